@@ -1,0 +1,201 @@
+//! What can go wrong, sorted by what a caller can do about it.
+//!
+//! Decoders know bytes but no paths: they return the small [`Malformed`]. The shell adds the path
+//! once, with [`AtPath::at`].
+
+use std::fmt;
+
+/// The result of every fallible operation of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that can fail, by what the caller can do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no such file, array, group, attribute or fragment. Check the name.
+    #[error("{path}: not found{}", hint(.what))]
+    NotFound {
+        /// The path that was looked for.
+        path: String,
+        /// What was looked for, and what to do; may be empty.
+        what: String,
+    },
+    /// Something of this name exists and would have been overwritten.
+    #[error("{path}: already exists; choose another name or remove it first")]
+    AlreadyExists {
+        /// The path in the way.
+        path: String,
+    },
+    /// Bytes that are not what the format says. Restore the file from a copy.
+    #[error("{path}: corrupt {malformed}")]
+    Corrupt {
+        /// The damaged file.
+        path: String,
+        /// Which structure, where and why.
+        malformed: Malformed,
+    },
+    /// Data written by a library that is newer than this one.
+    #[error("{path}: format version {found} is newer than {supported}, the newest this release reads; upgrade Hyperslab")]
+    UnsupportedVersion {
+        /// The file that names the version.
+        path: String,
+        /// The version in the file.
+        found: u32,
+        /// The newest version this release reads.
+        supported: u32,
+    },
+    /// The format allows it, this release (or this build) does not do it.
+    #[error("not supported: {0}")]
+    Unsupported(String),
+    /// The array is encrypted and no key, or the wrong key, was given (or the other way round).
+    #[error("{path}: {why}")]
+    Key {
+        /// The file that could not be decrypted.
+        path: String,
+        /// What is wrong with the key.
+        why: String,
+    },
+    /// The request itself makes no sense for this array; the message says how to change it.
+    #[error("{0}")]
+    InvalidArgument(String),
+    /// A bound of [`crate::limits`] or a caller's budget was exceeded.
+    #[error("{what}: {found} is over the limit of {limit}")]
+    LimitExceeded {
+        /// What is too large, with its unit.
+        what: String,
+        /// How large it is.
+        found: u64,
+        /// How large it may be.
+        limit: u64,
+    },
+    /// The operation was dropped before it finished.
+    #[error("cancelled")]
+    Cancelled,
+    /// The store failed. The source says why.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file or folder.
+        path: String,
+        /// The store's own error.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+fn hint(what: &str) -> String {
+    if what.is_empty() { String::new() } else { format!(" ({what})") }
+}
+
+impl Error {
+    /// An [`Error::InvalidArgument`] with this message.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::InvalidArgument(message.into())
+    }
+
+    /// An [`Error::Io`] at `path`.
+    pub fn io(path: impl Into<String>, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Io { path: path.into(), source: source.into() }
+    }
+
+    /// An [`Error::NotFound`] at `path`; `what` says what was looked for and what to do.
+    pub fn not_found(path: impl Into<String>, what: impl Into<String>) -> Self {
+        Self::NotFound { path: path.into(), what: what.into() }
+    }
+
+    /// A word that names the kind of error and never changes, for programs in other languages.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotFound { .. } => "NotFound",
+            Self::AlreadyExists { .. } => "AlreadyExists",
+            Self::Corrupt { .. } => "Corrupt",
+            Self::UnsupportedVersion { .. } => "UnsupportedVersion",
+            Self::Unsupported(_) => "Unsupported",
+            Self::Key { .. } => "Key",
+            Self::InvalidArgument(_) => "InvalidArgument",
+            Self::LimitExceeded { .. } => "LimitExceeded",
+            Self::Cancelled => "Cancelled",
+            Self::Io { .. } => "Io",
+        }
+    }
+}
+
+/// A decoder's complaint: which structure, at which byte of what it was given, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Malformed {
+    /// The structure or field that was being read.
+    pub what: String,
+    /// Offset in bytes from the start of the decoder's input.
+    pub offset: u64,
+    /// What was expected and what was there.
+    pub why: String,
+    /// Not damage, but something this release cannot do (an unknown filter, a newer version).
+    pub kind: MalformedKind,
+}
+
+/// Why a decoder gave up, where that is not plain damage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MalformedKind {
+    /// The bytes are not what the format says.
+    #[default]
+    Damaged,
+    /// A format version newer than this release: (found, supported).
+    NewerVersion(u32, u32),
+    /// Legal, but not done here; `what` and `why` name it.
+    Unsupported,
+    /// Encrypted without a key, plain with a key, or the wrong key.
+    Key,
+}
+
+impl Malformed {
+    /// Damage in `what` at `offset`.
+    pub fn new(what: impl Into<String>, offset: u64, why: impl Into<String>) -> Self {
+        Self { what: what.into(), offset, why: why.into(), kind: MalformedKind::Damaged }
+    }
+
+    /// Something legal that this release does not do.
+    pub fn unsupported(what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { what: what.into(), offset: 0, why: why.into(), kind: MalformedKind::Unsupported }
+    }
+
+    /// A key that is missing, superfluous or wrong.
+    pub fn key(what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { what: what.into(), offset: 0, why: why.into(), kind: MalformedKind::Key }
+    }
+
+    /// The same complaint with `base` added to its offset, for a structure nested in another.
+    #[must_use]
+    pub fn shifted(mut self, base: u64) -> Self {
+        self.offset = self.offset.saturating_add(base);
+        self
+    }
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at byte {}: {}", self.what, self.offset, self.why)
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+/// Adds the path a decoder could not know.
+pub trait AtPath<T> {
+    /// Turns a [`Malformed`] into an [`Error`] about the file at `path`.
+    ///
+    /// # Errors
+    /// The same failure, with its path.
+    fn at(self, path: &str) -> Result<T>;
+}
+
+impl<T> AtPath<T> for Result<T, Malformed> {
+    fn at(self, path: &str) -> Result<T> {
+        self.map_err(|m| {
+            let path = path.to_owned();
+            match m.kind {
+                MalformedKind::Damaged => Error::Corrupt { path, malformed: m },
+                MalformedKind::NewerVersion(found, supported) => Error::UnsupportedVersion { path, found, supported },
+                MalformedKind::Unsupported => Error::Unsupported(format!("{path}: {}: {}", m.what, m.why)),
+                MalformedKind::Key => Error::Key { path, why: format!("{}: {}", m.what, m.why) },
+            }
+        })
+    }
+}

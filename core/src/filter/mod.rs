@@ -1,0 +1,27 @@
+//! Filters: what each does to a chunk, and how a pipeline is applied to a tile.
+
+use crate::datatype::{CellCount, Datatype};
+use crate::format::version::Version;
+
+/// A 256-bit key.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Key(pub [u8; 32]);
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key(..)")
+    }
+}
+
+/// What a pipeline must know about the tile it is applied to.
+#[derive(Debug, Clone, Copy)]
+pub struct TileFormat<'a> {
+    /// The type of the values (`uint64` for offsets and timestamps, `uint8` for validity, `char` for generic tiles).
+    pub datatype: Datatype,
+    /// Values in a cell.
+    pub cell: CellCount,
+    /// The format version of the fragment (or file) the tile is in.
+    pub version: Version,
+    /// The key of an encrypted array.
+    pub key: Option<&'a Key>,
+}

@@ -1,0 +1,270 @@
+//! A reader that cannot run past its bytes, and a writer. All integers are little-endian.
+
+use crate::error::Malformed;
+
+/// Result of decoding.
+pub type Decoded<T> = Result<T, Malformed>;
+
+/// Reads a structure front to back; every error names what was being read and where.
+#[derive(Debug, Clone)]
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+macro_rules! read_number {
+    ($($name:ident: $T:ty),*) => {$(
+        #[doc = concat!("The next `", stringify!($T), "`.")]
+        ///
+        /// # Errors
+        /// Too few bytes are left.
+        pub fn $name(&mut self, what: &str) -> Decoded<$T> {
+            Ok(<$T>::from_le_bytes(self.array(what)?))
+        }
+    )*};
+}
+
+impl<'a> Reader<'a> {
+    /// Reads `bytes` from the start.
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// Offset of the next byte.
+    pub const fn offset(&self) -> u64 {
+        self.at as u64
+    }
+
+    /// How many bytes are left.
+    pub const fn remaining(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    /// Whether nothing is left.
+    pub const fn is_done(&self) -> bool {
+        self.remaining() == 0
+    }
+
+    /// A complaint about `what` at the current offset.
+    pub fn malformed(&self, what: &str, why: impl Into<String>) -> Malformed {
+        Malformed::new(what, self.offset(), why)
+    }
+
+    /// The next `n` bytes.
+    ///
+    /// # Errors
+    /// Too few bytes are left.
+    pub fn take(&mut self, n: usize, what: &str) -> Decoded<&'a [u8]> {
+        let end = self.at.checked_add(n).filter(|&end| end <= self.bytes.len());
+        match end.and_then(|end| self.bytes.get(self.at..end)) {
+            Some(bytes) => {
+                self.at += n;
+                Ok(bytes)
+            }
+            None => Err(self.malformed(what, format!("needs {n} bytes, {} are left", self.remaining()))),
+        }
+    }
+
+    /// The next `n` bytes, where `n` was read from a file.
+    ///
+    /// # Errors
+    /// Too few bytes are left.
+    pub fn take_u64(&mut self, n: u64, what: &str) -> Decoded<&'a [u8]> {
+        match usize::try_from(n) {
+            Ok(n) => self.take(n, what),
+            Err(_) => Err(self.malformed(what, format!("needs {n} bytes, {} are left", self.remaining()))),
+        }
+    }
+
+    /// Everything that is left.
+    pub fn rest(&mut self) -> &'a [u8] {
+        let rest = self.bytes.get(self.at..).unwrap_or(&[]);
+        self.at = self.bytes.len();
+        rest
+    }
+
+    /// The next `N` bytes.
+    ///
+    /// # Errors
+    /// Too few bytes are left.
+    pub fn array<const N: usize>(&mut self, what: &str) -> Decoded<[u8; N]> {
+        let mut out = [0; N];
+        out.copy_from_slice(self.take(N, what)?);
+        Ok(out)
+    }
+
+    read_number!(u8: u8, u16: u16, u32: u32, u64: u64, i32: i32, i64: i64, f32: f32, f64: f64);
+
+    /// A byte that must be 0 or 1.
+    ///
+    /// # Errors
+    /// Too few bytes are left, or the byte is neither.
+    pub fn bool(&mut self, what: &str) -> Decoded<bool> {
+        let at = self.offset();
+        match self.u8(what)? {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(Malformed::new(what, at, format!("{other} is neither 0 nor 1"))),
+        }
+    }
+
+    /// Bytes behind a `u32` length.
+    ///
+    /// # Errors
+    /// Too few bytes are left.
+    pub fn bytes32(&mut self, what: &str) -> Decoded<&'a [u8]> {
+        let n = self.u32(what)?;
+        self.take_u64(u64::from(n), what)
+    }
+
+    /// Bytes behind a `u64` length.
+    ///
+    /// # Errors
+    /// Too few bytes are left.
+    pub fn bytes64(&mut self, what: &str) -> Decoded<&'a [u8]> {
+        let n = self.u64(what)?;
+        self.take_u64(n, what)
+    }
+
+    /// A UTF-8 string behind a `u32` length.
+    ///
+    /// # Errors
+    /// Too few bytes are left, or they are not UTF-8.
+    pub fn string32(&mut self, what: &str) -> Decoded<String> {
+        let at = self.offset();
+        utf8(self.bytes32(what)?, what, at)
+    }
+
+    /// A UTF-8 string behind a `u64` length.
+    ///
+    /// # Errors
+    /// Too few bytes are left, or they are not UTF-8.
+    pub fn string64(&mut self, what: &str) -> Decoded<String> {
+        let at = self.offset();
+        utf8(self.bytes64(what)?, what, at)
+    }
+
+    /// A count of items of at least `item_bytes` each, checked against the bytes that are left, so
+    /// that a list may be allocated for it.
+    ///
+    /// # Errors
+    /// Too few bytes are left for that many items.
+    pub fn count(&mut self, n: u64, item_bytes: usize, what: &str) -> Decoded<usize> {
+        let room = self.remaining() / item_bytes.max(1);
+        usize::try_from(n)
+            .ok()
+            .filter(|&n| n <= room)
+            .ok_or_else(|| self.malformed(what, format!("{n} items cannot fit in the {} bytes left", self.remaining())))
+    }
+
+    /// `n` values of `u64`, where `n` was read from a file.
+    ///
+    /// # Errors
+    /// Too few bytes are left.
+    pub fn u64s(&mut self, n: u64, what: &str) -> Decoded<Vec<u64>> {
+        let n = self.count(n, 8, what)?;
+        Ok(bytemuck::pod_collect_to_vec(self.take(n * 8, what)?))
+    }
+
+    /// Rejects trailing bytes.
+    ///
+    /// # Errors
+    /// Something is left.
+    pub fn finish(&self, what: &str) -> Decoded<()> {
+        if self.is_done() {
+            return Ok(());
+        }
+        Err(self.malformed(what, format!("{} bytes too many", self.remaining())))
+    }
+}
+
+fn utf8(bytes: &[u8], what: &str, at: u64) -> Decoded<String> {
+    String::from_utf8(bytes.to_vec()).map_err(|e| Malformed::new(what, at, format!("not UTF-8: {e}")))
+}
+
+/// Builds a structure front to back.
+#[derive(Debug, Default)]
+pub struct Writer {
+    bytes: Vec<u8>,
+}
+
+macro_rules! write_number {
+    ($($name:ident: $T:ty),*) => {$(
+        #[doc = concat!("Appends a `", stringify!($T), "`.")]
+        pub fn $name(&mut self, value: $T) -> &mut Self {
+            self.bytes.extend_from_slice(&value.to_le_bytes());
+            self
+        }
+    )*};
+}
+
+impl Writer {
+    /// An empty writer.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many bytes were written.
+    pub fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// Whether nothing was written.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// The bytes written.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    write_number!(u8: u8, u16: u16, u32: u32, u64: u64, i32: i32, i64: i64, f32: f32, f64: f64);
+
+    /// Appends 0 or 1.
+    pub fn bool(&mut self, value: bool) -> &mut Self {
+        self.u8(u8::from(value))
+    }
+
+    /// Appends bytes as they are.
+    pub fn put(&mut self, bytes: &[u8]) -> &mut Self {
+        self.bytes.extend_from_slice(bytes);
+        self
+    }
+
+    /// Appends a `u32` length and the bytes. A structure longer than 4 GiB cannot be named by the
+    /// format; no caller builds one.
+    pub fn bytes32(&mut self, bytes: &[u8]) -> &mut Self {
+        self.u32(u32::try_from(bytes.len()).unwrap_or(u32::MAX)).put(bytes)
+    }
+
+    /// Appends a `u64` length and the bytes.
+    pub fn bytes64(&mut self, bytes: &[u8]) -> &mut Self {
+        self.u64(bytes.len() as u64).put(bytes)
+    }
+
+    /// Appends `u64` values one after another.
+    pub fn u64s(&mut self, values: &[u64]) -> &mut Self {
+        self.put(bytemuck::cast_slice(values))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_names_what_it_could_not_read() {
+        let mut r = Reader::new(&[1, 0, 0]);
+        assert_eq!(r.u8("flag").unwrap(), 1);
+        let e = r.u32("length").unwrap_err();
+        assert_eq!(e.to_string(), "length at byte 1: needs 4 bytes, 2 are left");
+    }
+
+    #[test]
+    fn a_count_is_checked_before_anything_is_allocated() {
+        let mut r = Reader::new(&[0; 16]);
+        assert!(r.count(u64::MAX, 8, "offsets").is_err());
+        assert_eq!(r.count(2, 8, "offsets").unwrap(), 2);
+    }
+}

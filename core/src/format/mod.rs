@@ -1,0 +1,12 @@
+//! Bytes to values and back: one file for each page of the format's specification.
+
+pub mod attribute;
+pub mod current_domain;
+pub mod cursor;
+pub mod dimension_label;
+pub mod domain;
+pub mod enumeration;
+pub mod fragment;
+pub mod pipeline;
+pub mod schema;
+pub mod version;

@@ -1,0 +1,101 @@
+//! Format versions and what each has: the only file in which version numbers are compared.
+
+use super::cursor::Decoded;
+use crate::error::{Malformed, MalformedKind};
+
+/// A format version, as it stands in fragment names, schemas and footers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version(u32);
+
+impl Version {
+    /// The version this release writes, and the newest it reads (libtiledb 2.25 to 2.30).
+    pub const CURRENT: Self = Self(22);
+
+    /// The version with this number.
+    ///
+    /// # Errors
+    /// 0, or newer than [`Version::CURRENT`].
+    pub fn new(number: u32) -> Decoded<Self> {
+        match number {
+            0 => Err(Malformed::new("format version", 0, "there is no version 0")),
+            n if n > Self::CURRENT.0 => {
+                let mut m = Malformed::new("format version", 0, format!("{n} is newer than {}", Self::CURRENT.0));
+                m.kind = MalformedKind::NewerVersion(n, Self::CURRENT.0);
+                Err(m)
+            }
+            n => Ok(Self(n)),
+        }
+    }
+
+    /// The number on disk.
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The version of new fragments in an array whose schema has this version: libtiledb keeps to
+    /// the array's own version from 7 on, and writes the current one into older arrays.
+    pub const fn for_new_fragments(self) -> Self {
+        if self.0 >= 7 { self } else { Self::CURRENT }
+    }
+}
+
+macro_rules! capabilities {
+    ($($(#[$doc:meta])* $name:ident >= $since:literal;)*) => {
+        impl Version {
+            $($(#[$doc])* pub const fn $name(self) -> bool { self.0 >= $since })*
+        }
+    };
+}
+
+capabilities! {
+    /// Since 2 (TileDB 1.5): coordinates are stored one dimension after the other in each tile.
+    has_split_coordinates >= 2;
+    /// Since 3 (1.6): fragment metadata is generic tiles, an R-tree and a footer.
+    has_footer >= 3;
+    /// Since 5 (2.0): a file per dimension, dimensions of mixed and string types, the duplicates
+    /// flag, `.ok` files and the version in the fragment's name.
+    has_dimension_files >= 5;
+    /// Since 6 (2.1): fill values of attributes.
+    has_fill_values >= 6;
+    /// Since 7 (2.2): nullable attributes.
+    has_validity >= 7;
+    /// Since 8 (2.2.3): data files named by the percent-encoded field name.
+    has_encoded_file_names >= 8;
+    /// Since 9 (2.3): data files named by the field's index.
+    has_index_file_names >= 9;
+    /// Since 10 (2.4): schemas in their own folder and named by the footer, whose length is always stored.
+    has_schema_folder >= 10;
+    /// Since 11 (2.7): minimum, maximum, sum and null count of each tile; whole cells in each chunk.
+    has_tile_statistics >= 11;
+    /// Since 12 (2.8): folders for fragments, commits and consolidated metadata; statistics of the
+    /// fragment; run-length coding of variable-length ASCII strings.
+    has_commit_folder >= 12;
+    /// Since 13 (2.9): dictionary coding of variable-length ASCII strings.
+    has_string_dictionary >= 13;
+    /// Since 14 (2.10): a timestamp for each cell of consolidated fragments.
+    has_timestamps >= 14;
+    /// Since 15 (2.11): delete timestamps and conditions in consolidated fragments; sparse fragments
+    /// overlap a time window rather than lie within it.
+    has_delete_metadata >= 15;
+    /// Since 16 (2.12): delete commits, and the processed conditions in the footer.
+    has_delete_commits >= 16;
+    /// Since 17 (2.14): the order of an attribute's data, and string coding of UTF-8.
+    has_data_order >= 17;
+    /// Since 18 (2.15): dimension labels.
+    has_dimension_labels >= 18;
+    /// Since 19 (2.16): relative names in vacuum files and the reinterpret datatype of the delta filter.
+    has_delta_reinterpret >= 19;
+    /// Since 20 (2.17): enumerations, the reinterpret datatype of double delta, bit width reduction
+    /// and positive delta on dates and times.
+    has_enumerations >= 20;
+    /// Since 21 (2.19): the statistics of nullable fixed-size strings in dense arrays can be trusted.
+    has_sound_string_statistics >= 21;
+    /// Since 22 (2.25): the current domain.
+    has_current_domain >= 22;
+}
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}

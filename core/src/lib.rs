@@ -1,0 +1,18 @@
+//! Reads and writes TileDB arrays: dense and sparse, through time, on disk, in memory, in the browser.
+//!
+//! Everything that understands the format is a synchronous function from bytes to values. Around it
+//! lies one async shell that lists, fetches, calls those functions and puts.
+
+pub mod column;
+pub mod datatype;
+pub mod error;
+pub mod filter;
+pub mod format;
+pub mod limits;
+pub mod scalar;
+pub mod vfs;
+
+pub use column::Column;
+pub use datatype::{CellCount, Datatype, Physical};
+pub use error::{AtPath, Error, Malformed, MalformedKind, Result};
+pub use scalar::{Scalar, ScalarRange};

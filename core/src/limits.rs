@@ -1,0 +1,23 @@
+//! Every bound in one place. Decoders check lengths against the bytes that are present first;
+//! these bounds catch what that check cannot.
+
+/// Cells of a dimension or attribute name, in bytes. The format has no limit; real names are short.
+pub const NAME_BYTES_MAX: u64 = 1 << 16;
+/// Dimensions of an array.
+pub const DIMENSIONS_MAX: usize = 1 << 10;
+/// Fields of an array.
+pub const FIELDS_MAX: usize = 1 << 20;
+/// Filters in one pipeline.
+pub const FILTERS_MAX: u32 = 1 << 10;
+/// Nesting of a serialised query condition.
+pub const CONDITION_DEPTH_MAX: u32 = 64;
+/// Unfiltered bytes of one tile.
+pub const TILE_BYTES_MAX: u64 = 1 << 36;
+/// How far one filtered chunk may unfold: run-length coding turns few bytes into many.
+pub const CHUNK_BYTES_MAX: u64 = u32::MAX as u64;
+/// Default byte budget of one batch of a streamed read.
+pub const BATCH_BYTES: u64 = 256 << 20;
+/// Default bytes kept in the cache of decoded tiles.
+pub const CACHE_BYTES: u64 = 64 << 20;
+/// Chunk of filtered data as written, in bytes.
+pub const CHUNK_BYTES: u64 = 65536;

@@ -1,0 +1,172 @@
+//! One value, or one closed range of values, of any type.
+
+use std::cmp::Ordering;
+
+use crate::datatype::{Datatype, Physical};
+use crate::with_type;
+
+/// One value: a number of one of the ten physical kinds, or the bytes of a string.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the variants are Rust's own type names")]
+pub enum Scalar {
+    I8(i8),
+    I16(i16),
+    I32(i32),
+    I64(i64),
+    U8(u8),
+    U16(u16),
+    U32(u32),
+    U64(u64),
+    F32(f32),
+    F64(f64),
+    /// A string's bytes, without a terminator.
+    Bytes(Vec<u8>),
+}
+
+macro_rules! scalar_from {
+    ($($T:ty => $V:ident),*) => {$(
+        impl From<$T> for Scalar {
+            fn from(value: $T) -> Self { Self::$V(value) }
+        }
+    )*};
+}
+scalar_from!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64, f32 => F32, f64 => F64);
+
+impl From<&str> for Scalar {
+    fn from(value: &str) -> Self {
+        Self::Bytes(value.as_bytes().to_vec())
+    }
+}
+
+impl Scalar {
+    /// The value whose little-endian bytes these are; `None` if there are too few or too many.
+    pub fn from_le_bytes(physical: Physical, bytes: &[u8]) -> Option<Self> {
+        with_type!(physical, T => Some(Self::from(T::from_le_bytes(bytes.try_into().ok()?))))
+    }
+
+    /// Little-endian bytes of a number, or the bytes of a string.
+    pub fn to_le_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::I8(v) => v.to_le_bytes().to_vec(),
+            Self::I16(v) => v.to_le_bytes().to_vec(),
+            Self::I32(v) => v.to_le_bytes().to_vec(),
+            Self::I64(v) => v.to_le_bytes().to_vec(),
+            Self::U8(v) => v.to_le_bytes().to_vec(),
+            Self::U16(v) => v.to_le_bytes().to_vec(),
+            Self::U32(v) => v.to_le_bytes().to_vec(),
+            Self::U64(v) => v.to_le_bytes().to_vec(),
+            Self::F32(v) => v.to_le_bytes().to_vec(),
+            Self::F64(v) => v.to_le_bytes().to_vec(),
+            Self::Bytes(v) => v.clone(),
+        }
+    }
+
+    /// The integer value, whatever its width; `None` for floats and strings.
+    pub const fn as_i128(&self) -> Option<i128> {
+        Some(match self {
+            Self::I8(v) => *v as i128,
+            Self::I16(v) => *v as i128,
+            Self::I32(v) => *v as i128,
+            Self::I64(v) => *v as i128,
+            Self::U8(v) => *v as i128,
+            Self::U16(v) => *v as i128,
+            Self::U32(v) => *v as i128,
+            Self::U64(v) => *v as i128,
+            Self::F32(_) | Self::F64(_) | Self::Bytes(_) => return None,
+        })
+    }
+
+    /// The nearest `f64`; `None` for strings.
+    #[allow(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Self::F32(v) => Some(f64::from(*v)),
+            Self::F64(v) => Some(*v),
+            other => other.as_i128().map(|v| v as f64),
+        }
+    }
+
+    /// The string's bytes; `None` for numbers.
+    pub fn as_bytes(&self) -> Option<&[u8]> {
+        if let Self::Bytes(v) = self { Some(v) } else { None }
+    }
+
+    /// The integer `value` as a scalar of `datatype`; `None` if it does not fit or is a string.
+    #[allow(clippy::cast_precision_loss, reason = "an integer literal given for a float field")]
+    pub fn from_i128(datatype: Datatype, value: i128) -> Option<Self> {
+        Some(match datatype.physical() {
+            Physical::I8 => Self::I8(value.try_into().ok()?),
+            Physical::I16 => Self::I16(value.try_into().ok()?),
+            Physical::I32 => Self::I32(value.try_into().ok()?),
+            Physical::I64 => Self::I64(value.try_into().ok()?),
+            Physical::U8 => Self::U8(value.try_into().ok()?),
+            Physical::U16 => Self::U16(value.try_into().ok()?),
+            Physical::U32 => Self::U32(value.try_into().ok()?),
+            Physical::U64 => Self::U64(value.try_into().ok()?),
+            Physical::F32 => Self::F32(value as f32),
+            Physical::F64 => Self::F64(value as f64),
+        })
+    }
+
+    /// Order of two values of the same kind: numbers by value (NaN last), strings by bytes.
+    pub fn order(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Bytes(a), Self::Bytes(b)) => a.cmp(b),
+            (Self::F32(a), Self::F32(b)) => float_order(f64::from(*a), f64::from(*b)),
+            (Self::F64(a), Self::F64(b)) => float_order(*a, *b),
+            (a, b) => a.as_i128().cmp(&b.as_i128()),
+        }
+    }
+}
+
+/// Floats by value, -0.0 equal to 0.0, NaN after everything.
+pub fn float_order(a: f64, b: f64) -> Ordering {
+    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+}
+
+/// A closed range of values: both ends are inside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScalarRange {
+    /// The smallest value inside.
+    pub lo: Scalar,
+    /// The greatest value inside.
+    pub hi: Scalar,
+}
+
+impl ScalarRange {
+    /// The closed range from `lo` to `hi`.
+    pub fn new(lo: impl Into<Scalar>, hi: impl Into<Scalar>) -> Self {
+        Self { lo: lo.into(), hi: hi.into() }
+    }
+
+    /// Whether `value` is inside.
+    pub fn contains(&self, value: &Scalar) -> bool {
+        self.lo.order(value).is_le() && value.order(&self.hi).is_le()
+    }
+
+    /// Whether no value is inside.
+    pub fn is_empty(&self) -> bool {
+        self.lo.order(&self.hi).is_gt()
+    }
+
+    /// Whether some value is in both.
+    pub fn intersects(&self, other: &Self) -> bool {
+        self.lo.order(&other.hi).is_le() && other.lo.order(&self.hi).is_le()
+    }
+
+    /// The values in both; may be empty.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        let lo = if self.lo.order(&other.lo).is_ge() { &self.lo } else { &other.lo };
+        let hi = if self.hi.order(&other.hi).is_le() { &self.hi } else { &other.hi };
+        Self { lo: lo.clone(), hi: hi.clone() }
+    }
+
+    /// The smallest range that holds both.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        let lo = if self.lo.order(&other.lo).is_le() { &self.lo } else { &other.lo };
+        let hi = if self.hi.order(&other.hi).is_ge() { &self.hi } else { &other.hi };
+        Self { lo: lo.clone(), hi: hi.clone() }
+    }
+}

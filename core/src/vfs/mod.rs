@@ -1,0 +1,82 @@
+//! Stores of immutable files, behind one narrow trait.
+//!
+//! Paths are relative, `/`-separated, never start or end with `/` and never contain `..`. The empty
+//! path is the store's root folder.
+
+mod path;
+
+use std::future::Future;
+use std::ops::Range;
+use std::pin::Pin;
+
+use bytes::Bytes;
+
+use crate::error::Result;
+pub use path::join;
+
+/// What every store operation returns: a boxed future that may cross threads.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+/// A store of immutable files.
+///
+/// Every implementation passes the conformance suite.
+pub trait Vfs: Send + Sync + 'static {
+    /// Bytes of each range, in order. Ranges are in bytes and end-exclusive.
+    ///
+    /// Fails with `NotFound` if there is no such file, and with `Io` if fewer bytes exist than asked for.
+    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>>;
+
+    /// The whole file. Fails with `NotFound`.
+    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes>;
+
+    /// Bytes of the file. Fails with `NotFound`.
+    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64>;
+
+    /// Direct children of `dir`, sorted by name. An absent folder is empty, as on object stores.
+    fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>>;
+
+    /// Creates the whole file or nothing. Fails with `AlreadyExists`.
+    fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()>;
+
+    /// Starts a file that arrives in parts; it exists once the writer has finished. A writer that is
+    /// dropped leaves nothing that a reader would see as the finished file of a committed fragment.
+    fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>>;
+
+    /// Creates a folder and its parents, where the store has folders; otherwise does nothing.
+    fn create_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()>;
+
+    /// Removes a file. Absent is fine.
+    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()>;
+
+    /// Removes a folder and everything in it. Absent is fine.
+    fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()>;
+
+    /// Makes what was written below `dir` outlive a power cut, where the store can lose writes.
+    fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()>;
+}
+
+/// A file that is being written front to back.
+pub trait FileWriter: Send {
+    /// Appends bytes.
+    fn append(&mut self, part: Bytes) -> BoxFuture<'_, ()>;
+    /// Makes the file visible under its name.
+    fn finish(self: Box<Self>) -> BoxFuture<'static, ()>;
+}
+
+/// A child of a folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// The last component of its path.
+    pub name: String,
+    /// File or folder.
+    pub kind: EntryKind,
+}
+
+/// What a child of a folder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EntryKind {
+    /// A file of this many bytes, where the listing says so.
+    File(Option<u64>),
+    /// A folder.
+    Dir,
+}
