@@ -1,7 +1,15 @@
 //! Filters: what each does to a chunk, and how a pipeline is applied to a tile.
 
+mod legal;
+mod nonces;
+mod run;
+
 use crate::datatype::{CellCount, Datatype};
 use crate::format::version::Version;
+
+pub use legal::{Role, check};
+pub use nonces::Nonces;
+pub use run::{codes_strings, decode_tile, decode_tile_into, decode_var_tile, encode_tile, encode_var_tile};
 
 /// A 256-bit key.
 #[derive(Clone, PartialEq, Eq)]

@@ -7,6 +7,8 @@ pub mod dimension_label;
 pub mod domain;
 pub mod enumeration;
 pub mod fragment;
+pub mod generic_tile;
 pub mod pipeline;
 pub mod schema;
+pub mod tile;
 pub mod version;

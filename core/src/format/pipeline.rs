@@ -3,6 +3,8 @@
 //! Ids and options follow the format's page on filter pipelines. What a filter *does* is in
 //! [`crate::filter`].
 
+use super::cursor::{Decoded, Reader, Writer};
+use super::version::Version;
 use crate::datatype::Datatype;
 
 /// A list of filters, applied front to back when writing.
@@ -33,6 +35,19 @@ impl Pipeline {
     /// Whether there are no filters.
     pub fn is_empty(&self) -> bool {
         self.filters.is_empty()
+    }
+
+    /// The pipeline at `r`, in a schema of this version.
+    ///
+    /// # Errors
+    /// The bytes end early, or options are not of the length their filter has.
+    pub fn decode(_r: &mut Reader<'_>, _schema_version: Version) -> Decoded<Self> {
+        unimplemented!()
+    }
+
+    /// Appends the pipeline as the current version stores it.
+    pub fn encode(&self, _w: &mut Writer) {
+        unimplemented!()
     }
 }
 

@@ -1,0 +1,1 @@
+//! The framing of tiles: chunks, each behind its lengths.
