@@ -3,16 +3,22 @@
 //! Everything that understands the format is a synchronous function from bytes to values. Around it
 //! lies one async shell that lists, fetches, calls those functions and puts.
 
+pub mod array;
 pub mod column;
+pub mod context;
 pub mod datatype;
 pub mod error;
 pub mod filter;
 pub mod format;
 pub mod limits;
+pub mod query;
 pub mod scalar;
 pub mod vfs;
 
+pub use array::{Array, Fragment, OpenOptions, Window};
 pub use column::Column;
+pub use context::Context;
 pub use datatype::{CellCount, Datatype, Physical};
 pub use error::{AtPath, Error, Malformed, MalformedKind, Result};
+pub use query::{Batch, Condition, Query, Region};
 pub use scalar::{Scalar, ScalarRange};

@@ -1,0 +1,10 @@
+//! What an array is at a moment: the snapshot, its fragments, its metadata; and groups of arrays.
+
+mod fragment;
+mod group;
+mod open;
+mod snapshot;
+
+pub use fragment::Fragment;
+pub use group::{Group, Member, ObjectType, object_type};
+pub use snapshot::{Array, OpenOptions, Window};

@@ -1,0 +1,107 @@
+//! An array as it was in a window of time: immutable, and cheap to clone.
+
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::filter::Key;
+use crate::format::schema::Schema;
+use crate::scalar::ScalarRange;
+
+use super::fragment::Fragment;
+
+/// An array in a window of time: its schema and the fragments that are visible.
+///
+/// A snapshot never changes. To see later writes, open the array again with [`Array::at`].
+#[derive(Debug, Clone)]
+pub struct Array(pub(crate) Arc<Snapshot>);
+
+/// What an [`Array`] shares between its clones.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) context: Context,
+    pub(crate) path: String,
+    pub(crate) options: OpenOptions,
+    pub(crate) schema: Arc<Schema>,
+    pub(crate) fragments: Vec<Arc<Fragment>>,
+}
+
+/// A closed window of time, in milliseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Writes before this are not seen.
+    pub start_ms: u64,
+    /// Writes after this are not seen.
+    pub end_ms: u64,
+}
+
+impl Window {
+    /// All of time.
+    pub const ALL: Self = Self {
+        start_ms: 0,
+        end_ms: u64::MAX,
+    };
+
+    /// Everything up to and including `t` milliseconds since 1970.
+    pub const fn at(t: u64) -> Self {
+        Self {
+            start_ms: 0,
+            end_ms: t,
+        }
+    }
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+/// How to open an array.
+#[derive(Debug, Clone, Default)]
+pub struct OpenOptions {
+    /// The writes to see.
+    pub window: Window,
+    /// The key of an encrypted array.
+    pub key: Option<Key>,
+}
+
+impl Array {
+    /// The schema that results are read with: the latest in the window.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.0.schema
+    }
+
+    /// The array's path in its store.
+    pub fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    /// The store, the processors and the cache the array uses.
+    pub fn context(&self) -> &Context {
+        &self.0.context
+    }
+
+    /// The key it was opened with.
+    pub fn key(&self) -> Option<&Key> {
+        self.0.options.key.as_ref()
+    }
+
+    /// The window it was opened in.
+    pub fn window(&self) -> Window {
+        self.0.options.window
+    }
+
+    /// The visible fragments, oldest first: a later one wins where two hold the same cell.
+    pub fn fragments(&self) -> &[Arc<Fragment>] {
+        &self.0.fragments
+    }
+
+    /// The smallest box around all visible cells, a closed range a dimension; `None` if nothing
+    /// was written.
+    pub fn non_empty_domain(&self) -> Option<Vec<ScalarRange>> {
+        self.fragments()
+            .iter()
+            .filter_map(|f| f.non_empty_domain.clone())
+            .reduce(|a, b| a.iter().zip(&b).map(|(a, b)| a.union(b)).collect())
+    }
+}
