@@ -1,0 +1,105 @@
+// A sparse array as points: the cells in view are queried again when the view has come to rest.
+import { css } from "./colours.js";
+import type { Box, Points, Source } from "./source.js";
+import type { Style } from "./raster.js";
+import type { Viewport } from "./viewport.js";
+
+const REST_MS = 120;
+const REACH_PX = 10;
+
+export class Scatter {
+  points: Points | undefined;
+  range: [number, number] = [0, 1];
+  busy = 0;
+  onChange: () => void = () => {};
+  onError: (e: unknown) => void = () => {};
+  private asked = "";
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private abort: AbortController | undefined;
+
+  /** Points are coloured by `attribute` and sized by `sizes`, where there is such an attribute. */
+  constructor(readonly source: Source, readonly attribute: string, private readonly sizes: string | undefined) {}
+
+  draw(g: CanvasRenderingContext2D, view: Viewport, style: Style): void {
+    this.want(view);
+    const p = this.points;
+    if (!p) return;
+    const column = p.columns[this.attribute];
+    g.lineWidth = 0.75;
+    g.strokeStyle = "#0009";
+    for (let i = 0; i < p.length; i++) {
+      const [x, y] = view.toScreen(p.x[i] as number, p.y[i] as number);
+      if (x < -20 || y < -20 || x > view.width + 20 || y > view.height + 20) continue;
+      const v = column?.at(i);
+      g.fillStyle = css(style.map, v === null || v === undefined ? NaN : Number(v), style.lo, style.hi);
+      g.beginPath();
+      g.arc(x, y, this.radius(i), 0, 2 * Math.PI);
+      g.fill();
+      g.stroke();
+    }
+  }
+
+  /** The index of the point nearest to a place on the screen, if one is near. */
+  near(view: Viewport, px: number, py: number): number | undefined {
+    const p = this.points;
+    let best: number | undefined;
+    let reach = REACH_PX;
+    for (let i = 0; p && i < p.length; i++) {
+      const [x, y] = view.toScreen(p.x[i] as number, p.y[i] as number);
+      const d = Math.hypot(x - px, y - py) - this.radius(i) / 2;
+      if (d < reach) { reach = d; best = i; }
+    }
+    return best;
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+    this.abort?.abort();
+  }
+
+  private radius(i: number): number {
+    const v = this.sizes === undefined ? undefined : this.points?.columns[this.sizes]?.at(i);
+    return typeof v === "number" && v > 0 ? 1.5 + 0.2 * v * v : 3;
+  }
+
+  private want(view: Viewport): void {
+    const seen = view.visible();
+    const w = view.world;
+    const box: Box = {
+      col: [Math.max(seen.x[0], w.x0), Math.min(seen.x[1], w.x1)],
+      row: [Math.max(seen.y[0], w.y0), Math.min(seen.y[1], w.y1)],
+    };
+    const asked = JSON.stringify(box);
+    if (asked === this.asked) return;
+    this.asked = asked;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.fetch(box), this.points ? REST_MS : 0);
+  }
+
+  private async fetch(box: Box): Promise<void> {
+    this.abort?.abort();
+    const abort = (this.abort = new AbortController());
+    this.busy += 1;
+    try {
+      const points = await this.source.points(box, abort.signal);
+      if (!abort.signal.aborted) { this.points = points; this.widen(points); }
+    } catch (e) {
+      if (!abort.signal.aborted) this.onError(e);
+    } finally {
+      this.busy -= 1;
+      this.onChange();
+    }
+  }
+
+  private widen(points: Points): void {
+    const column = points.columns[this.attribute];
+    let [lo, hi] = [Infinity, -Infinity];
+    for (let i = 0; column && i < points.length; i++) {
+      const v = column.at(i);
+      if (v === null || v === undefined) continue;
+      lo = Math.min(lo, Number(v));
+      hi = Math.max(hi, Number(v));
+    }
+    if (lo <= hi) this.range = [lo, hi];
+  }
+}
