@@ -10,6 +10,7 @@ pub mod datatype;
 pub mod error;
 pub mod filter;
 pub mod format;
+pub mod geometry;
 pub mod limits;
 pub mod query;
 pub mod scalar;

@@ -1,0 +1,319 @@
+//! The grid of space tiles: which tile a cell is in, and which cells a tile holds.
+//!
+//! The grid is anchored at the low end of each dimension's domain. The last tile may stick out of
+//! the domain; it is as large as the others.
+
+use super::key::{self, Keyed};
+use super::order::Order;
+use super::region::Span;
+use crate::datatype::Physical;
+use crate::error::{Error, Result};
+use crate::format::domain::Dimension;
+use crate::format::schema::Schema;
+use crate::scalar::{Scalar, ScalarRange};
+
+/// The grid of a dense array.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grid {
+    /// Order of tiles in a fragment.
+    pub tile_order: Order,
+    /// Order of cells in a tile.
+    pub cell_order: Order,
+    /// One for each dimension.
+    pub axes: Vec<Axis>,
+}
+
+/// One dimension of a dense array.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// The type of its coordinates.
+    pub physical: Physical,
+    /// Key of the first coordinate of the domain.
+    pub low: u64,
+    /// Offset of the last cell of the domain.
+    pub last: u64,
+    /// Cells a tile spans, at least 1.
+    pub extent: u64,
+}
+
+impl Grid {
+    /// The grid of a dense array's schema.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if a dimension is not of integers, or has no domain.
+    pub fn new(schema: &Schema) -> Result<Self> {
+        Ok(Self {
+            tile_order: Order::of(schema.tile_order)?,
+            cell_order: Order::of(schema.cell_order)?,
+            axes: schema.dimensions.iter().map(Axis::new).collect::<Result<_>>()?,
+        })
+    }
+
+    /// Offsets of a box of coordinates, one range a dimension. Ranges must be inside the domain.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] names the first range that does not fit.
+    pub fn spans(&self, ranges: &[ScalarRange]) -> Result<Vec<Span>> {
+        if ranges.len() != self.axes.len() {
+            return Err(Error::invalid(format!("{} ranges given for {} dimensions", ranges.len(), self.axes.len())));
+        }
+        self.axes.iter().zip(ranges).map(|(axis, range)| axis.span(range)).collect()
+    }
+
+    /// The coordinates of a box of offsets.
+    pub fn ranges(&self, spans: &[Span]) -> Vec<ScalarRange> {
+        self.axes.iter().zip(spans).map(|(axis, span)| axis.range(*span)).collect()
+    }
+
+    /// The whole domain.
+    pub fn domain(&self) -> Vec<Span> {
+        self.axes.iter().map(|axis| Span { first: 0, last: axis.last }).collect()
+    }
+
+    /// Cells along each side of a tile.
+    pub fn extents(&self) -> Vec<u64> {
+        self.axes.iter().map(|axis| axis.extent).collect()
+    }
+
+    /// Cells in a tile; `None` if the number does not fit.
+    pub fn tile_cells(&self) -> Option<u64> {
+        self.axes.iter().try_fold(1_u64, |n, axis| n.checked_mul(axis.extent))
+    }
+
+    /// A tile in memory.
+    pub fn tile_frame(&self) -> super::slab::Frame {
+        super::slab::Frame { shape: self.extents(), order: self.cell_order }
+    }
+
+    /// The tiles that meet a box of cells.
+    pub fn tiles(&self, spans: &[Span]) -> TileBox {
+        let tile = |(axis, span): (&Axis, &Span)| Span { first: span.first / axis.extent, last: span.last / axis.extent };
+        TileBox { spans: self.axes.iter().zip(spans).map(tile).collect(), order: self.tile_order }
+    }
+
+    /// The cells of the tile at these tile coordinates, those that stick out of the domain too.
+    pub fn tile_spans(&self, tile: &[u64]) -> Vec<Span> {
+        let cells = |(axis, &t): (&Axis, &u64)| {
+            let first = t.saturating_mul(axis.extent);
+            Span { first, last: first.saturating_add(axis.extent - 1) }
+        };
+        self.axes.iter().zip(tile).map(cells).collect()
+    }
+
+    /// The box grown outwards to whole tiles.
+    pub fn rounded_out(&self, spans: &[Span]) -> Vec<Span> {
+        let tiles = self.tiles(spans);
+        let low: Vec<u64> = tiles.spans.iter().map(|s| s.first).collect();
+        let high: Vec<u64> = tiles.spans.iter().map(|s| s.last).collect();
+        super::region::union(&self.tile_spans(&low), &self.tile_spans(&high))
+    }
+
+    /// Whether the box is made of whole tiles.
+    pub fn is_aligned(&self, spans: &[Span]) -> bool {
+        self.rounded_out(spans) == spans
+    }
+}
+
+impl Axis {
+    fn new(d: &Dimension) -> Result<Self> {
+        let physical = d.datatype.physical();
+        let float = matches!(physical, Physical::F32 | Physical::F64);
+        let ends = d.domain.as_ref().and_then(|r| Some((key::key(&r.lo)?, key::key(&r.hi)?)));
+        let Some((low, high)) = ends.filter(|(low, high)| !float && low <= high) else {
+            return Err(Error::invalid(format!("dimension '{}' of a dense array needs a domain of integers", d.name)));
+        };
+        let last = high - low;
+        let extent = d.extent.as_ref().and_then(integer_extent);
+        Ok(Self { physical, low, last, extent: extent.unwrap_or_else(|| last.saturating_add(1)).max(1) })
+    }
+
+    /// Offset of a coordinate; `None` outside the domain.
+    pub fn offset(&self, value: &Scalar) -> Option<u64> {
+        let offset = key::key(value)?.checked_sub(self.low)?;
+        (offset <= self.last).then_some(offset)
+    }
+
+    /// The coordinate at an offset.
+    pub fn coordinate(&self, offset: u64) -> Scalar {
+        key::scalar(self.physical, self.low.saturating_add(offset))
+    }
+
+    /// The coordinates of an interval of offsets.
+    pub fn range(&self, span: Span) -> ScalarRange {
+        ScalarRange { lo: self.coordinate(span.first), hi: self.coordinate(span.last) }
+    }
+
+    /// Offsets of a range of coordinates.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if it is empty or leaves the domain.
+    pub fn span(&self, range: &ScalarRange) -> Result<Span> {
+        let ends = self.offset(&range.lo).zip(self.offset(&range.hi));
+        ends.and_then(|(first, last)| Span::new(first, last)).ok_or_else(|| {
+            let domain = self.range(Span { first: 0, last: self.last });
+            Error::invalid(format!("the range {:?} to {:?} is not inside the domain, {:?} to {:?}", range.lo, range.hi, domain.lo, domain.hi))
+        })
+    }
+}
+
+/// An extent as a number of cells: always positive, and unsigned types may use all their bits.
+fn integer_extent(extent: &Scalar) -> Option<u64> {
+    u64::try_from(extent.as_i128()?).ok().filter(|&n| n > 0)
+}
+
+/// A box of tiles, in tile coordinates, and the order they are numbered in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TileBox {
+    /// Tile coordinates, one interval a dimension.
+    pub spans: Vec<Span>,
+    /// Order of numbering.
+    pub order: Order,
+}
+
+impl TileBox {
+    /// How many tiles; `None` if the number does not fit.
+    pub fn count(&self) -> Option<u64> {
+        super::region::cells(&self.spans)
+    }
+
+    /// The number of the tile at these tile coordinates; `None` outside the box.
+    pub fn index(&self, tile: &[u64]) -> Option<u64> {
+        let mut index = 0_u64;
+        for d in self.order.slow_to_fast(self.spans.len()) {
+            let (span, &t) = (self.spans.get(d)?, tile.get(d)?);
+            if !span.contains(t) {
+                return None;
+            }
+            index = index.checked_mul(span.len())?.checked_add(t - span.first)?;
+        }
+        Some(index)
+    }
+
+    /// Tile coordinates of the tile of this number, which is less than the count.
+    pub fn tile(&self, mut index: u64) -> Vec<u64> {
+        let mut tile: Vec<u64> = self.spans.iter().map(|s| s.first).collect();
+        for d in self.order.fast_to_slow(self.spans.len()) {
+            let n = self.spans[d].len();
+            tile[d] += index % n;
+            index /= n;
+        }
+        tile
+    }
+}
+
+/// How coordinates of a dimension fall into space tiles, in arrays of either type.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Tiling {
+    /// Every coordinate is in tile 0: strings, and dimensions without an extent.
+    None,
+    /// `(key - low) / extent`.
+    Integer {
+        /// Key of the domain's low end.
+        low: u64,
+        /// Coordinates in a tile.
+        extent: u64,
+    },
+    /// `floor((value - low) / extent)` in single precision.
+    F32 {
+        /// The domain's low end.
+        low: f32,
+        /// Width of a tile.
+        extent: f32,
+    },
+    /// `floor((value - low) / extent)` in double precision.
+    F64 {
+        /// The domain's low end.
+        low: f64,
+        /// Width of a tile.
+        extent: f64,
+    },
+}
+
+impl Tiling {
+    /// The tiling of a dimension.
+    pub fn of(d: &Dimension) -> Self {
+        match (d.domain.as_ref().map(|r| &r.lo), d.extent.as_ref()) {
+            (Some(&Scalar::F32(low)), Some(&Scalar::F32(extent))) => Self::F32 { low, extent },
+            (Some(&Scalar::F64(low)), Some(&Scalar::F64(extent))) => Self::F64 { low, extent },
+            (Some(lo), Some(extent)) => match (key::key(lo), integer_extent(extent)) {
+                (Some(low), Some(extent)) => Self::Integer { low, extent },
+                _ => Self::None,
+            },
+            _ => Self::None,
+        }
+    }
+
+    /// The tile coordinate of the coordinate with this key.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "coordinates in the domain give small positive quotients")]
+    pub fn tile(self, key: u64) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Integer { low, extent } => key.wrapping_sub(low) / extent,
+            Self::F32 { low, extent } => ((f32::from_key(key) - low) / extent).floor() as u64,
+            Self::F64 { low, extent } => ((f64::from_key(key) - low) / extent).floor() as u64,
+        }
+    }
+
+    /// Whether coordinates are cut into tiles at all.
+    pub const fn is_tiled(self) -> bool {
+        !matches!(self, Self::None)
+    }
+}
+
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::Datatype;
+    use crate::format::schema::ArrayType;
+
+    fn grid(dims: Vec<Dimension>) -> Grid {
+        Grid::new(&Schema::new(ArrayType::Dense, dims, vec![])).unwrap()
+    }
+
+    #[test]
+    fn the_grid_starts_at_the_domain_and_the_last_tile_sticks_out() {
+        let g = grid(vec![Dimension::new("x", Datatype::Int32, -10, 13, 7)]);
+        let spans = g.spans(&[ScalarRange::new(-4, 13)]).unwrap();
+        assert_eq!(spans, [Span { first: 6, last: 23 }]);
+        let tiles = g.tiles(&spans);
+        assert_eq!(tiles.spans, [Span { first: 0, last: 3 }]);
+        assert_eq!(g.tile_spans(&[3]), [Span { first: 21, last: 27 }]);
+        assert_eq!(g.ranges(&[Span { first: 0, last: 23 }]), [ScalarRange::new(-10, 13)]);
+        assert!(g.spans(&[ScalarRange::new(-11, 0)]).is_err());
+        assert!(g.spans(&[ScalarRange::new(3, 2)]).is_err());
+    }
+
+    #[test]
+    fn tiles_are_numbered_in_tile_order_over_their_own_box() {
+        let dims = || vec![Dimension::new("y", Datatype::Uint8, 0_u8, 99_u8, 10_u8), Dimension::new("x", Datatype::Uint8, 0_u8, 99_u8, 10_u8)];
+        let mut g = grid(dims());
+        let spans = g.spans(&[ScalarRange::new(10_u8, 29_u8), ScalarRange::new(25_u8, 45_u8)]).unwrap();
+        let tiles = g.tiles(&spans);
+        assert_eq!((tiles.count(), tiles.index(&[2, 3]), tiles.tile(4)), (Some(6), Some(4), vec![2, 3]));
+        assert_eq!(tiles.index(&[0, 3]), None);
+        g.tile_order = Order::Col;
+        let tiles = g.tiles(&spans);
+        assert_eq!((tiles.index(&[2, 3]), tiles.tile(4)), (Some(3), vec![1, 4]));
+        for i in 0..6 {
+            assert_eq!(tiles.index(&tiles.tile(i)), Some(i));
+        }
+    }
+
+    #[test]
+    fn domains_as_wide_as_their_type_do_not_overflow() {
+        let g = grid(vec![Dimension::new("x", Datatype::Int64, i64::MIN, i64::MAX - 10, 10_i64)]);
+        let all = g.domain();
+        assert_eq!(g.ranges(&all), [ScalarRange::new(i64::MIN, i64::MAX - 10)]);
+        assert_eq!(g.tiles(&all).count(), Some((u64::MAX - 10) / 10 + 1));
+        let two = grid(vec![Dimension::new("x", Datatype::Uint64, 0_u64, u64::MAX, 1_u64); 2]);
+        assert_eq!(two.tiles(&two.domain()).count(), None);
+    }
+
+    #[test]
+    fn float_coordinates_fall_into_tiles_by_the_floor_of_the_quotient() {
+        let t = Tiling::of(&Dimension::new("x", Datatype::Float64, -1.0, 1.0, 0.5));
+        let tile = |v: f64| t.tile(v.key().unwrap());
+        assert_eq!([tile(-1.0), tile(-0.51), tile(-0.5), tile(0.99), tile(1.0)], [0, 0, 1, 3, 4]);
+    }
+}

@@ -1,0 +1,172 @@
+//! Positions along the Hilbert curve, as the format defines them.
+//!
+//! Each coordinate falls into one of `2^bits` buckets with `bits = 63 / dimensions`; the buckets are
+//! turned into a position by Skilling's transform.
+
+use crate::column::Column;
+use crate::error::{Error, Result};
+use crate::format::schema::Schema;
+use crate::scalar::Scalar;
+use crate::with_type;
+
+/// The curve over a schema's domain.
+#[derive(Debug, Clone)]
+pub struct Hilbert {
+    bits: u32,
+    /// Low and high end of each dimension's domain; `None` for strings.
+    domain: Vec<Option<(f64, f64)>>,
+}
+
+impl Hilbert {
+    /// The curve over the domain of `schema`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for more dimensions than the curve has bits for.
+    pub fn new(schema: &Schema) -> Result<Self> {
+        let n = schema.dimensions.len();
+        if n == 0 || n >= 16 {
+            return Err(Error::invalid(format!("Hilbert order needs 1 to 15 dimensions, not {n}")));
+        }
+        let ends = |s: &Scalar| s.as_f64();
+        let domain = schema.dimensions.iter().map(|d| d.domain.as_ref().and_then(|r| Some((ends(&r.lo)?, ends(&r.hi)?))));
+        #[allow(clippy::cast_possible_truncation, reason = "1 to 63")]
+        Ok(Self { bits: (63 / n) as u32, domain: domain.collect() })
+    }
+
+    /// The bucket of a number along dimension `d`.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "the format computes buckets in doubles and truncates")]
+    fn bucket(&self, d: usize, value: f64) -> u64 {
+        let max = (1_u64 << self.bits) - 1;
+        match self.domain.get(d) {
+            // A domain of one value has one bucket; the quotient would be 0 / 0.
+            Some(Some((lo, hi))) if hi > lo => ((((value - lo) / (hi - lo)) * max as f64) as u64).min(max),
+            _ => 0,
+        }
+    }
+
+    /// The bucket of a string: its first eight bytes, which are taken as signed where they are not ASCII.
+    fn string_bucket(&self, bytes: &[u8]) -> u64 {
+        let mut word = 0_u64;
+        for i in 0..8 {
+            let byte = bytes.get(i).copied().unwrap_or(0).cast_signed();
+            word = (word << 8) | i64::from(byte).cast_unsigned();
+        }
+        word >> (64 - self.bits)
+    }
+
+    /// The position of every cell; `dims` are the coordinates, one column a dimension.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the columns are not of one length, or not one a dimension.
+    #[allow(clippy::cast_precision_loss, reason = "the format computes buckets in doubles")]
+    pub fn positions(&self, dims: &[&Column]) -> Result<Vec<u64>> {
+        let cells = dims.first().map_or(0, |c| c.len());
+        if dims.len() != self.domain.len() || dims.iter().any(|c| c.len() != cells) {
+            return Err(Error::invalid("coordinates need one column a dimension, all of one length"));
+        }
+        let mut buckets = vec![0_u64; cells * dims.len()];
+        for (d, column) in dims.iter().enumerate() {
+            let mine = buckets.iter_mut().skip(d).step_by(dims.len());
+            if column.cell.is_var() {
+                mine.enumerate().for_each(|(i, b)| *b = self.string_bucket(column.cell(i)));
+            } else {
+                with_type!(column.datatype.physical(), T => {
+                    let values = column.values::<T>()?;
+                    mine.zip(values.iter()).for_each(|(b, &v)| *b = self.bucket(d, v as f64));
+                });
+            }
+        }
+        Ok(buckets.chunks_exact_mut(dims.len()).map(|x| position(x, self.bits)).collect())
+    }
+}
+
+/// The position of a point whose coordinates are buckets of `bits` bits; the point is scratch.
+fn position(x: &mut [u64], bits: u32) -> u64 {
+    let n = x.len();
+    let mut q = 1_u64 << (bits - 1);
+    while q > 1 {
+        let p = q - 1;
+        for i in 0..n {
+            if x[i] & q != 0 {
+                x[0] ^= p;
+            } else {
+                let t = (x[0] ^ x[i]) & p;
+                x[0] ^= t;
+                x[i] ^= t;
+            }
+        }
+        q >>= 1;
+    }
+    for i in 1..n {
+        x[i] ^= x[i - 1];
+    }
+    let before = x[n - 1];
+    let mut s = 1;
+    while s < bits {
+        x[n - 1] ^= x[n - 1] >> s;
+        s *= 2;
+    }
+    let t = before ^ x[n - 1];
+    for v in &mut x[..n - 1] {
+        *v ^= t;
+    }
+    let mut h = 0;
+    for b in (0..bits).rev() {
+        for v in x.iter() {
+            h = (h << 1) | ((v >> b) & 1);
+        }
+    }
+    h
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::Datatype;
+    use crate::format::domain::Dimension;
+    use crate::format::schema::{ArrayType, Layout};
+
+    fn check(buckets: &[u64], bits: u32, expect: u64) {
+        assert_eq!(position(&mut buckets.to_vec(), bits), expect, "{buckets:?}");
+    }
+
+    #[test]
+    fn positions_are_those_of_the_reference() {
+        check(&[0, 0], 31, 0);
+        check(&[1, 0], 31, 3);
+        check(&[1, 1], 31, 2);
+        check(&[0, 1], 31, 1);
+        check(&[1, 2_147_483_647], 31, 1_537_228_672_809_129_302);
+        check(&[123_456_789, 987_654_321], 31, 1_140_363_655_028_362_418);
+        check(&[1, 2, 3], 21, 48);
+        check(&[2_097_151, 0, 1_048_576], 21, 8_070_450_532_247_928_831);
+    }
+
+    fn schema(dims: Vec<Dimension>) -> Schema {
+        let mut s = Schema::new(ArrayType::Sparse, dims, vec![]);
+        s.cell_order = Layout::Hilbert;
+        s
+    }
+
+    #[test]
+    fn sixteen_cells_come_in_the_order_libtiledb_stores_them() {
+        let h = Hilbert::new(&schema(vec![Dimension::new("y", Datatype::Int32, 1, 4, 2), Dimension::new("x", Datatype::Int32, 1, 4, 2)])).unwrap();
+        let cells: Vec<(i32, i32)> = (1..=4).flat_map(|y| (1..=4).map(move |x| (y, x))).collect();
+        let y = Column::from_values(Datatype::Int32, &cells.iter().map(|c| c.0).collect::<Vec<_>>());
+        let x = Column::from_values(Datatype::Int32, &cells.iter().map(|c| c.1).collect::<Vec<_>>());
+        let mut order: Vec<_> = h.positions(&[&y, &x]).unwrap().into_iter().zip(cells).collect();
+        order.sort_unstable();
+        let order: Vec<_> = order.into_iter().map(|(_, c)| c).collect();
+        assert_eq!(
+            order,
+            [(1, 1), (2, 1), (2, 2), (1, 2), (1, 3), (1, 4), (2, 4), (2, 3), (3, 3), (3, 4), (4, 4), (4, 3), (4, 2), (3, 2), (3, 1), (4, 1)]
+        );
+    }
+
+    #[test]
+    fn one_dimension_is_its_bucket() {
+        let h = Hilbert::new(&schema(vec![Dimension::new("x", Datatype::Float64, 0.0, 1.0, 1.0)])).unwrap();
+        let x = Column::from_values(Datatype::Float64, &[0.0, 1.0]);
+        assert_eq!(h.positions(&[&x]).unwrap(), [0, (1 << 63) - 1]);
+    }
+}

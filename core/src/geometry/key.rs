@@ -1,0 +1,140 @@
+//! Keys: `u64` numbers that sort as the values they stand for.
+//!
+//! Signed integers have their sign bit flipped; floats use the usual trick on their bits, with -0.0
+//! taken as 0.0. A key is unique to its value within one physical kind, so it can be turned back.
+
+use crate::column::typed;
+use crate::datatype::Physical;
+use crate::scalar::Scalar;
+use crate::with_type;
+
+const SIGN: u64 = 1 << 63;
+
+/// A type whose values have keys.
+pub trait Keyed: bytemuck::Pod {
+    /// The key of the value; `None` for NaN, which has no place in an order.
+    fn key(self) -> Option<u64>;
+    /// The value of the key.
+    fn from_key(key: u64) -> Self;
+}
+
+macro_rules! signed {
+    ($($T:ty),*) => {$(
+        impl Keyed for $T {
+            fn key(self) -> Option<u64> {
+                Some(i64::from(self).cast_unsigned() ^ SIGN)
+            }
+            #[allow(clippy::cast_possible_truncation, reason = "a key comes from a value of this width")]
+            #[allow(trivial_numeric_casts, reason = "one of the types is i64 itself")]
+            fn from_key(key: u64) -> Self {
+                (key ^ SIGN).cast_signed() as Self
+            }
+        }
+    )*};
+}
+signed!(i8, i16, i32, i64);
+
+macro_rules! unsigned {
+    ($($T:ty),*) => {$(
+        impl Keyed for $T {
+            fn key(self) -> Option<u64> {
+                Some(u64::from(self))
+            }
+            #[allow(clippy::cast_possible_truncation, reason = "a key comes from a value of this width")]
+            #[allow(trivial_numeric_casts, reason = "one of the types is u64 itself")]
+            fn from_key(key: u64) -> Self {
+                key as Self
+            }
+        }
+    )*};
+}
+unsigned!(u8, u16, u32, u64);
+
+impl Keyed for f32 {
+    fn key(self) -> Option<u64> {
+        // Adding 0.0 turns -0.0 into 0.0 and leaves everything else alone.
+        let bits = (self + 0.0).to_bits();
+        let flip = if bits >> 31 == 1 { u32::MAX } else { 1 << 31 };
+        (!self.is_nan()).then_some(u64::from(bits ^ flip))
+    }
+    #[allow(clippy::cast_possible_truncation, reason = "keys of this type have 32 bits")]
+    fn from_key(key: u64) -> Self {
+        let key = key as u32;
+        Self::from_bits(key ^ if key >> 31 == 1 { 1 << 31 } else { u32::MAX })
+    }
+}
+
+impl Keyed for f64 {
+    fn key(self) -> Option<u64> {
+        let bits = (self + 0.0).to_bits();
+        let flip = if bits >> 63 == 1 { u64::MAX } else { SIGN };
+        (!self.is_nan()).then_some(bits ^ flip)
+    }
+    fn from_key(key: u64) -> Self {
+        Self::from_bits(key ^ if key >> 63 == 1 { SIGN } else { u64::MAX })
+    }
+}
+
+/// The key of a number; `None` for strings and NaN.
+pub fn key(value: &Scalar) -> Option<u64> {
+    match value {
+        Scalar::I8(v) => v.key(),
+        Scalar::I16(v) => v.key(),
+        Scalar::I32(v) => v.key(),
+        Scalar::I64(v) => v.key(),
+        Scalar::U8(v) => v.key(),
+        Scalar::U16(v) => v.key(),
+        Scalar::U32(v) => v.key(),
+        Scalar::U64(v) => v.key(),
+        Scalar::F32(v) => v.key(),
+        Scalar::F64(v) => v.key(),
+        Scalar::Bytes(_) => None,
+    }
+}
+
+/// The number of a key.
+pub fn scalar(physical: Physical, key: u64) -> Scalar {
+    with_type!(physical, T => Scalar::from(<T as Keyed>::from_key(key)))
+}
+
+/// The keys of little-endian values; `Err(i)` if value `i` is NaN.
+///
+/// # Errors
+/// The index of the first value that has no key.
+pub fn keys(physical: Physical, bytes: &[u8]) -> Result<Vec<u64>, usize> {
+    with_type!(physical, T => {
+        let values = typed::<T>(bytes);
+        let mut out = Vec::with_capacity(values.len());
+        for (i, &v) in values.iter().enumerate() {
+            out.push(v.key().ok_or(i)?);
+        }
+        Ok(out)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<T: Keyed + PartialEq + std::fmt::Debug>(ascending: &[T]) {
+        let keys: Vec<u64> = ascending.iter().filter_map(|v| v.key()).collect();
+        assert!(keys.windows(2).all(|w| w[0] < w[1]), "{ascending:?} -> {keys:?}");
+        assert_eq!(keys.iter().map(|&k| T::from_key(k)).collect::<Vec<_>>(), ascending);
+    }
+
+    #[test]
+    fn keys_sort_as_their_values_and_turn_back() {
+        check(&[i8::MIN, -1, 0, 1, i8::MAX]);
+        check(&[i64::MIN, -1, 0, 1, i64::MAX]);
+        check(&[0, 1, u64::MAX]);
+        check(&[f32::NEG_INFINITY, f32::MIN, -1.5, -f32::MIN_POSITIVE, 0.0, 1e-40, 2.5, f32::INFINITY]);
+        check(&[f64::NEG_INFINITY, -1.5, 0.0, 5e-324, 2.5, f64::MAX, f64::INFINITY]);
+    }
+
+    #[test]
+    fn the_two_zeros_are_one_and_nan_is_none() {
+        assert_eq!((-0.0_f64).key(), 0.0_f64.key());
+        assert_eq!((-0.0_f32).key(), 0.0_f32.key());
+        assert_eq!(keys(Physical::F32, &[0, 0, 0, 0, 0, 0, 0xc0, 0x7f]), Err(1));
+    }
+}

@@ -1,0 +1,217 @@
+//! Orders: of tiles, of cells in a tile, and of the cells of a sparse fragment or result.
+
+use std::cmp::Ordering;
+
+use super::grid::Tiling;
+use super::hilbert::Hilbert;
+use super::key;
+use crate::column::Column;
+use crate::error::{Error, Result};
+use crate::format::schema::{Layout, Schema};
+
+/// Row- or column-major.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// The last dimension varies fastest.
+    Row,
+    /// The first dimension varies fastest.
+    Col,
+}
+
+impl Order {
+    /// The order of a layout that is row- or column-major.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for any other layout.
+    pub fn of(layout: Layout) -> Result<Self> {
+        match layout {
+            Layout::RowMajor => Ok(Self::Row),
+            Layout::ColMajor => Ok(Self::Col),
+            other => Err(Error::invalid(format!("{other:?} is neither row-major nor column-major"))),
+        }
+    }
+
+    /// Indices of `n` dimensions, slowest first.
+    pub fn slow_to_fast(self, n: usize) -> impl DoubleEndedIterator<Item = usize> {
+        (0..n).map(move |i| if self == Self::Row { i } else { n - 1 - i })
+    }
+
+    /// Indices of `n` dimensions, fastest first.
+    pub fn fast_to_slow(self, n: usize) -> impl DoubleEndedIterator<Item = usize> {
+        self.slow_to_fast(n).rev()
+    }
+
+    /// Cells to step over for the next cell along each dimension. Saturates where it does not fit.
+    pub fn strides(self, shape: &[u64]) -> Vec<u64> {
+        let mut strides = vec![1; shape.len()];
+        let mut step = 1_u64;
+        for d in self.fast_to_slow(shape.len()) {
+            strides[d] = step;
+            step = step.saturating_mul(shape[d]);
+        }
+        strides
+    }
+}
+
+/// An order of the cells of a sparse array, as a list of terms to compare, most important first.
+#[derive(Debug, Clone)]
+pub struct CellOrder {
+    terms: Vec<Term>,
+    physical_dims: usize,
+}
+
+#[derive(Debug, Clone)]
+enum Term {
+    /// Tile coordinate along a dimension.
+    Tile(usize, Tiling),
+    /// Coordinate along a dimension.
+    Coordinate(usize),
+    /// Position along the curve.
+    Hilbert(Hilbert),
+}
+
+/// The keys of one term for many cells.
+#[derive(Debug, Clone, PartialEq)]
+pub enum KeyColumn<'a> {
+    /// Numbers.
+    Numbers(Vec<u64>),
+    /// Strings: bytes, and the starts of the cells with the end of the last.
+    Strings(&'a [u8], &'a [u64]),
+}
+
+impl KeyColumn<'_> {
+    /// Bytes of string `i`; empty for numbers.
+    fn string(&self, i: usize) -> &[u8] {
+        match self {
+            Self::Strings(data, offsets) => match (offsets.get(i), offsets.get(i + 1)) {
+                (Some(&a), Some(&b)) => data.get(a as usize..b as usize).unwrap_or(&[]),
+                _ => &[],
+            },
+            Self::Numbers(_) => &[],
+        }
+    }
+
+    /// Order of cell `i` here and cell `j` there.
+    pub fn compare(&self, i: usize, other: &KeyColumn<'_>, j: usize) -> Ordering {
+        match (self, other) {
+            (Self::Numbers(a), KeyColumn::Numbers(b)) => a.get(i).cmp(&b.get(j)),
+            (a, b) => a.string(i).cmp(b.string(j)),
+        }
+    }
+}
+
+impl CellOrder {
+    /// The order of `layout` in arrays of `schema`. Row- and column-major compare coordinates alone;
+    /// global is the order on disk: by space tile, then within the tile, or along the Hilbert curve.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for [`Layout::Unordered`], and for too many Hilbert dimensions.
+    pub fn new(schema: &Schema, layout: Layout) -> Result<Self> {
+        let n = schema.dimensions.len();
+        let coordinates = |o: Order| o.slow_to_fast(n).map(Term::Coordinate);
+        let terms = match (layout, schema.cell_order) {
+            (Layout::Global, Layout::Hilbert) | (Layout::Hilbert, _) => {
+                std::iter::once(Term::Hilbert(Hilbert::new(schema)?)).chain(coordinates(Order::Row)).collect()
+            }
+            (Layout::Global, cells) => {
+                let tilings: Vec<Tiling> = schema.dimensions.iter().map(Tiling::of).collect();
+                let tiles = Order::of(schema.tile_order)?.slow_to_fast(n).map(|d| Term::Tile(d, tilings[d]));
+                let tiles = tiles.filter(|t| matches!(t, Term::Tile(_, tiling) if tiling.is_tiled()));
+                tiles.chain(coordinates(Order::of(cells)?)).collect()
+            }
+            (layout, _) => coordinates(Order::of(layout)?).collect(),
+        };
+        Ok(Self { terms, physical_dims: n })
+    }
+
+    /// The keys of each term for the cells whose coordinates are `dims`, one column a dimension.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for NaN and for columns that are not of one length.
+    pub fn keys<'a>(&self, dims: &[&'a Column]) -> Result<Vec<KeyColumn<'a>>> {
+        let cells = dims.first().map_or(0, |c| c.len());
+        if dims.len() != self.physical_dims || dims.iter().any(|c| c.len() != cells) {
+            return Err(Error::invalid("coordinates need one column a dimension, all of one length"));
+        }
+        let mut coordinates = Vec::with_capacity(dims.len());
+        for (d, column) in dims.iter().enumerate() {
+            coordinates.push(match &column.offsets {
+                Some(offsets) => KeyColumn::Strings(&column.data, offsets),
+                None => KeyColumn::Numbers(key::keys(column.datatype.physical(), &column.data).map_err(|i| {
+                    Error::invalid(format!("coordinate {i} of dimension {d} is not a number; cells have no place at NaN"))
+                })?),
+            });
+        }
+        let mut out = Vec::with_capacity(self.terms.len());
+        for term in &self.terms {
+            match term {
+                Term::Tile(d, tiling) => {
+                    if let Some(KeyColumn::Numbers(keys)) = coordinates.get(*d) {
+                        out.push(KeyColumn::Numbers(keys.iter().map(|&k| tiling.tile(k)).collect()));
+                    }
+                }
+                Term::Hilbert(h) => out.push(KeyColumn::Numbers(h.positions(dims)?)),
+                Term::Coordinate(_) => {}
+            }
+        }
+        for term in &self.terms {
+            if let Term::Coordinate(d) = term {
+                let taken = std::mem::replace(&mut coordinates[*d], KeyColumn::Numbers(Vec::new()));
+                out.push(taken);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Order of cell `i` of `a` and cell `j` of `b`, both made by [`CellOrder::keys`].
+    pub fn compare(a: &[KeyColumn<'_>], i: usize, b: &[KeyColumn<'_>], j: usize) -> Ordering {
+        let differ = a.iter().zip(b).map(|(a, b)| a.compare(i, b, j)).find(|o| o.is_ne());
+        differ.unwrap_or(Ordering::Equal)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::Datatype;
+    use crate::format::domain::Dimension;
+    use crate::format::schema::ArrayType;
+
+    fn sorted(tile: Layout, cell: Layout, layout: Layout) -> Vec<(i32, i32)> {
+        let dim = |n| Dimension::new(n, Datatype::Int32, 1, 4, 2);
+        let mut schema = Schema::new(ArrayType::Sparse, vec![dim("y"), dim("x")], vec![]);
+        (schema.tile_order, schema.cell_order) = (tile, cell);
+        let cells: Vec<(i32, i32)> = (1..=4).flat_map(|y| (1..=4).map(move |x| (y, x))).collect();
+        let y = Column::from_values(Datatype::Int32, &cells.iter().map(|c| c.0).collect::<Vec<_>>());
+        let x = Column::from_values(Datatype::Int32, &cells.iter().map(|c| c.1).collect::<Vec<_>>());
+        let keys = CellOrder::new(&schema, layout).unwrap().keys(&[&y, &x]).unwrap();
+        let mut at: Vec<usize> = (0..cells.len()).collect();
+        at.sort_by(|&i, &j| CellOrder::compare(&keys, i, &keys, j));
+        at.into_iter().map(|i| cells[i]).collect()
+    }
+
+    #[test]
+    fn global_order_goes_tile_by_tile() {
+        use Layout::{ColMajor, Global, RowMajor};
+        assert_eq!(sorted(RowMajor, RowMajor, Global)[..6], [(1, 1), (1, 2), (2, 1), (2, 2), (1, 3), (1, 4)]);
+        assert_eq!(sorted(ColMajor, RowMajor, Global)[..6], [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2)]);
+        assert_eq!(sorted(RowMajor, ColMajor, Global)[..6], [(1, 1), (2, 1), (1, 2), (2, 2), (1, 3), (2, 3)]);
+        assert_eq!(sorted(RowMajor, RowMajor, ColMajor)[..5], [(1, 1), (2, 1), (3, 1), (4, 1), (1, 2)]);
+    }
+
+    #[test]
+    fn strings_compare_as_unsigned_bytes_and_prefixes_come_first() {
+        let schema = Schema::new(ArrayType::Sparse, vec![Dimension::string("k")], vec![]);
+        let k = Column::from_cells(Datatype::StringAscii, ["b", "", "\u{c3}", "aa", "a"]);
+        let keys = CellOrder::new(&schema, Layout::Global).unwrap().keys(&[&k]).unwrap();
+        let mut at = vec![0, 1, 2, 3, 4];
+        at.sort_by(|&i, &j| CellOrder::compare(&keys, i, &keys, j));
+        assert_eq!(at, [1, 4, 3, 0, 2]);
+    }
+
+    #[test]
+    fn strides_follow_the_order() {
+        assert_eq!(Order::Row.strides(&[2, 3, 4]), [12, 4, 1]);
+        assert_eq!(Order::Col.strides(&[2, 3, 4]), [1, 2, 6]);
+    }
+}

@@ -1,0 +1,96 @@
+//! Intervals of cells along one dimension, and boxes made of them.
+
+/// A closed interval of offsets along a dimension: both ends are inside, and it is never empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Span {
+    /// The first cell.
+    pub first: u64,
+    /// The last cell, not before the first.
+    pub last: u64,
+}
+
+impl Span {
+    /// The cells from `first` to `last`; `None` if there are none.
+    pub fn new(first: u64, last: u64) -> Option<Self> {
+        (first <= last).then_some(Self { first, last })
+    }
+
+    /// How many cells; `u64::MAX` also stands for one more than that.
+    pub const fn len(self) -> u64 {
+        (self.last - self.first).saturating_add(1)
+    }
+
+    /// Never: an interval holds at least one cell.
+    pub const fn is_empty(self) -> bool {
+        false
+    }
+
+    /// Whether `cell` is inside.
+    pub const fn contains(self, cell: u64) -> bool {
+        self.first <= cell && cell <= self.last
+    }
+
+    /// Whether all of `other` is inside.
+    pub const fn covers(self, other: Self) -> bool {
+        self.first <= other.first && other.last <= self.last
+    }
+
+    /// The cells in both.
+    #[must_use]
+    pub fn intersection(self, other: Self) -> Option<Self> {
+        Self::new(self.first.max(other.first), self.last.min(other.last))
+    }
+
+    /// The smallest interval that holds both.
+    #[must_use]
+    pub fn union(self, other: Self) -> Self {
+        Self { first: self.first.min(other.first), last: self.last.max(other.last) }
+    }
+}
+
+/// The cells in both boxes; `None` if there are none.
+pub fn intersect(a: &[Span], b: &[Span]) -> Option<Vec<Span>> {
+    a.iter().zip(b).map(|(a, b)| a.intersection(*b)).collect()
+}
+
+/// Whether all of `inner` is in `outer`.
+pub fn covers(outer: &[Span], inner: &[Span]) -> bool {
+    outer.iter().zip(inner).all(|(o, i)| o.covers(*i))
+}
+
+/// The smallest box that holds both.
+#[must_use]
+pub fn union(a: &[Span], b: &[Span]) -> Vec<Span> {
+    a.iter().zip(b).map(|(a, b)| a.union(*b)).collect()
+}
+
+/// Cells in the box; `None` if the number does not fit.
+pub fn cells(spans: &[Span]) -> Option<u64> {
+    spans.iter().try_fold(1_u64, |n, s| n.checked_mul((s.last - s.first).checked_add(1)?))
+}
+
+/// The lengths of the box's sides.
+pub fn shape(spans: &[Span]) -> Vec<u64> {
+    spans.iter().map(|s| s.len()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(first: u64, last: u64) -> Span {
+        Span::new(first, last).unwrap()
+    }
+
+    #[test]
+    fn boxes_meet_join_and_count() {
+        let (a, b) = ([span(0, 9), span(5, 6)], [span(3, 20), span(6, 8)]);
+        assert_eq!(intersect(&a, &b), Some(vec![span(3, 9), span(6, 6)]));
+        assert_eq!(union(&a, &b), [span(0, 20), span(5, 8)]);
+        assert!(covers(&union(&a, &b), &a) && !covers(&a, &b));
+        assert_eq!(intersect(&[span(0, 1)], &[span(2, 3)]), None);
+        assert_eq!(cells(&a), Some(20));
+        assert_eq!(cells(&[span(0, u64::MAX)]), None);
+        assert_eq!(cells(&[span(0, u64::MAX - 1), span(0, 1)]), None);
+    }
+}

@@ -1,0 +1,266 @@
+//! Copying a box of cells between two buffers, each in row- or column-major order.
+//!
+//! A plan is a few nested loops with a step in either buffer. Loops that walk both buffers without a
+//! gap are merged, so a box that is as wide as both buffers is one run.
+
+use super::order::Order;
+
+/// A dense buffer of cells: how long its sides are and in which order it holds them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// Cells along each dimension.
+    pub shape: Vec<u64>,
+    /// Order of the cells.
+    pub order: Order,
+}
+
+impl Frame {
+    /// Cells in the buffer; `None` if the number does not fit.
+    pub fn cells(&self) -> Option<u64> {
+        self.shape.iter().try_fold(1_u64, |n, &side| n.checked_mul(side))
+    }
+
+    /// The place of a cell in the buffer.
+    pub fn position(&self, at: &[u64]) -> u64 {
+        self.order.strides(&self.shape).iter().zip(at).map(|(s, a)| s.saturating_mul(*a)).fold(0, u64::saturating_add)
+    }
+}
+
+/// Cells that lie side by side in both buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// Place of the first cell in the source.
+    pub from: u64,
+    /// Place of the first cell in the destination.
+    pub to: u64,
+    /// How many cells.
+    pub cells: u64,
+}
+
+/// How to copy a box from one buffer to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopyPlan {
+    from: u64,
+    to: u64,
+    /// Cells of the innermost loop that are side by side in both buffers.
+    run: u64,
+    /// Outer loops, slowest in the destination first.
+    loops: Vec<Loop>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Loop {
+    count: u64,
+    from: u64,
+    to: u64,
+}
+
+impl CopyPlan {
+    /// Copies `shape` cells that start at `from_at` in `from` to `to_at` in `to`.
+    ///
+    /// The box must lie inside both; places are in cells.
+    pub fn new(from: &Frame, from_at: &[u64], to: &Frame, to_at: &[u64], shape: &[u64]) -> Self {
+        let (source, target) = (from.order.strides(&from.shape), to.order.strides(&to.shape));
+        let mut loops: Vec<Loop> = Vec::with_capacity(shape.len());
+        for d in to.order.slow_to_fast(shape.len()) {
+            let inner = Loop { count: shape[d], from: source[d], to: target[d] };
+            if inner.count == 1 {
+                continue;
+            }
+            match loops.last_mut() {
+                Some(outer) if outer.from == inner.from.saturating_mul(inner.count) && outer.to == inner.to.saturating_mul(inner.count) => {
+                    *outer = Loop { count: outer.count * inner.count, ..inner };
+                }
+                _ => loops.push(inner),
+            }
+        }
+        let run = match loops.last() {
+            Some(&Loop { count, from: 1, to: 1 }) => {
+                loops.pop();
+                count
+            }
+            _ => 1,
+        };
+        let run = if shape.contains(&0) { 0 } else { run };
+        Self { from: from.position(from_at), to: to.position(to_at), run, loops }
+    }
+
+    /// Cells copied.
+    pub fn cells(&self) -> u64 {
+        self.loops.iter().fold(self.run, |n, l| n.saturating_mul(l.count))
+    }
+
+    /// The one run the plan consists of, if it is one.
+    pub fn single(&self) -> Option<Run> {
+        self.loops.is_empty().then_some(Run { from: self.from, to: self.to, cells: self.run })
+    }
+
+    /// The runs, in the order of the destination.
+    pub fn runs(&self) -> Runs<'_> {
+        Runs { plan: self, at: vec![0; self.loops.len()], from: self.from, to: self.to, done: self.run == 0 || self.loops.iter().any(|l| l.count == 0) }
+    }
+
+    /// Copies cells of `width` bytes. `false` if the plan does not fit the buffers; nothing is copied then.
+    #[must_use]
+    pub fn copy(&self, from: &[u8], to: &mut [u8], width: usize) -> bool {
+        if self.cells() == 0 {
+            return true;
+        }
+        let end = |start: u64, step: fn(&Loop) -> u64| {
+            let last = self.loops.iter().try_fold(start, |e, l| e.checked_add((l.count - 1).checked_mul(step(l))?))?;
+            usize::try_from(last.checked_add(self.run)?).ok()?.checked_mul(width)
+        };
+        let (Some(source), Some(target)) = (end(self.from, |l| l.from), end(self.to, |l| l.to)) else { return false };
+        if source > from.len() || target > to.len() {
+            return false;
+        }
+        match (self.run, width) {
+            (1, 1) => self.copy_cells::<1>(from, to),
+            (1, 2) => self.copy_cells::<2>(from, to),
+            (1, 4) => self.copy_cells::<4>(from, to),
+            (1, 8) => self.copy_cells::<8>(from, to),
+            (1, 16) => self.copy_cells::<16>(from, to),
+            _ => self.copy_runs(from, to, width),
+        }
+        true
+    }
+
+    fn copy_runs(&self, from: &[u8], to: &mut [u8], width: usize) {
+        let bytes = self.run as usize * width;
+        for run in self.runs() {
+            let (f, t) = (run.from as usize * width, run.to as usize * width);
+            to[t..t + bytes].copy_from_slice(&from[f..f + bytes]);
+        }
+    }
+
+    /// Single cells of `N` bytes: a transposition, or a picking of every n-th cell. The two loops that
+    /// are narrowest in either buffer are walked in square blocks, so that both stay in the cache.
+    fn copy_cells<const N: usize>(&self, from: &[u8], to: &mut [u8]) {
+        const BLOCK: u64 = 32;
+        let (from, to) = (from.as_chunks::<N>().0, to.as_chunks_mut::<N>().0);
+        let Some(fast) = self.loops.last().copied() else {
+            to[self.to as usize] = from[self.from as usize];
+            return;
+        };
+        let outer = &self.loops[..self.loops.len() - 1];
+        let narrow = (0..outer.len()).min_by_key(|&i| outer[i].from);
+        let second = narrow.map_or(Loop { count: 1, from: 0, to: 0 }, |i| outer[i]);
+        let rest: Vec<Loop> = outer.iter().enumerate().filter(|(i, _)| Some(*i) != narrow).map(|(_, l)| *l).collect();
+        let rest = Self { from: self.from, to: self.to, run: 1, loops: rest };
+        for base in rest.runs() {
+            for a in (0..second.count).step_by(BLOCK as usize) {
+                for b in (0..fast.count).step_by(BLOCK as usize) {
+                    for i in a..(a + BLOCK).min(second.count) {
+                        let (mut f, mut t) = ((base.from + i * second.from + b * fast.from) as usize, (base.to + i * second.to + b * fast.to) as usize);
+                        for _ in b..(b + BLOCK).min(fast.count) {
+                            to[t] = from[f];
+                            f += fast.from as usize;
+                            t += fast.to as usize;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The runs of a plan.
+#[derive(Debug)]
+pub struct Runs<'a> {
+    plan: &'a CopyPlan,
+    at: Vec<u64>,
+    from: u64,
+    to: u64,
+    done: bool,
+}
+
+impl Iterator for Runs<'_> {
+    type Item = Run;
+
+    fn next(&mut self) -> Option<Run> {
+        if self.done {
+            return None;
+        }
+        let run = Run { from: self.from, to: self.to, cells: self.plan.run };
+        self.done = true;
+        for (l, at) in self.plan.loops.iter().zip(&mut self.at).rev() {
+            *at += 1;
+            if *at < l.count {
+                self.from += l.from;
+                self.to += l.to;
+                self.done = false;
+                break;
+            }
+            *at = 0;
+            self.from -= (l.count - 1) * l.from;
+            self.to -= (l.count - 1) * l.to;
+        }
+        Some(run)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn frame(shape: &[u64], order: Order) -> Frame {
+        Frame { shape: shape.to_vec(), order }
+    }
+
+    #[test]
+    fn rows_as_wide_as_both_buffers_are_one_run() {
+        let f = frame(&[4, 5], Order::Row);
+        let plan = CopyPlan::new(&f, &[1, 0], &f, &[0, 0], &[2, 5]);
+        assert_eq!(plan.single(), Some(Run { from: 5, to: 0, cells: 10 }));
+        let plan = CopyPlan::new(&f, &[1, 1], &f, &[0, 0], &[2, 4]);
+        assert_eq!(plan.runs().collect::<Vec<_>>(), [Run { from: 6, to: 0, cells: 4 }, Run { from: 11, to: 5, cells: 4 }]);
+    }
+
+    #[test]
+    fn a_plan_that_does_not_fit_copies_nothing() {
+        let f = frame(&[4], Order::Row);
+        let mut to = [9; 4];
+        assert!(!CopyPlan::new(&f, &[0], &f, &[0], &[4]).copy(&[1; 3], &mut to, 1));
+        assert_eq!(to, [9; 4]);
+        assert!(CopyPlan::new(&f, &[0], &f, &[0], &[0]).copy(&[], &mut [], 1));
+    }
+
+    fn order() -> impl Strategy<Value = Order> {
+        prop_oneof![Just(Order::Row), Just(Order::Col)]
+    }
+
+    proptest! {
+        #[test]
+        fn every_cell_of_the_box_arrives_and_no_other(
+            dims in prop::collection::vec((1_u64..6, 0_u64..3, 0_u64..3, 0_u64..3, 0_u64..3), 1..4),
+            a in order(), b in order(), width in prop_oneof![Just(1_usize), Just(2), Just(3), Just(4), Just(8), Just(16)],
+        ) {
+            let shape: Vec<u64> = dims.iter().map(|d| d.0).collect();
+            let (fa, ta): (Vec<u64>, Vec<u64>) = (dims.iter().map(|d| d.1).collect(), dims.iter().map(|d| d.2).collect());
+            let from = frame(&dims.iter().map(|d| d.0 + d.1 + d.3).collect::<Vec<_>>(), a);
+            let to = frame(&dims.iter().map(|d| d.0 + d.2 + d.4).collect::<Vec<_>>(), b);
+            let source: Vec<u8> = (0..from.cells().unwrap() as usize * width).map(|i| (i % 251) as u8 + 1).collect();
+            let mut target = vec![0_u8; to.cells().unwrap() as usize * width];
+            let mut naive = target.clone();
+            let plan = CopyPlan::new(&from, &fa, &to, &ta, &shape);
+            prop_assert!(plan.copy(&source, &mut target, width));
+            let all = Frame { shape: shape.clone(), order: Order::Row };
+            let strides = Order::Row.strides(&shape);
+            for i in 0..all.cells().unwrap() {
+                let at: Vec<u64> = shape.iter().zip(&strides).map(|(n, s)| i / s % n).collect();
+                let add = |x: &[u64]| at.iter().zip(x).map(|(a, b)| a + b).collect::<Vec<_>>();
+                let (f, t) = (from.position(&add(&fa)) as usize * width, to.position(&add(&ta)) as usize * width);
+                naive[t..t + width].copy_from_slice(&source[f..f + width]);
+            }
+            prop_assert_eq!(&target, &naive);
+            prop_assert_eq!(plan.cells(), all.cells().unwrap());
+            let mut by_runs = vec![0_u8; target.len()];
+            for r in plan.runs() {
+                let (f, t, n) = (r.from as usize * width, r.to as usize * width, r.cells as usize * width);
+                by_runs[t..t + n].copy_from_slice(&source[f..f + n]);
+            }
+            prop_assert_eq!(by_runs, naive);
+        }
+    }
+}
