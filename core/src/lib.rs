@@ -4,6 +4,7 @@
 //! lies one async shell that lists, fetches, calls those functions and puts.
 
 pub mod array;
+pub mod calendar;
 pub mod column;
 pub mod context;
 pub mod datatype;
@@ -15,6 +16,7 @@ pub mod limits;
 pub mod query;
 pub mod scalar;
 pub mod vfs;
+pub mod view;
 
 pub use array::{Array, Fragment, OpenOptions, Window};
 pub use column::Column;

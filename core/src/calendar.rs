@@ -1,0 +1,306 @@
+//! Dates and times of every unit the format has, to and from ISO 8601. Proleptic Gregorian, no time
+//! zones, no leap seconds: the same reckoning as numpy's `datetime64`.
+
+use crate::datatype::Datatype;
+
+/// Attoseconds in one second.
+const ATTO: i128 = 1_000_000_000_000_000_000;
+const DAY_SECONDS: i128 = 86_400;
+
+/// The first and the last tick of the period that `text` names, in units of `datatype`.
+///
+/// A date written coarser than the unit stands for its whole period: `2020-02` on a dimension of
+/// days is 29 ticks. One written finer is rounded down to the tick that holds it.
+///
+/// ```
+/// use hyperslab::{calendar, Datatype};
+/// assert_eq!(calendar::parse("1970-02", Datatype::DatetimeDay), Ok((31, 58)));
+/// ```
+///
+/// # Errors
+/// A sentence that says what is wrong and what to write.
+pub fn parse(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
+    let civil = Civil::parse(text).ok_or_else(|| {
+        format!("'{text}' is no date; write 2020, 2020-01, 2020-01-31 or 2020-01-31T12:30:00.5 (also 20200131T123000)")
+    })?;
+    let (lo, hi) = match datatype {
+        Datatype::DatetimeYear => (i128::from(civil.year) - 1970, i128::from(civil.year) - 1970),
+        Datatype::DatetimeMonth => {
+            let january = (i128::from(civil.year) - 1970) * 12;
+            match civil.month {
+                None => (january, january + 11),
+                Some(m) => (january + i128::from(m) - 1, january + i128::from(m) - 1),
+            }
+        }
+        other => {
+            let tick = tick_atto(other).ok_or_else(|| format!("{other} is not a date or time"))?;
+            let (start, end) = civil.period();
+            (start.div_euclid(tick), (end - 1).div_euclid(tick))
+        }
+    };
+    match (i64::try_from(lo), i64::try_from(hi)) {
+        // The most negative number means "not a time".
+        (Ok(lo), Ok(hi)) if lo != i64::MIN => Ok((lo, hi)),
+        _ => Err(format!("'{text}' is beyond what {datatype} can hold")),
+    }
+}
+
+/// `value` ticks of `datatype` since 1970 as ISO 8601, as precise as the unit; `NaT` for the most
+/// negative number. Values of types that are no dates come out as plain numbers.
+pub fn format(value: i64, datatype: Datatype) -> String {
+    if value == i64::MIN {
+        return "NaT".to_owned();
+    }
+    let v = i128::from(value);
+    match datatype {
+        Datatype::DatetimeYear => return year(v + 1970),
+        Datatype::DatetimeMonth => return format!("{}-{:02}", year(1970 + v.div_euclid(12)), v.rem_euclid(12) + 1),
+        _ => {}
+    }
+    let Some(tick) = tick_atto(datatype).filter(|_| datatype.is_datetime()) else { return value.to_string() };
+    let total = v * tick;
+    let seconds = total.div_euclid(ATTO);
+    let (y, m, d) = civil_from_days(seconds.div_euclid(DAY_SECONDS));
+    let date = format!("{}-{m:02}-{d:02}", year(y));
+    let s = seconds.rem_euclid(DAY_SECONDS);
+    let (h, min, sec) = (s / 3600, s / 60 % 60, s % 60);
+    match fraction_digits(datatype) {
+        None if datatype == Datatype::DatetimeHr => format!("{date}T{h:02}"),
+        None if datatype == Datatype::DatetimeMin => format!("{date}T{h:02}:{min:02}"),
+        None => date,
+        Some(0) => format!("{date}T{h:02}:{min:02}:{sec:02}"),
+        Some(digits) => {
+            let fraction = total.rem_euclid(ATTO) / 10_i128.pow(18 - digits);
+            format!("{date}T{h:02}:{min:02}:{sec:02}.{fraction:0width$}", width = digits as usize)
+        }
+    }
+}
+
+/// Attoseconds in one tick of a unit of fixed length.
+const fn tick_atto(datatype: Datatype) -> Option<i128> {
+    Some(match datatype {
+        Datatype::DatetimeWeek => 7 * DAY_SECONDS * ATTO,
+        Datatype::DatetimeDay => DAY_SECONDS * ATTO,
+        Datatype::DatetimeHr => 3600 * ATTO,
+        Datatype::DatetimeMin => 60 * ATTO,
+        Datatype::DatetimeSec => ATTO,
+        Datatype::DatetimeMs => ATTO / 1_000,
+        Datatype::DatetimeUs => ATTO / 1_000_000,
+        Datatype::DatetimeNs => ATTO / 1_000_000_000,
+        Datatype::DatetimePs => ATTO / 1_000_000_000_000,
+        Datatype::DatetimeFs => ATTO / 1_000_000_000_000_000,
+        Datatype::DatetimeAs => 1,
+        _ => return None,
+    })
+}
+
+/// Digits after the decimal point; `None` for units coarser than a second.
+const fn fraction_digits(datatype: Datatype) -> Option<u32> {
+    Some(match datatype {
+        Datatype::DatetimeSec => 0,
+        Datatype::DatetimeMs => 3,
+        Datatype::DatetimeUs => 6,
+        Datatype::DatetimeNs => 9,
+        Datatype::DatetimePs => 12,
+        Datatype::DatetimeFs => 15,
+        Datatype::DatetimeAs => 18,
+        _ => return None,
+    })
+}
+
+fn year(y: i128) -> String {
+    if y < 0 { format!("-{:04}", -y) } else { format!("{y:04}") }
+}
+
+/// Days since 1970-01-01 of a date.
+fn days_from_civil(year: i64, month: u32, day: u32) -> i128 {
+    // Years start in March, so that the leap day comes last.
+    let y = i128::from(year) - i128::from(month <= 2);
+    let era = y.div_euclid(400);
+    let of_era = y.rem_euclid(400);
+    let of_year = (153 * ((i128::from(month) + 9) % 12) + 2) / 5 + i128::from(day) - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+/// Year, month and day of the date this many days after 1970-01-01.
+fn civil_from_days(days: i128) -> (i128, i128, i128) {
+    let z = days + 719_468;
+    let era = z.div_euclid(146_097);
+    let of_era = z.rem_euclid(146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march_month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    (year_of_era + era * 400 + i128::from(month <= 2), month, day)
+}
+
+/// A date as it was written: what was left out is `None`.
+struct Civil {
+    year: i64,
+    month: Option<u32>,
+    day: Option<u32>,
+    /// Attoseconds since midnight, and the length of the period that the time's last digit stands for.
+    time: Option<(i128, i128)>,
+}
+
+impl Civil {
+    fn parse(text: &str) -> Option<Self> {
+        let text = text.trim().trim_end_matches(['Z', 'z']);
+        let (date, time) = match text.find(['T', 't', ' ']) {
+            Some(at) => (text.get(..at)?, Some(text.get(at + 1..)?)),
+            None => (text, None),
+        };
+        let (sign, digits) = match date.strip_prefix('-') {
+            Some(rest) => (-1, rest),
+            None => (1, date.strip_prefix('+').unwrap_or(date)),
+        };
+        let basic = digits.len() == 8 && digits.bytes().all(|b| b.is_ascii_digit());
+        let parts: Vec<&str> = if basic { vec![digits.get(..4)?, digits.get(4..6)?, digits.get(6..)?] } else { digits.split('-').collect() };
+        let number = |s: &str, width: usize| {
+            let plain = s.len() == width && s.bytes().all(|b| b.is_ascii_digit());
+            if plain { s.parse::<u32>().ok() } else { None }
+        };
+        let (&y, rest) = parts.split_first()?;
+        // Twelve digits hold every year whose seconds fit 64 bits.
+        let year_ok = (4..=12).contains(&y.len()) && y.bytes().all(|b| b.is_ascii_digit());
+        let year = sign * if year_ok { y.parse::<i64>().ok()? } else { return None };
+        let (month, day) = match rest {
+            [] => (None, None),
+            [m] => (Some(number(m, 2)?), None),
+            [m, d] => (Some(number(m, 2)?), Some(number(d, 2)?)),
+            _ => return None,
+        };
+        if month.is_some_and(|m| !(1..=12).contains(&m)) || day.is_some_and(|d| d == 0) {
+            return None;
+        }
+        if let (Some(m), Some(d)) = (month, day)
+            && i128::from(d) > days_of_month(year, m)
+        {
+            return None;
+        }
+        let time = match time {
+            None => None,
+            Some(t) if day.is_some() => Some(parse_time(t)?),
+            Some(_) => return None,
+        };
+        Some(Self { year, month, day, time })
+    }
+
+    /// Start and end (exclusive) in attoseconds since 1970.
+    fn period(&self) -> (i128, i128) {
+        let day = DAY_SECONDS * ATTO;
+        let start = days_from_civil(self.year, self.month.unwrap_or(1), self.day.unwrap_or(1)) * day;
+        match (self.month, self.day, self.time) {
+            (None, _, _) => (start, days_from_civil(self.year + 1, 1, 1) * day),
+            (Some(m), None, _) => (start, start + days_of_month(self.year, m) * day),
+            (_, _, None) => (start, start + day),
+            (_, _, Some((at, length))) => (start + at, start + at + length),
+        }
+    }
+}
+
+fn days_of_month(year: i64, month: u32) -> i128 {
+    let next = if month == 12 { days_from_civil(year + 1, 1, 1) } else { days_from_civil(year, month + 1, 1) };
+    next - days_from_civil(year, month, 1)
+}
+
+/// `hh`, `hh:mm`, `hh:mm:ss`, `hh:mm:ss.fff` or the same without colons: attoseconds since midnight
+/// and the length of the period named.
+fn parse_time(text: &str) -> Option<(i128, i128)> {
+    let (whole, fraction) = match text.split_once('.') {
+        Some((w, f)) => (w, Some(f)),
+        None => (text, None),
+    };
+    let digits: String = whole.chars().filter(|c| *c != ':').collect();
+    let colons = whole.len() - digits.len();
+    let shape_ok = matches!((digits.len(), colons), (2, 0) | (4, 0 | 1) | (6, 0 | 2)) && digits.bytes().all(|b| b.is_ascii_digit());
+    // A colon may only follow a pair of digits.
+    let places_ok = whole.char_indices().all(|(i, c)| (c == ':') == (colons > 0 && i % 3 == 2));
+    if !shape_ok || !places_ok {
+        return None;
+    }
+    let pair = |i: usize| digits.get(i..i + 2).and_then(|p| p.parse::<i128>().ok());
+    let (h, m, s) = (pair(0)?, pair(2), pair(4));
+    if h > 23 || m.unwrap_or(0) > 59 || s.unwrap_or(0) > 59 {
+        return None;
+    }
+    let at = (h * 3600 + m.unwrap_or(0) * 60 + s.unwrap_or(0)) * ATTO;
+    match (m, s, fraction) {
+        (None, _, None) => Some((at, 3600 * ATTO)),
+        (Some(_), None, None) => Some((at, 60 * ATTO)),
+        (_, Some(_), None) => Some((at, ATTO)),
+        (_, Some(_), Some(f)) if (1..=18).contains(&f.len()) && f.bytes().all(|b| b.is_ascii_digit()) => {
+            let unit = 10_i128.pow(18 - u32::try_from(f.len()).ok()?);
+            Some((at + f.parse::<i128>().ok()? * unit, unit))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, datatype: Datatype, expect: Result<(i64, i64), ()>) {
+        assert_eq!(parse(text, datatype).map_err(|_| ()), expect, "{text} as {datatype}");
+    }
+
+    #[test]
+    fn a_coarse_date_is_its_whole_period() {
+        check("2020", Datatype::DatetimeDay, Ok((18262, 18262 + 365)));
+        check("2020-02", Datatype::DatetimeDay, Ok((18293, 18293 + 28)));
+        check("1970-01-01", Datatype::DatetimeHr, Ok((0, 23)));
+        check("1970-01-01T00:01", Datatype::DatetimeSec, Ok((60, 119)));
+        check("2021", Datatype::DatetimeMonth, Ok((612, 623)));
+    }
+
+    #[test]
+    fn exact_ticks_of_every_unit() {
+        check("1969-12-31", Datatype::DatetimeDay, Ok((-1, -1)));
+        check("19700102T0000", Datatype::DatetimeMin, Ok((1440, 1440)));
+        check("1970-01-01T00:00:00.5", Datatype::DatetimeMs, Ok((500, 599)));
+        check("1970-01-01T00:00:00.000000000000000007Z", Datatype::DatetimeAs, Ok((7, 7)));
+        check("1970-01-09", Datatype::DatetimeWeek, Ok((1, 1)));
+        check("0001", Datatype::DatetimeYear, Ok((-1969, -1969)));
+    }
+
+    #[test]
+    fn rejects_what_is_no_date() {
+        for text in ["", "20", "2020-13", "2021-02-29", "2020-01-01T24", "2020-01-01T1:2", "2020-1-1", "x", "2020-01T12", "2020-01-01T12:3000"] {
+            check(text, Datatype::DatetimeMs, Err(()));
+        }
+        check("2020", Datatype::DatetimeAs, Err(()));
+    }
+
+    #[test]
+    fn formats_like_numpy() {
+        // np.datetime64(v, unit) printed.
+        for (v, t, expect) in [
+            (50, Datatype::DatetimeYear, "2020"),
+            (-1, Datatype::DatetimeMonth, "1969-12"),
+            (1, Datatype::DatetimeWeek, "1970-01-08"),
+            (18321, Datatype::DatetimeDay, "2020-02-29"),
+            (-1, Datatype::DatetimeHr, "1969-12-31T23"),
+            (1_582_934_400_123, Datatype::DatetimeMs, "2020-02-29T00:00:00.123"),
+            (-1, Datatype::DatetimeNs, "1969-12-31T23:59:59.999999999"),
+            (i64::MIN, Datatype::DatetimeSec, "NaT"),
+            (12, Datatype::TimeHr, "12"),
+        ] {
+            assert_eq!(format(v, t), expect);
+        }
+    }
+
+    #[test]
+    fn formatted_dates_parse_back() {
+        for t in Datatype::ALL.iter().filter(|t| t.is_datetime()) {
+            for v in [-719_000, -1, 0, 1, 59, 365, 100_000] {
+                let text = format(v, *t);
+                if !text.starts_with('-') {
+                    assert_eq!(parse(&text, *t), Ok((v, v)), "{text} as {t}");
+                }
+            }
+        }
+    }
+}

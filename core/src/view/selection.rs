@@ -1,0 +1,253 @@
+//! The slice grammar: `0:100,5:20`, `:,3`, `temp@10:20:2`, `lat=30.0:40.0`, `time=2020-01:2020-03`.
+//!
+//! ```text
+//! selection := [attribute {"," attribute} "@"] ("all" | axis {"," axis})
+//! axis      := [dimension "="] range
+//! range     := ":" | "_" | coordinate | [coordinate] ":" [coordinate] [":" step]
+//! ```
+//!
+//! `a..b` may be written for `a:b`. Coordinates are those of the domain; nothing wraps around.
+//! Integers select half-open ranges, as in Python; floats, strings and dates closed ones. Where an
+//! end is left out it is the end of what was written (the non-empty domain), or of the domain if
+//! nothing was. Axes that are left out are whole. `%2C` and its like stand for characters that the
+//! grammar uses itself.
+
+mod coordinate;
+mod lexer;
+
+use std::fmt::Write as _;
+
+use crate::calendar;
+use crate::datatype::Datatype;
+use crate::error::{Error, Result};
+use crate::format::domain::Dimension;
+use crate::format::schema::Schema;
+use crate::query::Region;
+use crate::scalar::{Scalar, ScalarRange};
+
+/// Coordinates that one strided axis may list, before it is refused as too many.
+const STRIDED_MAX: u64 = 1 << 22;
+
+/// Which cells and which attributes a name asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selection {
+    /// The attributes before the `@`, in that order; `None` for all.
+    pub attributes: Option<Vec<String>>,
+    /// What is selected of each dimension, in the schema's order.
+    pub axes: Vec<Axis>,
+}
+
+/// What is selected of one dimension.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// The closed range; `None` for all of a string dimension.
+    pub range: Option<ScalarRange>,
+    /// Every `step`-th coordinate counted from the range's start; at least 1.
+    pub step: u64,
+    /// One coordinate was named, so that pictures and arrays lose this axis.
+    pub single: bool,
+}
+
+/// Reads a selection.
+///
+/// `non_empty` is the array's non-empty domain, where there is one: ends left out come from it.
+///
+/// ```
+/// use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Schema};
+/// use hyperslab::view::selection;
+/// use hyperslab::{CellCount, Datatype};
+/// let rows = Dimension::new("row", Datatype::Int32, 0, 99, 10);
+/// let temp = Attribute::new("temp", Datatype::Float32, CellCount::ONE);
+/// let schema = Schema::new(ArrayType::Dense, vec![rows], vec![temp]);
+/// let s = selection::parse("temp@10:20:3", &schema, None).unwrap();
+/// assert_eq!(s.shape(), [4]);
+/// assert_eq!(s.text(&schema), "temp@10:20:3");
+/// ```
+///
+/// # Errors
+/// [`Error::InvalidArgument`] says what was wrong and what to write.
+pub fn parse(text: &str, schema: &Schema, non_empty: Option<&[ScalarRange]>) -> Result<Selection> {
+    let (names, body) = match lexer::split_once(text, '@') {
+        Some((names, body)) => (Some(names), body),
+        None => (None, text),
+    };
+    let attributes = names.map(|names| attributes(names, schema)).transpose()?;
+    let whole: Vec<Axis> = schema.dimensions.iter().enumerate().map(|(i, d)| Axis::whole(schema, d, i, non_empty)).collect();
+    let mut axes: Vec<Option<Axis>> = vec![None; whole.len()];
+    let body = body.trim();
+    if !body.is_empty() && body != "all" {
+        for (position, item) in lexer::split(body, ',').into_iter().enumerate() {
+            let (index, range) = axis_of(item, position, schema)?;
+            let dimension = schema.dimensions.get(index).ok_or_else(|| too_many(text, schema))?;
+            let slot = axes.get_mut(index).ok_or_else(|| too_many(text, schema))?;
+            if slot.is_some() {
+                return Err(Error::invalid(format!("dimension '{}' is selected twice in '{text}'", dimension.name)));
+            }
+            let whole = whole.get(index).ok_or_else(|| too_many(text, schema))?;
+            *slot = Some(coordinate::axis(range, schema, index, dimension, whole)?);
+        }
+    }
+    let axes = axes.into_iter().zip(whole).map(|(named, whole)| named.unwrap_or(whole)).collect();
+    Ok(Selection { attributes, axes })
+}
+
+fn too_many(text: &str, schema: &Schema) -> Error {
+    let names: Vec<_> = schema.dimensions.iter().map(|d| d.name.as_str()).collect();
+    Error::invalid(format!(
+        "'{text}' selects along more dimensions than the array has: it has {} ({})",
+        names.len(),
+        names.join(", ")
+    ))
+}
+
+fn attributes(names: &str, schema: &Schema) -> Result<Vec<String>> {
+    let mut found: Vec<String> = Vec::new();
+    for name in lexer::split(names, ',') {
+        let name = lexer::unquote(name)?;
+        // An array may have one attribute without a name; `data` stands for it.
+        let name = if name == "data" && schema.attribute("data").is_none() && schema.attribute("").is_some() { String::new() } else { name };
+        if schema.attribute(&name).is_none() {
+            let known: Vec<_> = schema.attributes.iter().map(|a| display_name(&a.name)).collect();
+            return Err(Error::invalid(format!("there is no attribute '{name}'; the attributes are {}", known.join(", "))));
+        }
+        if found.contains(&name) {
+            return Err(Error::invalid(format!("attribute '{name}' is named twice")));
+        }
+        found.push(name);
+    }
+    Ok(found)
+}
+
+/// What an attribute is called in names of files: its own name, or `data` if it has none.
+pub fn display_name(attribute: &str) -> &str {
+    if attribute.is_empty() { "data" } else { attribute }
+}
+
+/// Which dimension an item of the list speaks about, and its range.
+fn axis_of<'a>(item: &'a str, position: usize, schema: &Schema) -> Result<(usize, &'a str)> {
+    let Some((name, range)) = lexer::split_once(item, '=') else { return Ok((position, item)) };
+    let name = lexer::unquote(name)?;
+    match schema.dimension(&name) {
+        Some((index, _)) => Ok((index, range)),
+        None => {
+            let names: Vec<_> = schema.dimensions.iter().map(|d| d.name.as_str()).collect();
+            Err(Error::invalid(format!("there is no dimension '{name}'; the dimensions are {}", names.join(", "))))
+        }
+    }
+}
+
+impl Axis {
+    fn whole(schema: &Schema, dimension: &Dimension, index: usize, non_empty: Option<&[ScalarRange]>) -> Self {
+        let written = non_empty.and_then(|b| b.get(index)).cloned();
+        // A string dimension's extent is unknown until something is written; no range means all of it.
+        let range = if dimension.domain.is_none() { None } else { written.or_else(|| limits(schema, dimension, index)) };
+        Self { range, step: 1, single: false }
+    }
+
+    /// How many coordinates are selected; `None` where they cannot be counted (floats and strings).
+    pub fn len(&self) -> Option<u64> {
+        let range = self.range.as_ref()?;
+        let (lo, hi) = (range.lo.as_i128()?, range.hi.as_i128()?);
+        if hi < lo {
+            return Some(0);
+        }
+        u64::try_from((hi - lo) / i128::from(self.step.max(1)) + 1).ok()
+    }
+
+    /// Whether nothing is selected.
+    pub fn is_empty(&self) -> bool {
+        self.range.as_ref().is_some_and(ScalarRange::is_empty)
+    }
+
+    fn ranges(&self, dimension: &Dimension) -> Result<Vec<ScalarRange>> {
+        let Some(range) = &self.range else { return Ok(Vec::new()) };
+        if self.step <= 1 {
+            return Ok(vec![range.clone()]);
+        }
+        let count = self.len().unwrap_or(0);
+        if count > STRIDED_MAX {
+            let what = format!("coordinates selected along dimension '{}'", dimension.name);
+            return Err(Error::LimitExceeded { what, found: count, limit: STRIDED_MAX });
+        }
+        let lo = range.lo.as_i128().unwrap_or(0);
+        let at = |i: u64| Scalar::from_i128(dimension.datatype, lo + i128::from(i) * i128::from(self.step));
+        Ok((0..count).filter_map(|i| at(i).map(|v| ScalarRange { lo: v.clone(), hi: v })).collect())
+    }
+}
+
+/// The coordinates that may be used along a dimension: the current domain's, or the domain's.
+fn limits(schema: &Schema, dimension: &Dimension, index: usize) -> Option<ScalarRange> {
+    let current = schema.current_domain.as_ref().and_then(|c| c.ranges.get(index)).cloned();
+    current.or_else(|| dimension.domain.clone())
+}
+
+impl Selection {
+    /// Every cell and every attribute.
+    pub fn all(schema: &Schema, non_empty: Option<&[ScalarRange]>) -> Self {
+        let axes = schema.dimensions.iter().enumerate().map(|(i, d)| Axis::whole(schema, d, i, non_empty)).collect();
+        Self { attributes: None, axes }
+    }
+
+    /// The cells as a region of a query.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`] if a step picks too many single coordinates.
+    pub fn region(&self, schema: &Schema) -> Result<Region> {
+        self.axes.iter().zip(&schema.dimensions).map(|(a, d)| a.ranges(d)).collect::<Result<_>>().map(Region)
+    }
+
+    /// The smallest box around the cells, ignoring steps; `None` for an axis of strings taken whole.
+    pub fn bounds(&self) -> Vec<Option<ScalarRange>> {
+        self.axes.iter().map(|a| a.range.clone()).collect()
+    }
+
+    /// Cells along each dimension; of use for dense arrays only. Saturates.
+    pub fn shape(&self) -> Vec<u64> {
+        self.axes.iter().map(|a| a.len().unwrap_or(u64::MAX)).collect()
+    }
+
+    /// The one spelling of this selection that every other spelling of it shares.
+    pub fn text(&self, schema: &Schema) -> String {
+        let mut out = String::new();
+        if let Some(names) = &self.attributes {
+            let names: Vec<_> = names.iter().map(|n| lexer::quote(display_name(n))).collect();
+            out.push_str(&names.join(","));
+            out.push('@');
+        }
+        for (i, (axis, dimension)) in self.axes.iter().zip(&schema.dimensions).enumerate() {
+            if i > 0 {
+                out.push(',');
+            }
+            axis_text(&mut out, axis, dimension.datatype);
+        }
+        out
+    }
+}
+
+fn axis_text(out: &mut String, axis: &Axis, datatype: Datatype) {
+    let Some(range) = &axis.range else { return out.push('_') };
+    if axis.single {
+        return out.push_str(&coordinate_text(&range.lo, datatype));
+    }
+    let hi = match range.hi.as_i128() {
+        Some(hi) if !datatype.is_datetime() => (hi + 1).to_string(),
+        _ => coordinate_text(&range.hi, datatype),
+    };
+    let _ = write!(out, "{}:{hi}", coordinate_text(&range.lo, datatype));
+    if axis.step > 1 {
+        let _ = write!(out, ":{}", axis.step);
+    }
+}
+
+fn coordinate_text(value: &Scalar, datatype: Datatype) -> String {
+    match value {
+        Scalar::I64(v) if datatype.is_datetime() => calendar::format(*v, datatype),
+        Scalar::F32(v) => format!("{v:?}"),
+        Scalar::F64(v) => format!("{v:?}"),
+        Scalar::Bytes(v) => lexer::quote(&String::from_utf8_lossy(v)),
+        other => other.as_i128().unwrap_or(0).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

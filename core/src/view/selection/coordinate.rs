@@ -1,0 +1,198 @@
+//! One axis of a selection: its text and its dimension give a range.
+
+use super::{Axis, lexer, limits};
+use crate::calendar;
+use crate::datatype::{Datatype, Physical};
+use crate::error::{Error, Result};
+use crate::format::domain::Dimension;
+use crate::format::schema::Schema;
+use crate::scalar::{Scalar, ScalarRange};
+
+/// The parts of a range as they were written; a part left out is empty.
+struct Parts<'a> {
+    text: &'a str,
+    lo: &'a str,
+    hi: &'a str,
+    step: &'a str,
+    single: bool,
+}
+
+/// What `text` selects along `dimension`. `whole` is what all of the axis would be.
+pub(super) fn axis(text: &str, schema: &Schema, index: usize, dimension: &Dimension, whole: &Axis) -> Result<Axis> {
+    let text = text.trim();
+    if matches!(text, "" | ":" | "_" | "all" | "..") {
+        return Ok(whole.clone());
+    }
+    let parts = split(text, dimension)?;
+    let Some(limits) = limits(schema, dimension, index) else { return string_axis(&parts, dimension) };
+    let open = whole.range.clone().unwrap_or_else(|| limits.clone());
+    match dimension.datatype {
+        Datatype::Float32 | Datatype::Float64 => float_axis(&parts, dimension, &open, &limits),
+        t if t.is_datetime() => date_axis(&parts, dimension, &open, &limits),
+        _ => integer_axis(&parts, dimension, &open, &limits),
+    }
+}
+
+fn wrong(text: &str, dimension: &Dimension, why: &str) -> Error {
+    Error::invalid(format!("'{text}' along dimension '{}' ({}): {why}", dimension.name, dimension.datatype))
+}
+
+/// Cuts at `..`, or else at `:`. Colons inside a time of day belong to it: of all ways to cut, the
+/// one with the fewest parts of which each is a date is taken.
+fn split<'a>(text: &'a str, dimension: &Dimension) -> Result<Parts<'a>> {
+    let dots: Vec<usize> = lexer::positions(text, |rest| rest.starts_with("..")).collect();
+    if dots.windows(2).any(|w| matches!(w, [a, b] if b - a == 1)) {
+        return Err(wrong(text, dimension, "three dots in a row; write a:b"));
+    }
+    let (cuts, width) = if dots.is_empty() {
+        (lexer::positions(text, |rest| rest.starts_with(':')).collect(), 1)
+    } else {
+        (dots, 2)
+    };
+    if dimension.datatype.is_datetime() && width == 1 {
+        return split_dates(text, &cuts, dimension);
+    }
+    parts(text, &cuts, width).ok_or_else(|| wrong(text, dimension, "more than two colons; a range is start:end:step"))
+}
+
+fn parts<'a>(text: &'a str, cuts: &[usize], width: usize) -> Option<Parts<'a>> {
+    let piece = |from: usize, to: usize| text.get(from..to).unwrap_or("").trim();
+    let end = text.len();
+    Some(match *cuts {
+        [] => Parts { text, lo: piece(0, end), hi: "", step: "", single: true },
+        [a] => Parts { text, lo: piece(0, a), hi: piece(a + width, end), step: "", single: false },
+        [a, b] => Parts { text, lo: piece(0, a), hi: piece(a + width, b), step: piece(b + width, end), single: false },
+        _ => return None,
+    })
+}
+
+fn split_dates<'a>(text: &'a str, colons: &[usize], dimension: &Dimension) -> Result<Parts<'a>> {
+    let is_date = |s: &str| calendar::parse(s, dimension.datatype).is_ok();
+    let fits = |p: &Parts<'_>| {
+        let step_ok = p.step.is_empty() || p.step.parse::<u64>().is_ok();
+        (p.lo.is_empty() || is_date(p.lo)) && (p.hi.is_empty() || is_date(p.hi)) && step_ok
+    };
+    let ones = colons.iter().map(|&a| vec![a]);
+    let twos = colons.iter().enumerate().flat_map(|(i, &a)| colons.iter().skip(i + 1).map(move |&b| vec![a, b]));
+    // A time of day has at most two colons, so a range of two with a step has at most six.
+    let ways = std::iter::once(Vec::new()).chain(ones).chain(twos).take(if colons.len() <= 6 { usize::MAX } else { 1 });
+    let found = ways.filter_map(|cuts| parts(text, &cuts, 1)).find(fits);
+    found.ok_or_else(|| {
+        let first = text.split(':').find(|s| !s.is_empty() && !is_date(s)).unwrap_or(text);
+        match calendar::parse(first, dimension.datatype) {
+            Err(why) => wrong(text, dimension, &why),
+            Ok(_) => wrong(text, dimension, "no range of dates; write start:end"),
+        }
+    })
+}
+
+fn integer_axis(parts: &Parts<'_>, dimension: &Dimension, open: &ScalarRange, limits: &ScalarRange) -> Result<Axis> {
+    let text = parts.text;
+    let number = |s: &str, otherwise: i128| {
+        if s.is_empty() {
+            return Ok(otherwise);
+        }
+        // Beyond 64 bits every number is outside the domain; the bound keeps sums below from overflowing.
+        let value = s.parse::<i128>().ok().filter(|v| v.unsigned_abs() < 1 << 100);
+        value.ok_or_else(|| wrong(text, dimension, &format!("'{s}' is no whole number of 64 bits; write start:end or one coordinate")))
+    };
+    let ends = |r: &ScalarRange| (r.lo.as_i128().unwrap_or(0), r.hi.as_i128().unwrap_or(0));
+    let (first, last) = ends(limits);
+    let (open_lo, open_hi) = ends(open);
+    let lo = number(parts.lo, open_lo)?;
+    let hi = if parts.single { lo } else { number(parts.hi, open_hi + 1)? - 1 };
+    if hi < lo {
+        let why = format!("selects nothing: ranges are half-open, so {lo}:{} selects {lo}; nothing wraps around", lo + 1);
+        return Err(wrong(text, dimension, &why));
+    }
+    if lo < first || hi > last {
+        return Err(wrong(text, dimension, &format!("outside the coordinates there are, {first}:{} (half-open)", last + 1)));
+    }
+    let step = step(parts, dimension)?;
+    closed(dimension, lo, hi, step, parts.single)
+}
+
+/// The axis from `lo` to the last coordinate that the step meets.
+fn closed(dimension: &Dimension, lo: i128, hi: i128, step: u64, single: bool) -> Result<Axis> {
+    let last = hi - (hi - lo) % i128::from(step);
+    let scalar = |v| Scalar::from_i128(dimension.datatype, v);
+    match (scalar(lo), scalar(last)) {
+        (Some(lo), Some(hi)) => Ok(Axis { range: Some(ScalarRange { lo, hi }), step, single }),
+        _ => Err(wrong(&format!("{lo}:{hi}"), dimension, "beyond what the type can hold")),
+    }
+}
+
+fn step(parts: &Parts<'_>, dimension: &Dimension) -> Result<u64> {
+    if parts.step.is_empty() {
+        return Ok(1);
+    }
+    let step = parts.step.parse::<u64>().ok().filter(|s| *s > 0);
+    step.ok_or_else(|| wrong(parts.text, dimension, &format!("'{}' is no step; a step is a whole number from 1 up", parts.step)))
+}
+
+fn no_step(parts: &Parts<'_>, dimension: &Dimension) -> Result<()> {
+    if parts.step.is_empty() {
+        return Ok(());
+    }
+    Err(wrong(parts.text, dimension, "takes no step; steps are for integers and dates"))
+}
+
+fn float_axis(parts: &Parts<'_>, dimension: &Dimension, open: &ScalarRange, limits: &ScalarRange) -> Result<Axis> {
+    no_step(parts, dimension)?;
+    let number = |s: &str, otherwise: &Scalar| -> Result<Scalar> {
+        if s.is_empty() {
+            return Ok(otherwise.clone());
+        }
+        let value = match dimension.datatype.physical() {
+            Physical::F32 => s.parse::<f32>().ok().filter(|v| !v.is_nan()).map(Scalar::F32),
+            _ => s.parse::<f64>().ok().filter(|v| !v.is_nan()).map(Scalar::F64),
+        };
+        value.ok_or_else(|| wrong(parts.text, dimension, &format!("'{s}' is no number; write start:end, for instance 30.0:40.5")))
+    };
+    let lo = number(parts.lo, &open.lo)?;
+    let hi = if parts.single { lo.clone() } else { number(parts.hi, &open.hi)? };
+    clipped(parts, dimension, ScalarRange { lo, hi }, limits, 1, parts.single)
+}
+
+fn date_axis(parts: &Parts<'_>, dimension: &Dimension, open: &ScalarRange, limits: &ScalarRange) -> Result<Axis> {
+    let ticks = |s: &str| calendar::parse(s, dimension.datatype).map_err(|why| wrong(parts.text, dimension, &why));
+    let lo = if parts.lo.is_empty() { open.lo.clone() } else { Scalar::I64(ticks(parts.lo)?.0) };
+    let last = if parts.single { parts.lo } else { parts.hi };
+    let hi = if last.is_empty() { open.hi.clone() } else { Scalar::I64(ticks(last)?.1) };
+    let single = parts.single && lo == hi;
+    clipped(parts, dimension, ScalarRange { lo, hi }, limits, step(parts, dimension)?, single)
+}
+
+/// A closed range cut to the coordinates there are.
+fn clipped(parts: &Parts<'_>, dimension: &Dimension, asked: ScalarRange, limits: &ScalarRange, step: u64, single: bool) -> Result<Axis> {
+    let show = |v: &Scalar| super::coordinate_text(v, dimension.datatype);
+    if asked.is_empty() {
+        return Err(wrong(parts.text, dimension, "the end lies before the start"));
+    }
+    let range = asked.intersection(limits);
+    if range.is_empty() {
+        let why = format!("outside the coordinates there are, {}:{} (both inside)", show(&limits.lo), show(&limits.hi));
+        return Err(wrong(parts.text, dimension, &why));
+    }
+    match (range.lo.as_i128(), range.hi.as_i128()) {
+        (Some(lo), Some(hi)) => closed(dimension, lo, hi, step, single),
+        _ => Ok(Axis { range: Some(range), step: 1, single }),
+    }
+}
+
+fn string_axis(parts: &Parts<'_>, dimension: &Dimension) -> Result<Axis> {
+    no_step(parts, dimension)?;
+    let bytes = |s: &str| lexer::unquote(s).map(|s| Scalar::Bytes(s.into_bytes()));
+    let lo = bytes(parts.lo)?;
+    let hi = match (parts.single, parts.hi) {
+        (true, _) => lo.clone(),
+        // Dimensions of strings hold ASCII, so this is after all of them.
+        (false, "") => Scalar::Bytes(vec![0xff]),
+        (false, hi) => bytes(hi)?,
+    };
+    let range = ScalarRange { lo, hi };
+    if range.is_empty() {
+        return Err(wrong(parts.text, dimension, "the end lies before the start; strings are ordered by their bytes"));
+    }
+    Ok(Axis { range: Some(range), step: 1, single: parts.single })
+}

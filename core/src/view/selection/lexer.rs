@@ -1,0 +1,109 @@
+//! Splitting a selection at the characters that mean something, outside quotes.
+
+use crate::error::{Error, Result};
+
+/// The parts of `text` between the `separator`s that stand outside quotes.
+pub(super) fn split(text: &str, separator: char) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some((head, tail)) = split_once(rest, separator) {
+        parts.push(head);
+        rest = tail;
+    }
+    parts.push(rest);
+    parts
+}
+
+/// What is before and after the first `separator` outside quotes.
+pub(super) fn split_once(text: &str, separator: char) -> Option<(&str, &str)> {
+    let at = positions(text, |rest| rest.starts_with(separator)).next()?;
+    Some((text.get(..at)?, text.get(at + separator.len_utf8()..)?))
+}
+
+/// Every place outside quotes where the rest of the text passes a test.
+pub(super) fn positions<'a>(text: &'a str, test: impl Fn(&str) -> bool + 'a) -> impl Iterator<Item = usize> + 'a {
+    let mut quote = None;
+    text.char_indices().filter_map(move |(i, c)| {
+        match quote {
+            Some(q) => {
+                if c == q {
+                    quote = None;
+                }
+                return None;
+            }
+            None if c == '\'' || c == '"' => {
+                quote = Some(c);
+                return None;
+            }
+            None => {}
+        }
+        text.get(i..).is_some_and(&test).then_some(i)
+    })
+}
+
+/// A name or a string as it is meant: without quotes, with `%2C` turned into a comma, and so on.
+pub(super) fn unquote(text: &str) -> Result<String> {
+    for q in ['\'', '"'] {
+        if let Some(inner) = text.strip_prefix(q) {
+            let inner = inner.strip_suffix(q).filter(|s| !s.contains(q));
+            return inner.map(str::to_owned).ok_or_else(|| Error::invalid(format!("{text}: the quote {q} is not closed")));
+        }
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&b, tail)) = rest.split_first() {
+        rest = tail;
+        if b != b'%' {
+            bytes.push(b);
+            continue;
+        }
+        let digits = tail.get(..2).and_then(|d| std::str::from_utf8(d).ok()).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
+        let value = digits.and_then(|d| u8::from_str_radix(d, 16).ok());
+        bytes.push(value.ok_or_else(|| Error::invalid(format!("'{text}': write %25 for a percent sign")))?);
+        rest = tail.get(2..).unwrap_or(&[]);
+    }
+    String::from_utf8(bytes).map_err(|_| Error::invalid(format!("'{text}' is not UTF-8 once its percent signs are resolved")))
+}
+
+/// The opposite of [`unquote`], safe in a file's name.
+pub(super) fn quote(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (i, c) in text.char_indices() {
+        // Two dots would read as a range, and these two words as everything.
+        let dots = c == '.' && out.ends_with('.');
+        let word = i == 0 && matches!(text, "_" | "all");
+        if (c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | ' ')) && !dots && !word {
+            out.push(c);
+        } else {
+            c.encode_utf8(&mut [0; 4]).bytes().for_each(|b| out.push_str(&format!("%{b:02X}")));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn separators_in_quotes_do_not_count() {
+        assert_eq!(split("'a,b',c", ','), ["'a,b'", "c"]);
+        assert_eq!(split_once("x='a=b'", '='), Some(("x", "'a=b'")));
+        assert_eq!(split("", ','), [""]);
+    }
+
+    #[test]
+    fn quoting_goes_both_ways() {
+        for text in ["plain", "a,b", "100%", "a..b", "_", "all", "a:b@c=d/e", "Zürich", ""] {
+            assert_eq!(unquote(&quote(text)).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn unfinished_escapes_are_errors() {
+        assert!(unquote("%2").is_err());
+        assert!(unquote("%+1").is_err());
+        assert!(unquote("'a").is_err());
+        assert!(unquote("%FF").is_err());
+    }
+}

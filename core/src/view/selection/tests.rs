@@ -1,0 +1,174 @@
+use super::*;
+use crate::datatype::CellCount;
+use crate::format::attribute::Attribute;
+use crate::format::schema::ArrayType;
+
+fn schema() -> Schema {
+    let dims = vec![
+        Dimension::new("x", Datatype::Int32, -10_i32, 99_i32, 10_i32),
+        Dimension::new("lat", Datatype::Float64, -90.0, 90.0, 10.0),
+        Dimension::new("t", Datatype::DatetimeDay, 0_i64, 40_000_i64, 100_i64),
+        Dimension::string("name"),
+    ];
+    let attr = |n: &str| Attribute::new(n, Datatype::Float32, CellCount::ONE);
+    Schema::new(ArrayType::Sparse, dims, vec![attr("temp"), attr("wind,m")])
+}
+
+#[track_caller]
+fn check(text: &str, expect: &str) {
+    let schema = schema();
+    let found = parse(text, &schema, None).unwrap();
+    assert_eq!(found.text(&schema), expect, "{text}");
+    assert_eq!(parse(expect, &schema, None).unwrap(), found, "{expect} is read back as the same selection");
+}
+
+#[track_caller]
+fn refuse(text: &str, expect: &str) {
+    let error = parse(text, &schema(), None).unwrap_err().to_string();
+    assert!(error.contains(expect), "{error:?} should contain {expect:?}");
+}
+
+const REST: &str = "-90.0:90.0,1970-01-01:2079-07-08,_";
+
+#[test]
+fn everything_has_many_spellings() {
+    for text in ["all", "", ":", "_", ":,:,_,all", "..", "x=:"] {
+        check(text, &format!("-10:100,{REST}"));
+    }
+}
+
+#[test]
+fn integers_are_half_open_and_do_not_wrap() {
+    check("0:10", &format!("0:10,{REST}"));
+    check("0..10", &format!("0:10,{REST}"));
+    check("-3", &format!("-3,{REST}"));
+    check("-10:-3", &format!("-10:-3,{REST}"));
+    check("90:", &format!("90:100,{REST}"));
+    check("0:10:3", &format!("0:10:3,{REST}"));
+    check("0..11..3", &format!("0:10:3,{REST}"));
+    check("::50", &format!("-10:91:50,{REST}"));
+    refuse("5:5", "selects nothing: ranges are half-open, so 5:6 selects 5");
+    refuse("5:3", "selects nothing");
+    refuse("0:101", "outside the coordinates there are, -10:100");
+    refuse("-11", "outside the coordinates");
+    refuse("1.5", "'1.5' is no whole number");
+    refuse("0:10:0", "'0' is no step");
+    refuse("0:10:-1", "'-1' is no step");
+    refuse("0:1:2:3", "more than two colons");
+    refuse("0...5", "three dots");
+    refuse("99999999999999999999999999999999999999999999", "is no whole number");
+    refuse(&format!(":{}", i128::MIN), "is no whole number");
+}
+
+#[test]
+fn floats_are_closed_and_clipped() {
+    check("lat=30.0:40", "-10:100,30.0:40.0,1970-01-01:2079-07-08,_");
+    check("lat=30.0..40.0", "-10:100,30.0:40.0,1970-01-01:2079-07-08,_");
+    check("lat=-1e1", "-10:100,-10.0,1970-01-01:2079-07-08,_");
+    check("lat=80:", "-10:100,80.0:90.0,1970-01-01:2079-07-08,_");
+    check("lat=80:1000", "-10:100,80.0:90.0,1970-01-01:2079-07-08,_");
+    refuse("lat=91:95", "outside the coordinates there are, -90.0:90.0 (both inside)");
+    refuse("lat=2:1", "the end lies before the start");
+    refuse("lat=nan", "is no number");
+    refuse("lat=1:2:3", "takes no step");
+}
+
+#[test]
+fn dates_are_closed_periods() {
+    check("t=2020-02", "-10:100,-90.0:90.0,2020-02-01:2020-02-29,_");
+    check("t=2020-02-29", "-10:100,-90.0:90.0,2020-02-29,_");
+    check("t=2020:2021-01-05", "-10:100,-90.0:90.0,2020-01-01:2021-01-05,_");
+    check("t=2020..2020", "-10:100,-90.0:90.0,2020-01-01:2020-12-31,_");
+    check("t=:1970-01", "-10:100,-90.0:90.0,1970-01-01:1970-01-31,_");
+    check("t=1970-01-01:1970-01-10:7", "-10:100,-90.0:90.0,1970-01-01:1970-01-08:7,_");
+    refuse("t=tomorrow", "'tomorrow' is no date; write");
+    refuse("t=2020:2019", "the end lies before the start");
+}
+
+#[test]
+fn colons_of_a_time_belong_to_it() {
+    let dim = Dimension::new("t", Datatype::DatetimeSec, 0_i64, 86_400_i64, 1_i64);
+    let schema = Schema::new(ArrayType::Sparse, vec![dim], vec![Attribute::new("a", Datatype::Int8, CellCount::ONE)]);
+    let text = |s: &str| parse(s, &schema, None).unwrap().text(&schema);
+    assert_eq!(text("1970-01-01T00:00:05"), "1970-01-01T00:00:05");
+    assert_eq!(text("1970-01-01T00:00:05:1970-01-01T00:01"), "1970-01-01T00:00:05:1970-01-01T00:01:59");
+    assert_eq!(text("1970-01-01T00:01:1970-01-01T00:02:30"), "1970-01-01T00:01:00:1970-01-01T00:02:30");
+    assert_eq!(text("19700101T000005..19700101T000006..1"), "1970-01-01T00:00:05:1970-01-01T00:00:06");
+}
+
+#[test]
+fn strings_are_closed_and_escaped() {
+    check("name=a:b", "-10:100,-90.0:90.0,1970-01-01:2079-07-08,a:b");
+    check("name=a%3Ab", "-10:100,-90.0:90.0,1970-01-01:2079-07-08,a%3Ab");
+    check("name='a:b,c'", "-10:100,-90.0:90.0,1970-01-01:2079-07-08,a%3Ab%2Cc");
+    check("name=%61ll", "-10:100,-90.0:90.0,1970-01-01:2079-07-08,%61ll");
+    refuse("name=b:a", "the end lies before the start");
+    refuse("name='a", "is not closed");
+    let open = parse("name=m:", &schema(), None).unwrap();
+    assert_eq!(open.axes[3].range, Some(ScalarRange::new("m", Scalar::Bytes(vec![0xff]))));
+}
+
+#[test]
+fn attributes_come_before_the_at_sign() {
+    check("temp@0", &format!("temp@0,{REST}"));
+    check("wind%2Cm,temp@", &format!("wind%2Cm,temp@-10:100,{REST}"));
+    refuse("temp,temp@", "named twice");
+    refuse("nope@0", "there is no attribute 'nope'; the attributes are temp, wind,m");
+}
+
+#[test]
+fn axes_must_exist_and_be_named_once() {
+    refuse("0,1,1970-01-01,a,5", "more dimensions than the array has: it has 4");
+    refuse("0,x=1", "selected twice");
+    refuse("depth=3", "there is no dimension 'depth'; the dimensions are x, lat, t, name");
+}
+
+#[test]
+fn ends_left_out_come_from_what_was_written() {
+    let schema = schema();
+    let written = vec![
+        ScalarRange::new(3_i32, 7_i32),
+        ScalarRange::new(1.0, 2.0),
+        ScalarRange::new(5_i64, 6_i64),
+        ScalarRange::new("a", "b"),
+    ];
+    let text = |s: &str| parse(s, &schema, Some(&written)).unwrap().text(&schema);
+    assert_eq!(text("all"), "3:8,1.0:2.0,1970-01-06:1970-01-07,_");
+    assert_eq!(text("0:"), "0:8,1.0:2.0,1970-01-06:1970-01-07,_");
+    assert_eq!(text(":99"), "3:99,1.0:2.0,1970-01-06:1970-01-07,_");
+}
+
+#[test]
+fn extremes_of_the_type_do_not_overflow() {
+    let dim = Dimension::new("u", Datatype::Uint64, 0_u64, u64::MAX - 1, 1_u64);
+    let schema = Schema::new(ArrayType::Dense, vec![dim], vec![Attribute::new("a", Datatype::Int8, CellCount::ONE)]);
+    let all = parse("all", &schema, None).unwrap();
+    assert_eq!(all.text(&schema), format!("0:{}", u64::MAX));
+    assert_eq!(all.shape(), [u64::MAX]);
+    assert_eq!(parse("18446744073709551614", &schema, None).unwrap().shape(), [1]);
+}
+
+#[test]
+fn steps_become_single_coordinates() {
+    let schema = schema();
+    let region = parse("0:7:3", &schema, None).unwrap().region(&schema).unwrap();
+    let points: Vec<_> = [0_i32, 3, 6].map(|v| ScalarRange::new(v, v)).into();
+    assert_eq!(region.0[0], points);
+    assert_eq!(region.0[3], []);
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_parsed_or_refused(text in ".{0,40}") {
+        let _ = parse(&text, &schema(), None);
+    }
+
+    #[test]
+    fn near_misses_are_parsed_or_refused(text in "[0-9a-z:.,=_@%'T-]{0,30}") {
+        let schema = schema();
+        if let Ok(found) = parse(&text, &schema, None) {
+            let again = parse(&found.text(&schema), &schema, None).unwrap();
+            proptest::prop_assert_eq!(found, again);
+        }
+    }
+}
