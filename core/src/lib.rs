@@ -15,6 +15,7 @@ pub mod geometry;
 pub mod limits;
 pub mod query;
 pub mod scalar;
+pub mod schema_json;
 pub mod vfs;
 pub mod view;
 

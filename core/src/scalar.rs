@@ -108,6 +108,54 @@ impl Scalar {
         })
     }
 
+    /// A key whose order is the order of values of one kind; `None` for strings. -0.0 has the key of
+    /// 0.0, and NaN lies outside both infinities.
+    pub fn order_key(&self) -> Option<u64> {
+        const SIGN: u64 = 1 << 63;
+        const SIGN32: u32 = 1 << 31;
+        Some(match self {
+            Self::I8(v) => i64::from(*v) as u64 ^ SIGN,
+            Self::I16(v) => i64::from(*v) as u64 ^ SIGN,
+            Self::I32(v) => i64::from(*v) as u64 ^ SIGN,
+            Self::I64(v) => *v as u64 ^ SIGN,
+            Self::U8(v) => u64::from(*v),
+            Self::U16(v) => u64::from(*v),
+            Self::U32(v) => u64::from(*v),
+            Self::U64(v) => *v,
+            Self::F32(v) => {
+                let bits = (v + 0.0).to_bits();
+                u64::from(if bits & SIGN32 == 0 { bits | SIGN32 } else { !bits })
+            }
+            Self::F64(v) => {
+                let bits = (v + 0.0).to_bits();
+                if bits & SIGN == 0 { bits | SIGN } else { !bits }
+            }
+            Self::Bytes(_) => return None,
+        })
+    }
+
+    /// The value of this key: the opposite of [`Scalar::order_key`].
+    pub fn from_order_key(physical: Physical, key: u64) -> Self {
+        const SIGN: u64 = 1 << 63;
+        const SIGN32: u32 = 1 << 31;
+        let signed = (key ^ SIGN) as i64;
+        match physical {
+            Physical::I8 => Self::I8(signed as i8),
+            Physical::I16 => Self::I16(signed as i16),
+            Physical::I32 => Self::I32(signed as i32),
+            Physical::I64 => Self::I64(signed),
+            Physical::U8 => Self::U8(key as u8),
+            Physical::U16 => Self::U16(key as u16),
+            Physical::U32 => Self::U32(key as u32),
+            Physical::U64 => Self::U64(key),
+            Physical::F32 => {
+                let key = key as u32;
+                Self::F32(f32::from_bits(if key & SIGN32 == 0 { !key } else { key ^ SIGN32 }))
+            }
+            Physical::F64 => Self::F64(f64::from_bits(if key & SIGN == 0 { !key } else { key ^ SIGN })),
+        }
+    }
+
     /// Order of two values of the same kind: numbers by value (NaN last), strings by bytes.
     pub fn order(&self, other: &Self) -> Ordering {
         match (self, other) {

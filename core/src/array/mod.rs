@@ -1,5 +1,6 @@
 //! What an array is at a moment: the snapshot, its fragments, its metadata; and groups of arrays.
 
+pub mod directory;
 mod fragment;
 mod group;
 mod open;

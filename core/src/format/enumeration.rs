@@ -1,5 +1,6 @@
 //! Enumerations: the values that an attribute's integers stand for.
 
+use super::cursor::Decoded;
 use crate::column::Column;
 
 /// A list of values, by index.
@@ -13,4 +14,20 @@ pub struct Enumeration {
     pub ordered: bool,
     /// The values: the datatype and cell count are the enumeration's.
     pub values: Column,
+}
+
+impl Enumeration {
+    /// Reads the payload of an enumeration's file.
+    ///
+    /// # Errors
+    /// The payload is damaged.
+    pub fn decode(payload: &[u8]) -> Decoded<Self> {
+        let _ = payload;
+        unimplemented!()
+    }
+
+    /// The payload of the enumeration's file.
+    pub fn encode(&self) -> Vec<u8> {
+        unimplemented!()
+    }
 }

@@ -1,13 +1,20 @@
 //! Bytes to values and back: one file for each page of the format's specification.
 
 pub mod attribute;
+pub mod commits;
+pub mod condition;
+pub mod consolidated_metadata;
 pub mod current_domain;
 pub mod cursor;
+pub mod data_file;
 pub mod dimension_label;
 pub mod domain;
 pub mod enumeration;
 pub mod fragment;
 pub mod generic_tile;
+pub mod group;
+pub mod metadata;
+pub mod name;
 pub mod pipeline;
 pub mod schema;
 pub mod tile;

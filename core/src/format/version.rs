@@ -10,6 +10,10 @@ pub struct Version(u32);
 impl Version {
     /// The version this release writes, and the newest it reads (libtiledb 2.25 to 2.30).
     pub const CURRENT: Self = Self(22);
+    /// What a fragment's name without a version stands for: 3 or 4, which are laid out alike.
+    pub const PLAIN_NAMES: Self = Self(4);
+    /// What a fragment's name of the oldest form stands for: 1 or 2, told apart by its metadata.
+    pub const OLDEST_NAMES: Self = Self(2);
 
     /// The version with this number.
     ///

@@ -1,5 +1,9 @@
 //! The footer of a fragment's metadata: what the fragment holds and where its sections lie.
 
+use std::ops::Range;
+
+use crate::format::cursor::Decoded;
+use crate::format::schema::Schema;
 use crate::format::version::Version;
 use crate::scalar::ScalarRange;
 
@@ -48,4 +52,40 @@ pub struct SectionOffsets {
     pub tile_null_counts: Vec<u64>,
     pub fragment_stats: Option<u64>,
     pub processed_conditions: Option<u64>,
+}
+
+impl Footer {
+    /// Where the footer lies in a metadata file of `file_bytes`, whose last bytes are `tail` (eight
+    /// are enough). `schema` is looked at only before version 10, where an array has but one.
+    ///
+    /// # Errors
+    /// The file is too short for a footer.
+    pub fn locate(version: Version, schema: &Schema, file_bytes: u64, tail: &[u8]) -> Decoded<Range<u64>> {
+        let _ = (version, schema, file_bytes, tail);
+        unimplemented!()
+    }
+
+    /// The file name of the schema that the footer must be decoded with; `None` before version 10.
+    ///
+    /// # Errors
+    /// The footer is damaged, or of another version.
+    pub fn schema_name(bytes: &[u8], version: Version) -> Decoded<Option<&str>> {
+        let _ = (bytes, version);
+        unimplemented!()
+    }
+
+    /// Reads a footer, without the length behind it. `schema` is the one it names.
+    ///
+    /// # Errors
+    /// The footer is damaged, or of another version.
+    pub fn decode(bytes: &[u8], schema: &Schema, version: Version) -> Decoded<Self> {
+        let _ = (bytes, schema, version);
+        unimplemented!()
+    }
+
+    /// The footer's bytes, without the length behind it.
+    pub fn encode(&self, schema: &Schema) -> Vec<u8> {
+        let _ = schema;
+        unimplemented!()
+    }
 }

@@ -1,0 +1,85 @@
+//! Names of the data files in a fragment's folder.
+
+use super::fragment::slots::FieldId;
+use super::schema::Schema;
+use super::version::Version;
+
+/// The parts of a field that have a file of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// Values of fixed-size cells, or the offsets of variable-length ones.
+    Fixed,
+    /// Values of variable-length cells.
+    Var,
+    /// One byte a cell of a nullable attribute.
+    Validity,
+}
+
+/// The fragment's metadata.
+pub const FRAGMENT_METADATA: &str = "__fragment_metadata.tdb";
+
+/// The file of one part of a field, in a fragment of this version that was written with `schema`.
+pub fn file_name(schema: &Schema, version: Version, field: FieldId, part: Part) -> String {
+    let suffix = match part {
+        Part::Fixed => "",
+        Part::Var => "_var",
+        Part::Validity => "_validity",
+    };
+    format!("{}{suffix}.tdb", stem(schema, version, field))
+}
+
+fn stem(schema: &Schema, version: Version, field: FieldId) -> String {
+    let (letter, i, name) = match field {
+        FieldId::Attribute(i) => ('a', i, schema.attributes.get(i).map(|a| &a.name)),
+        FieldId::Dimension(i) => ('d', i, schema.dimensions.get(i).map(|d| &d.name)),
+        FieldId::Coords => return "__coords".into(),
+        FieldId::Timestamps => return "t".into(),
+        FieldId::DeleteTimestamps => return "dt".into(),
+        FieldId::DeleteConditions => return "dci".into(),
+    };
+    if version.has_index_file_names() {
+        return format!("{letter}{i}");
+    }
+    let name = name.map_or("", String::as_str);
+    if version.has_encoded_file_names() { percent_encoded(name) } else { name.to_owned() }
+}
+
+/// Names as version 8 encodes them. Four of the codes are not those of RFC 3986; names are only
+/// ever encoded and compared, never decoded.
+fn percent_encoded(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            '<' => out.push_str("%20"),
+            '>' => out.push_str("%2D"),
+            '\\' => out.push_str("%30"),
+            '|' => out.push_str("%3C"),
+            c if "!#$%&'()*+,/:;=?@[]\"".contains(c) => out.push_str(&format!("%{:02X}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::{CellCount, Datatype};
+    use crate::format::schema::{ArrayType, Attribute, Dimension};
+
+    #[test]
+    fn names_follow_the_version() {
+        let a = Attribute::new("w<x|y", Datatype::Int32, CellCount::ONE);
+        let schema = Schema::new(ArrayType::Sparse, vec![Dimension::string("d/1")], vec![a]);
+        let check = |version, field, part, expect| {
+            assert_eq!(file_name(&schema, Version::new(version).unwrap(), field, part), expect);
+        };
+        check(22, FieldId::Attribute(0), Part::Validity, "a0_validity.tdb");
+        check(9, FieldId::Dimension(0), Part::Var, "d0_var.tdb");
+        check(8, FieldId::Attribute(0), Part::Fixed, "w%20x%3Cy.tdb");
+        check(8, FieldId::Dimension(0), Part::Fixed, "d%2F1.tdb");
+        check(7, FieldId::Attribute(0), Part::Var, "w<x|y_var.tdb");
+        check(4, FieldId::Coords, Part::Fixed, "__coords.tdb");
+        check(22, FieldId::DeleteConditions, Part::Fixed, "dci.tdb");
+    }
+}

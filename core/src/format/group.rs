@@ -1,0 +1,154 @@
+//! Group details: the members of a group, as one file of `__group` lists them.
+//!
+//! ```text
+//! version u32 | count u64 | per member:
+//!   member version u32 | kind u8 | relative u8 | uri str64 | named u8 | name str64 if named
+//!   | deleted u8 (version 2)
+//! ```
+
+use super::cursor::{Decoded, Reader, Writer};
+use crate::error::Malformed;
+
+/// The version of group details that is written.
+pub const VERSION: u32 = 2;
+
+/// The members that one file lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupDetails {
+    /// 1: the newest file alone counts. 2: all visible files count, one over the other.
+    pub version: u32,
+    /// The members, and those that were removed.
+    pub members: Vec<GroupMember>,
+}
+
+/// An array or group in a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupMember {
+    /// What it is.
+    pub kind: MemberKind,
+    /// Whether `uri` is a path below the group.
+    pub relative: bool,
+    /// Where it lies.
+    pub uri: String,
+    /// Its name in the group, if it was given one.
+    pub name: Option<String>,
+    /// Whether this entry takes the member out of the group.
+    pub deleted: bool,
+}
+
+/// What a member is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum MemberKind {
+    Group,
+    Array,
+}
+
+impl GroupMember {
+    /// What tells it from other members: its name, or its URI where it has none.
+    pub fn key(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.uri)
+    }
+}
+
+impl GroupDetails {
+    /// Reads the payload of a file of `__group`.
+    ///
+    /// # Errors
+    /// The payload is damaged, or of a newer version.
+    pub fn decode(payload: &[u8]) -> Decoded<Self> {
+        let mut r = Reader::new(payload);
+        let version = known_version(&mut r, "group version")?;
+        let n = r.u64("group member count")?;
+        let n = r.count(n, MEMBER_BYTES_MIN, "group members")?;
+        let members = (0..n).map(|_| GroupMember::decode(&mut r)).collect::<Decoded<_>>()?;
+        r.finish("group details")?;
+        Ok(Self { version, members })
+    }
+
+    /// The payload, in the version that is written.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut w = Writer::new();
+        w.u32(VERSION).u64(self.members.len() as u64);
+        for member in &self.members {
+            member.encode(&mut w);
+        }
+        w.into_bytes()
+    }
+}
+
+/// Bytes of a member with an empty URI and no name, in version 1.
+const MEMBER_BYTES_MIN: usize = 15;
+
+fn known_version(r: &mut Reader<'_>, what: &str) -> Decoded<u32> {
+    let at = r.offset();
+    match r.u32(what)? {
+        version @ 1..=VERSION => Ok(version),
+        0 => Err(Malformed::new(what, at, "there is no version 0")),
+        newer => Err(Malformed::unsupported(what, format!("{newer} is newer than {VERSION}")).shifted(at)),
+    }
+}
+
+impl GroupMember {
+    fn decode(r: &mut Reader<'_>) -> Decoded<Self> {
+        let version = known_version(r, "group member version")?;
+        let at = r.offset();
+        let kind = match r.u8("group member type")? {
+            1 => MemberKind::Group,
+            2 => MemberKind::Array,
+            other => return Err(Malformed::new("group member type", at, format!("{other} is neither group nor array"))),
+        };
+        let relative = r.bool("group member relative flag")?;
+        let uri = r.string64("group member URI")?;
+        let name = if r.bool("group member name flag")? { Some(r.string64("group member name")?) } else { None };
+        let deleted = version >= VERSION && r.bool("group member deleted flag")?;
+        Ok(Self { kind, relative, uri, name, deleted })
+    }
+
+    fn encode(&self, w: &mut Writer) {
+        w.u32(VERSION).u8(match self.kind {
+            MemberKind::Group => 1,
+            MemberKind::Array => 2,
+        });
+        w.bool(self.relative).bytes64(self.uri.as_bytes()).bool(self.name.is_some());
+        if let Some(name) = &self.name {
+            w.bytes64(name.as_bytes());
+        }
+        w.bool(self.deleted);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(name: Option<&str>, deleted: bool) -> GroupMember {
+        GroupMember { kind: MemberKind::Array, relative: true, uri: "a".into(), name: name.map(Into::into), deleted }
+    }
+
+    #[test]
+    fn members_come_back() {
+        let details = GroupDetails { version: 2, members: vec![member(Some("n"), false), member(None, true)] };
+        assert_eq!(GroupDetails::decode(&details.encode()).unwrap(), details);
+    }
+
+    #[test]
+    fn the_name_is_absent_when_unset() {
+        let bytes = GroupDetails { version: 2, members: vec![member(None, false)] }.encode();
+        let expect = [&2_u32.to_le_bytes()[..], &1_u64.to_le_bytes(), &2_u32.to_le_bytes(), &[2, 1], &1_u64.to_le_bytes(), b"a", &[0, 0]].concat();
+        assert_eq!(bytes, expect);
+    }
+
+    #[test]
+    fn version_1_has_no_deleted_flag() {
+        let bytes = [&1_u32.to_le_bytes()[..], &1_u64.to_le_bytes(), &1_u32.to_le_bytes(), &[1, 0], &1_u64.to_le_bytes(), b"g", &[0]].concat();
+        let details = GroupDetails::decode(&bytes).unwrap();
+        assert_eq!((details.version, details.members[0].kind, details.members[0].deleted), (1, MemberKind::Group, false));
+    }
+
+    #[test]
+    fn a_count_beyond_the_bytes_is_an_error() {
+        let bytes = [&2_u32.to_le_bytes()[..], &u64::MAX.to_le_bytes()].concat();
+        assert!(GroupDetails::decode(&bytes).unwrap_err().to_string().starts_with("group members at byte 12"));
+    }
+}

@@ -1,0 +1,111 @@
+//! Array and group metadata: keys and values, as one file of `__meta` holds them.
+//!
+//! ```text
+//! per entry, to the end: key str32 | deleted u8 | unless deleted: datatype u8 | count u32 | values
+//! ```
+
+use std::collections::BTreeMap;
+
+use super::cursor::{Decoded, Reader, Writer};
+use crate::datatype::Datatype;
+
+/// A key with its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// The value; `None` takes the key out.
+    pub value: Option<MetaValue>,
+}
+
+/// Any number of values of one datatype.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetaValue {
+    /// The type of each value.
+    pub datatype: Datatype,
+    /// How many values, not bytes; 0 is an empty value.
+    pub num: u32,
+    /// The values, little-endian.
+    pub data: Vec<u8>,
+}
+
+impl MetaValue {
+    /// A UTF-8 string.
+    pub fn text(text: &str) -> Self {
+        Self::bytes(Datatype::StringUtf8, text.as_bytes())
+    }
+
+    /// Values of `datatype` from their little-endian bytes; bytes that make no whole value are left out.
+    pub fn bytes(datatype: Datatype, data: &[u8]) -> Self {
+        let num = data.len() / datatype.size();
+        let data = data.get(..num * datatype.size()).unwrap_or(&[]).to_vec();
+        Self { datatype, num: u32::try_from(num).unwrap_or(u32::MAX), data }
+    }
+}
+
+/// Reads the payload of a file of `__meta`.
+///
+/// # Errors
+/// The payload is damaged.
+pub fn decode(payload: &[u8]) -> Decoded<Vec<Entry>> {
+    let mut r = Reader::new(payload);
+    let mut entries = Vec::new();
+    while !r.is_done() {
+        let key = r.string32("metadata key")?;
+        let value = if r.bool("metadata deleted flag")? { None } else { Some(MetaValue::decode(&mut r)?) };
+        entries.push(Entry { key, value });
+    }
+    Ok(entries)
+}
+
+/// The payload of these entries, sorted by key as libtiledb does.
+pub fn encode(entries: &[Entry]) -> Vec<u8> {
+    let sorted: BTreeMap<_, _> = entries.iter().map(|e| (e.key.as_bytes(), &e.value)).collect();
+    let mut w = Writer::new();
+    for (key, value) in sorted {
+        w.bytes32(key).bool(value.is_none());
+        if let Some(v) = value {
+            w.u8(v.datatype.id()).u32(v.num).put(&v.data);
+        }
+    }
+    w.into_bytes()
+}
+
+impl MetaValue {
+    fn decode(r: &mut Reader<'_>) -> Decoded<Self> {
+        let at = r.offset();
+        let datatype = Datatype::from_id(r.u8("metadata datatype")?).map_err(|m| m.shifted(at))?;
+        let num = r.u32("metadata value count")?;
+        let data = r.take_u64(u64::from(num) * datatype.size() as u64, "metadata value")?.to_vec();
+        Ok(Self { datatype, num, data })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_of_values_and_keys_are_sorted() {
+        let entries = [
+            Entry { key: "b".into(), value: None },
+            Entry { key: "a".into(), value: Some(MetaValue::bytes(Datatype::Int32, &7_i32.to_le_bytes())) },
+        ];
+        let bytes = encode(&entries);
+        assert_eq!(bytes, b"\x01\0\0\0a\x00\x00\x01\0\0\0\x07\0\0\0\x01\0\0\0b\x01");
+        let back = decode(&bytes).unwrap();
+        assert_eq!(back, [entries[1].clone(), entries[0].clone()]);
+    }
+
+    #[test]
+    fn an_empty_value_is_a_value() {
+        let entries = [Entry { key: String::new(), value: Some(MetaValue::text("")) }];
+        assert_eq!(decode(&encode(&entries)).unwrap(), entries);
+    }
+
+    #[test]
+    fn a_value_longer_than_the_file_is_an_error() {
+        let e = decode(b"\x01\0\0\0a\x00\x0a\xff\xff\xff\xff").unwrap_err();
+        assert_eq!(e.to_string(), "metadata value at byte 11: needs 34359738360 bytes, 0 are left");
+    }
+}

@@ -1,0 +1,148 @@
+//! Timestamped names: `__t1_t2_uuid`, with `_version` where the thing named has one.
+//!
+//! ```text
+//! __1700000000000_1700000000000_0123456789abcdef0123456789abcdef_22.wrt
+//!   start_ms      end_ms        uuid                             version  suffix
+//! ```
+
+use super::cursor::Decoded;
+use super::version::Version;
+use crate::error::Malformed;
+
+/// The parts of a timestamped name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimestampedName {
+    /// The earliest time of what is named, in milliseconds since 1970.
+    pub start_ms: u64,
+    /// The latest time, not before `start_ms`.
+    pub end_ms: u64,
+    /// What makes the name unique: 32 hexadecimal digits.
+    pub uuid: String,
+    /// The number at the end, where there is one: the format version of fragments, commits and
+    /// consolidated files, the group version of group details.
+    pub number: Option<u32>,
+    /// How old the form of the name is.
+    pub form: NameForm,
+    /// The whole name, without the suffix behind its last dot.
+    pub full: String,
+}
+
+/// The forms that names had over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameForm {
+    /// `__uuid_t` or `__uuid_t1_t2`: fragments of format versions 1 and 2.
+    UuidFirst,
+    /// `__t1_t2_uuid`: fragments of versions 3 and 4; schemas and metadata to this day.
+    Plain,
+    /// `__t1_t2_uuid_n`: fragments since version 5, commits, consolidated files, group details.
+    Numbered,
+}
+
+impl TimestampedName {
+    /// Takes `name` apart; a suffix such as `.wrt` is cut off first.
+    ///
+    /// # Errors
+    /// The name has none of the three forms, or ends before it starts.
+    pub fn parse(name: &str) -> Decoded<Self> {
+        let full = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        let bad = |why: &str| Malformed::new("timestamped name", 0, format!("'{name}' {why}"));
+        let number = |text: &str| text.parse::<u64>().map_err(|_| bad(&format!("has '{text}' in place of a number")));
+        let body = full.strip_prefix("__").ok_or_else(|| bad("does not start with two underscores"))?;
+        let parts: Vec<&str> = body.split('_').collect();
+        let (start_ms, end_ms, uuid, tail, form) = match *parts.as_slice() {
+            [t1, t2, uuid, n] => {
+                let n = n.parse::<u32>().map_err(|_| bad("does not end in a version number"))?;
+                (number(t1)?, number(t2)?, uuid, Some(n), NameForm::Numbered)
+            }
+            [t1, t2, uuid] if uuid.len() == 32 => (number(t1)?, number(t2)?, uuid, None, NameForm::Plain),
+            // Both times of the oldest names are taken from their last number.
+            [uuid, t] | [uuid, _, t] => (number(t)?, number(t)?, uuid, None, NameForm::UuidFirst),
+            _ => return Err(bad("is not of the form __t1_t2_uuid")),
+        };
+        if start_ms > end_ms {
+            return Err(bad("ends before it starts"));
+        }
+        Ok(Self { start_ms, end_ms, uuid: uuid.to_owned(), number: tail, form, full: full.to_owned() })
+    }
+
+    /// The format version of the fragment or commit of this name; names of versions 3 and 4 count as
+    /// 4, those of 1 and 2 as 2: the fragment's metadata says which.
+    ///
+    /// # Errors
+    /// The version is newer than this release reads.
+    pub fn version(&self) -> Decoded<Version> {
+        match self.form {
+            NameForm::UuidFirst => Ok(Version::OLDEST_NAMES),
+            NameForm::Plain => Ok(Version::PLAIN_NAMES),
+            NameForm::Numbered => Version::new(self.number.unwrap_or(0)),
+        }
+    }
+}
+
+/// The name of a fragment, commit or consolidated file.
+pub fn versioned(start_ms: u64, end_ms: u64, uuid: [u8; 16], version: Version) -> String {
+    format!("{}_{version}", plain(start_ms, end_ms, uuid))
+}
+
+/// The name of a schema or a metadata file.
+pub fn plain(start_ms: u64, end_ms: u64, uuid: [u8; 16]) -> String {
+    format!("__{start_ms}_{end_ms}_{}", hex(uuid))
+}
+
+/// The name of an enumeration's file.
+pub fn enumeration(uuid: [u8; 16]) -> String {
+    format!("__{}_0", hex(uuid))
+}
+
+/// The name of a file of group details, of the version that is written.
+pub fn group_details(start_ms: u64, end_ms: u64, uuid: [u8; 16]) -> String {
+    format!("{}_{}", plain(start_ms, end_ms, uuid), super::group::VERSION)
+}
+
+/// 32 lower-case hexadecimal digits.
+fn hex(uuid: [u8; 16]) -> String {
+    uuid.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UUID: &str = "0123456789abcdef0123456789abcdef";
+
+    #[track_caller]
+    fn check(name: &str, expect: Result<(u64, u64, Option<u32>, u32), &str>) {
+        let got = TimestampedName::parse(name).and_then(|n| Ok((n.start_ms, n.end_ms, n.number, n.version()?.number())));
+        match (got, expect) {
+            (Ok(got), Ok(expect)) => assert_eq!(got, expect),
+            (Err(e), Err(why)) => assert!(e.to_string().contains(why), "{e}"),
+            (got, expect) => panic!("{name}: {got:?}, not {expect:?}"),
+        }
+    }
+
+    #[test]
+    fn every_form_is_read() {
+        check(&format!("__1_2_{UUID}_22.wrt"), Ok((1, 2, Some(22), 22)));
+        check(&format!("__1_2_{UUID}"), Ok((1, 2, None, 4)));
+        check(&format!("__{UUID}_1561492235844"), Ok((1_561_492_235_844, 1_561_492_235_844, None, 2)));
+        check(&format!("__{UUID}_5_7"), Ok((7, 7, None, 2)));
+    }
+
+    #[test]
+    fn names_that_cannot_be_are_rejected() {
+        check(&format!("__2_1_{UUID}_22"), Err("ends before it starts"));
+        check(&format!("__1_2_{UUID}_23"), Err("newer than 22"));
+        check("schema", Err("two underscores"));
+        check("__a_b_c_d", Err("version number"));
+        check("__99999999999999999999_1_x_5", Err("in place of a number"));
+    }
+
+    #[test]
+    fn names_are_built_as_they_are_read() {
+        let uuid = *b"\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef";
+        assert_eq!(versioned(1, 2, uuid, Version::CURRENT), format!("__1_2_{UUID}_22"));
+        assert_eq!(plain(1, 2, uuid), format!("__1_2_{UUID}"));
+        assert_eq!(enumeration(uuid), format!("__{UUID}_0"));
+        assert_eq!(group_details(1, 2, uuid), format!("__1_2_{UUID}_2"));
+    }
+}
