@@ -4,9 +4,12 @@
 //! lies one async shell that lists, fetches, calls those functions and puts.
 
 pub mod array;
+pub mod blocking;
+pub mod cache;
 pub mod calendar;
 pub mod column;
 pub mod context;
+pub mod cpu;
 pub mod datatype;
 pub mod error;
 pub mod filter;
@@ -22,6 +25,7 @@ pub mod view;
 pub use array::{Array, Fragment, OpenOptions, Window};
 pub use column::Column;
 pub use context::Context;
+pub use cpu::Cpu;
 pub use datatype::{CellCount, Datatype, Physical};
 pub use error::{AtPath, Error, Malformed, MalformedKind, Result};
 pub use query::{Batch, Condition, Query, Region};

@@ -3,7 +3,12 @@
 //! Paths are relative, `/`-separated, never start or end with `/` and never contain `..`. The empty
 //! path is the store's root folder.
 
+pub mod coalesce;
+#[cfg(feature = "fs")]
+mod local;
+mod mem;
 mod path;
+mod url;
 
 use std::future::Future;
 use std::ops::Range;
@@ -11,8 +16,12 @@ use std::pin::Pin;
 
 use bytes::Bytes;
 
-use crate::error::Result;
-pub use path::join;
+use crate::error::{Error, Result};
+#[cfg(feature = "fs")]
+pub use local::LocalVfs;
+pub use mem::MemVfs;
+pub use path::{check_path, join, split};
+pub use url::open_url;
 
 /// What every store operation returns: a boxed future that may cross threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
@@ -51,7 +60,7 @@ pub trait Vfs: Send + Sync + 'static {
     /// Removes a folder and everything in it. Absent is fine.
     fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()>;
 
-    /// Makes what was written below `dir` outlive a power cut, where the store can lose writes.
+    /// Makes the file `dir`, or what was written below the folder `dir`, outlive a power cut, where the store can lose writes.
     fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()>;
 }
 
@@ -79,4 +88,17 @@ pub enum EntryKind {
     File(Option<u64>),
     /// A folder.
     Dir,
+}
+
+/// The bytes `range` of the whole file `bytes`.
+pub(crate) fn slice(path: &str, bytes: &Bytes, range: &Range<u64>) -> Result<Bytes> {
+    let short = || too_short(path, range, bytes.len() as u64);
+    let start = usize::try_from(range.start).map_err(|_| short())?;
+    let end = usize::try_from(range.end).map_err(|_| short())?;
+    if start > end || end > bytes.len() { Err(short()) } else { Ok(bytes.slice(start..end)) }
+}
+
+/// Bytes were asked for that the file does not have.
+pub(crate) fn too_short(path: &str, range: &Range<u64>, size: u64) -> Error {
+    Error::io(path, format!("bytes {}..{} of a file of {size} bytes; it is truncated or another file is damaged", range.start, range.end))
 }

@@ -1,4 +1,6 @@
-//! Joining paths.
+//! Paths in a store: relative, `/`-separated, never upwards.
+
+use crate::error::{Error, Result};
 
 /// `dir` and `name` with one slash between; either may be empty.
 pub fn join(dir: &str, name: &str) -> String {
@@ -6,5 +8,47 @@ pub fn join(dir: &str, name: &str) -> String {
         (true, _) => name.to_owned(),
         (_, true) => dir.to_owned(),
         _ => format!("{dir}/{name}"),
+    }
+}
+
+/// The folder of `path` and the last part of its name.
+pub fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
+/// Whether `path` stays inside its store. Names inside arrays come from files, so stores check.
+///
+/// # Errors
+/// `InvalidArgument` for a path with an empty part, `.` or `..`, or that starts or ends with `/`.
+pub fn check_path(path: &str) -> Result<()> {
+    let bad = |part: &str| part.is_empty() || part == "." || part == ".." || part.contains('\0');
+    if !path.is_empty() && path.split('/').any(bad) {
+        return Err(Error::invalid(format!("{path:?} is not a path inside the store")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joins_without_double_slashes() {
+        assert_eq!((join("", "b"), join("a", ""), join("a", "b")), ("b".into(), "a".into(), "a/b".into()));
+    }
+
+    #[test]
+    fn splits_at_the_last_slash() {
+        assert_eq!((split("a/b/c"), split("c")), (("a/b", "c"), ("", "c")));
+    }
+
+    #[test]
+    fn leaves_no_way_out() {
+        for bad in ["..", "a/../b", "/etc", "a/", "a//b", ".", "a/./b", "a\0"] {
+            assert!(check_path(bad).is_err(), "{bad:?}");
+        }
+        for good in ["", "a", "a/b", "a..b", ".hidden", "__fragments/__1_2_x/a0.tdb"] {
+            assert!(check_path(good).is_ok(), "{good:?}");
+        }
     }
 }

@@ -1,0 +1,192 @@
+//! Where the work on bytes runs: here, or on all cores.
+
+use std::future::Future;
+
+use crate::error::Result;
+
+/// How decoding, packing and sorting are spread over cores. Both kinds give the same results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cpu {
+    /// On the calling thread, in order.
+    Inline,
+    /// On rayon's global pool.
+    #[cfg(feature = "rayon")]
+    Rayon,
+}
+
+impl Default for Cpu {
+    /// All cores, where this build has threads.
+    fn default() -> Self {
+        #[cfg(feature = "rayon")]
+        return Self::Rayon;
+        #[cfg(not(feature = "rayon"))]
+        return Self::Inline;
+    }
+}
+
+impl Cpu {
+    /// `f` of each item, in the items' order.
+    ///
+    /// # Errors
+    /// One of the failures of `f`; the others are dropped.
+    pub fn try_map<T, R, E>(self, items: &[T], f: impl Fn(&T) -> Result<R, E> + Sync + Send) -> Result<Vec<R>, E>
+    where
+        T: Sync,
+        R: Send,
+        E: Send,
+    {
+        match self {
+            #[cfg(feature = "rayon")]
+            Self::Rayon if items.len() > 1 => {
+                use rayon::prelude::*;
+                items.par_iter().map(f).collect()
+            }
+            _ => items.iter().map(f).collect(),
+        }
+    }
+
+    /// `f` of each item, which it consumes: for jobs that own a part of the output, such as a
+    /// `&mut [u8]` split off beforehand.
+    ///
+    /// # Errors
+    /// One of the failures of `f`; the others are dropped.
+    pub fn try_map_owned<T, R, E>(self, items: Vec<T>, f: impl Fn(T) -> Result<R, E> + Sync + Send) -> Result<Vec<R>, E>
+    where
+        T: Send,
+        R: Send,
+        E: Send,
+    {
+        match self {
+            #[cfg(feature = "rayon")]
+            Self::Rayon if items.len() > 1 => {
+                use rayon::prelude::*;
+                items.into_par_iter().map(f).collect()
+            }
+            _ => items.into_iter().map(f).collect(),
+        }
+    }
+
+    /// Sorts by `key`; items of equal keys keep their order.
+    pub fn sort_by_key<T: Send, K: Ord>(self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
+        match self {
+            #[cfg(feature = "rayon")]
+            Self::Rayon => rayon::slice::ParallelSliceMut::par_sort_by_key(items, key),
+            _ => items.sort_by_key(key),
+        }
+    }
+
+    /// Sorts by `compare`; equal items may change places.
+    pub fn sort_unstable_by<T: Send>(self, items: &mut [T], compare: impl Fn(&T, &T) -> std::cmp::Ordering + Sync) {
+        match self {
+            #[cfg(feature = "rayon")]
+            Self::Rayon => rayon::slice::ParallelSliceMut::par_sort_unstable_by(items, compare),
+            _ => items.sort_unstable_by(compare),
+        }
+    }
+
+    /// Runs `job` off the thread that polls, so that a polling thread is never busy for long.
+    ///
+    /// A job that panics panics where its result is awaited.
+    ///
+    /// # Errors
+    /// The job's own failure.
+    pub fn run<R: Send + 'static>(
+        self,
+        job: impl FnOnce() -> Result<R> + Send + 'static,
+    ) -> impl Future<Output = Result<R>> + Send {
+        let handle = match self {
+            // A worker of the pool must not wait for the pool: it does the job itself.
+            #[cfg(feature = "rayon")]
+            Self::Rayon if rayon::current_thread_index().is_none() => pool::spawn(job),
+            _ => Handle::Here(job),
+        };
+        async move {
+            match handle {
+                Handle::Here(job) => job(),
+                #[cfg(feature = "rayon")]
+                Handle::There(result) => pool::outcome(result.await),
+            }
+        }
+    }
+}
+
+enum Handle<J, R> {
+    Here(J),
+    #[cfg(feature = "rayon")]
+    There(futures_channel::oneshot::Receiver<std::thread::Result<Result<R>>>),
+    #[cfg(not(feature = "rayon"))]
+    #[allow(dead_code, reason = "names R in builds without threads")]
+    Never(std::marker::PhantomData<fn() -> R>),
+}
+
+#[cfg(feature = "rayon")]
+mod pool {
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+    use futures_channel::oneshot::{Canceled, channel};
+
+    use super::Handle;
+    use crate::error::{Error, Result};
+
+    pub(super) fn spawn<J, R>(job: J) -> Handle<J, R>
+    where
+        J: FnOnce() -> Result<R> + Send + 'static,
+        R: Send + 'static,
+    {
+        let (tx, rx) = channel();
+        rayon::spawn(move || {
+            // Nobody waits any more when the caller dropped its future; then the result is not wanted.
+            if !tx.is_canceled() {
+                let _ = tx.send(catch_unwind(AssertUnwindSafe(job)));
+            }
+        });
+        Handle::There(rx)
+    }
+
+    pub(super) fn outcome<R>(result: Result<std::thread::Result<Result<R>>, Canceled>) -> Result<R> {
+        match result {
+            Ok(Ok(result)) => result,
+            Ok(Err(panic)) => resume_unwind(panic),
+            Err(Canceled) => Err(Error::Cancelled),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    #[test]
+    fn maps_in_order() {
+        let items: Vec<u64> = (0..1000).collect();
+        let doubled = Cpu::default().try_map(&items, |i| Ok::<_, Error>(i * 2)).unwrap();
+        assert_eq!(doubled, (0..1000).map(|i| i * 2).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_failure_is_returned() {
+        let r = Cpu::default().try_map(&[1, 2, 3], |i| if *i == 2 { Err(*i) } else { Ok(()) });
+        assert_eq!(r, Err(2));
+    }
+
+    #[test]
+    fn jobs_write_to_their_own_part() {
+        let mut out = [0_u8; 6];
+        let jobs: Vec<_> = out.chunks_mut(2).enumerate().collect();
+        Cpu::default().try_map_owned(jobs, |(i, part)| { part.fill(i as u8); Ok::<_, ()>(()) }).unwrap();
+        assert_eq!(out, [0, 0, 1, 1, 2, 2]);
+    }
+
+    #[test]
+    fn runs_elsewhere_and_hands_back() {
+        assert_eq!(pollster::block_on(Cpu::default().run(|| Ok(7))).unwrap(), 7);
+    }
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn a_worker_of_the_pool_does_not_wait_for_the_pool() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        assert_eq!(pool.install(|| pollster::block_on(Cpu::Rayon.run(|| Ok(7)))).unwrap(), 7);
+    }
+}

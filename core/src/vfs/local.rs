@@ -1,0 +1,185 @@
+//! A folder on the local disk.
+//!
+//! A file appears under its name whole or not at all: it is written under a temporary name in the
+//! same folder and then linked. Reads are positional, so they share open files between threads.
+
+mod handles;
+mod put;
+
+use std::fs;
+use std::future::ready;
+use std::io::{self, ErrorKind};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use self::handles::Handles;
+use super::coalesce::{MERGED_BYTES_MAX, coalesce};
+use super::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, check_path, split};
+use crate::error::{Error, Result};
+
+/// Reading through a hole of one page costs less than another system call.
+const GAP_BYTES: u64 = 4096;
+
+/// The files below a folder.
+#[derive(Debug)]
+pub struct LocalVfs {
+    root: PathBuf,
+    handles: Arc<Handles>,
+}
+
+impl LocalVfs {
+    /// The store of everything below `root`, which need not exist yet.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into(), handles: Arc::default() }
+    }
+
+    fn resolve(&self, path: &str) -> Result<PathBuf> {
+        check_path(path)?;
+        Ok(if path.is_empty() { self.root.clone() } else { self.root.join(path) })
+    }
+
+    fn ranges(&self, path: &str, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let file = self.handles.open(path, &self.resolve(path)?).map_err(failed(path))?;
+        if let Some(range) = ranges.iter().find(|r| r.end > file.size) {
+            return Err(super::too_short(path, range, file.size));
+        }
+        let plan = coalesce(ranges, GAP_BYTES, MERGED_BYTES_MAX)?;
+        let read = |range: &Range<u64>| file.read(range.clone()).map(Bytes::from).map_err(failed(path));
+        plan.split(path, &plan.fetches.iter().map(read).collect::<Result<Vec<_>>>()?)
+    }
+
+    fn children(&self, dir: &str) -> Result<Vec<Entry>> {
+        let listing = match fs::read_dir(self.resolve(dir)?) {
+            Ok(listing) => listing,
+            Err(e) if is_absent(&e) => return Ok(Vec::new()),
+            Err(e) => return Err(failed(dir)(e)),
+        };
+        let mut entries = Vec::new();
+        for child in listing {
+            let child = child.map_err(failed(dir))?;
+            // A name that is not Unicode is none of ours, and cannot be asked for.
+            let Ok(name) = child.file_name().into_string() else { continue };
+            if put::is_temporary(&name) {
+                continue;
+            }
+            // Follows links. What vanished since the listing, or leads nowhere, is not there.
+            let Ok(metadata) = fs::metadata(child.path()) else { continue };
+            let kind = if metadata.is_dir() { EntryKind::Dir } else { EntryKind::File(Some(metadata.len())) };
+            entries.push(Entry { name, kind });
+        }
+        entries.sort();
+        Ok(entries)
+    }
+
+    fn file_size(&self, path: &str) -> Result<u64> {
+        let metadata = fs::metadata(self.resolve(path)?).map_err(failed(path))?;
+        if metadata.is_dir() {
+            return Err(Error::not_found(path, "it is a folder"));
+        }
+        Ok(metadata.len())
+    }
+
+    fn whole(&self, path: &str) -> Result<Bytes> {
+        fs::read(self.resolve(path)?).map(Bytes::from).map_err(failed(path))
+    }
+
+    fn remove_tree(&self, dir: &str) -> Result<()> {
+        self.handles.forget(dir);
+        match fs::remove_dir_all(self.resolve(dir)?) {
+            Err(e) if !is_absent(&e) => Err(failed(dir)(e)),
+            _ => Ok(()),
+        }
+    }
+
+    fn remove_file(&self, path: &str) -> Result<()> {
+        self.handles.forget(path);
+        match fs::remove_file(self.resolve(path)?) {
+            Err(e) if !is_absent(&e) => Err(failed(path)(e)),
+            _ => Ok(()),
+        }
+    }
+
+    fn sync_tree(&self, path: &str) -> Result<()> {
+        put::sync_tree(&self.resolve(path)?).map_err(failed(path))?;
+        // The name of what was synced lives in its parent.
+        if path.is_empty() { Ok(()) } else { put::sync_one(&self.resolve(split(path).0)?).map_err(failed(path)) }
+    }
+}
+
+impl Vfs for LocalVfs {
+    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
+        Box::pin(async move { self.ranges(path, ranges) })
+    }
+
+    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
+        Box::pin(async move { self.whole(path) })
+    }
+
+    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
+        Box::pin(async move { self.file_size(path) })
+    }
+
+    fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
+        Box::pin(async move { self.children(dir) })
+    }
+
+    fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        Box::pin(async move { put::put(&self.resolve(path)?, &parts).map_err(failed(path)) })
+    }
+
+    fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
+        Box::pin(async move {
+            let file = put::Pending::new(&self.resolve(path)?).map_err(failed(path))?;
+            let writer: Box<dyn FileWriter> = Box::new(LocalWriter { path: path.to_owned(), file });
+            Ok(writer)
+        })
+    }
+
+    fn create_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move { fs::create_dir_all(self.resolve(dir)?).map_err(failed(dir)) })
+    }
+
+    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move { self.remove_file(path) })
+    }
+
+    fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move { self.remove_tree(dir) })
+    }
+
+    fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move { self.sync_tree(dir) })
+    }
+}
+
+struct LocalWriter {
+    path: String,
+    file: put::Pending,
+}
+
+impl FileWriter for LocalWriter {
+    fn append(&mut self, part: Bytes) -> BoxFuture<'_, ()> {
+        Box::pin(ready(self.file.append(&part).map_err(failed(&self.path))))
+    }
+
+    fn finish(self: Box<Self>) -> BoxFuture<'static, ()> {
+        Box::pin(async move { self.file.finish().map_err(failed(&self.path)) })
+    }
+}
+
+fn is_absent(e: &io::Error) -> bool {
+    matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// The crate's error for the system's, at `path`.
+fn failed(path: &str) -> impl Fn(io::Error) -> Error {
+    move |e| match e.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => Error::not_found(path, ""),
+        ErrorKind::IsADirectory => Error::not_found(path, "it is a folder"),
+        ErrorKind::AlreadyExists => Error::AlreadyExists { path: path.to_owned() },
+        _ => Error::io(path, e),
+    }
+}

@@ -1,0 +1,95 @@
+//! Files kept open between reads, so that a slice of many tiles opens each file once.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Files kept open; far below the usual limit of 1024 descriptors for a process.
+const OPEN_MAX: usize = 128;
+
+/// The open files of a store, by their path in it. Their content never changes, so an open file
+/// is never stale; one that another process removes stays readable until it is dropped here.
+#[derive(Debug, Default)]
+pub(super) struct Handles(Mutex<Open>);
+
+#[derive(Debug, Default)]
+struct Open {
+    files: HashMap<String, (u64, Arc<OpenFile>)>,
+    clock: u64,
+}
+
+/// An open file and its size in bytes.
+#[derive(Debug)]
+pub(super) struct OpenFile {
+    file: File,
+    pub(super) size: u64,
+}
+
+impl Handles {
+    /// The file `path`, which lies at `place` on the disk.
+    pub(super) fn open(&self, path: &str, place: &Path) -> io::Result<Arc<OpenFile>> {
+        let mut guard = self.lock();
+        let open = &mut *guard;
+        open.clock += 1;
+        if let Some((used, file)) = open.files.get_mut(path) {
+            *used = open.clock;
+            return Ok(Arc::clone(file));
+        }
+        drop(guard);
+
+        let file = File::open(place)?;
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let file = Arc::new(OpenFile { file, size: metadata.len() });
+
+        let mut open = self.lock();
+        if open.files.len() >= OPEN_MAX {
+            let oldest = open.files.iter().min_by_key(|(_, (used, _))| *used).map(|(path, _)| path.clone());
+            oldest.and_then(|path| open.files.remove(&path));
+        }
+        let used = open.clock;
+        open.files.insert(path.to_owned(), (used, Arc::clone(&file)));
+        Ok(file)
+    }
+
+    /// Closes the file `path` and every file below the folder `path`.
+    pub(super) fn forget(&self, path: &str) {
+        let below = |p: &str| path.is_empty() || p.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.lock().files.retain(|p, _| !below(p));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OpenFile {
+    /// The bytes of `range`, which the caller has checked against the size.
+    pub(super) fn read(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
+        let length = usize::try_from(range.end - range.start).map_err(io::Error::other)?;
+        let mut bytes = vec![0; length];
+        #[cfg(unix)]
+        std::os::unix::fs::FileExt::read_exact_at(&self.file, &mut bytes, range.start)?;
+        #[cfg(windows)]
+        read_exact_at(&self.file, &mut bytes, range.start)?;
+        Ok(bytes)
+    }
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut bytes: &mut [u8], mut at: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let n = std::os::windows::fs::FileExt::seek_read(file, bytes, at)?;
+        if n == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        bytes = &mut bytes[n..];
+        at += n as u64;
+    }
+    Ok(())
+}

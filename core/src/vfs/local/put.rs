@@ -1,0 +1,113 @@
+//! Making files that appear whole, and making them last.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+
+/// Creates `place` and its folder with the concatenated `parts`, or nothing.
+pub(super) fn put(place: &Path, parts: &[Bytes]) -> io::Result<()> {
+    if parts.iter().all(Bytes::is_empty) {
+        // An empty file (a commit marker) is whole as soon as its name is there.
+        return in_folder(place, || File::create_new(place).map(drop));
+    }
+    let mut pending = Pending::new(place)?;
+    for part in parts {
+        pending.append(part)?;
+    }
+    pending.finish()
+}
+
+/// A file that is being written under a temporary name; dropped unfinished, it is removed.
+pub(super) struct Pending {
+    file: File,
+    temporary: PathBuf,
+    place: PathBuf,
+}
+
+impl Pending {
+    pub(super) fn new(place: &Path) -> io::Result<Self> {
+        let temporary = temporary(place)?;
+        let file = in_folder(place, || File::create_new(&temporary))?;
+        let pending = Self { file, temporary, place: place.to_owned() };
+        // Found out now rather than after gigabytes.
+        if place.symlink_metadata().is_ok() { Err(ErrorKind::AlreadyExists.into()) } else { Ok(pending) }
+    }
+
+    pub(super) fn append(&mut self, part: &[u8]) -> io::Result<()> {
+        self.file.write_all(part)
+    }
+
+    pub(super) fn finish(self) -> io::Result<()> {
+        match fs::hard_link(&self.temporary, &self.place) {
+            Err(e) if cannot_link(&e) => rename_where_free(&self.temporary, &self.place),
+            done => done,
+        }
+        // Dropping removes the temporary name.
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        // Already gone after a rename; if it cannot be removed, listings hide it.
+        let _ = fs::remove_file(&self.temporary);
+    }
+}
+
+/// Whether `name` is one that [`Pending`] uses; such a file is nobody's yet.
+pub(super) fn is_temporary(name: &str) -> bool {
+    name.starts_with(".hyperslab-") && name.ends_with(".tmp")
+}
+
+/// Makes the content of `place`, and if it is a folder of everything below it, outlive a power cut.
+pub(super) fn sync_tree(place: &Path) -> io::Result<()> {
+    if place.is_dir() {
+        for child in fs::read_dir(place)? {
+            sync_tree(&child?.path())?;
+        }
+    }
+    sync_one(place)
+}
+
+/// Makes one file's bytes, or one folder's names, outlive a power cut.
+pub(super) fn sync_one(place: &Path) -> io::Result<()> {
+    match File::open(place).and_then(|file| file.sync_all()) {
+        // Folders cannot be opened on Windows; there names are durable with their files.
+        Err(_) if cfg!(windows) && place.is_dir() => Ok(()),
+        done => done,
+    }
+}
+
+/// A name of this process's own beside `place`.
+fn temporary(place: &Path) -> io::Result<PathBuf> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let folder = place.parent().ok_or(ErrorKind::InvalidInput)?;
+    let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    // Two machines that share the disk may share a process number; they do not share the address
+    // of a static under address randomisation, and `create_new` catches what is left.
+    let here = std::ptr::from_ref(&NEXT) as usize;
+    Ok(folder.join(format!(".hyperslab-{process}-{here:x}-{number}.tmp")))
+}
+
+/// Runs `make`; if the folder of `place` is missing, creates it and tries again.
+fn in_folder<T>(place: &Path, make: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    match make() {
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            fs::create_dir_all(place.parent().ok_or(ErrorKind::InvalidInput)?)?;
+            make()
+        }
+        made => made,
+    }
+}
+
+/// Some file systems have no hard links.
+fn cannot_link(e: &io::Error) -> bool {
+    matches!(e.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported)
+}
+
+/// Not atomic against another writer of the same name; names in arrays are unique.
+fn rename_where_free(from: &Path, to: &Path) -> io::Result<()> {
+    if to.symlink_metadata().is_ok() { Err(ErrorKind::AlreadyExists.into()) } else { fs::rename(from, to) }
+}

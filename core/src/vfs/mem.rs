@@ -1,0 +1,173 @@
+//! A store in memory. Every operation is done when its future is made.
+
+use std::collections::BTreeMap;
+use std::future::ready;
+use std::ops::{Bound, Range};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use bytes::{Bytes, BytesMut};
+
+use super::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, check_path, slice};
+use crate::error::{Error, Result};
+
+/// Files in memory; folders are the prefixes of their names, as on object stores. Clones share the files.
+#[derive(Debug, Clone, Default)]
+pub struct MemVfs {
+    files: Arc<RwLock<BTreeMap<String, Bytes>>>,
+}
+
+impl MemVfs {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Every file's path and content, in the order of the paths.
+    pub fn files(&self) -> Vec<(String, Bytes)> {
+        self.reading().iter().map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
+    }
+
+    /// Puts `bytes` at `path`, whatever was there.
+    pub fn replace(&self, path: impl Into<String>, bytes: impl Into<Bytes>) {
+        self.writing().insert(path.into(), bytes.into());
+    }
+
+    fn get(&self, path: &str) -> Result<Bytes> {
+        self.reading().get(path).cloned().ok_or_else(|| Error::not_found(path, ""))
+    }
+
+    fn insert(&self, path: &str, bytes: Bytes) -> Result<()> {
+        check_path(path)?;
+        let mut files = self.writing();
+        if files.contains_key(path) {
+            return Err(Error::AlreadyExists { path: path.to_owned() });
+        }
+        files.insert(path.to_owned(), bytes);
+        Ok(())
+    }
+
+    fn children(&self, dir: &str) -> Vec<Entry> {
+        let files = self.reading();
+        let prefix = if dir.is_empty() { String::new() } else { format!("{dir}/") };
+        let mut entries: Vec<Entry> = Vec::new();
+        for (path, bytes) in files.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded)) {
+            let Some(rest) = path.strip_prefix(&prefix) else { break };
+            let (name, kind) = match rest.split_once('/') {
+                Some((name, _)) => (name, EntryKind::Dir),
+                None => (rest, EntryKind::File(Some(bytes.len() as u64))),
+            };
+            if entries.last().is_none_or(|e| e.name != name) {
+                entries.push(Entry { name: name.to_owned(), kind });
+            }
+        }
+        // "a.b" comes before "a/b" as a path, and after "a" as a name.
+        entries.sort();
+        entries.dedup_by(|a, b| a.name == b.name);
+        entries
+    }
+
+    fn reading(&self) -> RwLockReadGuard<'_, BTreeMap<String, Bytes>> {
+        self.files.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn writing(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Bytes>> {
+        self.files.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Vfs for MemVfs {
+    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
+        let read = || {
+            let whole = self.get(path)?;
+            ranges.iter().map(|range| slice(path, &whole, range)).collect()
+        };
+        Box::pin(ready(read()))
+    }
+
+    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
+        Box::pin(ready(self.get(path)))
+    }
+
+    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
+        Box::pin(ready(self.get(path).map(|bytes| bytes.len() as u64)))
+    }
+
+    fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
+        Box::pin(ready(Ok(self.children(dir))))
+    }
+
+    fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        Box::pin(ready(self.insert(path, concat(parts))))
+    }
+
+    fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
+        let writer: Box<dyn FileWriter> =
+            Box::new(MemWriter { store: self.clone(), path: path.to_owned(), bytes: BytesMut::new() });
+        Box::pin(ready(Ok(writer)))
+    }
+
+    fn create_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(ready(check_path(dir)))
+    }
+
+    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()> {
+        self.writing().remove(path);
+        Box::pin(ready(Ok(())))
+    }
+
+    fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        let prefix = format!("{dir}/");
+        self.writing().retain(|path, _| !(dir.is_empty() || path.starts_with(&prefix)));
+        Box::pin(ready(Ok(())))
+    }
+
+    fn sync<'a>(&'a self, _dir: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(ready(Ok(())))
+    }
+}
+
+struct MemWriter {
+    store: MemVfs,
+    path: String,
+    bytes: BytesMut,
+}
+
+impl FileWriter for MemWriter {
+    fn append(&mut self, part: Bytes) -> BoxFuture<'_, ()> {
+        self.bytes.extend_from_slice(&part);
+        Box::pin(ready(Ok(())))
+    }
+
+    fn finish(self: Box<Self>) -> BoxFuture<'static, ()> {
+        Box::pin(ready(self.store.insert(&self.path, self.bytes.freeze())))
+    }
+}
+
+/// One buffer from many, without a copy where there is only one.
+fn concat(mut parts: Vec<Bytes>) -> Bytes {
+    if parts.len() == 1 {
+        return parts.remove(0);
+    }
+    let mut whole = BytesMut::with_capacity(parts.iter().map(Bytes::len).sum());
+    for part in parts {
+        whole.extend_from_slice(&part);
+    }
+    whole.freeze()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_sort_as_names_not_as_paths() {
+        let store = MemVfs::new();
+        for path in ["a/1", "a.b", "a/2", "b"] {
+            store.replace(path, "x");
+        }
+        let names: Vec<_> = store.children("").into_iter().map(|e| e.name).collect();
+        assert_eq!(names, ["a", "a.b", "b"]);
+        assert_eq!(store.children("a").len(), 2);
+        assert_eq!(store.children("c"), []);
+    }
+}
