@@ -7,6 +7,8 @@ pub mod array;
 pub mod blocking;
 pub mod cache;
 pub mod calendar;
+#[cfg(feature = "arrow")]
+pub mod arrow;
 pub mod column;
 pub mod context;
 pub mod cpu;

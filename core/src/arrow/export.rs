@@ -1,0 +1,194 @@
+//! Columns to Arrow arrays.
+
+use std::ops::Range;
+
+use arrow_array::{ArrayRef, make_array};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
+use arrow_data::{ArrayData, ArrayDataBuilder};
+use arrow_schema::{ArrowError, DataType};
+
+use super::text;
+use super::types::{FieldType, Form, index, plain};
+use crate::column::Column;
+use crate::datatype::CellCount;
+use crate::error::{Error, Result};
+
+impl FieldType {
+    /// The values of the enumeration as an Arrow array, to be shared by every array of the field.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`] for more than 2 GiB of values.
+    pub fn dictionary(&self) -> Result<Option<ArrayRef>> {
+        let Some(e) = self.enumeration.as_ref().filter(|_| self.is_dictionary()) else {
+            return Ok(None);
+        };
+        let values = Self {
+            name: self.name.clone(),
+            ..Self::of_values(&e.values)
+        };
+        Ok(Some(values.array(&e.values, 0..e.values.len(), None)?))
+    }
+
+    /// These cells of a column as an Arrow array of the type that [`FieldType::field`] names.
+    /// `dictionary` is what [`FieldType::dictionary`] gave.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the column is not of this type, or if it needs [`Form::Raw`];
+    /// [`Error::LimitExceeded`] for more than 2 GiB of variable-length cells at once.
+    pub fn array(&self, column: &Column, cells: Range<usize>, dictionary: Option<&ArrayRef>) -> Result<ArrayRef> {
+        if (column.datatype, column.cell) != (self.datatype, self.cell) {
+            return Err(Error::invalid(format!(
+                "field '{}' holds {}, the column {}",
+                self.name, self.datatype, column.datatype
+            )));
+        }
+        if cells.start > cells.end || cells.end > column.len() {
+            return Err(Error::invalid(format!(
+                "field '{}': there are {} cells, not {}",
+                self.name,
+                column.len(),
+                cells.end
+            )));
+        }
+        let data = match dictionary {
+            Some(values) if self.is_dictionary() => self.enumerated(column, cells, values)?,
+            _ if self.is_bytes() => self.bytes(column, cells)?,
+            _ => self.numbers(column, cells)?,
+        };
+        Ok(make_array(data))
+    }
+
+    fn enumerated(&self, column: &Column, cells: Range<usize>, values: &ArrayRef) -> Result<ArrayData> {
+        let (physical, known) = (column.datatype.physical(), values.len() as u64);
+        let inside = |i: usize| index(physical, column.cell(i)).is_some_and(|v| v < known);
+        let valid: NullBuffer = cells
+            .clone()
+            .map(|i| !column.is_null(i) && (inside(i) || !self.is_hole(column.cell(i))))
+            .collect();
+        let zero = vec![0; physical.size()];
+        let mut keys = Vec::with_capacity(cells.len() * physical.size());
+        for i in cells.clone() {
+            keys.extend_from_slice(if inside(i) { column.cell(i) } else { &zero });
+            if !inside(i) && !column.is_null(i) && !self.is_hole(column.cell(i)) {
+                return Err(Error::invalid(format!(
+                    "field '{}': cell {i} has no value in its enumeration",
+                    self.name
+                )));
+            }
+        }
+        let kind = DataType::Dictionary(Box::new(plain(physical)), Box::new(values.data_type().clone()));
+        let builder = ArrayData::builder(kind)
+            .len(cells.len())
+            .add_buffer(Buffer::from(keys.as_slice()))
+            .add_child_data(values.to_data());
+        self.build(builder.nulls(Some(valid).filter(|v| v.null_count() > 0)))
+    }
+
+    fn bytes(&self, column: &Column, cells: Range<usize>) -> Result<ArrayData> {
+        let text = self.is_text() && self.form == Form::Natural;
+        let padded = self.is_text() && !self.cell.is_var();
+        let mut values = Vec::new();
+        let mut ends = Vec::with_capacity(cells.len() + 1);
+        ends.push(0_i32);
+        for i in cells.clone() {
+            let cell = if padded {
+                text::unpadded(self.datatype, column.cell(i))
+            } else {
+                column.cell(i)
+            };
+            if !text {
+                values.extend_from_slice(cell);
+            } else if let Some(cell) = text::decode(self.datatype, cell) {
+                values.extend_from_slice(cell.as_bytes());
+            } else if !column.is_null(i) {
+                return Err(Error::invalid(format!(
+                    "field '{}': cell {i} is not valid text",
+                    self.name
+                )));
+            }
+            ends.push(self.offset(values.len() as u64)?);
+        }
+        let kind = if text { DataType::Utf8 } else { DataType::Binary };
+        let builder = ArrayData::builder(kind)
+            .len(cells.len())
+            .add_buffer(Buffer::from_vec(ends))
+            .add_buffer(Buffer::from_vec(values));
+        self.build(builder.nulls(nulls(column, cells)))
+    }
+
+    fn numbers(&self, column: &Column, cells: Range<usize>) -> Result<ArrayData> {
+        let slice = |a: usize, b: usize| {
+            column
+                .data
+                .get(a..b)
+                .ok_or_else(|| Error::invalid(format!("field '{}': the column is too short", self.name)))
+        };
+        let width = self.datatype.size();
+        let builder = ArrayData::builder(self.field().data_type().clone()).len(cells.len());
+        let (values, builder) = match (self.cell, &column.offsets) {
+            (CellCount::Fixed(n), _) => (
+                slice(cells.start * n as usize * width, cells.end * n as usize * width)?,
+                builder,
+            ),
+            (CellCount::Var, Some(offsets)) => {
+                let offsets = offsets.get(cells.start..=cells.end).unwrap_or(&[]);
+                let (first, last) = (
+                    offsets.first().copied().unwrap_or(0),
+                    offsets.last().copied().unwrap_or(0),
+                );
+                let ends = offsets
+                    .iter()
+                    .map(|o| self.offset(o.saturating_sub(first) / width as u64))
+                    .collect::<Result<Vec<_>>>()?;
+                (
+                    slice(first as usize, last as usize)?,
+                    builder.add_buffer(Buffer::from_vec(ends)),
+                )
+            }
+            (CellCount::Var, None) => {
+                return Err(Error::invalid(format!(
+                    "field '{}': the column has no offsets",
+                    self.name
+                )));
+            }
+        };
+        let values = self.packed(values);
+        let builder = if self.cell == CellCount::ONE {
+            builder.add_buffer(values.0)
+        } else {
+            let item = ArrayData::builder(self.value_type()).len(values.1).add_buffer(values.0);
+            builder.add_child_data(self.build(item)?)
+        };
+        self.build(builder.nulls(nulls(column, cells)))
+    }
+
+    /// The buffer of these values, and how many there are.
+    fn packed(&self, values: &[u8]) -> (Buffer, usize) {
+        if self.is_bits() {
+            let bits = BooleanBuffer::from_iter(values.iter().map(|b| *b != 0));
+            return (bits.into_inner(), values.len());
+        }
+        (Buffer::from(values), values.len() / self.datatype.size())
+    }
+
+    fn offset(&self, n: u64) -> Result<i32> {
+        let limit = i32::MAX as u64;
+        i32::try_from(n).map_err(|_| Error::LimitExceeded {
+            what: format!("values of '{}' in one Arrow batch", self.name),
+            found: n,
+            limit,
+        })
+    }
+
+    fn build(&self, builder: ArrayDataBuilder) -> Result<ArrayData> {
+        builder
+            .build()
+            .map_err(|e: ArrowError| Error::invalid(format!("field '{}': {e}", self.name)))
+    }
+}
+
+fn nulls(column: &Column, cells: Range<usize>) -> Option<NullBuffer> {
+    let validity = column.validity.as_ref()?.get(cells)?;
+    let nulls: NullBuffer = validity.iter().map(|v| *v != 0).collect();
+    Some(nulls).filter(|n| n.null_count() > 0)
+}

@@ -1,0 +1,256 @@
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, LargeStringArray, TimestampNanosecondArray};
+use arrow_schema::{DataType, Field};
+
+use super::{FieldType, Form, Role};
+use crate::column::Column;
+use crate::datatype::{CellCount, Datatype};
+use crate::format::attribute::Attribute;
+use crate::format::enumeration::Enumeration;
+
+fn field(datatype: Datatype, cell: CellCount) -> FieldType {
+    FieldType::attribute(&Attribute::new("a", datatype, cell), None)
+}
+
+/// Through Arrow and back, by way of nothing but the Arrow field and array.
+#[track_caller]
+fn round_trip(field: &FieldType, column: &Column) -> ArrayRef {
+    let dictionary = field.dictionary().unwrap();
+    let array = field.array(column, 0..column.len(), dictionary.as_ref()).unwrap();
+    assert_eq!(array.data_type(), field.field().data_type());
+    let mut back = FieldType::infer(&field.field()).unwrap();
+    assert_eq!(
+        (back.datatype, back.cell, back.role),
+        (field.datatype, field.cell, field.role)
+    );
+    (back.enumeration, back.fill, back.nullable) = (field.enumeration.clone(), field.fill.clone(), field.nullable);
+    let back = back.column(&array).unwrap();
+    back.check("a").unwrap();
+    assert_eq!((back.len(), &back.validity), (column.len(), &column.validity));
+    for i in (0..column.len()).filter(|i| !column.is_null(*i)) {
+        assert_eq!(back.cell(i), column.cell(i), "cell {i} of {field:?}");
+    }
+    array
+}
+
+#[test]
+fn every_datatype_in_every_cell_count() {
+    for datatype in Datatype::ALL.iter().copied() {
+        let data: Vec<u8> = (0..12 * datatype.size())
+            .map(|i| {
+                if datatype == Datatype::Bool {
+                    1
+                } else if i % datatype.size() == 0 {
+                    65
+                } else {
+                    0
+                }
+            })
+            .collect();
+        for cell in [CellCount::ONE, CellCount::Fixed(3), CellCount::Var] {
+            let w = datatype.size() as u64;
+            let offsets = cell.is_var().then(|| vec![0, 0, 5 * w, 12 * w]);
+            let column = Column {
+                datatype,
+                cell,
+                data: data.clone(),
+                offsets,
+                validity: None,
+            };
+            let field = field(datatype, cell);
+            assert!(field.is_natural(&column));
+            round_trip(&field, &column);
+            let nullable = FieldType {
+                nullable: true,
+                ..field
+            };
+            let validity = (0..column.len()).map(|i| u8::from(i != 1)).collect();
+            let array = round_trip(&nullable, &column.with_validity(validity));
+            assert!(array.is_null(1) && array.null_count() == 1);
+        }
+    }
+}
+
+#[test]
+fn a_range_of_cells_is_cut_from_its_column() {
+    let column = Column {
+        offsets: Some(vec![0, 4, 12, 12, 16]),
+        ..Column::from_values(Datatype::Int32, &[1_i32, 2, 3, 4])
+    };
+    let column = Column {
+        cell: CellCount::Var,
+        ..column
+    };
+    let array = field(Datatype::Int32, CellCount::Var)
+        .array(&column, 1..3, None)
+        .unwrap();
+    let list = array.as_list::<i32>();
+    assert_eq!(list.value(0).as_primitive::<Int32Type>().values(), &[2, 3]);
+    assert_eq!(list.value(1).len(), 0);
+}
+
+#[test]
+fn dates_have_arrow_units_or_stay_integers() {
+    let of = |t| field(t, CellCount::ONE).field().data_type().to_string();
+    assert_eq!(of(Datatype::DatetimeNs), "Timestamp(ns)");
+    assert_eq!(of(Datatype::TimeSec), "Duration(s)");
+    assert_eq!(of(Datatype::DatetimeDay), "Int64");
+    assert_eq!(of(Datatype::DatetimeAs), "Int64");
+}
+
+#[test]
+fn strings_that_are_not_text_need_raw_form() {
+    for (datatype, bytes) in [
+        (Datatype::StringUtf8, vec![0xff]),
+        (Datatype::Char, vec![0x80, 0x80]),
+        (Datatype::StringUtf16, vec![0x00, 0xd8]),
+        (Datatype::StringUtf32, vec![0, 0, 0x11, 0]),
+    ] {
+        let column = Column::from_cells(datatype, [vec![], bytes]);
+        let natural = field(datatype, CellCount::Var);
+        assert!(!natural.is_natural(&column));
+        assert!(natural.array(&column, 0..2, None).is_err());
+        let raw = FieldType {
+            form: Form::Raw,
+            ..natural
+        };
+        assert_eq!(*round_trip(&raw, &column).data_type(), DataType::Binary);
+    }
+}
+
+#[test]
+fn wide_strings_become_utf8() {
+    let text: Vec<u8> = "né🌍".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let array = round_trip(
+        &field(Datatype::StringUtf16, CellCount::Var),
+        &Column::from_cells(Datatype::StringUtf16, [text]),
+    );
+    assert_eq!(array.as_string::<i32>().value(0), "né🌍");
+}
+
+#[test]
+fn fixed_strings_lose_and_regain_their_padding() {
+    let column = Column {
+        cell: CellCount::Fixed(3),
+        ..Column::from_values(Datatype::Char, b"ab\0\0\0\0xyz")
+    };
+    let array = round_trip(&field(Datatype::Char, CellCount::Fixed(3)), &column);
+    assert_eq!(
+        array.as_string::<i32>().iter().flatten().collect::<Vec<_>>(),
+        ["ab", "", "xyz"]
+    );
+}
+
+fn animals() -> FieldType {
+    let values = Column::from_cells(Datatype::StringUtf8, ["cat", "dog"]);
+    let e = Enumeration {
+        name: "animals".into(),
+        file: String::new(),
+        ordered: false,
+        values,
+    };
+    FieldType {
+        enumeration: Some(Arc::new(e)),
+        ..field(Datatype::Int32, CellCount::ONE)
+    }
+}
+
+#[test]
+fn enumerations_are_dictionaries_and_holes_are_nulls() {
+    let column = Column::from_values(Datatype::Int32, &[1_i32, 0, i32::MIN]);
+    let array = round_trip(&animals(), &column);
+    let dictionary = array.as_dictionary::<Int32Type>();
+    assert_eq!(dictionary.values().as_string::<i32>().value(1), "dog");
+    assert!(array.is_null(2) && !array.is_null(0));
+}
+
+#[test]
+fn an_index_without_a_value_needs_raw_form() {
+    let column = Column::from_values(Datatype::Int32, &[1_i32, 7]);
+    assert!(!animals().is_natural(&column));
+    let raw = FieldType {
+        form: Form::Raw,
+        ..animals()
+    };
+    assert_eq!(*round_trip(&raw, &column).data_type(), DataType::Int32);
+}
+
+#[test]
+fn enumerated_values_are_found_by_value_not_by_position() {
+    let array: ArrayRef = Arc::new(arrow_array::DictionaryArray::<Int64Type>::from_iter([
+        "dog", "cat", "dog",
+    ]));
+    assert_eq!(*animals().column(&array).unwrap().values::<i32>().unwrap(), [1, 0, 1]);
+    let array: ArrayRef = Arc::new(LargeStringArray::from(vec!["cow"]));
+    let error = animals().column(&array).unwrap_err().to_string();
+    assert!(error.contains("enumeration 'animals'"), "{error}");
+}
+
+#[test]
+fn numbers_of_another_type_are_taken_only_if_exact() {
+    let wide: ArrayRef = Arc::new(Int64Array::from(vec![1, 200]));
+    assert_eq!(
+        field(Datatype::Uint8, CellCount::ONE).column(&wide).unwrap().data,
+        [1, 200]
+    );
+    let error = field(Datatype::Int8, CellCount::ONE)
+        .column(&wide)
+        .unwrap_err()
+        .to_string();
+    assert_eq!(error, "field 'a': cell 1 does not fit int8");
+    let floats: ArrayRef = Arc::new(Float64Array::from(vec![2.0, 2.5]));
+    assert!(field(Datatype::Int32, CellCount::ONE).column(&floats).is_err());
+    assert_eq!(
+        *field(Datatype::Float32, CellCount::ONE)
+            .column(&floats)
+            .unwrap()
+            .values::<f32>()
+            .unwrap(),
+        [2.0, 2.5]
+    );
+}
+
+#[test]
+fn dates_change_unit_only_if_exact() {
+    let ns: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![3_000_000]));
+    assert_eq!(
+        *field(Datatype::DatetimeMs, CellCount::ONE)
+            .column(&ns)
+            .unwrap()
+            .values::<i64>()
+            .unwrap(),
+        [3]
+    );
+    assert!(field(Datatype::DatetimeSec, CellCount::ONE).column(&ns).is_err());
+}
+
+#[test]
+fn nulls_need_a_nullable_field() {
+    let array: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
+    let error = field(Datatype::Int64, CellCount::ONE)
+        .column(&array)
+        .unwrap_err()
+        .to_string();
+    assert_eq!(error, "field 'a': cell 1 is null, and the field takes no nulls");
+}
+
+#[test]
+fn foreign_fields_get_the_nearest_type() {
+    let of = |t| FieldType::infer(&Field::new("x", t, true)).map(|f| (f.datatype, f.cell, f.role));
+    assert_eq!(
+        of(DataType::LargeUtf8).unwrap(),
+        (Datatype::StringUtf8, CellCount::Var, None::<Role>)
+    );
+    assert_eq!(
+        of(DataType::FixedSizeBinary(4)).unwrap(),
+        (Datatype::Blob, CellCount::Fixed(4), None)
+    );
+    assert_eq!(
+        of(DataType::Date32).unwrap(),
+        (Datatype::DatetimeDay, CellCount::ONE, None)
+    );
+    assert!(of(DataType::Decimal128(3, 1)).is_err());
+}

@@ -1,0 +1,309 @@
+//! What a field holds, and the Arrow field that stands for it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, TimeUnit};
+
+use super::time::{self, Kind};
+use crate::column::Column;
+use crate::datatype::{CellCount, Datatype, Physical};
+use crate::error::{Error, Result};
+use crate::format::attribute::Attribute;
+use crate::format::domain::Dimension;
+use crate::format::enumeration::Enumeration;
+
+const DATATYPE: &str = "tiledb.datatype";
+const CELL: &str = "tiledb.cell";
+const ROLE: &str = "tiledb.role";
+
+/// What a column of an Arrow table is in an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Coordinates along a dimension.
+    Dimension,
+    /// Values of an attribute.
+    Attribute,
+}
+
+/// How strings, enumerated integers and bool appear.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Form {
+    /// Strings as text, enumerated integers as the values they stand for, bool as bits.
+    #[default]
+    Natural,
+    /// Strings as the bytes that are stored, enumerated integers and bool as integers.
+    Raw,
+}
+
+/// Everything that decides how a column looks in Arrow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FieldType {
+    /// The field's name; may be empty.
+    pub name: String,
+    /// Dimension or attribute; `None` where an Arrow table does not say.
+    pub role: Option<Role>,
+    /// The type of each value.
+    pub datatype: Datatype,
+    /// How many values a cell holds.
+    pub cell: CellCount,
+    /// Whether cells may be null.
+    pub nullable: bool,
+    /// What the integers stand for.
+    pub enumeration: Option<Arc<Enumeration>>,
+    /// The cell that stands for nothing; an enumerated cell that holds it may appear as null.
+    pub fill: Vec<u8>,
+    /// How strings, enumerated integers and bool appear.
+    pub form: Form,
+}
+
+impl FieldType {
+    /// The field of a dimension.
+    pub fn dimension(dimension: &Dimension) -> Self {
+        Self {
+            name: dimension.name.clone(),
+            role: Some(Role::Dimension),
+            datatype: dimension.datatype,
+            cell: dimension.cell,
+            nullable: false,
+            enumeration: None,
+            fill: Vec::new(),
+            form: Form::Natural,
+        }
+    }
+
+    /// The field of an attribute; `enumeration` where it has one.
+    pub fn attribute(attribute: &Attribute, enumeration: Option<Arc<Enumeration>>) -> Self {
+        Self {
+            name: attribute.name.clone(),
+            role: Some(Role::Attribute),
+            datatype: attribute.datatype,
+            cell: attribute.cell,
+            nullable: attribute.nullable,
+            enumeration,
+            fill: attribute.fill.clone(),
+            form: Form::Natural,
+        }
+    }
+
+    /// The Arrow field: type, nullability, and the metadata that makes the way back exact.
+    pub fn field(&self) -> Field {
+        let cell = match self.cell {
+            CellCount::Var => "var".to_owned(),
+            CellCount::Fixed(n) => n.to_string(),
+        };
+        let mut metadata = HashMap::from([
+            (DATATYPE.to_owned(), self.datatype.name().to_owned()),
+            (CELL.to_owned(), cell),
+        ]);
+        if let Some(role) = self.role {
+            let role = match role {
+                Role::Dimension => "dimension",
+                Role::Attribute => "attribute",
+            };
+            metadata.insert(ROLE.to_owned(), role.to_owned());
+        }
+        Field::new(&self.name, self.arrow_type(), self.nullable || self.is_dictionary()).with_metadata(metadata)
+    }
+
+    /// The field that an Arrow field stands for. Without metadata from [`FieldType::field`], the
+    /// nearest TileDB type.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] names an Arrow type that no TileDB type can hold.
+    pub fn infer(field: &Field) -> Result<Self> {
+        let (mut datatype, mut cell) = nearest(field.name(), field.data_type())?;
+        if let Some(name) = field.metadata().get(DATATYPE) {
+            datatype = Datatype::from_name(name)?;
+        }
+        match field.metadata().get(CELL).map(String::as_str) {
+            Some("var") => cell = CellCount::Var,
+            Some(n) => {
+                let n = n.parse().ok().filter(|n| *n > 0);
+                let n = n.ok_or_else(|| {
+                    Error::invalid(format!("field '{}': '{CELL}' is no number of values", field.name()))
+                })?;
+                cell = CellCount::Fixed(n);
+            }
+            None => {}
+        }
+        let role = match field.metadata().get(ROLE).map(String::as_str) {
+            Some("dimension") => Some(Role::Dimension),
+            Some("attribute") => Some(Role::Attribute),
+            _ => None,
+        };
+        let fill = Attribute::new("", datatype, cell).fill;
+        Ok(Self {
+            name: field.name().clone(),
+            role,
+            datatype,
+            cell,
+            nullable: field.is_nullable(),
+            enumeration: None,
+            fill,
+            form: Form::Natural,
+        })
+    }
+
+    /// Whether [`Form::Natural`] can show every cell of `column`.
+    pub fn is_natural(&self, column: &Column) -> bool {
+        if let Some(e) = &self.enumeration {
+            let known = e.values.len() as u64;
+            return (0..column.len()).all(|i| {
+                column.is_null(i)
+                    || index(column.datatype.physical(), column.cell(i)).is_some_and(|v| v < known)
+                    || self.is_hole(column.cell(i))
+            });
+        }
+        if self.datatype == Datatype::Bool {
+            return column.data.iter().all(|b| *b < 2);
+        }
+        !self.is_text()
+            || (0..column.len()).all(|i| column.is_null(i) || super::text::is_text(self.datatype, column.cell(i)))
+    }
+
+    /// Whether cells appear as Utf8 when all of them are text.
+    pub(super) const fn is_text(&self) -> bool {
+        self.datatype.is_string() || matches!(self.datatype, Datatype::GeomWkt)
+    }
+
+    /// Whether cells appear as Binary or Utf8.
+    pub(super) const fn is_bytes(&self) -> bool {
+        self.is_text() || self.datatype.is_opaque()
+    }
+
+    pub(super) fn is_dictionary(&self) -> bool {
+        self.enumeration.is_some() && self.form == Form::Natural
+    }
+
+    /// Whether an enumerated cell stands for nothing, and may appear as null where nulls do not exist.
+    pub(super) fn is_hole(&self, cell: &[u8]) -> bool {
+        !self.nullable && cell == self.fill
+    }
+
+    /// The same field for the values of its enumeration.
+    pub(super) fn of_values(values: &Column) -> Self {
+        let mut all = Self {
+            name: String::new(),
+            role: None,
+            datatype: values.datatype,
+            cell: values.cell,
+            nullable: false,
+            enumeration: None,
+            fill: Vec::new(),
+            form: Form::Natural,
+        };
+        if !all.is_natural(values) {
+            all.form = Form::Raw;
+        }
+        all
+    }
+
+    /// The Arrow type of one value.
+    pub(super) fn value_type(&self) -> DataType {
+        if self.is_bits() {
+            return DataType::Boolean;
+        }
+        match time::arrow_unit(self.datatype) {
+            Some((Kind::Date, unit)) => DataType::Timestamp(unit, None),
+            Some((Kind::Time, unit)) => DataType::Duration(unit),
+            None => plain(self.datatype.physical()),
+        }
+    }
+
+    /// Whether values are packed eight to a byte.
+    pub(super) const fn is_bits(&self) -> bool {
+        matches!((self.datatype, self.form), (Datatype::Bool, Form::Natural))
+    }
+
+    fn arrow_type(&self) -> DataType {
+        if let (Some(e), Form::Natural) = (&self.enumeration, self.form) {
+            let values = Self::of_values(&e.values).arrow_type();
+            return DataType::Dictionary(Box::new(plain(self.datatype.physical())), Box::new(values));
+        }
+        if self.is_text() && self.form == Form::Natural {
+            return DataType::Utf8;
+        }
+        if self.is_bytes() {
+            return DataType::Binary;
+        }
+        let item = || Arc::new(Field::new("item", self.value_type(), true));
+        match self.cell {
+            CellCount::Fixed(1) => self.value_type(),
+            CellCount::Fixed(n) => DataType::FixedSizeList(item(), i32::try_from(n).unwrap_or(i32::MAX)),
+            CellCount::Var => DataType::List(item()),
+        }
+    }
+}
+
+/// The index that an enumerated cell holds; `None` for negative ones.
+pub(super) fn index(physical: Physical, cell: &[u8]) -> Option<u64> {
+    crate::scalar::Scalar::from_le_bytes(physical, cell)?
+        .as_i128()?
+        .try_into()
+        .ok()
+}
+
+/// The Arrow number type of a physical kind.
+pub(super) const fn plain(physical: Physical) -> DataType {
+    match physical {
+        Physical::I8 => DataType::Int8,
+        Physical::I16 => DataType::Int16,
+        Physical::I32 => DataType::Int32,
+        Physical::I64 => DataType::Int64,
+        Physical::U8 => DataType::UInt8,
+        Physical::U16 => DataType::UInt16,
+        Physical::U32 => DataType::UInt32,
+        Physical::U64 => DataType::UInt64,
+        Physical::F32 => DataType::Float32,
+        Physical::F64 => DataType::Float64,
+    }
+}
+
+/// The TileDB type nearest to an Arrow type that says nothing of TileDB.
+fn nearest(name: &str, t: &DataType) -> Result<(Datatype, CellCount)> {
+    use DataType as D;
+    let one = |t| Ok((t, CellCount::ONE));
+    match t {
+        D::Boolean => one(Datatype::Bool),
+        D::Int8 => one(Datatype::Int8),
+        D::Int16 => one(Datatype::Int16),
+        D::Int32 => one(Datatype::Int32),
+        D::Int64 => one(Datatype::Int64),
+        D::UInt8 => one(Datatype::Uint8),
+        D::UInt16 => one(Datatype::Uint16),
+        D::UInt32 => one(Datatype::Uint32),
+        D::UInt64 => one(Datatype::Uint64),
+        D::Float32 => one(Datatype::Float32),
+        D::Float64 => one(Datatype::Float64),
+        D::Timestamp(unit, _) => one(time::datatype(Kind::Date, *unit)),
+        D::Duration(unit) | D::Time32(unit) | D::Time64(unit) => one(time::datatype(Kind::Time, *unit)),
+        D::Date32 => one(Datatype::DatetimeDay),
+        D::Date64 => one(time::datatype(Kind::Date, TimeUnit::Millisecond)),
+        D::Utf8 | D::LargeUtf8 | D::Utf8View => Ok((Datatype::StringUtf8, CellCount::Var)),
+        D::Binary | D::LargeBinary | D::BinaryView => Ok((Datatype::Blob, CellCount::Var)),
+        D::FixedSizeBinary(n) => Ok((Datatype::Blob, fixed(name, *n)?)),
+        D::List(item) | D::LargeList(item) => match nearest(name, item.data_type())? {
+            (t, CellCount::Fixed(1)) => Ok((t, CellCount::Var)),
+            _ => Err(unsupported(name, t)),
+        },
+        D::FixedSizeList(item, n) => match nearest(name, item.data_type())? {
+            (t, CellCount::Fixed(1)) => Ok((t, fixed(name, *n)?)),
+            _ => Err(unsupported(name, t)),
+        },
+        D::Dictionary(key, _) => nearest(name, key),
+        _ => Err(unsupported(name, t)),
+    }
+}
+
+fn fixed(name: &str, n: i32) -> Result<CellCount> {
+    let n = u32::try_from(n).ok().filter(|n| *n > 0);
+    n.map(CellCount::Fixed)
+        .ok_or_else(|| Error::invalid(format!("field '{name}': cells of no values cannot be stored")))
+}
+
+fn unsupported(name: &str, t: &DataType) -> Error {
+    Error::Unsupported(format!(
+        "field '{name}': Arrow type {t} has no TileDB counterpart; cast it to numbers, text, binary or timestamps"
+    ))
+}
