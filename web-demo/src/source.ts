@@ -18,8 +18,9 @@ export class Source {
 
   static async open(url: string, at?: number, signal?: AbortSignal): Promise<Source> {
     const options = { onRequest: countRequest, ...(at === undefined ? {} : { at }), ...(signal ? { signal } : {}) };
-    const array = await open(url, options);
-    return new Source(url, array, await overviews(url, array));
+    const address = new URL(url, location.href).href;
+    const array = await open(address, options);
+    return new Source(url, array, await overviews(address, array));
   }
 
   get dense(): boolean { return this.array.kind === "dense"; }
@@ -98,7 +99,7 @@ async function overviews(url: string, array: TileArray): Promise<Level[]> {
   const stated = (await array.meta())["overviews"];
   if (typeof stated !== "string") return levels;
   const named = JSON.parse(stated) as { factor: number; path: string }[];
-  const base = new URL(url.endsWith("/") ? url : `${url}/`, location.href);
+  const base = url.endsWith("/") ? url : `${url}/`;
   const opened = named.map(async ({ factor, path }) => ({
     factor, array: await open(new URL(path, base).href, { onRequest: countRequest }),
   }));

@@ -1,11 +1,191 @@
 //! The demo: real arrays, mounted as a folder and shown in a browser.
 
-use crate::run::Outcome;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 
-/// The command `demo`.
+use crate::run::{self, Outcome, cargo, command, root, target};
+use crate::setup::{Need, all};
+use crate::npm;
+
+/// The command `demo`; `demo prepare` makes the site and its arrays and serves nothing.
 ///
 /// # Errors
 /// Something could not be built or started.
-pub(crate) fn run(_args: &[String]) -> Outcome {
-    Err("the demo is not there yet".into())
+pub(crate) fn run(args: &[String]) -> Outcome {
+    let serve = match args {
+        [] => true,
+        [word] if word == "prepare" => false,
+        _ => return Err("usage: cargo xtask demo [prepare]".into()),
+    };
+    prepare()?;
+    if serve { show() } else { Ok(()) }
+}
+
+/// Where the site lies once it is prepared.
+pub(crate) fn site() -> PathBuf {
+    target().join("demo/site")
+}
+
+/// A program of the project as the demo builds it.
+pub(crate) fn program(name: &str) -> PathBuf {
+    target().join("fast").join(name)
+}
+
+/// Builds the programs, the package and the viewer, and makes the arrays that are not there.
+///
+/// # Errors
+/// A tool is missing, or a build failed.
+pub(crate) fn prepare() -> Outcome {
+    if let Some((need, why)) = all(&[Need::Wasm, Need::Node, Need::WasmBindgen]).into_iter().next() {
+        return Err(format!("{need:?} is missing: {why}"));
+    }
+    run::run(&mut cargo(&["build", "--quiet", "--profile", "fast", "--package", "hyperslab-cli", "--package", "hyperslab-fuse"]))?;
+    npm::build()?;
+    run::run(command("npm").args(["run", "--silent", "build"]).current_dir(root().join("web-demo")))?;
+    run::run(command("cp").arg("-r").arg(root().join("web-demo/dist/.")).arg(made(&site())?))?;
+    std::fs::write(site().join("arrays.json"), ARRAYS).map_err(|e| format!("arrays.json: {e}"))?;
+    make("land", land)?;
+    make("elevation", elevation)?;
+    make("earthquakes", earthquakes)
+}
+
+/// What the viewer lists.
+const ARRAYS: &str = r#"[
+  {"title": "Land of the globe", "url": "data/land/land", "map": "land and sea",
+   "about": "Dense bool, 21600 × 43200: 933 million cells",
+   "attribution": "NOAA GLOBE elevation data (public domain), as packaged by global-land-mask (MIT)"},
+  {"title": "Elevation", "url": "data/elevation/elevation", "map": "terrain",
+   "about": "Dense int16, 344 × 403: the Jacksboro fault, Tennessee",
+   "attribution": "USGS elevation data (public domain), as packaged by matplotlib"},
+  {"title": "A week of earthquakes", "url": "data/earthquakes/earthquakes", "attribute": "depth",
+   "about": "Sparse, 1707 points in eight fragments: move through the days",
+   "attribution": "USGS feed, 31 January to 7 February 2018 (public domain), as packaged by vega-datasets. Land: NOAA GLOBE"}
+]
+"#;
+
+/// Makes one folder of arrays, whole or not at all, unless it is there.
+fn make(name: &str, fill: fn(&Path) -> Outcome) -> Outcome {
+    let data = made(&site().join("data"))?;
+    let done = data.join(name);
+    if done.exists() {
+        return Ok(());
+    }
+    println!("making the array {name}");
+    let half = data.join(format!(".{name}"));
+    if half.exists() {
+        std::fs::remove_dir_all(&half).map_err(|e| format!("{}: {e}", half.display()))?;
+    }
+    fill(&made(&half)?)?;
+    std::fs::rename(&half, &done).map_err(|e| format!("{}: {e}", done.display()))
+}
+
+fn land(into: &Path) -> Outcome {
+    let array = text(&into.join("land"));
+    hyperslab(&["import", &data("globe_land.npz"), &array, "--tile", "720,720", "--filters", "zstd:9"])?;
+    hyperslab(&["overviews", &array, "--factors", "4,16"])
+}
+
+fn elevation(into: &Path) -> Outcome {
+    let array = text(&into.join("elevation"));
+    hyperslab(&["import", &data("jacksboro_elevation.npz"), &array, "--tile", "128,128", "--filters", "byteshuffle,zstd:9"])
+}
+
+/// A fragment for each day, written at its end, so that the array can be seen as it grew.
+fn earthquakes(into: &Path) -> Outcome {
+    let array = text(&into.join("earthquakes"));
+    hyperslab(&["create", &array, "--schema", &data("earthquakes/schema.json")])?;
+    for day in ["2018-01-31", "2018-02-01", "2018-02-02", "2018-02-03", "2018-02-04", "2018-02-05", "2018-02-06", "2018-02-07"] {
+        let csv = data(&format!("earthquakes/{day}.csv"));
+        hyperslab(&["write", &array, &csv, "--timestamp", &format!("{day}T23:59:59Z")])?;
+    }
+    Ok(())
+}
+
+fn hyperslab(args: &[&str]) -> Outcome {
+    run::run(command(&text(&program("hyperslab"))).args(args))
+}
+
+/// Mounts and serves until the user ends it.
+fn show() -> Outcome {
+    let (ended, end) = mpsc::channel();
+    ctrlc::set_handler(move || {
+        // A second signal finds nobody waiting, and there is nothing to do about it.
+        let _ = ended.send(());
+    })
+    .map_err(|e| format!("cannot wait for Ctrl-C: {e}"))?;
+
+    let mut children = Vec::new();
+    match mount() {
+        Ok((child, place)) => {
+            println!("arrays as files:   {}", place.display());
+            children.push(child);
+        }
+        Err(why) => println!("arrays as files:   not here ({why})"),
+    }
+    let outcome = serve().map(|(child, address)| {
+        println!("arrays in a page:  {address}");
+        println!("Ctrl-C ends both");
+        children.push(child);
+        // The sender lives as long as the handler: as long as this program.
+        let _ = end.recv();
+    });
+    for child in &mut children {
+        stop(child);
+    }
+    outcome
+}
+
+fn mount() -> Outcome<(Child, PathBuf)> {
+    if let Some((_, why)) = all(&[Need::Fuse]).into_iter().next() {
+        return Err(why);
+    }
+    let place = made(&target().join("demo/mount"))?;
+    let mut c = command(&text(&program("fuse-mount")));
+    c.arg(site().join("data")).arg(&place);
+    let (child, _) = until_it_says(&mut c, "mounted")?;
+    Ok((child, place))
+}
+
+fn serve() -> Outcome<(Child, String)> {
+    let mut c = command(&text(&program("hyperslab")));
+    c.arg("serve").arg(site());
+    let (child, line) = until_it_says(&mut c, "http://")?;
+    let address = line.split_whitespace().find(|w| w.starts_with("http://")).unwrap_or(&line).to_owned();
+    Ok((child, address))
+}
+
+/// Starts a program and waits for the line by which it says that it is ready.
+fn until_it_says(c: &mut Command, word: &str) -> Outcome<(Child, String)> {
+    let name = text(Path::new(c.get_program()));
+    let mut child = c.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().map_err(|e| format!("{name}: {e}"))?;
+    let lines = child.stdout.take().map(|out| BufReader::new(out).lines());
+    for line in lines.into_iter().flatten().map_while(Result::ok) {
+        if line.contains(word) {
+            return Ok((child, line));
+        }
+    }
+    stop(&mut child);
+    Err(format!("{name} ended before it was ready"))
+}
+
+/// Asks a program to end, as Ctrl-C would, and waits for it.
+fn stop(child: &mut Child) {
+    // It may have ended by the same Ctrl-C already.
+    let _ = run::quiet(command("kill").args(["-TERM", &child.id().to_string()]));
+    let _ = child.wait();
+}
+
+fn data(name: &str) -> String {
+    text(&root().join("web-demo/data").join(name))
+}
+
+fn made(dir: &Path) -> Outcome<PathBuf> {
+    std::fs::create_dir_all(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    Ok(dir.to_path_buf())
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }
