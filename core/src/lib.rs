@@ -18,10 +18,12 @@ pub mod filter;
 pub mod format;
 pub mod geometry;
 pub mod limits;
+pub mod maintain;
 pub mod query;
 pub mod scalar;
 pub mod schema_json;
 pub mod vfs;
+pub mod write;
 pub mod view;
 
 pub use array::{Array, Fragment, OpenOptions, Window};
@@ -32,3 +34,4 @@ pub use datatype::{CellCount, Datatype, Physical};
 pub use error::{AtPath, Error, Malformed, MalformedKind, Result};
 pub use query::{Batch, Condition, Query, Region};
 pub use scalar::{Scalar, ScalarRange};
+pub use write::{Cells, FragmentWriter, WriteOptions};

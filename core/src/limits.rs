@@ -21,3 +21,5 @@ pub const BATCH_BYTES: u64 = 256 << 20;
 pub const CACHE_BYTES: u64 = 64 << 20;
 /// Chunk of filtered data as written, in bytes.
 pub const CHUNK_BYTES: u64 = 65536;
+/// Default memory of a consolidation, in bytes.
+pub const CONSOLIDATION_BYTES: u64 = 512 << 20;

@@ -1,11 +1,13 @@
 //! What an array is at a moment: the snapshot, its fragments, its metadata; and groups of arrays.
 
 pub mod directory;
+mod create;
 mod fragment;
 mod group;
 mod open;
 mod snapshot;
 
+pub use create::{CreateOptions, create};
 pub use fragment::Fragment;
 pub use group::{Group, Member, ObjectType, object_type};
 pub use snapshot::{Array, OpenOptions, Window};

@@ -1,0 +1,26 @@
+//! The life of an array beside reads and writes: consolidation, vacuum, deletes, new schemas, groups.
+
+mod consolidate;
+mod delete;
+mod evolve;
+mod group;
+mod vacuum;
+
+pub use consolidate::{Consolidation, ConsolidateOptions, Steps, consolidate};
+pub use delete::{delete, delete_fragments};
+pub use evolve::{Evolution, evolve};
+pub use group::{GroupChange, change_group, create_group, write_group_metadata};
+pub use vacuum::vacuum;
+
+/// What is consolidated or vacuumed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Cells: many fragments become one.
+    Fragments,
+    /// Footers of fragments: one file to read instead of many when opening.
+    FragmentMetadata,
+    /// Commit markers: one file to list instead of many.
+    Commits,
+    /// The keys and values of the array.
+    ArrayMetadata,
+}
