@@ -57,7 +57,9 @@ pub fn format(value: i64, datatype: Datatype) -> String {
         Datatype::DatetimeMonth => return format!("{}-{:02}", year(1970 + v.div_euclid(12)), v.rem_euclid(12) + 1),
         _ => {}
     }
-    let Some(tick) = tick_atto(datatype).filter(|_| datatype.is_datetime()) else { return value.to_string() };
+    let Some(tick) = tick_atto(datatype).filter(|_| datatype.is_datetime()) else {
+        return value.to_string();
+    };
     let total = v * tick;
     let seconds = total.div_euclid(ATTO);
     let (y, m, d) = civil_from_days(seconds.div_euclid(DAY_SECONDS));
@@ -71,7 +73,10 @@ pub fn format(value: i64, datatype: Datatype) -> String {
         Some(0) => format!("{date}T{h:02}:{min:02}:{sec:02}"),
         Some(digits) => {
             let fraction = total.rem_euclid(ATTO) / 10_i128.pow(18 - digits);
-            format!("{date}T{h:02}:{min:02}:{sec:02}.{fraction:0width$}", width = digits as usize)
+            format!(
+                "{date}T{h:02}:{min:02}:{sec:02}.{fraction:0width$}",
+                width = digits as usize
+            )
         }
     }
 }
@@ -109,7 +114,11 @@ const fn fraction_digits(datatype: Datatype) -> Option<u32> {
 }
 
 fn year(y: i128) -> String {
-    if y < 0 { format!("-{:04}", -y) } else { format!("{y:04}") }
+    if y < 0 {
+        format!("-{:04}", -y)
+    } else {
+        format!("{y:04}")
+    }
 }
 
 /// Days since 1970-01-01 of a date.
@@ -131,7 +140,11 @@ fn civil_from_days(days: i128) -> (i128, i128, i128) {
     let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let march_month = (5 * of_year + 2) / 153;
     let day = of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    let month = if march_month < 10 {
+        march_month + 3
+    } else {
+        march_month - 9
+    };
     (year_of_era + era * 400 + i128::from(month <= 2), month, day)
 }
 
@@ -156,7 +169,11 @@ impl Civil {
             None => (1, date.strip_prefix('+').unwrap_or(date)),
         };
         let basic = digits.len() == 8 && digits.bytes().all(|b| b.is_ascii_digit());
-        let parts: Vec<&str> = if basic { vec![digits.get(..4)?, digits.get(4..6)?, digits.get(6..)?] } else { digits.split('-').collect() };
+        let parts: Vec<&str> = if basic {
+            vec![digits.get(..4)?, digits.get(4..6)?, digits.get(6..)?]
+        } else {
+            digits.split('-').collect()
+        };
         let number = |s: &str, width: usize| {
             let plain = s.len() == width && s.bytes().all(|b| b.is_ascii_digit());
             if plain { s.parse::<u32>().ok() } else { None }
@@ -201,7 +218,11 @@ impl Civil {
 }
 
 fn days_of_month(year: i64, month: u32) -> i128 {
-    let next = if month == 12 { days_from_civil(year + 1, 1, 1) } else { days_from_civil(year, month + 1, 1) };
+    let next = if month == 12 {
+        days_from_civil(year + 1, 1, 1)
+    } else {
+        days_from_civil(year, month + 1, 1)
+    };
     next - days_from_civil(year, month, 1)
 }
 
@@ -214,9 +235,12 @@ fn parse_time(text: &str) -> Option<(i128, i128)> {
     };
     let digits: String = whole.chars().filter(|c| *c != ':').collect();
     let colons = whole.len() - digits.len();
-    let shape_ok = matches!((digits.len(), colons), (2, 0) | (4, 0 | 1) | (6, 0 | 2)) && digits.bytes().all(|b| b.is_ascii_digit());
+    let shape_ok = matches!((digits.len(), colons), (2, 0) | (4, 0 | 1) | (6, 0 | 2))
+        && digits.bytes().all(|b| b.is_ascii_digit());
     // A colon may only follow a pair of digits.
-    let places_ok = whole.char_indices().all(|(i, c)| (c == ':') == (colons > 0 && i % 3 == 2));
+    let places_ok = whole
+        .char_indices()
+        .all(|(i, c)| (c == ':') == (colons > 0 && i % 3 == 2));
     if !shape_ok || !places_ok {
         return None;
     }
@@ -261,14 +285,29 @@ mod tests {
         check("1969-12-31", Datatype::DatetimeDay, Ok((-1, -1)));
         check("19700102T0000", Datatype::DatetimeMin, Ok((1440, 1440)));
         check("1970-01-01T00:00:00.5", Datatype::DatetimeMs, Ok((500, 599)));
-        check("1970-01-01T00:00:00.000000000000000007Z", Datatype::DatetimeAs, Ok((7, 7)));
+        check(
+            "1970-01-01T00:00:00.000000000000000007Z",
+            Datatype::DatetimeAs,
+            Ok((7, 7)),
+        );
         check("1970-01-09", Datatype::DatetimeWeek, Ok((1, 1)));
         check("0001", Datatype::DatetimeYear, Ok((-1969, -1969)));
     }
 
     #[test]
     fn rejects_what_is_no_date() {
-        for text in ["", "20", "2020-13", "2021-02-29", "2020-01-01T24", "2020-01-01T1:2", "2020-1-1", "x", "2020-01T12", "2020-01-01T12:3000"] {
+        for text in [
+            "",
+            "20",
+            "2020-13",
+            "2021-02-29",
+            "2020-01-01T24",
+            "2020-01-01T1:2",
+            "2020-1-1",
+            "x",
+            "2020-01T12",
+            "2020-01-01T12:3000",
+        ] {
             check(text, Datatype::DatetimeMs, Err(()));
         }
         check("2020", Datatype::DatetimeAs, Err(()));

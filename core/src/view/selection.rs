@@ -72,7 +72,12 @@ pub fn parse(text: &str, schema: &Schema, non_empty: Option<&[ScalarRange]>) -> 
         None => (None, text),
     };
     let attributes = names.map(|names| attributes(names, schema)).transpose()?;
-    let whole: Vec<Axis> = schema.dimensions.iter().enumerate().map(|(i, d)| Axis::whole(schema, d, i, non_empty)).collect();
+    let whole: Vec<Axis> = schema
+        .dimensions
+        .iter()
+        .enumerate()
+        .map(|(i, d)| Axis::whole(schema, d, i, non_empty))
+        .collect();
     let mut axes: Vec<Option<Axis>> = vec![None; whole.len()];
     let body = body.trim();
     if !body.is_empty() && body != "all" {
@@ -81,13 +86,20 @@ pub fn parse(text: &str, schema: &Schema, non_empty: Option<&[ScalarRange]>) -> 
             let dimension = schema.dimensions.get(index).ok_or_else(|| too_many(text, schema))?;
             let slot = axes.get_mut(index).ok_or_else(|| too_many(text, schema))?;
             if slot.is_some() {
-                return Err(Error::invalid(format!("dimension '{}' is selected twice in '{text}'", dimension.name)));
+                return Err(Error::invalid(format!(
+                    "dimension '{}' is selected twice in '{text}'",
+                    dimension.name
+                )));
             }
             let whole = whole.get(index).ok_or_else(|| too_many(text, schema))?;
             *slot = Some(coordinate::axis(range, schema, index, dimension, whole)?);
         }
     }
-    let axes = axes.into_iter().zip(whole).map(|(named, whole)| named.unwrap_or(whole)).collect();
+    let axes = axes
+        .into_iter()
+        .zip(whole)
+        .map(|(named, whole)| named.unwrap_or(whole))
+        .collect();
     Ok(Selection { attributes, axes })
 }
 
@@ -105,10 +117,17 @@ fn attributes(names: &str, schema: &Schema) -> Result<Vec<String>> {
     for name in lexer::split(names, ',') {
         let name = lexer::unquote(name)?;
         // An array may have one attribute without a name; `data` stands for it.
-        let name = if name == "data" && schema.attribute("data").is_none() && schema.attribute("").is_some() { String::new() } else { name };
+        let name = if name == "data" && schema.attribute("data").is_none() && schema.attribute("").is_some() {
+            String::new()
+        } else {
+            name
+        };
         if schema.attribute(&name).is_none() {
             let known: Vec<_> = schema.attributes.iter().map(|a| display_name(&a.name)).collect();
-            return Err(Error::invalid(format!("there is no attribute '{name}'; the attributes are {}", known.join(", "))));
+            return Err(Error::invalid(format!(
+                "there is no attribute '{name}'; the attributes are {}",
+                known.join(", ")
+            )));
         }
         if found.contains(&name) {
             return Err(Error::invalid(format!("attribute '{name}' is named twice")));
@@ -125,13 +144,18 @@ pub fn display_name(attribute: &str) -> &str {
 
 /// Which dimension an item of the list speaks about, and its range.
 fn axis_of<'a>(item: &'a str, position: usize, schema: &Schema) -> Result<(usize, &'a str)> {
-    let Some((name, range)) = lexer::split_once(item, '=') else { return Ok((position, item)) };
+    let Some((name, range)) = lexer::split_once(item, '=') else {
+        return Ok((position, item));
+    };
     let name = lexer::unquote(name)?;
     match schema.dimension(&name) {
         Some((index, _)) => Ok((index, range)),
         None => {
             let names: Vec<_> = schema.dimensions.iter().map(|d| d.name.as_str()).collect();
-            Err(Error::invalid(format!("there is no dimension '{name}'; the dimensions are {}", names.join(", "))))
+            Err(Error::invalid(format!(
+                "there is no dimension '{name}'; the dimensions are {}",
+                names.join(", ")
+            )))
         }
     }
 }
@@ -140,8 +164,16 @@ impl Axis {
     fn whole(schema: &Schema, dimension: &Dimension, index: usize, non_empty: Option<&[ScalarRange]>) -> Self {
         let written = non_empty.and_then(|b| b.get(index)).cloned();
         // A string dimension's extent is unknown until something is written; no range means all of it.
-        let range = if dimension.domain.is_none() { None } else { written.or_else(|| limits(schema, dimension, index)) };
-        Self { range, step: 1, single: false }
+        let range = if dimension.domain.is_none() {
+            None
+        } else {
+            written.or_else(|| limits(schema, dimension, index))
+        };
+        Self {
+            range,
+            step: 1,
+            single: false,
+        }
     }
 
     /// How many coordinates are selected; `None` where they cannot be counted (floats and strings).
@@ -160,31 +192,48 @@ impl Axis {
     }
 
     fn ranges(&self, dimension: &Dimension) -> Result<Vec<ScalarRange>> {
-        let Some(range) = &self.range else { return Ok(Vec::new()) };
+        let Some(range) = &self.range else {
+            return Ok(Vec::new());
+        };
         if self.step <= 1 {
             return Ok(vec![range.clone()]);
         }
         let count = self.len().unwrap_or(0);
         if count > STRIDED_MAX {
             let what = format!("coordinates selected along dimension '{}'", dimension.name);
-            return Err(Error::LimitExceeded { what, found: count, limit: STRIDED_MAX });
+            return Err(Error::LimitExceeded {
+                what,
+                found: count,
+                limit: STRIDED_MAX,
+            });
         }
         let lo = range.lo.as_i128().unwrap_or(0);
         let at = |i: u64| Scalar::from_i128(dimension.datatype, lo + i128::from(i) * i128::from(self.step));
-        Ok((0..count).filter_map(|i| at(i).map(|v| ScalarRange { lo: v.clone(), hi: v })).collect())
+        Ok((0..count)
+            .filter_map(|i| at(i).map(|v| ScalarRange { lo: v.clone(), hi: v }))
+            .collect())
     }
 }
 
 /// The coordinates that may be used along a dimension: the current domain's, or the domain's.
 fn limits(schema: &Schema, dimension: &Dimension, index: usize) -> Option<ScalarRange> {
-    let current = schema.current_domain.as_ref().and_then(|c| c.ranges.get(index)).cloned();
+    let current = schema
+        .current_domain
+        .as_ref()
+        .and_then(|c| c.ranges.get(index))
+        .cloned();
     current.or_else(|| dimension.domain.clone())
 }
 
 impl Selection {
     /// Every cell and every attribute.
     pub fn all(schema: &Schema, non_empty: Option<&[ScalarRange]>) -> Self {
-        let axes = schema.dimensions.iter().enumerate().map(|(i, d)| Axis::whole(schema, d, i, non_empty)).collect();
+        let axes = schema
+            .dimensions
+            .iter()
+            .enumerate()
+            .map(|(i, d)| Axis::whole(schema, d, i, non_empty))
+            .collect();
         Self { attributes: None, axes }
     }
 
@@ -193,7 +242,12 @@ impl Selection {
     /// # Errors
     /// [`Error::LimitExceeded`] if a step picks too many single coordinates.
     pub fn region(&self, schema: &Schema) -> Result<Region> {
-        self.axes.iter().zip(&schema.dimensions).map(|(a, d)| a.ranges(d)).collect::<Result<_>>().map(Region)
+        self.axes
+            .iter()
+            .zip(&schema.dimensions)
+            .map(|(a, d)| a.ranges(d))
+            .collect::<Result<_>>()
+            .map(Region)
     }
 
     /// The smallest box around the cells, ignoring steps; `None` for an axis of strings taken whole.

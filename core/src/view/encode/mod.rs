@@ -1,1 +1,254 @@
-//! The formats a slice can be written in: exact size first, then any range of bytes.
+//! The formats a slice can be written in.
+//!
+//! An [`Encoder`] is fed cells batch by batch, so that a slice of any size can be streamed. Where the
+//! size of the whole follows from the frame alone ([`Encoder::size`]) it is exact.
+
+mod npy;
+mod png;
+mod record;
+mod table;
+mod text;
+
+use std::sync::Arc;
+
+use crate::column::Column;
+use crate::datatype::{CellCount, Datatype};
+use crate::error::{Error, Result};
+use crate::format::enumeration::Enumeration;
+
+/// A format of files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Format {
+    /// numpy's own: a header and the values; a structured array where there are several fields.
+    Npy,
+    /// The values alone, little-endian; records where there are several fields.
+    Bin,
+    /// Comma-separated text with a header, one line a cell, coordinates first.
+    Csv,
+    /// The same, separated by tabs.
+    Tsv,
+    /// A list of objects, one a cell, coordinates first.
+    Json,
+    /// The same objects, one a line.
+    Jsonl,
+    /// A picture of one attribute over two dimensions.
+    Png,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: &'static [Self] = &[
+        Self::Npy,
+        Self::Bin,
+        Self::Csv,
+        Self::Tsv,
+        Self::Json,
+        Self::Jsonl,
+        Self::Png,
+    ];
+
+    /// How names of its files end.
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::Npy => "npy",
+            Self::Bin => "bin",
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+            Self::Json => "json",
+            Self::Jsonl => "jsonl",
+            Self::Png => "png",
+        }
+    }
+
+    /// Its name on the web.
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Npy | Self::Bin => "application/octet-stream",
+            Self::Csv => "text/csv",
+            Self::Tsv => "text/tab-separated-values",
+            Self::Json => "application/json",
+            Self::Jsonl => "application/jsonl",
+            Self::Png => "image/png",
+        }
+    }
+
+    /// The format whose names end so.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] lists the endings there are.
+    pub fn from_extension(extension: &str) -> Result<Self> {
+        let found = Self::ALL.iter().copied().find(|f| f.extension() == extension);
+        found.ok_or_else(|| {
+            let known: Vec<_> = Self::ALL.iter().map(|f| format!(".{}", f.extension())).collect();
+            Error::invalid(format!(
+                "'.{extension}' is no format; the endings are {}",
+                known.join(", ")
+            ))
+        })
+    }
+
+    /// Whether each cell is written with its coordinates even if the array is dense.
+    pub const fn lists_coordinates(self) -> bool {
+        matches!(self, Self::Csv | Self::Tsv | Self::Json | Self::Jsonl)
+    }
+}
+
+/// One column of what is to be written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Field {
+    /// Its name; empty for an attribute without one.
+    pub name: String,
+    /// The type of its values.
+    pub datatype: Datatype,
+    /// How many values a cell holds.
+    pub cell: CellCount,
+    /// Whether cells may be null.
+    pub nullable: bool,
+    /// What an empty cell holds, in bytes; pictures leave such cells black.
+    pub fill: Vec<u8>,
+    /// What its integers stand for, if text is to show that.
+    pub labels: Option<Arc<Enumeration>>,
+}
+
+/// What is to be written: fields, and the lengths of the axes in row-major order (the number of
+/// cells alone for sparse results).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frame {
+    /// The columns.
+    pub fields: Vec<Field>,
+    /// The length of each axis.
+    pub shape: Vec<u64>,
+}
+
+impl Frame {
+    /// How many cells there are.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`] if the number does not fit 64 bits.
+    pub fn cells(&self) -> Result<u64> {
+        let product = self.shape.iter().try_fold(1_u64, |n, &s| n.checked_mul(s));
+        product.ok_or_else(|| Error::LimitExceeded {
+            what: "cells of the slice".into(),
+            found: u64::MAX,
+            limit: u64::MAX,
+        })
+    }
+}
+
+/// Turns cells into the bytes of one file, front to back.
+#[derive(Debug)]
+pub struct Encoder(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Record {
+        header: Vec<u8>,
+        records: record::Records,
+        cells: u64,
+    },
+    Table(table::Table),
+    Picture(png::Picture),
+}
+
+impl Encoder {
+    /// An encoder of `frame`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the format cannot hold the frame; it says which can.
+    pub fn new(format: Format, frame: &Frame) -> Result<Self> {
+        let cells = frame.cells()?;
+        Ok(Self(match format {
+            Format::Npy => {
+                let records = record::Records::new(format, &frame.fields)?;
+                Kind::Record {
+                    header: npy::header(&frame.fields, &frame.shape),
+                    records,
+                    cells,
+                }
+            }
+            Format::Bin => Kind::Record {
+                header: Vec::new(),
+                records: record::Records::new(format, &frame.fields)?,
+                cells,
+            },
+            Format::Csv => Kind::Table(table::Table::new(table::Style::Separated(b','), frame)),
+            Format::Tsv => Kind::Table(table::Table::new(table::Style::Separated(b'\t'), frame)),
+            Format::Json => Kind::Table(table::Table::new(table::Style::List, frame)),
+            Format::Jsonl => Kind::Table(table::Table::new(table::Style::Lines, frame)),
+            Format::Png => Kind::Picture(png::Picture::new(frame)?),
+        }))
+    }
+
+    /// The exact size of the file in bytes, where it does not depend on the values.
+    pub fn size(&self) -> Option<u64> {
+        match &self.0 {
+            Kind::Record { header, records, cells } => {
+                (header.len() as u64).checked_add(cells.checked_mul(records.width())?)
+            }
+            Kind::Table(_) => None,
+            Kind::Picture(picture) => Some(picture.size()),
+        }
+    }
+
+    /// Bytes before the first cell and bytes of each cell, for formats in which cell `i` starts at
+    /// `header.len() + i * width`.
+    pub fn fixed(&self) -> Option<(&[u8], u64)> {
+        match &self.0 {
+            Kind::Record { header, records, .. } => Some((header, records.width())),
+            _ => None,
+        }
+    }
+
+    /// What comes before the first cell.
+    pub fn start(&mut self) -> Vec<u8> {
+        match &mut self.0 {
+            Kind::Record { header, .. } => header.clone(),
+            Kind::Table(table) => table.start(),
+            Kind::Picture(_) => Vec::new(),
+        }
+    }
+
+    /// The next cells, in row-major order: one column for each field, in the frame's order.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the columns are not those of the frame.
+    pub fn cells(&mut self, columns: Vec<Column>) -> Result<Vec<u8>> {
+        match &mut self.0 {
+            Kind::Record { records, .. } => records.pack(columns),
+            Kind::Table(table) => table.cells(&columns),
+            Kind::Picture(picture) => picture.cells(&columns).map(|()| Vec::new()),
+        }
+    }
+
+    /// What comes after the last cell.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if there were fewer or more cells than the frame says and the
+    /// format needs to know.
+    pub fn finish(&mut self) -> Result<Vec<u8>> {
+        match &mut self.0 {
+            Kind::Record { .. } => Ok(Vec::new()),
+            Kind::Table(table) => Ok(table.finish()),
+            Kind::Picture(picture) => picture.finish(),
+        }
+    }
+}
+
+/// The whole file from all columns at once.
+///
+/// # Errors
+/// As [`Encoder::new`], [`Encoder::cells`] and [`Encoder::finish`].
+pub fn encode(format: Format, frame: &Frame, columns: Vec<Column>) -> Result<Vec<u8>> {
+    let mut encoder = Encoder::new(format, frame)?;
+    let mut out = encoder.start();
+    out.append(&mut encoder.cells(columns)?);
+    out.append(&mut encoder.finish()?);
+    Ok(out)
+}
+
+fn wrong_columns() -> Error {
+    Error::invalid("the columns do not fit the fields that were announced")
+}
+
+#[cfg(test)]
+mod tests;

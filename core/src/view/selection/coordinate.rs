@@ -24,7 +24,9 @@ pub(super) fn axis(text: &str, schema: &Schema, index: usize, dimension: &Dimens
         return Ok(whole.clone());
     }
     let parts = split(text, dimension)?;
-    let Some(limits) = limits(schema, dimension, index) else { return string_axis(&parts, dimension) };
+    let Some(limits) = limits(schema, dimension, index) else {
+        return string_axis(&parts, dimension);
+    };
     let open = whole.range.clone().unwrap_or_else(|| limits.clone());
     match dimension.datatype {
         Datatype::Float32 | Datatype::Float64 => float_axis(&parts, dimension, &open, &limits),
@@ -34,7 +36,10 @@ pub(super) fn axis(text: &str, schema: &Schema, index: usize, dimension: &Dimens
 }
 
 fn wrong(text: &str, dimension: &Dimension, why: &str) -> Error {
-    Error::invalid(format!("'{text}' along dimension '{}' ({}): {why}", dimension.name, dimension.datatype))
+    Error::invalid(format!(
+        "'{text}' along dimension '{}' ({}): {why}",
+        dimension.name, dimension.datatype
+    ))
 }
 
 /// Cuts at `..`, or else at `:`. Colons inside a time of day belong to it: of all ways to cut, the
@@ -59,9 +64,27 @@ fn parts<'a>(text: &'a str, cuts: &[usize], width: usize) -> Option<Parts<'a>> {
     let piece = |from: usize, to: usize| text.get(from..to).unwrap_or("").trim();
     let end = text.len();
     Some(match *cuts {
-        [] => Parts { text, lo: piece(0, end), hi: "", step: "", single: true },
-        [a] => Parts { text, lo: piece(0, a), hi: piece(a + width, end), step: "", single: false },
-        [a, b] => Parts { text, lo: piece(0, a), hi: piece(a + width, b), step: piece(b + width, end), single: false },
+        [] => Parts {
+            text,
+            lo: piece(0, end),
+            hi: "",
+            step: "",
+            single: true,
+        },
+        [a] => Parts {
+            text,
+            lo: piece(0, a),
+            hi: piece(a + width, end),
+            step: "",
+            single: false,
+        },
+        [a, b] => Parts {
+            text,
+            lo: piece(0, a),
+            hi: piece(a + width, b),
+            step: piece(b + width, end),
+            single: false,
+        },
         _ => return None,
     })
 }
@@ -73,9 +96,15 @@ fn split_dates<'a>(text: &'a str, colons: &[usize], dimension: &Dimension) -> Re
         (p.lo.is_empty() || is_date(p.lo)) && (p.hi.is_empty() || is_date(p.hi)) && step_ok
     };
     let ones = colons.iter().map(|&a| vec![a]);
-    let twos = colons.iter().enumerate().flat_map(|(i, &a)| colons.iter().skip(i + 1).map(move |&b| vec![a, b]));
+    let twos = colons
+        .iter()
+        .enumerate()
+        .flat_map(|(i, &a)| colons.iter().skip(i + 1).map(move |&b| vec![a, b]));
     // A time of day has at most two colons, so a range of two with a step has at most six.
-    let ways = std::iter::once(Vec::new()).chain(ones).chain(twos).take(if colons.len() <= 6 { usize::MAX } else { 1 });
+    let ways = std::iter::once(Vec::new())
+        .chain(ones)
+        .chain(twos)
+        .take(if colons.len() <= 6 { usize::MAX } else { 1 });
     let found = ways.filter_map(|cuts| parts(text, &cuts, 1)).find(fits);
     found.ok_or_else(|| {
         let first = text.split(':').find(|s| !s.is_empty() && !is_date(s)).unwrap_or(text);
@@ -94,19 +123,36 @@ fn integer_axis(parts: &Parts<'_>, dimension: &Dimension, open: &ScalarRange, li
         }
         // Beyond 64 bits every number is outside the domain; the bound keeps sums below from overflowing.
         let value = s.parse::<i128>().ok().filter(|v| v.unsigned_abs() < 1 << 100);
-        value.ok_or_else(|| wrong(text, dimension, &format!("'{s}' is no whole number of 64 bits; write start:end or one coordinate")))
+        value.ok_or_else(|| {
+            wrong(
+                text,
+                dimension,
+                &format!("'{s}' is no whole number of 64 bits; write start:end or one coordinate"),
+            )
+        })
     };
     let ends = |r: &ScalarRange| (r.lo.as_i128().unwrap_or(0), r.hi.as_i128().unwrap_or(0));
     let (first, last) = ends(limits);
     let (open_lo, open_hi) = ends(open);
     let lo = number(parts.lo, open_lo)?;
-    let hi = if parts.single { lo } else { number(parts.hi, open_hi + 1)? - 1 };
+    let hi = if parts.single {
+        lo
+    } else {
+        number(parts.hi, open_hi + 1)? - 1
+    };
     if hi < lo {
-        let why = format!("selects nothing: ranges are half-open, so {lo}:{} selects {lo}; nothing wraps around", lo + 1);
+        let why = format!(
+            "selects nothing: ranges are half-open, so {lo}:{} selects {lo}; nothing wraps around",
+            lo + 1
+        );
         return Err(wrong(text, dimension, &why));
     }
     if lo < first || hi > last {
-        return Err(wrong(text, dimension, &format!("outside the coordinates there are, {first}:{} (half-open)", last + 1)));
+        return Err(wrong(
+            text,
+            dimension,
+            &format!("outside the coordinates there are, {first}:{} (half-open)", last + 1),
+        ));
     }
     let step = step(parts, dimension)?;
     closed(dimension, lo, hi, step, parts.single)
@@ -117,7 +163,11 @@ fn closed(dimension: &Dimension, lo: i128, hi: i128, step: u64, single: bool) ->
     let last = hi - (hi - lo) % i128::from(step);
     let scalar = |v| Scalar::from_i128(dimension.datatype, v);
     match (scalar(lo), scalar(last)) {
-        (Some(lo), Some(hi)) => Ok(Axis { range: Some(ScalarRange { lo, hi }), step, single }),
+        (Some(lo), Some(hi)) => Ok(Axis {
+            range: Some(ScalarRange { lo, hi }),
+            step,
+            single,
+        }),
         _ => Err(wrong(&format!("{lo}:{hi}"), dimension, "beyond what the type can hold")),
     }
 }
@@ -127,14 +177,24 @@ fn step(parts: &Parts<'_>, dimension: &Dimension) -> Result<u64> {
         return Ok(1);
     }
     let step = parts.step.parse::<u64>().ok().filter(|s| *s > 0);
-    step.ok_or_else(|| wrong(parts.text, dimension, &format!("'{}' is no step; a step is a whole number from 1 up", parts.step)))
+    step.ok_or_else(|| {
+        wrong(
+            parts.text,
+            dimension,
+            &format!("'{}' is no step; a step is a whole number from 1 up", parts.step),
+        )
+    })
 }
 
 fn no_step(parts: &Parts<'_>, dimension: &Dimension) -> Result<()> {
     if parts.step.is_empty() {
         return Ok(());
     }
-    Err(wrong(parts.text, dimension, "takes no step; steps are for integers and dates"))
+    Err(wrong(
+        parts.text,
+        dimension,
+        "takes no step; steps are for integers and dates",
+    ))
 }
 
 fn float_axis(parts: &Parts<'_>, dimension: &Dimension, open: &ScalarRange, limits: &ScalarRange) -> Result<Axis> {
@@ -147,36 +207,76 @@ fn float_axis(parts: &Parts<'_>, dimension: &Dimension, open: &ScalarRange, limi
             Physical::F32 => s.parse::<f32>().ok().filter(|v| !v.is_nan()).map(Scalar::F32),
             _ => s.parse::<f64>().ok().filter(|v| !v.is_nan()).map(Scalar::F64),
         };
-        value.ok_or_else(|| wrong(parts.text, dimension, &format!("'{s}' is no number; write start:end, for instance 30.0:40.5")))
+        value.ok_or_else(|| {
+            wrong(
+                parts.text,
+                dimension,
+                &format!("'{s}' is no number; write start:end, for instance 30.0:40.5"),
+            )
+        })
     };
     let lo = number(parts.lo, &open.lo)?;
-    let hi = if parts.single { lo.clone() } else { number(parts.hi, &open.hi)? };
+    let hi = if parts.single {
+        lo.clone()
+    } else {
+        number(parts.hi, &open.hi)?
+    };
     clipped(parts, dimension, ScalarRange { lo, hi }, limits, 1, parts.single)
 }
 
 fn date_axis(parts: &Parts<'_>, dimension: &Dimension, open: &ScalarRange, limits: &ScalarRange) -> Result<Axis> {
     let ticks = |s: &str| calendar::parse(s, dimension.datatype).map_err(|why| wrong(parts.text, dimension, &why));
-    let lo = if parts.lo.is_empty() { open.lo.clone() } else { Scalar::I64(ticks(parts.lo)?.0) };
+    let lo = if parts.lo.is_empty() {
+        open.lo.clone()
+    } else {
+        Scalar::I64(ticks(parts.lo)?.0)
+    };
     let last = if parts.single { parts.lo } else { parts.hi };
-    let hi = if last.is_empty() { open.hi.clone() } else { Scalar::I64(ticks(last)?.1) };
+    let hi = if last.is_empty() {
+        open.hi.clone()
+    } else {
+        Scalar::I64(ticks(last)?.1)
+    };
     let single = parts.single && lo == hi;
-    clipped(parts, dimension, ScalarRange { lo, hi }, limits, step(parts, dimension)?, single)
+    clipped(
+        parts,
+        dimension,
+        ScalarRange { lo, hi },
+        limits,
+        step(parts, dimension)?,
+        single,
+    )
 }
 
 /// A closed range cut to the coordinates there are.
-fn clipped(parts: &Parts<'_>, dimension: &Dimension, asked: ScalarRange, limits: &ScalarRange, step: u64, single: bool) -> Result<Axis> {
+fn clipped(
+    parts: &Parts<'_>,
+    dimension: &Dimension,
+    asked: ScalarRange,
+    limits: &ScalarRange,
+    step: u64,
+    single: bool,
+) -> Result<Axis> {
     let show = |v: &Scalar| super::coordinate_text(v, dimension.datatype);
     if asked.is_empty() {
         return Err(wrong(parts.text, dimension, "the end lies before the start"));
     }
     let range = asked.intersection(limits);
     if range.is_empty() {
-        let why = format!("outside the coordinates there are, {}:{} (both inside)", show(&limits.lo), show(&limits.hi));
+        let why = format!(
+            "outside the coordinates there are, {}:{} (both inside)",
+            show(&limits.lo),
+            show(&limits.hi)
+        );
         return Err(wrong(parts.text, dimension, &why));
     }
     match (range.lo.as_i128(), range.hi.as_i128()) {
         (Some(lo), Some(hi)) => closed(dimension, lo, hi, step, single),
-        _ => Ok(Axis { range: Some(range), step: 1, single }),
+        _ => Ok(Axis {
+            range: Some(range),
+            step: 1,
+            single,
+        }),
     }
 }
 
@@ -192,7 +292,15 @@ fn string_axis(parts: &Parts<'_>, dimension: &Dimension) -> Result<Axis> {
     };
     let range = ScalarRange { lo, hi };
     if range.is_empty() {
-        return Err(wrong(parts.text, dimension, "the end lies before the start; strings are ordered by their bytes"));
+        return Err(wrong(
+            parts.text,
+            dimension,
+            "the end lies before the start; strings are ordered by their bytes",
+        ));
     }
-    Ok(Axis { range: Some(range), step: 1, single: parts.single })
+    Ok(Axis {
+        range: Some(range),
+        step: 1,
+        single: parts.single,
+    })
 }

@@ -46,7 +46,9 @@ pub(super) fn unquote(text: &str) -> Result<String> {
     for q in ['\'', '"'] {
         if let Some(inner) = text.strip_prefix(q) {
             let inner = inner.strip_suffix(q).filter(|s| !s.contains(q));
-            return inner.map(str::to_owned).ok_or_else(|| Error::invalid(format!("{text}: the quote {q} is not closed")));
+            return inner
+                .map(str::to_owned)
+                .ok_or_else(|| Error::invalid(format!("{text}: the quote {q} is not closed")));
         }
     }
     let mut bytes = Vec::with_capacity(text.len());
@@ -57,12 +59,16 @@ pub(super) fn unquote(text: &str) -> Result<String> {
             bytes.push(b);
             continue;
         }
-        let digits = tail.get(..2).and_then(|d| std::str::from_utf8(d).ok()).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
+        let digits = tail
+            .get(..2)
+            .and_then(|d| std::str::from_utf8(d).ok())
+            .filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
         let value = digits.and_then(|d| u8::from_str_radix(d, 16).ok());
         bytes.push(value.ok_or_else(|| Error::invalid(format!("'{text}': write %25 for a percent sign")))?);
         rest = tail.get(2..).unwrap_or(&[]);
     }
-    String::from_utf8(bytes).map_err(|_| Error::invalid(format!("'{text}' is not UTF-8 once its percent signs are resolved")))
+    String::from_utf8(bytes)
+        .map_err(|_| Error::invalid(format!("'{text}' is not UTF-8 once its percent signs are resolved")))
 }
 
 /// The opposite of [`unquote`], safe in a file's name.
@@ -75,7 +81,9 @@ pub(super) fn quote(text: &str) -> String {
         if (c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | ' ')) && !dots && !word {
             out.push(c);
         } else {
-            c.encode_utf8(&mut [0; 4]).bytes().for_each(|b| out.push_str(&format!("%{b:02X}")));
+            c.encode_utf8(&mut [0; 4])
+                .bytes()
+                .for_each(|b| out.push_str(&format!("%{b:02X}")));
         }
     }
     out

@@ -19,7 +19,11 @@ fn check(text: &str, expect: &str) {
     let schema = schema();
     let found = parse(text, &schema, None).unwrap();
     assert_eq!(found.text(&schema), expect, "{text}");
-    assert_eq!(parse(expect, &schema, None).unwrap(), found, "{expect} is read back as the same selection");
+    assert_eq!(
+        parse(expect, &schema, None).unwrap(),
+        found,
+        "{expect} is read back as the same selection"
+    );
 }
 
 #[track_caller]
@@ -67,7 +71,10 @@ fn floats_are_closed_and_clipped() {
     check("lat=-1e1", "-10:100,-10.0,1970-01-01:2079-07-08,_");
     check("lat=80:", "-10:100,80.0:90.0,1970-01-01:2079-07-08,_");
     check("lat=80:1000", "-10:100,80.0:90.0,1970-01-01:2079-07-08,_");
-    refuse("lat=91:95", "outside the coordinates there are, -90.0:90.0 (both inside)");
+    refuse(
+        "lat=91:95",
+        "outside the coordinates there are, -90.0:90.0 (both inside)",
+    );
     refuse("lat=2:1", "the end lies before the start");
     refuse("lat=nan", "is no number");
     refuse("lat=1:2:3", "takes no step");
@@ -80,7 +87,10 @@ fn dates_are_closed_periods() {
     check("t=2020:2021-01-05", "-10:100,-90.0:90.0,2020-01-01:2021-01-05,_");
     check("t=2020..2020", "-10:100,-90.0:90.0,2020-01-01:2020-12-31,_");
     check("t=:1970-01", "-10:100,-90.0:90.0,1970-01-01:1970-01-31,_");
-    check("t=1970-01-01:1970-01-10:7", "-10:100,-90.0:90.0,1970-01-01:1970-01-08:7,_");
+    check(
+        "t=1970-01-01:1970-01-10:7",
+        "-10:100,-90.0:90.0,1970-01-01:1970-01-08:7,_",
+    );
     refuse("t=tomorrow", "'tomorrow' is no date; write");
     refuse("t=2020:2019", "the end lies before the start");
 }
@@ -88,12 +98,25 @@ fn dates_are_closed_periods() {
 #[test]
 fn colons_of_a_time_belong_to_it() {
     let dim = Dimension::new("t", Datatype::DatetimeSec, 0_i64, 86_400_i64, 1_i64);
-    let schema = Schema::new(ArrayType::Sparse, vec![dim], vec![Attribute::new("a", Datatype::Int8, CellCount::ONE)]);
+    let schema = Schema::new(
+        ArrayType::Sparse,
+        vec![dim],
+        vec![Attribute::new("a", Datatype::Int8, CellCount::ONE)],
+    );
     let text = |s: &str| parse(s, &schema, None).unwrap().text(&schema);
     assert_eq!(text("1970-01-01T00:00:05"), "1970-01-01T00:00:05");
-    assert_eq!(text("1970-01-01T00:00:05:1970-01-01T00:01"), "1970-01-01T00:00:05:1970-01-01T00:01:59");
-    assert_eq!(text("1970-01-01T00:01:1970-01-01T00:02:30"), "1970-01-01T00:01:00:1970-01-01T00:02:30");
-    assert_eq!(text("19700101T000005..19700101T000006..1"), "1970-01-01T00:00:05:1970-01-01T00:00:06");
+    assert_eq!(
+        text("1970-01-01T00:00:05:1970-01-01T00:01"),
+        "1970-01-01T00:00:05:1970-01-01T00:01:59"
+    );
+    assert_eq!(
+        text("1970-01-01T00:01:1970-01-01T00:02:30"),
+        "1970-01-01T00:01:00:1970-01-01T00:02:30"
+    );
+    assert_eq!(
+        text("19700101T000005..19700101T000006..1"),
+        "1970-01-01T00:00:05:1970-01-01T00:00:06"
+    );
 }
 
 #[test]
@@ -105,7 +128,10 @@ fn strings_are_closed_and_escaped() {
     refuse("name=b:a", "the end lies before the start");
     refuse("name='a", "is not closed");
     let open = parse("name=m:", &schema(), None).unwrap();
-    assert_eq!(open.axes[3].range, Some(ScalarRange::new("m", Scalar::Bytes(vec![0xff]))));
+    assert_eq!(
+        open.axes[3].range,
+        Some(ScalarRange::new("m", Scalar::Bytes(vec![0xff])))
+    );
 }
 
 #[test]
@@ -113,14 +139,20 @@ fn attributes_come_before_the_at_sign() {
     check("temp@0", &format!("temp@0,{REST}"));
     check("wind%2Cm,temp@", &format!("wind%2Cm,temp@-10:100,{REST}"));
     refuse("temp,temp@", "named twice");
-    refuse("nope@0", "there is no attribute 'nope'; the attributes are temp, wind,m");
+    refuse(
+        "nope@0",
+        "there is no attribute 'nope'; the attributes are temp, wind,m",
+    );
 }
 
 #[test]
 fn axes_must_exist_and_be_named_once() {
     refuse("0,1,1970-01-01,a,5", "more dimensions than the array has: it has 4");
     refuse("0,x=1", "selected twice");
-    refuse("depth=3", "there is no dimension 'depth'; the dimensions are x, lat, t, name");
+    refuse(
+        "depth=3",
+        "there is no dimension 'depth'; the dimensions are x, lat, t, name",
+    );
 }
 
 #[test]
@@ -141,7 +173,11 @@ fn ends_left_out_come_from_what_was_written() {
 #[test]
 fn extremes_of_the_type_do_not_overflow() {
     let dim = Dimension::new("u", Datatype::Uint64, 0_u64, u64::MAX - 1, 1_u64);
-    let schema = Schema::new(ArrayType::Dense, vec![dim], vec![Attribute::new("a", Datatype::Int8, CellCount::ONE)]);
+    let schema = Schema::new(
+        ArrayType::Dense,
+        vec![dim],
+        vec![Attribute::new("a", Datatype::Int8, CellCount::ONE)],
+    );
     let all = parse("all", &schema, None).unwrap();
     assert_eq!(all.text(&schema), format!("0:{}", u64::MAX));
     assert_eq!(all.shape(), [u64::MAX]);

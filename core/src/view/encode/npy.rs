@@ -1,0 +1,111 @@
+//! The header of numpy's `.npy` files.
+
+use super::Field;
+use crate::datatype::{CellCount, Datatype};
+use crate::view::selection::display_name;
+
+/// Headers end at a multiple of this many bytes, so that mapped values are aligned.
+const ALIGN: usize = 64;
+
+/// Magic, version, length, and the dictionary that describes the values.
+///
+/// One field that cannot be null is a plain array; several values a cell are one more axis. Anything
+/// else is a structured array, in which a nullable field `a` is followed by a bool `a_valid`.
+pub(super) fn header(fields: &[Field], shape: &[u64]) -> Vec<u8> {
+    let mut shape = shape.to_vec();
+    let descr = match fields {
+        [field] if !field.nullable => {
+            let (dtype, count) = dtype(field);
+            shape.extend(count);
+            format!("'{dtype}'")
+        }
+        _ => format!("[{}]", fields.iter().map(structured).collect::<Vec<_>>().join(", ")),
+    };
+    let axes = match shape.as_slice() {
+        [one] => format!("{one},"),
+        axes => axes.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+    };
+    let dictionary = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': ({axes}), }}");
+    // Version 1 has two bytes of length, later ones four; version 3 is UTF-8 where 2 is Latin-1.
+    let version = match (dictionary.is_ascii(), dictionary.len() + ALIGN > usize::from(u16::MAX)) {
+        (false, _) => 3,
+        (true, true) => 2,
+        (true, false) => 1,
+    };
+    let before = if version == 1 { 10 } else { 12 };
+    let total = (before + dictionary.len() + 1).next_multiple_of(ALIGN);
+    let mut out = b"\x93NUMPY".to_vec();
+    out.extend([version, 0]);
+    let length = (total - before) as u64;
+    out.extend(length.to_le_bytes().iter().take(before - 8));
+    out.extend(dictionary.bytes());
+    out.resize(total - 1, b' ');
+    out.push(b'\n');
+    out
+}
+
+fn structured(field: &Field) -> String {
+    let name = display_name(&field.name)
+        .replace('\\', "\\\\")
+        .replace('\'', "\\'")
+        .replace('\n', "\\n");
+    let (dtype, count) = dtype(field);
+    let values = match count {
+        None => format!("('{name}', '{dtype}')"),
+        Some(n) => format!("('{name}', '{dtype}', ({n},))"),
+    };
+    if field.nullable {
+        format!("{values}, ('{name}_valid', '|b1')")
+    } else {
+        values
+    }
+}
+
+/// numpy's code of the field's type, and the length of one more axis where a cell holds several values.
+fn dtype(field: &Field) -> (String, Option<u64>) {
+    let count = match field.cell {
+        CellCount::Fixed(n) => u64::from(n),
+        CellCount::Var => 0,
+    };
+    let size = field.datatype.size();
+    let whole_cell = |code: &str| (format!("{code}{count}"), None);
+    match field.datatype {
+        Datatype::Char | Datatype::StringAscii | Datatype::StringUtf8 => return whole_cell("|S"),
+        Datatype::StringUtf32 | Datatype::StringUcs4 => return whole_cell("<U"),
+        t if t.is_opaque() => return whole_cell("|V"),
+        _ => {}
+    }
+    let code = match field.datatype {
+        Datatype::Bool => "|b1".to_owned(),
+        t if t.is_datetime() => format!("<M8[{}]", unit(t)),
+        t if t.is_time() => format!("<m8[{}]", unit(t)),
+        t => {
+            let kind = match t.physical() {
+                crate::Physical::F32 | crate::Physical::F64 => 'f',
+                crate::Physical::I8 | crate::Physical::I16 | crate::Physical::I32 | crate::Physical::I64 => 'i',
+                _ => 'u',
+            };
+            format!("{}{kind}{size}", if size == 1 { '|' } else { '<' })
+        }
+    };
+    (code, (count != 1).then_some(count))
+}
+
+/// numpy's letter for a unit of time.
+const fn unit(datatype: Datatype) -> &'static str {
+    match datatype {
+        Datatype::DatetimeYear => "Y",
+        Datatype::DatetimeMonth => "M",
+        Datatype::DatetimeWeek => "W",
+        Datatype::DatetimeDay => "D",
+        Datatype::DatetimeHr | Datatype::TimeHr => "h",
+        Datatype::DatetimeMin | Datatype::TimeMin => "m",
+        Datatype::DatetimeSec | Datatype::TimeSec => "s",
+        Datatype::DatetimeMs | Datatype::TimeMs => "ms",
+        Datatype::DatetimeUs | Datatype::TimeUs => "us",
+        Datatype::DatetimeNs | Datatype::TimeNs => "ns",
+        Datatype::DatetimePs | Datatype::TimePs => "ps",
+        Datatype::DatetimeFs | Datatype::TimeFs => "fs",
+        _ => "as",
+    }
+}

@@ -1,0 +1,271 @@
+//! Pictures of one attribute over two dimensions, the first downwards.
+//!
+//! The pixels are not compressed, so that the size of the file follows from its width and height.
+//! bool, uint8 and uint16 are shown as they are; 2, 3 or 4 values of uint8 a cell are gray and alpha,
+//! RGB, RGBA. Every other number is stretched to 16 bits of gray, from 1 for the smallest to 65535
+//! for the greatest; 0 is left to cells that are empty, null or not a number.
+
+use super::{Field, Frame, wrong_columns};
+use crate::column::Column;
+use crate::datatype::{CellCount, Datatype, Physical};
+use crate::error::{Error, Result};
+use crate::scalar::Scalar;
+
+/// The most that one stored block of a deflate stream holds, in bytes.
+const BLOCK: usize = 65535;
+/// The largest picture, in bytes of pixels: it lies in one chunk, whose length has 31 bits.
+const PIXELS_MAX: u64 = 1 << 30;
+const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
+
+/// How values become pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// One bit of gray.
+    Bit,
+    /// Bytes as they are, this many a pixel.
+    Bytes(u8),
+    /// 16 bits of gray as they are.
+    Words,
+    /// 16 bits of gray, stretched.
+    Stretched,
+}
+
+/// A picture whose pixels are being gathered.
+#[derive(Debug)]
+pub(super) struct Picture {
+    width: u64,
+    height: u64,
+    depth: Depth,
+    fill: Vec<u8>,
+    physical: Physical,
+    /// The values so far.
+    values: Vec<u8>,
+    /// 0 where there is no value; empty as long as there are no nulls.
+    valid: Vec<u8>,
+}
+
+impl Picture {
+    pub(super) fn new(frame: &Frame) -> Result<Self> {
+        let [field] = frame.fields.as_slice() else {
+            let names: Vec<_> = frame.fields.iter().map(|f| f.name.as_str()).collect();
+            return Err(Error::invalid(format!(
+                "a picture shows one attribute; name one of {} before an @",
+                names.join(", ")
+            )));
+        };
+        let (height, width) = match *frame.shape.as_slice() {
+            [height, width] => (height, width),
+            [width] => (1, width),
+            _ => {
+                let axes = frame.shape.len();
+                return Err(Error::invalid(format!(
+                    "a picture has two axes, this slice {axes}; select single coordinates along the others, as in 3,:,:"
+                )));
+            }
+        };
+        let picture = Self {
+            width,
+            height,
+            depth: depth(field)?,
+            fill: field.fill.clone(),
+            physical: field.datatype.physical(),
+            values: Vec::new(),
+            valid: Vec::new(),
+        };
+        let bytes = picture.raw_bytes();
+        if bytes > PIXELS_MAX {
+            return Err(Error::LimitExceeded {
+                what: "bytes of pixels".into(),
+                found: bytes,
+                limit: PIXELS_MAX,
+            });
+        }
+        if width == 0 || height == 0 {
+            return Err(Error::invalid("a picture needs at least one pixel"));
+        }
+        Ok(picture)
+    }
+
+    /// Bytes of a row of pixels.
+    const fn row_bytes(&self) -> u64 {
+        match self.depth {
+            Depth::Bit => self.width.div_ceil(8),
+            Depth::Bytes(n) => self.width.saturating_mul(n as u64),
+            Depth::Words | Depth::Stretched => self.width.saturating_mul(2),
+        }
+    }
+
+    /// Bytes of all rows, each with its filter byte.
+    const fn raw_bytes(&self) -> u64 {
+        self.height.saturating_mul(self.row_bytes().saturating_add(1))
+    }
+
+    const fn stream_bytes(&self) -> u64 {
+        let raw = self.raw_bytes();
+        2 + raw + 5 * raw.div_ceil(BLOCK as u64) + 4
+    }
+
+    pub(super) const fn size(&self) -> u64 {
+        SIGNATURE.len() as u64 + (12 + 13) + (12 + self.stream_bytes()) + 12
+    }
+
+    pub(super) fn cells(&mut self, columns: &[Column]) -> Result<()> {
+        let [column] = columns else { return Err(wrong_columns()) };
+        if column.datatype.physical() != self.physical || column.offsets.is_some() {
+            return Err(wrong_columns());
+        }
+        self.values.extend_from_slice(&column.data);
+        if let Some(valid) = &column.validity {
+            self.valid.extend_from_slice(valid);
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(&mut self) -> Result<Vec<u8>> {
+        let pixels = self.pixels();
+        let row = usize::try_from(self.row_bytes()).map_err(|_| wrong_columns())?;
+        let mut raw = Vec::with_capacity(pixels.len() + pixels.len() / row.max(1));
+        for line in pixels.chunks(row.max(1)) {
+            raw.push(0);
+            raw.extend_from_slice(line);
+        }
+        if raw.len() as u64 != self.raw_bytes() {
+            return Err(wrong_columns());
+        }
+        let (bits, colour) = match self.depth {
+            Depth::Bit => (1, 0),
+            Depth::Bytes(2) => (8, 4),
+            Depth::Bytes(3) => (8, 2),
+            Depth::Bytes(4) => (8, 6),
+            Depth::Bytes(_) => (8, 0),
+            Depth::Words | Depth::Stretched => (16, 0),
+        };
+        let mut header = Vec::new();
+        for length in [self.width, self.height] {
+            header.extend(u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
+        }
+        header.extend([bits, colour, 0, 0, 0]);
+        let mut out = SIGNATURE.to_vec();
+        chunk(&mut out, *b"IHDR", &header);
+        chunk(&mut out, *b"IDAT", &stored(&raw));
+        chunk(&mut out, *b"IEND", &[]);
+        Ok(out)
+    }
+
+    /// The rows of pixels, without filter bytes.
+    fn pixels(&self) -> Vec<u8> {
+        let null = |i: usize| self.valid.get(i) == Some(&0);
+        match self.depth {
+            Depth::Bit => {
+                let width = usize::try_from(self.width).unwrap_or(usize::MAX).max(1);
+                let byte = |bits: &[u8]| {
+                    bits.iter()
+                        .enumerate()
+                        .fold(0, |b, (i, v)| b | (u8::from(*v != 0) << (7 - i)))
+                };
+                self.values
+                    .chunks(width)
+                    .flat_map(|row| row.chunks(8).map(byte))
+                    .collect()
+            }
+            Depth::Bytes(n) => {
+                let cells = self.values.chunks_exact(usize::from(n)).enumerate();
+                cells
+                    .flat_map(|(i, cell)| cell.iter().map(move |v| if null(i) { 0 } else { *v }))
+                    .collect()
+            }
+            Depth::Words => {
+                let cells = self.values.chunks_exact(2).enumerate();
+                cells
+                    .flat_map(|(i, cell)| cell.iter().rev().map(move |v| if null(i) { 0 } else { *v }))
+                    .collect()
+            }
+            Depth::Stretched => self.stretched(),
+        }
+    }
+
+    fn stretched(&self) -> Vec<u8> {
+        let fill = Scalar::from_le_bytes(self.physical, &self.fill);
+        let value = |(i, bytes): (usize, &[u8])| {
+            let value = Scalar::from_le_bytes(self.physical, bytes).filter(|v| Some(v) != fill.as_ref());
+            value
+                .and_then(|v| v.as_f64())
+                .filter(|v| v.is_finite() && self.valid.get(i) != Some(&0))
+        };
+        let cells = || self.values.chunks_exact(self.physical.size()).enumerate().map(value);
+        let (lo, hi) = cells()
+            .flatten()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
+        // Half the range first: the whole one may be infinite.
+        let half = (hi / 2.0 - lo / 2.0).max(f64::MIN_POSITIVE);
+        let gray = |v: Option<f64>| v.map_or(0, |v| 1 + gray_of((v / 2.0 - lo / 2.0) / half));
+        cells().flat_map(|v| gray(v).to_be_bytes()).collect()
+    }
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the factor lies between 0 and 1"
+)]
+fn gray_of(share: f64) -> u16 {
+    (share.clamp(0.0, 1.0) * 65534.0).round() as u16
+}
+
+fn depth(field: &Field) -> Result<Depth> {
+    let refuse = |why: &str| {
+        Err(Error::invalid(format!(
+            "'{}' cannot be shown as a picture: {why}",
+            field.name
+        )))
+    };
+    match (field.datatype, field.cell) {
+        (_, CellCount::Var) => refuse("its cells are of variable length; ask for .csv or .json"),
+        (t, _) if t.is_string() || t.is_opaque() => refuse("its values are no numbers; ask for .csv or .json"),
+        (Datatype::Bool, CellCount::ONE) => Ok(Depth::Bit),
+        (Datatype::Uint8, CellCount::Fixed(n @ 1..=4)) => Ok(Depth::Bytes(n.to_le_bytes()[0])),
+        (Datatype::Uint16, CellCount::ONE) => Ok(Depth::Words),
+        (_, CellCount::ONE) => Ok(Depth::Stretched),
+        (_, CellCount::Fixed(_)) => refuse("it has several values a cell; only 2 to 4 of uint8 are colours"),
+    }
+}
+
+/// A zlib stream of stored blocks.
+fn stored(raw: &[u8]) -> Vec<u8> {
+    let mut out = vec![0x78, 0x01];
+    let blocks = raw.len().div_ceil(BLOCK);
+    for (i, block) in raw.chunks(BLOCK).enumerate() {
+        out.push(u8::from(i + 1 == blocks));
+        let length = u16::try_from(block.len()).unwrap_or(u16::MAX);
+        out.extend(length.to_le_bytes());
+        out.extend((!length).to_le_bytes());
+        out.extend_from_slice(block);
+    }
+    out.extend(adler32(raw).to_be_bytes());
+    out
+}
+
+fn adler32(bytes: &[u8]) -> u32 {
+    const MODULUS: u32 = 65521;
+    let (mut a, mut b) = (1_u32, 0_u32);
+    // So many bytes cannot overflow 32 bits before the remainder is taken.
+    for part in bytes.chunks(5552) {
+        for &byte in part {
+            a += u32::from(byte);
+            b += a;
+        }
+        a %= MODULUS;
+        b %= MODULUS;
+    }
+    b << 16 | a
+}
+
+fn chunk(out: &mut Vec<u8>, kind: [u8; 4], data: &[u8]) {
+    let mut crc = flate2::Crc::new();
+    crc.update(&kind);
+    crc.update(data);
+    out.extend(u32::try_from(data.len()).unwrap_or(u32::MAX).to_be_bytes());
+    out.extend(kind);
+    out.extend_from_slice(data);
+    out.extend(crc.sum().to_be_bytes());
+}

@@ -1,0 +1,101 @@
+//! Cells as fixed-size records: the fields one after another, little-endian, without padding. The
+//! body of `.npy` and the whole of `.bin`.
+
+use super::{Field, Format, wrong_columns};
+use crate::column::Column;
+use crate::error::{Error, Result};
+use crate::view::selection::display_name;
+
+/// How a cell is laid out.
+#[derive(Debug)]
+pub(super) struct Records {
+    parts: Vec<Part>,
+    width: u64,
+}
+
+/// One field in a record: its values, and a byte that says whether they are null.
+#[derive(Debug)]
+struct Part {
+    bytes: usize,
+    nullable: bool,
+}
+
+impl Records {
+    pub(super) fn new(format: Format, fields: &[Field]) -> Result<Self> {
+        let parts = fields.iter().map(|f| {
+            let bytes = f
+                .cell
+                .cell_bytes(f.datatype)
+                .ok_or_else(|| var_length(format, f, fields))?;
+            Ok(Part {
+                bytes,
+                nullable: f.nullable,
+            })
+        });
+        let parts: Vec<Part> = parts.collect::<Result<_>>()?;
+        let width = parts.iter().map(|p| p.bytes as u64 + u64::from(p.nullable)).sum();
+        Ok(Self { parts, width })
+    }
+
+    /// Bytes of one record.
+    pub(super) const fn width(&self) -> u64 {
+        self.width
+    }
+
+    /// The records of these columns.
+    pub(super) fn pack(&self, columns: Vec<Column>) -> Result<Vec<u8>> {
+        if columns.len() != self.parts.len() {
+            return Err(wrong_columns());
+        }
+        let cells = columns.first().map_or(0, Column::len);
+        let fits = |c: &Column, p: &Part| c.data.len() == cells * p.bytes && c.offsets.is_none();
+        if !columns.iter().zip(&self.parts).all(|(c, p)| fits(c, p)) {
+            return Err(wrong_columns());
+        }
+        if matches!(self.parts.as_slice(), [Part { nullable: false, .. }]) {
+            return Ok(columns.into_iter().next().map(|c| c.data).unwrap_or_default());
+        }
+        let width = usize::try_from(self.width).unwrap_or(usize::MAX);
+        let mut out = vec![0; cells.saturating_mul(width)];
+        let mut at = 0;
+        for (column, part) in columns.iter().zip(&self.parts) {
+            let values = column.data.chunks_exact(part.bytes.max(1));
+            for (record, value) in out.chunks_exact_mut(width.max(1)).zip(values) {
+                record.iter_mut().skip(at).zip(value).for_each(|(to, from)| *to = *from);
+            }
+            at += part.bytes;
+            if part.nullable {
+                for (i, record) in out.chunks_exact_mut(width.max(1)).enumerate() {
+                    record
+                        .iter_mut()
+                        .skip(at)
+                        .take(1)
+                        .for_each(|to| *to = u8::from(!column.is_null(i)));
+                }
+                at += 1;
+            }
+        }
+        Ok(out)
+    }
+}
+
+fn var_length(format: Format, field: &Field, fields: &[Field]) -> Error {
+    let fixed: Vec<_> = fields
+        .iter()
+        .filter(|f| !f.cell.is_var())
+        .map(|f| display_name(&f.name))
+        .collect();
+    let others = if fixed.is_empty() {
+        String::new()
+    } else {
+        format!(
+            ", or name only attributes of fixed size (there are {})",
+            fixed.join(", ")
+        )
+    };
+    Error::invalid(format!(
+        "'{}' has cells of variable length, which .{} cannot hold; ask for .csv or .json{others}",
+        display_name(&field.name),
+        format.extension()
+    ))
+}

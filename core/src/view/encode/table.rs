@@ -1,0 +1,185 @@
+//! Tables of text: `.csv`, `.tsv`, `.json` and `.jsonl`, one cell a line.
+
+use super::text::{self, Cell};
+use super::{Field, Frame, wrong_columns};
+use crate::column::Column;
+use crate::error::Result;
+use crate::scalar::Scalar;
+use crate::view::selection::display_name;
+
+/// How lines are dressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    /// A header, then values between separators.
+    Separated(u8),
+    /// JSON: a list of objects.
+    List,
+    /// An object a line.
+    Lines,
+}
+
+/// A table being written.
+#[derive(Debug)]
+pub(super) struct Table {
+    style: Style,
+    fields: Vec<Field>,
+    /// `"name":` of each field, ready for JSON.
+    keys: Vec<Vec<u8>>,
+    rows: u64,
+}
+
+impl Table {
+    pub(super) fn new(style: Style, frame: &Frame) -> Self {
+        let key = |f: &Field| {
+            let mut key = Vec::new();
+            json_string(&mut key, display_name(&f.name));
+            key.push(b':');
+            key
+        };
+        Self {
+            style,
+            keys: frame.fields.iter().map(key).collect(),
+            fields: frame.fields.clone(),
+            rows: 0,
+        }
+    }
+
+    pub(super) fn start(&mut self) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self.style {
+            Style::Separated(separator) => {
+                for (i, field) in self.fields.iter().enumerate() {
+                    if i > 0 {
+                        out.push(separator);
+                    }
+                    separated(&mut out, display_name(&field.name).as_bytes(), separator);
+                }
+                out.push(b'\n');
+            }
+            Style::List => out.extend(b"["),
+            Style::Lines => {}
+        }
+        out
+    }
+
+    pub(super) fn cells(&mut self, columns: &[Column]) -> Result<Vec<u8>> {
+        let rows = columns.first().map_or(0, Column::len);
+        if columns.len() != self.fields.len() || columns.iter().any(|c| c.len() != rows) {
+            return Err(wrong_columns());
+        }
+        let mut out = Vec::with_capacity(rows * columns.len() * 8);
+        for i in 0..rows {
+            match self.style {
+                Style::Separated(separator) => self.separated_row(&mut out, columns, i, separator),
+                Style::List => {
+                    out.extend(if self.rows == 0 { b"\n".as_slice() } else { b",\n" });
+                    self.object(&mut out, columns, i);
+                }
+                Style::Lines => {
+                    self.object(&mut out, columns, i);
+                    out.push(b'\n');
+                }
+            }
+            self.rows += 1;
+        }
+        Ok(out)
+    }
+
+    pub(super) fn finish(&mut self) -> Vec<u8> {
+        match self.style {
+            Style::List => b"\n]\n".to_vec(),
+            Style::Separated(_) | Style::Lines => Vec::new(),
+        }
+    }
+
+    fn separated_row(&self, out: &mut Vec<u8>, columns: &[Column], i: usize, separator: u8) {
+        for (k, (column, field)) in columns.iter().zip(&self.fields).enumerate() {
+            if k > 0 {
+                out.push(separator);
+            }
+            match labelled(column, field, i) {
+                Cell::Nothing if column.datatype.is_float() && !column.is_null(i) => {
+                    out.extend(float_word(column.cell(i), column))
+                }
+                Cell::Nothing => {}
+                Cell::Bare(text) => separated(out, &text, separator),
+                // An empty string is not the same as nothing.
+                Cell::Quoted(text) if text.is_empty() => out.extend(b"\"\""),
+                Cell::Quoted(text) => separated(out, text.as_bytes(), separator),
+            }
+        }
+        out.push(b'\n');
+    }
+
+    fn object(&self, out: &mut Vec<u8>, columns: &[Column], i: usize) {
+        out.push(b'{');
+        for (k, ((column, field), key)) in columns.iter().zip(&self.fields).zip(&self.keys).enumerate() {
+            if k > 0 {
+                out.push(b',');
+            }
+            out.extend(key);
+            match labelled(column, field, i) {
+                Cell::Nothing => out.extend(b"null"),
+                Cell::Bare(text) => out.extend(text),
+                Cell::Quoted(text) => json_string(out, &text),
+            }
+        }
+        out.push(b'}');
+    }
+}
+
+/// The cell, or the value of the enumeration that it stands for.
+fn labelled(column: &Column, field: &Field, i: usize) -> Cell {
+    let Some(labels) = field.labels.as_ref().filter(|_| !column.is_null(i)) else {
+        return text::cell(column, i);
+    };
+    let index = Scalar::from_le_bytes(column.datatype.physical(), column.cell(i)).and_then(|v| v.as_i128());
+    match index
+        .and_then(|v| usize::try_from(v).ok())
+        .filter(|&v| v < labels.values.len())
+    {
+        Some(index) => text::cell(&labels.values, index),
+        None => Cell::Nothing,
+    }
+}
+
+/// What CSV readers take for floats that are no numbers.
+fn float_word(bytes: &[u8], column: &Column) -> &'static [u8] {
+    match Scalar::from_le_bytes(column.datatype.physical(), bytes).and_then(|v| v.as_f64()) {
+        Some(f64::INFINITY) => b"inf",
+        Some(f64::NEG_INFINITY) => b"-inf",
+        _ => b"nan",
+    }
+}
+
+fn separated(out: &mut Vec<u8>, text: &[u8], separator: u8) {
+    let special = |b: &u8| *b == separator || matches!(b, b'"' | b'\n' | b'\r');
+    let spaces = text.first() == Some(&b' ') || text.last() == Some(&b' ');
+    if !spaces && !text.iter().any(special) {
+        return out.extend(text);
+    }
+    out.push(b'"');
+    for &b in text {
+        if b == b'"' {
+            out.push(b'"');
+        }
+        out.push(b);
+    }
+    out.push(b'"');
+}
+
+fn json_string(out: &mut Vec<u8>, text: &str) {
+    out.push(b'"');
+    for c in text.chars() {
+        match c {
+            '"' => out.extend(b"\\\""),
+            '\\' => out.extend(b"\\\\"),
+            '\n' => out.extend(b"\\n"),
+            '\r' => out.extend(b"\\r"),
+            '\t' => out.extend(b"\\t"),
+            c if c < ' ' => out.extend(format!("\\u{:04x}", u32::from(c)).bytes()),
+            c => out.extend(c.encode_utf8(&mut [0; 4]).bytes()),
+        }
+    }
+    out.push(b'"');
+}

@@ -1,0 +1,328 @@
+use super::*;
+use crate::column::typed;
+
+fn field(name: &str, datatype: Datatype, cell: CellCount) -> Field {
+    Field {
+        name: name.into(),
+        datatype,
+        cell,
+        nullable: false,
+        fill: datatype.default_fill(),
+        labels: None,
+    }
+}
+
+fn frame(fields: Vec<Field>, shape: &[u64]) -> Frame {
+    Frame {
+        fields,
+        shape: shape.to_vec(),
+    }
+}
+
+fn text(format: Format, frame: &Frame, columns: Vec<Column>) -> String {
+    String::from_utf8(encode(format, frame, columns).unwrap()).unwrap()
+}
+
+#[track_caller]
+fn check_header(fields: Vec<Field>, shape: &[u64], expect: &str) {
+    let encoder = Encoder::new(Format::Npy, &frame(fields, shape)).unwrap();
+    let (header, _) = encoder.fixed().unwrap();
+    assert_eq!(header.len() % 64, 0);
+    assert_eq!(&header[..8], b"\x93NUMPY\x01\x00");
+    assert_eq!(
+        usize::from(u16::from_le_bytes([header[8], header[9]])),
+        header.len() - 10
+    );
+    assert_eq!(header.last(), Some(&b'\n'));
+    assert_eq!(std::str::from_utf8(&header[10..]).unwrap().trim_end(), expect);
+}
+
+#[test]
+fn npy_headers_are_what_numpy_writes() {
+    let one = CellCount::ONE;
+    check_header(
+        vec![field("a", Datatype::Float32, one)],
+        &[3, 4],
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }",
+    );
+    check_header(
+        vec![field("a", Datatype::Uint8, one)],
+        &[3],
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }",
+    );
+    check_header(
+        vec![field("a", Datatype::Bool, one)],
+        &[],
+        "{'descr': '|b1', 'fortran_order': False, 'shape': (), }",
+    );
+    check_header(
+        vec![field("a", Datatype::DatetimeMs, one)],
+        &[1],
+        "{'descr': '<M8[ms]', 'fortran_order': False, 'shape': (1,), }",
+    );
+    check_header(
+        vec![field("a", Datatype::TimeHr, one)],
+        &[1],
+        "{'descr': '<m8[h]', 'fortran_order': False, 'shape': (1,), }",
+    );
+    check_header(
+        vec![field("a", Datatype::Int16, CellCount::Fixed(3))],
+        &[2],
+        "{'descr': '<i2', 'fortran_order': False, 'shape': (2, 3), }",
+    );
+    check_header(
+        vec![field("a", Datatype::StringAscii, CellCount::Fixed(5))],
+        &[2],
+        "{'descr': '|S5', 'fortran_order': False, 'shape': (2,), }",
+    );
+}
+
+#[test]
+fn npy_of_several_fields_is_structured() {
+    let mut mag = field("it's", Datatype::Float64, CellCount::ONE);
+    mag.nullable = true;
+    let fields = vec![
+        field("x", Datatype::Int32, CellCount::ONE),
+        mag,
+        field("", Datatype::Int16, CellCount::Fixed(2)),
+    ];
+    check_header(
+        fields,
+        &[2],
+        r"{'descr': [('x', '<i4'), ('it\'s', '<f8'), ('it\'s_valid', '|b1'), ('data', '<i2', (2,))], 'fortran_order': False, 'shape': (2,), }",
+    );
+}
+
+#[test]
+fn records_interleave_fields_and_validity() {
+    let mut b = field("b", Datatype::Uint16, CellCount::ONE);
+    b.nullable = true;
+    let frame = frame(vec![field("a", Datatype::Uint8, CellCount::ONE), b], &[2]);
+    let columns = vec![
+        Column::from_values(Datatype::Uint8, &[1_u8, 2]),
+        Column::from_values(Datatype::Uint16, &[0x0403_u16, 0x0605]).with_validity(vec![1, 0]),
+    ];
+    assert_eq!(encode(Format::Bin, &frame, columns).unwrap(), [1, 3, 4, 1, 2, 5, 6, 0]);
+    assert_eq!(Encoder::new(Format::Bin, &frame).unwrap().size(), Some(8));
+}
+
+#[test]
+fn columns_that_do_not_fit_are_refused() {
+    let frame = frame(
+        vec![
+            field("a", Datatype::Uint16, CellCount::ONE),
+            field("b", Datatype::Uint8, CellCount::ONE),
+        ],
+        &[2],
+    );
+    let bytes = |n: usize| Column::from_values(Datatype::Uint8, &vec![0_u8; n]);
+    for format in [Format::Bin, Format::Csv] {
+        assert!(encode(format, &frame, vec![bytes(2)]).is_err());
+        assert!(encode(format, &frame, vec![bytes(2), bytes(3)]).is_err());
+    }
+}
+
+#[test]
+fn variable_length_is_refused_with_a_way_out() {
+    let frame = frame(
+        vec![
+            field("mag", Datatype::Float32, CellCount::ONE),
+            field("place", Datatype::StringUtf8, CellCount::Var),
+        ],
+        &[2],
+    );
+    let error = Encoder::new(Format::Npy, &frame).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "'place' has cells of variable length, which .npy cannot hold; ask for .csv or .json, or name only attributes of fixed size (there are mag)"
+    );
+}
+
+fn mixed() -> (Frame, Vec<Column>) {
+    let mut note = field("note", Datatype::StringUtf8, CellCount::Var);
+    note.nullable = true;
+    let fields = vec![
+        field("t", Datatype::DatetimeDay, CellCount::ONE),
+        field("v", Datatype::Float64, CellCount::ONE),
+        note,
+        field("pair", Datatype::Int8, CellCount::Fixed(2)),
+    ];
+    let mut pair = Column::from_values(Datatype::Int8, &[1_i8, -2, 3, 4, 5, 6]);
+    pair.cell = CellCount::Fixed(2);
+    let columns = vec![
+        Column::from_values(Datatype::DatetimeDay, &[0_i64, i64::MIN, 18321]),
+        Column::from_values(Datatype::Float64, &[1.0, f64::NAN, 1e300]),
+        Column::from_cells(Datatype::StringUtf8, ["say \"hi\", Zoë", "", "x"]).with_validity(vec![1, 1, 0]),
+        pair,
+    ];
+    (frame(fields, &[3]), columns)
+}
+
+#[test]
+fn csv_tells_empty_from_nothing() {
+    let (frame, columns) = mixed();
+    let expect = "t,v,note,pair\n1970-01-01,1.0,\"say \"\"hi\"\", Zoë\",\"[1,-2]\"\n,nan,\"\",\"[3,4]\"\n2020-02-29,1e300,,\"[5,6]\"\n";
+    assert_eq!(text(Format::Csv, &frame, columns), expect);
+}
+
+#[test]
+fn json_is_json() {
+    let (frame, columns) = mixed();
+    let list = text(Format::Json, &frame, columns.clone());
+    let value: serde_json::Value = serde_json::from_str(&list).unwrap();
+    assert_eq!(
+        value[0],
+        serde_json::json!({"t": "1970-01-01", "v": 1.0, "note": "say \"hi\", Zoë", "pair": [1, -2]})
+    );
+    assert_eq!(
+        value[1],
+        serde_json::json!({"t": null, "v": null, "note": "", "pair": [3, 4]})
+    );
+    assert_eq!(value[2]["note"], serde_json::Value::Null);
+    let lines = text(Format::Jsonl, &frame, columns);
+    assert_eq!(lines.lines().count(), 3);
+    assert!(
+        lines
+            .lines()
+            .all(|l| serde_json::from_str::<serde_json::Value>(l).is_ok())
+    );
+    let none: serde_json::Value = serde_json::from_str(&text(
+        Format::Json,
+        &frame,
+        mixed()
+            .1
+            .iter()
+            .map(|c| Column::empty(c.datatype, c.cell, false))
+            .collect(),
+    ))
+    .unwrap();
+    assert_eq!(none, serde_json::json!([]));
+}
+
+#[test]
+fn enumerations_are_shown_by_value() {
+    let mut f = field("kind", Datatype::Int8, CellCount::ONE);
+    let values = Column::from_cells(Datatype::StringAscii, ["ice", "water"]);
+    f.labels = Some(Arc::new(Enumeration {
+        name: "kinds".into(),
+        file: String::new(),
+        ordered: false,
+        values,
+    }));
+    let csv = text(
+        Format::Csv,
+        &frame(vec![f], &[3]),
+        vec![Column::from_values(Datatype::Int8, &[1_i8, 0, -1])],
+    );
+    assert_eq!(csv, "kind\nwater\nice\n\n");
+}
+
+#[test]
+fn batches_join_seamlessly() {
+    let (frame, columns) = mixed();
+    for format in [Format::Csv, Format::Tsv, Format::Json, Format::Jsonl] {
+        let whole = encode(format, &frame, columns.clone()).unwrap();
+        let mut encoder = Encoder::new(format, &frame).unwrap();
+        let mut parts = encoder.start();
+        for _ in 0..2 {
+            parts.extend(encoder.cells(columns.clone()).unwrap());
+        }
+        parts.extend(encoder.finish().unwrap());
+        assert!(parts.len() > whole.len() && parts.starts_with(&whole[..whole.len() - 3]));
+    }
+}
+
+/// Width, height, bits, colour type and the rows with their filter bytes.
+fn decode_png(bytes: &[u8]) -> (u32, u32, u8, u8, Vec<u8>) {
+    use std::io::Read as _;
+    let be = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+    assert_eq!(&bytes[12..16], b"IHDR");
+    assert_eq!(&bytes[37..41], b"IDAT");
+    let data = &bytes[41..41 + be(33) as usize];
+    let mut raw = Vec::new();
+    flate2::read::ZlibDecoder::new(data).read_to_end(&mut raw).unwrap();
+    (be(16), be(20), bytes[24], bytes[25], raw)
+}
+
+#[track_caller]
+fn check_png(field: Field, shape: &[u64], column: Column, expect: (u32, u32, u8, u8, &[u8])) {
+    let frame = frame(vec![field], shape);
+    let bytes = encode(Format::Png, &frame, vec![column]).unwrap();
+    assert_eq!(
+        Encoder::new(Format::Png, &frame).unwrap().size(),
+        Some(bytes.len() as u64)
+    );
+    let (w, h, bits, colour, raw) = decode_png(&bytes);
+    assert_eq!((w, h, bits, colour, raw.as_slice()), expect);
+}
+
+#[test]
+fn pictures_of_every_depth() {
+    let one = CellCount::ONE;
+    check_png(
+        field("m", Datatype::Bool, one),
+        &[2, 3],
+        Column::from_values(Datatype::Bool, &[1_u8, 0, 1, 0, 1, 0]),
+        (3, 2, 1, 0, &[0, 0b1010_0000, 0, 0b0100_0000]),
+    );
+    check_png(
+        field("g", Datatype::Uint8, one),
+        &[1, 2],
+        Column::from_values(Datatype::Uint8, &[7_u8, 255]),
+        (2, 1, 8, 0, &[0, 7, 255]),
+    );
+    check_png(
+        field("w", Datatype::Uint16, one),
+        &[2],
+        Column::from_values(Datatype::Uint16, &[0x0102_u16, 3]),
+        (2, 1, 16, 0, &[0, 1, 2, 0, 3]),
+    );
+    let stretched = Column::from_values(Datatype::Int16, &[-5_i16, i16::MIN, 5]);
+    check_png(
+        field("s", Datatype::Int16, one),
+        &[1, 3],
+        stretched,
+        (3, 1, 16, 0, &[0, 0, 1, 0, 0, 255, 255]),
+    );
+    let mut rgb = Column::from_values(Datatype::Uint8, &[1_u8, 2, 3]);
+    rgb.cell = CellCount::Fixed(3);
+    check_png(
+        field("c", Datatype::Uint8, CellCount::Fixed(3)),
+        &[1, 1],
+        rgb,
+        (1, 1, 8, 2, &[0, 1, 2, 3]),
+    );
+}
+
+#[test]
+fn a_picture_of_many_blocks_has_the_size_foretold() {
+    let values: Vec<u8> = (0..70_000_u32).map(|v| v.to_le_bytes()[0]).collect();
+    let frame = frame(vec![field("g", Datatype::Uint8, CellCount::ONE)], &[100, 700]);
+    let bytes = encode(Format::Png, &frame, vec![Column::from_values(Datatype::Uint8, &values)]).unwrap();
+    assert_eq!(
+        Encoder::new(Format::Png, &frame).unwrap().size(),
+        Some(bytes.len() as u64)
+    );
+    let raw = decode_png(&bytes).4;
+    assert_eq!(&typed::<u8>(&raw)[1..701], &values[..700]);
+}
+
+#[test]
+fn what_is_no_picture_says_why() {
+    let refuse = |fields: Vec<Field>, shape: &[u64], expect: &str| {
+        let error = Encoder::new(Format::Png, &frame(fields, shape))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(expect), "{error}");
+    };
+    let a = || field("a", Datatype::Float32, CellCount::ONE);
+    refuse(vec![a()], &[2, 2, 2], "two axes, this slice 3");
+    refuse(vec![a(), a()], &[2, 2], "one attribute");
+    refuse(
+        vec![field("s", Datatype::StringUtf8, CellCount::Var)],
+        &[2, 2],
+        "variable length",
+    );
+    refuse(vec![a()], &[1 << 20, 1 << 20], "over the limit");
+    refuse(vec![a()], &[0, 2], "at least one pixel");
+}
