@@ -21,7 +21,11 @@ pub struct CacheKey {
 impl CacheKey {
     /// The value of kind `kind` made from part `part` of the file at `path`.
     pub fn new(path: impl Into<Arc<str>>, part: u64, kind: &'static str) -> Self {
-        Self { path: path.into(), part, kind }
+        Self {
+            path: path.into(),
+            part,
+            kind,
+        }
     }
 }
 
@@ -49,7 +53,10 @@ struct Slot {
 impl Cache {
     /// An empty cache that holds at most `bytes_max` bytes; 0 caches nothing.
     pub fn new(bytes_max: u64) -> Self {
-        Self { bytes_max, state: Mutex::default() }
+        Self {
+            bytes_max,
+            state: Mutex::default(),
+        }
     }
 
     /// The value under `key`, if it is there and of type `T`.
@@ -83,7 +90,9 @@ impl Cache {
         state.by_age.insert(used, key);
         state.bytes += bytes;
         while state.bytes > self.bytes_max {
-            let Some((_, oldest)) = state.by_age.pop_first() else { break };
+            let Some((_, oldest)) = state.by_age.pop_first() else {
+                break;
+            };
             if let Some(slot) = state.values.remove(&oldest) {
                 state.bytes -= slot.bytes;
             }

@@ -22,7 +22,11 @@ pub struct Context {
 impl Context {
     /// Arrays in `vfs`, all cores, and a cache of [`limits::CACHE_BYTES`].
     pub fn new(vfs: Arc<dyn Vfs>) -> Self {
-        Self { vfs, cpu: Cpu::default(), cache: Arc::new(Cache::new(limits::CACHE_BYTES)) }
+        Self {
+            vfs,
+            cpu: Cpu::default(),
+            cache: Arc::new(Cache::new(limits::CACHE_BYTES)),
+        }
     }
 
     /// A new, empty store in memory.
@@ -53,6 +57,9 @@ impl Context {
 
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context").field("cpu", &self.cpu).field("cache", &self.cache).finish_non_exhaustive()
+        f.debug_struct("Context")
+            .field("cpu", &self.cpu)
+            .field("cache", &self.cache)
+            .finish_non_exhaustive()
     }
 }

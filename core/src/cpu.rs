@@ -174,7 +174,12 @@ mod tests {
     fn jobs_write_to_their_own_part() {
         let mut out = [0_u8; 6];
         let jobs: Vec<_> = out.chunks_mut(2).enumerate().collect();
-        Cpu::default().try_map_owned(jobs, |(i, part)| { part.fill(i as u8); Ok::<_, ()>(()) }).unwrap();
+        Cpu::default()
+            .try_map_owned(jobs, |(i, part)| {
+                part.fill(i as u8);
+                Ok::<_, ()>(())
+            })
+            .unwrap();
         assert_eq!(out, [0, 0, 1, 1, 2, 2]);
     }
 
@@ -187,6 +192,9 @@ mod tests {
     #[test]
     fn a_worker_of_the_pool_does_not_wait_for_the_pool() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        assert_eq!(pool.install(|| pollster::block_on(Cpu::Rayon.run(|| Ok(7)))).unwrap(), 7);
+        assert_eq!(
+            pool.install(|| pollster::block_on(Cpu::Rayon.run(|| Ok(7)))).unwrap(),
+            7
+        );
     }
 }

@@ -32,9 +32,14 @@ pub fn coalesce(ranges: &[Range<u64>], gap: u64, merged_max: u64) -> Result<Coal
     let mut fetches: Vec<Range<u64>> = Vec::new();
     let mut parts = vec![(0, 0..0); ranges.len()];
     for i in by_start {
-        let (Some(range), Some(part)) = (ranges.get(i), parts.get_mut(i)) else { continue };
+        let (Some(range), Some(part)) = (ranges.get(i), parts.get_mut(i)) else {
+            continue;
+        };
         if range.end < range.start {
-            return Err(Error::invalid(format!("bytes {}..{} end before they start", range.start, range.end)));
+            return Err(Error::invalid(format!(
+                "bytes {}..{} end before they start",
+                range.start, range.end
+            )));
         }
         let fetch = match fetches.last_mut() {
             Some(last)

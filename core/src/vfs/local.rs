@@ -1,7 +1,7 @@
 //! A folder on the local disk.
 //!
-//! A file appears under its name whole or not at all: it is written under a temporary name in the
-//! same folder and then linked. Reads are positional, so they share open files between threads.
+//! A file appears under its name whole or not at all: it is written under a temporary name nearby
+//! and then linked. Reads are positional, so they share open files between threads.
 
 mod handles;
 mod put;
@@ -33,12 +33,19 @@ pub struct LocalVfs {
 impl LocalVfs {
     /// The store of everything below `root`, which need not exist yet.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), handles: Arc::default() }
+        Self {
+            root: root.into(),
+            handles: Arc::default(),
+        }
     }
 
     fn resolve(&self, path: &str) -> Result<PathBuf> {
         check_path(path)?;
-        Ok(if path.is_empty() { self.root.clone() } else { self.root.join(path) })
+        Ok(if path.is_empty() {
+            self.root.clone()
+        } else {
+            self.root.join(path)
+        })
     }
 
     fn ranges(&self, path: &str, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
@@ -61,13 +68,21 @@ impl LocalVfs {
         for child in listing {
             let child = child.map_err(failed(dir))?;
             // A name that is not Unicode is none of ours, and cannot be asked for.
-            let Ok(name) = child.file_name().into_string() else { continue };
+            let Ok(name) = child.file_name().into_string() else {
+                continue;
+            };
             if put::is_temporary(&name) {
                 continue;
             }
             // Follows links. What vanished since the listing, or leads nowhere, is not there.
-            let Ok(metadata) = fs::metadata(child.path()) else { continue };
-            let kind = if metadata.is_dir() { EntryKind::Dir } else { EntryKind::File(Some(metadata.len())) };
+            let Ok(metadata) = fs::metadata(child.path()) else {
+                continue;
+            };
+            let kind = if metadata.is_dir() {
+                EntryKind::Dir
+            } else {
+                EntryKind::File(Some(metadata.len()))
+            };
             entries.push(Entry { name, kind });
         }
         entries.sort();
@@ -105,7 +120,11 @@ impl LocalVfs {
     fn sync_tree(&self, path: &str) -> Result<()> {
         put::sync_tree(&self.resolve(path)?).map_err(failed(path))?;
         // The name of what was synced lives in its parent.
-        if path.is_empty() { Ok(()) } else { put::sync_one(&self.resolve(split(path).0)?).map_err(failed(path)) }
+        if path.is_empty() {
+            Ok(())
+        } else {
+            put::sync_one(&self.resolve(split(path).0)?).map_err(failed(path))
+        }
     }
 }
 
@@ -127,13 +146,16 @@ impl Vfs for LocalVfs {
     }
 
     fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
-        Box::pin(async move { put::put(&self.resolve(path)?, &parts).map_err(failed(path)) })
+        Box::pin(async move { put::put(&self.root, &self.resolve(path)?, &parts).map_err(failed(path)) })
     }
 
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
         Box::pin(async move {
-            let file = put::Pending::new(&self.resolve(path)?).map_err(failed(path))?;
-            let writer: Box<dyn FileWriter> = Box::new(LocalWriter { path: path.to_owned(), file });
+            let file = put::Pending::new(&self.root, &self.resolve(path)?).map_err(failed(path))?;
+            let writer: Box<dyn FileWriter> = Box::new(LocalWriter {
+                path: path.to_owned(),
+                file,
+            });
             Ok(writer)
         })
     }
@@ -181,5 +203,58 @@ fn failed(path: &str) -> impl Fn(io::Error) -> Error {
         ErrorKind::IsADirectory => Error::not_found(path, "it is a folder"),
         ErrorKind::AlreadyExists => Error::AlreadyExists { path: path.to_owned() },
         _ => Error::io(path, e),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocking::block_on;
+
+    #[test]
+    fn unfinished_files_are_nowhere_to_be_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        let vfs = LocalVfs::new(dir.path());
+        let mut writer = block_on(vfs.create("__schema/__1_1_a")).unwrap();
+        block_on(writer.append(Bytes::from_static(b"half"))).unwrap();
+        assert_eq!(
+            fs::read_dir(dir.path().join("__schema"))
+                .map(Iterator::count)
+                .unwrap_or(0),
+            0
+        );
+        assert_eq!(
+            fs::read_dir(dir.path()).unwrap().count(),
+            1 + usize::from(dir.path().join("__schema").exists())
+        );
+        drop(writer);
+        assert!(
+            fs::read_dir(dir.path())
+                .unwrap()
+                .all(|e| e.unwrap().file_name() == "__schema")
+        );
+    }
+
+    #[test]
+    fn a_rewritten_name_is_not_read_through_an_old_handle() {
+        let dir = tempfile::tempdir().unwrap();
+        let vfs = LocalVfs::new(dir.path());
+        for content in ["first", "again"] {
+            block_on(vfs.put("a/f", vec![Bytes::from(content)])).unwrap();
+            assert_eq!(block_on(vfs.read("a/f", &[0..5])).unwrap(), [content]);
+            block_on(vfs.remove_dir("a")).unwrap();
+        }
+    }
+
+    #[test]
+    fn many_files_do_not_exhaust_descriptors() {
+        let dir = tempfile::tempdir().unwrap();
+        let vfs = LocalVfs::new(dir.path());
+        for i in 0..300 {
+            let path = format!("f{i}");
+            block_on(vfs.put(&path, vec![Bytes::from(path.clone())])).unwrap();
+            assert_eq!(block_on(vfs.read(&path, &[0..1])).unwrap(), ["f"]);
+        }
+        assert_eq!(vfs.handles.count(), 128);
     }
 }

@@ -24,7 +24,10 @@ impl MemVfs {
 
     /// Every file's path and content, in the order of the paths.
     pub fn files(&self) -> Vec<(String, Bytes)> {
-        self.reading().iter().map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
+        self.reading()
+            .iter()
+            .map(|(path, bytes)| (path.clone(), bytes.clone()))
+            .collect()
     }
 
     /// Puts `bytes` at `path`, whatever was there.
@@ -33,7 +36,10 @@ impl MemVfs {
     }
 
     fn get(&self, path: &str) -> Result<Bytes> {
-        self.reading().get(path).cloned().ok_or_else(|| Error::not_found(path, ""))
+        self.reading()
+            .get(path)
+            .cloned()
+            .ok_or_else(|| Error::not_found(path, ""))
     }
 
     fn insert(&self, path: &str, bytes: Bytes) -> Result<()> {
@@ -44,26 +50,6 @@ impl MemVfs {
         }
         files.insert(path.to_owned(), bytes);
         Ok(())
-    }
-
-    fn children(&self, dir: &str) -> Vec<Entry> {
-        let files = self.reading();
-        let prefix = if dir.is_empty() { String::new() } else { format!("{dir}/") };
-        let mut entries: Vec<Entry> = Vec::new();
-        for (path, bytes) in files.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded)) {
-            let Some(rest) = path.strip_prefix(&prefix) else { break };
-            let (name, kind) = match rest.split_once('/') {
-                Some((name, _)) => (name, EntryKind::Dir),
-                None => (rest, EntryKind::File(Some(bytes.len() as u64))),
-            };
-            if entries.last().is_none_or(|e| e.name != name) {
-                entries.push(Entry { name: name.to_owned(), kind });
-            }
-        }
-        // "a.b" comes before "a/b" as a path, and after "a" as a name.
-        entries.sort();
-        entries.dedup_by(|a, b| a.name == b.name);
-        entries
     }
 
     fn reading(&self) -> RwLockReadGuard<'_, BTreeMap<String, Bytes>> {
@@ -93,7 +79,7 @@ impl Vfs for MemVfs {
     }
 
     fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
-        Box::pin(ready(Ok(self.children(dir))))
+        Box::pin(ready(Ok(children(&self.reading(), dir, |bytes| bytes.len() as u64))))
     }
 
     fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
@@ -101,8 +87,11 @@ impl Vfs for MemVfs {
     }
 
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
-        let writer: Box<dyn FileWriter> =
-            Box::new(MemWriter { store: self.clone(), path: path.to_owned(), bytes: BytesMut::new() });
+        let writer: Box<dyn FileWriter> = Box::new(MemWriter {
+            store: self.clone(),
+            path: path.to_owned(),
+            bytes: BytesMut::new(),
+        });
         Box::pin(ready(Ok(writer)))
     }
 
@@ -117,13 +106,48 @@ impl Vfs for MemVfs {
 
     fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
         let prefix = format!("{dir}/");
-        self.writing().retain(|path, _| !(dir.is_empty() || path.starts_with(&prefix)));
+        self.writing()
+            .retain(|path, _| !(dir.is_empty() || path.starts_with(&prefix)));
         Box::pin(ready(Ok(())))
     }
 
     fn sync<'a>(&'a self, _dir: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(ready(Ok(())))
     }
+}
+
+/// Direct children of `dir` among the paths of `files`, sorted by name.
+pub(super) fn children<T>(files: &BTreeMap<String, T>, dir: &str, size: impl Fn(&T) -> u64) -> Vec<Entry> {
+    let prefix = if dir.is_empty() {
+        String::new()
+    } else {
+        format!("{dir}/")
+    };
+    let mut entries = Vec::new();
+    let mut from = prefix.clone();
+    while let Some((path, file)) = files
+        .range::<str, _>((Bound::Included(from.as_str()), Bound::Unbounded))
+        .next()
+    {
+        let Some(rest) = path.strip_prefix(&prefix) else { break };
+        if let Some((name, _)) = rest.split_once('/') {
+            entries.push(Entry {
+                name: name.to_owned(),
+                kind: EntryKind::Dir,
+            });
+            // Past everything in this folder: '0' follows '/'.
+            from = format!("{prefix}{name}0");
+        } else {
+            entries.push(Entry {
+                name: rest.to_owned(),
+                kind: EntryKind::File(Some(size(file))),
+            });
+            from = format!("{path}\0");
+        }
+    }
+    // "a.b" comes before "a/b" as a path, and after "a" as a name.
+    entries.sort();
+    entries
 }
 
 struct MemWriter {
@@ -165,9 +189,12 @@ mod tests {
         for path in ["a/1", "a.b", "a/2", "b"] {
             store.replace(path, "x");
         }
-        let names: Vec<_> = store.children("").into_iter().map(|e| e.name).collect();
-        assert_eq!(names, ["a", "a.b", "b"]);
-        assert_eq!(store.children("a").len(), 2);
-        assert_eq!(store.children("c"), []);
+        let list = |dir| children(&store.reading(), dir, |bytes| bytes.len() as u64);
+        assert_eq!(
+            list("").into_iter().map(|e| e.name).collect::<Vec<_>>(),
+            ["a", "a.b", "b"]
+        );
+        assert_eq!(list("a").len(), 2);
+        assert_eq!(list("c"), []);
     }
 }

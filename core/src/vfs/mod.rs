@@ -4,8 +4,13 @@
 //! path is the store's root folder.
 
 pub mod coalesce;
+#[cfg(feature = "test-util")]
+pub mod conformance;
+#[cfg(feature = "test-util")]
+pub mod faulty;
 #[cfg(feature = "fs")]
 mod local;
+pub mod manifest;
 mod mem;
 mod path;
 mod url;
@@ -19,6 +24,7 @@ use bytes::Bytes;
 use crate::error::{Error, Result};
 #[cfg(feature = "fs")]
 pub use local::LocalVfs;
+pub use manifest::ManifestVfs;
 pub use mem::MemVfs;
 pub use path::{check_path, join, split};
 pub use url::open_url;

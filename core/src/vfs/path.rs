@@ -34,7 +34,10 @@ mod tests {
 
     #[test]
     fn joins_without_double_slashes() {
-        assert_eq!((join("", "b"), join("a", ""), join("a", "b")), ("b".into(), "a".into(), "a/b".into()));
+        assert_eq!(
+            (join("", "b"), join("a", ""), join("a", "b")),
+            ("b".into(), "a".into(), "a/b".into())
+        );
     }
 
     #[test]

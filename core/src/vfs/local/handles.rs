@@ -45,11 +45,18 @@ impl Handles {
         if metadata.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        let file = Arc::new(OpenFile { file, size: metadata.len() });
+        let file = Arc::new(OpenFile {
+            file,
+            size: metadata.len(),
+        });
 
         let mut open = self.lock();
         if open.files.len() >= OPEN_MAX {
-            let oldest = open.files.iter().min_by_key(|(_, (used, _))| *used).map(|(path, _)| path.clone());
+            let oldest = open
+                .files
+                .iter()
+                .min_by_key(|(_, (used, _))| *used)
+                .map(|(path, _)| path.clone());
             oldest.and_then(|path| open.files.remove(&path));
         }
         let used = open.clock;
@@ -59,8 +66,18 @@ impl Handles {
 
     /// Closes the file `path` and every file below the folder `path`.
     pub(super) fn forget(&self, path: &str) {
-        let below = |p: &str| path.is_empty() || p.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let below = |p: &str| {
+            path.is_empty()
+                || p.strip_prefix(path)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
         self.lock().files.retain(|p, _| !below(p));
+    }
+
+    /// How many files are open.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.lock().files.len()
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
-/// Creates `place` and its folder with the concatenated `parts`, or nothing.
-pub(super) fn put(place: &Path, parts: &[Bytes]) -> io::Result<()> {
+/// Creates `place`, which is below `root`, and its folder with the concatenated `parts`, or nothing.
+pub(super) fn put(root: &Path, place: &Path, parts: &[Bytes]) -> io::Result<()> {
     if parts.iter().all(Bytes::is_empty) {
         // An empty file (a commit marker) is whole as soon as its name is there.
         return in_folder(place, || File::create_new(place).map(drop));
     }
-    let mut pending = Pending::new(place)?;
+    let mut pending = Pending::new(root, place)?;
     for part in parts {
         pending.append(part)?;
     }
@@ -28,12 +28,20 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    pub(super) fn new(place: &Path) -> io::Result<Self> {
-        let temporary = temporary(place)?;
+    pub(super) fn new(root: &Path, place: &Path) -> io::Result<Self> {
+        let temporary = temporary(root, place)?;
         let file = in_folder(place, || File::create_new(&temporary))?;
-        let pending = Self { file, temporary, place: place.to_owned() };
-        // Found out now rather than after gigabytes.
-        if place.symlink_metadata().is_ok() { Err(ErrorKind::AlreadyExists.into()) } else { Ok(pending) }
+        let pending = Self {
+            file,
+            temporary,
+            place: place.to_owned(),
+        };
+        // Better found out now rather than after gigabytes.
+        if place.symlink_metadata().is_ok() {
+            Err(ErrorKind::AlreadyExists.into())
+        } else {
+            Ok(pending)
+        }
     }
 
     pub(super) fn append(&mut self, part: &[u8]) -> io::Result<()> {
@@ -41,7 +49,7 @@ impl Pending {
     }
 
     pub(super) fn finish(self) -> io::Result<()> {
-        match fs::hard_link(&self.temporary, &self.place) {
+        match in_folder(&self.place, || fs::hard_link(&self.temporary, &self.place)) {
             Err(e) if cannot_link(&e) => rename_where_free(&self.temporary, &self.place),
             done => done,
         }
@@ -80,13 +88,24 @@ pub(super) fn sync_one(place: &Path) -> io::Result<()> {
     }
 }
 
-/// A name of this process's own beside `place`.
-fn temporary(place: &Path) -> io::Result<PathBuf> {
+/// A name of this process's own, near `place`.
+///
+/// Not beside it where it lies in one of an array's own folders: libtiledb takes every name it finds
+/// in `__schema`, `__meta` and `__fragment_meta` for one of its files, and would fail on ours. In the
+/// array's folder itself it skips names with a dot.
+fn temporary(root: &Path, place: &Path) -> io::Result<PathBuf> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    let folder = place.parent().ok_or(ErrorKind::InvalidInput)?;
+    let mut folder = place.parent().ok_or(ErrorKind::InvalidInput)?;
+    while folder != root
+        && folder
+            .file_name()
+            .is_some_and(|name| name.as_encoded_bytes().starts_with(b"__"))
+    {
+        folder = folder.parent().ok_or(ErrorKind::InvalidInput)?;
+    }
     let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    // Two machines that share the disk may share a process number; they do not share the address
-    // of a static under address randomisation, and `create_new` catches what is left.
+    // Two machines that share the disk may share a process number; they hardly share the address of
+    // a static under address randomisation, and `create_new` catches what is left.
     let here = std::ptr::from_ref(&NEXT) as usize;
     Ok(folder.join(format!(".hyperslab-{process}-{here:x}-{number}.tmp")))
 }
@@ -109,5 +128,9 @@ fn cannot_link(e: &io::Error) -> bool {
 
 /// Not atomic against another writer of the same name; names in arrays are unique.
 fn rename_where_free(from: &Path, to: &Path) -> io::Result<()> {
-    if to.symlink_metadata().is_ok() { Err(ErrorKind::AlreadyExists.into()) } else { fs::rename(from, to) }
+    if to.symlink_metadata().is_ok() {
+        Err(ErrorKind::AlreadyExists.into())
+    } else {
+        fs::rename(from, to)
+    }
 }

@@ -1,0 +1,263 @@
+//! A store that fails on demand and counts what is asked of it.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use super::{BoxFuture, Entry, FileWriter, Vfs};
+use crate::error::{Error, Result};
+
+/// When and how a [`FaultyVfs`] fails. The default never does.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Fault {
+    /// Fails at this call, counted from 0.
+    pub at_call: Option<u64>,
+    /// Fails at the write that passes this many bytes.
+    pub after_bytes: Option<u64>,
+    /// Every later call fails too, as after a crash; otherwise the fault passes.
+    pub lasting: bool,
+    /// The failing call takes effect before it fails, as when the answer is lost.
+    pub after_effect: bool,
+}
+
+/// One call that a store received.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// The method's name; `append` and `finish` for the parts of a created file.
+    pub method: &'static str,
+    /// The path it was given.
+    pub path: String,
+    /// Bytes read or written, as far as the arguments tell.
+    pub bytes: u64,
+}
+
+/// Another store, with faults. Clones share the calls and the fault.
+#[derive(Clone)]
+pub struct FaultyVfs {
+    inner: Arc<dyn Vfs>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    fault: Fault,
+    calls: Vec<Call>,
+    written: u64,
+    broken: bool,
+}
+
+/// What a call is to do.
+#[derive(Clone, Copy, PartialEq)]
+enum Verdict {
+    Pass,
+    Fail,
+    DoAndFail,
+}
+
+impl FaultyVfs {
+    /// `inner`, failing by `fault`.
+    pub fn new(inner: Arc<dyn Vfs>, fault: Fault) -> Self {
+        Self {
+            inner,
+            state: Arc::new(Mutex::new(State {
+                fault,
+                ..State::default()
+            })),
+        }
+    }
+
+    /// From now on fails by `fault`, counting calls and bytes from 0.
+    pub fn set(&self, fault: Fault) {
+        *self.lock() = State {
+            fault,
+            ..State::default()
+        };
+    }
+
+    /// Every call since the start or the last [`set`](Self::set).
+    pub fn calls(&self) -> Vec<Call> {
+        self.lock().calls.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn verdict(&self, method: &'static str, path: &str, bytes: u64) -> Verdict {
+        let mut state = self.lock();
+        let number = state.calls.len() as u64;
+        state.calls.push(Call {
+            method,
+            path: path.to_owned(),
+            bytes,
+        });
+        if matches!(method, "put" | "append") {
+            state.written += bytes;
+        }
+        if state.broken {
+            return if state.fault.lasting {
+                Verdict::Fail
+            } else {
+                Verdict::Pass
+            };
+        }
+        let now = state.fault.at_call == Some(number) || state.fault.after_bytes.is_some_and(|max| state.written > max);
+        state.broken = now;
+        match (now, state.fault.after_effect) {
+            (false, _) => Verdict::Pass,
+            (true, false) => Verdict::Fail,
+            (true, true) => Verdict::DoAndFail,
+        }
+    }
+
+    async fn run<T>(
+        &self,
+        method: &'static str,
+        path: &str,
+        bytes: u64,
+        call: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        match self.verdict(method, path, bytes) {
+            Verdict::Fail => Err(injected(path)),
+            Verdict::Pass => call.await,
+            Verdict::DoAndFail => {
+                call.await?;
+                Err(injected(path))
+            }
+        }
+    }
+}
+
+fn injected(path: &str) -> Error {
+    Error::io(path, "an injected fault")
+}
+
+impl Vfs for FaultyVfs {
+    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
+        let bytes = ranges.iter().map(|r| r.end.saturating_sub(r.start)).sum();
+        Box::pin(self.run("read", path, bytes, self.inner.read(path, ranges)))
+    }
+
+    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
+        Box::pin(self.run("read_all", path, 0, self.inner.read_all(path)))
+    }
+
+    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
+        Box::pin(self.run("size", path, 0, self.inner.size(path)))
+    }
+
+    fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
+        Box::pin(self.run("list", dir, 0, self.inner.list(dir)))
+    }
+
+    fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        let bytes = parts.iter().map(|p| p.len() as u64).sum();
+        // The inner store may act when its future is made, so that waits for the verdict.
+        Box::pin(self.run("put", path, bytes, async move { self.inner.put(path, parts).await }))
+    }
+
+    fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
+        let create = async move {
+            let inner = self.inner.create(path).await?;
+            let writer: Box<dyn FileWriter> = Box::new(FaultyWriter {
+                store: self.clone(),
+                path: path.to_owned(),
+                inner,
+            });
+            Ok(writer)
+        };
+        Box::pin(self.run("create", path, 0, create))
+    }
+
+    fn create_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(self.run("create_dir", dir, 0, async move { self.inner.create_dir(dir).await }))
+    }
+
+    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(self.run("remove", path, 0, async move { self.inner.remove(path).await }))
+    }
+
+    fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(self.run("remove_dir", dir, 0, async move { self.inner.remove_dir(dir).await }))
+    }
+
+    fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(self.run("sync", dir, 0, async move { self.inner.sync(dir).await }))
+    }
+}
+
+struct FaultyWriter {
+    store: FaultyVfs,
+    path: String,
+    inner: Box<dyn FileWriter>,
+}
+
+impl FileWriter for FaultyWriter {
+    fn append(&mut self, part: Bytes) -> BoxFuture<'_, ()> {
+        let Self { store, path, inner } = self;
+        let bytes = part.len() as u64;
+        Box::pin(store.run("append", path, bytes, async move { inner.append(part).await }))
+    }
+
+    fn finish(self: Box<Self>) -> BoxFuture<'static, ()> {
+        let Self { store, path, inner } = *self;
+        Box::pin(async move { store.run("finish", &path, 0, async move { inner.finish().await }).await })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocking::block_on;
+    use crate::vfs::{MemVfs, conformance};
+
+    fn faulty(fault: Fault) -> (FaultyVfs, MemVfs) {
+        let mem = MemVfs::new();
+        (FaultyVfs::new(Arc::new(mem.clone()), fault), mem)
+    }
+
+    #[test]
+    fn without_a_fault_it_is_a_store() {
+        block_on(conformance::check(&faulty(Fault::default()).0)).unwrap();
+    }
+
+    #[test]
+    fn a_fault_passes_or_lasts() {
+        for lasting in [false, true] {
+            let (vfs, mem) = faulty(Fault {
+                at_call: Some(1),
+                lasting,
+                ..Fault::default()
+            });
+            let done: Vec<bool> = ["a", "b", "c"]
+                .map(|p| block_on(vfs.put(p, vec![Bytes::from("x")])).is_ok())
+                .into();
+            assert_eq!(done, [true, false, !lasting]);
+            assert_eq!(mem.files().len(), done.iter().filter(|d| **d).count());
+        }
+    }
+
+    #[test]
+    fn an_answer_may_be_lost() {
+        let (vfs, mem) = faulty(Fault {
+            at_call: Some(0),
+            after_effect: true,
+            ..Fault::default()
+        });
+        assert!(block_on(vfs.put("a", vec![Bytes::from("x")])).is_err());
+        assert_eq!(mem.files().len(), 1);
+    }
+
+    #[test]
+    fn a_disk_may_be_full() {
+        let (vfs, mem) = faulty(Fault {
+            after_bytes: Some(10),
+            ..Fault::default()
+        });
+        assert!(block_on(vfs.put("a", vec![Bytes::from("0123456789")])).is_ok());
+        assert!(block_on(vfs.put("b", vec![Bytes::from("0")])).is_err());
+        assert_eq!(mem.files().len(), 1);
+        assert_eq!(vfs.calls().iter().map(|c| c.method).collect::<Vec<_>>(), ["put", "put"]);
+    }
+}

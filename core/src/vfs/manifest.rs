@@ -1,0 +1,356 @@
+//! A listing in a file, for hosts that cannot list: `__manifest.json` in the folder it describes.
+//!
+//! ```json
+//! {"version": 1, "files": {"__schema/__1_1_0a": {"size": 216}}, "inline": {"__schema/__1_1_0a": "base64…"}}
+//! ```
+//!
+//! It names every file below the folder with its size, and carries the small ones that opening an
+//! array reads, so that a reader needs one request to open. Readers of the format ignore it: its
+//! name has a dot. Who changes the array writes it again.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use bytes::Bytes;
+use futures_util::lock::Mutex;
+use serde::{Deserialize, Serialize};
+
+use super::mem::children;
+use super::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, join, slice};
+use crate::error::{Error, Malformed, Result};
+
+/// The manifest's name in the folder it describes.
+pub const MANIFEST: &str = "__manifest.json";
+/// The only version there is.
+const VERSION: u32 = 1;
+/// Files up to this size, in bytes, may be carried in the manifest.
+const INLINE_FILE_BYTES_MAX: u64 = 64 << 10;
+/// The carried files together are at most this many bytes.
+const INLINE_BYTES_MAX: u64 = 256 << 10;
+
+/// Every file below a folder, and the content of the small ones.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    version: u32,
+    files: BTreeMap<String, File>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    inline: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct File {
+    size: u64,
+}
+
+impl Manifest {
+    /// Lists the folder `root` of `vfs` and reads its small files.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn build(vfs: &dyn Vfs, root: &str) -> Result<Self> {
+        let mut files = BTreeMap::new();
+        let mut folders = vec![String::new()];
+        while let Some(folder) = folders.pop() {
+            for entry in vfs.list(&join(root, &folder)).await? {
+                let path = join(&folder, &entry.name);
+                let size = match entry.kind {
+                    _ if path == MANIFEST || entry.name.starts_with('.') => continue,
+                    EntryKind::Dir => {
+                        folders.push(path);
+                        continue;
+                    }
+                    EntryKind::File(Some(size)) => size,
+                    EntryKind::File(None) => vfs.size(&join(root, &path)).await?,
+                };
+                files.insert(path, File { size });
+            }
+        }
+
+        let mut wanted: Vec<(&String, u64)> = files
+            .iter()
+            .map(|(path, file)| (path, file.size))
+            .filter(|(path, size)| (1..=INLINE_FILE_BYTES_MAX).contains(size) && rank(path).is_some())
+            .collect();
+        // What every reader needs first, then the newest: their names start with their time.
+        wanted.sort_by(|(a, _), (b, _)| rank(a).cmp(&rank(b)).then(b.cmp(a)));
+        let mut inline = BTreeMap::new();
+        let mut budget = INLINE_BYTES_MAX;
+        for (path, size) in wanted {
+            if size <= budget {
+                budget -= size;
+                inline.insert(path.clone(), BASE64.encode(vfs.read_all(&join(root, path)).await?));
+            }
+        }
+        Ok(Self {
+            version: VERSION,
+            files,
+            inline,
+        })
+    }
+
+    /// The manifest in `json`, which was read from `path`.
+    ///
+    /// # Errors
+    /// `Corrupt` if it is not one; `UnsupportedVersion` if it is a newer one.
+    pub fn decode(json: &[u8], path: &str) -> Result<Self> {
+        let corrupt = |e: serde_json::Error| {
+            let malformed = Malformed::new("manifest", 0, format!("{e}; write it again with `hyperslab index`"));
+            Error::Corrupt {
+                path: path.to_owned(),
+                malformed,
+            }
+        };
+        let manifest: Self = serde_json::from_slice(json).map_err(corrupt)?;
+        if manifest.version == VERSION {
+            return Ok(manifest);
+        }
+        Err(Error::UnsupportedVersion {
+            path: path.to_owned(),
+            found: manifest.version,
+            supported: VERSION,
+        })
+    }
+
+    /// The manifest as JSON.
+    ///
+    /// # Errors
+    /// None in practice: a map of strings is always JSON.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(|e| Error::io(MANIFEST, e))
+    }
+
+    fn inlined(&self, path: &str) -> Option<Bytes> {
+        let bytes = BASE64.decode(self.inline.get(path)?).ok()?;
+        // A text that does not fit its size is read from the file instead.
+        (self.files.get(path)?.size == bytes.len() as u64).then(|| bytes.into())
+    }
+}
+
+/// Writes the manifest of the folder `root` of `vfs`, in place of an older one.
+///
+/// # Errors
+/// Those of the store; `NotFound` if there is nothing to describe.
+pub async fn write(vfs: &dyn Vfs, root: &str) -> Result<Manifest> {
+    let manifest = Manifest::build(vfs, root).await?;
+    if manifest.files.is_empty() {
+        return Err(Error::not_found(root, "no files there to index"));
+    }
+    let path = join(root, MANIFEST);
+    vfs.remove(&path).await?;
+    vfs.put(&path, vec![manifest.encode()?.into()]).await?;
+    Ok(manifest)
+}
+
+/// Writes the manifest of `root` again if it has one; for whoever changed what it describes.
+///
+/// # Errors
+/// Those of the store.
+pub async fn refresh(vfs: &dyn Vfs, root: &str) -> Result<()> {
+    match vfs.size(&join(root, MANIFEST)).await {
+        Err(Error::NotFound { .. }) => Ok(()),
+        Err(e) => Err(e),
+        Ok(_) => write(vfs, root).await.map(drop),
+    }
+}
+
+/// How early a reader needs the file; `None` for data.
+fn rank(path: &str) -> Option<u8> {
+    let folder = path.split('/').rev().find(|part| {
+        matches!(
+            *part,
+            "__schema" | "__commits" | "__fragment_meta" | "__meta" | "__group"
+        )
+    });
+    match folder {
+        Some(_) => Some(0),
+        None if path.ends_with("__fragment_metadata.tdb") => Some(1),
+        None => None,
+    }
+}
+
+/// A store that answers from the manifest in its root, where there is one, and asks `inner` for the rest.
+pub struct ManifestVfs {
+    inner: Arc<dyn Vfs>,
+    state: Mutex<State>,
+}
+
+#[derive(Clone)]
+enum State {
+    Unread,
+    Absent,
+    Present(Arc<Manifest>),
+}
+
+impl ManifestVfs {
+    /// `inner` with its manifest, which the first question reads.
+    pub fn new(inner: Arc<dyn Vfs>) -> Self {
+        Self {
+            inner,
+            state: Mutex::new(State::Unread),
+        }
+    }
+
+    /// The manifest, read once; those who ask meanwhile wait for the same answer.
+    async fn manifest(&self) -> Result<Option<Arc<Manifest>>> {
+        let mut state = self.state.lock().await;
+        if let State::Unread = *state {
+            *state = match self.inner.read_all(MANIFEST).await {
+                Ok(json) => State::Present(Arc::new(Manifest::decode(&json, MANIFEST)?)),
+                Err(Error::NotFound { .. }) => State::Absent,
+                Err(e) => return Err(e),
+            };
+        }
+        Ok(match &*state {
+            State::Present(manifest) => Some(Arc::clone(manifest)),
+            _ => None,
+        })
+    }
+
+    /// After a write through this store its manifest is out of date.
+    async fn outdate(&self) {
+        *self.state.lock().await = State::Absent;
+    }
+}
+
+impl Vfs for ManifestVfs {
+    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
+        Box::pin(async move {
+            match self.manifest().await?.and_then(|m| m.inlined(path)) {
+                Some(whole) => ranges.iter().map(|range| slice(path, &whole, range)).collect(),
+                None => self.inner.read(path, ranges).await,
+            }
+        })
+    }
+
+    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
+        Box::pin(async move {
+            match self.manifest().await?.and_then(|m| m.inlined(path)) {
+                Some(whole) => Ok(whole),
+                None => self.inner.read_all(path).await,
+            }
+        })
+    }
+
+    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
+        Box::pin(async move {
+            match self.manifest().await?.and_then(|m| m.files.get(path).copied()) {
+                Some(file) => Ok(file.size),
+                None => self.inner.size(path).await,
+            }
+        })
+    }
+
+    fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
+        Box::pin(async move {
+            match self.manifest().await? {
+                Some(manifest) => Ok(children(&manifest.files, dir, |file| file.size)),
+                None => self.inner.list(dir).await,
+            }
+        })
+    }
+
+    fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            self.outdate().await;
+            self.inner.put(path, parts).await
+        })
+    }
+
+    fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
+        Box::pin(async move {
+            self.outdate().await;
+            self.inner.create(path).await
+        })
+    }
+
+    fn create_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        self.inner.create_dir(dir)
+    }
+
+    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            self.outdate().await;
+            self.inner.remove(path).await
+        })
+    }
+
+    fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            self.outdate().await;
+            self.inner.remove_dir(dir).await
+        })
+    }
+
+    fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        self.inner.sync(dir)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocking::block_on;
+    use crate::vfs::MemVfs;
+
+    fn store() -> MemVfs {
+        let mem = MemVfs::new();
+        for (path, bytes) in [
+            ("__schema/__1_1_0a", "schema"),
+            ("__commits/x.wrt", ""),
+            ("__fragments/x/a0.tdb", "data"),
+        ] {
+            mem.replace(path, bytes);
+        }
+        mem
+    }
+
+    #[test]
+    fn lists_everything_and_carries_what_opening_reads() {
+        let mem = store();
+        let manifest = block_on(write(&mem, "")).unwrap();
+        assert_eq!(
+            String::from_utf8(manifest.encode().unwrap()).unwrap(),
+            r#"{"version":1,"files":{"__commits/x.wrt":{"size":0},"__fragments/x/a0.tdb":{"size":4},"__schema/__1_1_0a":{"size":6}},"inline":{"__schema/__1_1_0a":"c2NoZW1h"}}"#
+        );
+    }
+
+    #[test]
+    fn answers_without_the_store() {
+        let mem = store();
+        block_on(write(&mem, "")).unwrap();
+        let vfs = ManifestVfs::new(Arc::new(mem.clone()));
+        assert_eq!(block_on(vfs.list("__fragments/x")).unwrap().len(), 1);
+        for (path, _) in mem.files().iter().filter(|(path, _)| path != MANIFEST) {
+            block_on(mem.remove(path)).unwrap();
+        }
+        assert_eq!(block_on(vfs.read_all("__schema/__1_1_0a")).unwrap(), "schema");
+        assert_eq!(block_on(vfs.read("__schema/__1_1_0a", &[2..4])).unwrap(), ["he"]);
+        assert_eq!(block_on(vfs.size("__fragments/x/a0.tdb")).unwrap(), 4);
+        assert_eq!(block_on(vfs.list("")).unwrap().len(), 3);
+        assert!(block_on(vfs.read_all("__fragments/x/a0.tdb")).is_err());
+    }
+
+    #[test]
+    fn a_write_outdates_it_and_refresh_renews_it() {
+        let mem = store();
+        block_on(write(&mem, "")).unwrap();
+        let vfs = ManifestVfs::new(Arc::new(mem.clone()));
+        block_on(vfs.put("new", vec![Bytes::from("x")])).unwrap();
+        assert!(block_on(vfs.list("")).unwrap().iter().any(|e| e.name == "new"));
+        block_on(refresh(&mem, "")).unwrap();
+        let again = ManifestVfs::new(Arc::new(mem));
+        assert!(block_on(again.list("")).unwrap().iter().any(|e| e.name == "new"));
+    }
+
+    #[test]
+    fn damage_is_an_error_that_says_what_to_do() {
+        let e = Manifest::decode(b"{\"version\":1", "a/__manifest.json").unwrap_err();
+        assert!(e.to_string().starts_with("a/__manifest.json: corrupt manifest"), "{e}");
+        assert!(e.to_string().contains("hyperslab index"), "{e}");
+        let newer = Manifest::decode(br#"{"version":2,"files":{}}"#, "m").unwrap_err();
+        assert_eq!(newer.code(), "UnsupportedVersion");
+    }
+}
