@@ -2,9 +2,17 @@
 
 use std::sync::Arc;
 
+use super::directory::FragmentRef;
+use super::index::{Index, Section};
+use crate::error::{Error, Result};
+use crate::format::data_file::FRAGMENT_METADATA;
+use crate::format::fragment::footer::Footer;
+use crate::format::fragment::slots::{FieldId, Slots};
 use crate::format::schema::Schema;
 use crate::format::version::Version;
+use crate::geometry::{Grid, TileBox, region};
 use crate::scalar::ScalarRange;
+use crate::vfs::join;
 
 /// A visible fragment of an array.
 #[derive(Debug)]
@@ -21,12 +29,135 @@ pub struct Fragment {
     pub version: Version,
     /// Whether it stores whole tiles rather than coordinates.
     pub dense: bool,
-    /// Cells written: those of the non-empty domain if dense, stored cells if sparse.
+    /// Cells written: those of the non-empty domain if dense, stored cells if sparse. Deleted cells
+    /// and older values that a consolidated fragment keeps count too.
     pub cells: u64,
+    /// Tiles of each field.
+    pub tiles: u64,
     /// The smallest box around its cells.
     pub non_empty_domain: Option<Vec<ScalarRange>>,
     /// Bytes of its data files.
     pub bytes: u64,
     /// The schema it was written with.
     pub schema: Arc<Schema>,
+    pub(crate) footer: Footer,
+    pub(crate) slots: Slots,
+    pub(crate) index: Index,
+    /// The tiles that a dense fragment stores.
+    pub(crate) tile_box: Option<TileBox>,
+}
+
+impl Fragment {
+    /// A fragment of the array at `array`.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if what the footer says cannot be.
+    pub(crate) fn new(array: &str, name: &FragmentRef, footer: Footer, index: Index, schema: Arc<Schema>) -> Result<Self> {
+        let path = join(array, &name.path);
+        let slots = Slots::new(footer.version, &schema, footer.has_timestamps, footer.has_delete_metadata);
+        let corrupt = |why: &str| super::index::inconsistent(&join(&path, FRAGMENT_METADATA), why);
+        let (mut tiles, mut tile_box) = (footer.sparse_tiles, None);
+        let cells;
+        if footer.dense {
+            let grid = Grid::new(&schema)?;
+            let domain = footer.non_empty_domain.as_deref();
+            let spans = domain.map(|d| grid.spans(d)).transpose().map_err(|e| corrupt(&e.to_string()))?;
+            cells = spans.as_deref().map_or(0, |s| region::cells(s).unwrap_or(u64::MAX));
+            tile_box = spans.map(|s| grid.tiles(&s));
+            tiles = tile_box.as_ref().map_or(Some(0), TileBox::count).ok_or_else(|| corrupt("more tiles than can be counted"))?;
+        } else {
+            let last = if footer.last_tile_cells == 0 { schema.capacity } else { footer.last_tile_cells };
+            cells = if tiles == 0 { 0 } else { (tiles - 1).saturating_mul(schema.capacity).saturating_add(last) };
+        }
+        let sizes = [&footer.file_sizes, &footer.file_var_sizes, &footer.file_validity_sizes];
+        let bytes = sizes.iter().flat_map(|s| s.iter()).fold(0_u64, |a, b| a.saturating_add(*b));
+        Ok(Self {
+            name: name.name.clone(),
+            path,
+            start_ms: name.start_ms,
+            end_ms: name.end_ms,
+            version: footer.version,
+            dense: footer.dense,
+            cells,
+            tiles,
+            non_empty_domain: footer.non_empty_domain.clone(),
+            bytes,
+            schema,
+            footer,
+            slots,
+            index,
+            tile_box,
+        })
+    }
+
+    /// The fragment's metadata file.
+    pub(crate) fn metadata_path(&self) -> String {
+        join(&self.path, FRAGMENT_METADATA)
+    }
+
+    /// The attribute of this name, if the fragment has it.
+    pub(crate) fn attribute(&self, name: &str) -> Option<FieldId> {
+        self.schema.attribute(name).map(|(i, _)| FieldId::Attribute(i))
+    }
+
+    /// The fields that hold coordinates.
+    pub(crate) fn coordinates(&self) -> Vec<FieldId> {
+        if self.version.has_dimension_files() {
+            (0..self.schema.dimensions.len()).map(FieldId::Dimension).collect()
+        } else {
+            vec![FieldId::Coords]
+        }
+    }
+
+    /// Every field that has data files.
+    pub(crate) fn stored_fields(&self) -> Vec<FieldId> {
+        let stored = |f: &FieldId| match f {
+            FieldId::Attribute(_) => true,
+            FieldId::Coords => !self.dense && !self.version.has_dimension_files(),
+            FieldId::Dimension(_) => !self.dense,
+            FieldId::Timestamps | FieldId::DeleteTimestamps | FieldId::DeleteConditions => true,
+        };
+        self.slots.fields().filter(stored).collect()
+    }
+
+    /// The sections that say where the tiles of these fields lie.
+    pub(crate) fn sections(&self, fields: &[FieldId]) -> Vec<Section> {
+        let mut out = Vec::new();
+        for &field in fields {
+            let Some(slot) = self.slots.index(field) else { continue };
+            out.push(Section::TileOffsets(slot));
+            let (var, nullable) = match field {
+                FieldId::Attribute(i) => self.schema.attributes.get(i).map_or((false, false), |a| (a.cell.is_var(), a.nullable)),
+                FieldId::Dimension(i) => (self.schema.dimensions.get(i).is_some_and(|d| d.cell.is_var()), false),
+                _ => (false, false),
+            };
+            if var {
+                out.extend([Section::VarOffsets(slot), Section::VarSizes(slot)]);
+            }
+            if nullable {
+                out.push(Section::ValidityOffsets(slot));
+            }
+        }
+        out
+    }
+
+    /// Cells of a tile.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`] for a tile too large for this machine.
+    pub(crate) fn tile_cells(&self, tile: u64) -> Result<usize> {
+        let last = self.footer.last_tile_cells;
+        let cells = if self.dense {
+            Grid::new(&self.schema)?.tile_cells().unwrap_or(u64::MAX)
+        } else if tile + 1 == self.tiles && last != 0 {
+            last
+        } else {
+            self.schema.capacity
+        };
+        usize::try_from(cells).ok().filter(|&n| n < u32::MAX as usize).ok_or_else(|| Error::LimitExceeded {
+            what: format!("{}: cells in a tile", self.path),
+            found: cells,
+            limit: u64::from(u32::MAX),
+        })
+    }
 }

@@ -1,9 +1,20 @@
 //! Groups: folders that name arrays and other groups as members.
 
-use crate::context::Context;
-use crate::error::Result;
+use std::collections::BTreeMap;
 
-use super::snapshot::OpenOptions;
+use futures_util::future;
+
+use super::directory::{self, Listing};
+use super::meta::load_metadata;
+use super::open::{file_name, read_generic};
+use super::snapshot::{OpenOptions, Window};
+use crate::context::Context;
+use crate::error::{AtPath, Error, Result};
+use crate::format::commits;
+use crate::format::group::{GroupDetails, GroupMember, MemberKind};
+use crate::format::metadata::MetaValue;
+use crate::format::name::TimestampedName;
+use crate::vfs::join;
 
 /// What a folder of a store is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,10 +27,17 @@ pub enum ObjectType {
 /// What lies at `path`: an array, a group, or neither.
 ///
 /// # Errors
-/// [`crate::Error::Io`] if the folder cannot be listed.
+/// [`Error::Io`] if the folder cannot be listed.
 pub async fn object_type(context: &Context, path: &str) -> Result<Option<ObjectType>> {
-    let _ = (context, path);
-    unimplemented!()
+    let root = context.vfs.list(path).await?;
+    let has = |names: [&str; 2]| root.iter().any(|e| names.contains(&e.name.as_str()));
+    Ok(if has(["__schema", "__array_schema.tdb"]) {
+        Some(ObjectType::Array)
+    } else if has(["__group", "__tiledb_group.tdb"]) {
+        Some(ObjectType::Group)
+    } else {
+        None
+    })
 }
 
 /// A group as it was in a window of time.
@@ -29,6 +47,8 @@ pub struct Group {
     pub path: String,
     /// Its members, in the order of their names.
     pub members: Vec<Member>,
+    context: Context,
+    options: OpenOptions,
 }
 
 /// A member of a group.
@@ -48,9 +68,118 @@ impl Group {
     /// Opens the group at `path`.
     ///
     /// # Errors
-    /// [`crate::Error::NotFound`] if there is no group; others as for arrays.
+    /// [`Error::NotFound`] if there is no group; others as for arrays.
     pub async fn open(context: &Context, path: &str, options: &OpenOptions) -> Result<Self> {
-        let _ = (context, path, options);
-        unimplemented!()
+        let details = join(path, "__group");
+        let (kind, files) = future::try_join(object_type(context, path), context.vfs.list(&details)).await?;
+        if kind != Some(ObjectType::Group) {
+            return Err(Error::not_found(path, "no group is here"));
+        }
+        let names: Vec<String> = files.into_iter().map(|e| e.name).collect();
+        let vacuums = names.iter().filter(|n| n.ends_with(".vac")).map(|n| join(&details, n));
+        let vacuums = future::try_join_all(vacuums.map(|p: String| async move { Ok::<_, Error>((context.vfs.read_all(&p).await?, p)) })).await?;
+        let mut gone = Vec::new();
+        for (bytes, path) in &vacuums {
+            gone.extend(commits::decode_lines(bytes).at(path)?.iter().map(|line| file_name(line).to_owned()));
+        }
+        let visible = visible(names, &gone, options.window);
+        let paths: Vec<String> = visible.iter().map(|n| join(&details, n)).collect();
+        let payloads = future::try_join_all(paths.iter().map(|p| read_generic(context, p, options.key.as_ref()))).await?;
+        let mut members = BTreeMap::new();
+        for (file, payload) in paths.iter().zip(payloads) {
+            merge(&mut members, GroupDetails::decode(&payload).at(file)?);
+        }
+        let members = members.into_values().map(|m| Member::new(path, m)).collect();
+        Ok(Self { path: path.to_owned(), members, context: context.clone(), options: options.clone() })
+    }
+
+    /// The member of this name.
+    pub fn member(&self, name: &str) -> Option<&Member> {
+        self.members.iter().find(|m| m.name.as_deref() == Some(name))
+    }
+
+    /// The group's metadata: values by key.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Key`] and [`Error::Io`] name the file.
+    pub async fn metadata(&self) -> Result<BTreeMap<String, MetaValue>> {
+        let vfs = &self.context.vfs;
+        let listing = Listing { meta: vfs.list(&join(&self.path, "__meta")).await?, ..Listing::default() };
+        let lists = listing.to_fetch().into_iter().map(|name| async move {
+            let bytes = vfs.read_all(&join(&self.path, &name)).await?;
+            Ok::<_, Error>((name, bytes))
+        });
+        let lists = future::try_join_all(lists).await?;
+        let visible = directory::visible(&listing, &lists, self.options.window, false)?;
+        let files: Vec<String> = visible.metadata.iter().map(|f| join(&self.path, f)).collect();
+        load_metadata(&self.context, &files, self.options.key.as_ref()).await
+    }
+}
+
+/// The detail files that count in `window`, oldest first.
+fn visible(names: Vec<String>, gone: &[String], window: Window) -> Vec<String> {
+    let inside = |n: &TimestampedName| window.start_ms <= n.start_ms && n.end_ms <= window.end_ms;
+    let files = names.into_iter().filter(|n| !n.ends_with(".vac") && !gone.contains(n));
+    let mut files: Vec<(u64, String)> =
+        files.filter_map(|n| TimestampedName::parse(&n).ok().filter(inside).map(|parsed| (parsed.start_ms, n))).collect();
+    files.sort();
+    files.into_iter().map(|(_, n)| n).collect()
+}
+
+/// Lays one file of details over the members known so far. A file of version 1 lists them all.
+fn merge(members: &mut BTreeMap<String, GroupMember>, details: GroupDetails) {
+    if details.version == 1 {
+        members.clear();
+    }
+    for member in details.members {
+        let key = member.key().to_owned();
+        if member.deleted {
+            members.remove(&key);
+        } else {
+            members.insert(key, member);
+        }
+    }
+}
+
+impl Member {
+    fn new(group: &str, m: GroupMember) -> Self {
+        let uri = if m.relative { join(group, m.uri.trim_matches('/')) } else { m.uri };
+        let kind = match m.kind {
+            MemberKind::Array => ObjectType::Array,
+            MemberKind::Group => ObjectType::Group,
+        };
+        Self { name: m.name, uri, relative: m.relative, kind }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(name: &str, deleted: bool) -> GroupMember {
+        GroupMember { kind: MemberKind::Array, relative: true, uri: format!("dir/{name}"), name: Some(name.into()), deleted }
+    }
+
+    #[test]
+    fn later_files_add_and_remove_and_old_ones_replace() {
+        let mut members = BTreeMap::new();
+        merge(&mut members, GroupDetails { version: 2, members: vec![member("a", false), member("b", false)] });
+        merge(&mut members, GroupDetails { version: 2, members: vec![member("a", true), member("c", false)] });
+        assert_eq!(members.keys().collect::<Vec<_>>(), ["b", "c"]);
+        merge(&mut members, GroupDetails { version: 1, members: vec![member("d", false)] });
+        assert_eq!(members.keys().collect::<Vec<_>>(), ["d"]);
+    }
+
+    #[test]
+    fn details_count_in_the_order_of_their_times() {
+        let name = |t: u64| format!("__{t}_{t}_0123456789abcdef0123456789abcdef_2");
+        let names = vec![name(10), name(9), name(30), format!("{}.vac", name(9))];
+        assert_eq!(visible(names, &[], Window::at(20)), [name(9), name(10)]);
+        assert_eq!(visible(vec![name(9), name(10)], &[name(9)], Window::ALL), [name(10)]);
+    }
+
+    #[test]
+    fn relative_members_lie_below_the_group() {
+        assert_eq!(Member::new("g", member("a", false)).uri, "g/dir/a");
     }
 }

@@ -4,10 +4,13 @@ pub mod directory;
 mod create;
 mod fragment;
 mod group;
-mod open;
+pub(crate) mod index;
+mod meta;
+pub(crate) mod open;
 mod snapshot;
 
 pub use create::{CreateOptions, create};
 pub use fragment::Fragment;
 pub use group::{Group, Member, ObjectType, object_type};
+pub(crate) use snapshot::Delete;
 pub use snapshot::{Array, OpenOptions, Window};

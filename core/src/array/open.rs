@@ -1,18 +1,83 @@
-//! Opening an array: one round of listings, one round of reads.
+//! Opening an array: a round of listings, a round of schema and lists, a round of footers.
 
-use super::snapshot::{Array, OpenOptions, Window};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use futures_util::future;
+
+use super::directory::{self, DeleteRef, DeleteSource, FragmentRef, Listing};
+use super::fragment::Fragment;
+use super::index::{Index, Missing, Section};
+use super::snapshot::{Array, Delete, OpenOptions, Snapshot, Window};
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{AtPath, Error, Result};
+use crate::filter::Key;
+use crate::format::condition::StoredCondition;
+use crate::format::data_file::FRAGMENT_METADATA;
+use crate::format::fragment::footer::Footer;
+use crate::format::fragment::legacy::LegacyMetadata;
+use crate::format::schema::Schema;
+use crate::format::{consolidated_metadata, generic_tile};
+use crate::vfs::join;
+
+/// Bytes read from the end of a fragment's metadata: the footer, and in small fragments all of it.
+const TAIL_BYTES: u64 = 16 << 10;
+/// The schema of arrays older than the folder of schemas.
+const OLD_SCHEMA: &str = "__array_schema.tdb";
+/// Requests in flight at once.
+const IN_FLIGHT: usize = 32;
 
 impl Array {
     /// Opens the array at `path` in the store of `context`.
     ///
     /// # Errors
-    /// [`crate::Error::NotFound`] if there is no array; [`crate::Error::Key`] without the right key;
-    /// [`crate::Error::Corrupt`] and [`crate::Error::Io`] name the file.
+    /// [`Error::NotFound`] if there is no array; [`Error::Key`] without the right key;
+    /// [`Error::Corrupt`] and [`Error::Io`] name the file.
     pub async fn open(context: &Context, path: &str, options: &OpenOptions) -> Result<Self> {
-        let _ = (context, path, options);
-        unimplemented!()
+        let listing = list(context, path).await?;
+        let absent = || Error::not_found(path, "no array is here; a folder of arrays is opened array by array");
+        let schema_name = listing.schema_at(options.window).filter(|_| listing.is_array()).ok_or_else(absent)?;
+        let schema_name = file_name(&schema_name).to_owned();
+        let lists = listing.to_fetch();
+        let key = options.key.as_ref();
+        let (schema, lists) = future::try_join(load_schema(context, path, &schema_name, key), fetch(context, path, &lists)).await?;
+        let visible = directory::visible(&listing, &lists, options.window, !schema.is_dense())?;
+
+        let deletes = if schema.is_dense() { &[][..] } else { &visible.deletes };
+        let (deletes, consolidated) =
+            future::try_join(load_deletes(context, path, deletes, &lists, key), load_consolidated(context, path, &visible.consolidated_metadata, key)).await?;
+        let known = |f: &FragmentRef| consolidated.get(f.name.as_str());
+        let raw = stream::iter(visible.fragments.iter().map(|f| async {
+            match known(f) {
+                Some((payload, range)) => Ok(Some(Raw::Consolidated(payload.slice(range.clone())))),
+                None => load_raw(context, path, f, &schema, key).await,
+            }
+        }));
+        let raw: Vec<Option<Raw>> = raw.buffered(IN_FLIGHT).try_collect().await?;
+        let found: Vec<(&FragmentRef, Raw)> = visible.fragments.iter().zip(raw).filter_map(|(f, r)| Some((f, r?))).collect();
+
+        let oldest = listing.schemas().first().map_or_else(String::new, |s| file_name(s).to_owned());
+        let schemas = load_schemas(context, path, &found, (&schema_name, &schema), &oldest, key).await?;
+        let fragments = found.into_iter().map(|(f, raw)| {
+            let own = raw.schema_name(path, f)?.unwrap_or(&oldest);
+            let own = schemas.get(own).unwrap_or(&schema);
+            raw.into_fragment(path, f, own).map(Arc::new)
+        });
+        let fragments = fragments.collect::<Result<_>>()?;
+        Ok(Self(Arc::new(Snapshot {
+            context: context.clone(),
+            path: path.to_owned(),
+            options: options.clone(),
+            schema,
+            schema_name,
+            fragments,
+            deletes,
+            metadata_files: visible.metadata,
+            enumerations: Mutex::default(),
+        })))
     }
 
     /// The same array in another window of time, from a fresh look at the store.
@@ -20,10 +85,230 @@ impl Array {
     /// # Errors
     /// As [`Array::open`].
     pub async fn at(&self, window: Window) -> Result<Self> {
-        let options = OpenOptions {
-            window,
-            ..self.0.options.clone()
-        };
+        let options = OpenOptions { window, ..self.0.options.clone() };
         Self::open(&self.0.context, &self.0.path, &options).await
+    }
+}
+
+/// Decodes those of the wanted sections that were not decoded before, for each fragment.
+///
+/// # Errors
+/// A metadata file cannot be read, or is damaged.
+pub(crate) async fn load_index(array: &Array, wanted: &[(Arc<Fragment>, Vec<Section>)]) -> Result<()> {
+    let (context, key) = (array.context(), array.key());
+    let mut remote = Vec::new();
+    for (fragment, sections) in wanted {
+        let mut missing = fragment.index.missing(sections);
+        if missing.is_empty() {
+            continue;
+        }
+        let path = fragment.metadata_path();
+        let mut failure = None;
+        missing.retain(|m| match fragment.index.in_tail(m) {
+            Some(bytes) => {
+                let stored = fragment.index.store(&path, m, &bytes, &fragment.schema, &fragment.footer, key);
+                failure = failure.take().or(stored.err());
+                false
+            }
+            None => true,
+        });
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        if !missing.is_empty() {
+            remote.push((fragment, path, missing));
+        }
+    }
+    let loads = remote.iter().map(|(fragment, path, missing)| load_sections(context, fragment, path, missing, key));
+    stream::iter(loads).buffer_unordered(IN_FLIGHT).try_collect::<()>().await
+}
+
+async fn load_sections(context: &Context, fragment: &Fragment, path: &str, missing: &[Missing], key: Option<&Key>) -> Result<()> {
+    let open_ended = missing.iter().any(|m| m.end.is_none());
+    let size = if open_ended { context.vfs.size(path).await? } else { 0 };
+    let ranges: Vec<Range<u64>> = missing.iter().map(|m| m.start..m.end.unwrap_or(size).max(m.start)).collect();
+    let merged = crate::vfs::coalesce::coalesce(&ranges, crate::vfs::coalesce::GAP_BYTES, u64::MAX)?;
+    let fetched = context.vfs.read(path, &merged.fetches).await?;
+    for (m, bytes) in missing.iter().zip(merged.split(path, &fetched)?) {
+        fragment.index.store(path, m, &bytes, &fragment.schema, &fragment.footer, key)?;
+    }
+    Ok(())
+}
+
+/// The folders of the array at `path`.
+pub(crate) async fn list(context: &Context, path: &str) -> Result<Listing> {
+    let dir = |name: &str| join(path, name);
+    let (schema, commits, meta, data) = (dir("__schema"), dir("__commits"), dir("__fragment_meta"), dir("__meta"));
+    let vfs = &context.vfs;
+    let (root, schema, commits, fragment_meta, meta) =
+        future::try_join5(vfs.list(path), vfs.list(&schema), vfs.list(&commits), vfs.list(&meta), vfs.list(&data)).await?;
+    Ok(Listing { root, schema, commits, fragment_meta, meta })
+}
+
+/// The payload of a file that is one generic tile.
+pub(crate) async fn read_generic(context: &Context, path: &str, key: Option<&Key>) -> Result<Vec<u8>> {
+    let bytes = context.vfs.read_all(path).await?;
+    Ok(generic_tile::decode(&bytes, key).at(path)?.0)
+}
+
+/// Reads files below `array`, each with its name.
+async fn fetch(context: &Context, array: &str, names: &[String]) -> Result<Vec<(String, Bytes)>> {
+    let read = |name: String| async move {
+        let bytes = context.vfs.read_all(&join(array, &name)).await?;
+        Ok((name, bytes))
+    };
+    stream::iter(names.to_vec().into_iter().map(read)).buffered(IN_FLIGHT).try_collect().await
+}
+
+/// The schema of this name: a file in `__schema`, or the array's only one in older arrays.
+pub(crate) async fn load_schema(context: &Context, array: &str, name: &str, key: Option<&Key>) -> Result<Arc<Schema>> {
+    let path = join(array, &schema_path(name));
+    let payload = read_generic(context, &path, key).await?;
+    Ok(Arc::new(Schema::decode(&payload).at(&path)?))
+}
+
+fn schema_path(name: &str) -> String {
+    if name == OLD_SCHEMA { name.to_owned() } else { join("__schema", name) }
+}
+
+/// The last component of a path.
+pub(crate) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+async fn load_schemas(
+    context: &Context,
+    array: &str,
+    found: &[(&FragmentRef, Raw)],
+    latest: (&str, &Arc<Schema>),
+    oldest: &str,
+    key: Option<&Key>,
+) -> Result<BTreeMap<String, Arc<Schema>>> {
+    let mut schemas = BTreeMap::from([(latest.0.to_owned(), Arc::clone(latest.1))]);
+    let mut wanted: Vec<&str> = Vec::new();
+    for (f, raw) in found {
+        let name = raw.schema_name(array, f)?.unwrap_or(oldest);
+        if !schemas.contains_key(name) && !wanted.contains(&name) {
+            wanted.push(name);
+        }
+    }
+    let load = |name: &str| {
+        let name = name.to_owned();
+        async move { Ok::<_, Error>((name.clone(), load_schema(context, array, &name, key).await?)) }
+    };
+    schemas.extend(future::try_join_all(wanted.into_iter().map(load)).await?);
+    Ok(schemas)
+}
+
+async fn load_deletes(context: &Context, array: &str, refs: &[DeleteRef], lists: &[(String, Bytes)], key: Option<&Key>) -> Result<Vec<Delete>> {
+    let load = |r: DeleteRef| async move {
+        let path = join(array, &r.path);
+        let bytes = match &r.source {
+            DeleteSource::File => context.vfs.read_all(&path).await?,
+            DeleteSource::Embedded { path: list, range } => {
+                let list = lists.iter().find(|(name, _)| name == list).map(|(_, bytes)| bytes);
+                let bytes = list.filter(|b| range.end <= b.len()).map(|b| b.slice(range.clone()));
+                bytes.ok_or_else(|| Error::not_found(&path, "a consolidated commit that embeds it is gone"))?
+            }
+        };
+        let payload = generic_tile::decode(&bytes, key).at(&path)?.0;
+        Ok::<_, Error>(Delete { keep: StoredCondition::decode(&payload).at(&path)?, path: r.path, time_ms: r.time_ms })
+    };
+    stream::iter(refs.to_vec().into_iter().map(load)).buffered(IN_FLIGHT).try_collect().await
+}
+
+/// Consolidated footers by the name of the fragment: the payload that holds it, and where.
+type Consolidated = HashMap<String, (Bytes, Range<usize>)>;
+
+async fn load_consolidated(context: &Context, array: &str, files: &[String], key: Option<&Key>) -> Result<Consolidated> {
+    let load = |name: &String| {
+        let path = join(array, name);
+        async move {
+            let payload = Bytes::from(read_generic(context, &path, key).await?);
+            let list = consolidated_metadata::decode(&payload).at(&path)?;
+            Ok::<_, Error>((payload, list))
+        }
+    };
+    let mut out = Consolidated::new();
+    for (payload, list) in future::try_join_all(files.iter().map(load)).await? {
+        for footer in list {
+            let name = footer.name.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+            out.entry(name).or_insert_with(|| (payload.clone(), footer.range));
+        }
+    }
+    Ok(out)
+}
+
+/// What was read of a fragment's metadata, before its schema is known.
+enum Raw {
+    /// A footer out of a consolidated file.
+    Consolidated(Bytes),
+    /// The end of a metadata file from byte `start` on, and where in the file the footer lies.
+    Tail { start: u64, bytes: Bytes, footer: Range<u64> },
+    /// The whole file of the oldest versions.
+    Legacy { payload: Vec<u8>, dense: bool },
+}
+
+async fn load_raw(context: &Context, array: &str, f: &FragmentRef, latest: &Schema, key: Option<&Key>) -> Result<Option<Raw>> {
+    let folder = join(array, &f.path);
+    let path = join(&folder, FRAGMENT_METADATA);
+    let read = async {
+        if f.version.has_footer() {
+            let (size, mut bytes) = context.vfs.read_tail(&path, TAIL_BYTES).await?;
+            let footer = Footer::locate(f.version, latest, size, &bytes).at(&path)?;
+            let wanted = size.saturating_sub(footer.start);
+            if wanted > bytes.len() as u64 {
+                bytes = context.vfs.read_tail(&path, wanted).await?.1;
+            }
+            return Ok(Raw::Tail { start: size.saturating_sub(bytes.len() as u64), bytes, footer });
+        }
+        let (payload, files) = future::try_join(read_generic(context, &path, key), context.vfs.list(&folder)).await?;
+        Ok(Raw::Legacy { payload, dense: !files.iter().any(|e| e.name == "__coords.tdb") })
+    };
+    match read.await {
+        Ok(raw) => Ok(Some(raw)),
+        Err(Error::NotFound { .. }) if f.unmarked => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+impl Raw {
+    /// Bytes of the footer.
+    fn footer(&self) -> &[u8] {
+        match self {
+            Self::Legacy { .. } => &[],
+            Self::Consolidated(bytes) => bytes,
+            Self::Tail { start, bytes, footer } => {
+                let at = |byte: u64| usize::try_from(byte.saturating_sub(*start)).unwrap_or(usize::MAX);
+                bytes.get(at(footer.start)..at(footer.end)).unwrap_or(&[])
+            }
+        }
+    }
+
+    /// The file name of the fragment's schema; `None` where the array has but one.
+    fn schema_name(&self, array: &str, f: &FragmentRef) -> Result<Option<&str>> {
+        if !f.version.has_schema_folder() {
+            return Ok(None);
+        }
+        Footer::schema_name(self.footer(), f.version).at(&join(&join(array, &f.path), FRAGMENT_METADATA))
+    }
+
+    fn into_fragment(self, array: &str, f: &FragmentRef, schema: &Arc<Schema>) -> Result<Fragment> {
+        let path = join(&join(array, &f.path), FRAGMENT_METADATA);
+        let (footer, index) = match self {
+            Self::Legacy { payload, dense } => {
+                let metadata = LegacyMetadata::decode(&payload, schema, dense).at(&path)?;
+                (metadata.footer.clone(), Index::legacy(metadata))
+            }
+            raw => {
+                let footer = Footer::decode(raw.footer(), schema, f.version).at(&path)?;
+                let index = match raw {
+                    Self::Tail { start, bytes, footer: place } => Index::new(&footer, Some(place.start), (start, bytes)),
+                    _ => Index::new(&footer, None, (u64::MAX, Bytes::new())),
+                };
+                (footer, index)
+            }
+        };
+        Fragment::new(array, f, footer, index, Arc::clone(schema))
     }
 }

@@ -1,9 +1,12 @@
 //! An array as it was in a window of time: immutable, and cheap to clone.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 use crate::context::Context;
 use crate::filter::Key;
+use crate::format::condition::StoredCondition;
+use crate::format::enumeration::Enumeration;
 use crate::format::schema::Schema;
 use crate::scalar::ScalarRange;
 
@@ -22,7 +25,26 @@ pub(crate) struct Snapshot {
     pub(crate) path: String,
     pub(crate) options: OpenOptions,
     pub(crate) schema: Arc<Schema>,
+    /// The schema's file in `__schema`, or its path below the array where it is older than that folder.
+    pub(crate) schema_name: String,
     pub(crate) fragments: Vec<Arc<Fragment>>,
+    /// Oldest first.
+    pub(crate) deletes: Vec<Delete>,
+    /// Files of array metadata below the array, oldest first.
+    pub(crate) metadata_files: Vec<String>,
+    /// Those that were asked for, by name.
+    pub(crate) enumerations: Mutex<HashMap<String, Arc<Enumeration>>>,
+}
+
+/// A delete commit.
+#[derive(Debug, Clone)]
+pub(crate) struct Delete {
+    /// Its path below the array, which lists of processed conditions name.
+    pub(crate) path: String,
+    /// When, in milliseconds since 1970.
+    pub(crate) time_ms: u64,
+    /// The condition of the cells that stay.
+    pub(crate) keep: StoredCondition,
 }
 
 /// A closed window of time, in milliseconds since 1970.

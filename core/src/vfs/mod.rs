@@ -47,6 +47,17 @@ pub trait Vfs: Send + Sync + 'static {
     /// Bytes of the file. Fails with `NotFound`.
     fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64>;
 
+    /// The last `bytes` of the file, or all of it if it is shorter, and the size of the whole file:
+    /// what is needed of a file whose index stands at its end. Fails with `NotFound`.
+    fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
+        Box::pin(async move {
+            let size = self.size(path).await?;
+            let range = size.saturating_sub(bytes)..size;
+            let read = self.read(path, std::slice::from_ref(&range)).await?;
+            Ok((size, read.into_iter().next().unwrap_or_default()))
+        })
+    }
+
     /// Direct children of `dir`, sorted by name. An absent folder is empty, as on object stores.
     fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>>;
 

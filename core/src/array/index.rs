@@ -1,0 +1,249 @@
+//! The sections of a fragment's metadata, decoded when they are first needed and kept.
+//!
+//! Loading is two steps, so that nothing here does I/O: [`Index::missing`] says which bytes to fetch,
+//! [`Index::store`] takes them.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+
+use crate::error::{AtPath, Error, Result};
+use crate::filter::Key;
+use crate::format::fragment::footer::{Footer, SectionOffsets};
+use crate::format::fragment::legacy::LegacyMetadata;
+use crate::format::fragment::rtree::RTree;
+use crate::format::fragment::stats::TileValues;
+use crate::format::fragment::{conditions, tile_index};
+use crate::format::generic_tile;
+use crate::format::schema::Schema;
+
+/// A section, by the slot of its field where there is one a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Section {
+    RTree,
+    TileOffsets(usize),
+    VarOffsets(usize),
+    VarSizes(usize),
+    ValidityOffsets(usize),
+    Mins(usize),
+    Maxs(usize),
+    Conditions,
+}
+
+/// A section that is to be fetched. `end` is `None` where it reaches to the end of the file, whose
+/// size is not known.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Missing {
+    pub(crate) section: Section,
+    pub(crate) start: u64,
+    pub(crate) end: Option<u64>,
+}
+
+/// The sections of one fragment.
+#[derive(Debug)]
+pub(crate) struct Index {
+    offsets: SectionOffsets,
+    /// Starts of all sections, ascending: a section ends where the next one starts.
+    starts: Vec<u64>,
+    /// Where the last section ends, if the file's size is known.
+    end: Option<u64>,
+    /// The end of the file as far as it was read with the footer, and where it starts.
+    tail: (u64, Bytes),
+    rtree: OnceLock<RTree>,
+    tile_offsets: Vec<OnceLock<Vec<u64>>>,
+    var_offsets: Vec<OnceLock<Vec<u64>>>,
+    var_sizes: Vec<OnceLock<Vec<u64>>>,
+    validity_offsets: Vec<OnceLock<Vec<u64>>>,
+    mins: Vec<OnceLock<TileValues>>,
+    maxs: Vec<OnceLock<TileValues>>,
+    conditions: OnceLock<Vec<String>>,
+}
+
+impl Index {
+    /// The index of a fragment with this footer, none of it decoded. `end` and `tail` as far as known.
+    pub(crate) fn new(footer: &Footer, end: Option<u64>, tail: (u64, Bytes)) -> Self {
+        let o = footer.sections.clone();
+        let lists = [
+            &o.tile_offsets,
+            &o.tile_var_offsets,
+            &o.tile_var_sizes,
+            &o.tile_validity_offsets,
+            &o.tile_mins,
+            &o.tile_maxs,
+            &o.tile_sums,
+            &o.tile_null_counts,
+        ];
+        let mut starts: Vec<u64> = lists.iter().flat_map(|l| l.iter().copied()).collect();
+        starts.extend([Some(o.rtree), o.fragment_stats, o.processed_conditions].into_iter().flatten());
+        starts.sort_unstable();
+        let n = footer.file_sizes.len();
+        Self {
+            offsets: o,
+            starts,
+            end,
+            tail,
+            rtree: OnceLock::new(),
+            tile_offsets: locks(n),
+            var_offsets: locks(n),
+            var_sizes: locks(n),
+            validity_offsets: locks(n),
+            mins: locks(n),
+            maxs: locks(n),
+            conditions: OnceLock::new(),
+        }
+    }
+
+    /// The index of a fragment of the oldest versions, all of it decoded.
+    pub(crate) fn legacy(metadata: LegacyMetadata) -> Self {
+        let index = Self::new(&metadata.footer, Some(0), (0, Bytes::new()));
+        let fill = |locks: &[OnceLock<Vec<u64>>], lists: Vec<Vec<u64>>| {
+            for (lock, list) in locks.iter().zip(lists) {
+                lock.get_or_init(|| list);
+            }
+        };
+        fill(&index.tile_offsets, metadata.tile_offsets);
+        fill(&index.var_offsets, metadata.tile_var_offsets);
+        fill(&index.var_sizes, metadata.tile_var_sizes);
+        index.rtree.get_or_init(|| metadata.rtree);
+        index
+    }
+
+    /// Those of `wanted` that are neither decoded nor absent from the file.
+    pub(crate) fn missing(&self, wanted: &[Section]) -> Vec<Missing> {
+        let known = |section: &Section| match *section {
+            Section::RTree => self.rtree.get().is_some(),
+            Section::TileOffsets(i) => is_set(&self.tile_offsets, i),
+            Section::VarOffsets(i) => is_set(&self.var_offsets, i),
+            Section::VarSizes(i) => is_set(&self.var_sizes, i),
+            Section::ValidityOffsets(i) => is_set(&self.validity_offsets, i),
+            Section::Mins(i) => is_set(&self.mins, i),
+            Section::Maxs(i) => is_set(&self.maxs, i),
+            Section::Conditions => self.conditions.get().is_some(),
+        };
+        let wanted = wanted.iter().filter(|s| !known(s));
+        wanted.filter_map(|&section| self.place(section).map(|(start, end)| Missing { section, start, end })).collect()
+    }
+
+    fn place(&self, section: Section) -> Option<(u64, Option<u64>)> {
+        let o = &self.offsets;
+        let start = match section {
+            Section::RTree => (!self.starts.is_empty()).then_some(o.rtree),
+            Section::TileOffsets(i) => o.tile_offsets.get(i).copied(),
+            Section::VarOffsets(i) => o.tile_var_offsets.get(i).copied(),
+            Section::VarSizes(i) => o.tile_var_sizes.get(i).copied(),
+            Section::ValidityOffsets(i) => o.tile_validity_offsets.get(i).copied(),
+            Section::Mins(i) => o.tile_mins.get(i).copied(),
+            Section::Maxs(i) => o.tile_maxs.get(i).copied(),
+            Section::Conditions => o.processed_conditions,
+        }?;
+        let next = self.starts.partition_point(|&s| s <= start);
+        Some((start, self.starts.get(next).copied().or(self.end)))
+    }
+
+    /// The bytes of a section, if they came with the footer.
+    pub(crate) fn in_tail(&self, missing: &Missing) -> Option<Bytes> {
+        let (from, bytes) = &self.tail;
+        let start = usize::try_from(missing.start.checked_sub(*from)?).ok()?;
+        let end = match missing.end {
+            Some(end) => usize::try_from(end.checked_sub(*from)?).ok()?,
+            None => bytes.len(),
+        };
+        (start <= end && end <= bytes.len()).then(|| bytes.slice(start..end))
+    }
+
+    /// Decodes a section that was fetched from the file at `path`.
+    ///
+    /// # Errors
+    /// The section is damaged, or encrypted with another key.
+    pub(crate) fn store(&self, path: &str, m: &Missing, bytes: &[u8], schema: &Schema, footer: &Footer, key: Option<&Key>) -> Result<()> {
+        let shift = |e: crate::Malformed| e.shifted(m.start);
+        let (payload, _) = generic_tile::decode(bytes, key).map_err(shift).at(path)?;
+        let list = || tile_index::decode(&payload).map_err(shift).at(path);
+        let values = || TileValues::decode(&payload).map_err(shift).at(path);
+        match m.section {
+            Section::RTree => set(&self.rtree, RTree::decode(&payload, schema, footer.version).map_err(shift).at(path)?),
+            Section::TileOffsets(i) => set_at(&self.tile_offsets, i, list()?),
+            Section::VarOffsets(i) => set_at(&self.var_offsets, i, list()?),
+            Section::VarSizes(i) => set_at(&self.var_sizes, i, list()?),
+            Section::ValidityOffsets(i) => set_at(&self.validity_offsets, i, list()?),
+            Section::Mins(i) => set_at(&self.mins, i, values()?),
+            Section::Maxs(i) => set_at(&self.maxs, i, values()?),
+            Section::Conditions => set(&self.conditions, conditions::decode(&payload).map_err(shift).at(path)?),
+        }
+        Ok(())
+    }
+
+    pub(crate) fn rtree(&self) -> Option<&RTree> {
+        self.rtree.get()
+    }
+
+    pub(crate) fn mins(&self, slot: usize) -> Option<&TileValues> {
+        self.mins.get(slot)?.get()
+    }
+
+    pub(crate) fn maxs(&self, slot: usize) -> Option<&TileValues> {
+        self.maxs.get(slot)?.get()
+    }
+
+    pub(crate) fn conditions(&self) -> &[String] {
+        self.conditions.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Unfiltered bytes of a tile of variable-length data.
+    pub(crate) fn var_bytes(&self, slot: usize, tile: u64) -> Option<u64> {
+        at(&self.var_sizes, slot, tile)
+    }
+
+    /// Bytes of a tile in the field's file, of which there are `file_bytes`.
+    pub(crate) fn fixed_range(&self, slot: usize, tile: u64, file_bytes: u64) -> Result<Range<u64>, String> {
+        range(&self.tile_offsets, slot, tile, file_bytes)
+    }
+
+    /// Bytes of a tile in the file of variable-length data.
+    pub(crate) fn var_range(&self, slot: usize, tile: u64, file_bytes: u64) -> Result<Range<u64>, String> {
+        range(&self.var_offsets, slot, tile, file_bytes)
+    }
+
+    /// Bytes of a tile in the validity file.
+    pub(crate) fn validity_range(&self, slot: usize, tile: u64, file_bytes: u64) -> Result<Range<u64>, String> {
+        range(&self.validity_offsets, slot, tile, file_bytes)
+    }
+}
+
+/// A complaint about the index of a fragment whose metadata file is `path`.
+pub(crate) fn inconsistent(path: &str, why: impl Into<String>) -> Error {
+    Error::Corrupt { path: path.to_owned(), malformed: crate::Malformed::new("tile index", 0, why) }
+}
+
+fn locks<T>(n: usize) -> Vec<OnceLock<T>> {
+    (0..n).map(|_| OnceLock::new()).collect()
+}
+
+fn is_set<T>(locks: &[OnceLock<T>], i: usize) -> bool {
+    locks.get(i).is_some_and(|l| l.get().is_some())
+}
+
+fn set<T>(lock: &OnceLock<T>, value: T) {
+    // Two readers may decode the same section; both have the same value.
+    let _ = lock.set(value);
+}
+
+fn set_at<T>(locks: &[OnceLock<T>], i: usize, value: T) {
+    if let Some(lock) = locks.get(i) {
+        set(lock, value);
+    }
+}
+
+fn at(lists: &[OnceLock<Vec<u64>>], slot: usize, tile: u64) -> Option<u64> {
+    lists.get(slot)?.get()?.get(usize::try_from(tile).ok()?).copied()
+}
+
+fn range(lists: &[OnceLock<Vec<u64>>], slot: usize, tile: u64, file_bytes: u64) -> Result<Range<u64>, String> {
+    let start = at(lists, slot, tile).ok_or_else(|| format!("there is no offset for tile {tile}"))?;
+    let end = tile.checked_add(1).and_then(|next| at(lists, slot, next)).unwrap_or(file_bytes);
+    if start > end || end > file_bytes {
+        return Err(format!("tile {tile} lies at bytes {start}..{end} of a file of {file_bytes} bytes"));
+    }
+    Ok(start..end)
+}

@@ -1,0 +1,61 @@
+//! What belongs to an array beside its cells: metadata and the values of enumerations.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
+
+use futures_util::future;
+
+use super::open::read_generic;
+use super::snapshot::Array;
+use crate::context::Context;
+use crate::error::{AtPath, Error, Result};
+use crate::filter::Key;
+use crate::format::enumeration::Enumeration;
+use crate::format::metadata::{self, MetaValue};
+use crate::vfs::join;
+
+impl Array {
+    /// The array's metadata: values by key.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Key`] and [`Error::Io`] name the file.
+    pub async fn metadata(&self) -> Result<BTreeMap<String, MetaValue>> {
+        let files: Vec<String> = self.0.metadata_files.iter().map(|f| join(self.path(), f)).collect();
+        load_metadata(self.context(), &files, self.key()).await
+    }
+
+    /// The enumeration of this name, in the version of this array's schema.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if the schema has no such enumeration; [`Error::Corrupt`], [`Error::Key`]
+    /// and [`Error::Io`] name the file.
+    pub async fn enumeration(&self, name: &str) -> Result<Arc<Enumeration>> {
+        let loaded = || self.0.enumerations.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = loaded().get(name) {
+            return Ok(Arc::clone(found));
+        }
+        let Some(reference) = self.schema().enumerations.iter().find(|e| e.name == name) else {
+            return Err(Error::not_found(self.path(), format!("the schema has no enumeration '{name}'")));
+        };
+        let path = join(&join(self.path(), "__schema/__enumerations"), &reference.file);
+        let payload = read_generic(self.context(), &path, self.key()).await?;
+        let enumeration = Arc::new(Enumeration::decode(&payload).at(&path)?);
+        loaded().insert(name.to_owned(), Arc::clone(&enumeration));
+        Ok(enumeration)
+    }
+}
+
+/// The entries of these files, oldest first, one over the other.
+pub(crate) async fn load_metadata(context: &Context, files: &[String], key: Option<&Key>) -> Result<BTreeMap<String, MetaValue>> {
+    let payloads = future::try_join_all(files.iter().map(|f| read_generic(context, f, key))).await?;
+    let mut out = BTreeMap::new();
+    for (path, payload) in files.iter().zip(payloads) {
+        for entry in metadata::decode(&payload).at(path)? {
+            match entry.value {
+                Some(value) => out.insert(entry.key, value),
+                None => out.remove(&entry.key),
+            };
+        }
+    }
+    Ok(out)
+}
