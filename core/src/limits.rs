@@ -9,6 +9,8 @@ pub const DIMENSIONS_MAX: usize = 1 << 10;
 pub const FIELDS_MAX: usize = 1 << 20;
 /// Filters in one pipeline.
 pub const FILTERS_MAX: u32 = 1 << 10;
+/// Bytes of default fill values of a schema that does not store them.
+pub const DEFAULT_FILL_BYTES_MAX: u64 = 1 << 24;
 /// Nesting of a serialised query condition.
 pub const CONDITION_DEPTH_MAX: u32 = 64;
 /// Unfiltered bytes of one tile.

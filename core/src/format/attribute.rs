@@ -1,6 +1,15 @@
 //! Attributes: name, type, filters, fill value.
+//!
+//! ```text
+//! name str32 | datatype u8 | values a cell u32 | filters
+//! | since 6: fill str64 | since 7: nullable u8, fill is valid u8 | since 17: order u8
+//! | since 20: enumeration str32, empty for none
+//! ```
 
+use super::cursor::{Decoded, Reader, Writer};
 use super::pipeline::Pipeline;
+use super::version::Version;
+use crate::error::Malformed;
 use crate::datatype::{CellCount, Datatype};
 
 /// One value (or several) that every cell holds.
@@ -39,20 +48,84 @@ pub enum DataOrder {
 impl Attribute {
     /// An attribute without filters, with the datatype's default fill.
     pub fn new(name: &str, datatype: Datatype, cell: CellCount) -> Self {
-        let times = match cell {
-            CellCount::Fixed(n) => n as usize,
-            CellCount::Var => 1,
-        };
-        Self {
+        let mut new = Self {
             name: name.to_owned(),
             datatype,
             cell,
             filters: Pipeline::default(),
-            fill: datatype.default_fill().repeat(times),
+            fill: Vec::new(),
             nullable: false,
             fill_valid: false,
             order: DataOrder::Unordered,
             enumeration: None,
+        };
+        new.set_default_fill();
+        new
+    }
+
+    /// Bytes of the default fill: one cell, or one value where cells are of variable length.
+    pub(super) const fn default_fill_bytes(&self) -> u64 {
+        let values = match self.cell {
+            CellCount::Fixed(n) => n as u64,
+            CellCount::Var => 1,
+        };
+        values * self.datatype.size() as u64
+    }
+
+    /// Gives the attribute the default fill of its datatype.
+    pub(super) fn set_default_fill(&mut self) {
+        let value = self.datatype.default_fill();
+        let values = usize::try_from(self.default_fill_bytes()).unwrap_or(0) / value.len().max(1);
+        self.fill = value.repeat(values);
+    }
+
+    /// Reads an attribute of a schema of this version. Before version 6 the fill is left empty, for
+    /// the schema to set: its size does not follow from bytes that are present.
+    pub(super) fn decode(r: &mut Reader<'_>, version: Version) -> Decoded<Self> {
+        let name = r.string32("attribute name")?;
+        let datatype = r.datatype("attribute datatype")?;
+        let cell = r.cell_count("attribute values per cell")?;
+        let filters = Pipeline::decode(r, version)?;
+        let at = r.offset();
+        let fill = if version.has_fill_values() { r.bytes64("attribute fill value")?.to_vec() } else { Vec::new() };
+        let (nullable, fill_valid) = if version.has_validity() {
+            (r.bool("attribute nullable flag")?, r.u8("attribute fill validity")? != 0)
+        } else {
+            (false, false)
+        };
+        let order = if version.has_data_order() { DataOrder::decode(r)? } else { DataOrder::Unordered };
+        let enumeration = if version.has_enumerations() { r.string32("attribute enumeration")? } else { String::new() };
+        let enumeration = (!enumeration.is_empty()).then_some(enumeration);
+        let new = Self { name, datatype, cell, filters, fill, nullable, fill_valid, order, enumeration };
+        let expected = (version.has_fill_values() && !cell.is_var()).then(|| new.default_fill_bytes());
+        if let Some(expected) = expected.filter(|&n| n != new.fill.len() as u64) {
+            let why = format!("{} bytes for cells of {expected} bytes", new.fill.len());
+            return Err(Malformed::new("attribute fill value", at, why));
+        }
+        Ok(new)
+    }
+
+    pub(super) fn encode(&self, w: &mut Writer) {
+        w.bytes32(self.name.as_bytes()).u8(self.datatype.id()).cell_count(self.cell);
+        self.filters.encode(w);
+        w.bytes64(&self.fill).bool(self.nullable).bool(self.fill_valid).u8(self.order.id());
+        w.bytes32(self.enumeration.as_deref().unwrap_or("").as_bytes());
+    }
+}
+
+impl DataOrder {
+    /// The number on disk.
+    pub(super) const fn id(self) -> u8 {
+        self as u8
+    }
+
+    pub(super) fn decode(r: &mut Reader<'_>) -> Decoded<Self> {
+        let at = r.offset();
+        match r.u8("data order")? {
+            0 => Ok(Self::Unordered),
+            1 => Ok(Self::Increasing),
+            2 => Ok(Self::Decreasing),
+            other => Err(Malformed::new("data order", at, format!("{other} is not an order"))),
         }
     }
 }

@@ -1,5 +1,13 @@
 //! The current domain: the part of the domain that is in use, expandable over time.
+//!
+//! ```text
+//! version u32 (0) | empty u8 | unless empty: type u8 (0, a box), per dimension lo, hi
+//!                                                 (strings: total bytes u64 | bytes of lo u64 | lo | hi)
+//! ```
 
+use super::cursor::{Decoded, Reader, Writer};
+use super::domain::Dimension;
+use crate::error::Malformed;
 use crate::scalar::ScalarRange;
 
 /// A box inside the domain, one closed range a dimension.
@@ -7,4 +15,35 @@ use crate::scalar::ScalarRange;
 pub struct CurrentDomain {
     /// A range for each dimension, in order.
     pub ranges: Vec<ScalarRange>,
+}
+
+impl CurrentDomain {
+    pub(super) fn decode(r: &mut Reader<'_>, dimensions: &[Dimension]) -> Decoded<Option<Self>> {
+        let at = r.offset();
+        let version = r.u32("current domain version")?;
+        if version != 0 {
+            return Err(Malformed::unsupported("current domain version", format!("{version} is newer than 0")).shifted(at));
+        }
+        if r.bool("current domain empty flag")? {
+            return Ok(None);
+        }
+        let at = r.offset();
+        let kind = r.u8("current domain type")?;
+        if kind != 0 {
+            return Err(Malformed::unsupported("current domain type", format!("{kind} is not a box")).shifted(at));
+        }
+        let range = |d: &Dimension| r.range(d.datatype.physical(), d.cell.is_var(), "current domain");
+        let ranges = dimensions.iter().map(range).collect::<Decoded<_>>()?;
+        Ok(Some(Self { ranges }))
+    }
+
+    pub(super) fn encode(this: Option<&Self>, w: &mut Writer) {
+        w.u32(0).bool(this.is_none());
+        if let Some(this) = this {
+            w.u8(0);
+            for range in &this.ranges {
+                w.range(range);
+            }
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! A reader that cannot run past its bytes, and a writer. All integers are little-endian.
 
+use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::Malformed;
+use crate::scalar::{Scalar, ScalarRange};
 
 /// Result of decoding.
 pub type Decoded<T> = Result<T, Malformed>;
@@ -144,6 +146,64 @@ impl<'a> Reader<'a> {
         utf8(self.bytes64(what)?, what, at)
     }
 
+    /// A datatype by its number.
+    ///
+    /// # Errors
+    /// Too few bytes are left, or the number is no datatype's.
+    pub fn datatype(&mut self, what: &str) -> Decoded<Datatype> {
+        let at = self.offset();
+        let id = self.u8(what)?;
+        Datatype::from_id(id).map_err(|_| Malformed::new(what, at, format!("{id} is not a datatype number")))
+    }
+
+    /// How many values a cell holds, as a `u32`.
+    ///
+    /// # Errors
+    /// Too few bytes are left, or the number is 0.
+    pub fn cell_count(&mut self, what: &str) -> Decoded<CellCount> {
+        let at = self.offset();
+        match self.u32(what)? {
+            0 => Err(Malformed::new(what, at, "a cell cannot hold 0 values")),
+            CellCount::VAR_ON_DISK => Ok(CellCount::Var),
+            n => Ok(CellCount::Fixed(n)),
+        }
+    }
+
+    /// One number.
+    ///
+    /// # Errors
+    /// Too few bytes are left.
+    pub fn scalar(&mut self, physical: Physical, what: &str) -> Decoded<Scalar> {
+        let bytes = self.take(physical.size(), what)?;
+        Scalar::from_le_bytes(physical, bytes).ok_or_else(|| self.malformed(what, "not a number"))
+    }
+
+    /// A closed range of numbers (`lo`, `hi`), or of strings: total bytes `u64`, bytes of `lo` `u64`,
+    /// `lo`, `hi`.
+    ///
+    /// # Errors
+    /// Too few bytes are left, or `lo` is longer than both together.
+    pub fn range(&mut self, physical: Physical, var: bool, what: &str) -> Decoded<ScalarRange> {
+        if !var {
+            return Ok(ScalarRange { lo: self.scalar(physical, what)?, hi: self.scalar(physical, what)? });
+        }
+        let (lo, hi) = self.string_range(what)?;
+        Ok(ScalarRange { lo: Scalar::Bytes(lo.to_vec()), hi: Scalar::Bytes(hi.to_vec()) })
+    }
+
+    /// A closed range of strings, as in [`Reader::range`].
+    ///
+    /// # Errors
+    /// Too few bytes are left, or `lo` is longer than both together.
+    pub fn string_range(&mut self, what: &str) -> Decoded<(&'a [u8], &'a [u8])> {
+        let at = self.offset();
+        let total = self.u64(what)?;
+        let start = self.u64(what)?;
+        let both = self.take_u64(total, what)?;
+        let split = usize::try_from(start).ok().and_then(|start| both.split_at_checked(start));
+        split.ok_or_else(|| Malformed::new(what, at, format!("the start takes {start} of {total} bytes")))
+    }
+
     /// A count of items of at least `item_bytes` each, checked against the bytes that are left, so
     /// that a list may be allocated for it.
     ///
@@ -224,6 +284,27 @@ impl Writer {
     /// Appends 0 or 1.
     pub fn bool(&mut self, value: bool) -> &mut Self {
         self.u8(u8::from(value))
+    }
+
+    /// Appends how many values a cell holds.
+    pub fn cell_count(&mut self, cell: CellCount) -> &mut Self {
+        self.u32(match cell {
+            CellCount::Fixed(n) => n,
+            CellCount::Var => CellCount::VAR_ON_DISK,
+        })
+    }
+
+    /// Appends a closed range, as [`Reader::range`] reads it.
+    pub fn range(&mut self, range: &ScalarRange) -> &mut Self {
+        match (&range.lo, &range.hi) {
+            (Scalar::Bytes(lo), Scalar::Bytes(hi)) => self.string_range(lo, hi),
+            (lo, hi) => self.put(&lo.to_le_bytes()).put(&hi.to_le_bytes()),
+        }
+    }
+
+    /// Appends a closed range of strings.
+    pub fn string_range(&mut self, lo: &[u8], hi: &[u8]) -> &mut Self {
+        self.u64((lo.len() + hi.len()) as u64).u64(lo.len() as u64).put(lo).put(hi)
     }
 
     /// Appends bytes as they are.

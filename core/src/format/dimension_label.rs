@@ -1,6 +1,12 @@
 //! Dimension labels: one-dimensional dense arrays that name the coordinates of a dimension.
+//!
+//! ```text
+//! dimension u32 | name str32 | relative u8 | uri str64 | attribute str32 | order u8 | datatype u8
+//! | values a label u32 | external u8
+//! ```
 
 use super::attribute::DataOrder;
+use super::cursor::{Decoded, Reader, Writer};
 use crate::datatype::{CellCount, Datatype};
 
 /// A label of a dimension, and where its array lies.
@@ -24,4 +30,29 @@ pub struct DimensionLabel {
     pub cell: CellCount,
     /// Whether the array is somebody else's.
     pub external: bool,
+}
+
+/// Bytes of a label with empty names.
+pub(super) const LABEL_BYTES_MIN: usize = 28;
+
+impl DimensionLabel {
+    pub(super) fn decode(r: &mut Reader<'_>) -> Decoded<Self> {
+        Ok(Self {
+            dimension: r.u32("label dimension")?,
+            name: r.string32("label name")?,
+            relative: r.bool("label relative flag")?,
+            uri: r.string64("label URI")?,
+            attribute: r.string32("label attribute")?,
+            order: DataOrder::decode(r)?,
+            datatype: r.datatype("label datatype")?,
+            cell: r.cell_count("label values per cell")?,
+            external: r.bool("label external flag")?,
+        })
+    }
+
+    pub(super) fn encode(&self, w: &mut Writer) {
+        w.u32(self.dimension).bytes32(self.name.as_bytes()).bool(self.relative).bytes64(self.uri.as_bytes());
+        w.bytes32(self.attribute.as_bytes()).u8(self.order.id()).u8(self.datatype.id());
+        w.cell_count(self.cell).bool(self.external);
+    }
 }

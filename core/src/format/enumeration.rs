@@ -1,7 +1,13 @@
 //! Enumerations: the values that an attribute's integers stand for.
+//!
+//! ```text
+//! version u32 (0) | name str32 | file str32 | datatype u8 | values a cell u32 | ordered u8
+//! | data str64 | variable length: bytes of offsets u64, starts u64
+//! ```
 
-use super::cursor::Decoded;
+use super::cursor::{Decoded, Reader, Writer};
 use crate::column::Column;
+use crate::error::Malformed;
 
 /// A list of values, by index.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,14 +26,75 @@ impl Enumeration {
     /// Reads the payload of an enumeration's file.
     ///
     /// # Errors
-    /// The payload is damaged.
+    /// The payload is damaged, or of a newer version.
     pub fn decode(payload: &[u8]) -> Decoded<Self> {
-        let _ = payload;
-        unimplemented!()
+        let mut r = Reader::new(payload);
+        let version = r.u32("enumeration version")?;
+        if version != 0 {
+            return Err(Malformed::unsupported("enumeration version", format!("{version} is newer than 0")));
+        }
+        let name = r.string32("enumeration name")?;
+        let file = r.string32("enumeration file name")?;
+        let datatype = r.datatype("enumeration datatype")?;
+        let cell = r.cell_count("enumeration values per cell")?;
+        let ordered = r.bool("enumeration ordered flag")?;
+        let data = r.bytes64("enumeration values")?.to_vec();
+        let at = r.offset();
+        let offsets = if cell.is_var() {
+            // The file of an enumeration without values may leave the offsets out.
+            let bytes = if r.is_done() { 0 } else { r.u64("enumeration offsets")? };
+            let mut starts = r.u64s(bytes / 8, "enumeration offsets")?;
+            starts.push(data.len() as u64);
+            if starts.len() == 1 {
+                starts = vec![0];
+            }
+            Some(starts)
+        } else {
+            None
+        };
+        r.finish("enumeration")?;
+        let values = Column { datatype, cell, data, offsets, validity: None };
+        values.check(&name).map_err(|e| Malformed::new("enumeration values", at, e.to_string()))?;
+        Ok(Self { name, file, ordered, values })
     }
 
     /// The payload of the enumeration's file.
     pub fn encode(&self) -> Vec<u8> {
-        unimplemented!()
+        let mut w = Writer::new();
+        w.u32(0).bytes32(self.name.as_bytes()).bytes32(self.file.as_bytes()).u8(self.values.datatype.id());
+        w.cell_count(self.values.cell).bool(self.ordered).bytes64(&self.values.data);
+        if let Some((_, starts)) = self.values.offsets.as_deref().and_then(<[u64]>::split_last) {
+            w.u64(starts.len() as u64 * 8).u64s(starts);
+        }
+        w.into_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::Datatype;
+
+    fn enumeration(values: Column) -> Enumeration {
+        Enumeration { name: "e".into(), file: "__00_0".into(), ordered: false, values }
+    }
+
+    #[test]
+    fn strings_and_numbers_come_back() {
+        for values in [
+            Column::from_cells(Datatype::StringUtf8, ["red", "", "green"]),
+            Column::from_cells(Datatype::StringAscii, [""; 0]),
+            Column::from_values(Datatype::Int32, &[3_i32, 1]),
+        ] {
+            let e = enumeration(values);
+            assert_eq!(Enumeration::decode(&e.encode()).unwrap(), e);
+        }
+    }
+
+    #[test]
+    fn offsets_beyond_the_values_are_an_error() {
+        let mut e = enumeration(Column::from_cells(Datatype::StringUtf8, ["red", "green"]));
+        e.values.offsets = Some(vec![0, 99, 8]);
+        assert!(Enumeration::decode(&e.encode()).unwrap_err().why.contains("offsets"));
     }
 }

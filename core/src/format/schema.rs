@@ -1,11 +1,23 @@
 //! The array schema: dimensions, attributes, orders and filters.
+//!
+//! ```text
+//! version u32 | since 5: duplicates u8 | array type u8 | tile order u8 | cell order u8 | capacity u64
+//! | coordinate filters | offset filters | since 7: validity filters
+//! | before 5: datatype u8 | dimensions: count u32, each | attributes: count u32, each
+//! | since 18: labels: count u32, each | since 20: enumerations: count u32, each name str32, file str32
+//! | since 22: current domain
+//! ```
 
+pub use super::attribute::Attribute;
 use super::current_domain::CurrentDomain;
-use super::dimension_label::DimensionLabel;
+use super::cursor::{Decoded, Reader, Writer};
+use super::dimension_label::{DimensionLabel, LABEL_BYTES_MIN};
+pub use super::domain::Dimension;
 use super::pipeline::{DEFAULT_LEVEL, Filter, Pipeline};
 use super::version::Version;
-pub use super::attribute::Attribute;
-pub use super::domain::Dimension;
+use crate::datatype::Datatype;
+use crate::error::Malformed;
+use crate::limits;
 
 /// Everything fixed about an array: what a cell holds and how cells are laid out.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,30 +133,134 @@ impl Schema {
     ///
     /// # Errors
     /// The payload is damaged, or of a newer version.
-    pub fn decode(payload: &[u8]) -> super::cursor::Decoded<Self> {
-        let _ = payload;
-        unimplemented!()
+    pub fn decode(payload: &[u8]) -> Decoded<Self> {
+        let mut r = Reader::new(payload);
+        let version = Version::new(r.u32("schema version")?)?;
+        let allows_duplicates = version.has_dimension_files() && r.bool("schema duplicates flag")?;
+        let array_type = if r.bool("array type")? { ArrayType::Sparse } else { ArrayType::Dense };
+        let tile_order = Layout::decode(&mut r, "tile order")?;
+        let cell_order = Layout::decode(&mut r, "cell order")?;
+        let capacity = r.u64("schema capacity")?;
+        let coords_filters = Pipeline::decode(&mut r, version)?;
+        let offsets_filters = Pipeline::decode(&mut r, version)?;
+        let validity_filters = if version.has_validity() { Pipeline::decode(&mut r, version)? } else { Pipeline::default() };
+        let dimensions = decode_dimensions(&mut r, version)?;
+        let attributes = decode_attributes(&mut r, version)?;
+        let labels = if version.has_dimension_labels() { decode_labels(&mut r, dimensions.len())? } else { Vec::new() };
+        let enumerations = if version.has_enumerations() { decode_enumerations(&mut r)? } else { Vec::new() };
+        let current_domain = if version.has_current_domain() { CurrentDomain::decode(&mut r, &dimensions)? } else { None };
+        r.finish("schema")?;
+        Ok(Self {
+            version,
+            array_type,
+            allows_duplicates,
+            tile_order,
+            cell_order,
+            capacity,
+            coords_filters,
+            offsets_filters,
+            validity_filters,
+            dimensions,
+            attributes,
+            labels,
+            enumerations,
+            current_domain,
+        })
     }
 
     /// The payload of a schema file. Whatever version the schema was read from, this is the current one.
     pub fn encode(&self) -> Vec<u8> {
-        unimplemented!()
+        let mut w = Writer::new();
+        w.u32(Version::CURRENT.number()).bool(self.allows_duplicates).bool(!self.is_dense());
+        w.u8(self.tile_order.id()).u8(self.cell_order.id()).u64(self.capacity);
+        for filters in [&self.coords_filters, &self.offsets_filters, &self.validity_filters] {
+            filters.encode(&mut w);
+        }
+        w.u32(count(self.dimensions.len()));
+        self.dimensions.iter().for_each(|d| d.encode(&mut w));
+        w.u32(count(self.attributes.len()));
+        self.attributes.iter().for_each(|a| a.encode(&mut w));
+        w.u32(count(self.labels.len()));
+        self.labels.iter().for_each(|l| l.encode(&mut w));
+        w.u32(count(self.enumerations.len()));
+        for e in &self.enumerations {
+            w.bytes32(e.name.as_bytes()).bytes32(e.file.as_bytes());
+        }
+        CurrentDomain::encode(self.current_domain.as_ref(), &mut w);
+        w.into_bytes()
+    }
+}
+
+/// No schema has 2^32 fields.
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// Bytes of a dimension with an empty name, a type of one byte and no extent, before version 5.
+const DIMENSION_BYTES_MIN: usize = 7;
+/// Bytes of an attribute with an empty name and no filters, before version 6.
+const ATTRIBUTE_BYTES_MIN: usize = 17;
+
+fn decode_dimensions(r: &mut Reader<'_>, version: Version) -> Decoded<Vec<Dimension>> {
+    let shared = if version.has_dimension_files() { Datatype::Int32 } else { r.datatype("domain datatype")? };
+    let n = r.u32("dimension count")?;
+    let n = r.count(u64::from(n), DIMENSION_BYTES_MIN, "dimensions")?;
+    if n == 0 || n > limits::DIMENSIONS_MAX {
+        return Err(r.malformed("dimensions", format!("{n} dimensions; there must be 1 to {}", limits::DIMENSIONS_MAX)));
+    }
+    (0..n).map(|_| Dimension::decode(r, version, shared)).collect()
+}
+
+fn decode_attributes(r: &mut Reader<'_>, version: Version) -> Decoded<Vec<Attribute>> {
+    let n = r.u32("attribute count")?;
+    let n = r.count(u64::from(n), ATTRIBUTE_BYTES_MIN, "attributes")?;
+    let mut attributes = (0..n).map(|_| Attribute::decode(r, version)).collect::<Decoded<Vec<_>>>()?;
+    if !version.has_fill_values() {
+        let bytes: u64 = attributes.iter().map(Attribute::default_fill_bytes).sum();
+        if bytes > limits::DEFAULT_FILL_BYTES_MAX {
+            return Err(r.malformed("attributes", format!("their cells take {bytes} bytes")));
+        }
+        attributes.iter_mut().for_each(Attribute::set_default_fill);
+    }
+    Ok(attributes)
+}
+
+fn decode_labels(r: &mut Reader<'_>, dimensions: usize) -> Decoded<Vec<DimensionLabel>> {
+    let n = r.u32("label count")?;
+    let n = r.count(u64::from(n), LABEL_BYTES_MIN, "labels")?;
+    let mut labels = Vec::with_capacity(n);
+    for _ in 0..n {
+        let at = r.offset();
+        let label = DimensionLabel::decode(r)?;
+        if label.dimension as usize >= dimensions {
+            return Err(Malformed::new("label dimension", at, format!("{} of {dimensions}", label.dimension)));
+        }
+        labels.push(label);
+    }
+    Ok(labels)
+}
+
+fn decode_enumerations(r: &mut Reader<'_>) -> Decoded<Vec<EnumerationRef>> {
+    let n = r.u32("enumeration count")?;
+    let n = r.count(u64::from(n), 8, "enumerations")?;
+    let one = |_| Ok(EnumerationRef { name: r.string32("enumeration name")?, file: r.string32("enumeration file name")? });
+    (0..n).map(one).collect()
+}
+
+impl Layout {
+    const fn id(self) -> u8 {
+        self as u8
     }
 
-    /// Whether an array may be created with this schema.
-    ///
-    /// # Errors
-    /// [`crate::Error::InvalidArgument`] names the dimension, attribute or filter, and says what would do.
-    pub fn check(&self) -> crate::Result<()> {
-        unimplemented!()
-    }
-
-    /// The schema as it is stored at creation: a dimension without tiles gets one tile of its whole
-    /// domain, unless it is a string or the cells are in Hilbert order.
-    ///
-    /// # Errors
-    /// [`crate::Error::InvalidArgument`] if the domain is as wide as its type, so that no extent spans it.
-    pub fn completed(self) -> crate::Result<Self> {
-        unimplemented!()
+    fn decode(r: &mut Reader<'_>, what: &str) -> Decoded<Self> {
+        let at = r.offset();
+        match r.u8(what)? {
+            0 => Ok(Self::RowMajor),
+            1 => Ok(Self::ColMajor),
+            2 => Ok(Self::Global),
+            3 => Ok(Self::Unordered),
+            4 => Ok(Self::Hilbert),
+            other => Err(Malformed::new(what, at, format!("{other} is not an order"))),
+        }
     }
 }
