@@ -36,6 +36,11 @@ impl Version {
         self.0
     }
 
+    /// 3 and 4: fragments named without a version, which [`Version::PLAIN_NAMES`] stands for.
+    pub const fn has_plain_names(self) -> bool {
+        self.has_footer() && !self.has_dimension_files()
+    }
+
     /// The version of new fragments in an array whose schema has this version: libtiledb keeps to
     /// the array's own version from 7 on, and writes the current one into older arrays.
     pub const fn for_new_fragments(self) -> Self {
@@ -74,6 +79,8 @@ capabilities! {
     /// Since 12 (2.8): folders for fragments, commits and consolidated metadata; statistics of the
     /// fragment; run-length coding of variable-length ASCII strings.
     has_commit_folder >= 12;
+    /// Since 12: statistics of the whole fragment.
+    has_fragment_statistics >= 12;
     /// Since 13 (2.9): dictionary coding of variable-length ASCII strings.
     has_string_dictionary >= 13;
     /// Since 14 (2.10): a timestamp for each cell of consolidated fragments.

@@ -5,10 +5,13 @@
 //! per level, root first: count u64 | per MBR, per dimension: lo, hi
 //!                        (strings: total bytes u64 | bytes of lo u64 | lo | hi)
 //! ```
+//!
+//! In memory the bounds are columns of keys: testing thousands of tiles is a pass over plain slices.
 
 use crate::datatype::Physical;
-use crate::format::cursor::Decoded;
-use crate::format::schema::Schema;
+use crate::error::Malformed;
+use crate::format::cursor::{Decoded, Reader, Writer};
+use crate::format::schema::{Dimension, Schema};
 use crate::format::version::Version;
 use crate::scalar::{Scalar, ScalarRange};
 
@@ -69,6 +72,16 @@ impl Strings {
         range.and_then(|range| self.data.get(range)).unwrap_or(&[])
     }
 
+    /// How many strings there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
     /// Appends a string.
     pub fn push(&mut self, string: &[u8]) {
         self.data.extend_from_slice(string);
@@ -82,14 +95,47 @@ impl RTree {
     /// # Errors
     /// The payload is damaged.
     pub fn decode(payload: &[u8], schema: &Schema, version: Version) -> Decoded<Self> {
-        let _ = (payload, schema, version);
-        unimplemented!()
+        let mut r = Reader::new(payload);
+        let shared = !version.has_dimension_files();
+        if shared {
+            r.u32("R-tree dimension count")?;
+        }
+        let fanout = r.u32("R-tree fanout")?;
+        if shared {
+            r.u8("R-tree datatype")?;
+        }
+        let n = r.u32("R-tree level count")?;
+        let n = r.count(u64::from(n), 8, "R-tree levels")?;
+        let mut levels = Vec::with_capacity(n);
+        for _ in 0..n {
+            levels.push(Level::decode(&mut r, schema)?);
+        }
+        r.finish("R-tree")?;
+        let new = Self { fanout, levels };
+        new.check()?;
+        Ok(new)
+    }
+
+    /// Every entry must cover `fanout` entries of the next level, the last one perhaps fewer.
+    fn check(&self) -> Decoded<()> {
+        let fanout = self.fanout as usize;
+        let fits = |pair: &[Level]| matches!(pair, [a, b] if fanout > 1 && a.len == b.len.div_ceil(fanout));
+        if self.levels.windows(2).all(fits) && self.levels.iter().all(|l| l.len > 0) {
+            return Ok(());
+        }
+        let lens: Vec<_> = self.levels.iter().map(|l| l.len).collect();
+        Err(Malformed::new("R-tree levels", 0, format!("levels of {lens:?} entries do not fit a fanout of {fanout}")))
     }
 
     /// The tree over these MBRs, one a tile in tile order.
     pub fn build(leaves: Level) -> Self {
-        let _ = leaves;
-        unimplemented!()
+        let mut levels = vec![leaves];
+        while let Some(last) = levels.last().filter(|l| l.len > 1) {
+            levels.push(last.grouped(FANOUT as usize));
+        }
+        levels.reverse();
+        levels.retain(|l| l.len > 0);
+        Self { fanout: FANOUT, levels }
     }
 
     /// The tree of a dense fragment: none.
@@ -99,8 +145,23 @@ impl RTree {
 
     /// The section's payload, in the layout of `version`.
     pub fn encode(&self, schema: &Schema, version: Version) -> Vec<u8> {
-        let _ = (schema, version);
-        unimplemented!()
+        let mut w = Writer::new();
+        let shared = schema.dimensions.first().filter(|_| !version.has_dimension_files());
+        if shared.is_some() {
+            w.u32(schema.dimensions.len() as u32);
+        }
+        w.u32(self.fanout);
+        if let Some(first) = shared {
+            w.u8(first.datatype.id());
+        }
+        w.u32(self.levels.len() as u32);
+        for level in &self.levels {
+            w.u64(level.len as u64);
+            for i in 0..level.len {
+                level.dimensions.iter().for_each(|bounds| bounds.encode(i, &mut w));
+            }
+        }
+        w.into_bytes()
     }
 
     /// The MBR of each tile; `None` for dense fragments.
@@ -112,22 +173,223 @@ impl RTree {
 impl Level {
     /// No MBRs yet, in the dimensions of `schema`.
     pub fn new(schema: &Schema) -> Self {
-        let _ = schema;
-        unimplemented!()
+        Self { len: 0, dimensions: schema.dimensions.iter().map(Bounds::new).collect() }
     }
 
-    /// Appends an MBR: one range a dimension. A range of another kind than the dimension's counts as 0.
+    /// Appends an MBR: one range a dimension. A range of another kind than the dimension's counts
+    /// as 0 or as the empty string.
     pub fn push(&mut self, mbr: &[ScalarRange]) {
-        let _ = mbr;
-        unimplemented!()
+        for (bounds, range) in self.dimensions.iter_mut().zip(mbr) {
+            match bounds {
+                Bounds::Keys { lo, hi, .. } => {
+                    lo.push(range.lo.order_key().unwrap_or(0));
+                    hi.push(range.hi.order_key().unwrap_or(0));
+                }
+                Bounds::Strings { lo, hi } => {
+                    lo.push(range.lo.as_bytes().unwrap_or(&[]));
+                    hi.push(range.hi.as_bytes().unwrap_or(&[]));
+                }
+            }
+        }
+        self.len += 1;
     }
 
     /// MBR `i`, one range a dimension; `None` where there is none.
     pub fn mbr(&self, i: usize) -> Option<Vec<ScalarRange>> {
-        let _ = i;
-        unimplemented!()
+        self.dimensions.iter().map(|bounds| bounds.range(i)).collect()
+    }
+
+    /// Reads MBRs of fixed-size dimensions that lie in `bytes` one after another, `stride` bytes each.
+    pub(super) fn from_fixed(bytes: &[u8], stride: usize, schema: &Schema) -> Self {
+        let mut at = 0;
+        let mut column = |d: &Dimension| {
+            let (physical, w) = (d.datatype.physical(), d.datatype.size());
+            let keys = |at: usize| bytes.chunks_exact(stride).map(|mbr| key(physical, mbr, at, w)).collect();
+            let bounds = Bounds::Keys { physical, lo: keys(at), hi: keys(at + w) };
+            at += 2 * w;
+            bounds
+        };
+        Self { len: bytes.len() / stride, dimensions: schema.dimensions.iter().map(&mut column).collect() }
+    }
+
+    fn decode(r: &mut Reader<'_>, schema: &Schema) -> Decoded<Self> {
+        let n = r.u64("R-tree entry count")?;
+        let bytes = |d: &Dimension| if d.cell.is_var() { 16 } else { 2 * d.datatype.size() };
+        let stride: usize = schema.dimensions.iter().map(bytes).sum();
+        let n = r.count(n, stride, "R-tree entries")?;
+        if !schema.dimensions.iter().any(|d| d.cell.is_var()) {
+            return Ok(Self::from_fixed(r.take(n * stride, "R-tree entries")?, stride.max(1), schema));
+        }
+        let mut new = Self::new(schema);
+        for _ in 0..n {
+            for bounds in &mut new.dimensions {
+                bounds.decode_one(r)?;
+            }
+        }
+        new.len = n;
+        Ok(new)
+    }
+
+    /// The level above: one entry over each `fanout` of these.
+    fn grouped(&self, fanout: usize) -> Self {
+        let dimensions = self.dimensions.iter().map(|bounds| bounds.grouped(self.len, fanout)).collect();
+        Self { len: self.len.div_ceil(fanout), dimensions }
     }
 }
 
-#[allow(dead_code, reason = "used by the bodies to come")]
-type Value = Scalar;
+fn key(physical: Physical, mbr: &[u8], at: usize, width: usize) -> u64 {
+    let value = mbr.get(at..at + width).and_then(|bytes| Scalar::from_le_bytes(physical, bytes));
+    value.and_then(|value| value.order_key()).unwrap_or(0)
+}
+
+impl Bounds {
+    fn new(d: &Dimension) -> Self {
+        if d.cell.is_var() {
+            Self::Strings { lo: Strings::default(), hi: Strings::default() }
+        } else {
+            Self::Keys { physical: d.datatype.physical(), lo: Vec::new(), hi: Vec::new() }
+        }
+    }
+
+    /// The range of entry `i`; `None` where there is none.
+    pub fn range(&self, i: usize) -> Option<ScalarRange> {
+        match self {
+            Self::Keys { physical, lo, hi } => {
+                let value = |keys: &[u64]| Some(Scalar::from_order_key(*physical, *keys.get(i)?));
+                Some(ScalarRange { lo: value(lo)?, hi: value(hi)? })
+            }
+            Self::Strings { lo, hi } => {
+                let value = |strings: &Strings| (i < strings.len()).then(|| Scalar::Bytes(strings.get(i).to_vec()));
+                Some(ScalarRange { lo: value(lo)?, hi: value(hi)? })
+            }
+        }
+    }
+
+    fn decode_one(&mut self, r: &mut Reader<'_>) -> Decoded<()> {
+        match self {
+            Self::Keys { physical, lo, hi } => {
+                let width = physical.size();
+                let both = r.take(2 * width, "R-tree entry")?;
+                lo.push(key(*physical, both, 0, width));
+                hi.push(key(*physical, both, width, width));
+            }
+            Self::Strings { lo, hi } => {
+                let (start, end) = r.string_range("R-tree entry")?;
+                lo.push(start);
+                hi.push(end);
+            }
+        }
+        Ok(())
+    }
+
+    fn encode(&self, i: usize, w: &mut Writer) {
+        match self {
+            Self::Keys { .. } => {
+                if let Some(range) = self.range(i) {
+                    w.range(&range);
+                }
+            }
+            Self::Strings { lo, hi } => {
+                w.string_range(lo.get(i), hi.get(i));
+            }
+        }
+    }
+
+    fn grouped(&self, len: usize, fanout: usize) -> Self {
+        match self {
+            Self::Keys { physical, lo, hi } => Self::Keys {
+                physical: *physical,
+                lo: lo.chunks(fanout).filter_map(|c| c.iter().min().copied()).collect(),
+                hi: hi.chunks(fanout).filter_map(|c| c.iter().max().copied()).collect(),
+            },
+            Self::Strings { lo, hi } => {
+                let (mut least, mut greatest) = (Strings::default(), Strings::default());
+                for start in (0..len).step_by(fanout.max(1)) {
+                    let group = start..(start + fanout).min(len);
+                    least.push(group.clone().map(|i| lo.get(i)).min().unwrap_or(&[]));
+                    greatest.push(group.map(|i| hi.get(i)).max().unwrap_or(&[]));
+                }
+                Self::Strings { lo: least, hi: greatest }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::Datatype;
+    use crate::format::schema::ArrayType;
+
+    fn schema(dimensions: Vec<Dimension>) -> Schema {
+        Schema::new(ArrayType::Sparse, dimensions, Vec::new())
+    }
+
+    fn int64() -> Dimension {
+        Dimension::new("x", Datatype::Int64, 0_i64, 999_i64, 10_i64)
+    }
+
+    fn tree(schema: &Schema, mbrs: impl IntoIterator<Item = Vec<ScalarRange>>) -> RTree {
+        let mut leaves = Level::new(schema);
+        mbrs.into_iter().for_each(|mbr| leaves.push(&mbr));
+        RTree::build(leaves)
+    }
+
+    #[test]
+    fn two_tiles_as_the_format_shows_them() {
+        let schema = schema(vec![int64()]);
+        let tree = tree(&schema, [vec![ScalarRange::new(0_i64, 1_i64)], vec![ScalarRange::new(2_i64, 2_i64)]]);
+        let numbers = |values: &[i64]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
+        let expect = [&[10, 0, 0, 0, 2, 0, 0, 0][..], &numbers(&[1, 0, 2, 2, 0, 1, 2, 2])].concat();
+        assert_eq!(tree.encode(&schema, Version::CURRENT), expect);
+        assert_eq!(RTree::decode(&expect, &schema, Version::CURRENT).unwrap(), tree);
+    }
+
+    #[test]
+    fn levels_grow_by_tens() {
+        let schema = schema(vec![int64(), Dimension::string("s")]);
+        for (tiles, expect) in [(0, vec![]), (1, vec![1]), (2, vec![1, 2]), (11, vec![1, 2, 11]), (101, vec![1, 2, 11, 101])] {
+            let mbr = |i: i64| vec![ScalarRange::new(i, i + 3), ScalarRange::new("a", "b".repeat(i as usize).as_str())];
+            let tree = tree(&schema, (0..tiles).map(mbr));
+            assert_eq!(tree.levels.iter().map(|l| l.len).collect::<Vec<_>>(), expect);
+            if tiles > 0 {
+                let root = tree.levels[0].mbr(0).unwrap();
+                assert_eq!(root[0], ScalarRange::new(0_i64, tiles + 2));
+                assert_eq!(root[1], ScalarRange::new("a", "b".repeat(tiles as usize - 1).as_str().max("")));
+            }
+            for version in [4, 22].map(|v| Version::new(v).unwrap()) {
+                let payload = tree.encode(&schema, version);
+                assert_eq!(RTree::decode(&payload, &schema, version).unwrap(), tree);
+            }
+        }
+    }
+
+    #[test]
+    fn every_kind_of_coordinate_comes_back() {
+        let dimension = |datatype| Dimension { datatype, ..int64() };
+        let ranges = [
+            (Datatype::Int8, ScalarRange::new(-128_i8, 127_i8)),
+            (Datatype::Uint16, ScalarRange::new(0_u16, 65535_u16)),
+            (Datatype::DatetimeNs, ScalarRange::new(i64::MIN + 1, i64::MAX)),
+            (Datatype::Uint64, ScalarRange::new(1_u64, u64::MAX)),
+            (Datatype::Float32, ScalarRange::new(-1.5_f32, f32::MAX)),
+            (Datatype::Float64, ScalarRange::new(f64::NEG_INFINITY, 0.0_f64)),
+        ];
+        let schema = schema(ranges.iter().map(|(t, _)| dimension(*t)).collect());
+        let mbr: Vec<_> = ranges.iter().map(|(_, r)| r.clone()).collect();
+        let tree = tree(&schema, [mbr.clone()]);
+        let back = RTree::decode(&tree.encode(&schema, Version::CURRENT), &schema, Version::CURRENT).unwrap();
+        assert_eq!(back.leaves().unwrap().mbr(0).unwrap(), mbr);
+    }
+
+    #[test]
+    fn a_tree_that_cannot_be_is_an_error() {
+        let schema = schema(vec![int64()]);
+        let mut broken = tree(&schema, (0..11).map(|i| vec![ScalarRange::new(i, i)]));
+        broken.levels.remove(1);
+        let e = RTree::decode(&broken.encode(&schema, Version::CURRENT), &schema, Version::CURRENT).unwrap_err();
+        assert_eq!(e.why, "levels of [1, 11] entries do not fit a fanout of 10");
+        let huge = [&[10, 0, 0, 0, 1, 0, 0, 0][..], &u64::MAX.to_le_bytes()].concat();
+        assert!(RTree::decode(&huge, &schema, Version::CURRENT).is_err());
+    }
+}
