@@ -3,14 +3,34 @@
 //! Opening takes two rounds: list the five folders, then fetch what [`Listing::to_fetch`] names beside
 //! the schema; [`visible`] needs both.
 
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use bytes::Bytes;
 
 use super::Window;
-use crate::error::Result;
+use crate::error::{AtPath, Result};
+use crate::format::commits::{self, COMMITS_DIR, ConsolidatedCommit, FRAGMENTS_DIR};
+use crate::format::name::{NameForm, TimestampedName};
 use crate::format::version::Version;
-use crate::vfs::Entry;
+use crate::vfs::{Entry, EntryKind, join};
+
+/// The folder of schemas.
+pub const SCHEMA_DIR: &str = "__schema";
+/// The folder of enumerations.
+pub const ENUMERATIONS_DIR: &str = "__schema/__enumerations";
+/// The folder of consolidated fragment metadata.
+pub const FRAGMENT_META_DIR: &str = "__fragment_meta";
+/// The folder of array and group metadata.
+pub const META_DIR: &str = "__meta";
+/// The folder of dimension labels.
+pub const LABELS_DIR: &str = "__labels";
+/// The folder of group details.
+pub const GROUP_DIR: &str = "__group";
+/// The file that marks a folder as a group.
+pub const GROUP_MARKER: &str = "__tiledb_group.tdb";
+/// The schema before version 10.
+pub const ROOT_SCHEMA: &str = "__array_schema.tdb";
 
 /// The entries of the folders of an array; those that do not exist are empty.
 #[derive(Debug, Clone, Default)]
@@ -87,24 +107,37 @@ pub enum DeleteSource {
 impl Listing {
     /// Whether there is an array at all.
     pub fn is_array(&self) -> bool {
-        unimplemented!()
+        let marks = |e: &Entry| e.name == ROOT_SCHEMA || (e.name == SCHEMA_DIR && e.kind == EntryKind::Dir);
+        !self.schema.is_empty() || self.root.iter().any(marks)
     }
 
     /// Every schema of the array, oldest first.
     pub fn schemas(&self) -> Vec<String> {
-        unimplemented!()
+        let root = self.root.iter().filter(|e| e.name == ROOT_SCHEMA).map(|e| e.name.clone());
+        let mut own: Vec<_> = files(&self.schema).filter(|name| name.starts_with("__")).map(|name| join(SCHEMA_DIR, name)).collect();
+        // By name, as libtiledb does: times of equal length sort as numbers.
+        own.sort_unstable();
+        root.chain(own).collect()
     }
 
     /// The schema that results are read with: the last in the window, or the first of all if none
     /// is that old. `None` if there is no array.
     pub fn schema_at(&self, window: Window) -> Option<String> {
-        let _ = window;
-        unimplemented!()
+        let schemas = self.schemas();
+        let in_time = |path: &&String| {
+            let name = path.rsplit('/').next().and_then(|name| TimestampedName::parse(name).ok());
+            name.is_some_and(|name| name.end_ms <= window.end_ms)
+        };
+        schemas.iter().rev().find(in_time).or(schemas.first()).cloned()
     }
 
     /// The files that must be read to know what is visible: `.con`, `.ign` and `.vac`.
     pub fn to_fetch(&self) -> Vec<String> {
-        unimplemented!()
+        let commits = files(&self.commits).filter(|n| ends_with_any(n, &[".con", ".ign", ".vac"]));
+        let root = files(&self.root).filter(|n| n.ends_with(".vac"));
+        let meta = files(&self.meta).filter(|n| n.ends_with(".vac"));
+        let commits = commits.map(|n| join(COMMITS_DIR, n));
+        commits.chain(root.map(str::to_owned)).chain(meta.map(|n| join(META_DIR, n))).collect()
     }
 }
 
@@ -115,6 +148,173 @@ impl Listing {
 /// [`crate::Error::Corrupt`] for a damaged list, [`crate::Error::UnsupportedVersion`] for a fragment
 /// newer than this release.
 pub fn visible(listing: &Listing, fetched: &[(String, Bytes)], window: Window, sparse: bool) -> Result<Visible> {
-    let _ = (listing, fetched, window, sparse);
-    unimplemented!()
+    let rule = Rule { window, sparse };
+    let lists = Lists::read(fetched)?;
+    let mut fragments = Vec::new();
+    for (path, unmarked) in committed(listing, &lists) {
+        let name = path.rsplit('/').next().unwrap_or(&path);
+        let parsed = TimestampedName::parse(name).at(&path)?;
+        if rule.admits(&parsed) {
+            let version = parsed.version().at(&path)?;
+            let (start_ms, end_ms) = (parsed.start_ms, parsed.end_ms);
+            fragments.push(FragmentRef { name: parsed.full, version, start_ms, end_ms, unmarked, path });
+        }
+    }
+    let replaced = lists.replaced(|path| !path.starts_with(META_DIR), |name| rule.admits(name));
+    fragments.retain(|f| !replaced.contains(f.name.as_str()));
+    fragments.sort_unstable_by(|a, b| (a.start_ms, &a.name).cmp(&(b.start_ms, &b.name)));
+    Ok(Visible {
+        fragments,
+        deletes: deletes(listing, &lists, window),
+        metadata: metadata(listing, &lists, window),
+        consolidated_metadata: consolidated_metadata(listing),
+    })
 }
+
+/// When a name counts in a window.
+#[derive(Clone, Copy)]
+struct Rule {
+    window: Window,
+    sparse: bool,
+}
+
+impl Rule {
+    /// Sparse fragments with a timestamp for each cell count where they overlap the window; all
+    /// others must lie within it.
+    fn admits(self, name: &TimestampedName) -> bool {
+        let may_overlap = self.sparse && name.number.is_some_and(Version::number_has_delete_metadata);
+        if may_overlap {
+            name.start_ms <= self.window.end_ms && self.window.start_ms <= name.end_ms
+        } else {
+            contains(self.window, name)
+        }
+    }
+}
+
+fn contains(window: Window, name: &TimestampedName) -> bool {
+    window.start_ms <= name.start_ms && name.end_ms <= window.end_ms
+}
+
+/// The contents of the fetched files.
+#[derive(Default)]
+struct Lists<'a> {
+    /// Each consolidated commit, ignored or not, with the file it is in.
+    consolidated: Vec<(&'a str, ConsolidatedCommit)>,
+    ignored: HashSet<String>,
+    /// Each vacuum file with its lines.
+    vacuum: Vec<(&'a str, Vec<String>)>,
+}
+
+impl<'a> Lists<'a> {
+    fn read(fetched: &'a [(String, Bytes)]) -> Result<Self> {
+        let mut new = Self::default();
+        for (path, bytes) in fetched {
+            if path.ends_with(".con") {
+                let commits = commits::decode_consolidated(bytes).at(path)?;
+                new.consolidated.extend(commits.into_iter().map(|c| (path.as_str(), c)));
+            } else if path.ends_with(".ign") {
+                new.ignored.extend(commits::decode_lines(bytes).at(path)?);
+            } else {
+                new.vacuum.push((path, commits::decode_lines(bytes).at(path)?));
+            }
+        }
+        Ok(new)
+    }
+
+    /// Names of what counting vacuum files, among those whose path passes `of`, list.
+    fn replaced(&self, of: impl Fn(&str) -> bool, counts: impl Fn(&TimestampedName) -> bool) -> HashSet<&str> {
+        let own_name = |path: &str| TimestampedName::parse(path.rsplit('/').next().unwrap_or(path));
+        let counting = self.vacuum.iter().filter(|(path, _)| of(path) && own_name(path).is_ok_and(|n| counts(&n)));
+        let lines = counting.flat_map(|(_, lines)| lines);
+        lines.filter_map(|line| commits::vacuumed_path(line).trim_end_matches('/').rsplit('/').next()).collect()
+    }
+}
+
+/// Folders of committed fragments, and whether nothing but their metadata marks them as committed.
+fn committed(listing: &Listing, lists: &Lists<'_>) -> BTreeMap<String, bool> {
+    let valid = lists.consolidated.iter().map(|(_, c)| c.path.as_str()).filter(|path| !lists.ignored.contains(*path));
+    let mut found = BTreeMap::new();
+    let mut marked: HashSet<&str> = files(&listing.root).filter_map(|n| n.strip_suffix(".ok")).collect();
+    for path in valid {
+        if let Some(name) = path.strip_suffix(".ok") {
+            marked.insert(name);
+        } else if let Some(name) = path.strip_suffix(".wrt") {
+            found.insert(join(FRAGMENTS_DIR, name.rsplit('/').next().unwrap_or(name)), false);
+        }
+    }
+    for name in files(&listing.commits).filter(|n| n.starts_with("__")).filter_map(|n| n.strip_suffix(".wrt")) {
+        found.insert(join(FRAGMENTS_DIR, name), false);
+    }
+    for folder in listing.root.iter().filter(|e| e.kind == EntryKind::Dir).map(|e| e.name.as_str()) {
+        match TimestampedName::parse(folder) {
+            Ok(name) if name.form == NameForm::Numbered => {
+                if marked.contains(folder) {
+                    found.insert(folder.to_owned(), false);
+                }
+            }
+            Ok(_) => drop(found.insert(folder.to_owned(), true)),
+            // The known folders, and whatever else lies there.
+            Err(_) => {}
+        }
+    }
+    found
+}
+
+/// Delete commits; one inside a consolidated file counts even if an ignore file names it.
+fn deletes(listing: &Listing, lists: &Lists<'_>, window: Window) -> Vec<DeleteRef> {
+    let mut found = BTreeMap::new();
+    for name in files(&listing.commits).filter(|n| n.ends_with(".del")) {
+        found.insert(join(COMMITS_DIR, name), DeleteSource::File);
+    }
+    for (file, commit) in &lists.consolidated {
+        if let Some(range) = commit.embedded.clone().filter(|_| commit.path.ends_with(".del")) {
+            found.insert(commit.path.clone(), DeleteSource::Embedded { path: (*file).to_owned(), range });
+        }
+    }
+    let in_time = |(path, source): (String, DeleteSource)| {
+        let name = TimestampedName::parse(path.rsplit('/').next()?).ok()?;
+        contains(window, &name).then_some(DeleteRef { time_ms: name.start_ms, path, source })
+    };
+    let mut deletes: Vec<_> = found.into_iter().filter_map(in_time).collect();
+    deletes.sort_by_key(|d| d.time_ms);
+    deletes
+}
+
+fn metadata(listing: &Listing, lists: &Lists<'_>, window: Window) -> Vec<String> {
+    metadata_names(&listing.meta, &lists.replaced(|path| path.starts_with(META_DIR), |name| contains(window, name)), window)
+        .into_iter()
+        .map(|name| join(META_DIR, &name))
+        .collect()
+}
+
+/// The names among `entries` that lie in the window and are not `replaced`, oldest first: metadata
+/// files, or group details.
+pub(super) fn metadata_names(entries: &[Entry], replaced: &HashSet<&str>, window: Window) -> Vec<String> {
+    let timed = |name: &str| {
+        let parsed = TimestampedName::parse(name).ok().filter(|n| contains(window, n))?;
+        Some((parsed.start_ms, name.to_owned()))
+    };
+    let own = |name: &&str| !name.contains('.') && !replaced.contains(name);
+    let mut found: Vec<_> = files(entries).filter(own).filter_map(timed).collect();
+    found.sort_unstable();
+    found.into_iter().map(|(_, name)| name).collect()
+}
+
+fn consolidated_metadata(listing: &Listing) -> Vec<String> {
+    let own = files(&listing.fragment_meta).filter(|n| n.ends_with(".meta")).map(|n| join(FRAGMENT_META_DIR, n));
+    let old = files(&listing.root).filter(|n| n.ends_with(".meta")).map(str::to_owned);
+    own.chain(old).collect()
+}
+
+/// Names of the files among `entries`; hidden ones are somebody else's.
+fn files(entries: &[Entry]) -> impl Iterator<Item = &str> {
+    let own = |e: &&Entry| matches!(e.kind, EntryKind::File(_)) && !e.name.starts_with('.');
+    entries.iter().filter(own).map(|e| e.name.as_str())
+}
+
+fn ends_with_any(name: &str, suffixes: &[&str]) -> bool {
+    suffixes.iter().any(|s| name.ends_with(s))
+}
+
+#[cfg(test)]
+mod tests;

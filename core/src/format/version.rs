@@ -36,6 +36,11 @@ impl Version {
         self.0
     }
 
+    /// [`Version::has_delete_metadata`] of a number in a name, which may be newer than this release reads.
+    pub const fn number_has_delete_metadata(number: u32) -> bool {
+        Self(number).has_delete_metadata()
+    }
+
     /// 3 and 4: fragments named without a version, which [`Version::PLAIN_NAMES`] stands for.
     pub const fn has_plain_names(self) -> bool {
         self.has_footer() && !self.has_dimension_files()
