@@ -1,0 +1,350 @@
+//! Turns a condition's names and values into tests of typed columns.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{CompareOp, Condition};
+use crate::calendar;
+use crate::datatype::{CellCount, Datatype};
+use crate::error::{Error, Result};
+use crate::format::condition::{StoredCondition, StoredOp};
+use crate::format::enumeration::Enumeration;
+use crate::format::schema::Schema;
+use crate::scalar::Scalar;
+
+/// A condition whose values are of the types of its fields.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Bound {
+    /// The same for every cell.
+    Always(bool),
+    /// A test of the field of this name.
+    Test(String, Test),
+    /// All of them.
+    And(Vec<Bound>),
+    /// Any of them.
+    Or(Vec<Bound>),
+}
+
+/// A test of one value, which a null fails.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Test {
+    /// Against a number of the field's own kind.
+    Number(CompareOp, Scalar),
+    /// Whether it is one of these numbers; or, if negated, none of them.
+    Numbers(Vec<Scalar>, bool),
+    /// Against the bytes of a whole cell.
+    Bytes(CompareOp, Vec<u8>),
+    /// Whether it is one of these; or, if negated, none of them.
+    ByteStrings(Vec<Vec<u8>>, bool),
+    /// Whether it is null; or, if negated, not null.
+    Null(bool),
+}
+
+impl Test {
+    /// True of every value but null.
+    const ANY_VALUE: Self = Self::Null(true);
+}
+
+impl Bound {
+    /// Names of the fields it tests, each once.
+    pub(crate) fn fields(&self) -> Vec<&str> {
+        let mut out = Vec::new();
+        self.collect_fields(&mut out);
+        out
+    }
+
+    fn collect_fields<'a>(&'a self, out: &mut Vec<&'a str>) {
+        match self {
+            Self::Always(_) => {}
+            Self::Test(field, _) => {
+                if !out.contains(&field.as_str()) {
+                    out.push(field);
+                }
+            }
+            Self::And(children) | Self::Or(children) => children.iter().for_each(|c| c.collect_fields(out)),
+        }
+    }
+}
+
+/// What a field's values are.
+struct FieldType {
+    datatype: Datatype,
+    cell: CellCount,
+    enumeration: Option<Arc<Enumeration>>,
+}
+
+impl FieldType {
+    /// Whether cells are compared as one number each, rather than as bytes.
+    fn is_number(&self) -> bool {
+        self.cell == CellCount::ONE && !self.datatype.is_string() && !self.datatype.is_opaque()
+            || self.cell == CellCount::ONE && matches!(self.datatype.size(), 2 | 4)
+    }
+}
+
+fn field_type(schema: &Schema, enumerations: &BTreeMap<String, Arc<Enumeration>>, name: &str) -> Result<FieldType> {
+    if let Some((_, a)) = schema.attribute(name) {
+        let enumeration = match &a.enumeration {
+            Some(e) => Some(enumerations.get(e).cloned().ok_or_else(|| Error::invalid(format!("enumeration '{e}' is not loaded")))?),
+            None => None,
+        };
+        return Ok(FieldType { datatype: a.datatype, cell: a.cell, enumeration });
+    }
+    if let Some((_, d)) = schema.dimension(name) {
+        return Ok(FieldType { datatype: d.datatype, cell: d.cell, enumeration: None });
+    }
+    let known: Vec<&str> = schema.dimensions.iter().map(|d| d.name.as_str()).chain(schema.attributes.iter().map(|a| a.name.as_str())).collect();
+    Err(Error::invalid(format!("condition: there is no field '{name}'; the fields are {}", known.join(", "))))
+}
+
+/// The tests of `condition` on cells of `schema`. `enumerations` must hold those of its fields.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] for an unknown field, or a value that its field cannot be compared with.
+pub(crate) fn bind(condition: &Condition, schema: &Schema, enumerations: &BTreeMap<String, Arc<Enumeration>>) -> Result<Bound> {
+    let all = |children: &[Condition]| children.iter().map(|c| bind(c, schema, enumerations)).collect::<Result<Vec<_>>>();
+    match condition {
+        Condition::And(children) => Ok(Bound::And(all(children)?)),
+        Condition::Or(children) => Ok(Bound::Or(all(children)?)),
+        Condition::Not(inner) => bind(&inner.negated(), schema, enumerations),
+        Condition::IsNull { field, negated } => {
+            field_type(schema, enumerations, field)?;
+            Ok(Bound::Test(field.clone(), Test::Null(*negated)))
+        }
+        Condition::Compare { field, op, value } => bind_compare(field, *op, value, &field_type(schema, enumerations, field)?),
+        Condition::In { field, values, negated } => bind_in(field, values, *negated, &field_type(schema, enumerations, field)?),
+    }
+}
+
+fn bind_compare(field: &str, op: CompareOp, value: &Scalar, ty: &FieldType) -> Result<Bound> {
+    let test = |t| Ok(Bound::Test(field.to_owned(), t));
+    if let Some(e) = &ty.enumeration {
+        let ranked = !matches!(op, CompareOp::Eq | CompareOp::Ne);
+        if ranked && !e.ordered {
+            return Err(Error::invalid(format!("condition: the values of '{field}' have no order; only == and != can be asked")));
+        }
+        return match enumeration_index(field, value, e)? {
+            Some(i) => number_test(field, op, &Scalar::U64(i), ty.datatype),
+            None => Ok(Bound::Always(op == CompareOp::Ne)),
+        };
+    }
+    if !ty.is_number() {
+        return test(Test::Bytes(op, cell_bytes(field, value, ty)?));
+    }
+    if let (Scalar::Bytes(text), true) = (value, ty.datatype.is_datetime()) {
+        return date_test(field, op, text, ty.datatype);
+    }
+    number_test(field, op, value, ty.datatype)
+}
+
+fn bind_in(field: &str, values: &[Scalar], negated: bool, ty: &FieldType) -> Result<Bound> {
+    let name = field.to_owned();
+    if let Some(e) = &ty.enumeration {
+        let mut found = Vec::new();
+        for value in values {
+            let index = enumeration_index(field, value, e)?;
+            found.extend(index.and_then(|i| Scalar::from_i128(ty.datatype, i128::from(i))));
+        }
+        return Ok(if found.is_empty() { Bound::Always(negated) } else { Bound::Test(name, Test::Numbers(found, negated)) });
+    }
+    if !ty.is_number() {
+        let values = values.iter().map(|v| cell_bytes(field, v, ty)).collect::<Result<_>>()?;
+        return Ok(Bound::Test(name, Test::ByteStrings(values, negated)));
+    }
+    let dates = ty.datatype.is_datetime() && values.iter().any(|v| v.as_bytes().is_some());
+    if dates {
+        let op = if negated { CompareOp::Ne } else { CompareOp::Eq };
+        let each = values.iter().map(|v| bind_compare(field, op, v, ty)).collect::<Result<_>>()?;
+        return Ok(if negated { Bound::And(each) } else { Bound::Or(each) });
+    }
+    let mut fitting = Vec::new();
+    for value in values {
+        fitting.extend(exact(field, value, ty.datatype)?);
+    }
+    Ok(Bound::Test(name, Test::Numbers(fitting, negated)))
+}
+
+/// A comparison with a number of any kind. One that no value of the field's type can tell apart from
+/// its neighbours is moved to the next value that can: `x > 2.5` is `x >= 3` of integers.
+fn number_test(field: &str, op: CompareOp, value: &Scalar, datatype: Datatype) -> Result<Bound> {
+    let test = |t| Ok(Bound::Test(field.to_owned(), t));
+    if let Some(v) = exact(field, value, datatype)? {
+        return test(Test::Number(op, v));
+    }
+    // The value lies between two integers, or beyond all of them, or is NaN.
+    let nearest = value.as_f64().unwrap_or(f64::NAN);
+    if nearest.is_nan() || op == CompareOp::Eq {
+        return if op == CompareOp::Ne { test(Test::ANY_VALUE) } else { Ok(Bound::Always(false)) };
+    }
+    if op == CompareOp::Ne {
+        return test(Test::ANY_VALUE);
+    }
+    let below = matches!(op, CompareOp::Lt | CompareOp::Le);
+    let bound = if below { nearest.floor() } else { nearest.ceil() };
+    #[allow(clippy::cast_possible_truncation, reason = "saturates, which is what is wanted")]
+    let whole = value.as_i128().unwrap_or(bound as i128);
+    match Scalar::from_i128(datatype, whole) {
+        Some(v) => test(Test::Number(if below { CompareOp::Le } else { CompareOp::Ge }, v)),
+        None if (whole > 0) == below => test(Test::ANY_VALUE),
+        None => Ok(Bound::Always(false)),
+    }
+}
+
+/// `value` as a number of `datatype`; `None` if there is no such number. Literals for `float32` are
+/// rounded to it, so that `x == 0.1` finds what was written as 0.1.
+fn exact(field: &str, value: &Scalar, datatype: Datatype) -> Result<Option<Scalar>> {
+    let Some(float) = value.as_f64() else {
+        return Err(Error::invalid(format!("condition: '{field}' holds {datatype}; it cannot be compared with a string")));
+    };
+    #[allow(clippy::cast_possible_truncation, reason = "rounding to float32 is what is wanted; integers are checked")]
+    Ok(match datatype {
+        Datatype::Float32 => Some(Scalar::F32(float as f32)),
+        Datatype::Float64 => Some(Scalar::F64(float)),
+        _ => {
+            let whole = value.as_i128().or_else(|| (float.fract() == 0.0).then_some(float as i128));
+            whole.and_then(|v| Scalar::from_i128(datatype, v))
+        }
+    })
+}
+
+/// A comparison with a date as text, which may name a whole period: `t == '2020'` is any time of 2020.
+fn date_test(field: &str, op: CompareOp, text: &[u8], datatype: Datatype) -> Result<Bound> {
+    let text = std::str::from_utf8(text).map_err(|_| Error::invalid("condition: a date that is not UTF-8"))?;
+    let (first, last) = calendar::parse(text, datatype).map_err(|e| Error::invalid(format!("condition on '{field}': {e}")))?;
+    let test = |op, v: i64| Bound::Test(field.to_owned(), Test::Number(op, Scalar::I64(v)));
+    Ok(match op {
+        CompareOp::Lt | CompareOp::Ge => test(op, first),
+        CompareOp::Le | CompareOp::Gt => test(op, last),
+        CompareOp::Eq => Bound::And(vec![test(CompareOp::Ge, first), test(CompareOp::Le, last)]),
+        CompareOp::Ne => Bound::Or(vec![test(CompareOp::Lt, first), test(CompareOp::Gt, last)]),
+    })
+}
+
+/// The bytes a cell must have to be equal to `value`.
+fn cell_bytes(field: &str, value: &Scalar, ty: &FieldType) -> Result<Vec<u8>> {
+    let one_byte = ty.datatype.size() == 1;
+    match value {
+        Scalar::Bytes(bytes) if one_byte => Ok(bytes.clone()),
+        Scalar::Bytes(bytes) => utf_units(bytes, ty.datatype)
+            .ok_or_else(|| Error::invalid(format!("condition: '{field}' holds several {} a cell; conditions cannot test those", ty.datatype))),
+        _ if one_byte && ty.cell == CellCount::ONE => {
+            let v = exact(field, value, ty.datatype)?;
+            v.map(|v| v.to_le_bytes()).ok_or_else(|| Error::invalid(format!("condition: no {} is {value:?}", ty.datatype)))
+        }
+        _ => Err(Error::invalid(format!("condition: '{field}' holds {}; put the value in quotes", ty.datatype))),
+    }
+}
+
+/// UTF-8 text in the units of a wider string type.
+fn utf_units(bytes: &[u8], datatype: Datatype) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    match datatype {
+        Datatype::StringUtf16 | Datatype::StringUcs2 => Some(text.encode_utf16().flat_map(u16::to_le_bytes).collect()),
+        Datatype::StringUtf32 | Datatype::StringUcs4 => Some(text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect()),
+        _ => None,
+    }
+}
+
+/// The index of `value` in an enumeration.
+fn enumeration_index(field: &str, value: &Scalar, e: &Enumeration) -> Result<Option<u64>> {
+    let ty = FieldType { datatype: e.values.datatype, cell: e.values.cell, enumeration: None };
+    let wanted = if ty.is_number() {
+        match exact(field, value, ty.datatype)? {
+            Some(v) => v.to_le_bytes(),
+            None => return Ok(None),
+        }
+    } else {
+        cell_bytes(field, value, &ty)?
+    };
+    let trim = |b: &[u8]| b.len() - b.iter().rev().take_while(|&&b| b == 0).count();
+    let same = |cell: &[u8]| cell == wanted || (!ty.cell.is_var() && !ty.is_number() && cell.get(..trim(cell)) == Some(&wanted));
+    Ok((0..e.values.len()).find(|&i| same(e.values.cell(i))).map(|i| i as u64))
+}
+
+/// The tests of a stored condition, whose values are bytes of the fields' types already. A field that
+/// the schema has no longer fails every test.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] for a value that is not of its field's size.
+pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Result<Bound> {
+    let all = |children: &[StoredCondition]| children.iter().map(|c| bind_stored(c, schema)).collect::<Result<Vec<_>>>();
+    let plain = |field: &str| {
+        let of = |datatype, cell| FieldType { datatype, cell, enumeration: None };
+        let attribute = schema.attribute(field).map(|(_, a)| of(a.datatype, a.cell));
+        attribute.or_else(|| schema.dimension(field).map(|(_, d)| of(d.datatype, d.cell)))
+    };
+    let number = |field: &str, ty: &FieldType, value: &[u8]| {
+        Scalar::from_le_bytes(ty.datatype.physical(), value)
+            .ok_or_else(|| Error::invalid(format!("a stored condition tests '{field}' with {} bytes", value.len())))
+    };
+    match condition {
+        StoredCondition::Always(b) => Ok(Bound::Always(*b)),
+        StoredCondition::And(children) => Ok(Bound::And(all(children)?)),
+        StoredCondition::Or(children) => Ok(Bound::Or(all(children)?)),
+        StoredCondition::Compare { field, op, value } => Ok(match plain(field) {
+            None => Bound::Always(false),
+            Some(ty) if ty.is_number() => Bound::Test(field.clone(), Test::Number((*op).into(), number(field, &ty, value)?)),
+            Some(_) => Bound::Test(field.clone(), Test::Bytes((*op).into(), value.clone())),
+        }),
+        StoredCondition::In { field, negated, values } => Ok(match plain(field) {
+            None => Bound::Always(false),
+            Some(ty) if ty.is_number() => {
+                let values = values.iter().map(|v| number(field, &ty, v)).collect::<Result<_>>()?;
+                Bound::Test(field.clone(), Test::Numbers(values, *negated))
+            }
+            Some(_) => Bound::Test(field.clone(), Test::ByteStrings(values.clone(), *negated)),
+        }),
+    }
+}
+
+impl From<StoredOp> for CompareOp {
+    fn from(op: StoredOp) -> Self {
+        match op {
+            StoredOp::Lt => Self::Lt,
+            StoredOp::Le => Self::Le,
+            StoredOp::Gt => Self::Gt,
+            StoredOp::Ge => Self::Ge,
+            StoredOp::Eq => Self::Eq,
+            StoredOp::Ne => Self::Ne,
+        }
+    }
+}
+
+/// The condition as a delete commit stores it: its values as bytes.
+///
+/// # Errors
+/// [`Error::Unsupported`] for tests of null, which the format cannot store, on nullable attributes.
+pub(crate) fn to_stored(condition: &Bound, schema: &Schema) -> Result<StoredCondition> {
+    let all = |children: &[Bound]| children.iter().map(|c| to_stored(c, schema)).collect::<Result<Vec<_>>>();
+    let bytes = |values: &[Scalar]| values.iter().map(Scalar::to_le_bytes).collect();
+    Ok(match condition {
+        Bound::Always(b) => StoredCondition::Always(*b),
+        Bound::And(children) => StoredCondition::And(all(children)?),
+        Bound::Or(children) => StoredCondition::Or(all(children)?),
+        Bound::Test(field, test) => {
+            let field = field.clone();
+            match test {
+                Test::Number(op, v) => StoredCondition::Compare { field, op: (*op).into(), value: v.to_le_bytes() },
+                Test::Bytes(op, v) => StoredCondition::Compare { field, op: (*op).into(), value: v.clone() },
+                Test::Numbers(values, negated) => StoredCondition::In { field, negated: *negated, values: bytes(values) },
+                Test::ByteStrings(values, negated) => StoredCondition::In { field, negated: *negated, values: values.clone() },
+                Test::Null(negated) if schema.attribute(&field).is_none_or(|(_, a)| !a.nullable) => StoredCondition::Always(*negated),
+                Test::Null(_) => {
+                    return Err(Error::Unsupported(format!("the format cannot store whether '{field}' is null; delete by its values")));
+                }
+            }
+        }
+    })
+}
+
+impl From<CompareOp> for StoredOp {
+    fn from(op: CompareOp) -> Self {
+        match op {
+            CompareOp::Lt => Self::Lt,
+            CompareOp::Le => Self::Le,
+            CompareOp::Gt => Self::Gt,
+            CompareOp::Ge => Self::Ge,
+            CompareOp::Eq => Self::Eq,
+            CompareOp::Ne => Self::Ne,
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Runs a condition's tests on columns.
+
+use std::cmp::Ordering;
+
+use bytemuck::Pod;
+
+use super::bind::{Bound, Test};
+use super::CompareOp;
+use crate::column::{Column, typed};
+use crate::scalar::Scalar;
+use crate::with_type;
+
+/// The cells of a field that is tested.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TestColumn<'a> {
+    /// The values.
+    pub(crate) column: &'a Column,
+    /// 0 where the cell's fragment does not have the field: every test fails there. `None`: all have it.
+    pub(crate) present: Option<&'a [u8]>,
+}
+
+/// 1 for each of `cells` cells that `condition` holds for, else 0. `column` finds a field by name; a
+/// field that is not found fails every test.
+pub(crate) fn evaluate<'a>(condition: &Bound, cells: usize, column: &dyn Fn(&str) -> Option<TestColumn<'a>>) -> Vec<u8> {
+    match condition {
+        Bound::Always(b) => vec![u8::from(*b); cells],
+        Bound::And(children) => fold(children, cells, column, 1, |a, b| *a &= b),
+        Bound::Or(children) => fold(children, cells, column, 0, |a, b| *a |= b),
+        Bound::Test(field, test) => {
+            let Some(c) = column(field) else { return vec![0; cells] };
+            let mut out = run(test, c.column, cells);
+            let mask = |out: &mut Vec<u8>, by: &[u8]| out.iter_mut().zip(by).for_each(|(o, b)| *o &= b);
+            if let (Some(validity), false) = (&c.column.validity, matches!(test, Test::Null(_))) {
+                out.iter_mut().zip(validity).for_each(|(o, &v)| *o &= u8::from(v != 0));
+            }
+            if let Some(present) = c.present {
+                mask(&mut out, present);
+            }
+            out
+        }
+    }
+}
+
+fn fold<'a>(
+    children: &[Bound],
+    cells: usize,
+    column: &dyn Fn(&str) -> Option<TestColumn<'a>>,
+    start: u8,
+    join: fn(&mut u8, u8),
+) -> Vec<u8> {
+    let mut out = vec![start; cells];
+    for child in children {
+        let found = evaluate(child, cells, column);
+        out.iter_mut().zip(found).for_each(|(a, b)| join(a, b));
+    }
+    out
+}
+
+fn run(test: &Test, column: &Column, cells: usize) -> Vec<u8> {
+    let mut out = match test {
+        Test::Null(negated) => match &column.validity {
+            Some(validity) => validity.iter().map(|&v| u8::from((v == 0) != *negated)).collect(),
+            None => vec![u8::from(*negated); cells],
+        },
+        Test::Number(op, value) => with_type!(column.datatype.physical(), T => match number::<T>(value) {
+            Some(v) => compare_numbers(&typed::<T>(&column.data), *op, v),
+            None => Vec::new(),
+        }),
+        Test::Numbers(values, negated) => with_type!(column.datatype.physical(), T => {
+            let values: Vec<T> = values.iter().filter_map(number::<T>).collect();
+            typed::<T>(&column.data).iter().map(|v| u8::from(values.contains(v) != *negated)).collect()
+        }),
+        Test::Bytes(op, value) => (0..cells).map(|i| u8::from(holds(*op, trimmed(column, i).cmp(value.as_slice())))).collect(),
+        Test::ByteStrings(values, negated) => {
+            (0..cells).map(|i| u8::from(values.iter().any(|v| v == trimmed(column, i)) != *negated)).collect()
+        }
+    };
+    out.resize(cells, 0);
+    out
+}
+
+/// A cell's bytes; without the zeros that pad it, where cells are of fixed size.
+fn trimmed(column: &Column, i: usize) -> &[u8] {
+    let cell = column.cell(i);
+    if column.cell.is_var() {
+        return cell;
+    }
+    let padding = cell.iter().rev().take_while(|&&b| b == 0).count();
+    cell.get(..cell.len() - padding).unwrap_or(cell)
+}
+
+fn number<T: Pod>(value: &Scalar) -> Option<T> {
+    bytemuck::try_pod_read_unaligned(&value.to_le_bytes()).ok()
+}
+
+fn compare_numbers<T: PartialOrd + Copy>(values: &[T], op: CompareOp, v: T) -> Vec<u8> {
+    let each = |test: fn(&T, &T) -> bool| values.iter().map(|x| u8::from(test(x, &v))).collect();
+    match op {
+        CompareOp::Lt => each(T::lt),
+        CompareOp::Le => each(T::le),
+        CompareOp::Gt => each(T::gt),
+        CompareOp::Ge => each(T::ge),
+        CompareOp::Eq => each(T::eq),
+        CompareOp::Ne => each(T::ne),
+    }
+}
+
+fn holds(op: CompareOp, order: Ordering) -> bool {
+    match op {
+        CompareOp::Lt => order.is_lt(),
+        CompareOp::Le => order.is_le(),
+        CompareOp::Gt => order.is_gt(),
+        CompareOp::Ge => order.is_ge(),
+        CompareOp::Eq => order.is_eq(),
+        CompareOp::Ne => order.is_ne(),
+    }
+}
+
+/// Whether no cell can satisfy the condition, given the least and the greatest value of each field.
+/// `range` gives `None` where they are not known, which excludes nothing.
+pub(crate) fn excludes(condition: &Bound, range: &dyn Fn(&str) -> Option<(Scalar, Scalar)>) -> bool {
+    match condition {
+        Bound::Always(b) => !b,
+        Bound::And(children) => children.iter().any(|c| excludes(c, range)),
+        Bound::Or(children) => children.iter().all(|c| excludes(c, range)),
+        Bound::Test(field, test) => range(field).is_some_and(|(lo, hi)| test_excludes(test, &lo, &hi)),
+    }
+}
+
+fn test_excludes(test: &Test, lo: &Scalar, hi: &Scalar) -> bool {
+    let nan = |s: &Scalar| s.as_f64().is_some_and(f64::is_nan);
+    if nan(lo) || nan(hi) {
+        return false;
+    }
+    let outside = |v: &Scalar| nan(v) || v.order(lo).is_lt() || v.order(hi).is_gt();
+    match test {
+        Test::Number(CompareOp::Lt, v) => lo.order(v).is_ge(),
+        Test::Number(CompareOp::Le, v) => lo.order(v).is_gt(),
+        Test::Number(CompareOp::Gt, v) => hi.order(v).is_le(),
+        Test::Number(CompareOp::Ge, v) => hi.order(v).is_lt(),
+        Test::Number(CompareOp::Eq, v) => outside(v),
+        Test::Numbers(values, false) => values.iter().all(outside),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::datatype::{CellCount, Datatype};
+    use crate::format::domain::Dimension;
+    use crate::format::enumeration::Enumeration;
+    use crate::format::schema::{ArrayType, Attribute, Schema};
+    use crate::query::Condition;
+    use crate::query::condition::bind;
+
+    fn columns() -> Vec<(&'static str, Column)> {
+        vec![
+            ("i", Column::from_values(Datatype::Int32, &[1, 2, 3, 4]).with_validity(vec![1, 1, 0, 1])),
+            ("u", Column::from_values(Datatype::Uint8, &[0_u8, 1, 2, 255])),
+            ("f", Column::from_values(Datatype::Float32, &[0.1_f32, f32::NAN, -1.0, 2.5])),
+            ("s", Column::from_cells(Datatype::StringUtf8, ["a", "bb", "", "\u{e9}"])),
+            ("c", Column { cell: CellCount::Fixed(2), ..Column::from_values(Datatype::Char, b"ab\0\0c\0dd") }),
+            ("t", Column::from_values(Datatype::DatetimeDay, &[0_i64, 30, 31, 365])),
+            ("e", Column::from_values(Datatype::Uint8, &[0_u8, 1, 2, 1])),
+        ]
+    }
+
+    fn holds_for(text: &str) -> Result<Vec<u8>, String> {
+        let columns = columns();
+        let attributes = columns.iter().map(|(n, c)| Attribute {
+            nullable: c.validity.is_some(),
+            enumeration: (*n == "e").then(|| "colours".into()),
+            ..Attribute::new(n, c.datatype, c.cell)
+        });
+        let schema = Schema::new(ArrayType::Sparse, vec![Dimension::string("d")], attributes.collect());
+        let values = Column::from_cells(Datatype::StringAscii, ["red", "green", "blue"]);
+        let e = Enumeration { name: "colours".into(), file: String::new(), ordered: text.contains("ordered") , values };
+        let text = text.replace("ordered", "");
+        let condition: Condition = text.parse().map_err(|e: crate::Error| e.to_string())?;
+        let bound = bind(&condition, &schema, &BTreeMap::from([("colours".into(), Arc::new(e))])).map_err(|e| e.to_string())?;
+        let find = |name: &str| columns.iter().find(|(n, _)| *n == name).map(|(_, column)| TestColumn { column, present: None });
+        Ok(evaluate(&bound, 4, &find))
+    }
+
+    #[track_caller]
+    fn check(text: &str, expect: [u8; 4]) {
+        assert_eq!(holds_for(text).as_deref(), Ok(&expect[..]), "{text}");
+    }
+
+    #[test]
+    fn a_null_fails_every_comparison_and_its_opposite() {
+        check("i > 2", [0, 0, 0, 1]);
+        check("not i > 2", [1, 1, 0, 0]);
+        check("i != 7", [1, 1, 0, 1]);
+        check("i not in (1)", [0, 1, 0, 1]);
+        check("i is null", [0, 0, 1, 0]);
+        check("i is not null or u == 2", [1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn literals_that_the_type_cannot_hold() {
+        check("u < 300", [1, 1, 1, 1]);
+        check("u > -1 and i < 1e30", [1, 1, 0, 1]);
+        check("u >= 300", [0, 0, 0, 0]);
+        check("u > 0.5", [0, 1, 1, 1]);
+        check("u <= 1.5", [1, 1, 0, 0]);
+        check("u == 1.5", [0, 0, 0, 0]);
+        check("u != 1.5", [1, 1, 1, 1]);
+        check("u in (1.5, 2, 256)", [0, 0, 1, 0]);
+        check("f == 0.1", [1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn nan_is_unequal_to_everything() {
+        check("f != 2.5", [1, 1, 1, 0]);
+        check("f < 9", [1, 0, 1, 1]);
+        check("f == nan", [0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn strings_compare_by_bytes_and_padding_does_not_count() {
+        check("s >= 'b'", [0, 1, 0, 1]);
+        check("s in ('', 'a')", [1, 0, 1, 0]);
+        check("c == 'c'", [0, 0, 1, 0]);
+        check("c == ''", [0, 1, 0, 0]);
+    }
+
+    #[test]
+    fn dates_may_name_a_period() {
+        check("t == '1970-01'", [1, 1, 0, 0]);
+        check("t > '1970'", [0, 0, 0, 1]);
+        check("t in ('1970-02', '1971')", [0, 0, 1, 1]);
+        check("t < 31", [1, 1, 0, 0]);
+    }
+
+    #[test]
+    fn enumerations_are_asked_by_value() {
+        check("e == 'green'", [0, 1, 0, 1]);
+        check("e in ('red', 'grey')", [1, 0, 0, 0]);
+        check("e == 'grey'", [0; 4]);
+        check("e != 'grey'", [1; 4]);
+        check("ordered e > 'red'", [0, 1, 1, 1]);
+        assert!(holds_for("e > 'red'").unwrap_err().contains("no order"));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        assert!(holds_for("x == 1").unwrap_err().contains("the fields are d, i, u"));
+        assert!(holds_for("i == 'a'").unwrap_err().contains("cannot be compared with a string"));
+        assert!(holds_for("s == 1").unwrap_err().contains("in quotes"));
+    }
+
+    #[test]
+    fn a_range_of_values_excludes_what_it_can() {
+        let schema = Schema::new(ArrayType::Sparse, vec![], vec![Attribute::new("i", Datatype::Int32, CellCount::ONE)]);
+        let check = |text: &str, expect: bool| {
+            let bound = bind(&text.parse().unwrap(), &schema, &BTreeMap::new()).unwrap();
+            let range = |_: &str| Some((Scalar::I32(3), Scalar::I32(5)));
+            assert_eq!(excludes(&bound, &range), expect, "{text}");
+            assert!(!excludes(&bound, &|_| None));
+        };
+        check("i < 3", true);
+        check("i <= 3", false);
+        check("i > 5 or i == 2", true);
+        check("i > 4 and i == 2", true);
+        check("i in (1, 9)", true);
+        check("i in (1, 4)", false);
+        check("i != 3", false);
+        check("i not in (3, 4, 5)", false);
+    }
+}

@@ -1,0 +1,344 @@
+//! Reads a condition from text.
+
+use super::{CompareOp, Condition};
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::scalar::Scalar;
+
+/// Reads the whole of `text` as one condition.
+pub(super) fn parse(text: &str) -> Result<Condition> {
+    let mut parser = Parser { text, tokens: tokens(text)?, at: 0, depth: 0 };
+    let condition = parser.any()?;
+    match parser.peek() {
+        None => Ok(condition),
+        Some(token) => Err(parser.unexpected(token, "'and' or 'or'")),
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Token {
+    /// A word or a backquoted name; only a word can be a keyword.
+    Name { text: String, quoted: bool },
+    Text(String),
+    Number(Scalar),
+    Op(CompareOp),
+    And,
+    Or,
+    Not,
+    Open,
+    Close,
+    Comma,
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    /// Each with the byte it starts at.
+    tokens: Vec<(usize, Token)>,
+    at: usize,
+    depth: u32,
+}
+
+impl Parser<'_> {
+    fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.at).map(|(_, t)| t)
+    }
+
+    fn next(&mut self) -> Option<Token> {
+        let token = self.peek().cloned();
+        self.at += 1;
+        token
+    }
+
+    fn accept(&mut self, wanted: &Token) -> bool {
+        let found = self.peek() == Some(wanted);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn accept_word(&mut self, word: &str) -> bool {
+        let found = matches!(self.peek(), Some(Token::Name { text, quoted: false }) if text.eq_ignore_ascii_case(word));
+        self.at += usize::from(found);
+        found
+    }
+
+    fn any(&mut self) -> Result<Condition> {
+        let mut all = vec![self.all()?];
+        while self.accept(&Token::Or) {
+            all.push(self.all()?);
+        }
+        Ok(one_or(all, Condition::Or))
+    }
+
+    fn all(&mut self) -> Result<Condition> {
+        let mut all = vec![self.one()?];
+        while self.accept(&Token::And) {
+            all.push(self.one()?);
+        }
+        Ok(one_or(all, Condition::And))
+    }
+
+    fn one(&mut self) -> Result<Condition> {
+        self.depth += 1;
+        if self.depth > limits::CONDITION_DEPTH_MAX {
+            return Err(Error::invalid(format!("the condition is nested more than {} deep", limits::CONDITION_DEPTH_MAX)));
+        }
+        let condition = if self.accept(&Token::Not) {
+            Condition::Not(Box::new(self.one()?))
+        } else if self.accept(&Token::Open) {
+            let inner = self.any()?;
+            self.close()?;
+            inner
+        } else {
+            self.test()?
+        };
+        self.depth -= 1;
+        Ok(condition)
+    }
+
+    fn test(&mut self) -> Result<Condition> {
+        let start = self.at;
+        match self.next() {
+            Some(Token::Name { text: field, .. }) => self.test_of(field),
+            Some(Token::Number(_) | Token::Text(_)) => {
+                self.at = start;
+                let value = self.value()?;
+                let Some(Token::Op(op)) = self.next() else {
+                    return Err(self.error_before("a comparison such as '<' was expected"));
+                };
+                match self.next() {
+                    Some(Token::Name { text: field, .. }) => Ok(Condition::Compare { field, op: op.mirrored(), value }),
+                    _ => Err(self.error_before("the name of a field was expected")),
+                }
+            }
+            _ => Err(self.error_before("the name of a field was expected")),
+        }
+    }
+
+    fn test_of(&mut self, field: String) -> Result<Condition> {
+        if let Some(Token::Op(op)) = self.peek().cloned() {
+            self.at += 1;
+            if matches!(op, CompareOp::Eq | CompareOp::Ne) && (self.accept_word("null") || self.accept_word("none")) {
+                return Ok(Condition::IsNull { field, negated: op == CompareOp::Ne });
+            }
+            return Ok(Condition::Compare { field, op, value: self.value()? });
+        }
+        if self.accept_word("is") {
+            let negated = self.accept(&Token::Not);
+            if !self.accept_word("null") {
+                return Err(self.error_here("'null' was expected"));
+            }
+            return Ok(Condition::IsNull { field, negated });
+        }
+        let negated = self.accept(&Token::Not);
+        if !self.accept_word("in") {
+            return Err(self.error_here("a comparison, 'in' or 'is null' was expected"));
+        }
+        if !self.accept(&Token::Open) {
+            return Err(self.error_here("'(' was expected"));
+        }
+        let mut values = vec![self.value()?];
+        while self.accept(&Token::Comma) {
+            values.push(self.value()?);
+        }
+        self.close()?;
+        Ok(Condition::In { field, values, negated })
+    }
+
+    fn close(&mut self) -> Result<()> {
+        if self.accept(&Token::Close) { Ok(()) } else { Err(self.error_here("')' was expected")) }
+    }
+
+    fn value(&mut self) -> Result<Scalar> {
+        match self.next() {
+            Some(Token::Number(value)) => Ok(value),
+            Some(Token::Text(text)) => Ok(Scalar::Bytes(text.into_bytes())),
+            Some(Token::Name { text, quoted: false }) => match text.to_ascii_lowercase().as_str() {
+                "true" => Ok(Scalar::I64(1)),
+                "false" => Ok(Scalar::I64(0)),
+                "nan" => Ok(Scalar::F64(f64::NAN)),
+                "inf" | "infinity" => Ok(Scalar::F64(f64::INFINITY)),
+                _ => Err(self.error_before("a value was expected; strings stand in quotes")),
+            },
+            _ => Err(self.error_before("a value was expected")),
+        }
+    }
+
+    fn unexpected(&self, token: &Token, wanted: &str) -> Error {
+        self.error_here(&format!("{wanted} was expected, not {token:?}"))
+    }
+
+    fn error_here(&self, why: &str) -> Error {
+        let at = self.tokens.get(self.at).map_or(self.text.len(), |(at, _)| *at);
+        Error::invalid(format!("condition '{}': {why} at character {}", self.text, self.text.get(..at).map_or(at, |t| t.chars().count()) + 1))
+    }
+
+    /// The same about the token that was just taken.
+    fn error_before(&mut self, why: &str) -> Error {
+        self.at = self.at.saturating_sub(1);
+        self.error_here(why)
+    }
+}
+
+fn one_or(mut all: Vec<Condition>, many: fn(Vec<Condition>) -> Condition) -> Condition {
+    if all.len() == 1 { all.remove(0) } else { many(all) }
+}
+
+fn tokens(text: &str) -> Result<Vec<(usize, Token)>> {
+    let mut out = Vec::new();
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start();
+        let at = text.len() - rest.len();
+        let Some(first) = rest.chars().next() else { return Ok(out) };
+        let (token, n) = match first {
+            '(' | '[' => (Token::Open, 1),
+            ')' | ']' => (Token::Close, 1),
+            ',' => (Token::Comma, 1),
+            '\'' | '"' => quoted(rest, first).map(|(s, n)| (Token::Text(s), n))?,
+            '`' => quoted(rest, first).map(|(text, n)| (Token::Name { text, quoted: true }, n))?,
+            c if c.is_ascii_digit() || "+-.".contains(c) => number(rest)?,
+            c if c.is_alphabetic() || c == '_' => word(rest),
+            _ => operator(rest)?,
+        };
+        out.push((at, token));
+        rest = rest.get(n..).unwrap_or("");
+    }
+}
+
+fn quoted(rest: &str, quote: char) -> Result<(String, usize)> {
+    let mut out = String::new();
+    let mut chars = rest.char_indices().skip(1).peekable();
+    while let Some((i, c)) = chars.next() {
+        if c != quote {
+            out.push(c);
+        } else if chars.peek().is_some_and(|(_, next)| *next == quote) {
+            out.push(quote);
+            chars.next();
+        } else {
+            return Ok((out, i + c.len_utf8()));
+        }
+    }
+    Err(Error::invalid(format!("condition: the quote {quote} in {rest} is never closed")))
+}
+
+fn number(rest: &str) -> Result<(Token, usize)> {
+    let mut n = 0;
+    let mut before = ' ';
+    for (i, c) in rest.char_indices() {
+        let sign = (c == '+' || c == '-') && (i == 0 || before == 'e' || before == 'E');
+        if !(c.is_ascii_alphanumeric() || c == '.' || c == '_' || sign) {
+            break;
+        }
+        before = c;
+        n = i + c.len_utf8();
+    }
+    let body: String = rest.get(..n).unwrap_or("").chars().filter(|&c| c != '_').collect();
+    let value = body.parse().map(Scalar::I64).or_else(|_| body.parse().map(Scalar::U64)).or_else(|_| body.parse().map(Scalar::F64));
+    value.map(|v| (Token::Number(v), n)).map_err(|_| Error::invalid(format!("condition: '{body}' is not a number")))
+}
+
+fn word(rest: &str) -> (Token, usize) {
+    let inside = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    let n = rest.find(|c| !inside(c)).unwrap_or(rest.len());
+    let text = rest.get(..n).unwrap_or("");
+    let token = match text.to_ascii_lowercase().as_str() {
+        "and" => Token::And,
+        "or" => Token::Or,
+        "not" => Token::Not,
+        _ => Token::Name { text: text.to_owned(), quoted: false },
+    };
+    (token, n)
+}
+
+fn operator(rest: &str) -> Result<(Token, usize)> {
+    let all = [
+        ("<=", Token::Op(CompareOp::Le)),
+        (">=", Token::Op(CompareOp::Ge)),
+        ("==", Token::Op(CompareOp::Eq)),
+        ("!=", Token::Op(CompareOp::Ne)),
+        ("<>", Token::Op(CompareOp::Ne)),
+        ("&&", Token::And),
+        ("||", Token::Or),
+        ("<", Token::Op(CompareOp::Lt)),
+        (">", Token::Op(CompareOp::Gt)),
+        ("=", Token::Op(CompareOp::Eq)),
+        ("&", Token::And),
+        ("|", Token::Or),
+        ("!", Token::Not),
+    ];
+    let found = all.into_iter().find(|(text, _)| rest.starts_with(text));
+    found.map(|(text, token)| (token, text.len())).ok_or_else(|| Error::invalid(format!("condition: '{rest}' cannot be read")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compare(field: &str, op: CompareOp, value: impl Into<Scalar>) -> Condition {
+        Condition::Compare { field: field.into(), op, value: value.into() }
+    }
+
+    #[track_caller]
+    fn check(text: &str, expect: Condition) {
+        assert_eq!(parse(text).unwrap(), expect);
+    }
+
+    #[track_caller]
+    fn fails(text: &str, why: &str) {
+        let e = parse(text).unwrap_err().to_string();
+        assert!(e.contains(why), "{e}");
+    }
+
+    #[test]
+    fn comparisons_of_every_kind() {
+        use CompareOp::*;
+        check("mag >= 4.5", compare("mag", Ge, 4.5));
+        check("x=-3", compare("x", Eq, -3_i64));
+        check("18446744073709551615 <> `my field`", compare("my field", Ne, u64::MAX));
+        check("1e3 < x", compare("x", Gt, 1000.0));
+        check("place != 'O''Higgins'", compare("place", Ne, "O'Higgins"));
+        check("ok == true", compare("ok", Eq, 1_i64));
+    }
+
+    #[test]
+    fn and_binds_tighter_than_or_and_not_tightest() {
+        use CompareOp::*;
+        let (a, b, c) = (compare("a", Lt, 1_i64), compare("b", Gt, 2_i64), compare("c", Eq, 3_i64));
+        check(
+            "a < 1 or not b > 2 and c = 3",
+            Condition::Or(vec![a.clone(), Condition::And(vec![Condition::Not(Box::new(b.clone())), c.clone()])]),
+        );
+        check("(a < 1 || b > 2) && c == 3", Condition::And(vec![Condition::Or(vec![a, b]), c]));
+    }
+
+    #[test]
+    fn lists_and_nulls() {
+        let list = |negated| Condition::In { field: "a".into(), values: vec![1_i64.into(), "x".into()], negated };
+        check("a in (1, 'x')", list(false));
+        check("a NOT IN [1, \"x\"]", list(true));
+        let null = |negated| Condition::IsNull { field: "a".into(), negated };
+        check("a is null", null(false));
+        check("a is not null", null(true));
+        check("a != null", null(true));
+    }
+
+    #[test]
+    fn errors_say_where() {
+        fails("a < ", "a value was expected at character 5");
+        fails("a < b", "strings stand in quotes at character 5");
+        fails("a 3", "'in' or 'is null' was expected at character 3");
+        fails("(a < 1", "')' was expected at character 7");
+        fails("a < 1 b", "'and' or 'or'");
+        fails("a < 'x", "never closed");
+        fails("", "the name of a field");
+        fails(&"(".repeat(1000), "nested");
+        fails("a < 1x", "not a number");
+    }
+
+    #[test]
+    fn a_negated_condition_is_pushed_down() {
+        let c = parse("not (a < 1 and b in (2) or c is null)").unwrap();
+        let Condition::Not(inner) = c else { panic!() };
+        assert_eq!(inner.negated(), parse("(a >= 1 or b not in (2)) and c is not null").unwrap());
+    }
+}
