@@ -1,8 +1,19 @@
 //! Filters: what each does to a chunk, and how a pipeline is applied to a tile.
+//!
+//! A tile is cut into chunks. The filters of a pipeline hand each other a chunk's bytes and its
+//! metadata, to which most add a header that tells how to undo them. Folders are signatures:
+//! `compress/` gives fewer bytes and packs the metadata along, `transform/` gives as many or nearly,
+//! `guard/` watches over them. [`plan`] makes a pipeline ready, [`run`] applies it.
 
+mod chunk;
+mod compress;
+mod guard;
 mod legal;
 mod nonces;
+mod plan;
 mod run;
+mod transform;
+mod word;
 
 use crate::datatype::{CellCount, Datatype};
 use crate::format::version::Version;

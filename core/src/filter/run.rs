@@ -1,24 +1,54 @@
 //! Applies a pipeline to a tile, forwards and backwards.
 
+use super::chunk::{Meta, Notes};
+use super::compress::strings::Strings;
+use super::compress::{dictionary, rle_strings};
+use super::plan::{Plan, Step, StringCoding, string_coding};
 use super::{Nonces, TileFormat};
 use crate::error::Malformed;
 use crate::format::cursor::Decoded;
-use crate::format::pipeline::Pipeline;
+use crate::format::pipeline::{Filter, Pipeline};
+use crate::format::tile::{RawChunk, TileWriter, chunks, fixed_chunk_bytes, var_chunk_ends};
+use crate::limits::TILE_BYTES_MAX;
 
 /// The cells of a tile, whose bytes before filtering must be exactly `expected_bytes`.
 ///
 /// # Errors
-/// The tile is damaged, of another size, encrypted with another key, or filtered by something unknown.
-pub fn decode_tile(_framed: &[u8], _p: &Pipeline, _f: &TileFormat<'_>, _expected_bytes: u64) -> Decoded<Vec<u8>> {
-    unimplemented!()
+/// The tile is damaged, of another size, encrypted with another key, or filtered by something
+/// unknown; its strings are coded together with their offsets ([`decode_var_tile`] reads those).
+pub fn decode_tile(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, expected_bytes: u64) -> Decoded<Vec<u8>> {
+    let plan = Plan::new(p, f)?;
+    let chunks = tile_chunks(framed, &plan, expected_bytes)?;
+    let mut out = reserve(expected_bytes)?;
+    let mut scratch = Scratch::default();
+    for chunk in &chunks {
+        if plan.steps.is_empty() {
+            out.extend_from_slice(chunk.data);
+            continue;
+        }
+        // Grown chunk by chunk: a tile that lies about its size fails before memory is touched for it.
+        let start = out.len();
+        out.resize(start + usize::try_from(chunk.plain_bytes).unwrap_or(0), 0);
+        undo_chunk(&plan, chunk, out.get_mut(start..).unwrap_or_default(), &mut scratch)?;
+    }
+    Ok(out)
 }
 
 /// The cells of a tile, written to `out`, which they must fill exactly.
 ///
 /// # Errors
 /// As [`decode_tile`]; `out` then holds anything.
-pub fn decode_tile_into(_framed: &[u8], _p: &Pipeline, _f: &TileFormat<'_>, _out: &mut [u8]) -> Decoded<()> {
-    unimplemented!()
+pub fn decode_tile_into(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, out: &mut [u8]) -> Decoded<()> {
+    let plan = Plan::new(p, f)?;
+    let chunks = tile_chunks(framed, &plan, out.len() as u64)?;
+    let (mut rest, mut scratch) = (out, Scratch::default());
+    for chunk in &chunks {
+        let n = usize::try_from(chunk.plain_bytes).unwrap_or(usize::MAX);
+        let (now, later) = std::mem::take(&mut rest).split_at_mut_checked(n).unwrap_or_default();
+        undo_chunk(&plan, chunk, now, &mut scratch)?;
+        rest = later;
+    }
+    Ok(())
 }
 
 /// The bytes of a tile of variable-length cells and, where its strings are coded together with their
@@ -26,21 +56,58 @@ pub fn decode_tile_into(_framed: &[u8], _p: &Pipeline, _f: &TileFormat<'_>, _out
 ///
 /// # Errors
 /// As [`decode_tile`].
-pub fn decode_var_tile(_framed: &[u8], _p: &Pipeline, _f: &TileFormat<'_>, _expected_bytes: u64, _cells: u64) -> Decoded<(Vec<u8>, Option<Vec<u64>>)> {
-    unimplemented!()
+pub fn decode_var_tile(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, expected_bytes: u64, cells: u64) -> Decoded<(Vec<u8>, Option<Vec<u64>>)> {
+    let Some(coding) = string_coding(p, f) else {
+        return Ok((decode_tile(framed, p, f, expected_bytes)?, None));
+    };
+    let plan = Plan::new(p, f)?;
+    let chunks = chunks(framed)?;
+    check_total(&chunks, expected_bytes)?;
+    let cells_max = bounded(cells.saturating_mul(8), "offsets")? / 8;
+    let mut strings = Strings::new(bounded(expected_bytes, "tile")?, cells_max);
+    let mut scratch = Scratch::default();
+    for chunk in chunks.iter().filter(|c| !c.metadata.is_empty()) {
+        // Packed strings are their bytes and, for each, two integers or an id and a length.
+        let packed_max = u64::from(chunk.plain_bytes).saturating_add(cells.saturating_mul(16)).saturating_add(1024);
+        let mut decode = || {
+            let (mut meta, packed) = undo_steps(&plan.steps, &plan, chunk, packed_max, &mut scratch)?;
+            meta.read(|r| match coding {
+                StringCoding::Rle => rle_strings::decode(r, packed, &mut strings),
+                StringCoding::Dictionary => dictionary::decode(r, packed, &mut strings),
+            })
+        };
+        decode().map_err(|e| e.shifted(chunk.offset))?;
+    }
+    // Other writers may leave out tiles of nothing but empty strings.
+    if strings.offsets.is_empty() && expected_bytes == 0 {
+        strings.offsets.resize(cells_max, 0);
+    }
+    if (strings.bytes.len() as u64, strings.offsets.len() as u64) != (expected_bytes, cells) {
+        let why = format!("{} bytes in {} strings, not {expected_bytes} in {cells}", strings.bytes.len(), strings.offsets.len());
+        return Err(Malformed::new("tile of coded strings", 0, why));
+    }
+    Ok((strings.bytes, Some(strings.offsets)))
 }
 
 /// Whether this pipeline codes strings together with their offsets, so that the tile of offsets is empty.
-pub fn codes_strings(_p: &Pipeline, _f: &TileFormat<'_>) -> bool {
-    unimplemented!()
+pub fn codes_strings(p: &Pipeline, f: &TileFormat<'_>) -> bool {
+    string_coding(p, f).is_some()
 }
 
 /// The framed tile of these fixed-size cells.
 ///
 /// # Errors
 /// A filter cannot take these values.
-pub fn encode_tile(_data: &[u8], _p: &Pipeline, _f: &TileFormat<'_>, _nonces: &Nonces) -> Result<Vec<u8>, Malformed> {
-    unimplemented!()
+pub fn encode_tile(data: &[u8], p: &Pipeline, f: &TileFormat<'_>, nonces: &Nonces) -> Result<Vec<u8>, Malformed> {
+    let plan = Plan::new(p, f)?;
+    let cell_bytes = f.cell.cell_bytes(f.datatype).unwrap_or(f.datatype.size());
+    let chunk_bytes = if is_one_chunk(p, f) { data.len().max(1) } else { fixed_chunk_bytes(cell_bytes) };
+    let mut tile = TileWriter::with_capacity(data.len() / 2);
+    let mut scratch = Scratch::default();
+    for chunk in data.chunks(chunk_bytes) {
+        apply_chunk(&plan, chunk, Notes::default(), nonces, &mut tile, &mut scratch)?;
+    }
+    Ok(tile.finish())
 }
 
 /// The framed tile of these variable-length cells; `offsets` holds the start of each cell, in bytes,
@@ -48,6 +115,165 @@ pub fn encode_tile(_data: &[u8], _p: &Pipeline, _f: &TileFormat<'_>, _nonces: &N
 ///
 /// # Errors
 /// A filter cannot take these values.
-pub fn encode_var_tile(_data: &[u8], _offsets: &[u64], _p: &Pipeline, _f: &TileFormat<'_>, _nonces: &Nonces) -> Result<Vec<u8>, Malformed> {
-    unimplemented!()
+pub fn encode_var_tile(data: &[u8], offsets: &[u64], p: &Pipeline, f: &TileFormat<'_>, nonces: &Nonces) -> Result<Vec<u8>, Malformed> {
+    if !offsets.is_sorted() || offsets.first().is_some_and(|o| *o != 0) || offsets.last().copied().unwrap_or(0) != data.len() as u64 {
+        return Err(Malformed::unsupported("offsets", format!("they must rise from 0 to {}, the end of the data", data.len())));
+    }
+    let plan = Plan::new(p, f)?;
+    let mut tile = TileWriter::with_capacity(data.len() / 2);
+    let mut scratch = Scratch::default();
+    if let Some(coding) = plan.strings {
+        if offsets.len() < 2 {
+            return Ok(tile.finish());
+        }
+        let (mut notes, mut packed) = (Notes::default(), Vec::new());
+        match coding {
+            StringCoding::Rle => rle_strings::encode(&mut notes, data, offsets, &mut packed)?,
+            StringCoding::Dictionary => dictionary::encode(&mut notes, data, offsets, &mut packed)?,
+        }
+        let (notes, filtered) = apply_steps(&plan, &packed, notes, nonces, &mut scratch)?;
+        tile.push(data.len(), &notes.0, filtered)?;
+        return Ok(tile.finish());
+    }
+    let ends = if is_one_chunk(p, f) { offsets.last().copied().filter(|end| *end > 0).into_iter().collect() } else { var_chunk_ends(offsets) };
+    let (mut rest, mut start) = (data, 0);
+    for end in ends {
+        let n = usize::try_from(end - start).unwrap_or(usize::MAX);
+        let (chunk, later) = rest.split_at_checked(n).unwrap_or_default();
+        apply_chunk(&plan, chunk, Notes::default(), nonces, &mut tile, &mut scratch)?;
+        (rest, start) = (later, end);
+    }
+    Ok(tile.finish())
+}
+
+/// Whether tiles are not cut into chunks.
+fn is_one_chunk(p: &Pipeline, f: &TileFormat<'_>) -> bool {
+    p.max_chunk_bytes.0 == 0 || p.filters.iter().any(|filter| matches!(filter, Filter::Webp { .. })) || string_coding(p, f).is_some()
+}
+
+/// Two buffers that filters write to in turn, kept from chunk to chunk.
+#[derive(Default)]
+struct Scratch {
+    done: Vec<u8>,
+    next: Vec<u8>,
+}
+
+fn bounded(bytes: u64, what: &str) -> Decoded<usize> {
+    let fits = usize::try_from(bytes).ok().filter(|_| bytes <= TILE_BYTES_MAX);
+    fits.ok_or_else(|| Malformed::unsupported(what, format!("{bytes} bytes are over the limit of {TILE_BYTES_MAX}, or of memory")))
+}
+
+/// An empty vector with room for `bytes`, none of which is touched yet.
+fn reserve(bytes: u64) -> Decoded<Vec<u8>> {
+    let mut out = Vec::new();
+    out.try_reserve_exact(bounded(bytes, "tile")?).map_err(|_| Malformed::unsupported("tile", format!("{bytes} bytes do not fit in memory")))?;
+    Ok(out)
+}
+
+/// The chunks of a tile, together `expected` plain bytes, each of a length its filtered bytes can have.
+fn tile_chunks<'a>(framed: &'a [u8], plan: &Plan<'_>, expected: u64) -> Decoded<Vec<RawChunk<'a>>> {
+    if plan.strings.is_some() {
+        return Err(Malformed::unsupported("tile", "its strings are coded together with their offsets"));
+    }
+    let chunks = chunks(framed)?;
+    check_total(&chunks, expected)?;
+    for chunk in &chunks {
+        let (plain, filtered) = (u64::from(chunk.plain_bytes), chunk.data.len() as u64);
+        let possible = if plan.steps.is_empty() { plain == filtered } else { plain <= plan.most_plain(filtered + chunk.metadata.len() as u64) };
+        if !possible {
+            return Err(Malformed::new("chunk", chunk.offset, format!("{filtered} filtered bytes cannot stand for {plain}")));
+        }
+    }
+    Ok(chunks)
+}
+
+fn check_total(chunks: &[RawChunk<'_>], expected: u64) -> Decoded<()> {
+    let total: u64 = chunks.iter().map(|c| u64::from(c.plain_bytes)).sum();
+    if total == expected {
+        return Ok(());
+    }
+    Err(Malformed::new("tile", 0, format!("{total} bytes in its chunks, where the cells take {expected}")))
+}
+
+/// Undoes all steps for one chunk, the last of them straight into `out`.
+fn undo_chunk(plan: &Plan<'_>, chunk: &RawChunk<'_>, out: &mut [u8], scratch: &mut Scratch) -> Decoded<()> {
+    // What filters make of nothing differs from writer to writer, and says nothing.
+    if out.is_empty() {
+        return Ok(());
+    }
+    let mut undo = || {
+        let Some(first) = plan.steps.iter().position(Step::moves) else {
+            let (mut meta, data) = (Meta::stored(chunk.metadata), chunk.data);
+            verify(&plan.steps, &mut meta, data)?;
+            return copy(data, out);
+        };
+        let (before, rest) = plan.steps.split_at(first);
+        let Some((step, later)) = rest.split_first() else { return Ok(()) };
+        let plain = u64::from(chunk.plain_bytes);
+        let (mut meta, data) = undo_steps(later, plan, chunk, plain, scratch)?;
+        step.undo(&mut meta, data, out, plan.most_filtered(first, plain))?;
+        verify(before, &mut meta, out)
+    };
+    undo().map_err(|e: Malformed| e.shifted(chunk.offset))
+}
+
+fn copy(data: &[u8], out: &mut [u8]) -> Decoded<()> {
+    if data.len() != out.len() {
+        return Err(Malformed::new("chunk", 0, format!("{} bytes, not {}", data.len(), out.len())));
+    }
+    out.copy_from_slice(data);
+    Ok(())
+}
+
+fn verify(steps: &[Step<'_>], meta: &mut Meta<'_>, data: &[u8]) -> Decoded<()> {
+    steps.iter().rev().try_for_each(|step| step.verify(meta, data))
+}
+
+/// Undoes `steps`, the last of the plan's, for a chunk that was `plain` bytes before the first step
+/// of the plan. Gives what is left of the metadata, and the data in the chunk or in `scratch`.
+fn undo_steps<'c, 's: 'c>(steps: &[Step<'_>], plan: &Plan<'_>, chunk: &RawChunk<'c>, plain: u64, scratch: &'s mut Scratch) -> Decoded<(Meta<'c>, &'c [u8])> {
+    let Scratch { done, next } = scratch;
+    let mut meta = Meta::stored(chunk.metadata);
+    let mut in_scratch = false;
+    let before = plan.steps.len() - steps.len();
+    for (i, step) in steps.iter().enumerate().rev() {
+        let data = if in_scratch { done.as_slice() } else { chunk.data };
+        if !step.moves() {
+            step.verify(&mut meta, data)?;
+            continue;
+        }
+        let (bytes, most) = (step.plain_bytes(&meta, data)?, plan.most_filtered(before + i, plain));
+        if bytes > most {
+            return Err(Malformed::new("chunk", 0, format!("a filter gives {bytes} bytes, where {most} are the most for {plain}")));
+        }
+        let bytes = bounded(bytes, "chunk")?;
+        next.try_reserve(bytes.saturating_sub(next.len())).map_err(|_| Malformed::unsupported("chunk", format!("{bytes} bytes do not fit in memory")))?;
+        next.resize(bytes, 0);
+        step.undo(&mut meta, data, next, most)?;
+        std::mem::swap(done, next);
+        in_scratch = true;
+    }
+    Ok((meta, if in_scratch { done } else { chunk.data }))
+}
+
+/// Applies all steps to one chunk and appends it to the tile.
+fn apply_chunk(plan: &Plan<'_>, chunk: &[u8], notes: Notes, nonces: &Nonces, tile: &mut TileWriter, scratch: &mut Scratch) -> Result<(), Malformed> {
+    let (notes, filtered) = apply_steps(plan, chunk, notes, nonces, scratch)?;
+    tile.push(chunk.len(), &notes.0, filtered)
+}
+
+/// Applies all steps to `data`; gives the metadata, and the data as it was or in `scratch`.
+fn apply_steps<'a>(plan: &Plan<'_>, data: &'a [u8], mut notes: Notes, nonces: &Nonces, scratch: &'a mut Scratch) -> Result<(Notes, &'a [u8]), Malformed> {
+    let Scratch { done, next } = scratch;
+    let mut in_scratch = false;
+    for step in &plan.steps {
+        let from = if in_scratch { done.as_slice() } else { data };
+        next.clear();
+        step.apply(nonces, &mut notes, from, next)?;
+        if step.moves() {
+            std::mem::swap(done, next);
+            in_scratch = true;
+        }
+    }
+    Ok((notes, if in_scratch { done } else { data }))
 }

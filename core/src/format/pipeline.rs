@@ -6,6 +6,10 @@
 use super::cursor::{Decoded, Reader, Writer};
 use super::version::Version;
 use crate::datatype::Datatype;
+use crate::limits::FILTERS_MAX;
+
+/// A filter without options: its number and the length 0.
+const FILTER_BYTES_MIN: usize = 5;
 
 /// A list of filters, applied front to back when writing.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -41,13 +45,24 @@ impl Pipeline {
     ///
     /// # Errors
     /// The bytes end early, or options are not of the length their filter has.
-    pub fn decode(_r: &mut Reader<'_>, _schema_version: Version) -> Decoded<Self> {
-        unimplemented!()
+    pub fn decode(r: &mut Reader<'_>, schema_version: Version) -> Decoded<Self> {
+        let max_chunk_bytes = MaxChunk(r.u32("maximum chunk size")?);
+        let n = r.u32("number of filters")?;
+        if n > FILTERS_MAX {
+            return Err(r.malformed("number of filters", format!("{n} is over the limit of {FILTERS_MAX}")));
+        }
+        let n = r.count(u64::from(n), FILTER_BYTES_MIN, "filters")?;
+        let filters = (0..n).map(|_| Filter::decode(r, schema_version)).collect::<Decoded<_>>()?;
+        Ok(Self { max_chunk_bytes, filters })
     }
 
     /// Appends the pipeline as the current version stores it.
-    pub fn encode(&self, _w: &mut Writer) {
-        unimplemented!()
+    pub fn encode(&self, w: &mut Writer) {
+        w.u32(self.max_chunk_bytes.0);
+        w.u32(u32::try_from(self.filters.len()).unwrap_or(u32::MAX));
+        for filter in &self.filters {
+            filter.encode(w);
+        }
     }
 }
 
@@ -66,7 +81,8 @@ pub enum Filter {
     },
     /// Zstandard frames.
     Zstd {
-        /// -7 to 22; -1 stands for the default, 3.
+        /// -7 to 22, as zstd itself counts: the format's default of -1 is a fast level of its own.
+        /// Anything below -7 stands for 3.
         level: i32,
     },
     /// LZ4 blocks.
@@ -81,7 +97,7 @@ pub enum Filter {
     },
     /// bzip2 streams.
     Bzip2 {
-        /// 1 to 9; anything else is the default.
+        /// 1 to 9, in units of 100 kB; anything less is 1.
         level: i32,
     },
     /// Second differences, bit-packed.
@@ -164,4 +180,248 @@ pub enum WebpFormat {
     Bgr,
     Rgba,
     Bgra,
+}
+
+impl Filter {
+    /// The number on disk.
+    pub const fn id(&self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::Gzip { .. } => 1,
+            Self::Zstd { .. } => 2,
+            Self::Lz4 { .. } => 3,
+            Self::Rle { .. } => 4,
+            Self::Bzip2 { .. } => 5,
+            Self::DoubleDelta { .. } => 6,
+            Self::BitWidthReduction { .. } => 7,
+            Self::Bitshuffle => 8,
+            Self::Byteshuffle => 9,
+            Self::PositiveDelta { .. } => 10,
+            Self::Aes256Gcm => 11,
+            Self::Md5 => 12,
+            Self::Sha256 => 13,
+            Self::Dictionary { .. } => 14,
+            Self::FloatScale { .. } => 15,
+            Self::Xor => 16,
+            Self::Webp { .. } => 18,
+            Self::Delta { .. } => 19,
+            Self::Unknown { id, .. } => *id,
+        }
+    }
+
+    /// The name used in JSON, on the command line and in messages.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Gzip { .. } => "gzip",
+            Self::Zstd { .. } => "zstd",
+            Self::Lz4 { .. } => "lz4",
+            Self::Rle { .. } => "rle",
+            Self::Bzip2 { .. } => "bzip2",
+            Self::DoubleDelta { .. } => "double-delta",
+            Self::BitWidthReduction { .. } => "bit-width-reduction",
+            Self::Bitshuffle => "bitshuffle",
+            Self::Byteshuffle => "byteshuffle",
+            Self::PositiveDelta { .. } => "positive-delta",
+            Self::Aes256Gcm => "aes-256-gcm",
+            Self::Md5 => "md5",
+            Self::Sha256 => "sha256",
+            Self::Dictionary { .. } => "dictionary",
+            Self::FloatScale { .. } => "float-scale",
+            Self::Xor => "xor",
+            Self::Webp { .. } => "webp",
+            Self::Delta { .. } => "delta",
+            Self::Unknown { .. } => "unknown",
+        }
+    }
+
+    fn decode(r: &mut Reader<'_>, version: Version) -> Decoded<Self> {
+        let id = r.u8("filter")?;
+        let n = r.u32("length of filter options")?;
+        let base = r.offset();
+        let stored = r.take_u64(u64::from(n), "filter options")?;
+        let mut options = Reader::new(stored);
+        let known = match id {
+            0 => Some(Self::None),
+            1..=6 | 14 | 19 => Self::decode_compressor(&mut options, id, version).map_err(|e| e.shifted(base))?,
+            _ => Self::decode_other(&mut options, id).map_err(|e| e.shifted(base))?,
+        };
+        let Some(filter) = known else {
+            return Ok(Self::Unknown { id, options: stored.to_vec() });
+        };
+        options.finish("filter options").map_err(|e| e.shifted(base))?;
+        Ok(filter)
+    }
+
+    /// A compressor is what its own number says, whatever the filter's number is.
+    fn decode_compressor(r: &mut Reader<'_>, id: u8, version: Version) -> Decoded<Option<Self>> {
+        let compressor = r.u8("compressor")?;
+        let level = r.i32("compression level")?;
+        let has_reinterpret = match id {
+            6 => version.has_double_delta_reinterpret(),
+            19 => version.has_delta_reinterpret(),
+            _ => false,
+        };
+        let reinterpret = match has_reinterpret {
+            true => Some(Datatype::from_id(r.u8("reinterpret datatype")?)?).filter(|t| *t != Datatype::Any),
+            false => None,
+        };
+        Ok(Some(match compressor {
+            0 => Self::None,
+            1 => Self::Gzip { level },
+            2 => Self::Zstd { level },
+            3 => Self::Lz4 { level },
+            4 => Self::Rle { level },
+            5 => Self::Bzip2 { level },
+            6 => Self::DoubleDelta { level, reinterpret },
+            7 => Self::Dictionary { level },
+            8 => Self::Delta { level, reinterpret },
+            _ => return Ok(None),
+        }))
+    }
+
+    fn decode_other(r: &mut Reader<'_>, id: u8) -> Decoded<Option<Self>> {
+        Ok(Some(match id {
+            7 => Self::BitWidthReduction { max_window: r.u32("window")? },
+            8 => Self::Bitshuffle,
+            9 => Self::Byteshuffle,
+            10 => Self::PositiveDelta { max_window: r.u32("window")? },
+            11 => Self::Aes256Gcm,
+            12 => Self::Md5,
+            13 => Self::Sha256,
+            15 => Self::FloatScale { scale: r.f64("scale")?, offset: r.f64("offset")?, byte_width: r.u64("byte width")? },
+            16 => Self::Xor,
+            18 => {
+                let quality = r.f32("quality")?;
+                let format = WebpFormat::from_id(r.u8("pixel format")?);
+                let lossless = r.u8("lossless flag")? != 0;
+                let (y_extent, x_extent) = (r.u16("y extent")?, r.u16("x extent")?);
+                r.take(2, "padding")?;
+                let Some(format) = format else { return Ok(None) };
+                Self::Webp { quality, format, lossless, y_extent, x_extent }
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn encode(&self, w: &mut Writer) {
+        let mut options = Writer::new();
+        let mut compressor = |number: u8, level: i32| {
+            options.u8(number).i32(level);
+        };
+        match self {
+            Self::Gzip { level } => compressor(1, *level),
+            Self::Zstd { level } => compressor(2, *level),
+            Self::Lz4 { level } => compressor(3, *level),
+            Self::Rle { level } => compressor(4, *level),
+            Self::Bzip2 { level } => compressor(5, *level),
+            Self::Dictionary { level } => compressor(7, *level),
+            Self::DoubleDelta { level, reinterpret } => {
+                compressor(6, *level);
+                options.u8(reinterpret.unwrap_or(Datatype::Any).id());
+            }
+            Self::Delta { level, reinterpret } => {
+                compressor(8, *level);
+                options.u8(reinterpret.unwrap_or(Datatype::Any).id());
+            }
+            Self::BitWidthReduction { max_window } | Self::PositiveDelta { max_window } => {
+                options.u32(*max_window);
+            }
+            Self::FloatScale { scale, offset, byte_width } => {
+                options.f64(*scale).f64(*offset).u64(*byte_width);
+            }
+            Self::Webp { quality, format, lossless, y_extent, x_extent } => {
+                options.f32(*quality).u8(format.id()).bool(*lossless).u16(*y_extent).u16(*x_extent).u16(0);
+            }
+            Self::Unknown { options: stored, .. } => {
+                options.put(stored);
+            }
+            Self::None | Self::Bitshuffle | Self::Byteshuffle | Self::Aes256Gcm | Self::Md5 | Self::Sha256 | Self::Xor => {}
+        }
+        w.u8(self.id()).bytes32(&options.into_bytes());
+    }
+}
+
+impl WebpFormat {
+    const ALL: [Self; 4] = [Self::Rgb, Self::Bgr, Self::Rgba, Self::Bgra];
+
+    fn from_id(id: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|f| f.id() == id)
+    }
+
+    const fn id(self) -> u8 {
+        match self {
+            Self::Rgb => 1,
+            Self::Bgr => 2,
+            Self::Rgba => 3,
+            Self::Bgra => 4,
+        }
+    }
+
+    /// Bytes of a pixel.
+    pub const fn depth(self) -> usize {
+        match self {
+            Self::Rgb | Self::Bgr => 3,
+            Self::Rgba | Self::Bgra => 4,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hex(text: &str) -> Vec<u8> {
+        let digits: Vec<u8> = text.bytes().filter_map(|c| (c as char).to_digit(16)).map(|d| d as u8).collect();
+        digits.chunks(2).map(|d| d[0] << 4 | d[1]).collect()
+    }
+
+    /// One filter in a pipeline, both ways.
+    #[track_caller]
+    fn check(stored: &str, filter: Filter) {
+        let bytes = hex(&format!("00000100 01000000 {stored}"));
+        let pipeline = Pipeline::decode(&mut Reader::new(&bytes), Version::CURRENT).unwrap();
+        assert_eq!(pipeline.filters, [filter]);
+        let mut w = Writer::new();
+        pipeline.encode(&mut w);
+        assert_eq!(w.into_bytes(), bytes);
+    }
+
+    #[test]
+    fn filters_are_stored_as_libtiledb_stores_them() {
+        check("00 00000000", Filter::None);
+        check("01 05000000 01 01000000", Filter::Gzip { level: 1 });
+        check("02 05000000 02 FFFFFFFF", Filter::Zstd { level: -1 });
+        check("06 06000000 06 FFFFFFFF 11", Filter::DoubleDelta { level: -1, reinterpret: None });
+        check("0E 05000000 07 FFFFFFFF", Filter::Dictionary { level: -1 });
+        check("13 06000000 08 FFFFFFFF 11", Filter::Delta { level: -1, reinterpret: None });
+        check("13 06000000 08 FFFFFFFF 01", Filter::Delta { level: -1, reinterpret: Some(Datatype::Int64) });
+        check("07 04000000 00010000", Filter::BitWidthReduction { max_window: 256 });
+        check("0B 00000000", Filter::Aes256Gcm);
+        let scale = Filter::FloatScale { scale: 0.25, offset: 1.0, byte_width: 2 };
+        check("0F 18000000 000000000000D03F 000000000000F03F 0200000000000000", scale);
+        let webp = Filter::Webp { quality: 100.0, format: WebpFormat::Rgba, lossless: true, y_extent: 2, x_extent: 8 };
+        check("12 0C000000 0000C842 03 01 0200 0800 0000", webp);
+    }
+
+    #[test]
+    fn unknown_filters_survive() {
+        check("63 03000000 010203", Filter::Unknown { id: 0x63, options: vec![1, 2, 3] });
+        check("11 00000000", Filter::Unknown { id: 17, options: vec![] });
+        check("02 05000000 09 FFFFFFFF", Filter::Unknown { id: 2, options: vec![9, 255, 255, 255, 255] });
+    }
+
+    #[test]
+    fn the_reinterpret_type_of_double_delta_came_with_version_20() {
+        let (old, new) = (hex("00000100 01000000 06 05000000 06 FFFFFFFF"), Version::new(20).unwrap());
+        assert!(Pipeline::decode(&mut Reader::new(&old), Version::new(19).unwrap()).is_ok());
+        let e = Pipeline::decode(&mut Reader::new(&old), new).unwrap_err();
+        assert_eq!(e.to_string(), "reinterpret datatype at byte 18: needs 1 bytes, 0 are left");
+    }
+
+    #[test]
+    fn a_count_of_filters_is_not_believed() {
+        let bytes = hex("00000100 FF030000 00 00000000");
+        assert!(Pipeline::decode(&mut Reader::new(&bytes), Version::CURRENT).is_err());
+    }
 }

@@ -1,1 +1,180 @@
-//! The framing of tiles: chunks, each behind its lengths.
+//! The framing of tiles: how cells are cut into chunks, and chunks behind their lengths.
+//!
+//! ```text
+//! tile:  number of chunks u64 | chunk ...
+//! chunk: plain length u32 | filtered length u32 | metadata length u32 | metadata | filtered bytes
+//! ```
+
+use super::cursor::{Decoded, Reader};
+use crate::error::Malformed;
+use crate::limits::CHUNK_BYTES;
+
+/// The three lengths before a chunk.
+const CHUNK_HEADER_BYTES: usize = 12;
+const CHUNK: usize = CHUNK_BYTES as usize;
+
+/// One chunk of a tile as stored.
+#[derive(Debug, Clone, Copy)]
+pub struct RawChunk<'a> {
+    /// Bytes of the chunk before filtering.
+    pub plain_bytes: u32,
+    /// What the filters noted.
+    pub metadata: &'a [u8],
+    /// The filtered bytes.
+    pub data: &'a [u8],
+    /// Where `data` starts in the tile, in bytes.
+    pub offset: u64,
+}
+
+/// The chunks of a framed tile.
+///
+/// # Errors
+/// The tile ends early, or goes on after its last chunk.
+pub fn chunks(framed: &[u8]) -> Decoded<Vec<RawChunk<'_>>> {
+    let mut r = Reader::new(framed);
+    let n = r.u64("number of chunks")?;
+    let n = r.count(n, CHUNK_HEADER_BYTES, "chunks")?;
+    let mut chunks = Vec::with_capacity(n);
+    for _ in 0..n {
+        let plain_bytes = r.u32("plain length of a chunk")?;
+        let data_bytes = r.u32("filtered length of a chunk")?;
+        let metadata_bytes = r.u32("metadata length of a chunk")?;
+        let metadata = r.take_u64(u64::from(metadata_bytes), "metadata of a chunk")?;
+        let offset = r.offset();
+        let data = r.take_u64(u64::from(data_bytes), "filtered bytes of a chunk")?;
+        chunks.push(RawChunk { plain_bytes, metadata, data, offset });
+    }
+    r.finish("tile")?;
+    Ok(chunks)
+}
+
+/// Builds a framed tile chunk by chunk.
+#[derive(Debug)]
+pub struct TileWriter {
+    bytes: Vec<u8>,
+    chunks: u64,
+}
+
+impl TileWriter {
+    /// A tile without chunks, with room for `capacity` bytes.
+    pub fn with_capacity(capacity: usize) -> Self {
+        let mut bytes = Vec::with_capacity(capacity.saturating_add(8));
+        bytes.extend_from_slice(&0_u64.to_le_bytes());
+        Self { bytes, chunks: 0 }
+    }
+
+    /// Appends a chunk of `plain_bytes` before filtering.
+    ///
+    /// # Errors
+    /// A length does not fit in 32 bits.
+    pub fn push(&mut self, plain_bytes: usize, metadata: &[Vec<u8>], data: &[u8]) -> Result<(), Malformed> {
+        let lengths = [plain_bytes, data.len(), metadata.iter().map(Vec::len).sum()];
+        for length in lengths {
+            let length = u32::try_from(length).map_err(|_| Malformed::unsupported("chunk", "longer than 4 GiB, the most the format can say"))?;
+            self.bytes.extend_from_slice(&length.to_le_bytes());
+        }
+        for part in metadata {
+            self.bytes.extend_from_slice(part);
+        }
+        self.bytes.extend_from_slice(data);
+        self.chunks += 1;
+        Ok(())
+    }
+
+    /// The framed tile.
+    pub fn finish(mut self) -> Vec<u8> {
+        if let Some(count) = self.bytes.first_chunk_mut() {
+            *count = self.chunks.to_le_bytes();
+        }
+        self.bytes
+    }
+}
+
+/// Bytes of each chunk of a tile of fixed-size cells: 64 KiB, less what would cut a cell in two.
+pub fn fixed_chunk_bytes(cell_bytes: usize) -> usize {
+    let cell = cell_bytes.max(1);
+    (CHUNK - CHUNK % cell).max(cell)
+}
+
+/// Where the chunks of a tile of variable-length cells end, given where its cells start and the last
+/// one ends. Cells are never cut: a chunk takes one more while that brings it nearer to 64 KiB than
+/// leaving it out, and a cell that is longer than that is a chunk of its own.
+pub fn var_chunk_ends(offsets: &[u64]) -> Vec<u64> {
+    let half = CHUNK_BYTES / 2;
+    let mut ends = Vec::new();
+    let mut filled = 0;
+    for cell in offsets.windows(2) {
+        let &[start, end] = cell else { continue };
+        let length = end.saturating_sub(start);
+        let with = filled + length;
+        if with <= CHUNK_BYTES {
+            filled = with;
+        } else if filled <= half || with <= CHUNK_BYTES + half {
+            ends.push(end);
+            filled = 0;
+        } else {
+            ends.push(start);
+            filled = length;
+            if length > CHUNK_BYTES {
+                ends.push(end);
+                filled = 0;
+            }
+        }
+    }
+    if filled > 0 {
+        ends.extend(offsets.last());
+    }
+    ends
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_hold_whole_cells() {
+        for (cell, expect) in [(1, 65536), (8, 65536), (12, 65532), (40_000, 40_000), (70_000, 70_000)] {
+            assert_eq!(fixed_chunk_bytes(cell), expect, "cell of {cell}");
+        }
+    }
+
+    /// Lengths of cells to lengths of chunks.
+    #[track_caller]
+    fn check(cells: &[u64], expect: &[u64]) {
+        let mut offsets = vec![0];
+        offsets.extend(cells.iter().scan(0, |at, n| {
+            *at += n;
+            Some(*at)
+        }));
+        let mut start = 0;
+        let chunks: Vec<_> = var_chunk_ends(&offsets).into_iter().map(|end| end - std::mem::replace(&mut start, end)).collect();
+        assert_eq!(chunks, expect);
+    }
+
+    #[test]
+    fn variable_cells_are_not_cut() {
+        check(&[], &[]);
+        check(&[0, 0], &[]);
+        check(&[10, 20], &[30]);
+        check(&[65536, 1], &[65537]);
+        check(&[20_000; 8], &[80_000, 80_000]);
+        check(&[60_000, 40_000, 5], &[60_000, 40_005]);
+        check(&[60_000, 70_000, 5], &[60_000, 70_000, 5]);
+        check(&[30_000, 200_000, 5], &[230_000, 5]);
+        check(&[200_000], &[200_000]);
+    }
+
+    #[test]
+    fn lengths_are_checked_against_the_bytes_that_are_there() {
+        let mut w = TileWriter::with_capacity(0);
+        w.push(3, &[vec![9]], b"abc").unwrap();
+        let tile = w.finish();
+        assert_eq!(chunks(&tile).unwrap()[0].data, b"abc");
+        for n in 0..tile.len() {
+            assert!(chunks(&tile[..n]).is_err(), "cut to {n} bytes");
+        }
+        let many = u64::MAX.to_le_bytes();
+        assert!(chunks(&many).is_err());
+        assert!(chunks(&[0; 9]).unwrap_err().to_string().contains("too many"));
+    }
+}

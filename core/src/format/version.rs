@@ -82,10 +82,12 @@ capabilities! {
     /// Since 11 (2.7): minimum, maximum, sum and null count of each tile; whole cells in each chunk.
     has_tile_statistics >= 11;
     /// Since 12 (2.8): folders for fragments, commits and consolidated metadata; statistics of the
-    /// fragment; run-length coding of variable-length ASCII strings.
+    /// fragment.
     has_commit_folder >= 12;
     /// Since 12: statistics of the whole fragment.
     has_fragment_statistics >= 12;
+    /// Since 12 (2.8): run lengths of variable-length ASCII strings, coded with their offsets.
+    has_string_rle >= 12;
     /// Since 13 (2.9): dictionary coding of variable-length ASCII strings.
     has_string_dictionary >= 13;
     /// Since 14 (2.10): a timestamp for each cell of consolidated fragments.
@@ -95,15 +97,20 @@ capabilities! {
     has_delete_metadata >= 15;
     /// Since 16 (2.12): delete commits, and the processed conditions in the footer.
     has_delete_commits >= 16;
-    /// Since 17 (2.14): the order of an attribute's data, and string coding of UTF-8.
+    /// Since 17 (2.14): the order of an attribute's data.
     has_data_order >= 17;
+    /// Since 17 (2.14): run lengths and dictionaries of variable-length UTF-8 strings too.
+    has_utf8_coding >= 17;
     /// Since 18 (2.15): dimension labels.
     has_dimension_labels >= 18;
     /// Since 19 (2.16): relative names in vacuum files and the reinterpret datatype of the delta filter.
     has_delta_reinterpret >= 19;
-    /// Since 20 (2.17): enumerations, the reinterpret datatype of double delta, bit width reduction
-    /// and positive delta on dates and times.
+    /// Since 20 (2.17): enumerations.
     has_enumerations >= 20;
+    /// Since 20 (2.17): the reinterpret datatype of the double delta filter.
+    has_double_delta_reinterpret >= 20;
+    /// Since 20 (2.17): bit width reduction and positive delta act on dates and times.
+    has_date_reduction >= 20;
     /// Since 21 (2.19): the statistics of nullable fixed-size strings in dense arrays can be trusted.
     has_sound_string_statistics >= 21;
     /// Since 22 (2.25): the current domain.

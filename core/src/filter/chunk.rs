@@ -1,0 +1,121 @@
+//! What filters hand each other for one chunk: notes (the chunk's metadata) and bytes.
+
+use std::borrow::Cow;
+
+use crate::error::Malformed;
+use crate::format::cursor::{Decoded, Reader};
+
+/// A chunk's metadata while its filters are undone: bytes of the file, or unpacked by a compressor.
+/// Each filter reads its own header from the front and leaves the rest to the one applied before it.
+#[derive(Debug)]
+pub(super) struct Meta<'a> {
+    bytes: Cow<'a, [u8]>,
+    at: usize,
+}
+
+impl<'a> Meta<'a> {
+    /// Metadata as stored.
+    pub(super) const fn stored(bytes: &'a [u8]) -> Self {
+        Self { bytes: Cow::Borrowed(bytes), at: 0 }
+    }
+
+    /// Metadata that was packed together with the chunk's bytes.
+    pub(super) const fn unpacked(bytes: Vec<u8>) -> Self {
+        Self { bytes: Cow::Owned(bytes), at: 0 }
+    }
+
+    /// What is left.
+    pub(super) fn rest(&self) -> &[u8] {
+        self.bytes.get(self.at..).unwrap_or(&[])
+    }
+
+    /// Reads a header with `read`, which sees everything that is left; what it consumes is gone.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub(super) fn read<T>(&mut self, read: impl FnOnce(&mut Reader<'_>) -> Decoded<T>) -> Decoded<T> {
+        let mut r = Reader::new(self.rest());
+        let value = read(&mut r)?;
+        self.at += self.rest().len() - r.remaining();
+        Ok(value)
+    }
+}
+
+/// A chunk while filters are applied: what they noted so far, newest first, and where each puts its bytes.
+#[derive(Debug, Default)]
+pub(super) struct Notes(pub(super) Vec<Vec<u8>>);
+
+impl Notes {
+    /// Puts a header before the others.
+    pub(super) fn put(&mut self, header: Vec<u8>) {
+        self.0.insert(0, header);
+    }
+
+    /// The parts so far; none are left.
+    pub(super) fn take(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.0)
+    }
+}
+
+/// A length as headers store it.
+///
+/// # Errors
+/// It does not fit in 32 bits.
+pub(super) fn len32(length: usize) -> Result<u32, Malformed> {
+    u32::try_from(length).map_err(|_| Malformed::unsupported("chunk", "longer than 4 GiB, the most the format can say"))
+}
+
+/// The two counts and the list of parts at the start of a header.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PartCounts {
+    /// Parts of metadata, which come first.
+    pub(super) metadata: u32,
+    /// Parts of data.
+    pub(super) data: u32,
+}
+
+impl PartCounts {
+    /// Reads both counts.
+    ///
+    /// # Errors
+    /// Too few bytes are left for them and `part_bytes` for each part.
+    pub(super) fn read(r: &mut Reader<'_>, part_bytes: usize) -> Decoded<Self> {
+        let counts = Self { metadata: r.u32("parts of metadata")?, data: r.u32("parts of data")? };
+        r.count(u64::from(counts.metadata) + u64::from(counts.data), part_bytes, "parts")?;
+        Ok(counts)
+    }
+}
+
+/// The first `n` bytes of `rest`, which then starts behind them.
+///
+/// # Errors
+/// There are fewer.
+pub(super) fn split<'a>(rest: &mut &'a [u8], n: u64, what: &str) -> Decoded<&'a [u8]> {
+    let cut = usize::try_from(n).ok().and_then(|n| rest.split_at_checked(n));
+    let (first, later) = cut.ok_or_else(|| Malformed::new(what, 0, format!("needs {n} bytes, {} are left", rest.len())))?;
+    *rest = later;
+    Ok(first)
+}
+
+/// As [`split`], for bytes to be written.
+///
+/// # Errors
+/// There are fewer.
+pub(super) fn split_mut<'a>(rest: &mut &'a mut [u8], n: u64, what: &str) -> Decoded<&'a mut [u8]> {
+    let room = rest.len();
+    let cut = usize::try_from(n).ok().and_then(|n| std::mem::take(rest).split_at_mut_checked(n));
+    let (first, later) = cut.ok_or_else(|| Malformed::new(what, 0, format!("gives {n} bytes where there is room for {room}")))?;
+    *rest = later;
+    Ok(first)
+}
+
+/// Complains unless a filter wrote everything it had room for.
+///
+/// # Errors
+/// Some bytes are left.
+pub(super) fn filled(rest: &[u8], what: &str) -> Decoded<()> {
+    if rest.is_empty() {
+        return Ok(());
+    }
+    Err(Malformed::new(what, 0, format!("ends {} bytes before its chunk does", rest.len())))
+}

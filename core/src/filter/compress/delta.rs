@@ -1,0 +1,60 @@
+//! First differences: `values u64 | first value | differences`, modulo the width of the type.
+
+use super::exactly;
+use crate::datatype::Physical;
+use crate::error::Malformed;
+use crate::filter::word::{Word, with_word};
+use crate::format::cursor::{Decoded, Reader};
+
+/// Appends the differences of `data`.
+pub(super) fn pack(kind: Physical, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+    whole(kind, data, "delta")?;
+    out.extend_from_slice(&((data.len() / kind.size()) as u64).to_le_bytes());
+    let start = out.len();
+    out.resize(start + data.len(), 0);
+    with_word!(kind, T => differences::<T>(data, out.get_mut(start..).unwrap_or_default()));
+    Ok(())
+}
+
+/// Fills `out` with the values whose differences `data` holds.
+pub(super) fn unpack(kind: Physical, data: &[u8], out: &mut [u8]) -> Decoded<()> {
+    let mut r = Reader::new(data);
+    let n = values(&mut r, kind, out.len(), "delta")?;
+    let stored = r.take(n, "differences")?;
+    r.finish("delta")?;
+    with_word!(kind, T => sums::<T>(stored, out));
+    Ok(())
+}
+
+/// The count of values at `r`, which must fill `bytes`; as a number of bytes.
+pub(super) fn values(r: &mut Reader<'_>, kind: Physical, bytes: usize, what: &str) -> Decoded<usize> {
+    let n = r.u64("number of values")?.saturating_mul(kind.size() as u64);
+    exactly(what, usize::try_from(n).unwrap_or(usize::MAX), bytes)?;
+    Ok(bytes)
+}
+
+/// Whole values only, as the formats of both delta filters have no room for a rest.
+pub(super) fn whole(kind: Physical, data: &[u8], what: &str) -> Result<(), Malformed> {
+    if data.len().is_multiple_of(kind.size()) {
+        return Ok(());
+    }
+    let why = format!("{} bytes are not whole values of {} bytes; put this filter before others", data.len(), kind.size());
+    Err(Malformed::unsupported(what, why))
+}
+
+fn differences<T: Word>(data: &[u8], out: &mut [u8]) {
+    let mut last = T::narrow(0);
+    for (from, to) in data.chunks_exact(T::BYTES).zip(out.chunks_exact_mut(T::BYTES)) {
+        let value = T::load(from);
+        value.minus(last).store(to);
+        last = value;
+    }
+}
+
+fn sums<T: Word>(data: &[u8], out: &mut [u8]) {
+    let mut last = T::narrow(0);
+    for (from, to) in data.chunks_exact(T::BYTES).zip(out.chunks_exact_mut(T::BYTES)) {
+        last = last.plus(T::load(from));
+        last.store(to);
+    }
+}

@@ -1,0 +1,107 @@
+//! AES-256-GCM over the metadata and data of a chunk, without associated data.
+//!
+//! Header: `parts of metadata u32 | parts of data u32 | per part: plain bytes u32, encrypted bytes
+//! u32, initialisation vector [12], tag [16]`. The encrypted parts follow each other, metadata first.
+
+use aes_gcm::aead::AeadInOut;
+use aes_gcm::aead::inout::InOutBuf;
+use aes_gcm::{Aes256Gcm, KeyInit};
+
+use crate::error::Malformed;
+use crate::filter::chunk::{Meta, Notes, PartCounts, filled, len32, split, split_mut};
+use crate::filter::{Key, Nonces};
+use crate::format::cursor::{Decoded, Reader, Writer};
+
+const VECTOR_BYTES: usize = 12;
+const TAG_BYTES: usize = 16;
+const PART_BYTES: usize = 8 + VECTOR_BYTES + TAG_BYTES;
+
+/// Appends the encrypted notes and `data`.
+///
+/// # Errors
+/// There are no nonces.
+pub(in crate::filter) fn encode(key: &Key, nonces: &Nonces, notes: &mut Notes, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+    let cipher = Aes256Gcm::new(&key.0.into());
+    let parts = notes.take();
+    let mut w = Writer::new();
+    w.u32(len32(parts.len())?).u32(1);
+    for part in parts.iter().map(Vec::as_slice).chain([data]) {
+        let vector = nonces.next().ok_or_else(|| Malformed::key("encryption", "no seed was given for initialisation vectors"))?;
+        let start = out.len();
+        out.extend_from_slice(part);
+        let place = out.get_mut(start..).unwrap_or_default();
+        let tag = cipher.encrypt_inout_detached(&vector.into(), &[], InOutBuf::from(place));
+        let tag = tag.map_err(|_| Malformed::unsupported("encryption", "a part is too long"))?;
+        let length = len32(part.len())?;
+        w.u32(length).u32(length).put(&vector).put(&tag);
+    }
+    notes.put(w.into_bytes());
+    Ok(())
+}
+
+/// How many bytes of data [`decode`] gives, as the header at `r` says.
+///
+/// # Errors
+/// There is no header.
+pub(in crate::filter) fn plain_bytes(r: &mut Reader<'_>) -> Decoded<u64> {
+    let counts = PartCounts::read(r, PART_BYTES)?;
+    let mut total = 0;
+    for i in 0..u64::from(counts.metadata) + u64::from(counts.data) {
+        let bytes = r.u32("plain bytes of a part")?;
+        r.take(PART_BYTES - 4, "part")?;
+        if i >= u64::from(counts.metadata) {
+            total += u64::from(bytes);
+        }
+    }
+    Ok(total)
+}
+
+/// Writes the plain data, and gives the plain metadata.
+///
+/// # Errors
+/// The key is another, or a bit of the chunk has changed.
+pub(in crate::filter) fn decode(key: &Key, meta: &mut Meta<'_>, mut data: &[u8], mut out: &mut [u8]) -> Decoded<Meta<'static>> {
+    let cipher = Aes256Gcm::new(&key.0.into());
+    let mut notes = Vec::new();
+    meta.read(|r| {
+        let counts = PartCounts::read(r, PART_BYTES)?;
+        for _ in 0..counts.metadata {
+            let part = Part::read(r, &mut data)?;
+            // The plain bytes are as many as are there, so this cannot run away.
+            let start = notes.len();
+            notes.resize(start + part.encrypted.len(), 0);
+            part.decrypt(&cipher, notes.get_mut(start..).unwrap_or_default())?;
+        }
+        for _ in 0..counts.data {
+            let part = Part::read(r, &mut data)?;
+            part.decrypt(&cipher, split_mut(&mut out, part.encrypted.len() as u64, "encrypted part")?)?;
+        }
+        Ok(())
+    })?;
+    filled(data, "encryption")?;
+    filled(out, "encryption")?;
+    Ok(Meta::unpacked(notes))
+}
+
+struct Part<'a> {
+    encrypted: &'a [u8],
+    vector: [u8; VECTOR_BYTES],
+    tag: [u8; TAG_BYTES],
+}
+
+impl<'a> Part<'a> {
+    fn read(r: &mut Reader<'_>, data: &mut &'a [u8]) -> Decoded<Self> {
+        let (plain, encrypted) = (r.u32("plain bytes of a part")?, r.u32("encrypted bytes of a part")?);
+        if plain != encrypted {
+            return Err(r.malformed("encrypted part", format!("{encrypted} bytes for {plain} plain ones")));
+        }
+        let (vector, tag) = (r.array("initialisation vector")?, r.array("tag")?);
+        Ok(Self { encrypted: split(data, u64::from(encrypted), "encrypted part")?, vector, tag })
+    }
+
+    fn decrypt(&self, cipher: &Aes256Gcm, out: &mut [u8]) -> Decoded<()> {
+        let both = InOutBuf::new(self.encrypted, out).map_err(|_| Malformed::new("encrypted part", 0, "lengths differ"))?;
+        let opened = cipher.decrypt_inout_detached(&self.vector.into(), &[], both, &self.tag.into());
+        opened.map_err(|_| Malformed::key("encryption", "the key is not the one this was written with, or the bytes have changed"))
+    }
+}

@@ -1,0 +1,283 @@
+//! A pipeline made ready for one kind of tile: every filter with its options checked and the type it
+//! sees. This file holds the matches over all filters; what each does is in its own file.
+
+use super::chunk::{Meta, Notes};
+use super::compress::Codec;
+use super::guard::aes_gcm;
+use super::guard::checksum::Checksum;
+use super::transform::float_scale::Scaling;
+use super::transform::webp::Image;
+use super::transform::{bit_width, bitshuffle, byteshuffle, positive_delta, xor};
+use super::{Key, Nonces, TileFormat};
+use crate::datatype::{CellCount, Datatype, Physical};
+use crate::error::Malformed;
+use crate::format::cursor::{Decoded, Reader};
+use crate::format::pipeline::{Filter, Pipeline};
+use crate::format::version::Version;
+
+/// How strings are coded together with their offsets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StringCoding {
+    Rle,
+    Dictionary,
+}
+
+/// One filter, ready to run.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Step<'a> {
+    Checksum(Checksum),
+    Codec(Codec),
+    Byteshuffle(usize),
+    Bitshuffle(usize),
+    BitWidth(Physical, u32),
+    PositiveDelta(Physical, u32),
+    FloatScale(Scaling),
+    Xor(Physical),
+    Webp(Image),
+    Aes(&'a Key),
+}
+
+/// A pipeline ready to run: first the coding of strings, if there is one, then the steps in order.
+#[derive(Debug)]
+pub(super) struct Plan<'a> {
+    pub(super) strings: Option<StringCoding>,
+    pub(super) steps: Vec<Step<'a>>,
+}
+
+impl<'a> Plan<'a> {
+    /// The steps of `p` for tiles of `f`, encryption included.
+    ///
+    /// # Errors
+    /// A filter is unknown or cannot work on its type; encryption without a key.
+    pub(super) fn new(p: &Pipeline, f: &TileFormat<'a>) -> Decoded<Self> {
+        let strings = string_coding(p, f);
+        let mut steps = Vec::with_capacity(p.filters.len() + 1);
+        let mut datatype = f.datatype;
+        for (i, filter) in p.filters.iter().enumerate() {
+            if strings.is_some() && matches!(filter, Filter::Rle { .. } | Filter::Dictionary { .. }) {
+                if i == 0 {
+                    continue;
+                }
+                return Err(Malformed::unsupported(filter.name(), "comes first where it codes strings"));
+            }
+            steps.extend(step(filter, datatype, f)?);
+            datatype = output(filter, datatype);
+        }
+        if let Some(key) = f.key.filter(|_| !matches!(p.filters.last(), Some(Filter::Aes256Gcm))) {
+            steps.push(Step::Aes(key));
+        }
+        Ok(Self { strings, steps })
+    }
+
+    /// The most bytes, data and metadata together, that the first `steps` steps make of `plain` bytes.
+    pub(super) fn most_filtered(&self, steps: usize, plain: u64) -> u64 {
+        self.steps.iter().take(steps).fold(plain, |n, step| step.most_filtered(n))
+    }
+
+    /// The most bytes that `filtered` bytes can be made of.
+    pub(super) fn most_plain(&self, filtered: u64) -> u64 {
+        self.steps.iter().fold(filtered, |n, step| n.saturating_mul(step.ratio()))
+    }
+}
+
+/// How `p` codes strings together with their offsets, if it does.
+pub(super) fn string_coding(p: &Pipeline, f: &TileFormat<'_>) -> Option<StringCoding> {
+    let utf8 = f.datatype == Datatype::StringUtf8 && f.version.has_utf8_coding();
+    let ascii = f.datatype == Datatype::StringAscii;
+    let coding = |filter: &Filter| match filter {
+        Filter::Rle { .. } if utf8 || ascii && f.version.has_string_rle() => Some(StringCoding::Rle),
+        Filter::Dictionary { .. } if utf8 || ascii && f.version.has_string_dictionary() => Some(StringCoding::Dictionary),
+        _ => None,
+    };
+    p.filters.iter().filter(|_| f.cell.is_var()).find_map(coding)
+}
+
+/// The type of what a filter gives from values of `datatype`.
+pub(super) fn output(filter: &Filter, datatype: Datatype) -> Datatype {
+    let integer = |width| match width {
+        1 => Datatype::Int8,
+        2 => Datatype::Int16,
+        4 => Datatype::Int32,
+        _ => Datatype::Int64,
+    };
+    match filter {
+        Filter::Xor => integer(datatype.size() as u64),
+        Filter::FloatScale { byte_width, .. } => integer(*byte_width),
+        Filter::Delta { reinterpret, .. } | Filter::DoubleDelta { reinterpret, .. } => reinterpret.unwrap_or(datatype),
+        Filter::Aes256Gcm => Datatype::Blob,
+        _ => datatype,
+    }
+}
+
+/// The step of a filter that sees values of `datatype`; none where it leaves them as they are.
+fn step<'a>(filter: &Filter, datatype: Datatype, f: &TileFormat<'a>) -> Decoded<Option<Step<'a>>> {
+    let kind = datatype.physical();
+    let refuse = |why: String| Err(Malformed::unsupported(filter.name(), why));
+    Ok(Some(match filter {
+        Filter::None => return Ok(None),
+        Filter::Gzip { level } => Step::Codec(Codec::Gzip { level: *level }),
+        Filter::Zstd { level } => Step::Codec(Codec::Zstd { level: *level }),
+        Filter::Lz4 { .. } => Step::Codec(Codec::Lz4),
+        Filter::Bzip2 { level } => Step::Codec(Codec::Bzip2 { level: *level }),
+        Filter::Rle { .. } => Step::Codec(Codec::Rle { cell_bytes: cell_bytes(f) }),
+        Filter::Delta { reinterpret, .. } => Step::Codec(Codec::Delta(delta_kind(filter, reinterpret.unwrap_or(datatype))?)),
+        Filter::DoubleDelta { reinterpret, .. } => Step::Codec(Codec::DoubleDelta(delta_kind(filter, reinterpret.unwrap_or(datatype))?)),
+        Filter::Dictionary { .. } => return refuse(format!("codes variable-length strings only, not {datatype}")),
+        Filter::Bitshuffle => Step::Bitshuffle(kind.size()),
+        Filter::Byteshuffle => Step::Byteshuffle(kind.size()),
+        Filter::BitWidthReduction { max_window } => match reduced(datatype, f.version) {
+            true if kind.size() > 1 => Step::BitWidth(kind, *max_window),
+            _ => return Ok(None),
+        },
+        Filter::PositiveDelta { max_window } => match reduced(datatype, f.version) {
+            true => Step::PositiveDelta(kind, *max_window),
+            false => return Ok(None),
+        },
+        Filter::Aes256Gcm => match f.key {
+            Some(key) => Step::Aes(key),
+            None => return Err(Malformed::key("encryption", "a key is needed")),
+        },
+        Filter::Md5 => Step::Checksum(Checksum::Md5),
+        Filter::Sha256 => Step::Checksum(Checksum::Sha256),
+        Filter::FloatScale { scale, offset, byte_width } => {
+            let stored = match byte_width {
+                1 => Physical::I8,
+                2 => Physical::I16,
+                4 => Physical::I32,
+                8 => Physical::I64,
+                n => return refuse(format!("integers have 1, 2, 4 or 8 bytes, not {n}")),
+            };
+            if kind.size() < 4 {
+                return refuse(format!("works on values of 4 or 8 bytes, not on {datatype}"));
+            }
+            Step::FloatScale(Scaling { scale: *scale, offset: *offset, stored, double: kind.size() == 8 })
+        }
+        Filter::Xor => Step::Xor(kind),
+        Filter::Webp { format, lossless, y_extent, x_extent, .. } => {
+            Step::Webp(Image { format: *format, lossless: *lossless, rows: *y_extent, row_bytes: *x_extent })
+        }
+        Filter::Unknown { id, .. } => return refuse(format!("filter {id} is not known to this release")),
+    }))
+}
+
+/// Bytes of what run-length coding repeats: a cell, or one value where cells vary in length.
+fn cell_bytes(f: &TileFormat<'_>) -> usize {
+    let values = match f.cell {
+        CellCount::Fixed(n) => usize::try_from(n).unwrap_or(usize::MAX).max(1),
+        CellCount::Var => 1,
+    };
+    values.saturating_mul(f.datatype.size())
+}
+
+/// The integers that the delta filters see in values of `datatype`.
+fn delta_kind(filter: &Filter, datatype: Datatype) -> Decoded<Physical> {
+    if datatype.is_float() {
+        return Err(Malformed::unsupported(filter.name(), format!("works on integers, not on {datatype}; set a reinterpret type")));
+    }
+    // Wide characters too are taken as bytes.
+    Ok(if datatype.is_string() && datatype != Datatype::Char { Physical::U8 } else { datatype.physical() })
+}
+
+/// Whether bit width reduction and positive delta act on a type, rather than let it pass.
+fn reduced(datatype: Datatype, version: Version) -> bool {
+    let bytes = matches!(datatype, Datatype::Blob | Datatype::GeomWkb | Datatype::GeomWkt | Datatype::Bool);
+    let date = datatype.is_datetime() || datatype.is_time();
+    datatype.is_integer() || bytes || date && version.has_date_reduction()
+}
+
+impl Step<'_> {
+    /// Whether the filter changes bytes, rather than only look at them.
+    pub(super) const fn moves(&self) -> bool {
+        !matches!(self, Self::Checksum(_))
+    }
+
+    /// Applies the filter: notes its header, and appends what it makes of `data` to `out`, which is
+    /// empty. A filter that does not move bytes appends nothing.
+    ///
+    /// # Errors
+    /// The filter cannot take this data.
+    pub(super) fn apply(&self, nonces: &Nonces, notes: &mut Notes, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+        match self {
+            Self::Checksum(checksum) => checksum.note(notes, data),
+            Self::Codec(codec) => codec.encode(notes, data, out),
+            Self::Byteshuffle(width) => byteshuffle::encode(*width, notes, data, out),
+            Self::Bitshuffle(width) => bitshuffle::encode(*width, notes, data, out),
+            Self::BitWidth(kind, window) => bit_width::encode(*kind, *window, notes, data, out),
+            Self::PositiveDelta(kind, window) => positive_delta::encode(*kind, *window, notes, data, out),
+            Self::FloatScale(scaling) => scaling.encode(notes, data, out),
+            Self::Xor(kind) => xor::encode(*kind, notes, data, out),
+            Self::Webp(image) => image.encode(notes, data, out),
+            Self::Aes(key) => aes_gcm::encode(key, nonces, notes, data, out),
+        }
+    }
+
+    /// Undoes a filter that does not move bytes: compares `data` with what was noted of it.
+    ///
+    /// # Errors
+    /// They differ.
+    pub(super) fn verify(&self, meta: &mut Meta<'_>, data: &[u8]) -> Decoded<()> {
+        match self {
+            Self::Checksum(checksum) => checksum.verify(meta, data),
+            _ => Ok(()),
+        }
+    }
+
+    /// How many bytes [`Step::undo`] makes of `data`.
+    ///
+    /// # Errors
+    /// The header is damaged.
+    pub(super) fn plain_bytes(&self, meta: &Meta<'_>, data: &[u8]) -> Decoded<u64> {
+        let mut r = Reader::new(meta.rest());
+        match self {
+            Self::Codec(_) => Codec::plain_bytes(&mut r),
+            Self::BitWidth(..) => bit_width::plain_bytes(&mut r),
+            Self::FloatScale(scaling) => Ok(scaling.plain_bytes(data.len() as u64)),
+            Self::Webp(image) => Ok(image.plain_bytes()),
+            Self::Aes(_) => aes_gcm::plain_bytes(&mut r),
+            _ => Ok(data.len() as u64),
+        }
+    }
+
+    /// Undoes the filter: reads its header, and fills `out` from `data`. `metadata_bytes_max` bounds
+    /// the metadata that was packed with the data.
+    ///
+    /// # Errors
+    /// The chunk is damaged, or of another length.
+    pub(super) fn undo(&self, meta: &mut Meta<'_>, data: &[u8], out: &mut [u8], metadata_bytes_max: u64) -> Decoded<()> {
+        match self {
+            Self::Checksum(checksum) => checksum.verify(meta, data)?,
+            Self::Codec(codec) => *meta = codec.decode(meta, data, out, metadata_bytes_max)?,
+            Self::Byteshuffle(width) => meta.read(|r| byteshuffle::decode(*width, r, data, out))?,
+            Self::Bitshuffle(width) => meta.read(|r| bitshuffle::decode(*width, r, data, out))?,
+            Self::BitWidth(kind, _) => meta.read(|r| bit_width::decode(*kind, r, data, out))?,
+            Self::PositiveDelta(kind, _) => meta.read(|r| positive_delta::decode(*kind, r, data, out))?,
+            Self::FloatScale(scaling) => meta.read(|r| scaling.decode(r, data, out))?,
+            Self::Xor(kind) => meta.read(|r| xor::decode(*kind, r, data, out))?,
+            Self::Webp(image) => meta.read(|r| image.decode(r, data, out))?,
+            Self::Aes(key) => *meta = aes_gcm::decode(key, meta, data, out)?,
+        }
+        Ok(())
+    }
+
+    /// The most plain bytes for each filtered byte.
+    const fn ratio(&self) -> u64 {
+        match self {
+            Self::Codec(codec) => codec.ratio(),
+            Self::BitWidth(..) | Self::FloatScale(_) => 8,
+            Self::Webp(_) => u64::MAX,
+            _ => 1,
+        }
+    }
+
+    /// The most bytes, data and metadata together, that the filter makes of `n`.
+    const fn most_filtered(&self, n: u64) -> u64 {
+        match self {
+            Self::Codec(codec) => codec.most_packed(n),
+            // Windows may be as short as one value.
+            Self::BitWidth(..) | Self::PositiveDelta(..) => n.saturating_mul(6).saturating_add(64),
+            Self::FloatScale(_) => n.saturating_mul(2).saturating_add(64),
+            Self::Webp(_) => n.saturating_mul(2).saturating_add(4096),
+            _ => n.saturating_add(1024),
+        }
+    }
+}

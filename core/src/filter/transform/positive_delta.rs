@@ -1,0 +1,77 @@
+//! First differences of values that never fall, in windows that each start anew.
+//!
+//! Header: `windows u32 | per window: first value, bytes u32`. A window that is not whole values is
+//! copied.
+
+use crate::datatype::Physical;
+use crate::error::Malformed;
+use crate::filter::chunk::{Notes, filled, len32, split, split_mut};
+use crate::filter::word::{Word, with_word};
+use crate::format::cursor::{Decoded, Reader, Writer};
+
+/// Appends the differences of `data`.
+///
+/// # Errors
+/// A value is smaller than the one before it in its window.
+pub(in crate::filter) fn encode(kind: Physical, window: u32, notes: &mut Notes, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+    let window = super::bit_width::window_bytes(window, kind.size());
+    out.resize(data.len(), 0);
+    let mut w = Writer::new();
+    w.u32(len32(data.len().div_ceil(window))?);
+    for (from, to) in data.chunks(window).zip(out.chunks_mut(window)) {
+        with_word!(kind, T => differences::<T>(from, to, &mut w))?;
+    }
+    notes.put(w.into_bytes());
+    Ok(())
+}
+
+/// Writes the values whose differences `data` holds.
+///
+/// # Errors
+/// The windows do not fit.
+pub(in crate::filter) fn decode(kind: Physical, r: &mut Reader<'_>, mut data: &[u8], mut out: &mut [u8]) -> Decoded<()> {
+    let n = r.u32("number of windows")?;
+    let n = r.count(u64::from(n), kind.size() + 4, "windows")?;
+    for _ in 0..n {
+        let first = r.take(kind.size(), "first value of a window")?;
+        let bytes = u64::from(r.u32("bytes of a window")?);
+        let (from, to) = (split(&mut data, bytes, "window")?, split_mut(&mut out, bytes, "window")?);
+        with_word!(kind, T => values::<T>(first, from, to));
+    }
+    filled(data, "positive delta")?;
+    filled(out, "positive delta")
+}
+
+fn differences<T: Word>(from: &[u8], to: &mut [u8], w: &mut Writer) -> Result<(), Malformed> {
+    let mut last = from.get(..T::BYTES).map_or(T::narrow(0), T::load);
+    let mut first = [0; 8];
+    let first = first.get_mut(..T::BYTES).unwrap_or_default();
+    last.store(first);
+    w.put(first).u32(len32(from.len())?);
+    if !from.len().is_multiple_of(T::BYTES) {
+        to.copy_from_slice(from);
+        return Ok(());
+    }
+    for (from, to) in from.chunks_exact(T::BYTES).zip(to.chunks_exact_mut(T::BYTES)) {
+        let value = T::load(from);
+        if value < last {
+            let why = format!("{} follows {}, and this filter is for values that never fall", value.wide(), last.wide());
+            return Err(Malformed::unsupported("positive delta", why));
+        }
+        value.minus(last).store(to);
+        last = value;
+    }
+    Ok(())
+}
+
+fn values<T: Word>(first: &[u8], from: &[u8], to: &mut [u8]) {
+    if !from.len().is_multiple_of(T::BYTES) {
+        to.copy_from_slice(from);
+        return;
+    }
+    let mut last = T::load(first);
+    for (from, to) in from.chunks_exact(T::BYTES).zip(to.chunks_exact_mut(T::BYTES)) {
+        last = last.plus(T::load(from));
+        last.store(to);
+    }
+}

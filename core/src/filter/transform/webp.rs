@@ -1,0 +1,147 @@
+//! A tile as a WebP image: its rows are the image's, its columns the bytes of the pixels.
+//!
+//! Images of both kinds are read; only exact ones are written.
+
+use std::io::Cursor;
+
+use image_webp::{ColorType, WebPDecoder, WebPEncoder};
+
+use super::parts_header;
+use crate::error::Malformed;
+use crate::filter::chunk::{Notes, filled, split, split_mut};
+use crate::format::cursor::{Decoded, Reader};
+use crate::format::pipeline::WebpFormat;
+
+/// Bytes before the first chunk of a WebP file.
+const RIFF_HEADER_BYTES: usize = 12;
+
+/// The filter's options.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::filter) struct Image {
+    /// How pixels lie in the tile.
+    pub(in crate::filter) format: WebpFormat,
+    /// Whether the image is exact.
+    pub(in crate::filter) lossless: bool,
+    /// Rows of a tile.
+    pub(in crate::filter) rows: u16,
+    /// Bytes of a row.
+    pub(in crate::filter) row_bytes: u16,
+}
+
+impl Image {
+    /// How many bytes [`Image::decode`] gives.
+    pub(in crate::filter) fn plain_bytes(&self) -> u64 {
+        u64::from(self.rows) * u64::from(self.row_bytes)
+    }
+
+    /// Appends the image of `data`.
+    ///
+    /// # Errors
+    /// A lossy image is asked for; `data` is not one tile of whole pixels.
+    pub(in crate::filter) fn encode(&self, notes: &mut Notes, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+        if !self.lossless {
+            return Err(Malformed::unsupported("webp", "only lossless images are written; set the filter's lossless option"));
+        }
+        let depth = self.format.depth();
+        if data.len() as u64 != self.plain_bytes() || usize::from(self.row_bytes) % depth != 0 || data.is_empty() {
+            let why = format!("{} bytes are not {} rows of {} bytes, in pixels of {depth}", data.len(), self.rows, self.row_bytes);
+            return Err(Malformed::unsupported("webp", why));
+        }
+        let mut pixels = data.to_vec();
+        self.swap_red_and_blue(&mut pixels);
+        let color = if depth == 3 { ColorType::Rgb8 } else { ColorType::Rgba8 };
+        let columns = usize::from(self.row_bytes) / depth;
+        let encoder = WebPEncoder::new(&mut *out);
+        let encoded = encoder.encode(&pixels, u32::try_from(columns).unwrap_or(0), u32::from(self.rows), color);
+        encoded.map_err(|e| Malformed::unsupported("webp", e.to_string()))?;
+        notes.put(parts_header(&[out.len()])?);
+        Ok(())
+    }
+
+    /// Writes the pixels of the image in `data`.
+    ///
+    /// # Errors
+    /// It is not an image, or not of this size.
+    pub(in crate::filter) fn decode(&self, r: &mut Reader<'_>, mut data: &[u8], mut out: &mut [u8]) -> Decoded<()> {
+        let n = r.u32("number of images")?;
+        let n = r.count(u64::from(n), 4, "images")?;
+        for _ in 0..n {
+            let image = split(&mut data, u64::from(r.u32("length of an image")?), "image")?;
+            let pixels = split_mut(&mut out, self.plain_bytes(), "image")?;
+            self.read(image, pixels)?;
+            self.swap_red_and_blue(pixels);
+        }
+        filled(data, "webp")?;
+        filled(out, "webp")
+    }
+
+    fn read(&self, image: &[u8], pixels: &mut [u8]) -> Decoded<()> {
+        let depth = self.format.depth();
+        let size = (u32::from(self.row_bytes) / u32::try_from(depth).unwrap_or(1), u32::from(self.rows));
+        let failed = |e: image_webp::DecodingError| Malformed::new("webp", 0, e.to_string());
+        let wrong = |(x, y)| Malformed::new("webp", 0, format!("an image of {x} by {y} pixels where the tile has {} by {}", size.0, size.1));
+        // Checked before the decoder sees the image, as it makes room for whatever a frame says.
+        if let Some(other) = frame_sizes(image).into_iter().find(|frame| *frame != size) {
+            return Err(wrong(other));
+        }
+        let mut decoder = WebPDecoder::new(Cursor::new(image)).map_err(failed)?;
+        if decoder.dimensions() != size {
+            return Err(wrong(decoder.dimensions()));
+        }
+        if decoder.is_animated() {
+            return Err(Malformed::new("webp", 0, "a moving image"));
+        }
+        let stored_depth = if decoder.has_alpha() { 4 } else { 3 };
+        if stored_depth == depth {
+            return decoder.read_image(pixels).map_err(failed);
+        }
+        let mut stored = vec![0; pixels.len() / depth * stored_depth];
+        decoder.read_image(&mut stored).map_err(failed)?;
+        for (to, from) in pixels.chunks_exact_mut(depth).zip(stored.chunks_exact(stored_depth)) {
+            for (to, from) in to.iter_mut().zip(from.iter().copied().chain([u8::MAX])) {
+                *to = from;
+            }
+        }
+        Ok(())
+    }
+
+    fn swap_red_and_blue(&self, pixels: &mut [u8]) {
+        if matches!(self.format, WebpFormat::Bgr | WebpFormat::Bgra) {
+            for pixel in pixels.chunks_exact_mut(self.format.depth()) {
+                pixel.swap(0, 2);
+            }
+        }
+    }
+}
+
+/// Columns and rows of every frame in a WebP file, as far as it can be followed.
+fn frame_sizes(image: &[u8]) -> Vec<(u32, u32)> {
+    let mut r = Reader::new(image.get(RIFF_HEADER_BYTES..).unwrap_or(&[]));
+    let mut sizes = Vec::new();
+    while let (Ok(name), Ok(bytes)) = (r.array::<4>("name"), r.u32("length")) {
+        let frame = Reader::new(r.clone().rest());
+        sizes.extend(match &name {
+            b"VP8 " => lossy_size(frame),
+            b"VP8L" => lossless_size(frame),
+            _ => None,
+        });
+        if r.take_u64(u64::from(bytes) + u64::from(bytes % 2), "chunk").is_err() {
+            break;
+        }
+    }
+    sizes
+}
+
+/// Three bytes of tag, three of start code, then twice 14 bits of size and 2 of scale.
+fn lossy_size(mut r: Reader<'_>) -> Option<(u32, u32)> {
+    r.take(6, "frame tag").ok()?;
+    let side = |v: u16| u32::from(v & 0x3fff);
+    Some((side(r.u16("columns").ok()?), side(r.u16("rows").ok()?)))
+}
+
+/// A signature, then twice 14 bits of size less one.
+fn lossless_size(mut r: Reader<'_>) -> Option<(u32, u32)> {
+    r.u8("signature").ok()?;
+    let bits = r.u32("size").ok()?;
+    Some(((bits & 0x3fff) + 1, ((bits >> 14) & 0x3fff) + 1))
+}

@@ -1,0 +1,49 @@
+//! Each value exclusive-or the one before; the first as it is.
+
+use super::{each_part, parts_header, whole};
+use crate::error::Malformed;
+use crate::filter::chunk::Notes;
+use crate::filter::word::{Word, with_word};
+use crate::format::cursor::{Decoded, Reader};
+use crate::datatype::Physical;
+
+/// Appends the differences of `data`.
+///
+/// # Errors
+/// `data` is not whole values.
+pub(in crate::filter) fn encode(kind: Physical, notes: &mut Notes, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+    whole(data.len(), kind.size(), "xor")?;
+    notes.put(parts_header(&[data.len()])?);
+    out.resize(data.len(), 0);
+    with_word!(kind, T => differences::<T>(data, out));
+    Ok(())
+}
+
+/// Writes the values whose differences `data` holds.
+///
+/// # Errors
+/// The parts do not fit.
+pub(in crate::filter) fn decode(kind: Physical, r: &mut Reader<'_>, data: &[u8], out: &mut [u8]) -> Decoded<()> {
+    each_part(r, data, out, |data, out| {
+        whole(data.len(), kind.size(), "xor")?;
+        with_word!(kind, T => values::<T>(data, out));
+        Ok(())
+    })
+}
+
+fn differences<T: Word>(data: &[u8], out: &mut [u8]) {
+    let mut last = T::narrow(0);
+    for (from, to) in data.chunks_exact(T::BYTES).zip(out.chunks_exact_mut(T::BYTES)) {
+        let value = T::load(from);
+        value.xor(last).store(to);
+        last = value;
+    }
+}
+
+fn values<T: Word>(data: &[u8], out: &mut [u8]) {
+    let mut last = T::narrow(0);
+    for (from, to) in data.chunks_exact(T::BYTES).zip(out.chunks_exact_mut(T::BYTES)) {
+        last = last.xor(T::load(from));
+        last.store(to);
+    }
+}

@@ -1,0 +1,91 @@
+//! Integers of the widths that filters compute in, read from and written to unaligned bytes.
+
+/// A little-endian integer.
+pub(super) trait Word: Copy + Ord {
+    /// Bytes of one.
+    const BYTES: usize;
+
+    /// The integer in exactly [`Word::BYTES`] bytes; 0 from any other number of bytes.
+    fn load(bytes: &[u8]) -> Self;
+
+    /// Writes to exactly [`Word::BYTES`] bytes.
+    fn store(self, bytes: &mut [u8]);
+
+    /// Sum modulo the width.
+    fn plus(self, other: Self) -> Self;
+
+    /// Difference modulo the width.
+    fn minus(self, other: Self) -> Self;
+
+    /// Bitwise difference.
+    fn xor(self, other: Self) -> Self;
+
+    /// The value; exact for every width.
+    fn wide(self) -> i128;
+
+    /// The low bits of a 64-bit integer.
+    fn narrow(value: u64) -> Self;
+}
+
+macro_rules! words {
+    ($($T:ty),*) => {$(
+        impl Word for $T {
+            const BYTES: usize = size_of::<$T>();
+
+            #[inline]
+            fn load(bytes: &[u8]) -> Self {
+                Self::from_le_bytes(bytes.try_into().unwrap_or_default())
+            }
+
+            #[inline]
+            fn store(self, bytes: &mut [u8]) {
+                bytes.copy_from_slice(&self.to_le_bytes());
+            }
+
+            #[inline]
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+
+            #[inline]
+            fn minus(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+
+            #[inline]
+            fn xor(self, other: Self) -> Self {
+                self ^ other
+            }
+
+            #[inline]
+            fn wide(self) -> i128 {
+                i128::from(self)
+            }
+
+            #[inline]
+            #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "the low bits are what is asked for")]
+            fn narrow(value: u64) -> Self {
+                value as Self
+            }
+        }
+    )*};
+}
+words!(i8, i16, i32, i64, u8, u16, u32, u64);
+
+/// Evaluates an expression with `$T` bound to the integer of a [`crate::Physical`] kind; floats stand for
+/// the signed integers of their width.
+macro_rules! with_word {
+    ($physical:expr, $T:ident => $body:expr) => {
+        match $physical {
+            $crate::Physical::I8 => { type $T = i8; $body }
+            $crate::Physical::I16 => { type $T = i16; $body }
+            $crate::Physical::I32 | $crate::Physical::F32 => { type $T = i32; $body }
+            $crate::Physical::I64 | $crate::Physical::F64 => { type $T = i64; $body }
+            $crate::Physical::U8 => { type $T = u8; $body }
+            $crate::Physical::U16 => { type $T = u16; $body }
+            $crate::Physical::U32 => { type $T = u32; $body }
+            $crate::Physical::U64 => { type $T = u64; $body }
+        }
+    };
+}
+pub(super) use with_word;
