@@ -31,7 +31,7 @@ const STRIDED_MAX: u64 = 1 << 22;
 /// Which cells and which attributes a name asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selection {
-    /// The attributes before the `@`, in that order; `None` for all.
+    /// The attributes (and dimensions) before the `@`, in that order; `None` for all attributes.
     pub attributes: Option<Vec<String>>,
     /// What is selected of each dimension, in the schema's order.
     pub axes: Vec<Axis>,
@@ -122,7 +122,8 @@ fn attributes(names: &str, schema: &Schema) -> Result<Vec<String>> {
         } else {
             name
         };
-        if schema.attribute(&name).is_none() {
+        // Coordinates can be asked for as well.
+        if schema.attribute(&name).is_none() && schema.dimension(&name).is_none() {
             let known: Vec<_> = schema.attributes.iter().map(|a| display_name(&a.name)).collect();
             return Err(Error::invalid(format!(
                 "there is no attribute '{name}'; the attributes are {}",

@@ -246,6 +246,15 @@ pub fn encode(format: Format, frame: &Frame, columns: Vec<Column>) -> Result<Vec
     Ok(out)
 }
 
+/// Cell `i` as plain text, without quotes; empty for null.
+pub(super) fn cell_text(column: &Column, i: usize) -> String {
+    match text::cell(column, i) {
+        text::Cell::Nothing => String::new(),
+        text::Cell::Bare(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        text::Cell::Quoted(text) => text,
+    }
+}
+
 fn wrong_columns() -> Error {
     Error::invalid("the columns do not fit the fields that were announced")
 }

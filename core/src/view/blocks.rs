@@ -1,0 +1,117 @@
+//! The most recently made pieces of files: made once even if many ask at the same time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use futures_util::lock::Mutex as AsyncMutex;
+
+/// A file's id and the number of a piece of it.
+pub(super) type BlockKey = (u64, u64);
+
+/// Pieces under a budget in bytes.
+#[derive(Debug)]
+pub(super) struct Blocks {
+    bytes_max: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    slots: HashMap<BlockKey, Slot>,
+    clock: u64,
+    bytes: u64,
+}
+
+#[derive(Debug)]
+struct Slot {
+    /// Held by whoever makes the piece, while others wait for it.
+    cell: Arc<AsyncMutex<Option<Bytes>>>,
+    used: u64,
+    /// 0 until it is made.
+    bytes: u64,
+}
+
+impl Blocks {
+    pub(super) fn new(bytes_max: u64) -> Self {
+        Self {
+            bytes_max,
+            state: Mutex::default(),
+        }
+    }
+
+    /// The place of a piece. Whoever finds it empty under its lock makes the piece and then calls
+    /// [`Blocks::made`].
+    pub(super) fn cell(&self, key: BlockKey) -> Arc<AsyncMutex<Option<Bytes>>> {
+        let mut state = self.lock();
+        state.clock += 1;
+        let clock = state.clock;
+        let slot = state.slots.entry(key).or_insert_with(|| Slot {
+            cell: Arc::default(),
+            used: clock,
+            bytes: 0,
+        });
+        slot.used = clock;
+        Arc::clone(&slot.cell)
+    }
+
+    /// Counts a piece of `bytes`; the least recently used others make room for it.
+    pub(super) fn made(&self, key: BlockKey, bytes: u64) {
+        let mut state = self.lock();
+        // An empty piece takes up a slot too.
+        let bytes = bytes.max(64);
+        let Some(slot) = state.slots.get_mut(&key) else { return };
+        let before = std::mem::replace(&mut slot.bytes, bytes);
+        state.bytes = state.bytes - before + bytes;
+        while state.bytes > self.bytes_max {
+            let oldest = state
+                .slots
+                .iter()
+                .filter(|(k, s)| **k != key && s.bytes > 0)
+                .min_by_key(|(_, s)| s.used);
+            let Some(oldest) = oldest.map(|(k, _)| *k) else { break };
+            if let Some(slot) = state.slots.remove(&oldest) {
+                state.bytes -= slot.bytes;
+            }
+        }
+    }
+
+    /// Forgets a piece that could not be made.
+    pub(super) fn failed(&self, key: BlockKey) {
+        let mut state = self.lock();
+        if let Some(slot) = state.slots.remove(&key) {
+            state.bytes -= slot.bytes;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_recently_used_makes_room_but_the_newest_stays() {
+        let blocks = Blocks::new(100);
+        for i in 0..3 {
+            let cell = blocks.cell((1, i));
+            *cell.try_lock().unwrap() = Some(Bytes::from_static(b"x"));
+            blocks.made((1, i), 90);
+        }
+        assert!(blocks.cell((1, 2)).try_lock().unwrap().is_some());
+        assert!(blocks.cell((1, 0)).try_lock().unwrap().is_none());
+        blocks.made((1, 2), 1000);
+        assert!(blocks.cell((1, 2)).try_lock().unwrap().is_some());
+    }
+
+    #[test]
+    fn all_who_ask_share_one_place() {
+        let blocks = Blocks::new(100);
+        assert!(Arc::ptr_eq(&blocks.cell((1, 0)), &blocks.cell((1, 0))));
+        blocks.failed((1, 0));
+        assert!(blocks.cell((1, 0)).try_lock().unwrap().is_none());
+    }
+}

@@ -1,0 +1,207 @@
+//! The texts of a view: what is here, how to ask for more, and the facts as JSON. Pure.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+
+use super::selection::{self, Axis, display_name};
+use crate::array::{Array, Fragment};
+use crate::calendar;
+use crate::column::Column;
+use crate::datatype::{CellCount, Datatype};
+use crate::format::metadata::MetaValue;
+use crate::format::schema::Schema;
+use crate::scalar::{Scalar, ScalarRange};
+
+/// The page at the root of an array.
+pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
+    let schema = array.schema();
+    let kind = if schema.is_dense() { "dense" } else { "sparse" };
+    let mut out = format!("# {name}\n\nA {kind} array, shown as files. Nothing here can be changed.\n\n");
+    out.push_str("| dimension | type | coordinates | written |\n|---|---|---|---|\n");
+    let written = array.non_empty_domain();
+    for (i, d) in schema.dimensions.iter().enumerate() {
+        let show = |r: Option<&ScalarRange>| r.map_or_else(|| "-".to_owned(), |r| range(r, d.datatype));
+        let current = schema
+            .current_domain
+            .as_ref()
+            .and_then(|c| c.ranges.get(i))
+            .or(d.domain.as_ref());
+        let there = written.as_ref().and_then(|w| w.get(i));
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} |",
+            d.name,
+            d.datatype,
+            show(current),
+            show(there)
+        );
+    }
+    out.push_str("\n| attribute | type | values a cell | null |\n|---|---|---|---|\n");
+    for a in &schema.attributes {
+        let count = match a.cell {
+            CellCount::Fixed(n) => n.to_string(),
+            CellCount::Var => "any number".to_owned(),
+        };
+        let null = if a.nullable { "yes" } else { "no" };
+        let _ = writeln!(out, "| {} | {} | {count} | {null} |", display_name(&a.name), a.datatype);
+    }
+    out.push_str("\n- `schema.json`, `metadata.json`, `fragments/`: what the array is made of\n");
+    out.push_str("- `slices/NAME.npy`: any part of it, by name; see `slices/README.md`\n");
+    if schema.is_dense() {
+        out.push_str("- `tiles/ATTRIBUTE/…`: the tiles that hold data\n");
+    }
+    if at_now {
+        out.push_str("- `at/TIME/`: all of this as it was then; TIME is listed there, or 2024-05-01, or milliseconds since 1970\n");
+    }
+    out
+}
+
+/// The page that explains selections, with examples that fit the array.
+pub(super) fn slices_readme(array: &Array) -> String {
+    let schema = array.schema();
+    let written = array.non_empty_domain();
+    let all = selection::Selection::all(schema, written.as_deref());
+    let text = all.text(schema);
+    let part: Vec<String> = all
+        .axes
+        .iter()
+        .zip(&schema.dimensions)
+        .map(|(a, d)| example(a, d.datatype))
+        .collect();
+    let attribute = schema
+        .attributes
+        .iter()
+        .find(|a| !a.cell.is_var())
+        .or(schema.attributes.first());
+    let attribute = attribute.map_or_else(String::new, |a| format!("{}@", display_name(&a.name)));
+    let mut out = String::from(
+        "# Slices\n\nAny file of this folder can be named; none is listed. A name is a selection and a format:\n\n",
+    );
+    let _ = write!(
+        out,
+        "    all.npy\n    {text}.npy\n    {attribute}{}.csv\n",
+        part.join(",")
+    );
+    if let Some(d) = schema.dimensions.first().filter(|d| !d.name.is_empty()) {
+        let _ = writeln!(out, "    {}={}.json", d.name, part.first().map_or("", String::as_str));
+    }
+    out.push_str(
+        "\n\
+         - One range for each dimension, or `name=range`; what is left out is whole. `all` is everything.\n\
+         - Integers are half-open as in Python, with a step if wanted: `10:20`, `10:20:2`, `7`, `:`. Coordinates are the\n\
+         \x20 array's own; nothing wraps around. Floats, strings and dates are closed: `30.5:40`, `a:f`, `2020-01:2020-03`.\n\
+         - An end that is left out is the end of what was written. `a..b` may be written for `a:b`, `_` for `:`.\n\
+         - Attributes are named before an `@`: `a,b@0:10.npy`. Special characters are written as in URLs: `%2C` is a comma.\n\n\
+         | ending | |\n|---|---|\n\
+         | npy | numpy, also for `np.load(…, mmap_mode=\"r\")`; several attributes make a structured array |\n\
+         | bin | the values alone, little-endian, row-major |\n\
+         | csv, tsv | a line for each cell, coordinates first |\n\
+         | json, jsonl | an object for each cell |\n\
+         | png | a picture of one attribute over two dimensions; a single coordinate takes a dimension away |\n\n\
+         Sizes are exact. If a name is refused, `getfattr -n user.hyperslab.error .` here says why.\n",
+    );
+    out
+}
+
+/// The page at the root of a folder of arrays.
+pub(super) fn folder_readme(name: &str, children: &[String]) -> String {
+    let mut out = format!("# {name}\n\nArrays, each shown as a folder of files:\n\n");
+    for child in children {
+        let _ = writeln!(out, "- `{child}/`");
+    }
+    out
+}
+
+/// A part of an axis that is there: its first coordinates.
+fn example(axis: &Axis, datatype: Datatype) -> String {
+    let Some(r) = &axis.range else { return "_".to_owned() };
+    match (r.lo.as_i128(), axis.len()) {
+        (Some(lo), Some(n)) if !datatype.is_datetime() => format!("{lo}:{}", lo + i128::from(n.min(10))),
+        _ => format!("{}:{}", value(&r.lo, datatype), value(&r.hi, datatype)),
+    }
+}
+
+fn range(r: &ScalarRange, datatype: Datatype) -> String {
+    format!("{} … {}", value(&r.lo, datatype), value(&r.hi, datatype))
+}
+
+/// A coordinate as people write it.
+fn value(v: &Scalar, datatype: Datatype) -> String {
+    match v {
+        Scalar::I64(v) if datatype.is_datetime() => calendar::format(*v, datatype),
+        Scalar::F32(v) => v.to_string(),
+        Scalar::F64(v) => v.to_string(),
+        Scalar::Bytes(v) => String::from_utf8_lossy(v).into_owned(),
+        other => other.as_i128().unwrap_or(0).to_string(),
+    }
+}
+
+fn json_value(v: &Scalar, datatype: Datatype) -> Value {
+    match v {
+        Scalar::I64(v) if datatype.is_datetime() => json!(calendar::format(*v, datatype)),
+        Scalar::F32(v) => json!(v),
+        Scalar::F64(v) => json!(v),
+        Scalar::Bytes(v) => json!(String::from_utf8_lossy(v)),
+        Scalar::U64(v) => json!(v),
+        other => json!(other.as_i128().and_then(|v| i64::try_from(v).ok())),
+    }
+}
+
+/// `metadata.json`: a value, or a list of values, for each key.
+pub(super) fn metadata(entries: &BTreeMap<String, MetaValue>) -> String {
+    let object: Map<String, Value> = entries.iter().map(|(k, v)| (k.clone(), meta_value(v))).collect();
+    pretty(&Value::Object(object))
+}
+
+fn meta_value(value: &MetaValue) -> Value {
+    let t = value.datatype;
+    if t.is_string() || t == Datatype::Blob {
+        let column = Column::from_cells(t, [&value.data]);
+        return json!(super::encode::cell_text(&column, 0));
+    }
+    let one = |bytes: &[u8]| match Scalar::from_le_bytes(t.physical(), bytes) {
+        Some(Scalar::U8(v)) if t == Datatype::Bool => json!(v != 0),
+        Some(v) => json_value(&v, t),
+        None => Value::Null,
+    };
+    let mut values: Vec<Value> = value.data.chunks_exact(t.size()).map(one).collect();
+    if values.len() == 1 {
+        values.swap_remove(0)
+    } else {
+        Value::Array(values)
+    }
+}
+
+/// What is known about a fragment.
+pub(super) fn fragment(f: &Fragment, schema: &Schema) -> String {
+    let domain = f.non_empty_domain.as_ref().map(|box_| {
+        let axes = schema.dimensions.iter().zip(box_);
+        Value::Object(
+            axes.map(|(d, r)| {
+                (
+                    d.name.clone(),
+                    json!([json_value(&r.lo, d.datatype), json_value(&r.hi, d.datatype)]),
+                )
+            })
+            .collect(),
+        )
+    });
+    pretty(&json!({
+        "name": f.name,
+        "start_ms": f.start_ms,
+        "end_ms": f.end_ms,
+        "time": i64::try_from(f.end_ms).ok().map(|t| calendar::format(t, Datatype::DatetimeMs) + "Z"),
+        "type": if f.dense { "dense" } else { "sparse" },
+        "format_version": f.version.number(),
+        "cells": f.cells,
+        "bytes": f.bytes,
+        "non_empty_domain": domain,
+    }))
+}
+
+/// JSON for people: indented, with a newline at the end.
+pub(super) fn pretty(value: &Value) -> String {
+    format!("{value:#}\n")
+}

@@ -1,0 +1,134 @@
+//! What a path leads to.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
+
+use super::slice::{FixedLayout, Slice};
+use crate::array::Array;
+
+/// A file or a folder of the view, pinned to the moment it was looked up at: its bytes and its size
+/// never change.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// The same for the same content, also in another process; never 0 or 1.
+    pub id: u64,
+    /// When the newest write that it shows was made, in milliseconds since 1970.
+    pub modified_ms: u64,
+    /// What it is.
+    pub kind: NodeKind,
+    /// Bytes of the store that its cells take, about; 0 for what is made up.
+    pub stored_bytes: u64,
+    /// Facts about it, by name: shape, type, and so on.
+    pub facts: Vec<(&'static str, String)>,
+    pub(super) content: Content,
+}
+
+/// File or folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeKind {
+    /// A file of exactly this many bytes.
+    File {
+        /// Bytes.
+        size: u64,
+    },
+    /// A folder.
+    Dir,
+}
+
+impl NodeKind {
+    /// Whether it is a folder.
+    pub const fn is_dir(self) -> bool {
+        matches!(self, Self::Dir)
+    }
+}
+
+/// A name in a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirEntry {
+    /// The name.
+    pub name: String,
+    /// Whether it is a folder.
+    pub is_dir: bool,
+}
+
+impl DirEntry {
+    pub(super) fn file(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            is_dir: false,
+        }
+    }
+
+    pub(super) fn dir(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            is_dir: true,
+        }
+    }
+}
+
+/// Where the bytes come from.
+#[derive(Debug, Clone)]
+pub(super) enum Content {
+    Dir,
+    Text(Bytes),
+    /// Any cell can be read alone.
+    Fixed(Arc<Slice>, Arc<FixedLayout>),
+    /// Made as a whole; kept in the cache, and made again if it was dropped.
+    Rendered(Arc<Slice>),
+}
+
+impl Node {
+    pub(super) fn dir(path: &str, modified_ms: u64) -> Self {
+        Self {
+            id: hash(&[b"dir", path.as_bytes()]),
+            modified_ms,
+            kind: NodeKind::Dir,
+            stored_bytes: 0,
+            facts: Vec::new(),
+            content: Content::Dir,
+        }
+    }
+
+    pub(super) fn text(path: &str, modified_ms: u64, text: String) -> Self {
+        Self {
+            id: hash(&[b"text", path.as_bytes(), text.as_bytes()]),
+            modified_ms,
+            kind: NodeKind::File {
+                size: text.len() as u64,
+            },
+            stored_bytes: 0,
+            facts: Vec::new(),
+            content: Content::Text(Bytes::from(text)),
+        }
+    }
+}
+
+/// When the newest fragment of a snapshot was written.
+pub(super) fn modified_ms(array: &Array) -> u64 {
+    array.fragments().iter().map(|f| f.end_ms).max().unwrap_or(0)
+}
+
+/// A number that stands for everything a reader of this snapshot may see: its fragments and schema.
+pub(super) fn fingerprint(array: &Array) -> u64 {
+    let names: Vec<&[u8]> = array.fragments().iter().map(|f| f.name.as_bytes()).collect();
+    let schema = format!("{:?}", array.schema());
+    let mut parts = vec![array.path().as_bytes(), schema.as_bytes()];
+    parts.extend(names);
+    hash(&parts)
+}
+
+/// A 64-bit number that is the same everywhere and differs wherever the parts differ.
+pub(super) fn hash(parts: &[&[u8]]) -> u64 {
+    let mut sha = Sha256::new();
+    for part in parts {
+        sha.update((part.len() as u64).to_le_bytes());
+        sha.update(part);
+    }
+    let digest = sha.finalize();
+    let first: [u8; 8] = std::array::from_fn(|i| digest.get(i).copied().unwrap_or(0));
+    // 0 means "no such file" to a kernel, and 1 the root.
+    u64::from_le_bytes(first).max(2)
+}

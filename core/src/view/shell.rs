@@ -1,0 +1,507 @@
+//! The only part of the view that waits: it opens arrays, and reads the cells that slices are made of.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::{Bytes, BytesMut};
+
+use super::blocks::Blocks;
+use super::docs;
+use super::encode::Format;
+use super::node::{self, Content, DirEntry, Node, NodeKind};
+use super::selection::{self, Selection};
+use super::slice::{FixedLayout, Slice};
+use super::tiles::Tiles;
+use super::tree::{self, Place};
+use crate::array::{Array, Group, ObjectType, OpenOptions, Window, object_type};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::format::enumeration::Enumeration;
+use crate::query::Batch;
+use crate::schema_json;
+use crate::vfs::{EntryKind, join};
+
+/// Bytes that a file which must be made as a whole may have.
+const RENDERED_BYTES_MAX: u64 = 1 << 30;
+/// Bytes of pieces of files kept for the next reader.
+const BLOCKS_BYTES: u64 = 256 << 20;
+
+/// What a view shows.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The store.
+    pub context: Context,
+    /// An array, a group, or a folder of arrays in it.
+    pub path: String,
+    /// Which writes to see, and the key of encrypted arrays.
+    pub options: OpenOptions,
+    /// What the texts call it.
+    pub name: String,
+}
+
+/// An array, or a folder of arrays, as a tree of files.
+#[derive(Debug)]
+pub struct View {
+    source: Source,
+    /// What was found in the store, until [`View::refresh`].
+    objects: Mutex<HashMap<(String, u64), Arc<Object>>>,
+    blocks: Blocks,
+}
+
+/// What lies at a path of the store.
+#[derive(Debug)]
+enum Object {
+    Array(Array),
+    Folder(Vec<Child>),
+}
+
+#[derive(Debug)]
+struct Child {
+    /// The name shown.
+    name: String,
+    /// Where it lies in the store.
+    path: String,
+}
+
+/// What a path of the view leads to.
+enum Found<'a> {
+    Folder(Arc<Object>),
+    FolderReadme(Arc<Object>),
+    /// A place in an array; its name; whether this is the array as it is now.
+    InArray(Array, Place<'a>, &'a str, bool),
+}
+
+impl View {
+    /// A view of `source`. Nothing is read yet.
+    pub fn new(source: Source) -> Self {
+        Self {
+            source,
+            objects: Mutex::default(),
+            blocks: Blocks::new(BLOCKS_BYTES),
+        }
+    }
+
+    /// Forgets which arrays there are and what is in them, so that later names show later writes.
+    /// Nodes that were looked up before do not change.
+    pub fn refresh(&self) {
+        self.objects().clear();
+    }
+
+    /// What `path` leads to; `None` if there is no such name.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a selection or a time that makes no sense, with what to write
+    /// instead; [`Error::LimitExceeded`] for a file that would be too large; others from reading.
+    pub async fn lookup(&self, path: &str) -> Result<Option<Node>> {
+        Ok(match self.walk(path).await? {
+            None => None,
+            Some(Found::Folder(_)) => Some(Node::dir(path, 0)),
+            Some(Found::FolderReadme(folder)) => Some(Node::text(
+                path,
+                0,
+                docs::folder_readme(&self.source.name, &names(&folder)),
+            )),
+            Some(Found::InArray(array, place, name, now)) => self.node(path, &array, &place, name, now).await?,
+        })
+    }
+
+    /// The names in the folder at `path`, in order.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if there is no such folder; others from reading.
+    pub async fn list(&self, path: &str) -> Result<Vec<DirEntry>> {
+        match self.walk(path).await? {
+            Some(Found::Folder(folder)) => {
+                let mut names: Vec<DirEntry> = names(&folder).into_iter().map(DirEntry::dir).collect();
+                if path.is_empty() {
+                    names.push(DirEntry::file("README.md"));
+                }
+                names.sort_by(|a, b| a.name.cmp(&b.name));
+                Ok(names)
+            }
+            Some(Found::InArray(array, place, _, now)) => tree::list(&array, &place, now),
+            Some(Found::FolderReadme(_)) | None => Err(Error::not_found(path, "no folder of this name is in the view")),
+        }
+    }
+
+    /// Bytes of a file. What lies beyond its end is left out.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a folder; others from reading.
+    pub async fn read(&self, node: &Node, range: Range<u64>) -> Result<Bytes> {
+        let NodeKind::File { size } = node.kind else {
+            return Err(Error::invalid("a folder has no bytes; list it"));
+        };
+        let range = range.start.min(size)..range.end.min(size);
+        if range.is_empty() {
+            return Ok(Bytes::new());
+        }
+        match &node.content {
+            Content::Dir => Ok(Bytes::new()),
+            Content::Text(text) => cut(text, range),
+            Content::Fixed(slice, layout) => self.read_fixed(node.id, slice, layout, range).await,
+            Content::Rendered(slice) => {
+                let bytes = self.piece((node.id, 0), || render(slice)).await?;
+                if bytes.len() as u64 == size {
+                    cut(&bytes, range)
+                } else {
+                    Err(changed(slice))
+                }
+            }
+        }
+    }
+
+    /// The whole file at `path`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if there is no such file; others as for [`View::lookup`] and [`View::read`].
+    pub async fn read_file(&self, path: &str) -> Result<Bytes> {
+        match self.lookup(path).await? {
+            Some(node) => self.read(&node, 0..u64::MAX).await,
+            None => Err(Error::not_found(path, "no file of this name is in the view")),
+        }
+    }
+
+    async fn walk<'a>(&self, path: &'a str) -> Result<Option<Found<'a>>> {
+        let parts: Vec<&str> = path.split('/').filter(|p| !p.is_empty()).collect();
+        let mut rest = parts.as_slice();
+        let mut name = None;
+        let mut object = self.object(&self.source.path, self.source.options.window).await?;
+        loop {
+            let next = match (&*object, rest) {
+                (Object::Array(array), _) => return self.walk_array(array, rest, name).await,
+                (Object::Folder(_), []) => return Ok(Some(Found::Folder(object))),
+                (Object::Folder(_), ["README.md"]) if name.is_none() => return Ok(Some(Found::FolderReadme(object))),
+                (Object::Folder(children), [first, ..]) => {
+                    children.iter().find(|c| c.name == *first).map(|c| c.path.clone())
+                }
+            };
+            let Some(next) = next else { return Ok(None) };
+            object = self.object(&next, self.source.options.window).await?;
+            if let Some((first, tail)) = rest.split_first() {
+                name = Some(*first);
+                rest = tail;
+            }
+        }
+    }
+
+    async fn walk_array<'a>(
+        &self,
+        array: &Array,
+        parts: &[&'a str],
+        name: Option<&'a str>,
+    ) -> Result<Option<Found<'a>>> {
+        let name = name.unwrap_or("");
+        let (array, parts, now) = match parts {
+            ["at", time, rest @ ..] if !time.starts_with('.') => {
+                let end_ms = tree::time(time)?.min(self.source.options.window.end_ms);
+                let window = Window {
+                    end_ms,
+                    ..self.source.options.window
+                };
+                match &*self.object(array.path(), window).await? {
+                    Object::Array(then) => (then.clone(), rest, false),
+                    Object::Folder(_) => return Ok(None),
+                }
+            }
+            _ => (array.clone(), parts, true),
+        };
+        let place = tree::place(parts, array.schema())?;
+        Ok(place
+            .filter(|p| now || *p != Place::Times)
+            .map(|p| Found::InArray(array, p, name, now)))
+    }
+
+    async fn object(&self, path: &str, window: Window) -> Result<Arc<Object>> {
+        let key = (path.to_owned(), window.end_ms);
+        if let Some(found) = self.objects().get(&key) {
+            return Ok(Arc::clone(found));
+        }
+        let context = &self.source.context;
+        let options = OpenOptions {
+            window,
+            ..self.source.options.clone()
+        };
+        let object = match object_type(context, path).await? {
+            Some(ObjectType::Array) => Object::Array(Array::open(context, path, &options).await?),
+            Some(ObjectType::Group) => Object::Folder(members(&Group::open(context, path, &options).await?)),
+            None => Object::Folder(self.folders(path).await?),
+        };
+        let object = Arc::new(object);
+        self.objects().insert(key, Arc::clone(&object));
+        Ok(object)
+    }
+
+    async fn folders(&self, path: &str) -> Result<Vec<Child>> {
+        let entries = self.source.context.vfs.list(path).await?;
+        if entries.is_empty() && path == self.source.path {
+            return Err(Error::not_found(
+                &self.source.name,
+                "neither an array nor a group nor a folder of arrays is here",
+            ));
+        }
+        let shown = entries
+            .into_iter()
+            .filter(|e| e.kind == EntryKind::Dir && !e.name.starts_with('.') && !e.name.starts_with("__"));
+        Ok(shown
+            .map(|e| Child {
+                name: tree::file_name(&e.name),
+                path: join(path, &e.name),
+            })
+            .collect())
+    }
+
+    async fn node(&self, path: &str, array: &Array, place: &Place<'_>, name: &str, now: bool) -> Result<Option<Node>> {
+        let modified = node::modified_ms(array);
+        let text = |text: String| Some(Node::text(path, modified, text));
+        Ok(match place {
+            Place::Root | Place::Slices | Place::Tiles | Place::Times | Place::Fragments => {
+                Some(Node::dir(path, modified))
+            }
+            Place::TileDir(_, prefix) => Tiles::of(array)?.holds(prefix).then(|| Node::dir(path, modified)),
+            Place::Readme => {
+                let name = if name.is_empty() { &self.source.name } else { name };
+                text(docs::array_readme(name, array, now))
+            }
+            Place::Schema => text(docs::pretty(&schema_json::to_json(
+                array.schema(),
+                &enumerations(array).await?,
+            ))),
+            Place::Metadata => text(docs::metadata(&array.metadata().await?)),
+            Place::SlicesReadme => text(docs::slices_readme(array)),
+            Place::Fragment(name) => {
+                let found = array.fragments().iter().find(|f| f.name == *name);
+                found.and_then(|f| text(docs::fragment(f, &f.schema)))
+            }
+            Place::Tile(attribute, tile) => {
+                let tiles = Tiles::of(array)?;
+                if !tiles.holds(tile) {
+                    return Ok(None);
+                }
+                Some(
+                    self.slice_node(array, tiles.selection(attribute, tile), Format::Npy)
+                        .await?,
+                )
+            }
+            Place::Slice(text, ending) => {
+                let format = Format::from_extension(ending)?;
+                let written = array.non_empty_domain();
+                let selection = selection::parse(text, array.schema(), written.as_deref())?;
+                Some(self.slice_node(array, selection, format).await?)
+            }
+        })
+    }
+
+    async fn slice_node(&self, array: &Array, selection: Selection, format: Format) -> Result<Node> {
+        let mut slice = Slice::new(array, selection, format)?;
+        if !slice.is_dense() {
+            let query = slice.query()?;
+            slice = slice.with_cells(array.count(&query).await?);
+        }
+        if format.lists_coordinates() {
+            let labels = labels(array, &slice.fields).await?;
+            slice = slice.with_labels(&labels);
+        }
+        let layout = slice.fixed_layout()?;
+        let least = slice.bytes_at_least();
+        if layout.is_none() && least > RENDERED_BYTES_MAX {
+            let what = format!(
+                "bytes of this .{} file, which must be made as a whole",
+                format.extension()
+            );
+            return Err(Error::LimitExceeded {
+                what,
+                found: least,
+                limit: RENDERED_BYTES_MAX,
+            });
+        }
+        let slice = Arc::new(slice);
+        let id = slice.id();
+        let (size, content) = match layout {
+            Some(layout) => (layout.size(), Content::Fixed(Arc::clone(&slice), Arc::new(layout))),
+            None => {
+                let size = match slice.encoder()?.size() {
+                    Some(size) => size,
+                    None => self.piece((id, 0), || render(&slice)).await?.len() as u64,
+                };
+                (size, Content::Rendered(Arc::clone(&slice)))
+            }
+        };
+        Ok(Node {
+            id,
+            modified_ms: node::modified_ms(array),
+            kind: NodeKind::File { size },
+            stored_bytes: slice.stored_bytes(),
+            facts: slice.facts(),
+            content,
+        })
+    }
+
+    async fn read_fixed(&self, id: u64, slice: &Slice, layout: &FixedLayout, range: Range<u64>) -> Result<Bytes> {
+        let header = layout.header.len() as u64;
+        let mut out = BytesMut::new();
+        if range.start < header {
+            out.extend_from_slice(&cut(
+                &Bytes::from(layout.header.clone()),
+                range.start..range.end.min(header),
+            )?);
+        }
+        // From here on, bytes are counted from the end of the header.
+        let (mut at, end) = (range.start.max(header) - header, range.end.max(header) - header);
+        while at < end {
+            let index = layout.block_of(at / layout.width);
+            let cells = layout.block(index);
+            let bytes = self.piece((id, index + 1), || read_cells(slice, cells.clone())).await?;
+            let base = cells.start * layout.width;
+            if bytes.len() as u64 != (cells.end - cells.start) * layout.width {
+                return Err(changed(slice));
+            }
+            let stop = end.min(cells.end * layout.width);
+            let part = cut(&bytes, at - base..stop - base)?;
+            if out.is_empty() && stop == end {
+                return Ok(part);
+            }
+            out.extend_from_slice(&part);
+            at = stop;
+        }
+        Ok(out.freeze())
+    }
+
+    /// A piece of a file: kept from before, or made now while others who want it wait.
+    async fn piece<F: Future<Output = Result<Bytes>>>(
+        &self,
+        key: (u64, u64),
+        make: impl FnOnce() -> F,
+    ) -> Result<Bytes> {
+        let cell = self.blocks.cell(key);
+        let mut place = cell.lock().await;
+        if let Some(bytes) = &*place {
+            return Ok(bytes.clone());
+        }
+        match make().await {
+            Ok(bytes) => {
+                *place = Some(bytes.clone());
+                self.blocks.made(key, bytes.len() as u64);
+                Ok(bytes)
+            }
+            Err(e) => {
+                self.blocks.failed(key);
+                Err(e)
+            }
+        }
+    }
+
+    fn objects(&self) -> MutexGuard<'_, HashMap<(String, u64), Arc<Object>>> {
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn names(object: &Object) -> Vec<String> {
+    match object {
+        Object::Folder(children) => children.iter().map(|c| c.name.clone()).collect(),
+        Object::Array(_) => Vec::new(),
+    }
+}
+
+/// The members that lie in the group's own store; others cannot be reached from here.
+fn members(group: &Group) -> Vec<Child> {
+    let inside = group.members.iter().filter(|m| m.relative);
+    let child = |m: &crate::array::Member| {
+        let name = m
+            .name
+            .clone()
+            .unwrap_or_else(|| m.uri.rsplit('/').next().unwrap_or(&m.uri).to_owned());
+        Child {
+            name: tree::file_name(&name),
+            path: m.uri.clone(),
+        }
+    };
+    inside.map(child).collect()
+}
+
+async fn enumerations(array: &Array) -> Result<Vec<Enumeration>> {
+    let mut found = Vec::new();
+    for reference in &array.schema().enumerations {
+        found.push(Enumeration::clone(&*array.enumeration(&reference.name).await?));
+    }
+    Ok(found)
+}
+
+/// The enumerations of those fields that have one.
+async fn labels(array: &Array, fields: &[String]) -> Result<Vec<(String, Arc<Enumeration>)>> {
+    let mut found = Vec::new();
+    for field in fields {
+        if let Some(name) = array
+            .schema()
+            .attribute(field)
+            .and_then(|(_, a)| a.enumeration.as_ref())
+        {
+            found.push((field.clone(), array.enumeration(name).await?));
+        }
+    }
+    Ok(found)
+}
+
+/// The file of a slice that must be made as a whole.
+async fn render(slice: &Slice) -> Result<Bytes> {
+    let mut encoder = slice.encoder()?;
+    let mut out = encoder.start();
+    let mut batches = slice.array.batches(slice.query()?);
+    while let Some(batch) = batches.next().await? {
+        out.append(&mut encoder.cells(columns(batch))?);
+        if out.len() as u64 > RENDERED_BYTES_MAX {
+            let what = format!(
+                "bytes of this .{} file, which must be made as a whole",
+                slice.format.extension()
+            );
+            return Err(Error::LimitExceeded {
+                what,
+                found: out.len() as u64,
+                limit: RENDERED_BYTES_MAX,
+            });
+        }
+    }
+    out.append(&mut encoder.finish()?);
+    Ok(Bytes::from(out))
+}
+
+/// The records of a run of cells.
+async fn read_cells(slice: &Slice, cells: Range<u64>) -> Result<Bytes> {
+    let mut encoder = slice.encoder()?;
+    let mut out = Vec::new();
+    for query in slice.queries(cells) {
+        let mut records = encoder.cells(columns(slice.array.read(&query).await?))?;
+        if out.is_empty() {
+            out = records;
+        } else {
+            out.append(&mut records);
+        }
+    }
+    Ok(Bytes::from(out))
+}
+
+fn columns(batch: Batch) -> Vec<crate::column::Column> {
+    batch.columns.into_iter().map(|(_, c)| c).collect()
+}
+
+fn cut(bytes: &Bytes, range: Range<u64>) -> Result<Bytes> {
+    let at = |v: u64| usize::try_from(v).ok().filter(|v| *v <= bytes.len());
+    match (at(range.start), at(range.end)) {
+        (Some(a), Some(b)) if a <= b => Ok(bytes.slice(a..b)),
+        _ => Err(Error::invalid(format!(
+            "bytes {}..{} of a file of {}",
+            range.start,
+            range.end,
+            bytes.len()
+        ))),
+    }
+}
+
+/// The store broke the promise that fragments never change.
+fn changed(slice: &Slice) -> Error {
+    Error::io(
+        slice.array.path(),
+        "the array's files changed while they were being read; look the name up again",
+    )
+}

@@ -1,0 +1,263 @@
+//! The names below an array: which there are, and what they mean. Pure.
+//!
+//! ```text
+//! README.md  schema.json  metadata.json
+//! slices/    README.md; any selection with an ending resolves, none is listed
+//! tiles/     <attribute>/<i>/<j>.npy, one for each space tile that holds data (dense arrays)
+//! at/        a folder for each time something was written; any time resolves
+//! fragments/ <name>.json
+//! ```
+//!
+//! Listings are finite and closed, so that programs which walk folders come to an end.
+
+use super::node::DirEntry;
+use super::selection::display_name;
+use super::tiles::Tiles;
+use crate::array::Array;
+use crate::calendar;
+use crate::datatype::Datatype;
+use crate::error::{Error, Result};
+use crate::format::schema::Schema;
+
+/// What a path below an array means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place<'a> {
+    Root,
+    Readme,
+    Schema,
+    Metadata,
+    Slices,
+    SlicesReadme,
+    /// A selection and the ending of its format.
+    Slice(&'a str, &'a str),
+    Tiles,
+    /// The tiles of an attribute, below the first numbers of their places.
+    TileDir(String, Vec<u64>),
+    Tile(String, Vec<u64>),
+    Times,
+    Fragments,
+    Fragment(&'a str),
+}
+
+/// What the path `parts` below an array means; `None` if there is no such name.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] for a name that is looked up rather than listed, and is none.
+pub(super) fn place<'a>(parts: &[&'a str], schema: &Schema) -> Result<Option<Place<'a>>> {
+    Ok(Some(match *parts {
+        [] => Place::Root,
+        ["README.md"] => Place::Readme,
+        ["schema.json"] => Place::Schema,
+        ["metadata.json"] => Place::Metadata,
+        ["slices"] => Place::Slices,
+        ["slices", "README.md"] => Place::SlicesReadme,
+        // Programs look for such names on their own; they are no failed selections.
+        ["slices", name] if name.starts_with('.') || name.ends_with('~') => return Ok(None),
+        ["slices", name] => match name.rsplit_once('.') {
+            Some((selection, ending)) => Place::Slice(selection, ending),
+            None => {
+                return Err(Error::invalid(format!(
+                    "'{name}' has no ending; write {name}.npy or {name}.csv"
+                )));
+            }
+        },
+        ["tiles"] if schema.is_dense() => Place::Tiles,
+        ["tiles", attribute, ref rest @ ..] if schema.is_dense() => return Ok(tile(attribute, rest, schema)),
+        ["at"] => Place::Times,
+        ["fragments"] => Place::Fragments,
+        ["fragments", name] => match name.strip_suffix(".json") {
+            Some(name) => Place::Fragment(name),
+            None => return Ok(None),
+        },
+        _ => return Ok(None),
+    }))
+}
+
+fn tile<'a>(attribute: &str, rest: &[&str], schema: &Schema) -> Option<Place<'a>> {
+    let attribute = tiled_attributes(schema)
+        .find(|a| file_name(display_name(a)) == attribute)?
+        .to_owned();
+    let dimensions = schema.dimensions.len();
+    let Some((last, before)) = rest.split_last() else {
+        return Some(Place::TileDir(attribute, Vec::new()));
+    };
+    let is_file = rest.len() == dimensions;
+    let last = if is_file { last.strip_suffix(".npy")? } else { last };
+    let all = before.iter().copied().chain([last]);
+    // Only one spelling of each number, so that a tile has one name.
+    let numbers: Vec<u64> = all
+        .map(|s| s.parse().ok().filter(|n: &u64| n.to_string() == s))
+        .collect::<Option<_>>()?;
+    match rest.len().cmp(&dimensions) {
+        std::cmp::Ordering::Less => Some(Place::TileDir(attribute, numbers)),
+        std::cmp::Ordering::Equal => Some(Place::Tile(attribute, numbers)),
+        std::cmp::Ordering::Greater => None,
+    }
+}
+
+/// Attributes whose tiles are arrays of numpy's.
+fn tiled_attributes(schema: &Schema) -> impl Iterator<Item = &str> {
+    schema
+        .attributes
+        .iter()
+        .filter(|a| !a.cell.is_var())
+        .map(|a| a.name.as_str())
+}
+
+/// The names in a folder.
+///
+/// # Errors
+/// [`Error::LimitExceeded`] if there are too many to list.
+pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec<DirEntry>> {
+    let schema = array.schema();
+    Ok(match place {
+        Place::Root => {
+            let mut names = vec![DirEntry::file("README.md")];
+            if at_now {
+                names.push(DirEntry::dir("at"));
+            }
+            names.extend([
+                DirEntry::dir("fragments"),
+                DirEntry::file("metadata.json"),
+                DirEntry::file("schema.json"),
+            ]);
+            names.push(DirEntry::dir("slices"));
+            if schema.is_dense() {
+                names.push(DirEntry::dir("tiles"));
+            }
+            names
+        }
+        Place::Slices => vec![DirEntry::file("README.md")],
+        Place::Tiles => tiled_attributes(schema)
+            .map(|a| DirEntry::dir(file_name(display_name(a))))
+            .collect(),
+        Place::TileDir(_, prefix) => {
+            let files = prefix.len() + 1 == schema.dimensions.len();
+            let name = |n: u64| {
+                if files {
+                    DirEntry::file(format!("{n}.npy"))
+                } else {
+                    DirEntry::dir(n.to_string())
+                }
+            };
+            Tiles::of(array)?.next(prefix)?.into_iter().map(name).collect()
+        }
+        Place::Times => times(array).into_iter().map(|t| DirEntry::dir(t.to_string())).collect(),
+        Place::Fragments => {
+            let mut names: Vec<_> = array
+                .fragments()
+                .iter()
+                .map(|f| DirEntry::file(format!("{}.json", f.name)))
+                .collect();
+            names.sort_by(|a, b| a.name.cmp(&b.name));
+            names
+        }
+        _ => Vec::new(),
+    })
+}
+
+/// The times at which something was written, in milliseconds since 1970.
+pub(super) fn times(array: &Array) -> Vec<u64> {
+    let mut times: Vec<u64> = array.fragments().iter().map(|f| f.end_ms).collect();
+    times.sort_unstable();
+    times.dedup();
+    times
+}
+
+/// The time a folder below `at/` names: milliseconds since 1970, or the end of an ISO 8601 period.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] says what to write.
+pub(super) fn time(name: &str) -> Result<u64> {
+    if name.bytes().all(|b| b.is_ascii_digit())
+        && let Ok(ms) = name.parse()
+    {
+        return Ok(ms);
+    }
+    let (_, end) = calendar::parse(name, Datatype::DatetimeMs)
+        .map_err(|why| Error::invalid(format!("{why}; or write milliseconds since 1970")))?;
+    u64::try_from(end).map_err(|_| Error::invalid(format!("'{name}' is before 1970")))
+}
+
+/// A name as one component of a path: `/`, and what would be hidden or special, is escaped.
+pub(super) fn file_name(name: &str) -> String {
+    let special = |(i, c): (usize, char)| c == '/' || c == '\0' || (c == '%') || (i == 0 && c == '.');
+    let mut out = String::with_capacity(name.len());
+    for (i, c) in name.char_indices() {
+        if special((i, c)) {
+            out.push_str(&format!("%{:02X}", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    if out.is_empty() { "%".to_owned() } else { out }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::CellCount;
+    use crate::format::schema::{ArrayType, Attribute, Dimension};
+
+    fn schema() -> Schema {
+        let dims = ["x", "y"].map(|n| Dimension::new(n, Datatype::Int32, 0_i32, 99_i32, 10_i32));
+        let attr = |n: &str, cell| Attribute::new(n, Datatype::Uint8, cell);
+        let attributes = vec![
+            attr("", CellCount::ONE),
+            attr("a/b", CellCount::ONE),
+            attr("var", CellCount::Var),
+        ];
+        Schema::new(ArrayType::Dense, dims.into(), attributes)
+    }
+
+    #[track_caller]
+    fn check(path: &str, expect: Option<Place<'_>>) {
+        let parts: Vec<&str> = path.split('/').filter(|p| !p.is_empty()).collect();
+        assert_eq!(place(&parts, &schema()).unwrap(), expect, "{path}");
+    }
+
+    #[test]
+    fn names_that_are_listed() {
+        check("", Some(Place::Root));
+        check("schema.json", Some(Place::Schema));
+        check("slices/README.md", Some(Place::SlicesReadme));
+        check("fragments/__1_1_a_22.json", Some(Place::Fragment("__1_1_a_22")));
+        check("fragments/__1_1_a_22", None);
+        check("nothing", None);
+        check("README.md/x", None);
+    }
+
+    #[test]
+    fn slices_are_split_at_their_last_dot() {
+        check("slices/a@1.5:2.5,3.npy", Some(Place::Slice("a@1.5:2.5,3", "npy")));
+        check("slices/.git", None);
+        check("slices/all.npy~", None);
+        assert!(place(&["slices", "all"], &schema()).is_err());
+    }
+
+    #[test]
+    fn tiles_have_one_name_each() {
+        check("tiles/data", Some(Place::TileDir(String::new(), vec![])));
+        check("tiles/a%2Fb/3", Some(Place::TileDir("a/b".into(), vec![3])));
+        check("tiles/data/3/12.npy", Some(Place::Tile(String::new(), vec![3, 12])));
+        for path in [
+            "tiles/var",
+            "tiles/data/03",
+            "tiles/data/+3",
+            "tiles/data/3/12",
+            "tiles/data/3/12.npy/4",
+            "tiles/data/x",
+        ] {
+            check(path, None);
+        }
+    }
+
+    #[test]
+    fn times_are_numbers_or_periods() {
+        assert_eq!(time("12").unwrap(), 12);
+        assert_eq!(time("1970-01-01").unwrap(), 86_399_999);
+        assert_eq!(time("1970-01-01T00:00:00.007").unwrap(), 7);
+        assert!(time("soon").unwrap_err().to_string().contains("milliseconds"));
+        assert!(time("1960-01-01").is_err());
+    }
+}
