@@ -9,11 +9,14 @@
 
 use std::collections::BTreeMap;
 
+use super::footer::{Footer, SectionOffsets};
 use super::rtree::RTree;
-use super::slots::FieldId;
+use super::slots::{FieldId, Slots};
 use super::stats::{FieldStats, TileValues};
+use super::{conditions, tile_index};
 use crate::error::Malformed;
 use crate::filter::{Key, Nonces};
+use crate::format::generic_tile;
 use crate::format::schema::Schema;
 use crate::format::version::Version;
 use crate::scalar::ScalarRange;
@@ -76,7 +79,190 @@ impl FragmentMetadata {
     /// # Errors
     /// There is a key and no nonces.
     pub fn encode(&self, schema: &Schema, key: Option<&Key>, nonces: &Nonces) -> Result<Vec<u8>, Malformed> {
-        let _ = (schema, key, nonces);
-        unimplemented!()
+        let v = self.version;
+        let slots = self.slots(schema);
+        let unused = FieldMetadata::default();
+        let coords = self.coords(schema);
+        let field = |id: FieldId| match self.fields.get(&id) {
+            Some(field) => field,
+            None if id == FieldId::Coords => &coords,
+            None => &unused,
+        };
+        let fields: Vec<&FieldMetadata> = slots.fields().map(field).collect();
+        let mut file = Sections { bytes: Vec::new(), same: BTreeMap::new(), key, nonces };
+        let mut sections = SectionOffsets { rtree: file.append(self.rtree.encode(schema, v))?, ..SectionOffsets::default() };
+        let index = |list: &[u64]| {
+            if list.is_empty() { tile_index::encode(&vec![0; self.tiles as usize]) } else { tile_index::encode(list) }
+        };
+        sections.tile_offsets = file.append_all(fields.iter().map(|f| index(&f.tile_offsets)))?;
+        sections.tile_var_offsets = file.append_all(fields.iter().take(slots.var_len()).map(|f| index(&f.tile_var_offsets)))?;
+        sections.tile_var_sizes = file.append_all(fields.iter().take(slots.var_len()).map(|f| index(&f.tile_var_sizes)))?;
+        if v.has_validity() {
+            sections.tile_validity_offsets = file.append_all(fields.iter().map(|f| index(&f.tile_validity_offsets)))?;
+        }
+        if v.has_tile_statistics() {
+            sections.tile_mins = file.append_all(fields.iter().map(|f| f.mins.encode()))?;
+            sections.tile_maxs = file.append_all(fields.iter().map(|f| f.maxs.encode()))?;
+            sections.tile_sums = file.append_all(fields.iter().map(|f| tile_index::encode(&f.sums)))?;
+            sections.tile_null_counts = file.append_all(fields.iter().map(|f| tile_index::encode(&f.null_counts)))?;
+        }
+        if v.has_fragment_statistics() {
+            sections.fragment_stats = Some(file.append(FieldStats::encode_all(fields.iter().map(|f| &f.stats)))?);
+        }
+        if v.has_delete_metadata() {
+            // Version 15 has the section, and no place in its footer for where it lies.
+            sections.processed_conditions = Some(file.append(conditions::encode(&self.processed_conditions))?);
+        }
+        let footer = self.footer(&slots, &fields, sections).encode(schema);
+        let mut bytes = file.bytes;
+        bytes.extend_from_slice(&footer);
+        if Footer::has_length(v, schema) {
+            bytes.extend_from_slice(&(footer.len() as u64).to_le_bytes());
+        }
+        Ok(bytes)
+    }
+
+    fn slots(&self, schema: &Schema) -> Slots {
+        let has = |id| self.fields.contains_key(&id);
+        Slots::new(self.version, schema, has(FieldId::Timestamps), has(FieldId::DeleteTimestamps))
+    }
+
+    /// What libtiledb says about the unused place of `__coords`: zeros as wide as all coordinates of
+    /// the first dimension's type.
+    fn coords(&self, schema: &Schema) -> FieldMetadata {
+        let Some(first) = schema.dimensions.first() else { return FieldMetadata::default() };
+        let cell = vec![0; schema.dimensions.len() * first.datatype.size()];
+        let values = TileValues::fixed(cell.repeat(self.tiles as usize));
+        let sums = if first.cell.is_var() { Vec::new() } else { vec![0; self.tiles as usize] };
+        FieldMetadata {
+            mins: values.clone(),
+            maxs: values,
+            sums,
+            stats: FieldStats { min: cell.clone(), max: cell, ..FieldStats::default() },
+            ..FieldMetadata::default()
+        }
+    }
+
+    fn footer(&self, slots: &Slots, fields: &[&FieldMetadata], sections: SectionOffsets) -> Footer {
+        let v = self.version;
+        let with = |present: bool| if present { fields.len() } else { 0 };
+        Footer {
+            version: v,
+            schema_name: v.has_schema_folder().then(|| self.schema_name.clone()),
+            dense: self.dense,
+            non_empty_domain: Some(self.non_empty_domain.clone()),
+            sparse_tiles: if self.dense { 0 } else { self.tiles },
+            last_tile_cells: self.last_tile_cells,
+            has_timestamps: slots.index(FieldId::Timestamps).is_some(),
+            has_delete_metadata: slots.index(FieldId::DeleteTimestamps).is_some(),
+            file_sizes: fields.iter().map(|f| f.file_bytes).collect(),
+            file_var_sizes: fields.iter().take(slots.var_len()).map(|f| f.var_file_bytes).collect(),
+            file_validity_sizes: fields.iter().take(with(v.has_validity())).map(|f| f.validity_file_bytes).collect(),
+            sections,
+        }
+    }
+}
+
+/// The file up to its footer.
+struct Sections<'a> {
+    bytes: Vec<u8>,
+    /// Tiles of payloads seen before: most places are unused, and say the same.
+    same: BTreeMap<Vec<u8>, Vec<u8>>,
+    key: Option<&'a Key>,
+    nonces: &'a Nonces,
+}
+
+impl Sections<'_> {
+    /// Appends a payload as a generic tile, and returns where it lies.
+    fn append(&mut self, payload: Vec<u8>) -> Result<u64, Malformed> {
+        let at = self.bytes.len() as u64;
+        if let Some(tile) = self.same.get(&payload) {
+            self.bytes.extend_from_slice(tile);
+            return Ok(at);
+        }
+        let tile = generic_tile::encode(&payload, self.key, self.nonces)?;
+        self.bytes.extend_from_slice(&tile);
+        // No two encrypted tiles are alike.
+        if self.key.is_none() {
+            self.same.insert(payload, tile);
+        }
+        Ok(at)
+    }
+
+    fn append_all(&mut self, payloads: impl Iterator<Item = Vec<u8>>) -> Result<Vec<u64>, Malformed> {
+        payloads.map(|payload| self.append(payload)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::{CellCount, Datatype};
+    use crate::format::fragment::rtree::Level;
+    use crate::format::schema::{ArrayType, Attribute, Dimension};
+
+    fn schema() -> Schema {
+        let dimensions = vec![Dimension::string("s"), Dimension::new("x", Datatype::Int32, 0_i32, 9_i32, 5_i32)];
+        Schema::new(ArrayType::Sparse, dimensions, vec![Attribute::new("a", Datatype::Int64, CellCount::ONE)])
+    }
+
+    fn metadata(version: u32, schema: &Schema) -> FragmentMetadata {
+        let domain = vec![ScalarRange::new("a", "c"), ScalarRange::new(1_i32, 2_i32)];
+        let mut leaves = Level::new(schema);
+        leaves.push(&domain);
+        leaves.push(&domain);
+        let values = TileValues::fixed([5_i64.to_le_bytes(), 6_i64.to_le_bytes()].concat());
+        let a = FieldMetadata {
+            tile_offsets: vec![0, 40],
+            mins: values.clone(),
+            maxs: values,
+            sums: vec![9, 9],
+            file_bytes: 80,
+            ..FieldMetadata::default()
+        };
+        let timestamps = FieldMetadata { tile_offsets: vec![0, 7], file_bytes: 14, ..FieldMetadata::default() };
+        FragmentMetadata {
+            version: Version::new(version).unwrap(),
+            schema_name: "__1_1_x".into(),
+            dense: false,
+            non_empty_domain: domain,
+            tiles: 2,
+            last_tile_cells: 1,
+            rtree: RTree::build(leaves),
+            fields: [(FieldId::Attribute(0), a), (FieldId::Timestamps, timestamps)].into(),
+            processed_conditions: vec!["__commits/d.del".into()],
+        }
+    }
+
+    #[test]
+    fn every_section_lies_where_the_footer_says() {
+        let schema = schema();
+        for version in [7, 11, 12, 15, 22] {
+            let m = metadata(version, &schema);
+            let mut m = m;
+            if !m.version.has_timestamps() {
+                m.fields.remove(&FieldId::Timestamps);
+            }
+            let file = m.encode(&schema, None, &Nonces::none()).unwrap();
+            let range = Footer::locate(m.version, &schema, file.len() as u64, &file).unwrap();
+            let footer = Footer::decode(&file[range.start as usize..range.end as usize], &schema, m.version).unwrap();
+            assert_eq!((footer.sparse_tiles, footer.has_timestamps), (2, version >= 14));
+            let section = |at: u64| generic_tile::decode(&file[at as usize..], None).unwrap().0;
+            let s = &footer.sections;
+            assert_eq!(RTree::decode(&section(s.rtree), &schema, m.version).unwrap(), m.rtree);
+            assert_eq!(tile_index::decode(&section(s.tile_offsets[0])).unwrap(), [0, 40]);
+            assert_eq!(tile_index::decode(&section(s.tile_var_sizes[3])).unwrap(), [0, 0]);
+            if m.version.has_tile_statistics() {
+                assert_eq!(TileValues::decode(&section(s.tile_maxs[0])).unwrap(), m.fields[&FieldId::Attribute(0)].maxs);
+                assert_eq!(TileValues::decode(&section(s.tile_mins[1])).unwrap(), TileValues::fixed(vec![0; 4]));
+            }
+            if let Some(at) = s.fragment_stats.filter(|_| version > 11) {
+                let stats = FieldStats::decode_all(&section(at), footer.file_sizes.len()).unwrap();
+                assert_eq!(stats[1].min, [0, 0]);
+            }
+            if let Some(at) = s.processed_conditions {
+                assert_eq!(conditions::decode(&section(at)).unwrap(), m.processed_conditions);
+            }
+        }
     }
 }
