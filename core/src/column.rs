@@ -74,6 +74,36 @@ impl Column {
         self
     }
 
+    /// Adds the cells of `more`, a column of the same kind, behind the cells there are.
+    pub fn append(&mut self, more: &Self) {
+        let base = self.data.len() as u64;
+        if let (Some(offsets), Some(add)) = (&mut self.offsets, &more.offsets) {
+            offsets.extend(add.iter().skip(1).map(|o| o + base));
+        }
+        self.data.extend_from_slice(&more.data);
+        if let (Some(validity), Some(add)) = (&mut self.validity, &more.validity) {
+            validity.extend_from_slice(add);
+        }
+    }
+
+    /// Cuts off the cells from `at` on and returns them; none if there are no more than `at` cells.
+    #[must_use]
+    pub fn split_off(&mut self, at: usize) -> Self {
+        let at = at.min(self.len());
+        let (start, offsets) = match (&mut self.offsets, self.cell.cell_bytes(self.datatype)) {
+            (Some(offsets), _) => {
+                let start = offsets.get(at).copied().unwrap_or(0);
+                let tail = offsets.iter().skip(at).map(|o| o - start).collect();
+                offsets.truncate(at + 1);
+                (start as usize, Some(tail))
+            }
+            (None, width) => (at * width.unwrap_or(1), None),
+        };
+        let data = self.data.split_off(start.min(self.data.len()));
+        let validity = self.validity.as_mut().map(|v| v.split_off(at.min(v.len())));
+        Self { datatype: self.datatype, cell: self.cell, data, offsets, validity }
+    }
+
     /// Number of cells.
     pub fn len(&self) -> usize {
         match (&self.offsets, self.cell.cell_bytes(self.datatype)) {

@@ -25,3 +25,7 @@ pub const CACHE_BYTES: u64 = 64 << 20;
 pub const CHUNK_BYTES: u64 = 65536;
 /// Default memory of a consolidation, in bytes.
 pub const CONSOLIDATION_BYTES: u64 = 512 << 20;
+/// Unfiltered bytes of the tiles that are packed at a time while writing.
+pub const PACK_BYTES: u64 = 32 << 20;
+/// Bytes of a fragment's files that are kept back before they are handed to the store in parts.
+pub const PUT_BYTES: u64 = 8 << 20;

@@ -1,10 +1,33 @@
 //! Creating an array: its folders, its enumerations, its labels, its schema.
 
+use bytes::Bytes;
+
+use super::group::object_type;
 use crate::context::Context;
-use crate::error::Result;
-use crate::filter::Key;
+use crate::error::{AtPath, Error, Result};
+use crate::filter::{Key, Nonces};
+use crate::format::dimension_label::DimensionLabel;
 use crate::format::enumeration::Enumeration;
-use crate::format::schema::Schema;
+use crate::format::name;
+use crate::format::pipeline::Filter;
+use crate::format::schema::{ArrayType, Attribute, Dimension, EnumerationRef, Schema};
+use crate::format::{generic_tile, version::Version};
+use crate::vfs::join;
+use crate::write::commit::nonces;
+use crate::write::identity::Ids;
+
+/// The folder of enumerations, below the array.
+pub(crate) const ENUMERATIONS_DIR: &str = "__schema/__enumerations";
+/// Every folder of an array, as libtiledb makes them; stores without folders do without.
+const FOLDERS: [&str; 7] = [
+    "__schema",
+    ENUMERATIONS_DIR,
+    "__commits",
+    "__fragments",
+    "__fragment_meta",
+    "__meta",
+    "__labels",
+];
 
 /// What creating an array needs beside its schema.
 #[derive(Debug, Clone)]
@@ -19,11 +42,12 @@ pub struct CreateOptions {
 
 /// Creates an empty array at `path`.
 ///
-/// `enumerations` are the values of every enumeration that the schema's attributes name.
+/// `enumerations` are the values of every enumeration that the schema's attributes name; their files
+/// and the references to them in the schema are named anew.
 ///
 /// # Errors
-/// [`crate::Error::AlreadyExists`] if there is an array or a group; [`crate::Error::InvalidArgument`]
-/// if the schema is not legal or an enumeration is missing.
+/// [`Error::AlreadyExists`] if there is an array or a group; [`Error::InvalidArgument`] if the schema
+/// is not legal or an enumeration is missing.
 pub async fn create(
     context: &Context,
     path: &str,
@@ -31,6 +55,137 @@ pub async fn create(
     enumerations: &[Enumeration],
     options: &CreateOptions,
 ) -> Result<()> {
-    let _ = (context, path, schema, enumerations, options);
-    unimplemented!()
+    let mut ids = Ids::new(options.seed);
+    let mut schema = completed(schema)?;
+    let files = name_enumerations(&mut schema, enumerations, &mut ids)?;
+    if object_type(context, path).await?.is_some() {
+        return Err(Error::AlreadyExists { path: path.to_owned() });
+    }
+    for folder in FOLDERS {
+        context.vfs.create_dir(&join(path, folder)).await?;
+    }
+    let key = options.key.as_ref();
+    for enumeration in files {
+        put_enumeration(context, path, &enumeration, key, &nonces(key, &mut ids)).await?;
+    }
+    for label in schema.labels.iter().filter(|l| !l.external) {
+        let label_path = join(path, &label.uri);
+        for folder in FOLDERS {
+            context.vfs.create_dir(&join(&label_path, folder)).await?;
+        }
+        let label_schema = label_schema(&schema, label)?;
+        put_schema(context, &label_path, &label_schema, options.timestamp_ms, key, &mut ids).await?;
+    }
+    // The array exists once it has a schema: everything else is there by then.
+    put_schema(context, path, &schema, options.timestamp_ms, key, &mut ids).await
+}
+
+/// Writes a schema file.
+pub(crate) async fn put_schema(
+    context: &Context,
+    path: &str,
+    schema: &Schema,
+    timestamp_ms: u64,
+    key: Option<&Key>,
+    ids: &mut Ids,
+) -> Result<()> {
+    let file = name::plain(timestamp_ms, timestamp_ms, ids.draw());
+    let file = join(path, &join("__schema", &file));
+    let bytes = generic_tile::encode(&schema.encode(), key, &nonces(key, ids)).at(&file)?;
+    context.vfs.put(&file, vec![Bytes::from(bytes)]).await
+}
+
+/// Writes an enumeration's file, whose name it bears.
+pub(crate) async fn put_enumeration(
+    context: &Context,
+    path: &str,
+    enumeration: &Enumeration,
+    key: Option<&Key>,
+    nonces: &Nonces,
+) -> Result<()> {
+    let file = join(path, &join(ENUMERATIONS_DIR, &enumeration.file));
+    let bytes = generic_tile::encode(&enumeration.encode(), key, nonces).at(&file)?;
+    context.vfs.put(&file, vec![Bytes::from(bytes)]).await
+}
+
+/// The schema as it is stored, if it is legal.
+fn completed(schema: &Schema) -> Result<Schema> {
+    let mut schema = schema.clone().completed()?;
+    schema.version = Version::CURRENT;
+    for (i, label) in schema.labels.iter_mut().enumerate().filter(|(_, l)| !l.external) {
+        label.uri = format!("__labels/l{i}");
+        label.relative = true;
+        label.attribute = "label".into();
+    }
+    fill_image_extents(&mut schema);
+    schema.check()?;
+    Ok(schema)
+}
+
+/// Images are as large as tiles.
+fn fill_image_extents(schema: &mut Schema) {
+    let extent = |i: usize| {
+        let extent = schema.dimensions.get(i).and_then(|d| d.extent.as_ref()?.as_i128());
+        extent.and_then(|n| u16::try_from(n).ok())
+    };
+    let (Some(y), Some(x)) = (extent(0), extent(1)) else {
+        return;
+    };
+    for filter in schema.attributes.iter_mut().flat_map(|a| &mut a.filters.filters) {
+        if let Filter::Webp { y_extent, x_extent, .. } = filter {
+            (*y_extent, *x_extent) = (y, x);
+        }
+    }
+}
+
+/// Gives every enumeration a file of its own and lists them in the schema.
+fn name_enumerations(schema: &mut Schema, enumerations: &[Enumeration], ids: &mut Ids) -> Result<Vec<Enumeration>> {
+    let known = |name: &str| enumerations.iter().any(|e| e.name == name);
+    let mut wanted = schema.attributes.iter().filter_map(|a| a.enumeration.as_deref());
+    if let Some(name) = wanted.find(|n| !known(n)) {
+        return Err(Error::invalid(format!(
+            "an attribute uses the enumeration '{name}', whose values are not given"
+        )));
+    }
+    schema.enumerations.clear();
+    let mut out: Vec<Enumeration> = Vec::with_capacity(enumerations.len());
+    for enumeration in enumerations {
+        if out.iter().any(|e| e.name == enumeration.name) {
+            return Err(Error::invalid(format!(
+                "the enumeration '{}' is given twice",
+                enumeration.name
+            )));
+        }
+        let named = Enumeration {
+            file: name::enumeration(ids.draw()),
+            ..enumeration.clone()
+        };
+        schema.enumerations.push(EnumerationRef {
+            name: named.name.clone(),
+            file: named.file.clone(),
+        });
+        out.push(named);
+    }
+    Ok(out)
+}
+
+/// The array of a label: one dimension like the labelled one, one attribute.
+fn label_schema(schema: &Schema, label: &DimensionLabel) -> Result<Schema> {
+    let labelled = usize::try_from(label.dimension)
+        .ok()
+        .and_then(|d| schema.dimensions.get(d));
+    let labelled = labelled.ok_or_else(|| {
+        Error::invalid(format!(
+            "the label '{}' is of dimension {}, which does not exist",
+            label.name, label.dimension
+        ))
+    })?;
+    let index = Dimension {
+        name: "index".into(),
+        filters: crate::format::pipeline::Pipeline::default(),
+        ..labelled.clone()
+    };
+    let mut attribute = Attribute::new(&label.attribute, label.datatype, label.cell);
+    attribute.order = label.order;
+    Ok(Schema::new(ArrayType::Dense, vec![index], vec![attribute]))
 }

@@ -55,19 +55,37 @@ impl Grid {
     /// [`Error::InvalidArgument`] names the first range that does not fit.
     pub fn spans(&self, ranges: &[ScalarRange]) -> Result<Vec<Span>> {
         if ranges.len() != self.axes.len() {
-            return Err(Error::invalid(format!("{} ranges given for {} dimensions", ranges.len(), self.axes.len())));
+            return Err(Error::invalid(format!(
+                "{} ranges given for {} dimensions",
+                ranges.len(),
+                self.axes.len()
+            )));
         }
-        self.axes.iter().zip(ranges).map(|(axis, range)| axis.span(range)).collect()
+        self.axes
+            .iter()
+            .zip(ranges)
+            .map(|(axis, range)| axis.span(range))
+            .collect()
     }
 
     /// The coordinates of a box of offsets.
     pub fn ranges(&self, spans: &[Span]) -> Vec<ScalarRange> {
-        self.axes.iter().zip(spans).map(|(axis, span)| axis.range(*span)).collect()
+        self.axes
+            .iter()
+            .zip(spans)
+            .map(|(axis, span)| axis.range(*span))
+            .collect()
     }
 
     /// The whole domain.
     pub fn domain(&self) -> Vec<Span> {
-        self.axes.iter().map(|axis| Span { first: 0, last: axis.last }).collect()
+        self.axes
+            .iter()
+            .map(|axis| Span {
+                first: 0,
+                last: axis.last,
+            })
+            .collect()
     }
 
     /// Cells along each side of a tile.
@@ -82,20 +100,32 @@ impl Grid {
 
     /// A tile in memory.
     pub fn tile_frame(&self) -> super::slab::Frame {
-        super::slab::Frame { shape: self.extents(), order: self.cell_order }
+        super::slab::Frame {
+            shape: self.extents(),
+            order: self.cell_order,
+        }
     }
 
     /// The tiles that meet a box of cells.
     pub fn tiles(&self, spans: &[Span]) -> TileBox {
-        let tile = |(axis, span): (&Axis, &Span)| Span { first: span.first / axis.extent, last: span.last / axis.extent };
-        TileBox { spans: self.axes.iter().zip(spans).map(tile).collect(), order: self.tile_order }
+        let tile = |(axis, span): (&Axis, &Span)| Span {
+            first: span.first / axis.extent,
+            last: span.last / axis.extent,
+        };
+        TileBox {
+            spans: self.axes.iter().zip(spans).map(tile).collect(),
+            order: self.tile_order,
+        }
     }
 
     /// The cells of the tile at these tile coordinates, those that stick out of the domain too.
     pub fn tile_spans(&self, tile: &[u64]) -> Vec<Span> {
         let cells = |(axis, &t): (&Axis, &u64)| {
             let first = t.saturating_mul(axis.extent);
-            Span { first, last: first.saturating_add(axis.extent - 1) }
+            Span {
+                first,
+                last: first.saturating_add(axis.extent - 1),
+            }
         };
         self.axes.iter().zip(tile).map(cells).collect()
     }
@@ -118,13 +148,24 @@ impl Axis {
     fn new(d: &Dimension) -> Result<Self> {
         let physical = d.datatype.physical();
         let float = matches!(physical, Physical::F32 | Physical::F64);
-        let ends = d.domain.as_ref().and_then(|r| Some((key::key(&r.lo)?, key::key(&r.hi)?)));
+        let ends = d
+            .domain
+            .as_ref()
+            .and_then(|r| Some((key::key(&r.lo)?, key::key(&r.hi)?)));
         let Some((low, high)) = ends.filter(|(low, high)| !float && low <= high) else {
-            return Err(Error::invalid(format!("dimension '{}' of a dense array needs a domain of integers", d.name)));
+            return Err(Error::invalid(format!(
+                "dimension '{}' of a dense array needs a domain of integers",
+                d.name
+            )));
         };
         let last = high - low;
         let extent = d.extent.as_ref().and_then(integer_extent);
-        Ok(Self { physical, low, last, extent: extent.unwrap_or_else(|| last.saturating_add(1)).max(1) })
+        Ok(Self {
+            physical,
+            low,
+            last,
+            extent: extent.unwrap_or_else(|| last.saturating_add(1)).max(1),
+        })
     }
 
     /// Offset of a coordinate; `None` outside the domain.
@@ -140,7 +181,10 @@ impl Axis {
 
     /// The coordinates of an interval of offsets.
     pub fn range(&self, span: Span) -> ScalarRange {
-        ScalarRange { lo: self.coordinate(span.first), hi: self.coordinate(span.last) }
+        ScalarRange {
+            lo: self.coordinate(span.first),
+            hi: self.coordinate(span.last),
+        }
     }
 
     /// Offsets of a range of coordinates.
@@ -150,8 +194,14 @@ impl Axis {
     pub fn span(&self, range: &ScalarRange) -> Result<Span> {
         let ends = self.offset(&range.lo).zip(self.offset(&range.hi));
         ends.and_then(|(first, last)| Span::new(first, last)).ok_or_else(|| {
-            let domain = self.range(Span { first: 0, last: self.last });
-            Error::invalid(format!("the range {:?} to {:?} is not inside the domain, {:?} to {:?}", range.lo, range.hi, domain.lo, domain.hi))
+            let domain = self.range(Span {
+                first: 0,
+                last: self.last,
+            });
+            Error::invalid(format!(
+                "the range {:?} to {:?} is not inside the domain, {:?} to {:?}",
+                range.lo, range.hi, domain.lo, domain.hi
+            ))
         })
     }
 }
@@ -244,7 +294,11 @@ impl Tiling {
     }
 
     /// The tile coordinate of the coordinate with this key.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "coordinates in the domain give small positive quotients")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "coordinates in the domain give small positive quotients"
+    )]
     pub fn tile(self, key: u64) -> u64 {
         match self {
             Self::None => 0,
@@ -259,7 +313,6 @@ impl Tiling {
         !matches!(self, Self::None)
     }
 }
-
 
 #[cfg(test)]
 mod tests {
@@ -286,11 +339,21 @@ mod tests {
 
     #[test]
     fn tiles_are_numbered_in_tile_order_over_their_own_box() {
-        let dims = || vec![Dimension::new("y", Datatype::Uint8, 0_u8, 99_u8, 10_u8), Dimension::new("x", Datatype::Uint8, 0_u8, 99_u8, 10_u8)];
+        let dims = || {
+            vec![
+                Dimension::new("y", Datatype::Uint8, 0_u8, 99_u8, 10_u8),
+                Dimension::new("x", Datatype::Uint8, 0_u8, 99_u8, 10_u8),
+            ]
+        };
         let mut g = grid(dims());
-        let spans = g.spans(&[ScalarRange::new(10_u8, 29_u8), ScalarRange::new(25_u8, 45_u8)]).unwrap();
+        let spans = g
+            .spans(&[ScalarRange::new(10_u8, 29_u8), ScalarRange::new(25_u8, 45_u8)])
+            .unwrap();
         let tiles = g.tiles(&spans);
-        assert_eq!((tiles.count(), tiles.index(&[2, 3]), tiles.tile(4)), (Some(6), Some(4), vec![2, 3]));
+        assert_eq!(
+            (tiles.count(), tiles.index(&[2, 3]), tiles.tile(4)),
+            (Some(6), Some(4), vec![2, 3])
+        );
         assert_eq!(tiles.index(&[0, 3]), None);
         g.tile_order = Order::Col;
         let tiles = g.tiles(&spans);
@@ -302,7 +365,13 @@ mod tests {
 
     #[test]
     fn domains_as_wide_as_their_type_do_not_overflow() {
-        let g = grid(vec![Dimension::new("x", Datatype::Int64, i64::MIN, i64::MAX - 10, 10_i64)]);
+        let g = grid(vec![Dimension::new(
+            "x",
+            Datatype::Int64,
+            i64::MIN,
+            i64::MAX - 10,
+            10_i64,
+        )]);
         let all = g.domain();
         assert_eq!(g.ranges(&all), [ScalarRange::new(i64::MIN, i64::MAX - 10)]);
         assert_eq!(g.tiles(&all).count(), Some((u64::MAX - 10) / 10 + 1));
@@ -314,6 +383,9 @@ mod tests {
     fn float_coordinates_fall_into_tiles_by_the_floor_of_the_quotient() {
         let t = Tiling::of(&Dimension::new("x", Datatype::Float64, -1.0, 1.0, 0.5));
         let tile = |v: f64| t.tile(v.key().unwrap());
-        assert_eq!([tile(-1.0), tile(-0.51), tile(-0.5), tile(0.99), tile(1.0)], [0, 0, 1, 3, 4]);
+        assert_eq!(
+            [tile(-1.0), tile(-0.51), tile(-0.5), tile(0.99), tile(1.0)],
+            [0, 0, 1, 3, 4]
+        );
     }
 }

@@ -25,16 +25,29 @@ impl Hilbert {
     pub fn new(schema: &Schema) -> Result<Self> {
         let n = schema.dimensions.len();
         if n == 0 || n >= 16 {
-            return Err(Error::invalid(format!("Hilbert order needs 1 to 15 dimensions, not {n}")));
+            return Err(Error::invalid(format!(
+                "Hilbert order needs 1 to 15 dimensions, not {n}"
+            )));
         }
         let ends = |s: &Scalar| s.as_f64();
-        let domain = schema.dimensions.iter().map(|d| d.domain.as_ref().and_then(|r| Some((ends(&r.lo)?, ends(&r.hi)?))));
+        let domain = schema
+            .dimensions
+            .iter()
+            .map(|d| d.domain.as_ref().and_then(|r| Some((ends(&r.lo)?, ends(&r.hi)?))));
         #[allow(clippy::cast_possible_truncation, reason = "1 to 63")]
-        Ok(Self { bits: (63 / n) as u32, domain: domain.collect() })
+        Ok(Self {
+            bits: (63 / n) as u32,
+            domain: domain.collect(),
+        })
     }
 
     /// The bucket of a number along dimension `d`.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "the format computes buckets in doubles and truncates")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "the format computes buckets in doubles and truncates"
+    )]
     fn bucket(&self, d: usize, value: f64) -> u64 {
         let max = (1_u64 << self.bits) - 1;
         match self.domain.get(d) {
@@ -62,13 +75,16 @@ impl Hilbert {
     pub fn positions(&self, dims: &[&Column]) -> Result<Vec<u64>> {
         let cells = dims.first().map_or(0, |c| c.len());
         if dims.len() != self.domain.len() || dims.iter().any(|c| c.len() != cells) {
-            return Err(Error::invalid("coordinates need one column a dimension, all of one length"));
+            return Err(Error::invalid(
+                "coordinates need one column a dimension, all of one length",
+            ));
         }
         let mut buckets = vec![0_u64; cells * dims.len()];
         for (d, column) in dims.iter().enumerate() {
             let mine = buckets.iter_mut().skip(d).step_by(dims.len());
             if column.cell.is_var() {
-                mine.enumerate().for_each(|(i, b)| *b = self.string_bucket(column.cell(i)));
+                mine.enumerate()
+                    .for_each(|(i, b)| *b = self.string_bucket(column.cell(i)));
             } else {
                 with_type!(column.datatype.physical(), T => {
                     let values = column.values::<T>()?;
@@ -76,7 +92,10 @@ impl Hilbert {
                 });
             }
         }
-        Ok(buckets.chunks_exact_mut(dims.len()).map(|x| position(x, self.bits)).collect())
+        Ok(buckets
+            .chunks_exact_mut(dims.len())
+            .map(|x| position(x, self.bits))
+            .collect())
     }
 }
 
@@ -150,7 +169,11 @@ mod tests {
 
     #[test]
     fn sixteen_cells_come_in_the_order_libtiledb_stores_them() {
-        let h = Hilbert::new(&schema(vec![Dimension::new("y", Datatype::Int32, 1, 4, 2), Dimension::new("x", Datatype::Int32, 1, 4, 2)])).unwrap();
+        let h = Hilbert::new(&schema(vec![
+            Dimension::new("y", Datatype::Int32, 1, 4, 2),
+            Dimension::new("x", Datatype::Int32, 1, 4, 2),
+        ]))
+        .unwrap();
         let cells: Vec<(i32, i32)> = (1..=4).flat_map(|y| (1..=4).map(move |x| (y, x))).collect();
         let y = Column::from_values(Datatype::Int32, &cells.iter().map(|c| c.0).collect::<Vec<_>>());
         let x = Column::from_values(Datatype::Int32, &cells.iter().map(|c| c.1).collect::<Vec<_>>());
@@ -159,7 +182,24 @@ mod tests {
         let order: Vec<_> = order.into_iter().map(|(_, c)| c).collect();
         assert_eq!(
             order,
-            [(1, 1), (2, 1), (2, 2), (1, 2), (1, 3), (1, 4), (2, 4), (2, 3), (3, 3), (3, 4), (4, 4), (4, 3), (4, 2), (3, 2), (3, 1), (4, 1)]
+            [
+                (1, 1),
+                (2, 1),
+                (2, 2),
+                (1, 2),
+                (1, 3),
+                (1, 4),
+                (2, 4),
+                (2, 3),
+                (3, 3),
+                (3, 4),
+                (4, 4),
+                (4, 3),
+                (4, 2),
+                (3, 2),
+                (3, 1),
+                (4, 1)
+            ]
         );
     }
 

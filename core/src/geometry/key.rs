@@ -127,7 +127,16 @@ mod tests {
         check(&[i8::MIN, -1, 0, 1, i8::MAX]);
         check(&[i64::MIN, -1, 0, 1, i64::MAX]);
         check(&[0, 1, u64::MAX]);
-        check(&[f32::NEG_INFINITY, f32::MIN, -1.5, -f32::MIN_POSITIVE, 0.0, 1e-40, 2.5, f32::INFINITY]);
+        check(&[
+            f32::NEG_INFINITY,
+            f32::MIN,
+            -1.5,
+            -f32::MIN_POSITIVE,
+            0.0,
+            1e-40,
+            2.5,
+            f32::INFINITY,
+        ]);
         check(&[f64::NEG_INFINITY, -1.5, 0.0, 5e-324, 2.5, f64::MAX, f64::INFINITY]);
     }
 

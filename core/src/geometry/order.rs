@@ -27,7 +27,9 @@ impl Order {
         match layout {
             Layout::RowMajor => Ok(Self::Row),
             Layout::ColMajor => Ok(Self::Col),
-            other => Err(Error::invalid(format!("{other:?} is neither row-major nor column-major"))),
+            other => Err(Error::invalid(format!(
+                "{other:?} is neither row-major nor column-major"
+            ))),
         }
     }
 
@@ -57,7 +59,7 @@ impl Order {
 #[derive(Debug, Clone)]
 pub struct CellOrder {
     terms: Vec<Term>,
-    physical_dims: usize,
+    dimensions: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -81,7 +83,7 @@ pub enum KeyColumn<'a> {
 
 impl KeyColumn<'_> {
     /// Bytes of string `i`; empty for numbers.
-    fn string(&self, i: usize) -> &[u8] {
+    pub(crate) fn string(&self, i: usize) -> &[u8] {
         match self {
             Self::Strings(data, offsets) => match (offsets.get(i), offsets.get(i + 1)) {
                 (Some(&a), Some(&b)) => data.get(a as usize..b as usize).unwrap_or(&[]),
@@ -111,17 +113,21 @@ impl CellOrder {
         let coordinates = |o: Order| o.slow_to_fast(n).map(Term::Coordinate);
         let terms = match (layout, schema.cell_order) {
             (Layout::Global, Layout::Hilbert) | (Layout::Hilbert, _) => {
-                std::iter::once(Term::Hilbert(Hilbert::new(schema)?)).chain(coordinates(Order::Row)).collect()
+                std::iter::once(Term::Hilbert(Hilbert::new(schema)?))
+                    .chain(coordinates(Order::Row))
+                    .collect()
             }
             (Layout::Global, cells) => {
                 let tilings: Vec<Tiling> = schema.dimensions.iter().map(Tiling::of).collect();
-                let tiles = Order::of(schema.tile_order)?.slow_to_fast(n).map(|d| Term::Tile(d, tilings[d]));
+                let tiles = Order::of(schema.tile_order)?
+                    .slow_to_fast(n)
+                    .map(|d| Term::Tile(d, tilings[d]));
                 let tiles = tiles.filter(|t| matches!(t, Term::Tile(_, tiling) if tiling.is_tiled()));
                 tiles.chain(coordinates(Order::of(cells)?)).collect()
             }
             (layout, _) => coordinates(Order::of(layout)?).collect(),
         };
-        Ok(Self { terms, physical_dims: n })
+        Ok(Self { terms, dimensions: n })
     }
 
     /// The keys of each term for the cells whose coordinates are `dims`, one column a dimension.
@@ -129,38 +135,67 @@ impl CellOrder {
     /// # Errors
     /// [`Error::InvalidArgument`] for NaN and for columns that are not of one length.
     pub fn keys<'a>(&self, dims: &[&'a Column]) -> Result<Vec<KeyColumn<'a>>> {
+        (0..self.terms.len()).map(|t| self.term_keys(t, dims)).collect()
+    }
+
+    /// How many terms there are.
+    pub fn terms(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// The keys of one term.
+    ///
+    /// # Errors
+    /// As [`CellOrder::keys`].
+    pub fn term_keys<'a>(&self, term: usize, dims: &[&'a Column]) -> Result<KeyColumn<'a>> {
         let cells = dims.first().map_or(0, |c| c.len());
-        if dims.len() != self.physical_dims || dims.iter().any(|c| c.len() != cells) {
-            return Err(Error::invalid("coordinates need one column a dimension, all of one length"));
+        if dims.len() != self.dimensions || dims.iter().any(|c| c.len() != cells) {
+            return Err(Error::invalid(
+                "coordinates need one column a dimension, all of one length",
+            ));
         }
-        let mut coordinates = Vec::with_capacity(dims.len());
-        for (d, column) in dims.iter().enumerate() {
-            coordinates.push(match &column.offsets {
-                Some(offsets) => KeyColumn::Strings(&column.data, offsets),
-                None => KeyColumn::Numbers(key::keys(column.datatype.physical(), &column.data).map_err(|i| {
-                    Error::invalid(format!("coordinate {i} of dimension {d} is not a number; cells have no place at NaN"))
-                })?),
-            });
-        }
-        let mut out = Vec::with_capacity(self.terms.len());
-        for term in &self.terms {
-            match term {
-                Term::Tile(d, tiling) => {
-                    if let Some(KeyColumn::Numbers(keys)) = coordinates.get(*d) {
-                        out.push(KeyColumn::Numbers(keys.iter().map(|&k| tiling.tile(k)).collect()));
-                    }
+        let coordinates = |d: usize| match (dims[d], &dims[d].offsets) {
+            (column, Some(offsets)) => Ok(KeyColumn::Strings(&column.data, offsets)),
+            (column, None) => key::keys(column.datatype.physical(), &column.data)
+                .map(KeyColumn::Numbers)
+                .map_err(|i| {
+                    Error::invalid(format!(
+                        "coordinate {i} of dimension {d} is not a number; cells have no place at NaN"
+                    ))
+                }),
+        };
+        match self.terms.get(term) {
+            Some(Term::Coordinate(d)) => coordinates(*d),
+            Some(Term::Hilbert(h)) => Ok(KeyColumn::Numbers(h.positions(dims)?)),
+            Some(Term::Tile(d, tiling)) => Ok(match coordinates(*d)? {
+                KeyColumn::Numbers(mut keys) => {
+                    keys.iter_mut().for_each(|k| *k = tiling.tile(*k));
+                    KeyColumn::Numbers(keys)
                 }
-                Term::Hilbert(h) => out.push(KeyColumn::Numbers(h.positions(dims)?)),
-                Term::Coordinate(_) => {}
-            }
+                strings => strings,
+            }),
+            None => Err(Error::invalid("there is no such term")),
         }
-        for term in &self.terms {
-            if let Term::Coordinate(d) = term {
-                let taken = std::mem::replace(&mut coordinates[*d], KeyColumn::Numbers(Vec::new()));
-                out.push(taken);
-            }
+    }
+
+    /// The keys of a term relative to the cell's tile where the order compares tiles before: smaller
+    /// numbers, in the same order among cells of one tile.
+    ///
+    /// # Errors
+    /// As [`CellOrder::keys`].
+    pub(crate) fn narrow_keys<'a>(&self, term: usize, dims: &[&'a Column]) -> Result<KeyColumn<'a>> {
+        let mut keys = self.term_keys(term, dims)?;
+        let Some(&Term::Coordinate(d)) = self.terms.get(term) else {
+            return Ok(keys);
+        };
+        let tiling = self.terms.iter().find_map(|t| match t {
+            Term::Tile(tiled, tiling) if *tiled == d => Some(*tiling),
+            _ => None,
+        });
+        if let (KeyColumn::Numbers(keys), Some(Tiling::Integer { low, extent })) = (&mut keys, tiling) {
+            keys.iter_mut().for_each(|k| *k = k.wrapping_sub(low) % extent);
         }
-        Ok(out)
+        Ok(keys)
     }
 
     /// Order of cell `i` of `a` and cell `j` of `b`, both made by [`CellOrder::keys`].
@@ -193,10 +228,22 @@ mod tests {
     #[test]
     fn global_order_goes_tile_by_tile() {
         use Layout::{ColMajor, Global, RowMajor};
-        assert_eq!(sorted(RowMajor, RowMajor, Global)[..6], [(1, 1), (1, 2), (2, 1), (2, 2), (1, 3), (1, 4)]);
-        assert_eq!(sorted(ColMajor, RowMajor, Global)[..6], [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2)]);
-        assert_eq!(sorted(RowMajor, ColMajor, Global)[..6], [(1, 1), (2, 1), (1, 2), (2, 2), (1, 3), (2, 3)]);
-        assert_eq!(sorted(RowMajor, RowMajor, ColMajor)[..5], [(1, 1), (2, 1), (3, 1), (4, 1), (1, 2)]);
+        assert_eq!(
+            sorted(RowMajor, RowMajor, Global)[..6],
+            [(1, 1), (1, 2), (2, 1), (2, 2), (1, 3), (1, 4)]
+        );
+        assert_eq!(
+            sorted(ColMajor, RowMajor, Global)[..6],
+            [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2)]
+        );
+        assert_eq!(
+            sorted(RowMajor, ColMajor, Global)[..6],
+            [(1, 1), (2, 1), (1, 2), (2, 2), (1, 3), (2, 3)]
+        );
+        assert_eq!(
+            sorted(RowMajor, RowMajor, ColMajor)[..5],
+            [(1, 1), (2, 1), (3, 1), (4, 1), (1, 2)]
+        );
     }
 
     #[test]

@@ -44,7 +44,10 @@ impl Span {
     /// The smallest interval that holds both.
     #[must_use]
     pub fn union(self, other: Self) -> Self {
-        Self { first: self.first.min(other.first), last: self.last.max(other.last) }
+        Self {
+            first: self.first.min(other.first),
+            last: self.last.max(other.last),
+        }
     }
 }
 
@@ -66,7 +69,9 @@ pub fn union(a: &[Span], b: &[Span]) -> Vec<Span> {
 
 /// Cells in the box; `None` if the number does not fit.
 pub fn cells(spans: &[Span]) -> Option<u64> {
-    spans.iter().try_fold(1_u64, |n, s| n.checked_mul((s.last - s.first).checked_add(1)?))
+    spans
+        .iter()
+        .try_fold(1_u64, |n, s| n.checked_mul((s.last - s.first).checked_add(1)?))
 }
 
 /// The lengths of the box's sides.

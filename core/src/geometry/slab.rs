@@ -22,7 +22,12 @@ impl Frame {
 
     /// The place of a cell in the buffer.
     pub fn position(&self, at: &[u64]) -> u64 {
-        self.order.strides(&self.shape).iter().zip(at).map(|(s, a)| s.saturating_mul(*a)).fold(0, u64::saturating_add)
+        self.order
+            .strides(&self.shape)
+            .iter()
+            .zip(at)
+            .map(|(s, a)| s.saturating_mul(*a))
+            .fold(0, u64::saturating_add)
     }
 }
 
@@ -63,13 +68,23 @@ impl CopyPlan {
         let (source, target) = (from.order.strides(&from.shape), to.order.strides(&to.shape));
         let mut loops: Vec<Loop> = Vec::with_capacity(shape.len());
         for d in to.order.slow_to_fast(shape.len()) {
-            let inner = Loop { count: shape[d], from: source[d], to: target[d] };
+            let inner = Loop {
+                count: shape[d],
+                from: source[d],
+                to: target[d],
+            };
             if inner.count == 1 {
                 continue;
             }
             match loops.last_mut() {
-                Some(outer) if outer.from == inner.from.saturating_mul(inner.count) && outer.to == inner.to.saturating_mul(inner.count) => {
-                    *outer = Loop { count: outer.count * inner.count, ..inner };
+                Some(outer)
+                    if outer.from == inner.from.saturating_mul(inner.count)
+                        && outer.to == inner.to.saturating_mul(inner.count) =>
+                {
+                    *outer = Loop {
+                        count: outer.count * inner.count,
+                        ..inner
+                    };
                 }
                 _ => loops.push(inner),
             }
@@ -82,7 +97,12 @@ impl CopyPlan {
             _ => 1,
         };
         let run = if shape.contains(&0) { 0 } else { run };
-        Self { from: from.position(from_at), to: to.position(to_at), run, loops }
+        Self {
+            from: from.position(from_at),
+            to: to.position(to_at),
+            run,
+            loops,
+        }
     }
 
     /// Cells copied.
@@ -92,12 +112,22 @@ impl CopyPlan {
 
     /// The one run the plan consists of, if it is one.
     pub fn single(&self) -> Option<Run> {
-        self.loops.is_empty().then_some(Run { from: self.from, to: self.to, cells: self.run })
+        self.loops.is_empty().then_some(Run {
+            from: self.from,
+            to: self.to,
+            cells: self.run,
+        })
     }
 
     /// The runs, in the order of the destination.
     pub fn runs(&self) -> Runs<'_> {
-        Runs { plan: self, at: vec![0; self.loops.len()], from: self.from, to: self.to, done: self.run == 0 || self.loops.iter().any(|l| l.count == 0) }
+        Runs {
+            plan: self,
+            at: vec![0; self.loops.len()],
+            from: self.from,
+            to: self.to,
+            done: self.run == 0 || self.loops.iter().any(|l| l.count == 0),
+        }
     }
 
     /// Copies cells of `width` bytes. `false` if the plan does not fit the buffers; nothing is copied then.
@@ -107,10 +137,15 @@ impl CopyPlan {
             return true;
         }
         let end = |start: u64, step: fn(&Loop) -> u64| {
-            let last = self.loops.iter().try_fold(start, |e, l| e.checked_add((l.count - 1).checked_mul(step(l))?))?;
+            let last = self
+                .loops
+                .iter()
+                .try_fold(start, |e, l| e.checked_add((l.count - 1).checked_mul(step(l))?))?;
             usize::try_from(last.checked_add(self.run)?).ok()?.checked_mul(width)
         };
-        let (Some(source), Some(target)) = (end(self.from, |l| l.from), end(self.to, |l| l.to)) else { return false };
+        let (Some(source), Some(target)) = (end(self.from, |l| l.from), end(self.to, |l| l.to)) else {
+            return false;
+        };
         if source > from.len() || target > to.len() {
             return false;
         }
@@ -144,14 +179,34 @@ impl CopyPlan {
         };
         let outer = &self.loops[..self.loops.len() - 1];
         let narrow = (0..outer.len()).min_by_key(|&i| outer[i].from);
-        let second = narrow.map_or(Loop { count: 1, from: 0, to: 0 }, |i| outer[i]);
-        let rest: Vec<Loop> = outer.iter().enumerate().filter(|(i, _)| Some(*i) != narrow).map(|(_, l)| *l).collect();
-        let rest = Self { from: self.from, to: self.to, run: 1, loops: rest };
+        let second = narrow.map_or(
+            Loop {
+                count: 1,
+                from: 0,
+                to: 0,
+            },
+            |i| outer[i],
+        );
+        let rest: Vec<Loop> = outer
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| Some(*i) != narrow)
+            .map(|(_, l)| *l)
+            .collect();
+        let rest = Self {
+            from: self.from,
+            to: self.to,
+            run: 1,
+            loops: rest,
+        };
         for base in rest.runs() {
             for a in (0..second.count).step_by(BLOCK as usize) {
                 for b in (0..fast.count).step_by(BLOCK as usize) {
                     for i in a..(a + BLOCK).min(second.count) {
-                        let (mut f, mut t) = ((base.from + i * second.from + b * fast.from) as usize, (base.to + i * second.to + b * fast.to) as usize);
+                        let (mut f, mut t) = (
+                            (base.from + i * second.from + b * fast.from) as usize,
+                            (base.to + i * second.to + b * fast.to) as usize,
+                        );
                         for _ in b..(b + BLOCK).min(fast.count) {
                             to[t] = from[f];
                             f += fast.from as usize;
@@ -181,7 +236,11 @@ impl Iterator for Runs<'_> {
         if self.done {
             return None;
         }
-        let run = Run { from: self.from, to: self.to, cells: self.plan.run };
+        let run = Run {
+            from: self.from,
+            to: self.to,
+            cells: self.plan.run,
+        };
         self.done = true;
         for (l, at) in self.plan.loops.iter().zip(&mut self.at).rev() {
             *at += 1;
@@ -205,16 +264,40 @@ mod tests {
     use proptest::prelude::*;
 
     fn frame(shape: &[u64], order: Order) -> Frame {
-        Frame { shape: shape.to_vec(), order }
+        Frame {
+            shape: shape.to_vec(),
+            order,
+        }
     }
 
     #[test]
     fn rows_as_wide_as_both_buffers_are_one_run() {
         let f = frame(&[4, 5], Order::Row);
         let plan = CopyPlan::new(&f, &[1, 0], &f, &[0, 0], &[2, 5]);
-        assert_eq!(plan.single(), Some(Run { from: 5, to: 0, cells: 10 }));
+        assert_eq!(
+            plan.single(),
+            Some(Run {
+                from: 5,
+                to: 0,
+                cells: 10
+            })
+        );
         let plan = CopyPlan::new(&f, &[1, 1], &f, &[0, 0], &[2, 4]);
-        assert_eq!(plan.runs().collect::<Vec<_>>(), [Run { from: 6, to: 0, cells: 4 }, Run { from: 11, to: 5, cells: 4 }]);
+        assert_eq!(
+            plan.runs().collect::<Vec<_>>(),
+            [
+                Run {
+                    from: 6,
+                    to: 0,
+                    cells: 4
+                },
+                Run {
+                    from: 11,
+                    to: 5,
+                    cells: 4
+                }
+            ]
+        );
     }
 
     #[test]

@@ -40,7 +40,13 @@ pub struct Steps {
 
 impl Default for Steps {
     fn default() -> Self {
-        Self { count: u32::MAX, fragments_min: usize::MAX, fragments_max: usize::MAX, size_ratio: 0.0, amplification: 1.0 }
+        Self {
+            count: u32::MAX,
+            fragments_min: usize::MAX,
+            fragments_max: usize::MAX,
+            size_ratio: 0.0,
+            amplification: 1.0,
+        }
     }
 }
 

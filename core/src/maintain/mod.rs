@@ -6,7 +6,7 @@ mod evolve;
 mod group;
 mod vacuum;
 
-pub use consolidate::{Consolidation, ConsolidateOptions, Steps, consolidate};
+pub use consolidate::{ConsolidateOptions, Consolidation, Steps, consolidate};
 pub use delete::{delete, delete_fragments};
 pub use evolve::{Evolution, evolve};
 pub use group::{GroupChange, change_group, create_group, write_group_metadata};

@@ -1,6 +1,14 @@
 //! Writing cells: one write makes one fragment, visible as a whole or not at all.
 
-mod commit;
+mod build;
+mod check;
+pub(crate) mod commit;
+mod field;
+pub(crate) mod identity;
+mod pack;
+mod sort;
+mod stats;
+mod tiler;
 
 pub use commit::FragmentWriter;
 

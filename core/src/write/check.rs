@@ -1,0 +1,131 @@
+//! Whether sparse cells may be written where they say they are.
+
+use std::cmp::Ordering;
+
+use super::sort::{duplicate, show};
+use crate::column::Column;
+use crate::error::{Error, Result};
+use crate::format::schema::{Layout, Schema};
+use crate::geometry::{CellOrder, KeyColumn, key};
+
+/// Every coordinate must be inside the domain, and inside the current domain if there is one.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] names the first coordinate that is not.
+pub(crate) fn inside(schema: &Schema, dims: &[&Column]) -> Result<()> {
+    for (d, (dimension, column)) in schema.dimensions.iter().zip(dims).enumerate() {
+        let current = schema.current_domain.as_ref().and_then(|c| c.ranges.get(d));
+        for (range, what) in [(dimension.domain.as_ref(), "domain"), (current, "current domain")] {
+            let Some(range) = range else { continue };
+            let outside = match (key::key(&range.lo), key::key(&range.hi)) {
+                (Some(lo), Some(hi)) => {
+                    let keys = key::keys(column.datatype.physical(), &column.data);
+                    match keys {
+                        Ok(keys) => keys.iter().position(|k| !(lo..=hi).contains(k)),
+                        Err(nan) => Some(nan),
+                    }
+                }
+                _ => {
+                    let (lo, hi) = (range.lo.to_le_bytes(), range.hi.to_le_bytes());
+                    (0..column.len()).find(|&i| !(lo.as_slice()..=hi.as_slice()).contains(&column.cell(i)))
+                }
+            };
+            if let Some(i) = outside {
+                return Err(Error::invalid(format!(
+                    "cell {i}: {} = {} is outside the {what}, {:?} to {:?}",
+                    dimension.name,
+                    show(column, i),
+                    range.lo,
+                    range.hi
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The last cell of a batch that came in global order, to compare the next batch with.
+#[derive(Debug, Clone)]
+pub(crate) struct LastCell(Vec<Column>);
+
+/// Cells must rise in global order, from `last` on. Returns the new last cell.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] names the first cell that does not, or that is there twice.
+pub(crate) fn in_order(schema: &Schema, dims: &[&Column], last: Option<&LastCell>) -> Result<Option<LastCell>> {
+    let order = CellOrder::new(schema, Layout::Global)?;
+    let keys = order.keys(dims)?;
+    let cells = dims.first().map_or(0, |c| c.len());
+    let check = |before: &[KeyColumn<'_>], i: usize, j: usize| match CellOrder::compare(before, i, &keys, j) {
+        Ordering::Greater => Err(Error::invalid(format!(
+            "cell {j} of the batch comes before the cell ahead of it in the array's global order; sort the cells, or write them unordered"
+        ))),
+        Ordering::Equal if !schema.allows_duplicates => Err(duplicate(schema, dims, j)),
+        _ => Ok(()),
+    };
+    if let (Some(LastCell(last)), true) = (last, cells > 0) {
+        let last: Vec<&Column> = last.iter().collect();
+        check(&order.keys(&last)?, 0, 0)?;
+    }
+    (1..cells).try_for_each(|j| check(&keys, j - 1, j))?;
+    Ok(match cells {
+        0 => last.cloned(),
+        n => Some(LastCell(dims.iter().map(|c| one(c, n - 1)).collect())),
+    })
+}
+
+fn one(column: &Column, i: usize) -> Column {
+    let data = column.cell(i).to_vec();
+    let offsets = column.cell.is_var().then(|| vec![0, data.len() as u64]);
+    Column {
+        data,
+        offsets,
+        validity: None,
+        ..Column::empty(column.datatype, column.cell, false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::Datatype;
+    use crate::format::domain::Dimension;
+    use crate::format::schema::ArrayType;
+
+    fn schema() -> Schema {
+        Schema::new(
+            ArrayType::Sparse,
+            vec![Dimension::new("x", Datatype::Float32, -1.0_f32, 1.0_f32, 1.0_f32)],
+            vec![],
+        )
+    }
+
+    fn x(values: &[f32]) -> Column {
+        Column::from_values(Datatype::Float32, values)
+    }
+
+    #[test]
+    fn coordinates_stay_in_the_domain() {
+        inside(&schema(), &[&x(&[-1.0, 1.0])]).unwrap();
+        let e = inside(&schema(), &[&x(&[0.0, 1.5])]).unwrap_err();
+        assert!(
+            e.to_string().starts_with("cell 1: x = 1.5 is outside the domain"),
+            "{e}"
+        );
+        assert!(inside(&schema(), &[&x(&[f32::NAN])]).is_err());
+    }
+
+    #[test]
+    fn order_is_kept_over_batches() {
+        let last = in_order(&schema(), &[&x(&[-0.5, 0.25])], None).unwrap();
+        in_order(&schema(), &[&x(&[])], last.as_ref()).unwrap().unwrap();
+        in_order(&schema(), &[&x(&[0.5])], last.as_ref()).unwrap();
+        assert!(
+            in_order(&schema(), &[&x(&[0.25])], last.as_ref())
+                .unwrap_err()
+                .to_string()
+                .contains("same coordinates")
+        );
+        assert!(in_order(&schema(), &[&x(&[0.5, 0.0])], last.as_ref()).is_err());
+    }
+}

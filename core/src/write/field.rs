@@ -1,0 +1,183 @@
+//! The fields of a fragment that is being written, in the order of their places.
+
+use crate::column::Column;
+use crate::datatype::{CellCount, Datatype};
+use crate::error::{Error, Result};
+use crate::filter::{Key, Nonces, TileFormat};
+use crate::format::fragment::slots::FieldId;
+use crate::format::pipeline::Pipeline;
+use crate::format::schema::Schema;
+use crate::format::version::Version;
+
+/// One field: what its cells are and how its tiles are filtered.
+#[derive(Debug, Clone)]
+pub(crate) struct Field {
+    pub(crate) id: FieldId,
+    pub(crate) name: String,
+    pub(crate) datatype: Datatype,
+    pub(crate) cell: CellCount,
+    pub(crate) nullable: bool,
+    pub(crate) filters: Pipeline,
+}
+
+/// Names of the fields that only consolidated fragments have.
+pub(crate) const TIMESTAMPS: &str = "__timestamps";
+pub(crate) const DELETE_TIMESTAMPS: &str = "__delete_timestamps";
+pub(crate) const DELETE_CONDITIONS: &str = "__delete_condition_index";
+
+/// All that packing needs to know beside the cells.
+#[derive(Debug)]
+pub(crate) struct Fields {
+    pub(crate) list: Vec<Field>,
+    pub(crate) version: Version,
+    pub(crate) offsets_filters: Pipeline,
+    pub(crate) validity_filters: Pipeline,
+    pub(crate) key: Option<Key>,
+    pub(crate) nonces: Nonces,
+}
+
+impl Fields {
+    /// The fields of a fragment of `version` written with `schema`; `special` are those of
+    /// consolidated fragments.
+    pub(crate) fn new(
+        schema: &Schema,
+        version: Version,
+        special: &[FieldId],
+        key: Option<&Key>,
+        seed: [u8; 32],
+    ) -> Self {
+        let attributes = schema.attributes.iter().enumerate().map(|(i, a)| Field {
+            id: FieldId::Attribute(i),
+            name: a.name.clone(),
+            datatype: a.datatype,
+            cell: a.cell,
+            nullable: a.nullable,
+            filters: a.filters.clone(),
+        });
+        let stored = if schema.is_dense() { 0 } else { schema.dimensions.len() };
+        let dimensions = schema.dimensions.iter().take(stored).enumerate().map(|(i, d)| Field {
+            id: FieldId::Dimension(i),
+            name: d.name.clone(),
+            datatype: d.datatype,
+            cell: d.cell,
+            nullable: false,
+            filters: schema.dimension_filters(d).clone(),
+        });
+        let special = special.iter().map(|&id| Field {
+            id,
+            name: match id {
+                FieldId::DeleteTimestamps => DELETE_TIMESTAMPS,
+                FieldId::DeleteConditions => DELETE_CONDITIONS,
+                _ => TIMESTAMPS,
+            }
+            .to_owned(),
+            datatype: Datatype::Uint64,
+            cell: CellCount::ONE,
+            nullable: false,
+            filters: schema.coords_filters.clone(),
+        });
+        Self {
+            list: attributes.chain(dimensions).chain(special).collect(),
+            version,
+            offsets_filters: schema.offsets_filters.clone(),
+            validity_filters: schema.validity_filters.clone(),
+            key: key.cloned(),
+            nonces: if key.is_some() {
+                Nonces::new(seed)
+            } else {
+                Nonces::none()
+            },
+        }
+    }
+
+    /// What a pipeline must know about tiles of these values.
+    pub(crate) fn format(&self, datatype: Datatype, cell: CellCount) -> TileFormat<'_> {
+        TileFormat {
+            datatype,
+            cell,
+            version: self.version,
+            key: self.key.as_ref(),
+        }
+    }
+
+    /// The columns in the order of the fields, checked against them; all have the same number of
+    /// cells, which is returned with them.
+    pub(crate) fn arrange(&self, columns: Vec<(String, Column)>) -> Result<(Vec<Column>, usize)> {
+        let mut found: Vec<Option<Column>> = vec![None; self.list.len()];
+        for (name, column) in columns {
+            let Some(i) = self.list.iter().position(|f| f.name == name) else {
+                return Err(Error::invalid(format!(
+                    "the array has no field '{name}' to write; it has {}",
+                    self.names()
+                )));
+            };
+            if found[i].replace(column).is_some() {
+                return Err(Error::invalid(format!("field '{name}' is given twice")));
+            }
+        }
+        let mut out: Vec<Column> = Vec::with_capacity(found.len());
+        for (field, column) in self.list.iter().zip(found) {
+            let column = column.ok_or_else(|| {
+                Error::invalid(format!(
+                    "field '{}' is missing; a write gives all of {}",
+                    field.name,
+                    self.names()
+                ))
+            })?;
+            let column = field.check(column)?;
+            if let Some(first) = out.first().filter(|first| first.len() != column.len()) {
+                return Err(Error::invalid(format!(
+                    "field '{}' has {} cells, field '{}' has {}",
+                    field.name,
+                    column.len(),
+                    self.list[0].name,
+                    first.len()
+                )));
+            }
+            out.push(column);
+        }
+        let cells = out.first().map_or(0, Column::len);
+        Ok((out, cells))
+    }
+
+    fn names(&self) -> String {
+        self.list
+            .iter()
+            .map(|f| format!("'{}'", f.name))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}
+
+impl Field {
+    /// Bytes of a cell; `None` where it varies.
+    pub(crate) fn cell_bytes(&self) -> Option<usize> {
+        self.cell.cell_bytes(self.datatype)
+    }
+
+    /// The column, if it fits the field. A missing validity means that nothing is null.
+    fn check(&self, mut column: Column) -> Result<Column> {
+        let name = &self.name;
+        if (column.datatype, column.cell) != (self.datatype, self.cell) {
+            return Err(Error::invalid(format!(
+                "field '{name}' is {} ({:?}), the column is {} ({:?})",
+                self.datatype, self.cell, column.datatype, column.cell
+            )));
+        }
+        column.check(name)?;
+        match (&column.validity, self.nullable) {
+            (None, true) => column.validity = Some(vec![1; column.len()]),
+            (Some(v), false) if v.contains(&0) => {
+                return Err(Error::invalid(format!(
+                    "field '{name}' cannot be null, the column has nulls"
+                )));
+            }
+            (Some(_), false) => column.validity = None,
+            (Some(v), true) if v.iter().any(|&b| b > 1) => {
+                return Err(Error::invalid(format!("field '{name}': validity bytes are 0 or 1")));
+            }
+            _ => {}
+        }
+        Ok(column)
+    }
+}

@@ -1,0 +1,338 @@
+//! Cells cut into tiles: dense boxes in row- or column-major order, cells that come in global order,
+//! and cells that come in any order with the permutation that sorts them.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::field::{Field, Fields};
+use super::pack::{self, PackedTile, TileCells};
+use crate::column::Column;
+use crate::cpu::Cpu;
+use crate::error::{Error, Result};
+use crate::geometry::region::{self, Span};
+use crate::geometry::{CopyPlan, Frame, Grid, TileBox};
+use crate::limits;
+
+/// Cells that can be cut into tiles, for any tile and field apart.
+pub(crate) trait Tiles: Send + Sync {
+    /// How many tiles.
+    fn count(&self) -> u64;
+
+    /// Cells of tile `tile`, padding included.
+    fn cells(&self, tile: u64) -> u64;
+
+    /// The tile's cells of field number `field`.
+    fn cut(&self, field: &Field, number: usize, tile: u64) -> Result<TileCells<'_>>;
+
+    /// Which of the tile's cells are not padding.
+    fn live(&self, tile: u64) -> Vec<Range<usize>>;
+}
+
+/// Packs a range of tiles, all fields of each, spread over the cores. The result is by tile, then by field.
+pub(crate) fn pack_range(
+    tiles: &dyn Tiles,
+    fields: &Fields,
+    cpu: Cpu,
+    range: Range<u64>,
+) -> Result<Vec<Vec<PackedTile>>> {
+    let jobs: Vec<(u64, usize)> = range
+        .clone()
+        .flat_map(|t| (0..fields.list.len()).map(move |f| (t, f)))
+        .collect();
+    let packed = cpu.try_map(&jobs, |&(tile, number)| {
+        let field = &fields.list[number];
+        pack::pack(fields, field, &tiles.cut(field, number, tile)?, &tiles.live(tile))
+    })?;
+    let mut packed = packed.into_iter();
+    Ok(range
+        .map(|_| packed.by_ref().take(fields.list.len()).collect())
+        .collect())
+}
+
+/// A box of a dense array, its cells in row- or column-major order.
+#[derive(Debug)]
+pub(crate) struct DenseBox {
+    grid: Grid,
+    spans: Vec<Span>,
+    /// The buffers of the columns.
+    frame: Frame,
+    tiles: TileBox,
+    count: u64,
+    tile_cells: u64,
+    columns: Vec<Column>,
+}
+
+impl DenseBox {
+    /// The cells of `spans`, in the order and shape of `frame`.
+    pub(crate) fn new(grid: Grid, spans: Vec<Span>, frame: Frame, columns: Vec<Column>) -> Result<Self> {
+        let tiles = grid.tiles(&spans);
+        let too_many = || Error::invalid("the box has more tiles, or a tile more cells, than fit in 64 bits");
+        let count = tiles.count().ok_or_else(too_many)?;
+        let tile_cells = grid.tile_cells().ok_or_else(too_many)?;
+        Ok(Self {
+            grid,
+            spans,
+            frame,
+            tiles,
+            count,
+            tile_cells,
+            columns,
+        })
+    }
+
+    /// From the columns' buffers to the tile's; and whether the tile has no padding.
+    fn plan(&self, tile: u64) -> Option<CopyPlan> {
+        let cells = self.grid.tile_spans(&self.tiles.tile(tile));
+        let common = region::intersect(&self.spans, &cells)?;
+        let from: Vec<u64> = common.iter().zip(&self.spans).map(|(c, s)| c.first - s.first).collect();
+        let to: Vec<u64> = common.iter().zip(&cells).map(|(c, t)| c.first - t.first).collect();
+        Some(CopyPlan::new(
+            &self.frame,
+            &from,
+            &self.grid.tile_frame(),
+            &to,
+            &region::shape(&common),
+        ))
+    }
+}
+
+impl Tiles for DenseBox {
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn cells(&self, _: u64) -> u64 {
+        self.tile_cells
+    }
+
+    fn cut(&self, field: &Field, number: usize, tile: u64) -> Result<TileCells<'_>> {
+        let column = &self.columns[number];
+        let outside = || Error::invalid(format!("field '{}' has fewer cells than its box", field.name));
+        let plan = self.plan(tile).ok_or_else(outside)?;
+        let whole = plan
+            .single()
+            .filter(|run| run.cells == self.tile_cells)
+            .map(|run| run.from as usize);
+        let cells = checked_cells(self.tile_cells, field.cell_bytes().unwrap_or(8).max(1))?;
+        if let Some(at) = whole {
+            return Ok(consecutive(field, column, at..at + cells));
+        }
+        let fixed = |from: &[u8], width: usize| {
+            let mut to = vec![0; cells * width];
+            plan.copy(from, &mut to, width)
+                .then_some(Cow::Owned(to))
+                .ok_or_else(outside)
+        };
+        let validity = column.validity.as_ref().map(|v| fixed(v, 1)).transpose()?;
+        Ok(match (&column.offsets, field.cell_bytes()) {
+            (Some(offsets), _) => {
+                let (data, offsets) = gather_var(field, &column.data, offsets, &plan, cells);
+                TileCells {
+                    data: Cow::Owned(data),
+                    offsets: Some(Cow::Owned(offsets)),
+                    validity,
+                }
+            }
+            (None, width) => TileCells {
+                data: fixed(&column.data, width.unwrap_or(1))?,
+                offsets: None,
+                validity,
+            },
+        })
+    }
+
+    fn live(&self, tile: u64) -> Vec<Range<usize>> {
+        let cells = self.grid.tile_spans(&self.tiles.tile(tile));
+        let Some(common) = region::intersect(&self.spans, &cells) else {
+            return Vec::new();
+        };
+        let at: Vec<u64> = common.iter().zip(&cells).map(|(c, t)| c.first - t.first).collect();
+        let frame = self.grid.tile_frame();
+        let plan = CopyPlan::new(&frame, &at, &frame, &at, &region::shape(&common));
+        plan.runs().map(|r| r.to as usize..(r.to + r.cells) as usize).collect()
+    }
+}
+
+/// Cells of variable length in the order of a tile; padding cells hold one zero value each.
+fn gather_var(field: &Field, data: &[u8], starts: &[u64], plan: &CopyPlan, cells: usize) -> (Vec<u8>, Vec<u64>) {
+    let padding = field.datatype.size();
+    let (mut out, mut offsets) = (Vec::new(), Vec::with_capacity(cells + 1));
+    let mut pad = |out: &mut Vec<u8>, offsets: &mut Vec<u64>, to: usize| {
+        while offsets.len() < to {
+            offsets.push(out.len() as u64);
+            out.resize(out.len() + padding, 0);
+        }
+    };
+    for run in plan.runs() {
+        pad(&mut out, &mut offsets, run.to as usize);
+        let from = run.from as usize..(run.from + run.cells) as usize;
+        let base = starts[from.start];
+        let shift = out.len() as u64;
+        offsets.extend(starts[from.clone()].iter().map(|s| s - base + shift));
+        out.extend_from_slice(&data[base as usize..starts[from.end] as usize]);
+    }
+    pad(&mut out, &mut offsets, cells);
+    offsets.push(out.len() as u64);
+    (out, offsets)
+}
+
+/// A tile's cells as a size in memory.
+fn checked_cells(cells: u64, cell_bytes: usize) -> Result<usize> {
+    let bytes = cells.checked_mul(cell_bytes as u64).unwrap_or(u64::MAX);
+    let found = usize::try_from(bytes).ok().filter(|_| bytes <= limits::TILE_BYTES_MAX);
+    let limit = || Error::LimitExceeded {
+        what: "bytes of a tile".into(),
+        found: bytes,
+        limit: limits::TILE_BYTES_MAX,
+    };
+    Ok(found.ok_or_else(limit)? / cell_bytes)
+}
+
+/// Cells `range` of a column, without a copy of the values.
+fn consecutive<'a>(field: &Field, column: &'a Column, range: Range<usize>) -> TileCells<'a> {
+    let validity = column.validity.as_ref().map(|v| Cow::Borrowed(&v[range.clone()]));
+    match (&column.offsets, field.cell_bytes()) {
+        (Some(offsets), _) => {
+            let (start, end) = (offsets[range.start], offsets[range.end]);
+            let rebased = match start {
+                0 => Cow::Borrowed(&offsets[..=range.end]),
+                _ => Cow::Owned(offsets[range.start..=range.end].iter().map(|o| o - start).collect()),
+            };
+            TileCells {
+                data: Cow::Borrowed(&column.data[start as usize..end as usize]),
+                offsets: Some(rebased),
+                validity,
+            }
+        }
+        (None, width) => {
+            let n = width.unwrap_or(1);
+            TileCells {
+                data: Cow::Borrowed(&column.data[range.start * n..range.end * n]),
+                offsets: None,
+                validity,
+            }
+        }
+    }
+}
+
+/// Cells in the order they are stored, cut every so many cells.
+#[derive(Debug)]
+pub(crate) struct InOrder {
+    pub(crate) columns: Vec<Column>,
+    /// Cells to cut into tiles, from the first on.
+    pub(crate) cells: usize,
+    /// Cells of a tile; the last one may have fewer.
+    pub(crate) tile_cells: u64,
+}
+
+impl InOrder {
+    fn range(&self, tile: u64) -> Range<usize> {
+        let start = (tile * self.tile_cells) as usize;
+        start..(start as u64).saturating_add(self.tile_cells).min(self.cells as u64) as usize
+    }
+}
+
+impl Tiles for InOrder {
+    fn count(&self) -> u64 {
+        (self.cells as u64).div_ceil(self.tile_cells)
+    }
+
+    fn cells(&self, tile: u64) -> u64 {
+        self.range(tile).len() as u64
+    }
+
+    fn cut(&self, field: &Field, number: usize, tile: u64) -> Result<TileCells<'_>> {
+        Ok(consecutive(field, &self.columns[number], self.range(tile)))
+    }
+
+    fn live(&self, tile: u64) -> Vec<Range<usize>> {
+        vec![0..self.range(tile).len()]
+    }
+}
+
+/// Cells in any order, with the order they are stored in.
+#[derive(Debug)]
+pub(crate) struct Permuted {
+    pub(crate) columns: Vec<Column>,
+    /// The cell that comes first, the cell that comes next, …
+    pub(crate) order: Vec<u32>,
+    /// Cells of a tile; the last one may have fewer.
+    pub(crate) tile_cells: u64,
+}
+
+impl Permuted {
+    fn range(&self, tile: u64) -> Range<usize> {
+        let start = (tile * self.tile_cells) as usize;
+        start
+            ..(start as u64)
+                .saturating_add(self.tile_cells)
+                .min(self.order.len() as u64) as usize
+    }
+}
+
+impl Tiles for Permuted {
+    fn count(&self) -> u64 {
+        (self.order.len() as u64).div_ceil(self.tile_cells)
+    }
+
+    fn cells(&self, tile: u64) -> u64 {
+        self.range(tile).len() as u64
+    }
+
+    fn cut(&self, field: &Field, number: usize, tile: u64) -> Result<TileCells<'_>> {
+        let column = &self.columns[number];
+        let order = &self.order[self.range(tile)];
+        let validity = column
+            .validity
+            .as_ref()
+            .map(|v| Cow::Owned(order.iter().map(|&i| v[i as usize]).collect()));
+        let Some(starts) = &column.offsets else {
+            let data = gather(&column.data, order, field.cell_bytes().unwrap_or(1));
+            return Ok(TileCells {
+                data: Cow::Owned(data),
+                offsets: None,
+                validity,
+            });
+        };
+        let cell = |i: u32| starts[i as usize] as usize..starts[i as usize + 1] as usize;
+        let mut data = Vec::with_capacity(order.iter().map(|&i| cell(i).len()).sum());
+        let mut offsets = Vec::with_capacity(order.len() + 1);
+        for &i in order {
+            offsets.push(data.len() as u64);
+            data.extend_from_slice(&column.data[cell(i)]);
+        }
+        offsets.push(data.len() as u64);
+        Ok(TileCells {
+            data: Cow::Owned(data),
+            offsets: Some(Cow::Owned(offsets)),
+            validity,
+        })
+    }
+
+    fn live(&self, tile: u64) -> Vec<Range<usize>> {
+        vec![0..self.range(tile).len()]
+    }
+}
+
+/// Cells of `width` bytes in this order.
+pub(crate) fn gather(data: &[u8], order: &[u32], width: usize) -> Vec<u8> {
+    fn wide<const N: usize>(data: &[u8], order: &[u32]) -> Vec<u8> {
+        let cells = data.as_chunks::<N>().0;
+        let mut out = Vec::with_capacity(order.len() * N);
+        order.iter().for_each(|&i| out.extend_from_slice(&cells[i as usize]));
+        out
+    }
+    match width {
+        1 => wide::<1>(data, order),
+        2 => wide::<2>(data, order),
+        4 => wide::<4>(data, order),
+        8 => wide::<8>(data, order),
+        _ => {
+            let mut out = Vec::with_capacity(order.len() * width);
+            order
+                .iter()
+                .for_each(|&i| out.extend_from_slice(&data[i as usize * width..(i as usize + 1) * width]));
+            out
+        }
+    }
+}
