@@ -8,11 +8,15 @@ pub mod coalesce;
 pub mod conformance;
 #[cfg(feature = "test-util")]
 pub mod faulty;
+#[cfg(feature = "object-store")]
+mod listing;
 #[cfg(feature = "fs")]
 mod local;
 pub mod manifest;
 mod mem;
 mod path;
+#[cfg(feature = "object-store")]
+mod remote;
 mod url;
 
 use std::future::Future;
@@ -27,6 +31,8 @@ pub use local::LocalVfs;
 pub use manifest::ManifestVfs;
 pub use mem::MemVfs;
 pub use path::{check_path, join, split};
+#[cfg(feature = "object-store")]
+pub use remote::{HttpVfs, ObjectVfs};
 pub use url::open_url;
 
 /// What every store operation returns: a boxed future that may cross threads.
@@ -112,10 +118,20 @@ pub(crate) fn slice(path: &str, bytes: &Bytes, range: &Range<u64>) -> Result<Byt
     let short = || too_short(path, range, bytes.len() as u64);
     let start = usize::try_from(range.start).map_err(|_| short())?;
     let end = usize::try_from(range.end).map_err(|_| short())?;
-    if start > end || end > bytes.len() { Err(short()) } else { Ok(bytes.slice(start..end)) }
+    if start > end || end > bytes.len() {
+        Err(short())
+    } else {
+        Ok(bytes.slice(start..end))
+    }
 }
 
 /// Bytes were asked for that the file does not have.
 pub(crate) fn too_short(path: &str, range: &Range<u64>, size: u64) -> Error {
-    Error::io(path, format!("bytes {}..{} of a file of {size} bytes; it is truncated or another file is damaged", range.start, range.end))
+    Error::io(
+        path,
+        format!(
+            "bytes {}..{} of a file of {size} bytes; it is truncated or another file is damaged",
+            range.start, range.end
+        ),
+    )
 }

@@ -28,6 +28,28 @@ pub fn check_path(path: &str) -> Result<()> {
     Ok(())
 }
 
+/// Text with `%xx` replaced by the bytes it stands for; `None` if those are not UTF-8.
+#[cfg(feature = "object-store")]
+pub(crate) fn percent_decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let escaped = if byte == b'%' { after.get(..2) } else { None };
+        let value = escaped.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
+        match value {
+            Some(value) => {
+                bytes.push(value);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(byte);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -31,6 +31,17 @@ fn local(path: &str) -> Result<(Arc<dyn Vfs>, String)> {
     Err(Error::Unsupported(format!("{path}: local files, in this build")))
 }
 
+#[cfg(feature = "object-store")]
+fn remote(scheme: &str, url: &str) -> Result<(Arc<dyn Vfs>, String)> {
+    use super::{HttpVfs, ManifestVfs, ObjectVfs};
+    let vfs: Arc<dyn Vfs> = match scheme {
+        "http" | "https" => Arc::new(ManifestVfs::new(Arc::new(HttpVfs::new(url)?))),
+        _ => Arc::new(ObjectVfs::from_url(url)?),
+    };
+    Ok((vfs, String::new()))
+}
+
+#[cfg(not(feature = "object-store"))]
 fn remote(scheme: &str, url: &str) -> Result<(Arc<dyn Vfs>, String)> {
     Err(Error::Unsupported(format!("{url}: {scheme}: in this build")))
 }
@@ -40,4 +51,34 @@ fn scheme(url: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = url.split_once(':')?;
     let valid = scheme.len() > 1 && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
     (valid && rest.starts_with('/')).then_some((scheme, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemes() {
+        assert_eq!(scheme("s3://bucket/x"), Some(("s3", "//bucket/x")));
+        assert_eq!(scheme("file:/tmp/x"), Some(("file", "/tmp/x")));
+        for path in ["a/b", "/a:b/c", "C:/arrays", "temp@0:100", "./s3:x"] {
+            assert_eq!(scheme(path), None, "{path}");
+        }
+    }
+
+    #[cfg(feature = "fs")]
+    #[test]
+    fn local_paths_and_file_urls() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("f"), "x").unwrap();
+        let path = dir.path().to_str().unwrap();
+        for url in [path.to_owned(), format!("file://{path}"), format!("file:{path}")] {
+            let (vfs, at) = open_url(&url).unwrap();
+            assert_eq!(
+                crate::blocking::block_on(vfs.read_all(&super::super::join(&at, "f"))).unwrap(),
+                "x"
+            );
+        }
+        assert!(open_url("").is_err());
+    }
 }

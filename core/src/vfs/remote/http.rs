@@ -1,0 +1,237 @@
+//! A folder on a web server: ranges, and whatever listing the server offers.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use reqwest::header::{ACCEPT, CONTENT_RANGE, CONTENT_TYPE, RANGE};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
+
+use super::{IN_FLIGHT, runtime, spawn};
+use crate::error::{Error, Result};
+use crate::vfs::coalesce::{Coalesced, GAP_BYTES, MERGED_BYTES_MAX, coalesce};
+use crate::vfs::listing::{FolderIndex, parse_index};
+use crate::vfs::{BoxFuture, Entry, FileWriter, Vfs, check_path, too_short};
+
+/// How much of a file a server may send that was asked for a part of it.
+const WHOLE_BYTES_MAX: u64 = 64 << 20;
+/// Tries of one request.
+const TRIES: u32 = 4;
+
+/// Files below a URL. Read only. A server without any listing needs a manifest: see
+/// [`ManifestVfs`](crate::vfs::ManifestVfs), in which [`open_url`](crate::vfs::open_url) wraps this store.
+#[derive(Debug, Clone)]
+pub struct HttpVfs {
+    client: Client,
+    base: Url,
+}
+
+impl HttpVfs {
+    /// The folder at `url`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if that is not a URL.
+    pub fn new(url: &str) -> Result<Self> {
+        let base = Url::parse(url).map_err(|e| Error::invalid(format!("{url}: {e}")))?;
+        if base.cannot_be_a_base() {
+            return Err(Error::invalid(format!("{url}: not a folder's URL")));
+        }
+        runtime()?;
+        let client = Client::builder()
+            .connect_timeout(Duration::from_secs(20))
+            .read_timeout(Duration::from_secs(60));
+        Ok(Self {
+            client: client.build().map_err(|e| Error::io(url, e))?,
+            base,
+        })
+    }
+
+    fn get(&self, path: &str, folder: bool) -> Result<RequestBuilder> {
+        check_path(path)?;
+        let mut url = self.base.clone();
+        if let Ok(mut parts) = url.path_segments_mut() {
+            parts.pop_if_empty();
+            if !path.is_empty() {
+                parts.extend(path.split('/'));
+            }
+            if folder {
+                parts.push("");
+            }
+        }
+        Ok(self.client.get(url))
+    }
+
+    async fn ranges(self, path: String, plan: Coalesced) -> Result<Vec<Bytes>> {
+        let one = |range: Range<u64>| self.range(&path, range);
+        let fetched: Vec<Bytes> = stream::iter(plan.fetches.clone())
+            .map(one)
+            .buffered(IN_FLIGHT)
+            .try_collect()
+            .await?;
+        plan.split(&path, &fetched)
+    }
+
+    async fn range(&self, path: &str, range: Range<u64>) -> Result<Bytes> {
+        if range.is_empty() {
+            return Ok(Bytes::new());
+        }
+        let header = format!("bytes={}-{}", range.start, range.end - 1);
+        let response = send(path, self.get(path, false)?.header(RANGE, header)).await?;
+        let status = response.status();
+        if status == StatusCode::RANGE_NOT_SATISFIABLE {
+            return Err(too_short(path, &range, size_in_range(&response).unwrap_or(0)));
+        }
+        if status == StatusCode::OK && response.content_length().is_none_or(|n| n > WHOLE_BYTES_MAX) {
+            return Err(Error::io(
+                path,
+                "the server ignores ranges and would send the whole file; serve it with ranges, for instance by `hyperslab serve`",
+            ));
+        }
+        let body = response.bytes().await.map_err(|e| Error::io(path, e))?;
+        match status {
+            StatusCode::PARTIAL_CONTENT if body.len() as u64 == range.end - range.start => Ok(body),
+            StatusCode::OK => crate::vfs::slice(path, &body, &range),
+            _ => Err(too_short(path, &range, range.start + body.len() as u64)),
+        }
+    }
+
+    async fn whole(self, path: String) -> Result<Bytes> {
+        let response = send(&path, self.get(&path, false)?).await?;
+        response.bytes().await.map_err(|e| Error::io(path, e))
+    }
+
+    /// Asks for the first byte: unlike HEAD, that works with signed URLs, and the total is that of
+    /// the file rather than of some compressed form.
+    async fn file_size(self, path: String) -> Result<u64> {
+        let response = send(&path, self.get(&path, false)?.header(RANGE, "bytes=0-0")).await?;
+        let size = match response.status() {
+            StatusCode::OK => response.content_length(),
+            _ => size_in_range(&response),
+        };
+        size.ok_or_else(|| Error::io(path, "the server does not say how large the file is"))
+    }
+
+    async fn children(self, dir: String) -> Result<Vec<Entry>> {
+        let request = self
+            .get(&dir, true)?
+            .header(ACCEPT, "application/json, text/html;q=0.5");
+        let response = match send(&dir, request).await {
+            // Folders without files do not exist; but a root that does not exist is a host without listings.
+            Err(Error::NotFound { .. }) if !dir.is_empty() => return Ok(Vec::new()),
+            other => other.map_err(|e| unlisted(&self.base, &dir, &e.to_string()))?,
+        };
+        let kind = response
+            .headers()
+            .get(CONTENT_TYPE)
+            .and_then(|v| v.to_str().ok())
+            .unwrap_or_default()
+            .to_owned();
+        let text = response.text().await.map_err(|e| Error::io(dir.as_str(), e))?;
+        match parse_index(&kind, &text) {
+            FolderIndex::Entries(entries) => Ok(entries),
+            FolderIndex::Unknown => Err(unlisted(&self.base, &dir, "the answer is no list of files")),
+        }
+    }
+}
+
+/// The host cannot list; the message says what helps.
+fn unlisted(base: &Url, dir: &str, why: &str) -> Error {
+    let help = "run `hyperslab index` on the array and upload its `__manifest.json`";
+    Error::not_found(format!("{base}"), format!("no listing of {dir:?} there: {why}; {help}"))
+}
+
+/// The total in `Content-Range: bytes 0-0/123`.
+fn size_in_range(response: &Response) -> Option<u64> {
+    response
+        .headers()
+        .get(CONTENT_RANGE)?
+        .to_str()
+        .ok()?
+        .rsplit_once('/')?
+        .1
+        .parse()
+        .ok()
+}
+
+/// Sends, again after a while if the failure may pass. An answer that is not a success is an error,
+/// except "range not satisfiable".
+async fn send(path: &str, request: RequestBuilder) -> Result<Response> {
+    let mut tried = 0;
+    loop {
+        tried += 1;
+        let once = request
+            .try_clone()
+            .ok_or_else(|| Error::invalid("a request that cannot be repeated"))?;
+        let failure = match once.send().await {
+            Ok(response) => match response.status() {
+                status if status.is_success() || status == StatusCode::RANGE_NOT_SATISFIABLE => return Ok(response),
+                StatusCode::NOT_FOUND | StatusCode::GONE => return Err(Error::not_found(path, "")),
+                status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
+                    Error::io(path, format!("the server answers {status}"))
+                }
+                status => return Err(Error::io(path, format!("the server answers {status}"))),
+            },
+            Err(e) => Error::io(path, e),
+        };
+        if tried == TRIES {
+            return Err(failure);
+        }
+        tokio::time::sleep(Duration::from_millis(50 << (2 * tried))).await;
+    }
+}
+
+impl Vfs for HttpVfs {
+    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
+        match coalesce(ranges, GAP_BYTES, MERGED_BYTES_MAX) {
+            Ok(plan) => spawn(self.clone().ranges(path.to_owned(), plan)),
+            Err(e) => Box::pin(std::future::ready(Err(e))),
+        }
+    }
+
+    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
+        spawn(self.clone().whole(path.to_owned()))
+    }
+
+    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
+        spawn(self.clone().file_size(path.to_owned()))
+    }
+
+    fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
+        spawn(self.clone().children(dir.to_owned()))
+    }
+
+    fn put<'a>(&'a self, _path: &'a str, _parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        self.read_only()
+    }
+
+    fn create<'a>(&'a self, _path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
+        self.read_only()
+    }
+
+    fn create_dir<'a>(&'a self, _dir: &'a str) -> BoxFuture<'a, ()> {
+        self.read_only()
+    }
+
+    fn remove<'a>(&'a self, _path: &'a str) -> BoxFuture<'a, ()> {
+        self.read_only()
+    }
+
+    fn remove_dir<'a>(&'a self, _dir: &'a str) -> BoxFuture<'a, ()> {
+        self.read_only()
+    }
+
+    fn sync<'a>(&'a self, _dir: &'a str) -> BoxFuture<'a, ()> {
+        self.read_only()
+    }
+}
+
+impl HttpVfs {
+    fn read_only<T: Send + 'static>(&self) -> BoxFuture<'static, T> {
+        let why = format!("{}: writing over HTTP; write to a disk or an object store", self.base);
+        Box::pin(std::future::ready(Err(Error::Unsupported(why))))
+    }
+}
+
+#[cfg(all(test, feature = "test-util"))]
+mod tests;

@@ -1,0 +1,142 @@
+//! Against a small server of our own: ranges honoured or ignored, listed in JSON, in HTML or not at all.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+
+use super::*;
+use crate::blocking::block_on;
+use crate::vfs::{EntryKind, ManifestVfs, MemVfs, manifest, path};
+
+#[derive(Clone, Copy)]
+struct Manners {
+    ranges: bool,
+    listing: &'static str,
+}
+
+/// Serves `files` under `/base/` and returns the URL.
+fn serve(files: MemVfs, manners: Manners) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let files = files.clone();
+            std::thread::spawn(move || answer(stream.unwrap(), &files, manners));
+        }
+    });
+    format!("http://{address}/base")
+}
+
+fn answer(mut stream: TcpStream, files: &MemVfs, manners: Manners) -> Option<()> {
+    let mut lines = BufReader::new(stream.try_clone().ok()?).lines();
+    loop {
+        let request = lines.next()?.ok()?;
+        let mut range = None;
+        while let Some(Ok(line)) = lines.next() {
+            if line.is_empty() {
+                break;
+            }
+            let line = line.to_ascii_lowercase();
+            if let Some(text) = line.strip_prefix("range: bytes=") {
+                let (a, b) = text.split_once('-')?;
+                range = Some(a.parse::<usize>().ok()?..b.parse::<usize>().ok()? + 1);
+            }
+        }
+        let target = request.split(' ').nth(1)?.strip_prefix("/base/").unwrap_or("?");
+        let target = path::percent_decode(target)?;
+        let (status, extra, body) = match target.strip_suffix('/').or(target.is_empty().then_some("")) {
+            Some(dir) => list(files, dir, manners),
+            None => match (block_on(files.read_all(&target)), range) {
+                (Err(_), _) => ("404 Not Found", String::new(), Bytes::new()),
+                (Ok(all), Some(r)) if manners.ranges && r.start >= all.len() => (
+                    "416 Range Not Satisfiable",
+                    format!("Content-Range: bytes */{}\r\n", all.len()),
+                    Bytes::new(),
+                ),
+                (Ok(all), Some(r)) if manners.ranges => {
+                    let end = r.end.min(all.len());
+                    let header = format!("Content-Range: bytes {}-{}/{}\r\n", r.start, end - 1, all.len());
+                    ("206 Partial Content", header, all.slice(r.start..end))
+                }
+                (Ok(all), _) => ("200 OK", String::new(), all),
+            },
+        };
+        let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n{extra}\r\n", body.len());
+        stream.write_all(head.as_bytes()).ok()?;
+        stream.write_all(&body).ok()?;
+    }
+}
+
+fn list(files: &MemVfs, dir: &str, manners: Manners) -> (&'static str, String, Bytes) {
+    let entries = block_on(files.list(dir)).unwrap();
+    if entries.is_empty() || manners.listing.is_empty() {
+        return ("404 Not Found", String::new(), Bytes::new());
+    }
+    let json = |e: &Entry| match e.kind {
+        EntryKind::Dir => format!(r#"{{"name":{:?},"type":"directory"}}"#, e.name),
+        EntryKind::File(size) => format!(r#"{{"name":{:?},"type":"file","size":{}}}"#, e.name, size.unwrap()),
+    };
+    let link = |e: &Entry| {
+        let slash = if e.kind == EntryKind::Dir { "/" } else { "" };
+        format!(
+            "<a href=\"{}{slash}\">x</a>",
+            e.name.replace('%', "%25").replace(' ', "%20").replace('&', "&amp;")
+        )
+    };
+    let body = if manners.listing == "json" {
+        format!("[{}]", entries.iter().map(json).collect::<Vec<_>>().join(","))
+    } else {
+        format!(
+            "<title>Index of x</title>{}",
+            entries.iter().map(link).collect::<String>()
+        )
+    };
+    (
+        "200 OK",
+        format!("Content-Type: application/{}\r\n", manners.listing),
+        body.into(),
+    )
+}
+
+fn sample() -> MemVfs {
+    let files = MemVfs::new();
+    for (path, bytes) in crate::vfs::conformance::sample() {
+        files.replace(path, bytes);
+    }
+    files
+}
+
+#[test]
+fn reads_whatever_the_servers_manners() {
+    for ranges in [true, false] {
+        for listing in ["json", "html"] {
+            let url = serve(sample(), Manners { ranges, listing });
+            let vfs = HttpVfs::new(&url).unwrap();
+            block_on(crate::vfs::conformance::check_reading(&vfs)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_manifest_replaces_the_listing() {
+    let files = sample();
+    let url = serve(
+        files.clone(),
+        Manners {
+            ranges: true,
+            listing: "",
+        },
+    );
+    let error = block_on(HttpVfs::new(&url).unwrap().list("")).unwrap_err();
+    assert!(error.to_string().contains("hyperslab index"), "{error}");
+
+    block_on(manifest::write(&files, "")).unwrap();
+    let vfs = ManifestVfs::new(Arc::new(HttpVfs::new(&url).unwrap()));
+    block_on(crate::vfs::conformance::check_reading(&vfs)).unwrap();
+}
+
+#[test]
+fn writing_is_refused() {
+    let vfs = HttpVfs::new("http://127.0.0.1:1/x").unwrap();
+    assert_eq!(block_on(vfs.put("a", vec![])).unwrap_err().code(), "Unsupported");
+}

@@ -1,0 +1,324 @@
+//! S3, Google Cloud Storage and Azure, by way of the `object_store` crate.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt, ObjectStoreScheme, PutMode, PutPayload, WriteMultipart};
+use reqwest::Url;
+
+use super::{IN_FLIGHT, runtime, spawn};
+use crate::error::{Error, Result};
+use crate::vfs::coalesce::{Coalesced, GAP_BYTES, MERGED_BYTES_MAX, coalesce};
+use crate::vfs::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, check_path, join, too_short};
+
+/// Bytes of a part of a large file; S3 takes at most 10 000 parts of at least 5 MiB.
+const PART_BYTES: usize = 16 << 20;
+
+/// The objects below a prefix.
+#[derive(Debug, Clone)]
+pub struct ObjectVfs {
+    store: Arc<dyn ObjectStore>,
+    prefix: String,
+}
+
+impl ObjectVfs {
+    /// What `url` names: `s3://bucket/prefix`, `gs://…`, `az://…` and the long forms that
+    /// `object_store` knows. Credentials, region and endpoint come from the environment variables
+    /// of each service (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`, `GOOGLE_SERVICE_ACCOUNT`, …).
+    ///
+    /// # Errors
+    /// `Unsupported` for another scheme, `InvalidArgument` if the settings do not suffice.
+    pub fn from_url(url: &str) -> Result<Self> {
+        runtime()?;
+        let parsed = Url::parse(url).map_err(|e| Error::invalid(format!("{url}: {e}")))?;
+        let invalid = |e: object_store::Error| Error::invalid(format!("{url}: {e}"));
+        let (scheme, prefix) = ObjectStoreScheme::parse(&parsed).map_err(|e| Error::Unsupported(e.to_string()))?;
+        let store: Arc<dyn ObjectStore> = match scheme {
+            ObjectStoreScheme::AmazonS3 => {
+                Arc::new(AmazonS3Builder::from_env().with_url(url).build().map_err(invalid)?)
+            }
+            ObjectStoreScheme::GoogleCloudStorage => Arc::new(
+                GoogleCloudStorageBuilder::from_env()
+                    .with_url(url)
+                    .build()
+                    .map_err(invalid)?,
+            ),
+            ObjectStoreScheme::MicrosoftAzure => Arc::new(
+                MicrosoftAzureBuilder::from_env()
+                    .with_url(url)
+                    .build()
+                    .map_err(invalid)?,
+            ),
+            _ => return Err(Error::Unsupported(format!("{url}: no store for {}:", parsed.scheme()))),
+        };
+        Ok(Self::new(store, prefix.as_ref()))
+    }
+
+    /// The objects of `store` below `prefix`.
+    pub fn new(store: Arc<dyn ObjectStore>, prefix: &str) -> Self {
+        Self {
+            store,
+            prefix: prefix.trim_matches('/').to_owned(),
+        }
+    }
+
+    fn key(&self, path: &str) -> Result<Path> {
+        check_path(path)?;
+        Path::parse(join(&self.prefix, path)).map_err(|e| Error::invalid(e.to_string()))
+    }
+
+    async fn ranges(self, path: String, plan: Coalesced) -> Result<Vec<Bytes>> {
+        let key = &self.key(&path)?;
+        let (store, path) = (&self.store, path.as_str());
+        let one = |range: Range<u64>| async move {
+            if range.is_empty() {
+                return Ok(Bytes::new());
+            }
+            let bytes = store.get_range(key, range.clone()).await.map_err(failed(path))?;
+            let whole = bytes.len() as u64 == range.end - range.start;
+            if whole {
+                Ok(bytes)
+            } else {
+                Err(too_short(path, &range, range.start + bytes.len() as u64))
+            }
+        };
+        let fetched: Vec<Bytes> = stream::iter(plan.fetches.clone())
+            .map(one)
+            .buffered(IN_FLIGHT)
+            .try_collect()
+            .await?;
+        plan.split(path, &fetched)
+    }
+
+    async fn whole(self, path: String) -> Result<Bytes> {
+        let object = self.store.get(&self.key(&path)?).await.map_err(failed(&path))?;
+        object.bytes().await.map_err(failed(&path))
+    }
+
+    async fn file_size(self, path: String) -> Result<u64> {
+        Ok(self.store.head(&self.key(&path)?).await.map_err(failed(&path))?.size)
+    }
+
+    async fn children(self, dir: String) -> Result<Vec<Entry>> {
+        let key = self.key(&dir)?;
+        let listing = self.store.list_with_delimiter(Some(&key)).await.map_err(failed(&dir))?;
+        let last = |path: &Path| path.filename().map(str::to_owned);
+        let files = listing
+            .objects
+            .iter()
+            // A folder made by a console is an empty object named like the folder.
+            .filter(|object| object.location != key)
+            .filter_map(|object| {
+                Some(Entry {
+                    name: last(&object.location)?,
+                    kind: EntryKind::File(Some(object.size)),
+                })
+            });
+        let folders = listing.common_prefixes.iter().filter_map(|path| {
+            Some(Entry {
+                name: last(path)?,
+                kind: EntryKind::Dir,
+            })
+        });
+        let mut entries: Vec<Entry> = files.chain(folders).collect();
+        entries.sort();
+        Ok(entries)
+    }
+
+    async fn put_new(self, path: String, parts: Vec<Bytes>) -> Result<()> {
+        let payload = PutPayload::from_iter(parts);
+        let done = self
+            .store
+            .put_opts(&self.key(&path)?, payload, PutMode::Create.into())
+            .await;
+        done.map(drop).map_err(failed(&path))
+    }
+
+    async fn delete(self, path: String) -> Result<()> {
+        match self.store.delete(&self.key(&path)?).await {
+            Err(object_store::Error::NotFound { .. }) | Ok(()) => Ok(()),
+            Err(e) => Err(failed(&path)(e)),
+        }
+    }
+
+    async fn delete_below(self, dir: String) -> Result<()> {
+        let key = self.key(&dir)?;
+        let keys = self.store.list(Some(&key)).map_ok(|object| object.location).boxed();
+        let gone = |deleted| match deleted {
+            Ok(_) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(e) => Err(failed(&dir)(e)),
+        };
+        let deleted: Vec<_> = self.store.delete_stream(keys).collect().await;
+        deleted.into_iter().try_for_each(gone)
+    }
+}
+
+/// The crate's error for the store's, at `path`.
+fn failed(path: &str) -> impl Fn(object_store::Error) -> Error {
+    move |e| match e {
+        object_store::Error::NotFound { .. } => Error::not_found(path, ""),
+        object_store::Error::AlreadyExists { .. } => Error::AlreadyExists { path: path.to_owned() },
+        e => Error::io(path, e),
+    }
+}
+
+impl Vfs for ObjectVfs {
+    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
+        match coalesce(ranges, GAP_BYTES, MERGED_BYTES_MAX) {
+            Ok(plan) => spawn(self.clone().ranges(path.to_owned(), plan)),
+            Err(e) => Box::pin(std::future::ready(Err(e))),
+        }
+    }
+
+    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
+        spawn(self.clone().whole(path.to_owned()))
+    }
+
+    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
+        spawn(self.clone().file_size(path.to_owned()))
+    }
+
+    fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
+        spawn(self.clone().children(dir.to_owned()))
+    }
+
+    fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        if parts.iter().map(Bytes::len).sum::<usize>() <= 4 * PART_BYTES {
+            return spawn(self.clone().put_new(path.to_owned(), parts));
+        }
+        Box::pin(async move {
+            let mut writer = self.create(path).await?;
+            for part in parts {
+                writer.append(part).await?;
+            }
+            writer.finish().await
+        })
+    }
+
+    fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
+        Box::pin(async move {
+            check_path(path)?;
+            let writer: Box<dyn FileWriter> = Box::new(ObjectWriter {
+                store: self.clone(),
+                path: path.to_owned(),
+                start: BytesMut::new(),
+                upload: None,
+            });
+            Ok(writer)
+        })
+    }
+
+    fn create_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(std::future::ready(check_path(dir)))
+    }
+
+    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()> {
+        spawn(self.clone().delete(path.to_owned()))
+    }
+
+    fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        spawn(self.clone().delete_below(dir.to_owned()))
+    }
+
+    fn sync<'a>(&'a self, _dir: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// Small files are one request; larger ones a multipart upload that starts with the first full part.
+struct ObjectWriter {
+    store: ObjectVfs,
+    path: String,
+    start: BytesMut,
+    upload: Option<WriteMultipart>,
+}
+
+impl FileWriter for ObjectWriter {
+    fn append(&mut self, part: Bytes) -> BoxFuture<'_, ()> {
+        let Ok(runtime) = runtime() else {
+            return spawn(async { Err(Error::Cancelled) });
+        };
+        Box::pin(async move {
+            if self.upload.is_none() {
+                self.start.extend_from_slice(&part);
+                if self.start.len() < PART_BYTES {
+                    return Ok(());
+                }
+                let (store, path) = (self.store.clone(), self.path.clone());
+                let begin = async move {
+                    store
+                        .store
+                        .put_multipart(&store.key(&path)?)
+                        .await
+                        .map_err(failed(&path))
+                };
+                let mut upload = WriteMultipart::new_with_chunk_size(spawn(begin).await?, PART_BYTES);
+                let _guard = runtime.enter();
+                upload.put(std::mem::take(&mut self.start).freeze());
+                self.upload = Some(upload);
+                return Ok(());
+            }
+            let Some(mut upload) = self.upload.take() else {
+                return Err(Error::Cancelled);
+            };
+            let path = self.path.clone();
+            let work = async move {
+                upload.wait_for_capacity(IN_FLIGHT / 2).await.map_err(failed(&path))?;
+                upload.put(part);
+                Ok(upload)
+            };
+            self.upload = Some(spawn(work).await?);
+            Ok(())
+        })
+    }
+
+    fn finish(mut self: Box<Self>) -> BoxFuture<'static, ()> {
+        let (store, path) = (self.store.clone(), std::mem::take(&mut self.path));
+        let Some(upload) = self.upload.take() else {
+            return spawn(store.put_new(path, vec![std::mem::take(&mut self.start).freeze()]));
+        };
+        spawn(async move {
+            // Completing an upload replaces, so look first. Names in arrays are unique.
+            if store.store.head(&store.key(&path)?).await.is_ok() {
+                upload.abort().await.map_err(failed(&path))?;
+                return Err(Error::AlreadyExists { path });
+            }
+            upload.finish().await.map(drop).map_err(failed(&path))
+        })
+    }
+}
+
+impl Drop for ObjectWriter {
+    fn drop(&mut self) {
+        if let (Some(upload), Ok(runtime)) = (self.upload.take(), runtime()) {
+            // The store removes unfinished parts in time if this does not come through.
+            runtime.spawn(async move { upload.abort().await });
+        }
+    }
+}
+
+#[cfg(all(test, feature = "test-util"))]
+mod tests {
+    use super::*;
+    use crate::blocking::block_on;
+    use crate::vfs::conformance;
+
+    #[test]
+    fn an_object_store_is_a_store() {
+        let store = Arc::new(object_store::memory::InMemory::new());
+        block_on(conformance::check(&ObjectVfs::new(store.clone(), "deep/prefix"))).unwrap();
+        block_on(conformance::check_reading(&ObjectVfs::new(store, "/deep/prefix/"))).unwrap();
+    }
+
+    #[test]
+    fn unknown_schemes_are_named() {
+        let error = ObjectVfs::from_url("ftp://host/x").unwrap_err();
+        assert!(error.to_string().contains("ftp"), "{error}");
+    }
+}
