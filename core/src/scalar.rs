@@ -44,6 +44,23 @@ impl Scalar {
         with_type!(physical, T => Some(Self::from(T::from_le_bytes(bytes.try_into().ok()?))))
     }
 
+    /// The kind of a number; `None` for strings.
+    pub const fn physical(&self) -> Option<Physical> {
+        Some(match self {
+            Self::I8(_) => Physical::I8,
+            Self::I16(_) => Physical::I16,
+            Self::I32(_) => Physical::I32,
+            Self::I64(_) => Physical::I64,
+            Self::U8(_) => Physical::U8,
+            Self::U16(_) => Physical::U16,
+            Self::U32(_) => Physical::U32,
+            Self::U64(_) => Physical::U64,
+            Self::F32(_) => Physical::F32,
+            Self::F64(_) => Physical::F64,
+            Self::Bytes(_) => return None,
+        })
+    }
+
     /// Little-endian bytes of a number, or the bytes of a string.
     pub fn to_le_bytes(&self) -> Vec<u8> {
         match self {
