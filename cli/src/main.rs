@@ -1,2 +1,79 @@
-//! Stub.
-fn main() {}
+//! `hyperslab`: TileDB arrays on the command line.
+//!
+//! One file a command, or a few that belong together: each reads its options (`args`), opens what it
+//! needs (`store`), calls the engine and prints. Errors end in `failure`, as one line.
+
+mod args;
+mod build;
+mod cells;
+mod copy;
+mod export;
+mod failure;
+mod group;
+mod import;
+mod info;
+mod input;
+mod ls;
+mod maintain;
+mod meta;
+mod out;
+mod overviews;
+mod progress;
+mod schema;
+mod serve;
+mod show;
+mod signals;
+mod sizes;
+mod store;
+mod verify;
+mod when;
+mod write;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser as _;
+
+use args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return failure::report_usage(&error),
+    };
+    signals::install();
+    if cli.quiet {
+        progress::silence();
+    }
+    match pollster::block_on(run(&cli)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failure::report(&error),
+    }
+}
+
+async fn run(cli: &Cli) -> Result<()> {
+    let env = store::Env {
+        key: store::key(cli.key_file.as_deref())?,
+    };
+    match &cli.command {
+        Command::Create(args) => schema::create(&env, args).await,
+        Command::Schema(args) => schema::schema(&env, args).await,
+        Command::Info(args) => info::info(&env, args).await,
+        Command::Export(args) => export::export(&env, args).await,
+        Command::Write(args) => write::write(&env, args).await,
+        Command::Import(args) => import::import(&env, args).await,
+        Command::Meta(command) => meta::meta(&env, command).await,
+        Command::Delete(args) => maintain::delete(&env, args).await,
+        Command::Evolve(args) => maintain::evolve(&env, args).await,
+        Command::Consolidate(args) => maintain::consolidate(&env, args).await,
+        Command::Vacuum(args) => maintain::vacuum(&env, args).await,
+        Command::Group(command) => group::group(&env, command).await,
+        Command::Ls(args) => ls::ls(&env, args, false).await,
+        Command::Tree(args) => ls::ls(&env, args, true).await,
+        Command::Verify(args) => verify::verify(&env, args).await,
+        Command::Index(args) => verify::index(args).await,
+        Command::Serve(args) => serve::serve(args),
+        Command::Copy(args) => copy::copy(args).await,
+        Command::Overviews(args) => overviews::overviews(&env, args).await,
+    }
+}

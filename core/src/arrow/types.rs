@@ -15,6 +15,7 @@ use crate::format::enumeration::Enumeration;
 
 const DATATYPE: &str = "tiledb.datatype";
 const CELL: &str = "tiledb.cell";
+const NULLABLE: &str = "tiledb.nullable";
 const ROLE: &str = "tiledb.role";
 
 /// What a column of an Arrow table is in an array.
@@ -95,6 +96,7 @@ impl FieldType {
         let mut metadata = HashMap::from([
             (DATATYPE.to_owned(), self.datatype.name().to_owned()),
             (CELL.to_owned(), cell),
+            (NULLABLE.to_owned(), self.nullable.to_string()),
         ]);
         if let Some(role) = self.role {
             let role = match role {
@@ -103,7 +105,10 @@ impl FieldType {
             };
             metadata.insert(ROLE.to_owned(), role.to_owned());
         }
-        Field::new(&self.name, self.arrow_type(), self.nullable || self.is_dictionary()).with_metadata(metadata)
+        let ordered = self.enumeration.as_ref().is_some_and(|e| e.ordered);
+        Field::new(&self.name, self.arrow_type(), self.nullable || self.is_dictionary())
+            .with_dict_is_ordered(ordered)
+            .with_metadata(metadata)
     }
 
     /// The field that an Arrow field stands for. Without metadata from [`FieldType::field`], the
@@ -138,11 +143,19 @@ impl FieldType {
             role,
             datatype,
             cell,
-            nullable: field.is_nullable(),
+            nullable: field
+                .metadata()
+                .get(NULLABLE)
+                .map_or(field.is_nullable(), |n| n == "true"),
             enumeration: None,
             fill,
             form: Form::Natural,
         })
+    }
+
+    /// Whether some column of this field could need [`Form::Raw`].
+    pub fn may_need_raw(&self) -> bool {
+        self.form == Form::Natural && (self.enumeration.is_some() || self.is_text() || self.datatype == Datatype::Bool)
     }
 
     /// Whether [`Form::Natural`] can show every cell of `column`.

@@ -161,7 +161,7 @@ impl Encoder {
             Format::Npy => {
                 let records = record::Records::new(format, &frame.fields)?;
                 Kind::Record {
-                    header: npy::header(&frame.fields, &frame.shape),
+                    header: npy::header(&frame.fields, &frame.shape, false),
                     records,
                     cells,
                 }
@@ -177,6 +177,21 @@ impl Encoder {
             Format::Jsonl => Kind::Table(table::Table::new(table::Style::Lines, frame)),
             Format::Png => Kind::Picture(png::Picture::new(frame)?),
         }))
+    }
+
+    /// The same `.npy` for cells that come in column-major order.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for several values a cell, which would have to lie apart.
+    pub fn column_major(mut self, frame: &Frame) -> Result<Self> {
+        if let Kind::Record { header, .. } = &mut self.0 {
+            let several = |f: &Field| !f.nullable && !f.datatype.is_string() && !f.datatype.is_opaque() && f.cell != CellCount::ONE;
+            if matches!(frame.fields.as_slice(), [f] if several(f)) {
+                return Err(Error::invalid("several values a cell have no column-major order; take row-major"));
+            }
+            *header = npy::header(&frame.fields, &frame.shape, true);
+        }
+        Ok(self)
     }
 
     /// The exact size of the file in bytes, where it does not depend on the values.

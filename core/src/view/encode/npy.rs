@@ -11,7 +11,7 @@ const ALIGN: usize = 64;
 ///
 /// One field that cannot be null is a plain array; several values a cell are one more axis. Anything
 /// else is a structured array, in which a nullable field `a` is followed by a bool `a_valid`.
-pub(super) fn header(fields: &[Field], shape: &[u64]) -> Vec<u8> {
+pub(super) fn header(fields: &[Field], shape: &[u64], column_major: bool) -> Vec<u8> {
     let mut shape = shape.to_vec();
     let descr = match fields {
         [field] if !field.nullable => {
@@ -25,7 +25,8 @@ pub(super) fn header(fields: &[Field], shape: &[u64]) -> Vec<u8> {
         [one] => format!("{one},"),
         axes => axes.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
     };
-    let dictionary = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': ({axes}), }}");
+    let fortran = if column_major { "True" } else { "False" };
+    let dictionary = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': ({axes}), }}");
     // Version 1 has two bytes of length, later ones four; version 3 is UTF-8 where 2 is Latin-1.
     let version = match (dictionary.is_ascii(), dictionary.len() + ALIGN > usize::from(u16::MAX)) {
         (false, _) => 3,

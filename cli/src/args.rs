@@ -1,0 +1,430 @@
+//! The command line as clap sees it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::when::{Moment, Span};
+
+/// Reads, writes and looks after TileDB arrays.
+///
+/// ARRAY is a path or a URL (file:, s3:, gs:, az:, http:, https:). A time is milliseconds since 1970
+/// or an ISO 8601 date and time. `-` is standard input or output.
+#[derive(Debug, Parser)]
+#[command(
+    name = "hyperslab",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub(crate) struct Cli {
+    /// The key of an encrypted array: a file of 32 bytes or 64 hex digits
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) key_file: Option<PathBuf>,
+    /// No progress bar
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make a new, empty array
+    Create(Create),
+    /// Print the schema as JSON
+    Schema(Schema),
+    /// Fragments, times, domains, cells, bytes, compression
+    Info(Info),
+    /// Cells to a file: .arrow .npy .csv .json .jsonl .bin .png
+    Export(Export),
+    /// Write a file's cells into an array, as one fragment: .arrow .npy .csv
+    Write(Write),
+    /// Make a new array from a file: .npy .npz .csv .arrow
+    Import(Import),
+    /// Metadata of an array or a group
+    #[command(subcommand)]
+    Meta(Meta),
+    /// Delete the cells of a sparse array that meet a condition
+    Delete(Delete),
+    /// Change the schema: attributes, enumerations, current domain
+    Evolve(Evolve),
+    /// Merge fragments, or their metadata, commits or array metadata
+    Consolidate(Consolidate),
+    /// Remove what consolidation has replaced
+    Vacuum(Vacuum),
+    /// Make groups, and change what they hold
+    #[command(subcommand)]
+    Group(Group),
+    /// Arrays and groups in a folder, with shapes and types
+    Ls(Ls),
+    /// The same, all the way down
+    Tree(Ls),
+    /// Read and check every tile of every fragment
+    Verify(Verify),
+    /// Write `__manifest.json`, so that a host that cannot list can serve the array
+    Index(Index),
+    /// Serve a folder over HTTP, with ranges, CORS and listings
+    Serve(Serve),
+    /// Copy an array, a group or a folder between stores
+    Copy(Copy),
+    /// Make smaller copies of a dense array beside it, for viewers
+    Overviews(Overviews),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Create {
+    pub(crate) array: String,
+    /// The schema: what `schema` prints
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) schema: PathBuf,
+    /// The time of creation (default: now)
+    #[arg(long, value_name = "T")]
+    pub(crate) timestamp: Option<Moment>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Schema {
+    pub(crate) array: String,
+    /// As it was then
+    #[arg(long, value_name = "T")]
+    pub(crate) at: Option<Span>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Info {
+    pub(crate) array: String,
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// As it was then
+    #[arg(long, value_name = "T|T0..T1")]
+    pub(crate) at: Option<Span>,
+}
+
+/// Which cells and fields.
+#[derive(Debug, Args)]
+pub(crate) struct Pick {
+    /// Cells, as in 0:100,5:20 or :,3 or lat=30.0:40.0
+    #[arg(long, value_name = "SEL", allow_hyphen_values = true)]
+    pub(crate) select: Option<String>,
+    /// Attributes, in this order (default: all)
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) attrs: Option<Vec<String>>,
+    /// Only cells that meet this, as in "mag >= 4.5 and place != 'Alaska'"
+    #[arg(long = "where", value_name = "COND")]
+    pub(crate) condition: Option<String>,
+    /// As it was then
+    #[arg(long, value_name = "T|T0..T1")]
+    pub(crate) at: Option<Span>,
+    /// The order of cells (default: row for dense arrays, global for sparse ones)
+    #[arg(long)]
+    pub(crate) order: Option<Order>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Order {
+    Row,
+    Col,
+    Global,
+    Unordered,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    pub(crate) array: String,
+    /// A file, or - for standard output
+    pub(crate) out: String,
+    #[command(flatten)]
+    pub(crate) pick: Pick,
+    /// What to write (default: by the ending of OUT)
+    #[arg(long)]
+    pub(crate) format: Option<Format>,
+    /// Bytes read at a time, as in 64MiB
+    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = crate::sizes::parse)]
+    pub(crate) memory: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Arrow,
+    Npy,
+    Npz,
+    Csv,
+    Tsv,
+    Json,
+    Jsonl,
+    Bin,
+    Png,
+}
+
+impl Format {
+    /// The format that the ending of a name stands for.
+    pub(crate) fn of_name(name: &str) -> Result<Self, String> {
+        let ending = std::path::Path::new(name)
+            .extension()
+            .and_then(|e| e.to_str())
+            .unwrap_or("")
+            .to_ascii_lowercase();
+        let ending = match ending.as_str() {
+            "feather" | "ipc" => "arrow",
+            "ndjson" => "jsonl",
+            other => other,
+        };
+        Self::from_str(ending, false).map_err(|_| {
+            let known: Vec<_> = Self::value_variants()
+                .iter()
+                .filter_map(ValueEnum::to_possible_value)
+                .map(|v| format!(".{}", v.get_name()))
+                .collect();
+            format!(
+                "the ending of {name} says no format; the endings are {}; or give --format",
+                known.join(" ")
+            )
+        })
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Write {
+    pub(crate) array: String,
+    /// A file, or - for standard input
+    #[arg(value_name = "IN")]
+    pub(crate) input: String,
+    /// The box the cells fill, where the file does not say
+    #[arg(long, value_name = "SEL", allow_hyphen_values = true)]
+    pub(crate) select: Option<String>,
+    /// The time of the write (default: now)
+    #[arg(long, value_name = "T")]
+    pub(crate) timestamp: Option<Moment>,
+    /// What to read (default: by the ending of IN)
+    #[arg(long)]
+    pub(crate) format: Option<Format>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// A file, or - for standard input
+    #[arg(value_name = "IN")]
+    pub(crate) input: String,
+    pub(crate) array: String,
+    /// What to read (default: by the ending of IN)
+    #[arg(long)]
+    pub(crate) format: Option<Format>,
+    /// Tile extents (default: tiles of about 64 Ki cells)
+    #[arg(long, value_name = "N,N", value_delimiter = ',')]
+    pub(crate) tile: Option<Vec<String>>,
+    /// Filters of attributes, as in byteshuffle,zstd:5 (default: byteshuffle and zstd)
+    #[arg(long, value_name = "LIST")]
+    pub(crate) filters: Option<String>,
+    /// A sparse array, with the columns of --dims as coordinates
+    #[arg(long, requires = "dims")]
+    pub(crate) sparse: bool,
+    /// Dimensions: columns of a table, or names for the axes of an .npy
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) dims: Option<Vec<String>>,
+    /// Domains of sparse dimensions, as in lon=-180:180 (default: a little around the cells)
+    #[arg(long, value_name = "DIM=LO:HI", value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) domain: Vec<String>,
+    /// Columns to take, or a name for the values of an .npy (default: all, or data)
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) attrs: Option<Vec<String>>,
+    /// Refuse cells with the same coordinates (default: allowed in sparse arrays)
+    #[arg(long)]
+    pub(crate) unique: bool,
+    /// The time of the write (default: now)
+    #[arg(long, value_name = "T")]
+    pub(crate) timestamp: Option<Moment>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Meta {
+    /// Keys, types and values
+    Ls {
+        array: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+        /// As it was then
+        #[arg(long, value_name = "T|T0..T1")]
+        at: Option<Span>,
+    },
+    /// One value
+    Get {
+        array: String,
+        key: String,
+        /// As it was then
+        #[arg(long, value_name = "T|T0..T1")]
+        at: Option<Span>,
+    },
+    /// Set a value: text, or numbers separated by commas with --type
+    Set {
+        array: String,
+        key: String,
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+        /// The type, as in int32 or float64 (default: string_utf8)
+        #[arg(long = "type", value_name = "T")]
+        datatype: Option<String>,
+        /// The time of the write (default: now)
+        #[arg(long, value_name = "T")]
+        timestamp: Option<Moment>,
+    },
+    /// Remove a key
+    Rm {
+        array: String,
+        key: String,
+        /// The time of the write (default: now)
+        #[arg(long, value_name = "T")]
+        timestamp: Option<Moment>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Delete {
+    pub(crate) array: String,
+    /// Which cells, as in "mag < 1 or status == 'deleted'"
+    #[arg(long = "where", value_name = "COND")]
+    pub(crate) condition: String,
+    /// The time of the deletion (default: now)
+    #[arg(long, value_name = "T")]
+    pub(crate) timestamp: Option<Moment>,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true, id = "change", args = ["add_attr", "drop_attr", "expand_domain", "extend_enum", "add_enum", "drop_enum"])]
+pub(crate) struct Evolve {
+    pub(crate) array: String,
+    /// An attribute: NAME:TYPE, or JSON as in a schema
+    #[arg(long, value_name = "ATTR")]
+    pub(crate) add_attr: Vec<String>,
+    #[arg(long, value_name = "NAME")]
+    pub(crate) drop_attr: Vec<String>,
+    /// The new current domain, as in 0:99,0:199 with both ends inside
+    #[arg(long, value_name = "BOX", allow_hyphen_values = true)]
+    pub(crate) expand_domain: Option<String>,
+    /// Values at the end of an enumeration: NAME=A,B
+    #[arg(long, value_name = "NAME=A,B")]
+    pub(crate) extend_enum: Vec<String>,
+    /// An enumeration: JSON as in a schema
+    #[arg(long, value_name = "JSON")]
+    pub(crate) add_enum: Vec<String>,
+    #[arg(long, value_name = "NAME")]
+    pub(crate) drop_enum: Vec<String>,
+    /// The time of the change (default: now)
+    #[arg(long, value_name = "T")]
+    pub(crate) timestamp: Option<Moment>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    Fragments,
+    FragmentMeta,
+    Commits,
+    ArrayMeta,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Consolidate {
+    pub(crate) array: String,
+    #[arg(long, default_value = "fragments")]
+    pub(crate) mode: Mode,
+    /// Bytes to use at most
+    #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
+    pub(crate) memory: u64,
+    /// The time of what is merged (default: that of the sources)
+    #[arg(long, value_name = "T|T0..T1")]
+    pub(crate) at: Option<Span>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Vacuum {
+    pub(crate) array: String,
+    #[arg(long, default_value = "fragments")]
+    pub(crate) mode: Mode,
+    /// Print what would be removed, and remove nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Group {
+    /// Make an empty group
+    Create { path: String },
+    /// Add an array or a group
+    Add {
+        path: String,
+        /// A path within the group's folder, or a URL
+        member: String,
+        /// Its name in the group (default: the last part of its path)
+        #[arg(long)]
+        name: Option<String>,
+        /// The time of the change (default: now)
+        #[arg(long, value_name = "T")]
+        timestamp: Option<Moment>,
+    },
+    /// Take a member out; what it names stays where it is
+    Rm {
+        path: String,
+        /// Its name, or its path where it has none
+        member: String,
+        /// The time of the change (default: now)
+        #[arg(long, value_name = "T")]
+        timestamp: Option<Moment>,
+    },
+    /// The members
+    Ls {
+        path: String,
+        #[arg(long)]
+        json: bool,
+        /// As it was then
+        #[arg(long, value_name = "T|T0..T1")]
+        at: Option<Span>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Ls {
+    pub(crate) path: String,
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    pub(crate) array: String,
+    /// As it was then
+    #[arg(long, value_name = "T|T0..T1")]
+    pub(crate) at: Option<Span>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Index {
+    /// An array or a group
+    pub(crate) array: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    pub(crate) dir: PathBuf,
+    /// 0 takes a free one
+    #[arg(long, default_value_t = 8000)]
+    pub(crate) port: u16,
+    /// The address to listen on; 0.0.0.0 for every network
+    #[arg(long, default_value = "127.0.0.1")]
+    pub(crate) host: std::net::IpAddr,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Copy {
+    pub(crate) src: String,
+    pub(crate) dst: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Overviews {
+    pub(crate) array: String,
+    /// How many cells of each axis become one
+    #[arg(long, value_name = "N,N", value_delimiter = ',', default_value = "4,16")]
+    pub(crate) factors: Vec<u64>,
+}

@@ -1,0 +1,264 @@
+//! From a table to the cells of one write.
+
+use anyhow::{Context as _, Result, bail, ensure};
+use hyperslab::arrow::FieldType;
+use hyperslab::format::schema::{Layout, Schema};
+use hyperslab::view::selection::{self, display_name};
+use hyperslab::write::Cells;
+use hyperslab::{CellCount, Column, Scalar, ScalarRange};
+
+use crate::failure::usage;
+use crate::input::{self, Named, Shape, Table, Values};
+
+/// The cells that `table` holds for an array of this schema, whose fields, dimensions first, are `fields`.
+///
+/// Dense cells need a box: their coordinates if the table has them, else `select`, else the whole
+/// domain where the table's shape is that of the domain.
+pub(crate) fn assemble(schema: &Schema, fields: &[FieldType], mut table: Table, select: Option<&str>) -> Result<Cells> {
+    let rank = schema.dimensions.len();
+    let (dimensions, attributes) = fields.split_at(rank.min(fields.len()));
+    widen(&mut table, attributes, rank);
+    let rows = table.rows();
+    let has_coordinates = dimensions
+        .iter()
+        .all(|d| table.columns.iter().any(|c| c.name == d.name));
+    let mut coordinates = Vec::new();
+    if has_coordinates || !schema.is_dense() {
+        for field in dimensions {
+            coordinates.push((field.name.clone(), take(&mut table, field, fields, false)?));
+        }
+    }
+    let alone = attributes.len() == 1 && table.columns.len() == 1;
+    let mut columns = Vec::new();
+    for field in attributes {
+        columns.push((field.name.clone(), take(&mut table, field, fields, alone)?));
+    }
+    if !table.columns.is_empty() {
+        bail!(
+            "the array has no field for {}; its fields are {}",
+            table.names(),
+            names(fields)
+        );
+    }
+    if !schema.is_dense() {
+        ensure!(
+            select.is_none(),
+            usage("--select", "a sparse array takes coordinates from columns")
+        );
+        coordinates.append(&mut columns);
+        return Ok(Cells {
+            region: None,
+            layout: Layout::Unordered,
+            columns: coordinates,
+        });
+    }
+    let given = select.map(|text| selected(schema, text)).transpose()?;
+    if has_coordinates {
+        let region = fill_box(schema, &coordinates, rows, &mut columns)?;
+        if let Some((given, _)) = given {
+            ensure!(
+                given == region,
+                usage(
+                    "--select",
+                    "the file has coordinates, and they fill another box; leave it out"
+                )
+            );
+        }
+        return Ok(Cells {
+            region: Some(region),
+            layout: Layout::RowMajor,
+            columns,
+        });
+    }
+    let (region, lengths) = match given {
+        Some(given) => given,
+        None => whole(schema, table.shape.as_ref())?,
+    };
+    let layout = fit(&lengths, table.shape.as_ref(), rows)?;
+    Ok(Cells {
+        region: Some(region),
+        layout,
+        columns,
+    })
+}
+
+fn names(fields: &[FieldType]) -> String {
+    fields
+        .iter()
+        .map(|f| display_name(&f.name))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn take(table: &mut Table, field: &FieldType, fields: &[FieldType], alone: bool) -> Result<Column> {
+    let anonymous = field.name.is_empty() && !fields.iter().any(|f| f.name == display_name(""));
+    let is = |name: &str| name == field.name || (anonymous && name == display_name("")) || (alone && name.is_empty());
+    let known = table.names();
+    let found = table.take(is);
+    let found = found.with_context(|| {
+        format!(
+            "there is no column '{}' in it; it has {known}",
+            display_name(&field.name)
+        )
+    })?;
+    input::column(found, field)
+}
+
+/// An axis of values, where the attribute holds as many in a cell, is no axis of the array.
+fn widen(table: &mut Table, attributes: &[FieldType], rank: usize) {
+    let Some(shape) = table
+        .shape
+        .as_mut()
+        .filter(|s| s.lengths.len() == rank + 1 && s.layout == Layout::RowMajor)
+    else {
+        return;
+    };
+    let Some(&last) = shape.lengths.last() else { return };
+    let Ok(n) = u32::try_from(last) else { return };
+    let (
+        [field],
+        [
+            Named {
+                values: Values::Plain(column),
+                ..
+            },
+        ],
+    ) = (attributes, table.columns.as_mut_slice())
+    else {
+        return;
+    };
+    if field.cell == CellCount::Fixed(n) && n > 1 && column.cell == CellCount::ONE {
+        column.cell = field.cell;
+        shape.lengths.pop();
+    }
+}
+
+/// The box that `--select` names, and its lengths with those along which one coordinate was named as 0.
+fn selected(schema: &Schema, text: &str) -> Result<(Vec<ScalarRange>, Vec<Length>)> {
+    let selection = selection::parse(text, schema, None).map_err(|e| usage("--select", e))?;
+    ensure!(
+        selection.attributes.is_none(),
+        usage("--select", "attributes have no place here; every attribute is written")
+    );
+    ensure!(
+        selection.axes.iter().all(|a| a.step == 1),
+        usage("--select", "a write fills a box, without steps")
+    );
+    let mut region = Vec::new();
+    let mut lengths = Vec::new();
+    for axis in &selection.axes {
+        let (Some(range), Some(count)) = (&axis.range, axis.len()) else {
+            bail!(usage("--select", "a dimension without a range"))
+        };
+        region.push(range.clone());
+        lengths.push(Length {
+            count,
+            single: axis.single,
+        });
+    }
+    Ok((region, lengths))
+}
+
+/// Cells along one axis of a box.
+#[derive(Debug, Clone, Copy)]
+struct Length {
+    count: u64,
+    /// The file may lack this axis.
+    single: bool,
+}
+
+fn whole(schema: &Schema, shape: Option<&Shape>) -> Result<(Vec<ScalarRange>, Vec<Length>)> {
+    let (region, lengths) = selected(schema, "all")?;
+    let counts: Vec<u64> = lengths.iter().map(|l| l.count).collect();
+    if shape.is_some_and(|s| s.lengths == counts) {
+        return Ok((region, lengths));
+    }
+    let found = shape.map_or_else(|| "no coordinates".to_owned(), |s| format!("the shape {:?}", s.lengths));
+    bail!("the file has {found}, the array's domain the shape {counts:?}; say with --select which box it fills")
+}
+
+/// Checks that the file's shape is the box's, and says how its cells lie.
+fn fit(lengths: &[Length], shape: Option<&Shape>, rows: usize) -> Result<Layout> {
+    let counts: Vec<u64> = lengths.iter().map(|l| l.count).collect();
+    let short: Vec<u64> = lengths.iter().filter(|l| !l.single).map(|l| l.count).collect();
+    match shape {
+        Some(s) if s.lengths == counts || s.lengths == short => Ok(s.layout),
+        Some(s) => bail!("the file has the shape {:?}, the box of --select {counts:?}", s.lengths),
+        None => {
+            let cells = counts.iter().fold(1_u64, |n, m| n.saturating_mul(*m));
+            ensure!(
+                cells == rows as u64,
+                "the file has {rows} cells, the box of --select {cells}"
+            );
+            Ok(Layout::RowMajor)
+        }
+    }
+}
+
+/// The box around the coordinates; puts the columns in row-major order, each cell in its place.
+fn fill_box(
+    schema: &Schema,
+    coordinates: &[(String, Column)],
+    rows: usize,
+    columns: &mut [(String, Column)],
+) -> Result<Vec<ScalarRange>> {
+    ensure!(rows > 0, "the file has no cells");
+    let mut region = Vec::new();
+    let mut at = vec![0_u64; rows];
+    for ((name, column), dimension) in coordinates.iter().zip(&schema.dimensions) {
+        let physical = dimension.datatype.physical();
+        let value = |i: usize| {
+            Scalar::from_le_bytes(physical, column.cell(i))
+                .and_then(|v| v.as_i128())
+                .unwrap_or(0)
+        };
+        let (lo, hi) = (0..rows).fold((i128::MAX, i128::MIN), |(lo, hi), i| {
+            (lo.min(value(i)), hi.max(value(i)))
+        });
+        let count = u64::try_from(hi - lo + 1).ok().filter(|n| *n <= rows as u64);
+        let count = count.with_context(|| not_a_box(rows, name))?;
+        for (i, at) in at.iter_mut().enumerate() {
+            *at = at.saturating_mul(count).saturating_add(u64::try_from(value(i) - lo)?);
+        }
+        let end = |v| {
+            Scalar::from_i128(dimension.datatype, v).with_context(|| format!("coordinate {v} does not fit '{name}'"))
+        };
+        region.push(ScalarRange {
+            lo: end(lo)?,
+            hi: end(hi)?,
+        });
+    }
+    let in_order = at.iter().enumerate().all(|(i, a)| *a == i as u64);
+    if !in_order {
+        let mut source = vec![usize::MAX; rows];
+        for (i, a) in at.iter().enumerate() {
+            let slot = usize::try_from(*a)
+                .ok()
+                .and_then(|a| source.get_mut(a))
+                .filter(|s| **s == usize::MAX);
+            *slot.with_context(|| {
+                not_a_box(
+                    rows,
+                    &coordinates
+                        .iter()
+                        .map(|(n, _)| n.as_str())
+                        .collect::<Vec<_>>()
+                        .join(", "),
+                )
+            })? = i;
+        }
+        for (_, column) in columns {
+            *column = input::gather(column, &source);
+        }
+    }
+    // All places are different and within the box, so the box has at least as many cells as rows.
+    let cells = at.iter().max().map_or(0, |m| m + 1);
+    ensure!(cells == rows as u64, not_a_box(rows, "the dimensions"));
+    Ok(region)
+}
+
+fn not_a_box(rows: usize, dimensions: &str) -> String {
+    format!(
+        "the {rows} cells do not fill a box along {dimensions}; a dense write takes every cell of a box exactly once"
+    )
+}

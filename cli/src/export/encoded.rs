@@ -1,0 +1,72 @@
+//! Export in the formats that the mount shows too.
+
+use std::io::Write as _;
+
+use anyhow::{Context as _, Result, ensure};
+use hyperslab::format::schema::Layout;
+use hyperslab::view::encode::{Encoder, Field, Format, Frame};
+
+use super::job::Job;
+use crate::out::Out;
+
+/// Streams the job through an encoder.
+pub(super) async fn export(job: &Job, format: Format, out: &str) -> Result<()> {
+    let fixed = matches!(format, Format::Npy | Format::Bin | Format::Png);
+    let shape = match &job.shape {
+        Some(shape) => shape.clone(),
+        // The header of an .npy says how many cells follow.
+        None if fixed => vec![
+            job.array
+                .count(&job.query)
+                .await
+                .with_context(|| format!("cannot read {}", job.url))?,
+        ],
+        None => vec![0],
+    };
+    let frame = Frame {
+        fields: job.fields.iter().map(field).collect(),
+        shape,
+    };
+    let mut encoder = Encoder::new(format, &frame)?;
+    if format == Format::Npy && job.shape.is_some() && job.query.order == Layout::ColMajor {
+        encoder = encoder.column_major(&frame)?;
+    }
+    let mut file = Out::create(out)?;
+    let mut written = write(&mut file, out, &encoder.start())?;
+    let progress = job.progress("exporting");
+    let mut batches = job.array.batches(job.query.clone());
+    while !job.is_empty()
+        && let Some(batch) = batches
+            .next()
+            .await
+            .with_context(|| format!("cannot read {}", job.url))?
+    {
+        progress.add(batch.cells);
+        let columns = batch.columns.into_iter().map(|(_, c)| c).collect();
+        written += write(&mut file, out, &encoder.cells(columns)?)?;
+    }
+    written += write(&mut file, out, &encoder.finish()?)?;
+    let expected = encoder.size().unwrap_or(written);
+    ensure!(
+        written == expected,
+        "{}: {written} bytes came out where {expected} were announced; the array changed meanwhile",
+        job.url
+    );
+    file.finish()
+}
+
+fn write(file: &mut Out, name: &str, bytes: &[u8]) -> Result<u64> {
+    file.write_all(bytes).with_context(|| format!("cannot write {name}"))?;
+    Ok(bytes.len() as u64)
+}
+
+fn field(f: &hyperslab::arrow::FieldType) -> Field {
+    Field {
+        name: f.name.clone(),
+        datatype: f.datatype,
+        cell: f.cell,
+        nullable: f.nullable,
+        fill: f.fill.clone(),
+        labels: f.enumeration.clone(),
+    }
+}

@@ -1,0 +1,190 @@
+//! What is to be exported: fields, cells, order.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use anyhow::Result;
+use hyperslab::array::Array;
+use hyperslab::arrow::FieldType;
+use hyperslab::format::enumeration::Enumeration;
+use hyperslab::format::schema::Layout;
+use hyperslab::view::selection;
+use hyperslab::{Condition, Query, Region};
+
+use crate::args::{Export, Format, Order};
+use crate::failure::usage;
+use crate::progress::Progress;
+use crate::store::Env;
+use crate::when;
+
+/// A read that is ready to run.
+pub(crate) struct Job {
+    /// The array.
+    pub(crate) array: Array,
+    /// What to read.
+    pub(crate) query: Query,
+    /// The fields, in the order of the query's.
+    pub(crate) fields: Vec<FieldType>,
+    /// Lengths of the axes, without those along which one coordinate was named; `None` for sparse arrays.
+    pub(crate) shape: Option<Vec<u64>>,
+    /// As typed, for messages.
+    pub(crate) url: String,
+}
+
+impl Job {
+    /// Opens the array and finds out what the options mean for it.
+    pub(crate) async fn new(env: &Env, args: &Export, format: Format) -> Result<Self> {
+        let pick = &args.pick;
+        let array = env.open(&args.array, when::window(pick.at)).await?;
+        let schema = Arc::clone(array.schema());
+        let written = array.non_empty_domain();
+        let selected = match &pick.select {
+            Some(text) => Some(selection::parse(text, &schema, written.as_deref()).map_err(|e| usage("--select", e))?),
+            None if schema.is_dense() => Some(selection::Selection::all(&schema, written.as_deref())),
+            None => None,
+        };
+        let nothing = schema.is_dense() && pick.select.is_none() && written.is_none();
+        let region = match &selected {
+            Some(s) => s.region(&schema)?,
+            None => Region::all(),
+        };
+        let shape = selected.as_ref().filter(|_| schema.is_dense()).map(|s| {
+            let axes = s.axes.iter().filter(|a| !a.single);
+            axes.map(|a| if nothing { 0 } else { a.len().unwrap_or(u64::MAX) })
+                .collect::<Vec<_>>()
+        });
+        let attributes = pick
+            .attrs
+            .clone()
+            .or_else(|| selected.as_ref().and_then(|s| s.attributes.clone()));
+        let names = names(&array, attributes.as_deref(), format)?;
+        let condition = pick
+            .condition
+            .as_deref()
+            .map(str::parse::<Condition>)
+            .transpose()
+            .map_err(|e| usage("--where", e))?;
+        let order = order(pick.order, schema.is_dense(), format)?;
+        let query = Query {
+            fields: Some(names.clone()),
+            region,
+            order,
+            condition,
+            batch_bytes: args.memory,
+        };
+        let fields = fields(&array, &names).await?;
+        Ok(Self {
+            array,
+            query,
+            fields,
+            shape,
+            url: args.array.clone(),
+        })
+    }
+
+    /// Whether there is anything to read at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shape.as_ref().is_some_and(|s| s.contains(&0))
+    }
+
+    /// How many cells there will be, where that is known beforehand.
+    pub(crate) fn cells(&self) -> Option<u64> {
+        self.shape
+            .as_ref()
+            .map(|s| s.iter().fold(1, |n: u64, m| n.saturating_mul(*m)))
+    }
+
+    /// A bar for reading it all once.
+    pub(crate) fn progress(&self, what: &'static str) -> Progress {
+        Progress::new(what, self.cells(), "cells")
+    }
+}
+
+/// Which fields go out. Tables and Arrow files list coordinates first; arrays of numbers hold what
+/// was asked for, or every attribute, and the coordinates of sparse cells.
+fn names(array: &Array, asked: Option<&[String]>, format: Format) -> Result<Vec<String>> {
+    let schema = array.schema();
+    let dimensions: Vec<String> = schema.dimensions.iter().map(|d| d.name.clone()).collect();
+    let listed = matches!(
+        format,
+        Format::Arrow | Format::Csv | Format::Tsv | Format::Json | Format::Jsonl
+    );
+    let attributes: Vec<String> = match asked {
+        None => schema.attributes.iter().map(|a| a.name.clone()).collect(),
+        Some(asked) => asked.iter().map(|name| attribute(array, name)).collect::<Result<_>>()?,
+    };
+    let coordinates = listed || (!schema.is_dense() && asked.is_none() && format != Format::Png);
+    let mut names = if coordinates { dimensions } else { Vec::new() };
+    for name in attributes {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// The field that `--attrs` names; `data` may stand for the attribute without a name.
+fn attribute(array: &Array, name: &str) -> Result<String> {
+    let schema = array.schema();
+    let anonymous = selection::display_name("") == name && schema.attribute(name).is_none();
+    let name = if anonymous { "" } else { name };
+    if schema.attribute(name).is_some() || schema.dimension(name).is_some() {
+        return Ok(name.to_owned());
+    }
+    let known: Vec<_> = schema
+        .attributes
+        .iter()
+        .map(|a| selection::display_name(&a.name))
+        .collect();
+    Err(usage(
+        "--attrs",
+        format!(
+            "there is no attribute '{name}'; the attributes are {}",
+            known.join(", ")
+        ),
+    ))
+}
+
+fn order(asked: Option<Order>, dense: bool, format: Format) -> Result<Layout> {
+    let order = match asked {
+        Some(Order::Row) => Layout::RowMajor,
+        Some(Order::Col) => Layout::ColMajor,
+        Some(Order::Global) => Layout::Global,
+        Some(Order::Unordered) => Layout::Unordered,
+        None if dense => Layout::RowMajor,
+        None => Layout::Global,
+    };
+    let shaped = dense && matches!(format, Format::Npy | Format::Png);
+    match (shaped, format, order) {
+        (true, Format::Npy, Layout::Global | Layout::Unordered) => {
+            Err(usage("--order", "an .npy of a dense array is in row or col order"))
+        }
+        (true, Format::Png, Layout::ColMajor | Layout::Global) => Err(usage("--order", "a picture is in row order")),
+        (true, Format::Png, _) => Ok(Layout::RowMajor),
+        _ => Ok(order),
+    }
+}
+
+/// How each of these fields is typed.
+pub(crate) async fn fields(array: &Array, names: &[String]) -> Result<Vec<FieldType>> {
+    let schema = array.schema();
+    let mut known: HashMap<String, Arc<Enumeration>> = HashMap::new();
+    let mut fields = Vec::with_capacity(names.len());
+    for name in names {
+        if let Some((_, d)) = schema.dimension(name) {
+            fields.push(FieldType::dimension(d));
+        } else if let Some((_, a)) = schema.attribute(name) {
+            let enumeration = match &a.enumeration {
+                None => None,
+                Some(e) if known.contains_key(e) => known.get(e).cloned(),
+                Some(e) => {
+                    let loaded = array.enumeration(e).await?;
+                    known.insert(e.clone(), Arc::clone(&loaded));
+                    Some(loaded)
+                }
+            };
+            fields.push(FieldType::attribute(a, enumeration));
+        }
+    }
+    Ok(fields)
+}

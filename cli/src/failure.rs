@@ -1,0 +1,79 @@
+//! How a command ends badly: one line on standard error, and the exit code.
+
+use std::process::ExitCode;
+
+use crate::signals;
+
+/// The command line itself was wrong: exit code 2.
+#[derive(Debug)]
+pub(crate) struct Usage(pub(crate) String);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// An error about what was typed after `option`.
+pub(crate) fn usage(option: &str, why: impl std::fmt::Display) -> anyhow::Error {
+    Usage(format!("{option}: {why}")).into()
+}
+
+/// Some of the data is damaged, and all that there is to say about it has been said.
+#[derive(Debug)]
+pub(crate) struct Reported(pub(crate) String);
+
+impl std::fmt::Display for Reported {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Reported {}
+
+/// Prints the error and chooses the exit code.
+pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    if is_broken_pipe(error) {
+        // Whoever read our output has seen enough.
+        return ExitCode::SUCCESS;
+    }
+    signals::clear_line();
+    eprintln!("hyperslab: {}", one_line(&format!("{error:#}")));
+    if error.chain().any(|c| c.is::<Usage>()) {
+        ExitCode::from(2)
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// Prints clap's complaint in one line; help and version as they are.
+pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() || error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let _ = error.print();
+        return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+    }
+    let text = error.render().to_string();
+    let (message, usage) = text.split_once("Usage:").unwrap_or((&text, ""));
+    let usage = usage.lines().next().unwrap_or("").trim();
+    let message = one_line(message.trim_start_matches("error:"));
+    let hint = if usage.is_empty() {
+        "try --help".to_owned()
+    } else {
+        format!("usage: {usage}")
+    };
+    eprintln!("hyperslab: {message} ({hint})");
+    ExitCode::from(2)
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|c| {
+        c.downcast_ref::<std::io::Error>()
+            .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}

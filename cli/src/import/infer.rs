@@ -1,0 +1,402 @@
+//! The schema that a file's columns ask for.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use arrow_array::cast::AsArray as _;
+use arrow_array::{Array as _, ArrayRef};
+use arrow_schema::{DataType, Field};
+use hyperslab::arrow::{FieldType, Role};
+use hyperslab::format::attribute::Attribute;
+use hyperslab::format::domain::Dimension;
+use hyperslab::format::enumeration::Enumeration;
+use hyperslab::format::pipeline::{DEFAULT_LEVEL, Filter, Pipeline};
+use hyperslab::format::schema::{ArrayType, EnumerationRef, Layout, Schema};
+use hyperslab::{CellCount, Column, Datatype, Scalar, ScalarRange, schema_json};
+
+use super::tiles;
+use crate::args::Import;
+use crate::failure::usage;
+use crate::input::{self, Named, Table, Values, infer_text};
+
+/// The schema of a new array for `table`, and its enumerations. Columns that are not wanted are taken
+/// out, those without a name get one, and integer coordinates of text become numbers.
+pub(super) fn schema(table: &mut Table, args: &Import) -> Result<(Schema, Vec<Enumeration>)> {
+    ensure!(table.rows() > 0, "{} has no cells", args.input);
+    let gridded = table.shape.clone().filter(|_| !args.sparse);
+    let roles = coordinates_by_role(table);
+    let by = match (&args.dims, &gridded) {
+        (Some(dims), None) => dims.clone(),
+        (None, None) => roles,
+        _ => Vec::new(),
+    };
+    choose(table, args, &by)?;
+    let dimensions = if let Some(shape) = &gridded {
+        grid(&shape.lengths, args, table.axes.as_deref())?
+    } else if by.is_empty() {
+        let names = Some(["row".to_owned()]);
+        grid(
+            &[table.rows() as u64],
+            args,
+            names.as_ref().map(<[String; 1]>::as_slice),
+        )?
+    } else {
+        by.iter()
+            .map(|name| dimension(table, name, args))
+            .collect::<Result<_>>()?
+    };
+    if by.is_empty() && gridded.is_none() {
+        // Rows of a table are numbered.
+        table.shape = Some(input::Shape {
+            lengths: vec![table.rows() as u64],
+            layout: Layout::RowMajor,
+        });
+    }
+    let filters = args
+        .filters
+        .as_deref()
+        .map(schema_json::parse_filters)
+        .transpose()
+        .map_err(|e| usage("--filters", e))?;
+    let mut attributes = Vec::new();
+    let mut enumerations = Vec::new();
+    for named in table.columns.iter().filter(|c| !by.contains(&c.name)) {
+        let (attribute, enumeration) = attribute(named, filters.as_ref())?;
+        attributes.push(attribute);
+        enumerations.extend(enumeration);
+    }
+    ensure!(
+        !attributes.is_empty(),
+        "all columns are dimensions; an array needs at least one attribute"
+    );
+    let kind = if args.sparse {
+        ArrayType::Sparse
+    } else {
+        ArrayType::Dense
+    };
+    let mut schema = Schema::new(kind, dimensions, attributes);
+    schema.enumerations = enumerations
+        .iter()
+        .map(|e| EnumerationRef {
+            name: e.name.clone(),
+            file: String::new(),
+        })
+        .collect();
+    if args.sparse {
+        schema.allows_duplicates = !args.unique;
+        if args.tile.is_none() && schema.dimensions.len() > 1 {
+            schema.cell_order = Layout::Hilbert;
+        }
+    }
+    Ok((schema, enumerations))
+}
+
+/// The columns that an export of this program marks as coordinates.
+fn coordinates_by_role(table: &Table) -> Vec<String> {
+    let marked = |c: &&Named| matches!(&c.values, Values::Arrow(f, _) if f.role == Some(Role::Dimension));
+    table.columns.iter().filter(marked).map(|c| c.name.clone()).collect()
+}
+
+/// Keeps the columns of `--attrs` and the dimensions, and names those without a name.
+fn choose(table: &mut Table, args: &Import, by: &[String]) -> Result<()> {
+    let missing = |table: &Table, name: &str, option: &str| {
+        usage(
+            option,
+            format!("there is no column '{name}'; there are {}", table.names()),
+        )
+    };
+    for name in by {
+        if !table.columns.iter().any(|c| c.name == *name) {
+            return Err(missing(table, name, "--dims"));
+        }
+    }
+    if let [only] = table.columns.as_mut_slice()
+        && only.name.is_empty()
+    {
+        let names = args.attrs.as_deref().unwrap_or(&[]);
+        ensure!(
+            names.len() < 2,
+            usage("--attrs", "the file holds the values of one attribute")
+        );
+        only.name = names.first().cloned().unwrap_or_else(|| "data".to_owned());
+        return Ok(());
+    }
+    let Some(wanted) = &args.attrs else { return Ok(()) };
+    for name in wanted {
+        if !table.columns.iter().any(|c| c.name == *name) {
+            return Err(missing(table, name, "--attrs"));
+        }
+    }
+    table
+        .columns
+        .retain(|c| by.contains(&c.name) || wanted.contains(&c.name));
+    Ok(())
+}
+
+/// Dimensions that count from 0.
+fn grid(lengths: &[u64], args: &Import, hints: Option<&[String]>) -> Result<Vec<Dimension>> {
+    let names = match args.dims.as_deref().or(hints) {
+        Some(names) => names.to_vec(),
+        None => (0..lengths.len()).map(|i| format!("d{i}")).collect(),
+    };
+    ensure!(
+        names.len() == lengths.len(),
+        usage(
+            "--dims",
+            format!("the file has {} axes, not {}", lengths.len(), names.len())
+        )
+    );
+    ensure!(
+        !lengths.is_empty(),
+        "the file holds a single value, without axes; an array needs at least one"
+    );
+    ensure!(
+        !lengths.contains(&0),
+        "the file has the shape {lengths:?}: there are no cells in it"
+    );
+    let extents = match &args.tile {
+        None => tiles::extents(lengths),
+        Some(list) => list
+            .iter()
+            .map(|t| {
+                t.parse()
+                    .map_err(|_| usage("--tile", format!("'{t}' is no number of cells")))
+            })
+            .collect::<Result<_>>()?,
+    };
+    ensure!(
+        extents.len() == lengths.len(),
+        usage(
+            "--tile",
+            format!("{} extents for {} axes", extents.len(), lengths.len())
+        )
+    );
+    let axis = |((name, length), extent): ((&String, &u64), &u64)| {
+        let extent = (*extent).clamp(1, *length);
+        Ok(Dimension::new(
+            name,
+            Datatype::Int64,
+            0_i64,
+            i64::try_from(*length - 1)?,
+            i64::try_from(extent)?,
+        ))
+    };
+    names.iter().zip(lengths).zip(&extents).map(axis).collect()
+}
+
+/// The dimension that a column of coordinates asks for.
+fn dimension(table: &mut Table, name: &str, args: &Import) -> Result<Dimension> {
+    let position = args
+        .dims
+        .as_ref()
+        .and_then(|d| d.iter().position(|n| n == name))
+        .unwrap_or(0);
+    let mut found = table.take(|n| n == name).context("a dimension has no column")?;
+    let field = field_of(&found)?;
+    if field.datatype.is_string() {
+        ensure!(
+            args.sparse,
+            usage(
+                "--dims",
+                format!("'{name}' holds strings; only sparse arrays have string dimensions: add --sparse")
+            )
+        );
+        table.columns.push(found);
+        return Ok(Dimension {
+            filters: zstd(),
+            ..Dimension::string(name)
+        });
+    }
+    let field = FieldType {
+        nullable: false,
+        enumeration: None,
+        ..field
+    };
+    let column = input::column(found, &field).context("a coordinate cannot be null")?;
+    let physical = field.datatype.physical();
+    let values = (0..column.len()).filter_map(|i| Scalar::from_le_bytes(physical, column.cell(i)));
+    let (lo, hi) = values.fold((None, None), |(lo, hi): (Option<Scalar>, Option<Scalar>), v| {
+        let lower = lo.as_ref().is_none_or(|lo| v.order(lo).is_lt());
+        let upper = hi.as_ref().is_none_or(|hi| v.order(hi).is_gt());
+        (
+            if lower { Some(v.clone()) } else { lo },
+            if upper { Some(v) } else { hi },
+        )
+    });
+    let (lo, hi) = lo.zip(hi).context("there are no coordinates")?;
+    found = Named {
+        name: name.to_owned(),
+        values: Values::Plain(column),
+    };
+    table.columns.push(found);
+    let domain = match given_domain(args, name, field.datatype)? {
+        Some(domain) => domain,
+        None if args.sparse => roomy(field.datatype, lo, hi)?,
+        None => ScalarRange { lo, hi },
+    };
+    let extent = match args.tile.as_ref().map(|t| t.get(position)) {
+        Some(Some(text)) => Some(scalar(field.datatype, text).map_err(|e| usage("--tile", e))?),
+        Some(None) => bail!(usage("--tile", "fewer extents than dimensions")),
+        None if args.sparse => None,
+        None => {
+            let length = crate::show::length(&domain)
+                .and_then(|n| u64::try_from(n).ok())
+                .with_context(|| format!("'{name}' is no integer"))?;
+            let share = tiles::extents(&vec![length; args.dims.as_ref().map_or(1, Vec::len)]);
+            share
+                .get(position)
+                .and_then(|n| Scalar::from_i128(field.datatype, i128::from((*n).min(length))))
+        }
+    };
+    let filters = numeric_filters(field.datatype);
+    Ok(Dimension {
+        name: name.to_owned(),
+        datatype: field.datatype,
+        cell: CellCount::ONE,
+        filters,
+        domain: Some(domain),
+        extent,
+    })
+}
+
+/// The domain that `--domain` gives a dimension.
+fn given_domain(args: &Import, name: &str, datatype: Datatype) -> Result<Option<ScalarRange>> {
+    for text in &args.domain {
+        let Some((dim, range)) = text.split_once('=') else {
+            bail!(usage("--domain", format!("'{text}' is not written as DIM=LO:HI")))
+        };
+        if dim != name {
+            continue;
+        }
+        // Dates have colons too, so the middle one divides.
+        let colons: Vec<usize> = range.match_indices(':').map(|(i, _)| i).collect();
+        let middle = colons
+            .get(colons.len() / 2)
+            .with_context(|| usage("--domain", format!("'{text}' is not written as DIM=LO:HI")))?;
+        let (lo, hi) = range.split_at(*middle);
+        let end = |t: &str| scalar(datatype, t).map_err(|e| usage("--domain", e));
+        return Ok(Some(ScalarRange {
+            lo: end(lo)?,
+            hi: end(hi.trim_start_matches(':'))?,
+        }));
+    }
+    Ok(None)
+}
+
+/// A round interval around the coordinates, so that there is room for more.
+fn roomy(datatype: Datatype, lo: Scalar, hi: Scalar) -> Result<ScalarRange> {
+    if let (Some(a), Some(b)) = (lo.as_i128(), hi.as_i128()) {
+        let bits = 8 * datatype.size() as u32;
+        let signed = Scalar::from_i128(datatype, -1).is_some();
+        let (min, max) = if signed {
+            (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1)
+        } else {
+            (0, (1_i128 << bits) - 1)
+        };
+        let (a, b) = tiles::round_out_integer(a, b, min, max);
+        let end = |v| Scalar::from_i128(datatype, v).context("a coordinate does not fit its type");
+        return Ok(ScalarRange {
+            lo: end(a)?,
+            hi: end(b)?,
+        });
+    }
+    let (Some(a), Some(b)) = (lo.as_f64(), hi.as_f64()) else {
+        return Ok(ScalarRange { lo, hi });
+    };
+    ensure!(a.is_finite() && b.is_finite(), "a coordinate is infinite or no number");
+    let (a, b) = tiles::round_out(a, b);
+    let end = |v: f64| {
+        if datatype == Datatype::Float32 {
+            Scalar::F32(v as f32)
+        } else {
+            Scalar::F64(v)
+        }
+    };
+    Ok(ScalarRange { lo: end(a), hi: end(b) })
+}
+
+fn scalar(datatype: Datatype, text: &str) -> Result<Scalar> {
+    let mut bytes = Vec::new();
+    input::number(text, datatype, &mut bytes).with_context(|| format!("'{text}'"))?;
+    Scalar::from_le_bytes(datatype.physical(), &bytes).context("no value")
+}
+
+/// The attribute for a column, and its enumeration where it has one.
+fn attribute(named: &Named, filters: Option<&Pipeline>) -> Result<(Attribute, Option<Enumeration>)> {
+    let field = field_of(named)?;
+    let mut a = Attribute::new(&named.name, field.datatype, field.cell);
+    a.nullable = field.nullable;
+    a.filters = filters.cloned().unwrap_or_else(|| numeric_filters(field.datatype));
+    let enumeration = match &named.values {
+        Values::Arrow(_, arrays) if arrays.iter().any(|x| matches!(x.data_type(), DataType::Dictionary(..))) => {
+            Some(enumeration(&named.name, arrays)?)
+        }
+        _ => None,
+    };
+    a.enumeration = enumeration.as_ref().map(|e| e.name.clone());
+    Ok((a, enumeration))
+}
+
+fn numeric_filters(datatype: Datatype) -> Pipeline {
+    if datatype.size() == 1 || datatype.is_string() {
+        return zstd();
+    }
+    Pipeline::new(vec![Filter::Byteshuffle, Filter::Zstd { level: DEFAULT_LEVEL }])
+}
+
+fn zstd() -> Pipeline {
+    Pipeline::new(vec![Filter::Zstd { level: DEFAULT_LEVEL }])
+}
+
+/// The type of a column; nullable only if it has nulls, or says so itself.
+fn field_of(named: &Named) -> Result<FieldType> {
+    let of = |datatype, cell, nullable| FieldType {
+        nullable,
+        ..FieldType::attribute(&Attribute::new(&named.name, datatype, cell), None)
+    };
+    Ok(match &named.values {
+        Values::Arrow(field, arrays) => {
+            let nulls = arrays.iter().any(|a| a.logical_null_count() > 0);
+            FieldType {
+                nullable: field.nullable && (nulls || field.role.is_some()),
+                ..field.clone()
+            }
+        }
+        Values::Plain(column) => of(column.datatype, column.cell, column.validity.is_some()),
+        Values::Text(text) => {
+            let datatype = infer_text(text);
+            let empty = (0..text.len()).any(|i| text.is_null(i));
+            // An empty number that is a float is NaN; everything else that is empty is null.
+            let cell = if datatype.is_string() {
+                CellCount::Var
+            } else {
+                CellCount::ONE
+            };
+            of(datatype, cell, empty)
+        }
+    })
+}
+
+/// All values of the dictionaries of a column, each once, in the order in which they come.
+fn enumeration(name: &str, arrays: &[ArrayRef]) -> Result<Enumeration> {
+    let dictionaries = || arrays.iter().filter_map(|a| a.as_any_dictionary_opt());
+    let first = dictionaries().next().context("there is no dictionary")?;
+    let field = FieldType::infer(&Field::new(name, first.values().data_type().clone(), false))?;
+    let mut all: Option<Column> = None;
+    for values in dictionaries().map(|d| Arc::clone(d.values())) {
+        let column = field.column(&values)?;
+        let known = all.get_or_insert_with(|| Column::empty(column.datatype, column.cell, false));
+        let new: Vec<usize> = {
+            let seen: std::collections::HashSet<&[u8]> = (0..known.len()).map(|i| known.cell(i)).collect();
+            (0..column.len()).filter(|i| !seen.contains(column.cell(*i))).collect()
+        };
+        input::append(known, &input::gather(&column, &new));
+    }
+    let values = all.context("there is no dictionary")?;
+    Ok(Enumeration {
+        name: name.to_owned(),
+        file: String::new(),
+        ordered: false,
+        values,
+    })
+}

@@ -1,0 +1,84 @@
+//! Sensible tile extents and domains.
+
+/// Cells of a tile, about: large enough to compress and to read in one go, small enough to skip.
+const TILE_CELLS: u64 = 1 << 16;
+
+/// Extents of tiles of about [`TILE_CELLS`] cells, as square as the array allows.
+pub(super) fn extents(lengths: &[u64]) -> Vec<u64> {
+    let mut extents = vec![0; lengths.len()];
+    let mut open: Vec<usize> = (0..lengths.len()).collect();
+    let mut budget = TILE_CELLS;
+    // Short axes go whole into a tile, and what they leave is shared by the others.
+    while !open.is_empty() {
+        let side = root(budget, open.len());
+        let short = open
+            .iter()
+            .copied()
+            .find(|i| lengths.get(*i).is_some_and(|n| *n <= side));
+        let set = |i: usize, n: u64, extents: &mut Vec<u64>| extents.iter_mut().skip(i).take(1).for_each(|e| *e = n);
+        match short {
+            Some(i) => {
+                let n = lengths.get(i).copied().unwrap_or(1).max(1);
+                set(i, n, &mut extents);
+                budget = (budget / n).max(1);
+                open.retain(|j| *j != i);
+            }
+            None => {
+                open.iter().for_each(|i| set(*i, side, &mut extents));
+                open.clear();
+            }
+        }
+    }
+    extents
+}
+
+/// The power of two nearest below the `n`-th root, at least 1.
+fn root(budget: u64, n: usize) -> u64 {
+    let bits = budget.max(1).ilog2() / u32::try_from(n).unwrap_or(u32::MAX).max(1);
+    1 << bits
+}
+
+/// A round interval around `lo..=hi`: multiples of the power of ten just below its width.
+pub(super) fn round_out(lo: f64, hi: f64) -> (f64, f64) {
+    let width = if hi > lo { hi - lo } else { lo.abs().max(1.0) };
+    let step = 10_f64.powf(width.log10().floor());
+    if !step.is_finite() || step == 0.0 {
+        return (lo, hi);
+    }
+    (
+        ((lo / step).floor() * step).min(lo),
+        ((hi / step).ceil() * step).max(hi),
+    )
+}
+
+/// The same for integers, within `min..=max`.
+pub(super) fn round_out_integer(lo: i128, hi: i128, min: i128, max: i128) -> (i128, i128) {
+    let width = (hi - lo).max(1);
+    let step = 10_i128.pow(width.ilog10());
+    let up = |v: i128| v.div_euclid(step) * step + if v.rem_euclid(step) == 0 { 0 } else { step };
+    ((lo.div_euclid(step) * step).clamp(min, lo), up(hi).clamp(hi, max))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_are_square_where_they_can_be() {
+        assert_eq!(extents(&[21600, 43200]), [256, 256]);
+        assert_eq!(extents(&[1_000_000]), [65536]);
+        assert_eq!(extents(&[10]), [10]);
+        assert_eq!(extents(&[3, 5000, 5000]), [3, 128, 128]);
+        assert_eq!(extents(&[1000, 1000, 1000]), [32, 32, 32]);
+        assert_eq!(extents(&[1, 1, 9]), [1, 1, 9]);
+    }
+
+    #[test]
+    fn domains_are_round() {
+        assert_eq!(round_out(-179.2, 178.4), (-200.0, 200.0));
+        assert_eq!(round_out(0.0, 0.5), (0.0, 0.5));
+        assert_eq!(round_out(7.0, 7.0), (7.0, 7.0));
+        assert_eq!(round_out_integer(13, 987, i128::MIN, i128::MAX), (0, 1000));
+        assert_eq!(round_out_integer(-5, 250, -128, 255), (-100, 255));
+    }
+}

@@ -1,0 +1,191 @@
+//! `info`: what an array is made of.
+
+use anyhow::Result;
+use hyperslab::array::{Array, Fragment};
+use hyperslab::format::schema::{Layout, Schema};
+use hyperslab::view::selection::display_name;
+use hyperslab::{CellCount, Datatype, ScalarRange};
+use serde_json::{Value, json};
+
+use crate::args::Info;
+use crate::store::Env;
+use crate::{show, sizes, when};
+
+/// Runs the command.
+pub(crate) async fn info(env: &Env, args: &Info) -> Result<()> {
+    let array = env.open(&args.array, when::window(args.at)).await?;
+    if args.json {
+        println!("{:#}", as_json(&args.array, &array));
+    } else {
+        print(&args.array, &array);
+    }
+    Ok(())
+}
+
+fn as_json(url: &str, array: &Array) -> Value {
+    let schema = array.schema();
+    let total = Total::of(array);
+    json!({
+        "path": url,
+        "type": kind(schema),
+        "format_version": schema.version.number(),
+        "encrypted": array.key().is_some(),
+        "non_empty_domain": array.non_empty_domain().map(|d| domain_json(schema, &d)),
+        "cells": total.cells,
+        "bytes": total.bytes,
+        "unfiltered_bytes": total.unfiltered,
+        "compression_ratio": total.ratio(),
+        "fragments": array.fragments().iter().map(|f| fragment_json(schema, f)).collect::<Vec<_>>(),
+    })
+}
+
+fn fragment_json(schema: &Schema, f: &Fragment) -> Value {
+    json!({
+        "name": f.name,
+        "type": if f.dense { "dense" } else { "sparse" },
+        "timestamps": [f.start_ms, f.end_ms],
+        "format_version": f.version.number(),
+        "non_empty_domain": f.non_empty_domain.as_ref().map(|d| domain_json(schema, d)),
+        "cells": f.cells,
+        "tiles": f.tiles,
+        "bytes": f.bytes,
+    })
+}
+
+fn domain_json(schema: &Schema, domain: &[ScalarRange]) -> Value {
+    let ends = |(d, r): (&hyperslab::format::domain::Dimension, &ScalarRange)| {
+        json!([show::coordinate(d.datatype, &r.lo), show::coordinate(d.datatype, &r.hi)])
+    };
+    schema.dimensions.iter().zip(domain).map(ends).collect()
+}
+
+fn print(url: &str, array: &Array) {
+    let schema = array.schema();
+    let total = Total::of(array);
+    let mut rows = vec![
+        vec!["array".to_owned(), url.to_owned()],
+        vec![
+            "type".to_owned(),
+            format!("{}, format version {}", kind(schema), schema.version),
+        ],
+    ];
+    let orders = format!("tiles {}, cells {}", order(schema.tile_order), order(schema.cell_order));
+    rows.push(vec!["order".into(), orders]);
+    for (i, d) in schema.dimensions.iter().enumerate() {
+        rows.push(vec![
+            if i == 0 { "dimensions".into() } else { String::new() },
+            show::dimension(d),
+        ]);
+    }
+    for (i, a) in schema.attributes.iter().enumerate() {
+        let of = a.enumeration.as_ref().map_or_else(String::new, |e| format!(" of {e}"));
+        rows.push(vec![
+            if i == 0 { "attributes".into() } else { String::new() },
+            format!("{}{of}", show::attribute(a)),
+        ]);
+    }
+    let written = array
+        .non_empty_domain()
+        .map_or_else(|| "nothing".to_owned(), |d| domain(schema, &d));
+    rows.push(vec!["written".into(), written]);
+    rows.push(vec!["cells".into(), total.cells.to_string()]);
+    let ratio = total
+        .ratio()
+        .map_or_else(String::new, |r| format!(", {r:.2} times smaller than the values"));
+    rows.push(vec!["on disk".into(), format!("{}{ratio}", sizes::show(total.bytes))]);
+    rows.push(vec!["fragments".into(), array.fragments().len().to_string()]);
+    show::table(&[], rows);
+    if array.fragments().is_empty() {
+        return;
+    }
+    println!();
+    let row = |f: &std::sync::Arc<Fragment>| {
+        let time = if f.start_ms == f.end_ms {
+            when::iso(f.start_ms)
+        } else {
+            format!("{}..{}", when::iso(f.start_ms), when::iso(f.end_ms))
+        };
+        let written = f
+            .non_empty_domain
+            .as_ref()
+            .map_or_else(String::new, |d| domain(schema, d));
+        let kind = if f.dense { "dense" } else { "sparse" };
+        vec![
+            f.name.clone(),
+            time,
+            kind.to_owned(),
+            f.cells.to_string(),
+            sizes::show(f.bytes),
+            written,
+        ]
+    };
+    show::table(
+        &["fragment", "time", "type", "cells", "bytes", "written"],
+        array.fragments().iter().map(row).collect(),
+    );
+}
+
+/// `dense` or `sparse`.
+pub(crate) fn kind(schema: &Schema) -> &'static str {
+    if schema.is_dense() { "dense" } else { "sparse" }
+}
+
+fn order(layout: Layout) -> &'static str {
+    match layout {
+        Layout::RowMajor => "row-major",
+        Layout::ColMajor => "column-major",
+        Layout::Global => "global",
+        Layout::Unordered => "unordered",
+        Layout::Hilbert => "Hilbert",
+    }
+}
+
+fn domain(schema: &Schema, domain: &[ScalarRange]) -> String {
+    let axis = |(d, r): (&hyperslab::format::domain::Dimension, &ScalarRange)| {
+        format!("{} {}", display_name(&d.name), show::range(d, r))
+    };
+    schema
+        .dimensions
+        .iter()
+        .zip(domain)
+        .map(axis)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+struct Total {
+    cells: u64,
+    bytes: u64,
+    /// Bytes of the values before filters, where cells are of fixed length.
+    unfiltered: Option<u64>,
+}
+
+impl Total {
+    fn of(array: &Array) -> Self {
+        let fragments = array.fragments();
+        let cell = |f: &Fragment| {
+            let fixed = |t: Datatype, c: CellCount| c.cell_bytes(t).map(|n| n as u64);
+            let attributes = f
+                .schema
+                .attributes
+                .iter()
+                .map(|a| fixed(a.datatype, a.cell).map(|n| n + u64::from(a.nullable)));
+            let dimensions = f
+                .schema
+                .dimensions
+                .iter()
+                .map(|d| if f.dense { Some(0) } else { fixed(d.datatype, d.cell) });
+            attributes.chain(dimensions).sum::<Option<u64>>()
+        };
+        Self {
+            cells: fragments.iter().map(|f| f.cells).sum(),
+            bytes: fragments.iter().map(|f| f.bytes).sum(),
+            unfiltered: fragments.iter().map(|f| cell(f)?.checked_mul(f.cells)).sum(),
+        }
+    }
+
+    fn ratio(&self) -> Option<f64> {
+        let unfiltered = self.unfiltered.filter(|_| self.bytes > 0)?;
+        Some((unfiltered as f64 / self.bytes as f64 * 100.0).round() / 100.0)
+    }
+}

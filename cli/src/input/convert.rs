@@ -1,0 +1,78 @@
+//! A file's columns as an array's columns.
+
+use anyhow::{Context as _, Result};
+use hyperslab::Column;
+use hyperslab::arrow::{FieldType, Form};
+
+use super::{Named, Values, text};
+
+/// The column as a column of `field`.
+pub(crate) fn column(named: Named, field: &FieldType) -> Result<Column> {
+    let name = named.name;
+    convert(named.values, field).with_context(|| format!("column '{name}'"))
+}
+
+fn convert(values: Values, field: &FieldType) -> Result<Column> {
+    match values {
+        Values::Text(text) => text::column(&text, field),
+        Values::Arrow(_, arrays) => {
+            let mut whole = Column::empty(field.datatype, field.cell, field.nullable);
+            for array in arrays {
+                append(&mut whole, &field.column(&array)?);
+            }
+            Ok(whole)
+        }
+        Values::Plain(column) if (column.datatype, column.cell) == (field.datatype, field.cell) => {
+            match (&column.validity, field.nullable) {
+                (None, true) => Ok(Column {
+                    validity: Some(vec![1; column.len()]),
+                    ..column
+                }),
+                (Some(v), false) if v.iter().all(|v| *v != 0) => Ok(Column {
+                    validity: None,
+                    ..column
+                }),
+                (Some(_), false) => anyhow::bail!("it has nulls, and the field takes none"),
+                _ => Ok(column),
+            }
+        }
+        Values::Plain(column) => {
+            // Arrow knows how to turn any type into any other without loss.
+            let mut source = field.clone();
+            (source.datatype, source.cell, source.enumeration) = (column.datatype, column.cell, None);
+            source.nullable = column.validity.is_some();
+            if !source.is_natural(&column) {
+                source.form = Form::Raw;
+            }
+            Ok(field.column(&source.array(&column, 0..column.len(), None)?)?)
+        }
+    }
+}
+
+/// Adds the cells of `more`, which is of the same type.
+pub(crate) fn append(whole: &mut Column, more: &Column) {
+    let base = whole.data.len() as u64;
+    whole.data.extend_from_slice(&more.data);
+    if let (Some(offsets), Some(new)) = (&mut whole.offsets, &more.offsets) {
+        offsets.extend(new.iter().skip(1).map(|o| o + base));
+    }
+    if let (Some(validity), Some(new)) = (&mut whole.validity, &more.validity) {
+        validity.extend_from_slice(new);
+    }
+}
+
+/// The cells at these positions, in this order.
+pub(crate) fn gather(column: &Column, at: &[usize]) -> Column {
+    let mut out = Column::empty(column.datatype, column.cell, column.validity.is_some());
+    out.data.reserve(column.data.len());
+    for &i in at {
+        out.data.extend_from_slice(column.cell(i));
+        if let Some(offsets) = &mut out.offsets {
+            offsets.push(out.data.len() as u64);
+        }
+        if let Some(validity) = &mut out.validity {
+            validity.push(u8::from(!column.is_null(i)));
+        }
+    }
+    out
+}

@@ -1,0 +1,162 @@
+//! numpy's `.npy`: a header that is a Python dictionary, then the values.
+
+mod dtype;
+mod literal;
+
+use std::io::Read;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use hyperslab::format::schema::Layout;
+use hyperslab::{CellCount, Column, Datatype};
+
+use super::{Named, Shape, Table, Values};
+use dtype::Field;
+use literal::Literal;
+
+const MAGIC: &[u8; 6] = b"\x93NUMPY";
+const HEADER_BYTES_MAX: u64 = 1 << 24;
+/// numpy has no nulls: where a field `a` has them, a bool `a_valid` follows it.
+const VALIDITY: &str = "_valid";
+
+pub(super) fn read(mut input: Box<dyn Read + '_>) -> Result<Table> {
+    let header = header(&mut input)?;
+    let parsed = literal::parse(&header).context("the .npy header is not understood")?;
+    let part = |key| {
+        parsed
+            .get(key)
+            .with_context(|| format!("the .npy header has no '{key}'"))
+    };
+    let fields = dtype::fields(part("descr")?)?;
+    let Some(lengths) = part("shape")?.integers() else {
+        bail!("the shape in the .npy header is no tuple of integers")
+    };
+    let layout = if part("fortran_order")? == &Literal::Bool(true) {
+        Layout::ColMajor
+    } else {
+        Layout::RowMajor
+    };
+
+    let width: u64 = fields.iter().map(|f| f.bytes as u64).sum();
+    let cells = lengths
+        .iter()
+        .try_fold(1_u64, |n, m| n.checked_mul(*m))
+        .context("the shape in the .npy header is too large")?;
+    let size = cells
+        .checked_mul(width)
+        .context("the shape in the .npy header is too large")?;
+    let mut data = Vec::new();
+    // Grows with what is really there, whatever the header says.
+    input.take(size).read_to_end(&mut data)?;
+    ensure!(
+        data.len() as u64 == size,
+        "the .npy file ends after {} of {size} bytes of values",
+        data.len()
+    );
+
+    let columns = match <[Field; 1]>::try_from(fields) {
+        Ok([field]) => {
+            let name = field.name.clone();
+            vec![Named {
+                name,
+                values: Values::Plain(field.column(data)),
+            }]
+        }
+        Err(fields) => split(fields, &data, usize::try_from(width)?),
+    };
+    Ok(Table {
+        columns,
+        shape: Some(Shape { lengths, layout }),
+        ..Table::default()
+    })
+}
+
+fn header(input: &mut dyn Read) -> Result<String> {
+    let mut start = [0; 8];
+    input
+        .read_exact(&mut start)
+        .context("this is no .npy file: it is too short")?;
+    ensure!(
+        start.starts_with(MAGIC),
+        "this is no .npy file: it does not start with \\x93NUMPY"
+    );
+    let length = match start.get(6) {
+        Some(1) => {
+            let mut n = [0; 2];
+            input.read_exact(&mut n)?;
+            u64::from(u16::from_le_bytes(n))
+        }
+        _ => {
+            let mut n = [0; 4];
+            input.read_exact(&mut n)?;
+            u64::from(u32::from_le_bytes(n))
+        }
+    };
+    ensure!(
+        length <= HEADER_BYTES_MAX,
+        "the .npy header of {length} bytes is too long"
+    );
+    let mut header = Vec::new();
+    input.take(length).read_to_end(&mut header)?;
+    ensure!(header.len() as u64 == length, "the .npy file ends within its header");
+    Ok(String::from_utf8(header).unwrap_or_else(|e| e.into_bytes().iter().map(|b| char::from(*b)).collect()))
+}
+
+/// The columns of a structured array.
+fn split(fields: Vec<Field>, data: &[u8], width: usize) -> Vec<Named> {
+    let mut columns: Vec<Named> = Vec::new();
+    let mut at = 0;
+    for field in fields {
+        let mut values = Vec::with_capacity(data.len() / width.max(1) * field.bytes);
+        for record in data.chunks_exact(width.max(1)) {
+            values.extend_from_slice(record.get(at..at + field.bytes).unwrap_or(&[]));
+        }
+        at += field.bytes;
+        if let Some(Named {
+            name,
+            values: Values::Plain(before),
+        }) = columns.last_mut()
+            && field.datatype == Some(Datatype::Bool)
+            && field.name.strip_suffix(VALIDITY) == Some(name)
+        {
+            before.validity = Some(values);
+            continue;
+        }
+        // Padding between fields has no name and no type.
+        if field.datatype.is_some() {
+            columns.push(Named {
+                name: field.name.clone(),
+                values: Values::Plain(field.column(values)),
+            });
+        }
+    }
+    columns
+}
+
+impl Field {
+    /// The values as a column: little-endian, strings of UTF-32 as UTF-8.
+    fn column(&self, mut data: Vec<u8>) -> Column {
+        if self.swapped {
+            data.chunks_exact_mut(self.unit.max(1)).for_each(<[u8]>::reverse);
+        }
+        let datatype = self.datatype.unwrap_or(Datatype::Blob);
+        if self.text {
+            let cells = data.chunks_exact(self.bytes.max(1)).map(|c| {
+                let points = c
+                    .chunks_exact(4)
+                    .filter_map(|p| Some(u32::from_le_bytes(p.try_into().ok()?)));
+                let text: String = points
+                    .map(|p| char::from_u32(p).unwrap_or(char::REPLACEMENT_CHARACTER))
+                    .collect();
+                text.trim_end_matches('\0').to_owned()
+            });
+            return Column::from_cells(Datatype::StringUtf8, cells);
+        }
+        Column {
+            datatype,
+            cell: CellCount::Fixed(self.count),
+            data,
+            offsets: None,
+            validity: None,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! numpy's `.npz`: a zip of arrays. Those with the most axes are the cells; single values become
+//! metadata, and lists as long as an axis give the axis its name.
+
+use std::io::Cursor;
+
+use anyhow::{Context as _, Result, bail};
+use hyperslab::Column;
+
+use super::{Named, Shape, Table, Values, npy};
+
+pub(super) fn read(bytes: Vec<u8>) -> Result<Table> {
+    let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).context("this is no .npz file")?;
+    let mut members = Vec::new();
+    for i in 0..zip.len() {
+        let file = zip.by_index(i).context("this .npz file is damaged")?;
+        let Some(name) = file.name().strip_suffix(".npy").map(str::to_owned) else {
+            continue;
+        };
+        let table = npy::read(Box::new(file)).with_context(|| format!("array '{name}'"))?;
+        members.push((name, table));
+    }
+    merge(members)
+}
+
+fn merge(members: Vec<(String, Table)>) -> Result<Table> {
+    let axes = |t: &Table| t.shape.as_ref().map_or(0, |s| s.lengths.len());
+    let most = members.iter().map(|(_, t)| axes(t)).max().unwrap_or(0);
+    if most == 0 {
+        bail!("there is no array of cells in it, only single values");
+    }
+    let mut merged = Table::default();
+    let mut lists: Vec<(String, Column)> = Vec::new();
+    for (name, table) in members {
+        if axes(&table) < most {
+            for (field, column) in plain(table) {
+                lists.push((join(&name, &field), column));
+            }
+            continue;
+        }
+        match &merged.shape {
+            None => merged.shape.clone_from(&table.shape),
+            Some(shape) if table.shape.as_ref() != Some(shape) => {
+                bail!(
+                    "array '{name}' has another shape or order than '{}'; import them one by one from .npy",
+                    merged.names()
+                );
+            }
+            Some(_) => {}
+        }
+        for (field, column) in plain(table) {
+            merged.columns.push(Named {
+                name: join(&name, &field),
+                values: Values::Plain(column),
+            });
+        }
+    }
+    merged.axes = merged.shape.as_ref().and_then(|s| axis_names(s, &lists));
+    merged.extras = lists;
+    Ok(merged)
+}
+
+fn plain(table: Table) -> impl Iterator<Item = (String, Column)> {
+    table.columns.into_iter().filter_map(|c| match c.values {
+        Values::Plain(column) => Some((c.name, column)),
+        _ => None,
+    })
+}
+
+fn join(name: &str, field: &str) -> String {
+    if field.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{name}.{field}")
+    }
+}
+
+/// The list as long as each axis, if there is exactly one.
+fn axis_names(shape: &Shape, lists: &[(String, Column)]) -> Option<Vec<String>> {
+    let of = |length: &u64| {
+        let mut fitting = lists.iter().filter(|(_, c)| c.len() as u64 == *length);
+        match (fitting.next(), fitting.next()) {
+            (Some((name, _)), None) => Some(name.clone()),
+            _ => None,
+        }
+    };
+    let names = shape.lengths.iter().map(of).collect::<Option<Vec<_>>>()?;
+    let distinct = names
+        .iter()
+        .enumerate()
+        .all(|(i, n)| !names.iter().take(i).any(|m| m == n));
+    distinct.then_some(names)
+}

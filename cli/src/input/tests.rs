@@ -1,0 +1,149 @@
+use super::*;
+
+#[track_caller]
+fn texts(csv: &str) -> Vec<(String, Vec<Option<String>>)> {
+    let table = csv::read(csv.as_bytes(), b',').unwrap();
+    let cell = |c: &Column, i: usize| (!c.is_null(i)).then(|| String::from_utf8(c.cell(i).to_vec()).unwrap());
+    let columns = table.columns.into_iter().map(|c| match c.values {
+        Values::Text(t) => (c.name, (0..t.len()).map(|i| cell(&t, i)).collect()),
+        _ => panic!("text is expected"),
+    });
+    columns.collect()
+}
+
+fn some(list: &[&str]) -> Vec<Option<String>> {
+    list.iter().map(|s| Some((*s).to_owned())).collect()
+}
+
+#[test]
+fn csv_with_quotes_and_empty_cells() {
+    let columns = texts("\u{feff}a,b\r\n1,\"x,\"\"y\"\"\nz\"\r\n,\"\"\n");
+    assert_eq!(columns[0], ("a".into(), vec![Some("1".into()), None]));
+    assert_eq!(columns[1], ("b".into(), some(&["x,\"y\"\nz", ""])));
+}
+
+#[test]
+fn csv_without_a_last_newline_and_with_empty_lines() {
+    assert_eq!(texts("a,b\n1,2\n\n3,4")[1].1, some(&["2", "4"]));
+    assert_eq!(texts("a\n1\n\n3")[0].1, vec![Some("1".into()), None, Some("3".into())]);
+}
+
+#[test]
+fn csv_that_is_no_table_says_where() {
+    let error = |csv: &str| csv::read(csv.as_bytes(), b',').unwrap_err().to_string();
+    assert_eq!(
+        error("a,b\n1,2,3\n"),
+        "line 2 has more values than the header has names"
+    );
+    assert_eq!(error("a,b\n1,2\n1\n"), "line 3 has 1 values, the header 2 names");
+    assert_eq!(error("a\n\"x\n"), "the quote on line 2 is never closed");
+    assert!(error("").contains("header"));
+}
+
+#[track_caller]
+fn inferred(values: &str, expect: hyperslab::Datatype) {
+    let table = csv::read(format!("a\n{values}\n").as_bytes(), b',').unwrap();
+    let Values::Text(text) = &table.columns[0].values else {
+        panic!("text is expected")
+    };
+    assert_eq!(infer_text(text), expect, "{values}");
+}
+
+#[test]
+fn text_has_the_narrowest_type_that_fits() {
+    use hyperslab::Datatype::*;
+    inferred("1\n-2", Int64);
+    inferred("1\n2.5\nnan", Float64);
+    inferred("true\nFalse", Bool);
+    inferred("2018-01-31T01:49:59.650\n2018-02-01", DatetimeMs);
+    inferred("2018-01-31T01:49:59.6501234", DatetimeNs);
+    inferred("1\nx", StringUtf8);
+    inferred("99999999999999999999", Float64);
+}
+
+fn npy(header: &str, data: &[u8]) -> Vec<u8> {
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
+    bytes.extend(header.bytes());
+    bytes.extend(data);
+    bytes
+}
+
+fn read_npy(bytes: &[u8]) -> anyhow::Result<Table> {
+    npy::read(Box::new(bytes))
+}
+
+#[test]
+fn npy_headers_in_all_their_forms() {
+    let table = read_npy(&npy(
+        "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }\n",
+        &[0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6],
+    ))
+    .unwrap();
+    assert_eq!(
+        table.shape,
+        Some(Shape {
+            lengths: vec![2, 3],
+            layout: Layout::ColMajor
+        })
+    );
+    let Values::Plain(column) = &table.columns[0].values else {
+        panic!("numbers are expected")
+    };
+    assert_eq!(*column.values::<i16>().unwrap(), [1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn npy_records_become_columns_and_validity() {
+    let header = "{'descr': [('a', '<i2'), ('a_valid', '|b1'), ('', '|V1'), ('b', '|S2', (2,))], 'fortran_order': False, 'shape': (2,), }";
+    let table = read_npy(&npy(header, b"\x01\0\x01.wxyz\x02\0\x00.WXYZ")).unwrap();
+    assert_eq!(table.names(), "a, b");
+    let [
+        Named {
+            values: Values::Plain(a),
+            ..
+        },
+        Named {
+            values: Values::Plain(b),
+            ..
+        },
+    ] = table.columns.as_slice()
+    else {
+        panic!("two columns")
+    };
+    assert_eq!(
+        (a.data.as_slice(), a.validity.as_deref()),
+        ([1, 0, 2, 0].as_slice(), Some([1, 0].as_slice()))
+    );
+    assert_eq!(
+        (b.cell, b.data.as_slice()),
+        (hyperslab::CellCount::Fixed(4), b"wxyzWXYZ".as_slice())
+    );
+}
+
+#[test]
+fn npy_that_is_damaged_is_an_error() {
+    for (header, data, expect) in [
+        (
+            "{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }",
+            &[0; 4][..],
+            "ends after 4 of 12 bytes",
+        ),
+        (
+            "{'descr': '|O', 'fortran_order': False, 'shape': (3,), }",
+            &[],
+            "no TileDB counterpart",
+        ),
+        ("{'descr': '<i4', 'shape': (3,), }", &[], "no 'fortran_order'"),
+        (
+            "{'descr': '<i4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }",
+            &[],
+            "too large",
+        ),
+        ("((((((((((((((((((((", &[], "not understood"),
+    ] {
+        let error = format!("{:#}", read_npy(&npy(header, data)).unwrap_err());
+        assert!(error.contains(expect), "{error}");
+    }
+    assert!(read_npy(b"PK").is_err());
+}

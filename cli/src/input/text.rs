@@ -1,0 +1,233 @@
+//! Text to values of any datatype, and the datatype that a column of text looks like.
+
+use std::collections::HashMap;
+
+use anyhow::{Context as _, Result, bail};
+use hyperslab::arrow::FieldType;
+use hyperslab::{CellCount, Column, Datatype, Physical, Scalar, calendar};
+
+/// A column of text as a column of `field`.
+pub(super) fn column(text: &Column, field: &FieldType) -> Result<Column> {
+    if let Some(e) = &field.enumeration {
+        let shown = FieldType {
+            enumeration: None,
+            ..plain(field, e.values.datatype, e.values.cell)
+        };
+        let values = column(
+            text,
+            &FieldType {
+                nullable: true,
+                ..shown
+            },
+        )?;
+        let known: HashMap<&[u8], usize> = (0..e.values.len()).map(|i| (e.values.cell(i), i)).collect();
+        return cells(text, field, |i, _, out| {
+            let found = known
+                .get(values.cell(i))
+                .and_then(|p| Scalar::from_i128(field.datatype, *p as i128));
+            let found = found.with_context(|| {
+                format!(
+                    "it is no value of enumeration '{}'; add it with `hyperslab evolve`",
+                    e.name
+                )
+            })?;
+            out.extend_from_slice(&found.to_le_bytes());
+            Ok(())
+        });
+    }
+    if field.datatype.is_string() || field.datatype == Datatype::GeomWkt {
+        return cells(text, field, |_, t, out| {
+            match field.datatype.size() {
+                2 => out.extend(utf8(t)?.encode_utf16().flat_map(u16::to_le_bytes)),
+                4 => out.extend(utf8(t)?.chars().flat_map(|c| u32::from(c).to_le_bytes())),
+                _ => out.extend_from_slice(t),
+            }
+            Ok(())
+        });
+    }
+    if field.datatype.is_opaque() {
+        return cells(text, field, |_, t, out| hex(t, out));
+    }
+    if field.cell == CellCount::ONE {
+        return cells(text, field, |_, t, out| number(utf8(t)?, field.datatype, out));
+    }
+    cells(text, field, |_, t, out| {
+        let t = utf8(t)?.trim();
+        let inner = t
+            .strip_prefix('[')
+            .and_then(|t| t.strip_suffix(']'))
+            .context("several values are written as [1,2,3]")?;
+        inner
+            .split(',')
+            .map(|v| v.trim().trim_matches('"'))
+            .filter(|v| !v.is_empty())
+            .try_for_each(|v| number(v, field.datatype, out))
+    })
+}
+
+/// The type that all texts fit, from the narrowest on: int64, float64, bool, dates, strings.
+pub(crate) fn infer(text: &Column) -> Datatype {
+    let fits = |t: Datatype| {
+        let mut any = false;
+        let all = (0..text.len()).filter(|i| !text.is_null(*i)).all(|i| {
+            any = true;
+            utf8(text.cell(i)).and_then(|v| number(v, t, &mut Vec::new())).is_ok()
+        });
+        all && any
+    };
+    if fits(Datatype::Int64) {
+        return Datatype::Int64;
+    }
+    if fits(Datatype::Float64) {
+        return Datatype::Float64;
+    }
+    let word = |i: usize| matches!(text.cell(i).to_ascii_lowercase().as_slice(), b"true" | b"false");
+    let filled = || (0..text.len()).filter(|i| !text.is_null(*i));
+    if filled().next().is_some() && filled().all(word) {
+        return Datatype::Bool;
+    }
+    // Digits alone were taken for numbers above, so a date here has a dash.
+    if fits(Datatype::DatetimeMs) {
+        let digits = filled()
+            .filter_map(|i| {
+                text.cell(i)
+                    .rsplit(|b| *b == b'.')
+                    .next()
+                    .filter(|d| d.len() < text.cell(i).len())
+                    .map(<[u8]>::len)
+            })
+            .max();
+        return match digits.unwrap_or(0) {
+            0..=3 => Datatype::DatetimeMs,
+            4..=6 => Datatype::DatetimeUs,
+            _ => Datatype::DatetimeNs,
+        };
+    }
+    Datatype::StringUtf8
+}
+
+fn plain(field: &FieldType, datatype: Datatype, cell: CellCount) -> FieldType {
+    FieldType {
+        datatype,
+        cell,
+        fill: Vec::new(),
+        ..field.clone()
+    }
+}
+
+/// Builds a column from each cell's text; cells of fixed length are padded, empty ones may be null.
+fn cells(
+    text: &Column,
+    field: &FieldType,
+    mut cell: impl FnMut(usize, &[u8], &mut Vec<u8>) -> Result<()>,
+) -> Result<Column> {
+    let mut data = Vec::new();
+    let mut ends = vec![0];
+    for i in 0..text.len() {
+        let before = data.len();
+        if !text.is_null(i) {
+            let quote = || {
+                format!(
+                    "row {}, '{}': '{}'",
+                    i + 1,
+                    field.name,
+                    String::from_utf8_lossy(text.cell(i))
+                )
+            };
+            cell(i, text.cell(i), &mut data).with_context(quote)?;
+        } else if !field.nullable {
+            nothing(field, &mut data).with_context(|| format!("row {}, '{}'", i + 1, field.name))?;
+        }
+        if let Some(size) = field.cell.cell_bytes(field.datatype) {
+            let written = data.len() - before;
+            let padded = text.is_null(i) || field.datatype.is_string();
+            if written > size || (written < size && !padded) {
+                bail!(
+                    "row {}, '{}': {written} bytes where a cell has {size}",
+                    i + 1,
+                    field.name
+                );
+            }
+            data.resize(before + size, 0);
+        }
+        ends.push(data.len() as u64);
+    }
+    let validity = field
+        .nullable
+        .then(|| text.validity.clone().unwrap_or_else(|| vec![1; text.len()]));
+    Ok(Column {
+        datatype: field.datatype,
+        cell: field.cell,
+        data,
+        offsets: field.cell.is_var().then_some(ends),
+        validity,
+    })
+}
+
+/// What an empty cell stands for where there are no nulls.
+fn nothing(field: &FieldType, out: &mut Vec<u8>) -> Result<()> {
+    let t = field.datatype;
+    match t.physical() {
+        _ if t.is_string() || t.is_opaque() || field.cell.is_var() => {}
+        Physical::F32 => out.extend_from_slice(&f32::NAN.to_le_bytes()),
+        Physical::F64 => out.extend_from_slice(&f64::NAN.to_le_bytes()),
+        _ if t.is_datetime() => out.extend_from_slice(&i64::MIN.to_le_bytes()),
+        _ if field.enumeration.is_some() && !field.fill.is_empty() => out.extend_from_slice(&field.fill),
+        _ => bail!("it is empty, and the field takes no nulls"),
+    }
+    Ok(())
+}
+
+/// Appends the value that a text stands for.
+pub(crate) fn number(text: &str, datatype: Datatype, out: &mut Vec<u8>) -> Result<()> {
+    let text = text.trim();
+    let value = match datatype.physical() {
+        _ if datatype == Datatype::Bool => match text.to_ascii_lowercase().as_str() {
+            "true" | "1" => Some(Scalar::U8(1)),
+            "false" | "0" => Some(Scalar::U8(0)),
+            _ => None,
+        },
+        _ if datatype.is_datetime() => match text {
+            "NaT" | "nat" | "null" => Some(Scalar::I64(i64::MIN)),
+            text => Some(Scalar::I64(
+                calendar::parse(text.trim_end_matches('Z'), datatype)
+                    .map_err(anyhow::Error::msg)?
+                    .0,
+            )),
+        },
+        Physical::F32 => {
+            if text == "null" {
+                Some(f32::NAN.into())
+            } else {
+                text.parse::<f32>().ok().map(Scalar::F32)
+            }
+        }
+        Physical::F64 => {
+            if text == "null" {
+                Some(f64::NAN.into())
+            } else {
+                text.parse::<f64>().ok().map(Scalar::F64)
+            }
+        }
+        _ => text.parse::<i128>().ok().and_then(|v| Scalar::from_i128(datatype, v)),
+    };
+    let value = value.with_context(|| format!("it is no {datatype}"))?;
+    out.extend_from_slice(&value.to_le_bytes());
+    Ok(())
+}
+
+fn hex(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let digit = |b: &u8| char::from(*b).to_digit(16).and_then(|d| u8::try_from(d).ok());
+    for pair in text.chunks(2) {
+        let byte = match pair {
+            [a, b] => digit(a).zip(digit(b)).map(|(a, b)| a << 4 | b),
+            _ => None,
+        };
+        out.push(byte.context("bytes are written as pairs of hex digits")?);
+    }
+    Ok(())
+}
+
+fn utf8(text: &[u8]) -> Result<&str> {
+    std::str::from_utf8(text).context("it is not UTF-8")
+}

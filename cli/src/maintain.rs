@@ -1,0 +1,242 @@
+//! `delete`, `evolve`, `consolidate` and `vacuum`.
+
+use anyhow::{Context as _, Result, bail};
+use hyperslab::format::attribute::Attribute;
+use hyperslab::format::enumeration::Enumeration;
+use hyperslab::format::pipeline::{DEFAULT_LEVEL, Filter, Pipeline};
+use hyperslab::format::schema::Schema;
+use hyperslab::maintain::{self, ConsolidateOptions, Evolution};
+use hyperslab::write::WriteOptions;
+use hyperslab::{CellCount, Column, Condition, Datatype, Scalar, ScalarRange, Window, schema_json};
+
+use serde_json::{Value, json};
+
+use crate::args::{Consolidate, Delete, Evolve, Mode, Vacuum};
+use crate::failure::usage;
+use crate::input;
+use crate::store::{Env, seed};
+use crate::when::{self, Moment};
+
+fn options(timestamp: Option<Moment>) -> Result<WriteOptions> {
+    Ok(WriteOptions {
+        timestamp_ms: when::or_now(timestamp)?,
+        seed: seed()?,
+        sync: true,
+    })
+}
+
+/// Deletes cells by a condition.
+pub(crate) async fn delete(env: &Env, args: &Delete) -> Result<()> {
+    let condition: Condition = args.condition.parse().map_err(|e| usage("--where", e))?;
+    let array = env.open(&args.array, Window::ALL).await?;
+    let done = maintain::delete(&array, &condition, &options(args.timestamp)?).await;
+    println!(
+        "{}",
+        done.with_context(|| format!("cannot delete from {}", args.array))?
+    );
+    Ok(())
+}
+
+/// Merges fragments, footers, commits or metadata.
+pub(crate) async fn consolidate(env: &Env, args: &Consolidate) -> Result<()> {
+    let array = env.open(&args.array, when::window(args.at)).await?;
+    let what = ConsolidateOptions {
+        memory_bytes: args.memory,
+        ..ConsolidateOptions::new(mode(args.mode))
+    };
+    let done = maintain::consolidate(&array, &what, &options(None)?).await;
+    let done = done.with_context(|| format!("cannot consolidate {}", args.array))?;
+    if done.written.is_empty() {
+        println!("{}: nothing to consolidate", args.array);
+    }
+    for name in &done.written {
+        println!("{name}");
+    }
+    Ok(())
+}
+
+/// Removes what was replaced.
+pub(crate) async fn vacuum(env: &Env, args: &Vacuum) -> Result<()> {
+    let array = env.open(&args.array, Window::ALL).await?;
+    let gone = maintain::vacuum(&array, mode(args.mode), args.dry_run, &options(None)?).await;
+    for path in gone.with_context(|| format!("cannot vacuum {}", args.array))? {
+        println!("{path}");
+    }
+    Ok(())
+}
+
+const fn mode(mode: Mode) -> maintain::Mode {
+    match mode {
+        Mode::Fragments => maintain::Mode::Fragments,
+        Mode::FragmentMeta => maintain::Mode::FragmentMetadata,
+        Mode::Commits => maintain::Mode::Commits,
+        Mode::ArrayMeta => maintain::Mode::ArrayMetadata,
+    }
+}
+
+/// Writes the array's next schema.
+pub(crate) async fn evolve(env: &Env, args: &Evolve) -> Result<()> {
+    let array = env.open(&args.array, Window::ALL).await?;
+    let schema = array.schema();
+    let mut change = Evolution {
+        drop: args.drop_attr.clone(),
+        drop_enumerations: args.drop_enum.clone(),
+        ..Evolution::default()
+    };
+    for text in &args.add_attr {
+        change
+            .add
+            .push(attribute(text).map_err(|e| usage("--add-attr", format!("{e:#}")))?);
+    }
+    for text in &args.add_enum {
+        change
+            .add_enumerations
+            .push(enumeration(text).map_err(|e| usage("--add-enum", format!("{e:#}")))?);
+    }
+    for text in &args.extend_enum {
+        let Some((name, values)) = text.split_once('=') else {
+            bail!(usage("--extend-enum", format!("'{text}' is not written as NAME=A,B")))
+        };
+        let old = array.enumeration(name).await?;
+        let cells: Vec<&str> = values.split(',').collect();
+        let text = Column::from_cells(Datatype::StringUtf8, cells);
+        let field = Attribute::new(name, old.values.datatype, old.values.cell);
+        let field = hyperslab::arrow::FieldType::attribute(&field, None);
+        let column = input::column(
+            input::Named {
+                name: name.to_owned(),
+                values: input::Values::Text(text),
+            },
+            &field,
+        );
+        change.extend_enumerations.push((
+            name.to_owned(),
+            column.map_err(|e| usage("--extend-enum", format!("{e:#}")))?,
+        ));
+    }
+    if let Some(text) = &args.expand_domain {
+        let ends: Vec<&str> = text.split(',').collect();
+        if ends.len() != schema.dimensions.len() {
+            bail!(usage(
+                "--expand-domain",
+                format!("{} ranges for {} dimensions", ends.len(), schema.dimensions.len())
+            ));
+        }
+        let ranges = ends
+            .iter()
+            .zip(&schema.dimensions)
+            .map(|(text, d)| range(text, d.datatype, d.cell))
+            .collect::<Result<_>>();
+        change.current_domain = Some(ranges.map_err(|e| usage("--expand-domain", format!("{e:#}")))?);
+    }
+    let done = maintain::evolve(&array, &change, &options(args.timestamp)?).await;
+    done.with_context(|| format!("cannot change the schema of {}", args.array))
+}
+
+/// An enumeration as a schema's JSON describes it.
+fn enumeration(text: &str) -> Result<Enumeration> {
+    let json: Value = serde_json::from_str(text).context("this is no JSON")?;
+    let any = json!([{"name": "a", "type": "int32"}]);
+    part_of_schema(any, json!([json]))?
+        .1
+        .pop()
+        .context("there is no enumeration in it")
+}
+
+/// Reads attributes and enumerations by way of a schema that has nothing else of interest.
+fn part_of_schema(attributes: Value, enumerations: Value) -> Result<(Schema, Vec<Enumeration>)> {
+    let dimension = json!({"name": "", "type": "int32", "domain": [0, 1], "tile": 1});
+    let whole =
+        json!({"type": "sparse", "dimensions": [dimension], "attributes": attributes, "enumerations": enumerations});
+    Ok(schema_json::from_json(&whole)?)
+}
+
+/// `name:int32`, `name:float64[3]`, `name:string_utf8[]?`, or JSON.
+fn attribute(text: &str) -> Result<Attribute> {
+    if text.trim_start().starts_with('{') {
+        let json: Value = serde_json::from_str(text).context("this is no JSON")?;
+        return part_of_schema(json!([json]), json!([]))?
+            .0
+            .attributes
+            .pop()
+            .context("there is no attribute in it");
+    }
+    let (name, kind) = text
+        .rsplit_once(':')
+        .context("write NAME:TYPE, as in speed:float32, words:string_utf8[], or JSON")?;
+    let (kind, nullable) = kind.strip_suffix('?').map_or((kind, false), |k| (k, true));
+    let (kind, cell) = match kind.strip_suffix(']').and_then(|k| k.split_once('[')) {
+        None => {
+            let datatype = Datatype::from_name(kind)?;
+            (
+                kind,
+                if datatype.is_string() || datatype.is_opaque() {
+                    CellCount::Var
+                } else {
+                    CellCount::ONE
+                },
+            )
+        }
+        Some((kind, "")) => (kind, CellCount::Var),
+        Some((kind, n)) => (
+            kind,
+            CellCount::Fixed(n.parse().context("between the brackets goes a number of values")?),
+        ),
+    };
+    let mut attribute = Attribute::new(name, Datatype::from_name(kind)?, cell);
+    attribute.nullable = nullable;
+    attribute.filters = Pipeline::new(vec![Filter::Zstd { level: DEFAULT_LEVEL }]);
+    Ok(attribute)
+}
+
+/// `lo:hi`, both ends inside; for strings both may be left out.
+fn range(text: &str, datatype: Datatype, cell: CellCount) -> Result<ScalarRange> {
+    let middle = text.match_indices(':').map(|(i, _)| i).collect::<Vec<_>>();
+    let at = middle
+        .get(middle.len() / 2)
+        .with_context(|| format!("'{text}' is not written as LO:HI"))?;
+    let (lo, hi) = text.split_at(*at);
+    let end = |t: &str| {
+        if cell.is_var() {
+            return Ok(Scalar::Bytes(t.as_bytes().to_vec()));
+        }
+        let mut bytes = Vec::new();
+        input::number(t, datatype, &mut bytes).with_context(|| format!("'{t}'"))?;
+        Scalar::from_le_bytes(datatype.physical(), &bytes).context("no value")
+    };
+    Ok(ScalarRange {
+        lo: end(lo)?,
+        hi: end(hi.trim_start_matches(':'))?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_in_short() {
+        let a = attribute("speed:float32[2]?").unwrap();
+        assert_eq!(
+            (a.name.as_str(), a.datatype, a.cell, a.nullable),
+            ("speed", Datatype::Float32, CellCount::Fixed(2), true)
+        );
+        assert_eq!(attribute("words:string_utf8").unwrap().cell, CellCount::Var);
+        assert!(attribute("speed").is_err() && attribute("speed:fast").is_err());
+    }
+
+    #[test]
+    fn ranges_of_dates_are_cut_in_the_middle() {
+        let r = range(
+            "1970-01-01T00:00:00:1970-01-01T00:00:02",
+            Datatype::DatetimeSec,
+            CellCount::ONE,
+        )
+        .unwrap();
+        assert_eq!(r, ScalarRange::new(0_i64, 2_i64));
+        assert_eq!(
+            range("-5:7", Datatype::Int8, CellCount::ONE).unwrap(),
+            ScalarRange::new(-5_i8, 7_i8)
+        );
+    }
+}

@@ -1,0 +1,199 @@
+//! `meta`: keys and values of an array or a group.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result, bail};
+use hyperslab::array::{Group, ObjectType, object_type};
+use hyperslab::format::metadata::{Entry, MetaValue};
+use hyperslab::maintain::write_group_metadata;
+use hyperslab::write::WriteOptions;
+use hyperslab::{Datatype, Window};
+use serde_json::{Value, json};
+
+use crate::args::Meta;
+use crate::failure::usage;
+use crate::show;
+use crate::store::{Env, Place, seed};
+use crate::when::{self, Moment};
+
+/// Runs the command.
+pub(crate) async fn meta(env: &Env, command: &Meta) -> Result<()> {
+    match command {
+        Meta::Ls { array, json, at } => {
+            let all = read(env, array, when::window(*at)).await?;
+            if *json {
+                let entry =
+                    |(k, v): (&String, &MetaValue)| (k.clone(), json!({"type": v.datatype.name(), "value": value(v)}));
+                println!(
+                    "{:#}",
+                    Value::from(all.iter().map(entry).collect::<serde_json::Map<_, _>>())
+                );
+            } else {
+                let rows = all
+                    .iter()
+                    .map(|(k, v)| vec![k.clone(), v.datatype.name().to_owned(), show::shorten(&text(v), 80)]);
+                show::table(&[], rows.collect());
+            }
+            Ok(())
+        }
+        Meta::Get { array, key, at } => {
+            let all = read(env, array, when::window(*at)).await?;
+            let known = || all.keys().cloned().collect::<Vec<_>>().join(", ");
+            let found = all
+                .get(key)
+                .with_context(|| format!("{array}: there is no metadata key '{key}'; the keys are {}", known()))?;
+            println!("{}", text(found));
+            Ok(())
+        }
+        Meta::Set {
+            array,
+            key,
+            value,
+            datatype,
+            timestamp,
+        } => {
+            let value = parse(value, datatype.as_deref())?;
+            write(
+                env,
+                array,
+                Entry {
+                    key: key.clone(),
+                    value: Some(value),
+                },
+                *timestamp,
+            )
+            .await
+        }
+        Meta::Rm { array, key, timestamp } => {
+            let all = read(env, array, Window::ALL).await?;
+            if !all.contains_key(key) {
+                bail!("{array}: there is no metadata key '{key}'");
+            }
+            write(
+                env,
+                array,
+                Entry {
+                    key: key.clone(),
+                    value: None,
+                },
+                *timestamp,
+            )
+            .await
+        }
+    }
+}
+
+async fn read(env: &Env, url: &str, window: Window) -> Result<BTreeMap<String, MetaValue>> {
+    let place = Place::new(url)?;
+    if object_type(&place.context, &place.path).await? == Some(ObjectType::Group) {
+        let group = Group::open(&place.context, &place.path, &env.options(window))
+            .await
+            .with_context(|| format!("cannot open {url}"))?;
+        return group
+            .metadata()
+            .await
+            .with_context(|| format!("cannot read the metadata of {url}"));
+    }
+    let array = env.open_at(&place, window).await?;
+    array
+        .metadata()
+        .await
+        .with_context(|| format!("cannot read the metadata of {url}"))
+}
+
+async fn write(env: &Env, url: &str, entry: Entry, timestamp: Option<Moment>) -> Result<()> {
+    let place = Place::new(url)?;
+    let options = WriteOptions {
+        timestamp_ms: when::or_now(timestamp)?,
+        seed: seed()?,
+        sync: true,
+    };
+    let failed = || format!("cannot write the metadata of {url}");
+    if object_type(&place.context, &place.path).await? == Some(ObjectType::Group) {
+        return write_group_metadata(&place.context, &place.path, &[entry], env.key.as_ref(), &options)
+            .await
+            .with_context(failed);
+    }
+    let array = env.open_at(&place, Window::ALL).await?;
+    array.write_metadata(&[entry], &options).await.with_context(failed)
+}
+
+/// A value from text: a string, or numbers and dates separated by commas.
+fn parse(text: &str, datatype: Option<&str>) -> Result<MetaValue> {
+    let Some(name) = datatype else {
+        return Ok(MetaValue::text(text));
+    };
+    let datatype = Datatype::from_name(name).map_err(|e| usage("--type", e))?;
+    if datatype.is_string() && datatype.size() == 1 || datatype.is_opaque() {
+        return Ok(MetaValue::bytes(datatype, text.as_bytes()));
+    }
+    if datatype.is_string() {
+        let units = text.encode_utf16().flat_map(u16::to_le_bytes);
+        let points = text.chars().flat_map(|c| u32::from(c).to_le_bytes());
+        let data: Vec<u8> = if datatype.size() == 2 {
+            units.collect()
+        } else {
+            points.collect()
+        };
+        return Ok(MetaValue::bytes(datatype, &data));
+    }
+    let mut data = Vec::new();
+    for part in text.split(',').map(str::trim).filter(|p| !p.is_empty()) {
+        crate::input::number(part, datatype, &mut data).map_err(|e| usage("VALUE", format!("'{part}': {e}")))?;
+    }
+    Ok(MetaValue::bytes(datatype, &data))
+}
+
+/// A value as text; several with commas between them.
+fn text(v: &MetaValue) -> String {
+    match value(v) {
+        Value::String(s) => s,
+        Value::Array(list) => list
+            .iter()
+            .map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned))
+            .collect::<Vec<_>>()
+            .join(","),
+        other => other.to_string(),
+    }
+}
+
+/// A value as JSON: strings as text, opaque bytes as hex digits, one number bare, several as a list.
+pub(crate) fn value(v: &MetaValue) -> Value {
+    if v.datatype.is_string() || v.datatype == Datatype::GeomWkt {
+        return Value::from(show::string(v.datatype, &v.data));
+    }
+    if v.datatype.is_opaque() {
+        return Value::from(show::hex(&v.data));
+    }
+    let mut list: Vec<Value> = v
+        .data
+        .chunks_exact(v.datatype.size())
+        .map(|one| show::json(v.datatype, one))
+        .collect();
+    if list.len() == 1 {
+        list.remove(0)
+    } else {
+        Value::from(list)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_back_as_they_went() {
+        for (given, datatype, expect) in [
+            ("hello, you", None, "hello, you"),
+            ("1,-2, 3", Some("int16"), "1,-2,3"),
+            ("0.5", Some("float32"), "0.5"),
+            ("2020-02-03", Some("datetime_day"), "2020-02-03"),
+            ("née", Some("string_utf16"), "née"),
+            ("true,false", Some("bool"), "true,false"),
+            ("", Some("int32"), ""),
+        ] {
+            assert_eq!(text(&parse(given, datatype).unwrap()), expect);
+        }
+        assert!(parse("300", Some("uint8")).is_err());
+    }
+}

@@ -1,0 +1,68 @@
+//! A bar on a terminal, nothing in a pipe.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+static QUIET: AtomicBool = AtomicBool::new(false);
+static CURRENT: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// No bars from here on.
+pub(crate) fn silence() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Progress of one piece of work; the bar goes when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Progress(ProgressBar);
+
+impl Progress {
+    /// `total` cells (or whatever `unit` says), where that is known.
+    pub(crate) fn new(what: &'static str, total: Option<u64>, unit: &str) -> Self {
+        // A terminal is found by indicatif itself.
+        let target = if QUIET.load(Ordering::Relaxed) {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr_with_hz(10)
+        };
+        let bar = ProgressBar::with_draw_target(total, target).with_message(what);
+        let (number, whole) = if unit == "bytes" {
+            ("binary_bytes", "binary_total_bytes")
+        } else {
+            ("human_pos", "human_len")
+        };
+        let template = match total {
+            Some(_) => format!("{{msg}} {{wide_bar:.cyan/dim}} {{{number}}}/{{{whole}}} {unit} {{eta}}"),
+            None => format!("{{msg}} {{spinner}} {{{number}}} {unit} {{elapsed}}"),
+        };
+        if let Ok(style) = ProgressStyle::with_template(&template) {
+            bar.set_style(style);
+        }
+        *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+        Self(bar)
+    }
+
+    /// A line on standard error, above the bar.
+    pub(crate) fn say(&self, line: &str) {
+        self.0.suspend(|| eprintln!("{line}"));
+    }
+
+    /// So much more is done.
+    pub(crate) fn add(&self, n: u64) {
+        self.0.inc(n);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// Takes the bar off the terminal, so that a message has the line to itself.
+pub(crate) fn clear() {
+    if let Some(bar) = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,64 @@
+//! `schema` and `create`.
+
+use std::io::Read as _;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use hyperslab::array::{Array, CreateOptions, create as create_array};
+use hyperslab::format::enumeration::Enumeration;
+use hyperslab::schema_json;
+
+use crate::args::{Create, Schema};
+use crate::build::Building;
+use crate::store::{Env, Place, seed};
+use crate::when;
+
+/// Prints the schema.
+pub(crate) async fn schema(env: &Env, args: &Schema) -> Result<()> {
+    let array = env.open(&args.array, when::window(args.at)).await?;
+    let json = schema_json::to_json(array.schema(), &enumerations(&array).await?);
+    println!("{json:#}");
+    Ok(())
+}
+
+/// The array's enumerations with their values.
+pub(crate) async fn enumerations(array: &Array) -> Result<Vec<Enumeration>> {
+    let mut all = Vec::new();
+    for e in &array.schema().enumerations {
+        all.push(Arc::unwrap_or_clone(array.enumeration(&e.name).await?));
+    }
+    Ok(all)
+}
+
+/// Makes an empty array.
+pub(crate) async fn create(env: &Env, args: &Create) -> Result<()> {
+    let name = args.schema.display().to_string();
+    let mut text = String::new();
+    let read = if name == "-" {
+        std::io::stdin().read_to_string(&mut text).map(drop)
+    } else {
+        std::fs::read_to_string(&args.schema).map(|t| text = t)
+    };
+    read.with_context(|| format!("cannot read the schema in {name}"))?;
+    let json = serde_json::from_str(&text).with_context(|| format!("the schema in {name} is no JSON"))?;
+    let (schema, enumerations) =
+        schema_json::from_json(&json).with_context(|| format!("the schema in {name} is not legal"))?;
+    let place = Place::new(&args.array)?;
+    let options = CreateOptions {
+        timestamp_ms: when::or_now(args.timestamp)?,
+        seed: seed()?,
+        key: env.key.clone(),
+    };
+    let building = Building::start(&place).await?;
+    let made = create_array(
+        &building.place().context,
+        &building.place().path,
+        &schema,
+        &enumerations,
+        &options,
+    )
+    .await;
+    building
+        .end(made.with_context(|| format!("cannot create {}", args.array)))
+        .await
+}

@@ -1,0 +1,216 @@
+//! As much of HTTP/1.1 as static files need.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+const HEADERS_MAX: usize = 64;
+const HEAD_BYTES_MAX: u64 = 16 << 10;
+const IDLE: Duration = Duration::from_secs(60);
+
+/// A request, without its body: there is none that matters.
+#[derive(Debug, Default)]
+pub(super) struct Request {
+    pub(super) method: String,
+    /// The path with its escapes, and the query.
+    pub(super) target: String,
+    headers: Vec<(String, String)>,
+    http_1_0: bool,
+}
+
+impl Request {
+    #[cfg(test)]
+    pub(super) fn new(method: &str, target: &str, headers: &[(&str, &str)]) -> Self {
+        let headers = headers
+            .iter()
+            .map(|(n, v)| (n.to_ascii_lowercase(), (*v).to_owned()))
+            .collect();
+        Self {
+            method: method.into(),
+            target: target.into(),
+            headers,
+            http_1_0: false,
+        }
+    }
+
+    /// The header of this name, in lower case.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
+    }
+
+    fn closes(&self) -> bool {
+        match self.header("connection").map(str::to_ascii_lowercase) {
+            Some(c) if c.contains("close") => true,
+            Some(c) if c.contains("keep-alive") => false,
+            _ => self.http_1_0,
+        }
+    }
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(super) struct Response {
+    pub(super) status: u16,
+    pub(super) headers: Vec<(&'static str, String)>,
+    pub(super) body: Body,
+}
+
+/// What follows the headers.
+#[derive(Debug)]
+pub(super) enum Body {
+    Bytes(Vec<u8>),
+    /// So many bytes from where the file stands.
+    File(File, u64),
+}
+
+impl Body {
+    fn len(&self) -> u64 {
+        match self {
+            Self::Bytes(b) => b.len() as u64,
+            Self::File(_, n) => *n,
+        }
+    }
+}
+
+impl Response {
+    /// A short answer in words.
+    pub(super) fn text(status: u16, text: &str) -> Self {
+        let headers = vec![("Content-Type", "text/plain; charset=utf-8".to_owned())];
+        Self {
+            status,
+            headers,
+            body: Body::Bytes(format!("{text}\n").into_bytes()),
+        }
+    }
+
+    #[must_use]
+    pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+}
+
+/// Answers the requests of one connection until the peer has had enough.
+pub(super) fn converse(stream: &TcpStream, answer: impl Fn(&Request) -> Response) -> io::Result<()> {
+    stream.set_read_timeout(Some(IDLE))?;
+    stream.set_write_timeout(Some(IDLE))?;
+    stream.set_nodelay(true)?;
+    let mut reader = BufReader::new(stream);
+    let mut writer = BufWriter::with_capacity(64 << 10, stream);
+    loop {
+        let (request, response) = match read(&mut reader)? {
+            Head::End => return Ok(()),
+            Head::Request(request) => {
+                let response = answer(&request);
+                (request, response)
+            }
+            Head::Bad(status, why) => {
+                let closing = Request {
+                    headers: vec![("connection".into(), "close".into())],
+                    ..Request::default()
+                };
+                (closing, Response::text(status, why))
+            }
+        };
+        // A body that was announced is not read; what follows it could not be found.
+        let close = request.closes()
+            || request.header("content-length").is_some_and(|n| n != "0")
+            || request.header("transfer-encoding").is_some();
+        write(&mut writer, response, request.method == "HEAD", close)?;
+        writer.flush()?;
+        if close {
+            return Ok(());
+        }
+    }
+}
+
+enum Head {
+    Request(Request),
+    Bad(u16, &'static str),
+    End,
+}
+
+fn read(reader: &mut impl BufRead) -> io::Result<Head> {
+    let mut head = Vec::new();
+    let mut limited = reader.take(HEAD_BYTES_MAX);
+    while !head.ends_with(b"\r\n\r\n") && !head.ends_with(b"\n\n") {
+        let before = head.len();
+        if limited.read_until(b'\n', &mut head)? == 0 {
+            let full = limited.limit() == 0;
+            return Ok(if full {
+                Head::Bad(431, "the header is too long")
+            } else {
+                Head::End
+            });
+        }
+        if before == 0 && head.iter().all(|b| matches!(b, b'\r' | b'\n')) {
+            head.clear();
+        }
+    }
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut parsed = httparse::Request::new(&mut headers);
+    match parsed.parse(&head) {
+        Ok(httparse::Status::Complete(_)) => {}
+        Err(httparse::Error::TooManyHeaders) => return Ok(Head::Bad(431, "too many header lines")),
+        _ => return Ok(Head::Bad(400, "this is not HTTP/1.1")),
+    }
+    let text = |v: &[u8]| String::from_utf8_lossy(v).trim().to_owned();
+    Ok(Head::Request(Request {
+        method: parsed.method.unwrap_or_default().to_owned(),
+        target: parsed.path.unwrap_or_default().to_owned(),
+        headers: parsed
+            .headers
+            .iter()
+            .map(|h| (h.name.to_ascii_lowercase(), text(h.value)))
+            .collect(),
+        http_1_0: parsed.version == Some(0),
+    }))
+}
+
+fn write(out: &mut impl Write, response: Response, head_only: bool, close: bool) -> io::Result<()> {
+    write!(out, "HTTP/1.1 {} {}\r\n", response.status, reason(response.status))?;
+    for (name, value) in &response.headers {
+        write!(out, "{name}: {value}\r\n")?;
+    }
+    if response.status != 304 {
+        write!(out, "Content-Length: {}\r\n", response.body.len())?;
+    }
+    write!(
+        out,
+        "Connection: {}\r\n\r\n",
+        if close { "close" } else { "keep-alive" }
+    )?;
+    if head_only {
+        return Ok(());
+    }
+    match response.body {
+        Body::Bytes(bytes) => out.write_all(&bytes),
+        Body::File(file, n) => {
+            let sent = io::copy(&mut file.take(n), out)?;
+            // A file that shrank meanwhile: the peer must not take the next answer for the rest of it.
+            if sent < n {
+                Err(io::ErrorKind::UnexpectedEof.into())
+            } else {
+                Ok(())
+            }
+        }
+    }
+}
+
+const fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        204 => "No Content",
+        206 => "Partial Content",
+        301 => "Moved Permanently",
+        304 => "Not Modified",
+        400 => "Bad Request",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        416 => "Range Not Satisfiable",
+        431 => "Request Header Fields Too Large",
+        _ => "Internal Server Error",
+    }
+}

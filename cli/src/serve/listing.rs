@@ -1,0 +1,118 @@
+//! What is in a folder, for programs and for people.
+
+use std::io;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::http::{Body, Response};
+
+/// A child of a folder.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    /// Bytes; `None` for folders.
+    pub(super) size: Option<u64>,
+}
+
+/// The children, by name.
+pub(super) fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for child in std::fs::read_dir(folder)? {
+        let child = child?;
+        // What vanished meanwhile, and names no URL can hold, are left out.
+        let (Ok(name), Ok(metadata)) = (child.file_name().into_string(), child.path().metadata()) else {
+            continue;
+        };
+        entries.push(Entry {
+            name,
+            size: metadata.is_file().then(|| metadata.len()),
+        });
+    }
+    entries.sort();
+    Ok(entries)
+}
+
+/// The form of nginx: `[{"name","type","size"}]`.
+pub(super) fn json(entries: &[Entry]) -> Response {
+    let list: Vec<_> = entries
+        .iter()
+        .map(|e| match e.size {
+            Some(size) => json!({"name": e.name, "type": "file", "size": size}),
+            None => json!({"name": e.name, "type": "directory"}),
+        })
+        .collect();
+    page("application/json", serde_json::Value::from(list).to_string())
+}
+
+/// Links, for a browser and for clients that read no JSON.
+pub(super) fn html(path: &str, entries: &[Entry]) -> Response {
+    let title = escape(path);
+    let mut rows = String::new();
+    if path != "/" {
+        rows.push_str("<li><a href=\"../\">../</a></li>\n");
+    }
+    for e in entries {
+        let slash = if e.size.is_none() { "/" } else { "" };
+        let size = e.size.map_or_else(String::new, |n| format!(" <small>{n}</small>"));
+        rows.push_str(&format!(
+            "<li><a href=\"./{}{slash}\">{}{slash}</a>{size}</li>\n",
+            quote(&e.name),
+            escape(&e.name)
+        ));
+    }
+    let text = format!(
+        "<!doctype html>\n<meta charset=\"utf-8\">\n<title>{title}</title>\n<h1>{title}</h1>\n<ul>\n{rows}</ul>\n"
+    );
+    page("text/html; charset=utf-8", text)
+}
+
+fn page(kind: &str, text: String) -> Response {
+    let headers = vec![
+        ("Content-Type", kind.to_owned()),
+        ("Cache-Control", "no-cache".to_owned()),
+        ("Vary", "Accept".to_owned()),
+    ];
+    Response {
+        status: 200,
+        headers,
+        body: Body::Bytes(text.into_bytes()),
+    }
+}
+
+/// The media type by the name's ending. Data of arrays must not be taken for text, or hosts between
+/// would compress it and break ranges.
+pub(super) fn content_type(path: &Path) -> &'static str {
+    match path.extension().and_then(|e| e.to_str()).unwrap_or("") {
+        "html" => "text/html; charset=utf-8",
+        "js" | "mjs" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "json" | "map" => "application/json",
+        "wasm" => "application/wasm",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "ico" => "image/x-icon",
+        "txt" | "md" | "csv" => "text/plain; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+fn quote(name: &str) -> String {
+    name.bytes()
+        .map(|b| {
+            if b.is_ascii_alphanumeric() || b"-._~".contains(&b) {
+                char::from(b).to_string()
+            } else {
+                format!("%{b:02X}")
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,56 @@
+//! A static file server: ranges, CORS, listings. One thread a connection, nothing above the folder.
+
+mod files;
+mod http;
+mod listing;
+
+use std::io::Write as _;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::args::Serve;
+
+/// Connections served at a time; more wait in the kernel's queue.
+const CONNECTIONS_MAX: usize = 256;
+
+/// Serves until a signal ends the program.
+pub(crate) fn serve(args: &Serve) -> Result<()> {
+    let root = args
+        .dir
+        .canonicalize()
+        .with_context(|| format!("cannot serve {}", args.dir.display()))?;
+    ensure!(root.is_dir(), "cannot serve {}: it is no folder", args.dir.display());
+    let address = SocketAddr::new(args.host, args.port);
+    let listener =
+        TcpListener::bind(address).with_context(|| format!("cannot listen on {address}; choose another --port"))?;
+    let address = listener.local_addr()?;
+    println!("serving {} on http://{address}/", args.dir.display());
+    std::io::stdout().flush()?;
+    accept(&listener, &Arc::new(files::Root::new(root)));
+    Ok(())
+}
+
+fn accept(listener: &TcpListener, root: &Arc<files::Root>) {
+    let open = Arc::new(AtomicUsize::new(0));
+    for stream in listener.incoming() {
+        // A connection that ended before it was taken is nobody's concern.
+        let Ok(stream) = stream else { continue };
+        while open.load(Ordering::Acquire) >= CONNECTIONS_MAX {
+            thread::sleep(std::time::Duration::from_millis(5));
+        }
+        open.fetch_add(1, Ordering::AcqRel);
+        let (root, open) = (Arc::clone(root), Arc::clone(&open));
+        thread::spawn(move || {
+            // The peer has gone, or speaks something else: there is nobody to answer.
+            let _ = http::converse(&stream, |request| root.answer(request));
+            open.fetch_sub(1, Ordering::AcqRel);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

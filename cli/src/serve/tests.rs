@@ -1,0 +1,146 @@
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+
+use super::accept;
+use super::files::{Root, Wanted, decode, wanted};
+use super::http::{Body, Request, Response};
+
+fn folder() -> (tempfile::TempDir, Root) {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("root/a b/__schema")).unwrap();
+    fs::write(dir.path().join("root/a b/data.tdb"), b"0123456789").unwrap();
+    fs::write(dir.path().join("secret"), b"secret").unwrap();
+    let root = Root::new(dir.path().join("root").canonicalize().unwrap());
+    (dir, root)
+}
+
+fn body(response: Response) -> String {
+    match response.body {
+        Body::Bytes(b) => String::from_utf8(b).unwrap(),
+        Body::File(f, n) => {
+            let mut text = String::new();
+            f.take(n).read_to_string(&mut text).unwrap();
+            text
+        }
+    }
+}
+
+fn header<'a>(response: &'a Response, name: &str) -> Option<&'a str> {
+    response
+        .headers
+        .iter()
+        .find(|(n, _)| *n == name)
+        .map(|(_, v)| v.as_str())
+}
+
+#[test]
+fn files_come_whole_or_in_part() {
+    let (_dir, root) = folder();
+    let get = |headers: &[(&str, &str)]| root.answer(&Request::new("GET", "/a%20b/data.tdb", headers));
+    let whole = get(&[]);
+    assert_eq!((whole.status, header(&whole, "Accept-Ranges")), (200, Some("bytes")));
+    assert_eq!(header(&whole, "Access-Control-Allow-Origin"), Some("*"));
+    let etag = header(&whole, "ETag").unwrap().to_owned();
+    assert_eq!(body(whole), "0123456789");
+    let part = get(&[("Range", "bytes=2-4")]);
+    assert_eq!(
+        (part.status, header(&part, "Content-Range")),
+        (206, Some("bytes 2-4/10"))
+    );
+    assert_eq!(body(part), "234");
+    assert_eq!(body(get(&[("Range", "bytes=-3")])), "789");
+    assert_eq!(body(get(&[("Range", "bytes=7-99")])), "789");
+    let beyond = get(&[("Range", "bytes=10-")]);
+    assert_eq!(
+        (beyond.status, header(&beyond, "Content-Range")),
+        (416, Some("bytes */10"))
+    );
+    assert_eq!(get(&[("If-None-Match", &etag)]).status, 304);
+    assert_eq!(get(&[("Range", "bytes=0-1"), ("If-Range", "\"old\"")]).status, 200);
+}
+
+#[test]
+fn ranges_that_are_not_understood_give_the_whole_file() {
+    for text in ["bytes=a-b", "lines=1-2", "bytes=5-2", "bytes=0-1,3-4"] {
+        assert_eq!(wanted(text, 10), Wanted::All, "{text}");
+    }
+    assert_eq!(wanted("bytes=0-", 0), Wanted::None);
+    assert_eq!(wanted("bytes=-20", 10), Wanted::Part(0..10));
+}
+
+#[test]
+fn nothing_outside_the_folder_is_reached() {
+    let (dir, root) = folder();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(dir.path().join("secret"), dir.path().join("root/link")).unwrap();
+    let secret = dir.path().join("secret");
+    for target in [
+        "/../secret",
+        "/%2e%2e/secret",
+        "/a%20b/../../secret",
+        "/..%2fsecret",
+        "/link",
+        secret.to_str().unwrap(),
+        "//secret",
+        "/%00",
+    ] {
+        let response = root.answer(&Request::new("GET", target, &[]));
+        assert_eq!(response.status, 404, "{target}");
+    }
+    assert_eq!(root.answer(&Request::new("GET", "/%zz", &[])).status, 400);
+    assert_eq!(decode("/%41%2F"), Some("/A/".into()));
+}
+
+#[test]
+fn folders_are_listed_for_programs_and_people() {
+    let (_dir, root) = folder();
+    let json = root.answer(&Request::new("GET", "/a%20b/", &[("Accept", "application/json")]));
+    assert_eq!(header(&json, "Content-Type"), Some("application/json"));
+    let list: serde_json::Value = serde_json::from_str(&body(json)).unwrap();
+    assert_eq!(
+        list,
+        serde_json::json!([{"name": "__schema", "type": "directory"}, {"name": "data.tdb", "type": "file", "size": 10}])
+    );
+    let html = body(root.answer(&Request::new("GET", "/", &[])));
+    assert!(html.contains("href=\"./a%20b/\""), "{html}");
+    let moved = root.answer(&Request::new("GET", "/a%20b", &[]));
+    assert_eq!((moved.status, header(&moved, "Location")), (301, Some("/a%20b/")));
+}
+
+#[test]
+fn only_reading_is_allowed() {
+    let (_dir, root) = folder();
+    assert_eq!(root.answer(&Request::new("DELETE", "/a%20b/data.tdb", &[])).status, 405);
+    let preflight = root.answer(&Request::new("OPTIONS", "/a%20b/data.tdb", &[]));
+    assert_eq!(
+        (preflight.status, header(&preflight, "Access-Control-Allow-Headers")),
+        (204, Some("*"))
+    );
+}
+
+#[test]
+fn one_connection_serves_many_requests() {
+    let (_dir, root) = folder();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || accept(&listener, &Arc::new(root)));
+    let mut stream = TcpStream::connect(address).unwrap();
+    let get = |method: &str, close: &str| {
+        format!("{method} /a%20b/data.tdb HTTP/1.1\r\nHost: x\r\nRange: bytes=0-2\r\n{close}\r\n")
+    };
+    stream
+        .write_all(format!("{}{}", get("HEAD", ""), get("GET", "Connection: close\r\n")).as_bytes())
+        .unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    assert_eq!(text.matches("206 Partial Content").count(), 2, "{text}");
+    assert_eq!(text.matches("Content-Length: 3").count(), 2);
+    assert!(text.ends_with("\r\n\r\n012"));
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(b"nonsense\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    assert!(text.starts_with("HTTP/1.1 400"), "{text}");
+}

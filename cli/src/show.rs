@@ -1,0 +1,156 @@
+//! Values and tables for people.
+
+use hyperslab::format::attribute::Attribute;
+use hyperslab::format::domain::Dimension;
+use hyperslab::view::selection::display_name;
+use hyperslab::{CellCount, Datatype, Scalar, ScalarRange, calendar};
+use serde_json::Value;
+
+/// Prints rows with their columns aligned.
+pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>) {
+    let mut all: Vec<Vec<String>> = Vec::new();
+    if !header.is_empty() && !rows.is_empty() {
+        all.push(header.iter().map(|h| (*h).to_owned()).collect());
+    }
+    all.extend(rows);
+    let columns = all.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |i: usize| {
+        all.iter()
+            .filter_map(|r| r.get(i))
+            .map(|c| c.chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    for row in &all {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(c, w)| format!("{c:<w$}")).collect();
+        println!("{}", cells.join("  ").trim_end());
+    }
+}
+
+/// At most `n` characters, on one line.
+pub(crate) fn shorten(text: &str, n: usize) -> String {
+    let text = text.replace(['\n', '\r', '\t'], " ");
+    if text.chars().count() <= n {
+        text
+    } else {
+        text.chars().take(n.saturating_sub(1)).chain(['…']).collect()
+    }
+}
+
+/// A number, a date or a truth value as JSON. What JSON cannot hold is a string.
+pub(crate) fn json(datatype: Datatype, bytes: &[u8]) -> Value {
+    match Scalar::from_le_bytes(datatype.physical(), bytes) {
+        Some(Scalar::U8(v)) if datatype == Datatype::Bool => Value::from(v != 0),
+        Some(Scalar::I64(v)) if datatype.is_datetime() => Value::from(calendar::format(v, datatype)),
+        Some(Scalar::F32(v)) => float(f64::from(v), || format!("{v}")),
+        Some(Scalar::F64(v)) => float(v, || format!("{v}")),
+        Some(v) => v
+            .as_i128()
+            .and_then(|v| {
+                i64::try_from(v)
+                    .ok()
+                    .map(Value::from)
+                    .or_else(|| u64::try_from(v).ok().map(Value::from))
+            })
+            .unwrap_or(Value::Null),
+        None => Value::Null,
+    }
+}
+
+fn float(v: f64, text: impl Fn() -> String) -> Value {
+    if !v.is_finite() {
+        return Value::from(text());
+    }
+    // By way of text, so that 0.1 of 32 bits stays 0.1.
+    text().parse::<f64>().map_or(Value::Null, Value::from)
+}
+
+/// The text that a string datatype stores.
+pub(crate) fn string(datatype: Datatype, bytes: &[u8]) -> String {
+    match datatype.size() {
+        2 => String::from_utf16_lossy(
+            &bytes
+                .chunks_exact(2)
+                .filter_map(|c| Some(u16::from_le_bytes(c.try_into().ok()?)))
+                .collect::<Vec<_>>(),
+        ),
+        4 => {
+            let points = bytes
+                .chunks_exact(4)
+                .filter_map(|c| Some(u32::from_le_bytes(c.try_into().ok()?)));
+            points
+                .map(|c| char::from_u32(c).unwrap_or(char::REPLACEMENT_CHARACTER))
+                .collect()
+        }
+        _ => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+/// Bytes as hex digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// A coordinate.
+pub(crate) fn coordinate(datatype: Datatype, value: &Scalar) -> Value {
+    match value {
+        Scalar::Bytes(bytes) => Value::from(string(datatype, bytes)),
+        other => json(datatype, &other.to_le_bytes()),
+    }
+}
+
+/// A coordinate without quotes.
+pub(crate) fn coordinate_text(datatype: Datatype, value: &Scalar) -> String {
+    match coordinate(datatype, value) {
+        Value::String(s) => s,
+        other => other.to_string(),
+    }
+}
+
+/// `lo..hi` along one dimension, both ends inside.
+pub(crate) fn range(dimension: &Dimension, range: &ScalarRange) -> String {
+    format!(
+        "{}..{}",
+        coordinate_text(dimension.datatype, &range.lo),
+        coordinate_text(dimension.datatype, &range.hi)
+    )
+}
+
+/// `name int64 0..99 by 10`.
+pub(crate) fn dimension(d: &Dimension) -> String {
+    let mut text = format!("{} {}", if d.name.is_empty() { "_" } else { &d.name }, d.datatype);
+    if let Some(domain) = &d.domain {
+        text.push_str(&format!(" {}", range(d, domain)));
+    }
+    if let Some(extent) = &d.extent {
+        let plain = extent.as_i128().map_or_else(
+            || extent.as_f64().map_or_else(String::new, |v| v.to_string()),
+            |v| v.to_string(),
+        );
+        text.push_str(&format!(" by {plain}"));
+    }
+    text
+}
+
+/// `mag float32`, with what is special about it.
+pub(crate) fn attribute(a: &Attribute) -> String {
+    let cell = match a.cell {
+        CellCount::Fixed(1) => String::new(),
+        CellCount::Fixed(n) => format!("[{n}]"),
+        CellCount::Var => "[]".to_owned(),
+    };
+    let nullable = if a.nullable { "?" } else { "" };
+    format!("{} {}{cell}{nullable}", display_name(&a.name), a.datatype)
+}
+
+/// How many cells along a range of integers.
+pub(crate) fn length(range: &ScalarRange) -> Option<u128> {
+    u128::try_from(range.hi.as_i128()? - range.lo.as_i128()? + 1).ok()
+}
+
+/// `344 × 403`.
+pub(crate) fn shape(ranges: &[ScalarRange]) -> Option<String> {
+    let lengths: Option<Vec<String>> = ranges.iter().map(|r| length(r).map(|n| n.to_string())).collect();
+    lengths.map(|l| l.join(" × "))
+}

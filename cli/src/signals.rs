@@ -1,0 +1,80 @@
+//! What has to be undone when a command is interrupted.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Files and folders that are half made.
+static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// SIGINT and SIGTERM remove what is half made, and end the program with the shell's code for it.
+pub(crate) fn install() {
+    let end = || {
+        remove_all();
+        std::process::exit(130);
+    };
+    // A second handler is refused; the first serves as well.
+    let _ = ctrlc::set_handler(end);
+}
+
+/// A path that is removed unless it is kept: on an error, and on a signal.
+#[derive(Debug)]
+pub(crate) struct Pending(PathBuf);
+
+impl Pending {
+    /// Marks `path` as half made.
+    pub(crate) fn new(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        lock().push(path.clone());
+        Self(path)
+    }
+
+    /// The path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The path is whole: gives it this name.
+    pub(crate) fn keep_as(self, name: &Path) -> std::io::Result<()> {
+        std::fs::rename(&self.0, name)
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        lock().retain(|p| *p != self.0);
+        remove(&self.0);
+    }
+}
+
+/// A name beside `path` for what is not finished yet.
+pub(crate) fn beside(path: &Path) -> PathBuf {
+    let name = path
+        .file_name()
+        .map(|n| n.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    path.with_file_name(format!(".{name}.{}.part", std::process::id()))
+}
+
+/// Starts a new line of standard error if a progress bar is on this one.
+pub(crate) fn clear_line() {
+    crate::progress::clear();
+}
+
+fn remove_all() {
+    for path in lock().drain(..) {
+        remove(&path);
+    }
+}
+
+fn remove(path: &Path) {
+    // Gone already is fine, and there is nobody to tell of a failure.
+    let _ = if path.is_dir() {
+        std::fs::remove_dir_all(path)
+    } else {
+        std::fs::remove_file(path)
+    };
+}
+
+fn lock() -> MutexGuard<'static, Vec<PathBuf>> {
+    PENDING.lock().unwrap_or_else(PoisonError::into_inner)
+}

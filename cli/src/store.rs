@@ -1,0 +1,123 @@
+//! From what was typed to stores and arrays.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use hyperslab::array::{Array, OpenOptions};
+use hyperslab::filter::Key;
+use hyperslab::{Context, Window, vfs};
+
+use crate::failure::usage;
+
+/// A path or URL, and the store behind it.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// As typed.
+    pub(crate) url: String,
+    /// The store.
+    pub(crate) context: Context,
+    /// What was typed, as a path in the store.
+    pub(crate) path: String,
+}
+
+impl Place {
+    /// # Errors
+    /// A scheme that is not supported.
+    pub(crate) fn new(url: &str) -> Result<Self> {
+        let (vfs, path) = vfs::open_url(url)?;
+        Ok(Self {
+            url: url.to_owned(),
+            context: Context::new(vfs),
+            path,
+        })
+    }
+
+    /// The path on the local disk, where it is one.
+    pub(crate) fn local(&self) -> Option<&Path> {
+        local(&self.url)
+    }
+
+    /// Something within this place.
+    pub(crate) fn join(&self, name: &str) -> Self {
+        let url = format!("{}/{name}", self.url.trim_end_matches('/'));
+        Self {
+            url,
+            context: self.context.clone(),
+            path: vfs::join(&self.path, name),
+        }
+    }
+}
+
+/// The local path that a path or a `file:` URL names.
+pub(crate) fn local(url: &str) -> Option<&Path> {
+    if let Some(rest) = url.strip_prefix("file:") {
+        return Some(Path::new(rest.strip_prefix("//").unwrap_or(rest)));
+    }
+    (!url.contains("://")).then(|| Path::new(url))
+}
+
+/// What every command knows.
+#[derive(Debug, Clone)]
+pub(crate) struct Env {
+    /// The key of encrypted arrays.
+    pub(crate) key: Option<Key>,
+}
+
+impl Env {
+    /// Opens an array as it was in a window of time.
+    pub(crate) async fn open(&self, url: &str, window: Window) -> Result<Array> {
+        self.open_at(&Place::new(url)?, window).await
+    }
+
+    /// Opens the array at a place.
+    pub(crate) async fn open_at(&self, place: &Place, window: Window) -> Result<Array> {
+        let options = OpenOptions {
+            window,
+            key: self.key.clone(),
+        };
+        Array::open(&place.context, &place.path, &options)
+            .await
+            .with_context(|| format!("cannot open {}", place.url))
+    }
+
+    /// Options to open with all of time in view.
+    pub(crate) fn options(&self, window: Window) -> OpenOptions {
+        OpenOptions {
+            window,
+            key: self.key.clone(),
+        }
+    }
+}
+
+/// The key in a file: 32 bytes, or 64 hex digits.
+pub(crate) fn key(file: Option<&Path>) -> Result<Option<Key>> {
+    let Some(file) = file else { return Ok(None) };
+    let bytes = std::fs::read(file).with_context(|| format!("cannot read the key in {}", file.display()))?;
+    if let Ok(raw) = <[u8; 32]>::try_from(bytes.as_slice()) {
+        return Ok(Some(Key(raw)));
+    }
+    let digits = bytes.trim_ascii();
+    let hex = |d: u8| char::from(d).to_digit(16).and_then(|d| u8::try_from(d).ok());
+    let pairs = digits
+        .chunks(2)
+        .map(|p| Some(hex(*p.first()?)? << 4 | hex(*p.get(1)?)?))
+        .collect::<Option<Vec<u8>>>();
+    match pairs.and_then(|p| <[u8; 32]>::try_from(p).ok()) {
+        Some(raw) => Ok(Some(Key(raw))),
+        None => bail!(usage(
+            "--key-file",
+            format!(
+                "{} holds {} bytes; a key is 32 bytes or 64 hex digits",
+                file.display(),
+                bytes.len()
+            )
+        )),
+    }
+}
+
+/// 32 bytes nobody can guess, from which names and nonces derive.
+pub(crate) fn seed() -> Result<[u8; 32]> {
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed).map_err(|e| anyhow::anyhow!("the system gives no random numbers: {e}"))?;
+    Ok(seed)
+}

@@ -1,0 +1,56 @@
+//! `verify` and `index`.
+
+use anyhow::{Context as _, Result};
+use hyperslab::vfs::manifest;
+
+use crate::args::{Index, Verify};
+use crate::failure::Reported;
+use crate::progress::Progress;
+use crate::store::{Env, Place};
+use crate::{sizes, when};
+
+/// Reads every tile; says all that is wrong.
+pub(crate) async fn verify(env: &Env, args: &Verify) -> Result<()> {
+    let array = env.open(&args.array, when::window(args.at)).await?;
+    let (mut files, mut tiles, mut bytes, mut damaged) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let progress = Progress::new(
+        "verifying",
+        Some(array.fragments().iter().map(|f| f.bytes).sum()),
+        "bytes",
+    );
+    let mut report = |finding: hyperslab::query::Finding| {
+        files += 1;
+        tiles += finding.tiles;
+        bytes += finding.bytes;
+        progress.add(finding.bytes);
+        if let Some(error) = finding.error {
+            damaged += 1;
+            progress.say(&error.to_string());
+        }
+    };
+    array
+        .verify(&mut report)
+        .await
+        .with_context(|| format!("cannot verify {}", args.array))?;
+    drop(progress);
+    let seen = format!("{files} files, {tiles} tiles, {} read", sizes::show(bytes));
+    if damaged > 0 {
+        return Err(Reported(format!(
+            "{}: {damaged} damaged of {seen}; restore the files named above from a copy",
+            args.array
+        ))
+        .into());
+    }
+    println!("{}: sound ({} fragments, {seen})", args.array, array.fragments().len());
+    Ok(())
+}
+
+/// Writes the manifest.
+pub(crate) async fn index(args: &Index) -> Result<()> {
+    let place = Place::new(&args.array)?;
+    manifest::write(place.context.vfs.as_ref(), &place.path)
+        .await
+        .with_context(|| format!("cannot index {}", args.array))?;
+    println!("{}/{}", args.array.trim_end_matches('/'), manifest::MANIFEST);
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! Times on the command line: milliseconds since 1970 or ISO 8601.
+
+use std::str::FromStr;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, Result};
+use hyperslab::{Datatype, Window, calendar};
+
+/// One moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Moment {
+    /// Milliseconds since 1970.
+    pub(crate) ms: u64,
+}
+
+/// `T`: everything up to and including it; `T0..T1`: between them, both ends inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span(pub(crate) Window);
+
+impl FromStr for Moment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(Self { ms: period(text)?.0 })
+    }
+}
+
+impl FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((from, to)) = text.split_once("..") else {
+            return Ok(Self(Window::at(period(text)?.1)));
+        };
+        let start_ms = if from.is_empty() { 0 } else { period(from)?.0 };
+        let end_ms = if to.is_empty() { u64::MAX } else { period(to)?.1 };
+        if start_ms > end_ms {
+            return Err(format!("'{text}' ends before it starts"));
+        }
+        Ok(Self(Window { start_ms, end_ms }))
+    }
+}
+
+/// The window of `--at`, or all of time.
+pub(crate) fn window(at: Option<Span>) -> Window {
+    at.map_or(Window::ALL, |s| s.0)
+}
+
+/// The milliseconds of `--timestamp`, or of the clock.
+pub(crate) fn or_now(moment: Option<Moment>) -> Result<u64> {
+    if let Some(moment) = moment {
+        return Ok(moment.ms);
+    }
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .context("the clock stands before 1970; set it or give --timestamp")?;
+    Ok(u64::try_from(since.as_millis())?)
+}
+
+/// Milliseconds since 1970 as ISO 8601.
+pub(crate) fn iso(ms: u64) -> String {
+    i64::try_from(ms).map_or_else(
+        |_| "the end of time".to_owned(),
+        |ms| format!("{}Z", calendar::format(ms, Datatype::DatetimeMs)),
+    )
+}
+
+/// The first and the last millisecond of what `text` names: `2020-02` is a whole month.
+fn period(text: &str) -> Result<(u64, u64), String> {
+    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+        let ms = text
+            .parse()
+            .map_err(|_| format!("'{text}' is beyond the end of time"))?;
+        return Ok((ms, ms));
+    }
+    let before_1970 = || format!("'{text}' is before 1970");
+    if let Ok(zoned) = text.parse::<jiff::Timestamp>() {
+        let ms = u64::try_from(zoned.as_millisecond()).map_err(|_| before_1970())?;
+        return Ok((ms, ms));
+    }
+    let (lo, hi) =
+        calendar::parse(text, Datatype::DatetimeMs).map_err(|e| format!("{e}; or milliseconds since 1970"))?;
+    Ok((
+        u64::try_from(lo).map_err(|_| before_1970())?,
+        u64::try_from(hi).map_err(|_| before_1970())?,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn span(text: &str, expect: Result<(u64, u64), &str>) {
+        let got = text.parse::<Span>().map(|s| (s.0.start_ms, s.0.end_ms));
+        match expect {
+            Ok(expect) => assert_eq!(got, Ok(expect)),
+            Err(part) => assert!(got.clone().is_err_and(|e| e.contains(part)), "{got:?}"),
+        }
+    }
+
+    #[test]
+    fn moments_are_milliseconds_or_iso() {
+        span("1500", Ok((0, 1500)));
+        span("1000000000000", Ok((0, 1_000_000_000_000)));
+        span("1970-01-02T00:00:00Z", Ok((0, 86_400_000)));
+        span("1970-01-02T02:00:00.25+02:00", Ok((0, 86_400_250)));
+    }
+
+    #[test]
+    fn a_coarse_end_includes_its_whole_period() {
+        span("1970-01-01..1970-01-02", Ok((0, 2 * 86_400_000 - 1)));
+        span("15..", Ok((15, u64::MAX)));
+        span("..15", Ok((0, 15)));
+    }
+
+    #[test]
+    fn nonsense_says_what_to_write() {
+        span("yesterday", Err("milliseconds since 1970"));
+        span("2..1", Err("ends before"));
+        span("1969-12-31", Err("before 1970"));
+        assert_eq!("1970-01-02".parse(), Ok(Moment { ms: 86_400_000 }));
+    }
+}
