@@ -1,7 +1,5 @@
 //! Where the work on bytes runs: here, or on all cores.
 
-use std::future::Future;
-
 use crate::error::Result;
 
 /// How decoding, packing and sorting are spread over cores. Both kinds give the same results.
@@ -90,65 +88,31 @@ impl Cpu {
     ///
     /// # Errors
     /// The job's own failure.
-    pub fn run<R: Send + 'static>(
-        self,
-        job: impl FnOnce() -> Result<R> + Send + 'static,
-    ) -> impl Future<Output = Result<R>> + Send {
-        let handle = match self {
+    pub async fn run<R: Send + 'static>(self, job: impl FnOnce() -> Result<R> + Send + 'static) -> Result<R> {
+        match self {
             // A worker of the pool must not wait for the pool: it does the job itself.
             #[cfg(feature = "rayon")]
-            Self::Rayon if rayon::current_thread_index().is_none() => pool::spawn(job),
-            _ => Handle::Here(job),
-        };
-        async move {
-            match handle {
-                Handle::Here(job) => job(),
-                #[cfg(feature = "rayon")]
-                Handle::There(result) => pool::outcome(result.await),
-            }
+            Self::Rayon if rayon::current_thread_index().is_none() => on_pool(job).await,
+            _ => job(),
         }
     }
-}
-
-enum Handle<J, R> {
-    Here(J),
-    #[cfg(feature = "rayon")]
-    There(futures_channel::oneshot::Receiver<std::thread::Result<Result<R>>>),
-    #[cfg(not(feature = "rayon"))]
-    #[allow(dead_code, reason = "names R in builds without threads")]
-    Never(std::marker::PhantomData<fn() -> R>),
 }
 
 #[cfg(feature = "rayon")]
-mod pool {
+async fn on_pool<R: Send + 'static>(job: impl FnOnce() -> Result<R> + Send + 'static) -> Result<R> {
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-    use futures_channel::oneshot::{Canceled, channel};
-
-    use super::Handle;
-    use crate::error::{Error, Result};
-
-    pub(super) fn spawn<J, R>(job: J) -> Handle<J, R>
-    where
-        J: FnOnce() -> Result<R> + Send + 'static,
-        R: Send + 'static,
-    {
-        let (tx, rx) = channel();
-        rayon::spawn(move || {
-            // Nobody waits any more when the caller dropped its future; then the result is not wanted.
-            if !tx.is_canceled() {
-                let _ = tx.send(catch_unwind(AssertUnwindSafe(job)));
-            }
-        });
-        Handle::There(rx)
-    }
-
-    pub(super) fn outcome<R>(result: Result<std::thread::Result<Result<R>>, Canceled>) -> Result<R> {
-        match result {
-            Ok(Ok(result)) => result,
-            Ok(Err(panic)) => resume_unwind(panic),
-            Err(Canceled) => Err(Error::Cancelled),
+    let (tx, rx) = futures_channel::oneshot::channel();
+    rayon::spawn(move || {
+        // Nobody waits any more when the caller dropped its future; then the result is not wanted.
+        if !tx.is_canceled() {
+            let _ = tx.send(catch_unwind(AssertUnwindSafe(job)));
         }
+    });
+    match rx.await {
+        Ok(Ok(result)) => result,
+        Ok(Err(panic)) => resume_unwind(panic),
+        Err(_) => Err(crate::error::Error::Cancelled),
     }
 }
 

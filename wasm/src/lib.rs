@@ -1,1 +1,1 @@
-//! The browser surface of Hyperslab.
+//! x
