@@ -7,7 +7,7 @@ use super::{Entry, EntryKind};
 
 /// What a server's answer for a folder turned out to be.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum FolderIndex {
+pub enum FolderIndex {
     /// The folder's children, sorted by name.
     Entries(Vec<Entry>),
     /// Not a list in any form known here.
@@ -15,7 +15,7 @@ pub(crate) enum FolderIndex {
 }
 
 /// Reads the answer `text` of content type `kind`.
-pub(crate) fn parse_index(kind: &str, text: &str) -> FolderIndex {
+pub fn parse_index(kind: &str, text: &str) -> FolderIndex {
     let entries = if kind.contains("json") {
         serde_json::from_str::<Vec<Item>>(text)
             .ok()

@@ -8,8 +8,7 @@ pub mod coalesce;
 pub mod conformance;
 #[cfg(feature = "test-util")]
 pub mod faulty;
-#[cfg(feature = "object-store")]
-mod listing;
+pub mod listing;
 #[cfg(feature = "fs")]
 mod local;
 pub mod manifest;

@@ -29,7 +29,6 @@ pub fn check_path(path: &str) -> Result<()> {
 }
 
 /// Text with `%xx` replaced by the bytes it stands for; `None` if those are not UTF-8.
-#[cfg(feature = "object-store")]
 pub(crate) fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,0 +1,216 @@
+//! An open array: what is known about it, reads and writes.
+
+use futures_util::lock::Mutex;
+use hyperslab::format::schema::Layout;
+use hyperslab::query::Batches;
+use hyperslab::{Array, Batch, Cells, Condition, Error, Query, Region, Result, Scalar, ScalarRange, WriteOptions, schema_json};
+use js_sys::{Object, Promise, Uint8Array};
+use serde_json::{Value, json};
+use wasm_bindgen::prelude::*;
+
+use crate::columns::{self, set};
+use crate::error::to_js;
+use crate::select;
+use crate::store::{milliseconds, seed_of, until, window};
+
+/// An array at a moment.
+#[wasm_bindgen]
+pub struct RawArray {
+    array: Array,
+}
+
+impl RawArray {
+    pub(crate) fn new(array: Array) -> Self {
+        Self { array }
+    }
+}
+
+#[wasm_bindgen]
+impl RawArray {
+    /// The schema as JSON, without the values of enumerations.
+    pub fn schema(&self) -> String {
+        schema_json::to_json(self.array.schema(), &[]).to_string()
+    }
+
+    /// The visible fragments as JSON, oldest first.
+    pub fn fragments(&self) -> String {
+        let one = |f: &std::sync::Arc<hyperslab::Fragment>| {
+            json!({
+                "name": f.name, "start": f.start_ms, "end": f.end_ms, "dense": f.dense, "cells": f.cells,
+                "bytes": f.bytes, "nonEmptyDomain": f.non_empty_domain.as_deref().map(domain),
+            })
+        };
+        self.array.fragments().iter().map(one).collect::<Value>().to_string()
+    }
+
+    /// The non-empty domain as JSON, or `null`.
+    #[wasm_bindgen(js_name = nonEmptyDomain)]
+    pub fn non_empty_domain(&self) -> String {
+        json!(self.array.non_empty_domain().as_deref().map(domain)).to_string()
+    }
+
+    /// The same array in another window of time.
+    pub async fn at(&self, start: f64, end: f64, aborted: Option<Promise>) -> Result<RawArray, JsValue> {
+        until(aborted, self.array.at(window(start, end))).await.map(Self::new)
+    }
+
+    /// The metadata: `[{key, type, num, data}]`.
+    pub async fn metadata(&self, aborted: Option<Promise>) -> Result<js_sys::Array, JsValue> {
+        let found = until(aborted, self.array.metadata()).await?;
+        let items = found.iter().map(|(key, value)| {
+            let object = Object::new();
+            set(&object, "key", &key.as_str().into());
+            set(&object, "type", &value.datatype.name().into());
+            set(&object, "num", &value.num.into());
+            set(&object, "data", &Uint8Array::from(value.data.as_slice()).into());
+            object
+        });
+        Ok(items.collect())
+    }
+
+    /// The values of an enumeration, as a column.
+    pub async fn enumeration(&self, name: String) -> Result<JsValue, JsValue> {
+        let found = self.array.enumeration(&name).await.map_err(|e| to_js(&e))?;
+        columns::to_js(&name, &found.values).map_err(|e| to_js(&e))
+    }
+
+    /// Reads a box: `{columns, shape, single, cells}`. The shape has every dimension; `single` says which
+    /// of them one coordinate was named of.
+    pub async fn get(
+        &self,
+        selection: String,
+        fields: Option<Vec<String>>,
+        order: String,
+        condition: Option<String>,
+        aborted: Option<Promise>,
+    ) -> Result<JsValue, JsValue> {
+        let work = async {
+            let selection = select::selection(&selection, &self.array)?;
+            let region = selection.region(self.array.schema())?;
+            let fields = fields.or_else(|| selection.attributes.clone());
+            let batch = self.array.read(&query(fields, region, &order, condition)?).await?;
+            let single: js_sys::Array = selection.axes.iter().map(|a| JsValue::from(a.single)).collect();
+            let object = batch_to_js(&batch)?;
+            set(&object, "single", &single.into());
+            Ok(object.into())
+        };
+        until(aborted, work).await
+    }
+
+    /// Starts a streamed read.
+    pub fn query(
+        &self,
+        ranges: &str,
+        fields: Option<Vec<String>>,
+        order: &str,
+        condition: Option<String>,
+        batch_bytes: Option<f64>,
+    ) -> Result<RawBatches, JsValue> {
+        let start = || {
+            let mut query = query(fields, select::region(ranges, self.array.schema())?, order, condition)?;
+            if let Some(bytes) = batch_bytes {
+                query.batch_bytes = milliseconds(bytes);
+            }
+            Ok(RawBatches { batches: Mutex::new(self.array.batches(query)) })
+        };
+        start().map_err(|e: Error| to_js(&e))
+    }
+
+    /// How many cells a query has.
+    pub async fn count(&self, ranges: String, condition: Option<String>, aborted: Option<Promise>) -> Result<f64, JsValue> {
+        let work = async {
+            let region = select::region(&ranges, self.array.schema())?;
+            self.array.count(&query(None, region, "unordered", condition)?).await
+        };
+        #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+        until(aborted, work).await.map(|n| n as f64)
+    }
+
+    /// Writes a fragment and gives its name. A dense write names its box.
+    pub async fn put(
+        &self,
+        selection: Option<String>,
+        order: String,
+        columns: js_sys::Array,
+        timestamp: f64,
+        seed: Vec<u8>,
+    ) -> Result<String, JsValue> {
+        let work = async {
+            let columns = columns::from_js(&columns, self.array.schema())?;
+            let region = selection.map(|json| self.written_box(&json)).transpose()?;
+            let options = WriteOptions { timestamp_ms: milliseconds(timestamp), seed: seed_of(&seed)?, sync: false };
+            self.array.write(Cells { region, layout: layout(&order)?, columns }, &options).await
+        };
+        work.await.map_err(|e| to_js(&e))
+    }
+}
+
+impl RawArray {
+    fn written_box(&self, json: &str) -> Result<Vec<ScalarRange>> {
+        let selection = select::selection(json, &self.array)?;
+        let plain = |axis: hyperslab::view::Axis| match axis.range {
+            Some(range) if axis.step == 1 => Ok(range),
+            _ => Err(Error::invalid("a write fills a box: it has no steps")),
+        };
+        selection.axes.into_iter().map(plain).collect()
+    }
+}
+
+/// A read in batches.
+#[wasm_bindgen]
+pub struct RawBatches {
+    /// Locked while a batch is made: JavaScript may ask for the next one before this one is there.
+    batches: Mutex<Batches>,
+}
+
+#[wasm_bindgen]
+impl RawBatches {
+    /// The next batch, `{columns, shape?, cells}`, or nothing after the last.
+    pub async fn next(&self, aborted: Option<Promise>) -> Result<JsValue, JsValue> {
+        let work = async {
+            let batch = self.batches.lock().await.next().await?;
+            batch.map_or(Ok(JsValue::UNDEFINED), |batch| batch_to_js(&batch).map(Into::into))
+        };
+        until(aborted, work).await
+    }
+}
+
+fn query(fields: Option<Vec<String>>, region: Region, order: &str, condition: Option<String>) -> Result<Query> {
+    let condition = condition.map(|text| text.parse::<Condition>()).transpose()?;
+    Ok(Query { fields, region, order: layout(order)?, condition, ..Query::default() })
+}
+
+fn layout(order: &str) -> Result<Layout> {
+    Ok(match order {
+        "row" => Layout::RowMajor,
+        "col" => Layout::ColMajor,
+        "global" => Layout::Global,
+        "unordered" => Layout::Unordered,
+        other => return Err(Error::invalid(format!("there is no order '{other}'; row, col, global and unordered are"))),
+    })
+}
+
+fn batch_to_js(batch: &Batch) -> Result<Object> {
+    let object = Object::new();
+    set(&object, "columns", &columns::all_to_js(&batch.columns)?.into());
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+    let number = |n: u64| JsValue::from(n as f64);
+    set(&object, "cells", &number(batch.cells));
+    if let Some(shape) = &batch.shape {
+        set(&object, "shape", &shape.iter().map(|&n| number(n)).collect::<js_sys::Array>().into());
+    }
+    Ok(object)
+}
+
+/// `[[lo, hi], …]`; integers as digits, since a double may not hold them.
+fn domain(ranges: &[ScalarRange]) -> Value {
+    ranges.iter().map(|r| json!([scalar(&r.lo), scalar(&r.hi)])).collect()
+}
+
+fn scalar(value: &Scalar) -> Value {
+    match value {
+        Scalar::Bytes(bytes) => json!(String::from_utf8_lossy(bytes)),
+        Scalar::F32(_) | Scalar::F64(_) => json!(value.as_f64()),
+        integer => json!({"int": integer.as_i128().unwrap_or(0).to_string()}),
+    }
+}

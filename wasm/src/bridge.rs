@@ -1,0 +1,264 @@
+//! Stores written in JavaScript, as the engine wants them.
+//!
+//! Promises are not `Send`, and the engine's futures are. So every call of a store is a task of the
+//! page's own, which hands its result over a channel. When the engine drops the future, the task
+//! aborts the request.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::future::ready;
+use std::ops::Range;
+use std::pin::pin;
+
+use bytes::{Bytes, BytesMut};
+use futures_channel::oneshot;
+use futures_util::future::{Either, select, try_join_all};
+use hyperslab::vfs::coalesce::{self, coalesce};
+use hyperslab::vfs::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, check_path};
+use hyperslab::{Error, Result};
+use js_sys::{Array, Promise, Reflect, Uint8Array};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+
+use crate::error::from_js;
+
+#[wasm_bindgen]
+extern "C" {
+    /// A store in JavaScript: the methods of `Bridge` in `npm/src/bridge.ts`.
+    #[derive(Clone)]
+    pub type Backend;
+
+    #[wasm_bindgen(method, catch)]
+    fn read(this: &Backend, path: &str, start: f64, end: f64, signal: &JsValue) -> Result<Promise, JsValue>;
+    #[wasm_bindgen(method, catch, js_name = readAll)]
+    fn read_all(this: &Backend, path: &str, signal: &JsValue) -> Result<Promise, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn size(this: &Backend, path: &str, signal: &JsValue) -> Result<Promise, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn list(this: &Backend, dir: &str, signal: &JsValue) -> Result<Promise, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn put(this: &Backend, path: &str, bytes: Uint8Array) -> Result<Promise, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn remove(this: &Backend, path: &str) -> Result<Promise, JsValue>;
+
+    type AbortController;
+    #[wasm_bindgen(constructor)]
+    fn new() -> AbortController;
+    #[wasm_bindgen(method)]
+    fn abort(this: &AbortController);
+    #[wasm_bindgen(method, getter)]
+    fn signal(this: &AbortController) -> JsValue;
+}
+
+thread_local! {
+    /// The JavaScript objects, by the number that stands for each: numbers may cross threads.
+    static BACKENDS: RefCell<(u64, HashMap<u64, Backend>)> = RefCell::default();
+}
+
+/// A store in JavaScript.
+#[derive(Debug)]
+pub struct JsVfs {
+    number: u64,
+}
+
+impl JsVfs {
+    /// The store behind `backend`.
+    pub fn new(backend: Backend) -> Self {
+        BACKENDS.with_borrow_mut(|(next, backends)| {
+            *next += 1;
+            backends.insert(*next, backend);
+            Self { number: *next }
+        })
+    }
+
+    /// Runs `work` as a task of the page.
+    fn task<T: Send + 'static>(
+        &self,
+        work: impl AsyncFnOnce(Backend, JsValue) -> Result<T> + 'static,
+    ) -> BoxFuture<'static, T> {
+        let number = self.number;
+        let (mut tx, rx) = oneshot::channel();
+        spawn_local(async move {
+            let Some(backend) = BACKENDS.with_borrow(|(_, backends)| backends.get(&number).cloned()) else { return };
+            let controller = AbortController::new();
+            let finished = {
+                let work = pin!(work(backend, controller.signal()));
+                match select(work, pin!(tx.cancellation())).await {
+                    Either::Left((result, _)) => Some(result),
+                    Either::Right(_) => None,
+                }
+            };
+            match finished {
+                // Fails only if the receiver went away this very moment.
+                Some(result) => drop(tx.send(result)),
+                None => controller.abort(),
+            }
+        });
+        Box::pin(async move { rx.await.unwrap_or(Err(Error::Cancelled)) })
+    }
+}
+
+impl Drop for JsVfs {
+    fn drop(&mut self) {
+        BACKENDS.with_borrow_mut(|(_, backends)| backends.remove(&self.number));
+    }
+}
+
+/// Waits for what a store's method returned.
+async fn answer(path: &str, returned: Result<Promise, JsValue>) -> Result<JsValue> {
+    let failed = |thrown: JsValue| from_js(path, &thrown);
+    JsFuture::from(returned.map_err(failed)?).await.map_err(failed)
+}
+
+/// The bytes of an answer; nothing stands for an absent file.
+fn bytes(path: &str, value: &JsValue) -> Result<Bytes> {
+    match value.dyn_ref::<Uint8Array>() {
+        Some(array) => Ok(Bytes::from(array.to_vec())),
+        None if value.is_undefined() || value.is_null() => Err(Error::not_found(path, "")),
+        None => Err(Error::io(path, "the store returned something that is no Uint8Array")),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "files are far smaller than 2^53 bytes")]
+async fn fetch(backend: &Backend, path: &str, range: Range<u64>, signal: &JsValue) -> Result<Bytes> {
+    if range.is_empty() {
+        return Ok(Bytes::new());
+    }
+    let value = answer(path, backend.read(path, range.start as f64, range.end as f64, signal)).await?;
+    let got = bytes(path, &value)?;
+    if got.len() as u64 == range.end - range.start {
+        return Ok(got);
+    }
+    let why = format!("{} bytes came for {}..{}; the file is truncated", got.len(), range.start, range.end);
+    Err(Error::io(path, why))
+}
+
+fn entry(path: &str, value: &JsValue) -> Result<Entry> {
+    let get = |name: &str| Reflect::get(value, &name.into()).unwrap_or(JsValue::UNDEFINED);
+    let name = get("name").as_string().ok_or_else(|| Error::io(path, "the store listed an entry without a name"))?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes are whole and not negative")]
+    let size = get("size").as_f64().map(|size| size as u64);
+    let kind = if get("dir").is_truthy() { EntryKind::Dir } else { EntryKind::File(size) };
+    Ok(Entry { name, kind })
+}
+
+fn children(dir: &str, value: &JsValue) -> Result<Vec<Entry>> {
+    let list = value.dyn_ref::<Array>().ok_or_else(|| Error::io(dir, "the store's list is no array"))?;
+    let mut entries = list.iter().map(|item| entry(dir, &item)).collect::<Result<Vec<_>>>()?;
+    entries.sort();
+    entries.dedup_by(|a, b| a.name == b.name);
+    Ok(entries)
+}
+
+impl Vfs for JsVfs {
+    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
+        let plan = match coalesce(ranges, coalesce::GAP_BYTES, coalesce::MERGED_BYTES_MAX) {
+            Ok(plan) => plan,
+            Err(e) => return Box::pin(ready(Err(e))),
+        };
+        let path = path.to_owned();
+        self.task(async move |backend, signal| {
+            let fetches = plan.fetches.iter().map(|range| fetch(&backend, &path, range.clone(), &signal));
+            plan.split(&path, &try_join_all(fetches).await?)
+        })
+    }
+
+    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
+        let path = path.to_owned();
+        self.task(async move |backend, signal| {
+            check_path(&path)?;
+            bytes(&path, &answer(&path, backend.read_all(&path, &signal)).await?)
+        })
+    }
+
+    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
+        let path = path.to_owned();
+        self.task(async move |backend, signal| {
+            let size = answer(&path, backend.size(&path, &signal)).await?.as_f64();
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes are whole and not negative")]
+            size.map(|n| n as u64).ok_or_else(|| Error::not_found(path, ""))
+        })
+    }
+
+    fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
+        let dir = dir.to_owned();
+        self.task(async move |backend, signal| children(&dir, &answer(&dir, backend.list(&dir, &signal)).await?))
+    }
+
+    fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        let path = path.to_owned();
+        self.task(async move |backend, _| put(&backend, &path, &parts).await)
+    }
+
+    fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
+        let writer = Writer { store: self.number, path: path.to_owned(), bytes: BytesMut::new() };
+        Box::pin(ready(check_path(path).map(|()| Box::new(writer) as Box<dyn FileWriter>)))
+    }
+
+    fn create_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(ready(check_path(dir)))
+    }
+
+    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()> {
+        let path = path.to_owned();
+        self.task(async move |backend, _| answer(&path, backend.remove(&path)).await.map(drop))
+    }
+
+    fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        let dir = dir.to_owned();
+        self.task(async move |backend, signal| {
+            let mut folders = vec![dir];
+            while let Some(folder) = folders.pop() {
+                for child in children(&folder, &answer(&folder, backend.list(&folder, &signal)).await?)? {
+                    let path = hyperslab::vfs::join(&folder, &child.name);
+                    match child.kind {
+                        EntryKind::Dir => folders.push(path),
+                        EntryKind::File(_) => answer(&path, backend.remove(&path)).await.map(drop)?,
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn sync<'a>(&'a self, _dir: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(ready(Ok(())))
+    }
+}
+
+/// Copies the parts into one array of JavaScript's, and puts that.
+async fn put(backend: &Backend, path: &str, parts: &[Bytes]) -> Result<()> {
+    check_path(path)?;
+    let total: usize = parts.iter().map(Bytes::len).sum();
+    let total = u32::try_from(total).map_err(|_| Error::invalid(format!("{path}: {total} bytes in one file")))?;
+    let whole = Uint8Array::new_with_length(total);
+    let mut at = 0;
+    for part in parts {
+        let end = at + u32::try_from(part.len()).unwrap_or(u32::MAX);
+        whole.subarray(at, end).copy_from(part);
+        at = end;
+    }
+    answer(path, backend.put(path, whole)).await.map(drop)
+}
+
+/// Gathers a file in memory: stores in JavaScript take whole files.
+struct Writer {
+    store: u64,
+    path: String,
+    bytes: BytesMut,
+}
+
+impl FileWriter for Writer {
+    fn append(&mut self, part: Bytes) -> BoxFuture<'_, ()> {
+        self.bytes.extend_from_slice(&part);
+        Box::pin(ready(Ok(())))
+    }
+
+    fn finish(self: Box<Self>) -> BoxFuture<'static, ()> {
+        let Self { store, path, bytes } = *self;
+        let whole = bytes.freeze();
+        // A handle on the same store that does not close it.
+        let store = std::mem::ManuallyDrop::new(JsVfs { number: store });
+        store.task(async move |backend, _| put(&backend, &path, &[whole]).await)
+    }
+}

@@ -1,0 +1,151 @@
+//! Selections across the boundary, as JSON.
+//!
+//! ```text
+//! box    := "the grammar of the view" | [axis, …]             one for each dimension
+//! axis   := {} | {"at": value} | {"range": [value, value]} | {"from": value?, "until": value?, "step": n?}
+//! ranges := {"dimension": [[value, value], …], …}             closed
+//! value  := number | "text" | {"int": "digits"} | null        null: the domain's end
+//! ```
+//!
+//! Integers that may not fit a double come as digits; dates as ISO 8601.
+
+use hyperslab::format::domain::Dimension;
+use hyperslab::format::schema::Schema;
+use hyperslab::view::selection::{self, Axis, Selection};
+use hyperslab::{Array, Datatype, Error, Region, Result, Scalar, ScalarRange, calendar};
+use serde_json::Value;
+
+/// The selection of a dense read or write.
+pub(crate) fn selection(json: &str, array: &Array) -> Result<Selection> {
+    let schema = array.schema();
+    let axes = match parse(json)? {
+        Value::String(text) => return selection::parse(&text, schema, array.non_empty_domain().as_deref()),
+        Value::Array(axes) => axes,
+        other => return Err(Error::invalid(format!("{other} is no selection"))),
+    };
+    let mut selected = Selection::all(schema, None);
+    if axes.len() > selected.axes.len() {
+        return Err(Error::invalid(format!(
+            "{} ranges were given, but the array has {} dimensions",
+            axes.len(),
+            selected.axes.len()
+        )));
+    }
+    for ((slot, dimension), json) in selected.axes.iter_mut().zip(&schema.dimensions).zip(&axes) {
+        axis(slot, json, dimension)?;
+    }
+    Ok(selected)
+}
+
+/// The region of a query: closed ranges by the dimension's name.
+pub(crate) fn region(json: &str, schema: &Schema) -> Result<Region> {
+    let Value::Object(named) = parse(json)? else {
+        return Err(Error::invalid("ranges are an object: {dimension: [low, high]}"));
+    };
+    let mut ranges = vec![Vec::new(); schema.dimensions.len()];
+    for (name, list) in &named {
+        let Some((index, dimension)) = schema.dimension(name) else {
+            let names: Vec<&str> = schema.dimensions.iter().map(|d| d.name.as_str()).collect();
+            return Err(Error::invalid(format!(
+                "there is no dimension '{name}'; the dimensions are {}",
+                names.join(", ")
+            )));
+        };
+        let list = list.as_array().ok_or_else(|| Error::invalid(format!("the ranges of '{name}' are no list")))?;
+        if let Some(slot) = ranges.get_mut(index) {
+            *slot = list.iter().map(|pair| closed(pair, dimension)).collect::<Result<_>>()?;
+        }
+    }
+    Ok(Region(ranges))
+}
+
+fn parse(json: &str) -> Result<Value> {
+    serde_json::from_str(json).map_err(|e| Error::invalid(format!("a selection that is no JSON: {e}")))
+}
+
+fn axis(slot: &mut Axis, json: &Value, dimension: &Dimension) -> Result<()> {
+    if let Some(at) = json.get("at") {
+        *slot = Axis { range: Some(ScalarRange { lo: value(at, dimension, End::Low)?, hi: value(at, dimension, End::High)? }), step: 1, single: true };
+        return Ok(());
+    }
+    if let Some(pair) = json.get("range") {
+        *slot = Axis { range: Some(closed(pair, dimension)?), step: 1, single: false };
+        return Ok(());
+    }
+    let Some(whole) = slot.range.clone() else {
+        // A dimension of strings taken whole: there are no ends to move.
+        return Ok(());
+    };
+    let end = |name: &str, end: End, default: &Scalar| match json.get(name) {
+        None | Some(Value::Null) => Ok((default.clone(), false)),
+        Some(given) => value(given, dimension, end).map(|v| (v, true)),
+    };
+    let (lo, _) = end("from", End::Low, &whole.lo)?;
+    let (hi, given) = end("until", End::High, &whole.hi)?;
+    // Integers are half-open, as in Python and in the names of the mount; all else is closed.
+    let hi = match hi.as_i128() {
+        Some(hi) if given && !dimension.datatype.is_datetime() => Scalar::from_i128(dimension.datatype, hi - 1)
+            .ok_or_else(|| Error::invalid(format!("dimension '{}' has nothing before {hi}", dimension.name)))?,
+        _ => hi,
+    };
+    let step = json.get("step").and_then(Value::as_u64).unwrap_or(1);
+    if step == 0 {
+        return Err(Error::invalid("a step of 0 selects nothing"));
+    }
+    *slot = Axis { range: Some(ScalarRange { lo, hi }), step, single: false };
+    Ok(())
+}
+
+fn closed(pair: &Value, dimension: &Dimension) -> Result<ScalarRange> {
+    let Some([lo, hi]) = pair.as_array().map(Vec::as_slice) else {
+        return Err(Error::invalid(format!("a range of '{}' is two values: [low, high]", dimension.name)));
+    };
+    Ok(ScalarRange { lo: value(lo, dimension, End::Low)?, hi: value(hi, dimension, End::High)? })
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    Low,
+    High,
+}
+
+/// A coordinate of `dimension`. A date such as `2020-03` is a span: its first or last moment.
+fn value(json: &Value, dimension: &Dimension, end: End) -> Result<Scalar> {
+    let datatype = dimension.datatype;
+    let wrong = || Error::invalid(format!("{json} is no coordinate of '{}', which is of type {}", dimension.name, datatype.name()));
+    let found = match json {
+        Value::Null => {
+            let domain = dimension.domain.as_ref();
+            domain.map(|d| if end == End::Low { d.lo.clone() } else { d.hi.clone() })
+        }
+        Value::String(text) if dimension.datatype.is_string() => Some(Scalar::Bytes(text.as_bytes().to_vec())),
+        Value::String(text) if datatype.is_datetime() => {
+            let (lo, hi) = calendar::parse(text, datatype).map_err(Error::InvalidArgument)?;
+            Some(Scalar::I64(if end == End::Low { lo } else { hi }))
+        }
+        Value::String(text) => float(text.parse().map_err(|_| wrong())?, datatype),
+        Value::Number(number) if datatype.is_float() => number.as_f64().and_then(|v| float(v, datatype)),
+        Value::Number(number) => whole(number).and_then(|v| Scalar::from_i128(datatype, v)),
+        Value::Object(_) => {
+            let digits = json.get("int").and_then(Value::as_str).and_then(|text| text.parse().ok());
+            digits.and_then(|v| Scalar::from_i128(datatype, v))
+        }
+        _ => None,
+    };
+    found.ok_or_else(wrong)
+}
+
+fn whole(number: &serde_json::Number) -> Option<i128> {
+    let exact = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+    #[expect(clippy::cast_possible_truncation, reason = "checked to be whole; a double's range fits")]
+    exact.or_else(|| number.as_f64().filter(|v| v.fract() == 0.0).map(|v| v as i128))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the nearest float is what is asked for")]
+fn float(value: f64, datatype: Datatype) -> Option<Scalar> {
+    match datatype {
+        Datatype::Float32 => Some(Scalar::F32(value as f32)),
+        Datatype::Float64 => Some(Scalar::F64(value)),
+        _ => None,
+    }
+}

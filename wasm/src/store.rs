@@ -1,0 +1,127 @@
+//! A store and what is done to whole arrays in it.
+
+use std::sync::Arc;
+
+use hyperslab::array::{CreateOptions, Group, ObjectType, create, object_type};
+use hyperslab::cache::Cache;
+use hyperslab::filter::Key;
+use hyperslab::vfs::listing::{FolderIndex, parse_index};
+use hyperslab::vfs::{EntryKind, ManifestVfs, Vfs, manifest};
+use hyperslab::{Array, Context, Cpu, Error, OpenOptions, Result, Window, schema_json};
+use js_sys::Promise;
+use serde_json::json;
+use wasm_bindgen::prelude::*;
+
+use crate::array::RawArray;
+use crate::bridge::{Backend, JsVfs};
+use crate::error::to_js;
+use crate::view::RawView;
+
+/// A store, with the cache of what was read from it.
+#[wasm_bindgen]
+pub struct RawStore {
+    context: Context,
+}
+
+#[wasm_bindgen]
+impl RawStore {
+    /// The store behind `backend`. With `has_manifest` a `__manifest.json` in its root is believed.
+    #[wasm_bindgen(constructor)]
+    pub fn new(backend: Backend, has_manifest: bool, cache_bytes: f64) -> Self {
+        let js: Arc<dyn Vfs> = Arc::new(JsVfs::new(backend));
+        let vfs: Arc<dyn Vfs> = if has_manifest { Arc::new(ManifestVfs::new(js)) } else { js };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        let cache = Arc::new(Cache::new(cache_bytes as u64));
+        Self { context: Context { vfs, cpu: Cpu::Inline, cache } }
+    }
+
+    /// The array at `path` in a window of time, in milliseconds since 1970.
+    pub async fn open(&self, path: String, start: f64, end: f64, key: Option<Vec<u8>>, aborted: Option<Promise>) -> Result<RawArray, JsValue> {
+        let options = OpenOptions { window: window(start, end), key: parse_key(key).map_err(|e| to_js(&e))? };
+        until(aborted, Array::open(&self.context, &path, &options)).await.map(RawArray::new)
+    }
+
+    /// What is at `path`: `"array"`, `"group"` or nothing.
+    pub async fn kind(&self, path: String) -> Result<Option<String>, JsValue> {
+        let found = object_type(&self.context, &path).await.map_err(|e| to_js(&e))?;
+        Ok(found.map(|kind| match kind {
+            ObjectType::Array => "array".to_owned(),
+            ObjectType::Group => "group".to_owned(),
+        }))
+    }
+
+    /// The members of the group at `path`, as JSON: `[{name, uri, relative, type}]`.
+    pub async fn members(&self, path: String) -> Result<String, JsValue> {
+        let group = Group::open(&self.context, &path, &OpenOptions::default()).await.map_err(|e| to_js(&e))?;
+        let members = group.members.iter().map(|m| {
+            let kind = if m.kind == ObjectType::Group { "group" } else { "array" };
+            json!({"name": m.name, "uri": m.uri, "relative": m.relative, "type": kind})
+        });
+        Ok(members.collect::<serde_json::Value>().to_string())
+    }
+
+    /// Creates an array from the JSON of its schema.
+    pub async fn create(&self, path: String, schema: String, timestamp: f64, seed: Vec<u8>, key: Option<Vec<u8>>) -> Result<(), JsValue> {
+        let work = async {
+            let json = serde_json::from_str(&schema).map_err(|e| Error::invalid(format!("the schema: {e}")))?;
+            let (schema, enumerations) = schema_json::from_json(&json)?;
+            let options = CreateOptions { timestamp_ms: milliseconds(timestamp), seed: seed_of(&seed)?, key: parse_key(key)? };
+            create(&self.context, &path, &schema, &enumerations, &options).await
+        };
+        work.await.map_err(|e| to_js(&e))
+    }
+
+    /// Writes the manifest of the array at `path`.
+    pub async fn index(&self, path: String) -> Result<(), JsValue> {
+        manifest::write(&*self.context.vfs, &path).await.map(drop).map_err(|e| to_js(&e))
+    }
+
+    /// What is at `path` as a tree of files.
+    pub fn view(&self, path: String, name: String, start: f64, end: f64, key: Option<Vec<u8>>) -> Result<RawView, JsValue> {
+        let options = OpenOptions { window: window(start, end), key: parse_key(key).map_err(|e| to_js(&e))? };
+        Ok(RawView::new(&self.context, path, name, options))
+    }
+}
+
+/// Reads a web server's answer for a folder: JSON `[{name, dir, size?}]`, or nothing if it is no list.
+#[wasm_bindgen(js_name = parseListing)]
+pub fn parse_listing(content_type: &str, text: &str) -> Option<String> {
+    let FolderIndex::Entries(entries) = parse_index(content_type, text) else { return None };
+    let items = entries.into_iter().map(|entry| match entry.kind {
+        EntryKind::Dir => json!({"name": entry.name, "dir": true}),
+        EntryKind::File(size) => json!({"name": entry.name, "dir": false, "size": size}),
+    });
+    Some(items.collect::<serde_json::Value>().to_string())
+}
+
+/// Waits for `work`, or for `aborted` to be rejected; then `work` is dropped, and with it its requests.
+pub(crate) async fn until<T>(aborted: Option<Promise>, work: impl Future<Output = Result<T>>) -> Result<T, JsValue> {
+    use futures_util::future::{Either, select};
+
+    let work = std::pin::pin!(work);
+    let Some(aborted) = aborted else { return work.await.map_err(|e| to_js(&e)) };
+    match select(work, wasm_bindgen_futures::JsFuture::from(aborted)).await {
+        Either::Left((result, _)) => result.map_err(|e| to_js(&e)),
+        Either::Right((Err(reason), _)) => Err(reason),
+        Either::Right((Ok(_), work)) => work.await.map_err(|e| to_js(&e)),
+    }
+}
+
+pub(crate) fn window(start: f64, end: f64) -> Window {
+    Window { start_ms: milliseconds(start), end_ms: milliseconds(end) }
+}
+
+/// Whole milliseconds; infinity is the end of time.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+pub(crate) fn milliseconds(time: f64) -> u64 {
+    time as u64
+}
+
+pub(crate) fn seed_of(bytes: &[u8]) -> Result<[u8; 32]> {
+    bytes.try_into().map_err(|_| Error::invalid("a seed is 32 random bytes"))
+}
+
+fn parse_key(bytes: Option<Vec<u8>>) -> Result<Option<Key>> {
+    let key = |bytes: Vec<u8>| bytes.try_into().map(Key).map_err(|_| Error::invalid("a key is 32 bytes"));
+    bytes.map(key).transpose()
+}

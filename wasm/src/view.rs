@@ -1,0 +1,56 @@
+//! The view: an array, or a folder of them, as files.
+
+use hyperslab::view::{NodeKind, Source, View};
+use hyperslab::{Context, Error, OpenOptions};
+use js_sys::{Promise, Uint8Array};
+use serde_json::json;
+use wasm_bindgen::prelude::*;
+
+use crate::store::{milliseconds, until};
+
+/// A tree of files.
+#[wasm_bindgen]
+pub struct RawView {
+    view: View,
+}
+
+impl RawView {
+    pub(crate) fn new(context: &Context, path: String, name: String, options: OpenOptions) -> Self {
+        Self { view: View::new(Source { context: context.clone(), path, options, name }) }
+    }
+}
+
+#[wasm_bindgen]
+impl RawView {
+    /// What `path` is, as JSON `{dir, size?}`, or nothing.
+    pub async fn stat(&self, path: String, aborted: Option<Promise>) -> Result<Option<String>, JsValue> {
+        let node = until(aborted, self.view.lookup(&path)).await?;
+        Ok(node.map(|node| match node.kind {
+            NodeKind::Dir => json!({"dir": true}).to_string(),
+            NodeKind::File { size } => json!({"dir": false, "size": size}).to_string(),
+        }))
+    }
+
+    /// The names in a folder, as JSON `[{name, dir}]`.
+    pub async fn list(&self, path: String, aborted: Option<Promise>) -> Result<String, JsValue> {
+        let entries = until(aborted, self.view.list(&path)).await?;
+        let items = entries.into_iter().map(|e| json!({"name": e.name, "dir": e.is_dir}));
+        Ok(items.collect::<serde_json::Value>().to_string())
+    }
+
+    /// Bytes of a file; what lies beyond its end is left out.
+    pub async fn read(&self, path: String, start: f64, end: f64, aborted: Option<Promise>) -> Result<Uint8Array, JsValue> {
+        let work = async {
+            let node = self.view.lookup(&path).await?;
+            let node = node.ok_or_else(|| Error::not_found(path.as_str(), "no file of this name is in the view"))?;
+            self.view.read(&node, milliseconds(start)..milliseconds(end)).await
+        };
+        let bytes = until(aborted, work).await?;
+        Ok(Uint8Array::from(&bytes[..]))
+    }
+
+    /// Forgets what was found, so that later names show later writes.
+    pub fn refresh(&self) {
+        self.view.refresh();
+    }
+}
