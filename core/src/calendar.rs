@@ -46,7 +46,8 @@ pub fn parse(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
 }
 
 /// `value` ticks of `datatype` since 1970 as ISO 8601, as precise as the unit; `NaT` for the most
-/// negative number. Values of types that are no dates come out as plain numbers.
+/// negative number. Values of types that are no dates come out as plain numbers, as do dates
+/// thousands of times older than the universe.
 pub fn format(value: i64, datatype: Datatype) -> String {
     if value == i64::MIN {
         return "NaT".to_owned();
@@ -57,10 +58,11 @@ pub fn format(value: i64, datatype: Datatype) -> String {
         Datatype::DatetimeMonth => return format!("{}-{:02}", year(1970 + v.div_euclid(12)), v.rem_euclid(12) + 1),
         _ => {}
     }
-    let Some(tick) = tick_atto(datatype).filter(|_| datatype.is_datetime()) else {
+    let tick = tick_atto(datatype).filter(|_| datatype.is_datetime());
+    // Days and weeks reach further than attoseconds can be counted.
+    let Some(total) = tick.and_then(|tick| v.checked_mul(tick)) else {
         return value.to_string();
     };
-    let total = v * tick;
     let seconds = total.div_euclid(ATTO);
     let (y, m, d) = civil_from_days(seconds.div_euclid(DAY_SECONDS));
     let date = format!("{}-{m:02}-{d:02}", year(y));

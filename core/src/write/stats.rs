@@ -78,15 +78,21 @@ impl TileStats {
         let values = typed::<T>(&cells.data);
         let mut ends: Option<(T, T)> = None;
         let mut sum = T::Sum::default();
-        let mut open = kinds.sum;
         for range in live {
             let values = &values[range.clone()];
             let validity = cells.validity.as_ref().map(|v| &v[range.clone()]);
             if kinds.min_max == MinMax::Numbers {
                 ends = T::ends(ends, values, validity);
             }
-            open = open && T::add(&mut sum, values, validity);
+            // A sum that has met its limit goes on with the next run, as in the reference.
+            if kinds.sum {
+                T::add(&mut sum, values, validity);
+            }
         }
+        // A tile with padding whose other cells are all null is not "all null" to the reference, which
+        // then stores the interval it starts from.
+        let padded = self.null_count < cells.validity.as_ref().map_or(0, |v| v.len() as u64);
+        let ends = ends.or((kinds.min_max == MinMax::Numbers && padded).then_some((T::GREATEST, T::LEAST)));
         if let Some((min, max)) = ends {
             self.min = Some(bytemuck::bytes_of(&min).to_vec());
             self.max = Some(bytemuck::bytes_of(&max).to_vec());
@@ -125,7 +131,9 @@ pub(crate) fn of_fragment<'a>(field: &Field, tiles: impl Iterator<Item = &'a Til
             let value = |bytes: &Option<Vec<u8>>| bytes.as_deref().and_then(|b| bytemuck::try_pod_read_unaligned::<T>(b).ok());
             let mut ends = None;
             for tile in tiles.clone() {
-                if let (Some(min), Some(max)) = (value(&tile.min), value(&tile.max)) {
+                if let (Some(min), Some(max)) = (value(&tile.min), value(&tile.max))
+                    && !(min > max)
+                {
                     ends = T::ends(ends, &[min, max], None);
                 }
             }
@@ -135,7 +143,8 @@ pub(crate) fn of_fragment<'a>(field: &Field, tiles: impl Iterator<Item = &'a Til
             out.max = bytemuck::bytes_of(&max).to_vec();
         }),
     }
-    if kinds.sum {
+    // The reference adds up characters tile by tile only.
+    if kinds.sum && field.datatype != Datatype::Char {
         out.sum = match sum_kind(field.datatype.physical()) {
             SumKind::Signed => total::<i64>(tiles),
             SumKind::Unsigned => total::<u64>(tiles),
@@ -170,7 +179,7 @@ const fn sum_kind(physical: Physical) -> SumKind {
 }
 
 /// A type with statistics.
-trait Number: bytemuck::Pod {
+trait Number: bytemuck::Pod + PartialOrd {
     /// The type of sums.
     type Sum: Copy + Default;
     const LEAST: Self;

@@ -128,17 +128,18 @@ impl FragmentMetadata {
     }
 
     /// What libtiledb says about the unused place of `__coords`: zeros as wide as all coordinates of
-    /// the first dimension's type.
+    /// the first dimension's type for each tile, and as wide as one for the fragment.
     fn coords(&self, schema: &Schema) -> FieldMetadata {
         let Some(first) = schema.dimensions.first() else { return FieldMetadata::default() };
         let cell = vec![0; schema.dimensions.len() * first.datatype.size()];
+        let one = vec![0; first.datatype.size()];
         let values = TileValues::fixed(cell.repeat(self.tiles as usize));
         let sums = if first.cell.is_var() { Vec::new() } else { vec![0; self.tiles as usize] };
         FieldMetadata {
             mins: values.clone(),
             maxs: values,
             sums,
-            stats: FieldStats { min: cell.clone(), max: cell, ..FieldStats::default() },
+            stats: FieldStats { min: one.clone(), max: one, ..FieldStats::default() },
             ..FieldMetadata::default()
         }
     }
