@@ -1,7 +1,10 @@
 //! What to read, and what comes back.
 
-mod condition;
+pub(crate) mod condition;
+mod dense;
+mod field;
 mod read;
+mod tile;
 
 pub use condition::{CompareOp, Condition};
 pub use read::{Batches, Finding};

@@ -1,0 +1,267 @@
+//! Decodes tiles and paints them, each into its own part of the canvas.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::canvas::{Canvas, FieldCanvas};
+use super::paint::{Fill, Ids, Values};
+use super::plan::{Plan, TilePlan};
+use crate::cache::Cache;
+use crate::column::Column;
+use crate::cpu::Cpu;
+use crate::error::Result;
+use crate::filter::Key;
+use crate::format::schema::Schema;
+use crate::query::field::Field;
+use crate::query::tile::{Extent, StoredField, TileRef};
+
+/// How each layer stores each attribute of the result; `None` where it has no such attribute.
+pub(crate) type StoredFields = Vec<Vec<Option<Arc<StoredField>>>>;
+
+/// A tile of one attribute that is to be painted.
+#[derive(Debug)]
+pub(crate) struct Work {
+    tile: usize,
+    field: usize,
+    /// One for each source of the tile.
+    inputs: Vec<Input>,
+}
+
+#[derive(Debug)]
+enum Input {
+    /// The fragment does not have the attribute: fill.
+    Absent,
+    /// Decoded before.
+    Cached(Arc<Column>),
+    /// To be decoded from these of the fetched extents.
+    Fetched(TileRef, Range<usize>),
+}
+
+/// What tiles are decoded with.
+#[derive(Debug, Clone)]
+pub(crate) struct Decoding {
+    pub(crate) cpu: Cpu,
+    pub(crate) key: Option<Key>,
+    pub(crate) latest: Arc<Schema>,
+    pub(crate) cache: Arc<Cache>,
+}
+
+/// The work on some tiles of a plan, and what must be fetched for it.
+///
+/// # Errors
+/// The index of a fragment is damaged.
+pub(crate) fn work(plan: &Plan, tiles: Range<usize>, fields: &[Field], stored: &StoredFields, cache: &Cache) -> Result<(Vec<Work>, Vec<Extent>)> {
+    let (mut out, mut extents) = (Vec::new(), Vec::new());
+    for tile in tiles {
+        let Some(t) = plan.tiles.get(tile) else { continue };
+        for (field, wanted) in fields.iter().enumerate() {
+            let mut inputs = Vec::with_capacity(t.sources.len());
+            for source in &t.sources {
+                let like = |s: &&Arc<StoredField>| s.is_like(wanted.datatype, wanted.cell);
+                let Some(own) = stored.get(source.layer).and_then(|l| l.get(field)?.as_ref()).filter(like) else {
+                    inputs.push(Input::Absent);
+                    continue;
+                };
+                let tile = TileRef::new(own, source.tile)?;
+                inputs.push(match cache.get::<Column>(&tile.cache_key()) {
+                    Some(column) => Input::Cached(column),
+                    None => {
+                        let start = extents.len();
+                        extents.extend(tile.extents()?);
+                        Input::Fetched(tile, start..extents.len())
+                    }
+                });
+            }
+            out.push(Work { tile, field, inputs });
+        }
+    }
+    Ok((out, extents))
+}
+
+/// Groups of consecutive tiles whose bytes on disk come to about `bytes_max`.
+///
+/// # Errors
+/// The index of a fragment is damaged.
+pub(crate) fn groups(plan: &Plan, fields: &[Field], stored: &StoredFields, bytes_max: u64) -> Result<Vec<Range<usize>>> {
+    let (mut out, mut start, mut bytes) = (Vec::new(), 0, 0_u64);
+    for (i, t) in plan.tiles.iter().enumerate() {
+        let mut here = 0_u64;
+        for source in &t.sources {
+            for own in stored.get(source.layer).into_iter().flatten().flatten() {
+                let extents = TileRef::new(own, source.tile)?.extents()?;
+                here = extents.iter().fold(here, |n, e| n.saturating_add(e.range.end - e.range.start));
+            }
+        }
+        if i > start && bytes.saturating_add(here) > bytes_max {
+            out.push(start..i);
+            (start, bytes) = (i, 0);
+        }
+        bytes = bytes.saturating_add(here);
+    }
+    let _ = fields;
+    if start < plan.tiles.len() {
+        out.push(start..plan.tiles.len());
+    }
+    Ok(out)
+}
+
+/// Does the work: `base` is the place of the plan's first cell in the canvas.
+///
+/// # Errors
+/// A tile is damaged.
+pub(crate) fn paint(mut canvas: Canvas, base: usize, plan: &Plan, work: Vec<Work>, fetched: &[Bytes], d: &Decoding) -> Result<Canvas> {
+    let mut by_field: Vec<Vec<Work>> = canvas.fields.iter().map(|_| Vec::new()).collect();
+    for w in work {
+        if let Some(list) = by_field.get_mut(w.field) {
+            list.push(w);
+        }
+    }
+    let mut jobs = Vec::new();
+    for (field, (f, work)) in canvas.fields.iter_mut().zip(by_field).enumerate() {
+        let tiles: Vec<usize> = work.iter().map(|w| w.tile).collect();
+        let (width, fill) = (f.width(), f.fill());
+        let var = f.field.cell.is_var();
+        let first_id = f.tiles.len();
+        let cells = cut_rows(plan, &tiles, &mut f.cells, if var { 0 } else { base }, width);
+        let validity = match &mut f.validity {
+            Some(v) => cut_rows(plan, &tiles, v, base, 1).into_iter().map(Some).collect(),
+            None => tiles.iter().map(|_| None).collect::<Vec<_>>(),
+        };
+        let mut id = first_id;
+        for ((w, cells), validity) in work.into_iter().zip(cells).zip(validity) {
+            let ids = id..id + w.inputs.len();
+            id = ids.end;
+            jobs.push(Job { field, wanted: f.field.clone(), fill: fill.clone(), width, work: w, cells, validity, first_id: ids.start });
+        }
+    }
+    let done = d.cpu.try_map_owned(jobs, |job| job.run(plan, fetched, d))?;
+    for (field, columns) in done {
+        if let Some(f) = canvas.fields.get_mut(field).filter(|f| f.field.cell.is_var()) {
+            f.tiles.extend(columns);
+        }
+    }
+    Ok(canvas)
+}
+
+/// The rows of one box of a tile.
+type BoxRows<'a> = Vec<&'a mut [u8]>;
+
+/// Cuts a plane of the canvas into the rows of each box of each of these tiles.
+fn cut_rows<'a>(plan: &Plan, tiles: &[usize], plane: &'a mut [u8], base: usize, width: usize) -> Vec<Vec<BoxRows<'a>>> {
+    let mut segments: Vec<(u64, u64, usize, usize)> = Vec::new();
+    let mut out: Vec<Vec<BoxRows<'a>>> = Vec::with_capacity(tiles.len());
+    for (t, &tile) in tiles.iter().enumerate() {
+        let boxes = plan.tiles.get(tile).map_or(&[][..], |t| &t.boxes);
+        out.push(Vec::with_capacity(boxes.len()));
+        for (b, plan) in boxes.iter().enumerate() {
+            let cells = plan.shape.row_cells();
+            let starts = plan.rows.starts();
+            if let Some(out) = out.last_mut() {
+                out.push(Vec::with_capacity(starts.len()));
+            }
+            segments.extend(starts.into_iter().map(|start| (start, cells, t, b)));
+        }
+    }
+    segments.sort_unstable_by_key(|s| s.0);
+    let mut rest = plane;
+    let mut at = 0_usize;
+    for (start, cells, t, b) in segments {
+        let start = (base + start as usize) * width;
+        let skipped = std::mem::take(&mut rest).split_at_mut(start - at).1;
+        let (row, after) = skipped.split_at_mut(cells as usize * width);
+        at = start + row.len();
+        rest = after;
+        if let Some(rows) = out.get_mut(t).and_then(|t| t.get_mut(b)) {
+            rows.push(row);
+        }
+    }
+    out
+}
+
+/// One tile of one attribute with the rows it paints.
+struct Job<'a> {
+    field: usize,
+    wanted: Field,
+    fill: Vec<u8>,
+    width: usize,
+    work: Work,
+    cells: Vec<BoxRows<'a>>,
+    validity: Option<Vec<BoxRows<'a>>>,
+    /// Number of the first source among the field's tiles of variable-length cells.
+    first_id: usize,
+}
+
+impl Job<'_> {
+    /// Returns the decoded tiles of variable-length cells, one for each source.
+    fn run(mut self, plan: &Plan, fetched: &[Bytes], d: &Decoding) -> Result<(usize, Vec<Arc<Column>>)> {
+        let Some(tile) = plan.tiles.get(self.work.tile) else { return Ok((self.field, Vec::new())) };
+        if self.decode_straight(tile, plan, fetched, d)? {
+            return Ok((self.field, Vec::new()));
+        }
+        if !tile.covered {
+            let valid = [u8::from(self.wanted.fill_valid)];
+            self.cells.iter_mut().flatten().for_each(|row| super::paint::fill(row, &self.fill));
+            self.validity.iter_mut().flatten().flatten().for_each(|row| super::paint::fill(row, &valid));
+        }
+        let var = self.wanted.cell.is_var();
+        let mut columns = Vec::new();
+        for (i, input) in std::mem::take(&mut self.work.inputs).into_iter().enumerate() {
+            let Some(source) = tile.sources.get(i) else { continue };
+            let column = match input {
+                Input::Absent => None,
+                Input::Cached(column) => Some(column),
+                Input::Fetched(r, range) => {
+                    let column = Arc::new(r.decode(fetched.get(range).unwrap_or(&[]), d.key.as_ref(), &d.latest)?);
+                    if (tile.cells as usize) < r.cells {
+                        d.cache.insert(r.cache_key(), Arc::clone(&column), r.decoded_bytes());
+                    }
+                    Some(column)
+                }
+            };
+            for (b, plan_box) in tile.boxes.iter().enumerate() {
+                let shape = &plan_box.shape;
+                let Some(rows) = self.cells.get_mut(b) else { continue };
+                let strides = &plan.strides;
+                match &column {
+                    None => shape.paint(&Fill(&self.fill), strides, &source.inside, rows, self.width),
+                    Some(_) if var => {
+                        let ids = Ids { base: FieldCanvas::id_base(self.first_id + i) };
+                        shape.paint(&ids, strides, &source.inside, rows, 8);
+                    }
+                    Some(c) => shape.paint(&Values { data: &c.data, width: self.width }, strides, &source.inside, rows, self.width),
+                }
+                if let Some(rows) = self.validity.as_mut().and_then(|v| v.get_mut(b)) {
+                    match &column {
+                        None => shape.paint(&Fill(&[u8::from(self.wanted.fill_valid)]), strides, &source.inside, rows, 1),
+                        Some(c) => match &c.validity {
+                            Some(v) => shape.paint(&Values { data: v, width: 1 }, strides, &source.inside, rows, 1),
+                            None => shape.paint(&Fill(&[1]), strides, &source.inside, rows, 1),
+                        },
+                    }
+                }
+            }
+            if var {
+                columns.push(column.unwrap_or_else(|| Arc::new(self.wanted.empty_column())));
+            }
+        }
+        Ok((self.field, columns))
+    }
+
+    /// Decodes the tile into the result itself, where it is one run of it: no copy is made then.
+    fn decode_straight(&mut self, tile: &TilePlan, plan: &Plan, fetched: &[Bytes], d: &Decoding) -> Result<bool> {
+        let ([plan_box], [Input::Fetched(r, range)], true) = (&tile.boxes[..], &self.work.inputs[..], tile.covered) else {
+            return Ok(false);
+        };
+        let shape = &plan_box.shape;
+        let same_order = shape.order == plan.cell_order || shape.len.iter().filter(|&&n| n > 1).count() <= 1;
+        let plain = !self.wanted.cell.is_var() && self.validity.is_none() && !r.field.nullable;
+        if !plain || !same_order || shape.len != plan.extents || shape.rows() != 1 {
+            return Ok(false);
+        }
+        let Some(out) = self.cells.first_mut().and_then(|rows| rows.first_mut()) else { return Ok(false) };
+        r.decode_into(fetched.get(range.clone()).unwrap_or(&[]), d.key.as_ref(), &d.latest, out)?;
+        Ok(true)
+    }
+}

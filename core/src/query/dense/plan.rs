@@ -1,0 +1,300 @@
+//! Which tiles of which fragments make up a box of a dense array, and where their cells go.
+
+use std::sync::Arc;
+
+use super::paint::TileBoxShape;
+use super::pieces::{Piece, length, pieces};
+use crate::array::Fragment;
+use crate::error::{Error, Result};
+use crate::geometry::{Grid, Order, Span, TileBox, region};
+
+/// A dense fragment and the cells it holds.
+#[derive(Debug, Clone)]
+pub(crate) struct Layer {
+    pub(crate) fragment: Arc<Fragment>,
+    pub(crate) spans: Vec<Span>,
+    pub(crate) tiles: TileBox,
+}
+
+impl Layer {
+    /// The layer of a dense fragment; `None` where it holds nothing.
+    pub(crate) fn new(fragment: &Arc<Fragment>, grid: &Grid) -> Result<Option<Self>> {
+        let Some(domain) = &fragment.non_empty_domain else { return Ok(None) };
+        let spans = grid.spans(domain)?;
+        Ok(Some(Self { fragment: Arc::clone(fragment), tiles: grid.tiles(&spans), spans }))
+    }
+}
+
+/// A box of the result: one run of its cells.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// Cells along each dimension; with `whole_tiles` that is of the whole box all the same.
+    pub(crate) shape: Vec<u64>,
+    pub(crate) cells: usize,
+    pub(crate) tiles: Vec<TilePlan>,
+    /// Cells to step over for the next cell of a tile.
+    pub(crate) strides: Vec<u64>,
+    pub(crate) extents: Vec<u64>,
+    pub(crate) cell_order: Order,
+}
+
+/// A space tile that meets the box.
+#[derive(Debug)]
+pub(crate) struct TilePlan {
+    /// Its coordinates.
+    pub(crate) tile: Vec<u64>,
+    /// Where its cells go: several boxes where the query has several ranges in one tile.
+    pub(crate) boxes: Vec<BoxPlan>,
+    /// What its cells are made of, oldest first.
+    pub(crate) sources: Vec<Source>,
+    /// Whether the last source alone has every cell.
+    pub(crate) covered: bool,
+    /// Cells that the box takes of it.
+    pub(crate) cells: u64,
+}
+
+/// A box of a tile and its rows in the result.
+#[derive(Debug)]
+pub(crate) struct BoxPlan {
+    pub(crate) shape: TileBoxShape,
+    /// First cell of each row in the result.
+    pub(crate) rows: Rows,
+}
+
+/// Where rows start: `base` and steps of the loops over the slower dimensions, fastest first.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    base: u64,
+    loops: Vec<(u64, u64)>,
+}
+
+impl Rows {
+    /// The starts, in the order of the rows of a [`TileBoxShape`].
+    pub(crate) fn starts(&self) -> Vec<u64> {
+        let mut starts = vec![self.base];
+        for &(count, step) in &self.loops {
+            let inner = starts.clone();
+            for i in 1..count {
+                starts.extend(inner.iter().map(|s| s + i * step));
+            }
+        }
+        starts
+    }
+}
+
+/// A tile of one fragment, and the cells that count in it.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    /// Index of the layer.
+    pub(crate) layer: usize,
+    /// The tile's number in the fragment.
+    pub(crate) tile: u64,
+    /// Cells that the fragment holds and that are wanted, counted from the tile's first.
+    pub(crate) inside: Vec<Span>,
+}
+
+impl Plan {
+    /// The plan of a box in row- or column-major order.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`] for a box with more cells than fit into memory.
+    pub(crate) fn new(grid: &Grid, order: Order, spans: &[Vec<Span>], layers: &[Layer]) -> Result<Self> {
+        let dims: Vec<Vec<Piece>> = spans.iter().zip(&grid.axes).map(|(s, axis)| pieces(s, axis.extent)).collect();
+        let shape: Vec<u64> = spans.iter().map(|s| length(s)).collect();
+        let n = dims.len();
+        let slow_to_fast: Vec<usize> = order.slow_to_fast(n).collect();
+        // Dimensions that have one piece, which is the whole of them, do not interrupt a row.
+        let whole = slow_to_fast.iter().rev().take_while(|&&d| dims[d].len() == 1).count();
+        let row_dims = (whole + 1).min(n);
+        let steps = order.strides(&shape);
+        let grouped: Vec<Vec<(u64, Vec<Piece>)>> = dims.iter().map(|p| by_tile(p)).collect();
+
+        let mut tiles = Vec::new();
+        let mut choice = vec![0_usize; n];
+        'tiles: loop {
+            let parts: Vec<&(u64, Vec<Piece>)> = (0..n).map(|d| &grouped[d][choice[d]]).collect();
+            let tile: Vec<u64> = parts.iter().map(|p| p.0).collect();
+            let boxes = products(&parts.iter().map(|p| p.1.len()).collect::<Vec<_>>());
+            let boxes: Vec<BoxPlan> = boxes
+                .map(|pick| {
+                    let chosen: Vec<Piece> = (0..n).map(|d| parts[d].1[pick[d]]).collect();
+                    box_plan(&chosen, order, row_dims, &steps)
+                })
+                .collect();
+            tiles.push(TilePlan::new(grid, tile, boxes, layers));
+            for &d in slow_to_fast.iter().rev() {
+                choice[d] += 1;
+                if choice[d] < grouped[d].len() {
+                    continue 'tiles;
+                }
+                choice[d] = 0;
+            }
+            break;
+        }
+        Self::of(grid, shape, tiles)
+    }
+
+    /// The plan of some whole tiles of a region, one after the other, each in cell order.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub(crate) fn tile_by_tile(grid: &Grid, region: &[Span], tiles: &[Vec<u64>], layers: &[Layer]) -> Result<Self> {
+        let n = region.len();
+        let (mut out, mut base) = (Vec::new(), 0);
+        for tile in tiles {
+            let Some(cells) = region::intersect(&grid.tile_spans(tile), region) else { continue };
+            let at = (0..n).map(|d| cells[d].first - tile[d] * grid.axes[d].extent).collect();
+            let shape = TileBoxShape { at, len: region::shape(&cells), order: grid.cell_order, row_dims: n };
+            let len = shape.row_cells();
+            let rows = Rows { base, loops: Vec::new() };
+            out.push(TilePlan::new(grid, tile.clone(), vec![BoxPlan { shape, rows }], layers));
+            base += len;
+        }
+        Self::of(grid, region::shape(region), out)
+    }
+
+    fn of(grid: &Grid, shape: Vec<u64>, tiles: Vec<TilePlan>) -> Result<Self> {
+        let cells = tiles.iter().fold(0_u64, |n, t| n.saturating_add(t.cells));
+        let too_many = || Error::LimitExceeded { what: "cells of a result".into(), found: cells, limit: isize::MAX as u64 };
+        let cells = usize::try_from(cells).ok().filter(|&n| n < isize::MAX as usize).ok_or_else(too_many)?;
+        let extents = grid.extents();
+        Ok(Self { shape, cells, tiles, strides: grid.cell_order.strides(&extents), extents, cell_order: grid.cell_order })
+    }
+}
+
+impl TilePlan {
+    fn new(grid: &Grid, tile: Vec<u64>, boxes: Vec<BoxPlan>, layers: &[Layer]) -> Self {
+        let origin = grid.tile_spans(&tile);
+        let wanted = boxes.iter().map(|b| b.shape.cells(&origin)).reduce(|a, b| region::union(&a, &b)).unwrap_or_default();
+        let cells = boxes.iter().map(|b| b.shape.len.iter().fold(1_u64, |n, &l| n.saturating_mul(l))).fold(0, u64::saturating_add);
+        let (mut sources, mut covered) = (Vec::new(), false);
+        let mut taken: Vec<Vec<Span>> = Vec::new();
+        for (i, layer) in layers.iter().enumerate().rev() {
+            let Some(inside) = region::intersect(&layer.spans, &wanted) else { continue };
+            if taken.iter().any(|newer| region::covers(newer, &inside)) {
+                continue;
+            }
+            let Some(number) = layer.tiles.index(&tile) else { continue };
+            let local = inside.iter().zip(&origin).map(|(s, o)| Span { first: s.first - o.first, last: s.last - o.first });
+            sources.push(Source { layer: i, tile: number, inside: local.collect() });
+            let all = inside == wanted;
+            covered |= all && sources.len() == 1;
+            taken.push(inside);
+            if all {
+                break;
+            }
+        }
+        sources.reverse();
+        Self { tile, boxes, sources, covered, cells }
+    }
+}
+
+impl TileBoxShape {
+    /// The box in cells of the array, where `origin` is its tile.
+    fn cells(&self, origin: &[Span]) -> Vec<Span> {
+        let span = |d: usize| {
+            let first = origin[d].first + self.at[d];
+            Span { first, last: first + (self.len[d] - 1) }
+        };
+        (0..origin.len()).map(span).collect()
+    }
+}
+
+fn box_plan(pieces: &[Piece], order: Order, row_dims: usize, steps: &[u64]) -> BoxPlan {
+    let n = pieces.len();
+    let outer: Vec<usize> = order.fast_to_slow(n).skip(row_dims).collect();
+    let base = pieces.iter().zip(steps).map(|(p, s)| p.to * s).sum();
+    let loops = outer.iter().map(|&d| (pieces[d].len, steps[d])).collect();
+    let shape = TileBoxShape { at: pieces.iter().map(|p| p.at).collect(), len: pieces.iter().map(|p| p.len).collect(), order, row_dims };
+    BoxPlan { shape, rows: Rows { base, loops } }
+}
+
+/// Pieces by tile, tiles in the order they are first met.
+fn by_tile(pieces: &[Piece]) -> Vec<(u64, Vec<Piece>)> {
+    let mut out: Vec<(u64, Vec<Piece>)> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    for &piece in pieces {
+        let place = *places.entry(piece.tile).or_insert_with(|| {
+            out.push((piece.tile, Vec::new()));
+            out.len() - 1
+        });
+        if let Some((_, group)) = out.get_mut(place) {
+            group.push(piece);
+        }
+    }
+    out
+}
+
+/// Every choice of one index below each count.
+fn products(counts: &[usize]) -> impl Iterator<Item = Vec<usize>> + use<> {
+    let counts = counts.to_vec();
+    let mut next = counts.iter().all(|&c| c > 0).then(|| vec![0; counts.len()]);
+    std::iter::from_fn(move || {
+        let now = next.take()?;
+        let mut following = now.clone();
+        for (at, &count) in following.iter_mut().zip(&counts).rev() {
+            *at += 1;
+            if *at < count {
+                next = Some(following);
+                break;
+            }
+            *at = 0;
+        }
+        Some(now)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::Datatype;
+    use crate::format::domain::Dimension;
+    use crate::format::schema::{ArrayType, Schema};
+
+    fn grid() -> Grid {
+        let dim = |n| Dimension::new(n, Datatype::Int32, 0, 99, 10);
+        Grid::new(&Schema::new(ArrayType::Dense, vec![dim("y"), dim("x")], vec![])).unwrap()
+    }
+
+    fn span(first: u64, last: u64) -> Span {
+        Span { first, last }
+    }
+
+    /// Every cell of the result is in exactly one row.
+    #[track_caller]
+    fn check_rows(plan: &Plan) {
+        let mut seen = vec![0; plan.cells];
+        for b in plan.tiles.iter().flat_map(|t| &t.boxes) {
+            for start in b.rows.starts() {
+                for cell in start..start + b.shape.row_cells() {
+                    seen[cell as usize] += 1;
+                }
+            }
+        }
+        assert!(seen.iter().all(|&n| n == 1), "{seen:?}");
+    }
+
+    #[test]
+    fn rows_of_all_tiles_make_up_the_result() {
+        for order in [Order::Row, Order::Col] {
+            for spans in [
+                vec![vec![span(5, 24)], vec![span(0, 9)]],
+                vec![vec![span(5, 24), span(7, 7)], vec![span(8, 31), span(2, 4)]],
+                vec![vec![span(3, 3)], vec![span(4, 4)]],
+            ] {
+                check_rows(&Plan::new(&grid(), order, &spans, &[]).unwrap());
+            }
+        }
+        let region = [span(5, 24), span(8, 11)];
+        let tiles: Vec<Vec<u64>> = (0..=2).flat_map(|y| (0..=1).map(move |x| vec![y, x])).collect();
+        check_rows(&Plan::tile_by_tile(&grid(), &region, &tiles, &[]).unwrap());
+    }
+
+    #[test]
+    fn rows_that_are_whole_are_one_run() {
+        let plan = Plan::new(&grid(), Order::Row, &[vec![span(5, 24)], vec![span(0, 9)]], &[]).unwrap();
+        assert_eq!(plan.tiles.iter().map(|t| t.boxes[0].shape.rows()).collect::<Vec<_>>(), [1, 1, 1]);
+        let plan = Plan::new(&grid(), Order::Row, &[vec![span(5, 24)], vec![span(0, 10)]], &[]).unwrap();
+        assert_eq!(plan.tiles.iter().map(|t| t.boxes[0].shape.rows()).collect::<Vec<_>>(), [5, 5, 10, 10, 5, 5]);
+    }
+}

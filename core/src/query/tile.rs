@@ -1,0 +1,285 @@
+//! Where the bytes of a fragment's tile lie, and how they become cells. Pure.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::array::Fragment;
+use crate::array::index::inconsistent;
+use crate::cache::CacheKey;
+use crate::column::Column;
+use crate::datatype::{CellCount, Datatype};
+use crate::error::{AtPath, Error, Malformed, Result};
+use crate::filter::{Key, TileFormat, codes_strings, decode_tile, decode_tile_into, decode_var_tile};
+use crate::format::cursor::Decoded;
+use crate::format::data_file::{Part, file_name};
+use crate::format::fragment::slots::FieldId;
+use crate::format::pipeline::Pipeline;
+use crate::format::schema::Schema;
+use crate::limits;
+use crate::vfs::join;
+
+/// A field as one fragment stores it.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredField {
+    pub(crate) fragment: Arc<Fragment>,
+    pub(crate) id: FieldId,
+    slot: usize,
+    pub(crate) datatype: Datatype,
+    pub(crate) cell: CellCount,
+    pub(crate) nullable: bool,
+    /// Of fixed-size values or offsets, variable-length values, validity.
+    paths: [Arc<str>; 3],
+}
+
+/// A tile of a field.
+#[derive(Debug, Clone)]
+pub(crate) struct TileRef {
+    pub(crate) field: Arc<StoredField>,
+    pub(crate) tile: u64,
+    pub(crate) cells: usize,
+}
+
+/// Bytes of a file that are wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Extent {
+    pub(crate) path: Arc<str>,
+    pub(crate) range: Range<u64>,
+}
+
+impl StoredField {
+    /// The field `id` of `fragment`, if that has it.
+    pub(crate) fn new(fragment: &Arc<Fragment>, id: FieldId) -> Option<Self> {
+        let schema = &fragment.schema;
+        let slot = fragment.slots.index(id)?;
+        let (datatype, cell, nullable) = match id {
+            FieldId::Attribute(i) => schema.attributes.get(i).map(|a| (a.datatype, a.cell, a.nullable))?,
+            FieldId::Dimension(i) => schema.dimensions.get(i).map(|d| (d.datatype, d.cell, false))?,
+            FieldId::Coords => {
+                let dims = u32::try_from(schema.dimensions.len()).ok()?;
+                (schema.dimensions.first()?.datatype, CellCount::Fixed(dims), false)
+            }
+            FieldId::Timestamps | FieldId::DeleteTimestamps | FieldId::DeleteConditions => (Datatype::Uint64, CellCount::ONE, false),
+        };
+        let path = |part| Arc::from(join(&fragment.path, &file_name(schema, fragment.version, id, part)));
+        let paths = [path(Part::Fixed), path(Part::Var), path(Part::Validity)];
+        Some(Self { fragment: Arc::clone(fragment), id, slot, datatype, cell, nullable, paths })
+    }
+
+    fn pipeline<'a>(&self, schema: &'a Schema, name_of: &Schema) -> Option<&'a Pipeline> {
+        match self.id {
+            FieldId::Attribute(i) => {
+                let name = &name_of.attributes.get(i)?.name;
+                schema.attribute(name).map(|(_, a)| &a.filters)
+            }
+            FieldId::Dimension(i) => schema.dimensions.get(i).map(|d| schema.dimension_filters(d)),
+            _ => Some(&schema.coords_filters),
+        }
+    }
+
+    /// Whether its cells are those of a result's field of this type.
+    pub(crate) fn is_like(&self, datatype: Datatype, cell: CellCount) -> bool {
+        self.datatype.size() == datatype.size() && self.cell == cell
+    }
+}
+
+impl TileRef {
+    /// Tile number `tile` of a field.
+    ///
+    /// # Errors
+    /// The tile is too large for this machine.
+    pub(crate) fn new(field: &Arc<StoredField>, tile: u64) -> Result<Self> {
+        Ok(Self { field: Arc::clone(field), tile, cells: field.fragment.tile_cells(tile)? })
+    }
+
+    /// What the decoded tile is called in a cache.
+    pub(crate) fn cache_key(&self) -> CacheKey {
+        CacheKey { path: Arc::clone(&self.field.paths[0]), part: self.tile, kind: "tile" }
+    }
+
+    /// The bytes it is made of: one to three extents.
+    ///
+    /// # Errors
+    /// The fragment's index is damaged.
+    pub(crate) fn extents(&self) -> Result<Vec<Extent>> {
+        let StoredField { fragment, slot, paths: [fixed, var, validity], .. } = &*self.field;
+        let (index, footer, slot) = (&fragment.index, &fragment.footer, *slot);
+        let size = |sizes: &[u64]| sizes.get(slot).copied().unwrap_or(0);
+        let corrupt = |why: String| inconsistent(&fragment.metadata_path(), why);
+        let mut out = vec![Extent {
+            path: Arc::clone(fixed),
+            range: index.fixed_range(slot, self.tile, size(&footer.file_sizes)).map_err(corrupt)?,
+        }];
+        if self.field.cell.is_var() {
+            let range = index.var_range(slot, self.tile, size(&footer.file_var_sizes)).map_err(corrupt)?;
+            out.push(Extent { path: Arc::clone(var), range });
+        }
+        if self.field.nullable {
+            let range = index.validity_range(slot, self.tile, size(&footer.file_validity_sizes)).map_err(corrupt)?;
+            out.push(Extent { path: Arc::clone(validity), range });
+        }
+        Ok(out)
+    }
+
+    /// Bytes of the decoded tile in memory.
+    pub(crate) fn decoded_bytes(&self) -> u64 {
+        let cells = self.cells as u64;
+        let data = match self.field.cell.cell_bytes(self.field.datatype) {
+            Some(n) => cells.saturating_mul(n as u64),
+            None => self.var_bytes().unwrap_or(0).saturating_add(cells.saturating_mul(8)),
+        };
+        data.saturating_add(if self.field.nullable { cells } else { 0 })
+    }
+
+    fn var_bytes(&self) -> Option<u64> {
+        self.field.fragment.index.var_bytes(self.field.slot, self.tile)
+    }
+
+    /// The cells, from the bytes of the extents.
+    ///
+    /// A fragment is decoded as its own schema says. Where that fails and the array's latest schema
+    /// lists other filters for the field, those are tried: libtiledb knows no others.
+    ///
+    /// # Errors
+    /// The tile is damaged; the error names its file.
+    pub(crate) fn decode(&self, parts: &[Bytes], key: Option<&Key>, latest: &Schema) -> Result<Column> {
+        let own = &*self.field.fragment.schema;
+        let pipeline = self.field.pipeline(own, own).ok_or_else(|| Error::invalid("a field without filters"))?;
+        match self.decode_as(parts, key, pipeline, own) {
+            Err(e @ Error::Corrupt { .. }) if !std::ptr::eq(own, latest) => match self.field.pipeline(latest, own) {
+                Some(other) if other != pipeline => self.decode_as(parts, key, other, latest).map_err(|_| e),
+                _ => Err(e),
+            },
+            result => result,
+        }
+    }
+
+    fn decode_as(&self, parts: &[Bytes], key: Option<&Key>, pipeline: &Pipeline, schema: &Schema) -> Result<Column> {
+        let field = &*self.field;
+        let [fixed_path, var_path, validity_path] = &field.paths;
+        let part = |i: usize| parts.get(i).map_or(&[][..], |b| &b[..]);
+        let cells = self.cells as u64;
+        let plain = |datatype| TileFormat { datatype, cell: CellCount::ONE, ..self.format(key) };
+        let (data, offsets) = match field.cell.cell_bytes(field.datatype) {
+            Some(width) => (decode_tile(part(0), pipeline, &self.format(key), self.expected(width, fixed_path)?).at(fixed_path)?, None),
+            None => {
+                let bytes = self.var_bytes().ok_or_else(|| inconsistent(&field.fragment.metadata_path(), format!("no size for tile {}", self.tile)))?;
+                let format = self.format(key);
+                let (data, starts) = decode_var_tile(part(1), pipeline, &format, limited(bytes, var_path)?, cells).at(var_path)?;
+                let starts = match starts {
+                    Some(starts) => starts,
+                    None if codes_strings(pipeline, &format) => {
+                        return Err(corrupt(var_path, "the tile does not say where its strings start"));
+                    }
+                    None => {
+                        let raw = decode_tile(part(0), &schema.offsets_filters, &plain(Datatype::Uint64), cells.saturating_mul(8)).at(fixed_path)?;
+                        bytemuck::pod_collect_to_vec(&raw)
+                    }
+                };
+                let offsets = checked_offsets(starts, self.cells, data.len()).at(fixed_path)?;
+                (data, Some(offsets))
+            }
+        };
+        let last = parts.len().saturating_sub(1);
+        let validity = match field.nullable {
+            true => Some(decode_tile(part(last), &schema.validity_filters, &plain(Datatype::Uint8), cells).at(validity_path)?),
+            false => None,
+        };
+        Ok(Column { datatype: field.datatype, cell: field.cell, data, offsets, validity })
+    }
+
+    /// The values of a tile of fixed-size cells without nulls, written to `out`.
+    ///
+    /// # Errors
+    /// As [`TileRef::decode`].
+    pub(crate) fn decode_into(&self, parts: &[Bytes], key: Option<&Key>, latest: &Schema, out: &mut [u8]) -> Result<()> {
+        let own = &*self.field.fragment.schema;
+        let pipeline = self.field.pipeline(own, own).ok_or_else(|| Error::invalid("a field without filters"))?;
+        let framed = parts.first().map_or(&[][..], |b| &b[..]);
+        if decode_tile_into(framed, pipeline, &self.format(key), out).is_ok() {
+            return Ok(());
+        }
+        let column = self.decode(parts, key, latest)?;
+        if column.data.len() != out.len() {
+            return Err(corrupt(&self.field.paths[0], "the tile is not as large as it should be"));
+        }
+        out.copy_from_slice(&column.data);
+        Ok(())
+    }
+
+    fn format<'a>(&self, key: Option<&'a Key>) -> TileFormat<'a> {
+        TileFormat { datatype: self.field.datatype, cell: self.field.cell, version: self.field.fragment.version, key }
+    }
+
+    fn expected(&self, width: usize, path: &str) -> Result<u64> {
+        limited((self.cells as u64).saturating_mul(width as u64), path)
+    }
+}
+
+fn limited(bytes: u64, path: &str) -> Result<u64> {
+    if bytes <= limits::TILE_BYTES_MAX {
+        return Ok(bytes);
+    }
+    Err(Error::LimitExceeded { what: format!("{path}: bytes of a tile"), found: bytes, limit: limits::TILE_BYTES_MAX })
+}
+
+fn corrupt(path: &str, why: &str) -> Error {
+    Error::Corrupt { path: path.to_owned(), malformed: Malformed::new("tile", 0, why) }
+}
+
+/// The starts of `cells` cells with the end of the last one behind them.
+fn checked_offsets(mut starts: Vec<u64>, cells: usize, data_bytes: usize) -> Decoded<Vec<u64>> {
+    let bad = |why: String| Err(Malformed::new("offsets tile", 0, why));
+    if starts.len() != cells {
+        return bad(format!("{} offsets for {cells} cells", starts.len()));
+    }
+    starts.push(data_bytes as u64);
+    if starts.first() != Some(&0) && cells > 0 {
+        return bad(format!("the first cell starts at byte {}", starts.first().copied().unwrap_or(0)));
+    }
+    if starts.windows(2).any(|w| w[0] > w[1]) {
+        return bad(format!("they do not rise within the {data_bytes} bytes of the tile"));
+    }
+    Ok(starts)
+}
+
+/// The coordinates in a tile of `__coords`, a column a dimension.
+pub(crate) fn split_coordinates(tile: &Column, fragment: &Fragment) -> Vec<Column> {
+    let dims = &fragment.schema.dimensions;
+    let interleaved = !fragment.version.has_split_coordinates() && !has_compressor(&fragment.schema.coords_filters);
+    let width = tile.datatype.size();
+    let cells = tile.len();
+    let column = |d: usize| {
+        let data = if interleaved {
+            tile.data.chunks_exact(width).skip(d).step_by(dims.len()).flatten().copied().collect()
+        } else {
+            tile.data.get(d * cells * width..(d + 1) * cells * width).unwrap_or(&[]).to_vec()
+        };
+        Column { datatype: dims[d].datatype, cell: CellCount::ONE, data, offsets: None, validity: None }
+    };
+    (0..dims.len()).map(column).collect()
+}
+
+/// Whether the pipeline compresses: the oldest version then splits coordinates by dimension.
+fn has_compressor(pipeline: &Pipeline) -> bool {
+    use crate::format::pipeline::Filter;
+    pipeline.filters.iter().any(|f| {
+        matches!(f, Filter::Gzip { .. } | Filter::Zstd { .. } | Filter::Lz4 { .. } | Filter::Rle { .. } | Filter::Bzip2 { .. } | Filter::DoubleDelta { .. })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_get_an_end_and_are_checked() {
+        assert_eq!(checked_offsets(vec![0, 2, 2], 3, 5).unwrap(), [0, 2, 2, 5]);
+        assert_eq!(checked_offsets(vec![], 0, 0).unwrap(), [0]);
+        assert!(checked_offsets(vec![0, 6], 2, 5).is_err());
+        assert!(checked_offsets(vec![0, 3, 2], 3, 5).is_err());
+        assert!(checked_offsets(vec![1], 1, 5).is_err());
+        assert!(checked_offsets(vec![0], 2, 5).is_err());
+    }
+}
