@@ -195,6 +195,12 @@ impl Index {
         at(&self.var_sizes, slot, tile)
     }
 
+    /// Unfiltered bytes of all tiles of variable-length data; 0 where they are not loaded.
+    pub(crate) fn var_bytes_total(&self, slot: usize) -> u64 {
+        let sizes = self.var_sizes.get(slot).and_then(OnceLock::get);
+        sizes.map_or(0, |s| s.iter().fold(0, |n, v| n.saturating_add(*v)))
+    }
+
     /// Bytes of a tile in the field's file, of which there are `file_bytes`.
     pub(crate) fn fixed_range(&self, slot: usize, tile: u64, file_bytes: u64) -> Result<Range<u64>, String> {
         range(&self.tile_offsets, slot, tile, file_bytes)

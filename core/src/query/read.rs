@@ -1,14 +1,45 @@
-//! Reading: for each batch fetch, decode, assemble.
+//! Reading: for each box or batch fetch, decode, assemble. The only part of queries that waits.
 
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+
+use super::condition::{Bound, bind};
+use super::dense::canvas::Canvas;
+use super::dense::fill::{self, Decoding};
+use super::dense::{Boxes, DenseBox, DenseOrder, DenseQuery};
+use super::tile::Extent;
 use super::{Batch, Query, ReadResult};
 use crate::array::Array;
+use crate::array::open::load_index;
+use crate::cpu::Cpu;
 use crate::error::{Error, Result};
+use crate::vfs::coalesce::{GAP_BYTES, MERGED_BYTES_MAX, coalesce};
+
+/// Bytes on disk that are decoded in one go.
+const GROUP_BYTES: u64 = 32 << 20;
+/// Bytes of a result that are assembled in one go, where all of it was asked for.
+const PART_BYTES: u64 = 64 << 20;
+/// Bytes that are not worth the way to another thread.
+const SMALL_BYTES: u64 = 256 << 10;
+/// Requests in flight at once.
+const IN_FLIGHT: usize = 32;
 
 /// The batches of a streamed read, in the order of the query's layout.
 #[derive(Debug)]
 pub struct Batches {
     array: Array,
     query: Query,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    New,
+    Dense(Arc<DenseQuery>, Boxes),
+    Done,
 }
 
 impl Batches {
@@ -17,8 +48,20 @@ impl Batches {
     /// # Errors
     /// As [`Array::read`].
     pub async fn next(&mut self) -> Result<Option<Batch>> {
-        let _ = (&self.array, &self.query);
-        unimplemented!()
+        if matches!(self.state, State::New) {
+            self.state = self.array.start(&self.query).await?;
+        }
+        let batch = match &mut self.state {
+            State::New | State::Done => None,
+            State::Dense(query, boxes) => match boxes.next(query)? {
+                Some(dense) => Some(self.array.read_box(query, dense).await?),
+                None => None,
+            },
+        };
+        if batch.is_none() {
+            self.state = State::Done;
+        }
+        Ok(batch)
     }
 }
 
@@ -42,16 +85,15 @@ impl Array {
     /// [`Error::InvalidArgument`] if the query does not fit the schema; [`Error::Corrupt`] and
     /// [`Error::Io`] name the file.
     pub async fn read(&self, query: &Query) -> Result<ReadResult> {
-        let _ = query;
-        unimplemented!()
+        match self.start(query).await? {
+            State::Dense(query, _) => self.read_dense(&query).await,
+            _ => Err(Error::Unsupported("reading sparse arrays".into())),
+        }
     }
 
     /// The same in batches of at most `query.batch_bytes` bytes.
     pub fn batches(&self, query: Query) -> Batches {
-        Batches {
-            array: self.clone(),
-            query,
-        }
+        Batches { array: self.clone(), query, state: State::New }
     }
 
     /// How many cells the query finds.
@@ -59,8 +101,10 @@ impl Array {
     /// # Errors
     /// As [`Array::read`].
     pub async fn count(&self, query: &Query) -> Result<u64> {
-        let _ = query;
-        unimplemented!()
+        match self.start(query).await? {
+            State::Dense(query, boxes) => self.count_dense(&query, boxes).await,
+            _ => Err(Error::Unsupported("reading sparse arrays".into())),
+        }
     }
 
     /// Reads every tile of every fragment, and reports on each file.
@@ -69,6 +113,150 @@ impl Array {
     /// None for damage, which is reported; only what keeps the check itself from going on.
     pub async fn verify(&self, report: &mut dyn FnMut(Finding)) -> Result<()> {
         let _ = report;
-        unimplemented!()
+        Err(Error::Unsupported("verify".into()))
+    }
+
+    async fn start(&self, query: &Query) -> Result<State> {
+        let condition = self.bind(query).await?;
+        let resolved = Arc::new(DenseQuery::new(self, query, condition)?);
+        load_index(self, &resolved.index()).await?;
+        let boxes = resolved.boxes(query.batch_bytes, false);
+        Ok(State::Dense(resolved, boxes))
+    }
+
+    /// The query's condition, with the values of enumerations looked up.
+    async fn bind(&self, query: &Query) -> Result<Option<Bound>> {
+        let Some(condition) = &query.condition else { return Ok(None) };
+        let mut enumerations = BTreeMap::new();
+        for name in condition.fields() {
+            if let Some(e) = self.schema().attribute(name).and_then(|(_, a)| a.enumeration.as_ref()) {
+                enumerations.insert(e.clone(), self.enumeration(e).await?);
+            }
+        }
+        Ok(Some(bind(condition, self.schema(), &enumerations)?))
+    }
+
+    async fn read_dense(&self, query: &Arc<DenseQuery>) -> Result<Batch> {
+        let cells = query.cells().and_then(|n| usize::try_from(n).ok());
+        let cells = cells.ok_or_else(|| Error::LimitExceeded {
+            what: "cells of a result; read it in batches".into(),
+            found: u64::MAX,
+            limit: isize::MAX as u64,
+        })?;
+        let mut canvas = Canvas::new(&query.attributes, cells)?;
+        let mut boxes = query.boxes(PART_BYTES, true);
+        let mut coordinates: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
+        let mut base = 0;
+        while let Some(dense) = boxes.next(query)? {
+            for (d, _) in query.dimensions_wanted() {
+                query.coordinates(d, &dense, coordinates.entry(d).or_default());
+            }
+            let here = dense.plan.cells;
+            canvas = self.paint_box(query, canvas, base, dense).await?.0;
+            base += here;
+        }
+        let shape = matches!(query.order, DenseOrder::Major(_)).then(|| query.shape());
+        let coordinates = |d: usize| coordinates.get(&d).cloned().unwrap_or_default();
+        Ok(query.finish(cells, canvas.into_columns(), &coordinates, shape, &query.spans))
+    }
+
+    async fn read_box(&self, query: &Arc<DenseQuery>, dense: DenseBox) -> Result<Batch> {
+        let cells = dense.plan.cells;
+        let canvas = Canvas::new(&query.attributes, cells)?;
+        let (canvas, dense) = self.paint_box(query, canvas, 0, dense).await?;
+        let coordinates = |d: usize| {
+            let mut out = Vec::new();
+            query.coordinates(d, &dense, &mut out);
+            out
+        };
+        let shape = matches!(query.order, DenseOrder::Major(_)).then(|| dense.plan.shape.clone());
+        Ok(query.finish(cells, canvas.into_columns(), &coordinates, shape, &dense.spans))
+    }
+
+    async fn count_dense(&self, query: &Arc<DenseQuery>, mut boxes: Boxes) -> Result<u64> {
+        if query.condition.is_none() {
+            let too_many = || Error::invalid("the region has more cells than can be counted");
+            return query.cells().ok_or_else(too_many);
+        }
+        let mut count = 0;
+        while let Some(dense) = boxes.next(query)? {
+            let cells = dense.plan.cells;
+            let canvas = Canvas::new(&query.attributes, cells)?;
+            let (canvas, dense) = self.paint_box(query, canvas, 0, dense).await?;
+            let coordinates = |d: usize| {
+                let mut out = Vec::new();
+                query.coordinates(d, &dense, &mut out);
+                out
+            };
+            let columns: Vec<_> = canvas.into_columns().into_iter().map(Some).collect();
+            let mask = query.mask(cells, &columns, &coordinates).unwrap_or_default();
+            count += mask.iter().map(|&m| u64::from(m)).sum::<u64>();
+        }
+        Ok(count)
+    }
+
+    /// Paints a box whose first cell is at `base` of the canvas. While one group of tiles is decoded,
+    /// the bytes of the next are fetched.
+    async fn paint_box(&self, query: &Arc<DenseQuery>, mut canvas: Canvas, base: usize, dense: DenseBox) -> Result<(Canvas, Arc<DenseBox>)> {
+        canvas.start_box(dense.plan.cells)?;
+        let dense = Arc::new(dense);
+        let groups = fill::groups(&dense.plan, &query.attributes, &query.stored, GROUP_BYTES)?;
+        let cache = &self.context().cache;
+        let mut next = match groups.first() {
+            Some(first) => Some(self.fetch_work(query, &dense, first.clone()).await?),
+            None => None,
+        };
+        for i in 0..groups.len() {
+            let Some((work, fetched)) = next.take() else { break };
+            let bytes: u64 = fetched.iter().map(|b| b.len() as u64).sum();
+            let cpu = if bytes < SMALL_BYTES { Cpu::Inline } else { self.context().cpu };
+            let decoding = Decoding {
+                cpu,
+                key: self.key().cloned(),
+                latest: Arc::clone(self.schema()),
+                cache: Arc::clone(cache),
+            };
+            let shared = Arc::clone(&dense);
+            let painting = cpu.run(move || fill::paint(canvas, base, &shared.plan, work, &fetched, &decoding));
+            if let Some(group) = groups.get(i + 1) {
+                next = Some(self.fetch_work(query, &dense, group.clone()).await?);
+            }
+            canvas = painting.await?;
+        }
+        canvas.finish_box();
+        Ok((canvas, dense))
+    }
+
+    async fn fetch_work(&self, query: &DenseQuery, dense: &DenseBox, group: std::ops::Range<usize>) -> Result<(Vec<fill::Work>, Vec<Bytes>)> {
+        let (work, extents) = fill::work(&dense.plan, group, &query.attributes, &query.stored, &self.context().cache)?;
+        Ok((work, self.fetch(&extents).await?))
+    }
+
+    /// The bytes of these extents, in their order: one request a file, neighbours merged.
+    async fn fetch(&self, extents: &[Extent]) -> Result<Vec<Bytes>> {
+        let mut files: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (i, extent) in extents.iter().enumerate() {
+            files.entry(&extent.path).or_default().push(i);
+        }
+        let vfs = &self.context().vfs;
+        let read = |(path, places): (&str, Vec<usize>)| {
+            let path = path.to_owned();
+            async move {
+                let ranges: Vec<_> = places.iter().filter_map(|&i| extents.get(i).map(|e| e.range.clone())).collect();
+                let merged = coalesce(&ranges, GAP_BYTES, MERGED_BYTES_MAX)?;
+                let fetched = vfs.read(&path, &merged.fetches).await?;
+                Ok::<_, Error>((places, merged.split(&path, &fetched)?))
+            }
+        };
+        let mut out = vec![Bytes::new(); extents.len()];
+        let mut reads = stream::iter(files.into_iter().map(read)).buffer_unordered(IN_FLIGHT);
+        while let Some((places, bytes)) = reads.try_next().await? {
+            for (place, bytes) in places.into_iter().zip(bytes) {
+                if let Some(out) = out.get_mut(place) {
+                    *out = bytes;
+                }
+            }
+        }
+        Ok(out)
     }
 }

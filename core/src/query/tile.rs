@@ -78,6 +78,11 @@ impl StoredField {
         }
     }
 
+    /// Unfiltered bytes of all its variable-length cells, as far as its index is loaded.
+    pub(crate) fn var_bytes_total(&self) -> u64 {
+        self.fragment.index.var_bytes_total(self.slot)
+    }
+
     /// Whether its cells are those of a result's field of this type.
     pub(crate) fn is_like(&self, datatype: Datatype, cell: CellCount) -> bool {
         self.datatype.size() == datatype.size() && self.cell == cell

@@ -2,6 +2,250 @@
 
 pub(crate) mod canvas;
 pub(crate) mod fill;
+mod finish;
 mod paint;
 pub(crate) mod pieces;
 pub(crate) mod plan;
+
+use std::sync::Arc;
+
+use self::fill::StoredFields;
+use self::pieces::{Cuts, length};
+use self::plan::{Layer, Plan};
+use super::field::{Field, FieldKind};
+use super::{Query, Region};
+use crate::array::index::Section;
+use crate::array::{Array, Fragment};
+use crate::error::{Error, Result};
+use crate::format::schema::{Layout, Schema};
+use crate::geometry::{Grid, Order, Span, TileBox, region};
+use crate::query::condition::Bound;
+use crate::query::tile::StoredField;
+
+/// A query of a dense array, resolved.
+#[derive(Debug)]
+pub(crate) struct DenseQuery {
+    pub(crate) grid: Grid,
+    /// As fields, in the schema's order.
+    pub(crate) dimensions: Vec<Field>,
+    pub(crate) order: DenseOrder,
+    /// The ranges of each dimension.
+    pub(crate) spans: Vec<Vec<Span>>,
+    /// What the result consists of.
+    pub(crate) fields: Vec<Field>,
+    /// Its attributes, then those that only the condition needs.
+    pub(crate) attributes: Vec<Field>,
+    pub(crate) condition: Option<Bound>,
+    /// Dense fragments that meet the region, oldest first.
+    pub(crate) layers: Vec<Layer>,
+    pub(crate) stored: StoredFields,
+    /// Sparse fragments, whose cells lie over those of all layers.
+    pub(crate) overlays: Vec<Arc<Fragment>>,
+}
+
+/// The order of a dense result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DenseOrder {
+    /// Over the whole region.
+    Major(Order),
+    /// Tile by tile.
+    Global,
+}
+
+/// A box of the region: one run of the result.
+#[derive(Debug)]
+pub(crate) struct DenseBox {
+    pub(crate) plan: Plan,
+    pub(crate) spans: Vec<Vec<Span>>,
+}
+
+impl DenseQuery {
+    /// Resolves `query`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if it does not fit the schema.
+    pub(crate) fn new(array: &Array, query: &Query, condition: Option<Bound>) -> Result<Self> {
+        let schema = array.schema();
+        let grid = Grid::new(schema)?;
+        let spans = spans(&query.region, schema, &grid)?;
+        let order = match query.order {
+            Layout::Unordered => DenseOrder::Major(Order::Row),
+            Layout::Global if spans.iter().any(|s| s.len() != 1) => {
+                return Err(Error::invalid("global order takes one range a dimension; read the ranges one by one, or in row-major order"));
+            }
+            Layout::Global => DenseOrder::Global,
+            layout => DenseOrder::Major(Order::of(layout)?),
+        };
+        let fields = Field::resolve(schema, query.fields.as_deref())?;
+        let mut attributes: Vec<Field> = fields.iter().filter(|f| f.attribute_index().is_some()).cloned().collect();
+        for name in condition.iter().flat_map(Bound::fields) {
+            let field = Field::named(schema, name)?;
+            if field.attribute_index().is_some() && !attributes.contains(&field) {
+                attributes.push(field);
+            }
+        }
+        let (mut layers, mut stored, mut overlays) = (Vec::new(), Vec::new(), Vec::new());
+        let bounding: Option<Vec<Span>> = spans.iter().map(|s| s.iter().copied().reduce(Span::union)).collect();
+        for fragment in array.fragments() {
+            if !fragment.dense {
+                overlays.push(Arc::clone(fragment));
+                continue;
+            }
+            let Some(layer) = Layer::new(fragment, &grid)? else { continue };
+            if bounding.as_ref().is_none_or(|b| region::intersect(b, &layer.spans).is_none()) {
+                continue;
+            }
+            let own = |f: &Field| fragment.attribute(&f.name).and_then(|id| StoredField::new(fragment, id)).map(Arc::new);
+            stored.push(attributes.iter().map(own).collect());
+            layers.push(layer);
+        }
+        let dimensions = schema.dimensions.iter().map(|d| Field::named(schema, &d.name)).collect::<Result<_>>()?;
+        Ok(Self { grid, dimensions, order, spans, fields, attributes, condition, layers, stored, overlays })
+    }
+
+    /// The sections of each fragment's index that are needed.
+    pub(crate) fn index(&self) -> Vec<(Arc<Fragment>, Vec<Section>)> {
+        let sections = |(layer, stored): (&Layer, &Vec<Option<Arc<StoredField>>>)| {
+            let ids: Vec<_> = stored.iter().flatten().map(|s| s.id).collect();
+            (Arc::clone(&layer.fragment), layer.fragment.sections(&ids))
+        };
+        self.layers.iter().zip(&self.stored).map(sections).collect()
+    }
+
+    /// The dimensions whose coordinates are asked for or tested.
+    pub(crate) fn dimensions_wanted(&self) -> Vec<(usize, &Field)> {
+        let tested: Vec<&str> = self.condition.iter().flat_map(Bound::fields).collect();
+        let wanted = |f: &Field| self.fields.iter().any(|g| g.kind == f.kind) || tested.contains(&f.name.as_str());
+        self.dimensions.iter().enumerate().filter(|(_, f)| wanted(f)).collect()
+    }
+
+    /// Cells along each dimension.
+    pub(crate) fn shape(&self) -> Vec<u64> {
+        self.spans.iter().map(|s| length(s)).collect()
+    }
+
+    /// Cells of the region; `None` if they cannot be counted.
+    pub(crate) fn cells(&self) -> Option<u64> {
+        self.shape().iter().try_fold(1_u64, |n, &len| n.checked_mul(len))
+    }
+
+    /// Bytes that a cell of the result takes, an estimate where cells vary in length.
+    pub(crate) fn row_bytes(&self) -> u64 {
+        let fields = self.attributes.iter().chain(self.fields.iter().filter(|f| f.dimension_index().is_some()));
+        let fixed: u64 = fields.map(Field::row_bytes).sum();
+        let var = |layer: &Layer, stored: &[Option<Arc<StoredField>>]| {
+            let bytes = stored.iter().flatten().map(|s| s.var_bytes_total());
+            bytes.fold(0, u64::saturating_add).div_ceil(layer.fragment.cells.max(1))
+        };
+        let var = self.layers.iter().zip(&self.stored).map(|(l, s)| var(l, s)).max();
+        fixed.saturating_add(var.unwrap_or(0)).max(1)
+    }
+
+    /// The boxes that the region is read in, each of about `bytes_max` bytes; with `whole_tiles` none
+    /// smaller than a row of tiles, so that no tile is decoded twice.
+    pub(crate) fn boxes(&self, bytes_max: u64, whole_tiles: bool) -> Boxes {
+        let cells_max = (bytes_max / self.row_bytes()).max(1);
+        match self.order {
+            DenseOrder::Major(order) => Boxes::Cuts(Cuts::new(self.spans.clone(), &self.grid, order, cells_max, whole_tiles), order),
+            DenseOrder::Global => {
+                let region: Vec<Span> = self.spans.iter().filter_map(|s| s.first().copied()).collect();
+                Boxes::Tiles { tiles: self.grid.tiles(&region), region, next: 0, cells_max }
+            }
+        }
+    }
+
+    /// The ranges of coordinates of a box.
+    pub(crate) fn region(&self, spans: &[Vec<Span>]) -> Region {
+        let ranges = |(spans, axis): (&Vec<Span>, &crate::geometry::grid::Axis)| spans.iter().map(|s| axis.range(*s)).collect();
+        Region(spans.iter().zip(&self.grid.axes).map(ranges).collect())
+    }
+
+    /// Where the cells of the attributes that were asked for are among all attributes, by field.
+    pub(crate) fn attribute_place(&self, field: &Field) -> Option<usize> {
+        self.attributes.iter().position(|a| a.kind == field.kind && matches!(field.kind, FieldKind::Attribute(_)))
+    }
+}
+
+/// The boxes of a region, in the order of the result.
+#[derive(Debug)]
+pub(crate) enum Boxes {
+    /// Of a result in row- or column-major order.
+    Cuts(Cuts, Order),
+    /// Of a result in global order: runs of tiles.
+    Tiles {
+        /// Those that meet the region.
+        tiles: TileBox,
+        region: Vec<Span>,
+        next: u64,
+        cells_max: u64,
+    },
+}
+
+impl Boxes {
+    /// The next box; `None` after the last.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`] for a box with more cells than fit into memory.
+    pub(crate) fn next(&mut self, query: &DenseQuery) -> Result<Option<DenseBox>> {
+        match self {
+            Self::Cuts(cuts, order) => {
+                let Some(spans) = cuts.next() else { return Ok(None) };
+                let plan = Plan::new(&query.grid, *order, &spans, &query.layers)?;
+                Ok(Some(DenseBox { plan, spans }))
+            }
+            Self::Tiles { tiles, region, next, cells_max } => {
+                let count = tiles.count().unwrap_or(u64::MAX);
+                let (mut chosen, mut cells) = (Vec::new(), 0_u64);
+                while *next < count {
+                    let tile = tiles.tile(*next);
+                    let part = region::intersect(&query.grid.tile_spans(&tile), region);
+                    let here = part.as_deref().and_then(region::cells).unwrap_or(u64::MAX);
+                    if !chosen.is_empty() && cells.saturating_add(here) > *cells_max {
+                        break;
+                    }
+                    cells = cells.saturating_add(here);
+                    chosen.push(tile);
+                    *next += 1;
+                }
+                if chosen.is_empty() {
+                    return Ok(None);
+                }
+                let plan = Plan::tile_by_tile(&query.grid, region, &chosen, &query.layers)?;
+                Ok(Some(DenseBox { plan, spans: region.iter().map(|s| vec![*s]).collect() }))
+            }
+        }
+    }
+}
+
+/// The ranges of each dimension as offsets; a dimension without any is read whole, as far as it is in use.
+fn spans(region: &Region, schema: &Schema, grid: &Grid) -> Result<Vec<Vec<Span>>> {
+    let n = grid.axes.len();
+    if !region.0.is_empty() && region.0.len() != n {
+        return Err(Error::invalid(format!("ranges are given for {} dimensions; the array has {n}", region.0.len())));
+    }
+    let current = schema.current_domain.as_ref().map(|c| grid.spans(&c.ranges)).transpose()?;
+    let mut out = Vec::with_capacity(n);
+    for (d, axis) in grid.axes.iter().enumerate() {
+        let whole = current.as_ref().and_then(|c| c.get(d).copied()).unwrap_or(Span { first: 0, last: axis.last });
+        let ranges = region.0.get(d).map_or(&[][..], Vec::as_slice);
+        if ranges.is_empty() {
+            out.push(vec![whole]);
+            continue;
+        }
+        let name = &schema.dimensions[d].name;
+        let mut dim = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            let span = axis.span(range).map_err(|e| Error::invalid(format!("dimension '{name}': {e}")))?;
+            if !whole.covers(span) {
+                let (range, whole) = (axis.range(span), axis.range(whole));
+                return Err(Error::invalid(format!(
+                    "dimension '{name}': the range {:?} to {:?} is not inside the current domain, {:?} to {:?}",
+                    range.lo, range.hi, whole.lo, whole.hi
+                )));
+            }
+            dim.push(span);
+        }
+        out.push(dim);
+    }
+    Ok(out)
+}

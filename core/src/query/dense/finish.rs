@@ -1,0 +1,198 @@
+//! From the painted attributes of a box to the columns that were asked for: coordinates, sparse cells
+//! on top, and the condition.
+
+use std::sync::Arc;
+
+use super::canvas::Canvas;
+use super::paint;
+use super::pieces::length;
+use super::{DenseBox, DenseOrder, DenseQuery};
+use crate::column::Column;
+use crate::datatype::CellCount;
+use crate::error::Result;
+use crate::geometry::{Order, Span, region};
+use crate::query::Batch;
+use crate::query::condition::{TestColumn, evaluate};
+use crate::query::field::{Field, FieldKind};
+
+impl DenseQuery {
+    /// Lays the cells of sparse fragments over a box whose first cell is at `base`. `points` holds the
+    /// coordinates, then the attributes.
+    pub(crate) fn overlay(&self, canvas: &mut Canvas, base: usize, dense: &DenseBox, points: &Batch) -> Result<()> {
+        let n = self.grid.axes.len();
+        let mut offsets = Vec::with_capacity(n);
+        for (axis, (_, column)) in self.grid.axes.iter().zip(&points.columns) {
+            let keys = crate::geometry::key::keys(axis.physical, &column.data).unwrap_or_default();
+            offsets.push(keys.into_iter().map(|k| k.wrapping_sub(axis.low)).collect::<Vec<u64>>());
+        }
+        let attributes: Vec<Arc<Column>> = points.columns.iter().skip(n).map(|(_, c)| Arc::new(c.clone())).collect();
+        let numbers: Vec<usize> = canvas.fields.iter().map(|f| f.tiles.len()).collect();
+        for (f, column) in canvas.fields.iter_mut().zip(&attributes).filter(|(f, _)| f.field.cell.is_var()) {
+            f.tiles.push(Arc::clone(column));
+        }
+        let mut places = Vec::new();
+        for i in 0..usize::try_from(points.cells).unwrap_or(0) {
+            let cell: Vec<u64> = offsets.iter().filter_map(|o| o.get(i).copied()).collect();
+            self.places(dense, &cell, &mut places);
+            for &to in &places {
+                for ((f, column), tile) in canvas.fields.iter_mut().zip(&attributes).zip(&numbers) {
+                    f.put_cell(base, to, column, i, *tile);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a cell of the array is in the result of a box: several places where ranges overlap.
+    fn places(&self, dense: &DenseBox, cell: &[u64], out: &mut Vec<usize>) {
+        out.clear();
+        match self.order {
+            DenseOrder::Major(order) => {
+                let steps = order.strides(&dense.plan.shape);
+                out.push(0);
+                for (d, &at) in cell.iter().enumerate() {
+                    let mut along = Vec::new();
+                    let mut before = 0;
+                    for span in &dense.spans[d] {
+                        if span.contains(at) {
+                            along.push(((before + at - span.first) * steps[d]) as usize);
+                        }
+                        before += span.len();
+                    }
+                    *out = along.iter().flat_map(|a| out.iter().map(move |o| o + a)).collect();
+                }
+            }
+            DenseOrder::Global => {
+                let tile: Vec<u64> = cell.iter().zip(&self.grid.axes).map(|(c, axis)| c / axis.extent).collect();
+                let Some(t) = dense.plan.tiles.iter().find(|t| t.tile == tile) else { return };
+                let Some(b) = t.boxes.first() else { return };
+                let steps = self.grid.cell_order.strides(&b.shape.len);
+                let local = (0..cell.len()).map(|d| (cell[d] - tile[d] * self.grid.axes[d].extent).wrapping_sub(b.shape.at[d]));
+                let local: Vec<u64> = local.collect();
+                if local.iter().zip(&b.shape.len).all(|(l, n)| l < n) {
+                    let start = b.rows.starts().first().copied().unwrap_or(0);
+                    out.push((start + local.iter().zip(&steps).map(|(l, s)| l * s).sum::<u64>()) as usize);
+                }
+            }
+        }
+    }
+
+    /// The coordinates along dimension `d` of the cells of a box, appended to `out`.
+    pub(crate) fn coordinates(&self, d: usize, dense: &DenseBox, out: &mut Vec<u8>) {
+        match self.order {
+            DenseOrder::Major(order) => self.spread(d, &dense.spans, order, out),
+            DenseOrder::Global => {
+                for t in &dense.plan.tiles {
+                    let region: Vec<Span> = dense.spans.iter().filter_map(|s| s.first().copied()).collect();
+                    let Some(part) = region::intersect(&self.grid.tile_spans(&t.tile), &region) else { continue };
+                    let spans: Vec<Vec<Span>> = part.into_iter().map(|s| vec![s]).collect();
+                    self.spread(d, &spans, self.grid.cell_order, out);
+                }
+            }
+        }
+    }
+
+    fn spread(&self, d: usize, spans: &[Vec<Span>], order: Order, out: &mut Vec<u8>) {
+        let lengths: Vec<u64> = spans.iter().map(|s| length(s)).collect();
+        let inner: u64 = order.fast_to_slow(spans.len()).take_while(|&e| e != d).map(|e| lengths[e]).product();
+        let outer: u64 = order.slow_to_fast(spans.len()).take_while(|&e| e != d).map(|e| lengths[e]).product();
+        let axis = &self.grid.axes[d];
+        let mut once = Vec::new();
+        for span in &spans[d] {
+            for offset in span.first..=span.last {
+                let value = axis.coordinate(offset).to_le_bytes();
+                let start = once.len();
+                once.resize(start + value.len() * inner as usize, 0);
+                paint::fill(&mut once[start..], &value);
+            }
+        }
+        out.reserve(once.len() * outer as usize);
+        for _ in 0..outer {
+            out.extend_from_slice(&once);
+        }
+    }
+
+    /// The result of these cells. `coordinates` gives the column of a dimension; `attributes` are
+    /// those of the canvas.
+    pub(crate) fn finish(&self, cells: usize, attributes: Vec<Column>, coordinates: &dyn Fn(usize) -> Vec<u8>, shape: Option<Vec<u64>>, spans: &[Vec<Span>]) -> Batch {
+        let mut columns: Vec<Option<Column>> = attributes.into_iter().map(Some).collect();
+        if let Some(mask) = self.mask(cells, &columns, coordinates) {
+            for (field, column) in self.attributes.iter().zip(&mut columns) {
+                if let Some(column) = column {
+                    blank(column, field, &mask);
+                }
+            }
+        }
+        let take = |f: &Field| {
+            let column = match f.kind {
+                FieldKind::Dimension(d) => dimension_column(f, coordinates(d)),
+                FieldKind::Attribute(_) => self
+                    .attribute_place(f)
+                    .and_then(|place| columns.get_mut(place)?.take())
+                    .unwrap_or_else(|| f.empty_column()),
+            };
+            (f.name.clone(), column)
+        };
+        let columns = self.fields.iter().map(take).collect();
+        Batch { columns, cells: cells as u64, shape, region: Some(self.region(spans)) }
+    }
+
+    /// 1 for each cell that the condition holds for; `None` without a condition.
+    pub(crate) fn mask(&self, cells: usize, attributes: &[Option<Column>], coordinates: &dyn Fn(usize) -> Vec<u8>) -> Option<Vec<u8>> {
+        let condition = self.condition.as_ref()?;
+        let dims: Vec<(usize, Column)> = condition
+            .fields()
+            .into_iter()
+            .filter_map(|name| {
+                let d = self.dimension_named(name)?;
+                Some((d.0, dimension_column(&d.1, coordinates(d.0))))
+            })
+            .collect();
+        let find = |name: &str| {
+            let attribute = self.attributes.iter().position(|a| a.name == name).and_then(|i| attributes.get(i)?.as_ref());
+            let column = attribute.or_else(|| {
+                let d = self.dimension_named(name)?.0;
+                dims.iter().find(|(i, _)| *i == d).map(|(_, c)| c)
+            })?;
+            Some(TestColumn { column, present: None })
+        };
+        Some(evaluate(condition, cells, &find))
+    }
+
+    fn dimension_named(&self, name: &str) -> Option<(usize, Field)> {
+        let (d, dim) = self.dimensions.iter().enumerate().find(|(_, d)| d.name == name)?;
+        if self.attributes.iter().any(|a| a.name == name) {
+            return None;
+        }
+        Some((d, dim.clone()))
+    }
+}
+
+fn dimension_column(field: &Field, data: Vec<u8>) -> Column {
+    Column { datatype: field.datatype, cell: CellCount::ONE, data, offsets: None, validity: None }
+}
+
+/// Turns the cells whose mask is 0 into fill values.
+fn blank(column: &mut Column, field: &Field, mask: &[u8]) {
+    match &column.offsets {
+        None => {
+            let width = field.fill.len().max(1);
+            for (cell, _) in column.data.chunks_exact_mut(width).zip(mask).filter(|(_, m)| **m == 0) {
+                cell.copy_from_slice(&field.fill);
+            }
+        }
+        Some(_) => {
+            let (mut data, mut offsets) = (Vec::new(), vec![0]);
+            for (i, &m) in mask.iter().enumerate() {
+                data.extend_from_slice(if m == 0 { &field.fill } else { column.cell(i) });
+                offsets.push(data.len() as u64);
+            }
+            (column.data, column.offsets) = (data, Some(offsets));
+        }
+    }
+    if let Some(validity) = &mut column.validity {
+        for (v, _) in validity.iter_mut().zip(mask).filter(|(_, m)| **m == 0) {
+            *v = u8::from(field.fill_valid);
+        }
+    }
+}
