@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::directory::ENUMERATIONS_DIR;
 use super::group::object_type;
 use crate::context::Context;
 use crate::error::{AtPath, Error, Result};
@@ -16,8 +17,6 @@ use crate::vfs::join;
 use crate::write::commit::nonces;
 use crate::write::identity::Ids;
 
-/// The folder of enumerations, below the array.
-pub(crate) const ENUMERATIONS_DIR: &str = "__schema/__enumerations";
 /// Every folder of an array, as libtiledb makes them; stores without folders do without.
 const FOLDERS: [&str; 7] = [
     "__schema",

@@ -70,25 +70,7 @@ impl Group {
     /// # Errors
     /// [`Error::NotFound`] if there is no group; others as for arrays.
     pub async fn open(context: &Context, path: &str, options: &OpenOptions) -> Result<Self> {
-        let details = join(path, "__group");
-        let (kind, files) = future::try_join(object_type(context, path), context.vfs.list(&details)).await?;
-        if kind != Some(ObjectType::Group) {
-            return Err(Error::not_found(path, "no group is here"));
-        }
-        let names: Vec<String> = files.into_iter().map(|e| e.name).collect();
-        let vacuums = names.iter().filter(|n| n.ends_with(".vac")).map(|n| join(&details, n));
-        let vacuums = future::try_join_all(vacuums.map(|p: String| async move { Ok::<_, Error>((context.vfs.read_all(&p).await?, p)) })).await?;
-        let mut gone = Vec::new();
-        for (bytes, path) in &vacuums {
-            gone.extend(commits::decode_lines(bytes).at(path)?.iter().map(|line| file_name(line).to_owned()));
-        }
-        let visible = visible(names, &gone, options.window);
-        let paths: Vec<String> = visible.iter().map(|n| join(&details, n)).collect();
-        let payloads = future::try_join_all(paths.iter().map(|p| read_generic(context, p, options.key.as_ref()))).await?;
-        let mut members = BTreeMap::new();
-        for (file, payload) in paths.iter().zip(payloads) {
-            merge(&mut members, GroupDetails::decode(&payload).at(file)?);
-        }
+        let members = load_members(context, path, options).await?;
         let members = members.into_values().map(|m| Member::new(path, m)).collect();
         Ok(Self { path: path.to_owned(), members, context: context.clone(), options: options.clone() })
     }
@@ -114,6 +96,34 @@ impl Group {
         let files: Vec<String> = visible.metadata.iter().map(|f| join(&self.path, f)).collect();
         load_metadata(&self.context, &files, self.options.key.as_ref()).await
     }
+}
+
+/// The members of the group at `path` by the key that tells them apart, as stored.
+pub(crate) async fn load_members(
+    context: &Context,
+    path: &str,
+    options: &OpenOptions,
+) -> Result<BTreeMap<String, GroupMember>> {
+    let details = join(path, "__group");
+    let (kind, files) = future::try_join(object_type(context, path), context.vfs.list(&details)).await?;
+    if kind != Some(ObjectType::Group) {
+        return Err(Error::not_found(path, "no group is here"));
+    }
+    let names: Vec<String> = files.into_iter().map(|e| e.name).collect();
+    let vacuums = names.iter().filter(|n| n.ends_with(".vac")).map(|n| join(&details, n));
+    let vacuums = future::try_join_all(vacuums.map(|p: String| async move { Ok::<_, Error>((context.vfs.read_all(&p).await?, p)) })).await?;
+    let mut gone = Vec::new();
+    for (bytes, path) in &vacuums {
+        gone.extend(commits::decode_lines(bytes).at(path)?.iter().map(|line| file_name(line).to_owned()));
+    }
+    let visible = visible(names, &gone, options.window);
+    let paths: Vec<String> = visible.iter().map(|n| join(&details, n)).collect();
+    let payloads = future::try_join_all(paths.iter().map(|p| read_generic(context, p, options.key.as_ref()))).await?;
+    let mut members = BTreeMap::new();
+    for (file, payload) in paths.iter().zip(payloads) {
+        merge(&mut members, GroupDetails::decode(&payload).at(file)?);
+    }
+    Ok(members)
 }
 
 /// The detail files that count in `window`, oldest first.

@@ -1,9 +1,9 @@
 //! What an array is at a moment: the snapshot, its fragments, its metadata; and groups of arrays.
 
 pub mod directory;
-mod create;
+pub(crate) mod create;
 mod fragment;
-mod group;
+pub(crate) mod group;
 pub(crate) mod index;
 mod meta;
 pub(crate) mod open;

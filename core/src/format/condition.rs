@@ -69,6 +69,15 @@ impl StoredCondition {
         w.into_bytes()
     }
 
+    /// Names of the fields it tests; one that is tested twice is named twice.
+    pub fn fields(&self) -> Vec<&str> {
+        match self {
+            Self::Compare { field, .. } | Self::In { field, .. } => vec![field],
+            Self::Always(_) => Vec::new(),
+            Self::And(children) | Self::Or(children) => children.iter().flat_map(Self::fields).collect(),
+        }
+    }
+
     /// The opposite, pushed down to the comparisons: a null still fails them.
     #[must_use]
     pub fn negated(&self) -> Self {

@@ -1,6 +1,6 @@
 //! Consolidation.
 
-use super::Mode;
+use super::{Mode, lists};
 use crate::array::Array;
 use crate::error::Result;
 use crate::limits;
@@ -80,6 +80,10 @@ pub struct Consolidation {
 /// [`crate::Error::InvalidArgument`] for a fragment that is not there or a choice that would change
 /// what readers see; [`crate::Error::LimitExceeded`] if the memory does not suffice for one tile.
 pub async fn consolidate(array: &Array, options: &ConsolidateOptions, write: &WriteOptions) -> Result<Consolidation> {
-    let _ = (array, options, write);
-    unimplemented!()
+    match options.mode {
+        Mode::Fragments => unimplemented!(),
+        Mode::FragmentMetadata => lists::fragment_metadata(array, write).await,
+        Mode::Commits => lists::commits(array, write).await,
+        Mode::ArrayMetadata => lists::array_metadata(array, write).await,
+    }
 }

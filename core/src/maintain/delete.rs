@@ -1,26 +1,114 @@
 //! Deletes: of cells by a condition, of fragments by time.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::catalog::{self, Catalog};
+use super::vacuum::Plan;
 use crate::array::{Array, Window};
-use crate::error::Result;
-use crate::query::Condition;
+use crate::error::{AtPath, Error, Result};
+use crate::format::commits::COMMITS_DIR;
+use crate::format::condition::StoredCondition;
+use crate::format::{generic_tile, name};
+use crate::query::{Condition, condition as binding};
 use crate::write::WriteOptions;
+use crate::write::commit::{nonces, put};
+use crate::write::identity::Ids;
 
 /// Deletes the cells of a sparse array that fulfil `condition`, from the time of the write on.
 /// Returns the name of the delete commit.
 ///
-/// # Errors
-/// [`crate::Error::InvalidArgument`] for a dense array, an unknown field, or a test for null, which
-/// the format cannot store.
-pub async fn delete(array: &Array, condition: &Condition, options: &WriteOptions) -> Result<String> {
-    let _ = (array, condition, options);
-    unimplemented!()
-}
-
-/// Removes the fragments that lie wholly within `window` and returns their names.
+/// A cell whose tested field is null is deleted too: the format stores what to keep, and null fulfils
+/// no comparison. The same goes for cells written before the field was added.
 ///
 /// # Errors
-/// [`crate::Error::Io`].
+/// [`Error::InvalidArgument`] for a dense array, an unknown field, or a value that an enumeration does
+/// not have; [`Error::Unsupported`] for an array older than deletes, and for a test of null.
+pub async fn delete(array: &Array, condition: &Condition, options: &WriteOptions) -> Result<String> {
+    let schema = array.schema();
+    if schema.is_dense() {
+        return Err(Error::invalid(
+            "cells of a dense array cannot be deleted; write the fill value over them",
+        ));
+    }
+    let version = schema.version.for_new_fragments();
+    if !version.has_delete_commits() {
+        let why = format!("the array is of format version {version}, which has no deletes; evolve its schema first");
+        return Err(Error::Unsupported(why));
+    }
+    let mut enumerations = BTreeMap::new();
+    for field in condition.fields() {
+        if let Some(name) = schema.attribute(field).and_then(|(_, a)| a.enumeration.as_deref()) {
+            enumerations.insert(name.to_owned(), array.enumeration(name).await?);
+        }
+    }
+    let bound = binding::bind(condition, schema, &enumerations)?;
+    let stored = binding::to_stored(&bound, schema)?;
+    if has_constant(&stored) {
+        return Err(Error::invalid(
+            "the condition is always true or always false in a part; leave that part out",
+        ));
+    }
+    let mut ids = Ids::new(options.seed);
+    let name = name::versioned(options.timestamp_ms, options.timestamp_ms, ids.draw(), version);
+    let path = format!("{COMMITS_DIR}/{name}.del");
+    let payload = stored.negated().encode();
+    let bytes = generic_tile::encode(&payload, array.key(), &nonces(array.key(), &mut ids)).at(&path)?;
+    put(array, &path, bytes, options.sync).await?;
+    Ok(name)
+}
+
+/// Whether a part of the condition does not depend on the cell: libtiledb never stores such parts.
+fn has_constant(condition: &StoredCondition) -> bool {
+    match condition {
+        StoredCondition::Always(_) => true,
+        StoredCondition::And(children) | StoredCondition::Or(children) => children.iter().any(has_constant),
+        StoredCondition::Compare { .. } | StoredCondition::In { .. } => false,
+    }
+}
+
+/// Removes the fragments that lie wholly within `window` and returns their names, oldest first.
+///
+/// Fragments that a consolidated one has replaced are removed too; a consolidated fragment that
+/// reaches out of the window stays, and with it all of its cells.
+///
+/// # Errors
+/// [`Error::Io`].
 pub async fn delete_fragments(array: &Array, window: Window, options: &WriteOptions) -> Result<Vec<String>> {
-    let _ = (array, window, options);
-    unimplemented!()
+    let catalog = Catalog::load(array).await?;
+    let inside = |path: &str| catalog::times(path).is_some_and(|(a, b)| window.start_ms <= a && b <= window.end_ms);
+    let folders: BTreeSet<String> = catalog
+        .fragments()
+        .into_iter()
+        .filter(|folder| inside(folder))
+        .collect();
+    let lists = catalog.vacuum.iter().map(|(path, _)| path.clone());
+    let gone = |list: &String| {
+        let stem = catalog::file_name(list).trim_end_matches(".vac");
+        folders.iter().any(|f| catalog::file_name(f) == stem)
+    };
+    // The list of a consolidated fragment hides what that replaced, so it goes after all of them.
+    let plan = Plan::fragments(&catalog, &folders).then_files(lists.filter(gone));
+    plan.run(array, options).await?;
+    let mut names: Vec<String> = folders.iter().map(|f| catalog::file_name(f).to_owned()).collect();
+    names.sort_by_key(|name| catalog::times(name));
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_are_found_at_any_depth() {
+        let compare = StoredCondition::Compare {
+            field: "a".into(),
+            op: crate::format::condition::StoredOp::Eq,
+            value: vec![1],
+        };
+        assert!(!has_constant(&StoredCondition::And(vec![compare.clone()])));
+        assert!(has_constant(&StoredCondition::Or(vec![
+            compare,
+            StoredCondition::And(vec![StoredCondition::Always(true)])
+        ])));
+    }
 }

@@ -1,12 +1,23 @@
 //! Schema evolution: a new schema file beside the old ones.
 
-use crate::array::Array;
+use std::sync::Arc;
+
+use crate::array::create::{put_enumeration, put_schema};
+use crate::array::{Array, open};
 use crate::column::Column;
-use crate::error::Result;
+use crate::datatype::Physical;
+use crate::error::{Error, Result};
 use crate::format::attribute::Attribute;
+use crate::format::current_domain::CurrentDomain;
 use crate::format::enumeration::Enumeration;
+use crate::format::name;
+use crate::format::schema::{EnumerationRef, Schema};
+use crate::format::version::Version;
 use crate::scalar::ScalarRange;
+use crate::vfs::join;
 use crate::write::WriteOptions;
+use crate::write::commit::nonces;
+use crate::write::identity::Ids;
 
 /// What changes, all at once.
 #[derive(Debug, Clone, Default)]
@@ -28,8 +39,242 @@ pub struct Evolution {
 /// Writes the array's next schema, valid from the time of the write on.
 ///
 /// # Errors
-/// [`crate::Error::InvalidArgument`] says which change is not possible and why.
+/// [`Error::InvalidArgument`] says which change is not possible and why.
 pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -> Result<()> {
-    let _ = (array, change, options);
-    unimplemented!()
+    let mut ids = Ids::new(options.seed);
+    let mut schema = (**array.schema()).clone();
+    schema.version = Version::CURRENT;
+    drop_attributes(array, &mut schema, &change.drop)?;
+    let files = enumerations(array, &mut schema, change, &mut ids).await?;
+    for attribute in &change.add {
+        add_attribute(array, &mut schema, attribute).await?;
+    }
+    if let Some(ranges) = &change.current_domain {
+        expand(&mut schema, ranges)?;
+    }
+    check_enumerations(array, &schema, &files).await?;
+    schema.check()?;
+    let (context, key) = (array.context(), array.key());
+    if schema == **array.schema() {
+        return Err(Error::invalid(
+            "nothing changes: name something to add, to drop or to expand",
+        ));
+    }
+    let present = &array.0.schema_name;
+    if present.starts_with("__")
+        && *present >= name::plain(options.timestamp_ms, options.timestamp_ms, ids.clone().draw())
+    {
+        return Err(Error::invalid(format!(
+            "the change at {} ms would sort before the present schema, {present}; give a later time",
+            options.timestamp_ms
+        )));
+    }
+    for enumeration in &files {
+        put_enumeration(context, array.path(), enumeration, key, &nonces(key, &mut ids)).await?;
+    }
+    put_schema(context, array.path(), &schema, options.timestamp_ms, key, &mut ids).await?;
+    if options.sync {
+        context.vfs.sync(&join(array.path(), "__schema")).await
+    } else {
+        Ok(())
+    }
+}
+
+fn drop_attributes(array: &Array, schema: &mut Schema, names: &[String]) -> Result<()> {
+    for name in names {
+        let Some((i, _)) = schema.attribute(name) else {
+            return Err(Error::invalid(format!("there is no attribute '{name}' to drop")));
+        };
+        if array.0.deletes.iter().any(|d| d.keep.fields().contains(&name.as_str())) {
+            return Err(Error::invalid(format!(
+                "a delete tests the attribute '{name}'; without it libtiledb cannot open the array"
+            )));
+        }
+        schema.attributes.remove(i);
+    }
+    Ok(())
+}
+
+/// An attribute of a name that was there before must be stored as it was then: libtiledb reads the
+/// fragments of that time with the latest schema's filters.
+async fn add_attribute(array: &Array, schema: &mut Schema, new: &Attribute) -> Result<()> {
+    if schema.attribute(&new.name).is_some() || schema.dimension(&new.name).is_some() {
+        return Err(Error::invalid(format!("there is a field '{}' already", new.name)));
+    }
+    for past in past_schemas(array).await? {
+        if let Some((_, old)) = past.attribute(&new.name) {
+            let same = (old.datatype, old.cell, old.nullable, &old.filters)
+                == (new.datatype, new.cell, new.nullable, &new.filters);
+            if !same {
+                return Err(Error::invalid(format!(
+                    "the attribute '{}' existed before with another type or other filters, and its cells are still there; choose another name",
+                    new.name
+                )));
+            }
+        }
+    }
+    schema.attributes.push(new.clone());
+    Ok(())
+}
+
+async fn past_schemas(array: &Array) -> Result<Vec<Arc<Schema>>> {
+    let listing = open::list(array.context(), array.path()).await?;
+    let mut out = Vec::new();
+    for path in listing.schemas() {
+        out.push(open::load_schema(array.context(), array.path(), open::file_name(&path), array.key()).await?);
+    }
+    Ok(out)
+}
+
+/// Changes the schema's enumerations and returns those that need a file.
+async fn enumerations(
+    array: &Array,
+    schema: &mut Schema,
+    change: &Evolution,
+    ids: &mut Ids,
+) -> Result<Vec<Enumeration>> {
+    for name in &change.drop_enumerations {
+        if let Some(user) = schema.attributes.iter().find(|a| a.enumeration.as_ref() == Some(name)) {
+            return Err(Error::invalid(format!(
+                "the enumeration '{name}' is used by the attribute '{}'",
+                user.name
+            )));
+        }
+        let before = schema.enumerations.len();
+        schema.enumerations.retain(|e| e.name != *name);
+        if schema.enumerations.len() == before {
+            return Err(Error::invalid(format!("there is no enumeration '{name}' to drop")));
+        }
+    }
+    let mut files: Vec<Enumeration> = Vec::new();
+    for new in &change.add_enumerations {
+        if schema.enumerations.iter().any(|e| e.name == new.name) {
+            return Err(Error::invalid(format!(
+                "there is an enumeration '{}' already; extend it",
+                new.name
+            )));
+        }
+        let named = Enumeration {
+            file: name::enumeration(ids.draw()),
+            ..new.clone()
+        };
+        schema.enumerations.push(EnumerationRef {
+            name: named.name.clone(),
+            file: named.file.clone(),
+        });
+        files.push(named);
+    }
+    for (name, more) in &change.extend_enumerations {
+        let Some(reference) = schema.enumerations.iter_mut().find(|e| e.name == *name) else {
+            return Err(Error::invalid(format!("there is no enumeration '{name}' to extend")));
+        };
+        let mut extended = (*array.enumeration(name).await?).clone();
+        if (more.datatype, more.cell) != (extended.values.datatype, extended.values.cell) {
+            return Err(Error::invalid(format!(
+                "the values of the enumeration '{name}' are {}",
+                extended.values.datatype
+            )));
+        }
+        more.check(name)?;
+        extended.values.append(more);
+        extended.file = name::enumeration(ids.draw());
+        reference.file.clone_from(&extended.file);
+        files.push(extended);
+    }
+    Ok(files)
+}
+
+/// Values must be told apart, and every index must fit the integers that use it.
+async fn check_enumerations(array: &Array, schema: &Schema, files: &[Enumeration]) -> Result<()> {
+    for e in files {
+        let mut seen = std::collections::HashSet::new();
+        if let Some(i) = (0..e.values.len()).find(|&i| !seen.insert(e.values.cell(i))) {
+            return Err(Error::invalid(format!(
+                "the enumeration '{}' would have value {i} twice",
+                e.name
+            )));
+        }
+    }
+    for attribute in &schema.attributes {
+        let Some(name) = &attribute.enumeration else { continue };
+        let values = match files.iter().find(|e| e.name == *name) {
+            Some(e) => e.values.len(),
+            None => array.enumeration(name).await?.values.len(),
+        };
+        let room = match attribute.datatype.physical() {
+            Physical::I8 => 1_u64 << 7,
+            Physical::U8 => 1 << 8,
+            Physical::I16 => 1 << 15,
+            Physical::U16 => 1 << 16,
+            Physical::I32 => 1 << 31,
+            Physical::U32 => 1 << 32,
+            _ => u64::MAX,
+        };
+        if values as u64 > room {
+            let ty = attribute.datatype;
+            return Err(Error::invalid(format!(
+                "the enumeration '{name}' has {values} values, attribute '{}' ({ty}) has room for {room}",
+                attribute.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn expand(schema: &mut Schema, ranges: &[ScalarRange]) -> Result<()> {
+    if ranges.len() != schema.dimensions.len() {
+        return Err(Error::invalid(format!(
+            "{} ranges for {} dimensions",
+            ranges.len(),
+            schema.dimensions.len()
+        )));
+    }
+    let holds = |outer: &ScalarRange, inner: &ScalarRange| outer.contains(&inner.lo) && outer.contains(&inner.hi);
+    for (d, (dimension, new)) in schema.dimensions.iter().zip(ranges).enumerate() {
+        let old = schema
+            .current_domain
+            .as_ref()
+            .and_then(|c| c.ranges.get(d))
+            .or(dimension.domain.as_ref());
+        let name = &dimension.name;
+        if new.is_empty() || dimension.domain.as_ref().is_some_and(|domain| !holds(domain, new)) {
+            return Err(Error::invalid(format!(
+                "the new current domain leaves the domain of dimension '{name}'"
+            )));
+        }
+        if old.is_some_and(|old| !holds(new, old)) {
+            return Err(Error::invalid(format!(
+                "the current domain of dimension '{name}' can only grow"
+            )));
+        }
+    }
+    schema.current_domain = Some(CurrentDomain {
+        ranges: ranges.to_vec(),
+    });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::Datatype;
+    use crate::format::domain::Dimension;
+    use crate::format::schema::ArrayType;
+
+    #[test]
+    fn the_current_domain_only_grows_and_stays_in_the_domain() {
+        let mut schema = Schema::new(
+            ArrayType::Sparse,
+            vec![Dimension::new("x", Datatype::Int32, 0, 99, 10)],
+            vec![],
+        );
+        assert!(expand(&mut schema, &[ScalarRange::new(0, 50)]).is_err());
+        schema.current_domain = Some(CurrentDomain {
+            ranges: vec![ScalarRange::new(10, 20)],
+        });
+        expand(&mut schema, &[ScalarRange::new(5, 20)]).unwrap();
+        assert!(expand(&mut schema, &[ScalarRange::new(6, 99)]).is_err());
+        assert!(expand(&mut schema, &[ScalarRange::new(0, 100)]).is_err());
+        assert!(expand(&mut schema, &[]).is_err());
+    }
 }

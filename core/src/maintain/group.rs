@@ -1,11 +1,18 @@
 //! Groups: creating them, adding and removing members.
 
+use bytes::Bytes;
+
+use crate::array::{ObjectType, OpenOptions, group, object_type};
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
-use crate::format::group::GroupMember;
-use crate::format::metadata::Entry;
+use crate::format::group::{GroupDetails, GroupMember, VERSION};
+use crate::format::metadata::{self, Entry};
+use crate::format::{generic_tile, name};
+use crate::vfs::join;
 use crate::write::WriteOptions;
+use crate::write::commit::nonces;
+use crate::write::identity::Ids;
 
 /// A change to a group's members.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,16 +26,24 @@ pub enum GroupChange {
 /// Creates an empty group at `path`.
 ///
 /// # Errors
-/// [`crate::Error::AlreadyExists`] if there is an array or a group.
+/// [`Error::AlreadyExists`] if there is an array or a group.
 pub async fn create_group(context: &Context, path: &str) -> Result<()> {
-    let _ = (context, path);
-    unimplemented!()
+    if object_type(context, path).await?.is_some() {
+        return Err(Error::AlreadyExists { path: path.to_owned() });
+    }
+    for folder in ["__group", "__meta"] {
+        context.vfs.create_dir(&join(path, folder)).await?;
+    }
+    context
+        .vfs
+        .put(&join(path, "__tiledb_group.tdb"), vec![Bytes::new()])
+        .await
 }
 
 /// Changes the members of the group at `path`, all at once.
 ///
 /// # Errors
-/// [`crate::Error::NotFound`] if there is no group, or no member to remove.
+/// [`Error::NotFound`] if there is no group, or no member to remove.
 pub async fn change_group(
     context: &Context,
     path: &str,
@@ -36,14 +51,49 @@ pub async fn change_group(
     key: Option<&Key>,
     options: &WriteOptions,
 ) -> Result<()> {
-    let _ = (context, path, changes, key, options);
-    unimplemented!()
+    let open = OpenOptions {
+        key: key.cloned(),
+        ..OpenOptions::default()
+    };
+    let mut members = group::load_members(context, path, &open).await?;
+    for change in changes {
+        match change {
+            GroupChange::Add(member) => {
+                members.insert(
+                    member.key().to_owned(),
+                    GroupMember {
+                        deleted: false,
+                        ..member.clone()
+                    },
+                );
+            }
+            GroupChange::Remove(name) => match members.get_mut(name).filter(|m| !m.deleted) {
+                Some(member) => member.deleted = true,
+                None => return Err(Error::not_found(path, format!("the group has no member '{name}'"))),
+            },
+        }
+    }
+    let mut ids = Ids::new(options.seed);
+    let name = name::group_details(options.timestamp_ms, options.timestamp_ms, ids.draw());
+    let details = GroupDetails {
+        version: VERSION,
+        members: members.into_values().collect(),
+    };
+    put(
+        context,
+        &join(path, &join("__group", &name)),
+        &details.encode(),
+        key,
+        &mut ids,
+        options.sync,
+    )
+    .await
 }
 
-/// Sets and removes keys of the group's metadata, all at once.
+/// Sets and removes keys of the group's metadata, all at once. No entries, no file.
 ///
 /// # Errors
-/// [`crate::Error::NotFound`] if there is no group.
+/// [`Error::NotFound`] if there is no group.
 pub async fn write_group_metadata(
     context: &Context,
     path: &str,
@@ -51,6 +101,27 @@ pub async fn write_group_metadata(
     key: Option<&Key>,
     options: &WriteOptions,
 ) -> Result<()> {
-    let _ = (context, path, entries, key, options);
-    unimplemented!()
+    if object_type(context, path).await? != Some(ObjectType::Group) {
+        return Err(Error::not_found(path, "no group is here"));
+    }
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let mut ids = Ids::new(options.seed);
+    let name = name::plain(options.timestamp_ms, options.timestamp_ms, ids.draw());
+    let file = join(path, &join("__meta", &name));
+    put(context, &file, &metadata::encode(entries), key, &mut ids, options.sync).await
+}
+
+async fn put(
+    context: &Context,
+    path: &str,
+    payload: &[u8],
+    key: Option<&Key>,
+    ids: &mut Ids,
+    sync: bool,
+) -> Result<()> {
+    let bytes = generic_tile::encode(payload, key, &nonces(key, ids)).at(path)?;
+    context.vfs.put(path, vec![Bytes::from(bytes)]).await?;
+    if sync { context.vfs.sync(path).await } else { Ok(()) }
 }

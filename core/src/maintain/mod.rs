@@ -1,9 +1,11 @@
 //! The life of an array beside reads and writes: consolidation, vacuum, deletes, new schemas, groups.
 
+mod catalog;
 mod consolidate;
 mod delete;
 mod evolve;
 mod group;
+mod lists;
 mod vacuum;
 
 pub use consolidate::{ConsolidateOptions, Consolidation, Steps, consolidate};
@@ -23,4 +25,14 @@ pub enum Mode {
     Commits,
     /// The keys and values of the array.
     ArrayMetadata,
+}
+
+/// Where the array keeps consolidated footers: older versions have no folder for them.
+fn fragment_meta_dir(array: &crate::array::Array) -> &'static str {
+    let version = array.schema().version.for_new_fragments();
+    if version.has_commit_folder() {
+        crate::array::directory::FRAGMENT_META_DIR
+    } else {
+        ""
+    }
 }

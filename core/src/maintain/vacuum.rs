@@ -1,9 +1,17 @@
 //! Vacuum: removes what consolidation has replaced.
 
+use std::collections::BTreeSet;
+
 use super::Mode;
-use crate::array::Array;
-use crate::error::Result;
+use super::catalog::{self, Catalog, commit_of};
+use crate::array::{Array, Window};
+use crate::error::{AtPath, Result};
+use crate::format::commits::{self, COMMITS_DIR};
+use crate::format::name;
+use crate::vfs::{EntryKind, join};
 use crate::write::WriteOptions;
+use crate::write::commit::put;
+use crate::write::identity::Ids;
 
 /// Removes what was replaced within the array's window and returns the paths below the array, in the
 /// order of removal. With `dry_run` nothing is removed.
@@ -13,6 +21,244 @@ use crate::write::WriteOptions;
 /// # Errors
 /// [`crate::Error::Io`].
 pub async fn vacuum(array: &Array, mode: Mode, dry_run: bool, write: &WriteOptions) -> Result<Vec<String>> {
-    let _ = (array, mode, dry_run, write);
-    unimplemented!()
+    let plan = match mode {
+        Mode::Fragments => replaced_fragments(array).await?,
+        Mode::Commits => redundant_commits(&Catalog::load(array).await?),
+        Mode::FragmentMetadata => old_fragment_metadata(array).await?,
+        Mode::ArrayMetadata => replaced_metadata(array).await?,
+    };
+    if !dry_run {
+        plan.run(array, write).await?;
+    }
+    Ok(plan.steps.into_iter().map(Step::path).collect())
+}
+
+/// What to remove, in this order.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Plan {
+    /// Commits that consolidated files list and that must be ignored before anything is removed.
+    ignore: BTreeSet<String>,
+    steps: Vec<Step>,
+}
+
+#[derive(Debug, PartialEq)]
+enum Step {
+    File(String),
+    Folder(String),
+}
+
+impl Step {
+    fn path(self) -> String {
+        match self {
+            Self::File(path) | Self::Folder(path) => path,
+        }
+    }
+}
+
+impl Plan {
+    /// Removes fragments: each loses its commit before its folder.
+    pub(super) fn fragments(catalog: &Catalog, folders: &BTreeSet<String>) -> Self {
+        let mut plan = Self::default();
+        for folder in folders {
+            let commit = commit_of(folder);
+            if catalog.in_consolidated(&commit) && !catalog.ignored.contains(&commit) {
+                plan.ignore.insert(commit.clone());
+            }
+            if catalog.own.contains(&commit) {
+                plan.steps.push(Step::File(commit));
+            }
+            plan.steps.push(Step::Folder(folder.clone()));
+        }
+        plan
+    }
+
+    /// And then removes these files.
+    pub(super) fn then_files(mut self, files: impl IntoIterator<Item = String>) -> Self {
+        self.steps.extend(files.into_iter().map(Step::File));
+        self
+    }
+
+    /// Does it.
+    pub(super) async fn run(&self, array: &Array, write: &WriteOptions) -> Result<()> {
+        let vfs = &array.context().vfs;
+        let times: Vec<(u64, u64)> = self.ignore.iter().filter_map(|path| catalog::times(path)).collect();
+        if let (Some(first), Some(last)) = (times.iter().map(|t| t.0).min(), times.iter().map(|t| t.1).max()) {
+            let name = name::versioned(first, last, Ids::new(write.seed).draw(), catalog::IGNORE_VERSION);
+            let lines = commits::encode_lines(self.ignore.iter().map(String::as_str));
+            put(array, &format!("{COMMITS_DIR}/{name}.ign"), lines, true).await?;
+        }
+        for step in &self.steps {
+            match step {
+                Step::File(path) => vfs.remove(&join(array.path(), path)).await?,
+                Step::Folder(path) => vfs.remove_dir(&join(array.path(), path)).await?,
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn replaced_fragments(array: &Array) -> Result<Plan> {
+    let catalog = Catalog::load(array).await?;
+    let vfs = &array.context().vfs;
+    let present = vfs.list(&join(array.path(), commits::FRAGMENTS_DIR)).await?;
+    let root = vfs.list(array.path()).await?;
+    let there = |folder: &str| {
+        let entries = if folder.contains('/') { &present } else { &root };
+        entries.iter().any(|e| e.name == catalog::file_name(folder))
+    };
+    let mut folders = BTreeSet::new();
+    let mut done = Vec::new();
+    for (path, replaced) in &catalog.vacuum {
+        if !within(array.window(), path) || !replaces(&catalog, path) {
+            continue;
+        }
+        folders.extend(
+            replaced
+                .iter()
+                .filter(|f| there(f) || catalog.own.contains(&commit_of(f)))
+                .cloned(),
+        );
+        done.push(path.clone());
+    }
+    Ok(Plan::fragments(&catalog, &folders).then_files(done))
+}
+
+/// Whether what replaces the listed fragments is committed: without it nothing may be removed.
+fn replaces(catalog: &Catalog, vacuum: &str) -> bool {
+    let stem = vacuum.trim_end_matches(".vac");
+    let name = catalog::file_name(stem);
+    catalog.is_committed(&format!("{COMMITS_DIR}/{name}.wrt")) || catalog.is_committed(&format!("{name}.ok"))
+}
+
+fn within(window: Window, path: &str) -> bool {
+    catalog::times(path).is_some_and(|(first, last)| window.start_ms <= first && last <= window.end_ms)
+}
+
+/// Commits with a file of their own that a consolidated file lists too; and, if one consolidated file
+/// lists all that counts, the other ones and the ignore files.
+fn redundant_commits(catalog: &Catalog) -> Plan {
+    let counts = |path: &str| !catalog.ignored.contains(path);
+    let own = catalog
+        .own
+        .iter()
+        .filter(|path| catalog.in_consolidated(path) && counts(path));
+    let mut plan = Plan::default().then_files(own.cloned());
+    let listed = |c: &catalog::Consolidated| -> BTreeSet<String> { c.commits.iter().map(|c| c.path.clone()).collect() };
+    let all: BTreeSet<String> = catalog
+        .consolidated
+        .iter()
+        .flat_map(|c| listed(c))
+        .filter(|path| counts(path))
+        .collect();
+    let complete = catalog.consolidated.iter().rev().find(|c| listed(c) == all);
+    if let Some(complete) = complete {
+        let others = catalog
+            .consolidated
+            .iter()
+            .filter(|c| c.path != complete.path)
+            .map(|c| c.path.clone());
+        // Ignore files go last: before, a file they concern might still be there.
+        plan = plan.then_files(others).then_files(catalog.ignore_files.iter().cloned());
+    }
+    plan
+}
+
+/// All but the newest file: it names every fragment that was there.
+async fn old_fragment_metadata(array: &Array) -> Result<Plan> {
+    let dir = super::fragment_meta_dir(array);
+    let entries = array.context().vfs.list(&join(array.path(), dir)).await?;
+    let files = entries
+        .iter()
+        .filter(|e| matches!(e.kind, EntryKind::File(_)) && e.name.ends_with(".meta"));
+    let mut timed: Vec<(u64, String)> = files
+        .filter_map(|e| Some((catalog::times(&e.name)?.1, join(dir, &e.name))))
+        .collect();
+    timed.sort();
+    timed.pop();
+    Ok(Plan::default().then_files(timed.into_iter().map(|(_, path)| path)))
+}
+
+async fn replaced_metadata(array: &Array) -> Result<Plan> {
+    let vfs = &array.context().vfs;
+    let entries = vfs.list(&join(array.path(), "__meta")).await?;
+    let there = |path: &str| entries.iter().any(|e| e.name == catalog::file_name(path));
+    let lists = entries
+        .iter()
+        .filter(|e| e.name.ends_with(".vac") && within(array.window(), &e.name));
+    let mut plan = Plan::default();
+    for list in lists.filter(|list| there(list.name.trim_end_matches(".vac"))) {
+        let path = join("__meta", &list.name);
+        let whole = join(array.path(), &path);
+        let lines = commits::decode_lines(&vfs.read_all(&whole).await?).at(&whole)?;
+        let replaced = lines
+            .iter()
+            .map(|l| join("__meta", catalog::file_name(l)))
+            .filter(|p| there(p));
+        plan = plan.then_files(replaced).then_files([path.clone()]);
+    }
+    Ok(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::catalog::Consolidated;
+    use super::*;
+    use crate::format::commits::ConsolidatedCommit;
+
+    fn consolidated(path: &str, commits: &[&str]) -> Consolidated {
+        let commit = |path: &&str| ConsolidatedCommit {
+            path: (*path).to_owned(),
+            embedded: None,
+        };
+        Consolidated {
+            path: path.into(),
+            commits: commits.iter().map(commit).collect(),
+            bytes: bytes::Bytes::new(),
+        }
+    }
+
+    fn files(paths: &[&str]) -> Vec<Step> {
+        paths.iter().map(|p| Step::File((*p).to_owned())).collect()
+    }
+
+    #[test]
+    fn fragments_lose_their_commit_first_and_consolidated_commits_are_ignored() {
+        let catalog = Catalog {
+            own: ["__commits/b.wrt".to_owned()].into(),
+            consolidated: vec![consolidated("c.con", &["__commits/a.wrt", "__commits/b.wrt"])],
+            ..Catalog::default()
+        };
+        let plan = Plan::fragments(
+            &catalog,
+            &["__fragments/a".to_owned(), "__fragments/b".to_owned()].into(),
+        );
+        assert_eq!(plan.ignore.len(), 2);
+        let steps: Vec<String> = plan.steps.into_iter().map(Step::path).collect();
+        assert_eq!(steps, ["__fragments/a", "__commits/b.wrt", "__fragments/b"]);
+    }
+
+    #[test]
+    fn a_consolidated_file_that_names_what_is_ignored_needs_its_ignore_file() {
+        let mut catalog = Catalog {
+            own: ["__commits/a.wrt".to_owned(), "__commits/z.wrt".to_owned()].into(),
+            consolidated: vec![consolidated("1.con", &["__commits/a.wrt", "__commits/gone.wrt"])],
+            ignored: ["__commits/gone.wrt".to_owned()].into(),
+            ignore_files: vec!["1.ign".into()],
+            ..Catalog::default()
+        };
+        assert_eq!(redundant_commits(&catalog).steps, files(&["__commits/a.wrt"]));
+        catalog.consolidated.push(consolidated("2.con", &["__commits/a.wrt"]));
+        assert_eq!(
+            redundant_commits(&catalog).steps,
+            files(&["__commits/a.wrt", "1.con", "1.ign"])
+        );
+    }
+
+    #[test]
+    fn nothing_goes_before_its_replacement_is_committed() {
+        let mut catalog = Catalog::default();
+        assert!(!replaces(&catalog, "__commits/__1_2_u_22.vac"));
+        catalog.own.insert("__commits/__1_2_u_22.wrt".into());
+        assert!(replaces(&catalog, "__commits/__1_2_u_22.vac"));
+    }
 }

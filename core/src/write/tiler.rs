@@ -157,7 +157,7 @@ impl Tiles for DenseBox {
 fn gather_var(field: &Field, data: &[u8], starts: &[u64], plan: &CopyPlan, cells: usize) -> (Vec<u8>, Vec<u64>) {
     let padding = field.datatype.size();
     let (mut out, mut offsets) = (Vec::new(), Vec::with_capacity(cells + 1));
-    let mut pad = |out: &mut Vec<u8>, offsets: &mut Vec<u64>, to: usize| {
+    let pad = |out: &mut Vec<u8>, offsets: &mut Vec<u64>, to: usize| {
         while offsets.len() < to {
             offsets.push(out.len() as u64);
             out.resize(out.len() + padding, 0);

@@ -1,0 +1,153 @@
+//! Everything that the commit folder says, whatever the window of time: what maintenance works on.
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use futures_util::future::try_join_all;
+
+use crate::array::Array;
+use crate::error::{AtPath, Error, Result};
+use crate::format::commits::{self, COMMITS_DIR, ConsolidatedCommit, FRAGMENTS_DIR};
+use crate::format::name::TimestampedName;
+use crate::format::version::Version;
+use crate::vfs::{EntryKind, join};
+
+/// The commits of an array. All paths are below the array.
+#[derive(Debug, Default)]
+pub(super) struct Catalog {
+    /// Commits with a file of their own: `__commits/….wrt`, `__commits/….del`, and `….ok` in the root.
+    pub(super) own: BTreeSet<String>,
+    /// Consolidated commits by file.
+    pub(super) consolidated: Vec<Consolidated>,
+    /// Ignore files.
+    pub(super) ignore_files: Vec<String>,
+    /// What they name.
+    pub(super) ignored: BTreeSet<String>,
+    /// Vacuum files of fragments, each with the folders it lists.
+    pub(super) vacuum: Vec<(String, Vec<String>)>,
+}
+
+/// A file of consolidated commits.
+#[derive(Debug)]
+pub(super) struct Consolidated {
+    pub(super) path: String,
+    pub(super) commits: Vec<ConsolidatedCommit>,
+    pub(super) bytes: Bytes,
+}
+
+impl Catalog {
+    /// Reads the commit folder, and in the root what older versions keep there.
+    pub(super) async fn load(array: &Array) -> Result<Self> {
+        let vfs = &array.context().vfs;
+        let (root, folder) = (array.path().to_owned(), join(array.path(), COMMITS_DIR));
+        let (root, folder) = futures_util::future::try_join(vfs.list(&root), vfs.list(&folder)).await?;
+        let files = |entries: &[crate::vfs::Entry], dir: &str| -> Vec<String> {
+            let own = entries
+                .iter()
+                .filter(|e| matches!(e.kind, EntryKind::File(_)) && e.name.starts_with("__"));
+            own.map(|e| join(dir, &e.name)).collect()
+        };
+        let paths = files(&folder, COMMITS_DIR).into_iter().chain(files(&root, ""));
+        let mut new = Self::default();
+        let mut lists = Vec::new();
+        for path in paths {
+            match path.rsplit_once('.').map(|(_, suffix)| suffix) {
+                Some("wrt" | "del" | "ok") => drop(new.own.insert(path)),
+                Some("con" | "ign" | "vac") => lists.push(path),
+                _ => {}
+            }
+        }
+        let read = lists.into_iter().map(|path| async move {
+            let whole = join(array.path(), &path);
+            match vfs.read_all(&whole).await {
+                Ok(bytes) => Ok(Some((path, whole, bytes))),
+                // A list that went away since the listing was somebody else's to vacuum.
+                Err(Error::NotFound { .. }) => Ok(None),
+                Err(e) => Err(e),
+            }
+        });
+        for (path, whole, bytes) in try_join_all(read).await?.into_iter().flatten() {
+            if path.ends_with(".con") {
+                let commits = commits::decode_consolidated(&bytes).at(&whole)?;
+                new.consolidated.push(Consolidated { path, commits, bytes });
+            } else if path.ends_with(".ign") {
+                new.ignored.extend(commits::decode_lines(&bytes).at(&whole)?);
+                new.ignore_files.push(path);
+            } else {
+                let lines = commits::decode_lines(&bytes).at(&whole)?;
+                let folders = lines
+                    .iter()
+                    .map(|l| commits::vacuumed_path(l).trim_end_matches('/').to_owned());
+                new.vacuum.push((path, folders.collect()));
+            }
+        }
+        Ok(new)
+    }
+
+    /// Whether the commit at `path` counts.
+    pub(super) fn is_committed(&self, path: &str) -> bool {
+        self.own.contains(path) || (self.in_consolidated(path) && !self.ignored.contains(path))
+    }
+
+    /// Whether a consolidated file lists the commit at `path`.
+    pub(super) fn in_consolidated(&self, path: &str) -> bool {
+        self.consolidated
+            .iter()
+            .any(|c| c.commits.iter().any(|commit| commit.path == path))
+    }
+
+    /// Folders of all committed fragments, replaced or not.
+    pub(super) fn fragments(&self) -> BTreeSet<String> {
+        let listed = self.consolidated.iter().flat_map(|c| &c.commits).map(|c| &c.path);
+        let all = self
+            .own
+            .iter()
+            .chain(listed.filter(|path| !self.ignored.contains(*path)));
+        all.filter_map(|path| folder_of(path)).collect()
+    }
+}
+
+/// The folder of the fragment that is committed by the file at `path`.
+pub(super) fn folder_of(path: &str) -> Option<String> {
+    if let Some(name) = path.strip_suffix(".wrt") {
+        return Some(join(FRAGMENTS_DIR, file_name(name)));
+    }
+    path.strip_suffix(".ok").map(str::to_owned)
+}
+
+/// The commit of the fragment in `folder`.
+pub(super) fn commit_of(folder: &str) -> String {
+    if folder.contains('/') {
+        format!("{COMMITS_DIR}/{}.wrt", file_name(folder))
+    } else {
+        format!("{folder}.ok")
+    }
+}
+
+/// The last component of a path.
+pub(super) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The times in a path's last component; `None` if it is no timestamped name.
+pub(super) fn times(path: &str) -> Option<(u64, u64)> {
+    TimestampedName::parse(file_name(path))
+        .ok()
+        .map(|n| (n.start_ms, n.end_ms))
+}
+
+/// The name of an ignore file is of the library's version, not the array's.
+pub(super) const IGNORE_VERSION: Version = Version::CURRENT;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commits_and_folders_belong_together() {
+        for commit in ["__commits/__1_1_u_22.wrt", "__1_1_u_9.ok"] {
+            assert_eq!(commit_of(&folder_of(commit).unwrap()), commit);
+        }
+        assert_eq!(folder_of("__commits/__1_1_u_22.del"), None);
+    }
+}
