@@ -15,6 +15,9 @@ use crate::format::cursor::{Decoded, Reader};
 use crate::format::pipeline::{Filter, Pipeline};
 use crate::format::version::Version;
 
+/// Pixels of a row or a column of an image: what 14 bits hold.
+const WEBP_SIDE_MAX: u16 = 16383;
+
 /// How strings are coded together with their offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StringCoding {
@@ -72,11 +75,6 @@ impl<'a> Plan<'a> {
     /// The most bytes, data and metadata together, that the first `steps` steps make of `plain` bytes.
     pub(super) fn most_filtered(&self, steps: usize, plain: u64) -> u64 {
         self.steps.iter().take(steps).fold(plain, |n, step| step.most_filtered(n))
-    }
-
-    /// The most bytes that `filtered` bytes can be made of.
-    pub(super) fn most_plain(&self, filtered: u64) -> u64 {
-        self.steps.iter().fold(filtered, |n, step| n.saturating_mul(step.ratio()))
     }
 }
 
@@ -154,6 +152,9 @@ fn step<'a>(filter: &Filter, datatype: Datatype, f: &TileFormat<'a>) -> Decoded<
         }
         Filter::Xor => Step::Xor(kind),
         Filter::Webp { format, lossless, y_extent, x_extent, .. } => {
+            if *y_extent > WEBP_SIDE_MAX || usize::from(*x_extent) / format.depth() > usize::from(WEBP_SIDE_MAX) {
+                return refuse(format!("an image has at most {WEBP_SIDE_MAX} pixels a side"));
+            }
             Step::Webp(Image { format: *format, lossless: *lossless, rows: *y_extent, row_bytes: *x_extent })
         }
         Filter::Unknown { id, .. } => return refuse(format!("filter {id} is not known to this release")),
@@ -259,13 +260,13 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// The most plain bytes for each filtered byte.
-    const fn ratio(&self) -> u64 {
+    /// The most bytes that [`Step::undo`] can make of `n`.
+    pub(super) fn most_plain(&self, n: u64) -> u64 {
         match self {
-            Self::Codec(codec) => codec.ratio(),
-            Self::BitWidth(..) | Self::FloatScale(_) => 8,
-            Self::Webp(_) => u64::MAX,
-            _ => 1,
+            Self::Codec(codec) => n.saturating_mul(codec.ratio()),
+            Self::BitWidth(..) | Self::FloatScale(_) => n.saturating_mul(8),
+            Self::Webp(image) => image.plain_bytes(),
+            _ => n,
         }
     }
 

@@ -26,10 +26,11 @@ pub fn decode_tile(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, expected_byt
             out.extend_from_slice(chunk.data);
             continue;
         }
+        let last = Last::prepare(&plan, chunk, &mut scratch)?;
         // Grown chunk by chunk: a tile that lies about its size fails before memory is touched for it.
         let start = out.len();
         out.resize(start + usize::try_from(chunk.plain_bytes).unwrap_or(0), 0);
-        undo_chunk(&plan, chunk, out.get_mut(start..).unwrap_or_default(), &mut scratch)?;
+        last.finish(&plan, out.get_mut(start..).unwrap_or_default())?;
     }
     Ok(out)
 }
@@ -45,7 +46,7 @@ pub fn decode_tile_into(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, out: &m
     for chunk in &chunks {
         let n = usize::try_from(chunk.plain_bytes).unwrap_or(usize::MAX);
         let (now, later) = std::mem::take(&mut rest).split_at_mut_checked(n).unwrap_or_default();
-        undo_chunk(&plan, chunk, now, &mut scratch)?;
+        Last::prepare(&plan, chunk, &mut scratch)?.finish(&plan, now)?;
         rest = later;
     }
     Ok(())
@@ -77,10 +78,6 @@ pub fn decode_var_tile(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, expected
             })
         };
         decode().map_err(|e| e.shifted(chunk.offset))?;
-    }
-    // Other writers may leave out tiles of nothing but empty strings.
-    if strings.offsets.is_empty() && expected_bytes == 0 {
-        strings.offsets.resize(cells_max, 0);
     }
     if (strings.bytes.len() as u64, strings.offsets.len() as u64) != (expected_bytes, cells) {
         let why = format!("{} bytes in {} strings, not {expected_bytes} in {cells}", strings.bytes.len(), strings.offsets.len());
@@ -170,19 +167,16 @@ fn reserve(bytes: u64) -> Decoded<Vec<u8>> {
     Ok(out)
 }
 
-/// The chunks of a tile, together `expected` plain bytes, each of a length its filtered bytes can have.
+/// The chunks of a tile, together `expected` plain bytes.
 fn tile_chunks<'a>(framed: &'a [u8], plan: &Plan<'_>, expected: u64) -> Decoded<Vec<RawChunk<'a>>> {
     if plan.strings.is_some() {
         return Err(Malformed::unsupported("tile", "its strings are coded together with their offsets"));
     }
     let chunks = chunks(framed)?;
     check_total(&chunks, expected)?;
-    for chunk in &chunks {
-        let (plain, filtered) = (u64::from(chunk.plain_bytes), chunk.data.len() as u64);
-        let possible = if plan.steps.is_empty() { plain == filtered } else { plain <= plan.most_plain(filtered + chunk.metadata.len() as u64) };
-        if !possible {
-            return Err(Malformed::new("chunk", chunk.offset, format!("{filtered} filtered bytes cannot stand for {plain}")));
-        }
+    if let Some(chunk) = chunks.iter().find(|c| plan.steps.is_empty() && u64::from(c.plain_bytes) != c.data.len() as u64) {
+        let why = format!("{} bytes, where it should have {}", chunk.data.len(), chunk.plain_bytes);
+        return Err(Malformed::new("chunk", chunk.offset, why));
     }
     Ok(chunks)
 }
@@ -195,26 +189,50 @@ fn check_total(chunks: &[RawChunk<'_>], expected: u64) -> Decoded<()> {
     Err(Malformed::new("tile", 0, format!("{total} bytes in its chunks, where the cells take {expected}")))
 }
 
-/// Undoes all steps for one chunk, the last of them straight into `out`.
-fn undo_chunk(plan: &Plan<'_>, chunk: &RawChunk<'_>, out: &mut [u8], scratch: &mut Scratch) -> Decoded<()> {
-    // What filters make of nothing differs from writer to writer, and says nothing.
-    if out.is_empty() {
-        return Ok(());
+/// A chunk of which only the first step of the plan that moves bytes is still to be undone, which
+/// then writes straight to where the cells belong.
+struct Last<'a> {
+    plain_bytes: u64,
+    offset: u64,
+    meta: Meta<'a>,
+    data: &'a [u8],
+}
+
+impl<'a> Last<'a> {
+    fn prepare<'s: 'a>(plan: &Plan<'_>, chunk: &RawChunk<'a>, scratch: &'s mut Scratch) -> Decoded<Self> {
+        let (plain_bytes, offset) = (u64::from(chunk.plain_bytes), chunk.offset);
+        let (mut meta, mut data) = (Meta::stored(chunk.metadata), chunk.data);
+        // What filters make of nothing differs from writer to writer, and says nothing.
+        if plain_bytes > 0 {
+            let first = plan.steps.iter().position(Step::moves).unwrap_or(plan.steps.len());
+            let later = plan.steps.get(first + 1..).unwrap_or_default();
+            (meta, data) = undo_steps(later, plan, chunk, plain_bytes, scratch).map_err(|e| e.shifted(offset))?;
+            let most = plan.steps.get(first).map_or(data.len() as u64, |step| step.most_plain(data.len() as u64));
+            if plain_bytes > most {
+                return Err(Malformed::new("chunk", offset, format!("{} filtered bytes cannot stand for {plain_bytes}", data.len())));
+            }
+        }
+        Ok(Self { plain_bytes, offset, meta, data })
     }
-    let mut undo = || {
+
+    fn finish(mut self, plan: &Plan<'_>, out: &mut [u8]) -> Decoded<()> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        self.undo(plan, out).map_err(|e| e.shifted(self.offset))
+    }
+
+    fn undo(&mut self, plan: &Plan<'_>, out: &mut [u8]) -> Decoded<()> {
         let Some(first) = plan.steps.iter().position(Step::moves) else {
-            let (mut meta, data) = (Meta::stored(chunk.metadata), chunk.data);
-            verify(&plan.steps, &mut meta, data)?;
-            return copy(data, out);
+            verify(&plan.steps, &mut self.meta, self.data)?;
+            return copy(self.data, out);
         };
         let (before, rest) = plan.steps.split_at(first);
-        let Some((step, later)) = rest.split_first() else { return Ok(()) };
-        let plain = u64::from(chunk.plain_bytes);
-        let (mut meta, data) = undo_steps(later, plan, chunk, plain, scratch)?;
-        step.undo(&mut meta, data, out, plan.most_filtered(first, plain))?;
-        verify(before, &mut meta, out)
-    };
-    undo().map_err(|e: Malformed| e.shifted(chunk.offset))
+        if let Some(step) = rest.first() {
+            step.undo(&mut self.meta, self.data, out, plan.most_filtered(first, self.plain_bytes))?;
+        }
+        verify(before, &mut self.meta, out)
+    }
 }
 
 fn copy(data: &[u8], out: &mut [u8]) -> Decoded<()> {
@@ -242,9 +260,10 @@ fn undo_steps<'c, 's: 'c>(steps: &[Step<'_>], plan: &Plan<'_>, chunk: &RawChunk<
             step.verify(&mut meta, data)?;
             continue;
         }
-        let (bytes, most) = (step.plain_bytes(&meta, data)?, plan.most_filtered(before + i, plain));
+        let bytes = step.plain_bytes(&meta, data)?;
+        let most = plan.most_filtered(before + i, plain).min(step.most_plain(data.len() as u64));
         if bytes > most {
-            return Err(Malformed::new("chunk", 0, format!("a filter gives {bytes} bytes, where {most} are the most for {plain}")));
+            return Err(Malformed::new("chunk", 0, format!("a filter gives {bytes} bytes, where there can be {most} at most")));
         }
         let bytes = bounded(bytes, "chunk")?;
         next.try_reserve(bytes.saturating_sub(next.len())).map_err(|_| Malformed::unsupported("chunk", format!("{bytes} bytes do not fit in memory")))?;

@@ -83,7 +83,7 @@ impl Codec {
     /// The most bytes that `n` bytes are packed into, by any writer that means well.
     pub(super) const fn most_packed(self, n: u64) -> u64 {
         match self {
-            Self::Rle { .. } => n.saturating_mul(3),
+            Self::Rle { .. } => n.saturating_mul(3).saturating_add(1024),
             _ => n.saturating_add(n / 8).saturating_add(1024),
         }
     }

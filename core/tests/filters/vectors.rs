@@ -1,0 +1,122 @@
+//! Every filter on every type it knows: the cells of captured tiles, and the same bytes from our writer.
+
+use hyperslab::filter::{Key, Nonces, TileFormat, codes_strings, decode_tile, decode_tile_into, decode_var_tile, encode_tile, encode_var_tile};
+use hyperslab::format::cursor::Reader;
+use hyperslab::format::pipeline::Pipeline;
+use hyperslab::format::version::Version;
+use hyperslab::{CellCount, Datatype};
+
+const KEY: &[u8; 32] = b"0123456789abcdeF0123456789abcdeF";
+
+struct Case<'a> {
+    name: &'a str,
+    how: &'a str,
+    datatype: Datatype,
+    cell: CellCount,
+    pipeline: Pipeline,
+    data: Vec<u8>,
+    offsets: Vec<u64>,
+    tile: Vec<u8>,
+}
+
+impl<'a> Case<'a> {
+    fn parse(line: &'a str) -> Self {
+        let columns: Vec<&str> = line.split('|').collect();
+        let [name, how, datatype, cell, pipeline, data, offsets, tile] = columns[..] else { panic!("{line}") };
+        Self {
+            name,
+            how,
+            datatype: Datatype::from_id(datatype.parse().unwrap()).unwrap(),
+            cell: match cell.parse().unwrap() {
+                0 => CellCount::Var,
+                n => CellCount::Fixed(n),
+            },
+            pipeline: Pipeline::decode(&mut Reader::new(&bytes(pipeline)), Version::CURRENT).unwrap(),
+            data: bytes(data),
+            offsets: offsets.split(',').filter_map(|o| o.parse().ok()).collect(),
+            tile: bytes(tile),
+        }
+    }
+
+    fn format<'k>(&self, key: Option<&'k Key>) -> TileFormat<'k> {
+        TileFormat { datatype: self.datatype, cell: self.cell, version: Version::CURRENT, key }
+    }
+
+    fn decode(&self, tile: &[u8], f: &TileFormat<'_>) -> Vec<u8> {
+        let (p, n) = (&self.pipeline, self.data.len() as u64);
+        if self.offsets.is_empty() {
+            let cells = decode_tile(tile, p, f, n).unwrap_or_else(|e| panic!("{}: {e}", self.name));
+            let mut into = vec![0xaa; cells.len()];
+            decode_tile_into(tile, p, f, &mut into).unwrap();
+            assert_eq!(into, cells, "{}: both ways of decoding", self.name);
+            return cells;
+        }
+        let count = self.offsets.len() as u64 - 1;
+        let (cells, offsets) = decode_var_tile(tile, p, f, n, count).unwrap_or_else(|e| panic!("{}: {e}", self.name));
+        assert_eq!(offsets.is_some(), codes_strings(p, f), "{}: whether offsets are in the tile", self.name);
+        if let Some(offsets) = offsets {
+            assert_eq!(offsets, self.offsets[..self.offsets.len() - 1], "{}: offsets", self.name);
+        }
+        cells
+    }
+
+    fn encode(&self, f: &TileFormat<'_>, nonces: &Nonces) -> Vec<u8> {
+        let tile = match self.offsets.is_empty() {
+            true => encode_tile(&self.data, &self.pipeline, f, nonces),
+            false => encode_var_tile(&self.data, &self.offsets, &self.pipeline, f, nonces),
+        };
+        tile.unwrap_or_else(|e| panic!("{}: {e}", self.name))
+    }
+}
+
+fn bytes(text: &str) -> Vec<u8> {
+    if let Some((byte, times)) = text.split_once('*') {
+        return bytes(byte).repeat(times.parse().unwrap());
+    }
+    let digit = |c: u8| char::from(c).to_digit(16).map(|d| d as u8);
+    let digits: Vec<u8> = text.bytes().filter_map(digit).collect();
+    digits.chunks(2).map(|d| d[0] << 4 | d[1]).collect()
+}
+
+fn cases() -> Vec<Case<'static>> {
+    include_str!("libtiledb.txt").lines().filter(|line| !line.starts_with('#')).map(Case::parse).collect()
+}
+
+#[test]
+fn tiles_of_libtiledb_hold_the_cells_it_wrote() {
+    let key = Key(*KEY);
+    let cases = cases();
+    assert!(cases.len() > 200, "the table was read");
+    for case in cases {
+        let f = case.format((case.how == "key").then_some(&key));
+        assert_eq!(case.decode(&case.tile, &f), case.data, "{}", case.name);
+    }
+}
+
+#[test]
+fn our_tiles_are_those_of_libtiledb() {
+    for case in cases().into_iter().filter(|c| c.how == "same") {
+        assert_eq!(case.encode(&case.format(None), &Nonces::none()), case.tile, "{}", case.name);
+    }
+}
+
+#[test]
+fn where_ours_differ_they_read_back() {
+    let key = Key(*KEY);
+    for case in cases().into_iter().filter(|c| matches!(c.how, "read" | "key")) {
+        let f = case.format((case.how == "key").then_some(&key));
+        let tile = case.encode(&f, &Nonces::new([5; 32]));
+        assert_eq!(case.decode(&tile, &f), case.data, "{}", case.name);
+    }
+}
+
+#[test]
+fn a_changed_byte_is_noticed_under_a_checksum_or_a_key() {
+    let key = Key(*KEY);
+    for case in cases().into_iter().filter(|c| c.how == "key" || c.name.starts_with("md5/") || c.name.starts_with("sha/")) {
+        let f = case.format((case.how == "key").then_some(&key));
+        let mut tile = case.tile.clone();
+        *tile.last_mut().unwrap() ^= 1;
+        assert!(decode_tile(&tile, &case.pipeline, &f, case.data.len() as u64).is_err(), "{}", case.name);
+    }
+}
