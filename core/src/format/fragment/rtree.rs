@@ -111,31 +111,26 @@ impl RTree {
             levels.push(Level::decode(&mut r, schema)?);
         }
         r.finish("R-tree")?;
-        let new = Self { fanout, levels };
-        new.check()?;
-        Ok(new)
-    }
-
-    /// Every entry must cover `fanout` entries of the next level, the last one perhaps fewer.
-    fn check(&self) -> Decoded<()> {
-        let fanout = self.fanout as usize;
-        let fits = |pair: &[Level]| matches!(pair, [a, b] if fanout > 1 && a.len == b.len.div_ceil(fanout));
-        if self.levels.windows(2).all(fits) && self.levels.iter().all(|l| l.len > 0) {
-            return Ok(());
-        }
-        let lens: Vec<_> = self.levels.iter().map(|l| l.len).collect();
-        Err(Malformed::new("R-tree levels", 0, format!("levels of {lens:?} entries do not fit a fanout of {fanout}")))
+        check_lengths(&levels, fanout)?;
+        // What the file says of groups of tiles is left aside: up to 2.3 libtiledb wrote bounds of
+        // strings there that do not hold all of theirs.
+        Ok(levels.pop().map_or(Self { fanout, levels: Vec::new() }, |leaves| Self::over(leaves, fanout)))
     }
 
     /// The tree over these MBRs, one a tile in tile order.
     pub fn build(leaves: Level) -> Self {
+        Self::over(leaves, FANOUT)
+    }
+
+    /// The tree of at least two children an entry.
+    fn over(leaves: Level, fanout: u32) -> Self {
         let mut levels = vec![leaves];
         while let Some(last) = levels.last().filter(|l| l.len > 1) {
-            levels.push(last.grouped(FANOUT as usize));
+            levels.push(last.grouped(fanout as usize));
         }
         levels.reverse();
         levels.retain(|l| l.len > 0);
-        Self { fanout: FANOUT, levels }
+        Self { fanout, levels }
     }
 
     /// The tree of a dense fragment: none.
@@ -168,6 +163,17 @@ impl RTree {
     pub fn leaves(&self) -> Option<&Level> {
         self.levels.last()
     }
+}
+
+/// Every entry must cover `fanout` entries of the next level, the last one perhaps fewer.
+fn check_lengths(levels: &[Level], fanout: u32) -> Decoded<()> {
+    let fits = |pair: &[Level]| matches!(pair, [a, b] if a.len == b.len.div_ceil((fanout as usize).max(1)));
+    let one_root = levels.first().is_none_or(|root| root.len == 1);
+    if levels.is_empty() || (fanout > 1 && one_root && levels.windows(2).all(fits)) {
+        return Ok(());
+    }
+    let lens: Vec<_> = levels.iter().map(|l| l.len).collect();
+    Err(Malformed::new("R-tree levels", 0, format!("levels of {lens:?} entries do not fit a fanout of {fanout}")))
 }
 
 impl Level {
