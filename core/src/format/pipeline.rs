@@ -257,6 +257,10 @@ impl Filter {
     fn decode_compressor(r: &mut Reader<'_>, id: u8, version: Version) -> Decoded<Option<Self>> {
         let compressor = r.u8("compressor")?;
         let level = r.i32("compression level")?;
+        if compressor > 8 {
+            // Kept whole: what follows depends on the version that a compressor to come is stored with.
+            return Ok(None);
+        }
         let has_reinterpret = match id {
             6 => version.has_double_delta_reinterpret(),
             19 => version.has_delta_reinterpret(),
