@@ -86,6 +86,28 @@ impl Column {
         }
     }
 
+    /// A copy of the cells in `range`; fewer where there are not as many.
+    #[must_use]
+    pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
+        let end = range.end.min(self.len());
+        let start = range.start.min(end);
+        let validity = self.validity.as_ref().and_then(|v| v.get(start..end)).map(<[u8]>::to_vec);
+        let (bytes, offsets) = match (&self.offsets, self.cell.cell_bytes(self.datatype)) {
+            (Some(offsets), _) => {
+                let cut = offsets.get(start..=end).unwrap_or(&[0]);
+                let base = cut.first().copied().unwrap_or(0);
+                let last = cut.last().copied().unwrap_or(base);
+                (base as usize..last as usize, Some(cut.iter().map(|o| o - base).collect()))
+            }
+            (None, width) => {
+                let n = width.unwrap_or(1);
+                (start * n..end * n, None)
+            }
+        };
+        let data = self.data.get(bytes).unwrap_or(&[]).to_vec();
+        Self { datatype: self.datatype, cell: self.cell, data, offsets, validity }
+    }
+
     /// Cuts off the cells from `at` on and returns them; none if there are no more than `at` cells.
     #[must_use]
     pub fn split_off(&mut self, at: usize) -> Self {

@@ -118,6 +118,22 @@ impl Array {
         &self.0.fragments
     }
 
+    /// The same snapshot with these of its fragments only.
+    pub(crate) fn with_fragments(&self, fragments: Vec<Arc<Fragment>>) -> Self {
+        let s = &*self.0;
+        Self(Arc::new(Snapshot {
+            context: s.context.clone(),
+            path: s.path.clone(),
+            options: s.options.clone(),
+            schema: Arc::clone(&s.schema),
+            schema_name: s.schema_name.clone(),
+            fragments,
+            deletes: s.deletes.clone(),
+            metadata_files: s.metadata_files.clone(),
+            enumerations: Mutex::default(),
+        }))
+    }
+
     /// The smallest box around all visible cells, a closed range a dimension; `None` if nothing
     /// was written.
     pub fn non_empty_domain(&self) -> Option<Vec<ScalarRange>> {

@@ -1,11 +1,16 @@
 //! The life of an array beside reads and writes: consolidation, vacuum, deletes, new schemas, groups.
 
 mod catalog;
+mod choose;
 mod consolidate;
 mod delete;
+mod deletes;
+mod dense;
 mod evolve;
 mod group;
 mod lists;
+mod source;
+mod sparse;
 mod vacuum;
 
 pub use consolidate::{ConsolidateOptions, Consolidation, Steps, consolidate};

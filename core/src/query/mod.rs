@@ -4,7 +4,7 @@ pub(crate) mod condition;
 mod dense;
 mod field;
 mod read;
-mod tile;
+pub(crate) mod tile;
 
 pub use condition::{CompareOp, Condition};
 pub use read::{Batches, Finding};

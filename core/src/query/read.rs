@@ -233,7 +233,7 @@ impl Array {
     }
 
     /// The bytes of these extents, in their order: one request a file, neighbours merged.
-    async fn fetch(&self, extents: &[Extent]) -> Result<Vec<Bytes>> {
+    pub(crate) async fn fetch(&self, extents: &[Extent]) -> Result<Vec<Bytes>> {
         let mut files: HashMap<&str, Vec<usize>> = HashMap::new();
         for (i, extent) in extents.iter().enumerate() {
             files.entry(&extent.path).or_default().push(i);

@@ -344,6 +344,40 @@ impl FragmentWriter {
         self.take(columns).await
     }
 
+    /// A writer of sparse cells that goes on with `draft`.
+    pub(crate) fn over(draft: Draft) -> Self {
+        let tile_cells = draft.schema.capacity.max(1);
+        Self {
+            draft,
+            dense: None,
+            tile_cells,
+            rest: Vec::new(),
+            last: None,
+        }
+    }
+
+    /// Bytes of data written so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.draft.bytes()
+    }
+
+    /// Writes what is left and the metadata, without the commit; `None` if there was no cell.
+    pub(crate) async fn seal(mut self, processed: Vec<String>) -> Result<Option<Sealed>> {
+        let (columns, tile_cells) = (std::mem::take(&mut self.rest), self.tile_cells);
+        let cells = columns.first().map_or(0, Column::len);
+        self.draft
+            .add(Arc::new(InOrder {
+                columns,
+                cells,
+                tile_cells,
+            }))
+            .await?;
+        if self.draft.tiles() == 0 {
+            return Ok(None);
+        }
+        Ok(Some(self.draft.seal(self.dense.map(|d| d.0), processed).await?))
+    }
+
     /// Adds cells that are known to fit.
     pub(crate) async fn take(&mut self, columns: Vec<Column>) -> Result<()> {
         let mut columns = match self.rest.first().map_or(0, Column::len) {
@@ -370,27 +404,14 @@ impl FragmentWriter {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if a dense box is not full, or there is no cell at all; [`Error::Io`].
-    pub async fn finish(mut self) -> Result<String> {
+    pub async fn finish(self) -> Result<String> {
         if let Some((_, missing @ 1..)) = &self.dense {
             return Err(Error::invalid(format!("the box still lacks {missing} cells")));
         }
-        let (columns, tile_cells) = (std::mem::take(&mut self.rest), self.tile_cells);
-        let cells = columns.first().map_or(0, Column::len);
-        self.draft
-            .add(Arc::new(InOrder {
-                columns,
-                cells,
-                tile_cells,
-            }))
-            .await?;
-        if self.draft.tiles() == 0 {
-            return Err(Error::invalid("there is nothing to write: no cell was given"));
+        match self.seal(Vec::new()).await? {
+            Some(sealed) => sealed.commit().await,
+            None => Err(Error::invalid("there is nothing to write: no cell was given")),
         }
-        self.draft
-            .seal(self.dense.map(|d| d.0), Vec::new())
-            .await?
-            .commit()
-            .await
     }
 }
 

@@ -6,9 +6,9 @@ pub(crate) mod commit;
 mod field;
 pub(crate) mod identity;
 mod pack;
-mod sort;
+pub(crate) mod sort;
 mod stats;
-mod tiler;
+pub(crate) mod tiler;
 
 pub use commit::FragmentWriter;
 

@@ -30,34 +30,23 @@ pub(crate) enum Sorted {
 /// [`Error::InvalidArgument`] for NaN, and for cells with equal coordinates unless the array allows them.
 pub(crate) fn sort(schema: &Schema, dims: &[&Column], cpu: Cpu) -> Result<Sorted> {
     let order = CellOrder::new(schema, Layout::Global)?;
-    let cells = dims.first().map_or(0, |c| c.len());
-    if u32::try_from(cells).is_err() {
-        return Err(Error::LimitExceeded {
-            what: "cells to sort in one write (write them in several, or in global order)".into(),
-            found: cells as u64,
-            limit: u64::from(u32::MAX),
-        });
+    let heads = Heads::new(&order, dims, Vec::new())?;
+    match heads.sort(schema.allows_duplicates, cpu)? {
+        (_, Some(cell)) if !schema.allows_duplicates => Err(duplicate(schema, dims, cell as usize)),
+        (sorted, _) => Ok(sorted),
     }
-    let heads = Heads::new(&order, dims)?;
-    if heads.is_sorted(schema.allows_duplicates) {
-        return Ok(Sorted::AsGiven);
-    }
-    let (mut at, buckets) = heads.deal();
-    let mut parts = Vec::with_capacity(buckets.len());
-    let mut rest = at.as_mut_slice();
-    for n in buckets {
-        let (part, tail) = std::mem::take(&mut rest).split_at_mut(n);
-        rest = tail;
-        if part.len() > 1 {
-            parts.push(part);
-        }
-    }
-    let repeated = cpu.try_map_owned(parts, |part| Ok::<_, Error>(heads.sort_bucket(part)))?;
-    let repeated = repeated.into_iter().flatten().next();
-    match repeated.filter(|_| !schema.allows_duplicates) {
-        Some(cell) => Err(duplicate(schema, dims, cell as usize)),
-        None => Ok(Sorted::Permutation(at)),
-    }
+}
+
+/// Sorts the cells whose coordinates are `dims` into global order; those of one place newest first by
+/// `times`, and of equal times as they are.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] for NaN.
+pub(crate) fn sort_merged(schema: &Schema, dims: &[&Column], times: &[u64], cpu: Cpu) -> Result<Sorted> {
+    let order = CellOrder::new(schema, Layout::Global)?;
+    let newest_first = times.iter().map(|t| u64::MAX - t).collect();
+    let heads = Heads::new(&order, dims, vec![KeyColumn::Numbers(newest_first)])?;
+    Ok(heads.sort(true, cpu)?.0)
 }
 
 /// The complaint about a cell that is there twice.
@@ -97,8 +86,16 @@ struct Heads<'a> {
 }
 
 impl<'a> Heads<'a> {
-    fn new(order: &CellOrder, dims: &[&'a Column]) -> Result<Self> {
+    /// Of the terms of `order`, and behind them of `more`.
+    fn new(order: &CellOrder, dims: &[&'a Column], more: Vec<KeyColumn<'a>>) -> Result<Self> {
         let cells = dims.first().map_or(0, |c| c.len());
+        if u32::try_from(cells).is_err() {
+            return Err(Error::LimitExceeded {
+                what: "cells to sort in one write (write them in several, or in global order)".into(),
+                found: cells as u64,
+                limit: u64::from(u32::MAX),
+            });
+        }
         let mut heads = Self {
             keys: vec![0; cells],
             bits: 0,
@@ -112,7 +109,27 @@ impl<'a> Heads<'a> {
             }
             heads.open.push(column);
         }
+        heads.open.extend(more);
         Ok(heads)
+    }
+
+    /// The order, and a cell whose terms are all equal to those of another if there is one.
+    fn sort(&self, equal_is_fine: bool, cpu: Cpu) -> Result<(Sorted, Option<u32>)> {
+        if self.is_sorted(equal_is_fine) {
+            return Ok((Sorted::AsGiven, None));
+        }
+        let (mut at, buckets) = self.deal();
+        let mut parts = Vec::with_capacity(buckets.len());
+        let mut rest = at.as_mut_slice();
+        for n in buckets {
+            let (part, tail) = std::mem::take(&mut rest).split_at_mut(n);
+            rest = tail;
+            if part.len() > 1 {
+                parts.push(part);
+            }
+        }
+        let repeated = cpu.try_map_owned(parts, |part| Ok::<_, Error>(self.sort_bucket(part)))?;
+        Ok((Sorted::Permutation(at), repeated.into_iter().flatten().next()))
     }
 
     /// Packs a term behind the others; `false` if it was cut off.

@@ -279,33 +279,13 @@ impl Tiles for Permuted {
         self.range(tile).len() as u64
     }
 
-    fn cut(&self, field: &Field, number: usize, tile: u64) -> Result<TileCells<'_>> {
-        let column = &self.columns[number];
-        let order = &self.order[self.range(tile)];
-        let validity = column
-            .validity
-            .as_ref()
-            .map(|v| Cow::Owned(order.iter().map(|&i| v[i as usize]).collect()));
-        let Some(starts) = &column.offsets else {
-            let data = gather(&column.data, order, field.cell_bytes().unwrap_or(1));
-            return Ok(TileCells {
-                data: Cow::Owned(data),
-                offsets: None,
-                validity,
-            });
-        };
-        let cell = |i: u32| starts[i as usize] as usize..starts[i as usize + 1] as usize;
-        let mut data = Vec::with_capacity(order.iter().map(|&i| cell(i).len()).sum());
-        let mut offsets = Vec::with_capacity(order.len() + 1);
-        for &i in order {
-            offsets.push(data.len() as u64);
-            data.extend_from_slice(&column.data[cell(i)]);
-        }
-        offsets.push(data.len() as u64);
+    fn cut(&self, _: &Field, number: usize, tile: u64) -> Result<TileCells<'_>> {
+        let cells = gather_column(&self.columns[number], &self.order[self.range(tile)]);
+        let offsets = cells.offsets.map(Cow::Owned);
         Ok(TileCells {
-            data: Cow::Owned(data),
-            offsets: Some(Cow::Owned(offsets)),
-            validity,
+            data: Cow::Owned(cells.data),
+            offsets,
+            validity: cells.validity.map(Cow::Owned),
         })
     }
 
@@ -314,8 +294,41 @@ impl Tiles for Permuted {
     }
 }
 
+/// The cells of a column in this order.
+pub(crate) fn gather_column(column: &Column, order: &[u32]) -> Column {
+    let validity = column
+        .validity
+        .as_ref()
+        .map(|v| order.iter().map(|&i| v[i as usize]).collect());
+    let Some(starts) = &column.offsets else {
+        let width = column.cell.cell_bytes(column.datatype).unwrap_or(1);
+        let data = gather(&column.data, order, width);
+        return Column {
+            data,
+            validity,
+            offsets: None,
+            ..Column::empty(column.datatype, column.cell, false)
+        };
+    };
+    let cell = |i: u32| starts[i as usize] as usize..starts[i as usize + 1] as usize;
+    let mut data = Vec::with_capacity(order.iter().map(|&i| cell(i).len()).sum());
+    let mut offsets = Vec::with_capacity(order.len() + 1);
+    for &i in order {
+        offsets.push(data.len() as u64);
+        data.extend_from_slice(&column.data[cell(i)]);
+    }
+    offsets.push(data.len() as u64);
+    Column {
+        datatype: column.datatype,
+        cell: column.cell,
+        data,
+        offsets: Some(offsets),
+        validity,
+    }
+}
+
 /// Cells of `width` bytes in this order.
-pub(crate) fn gather(data: &[u8], order: &[u32], width: usize) -> Vec<u8> {
+fn gather(data: &[u8], order: &[u32], width: usize) -> Vec<u8> {
     fn wide<const N: usize>(data: &[u8], order: &[u32]) -> Vec<u8> {
         let cells = data.as_chunks::<N>().0;
         let mut out = Vec::with_capacity(order.len() * N);

@@ -1,0 +1,186 @@
+//! What consolidation does with deletes: each cell gets the time of the delete that removed it and
+//! which delete that was, or it is left out.
+
+use std::collections::HashMap;
+
+use crate::array::Delete;
+use crate::column::Column;
+use crate::error::Result;
+use crate::format::schema::Schema;
+use crate::query::condition::{Bound, TestColumn, bind_stored, evaluate};
+
+/// The deletes that concern the fragments of a run.
+#[derive(Debug, Default)]
+pub(super) struct Deletes {
+    /// Time, condition of the cells that stay, and place in the list of names; oldest first.
+    deletes: Vec<(u64, Bound, u64)>,
+    /// Paths of the commits, oldest first: the processed conditions.
+    pub(super) names: Vec<String>,
+    places: HashMap<String, u64>,
+}
+
+impl Deletes {
+    /// Those of `deletes` that may concern cells written at `first_ms` or later, and the `earlier` ones
+    /// that the fragments have taken account of already.
+    pub(super) fn new(schema: &Schema, deletes: &[Delete], first_ms: u64, earlier: &[String]) -> Result<Self> {
+        let loaded: Vec<&Delete> = deletes.iter().filter(|d| d.time_ms >= first_ms).collect();
+        let mut names: Vec<String> = loaded
+            .iter()
+            .map(|d| d.path.clone())
+            .chain(earlier.iter().cloned())
+            .collect();
+        names.sort_by(|a, b| (super::catalog::times(a), a).cmp(&(super::catalog::times(b), b)));
+        names.dedup();
+        let places: HashMap<String, u64> = names.iter().cloned().zip(0..).collect();
+        let place = |d: &Delete| places.get(&d.path).copied().unwrap_or(u64::MAX);
+        let bound = |d: &&Delete| Ok((d.time_ms, bind_stored(&d.keep, schema)?, place(d)));
+        let mut deletes = loaded.iter().map(bound).collect::<Result<Vec<_>>>()?;
+        deletes.sort_by_key(|d| (d.0, d.2));
+        Ok(Self { deletes, names, places })
+    }
+
+    /// Whether no cell can be deleted.
+    pub(super) fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// When each cell was deleted, and by which of the processed conditions; `u64::MAX` for neither.
+    ///
+    /// `deleted` and `conditions` are what the fragment says already, the latter by place in
+    /// `own_names`; `times` are the times of writing. Attributes that the fragment does not have are
+    /// `absent`: every comparison with them fails, so a cell without the field does not stay.
+    #[allow(clippy::too_many_arguments, reason = "they are the parts of one tile")]
+    pub(super) fn apply(
+        &self,
+        schema: &Schema,
+        columns: &[Column],
+        absent: &[bool],
+        times: &[u64],
+        mut deleted: Vec<u64>,
+        conditions: &[u64],
+        own_names: &[String],
+    ) -> (Vec<u64>, Vec<u64>) {
+        let translate = |own: &u64| {
+            let name = usize::try_from(*own).ok().and_then(|i| own_names.get(i));
+            name.and_then(|n| self.places.get(n)).copied().unwrap_or(u64::MAX)
+        };
+        let mut by: Vec<u64> = conditions.iter().map(translate).collect();
+        let column = |name: &str| {
+            let i = match schema.attribute(name) {
+                Some((i, _)) if absent.get(i) == Some(&true) => return None,
+                Some((i, _)) => i,
+                None => schema.attributes.len() + schema.dimension(name)?.0,
+            };
+            columns.get(i).map(|column| TestColumn { column, present: None })
+        };
+        for (time, keep, place) in &self.deletes {
+            let keep = evaluate(keep, times.len(), &column);
+            let cells = keep.iter().zip(times).zip(deleted.iter_mut().zip(&mut by));
+            for ((keep, written), (deleted, by)) in cells {
+                // A delete removes what was written at its own time too; the earliest delete counts.
+                if *keep == 0 && written <= time && time < deleted {
+                    (*deleted, *by) = (*time, *place);
+                }
+            }
+        }
+        (deleted, by)
+    }
+}
+
+/// Which cells a purge leaves, where `deleted` are the times of deletion. Cells of equal coordinates
+/// are side by side, newest first; `same[i]` says that cell `i` is of the place of the one before.
+///
+/// Where an array allows no duplicates, a deleted cell has hidden the older ones of its place, and
+/// they must not come back.
+pub(super) fn survivors(deleted: &[u64], same: Option<&[bool]>) -> Vec<bool> {
+    let mut buried = false;
+    let mut keep = Vec::with_capacity(deleted.len());
+    for (i, &time) in deleted.iter().enumerate() {
+        let here = same.and_then(|s| s.get(i)).copied().unwrap_or(false);
+        buried = (here && buried) || time != u64::MAX;
+        keep.push(!buried);
+        buried &= same.is_some();
+    }
+    keep
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::{CellCount, Datatype};
+    use crate::format::condition::{StoredCondition, StoredOp};
+    use crate::format::domain::Dimension;
+    use crate::format::schema::{ArrayType, Attribute};
+
+    fn delete(time_ms: u64, below: i32) -> Delete {
+        // Deletes a < below; what is stored is what stays.
+        let keep = StoredCondition::Compare {
+            field: "a".into(),
+            op: StoredOp::Ge,
+            value: below.to_le_bytes().to_vec(),
+        };
+        Delete {
+            path: format!("__commits/__{time_ms}_{time_ms}_0_22.del"),
+            time_ms,
+            keep,
+        }
+    }
+
+    fn schema() -> Schema {
+        let dims = vec![Dimension::new("x", Datatype::Int32, 0, 9, 5)];
+        Schema::new(
+            ArrayType::Sparse,
+            dims,
+            vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)],
+        )
+    }
+
+    fn apply(deletes: &Deletes, a: &[i32], times: &[u64], absent: bool) -> (Vec<u64>, Vec<u64>) {
+        let columns = [
+            Column::from_values(Datatype::Int32, a),
+            Column::from_values(Datatype::Int32, a),
+        ];
+        let never = vec![u64::MAX; a.len()];
+        deletes.apply(&schema(), &columns, &[absent], times, never.clone(), &never, &[])
+    }
+
+    #[test]
+    fn the_earliest_delete_at_or_after_the_write_counts() {
+        let deletes = Deletes::new(&schema(), &[delete(3, 5), delete(7, 10)], 2, &[]).unwrap();
+        let (when, by) = apply(&deletes, &[1, 1, 7, 20], &[3, 4, 1, 1], false);
+        assert_eq!(when, [3, 7, 7, u64::MAX]);
+        assert_eq!(by, [0, 1, 1, u64::MAX]);
+        let (when, _) = apply(&deletes, &[20], &[1], true);
+        assert_eq!(when, [3]);
+    }
+
+    #[test]
+    fn earlier_conditions_keep_their_names() {
+        let old = "__commits/__1_1_0_22.del".to_owned();
+        let deletes = Deletes::new(&schema(), &[delete(3, 5), delete(1, 5)], 2, &[old.clone()]).unwrap();
+        assert_eq!(deletes.names, [old.clone(), delete(3, 5).path]);
+        let columns = [
+            Column::from_values(Datatype::Int32, &[9, 1]),
+            Column::from_values(Datatype::Int32, &[9, 1]),
+        ];
+        let (when, by) = deletes.apply(
+            &schema(),
+            &columns,
+            &[false],
+            &[0, 0],
+            vec![1, u64::MAX],
+            &[0, u64::MAX],
+            &[old],
+        );
+        assert_eq!((when, by), (vec![1, 3], vec![0, 1]));
+    }
+
+    #[test]
+    fn a_purge_does_not_bring_back_what_a_deleted_cell_has_hidden() {
+        let never = u64::MAX;
+        let deleted = [never, 5, never, 5, never];
+        let same = [false, true, true, false, false];
+        assert_eq!(survivors(&deleted, Some(&same)), [true, false, false, false, true]);
+        assert_eq!(survivors(&deleted, None), [true, false, true, false, true]);
+    }
+}

@@ -1,0 +1,259 @@
+//! The cells of one sparse fragment, tile after tile, in the fields of the fragment that is written.
+//! Pure: says which tiles it needs and takes them decoded.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use super::deletes::Deletes;
+use crate::array::Fragment;
+use crate::array::index::Section;
+use crate::column::Column;
+use crate::datatype::{CellCount, Datatype};
+use crate::error::{Error, Result};
+use crate::format::fragment::slots::FieldId;
+use crate::format::schema::Schema;
+use crate::geometry::CellOrder;
+use crate::query::tile::{StoredField, TileRef, split_coordinates};
+
+/// A fragment that is being read from its first cell to its last.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) fragment: Arc<Fragment>,
+    /// What is stored: the attributes of the latest schema that it has, then coordinates, then times.
+    stored: Vec<(Place, Arc<StoredField>)>,
+    next_tile: u64,
+    /// Cells that are loaded and not yet merged: attributes, dimensions, special fields.
+    held: Vec<Column>,
+}
+
+/// Where a stored field goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// The attribute of this index in the latest schema.
+    Attribute(usize),
+    Dimension(usize),
+    /// All dimensions.
+    Coordinates,
+    Timestamps,
+    DeleteTimestamps,
+    DeleteConditions,
+}
+
+/// The special fields of the fragment that is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Special {
+    pub(super) timestamps: bool,
+    pub(super) deletes: bool,
+}
+
+impl Special {
+    pub(super) fn fields(self) -> Vec<FieldId> {
+        let deletes = [FieldId::DeleteTimestamps, FieldId::DeleteConditions];
+        let times = self.timestamps.then_some(FieldId::Timestamps);
+        times
+            .into_iter()
+            .chain(deletes.into_iter().filter(|_| self.deletes))
+            .collect()
+    }
+}
+
+impl Source {
+    pub(super) fn new(fragment: &Arc<Fragment>, schema: &Schema) -> Self {
+        let mut stored = Vec::new();
+        let mut add = |place, id| stored.extend(StoredField::new(fragment, id).map(|f| (place, Arc::new(f))));
+        for (i, a) in schema.attributes.iter().enumerate() {
+            // A field of the same name that was of another type counts as absent.
+            let own = fragment
+                .schema
+                .attribute(&a.name)
+                .filter(|(_, own)| (own.datatype, own.cell) == (a.datatype, a.cell));
+            if let Some((own, _)) = own {
+                add(Place::Attribute(i), FieldId::Attribute(own));
+            }
+        }
+        for id in fragment.coordinates() {
+            add(
+                if let FieldId::Dimension(d) = id {
+                    Place::Dimension(d)
+                } else {
+                    Place::Coordinates
+                },
+                id,
+            );
+        }
+        add(Place::Timestamps, FieldId::Timestamps);
+        add(Place::DeleteTimestamps, FieldId::DeleteTimestamps);
+        add(Place::DeleteConditions, FieldId::DeleteConditions);
+        Self {
+            fragment: Arc::clone(fragment),
+            stored,
+            next_tile: 0,
+            held: Vec::new(),
+        }
+    }
+
+    /// The sections of the index that it needs.
+    pub(super) fn sections(&self) -> Vec<Section> {
+        let ids: Vec<FieldId> = self.stored.iter().map(|(_, f)| f.id).collect();
+        let mut sections = self.fragment.sections(&ids);
+        sections.push(Section::Conditions);
+        sections
+    }
+
+    /// Cells that are loaded.
+    pub(super) fn len(&self) -> usize {
+        self.held.first().map_or(0, Column::len)
+    }
+
+    /// Whether there are tiles that are not loaded.
+    pub(super) fn has_more(&self) -> bool {
+        self.next_tile < self.fragment.tiles
+    }
+
+    /// The next tiles to load, each with all of its fields, of about `bytes` in memory together; at
+    /// least one if there is one.
+    pub(super) fn want(&mut self, bytes: u64) -> Result<Vec<Vec<TileRef>>> {
+        let (mut out, mut sum) = (Vec::new(), 0_u64);
+        while self.has_more() {
+            let tile: Vec<TileRef> = self
+                .stored
+                .iter()
+                .map(|(_, f)| TileRef::new(f, self.next_tile))
+                .collect::<Result<_>>()?;
+            sum = sum.saturating_add(tile.iter().map(TileRef::decoded_bytes).fold(0, u64::saturating_add));
+            if sum > bytes && !out.is_empty() {
+                break;
+            }
+            out.push(tile);
+            self.next_tile += 1;
+        }
+        Ok(out)
+    }
+
+    /// Takes the decoded columns of a tile, in the order in which [`Source::want`] named them.
+    pub(super) fn accept(&mut self, decoded: Vec<Column>, schema: &Schema, deletes: &Deletes) -> Result<()> {
+        let cells = decoded.first().map_or(0, Column::len);
+        let columns = self.arranged(decoded, cells, schema, deletes)?;
+        if columns.iter().any(|c| c.len() != cells) {
+            return Err(Error::invalid(format!(
+                "{}: the fields of a tile are not of one length",
+                self.fragment.path
+            )));
+        }
+        if self.held.is_empty() {
+            self.held = columns;
+        } else {
+            self.held
+                .iter_mut()
+                .zip(&columns)
+                .for_each(|(held, more)| held.append(more));
+        }
+        Ok(())
+    }
+
+    /// The columns of the fragment that is written.
+    fn arranged(&self, decoded: Vec<Column>, cells: usize, schema: &Schema, deletes: &Deletes) -> Result<Vec<Column>> {
+        let dims = schema.dimensions.len();
+        let mut attributes: Vec<Option<Column>> = vec![None; schema.attributes.len()];
+        let mut coordinates: Vec<Option<Column>> = vec![None; dims];
+        let (mut times, mut deleted, mut conditions) = (None, None, None);
+        for ((place, _), column) in self.stored.iter().zip(decoded) {
+            match place {
+                Place::Attribute(i) => attributes[*i] = Some(column),
+                Place::Dimension(d) => coordinates[*d] = Some(column),
+                Place::Coordinates => {
+                    let split = split_coordinates(&column, &self.fragment);
+                    coordinates = split.into_iter().map(Some).collect();
+                }
+                Place::Timestamps => times = Some(column),
+                Place::DeleteTimestamps => deleted = Some(column),
+                Place::DeleteConditions => conditions = Some(column),
+            }
+        }
+        let absent: Vec<bool> = attributes.iter().map(Option::is_none).collect();
+        let mut out = Vec::with_capacity(attributes.len() + dims + 3);
+        for (a, column) in schema.attributes.iter().zip(attributes) {
+            let column = column.unwrap_or_else(|| filled(a, cells));
+            out.push(match (column.validity.is_some(), a.nullable) {
+                (false, true) => column.with_validity(vec![1; cells]),
+                (true, false) => Column {
+                    validity: None,
+                    ..column
+                },
+                _ => column,
+            });
+        }
+        for (d, column) in schema.dimensions.iter().zip(coordinates) {
+            let missing = || Error::invalid(format!("{}: no coordinates of '{}'", self.fragment.path, d.name));
+            out.push(column.ok_or_else(missing)?);
+        }
+        let numbers = |c: Column| c.values::<u64>().map(|v| v.into_owned());
+        let times = times.map_or_else(|| Ok(vec![self.fragment.start_ms; cells]), numbers)?;
+        let deleted = deleted.map_or_else(|| Ok(vec![u64::MAX; cells]), numbers)?;
+        let conditions = conditions.map_or_else(|| Ok(vec![u64::MAX; cells]), numbers)?;
+        let own_names = self.fragment.index.conditions();
+        let (deleted, conditions) = deletes.apply(schema, &out, &absent, &times, deleted, &conditions, own_names);
+        let special = |v: &[u64]| Column::from_values(Datatype::Uint64, v);
+        out.extend([special(&times), special(&deleted), special(&conditions)]);
+        Ok(out)
+    }
+
+    /// The cell `i` of those loaded, as columns of one cell: its coordinates.
+    fn place(&self, schema: &Schema, i: usize) -> Vec<Column> {
+        let dims = self
+            .held
+            .iter()
+            .skip(schema.attributes.len())
+            .take(schema.dimensions.len());
+        dims.map(|c| c.slice(i..i + 1)).collect()
+    }
+
+    /// The coordinates of the last cell that is loaded.
+    pub(super) fn last(&self, schema: &Schema) -> Option<Vec<Column>> {
+        self.len().checked_sub(1).map(|i| self.place(schema, i))
+    }
+
+    /// How many of the loaded cells come before `bound`.
+    pub(super) fn before(&self, schema: &Schema, order: &CellOrder, bound: &[Column]) -> Result<usize> {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if compare(order, &self.place(schema, middle), bound)?.is_lt() {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        Ok(low)
+    }
+
+    /// Takes the first `n` of the loaded cells.
+    pub(super) fn take(&mut self, n: usize) -> Vec<Column> {
+        if n == self.len() {
+            return std::mem::take(&mut self.held);
+        }
+        let mut head = std::mem::take(&mut self.held);
+        self.held = head.iter_mut().map(|c| c.split_off(n)).collect();
+        head
+    }
+}
+
+/// Order of two cells given as columns of one cell, one a dimension.
+pub(super) fn compare(order: &CellOrder, a: &[Column], b: &[Column]) -> Result<Ordering> {
+    let (a, b): (Vec<&Column>, Vec<&Column>) = (a.iter().collect(), b.iter().collect());
+    Ok(CellOrder::compare(&order.keys(&a)?, 0, &order.keys(&b)?, 0))
+}
+
+/// Cells that hold the attribute's fill value.
+fn filled(a: &crate::format::attribute::Attribute, cells: usize) -> Column {
+    let validity = a.nullable.then(|| vec![u8::from(a.fill_valid); cells]);
+    let width = a.fill.len() as u64;
+    let offsets = matches!(a.cell, CellCount::Var).then(|| (0..=cells as u64).map(|i| i * width).collect());
+    Column {
+        datatype: a.datatype,
+        cell: a.cell,
+        data: a.fill.repeat(cells),
+        offsets,
+        validity,
+    }
+}

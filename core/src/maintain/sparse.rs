@@ -1,0 +1,273 @@
+//! Consolidation of sparse fragments: a merge of streams of cells, under a budget of memory.
+//!
+//! Every source holds some of its next tiles. All cells that come before the last cell of every held
+//! run are in memory; they are sorted and written, and the sources that ran dry are filled again.
+
+use std::sync::Arc;
+
+use super::consolidate::{Merge, times};
+use super::deletes::{self, Deletes};
+use super::source::{self, Source, Special};
+use crate::array::open::load_index;
+use crate::array::{Array, Fragment};
+use crate::column::Column;
+use crate::cpu::Cpu;
+use crate::error::{Error, Result};
+use crate::format::schema::{Layout, Schema};
+use crate::geometry::CellOrder;
+use crate::write::commit::{Draft, FragmentWriter, Sealed, dimensions, put};
+use crate::write::identity::Ids;
+use crate::write::sort::{self, Sorted};
+use crate::write::tiler::gather_column;
+
+/// Merges `run`, oldest first, into one fragment (or several, if it grows too large) and commits it.
+/// Returns the names; none if no cell is left.
+pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: &mut Ids) -> Result<Vec<String>> {
+    let mut written = Vec::new();
+    let sealed = match write(array, run, m, ids, &mut written).await {
+        Ok(sealed) => sealed,
+        Err(e) => {
+            for name in &written {
+                Draft::discard(array, name).await;
+            }
+            return Err(e);
+        }
+    };
+    let names = sealed.iter().map(|s| s.name.clone()).collect();
+    commit(array, run, sealed, m, ids).await?;
+    Ok(names)
+}
+
+/// Commits all at once: several fragments become visible by one file that names them.
+async fn commit(array: &Array, run: &[Arc<Fragment>], sealed: Vec<Sealed>, m: &Merge, ids: &mut Ids) -> Result<()> {
+    if sealed.len() > 1 {
+        let (first, last) = times(run);
+        let version = array.schema().version.for_new_fragments();
+        let name = crate::format::name::versioned(first, last, ids.draw(), version);
+        let lines = crate::format::commits::encode_consolidated(sealed.iter().map(|s| (s.commit.as_str(), None)));
+        return put(array, &format!("__commits/{name}.con"), lines, m.sync).await;
+    }
+    for only in sealed {
+        only.commit().await?;
+    }
+    Ok(())
+}
+
+/// Writes the fragments; nobody sees them yet. `written` gets the names of their folders.
+async fn write(
+    array: &Array,
+    run: &[Arc<Fragment>],
+    m: &Merge,
+    ids: &mut Ids,
+    written: &mut Vec<String>,
+) -> Result<Vec<Sealed>> {
+    let schema = Arc::clone(array.schema());
+    let version = schema.version.for_new_fragments();
+    let mut sources: Vec<Source> = run.iter().map(|f| Source::new(f, &schema)).collect();
+    let wanted: Vec<_> = sources
+        .iter()
+        .map(|s| (Arc::clone(&s.fragment), s.sections()))
+        .collect();
+    load_index(array, &wanted).await?;
+    let first_ms = times(run).0;
+    let earlier: Vec<String> = run.iter().flat_map(|f| f.index.conditions().iter().cloned()).collect();
+    let deletes = Arc::new(Deletes::new(&schema, &array.0.deletes, first_ms, &earlier)?);
+    let special = Special {
+        timestamps: version.has_delete_metadata(),
+        deletes: version.has_delete_commits() && !m.purge && !deletes.is_empty(),
+    };
+    let filter = Filter {
+        special,
+        purge: m.purge && !deletes.is_empty(),
+        newest_only: !special.timestamps && !schema.allows_duplicates,
+    };
+    let held_bytes = m.memory_bytes / 4 / (sources.len() as u64).max(1);
+    let order = CellOrder::new(&schema, Layout::Global)?;
+    let mut sealed = Vec::new();
+    let mut writer: Option<FragmentWriter> = None;
+    let splits = version.has_commit_folder();
+    loop {
+        let dry: Vec<usize> = (0..sources.len())
+            .filter(|&i| sources[i].len() == 0 && sources[i].has_more())
+            .collect();
+        fill(array, &mut sources, &dry, held_bytes, &deletes).await?;
+        if sources.iter().all(|s| s.len() == 0) {
+            break;
+        }
+        let bound = bound(&schema, &order, &sources)?;
+        let counts = counts(&schema, &order, &sources, bound.as_ref().map(|b| b.1.as_slice()))?;
+        if let (Some((at, _)), 0) = (&bound, counts.iter().sum::<usize>()) {
+            // Everything it holds is of one place; what follows may be too.
+            fill(array, &mut sources, &[*at], held_bytes, &deletes).await?;
+            continue;
+        }
+        // Newest first, so that of equal cells with equal times the one of the later fragment leads.
+        let parts: Vec<Vec<Column>> = sources
+            .iter_mut()
+            .zip(counts)
+            .rev()
+            .filter(|(_, n)| *n > 0)
+            .map(|(s, n)| s.take(n))
+            .collect();
+        let (cpu, shared) = (array.context().cpu, Arc::clone(&schema));
+        let columns = cpu.run(move || merged(&shared, parts, filter, cpu)).await?;
+        let mut current = match writer.take() {
+            Some(writer) => writer,
+            None => {
+                let draft = Draft::new(array, times(run), &special.fields(), ids, m.sync);
+                written.push(draft.name.clone());
+                FragmentWriter::over(draft)
+            }
+        };
+        current.take(columns).await?;
+        if splits && current.bytes() >= m.fragment_bytes_max {
+            sealed.extend(current.seal(deletes.names.clone()).await?);
+        } else {
+            writer = Some(current);
+        }
+    }
+    if let Some(writer) = writer {
+        sealed.extend(writer.seal(deletes.names.clone()).await?);
+    }
+    Ok(sealed)
+}
+
+/// Loads the next tiles of the sources `which`, all at once.
+async fn fill(
+    array: &Array,
+    sources: &mut [Source],
+    which: &[usize],
+    bytes: u64,
+    deletes: &Arc<Deletes>,
+) -> Result<()> {
+    let mut jobs = Vec::new();
+    let mut extents = Vec::new();
+    for &i in which {
+        for tile in sources[i].want(bytes)? {
+            let mut fields = Vec::with_capacity(tile.len());
+            for field in tile {
+                let own = field.extents()?;
+                fields.push((field, extents.len()..extents.len() + own.len()));
+                extents.extend(own);
+            }
+            jobs.push((i, fields));
+        }
+    }
+    if jobs.is_empty() {
+        return Ok(());
+    }
+    let fetched = array.fetch(&extents).await?;
+    let (cpu, key, latest) = (array.context().cpu, array.key().cloned(), Arc::clone(array.schema()));
+    let decoded = cpu.run(move || {
+        let flat: Vec<_> = jobs.iter().flat_map(|(_, fields)| fields).collect();
+        let columns = cpu.try_map(&flat, |(tile, range)| {
+            tile.decode(fetched.get(range.clone()).unwrap_or(&[]), key.as_ref(), &latest)
+        })?;
+        let mut columns = columns.into_iter();
+        let tiles = jobs
+            .iter()
+            .map(|(i, fields)| (*i, columns.by_ref().take(fields.len()).collect::<Vec<_>>()));
+        Ok::<_, Error>(tiles.collect::<Vec<_>>())
+    });
+    for (i, columns) in decoded.await? {
+        sources[i].accept(columns, array.schema(), deletes)?;
+    }
+    Ok(())
+}
+
+/// The smallest of the last cells of those sources that have more tiles, and whose it is; `None` if
+/// everything is loaded.
+fn bound(schema: &Schema, order: &CellOrder, sources: &[Source]) -> Result<Option<(usize, Vec<Column>)>> {
+    let mut least: Option<(usize, Vec<Column>)> = None;
+    for (i, source) in sources.iter().enumerate().filter(|(_, s)| s.has_more()) {
+        let Some(last) = source.last(schema) else { continue };
+        let smaller = match &least {
+            Some((_, least)) => source::compare(order, &last, least)?.is_lt(),
+            None => true,
+        };
+        if smaller {
+            least = Some((i, last));
+        }
+    }
+    Ok(least)
+}
+
+/// How many cells of each source come before the bound: all of them if there is none.
+fn counts(schema: &Schema, order: &CellOrder, sources: &[Source], bound: Option<&[Column]>) -> Result<Vec<usize>> {
+    let count = |s: &Source| bound.map_or(Ok(s.len()), |b| s.before(schema, order, b));
+    sources.iter().map(count).collect()
+}
+
+/// Which cells are written, and which fields of them.
+#[derive(Debug, Clone, Copy)]
+struct Filter {
+    special: Special,
+    /// Leaves out deleted cells.
+    purge: bool,
+    /// Leaves out all but the newest cell of a place.
+    newest_only: bool,
+}
+
+/// The cells of all parts in global order, those of one place newest first.
+fn merged(schema: &Schema, parts: Vec<Vec<Column>>, filter: Filter, cpu: Cpu) -> Result<Vec<Column>> {
+    let mut parts = parts.into_iter();
+    let mut columns = parts.next().unwrap_or_default();
+    for part in parts {
+        columns.iter_mut().zip(&part).for_each(|(c, more)| c.append(more));
+    }
+    let fields = schema.attributes.len() + schema.dimensions.len();
+    let times = columns
+        .get(fields)
+        .map(|c| c.values::<u64>())
+        .transpose()?
+        .unwrap_or_default();
+    let sorted = sort::sort_merged(schema, &dimensions(schema, &columns), &times, cpu)?;
+    drop(times);
+    if let Sorted::Permutation(order) = sorted {
+        columns = gather_all(&columns, &order, cpu)?;
+    }
+    let same_place = |columns: &[Column]| -> Result<Vec<bool>> {
+        let keys = CellOrder::new(schema, Layout::RowMajor)?.keys(&dimensions(schema, columns))?;
+        let cells = columns.first().map_or(0, Column::len);
+        Ok((0..cells)
+            .map(|i| i > 0 && CellOrder::compare(&keys, i - 1, &keys, i).is_eq())
+            .collect())
+    };
+    let keep = if filter.newest_only {
+        Some(same_place(&columns)?.into_iter().map(|same| !same).collect::<Vec<_>>())
+    } else if filter.purge {
+        let deleted = columns
+            .get(fields + 1)
+            .map(|c| c.values::<u64>())
+            .transpose()?
+            .unwrap_or_default();
+        let same = if schema.allows_duplicates {
+            None
+        } else {
+            Some(same_place(&columns)?)
+        };
+        Some(deletes::survivors(&deleted, same.as_deref()))
+    } else {
+        None
+    };
+    if let Some(keep) = keep.filter(|k| k.contains(&false)) {
+        let order: Vec<u32> = (0_u32..).zip(keep).filter(|(_, keep)| *keep).map(|(i, _)| i).collect();
+        columns = gather_all(&columns, &order, cpu)?;
+    }
+    let special = [
+        filter.special.timestamps,
+        filter.special.deletes,
+        filter.special.deletes,
+    ];
+    let wanted = |i: usize| i.checked_sub(fields).is_none_or(|i| special.get(i) == Some(&true));
+    Ok(columns
+        .into_iter()
+        .enumerate()
+        .filter(|(i, _)| wanted(*i))
+        .map(|(_, c)| c)
+        .collect())
+}
+
+fn gather_all(columns: &[Column], order: &[u32], cpu: Cpu) -> Result<Vec<Column>> {
+    cpu.try_map(columns, |c| Ok(gather_column(c, order)))
+}
