@@ -50,17 +50,41 @@ pub fn to_json(schema: &Schema, enumerations: &[Enumeration]) -> Value {
     if !schema.is_dense() {
         put("allows_duplicates", json!(schema.allows_duplicates));
     }
-    put("dimensions", schema.dimensions.iter().map(fields::dimension_to_json).collect());
-    put("attributes", schema.attributes.iter().map(fields::attribute_to_json).collect());
+    put(
+        "dimensions",
+        schema.dimensions.iter().map(fields::dimension_to_json).collect(),
+    );
+    put(
+        "attributes",
+        schema.attributes.iter().map(fields::attribute_to_json).collect(),
+    );
     if !schema.enumerations.is_empty() {
-        put("enumerations", schema.enumerations.iter().map(|e| fields::enumeration_to_json(&e.name, enumerations)).collect());
+        put(
+            "enumerations",
+            schema
+                .enumerations
+                .iter()
+                .map(|e| fields::enumeration_to_json(&e.name, enumerations))
+                .collect(),
+        );
     }
     if let Some(current) = &schema.current_domain {
         let ranges = current.ranges.iter().zip(&schema.dimensions);
-        put("current_domain", ranges.map(|(r, d)| value::range_to_json(r, d.datatype)).collect());
+        put(
+            "current_domain",
+            ranges.map(|(r, d)| value::range_to_json(r, d.datatype)).collect(),
+        );
     }
     if !schema.labels.is_empty() {
-        put("labels", schema.labels.iter().enumerate().map(|(i, l)| fields::label_to_json(l, i, schema)).collect());
+        put(
+            "labels",
+            schema
+                .labels
+                .iter()
+                .enumerate()
+                .map(|(i, l)| fields::label_to_json(l, i, schema))
+                .collect(),
+        );
     }
     put("coords_filters", filters::to_json(&schema.coords_filters));
     put("offsets_filters", filters::to_json(&schema.offsets_filters));
@@ -77,7 +101,9 @@ pub fn from_json(json: &Value) -> Result<(Schema, Vec<Enumeration>)> {
     let top = Entry::object(json, "schema", KEYS)?;
     let dimensions: Vec<Dimension> = top.list("dimensions", fields::dimension_from_json)?;
     let attributes: Vec<Attribute> = top.list("attributes", fields::attribute_from_json)?;
-    let array_type = top.get("type").ok_or_else(|| Error::invalid("schema: 'type' is missing; it is dense or sparse"))?;
+    let array_type = top
+        .get("type")
+        .ok_or_else(|| Error::invalid("schema: 'type' is missing; it is dense or sparse"))?;
     let mut schema = Schema::new(choice(&array_type, TYPES)?, dimensions, attributes);
     let layout = |key: &str, default| top.get(key).map_or(Ok(default), |e| choice(&e, LAYOUTS));
     schema.tile_order = layout("tile_order", schema.tile_order)?;
@@ -89,7 +115,13 @@ pub fn from_json(json: &Value) -> Result<(Schema, Vec<Enumeration>)> {
     schema.offsets_filters = pipeline("offsets_filters", &schema.offsets_filters)?;
     schema.validity_filters = pipeline("validity_filters", &schema.validity_filters)?;
     let enumerations = top.list("enumerations", fields::enumeration_from_json)?;
-    schema.enumerations = enumerations.iter().map(|e| EnumerationRef { name: e.name.clone(), file: String::new() }).collect();
+    schema.enumerations = enumerations
+        .iter()
+        .map(|e| EnumerationRef {
+            name: e.name.clone(),
+            file: String::new(),
+        })
+        .collect();
     schema.labels = top.list("labels", |e| fields::label_from_json(e, &schema))?;
     schema.current_domain = current_domain(&top, &schema)?;
     Ok((schema, enumerations))
@@ -112,13 +144,17 @@ const KEYS: &[&str] = &[
 ];
 
 fn current_domain(top: &Entry<'_>, schema: &Schema) -> Result<Option<CurrentDomain>> {
-    let Some(entry) = top.get("current_domain") else { return Ok(None) };
+    let Some(entry) = top.get("current_domain") else {
+        return Ok(None);
+    };
     let ranges = entry.items()?;
     if ranges.len() != schema.dimensions.len() {
         return Err(entry.wrong("a range [lo, hi] for each dimension"));
     }
     let pairs = ranges.iter().zip(&schema.dimensions);
-    let ranges = pairs.map(|(e, d)| value::range_from_json(e, d.datatype, d.cell)).collect::<Result<_>>()?;
+    let ranges = pairs
+        .map(|(e, d)| value::range_from_json(e, d.datatype, d.cell))
+        .collect::<Result<_>>()?;
     Ok(Some(CurrentDomain { ranges }))
 }
 

@@ -23,7 +23,10 @@ const FRAGMENTS: &str = include_str!("data/fragments.txt");
 
 fn bytes(hex: &str) -> Vec<u8> {
     let digit = |c: u8| (c as char).to_digit(16).unwrap() as u8;
-    hex.as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
+    hex.as_bytes()
+        .chunks(2)
+        .map(|pair| digit(pair[0]) << 4 | digit(pair[1]))
+        .collect()
 }
 
 fn vectors(text: &str) -> impl Iterator<Item = Vec<&str>> {
@@ -31,7 +34,9 @@ fn vectors(text: &str) -> impl Iterator<Item = Vec<&str>> {
 }
 
 fn schemas() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
-    vectors(SCHEMAS).filter(|v| v[0] != "enumeration").map(|v| (v[0], bytes(v[1])))
+    vectors(SCHEMAS)
+        .filter(|v| v[0] != "enumeration")
+        .map(|v| (v[0], bytes(v[1])))
 }
 
 #[test]
@@ -70,7 +75,8 @@ fn schemas_survive_json() {
         let mut schema = Schema::decode(&payload).unwrap();
         schema.enumerations.clear();
         let text = schema_json::to_json(&schema, &[]).to_string();
-        let (back, _) = schema_json::from_json(&serde_json::from_str(&text).unwrap()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let (back, _) =
+            schema_json::from_json(&serde_json::from_str(&text).unwrap()).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(back, schema, "{name}");
     }
 }
@@ -100,16 +106,25 @@ struct Parts {
 
 impl Parts {
     fn read(v: &[&str]) -> Self {
-        let [name, folder, schema, file] = v else { panic!("not a fragment") };
+        let [name, folder, schema, file] = v else {
+            panic!("not a fragment")
+        };
         let version = TimestampedName::parse(folder).unwrap().version().unwrap();
-        Self::of(version, Schema::decode(&bytes(schema)).unwrap(), bytes(file)).unwrap_or_else(|e| panic!("{name}: {e}"))
+        Self::of(version, Schema::decode(&bytes(schema)).unwrap(), bytes(file))
+            .unwrap_or_else(|e| panic!("{name}: {e}"))
     }
 
     fn of(version: Version, schema: Schema, file: Vec<u8>) -> Result<Self, hyperslab::Malformed> {
         let range = Footer::locate(version, &schema, file.len() as u64, &file[file.len() - 8..])?;
         let footer_at = range.start as usize;
         let footer = Footer::decode(&file[footer_at..range.end as usize], &schema, version)?;
-        Ok(Self { version, schema, file, footer_at, footer })
+        Ok(Self {
+            version,
+            schema,
+            file,
+            footer_at,
+            footer,
+        })
     }
 
     fn section(&self, at: u64) -> Vec<u8> {
@@ -130,12 +145,30 @@ impl Parts {
     /// What is said about each field that has files.
     fn fields(&self) -> BTreeMap<FieldId, FieldMetadata> {
         let (f, s) = (&self.footer, &self.footer.sections);
-        let lists = |at: &[u64]| at.iter().map(|at| tile_index::decode(&self.section(*at)).unwrap()).collect::<Vec<_>>();
-        let values = |at: &[u64]| at.iter().map(|at| TileValues::decode(&self.section(*at)).unwrap()).collect::<Vec<_>>();
-        let (offsets, var_offsets, var_sizes) = (lists(&s.tile_offsets), lists(&s.tile_var_offsets), lists(&s.tile_var_sizes));
-        let (validity, sums, nulls) = (lists(&s.tile_validity_offsets), lists(&s.tile_sums), lists(&s.tile_null_counts));
+        let lists = |at: &[u64]| {
+            at.iter()
+                .map(|at| tile_index::decode(&self.section(*at)).unwrap())
+                .collect::<Vec<_>>()
+        };
+        let values = |at: &[u64]| {
+            at.iter()
+                .map(|at| TileValues::decode(&self.section(*at)).unwrap())
+                .collect::<Vec<_>>()
+        };
+        let (offsets, var_offsets, var_sizes) = (
+            lists(&s.tile_offsets),
+            lists(&s.tile_var_offsets),
+            lists(&s.tile_var_sizes),
+        );
+        let (validity, sums, nulls) = (
+            lists(&s.tile_validity_offsets),
+            lists(&s.tile_sums),
+            lists(&s.tile_null_counts),
+        );
         let (mins, maxs) = (values(&s.tile_mins), values(&s.tile_maxs));
-        let stats = s.fragment_stats.map(|at| FieldStats::decode_all(&self.section(at), f.file_sizes.len()).unwrap());
+        let stats = s
+            .fragment_stats
+            .map(|at| FieldStats::decode_all(&self.section(at), f.file_sizes.len()).unwrap());
         let slots = Slots::new(f.version, &self.schema, f.has_timestamps, f.has_delete_metadata);
         let has_files = |id: FieldId| id != FieldId::Coords && !(f.dense && matches!(id, FieldId::Dimension(_)));
         let field = |i: usize| FieldMetadata {
@@ -152,11 +185,21 @@ impl Parts {
             var_file_bytes: f.file_var_sizes[i],
             validity_file_bytes: f.file_validity_sizes.get(i).copied().unwrap_or(0),
         };
-        slots.fields().enumerate().filter(|(_, id)| has_files(*id)).map(|(i, id)| (id, field(i))).collect()
+        slots
+            .fields()
+            .enumerate()
+            .filter(|(_, id)| has_files(*id))
+            .map(|(i, id)| (id, field(i)))
+            .collect()
     }
 
     fn rtree(&self) -> RTree {
-        RTree::decode(&self.section(self.footer.sections.rtree), &self.schema, self.footer.version).unwrap()
+        RTree::decode(
+            &self.section(self.footer.sections.rtree),
+            &self.schema,
+            self.footer.version,
+        )
+        .unwrap()
     }
 }
 
@@ -165,12 +208,21 @@ fn footers_come_back_to_the_byte() {
     let mut versions = Vec::new();
     for v in vectors(FRAGMENTS) {
         let parts = Parts::read(&v);
-        let length = if Footer::has_length(parts.version, &parts.schema) { 8 } else { 0 };
+        let length = if Footer::has_length(parts.version, &parts.schema) {
+            8
+        } else {
+            0
+        };
         let stored = &parts.file[parts.footer_at..parts.file.len() - length];
         let encoded = parts.footer.encode(&parts.schema);
         // Libraries before 2.8 leave out the last number of version 11.
         let written_by_2_7 = v[0].starts_with("2.7");
-        assert_eq!(&encoded[..encoded.len() - if written_by_2_7 { 8 } else { 0 }], stored, "{}", v[0]);
+        assert_eq!(
+            &encoded[..encoded.len() - if written_by_2_7 { 8 } else { 0 }],
+            stored,
+            "{}",
+            v[0]
+        );
         versions.push(parts.footer.version.number());
     }
     assert_eq!(versions, [3, 4, 5, 6, 7, 9, 11, 12, 15, 22, 22, 22, 22]);
@@ -181,8 +233,17 @@ fn trees_have_a_leaf_for_each_tile() {
     for v in vectors(FRAGMENTS) {
         let parts = Parts::read(&v);
         let tree = parts.rtree();
-        assert_eq!(tree.leaves().map_or(0, |l| l.len as u64), parts.footer.sparse_tiles, "{}", v[0]);
-        let again = RTree::decode(&tree.encode(&parts.schema, parts.footer.version), &parts.schema, parts.footer.version);
+        assert_eq!(
+            tree.leaves().map_or(0, |l| l.len as u64),
+            parts.footer.sparse_tiles,
+            "{}",
+            v[0]
+        );
+        let again = RTree::decode(
+            &tree.encode(&parts.schema, parts.footer.version),
+            &parts.schema,
+            parts.footer.version,
+        );
         assert_eq!(again.unwrap(), tree);
     }
 }
@@ -196,13 +257,18 @@ fn whole_files_are_put_together_as_libtiledb_does() {
         if !footer.version.has_validity() {
             continue;
         }
-        let processed = footer.sections.processed_conditions.map(|at| conditions::decode(&parts.section(at)).unwrap());
+        let processed = footer
+            .sections
+            .processed_conditions
+            .map(|at| conditions::decode(&parts.section(at)).unwrap());
         let metadata = FragmentMetadata {
             version: footer.version,
             schema_name: footer.schema_name.clone().unwrap_or_default(),
             dense: footer.dense,
             non_empty_domain: footer.non_empty_domain.clone().unwrap(),
-            tiles: tile_index::decode(&parts.section(footer.sections.tile_offsets[0])).unwrap().len() as u64,
+            tiles: tile_index::decode(&parts.section(footer.sections.tile_offsets[0]))
+                .unwrap()
+                .len() as u64,
             last_tile_cells: footer.last_tile_cells,
             rtree: parts.rtree(),
             fields: parts.fields(),
@@ -212,7 +278,10 @@ fn whole_files_are_put_together_as_libtiledb_does() {
         let ours = Parts::of(parts.version, parts.schema.clone(), file).unwrap();
         assert_eq!(ours.sections(), parts.sections(), "{}", v[0]);
         // Sections are compressed by another library: they lie elsewhere.
-        let plain = |f: &Footer| Footer { sections: SectionOffsets::default(), ..f.clone() };
+        let plain = |f: &Footer| Footer {
+            sections: SectionOffsets::default(),
+            ..f.clone()
+        };
         assert_eq!(plain(&ours.footer), plain(footer), "{}", v[0]);
     }
 }

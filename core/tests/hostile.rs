@@ -19,7 +19,10 @@ use proptest::prelude::*;
 
 fn bytes(hex: &str) -> Vec<u8> {
     let digit = |c: u8| (c as char).to_digit(16).unwrap() as u8;
-    hex.as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
+    hex.as_bytes()
+        .chunks(2)
+        .map(|pair| digit(pair[0]) << 4 | digit(pair[1]))
+        .collect()
 }
 
 /// Payloads of real schemas of many versions.
@@ -75,7 +78,16 @@ fn try_schema(payload: &[u8]) {
     let _ = schema_json::from_json(&json);
     // What could be read can be written, and reads the same.
     let again = Schema::decode(&schema.encode()).unwrap();
-    assert_eq!(format!("{:?}", Schema { version: schema.version, ..again }), format!("{schema:?}"));
+    assert_eq!(
+        format!(
+            "{:?}",
+            Schema {
+                version: schema.version,
+                ..again
+            }
+        ),
+        format!("{schema:?}")
+    );
 }
 
 proptest! {

@@ -113,8 +113,15 @@ impl Listing {
 
     /// Every schema of the array, oldest first.
     pub fn schemas(&self) -> Vec<String> {
-        let root = self.root.iter().filter(|e| e.name == ROOT_SCHEMA).map(|e| e.name.clone());
-        let mut own: Vec<_> = files(&self.schema).filter(|name| name.starts_with("__")).map(|name| join(SCHEMA_DIR, name)).collect();
+        let root = self
+            .root
+            .iter()
+            .filter(|e| e.name == ROOT_SCHEMA)
+            .map(|e| e.name.clone());
+        let mut own: Vec<_> = files(&self.schema)
+            .filter(|name| name.starts_with("__"))
+            .map(|name| join(SCHEMA_DIR, name))
+            .collect();
         // By name, as libtiledb does: times of equal length sort as numbers.
         own.sort_unstable();
         root.chain(own).collect()
@@ -125,7 +132,10 @@ impl Listing {
     pub fn schema_at(&self, window: Window) -> Option<String> {
         let schemas = self.schemas();
         let in_time = |path: &&String| {
-            let name = path.rsplit('/').next().and_then(|name| TimestampedName::parse(name).ok());
+            let name = path
+                .rsplit('/')
+                .next()
+                .and_then(|name| TimestampedName::parse(name).ok());
             name.is_some_and(|name| name.end_ms <= window.end_ms)
         };
         schemas.iter().rev().find(in_time).or(schemas.first()).cloned()
@@ -137,7 +147,10 @@ impl Listing {
         let root = files(&self.root).filter(|n| n.ends_with(".vac"));
         let meta = files(&self.meta).filter(|n| n.ends_with(".vac"));
         let commits = commits.map(|n| join(COMMITS_DIR, n));
-        commits.chain(root.map(str::to_owned)).chain(meta.map(|n| join(META_DIR, n))).collect()
+        commits
+            .chain(root.map(str::to_owned))
+            .chain(meta.map(|n| join(META_DIR, n)))
+            .collect()
     }
 }
 
@@ -157,7 +170,14 @@ pub fn visible(listing: &Listing, fetched: &[(String, Bytes)], window: Window, s
         if rule.admits(&parsed) {
             let version = parsed.version().at(&path)?;
             let (start_ms, end_ms) = (parsed.start_ms, parsed.end_ms);
-            fragments.push(FragmentRef { name: parsed.full, version, start_ms, end_ms, unmarked, path });
+            fragments.push(FragmentRef {
+                name: parsed.full,
+                version,
+                start_ms,
+                end_ms,
+                unmarked,
+                path,
+            });
         }
     }
     let replaced = lists.replaced(|path| !path.starts_with(META_DIR), |name| rule.admits(name));
@@ -224,15 +244,24 @@ impl<'a> Lists<'a> {
     /// Names of what counting vacuum files, among those whose path passes `of`, list.
     fn replaced(&self, of: impl Fn(&str) -> bool, counts: impl Fn(&TimestampedName) -> bool) -> HashSet<&str> {
         let own_name = |path: &str| TimestampedName::parse(path.rsplit('/').next().unwrap_or(path));
-        let counting = self.vacuum.iter().filter(|(path, _)| of(path) && own_name(path).is_ok_and(|n| counts(&n)));
+        let counting = self
+            .vacuum
+            .iter()
+            .filter(|(path, _)| of(path) && own_name(path).is_ok_and(|n| counts(&n)));
         let lines = counting.flat_map(|(_, lines)| lines);
-        lines.filter_map(|line| commits::vacuumed_path(line).trim_end_matches('/').rsplit('/').next()).collect()
+        lines
+            .filter_map(|line| commits::vacuumed_path(line).trim_end_matches('/').rsplit('/').next())
+            .collect()
     }
 }
 
 /// Folders of committed fragments, and whether nothing but their metadata marks them as committed.
 fn committed(listing: &Listing, lists: &Lists<'_>) -> BTreeMap<String, bool> {
-    let valid = lists.consolidated.iter().map(|(_, c)| c.path.as_str()).filter(|path| !lists.ignored.contains(*path));
+    let valid = lists
+        .consolidated
+        .iter()
+        .map(|(_, c)| c.path.as_str())
+        .filter(|path| !lists.ignored.contains(*path));
     let mut found = BTreeMap::new();
     let mut marked: HashSet<&str> = files(&listing.root).filter_map(|n| n.strip_suffix(".ok")).collect();
     for path in valid {
@@ -242,10 +271,18 @@ fn committed(listing: &Listing, lists: &Lists<'_>) -> BTreeMap<String, bool> {
             found.insert(join(FRAGMENTS_DIR, name.rsplit('/').next().unwrap_or(name)), false);
         }
     }
-    for name in files(&listing.commits).filter(|n| n.starts_with("__")).filter_map(|n| n.strip_suffix(".wrt")) {
+    for name in files(&listing.commits)
+        .filter(|n| n.starts_with("__"))
+        .filter_map(|n| n.strip_suffix(".wrt"))
+    {
         found.insert(join(FRAGMENTS_DIR, name), false);
     }
-    for folder in listing.root.iter().filter(|e| e.kind == EntryKind::Dir).map(|e| e.name.as_str()) {
+    for folder in listing
+        .root
+        .iter()
+        .filter(|e| e.kind == EntryKind::Dir)
+        .map(|e| e.name.as_str())
+    {
         match TimestampedName::parse(folder) {
             Ok(name) if name.form == NameForm::Numbered => {
                 if marked.contains(folder) {
@@ -268,12 +305,22 @@ fn deletes(listing: &Listing, lists: &Lists<'_>, window: Window) -> Vec<DeleteRe
     }
     for (file, commit) in &lists.consolidated {
         if let Some(range) = commit.embedded.clone().filter(|_| commit.path.ends_with(".del")) {
-            found.insert(commit.path.clone(), DeleteSource::Embedded { path: (*file).to_owned(), range });
+            found.insert(
+                commit.path.clone(),
+                DeleteSource::Embedded {
+                    path: (*file).to_owned(),
+                    range,
+                },
+            );
         }
     }
     let in_time = |(path, source): (String, DeleteSource)| {
         let name = TimestampedName::parse(path.rsplit('/').next()?).ok()?;
-        contains(window, &name).then_some(DeleteRef { time_ms: name.start_ms, path, source })
+        contains(window, &name).then_some(DeleteRef {
+            time_ms: name.start_ms,
+            path,
+            source,
+        })
     };
     let mut deletes: Vec<_> = found.into_iter().filter_map(in_time).collect();
     deletes.sort_by_key(|d| d.time_ms);
@@ -281,10 +328,14 @@ fn deletes(listing: &Listing, lists: &Lists<'_>, window: Window) -> Vec<DeleteRe
 }
 
 fn metadata(listing: &Listing, lists: &Lists<'_>, window: Window) -> Vec<String> {
-    metadata_names(&listing.meta, &lists.replaced(|path| path.starts_with(META_DIR), |name| contains(window, name)), window)
-        .into_iter()
-        .map(|name| join(META_DIR, &name))
-        .collect()
+    metadata_names(
+        &listing.meta,
+        &lists.replaced(|path| path.starts_with(META_DIR), |name| contains(window, name)),
+        window,
+    )
+    .into_iter()
+    .map(|name| join(META_DIR, &name))
+    .collect()
 }
 
 /// The names among `entries` that lie in the window and are not `replaced`, oldest first: metadata
@@ -301,7 +352,9 @@ pub(super) fn metadata_names(entries: &[Entry], replaced: &HashSet<&str>, window
 }
 
 fn consolidated_metadata(listing: &Listing) -> Vec<String> {
-    let own = files(&listing.fragment_meta).filter(|n| n.ends_with(".meta")).map(|n| join(FRAGMENT_META_DIR, n));
+    let own = files(&listing.fragment_meta)
+        .filter(|n| n.ends_with(".meta"))
+        .map(|n| join(FRAGMENT_META_DIR, n));
     let old = files(&listing.root).filter(|n| n.ends_with(".meta")).map(str::to_owned);
     own.chain(old).collect()
 }

@@ -9,8 +9,8 @@
 use super::cursor::{Decoded, Reader, Writer};
 use super::pipeline::Pipeline;
 use super::version::Version;
-use crate::error::Malformed;
 use crate::datatype::{CellCount, Datatype};
+use crate::error::Malformed;
 
 /// One value (or several) that every cell holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,16 +87,41 @@ impl Attribute {
         let cell = r.cell_count("attribute values per cell")?;
         let filters = Pipeline::decode(r, version)?;
         let at = r.offset();
-        let fill = if version.has_fill_values() { r.bytes64("attribute fill value")?.to_vec() } else { Vec::new() };
+        let fill = if version.has_fill_values() {
+            r.bytes64("attribute fill value")?.to_vec()
+        } else {
+            Vec::new()
+        };
         let (nullable, fill_valid) = if version.has_validity() {
-            (r.bool("attribute nullable flag")?, r.u8("attribute fill validity")? != 0)
+            (
+                r.bool("attribute nullable flag")?,
+                r.u8("attribute fill validity")? != 0,
+            )
         } else {
             (false, false)
         };
-        let order = if version.has_data_order() { DataOrder::decode(r)? } else { DataOrder::Unordered };
-        let enumeration = if version.has_enumerations() { r.string32("attribute enumeration")? } else { String::new() };
+        let order = if version.has_data_order() {
+            DataOrder::decode(r)?
+        } else {
+            DataOrder::Unordered
+        };
+        let enumeration = if version.has_enumerations() {
+            r.string32("attribute enumeration")?
+        } else {
+            String::new()
+        };
         let enumeration = (!enumeration.is_empty()).then_some(enumeration);
-        let new = Self { name, datatype, cell, filters, fill, nullable, fill_valid, order, enumeration };
+        let new = Self {
+            name,
+            datatype,
+            cell,
+            filters,
+            fill,
+            nullable,
+            fill_valid,
+            order,
+            enumeration,
+        };
         let expected = (version.has_fill_values() && !cell.is_var()).then(|| new.default_fill_bytes());
         if let Some(expected) = expected.filter(|&n| n != new.fill.len() as u64) {
             let why = format!("{} bytes for cells of {expected} bytes", new.fill.len());
@@ -106,9 +131,14 @@ impl Attribute {
     }
 
     pub(super) fn encode(&self, w: &mut Writer) {
-        w.bytes32(self.name.as_bytes()).u8(self.datatype.id()).cell_count(self.cell);
+        w.bytes32(self.name.as_bytes())
+            .u8(self.datatype.id())
+            .cell_count(self.cell);
         self.filters.encode(w);
-        w.bytes64(&self.fill).bool(self.nullable).bool(self.fill_valid).u8(self.order.id());
+        w.bytes64(&self.fill)
+            .bool(self.nullable)
+            .bool(self.fill_valid)
+            .u8(self.order.id());
         w.bytes32(self.enumeration.as_deref().unwrap_or("").as_bytes());
     }
 }

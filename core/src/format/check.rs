@@ -23,11 +23,13 @@ impl Schema {
         self.check_names()?;
         self.check_shape()?;
         for d in &self.dimensions {
-            self.check_dimension(d).map_err(|why| Error::invalid(format!("dimension '{}': {why}", d.name)))?;
+            self.check_dimension(d)
+                .map_err(|why| Error::invalid(format!("dimension '{}': {why}", d.name)))?;
             filter::check(self.dimension_filters(d), d.datatype, d.cell, Role::Dimension)?;
         }
         for a in &self.attributes {
-            self.check_attribute(a).map_err(|why| Error::invalid(format!("attribute '{}': {why}", a.name)))?;
+            self.check_attribute(a)
+                .map_err(|why| Error::invalid(format!("attribute '{}': {why}", a.name)))?;
             filter::check(&a.filters, a.datatype, a.cell, Role::Attribute)?;
         }
         filter::check(&self.offsets_filters, Datatype::Uint64, CellCount::ONE, Role::Offsets)?;
@@ -54,12 +56,20 @@ impl Schema {
     }
 
     fn check_names(&self) -> Result<()> {
-        let fields = self.dimensions.iter().map(|d| &d.name).chain(self.attributes.iter().map(|a| &a.name));
+        let fields = self
+            .dimensions
+            .iter()
+            .map(|d| &d.name)
+            .chain(self.attributes.iter().map(|a| &a.name));
         let mut seen = HashSet::new();
         for name in fields.chain(self.labels.iter().map(|l| &l.name)) {
             if name.len() as u64 > limits::NAME_BYTES_MAX {
                 let what = "a field's name, in bytes".into();
-                return Err(Error::LimitExceeded { what, found: name.len() as u64, limit: limits::NAME_BYTES_MAX });
+                return Err(Error::LimitExceeded {
+                    what,
+                    found: name.len() as u64,
+                    limit: limits::NAME_BYTES_MAX,
+                });
             }
             if !seen.insert(name.as_str()) {
                 return Err(Error::invalid(format!(
@@ -84,9 +94,13 @@ impl Schema {
         }
         match self.cell_order {
             Layout::RowMajor | Layout::ColMajor => {}
-            Layout::Hilbert if self.is_dense() => return fail("only the cells of sparse arrays may be in Hilbert order"),
+            Layout::Hilbert if self.is_dense() => {
+                return fail("only the cells of sparse arrays may be in Hilbert order");
+            }
             Layout::Hilbert if self.dimensions.len() > HILBERT_DIMENSIONS_MAX => {
-                return Err(Error::invalid(format!("Hilbert order takes up to {HILBERT_DIMENSIONS_MAX} dimensions")));
+                return Err(Error::invalid(format!(
+                    "Hilbert order takes up to {HILBERT_DIMENSIONS_MAX} dimensions"
+                )));
             }
             Layout::Hilbert => {}
             Layout::Global | Layout::Unordered => return fail("cells are in row-major, col-major or Hilbert order"),
@@ -122,23 +136,36 @@ impl Schema {
         }
         let number = t.is_integer() || t.is_datetime() || t.is_time();
         if !(number || t.is_float()) || d.cell != CellCount::ONE {
-            return Err(format!("{t} cannot be a dimension; integers, floats, dates, times and string_ascii can, one value a cell"));
+            return Err(format!(
+                "{t} cannot be a dimension; integers, floats, dates, times and string_ascii can, one value a cell"
+            ));
         }
         if self.is_dense() && t.is_float() {
             return Err("floats are for sparse arrays; dense ones take integers, dates and times".into());
         }
-        let domain = d.domain.as_ref().ok_or("a domain is needed: the least and the greatest coordinate")?;
+        let domain = d
+            .domain
+            .as_ref()
+            .ok_or("a domain is needed: the least and the greatest coordinate")?;
         let of_type = |s: &Scalar| s.physical() == Some(t.physical());
         if !of_type(&domain.lo) || !of_type(&domain.hi) || !d.extent.as_ref().is_none_or(of_type) {
             return Err(format!("the domain and the tile extent must be {t}"));
         }
-        if [&domain.lo, &domain.hi].into_iter().filter_map(Scalar::as_f64).any(|v| !v.is_finite()) {
+        if [&domain.lo, &domain.hi]
+            .into_iter()
+            .filter_map(Scalar::as_f64)
+            .any(|v| !v.is_finite())
+        {
             return Err("the domain must be finite".into());
         }
         if domain.is_empty() {
             return Err("the domain ends before it starts".into());
         }
-        if t.is_float() { check_float_extent(domain, d.extent.as_ref()) } else { check_integer_extent(d, domain) }
+        if t.is_float() {
+            check_float_extent(domain, d.extent.as_ref())
+        } else {
+            check_integer_extent(d, domain)
+        }
     }
 
     fn check_attribute(&self, a: &Attribute) -> Result<(), String> {
@@ -150,9 +177,14 @@ impl Schema {
         }
         match a.cell.cell_bytes(a.datatype) {
             Some(0) => return Err("a cell needs at least one value".into()),
-            Some(n) if n != a.fill.len() => return Err(format!("the fill value has {} bytes, a cell {n}", a.fill.len())),
-            None if a.fill.is_empty() || a.fill.len() % a.datatype.size() != 0 => {
-                return Err(format!("the fill value must be one or more values of {} bytes", a.datatype.size()));
+            Some(n) if n != a.fill.len() => {
+                return Err(format!("the fill value has {} bytes, a cell {n}", a.fill.len()));
+            }
+            None if a.fill.is_empty() || !a.fill.len().is_multiple_of(a.datatype.size()) => {
+                return Err(format!(
+                    "the fill value must be one or more values of {} bytes",
+                    a.datatype.size()
+                ));
             }
             _ => {}
         }
@@ -170,15 +202,29 @@ impl Schema {
     }
 
     fn check_current_domain(&self) -> Result<()> {
-        let Some(current) = &self.current_domain else { return Ok(()) };
+        let Some(current) = &self.current_domain else {
+            return Ok(());
+        };
         if current.ranges.len() != self.dimensions.len() {
             return Err(Error::invalid("the current domain needs a range for each dimension"));
         }
         for (range, d) in current.ranges.iter().zip(&self.dimensions) {
-            let kind = if d.cell.is_var() { None } else { Some(d.datatype.physical()) };
+            let kind = if d.cell.is_var() {
+                None
+            } else {
+                Some(d.datatype.physical())
+            };
             let fits = range.lo.physical() == kind && range.hi.physical() == kind && !range.is_empty();
-            if !fits || !d.domain.as_ref().is_none_or(|domain| domain.contains(&range.lo) && domain.contains(&range.hi)) {
-                return Err(Error::invalid(format!("current domain: the range of dimension '{}' does not lie in its domain", d.name)));
+            if !fits
+                || !d
+                    .domain
+                    .as_ref()
+                    .is_none_or(|domain| domain.contains(&range.lo) && domain.contains(&range.hi))
+            {
+                return Err(Error::invalid(format!(
+                    "current domain: the range of dimension '{}' does not lie in its domain",
+                    d.name
+                )));
             }
         }
         Ok(())
@@ -199,27 +245,46 @@ fn unsigned_max(t: Datatype) -> i128 {
 
 /// The greatest value of this type.
 fn greatest(t: Datatype) -> i128 {
-    if is_signed(t) { unsigned_max(t) / 2 } else { unsigned_max(t) }
+    if is_signed(t) {
+        unsigned_max(t) / 2
+    } else {
+        unsigned_max(t)
+    }
 }
 
 fn is_signed(t: Datatype) -> bool {
-    matches!(t.physical(), Physical::I8 | Physical::I16 | Physical::I32 | Physical::I64)
+    matches!(
+        t.physical(),
+        Physical::I8 | Physical::I16 | Physical::I32 | Physical::I64
+    )
 }
 
 fn check_integer_extent(d: &Dimension, domain: &ScalarRange) -> Result<(), String> {
-    let cells = width(domain).filter(|&n| n <= unsigned_max(d.datatype)).ok_or(TOO_WIDE)?;
+    let cells = width(domain)
+        .filter(|&n| n <= unsigned_max(d.datatype))
+        .ok_or(TOO_WIDE)?;
     let Some(extent) = d.extent_cells() else { return Ok(()) };
     let extent = i128::from(extent);
     // As libtiledb has it: signed numbers of up to 32 bits bound the extent, but for one tile over
     // everything; those of 64 bits count as unsigned.
-    let most = if d.datatype.size() == 8 { cells } else { cells.min(greatest(d.datatype)) };
+    let most = if d.datatype.size() == 8 {
+        cells
+    } else {
+        cells.min(greatest(d.datatype))
+    };
     if extent == 0 || (extent > most && extent != cells) {
-        return Err(format!("the tile extent must be 1 to {most}, not {extent}; the domain has {cells} coordinates"));
+        return Err(format!(
+            "the tile extent must be 1 to {most}, not {extent}; the domain has {cells} coordinates"
+        ));
     }
     let tiles = (cells + extent - 1) / extent;
     let end = domain.lo.as_i128().unwrap_or(0) + tiles * extent - 1;
     // Narrower types leave room: ends of tiles are counted in 64 bits.
-    let widest = if is_signed(d.datatype) { i128::from(i64::MAX) } else { i128::from(u64::MAX) };
+    let widest = if is_signed(d.datatype) {
+        i128::from(i64::MAX)
+    } else {
+        i128::from(u64::MAX)
+    };
     if end > widest {
         return Err(format!(
             "the last tile would end at {end}, beyond {widest}; lower the end of the domain by a tile, or choose an extent that divides it"
@@ -229,11 +294,17 @@ fn check_integer_extent(d: &Dimension, domain: &ScalarRange) -> Result<(), Strin
 }
 
 fn check_float_extent(domain: &ScalarRange, extent: Option<&Scalar>) -> Result<(), String> {
-    let (lo, hi) = (domain.lo.as_f64().unwrap_or(f64::NAN), domain.hi.as_f64().unwrap_or(f64::NAN));
+    let (lo, hi) = (
+        domain.lo.as_f64().unwrap_or(f64::NAN),
+        domain.hi.as_f64().unwrap_or(f64::NAN),
+    );
     match extent.and_then(Scalar::as_f64) {
         // A domain of one value may have the extent 0 that libtiledb gives it.
         Some(e) if e > 0.0 && e <= hi - lo || (e == 0.0 && lo == hi) => Ok(()),
-        Some(e) => Err(format!("the tile extent must be above 0 and at most {}, not {e}", hi - lo)),
+        Some(e) => Err(format!(
+            "the tile extent must be above 0 and at most {}, not {e}",
+            hi - lo
+        )),
         None => Ok(()),
     }
 }
@@ -295,9 +366,18 @@ mod tests {
         let int64 = |lo: i64, hi: i64, extent: i64| Dimension::new("x", Datatype::Int64, lo, hi, extent);
         check(dense(int64(i64::MIN, i64::MAX - 1, 10)), "the last tile would end at");
         check(dense(int64(i64::MIN, i64::MAX - 10, 10)), "ok");
-        check(dense(Dimension::new("x", Datatype::Uint64, 1_u64, u64::MAX, 1_u64)), "ok");
-        check(dense(Dimension::new("x", Datatype::Uint64, 1_u64, u64::MAX, 2_u64)), "the last tile would end at");
-        check(dense(Dimension::new("x", Datatype::Int8, 0_i16, 9_i16, 1_i16)), "must be int8");
+        check(
+            dense(Dimension::new("x", Datatype::Uint64, 1_u64, u64::MAX, 1_u64)),
+            "ok",
+        );
+        check(
+            dense(Dimension::new("x", Datatype::Uint64, 1_u64, u64::MAX, 2_u64)),
+            "the last tile would end at",
+        );
+        check(
+            dense(Dimension::new("x", Datatype::Int8, 0_i16, 9_i16, 1_i16)),
+            "must be int8",
+        );
         check(dense(Dimension { domain: None, ..x() }), "a domain is needed");
         let float = |lo: f64, hi: f64, extent: f64| Dimension::new("x", Datatype::Float64, lo, hi, extent);
         check(sparse(float(0.0, 1.0, 0.5)), "ok");
@@ -309,74 +389,301 @@ mod tests {
 
     #[test]
     fn types_of_dimensions() {
-        check(dense(Dimension::new("x", Datatype::Float32, 0_f32, 1_f32, 1_f32)), "floats are for sparse arrays");
+        check(
+            dense(Dimension::new("x", Datatype::Float32, 0_f32, 1_f32, 1_f32)),
+            "floats are for sparse arrays",
+        );
         check(dense(Dimension::string("x")), "strings are for sparse arrays");
         check(sparse(Dimension::string("x")), "ok");
-        check(sparse(Dimension { datatype: Datatype::StringUtf8, ..Dimension::string("x") }), "string_utf8 cannot be a dimension");
-        check(sparse(Dimension { datatype: Datatype::Bool, ..x() }), "bool cannot be a dimension");
-        check(sparse(Dimension { cell: CellCount::Fixed(2), ..x() }), "one value a cell");
+        check(
+            sparse(Dimension {
+                datatype: Datatype::StringUtf8,
+                ..Dimension::string("x")
+            }),
+            "string_utf8 cannot be a dimension",
+        );
+        check(
+            sparse(Dimension {
+                datatype: Datatype::Bool,
+                ..x()
+            }),
+            "bool cannot be a dimension",
+        );
+        check(
+            sparse(Dimension {
+                cell: CellCount::Fixed(2),
+                ..x()
+            }),
+            "one value a cell",
+        );
         let mut mixed = dense(x());
-        mixed.dimensions.push(Dimension::new("y", Datatype::Int16, 0_i16, 9_i16, 1_i16));
+        mixed
+            .dimensions
+            .push(Dimension::new("y", Datatype::Int16, 0_i16, 9_i16, 1_i16));
         check(mixed.clone(), "dimension 'y' is int16");
-        check(Schema { array_type: ArrayType::Sparse, ..mixed }, "ok");
+        check(
+            Schema {
+                array_type: ArrayType::Sparse,
+                ..mixed
+            },
+            "ok",
+        );
     }
 
     #[test]
     fn names() {
-        let with = |name: &str| Schema { attributes: vec![Attribute { name: name.into(), ..a() }], ..dense(x()) };
+        let with = |name: &str| Schema {
+            attributes: vec![Attribute {
+                name: name.into(),
+                ..a()
+            }],
+            ..dense(x())
+        };
         check(with(""), "ok");
         check(with("x"), "two fields are called 'x'");
         check(with("__a"), "two underscores");
-        check(Schema { attributes: vec![a(), a()], ..dense(x()) }, "two fields are called 'a'");
+        check(
+            Schema {
+                attributes: vec![a(), a()],
+                ..dense(x())
+            },
+            "two fields are called 'a'",
+        );
     }
 
     #[test]
     fn the_array_as_a_whole() {
-        check(Schema { dimensions: Vec::new(), ..dense(x()) }, "at least one dimension");
-        check(Schema { attributes: Vec::new(), ..dense(x()) }, "at least one attribute");
-        check(Schema { attributes: Vec::new(), ..sparse(x()) }, "ok");
-        check(Schema { allows_duplicates: true, ..dense(x()) }, "only sparse arrays may allow duplicates");
-        check(Schema { allows_duplicates: true, ..sparse(x()) }, "ok");
-        check(Schema { capacity: 0, ..sparse(x()) }, "capacity");
-        check(Schema { capacity: 0, ..dense(x()) }, "ok");
-        check(Schema { cell_order: Layout::Hilbert, ..dense(x()) }, "only the cells of sparse arrays");
-        check(Schema { cell_order: Layout::Hilbert, ..sparse(x()) }, "ok");
-        check(Schema { tile_order: Layout::Hilbert, ..sparse(x()) }, "tiles are in row-major or col-major order");
-        let many = (0..17).map(|i| Dimension { name: i.to_string(), ..x() }).collect();
-        check(Schema { cell_order: Layout::Hilbert, dimensions: many, ..sparse(x()) }, "up to 16 dimensions");
+        check(
+            Schema {
+                dimensions: Vec::new(),
+                ..dense(x())
+            },
+            "at least one dimension",
+        );
+        check(
+            Schema {
+                attributes: Vec::new(),
+                ..dense(x())
+            },
+            "at least one attribute",
+        );
+        check(
+            Schema {
+                attributes: Vec::new(),
+                ..sparse(x())
+            },
+            "ok",
+        );
+        check(
+            Schema {
+                allows_duplicates: true,
+                ..dense(x())
+            },
+            "only sparse arrays may allow duplicates",
+        );
+        check(
+            Schema {
+                allows_duplicates: true,
+                ..sparse(x())
+            },
+            "ok",
+        );
+        check(
+            Schema {
+                capacity: 0,
+                ..sparse(x())
+            },
+            "capacity",
+        );
+        check(
+            Schema {
+                capacity: 0,
+                ..dense(x())
+            },
+            "ok",
+        );
+        check(
+            Schema {
+                cell_order: Layout::Hilbert,
+                ..dense(x())
+            },
+            "only the cells of sparse arrays",
+        );
+        check(
+            Schema {
+                cell_order: Layout::Hilbert,
+                ..sparse(x())
+            },
+            "ok",
+        );
+        check(
+            Schema {
+                tile_order: Layout::Hilbert,
+                ..sparse(x())
+            },
+            "tiles are in row-major or col-major order",
+        );
+        let many = (0..17)
+            .map(|i| Dimension {
+                name: i.to_string(),
+                ..x()
+            })
+            .collect();
+        check(
+            Schema {
+                cell_order: Layout::Hilbert,
+                dimensions: many,
+                ..sparse(x())
+            },
+            "up to 16 dimensions",
+        );
     }
 
     #[test]
     fn attributes() {
-        let with = |a: Attribute| Schema { attributes: vec![a], ..dense(x()) };
-        check(with(Attribute::new("a", Datatype::Any, CellCount::ONE)), "'any' is always of variable length");
-        check(with(Attribute { fill: vec![0; 3], ..a() }), "the fill value has 3 bytes, a cell 4");
+        let with = |a: Attribute| Schema {
+            attributes: vec![a],
+            ..dense(x())
+        };
+        check(
+            with(Attribute::new("a", Datatype::Any, CellCount::ONE)),
+            "'any' is always of variable length",
+        );
+        check(
+            with(Attribute {
+                fill: vec![0; 3],
+                ..a()
+            }),
+            "the fill value has 3 bytes, a cell 4",
+        );
         let text = Attribute::new("a", Datatype::StringUtf16, CellCount::Var);
-        check(with(Attribute { fill: vec![0; 3], ..text.clone() }), "one or more values of 2 bytes");
+        check(
+            with(Attribute {
+                fill: vec![0; 3],
+                ..text.clone()
+            }),
+            "one or more values of 2 bytes",
+        );
         check(with(text), "ok");
-        check(with(Attribute { order: DataOrder::Increasing, ..a() }), "ok");
-        check(Schema { array_type: ArrayType::Sparse, ..with(Attribute { order: DataOrder::Increasing, ..a() }) }, "can be ordered");
-        check(with(Attribute { enumeration: Some("e".into()), ..a() }), "there is no enumeration 'e'");
-        let named = EnumerationRef { name: "e".into(), file: String::new() };
-        let coded = Attribute { enumeration: Some("e".into()), ..a() };
-        check(Schema { enumerations: vec![named.clone()], ..with(coded.clone()) }, "ok");
-        let float = Attribute { enumeration: Some("e".into()), ..Attribute::new("a", Datatype::Float32, CellCount::ONE) };
-        check(Schema { enumerations: vec![named.clone()], ..with(float) }, "holds one integer a cell");
-        check(Schema { enumerations: vec![named.clone(), named], ..with(coded) }, "two enumerations are called 'e'");
-        let filters = Pipeline::new(vec![Filter::Dictionary { level: -1 }, Filter::Unknown { id: 99, options: Vec::new() }]);
+        check(
+            with(Attribute {
+                order: DataOrder::Increasing,
+                ..a()
+            }),
+            "ok",
+        );
+        check(
+            Schema {
+                array_type: ArrayType::Sparse,
+                ..with(Attribute {
+                    order: DataOrder::Increasing,
+                    ..a()
+                })
+            },
+            "can be ordered",
+        );
+        check(
+            with(Attribute {
+                enumeration: Some("e".into()),
+                ..a()
+            }),
+            "there is no enumeration 'e'",
+        );
+        let named = EnumerationRef {
+            name: "e".into(),
+            file: String::new(),
+        };
+        let coded = Attribute {
+            enumeration: Some("e".into()),
+            ..a()
+        };
+        check(
+            Schema {
+                enumerations: vec![named.clone()],
+                ..with(coded.clone())
+            },
+            "ok",
+        );
+        let float = Attribute {
+            enumeration: Some("e".into()),
+            ..Attribute::new("a", Datatype::Float32, CellCount::ONE)
+        };
+        check(
+            Schema {
+                enumerations: vec![named.clone()],
+                ..with(float)
+            },
+            "holds one integer a cell",
+        );
+        check(
+            Schema {
+                enumerations: vec![named.clone(), named],
+                ..with(coded)
+            },
+            "two enumerations are called 'e'",
+        );
+        let filters = Pipeline::new(vec![
+            Filter::Dictionary { level: -1 },
+            Filter::Unknown {
+                id: 99,
+                options: Vec::new(),
+            },
+        ]);
         check(with(Attribute { filters, ..a() }), "filter");
     }
 
     #[test]
     fn the_current_domain_lies_in_the_domain() {
-        let with = |lo: i8, hi: i8| Some(CurrentDomain { ranges: vec![ScalarRange::new(lo, hi)] });
-        check(Schema { current_domain: with(3, 99), ..sparse(x()) }, "ok");
-        check(Schema { current_domain: with(3, 100), ..sparse(x()) }, "does not lie in its domain");
-        check(Schema { current_domain: with(4, 3), ..sparse(x()) }, "does not lie in its domain");
-        check(Schema { current_domain: Some(CurrentDomain { ranges: Vec::new() }), ..sparse(x()) }, "a range for each dimension");
-        let words = Some(CurrentDomain { ranges: vec![ScalarRange::new("a", "b")] });
-        check(Schema { current_domain: words.clone(), ..sparse(Dimension::string("s")) }, "ok");
-        check(Schema { current_domain: words, ..sparse(x()) }, "does not lie in its domain");
+        let with = |lo: i8, hi: i8| {
+            Some(CurrentDomain {
+                ranges: vec![ScalarRange::new(lo, hi)],
+            })
+        };
+        check(
+            Schema {
+                current_domain: with(3, 99),
+                ..sparse(x())
+            },
+            "ok",
+        );
+        check(
+            Schema {
+                current_domain: with(3, 100),
+                ..sparse(x())
+            },
+            "does not lie in its domain",
+        );
+        check(
+            Schema {
+                current_domain: with(4, 3),
+                ..sparse(x())
+            },
+            "does not lie in its domain",
+        );
+        check(
+            Schema {
+                current_domain: Some(CurrentDomain { ranges: Vec::new() }),
+                ..sparse(x())
+            },
+            "a range for each dimension",
+        );
+        let words = Some(CurrentDomain {
+            ranges: vec![ScalarRange::new("a", "b")],
+        });
+        check(
+            Schema {
+                current_domain: words.clone(),
+                ..sparse(Dimension::string("s"))
+            },
+            "ok",
+        );
+        check(
+            Schema {
+                current_domain: words,
+                ..sparse(x())
+            },
+            "does not lie in its domain",
+        );
     }
 
     #[test]
@@ -387,7 +694,14 @@ mod tests {
         let wide = |lo: i8, hi: i8| open(Dimension::new("x", Datatype::Int8, lo, hi, 1_i8));
         assert_eq!(completed(dense(wide(-128, 126))).unwrap(), Some(Scalar::I8(-1)));
         assert!(completed(dense(wide(-128, 127))).is_err());
-        assert_eq!(completed(Schema { cell_order: Layout::Hilbert, ..sparse(open(x())) }).unwrap(), None);
+        assert_eq!(
+            completed(Schema {
+                cell_order: Layout::Hilbert,
+                ..sparse(open(x()))
+            })
+            .unwrap(),
+            None
+        );
         assert_eq!(completed(sparse(Dimension::string("s"))).unwrap(), None);
         let float = open(Dimension::new("x", Datatype::Float32, -1.5_f32, 2.25_f32, 1_f32));
         assert_eq!(completed(sparse(float)).unwrap(), Some(Scalar::F32(3.75)));

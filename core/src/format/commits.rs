@@ -64,7 +64,8 @@ pub fn encode_consolidated<'a>(commits: impl IntoIterator<Item = (&'a str, Optio
 /// # Errors
 /// The file is not UTF-8.
 pub fn decode_lines(bytes: &[u8]) -> Decoded<Vec<String>> {
-    let text = std::str::from_utf8(bytes).map_err(|e| Malformed::new("list of paths", e.valid_up_to() as u64, "not UTF-8"))?;
+    let text =
+        std::str::from_utf8(bytes).map_err(|e| Malformed::new("list of paths", e.valid_up_to() as u64, "not UTF-8"))?;
     Ok(text.lines().filter(|l| !l.is_empty()).map(str::to_owned).collect())
 }
 
@@ -77,13 +78,18 @@ pub fn encode_lines<'a>(paths: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
 /// array that was moved still opens.
 pub fn vacuumed_path(line: &str) -> &str {
     let from = |folder: &str| line.find(folder).and_then(|at| line.get(at..));
-    from("__fragments").or_else(|| from("__meta")).unwrap_or_else(|| line.rsplit('/').next().unwrap_or(line))
+    from("__fragments")
+        .or_else(|| from("__meta"))
+        .unwrap_or_else(|| line.rsplit('/').next().unwrap_or(line))
 }
 
 fn line(r: &mut Reader<'_>, what: &str) -> Decoded<String> {
     let at = r.offset();
     let rest = r.clone().rest();
-    let n = rest.iter().position(|&b| b == b'\n').ok_or_else(|| r.malformed(what, "the line has no end"))?;
+    let n = rest
+        .iter()
+        .position(|&b| b == b'\n')
+        .ok_or_else(|| r.malformed(what, "the line has no end"))?;
     let text = r.take(n, what)?.to_vec();
     r.u8(what)?;
     String::from_utf8(text).map_err(|_| Malformed::new(what, at, "not UTF-8"))
@@ -95,11 +101,21 @@ mod tests {
 
     #[test]
     fn embedded_commits_may_hold_newlines() {
-        let commits = [("__commits/a.wrt", None), ("__commits/b.del", Some(&b"x\ny\n"[..])), ("c.ok", None)];
+        let commits = [
+            ("__commits/a.wrt", None),
+            ("__commits/b.del", Some(&b"x\ny\n"[..])),
+            ("c.ok", None),
+        ];
         let bytes = encode_consolidated(commits);
-        assert_eq!(bytes, b"__commits/a.wrt\n__commits/b.del\n\x04\0\0\0\0\0\0\0x\ny\nc.ok\n");
+        assert_eq!(
+            bytes,
+            b"__commits/a.wrt\n__commits/b.del\n\x04\0\0\0\0\0\0\0x\ny\nc.ok\n"
+        );
         let back = decode_consolidated(&bytes).unwrap();
-        let back: Vec<_> = back.iter().map(|c| (c.path.as_str(), c.embedded.clone().map(|r| &bytes[r]))).collect();
+        let back: Vec<_> = back
+            .iter()
+            .map(|c| (c.path.as_str(), c.embedded.clone().map(|r| &bytes[r])))
+            .collect();
         assert_eq!(back, commits);
     }
 
@@ -113,7 +129,10 @@ mod tests {
     #[test]
     fn vacuum_lines_of_every_age_are_understood() {
         assert_eq!(vacuumed_path("/__fragments/__1_1_u_22"), "__fragments/__1_1_u_22");
-        assert_eq!(vacuumed_path("file:///old/place/__fragments/__1_1_u_12"), "__fragments/__1_1_u_12");
+        assert_eq!(
+            vacuumed_path("file:///old/place/__fragments/__1_1_u_12"),
+            "__fragments/__1_1_u_12"
+        );
         assert_eq!(vacuumed_path("/__meta/__1_1_u"), "__meta/__1_1_u");
         assert_eq!(vacuumed_path("file:///old/place/__1_1_u_9"), "__1_1_u_9");
     }

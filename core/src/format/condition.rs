@@ -83,8 +83,16 @@ impl StoredCondition {
     pub fn negated(&self) -> Self {
         let all = |children: &[Self]| children.iter().map(Self::negated).collect();
         match self {
-            Self::Compare { field, op, value } => Self::Compare { field: field.clone(), op: op.negated(), value: value.clone() },
-            Self::In { field, negated, values } => Self::In { field: field.clone(), negated: !negated, values: values.clone() },
+            Self::Compare { field, op, value } => Self::Compare {
+                field: field.clone(),
+                op: op.negated(),
+                value: value.clone(),
+            },
+            Self::In { field, negated, values } => Self::In {
+                field: field.clone(),
+                negated: !negated,
+                values: values.clone(),
+            },
             Self::Always(b) => Self::Always(!b),
             Self::And(children) => Self::Or(all(children)),
             Self::Or(children) => Self::And(all(children)),
@@ -93,13 +101,20 @@ impl StoredCondition {
 
     fn read(r: &mut Reader<'_>, depth: u32) -> Decoded<Self> {
         if depth > limits::CONDITION_DEPTH_MAX {
-            return Err(r.malformed("condition", format!("nested more than {} deep", limits::CONDITION_DEPTH_MAX)));
+            return Err(r.malformed(
+                "condition",
+                format!("nested more than {} deep", limits::CONDITION_DEPTH_MAX),
+            ));
         }
         let at = r.offset();
         match r.u8("condition node type")? {
             0 => Self::read_expression(r, depth),
             1 => Self::read_value(r),
-            other => Err(Malformed::new("condition node type", at, format!("{other} is neither expression nor value"))),
+            other => Err(Malformed::new(
+                "condition node type",
+                at,
+                format!("{other} is neither expression nor value"),
+            )),
         }
     }
 
@@ -112,7 +127,11 @@ impl StoredCondition {
         match op {
             0 => Ok(Self::And(children)),
             1 => Ok(Self::Or(children)),
-            other => Err(Malformed::new("condition combination", at, format!("{other} is neither and nor or"))),
+            other => Err(Malformed::new(
+                "condition combination",
+                at,
+                format!("{other} is neither and nor or"),
+            )),
         }
     }
 
@@ -124,13 +143,27 @@ impl StoredCondition {
         Ok(match op {
             IN | NOT_IN => {
                 let values = read_members(r, value)?;
-                Self::In { field, negated: op == NOT_IN, values }
+                Self::In {
+                    field,
+                    negated: op == NOT_IN,
+                    values,
+                }
             }
             ALWAYS_TRUE => Self::Always(true),
             ALWAYS_FALSE => Self::Always(false),
             _ => match StoredOp::from_id(op) {
-                Some(op) => Self::Compare { field, op, value: value.to_vec() },
-                None => return Err(Malformed::new("condition operator", at, format!("{op} is not an operator"))),
+                Some(op) => Self::Compare {
+                    field,
+                    op,
+                    value: value.to_vec(),
+                },
+                None => {
+                    return Err(Malformed::new(
+                        "condition operator",
+                        at,
+                        format!("{op} is not an operator"),
+                    ));
+                }
             },
         })
     }
@@ -150,10 +183,15 @@ impl StoredCondition {
                 }
             }
             Self::Always(b) => {
-                w.u8(1).u8(if *b { ALWAYS_TRUE } else { ALWAYS_FALSE }).bytes32(b"").bytes64(b"");
+                w.u8(1)
+                    .u8(if *b { ALWAYS_TRUE } else { ALWAYS_FALSE })
+                    .bytes32(b"")
+                    .bytes64(b"");
             }
             Self::And(children) | Self::Or(children) => {
-                w.u8(0).u8(u8::from(matches!(self, Self::Or(_)))).u64(children.len() as u64);
+                w.u8(0)
+                    .u8(u8::from(matches!(self, Self::Or(_))))
+                    .u64(children.len() as u64);
                 for child in children {
                     child.write(w);
                 }
@@ -175,7 +213,11 @@ fn read_members(r: &mut Reader<'_>, data: &[u8]) -> Decoded<Vec<Vec<u8>>> {
     let bytes = r.u64(what)?;
     let starts = r.u64s(bytes / 8, what)?;
     if bytes % 8 != 0 {
-        return Err(Malformed::new(what, at, format!("{bytes} bytes are no whole number of offsets")));
+        return Err(Malformed::new(
+            what,
+            at,
+            format!("{bytes} bytes are no whole number of offsets"),
+        ));
     }
     let ends = starts.iter().skip(1).copied().chain([data.len() as u64]);
     let member = |(start, end): (&u64, u64)| {
@@ -183,7 +225,13 @@ fn read_members(r: &mut Reader<'_>, data: &[u8]) -> Decoded<Vec<Vec<u8>>> {
         data.get(range).map(<[u8]>::to_vec)
     };
     let members: Option<Vec<_>> = starts.iter().zip(ends).map(member).collect();
-    members.ok_or_else(|| Malformed::new(what, at, format!("they do not rise within the {} bytes of the value", data.len())))
+    members.ok_or_else(|| {
+        Malformed::new(
+            what,
+            at,
+            format!("they do not rise within the {} bytes of the value", data.len()),
+        )
+    })
 }
 
 impl StoredOp {
@@ -216,12 +264,19 @@ mod tests {
     use super::*;
 
     fn compare(field: &str, op: StoredOp, value: &[u8]) -> StoredCondition {
-        StoredCondition::Compare { field: field.into(), op, value: value.to_vec() }
+        StoredCondition::Compare {
+            field: field.into(),
+            op,
+            value: value.to_vec(),
+        }
     }
 
     fn hex(text: &str) -> Vec<u8> {
         let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
-        digits.chunks(2).map(|d| u8::from_str_radix(std::str::from_utf8(d).unwrap(), 16).unwrap()).collect()
+        digits
+            .chunks(2)
+            .map(|d| u8::from_str_radix(std::str::from_utf8(d).unwrap(), 16).unwrap())
+            .collect()
     }
 
     #[test]

@@ -32,9 +32,16 @@ pub fn decode(payload: &[u8]) -> Decoded<Vec<ConsolidatedFooter>> {
         let name = r.string64("fragment name")?;
         let at = r.offset();
         let start = r.u64("footer offset")?;
-        let start = usize::try_from(start).ok().filter(|&s| s <= payload.len()).ok_or_else(|| {
-            Malformed::new("footer offset", at, format!("{start} is beyond the {} bytes of the payload", payload.len()))
-        })?;
+        let start = usize::try_from(start)
+            .ok()
+            .filter(|&s| s <= payload.len())
+            .ok_or_else(|| {
+                Malformed::new(
+                    "footer offset",
+                    at,
+                    format!("{start} is beyond the {} bytes of the payload", payload.len()),
+                )
+            })?;
         found.push((name, start));
     }
     let mut starts: Vec<usize> = found.iter().map(|f| f.1).collect();
@@ -43,7 +50,13 @@ pub fn decode(payload: &[u8]) -> Decoded<Vec<ConsolidatedFooter>> {
         let next = starts.partition_point(|&s| s <= start);
         starts.get(next).copied().unwrap_or(payload.len())
     };
-    Ok(found.into_iter().map(|(name, start)| ConsolidatedFooter { name, range: start..end(start) }).collect())
+    Ok(found
+        .into_iter()
+        .map(|(name, start)| ConsolidatedFooter {
+            name,
+            range: start..end(start),
+        })
+        .collect())
 }
 
 /// The payload of these fragments: the name and the footer of each.
@@ -69,13 +82,19 @@ mod tests {
     fn footers_are_found_where_they_lie() {
         let payload = encode(&[("a", b"first"), ("bc", b"second")]);
         let back = decode(&payload).unwrap();
-        let back: Vec<_> = back.iter().map(|f| (f.name.as_str(), &payload[f.range.clone()])).collect();
+        let back: Vec<_> = back
+            .iter()
+            .map(|f| (f.name.as_str(), &payload[f.range.clone()]))
+            .collect();
         assert_eq!(back, [("a", &b"first"[..]), ("bc", b"second")]);
     }
 
     #[test]
     fn an_offset_beyond_the_payload_is_an_error() {
         let bytes = [&1_u32.to_le_bytes()[..], &0_u64.to_le_bytes(), &99_u64.to_le_bytes()].concat();
-        assert_eq!(decode(&bytes).unwrap_err().to_string(), "footer offset at byte 12: 99 is beyond the 20 bytes of the payload");
+        assert_eq!(
+            decode(&bytes).unwrap_err().to_string(),
+            "footer offset at byte 12: 99 is beyond the 20 bytes of the payload"
+        );
     }
 }

@@ -185,10 +185,16 @@ impl<'a> Reader<'a> {
     /// Too few bytes are left, or `lo` is longer than both together.
     pub fn range(&mut self, physical: Physical, var: bool, what: &str) -> Decoded<ScalarRange> {
         if !var {
-            return Ok(ScalarRange { lo: self.scalar(physical, what)?, hi: self.scalar(physical, what)? });
+            return Ok(ScalarRange {
+                lo: self.scalar(physical, what)?,
+                hi: self.scalar(physical, what)?,
+            });
         }
         let (lo, hi) = self.string_range(what)?;
-        Ok(ScalarRange { lo: Scalar::Bytes(lo.to_vec()), hi: Scalar::Bytes(hi.to_vec()) })
+        Ok(ScalarRange {
+            lo: Scalar::Bytes(lo.to_vec()),
+            hi: Scalar::Bytes(hi.to_vec()),
+        })
     }
 
     /// A closed range of strings, as in [`Reader::range`].
@@ -200,7 +206,9 @@ impl<'a> Reader<'a> {
         let total = self.u64(what)?;
         let start = self.u64(what)?;
         let both = self.take_u64(total, what)?;
-        let split = usize::try_from(start).ok().and_then(|start| both.split_at_checked(start));
+        let split = usize::try_from(start)
+            .ok()
+            .and_then(|start| both.split_at_checked(start));
         split.ok_or_else(|| Malformed::new(what, at, format!("the start takes {start} of {total} bytes")))
     }
 
@@ -211,10 +219,12 @@ impl<'a> Reader<'a> {
     /// Too few bytes are left for that many items.
     pub fn count(&mut self, n: u64, item_bytes: usize, what: &str) -> Decoded<usize> {
         let room = self.remaining() / item_bytes.max(1);
-        usize::try_from(n)
-            .ok()
-            .filter(|&n| n <= room)
-            .ok_or_else(|| self.malformed(what, format!("{n} items cannot fit in the {} bytes left", self.remaining())))
+        usize::try_from(n).ok().filter(|&n| n <= room).ok_or_else(|| {
+            self.malformed(
+                what,
+                format!("{n} items cannot fit in the {} bytes left", self.remaining()),
+            )
+        })
     }
 
     /// `n` values of `u64`, where `n` was read from a file.
@@ -304,7 +314,10 @@ impl Writer {
 
     /// Appends a closed range of strings.
     pub fn string_range(&mut self, lo: &[u8], hi: &[u8]) -> &mut Self {
-        self.u64((lo.len() + hi.len()) as u64).u64(lo.len() as u64).put(lo).put(hi)
+        self.u64((lo.len() + hi.len()) as u64)
+            .u64(lo.len() as u64)
+            .put(lo)
+            .put(hi)
     }
 
     /// Appends bytes as they are.

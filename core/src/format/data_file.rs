@@ -41,7 +41,11 @@ fn stem(schema: &Schema, version: Version, field: FieldId) -> String {
         return format!("{letter}{i}");
     }
     let name = name.map_or("", String::as_str);
-    if version.has_encoded_file_names() { percent_encoded(name) } else { name.to_owned() }
+    if version.has_encoded_file_names() {
+        percent_encoded(name)
+    } else {
+        name.to_owned()
+    }
 }
 
 /// Names as version 8 encodes them. Four of the codes are not those of RFC 3986; names are only

@@ -51,8 +51,13 @@ impl DimensionLabel {
     }
 
     pub(super) fn encode(&self, w: &mut Writer) {
-        w.u32(self.dimension).bytes32(self.name.as_bytes()).bool(self.relative).bytes64(self.uri.as_bytes());
-        w.bytes32(self.attribute.as_bytes()).u8(self.order.id()).u8(self.datatype.id());
+        w.u32(self.dimension)
+            .bytes32(self.name.as_bytes())
+            .bool(self.relative)
+            .bytes64(self.uri.as_bytes());
+        w.bytes32(self.attribute.as_bytes())
+            .u8(self.order.id())
+            .u8(self.datatype.id());
         w.cell_count(self.cell).bool(self.external);
     }
 }

@@ -8,8 +8,8 @@
 use super::cursor::{Decoded, Reader, Writer};
 use super::pipeline::Pipeline;
 use super::version::Version;
-use crate::error::Malformed;
 use crate::datatype::{CellCount, Datatype};
+use crate::error::Malformed;
 use crate::scalar::{Scalar, ScalarRange};
 
 /// One axis of an array.
@@ -31,7 +31,13 @@ pub struct Dimension {
 
 impl Dimension {
     /// A dimension of `datatype` over the closed range `lo..=hi`, cut every `extent`.
-    pub fn new(name: &str, datatype: Datatype, lo: impl Into<Scalar>, hi: impl Into<Scalar>, extent: impl Into<Scalar>) -> Self {
+    pub fn new(
+        name: &str,
+        datatype: Datatype,
+        lo: impl Into<Scalar>,
+        hi: impl Into<Scalar>,
+        extent: impl Into<Scalar>,
+    ) -> Self {
         Self {
             name: name.to_owned(),
             datatype,
@@ -70,7 +76,12 @@ impl Dimension {
         let (datatype, cell, filters, domain_bytes) = if version.has_dimension_files() {
             let datatype = r.datatype("dimension datatype")?;
             let cell = r.cell_count("dimension values per coordinate")?;
-            (datatype, cell, Pipeline::decode(r, version)?, r.u64("dimension domain size")?)
+            (
+                datatype,
+                cell,
+                Pipeline::decode(r, version)?,
+                r.u64("dimension domain size")?,
+            )
         } else {
             (shared, CellCount::ONE, Pipeline::default(), 2 * shared.size() as u64)
         };
@@ -81,14 +92,31 @@ impl Dimension {
             return Err(Malformed::new("dimension domain", at, why));
         }
         let physical = datatype.physical();
-        let domain = if cell.is_var() { None } else { Some(r.range(physical, false, "dimension domain")?) };
+        let domain = if cell.is_var() {
+            None
+        } else {
+            Some(r.range(physical, false, "dimension domain")?)
+        };
         let no_extent = r.bool("dimension null extent flag")?;
-        let extent = if no_extent { None } else { Some(r.scalar(physical, "dimension extent")?) };
-        Ok(Self { name, datatype, cell, filters, domain, extent })
+        let extent = if no_extent {
+            None
+        } else {
+            Some(r.scalar(physical, "dimension extent")?)
+        };
+        Ok(Self {
+            name,
+            datatype,
+            cell,
+            filters,
+            domain,
+            extent,
+        })
     }
 
     pub(super) fn encode(&self, w: &mut Writer) {
-        w.bytes32(self.name.as_bytes()).u8(self.datatype.id()).cell_count(self.cell);
+        w.bytes32(self.name.as_bytes())
+            .u8(self.datatype.id())
+            .cell_count(self.cell);
         self.filters.encode(w);
         match &self.domain {
             Some(domain) => w.u64(2 * self.datatype.size() as u64).range(domain),

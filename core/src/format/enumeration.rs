@@ -31,7 +31,10 @@ impl Enumeration {
         let mut r = Reader::new(payload);
         let version = r.u32("enumeration version")?;
         if version != 0 {
-            return Err(Malformed::unsupported("enumeration version", format!("{version} is newer than 0")));
+            return Err(Malformed::unsupported(
+                "enumeration version",
+                format!("{version} is newer than 0"),
+            ));
         }
         let name = r.string32("enumeration name")?;
         let file = r.string32("enumeration file name")?;
@@ -53,16 +56,34 @@ impl Enumeration {
             None
         };
         r.finish("enumeration")?;
-        let values = Column { datatype, cell, data, offsets, validity: None };
-        values.check(&name).map_err(|e| Malformed::new("enumeration values", at, e.to_string()))?;
-        Ok(Self { name, file, ordered, values })
+        let values = Column {
+            datatype,
+            cell,
+            data,
+            offsets,
+            validity: None,
+        };
+        values
+            .check(&name)
+            .map_err(|e| Malformed::new("enumeration values", at, e.to_string()))?;
+        Ok(Self {
+            name,
+            file,
+            ordered,
+            values,
+        })
     }
 
     /// The payload of the enumeration's file.
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::new();
-        w.u32(0).bytes32(self.name.as_bytes()).bytes32(self.file.as_bytes()).u8(self.values.datatype.id());
-        w.cell_count(self.values.cell).bool(self.ordered).bytes64(&self.values.data);
+        w.u32(0)
+            .bytes32(self.name.as_bytes())
+            .bytes32(self.file.as_bytes())
+            .u8(self.values.datatype.id());
+        w.cell_count(self.values.cell)
+            .bool(self.ordered)
+            .bytes64(&self.values.data);
         if let Some((_, starts)) = self.values.offsets.as_deref().and_then(<[u64]>::split_last) {
             w.u64(starts.len() as u64 * 8).u64s(starts);
         }
@@ -76,7 +97,12 @@ mod tests {
     use crate::datatype::Datatype;
 
     fn enumeration(values: Column) -> Enumeration {
-        Enumeration { name: "e".into(), file: "__00_0".into(), ordered: false, values }
+        Enumeration {
+            name: "e".into(),
+            file: "__00_0".into(),
+            ordered: false,
+            values,
+        }
     }
 
     #[test]

@@ -96,13 +96,29 @@ impl GroupMember {
         let kind = match r.u8("group member type")? {
             1 => MemberKind::Group,
             2 => MemberKind::Array,
-            other => return Err(Malformed::new("group member type", at, format!("{other} is neither group nor array"))),
+            other => {
+                return Err(Malformed::new(
+                    "group member type",
+                    at,
+                    format!("{other} is neither group nor array"),
+                ));
+            }
         };
         let relative = r.bool("group member relative flag")?;
         let uri = r.string64("group member URI")?;
-        let name = if r.bool("group member name flag")? { Some(r.string64("group member name")?) } else { None };
+        let name = if r.bool("group member name flag")? {
+            Some(r.string64("group member name")?)
+        } else {
+            None
+        };
         let deleted = version >= VERSION && r.bool("group member deleted flag")?;
-        Ok(Self { kind, relative, uri, name, deleted })
+        Ok(Self {
+            kind,
+            relative,
+            uri,
+            name,
+            deleted,
+        })
     }
 
     fn encode(&self, w: &mut Writer) {
@@ -110,7 +126,9 @@ impl GroupMember {
             MemberKind::Group => 1,
             MemberKind::Array => 2,
         });
-        w.bool(self.relative).bytes64(self.uri.as_bytes()).bool(self.name.is_some());
+        w.bool(self.relative)
+            .bytes64(self.uri.as_bytes())
+            .bool(self.name.is_some());
         if let Some(name) = &self.name {
             w.bytes64(name.as_bytes());
         }
@@ -123,32 +141,71 @@ mod tests {
     use super::*;
 
     fn member(name: Option<&str>, deleted: bool) -> GroupMember {
-        GroupMember { kind: MemberKind::Array, relative: true, uri: "a".into(), name: name.map(Into::into), deleted }
+        GroupMember {
+            kind: MemberKind::Array,
+            relative: true,
+            uri: "a".into(),
+            name: name.map(Into::into),
+            deleted,
+        }
     }
 
     #[test]
     fn members_come_back() {
-        let details = GroupDetails { version: 2, members: vec![member(Some("n"), false), member(None, true)] };
+        let details = GroupDetails {
+            version: 2,
+            members: vec![member(Some("n"), false), member(None, true)],
+        };
         assert_eq!(GroupDetails::decode(&details.encode()).unwrap(), details);
     }
 
     #[test]
     fn the_name_is_absent_when_unset() {
-        let bytes = GroupDetails { version: 2, members: vec![member(None, false)] }.encode();
-        let expect = [&2_u32.to_le_bytes()[..], &1_u64.to_le_bytes(), &2_u32.to_le_bytes(), &[2, 1], &1_u64.to_le_bytes(), b"a", &[0, 0]].concat();
+        let bytes = GroupDetails {
+            version: 2,
+            members: vec![member(None, false)],
+        }
+        .encode();
+        let expect = [
+            &2_u32.to_le_bytes()[..],
+            &1_u64.to_le_bytes(),
+            &2_u32.to_le_bytes(),
+            &[2, 1],
+            &1_u64.to_le_bytes(),
+            b"a",
+            &[0, 0],
+        ]
+        .concat();
         assert_eq!(bytes, expect);
     }
 
     #[test]
     fn version_1_has_no_deleted_flag() {
-        let bytes = [&1_u32.to_le_bytes()[..], &1_u64.to_le_bytes(), &1_u32.to_le_bytes(), &[1, 0], &1_u64.to_le_bytes(), b"g", &[0]].concat();
+        let bytes = [
+            &1_u32.to_le_bytes()[..],
+            &1_u64.to_le_bytes(),
+            &1_u32.to_le_bytes(),
+            &[1, 0],
+            &1_u64.to_le_bytes(),
+            b"g",
+            &[0],
+        ]
+        .concat();
         let details = GroupDetails::decode(&bytes).unwrap();
-        assert_eq!((details.version, details.members[0].kind, details.members[0].deleted), (1, MemberKind::Group, false));
+        assert_eq!(
+            (details.version, details.members[0].kind, details.members[0].deleted),
+            (1, MemberKind::Group, false)
+        );
     }
 
     #[test]
     fn a_count_beyond_the_bytes_is_an_error() {
         let bytes = [&2_u32.to_le_bytes()[..], &u64::MAX.to_le_bytes()].concat();
-        assert!(GroupDetails::decode(&bytes).unwrap_err().to_string().starts_with("group members at byte 12"));
+        assert!(
+            GroupDetails::decode(&bytes)
+                .unwrap_err()
+                .to_string()
+                .starts_with("group members at byte 12")
+        );
     }
 }

@@ -39,7 +39,11 @@ impl MetaValue {
     pub fn bytes(datatype: Datatype, data: &[u8]) -> Self {
         let num = data.len() / datatype.size();
         let data = data.get(..num * datatype.size()).unwrap_or(&[]).to_vec();
-        Self { datatype, num: u32::try_from(num).unwrap_or(u32::MAX), data }
+        Self {
+            datatype,
+            num: u32::try_from(num).unwrap_or(u32::MAX),
+            data,
+        }
     }
 }
 
@@ -52,7 +56,11 @@ pub fn decode(payload: &[u8]) -> Decoded<Vec<Entry>> {
     let mut entries = Vec::new();
     while !r.is_done() {
         let key = r.string32("metadata key")?;
-        let value = if r.bool("metadata deleted flag")? { None } else { Some(MetaValue::decode(&mut r)?) };
+        let value = if r.bool("metadata deleted flag")? {
+            None
+        } else {
+            Some(MetaValue::decode(&mut r)?)
+        };
         entries.push(Entry { key, value });
     }
     Ok(entries)
@@ -76,7 +84,9 @@ impl MetaValue {
         let at = r.offset();
         let datatype = Datatype::from_id(r.u8("metadata datatype")?).map_err(|m| m.shifted(at))?;
         let num = r.u32("metadata value count")?;
-        let data = r.take_u64(u64::from(num) * datatype.size() as u64, "metadata value")?.to_vec();
+        let data = r
+            .take_u64(u64::from(num) * datatype.size() as u64, "metadata value")?
+            .to_vec();
         Ok(Self { datatype, num, data })
     }
 }
@@ -88,8 +98,14 @@ mod tests {
     #[test]
     fn counts_are_of_values_and_keys_are_sorted() {
         let entries = [
-            Entry { key: "b".into(), value: None },
-            Entry { key: "a".into(), value: Some(MetaValue::bytes(Datatype::Int32, &7_i32.to_le_bytes())) },
+            Entry {
+                key: "b".into(),
+                value: None,
+            },
+            Entry {
+                key: "a".into(),
+                value: Some(MetaValue::bytes(Datatype::Int32, &7_i32.to_le_bytes())),
+            },
         ];
         let bytes = encode(&entries);
         assert_eq!(bytes, b"\x01\0\0\0a\x00\x00\x01\0\0\0\x07\0\0\0\x01\0\0\0b\x01");
@@ -99,13 +115,19 @@ mod tests {
 
     #[test]
     fn an_empty_value_is_a_value() {
-        let entries = [Entry { key: String::new(), value: Some(MetaValue::text("")) }];
+        let entries = [Entry {
+            key: String::new(),
+            value: Some(MetaValue::text("")),
+        }];
         assert_eq!(decode(&encode(&entries)).unwrap(), entries);
     }
 
     #[test]
     fn a_value_longer_than_the_file_is_an_error() {
         let e = decode(b"\x01\0\0\0a\x00\x0a\xff\xff\xff\xff").unwrap_err();
-        assert_eq!(e.to_string(), "metadata value at byte 11: needs 34359738360 bytes, 0 are left");
+        assert_eq!(
+            e.to_string(),
+            "metadata value at byte 11: needs 34359738360 bytes, 0 are left"
+        );
     }
 }

@@ -46,8 +46,13 @@ impl TimestampedName {
     pub fn parse(name: &str) -> Decoded<Self> {
         let full = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
         let bad = |why: &str| Malformed::new("timestamped name", 0, format!("'{name}' {why}"));
-        let number = |text: &str| text.parse::<u64>().map_err(|_| bad(&format!("has '{text}' in place of a number")));
-        let body = full.strip_prefix("__").ok_or_else(|| bad("does not start with two underscores"))?;
+        let number = |text: &str| {
+            text.parse::<u64>()
+                .map_err(|_| bad(&format!("has '{text}' in place of a number")))
+        };
+        let body = full
+            .strip_prefix("__")
+            .ok_or_else(|| bad("does not start with two underscores"))?;
         let parts: Vec<&str> = body.split('_').collect();
         let (start_ms, end_ms, uuid, tail, form) = match *parts.as_slice() {
             [t1, t2, uuid, n] => {
@@ -62,7 +67,14 @@ impl TimestampedName {
         if start_ms > end_ms {
             return Err(bad("ends before it starts"));
         }
-        Ok(Self { start_ms, end_ms, uuid: uuid.to_owned(), number: tail, form, full: full.to_owned() })
+        Ok(Self {
+            start_ms,
+            end_ms,
+            uuid: uuid.to_owned(),
+            number: tail,
+            form,
+            full: full.to_owned(),
+        })
     }
 
     /// The format version of the fragment or commit of this name; names of versions 3 and 4 count as
@@ -112,7 +124,8 @@ mod tests {
 
     #[track_caller]
     fn check(name: &str, expect: Result<(u64, u64, Option<u32>, u32), &str>) {
-        let got = TimestampedName::parse(name).and_then(|n| Ok((n.start_ms, n.end_ms, n.number, n.version()?.number())));
+        let got =
+            TimestampedName::parse(name).and_then(|n| Ok((n.start_ms, n.end_ms, n.number, n.version()?.number())));
         match (got, expect) {
             (Ok(got), Ok(expect)) => assert_eq!(got, expect),
             (Err(e), Err(why)) => assert!(e.to_string().contains(why), "{e}"),
@@ -124,7 +137,10 @@ mod tests {
     fn every_form_is_read() {
         check(&format!("__1_2_{UUID}_22.wrt"), Ok((1, 2, Some(22), 22)));
         check(&format!("__1_2_{UUID}"), Ok((1, 2, None, 4)));
-        check(&format!("__{UUID}_1561492235844"), Ok((1_561_492_235_844, 1_561_492_235_844, None, 2)));
+        check(
+            &format!("__{UUID}_1561492235844"),
+            Ok((1_561_492_235_844, 1_561_492_235_844, None, 2)),
+        );
         check(&format!("__{UUID}_5_7"), Ok((7, 7, None, 2)));
     }
 

@@ -124,7 +124,11 @@ impl Schema {
 
     /// The filters a dimension is stored with: its own, or the coordinates' where it has none.
     pub fn dimension_filters<'a>(&'a self, dimension: &'a Dimension) -> &'a Pipeline {
-        if dimension.filters.is_empty() { &self.coords_filters } else { &dimension.filters }
+        if dimension.filters.is_empty() {
+            &self.coords_filters
+        } else {
+            &dimension.filters
+        }
     }
 }
 
@@ -137,18 +141,38 @@ impl Schema {
         let mut r = Reader::new(payload);
         let version = Version::new(r.u32("schema version")?)?;
         let allows_duplicates = version.has_dimension_files() && r.bool("schema duplicates flag")?;
-        let array_type = if r.bool("array type")? { ArrayType::Sparse } else { ArrayType::Dense };
+        let array_type = if r.bool("array type")? {
+            ArrayType::Sparse
+        } else {
+            ArrayType::Dense
+        };
         let tile_order = Layout::decode(&mut r, "tile order")?;
         let cell_order = Layout::decode(&mut r, "cell order")?;
         let capacity = r.u64("schema capacity")?;
         let coords_filters = Pipeline::decode(&mut r, version)?;
         let offsets_filters = Pipeline::decode(&mut r, version)?;
-        let validity_filters = if version.has_validity() { Pipeline::decode(&mut r, version)? } else { Pipeline::default() };
+        let validity_filters = if version.has_validity() {
+            Pipeline::decode(&mut r, version)?
+        } else {
+            Pipeline::default()
+        };
         let dimensions = decode_dimensions(&mut r, version)?;
         let attributes = decode_attributes(&mut r, version)?;
-        let labels = if version.has_dimension_labels() { decode_labels(&mut r, dimensions.len())? } else { Vec::new() };
-        let enumerations = if version.has_enumerations() { decode_enumerations(&mut r)? } else { Vec::new() };
-        let current_domain = if version.has_current_domain() { CurrentDomain::decode(&mut r, &dimensions)? } else { None };
+        let labels = if version.has_dimension_labels() {
+            decode_labels(&mut r, dimensions.len())?
+        } else {
+            Vec::new()
+        };
+        let enumerations = if version.has_enumerations() {
+            decode_enumerations(&mut r)?
+        } else {
+            Vec::new()
+        };
+        let current_domain = if version.has_current_domain() {
+            CurrentDomain::decode(&mut r, &dimensions)?
+        } else {
+            None
+        };
         r.finish("schema")?;
         Ok(Self {
             version,
@@ -171,7 +195,9 @@ impl Schema {
     /// The payload of a schema file. Whatever version the schema was read from, this is the current one.
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::new();
-        w.u32(Version::CURRENT.number()).bool(self.allows_duplicates).bool(!self.is_dense());
+        w.u32(Version::CURRENT.number())
+            .bool(self.allows_duplicates)
+            .bool(!self.is_dense());
         w.u8(self.tile_order.id()).u8(self.cell_order.id()).u64(self.capacity);
         for filters in [&self.coords_filters, &self.offsets_filters, &self.validity_filters] {
             filters.encode(&mut w);
@@ -202,11 +228,18 @@ const DIMENSION_BYTES_MIN: usize = 7;
 const ATTRIBUTE_BYTES_MIN: usize = 17;
 
 fn decode_dimensions(r: &mut Reader<'_>, version: Version) -> Decoded<Vec<Dimension>> {
-    let shared = if version.has_dimension_files() { Datatype::Int32 } else { r.datatype("domain datatype")? };
+    let shared = if version.has_dimension_files() {
+        Datatype::Int32
+    } else {
+        r.datatype("domain datatype")?
+    };
     let n = r.u32("dimension count")?;
     let n = r.count(u64::from(n), DIMENSION_BYTES_MIN, "dimensions")?;
     if n == 0 || n > limits::DIMENSIONS_MAX {
-        return Err(r.malformed("dimensions", format!("{n} dimensions; there must be 1 to {}", limits::DIMENSIONS_MAX)));
+        return Err(r.malformed(
+            "dimensions",
+            format!("{n} dimensions; there must be 1 to {}", limits::DIMENSIONS_MAX),
+        ));
     }
     (0..n).map(|_| Dimension::decode(r, version, shared)).collect()
 }
@@ -214,7 +247,9 @@ fn decode_dimensions(r: &mut Reader<'_>, version: Version) -> Decoded<Vec<Dimens
 fn decode_attributes(r: &mut Reader<'_>, version: Version) -> Decoded<Vec<Attribute>> {
     let n = r.u32("attribute count")?;
     let n = r.count(u64::from(n), ATTRIBUTE_BYTES_MIN, "attributes")?;
-    let mut attributes = (0..n).map(|_| Attribute::decode(r, version)).collect::<Decoded<Vec<_>>>()?;
+    let mut attributes = (0..n)
+        .map(|_| Attribute::decode(r, version))
+        .collect::<Decoded<Vec<_>>>()?;
     if !version.has_fill_values() {
         let bytes: u64 = attributes.iter().map(Attribute::default_fill_bytes).sum();
         if bytes > limits::DEFAULT_FILL_BYTES_MAX {
@@ -233,7 +268,11 @@ fn decode_labels(r: &mut Reader<'_>, dimensions: usize) -> Decoded<Vec<Dimension
         let at = r.offset();
         let label = DimensionLabel::decode(r)?;
         if label.dimension as usize >= dimensions {
-            return Err(Malformed::new("label dimension", at, format!("{} of {dimensions}", label.dimension)));
+            return Err(Malformed::new(
+                "label dimension",
+                at,
+                format!("{} of {dimensions}", label.dimension),
+            ));
         }
         labels.push(label);
     }
@@ -243,7 +282,12 @@ fn decode_labels(r: &mut Reader<'_>, dimensions: usize) -> Decoded<Vec<Dimension
 fn decode_enumerations(r: &mut Reader<'_>) -> Decoded<Vec<EnumerationRef>> {
     let n = r.u32("enumeration count")?;
     let n = r.count(u64::from(n), 8, "enumerations")?;
-    let one = |_| Ok(EnumerationRef { name: r.string32("enumeration name")?, file: r.string32("enumeration file name")? });
+    let one = |_| {
+        Ok(EnumerationRef {
+            name: r.string32("enumeration name")?,
+            file: r.string32("enumeration file name")?,
+        })
+    };
     (0..n).map(one).collect()
 }
 

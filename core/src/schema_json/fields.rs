@@ -3,7 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::read::{Entry, choice};
-use super::value::{cell_from_json, cell_to_json, is_text, number_from_json, number_to_json, range_from_json, range_to_json};
+use super::value::{
+    cell_from_json, cell_to_json, is_text, number_from_json, number_to_json, range_from_json, range_to_json,
+};
 use super::{filters, name_of};
 use crate::column::Column;
 use crate::datatype::{CellCount, Datatype};
@@ -11,10 +13,14 @@ use crate::error::Result;
 use crate::format::attribute::DataOrder;
 use crate::format::dimension_label::DimensionLabel;
 use crate::format::enumeration::Enumeration;
+use crate::format::pipeline::Pipeline;
 use crate::format::schema::{Attribute, Dimension, Schema};
 
-const ORDERS: &[(&str, DataOrder)] =
-    &[("unordered", DataOrder::Unordered), ("increasing", DataOrder::Increasing), ("decreasing", DataOrder::Decreasing)];
+const ORDERS: &[(&str, DataOrder)] = &[
+    ("unordered", DataOrder::Unordered),
+    ("increasing", DataOrder::Increasing),
+    ("decreasing", DataOrder::Decreasing),
+];
 
 /// An object under construction: what has its default is not put in.
 struct Object(Map<String, Value>);
@@ -58,18 +64,31 @@ fn cell_count(entry: &Entry<'_>, default: CellCount) -> Result<CellCount> {
     if e.value.as_str().is_some_and(|s| s.eq_ignore_ascii_case("var")) {
         return Ok(CellCount::Var);
     }
-    let n = e.value.as_u64().and_then(|n| u32::try_from(n).ok()).filter(|n| (1..CellCount::VAR_ON_DISK).contains(n));
-    n.map(CellCount::Fixed).ok_or_else(|| e.wrong("how many values a cell holds, from 1, or \"var\""))
+    let n = e
+        .value
+        .as_u64()
+        .and_then(|n| u32::try_from(n).ok())
+        .filter(|n| (1..CellCount::VAR_ON_DISK).contains(n));
+    n.map(CellCount::Fixed)
+        .ok_or_else(|| e.wrong("how many values a cell holds, from 1, or \"var\""))
 }
 
 /// What a cell of a dimension holds unless it is said.
 fn dimension_cell(datatype: Datatype) -> CellCount {
-    if datatype.is_string() { CellCount::Var } else { CellCount::ONE }
+    if datatype.is_string() {
+        CellCount::Var
+    } else {
+        CellCount::ONE
+    }
 }
 
 /// What a cell of an attribute or enumeration holds unless it is said: text is of any length.
 fn attribute_cell(datatype: Datatype) -> CellCount {
-    if is_text(datatype) { CellCount::Var } else { CellCount::ONE }
+    if is_text(datatype) {
+        CellCount::Var
+    } else {
+        CellCount::ONE
+    }
 }
 
 pub(super) fn dimension_to_json(d: &Dimension) -> Value {
@@ -81,10 +100,13 @@ pub(super) fn dimension_to_json(d: &Dimension) -> Value {
         // Extents of signed types may be stored as the unsigned number of the same bits, and those
         // of dates are lengths, not dates.
         let cells = d.extent_cells();
-        let number = cells.map_or_else(|| number_to_json(extent, d.datatype), |n| number_to_json(&n.into(), Datatype::Uint64));
+        let number = cells.map_or_else(
+            || number_to_json(extent, d.datatype),
+            |n| number_to_json(&n.into(), Datatype::Uint64),
+        );
         out.put("tile", number);
     }
-    out.put_if(!d.filters.is_empty(), "filters", || filters::to_json(&d.filters));
+    out.put_if(d.filters != Pipeline::default(), "filters", || filters::to_json(&d.filters));
     Value::Object(out.0)
 }
 
@@ -98,22 +120,33 @@ pub(super) fn dimension_from_json(entry: &Entry<'_>) -> Result<Dimension> {
         }
         let cells = e.u64()?;
         let bits = cells.to_le_bytes();
-        let fits = u64::MAX.checked_shr(64 - 8 * datatype.size() as u32).is_some_and(|max| cells <= max);
-        let value = bits.get(..datatype.size()).and_then(|b| crate::scalar::Scalar::from_le_bytes(datatype.physical(), b));
-        value.filter(|_| fits).ok_or_else(|| e.wrong(&format!("a number of coordinates that {datatype} can hold")))
+        let fits = u64::MAX
+            .checked_shr(64 - 8 * datatype.size() as u32)
+            .is_some_and(|max| cells <= max);
+        let value = bits
+            .get(..datatype.size())
+            .and_then(|b| crate::scalar::Scalar::from_le_bytes(datatype.physical(), b));
+        value
+            .filter(|_| fits)
+            .ok_or_else(|| e.wrong(&format!("a number of coordinates that {datatype} can hold")))
     };
     Ok(Dimension {
         name: entry.string("name")?,
         datatype,
         cell,
         filters: pipeline(entry)?,
-        domain: entry.get("domain").map(|e| range_from_json(&e, datatype, cell)).transpose()?,
+        domain: entry
+            .get("domain")
+            .map(|e| range_from_json(&e, datatype, cell))
+            .transpose()?,
         extent: entry.get("tile").map(extent).transpose()?,
     })
 }
 
-fn pipeline(entry: &Entry<'_>) -> Result<crate::format::pipeline::Pipeline> {
-    entry.get("filters").map_or(Ok(Default::default()), |e| filters::from_json(&e))
+fn pipeline(entry: &Entry<'_>) -> Result<Pipeline> {
+    entry
+        .get("filters")
+        .map_or(Ok(Default::default()), |e| filters::from_json(&e))
 }
 
 pub(super) fn attribute_to_json(a: &Attribute) -> Value {
@@ -123,19 +156,34 @@ pub(super) fn attribute_to_json(a: &Attribute) -> Value {
     let plain = a.fill == default && (is_text(a.datatype) || a.cell != CellCount::ONE);
     out.put_if(!plain, "fill", || cell_to_json(&a.fill, a.datatype, a.cell));
     out.put_if(a.fill_valid, "fill_valid", || json!(true));
-    out.put_if(a.order != DataOrder::Unordered, "order", || json!(name_of(ORDERS, a.order)));
+    out.put_if(a.order != DataOrder::Unordered, "order", || {
+        json!(name_of(ORDERS, a.order))
+    });
     if let Some(name) = &a.enumeration {
         out.put("enumeration", json!(name));
     }
-    out.put_if(!a.filters.is_empty() || a.filters != Default::default(), "filters", || filters::to_json(&a.filters));
+    out.put_if(a.filters != Pipeline::default(), "filters", || filters::to_json(&a.filters));
     Value::Object(out.0)
 }
 
 pub(super) fn attribute_from_json(entry: &Entry<'_>) -> Result<Attribute> {
-    entry.known(&["name", "type", "cell", "nullable", "fill", "fill_valid", "order", "enumeration", "filters"])?;
+    entry.known(&[
+        "name",
+        "type",
+        "cell",
+        "nullable",
+        "fill",
+        "fill_valid",
+        "order",
+        "enumeration",
+        "filters",
+    ])?;
     let datatype = datatype(entry)?;
     let cell = cell_count(entry, attribute_cell(datatype))?;
-    if cell.cell_bytes(datatype).is_some_and(|n| n as u64 > crate::limits::DEFAULT_FILL_BYTES_MAX) {
+    if cell
+        .cell_bytes(datatype)
+        .is_some_and(|n| n as u64 > crate::limits::DEFAULT_FILL_BYTES_MAX)
+    {
         return Err(entry.because(format!("cells of {cell:?} values are too large")));
     }
     let mut a = Attribute::new(&entry.string("name")?, datatype, cell);
@@ -145,7 +193,10 @@ pub(super) fn attribute_from_json(entry: &Entry<'_>) -> Result<Attribute> {
     }
     a.fill_valid = entry.bool("fill_valid")?;
     a.order = entry.get("order").map_or(Ok(a.order), |e| choice(&e, ORDERS))?;
-    a.enumeration = entry.get("enumeration").map(|e| e.str().map(str::to_owned)).transpose()?;
+    a.enumeration = entry
+        .get("enumeration")
+        .map(|e| e.str().map(str::to_owned))
+        .transpose()?;
     a.filters = pipeline(entry)?;
     Ok(a)
 }
@@ -154,7 +205,12 @@ pub(super) fn enumeration_to_json(name: &str, all: &[Enumeration]) -> Value {
     let Some(e) = all.iter().find(|e| e.name == name) else {
         return json!({ "name": name });
     };
-    let mut out = Object::new(name, e.values.datatype, e.values.cell, attribute_cell(e.values.datatype));
+    let mut out = Object::new(
+        name,
+        e.values.datatype,
+        e.values.cell,
+        attribute_cell(e.values.datatype),
+    );
     out.put_if(e.ordered, "ordered", || json!(true));
     let values = (0..e.values.len()).map(|i| cell_to_json(e.values.cell(i), e.values.datatype, e.values.cell));
     out.put("values", values.collect());
@@ -166,12 +222,24 @@ pub(super) fn enumeration_from_json(entry: &Entry<'_>) -> Result<Enumeration> {
     let datatype = datatype(entry)?;
     let cell = cell_count(entry, attribute_cell(datatype))?;
     let items = entry.need("values")?.items()?;
-    let cells = items.iter().map(|e| cell_from_json(e, datatype, cell)).collect::<Result<Vec<_>>>()?;
+    let cells = items
+        .iter()
+        .map(|e| cell_from_json(e, datatype, cell))
+        .collect::<Result<Vec<_>>>()?;
     let mut values = Column::from_cells(datatype, cells);
     if !cell.is_var() {
-        values = Column { cell, offsets: None, ..values };
+        values = Column {
+            cell,
+            offsets: None,
+            ..values
+        };
     }
-    Ok(Enumeration { name: entry.need("name")?.str()?.to_owned(), file: String::new(), ordered: entry.bool("ordered")?, values })
+    Ok(Enumeration {
+        name: entry.need("name")?.str()?.to_owned(),
+        file: String::new(),
+        ordered: entry.bool("ordered")?,
+        values,
+    })
 }
 
 /// Where the `index`-th label of an array lies unless it is said.
@@ -183,7 +251,10 @@ const LABEL_ATTRIBUTE: &str = "label";
 
 pub(super) fn label_to_json(l: &DimensionLabel, index: usize, schema: &Schema) -> Value {
     let mut out = Object::new(&l.name, l.datatype, l.cell, attribute_cell(l.datatype));
-    let dimension = schema.dimensions.get(l.dimension as usize).map_or("", |d| d.name.as_str());
+    let dimension = schema
+        .dimensions
+        .get(l.dimension as usize)
+        .map_or("", |d| d.name.as_str());
     out.put("dimension", json!(dimension));
     out.put("order", json!(name_of(ORDERS, l.order)));
     out.put_if(l.attribute != LABEL_ATTRIBUTE, "attribute", || json!(l.attribute));
@@ -194,10 +265,22 @@ pub(super) fn label_to_json(l: &DimensionLabel, index: usize, schema: &Schema) -
 }
 
 pub(super) fn label_from_json(entry: &Entry<'_>, schema: &Schema) -> Result<DimensionLabel> {
-    entry.known(&["name", "type", "cell", "dimension", "order", "attribute", "uri", "relative", "external"])?;
+    entry.known(&[
+        "name",
+        "type",
+        "cell",
+        "dimension",
+        "order",
+        "attribute",
+        "uri",
+        "relative",
+        "external",
+    ])?;
     let datatype = datatype(entry)?;
     let dimension = entry.need("dimension")?;
-    let found = schema.dimension(dimension.str()?).and_then(|(i, _)| u32::try_from(i).ok());
+    let found = schema
+        .dimension(dimension.str()?)
+        .and_then(|(i, _)| u32::try_from(i).ok());
     let attribute = entry.string("attribute")?;
     let uri = entry.string("uri")?;
     Ok(DimensionLabel {
@@ -205,8 +288,14 @@ pub(super) fn label_from_json(entry: &Entry<'_>, schema: &Schema) -> Result<Dime
         name: entry.need("name")?.str()?.to_owned(),
         relative: entry.get("relative").is_none() || entry.bool("relative")?,
         uri: if uri.is_empty() { label_uri(entry.index) } else { uri },
-        attribute: if attribute.is_empty() { LABEL_ATTRIBUTE.to_owned() } else { attribute },
-        order: entry.get("order").map_or(Ok(DataOrder::Increasing), |e| choice(&e, ORDERS))?,
+        attribute: if attribute.is_empty() {
+            LABEL_ATTRIBUTE.to_owned()
+        } else {
+            attribute
+        },
+        order: entry
+            .get("order")
+            .map_or(Ok(DataOrder::Increasing), |e| choice(&e, ORDERS))?,
         datatype,
         cell: cell_count(entry, attribute_cell(datatype))?,
         external: entry.bool("external")?,

@@ -9,8 +9,12 @@ use crate::datatype::Datatype;
 use crate::error::{Error, Result};
 use crate::format::pipeline::{DEFAULT_LEVEL, Filter, MaxChunk, Pipeline, WebpFormat};
 
-const FORMATS: &[(&str, WebpFormat)] =
-    &[("rgb", WebpFormat::Rgb), ("bgr", WebpFormat::Bgr), ("rgba", WebpFormat::Rgba), ("bgra", WebpFormat::Bgra)];
+const FORMATS: &[(&str, WebpFormat)] = &[
+    ("rgb", WebpFormat::Rgb),
+    ("bgr", WebpFormat::Bgr),
+    ("rgba", WebpFormat::Rgba),
+    ("bgra", WebpFormat::Bgra),
+];
 
 /// Every filter that can be named, with its default options.
 fn defaults() -> Vec<Filter> {
@@ -22,7 +26,10 @@ fn defaults() -> Vec<Filter> {
         Filter::Lz4 { level },
         Filter::Rle { level },
         Filter::Bzip2 { level },
-        Filter::DoubleDelta { level, reinterpret: None },
+        Filter::DoubleDelta {
+            level,
+            reinterpret: None,
+        },
         Filter::BitWidthReduction { max_window: 256 },
         Filter::Bitshuffle,
         Filter::Byteshuffle,
@@ -30,10 +37,23 @@ fn defaults() -> Vec<Filter> {
         Filter::Md5,
         Filter::Sha256,
         Filter::Dictionary { level },
-        Filter::FloatScale { scale: 1.0, offset: 0.0, byte_width: 8 },
+        Filter::FloatScale {
+            scale: 1.0,
+            offset: 0.0,
+            byte_width: 8,
+        },
         Filter::Xor,
-        Filter::Webp { quality: 100.0, format: WebpFormat::Rgb, lossless: true, y_extent: 0, x_extent: 0 },
-        Filter::Delta { level, reinterpret: None },
+        Filter::Webp {
+            quality: 100.0,
+            format: WebpFormat::Rgb,
+            lossless: true,
+            y_extent: 0,
+            x_extent: 0,
+        },
+        Filter::Delta {
+            level,
+            reinterpret: None,
+        },
     ]
 }
 
@@ -74,12 +94,18 @@ fn parse_one(text: &str) -> Result<Filter> {
         | Filter::Rle { level }
         | Filter::Bzip2 { level }
         | Filter::Dictionary { level } => take(&mut |s| store(level, s)),
-        Filter::BitWidthReduction { max_window } | Filter::PositiveDelta { max_window } => take(&mut |s| store(max_window, s)),
+        Filter::BitWidthReduction { max_window } | Filter::PositiveDelta { max_window } => {
+            take(&mut |s| store(max_window, s))
+        }
         Filter::Delta { reinterpret, .. } | Filter::DoubleDelta { reinterpret, .. } => take(&mut |s| {
             *reinterpret = Datatype::from_name(s).ok();
             reinterpret.is_some()
         }),
-        Filter::FloatScale { scale, offset, byte_width } => {
+        Filter::FloatScale {
+            scale,
+            offset,
+            byte_width,
+        } => {
             take(&mut |s| store(scale, s));
             take(&mut |s| store(offset, s));
             take(&mut |s| store(byte_width, s));
@@ -87,7 +113,10 @@ fn parse_one(text: &str) -> Result<Filter> {
         _ => {}
     }
     match wrong.or(parts.next()) {
-        Some(part) => Err(Error::invalid(format!("filter '{text}': the {} filter cannot take '{part}'", filter.name()))),
+        Some(part) => Err(Error::invalid(format!(
+            "filter '{text}': the {} filter cannot take '{part}'",
+            filter.name()
+        ))),
         None => Ok(filter),
     }
 }
@@ -128,13 +157,25 @@ fn filter_to_json(filter: &Filter) -> Value {
                 put("reinterpret", json!(t.name()));
             }
         }
-        Filter::BitWidthReduction { max_window } | Filter::PositiveDelta { max_window } => put("max_window", json!(max_window)),
-        Filter::FloatScale { scale, offset, byte_width } => {
+        Filter::BitWidthReduction { max_window } | Filter::PositiveDelta { max_window } => {
+            put("max_window", json!(max_window))
+        }
+        Filter::FloatScale {
+            scale,
+            offset,
+            byte_width,
+        } => {
             put("scale", float_to_json(*scale));
             put("offset", float_to_json(*offset));
             put("byte_width", json!(byte_width));
         }
-        Filter::Webp { quality, format, lossless, y_extent, x_extent } => {
+        Filter::Webp {
+            quality,
+            format,
+            lossless,
+            y_extent,
+            x_extent,
+        } => {
             put("quality", float_to_json(f64::from(*quality)));
             put("format", json!(name_of(FORMATS, *format)));
             put("lossless", json!(lossless));
@@ -173,7 +214,10 @@ pub(super) fn from_json(entry: &Entry<'_>) -> Result<Pipeline> {
     } else {
         (entry.items()?, MaxChunk::default())
     };
-    Ok(Pipeline { max_chunk_bytes, filters: list.iter().map(filter_from_json).collect::<Result<_>>()? })
+    Ok(Pipeline {
+        max_chunk_bytes,
+        filters: list.iter().map(filter_from_json).collect::<Result<_>>()?,
+    })
 }
 
 fn filter_from_json(entry: &Entry<'_>) -> Result<Filter> {
@@ -186,7 +230,10 @@ fn filter_from_json(entry: &Entry<'_>) -> Result<Filter> {
         entry.known(&["name", "id", "options"])?;
         let id = entry.need("id")?;
         let number = u8::try_from(id.u64()?).map_err(|_| id.wrong("the number of a filter"))?;
-        return Ok(Filter::Unknown { id: number, options: hex_from_json(&entry.need("options")?)? });
+        return Ok(Filter::Unknown {
+            id: number,
+            options: hex_from_json(&entry.need("options")?)?,
+        });
     }
     let mut filter = named(name_text).map_err(|e| name.because(e))?;
     match &mut filter {
@@ -210,17 +257,31 @@ fn filter_from_json(entry: &Entry<'_>) -> Result<Filter> {
             entry.known(&["name", "max_window"])?;
             read_integer(entry, "max_window", max_window)?;
         }
-        Filter::FloatScale { scale, offset, byte_width } => {
+        Filter::FloatScale {
+            scale,
+            offset,
+            byte_width,
+        } => {
             entry.known(&["name", "scale", "offset", "byte_width"])?;
             *scale = read_float(entry, "scale", *scale)?;
             *offset = read_float(entry, "offset", *offset)?;
             read_integer(entry, "byte_width", byte_width)?;
         }
-        Filter::Webp { quality, format, lossless, y_extent, x_extent } => {
+        Filter::Webp {
+            quality,
+            format,
+            lossless,
+            y_extent,
+            x_extent,
+        } => {
             entry.known(&["name", "quality", "format", "lossless", "y_extent", "x_extent"])?;
             *quality = read_float(entry, "quality", f64::from(*quality))? as f32;
             *format = entry.get("format").map_or(Ok(*format), |e| choice(&e, FORMATS))?;
-            *lossless = if entry.get("lossless").is_some() { entry.bool("lossless")? } else { *lossless };
+            *lossless = if entry.get("lossless").is_some() {
+                entry.bool("lossless")?
+            } else {
+                *lossless
+            };
             read_integer(entry, "y_extent", y_extent)?;
             read_integer(entry, "x_extent", x_extent)?;
         }

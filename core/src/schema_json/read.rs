@@ -15,7 +15,11 @@ pub(super) struct Entry<'a> {
 impl<'a> Entry<'a> {
     /// An object that has no other entries than `known`.
     pub(super) fn object(value: &'a Value, at: &str, known: &[&str]) -> Result<Self> {
-        let new = Self { value, at: at.to_owned(), index: 0 };
+        let new = Self {
+            value,
+            at: at.to_owned(),
+            index: 0,
+        };
         new.known(known)?;
         Ok(new)
     }
@@ -23,7 +27,11 @@ impl<'a> Entry<'a> {
     /// Complains about entries that are not `known`.
     pub(super) fn known(&self, known: &[&str]) -> Result<()> {
         match self.map()?.keys().find(|k| !known.contains(&k.as_str())) {
-            Some(other) => Err(Error::invalid(format!("{}: there is no entry '{other}'; there are {}", self.at, known.join(", ")))),
+            Some(other) => Err(Error::invalid(format!(
+                "{}: there is no entry '{other}'; there are {}",
+                self.at,
+                known.join(", ")
+            ))),
             None => Ok(()),
         }
     }
@@ -35,27 +43,45 @@ impl<'a> Entry<'a> {
     /// The entry of this key; `null` counts as absent.
     pub(super) fn get(&self, key: &str) -> Option<Entry<'a>> {
         let value = self.value.get(key).filter(|v| !v.is_null())?;
-        Some(Entry { value, at: self.child(key), index: 0 })
+        Some(Entry {
+            value,
+            at: self.child(key),
+            index: 0,
+        })
     }
 
     /// The entry of this key, which must be there.
     pub(super) fn need(&self, key: &str) -> Result<Entry<'a>> {
-        self.get(key).ok_or_else(|| Error::invalid(format!("{}: '{key}' is missing", self.at)))
+        self.get(key)
+            .ok_or_else(|| Error::invalid(format!("{}: '{key}' is missing", self.at)))
     }
 
     fn child(&self, key: &str) -> String {
-        if self.at == "schema" { key.to_owned() } else { format!("{}.{key}", self.at) }
+        if self.at == "schema" {
+            key.to_owned()
+        } else {
+            format!("{}.{key}", self.at)
+        }
     }
 
     /// The items of a list.
     pub(super) fn items(&self) -> Result<Vec<Entry<'a>>> {
         let items = self.value.as_array().ok_or_else(|| self.wrong("a list"))?;
-        Ok(items.iter().enumerate().map(|(index, value)| Entry { value, at: format!("{}[{index}]", self.at), index }).collect())
+        Ok(items
+            .iter()
+            .enumerate()
+            .map(|(index, value)| Entry {
+                value,
+                at: format!("{}[{index}]", self.at),
+                index,
+            })
+            .collect())
     }
 
     /// What `read` makes of each item of the list of this key; nothing where there is no list.
     pub(super) fn list<T>(&self, key: &str, read: impl Fn(&Entry<'a>) -> Result<T>) -> Result<Vec<T>> {
-        self.get(key).map_or(Ok(Vec::new()), |e| e.items()?.iter().map(read).collect())
+        self.get(key)
+            .map_or(Ok(Vec::new()), |e| e.items()?.iter().map(read).collect())
     }
 
     pub(super) fn str(&self) -> Result<&'a str> {
@@ -69,12 +95,16 @@ impl<'a> Entry<'a> {
 
     /// The flag of this key, or false.
     pub(super) fn bool(&self, key: &str) -> Result<bool> {
-        self.get(key).map_or(Ok(false), |e| e.value.as_bool().ok_or_else(|| e.wrong("true or false")))
+        self.get(key)
+            .map_or(Ok(false), |e| e.value.as_bool().ok_or_else(|| e.wrong("true or false")))
     }
 
     pub(super) fn u64(&self) -> Result<u64> {
         let text = self.value.as_str().and_then(|s| s.parse().ok());
-        self.value.as_u64().or(text).ok_or_else(|| self.wrong("a whole number from 0"))
+        self.value
+            .as_u64()
+            .or(text)
+            .ok_or_else(|| self.wrong("a whole number from 0"))
     }
 
     pub(super) fn f64(&self) -> Result<f64> {

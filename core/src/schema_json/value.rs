@@ -67,7 +67,11 @@ pub(super) fn number_from_json(entry: &Entry<'_>, datatype: Datatype) -> Result<
     }
     let integer = match entry.value {
         Value::Bool(b) => Some(i128::from(*b)),
-        Value::Number(n) => n.as_i64().map(i128::from).or(n.as_u64().map(i128::from)).or_else(|| whole(n.as_f64()?)),
+        Value::Number(n) => n
+            .as_i64()
+            .map(i128::from)
+            .or(n.as_u64().map(i128::from))
+            .or_else(|| whole(n.as_f64()?)),
         Value::String(s) if datatype.is_datetime() => date(s, datatype).or_else(|| s.parse().ok()),
         Value::String(s) => s.parse().ok(),
         _ => None,
@@ -99,9 +103,16 @@ pub(super) fn range_from_json(entry: &Entry<'_>, datatype: Datatype, cell: CellC
         return Err(entry.wrong("a list of two values, the least and the greatest"));
     };
     let one = |e: &Entry<'_>| {
-        if cell.is_var() { text_from_json(e, datatype).map(Scalar::Bytes) } else { number_from_json(e, datatype) }
+        if cell.is_var() {
+            text_from_json(e, datatype).map(Scalar::Bytes)
+        } else {
+            number_from_json(e, datatype)
+        }
     };
-    Ok(ScalarRange { lo: one(lo)?, hi: one(hi)? })
+    Ok(ScalarRange {
+        lo: one(lo)?,
+        hi: one(hi)?,
+    })
 }
 
 /// The bytes of a cell: text, a number, or a list of numbers.
@@ -128,15 +139,23 @@ pub(super) fn cell_from_json(entry: &Entry<'_>, datatype: Datatype, cell: CellCo
         text_from_json(entry, datatype)?
     } else if entry.value.is_array() {
         let values = entry.items()?;
-        values.iter().map(|e| Ok(number_from_json(e, datatype)?.to_le_bytes())).collect::<Result<Vec<_>>>()?.concat()
+        values
+            .iter()
+            .map(|e| Ok(number_from_json(e, datatype)?.to_le_bytes()))
+            .collect::<Result<Vec<_>>>()?
+            .concat()
     } else {
         number_from_json(entry, datatype)?.to_le_bytes()
     };
     match cell.cell_bytes(datatype) {
-        Some(n) if n != bytes.len() => {
-            Err(entry.because(format!("has {} bytes; a cell takes {n} ({} values of {datatype})", bytes.len(), n / datatype.size())))
+        Some(n) if n != bytes.len() => Err(entry.because(format!(
+            "has {} bytes; a cell takes {n} ({} values of {datatype})",
+            bytes.len(),
+            n / datatype.size()
+        ))),
+        None if bytes.len() % datatype.size() != 0 => {
+            Err(entry.because(format!("its bytes make no whole number of {datatype}")))
         }
-        None if bytes.len() % datatype.size() != 0 => Err(entry.because(format!("its bytes make no whole number of {datatype}"))),
         _ => Ok(bytes),
     }
 }
@@ -150,10 +169,13 @@ fn text_to_json(bytes: &[u8], datatype: Datatype) -> Value {
     let text = match (datatype.size(), datatype) {
         (_, Datatype::Blob | Datatype::GeomWkb | Datatype::Any) => None,
         (2, _) => String::from_utf16(&units(bytes, |b: [u8; 2]| u16::from_le_bytes(b))).ok(),
-        (4, _) => units(bytes, |b: [u8; 4]| u32::from_le_bytes(b)).into_iter().map(char::from_u32).collect(),
+        (4, _) => units(bytes, |b: [u8; 4]| u32::from_le_bytes(b))
+            .into_iter()
+            .map(char::from_u32)
+            .collect(),
         _ => String::from_utf8(bytes.to_vec()).ok(),
     };
-    let whole = bytes.len() % datatype.size() == 0;
+    let whole = bytes.len().is_multiple_of(datatype.size());
     text.filter(|_| whole).map_or_else(|| hex_to_json(bytes), Value::String)
 }
 
@@ -161,7 +183,10 @@ fn text_from_json(entry: &Entry<'_>, datatype: Datatype) -> Result<Vec<u8>> {
     if entry.value.is_object() {
         return Entry::object(entry.value, &entry.at, &["hex"]).and_then(|e| hex_from_json(&e.need("hex")?));
     }
-    let text = entry.value.as_str().ok_or_else(|| entry.wrong("a string, or {\"hex\": \"…\"}"))?;
+    let text = entry
+        .value
+        .as_str()
+        .ok_or_else(|| entry.wrong("a string, or {\"hex\": \"…\"}"))?;
     Ok(match datatype.size() {
         2 => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
         4 => text.chars().flat_map(|c| (c as u32).to_le_bytes()).collect(),
@@ -170,7 +195,11 @@ fn text_from_json(entry: &Entry<'_>, datatype: Datatype) -> Result<Vec<u8>> {
 }
 
 fn units<const N: usize, T>(bytes: &[u8], one: impl Fn([u8; N]) -> T) -> Vec<T> {
-    bytes.chunks_exact(N).filter_map(|c| c.try_into().ok()).map(one).collect()
+    bytes
+        .chunks_exact(N)
+        .filter_map(|c| c.try_into().ok())
+        .map(one)
+        .collect()
 }
 
 pub(super) fn hex_to_json(bytes: &[u8]) -> Value {
@@ -187,5 +216,7 @@ pub(super) fn hex_from_json(entry: &Entry<'_>) -> Result<Vec<u8>> {
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     let all_digits = digits.iter().all(u8::is_ascii_hexdigit) && digits.len() % 2 == 0;
     let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
-    bytes.filter(|_| all_digits).ok_or_else(|| entry.wrong("pairs of hexadecimal digits"))
+    bytes
+        .filter(|_| all_digits)
+        .ok_or_else(|| entry.wrong("pairs of hexadecimal digits"))
 }

@@ -3,8 +3,14 @@ use super::*;
 /// Entries as `name` for files and `name/` for folders; `#` stands for the 32 digits of a uuid.
 fn entries(names: &[&str]) -> Vec<Entry> {
     let entry = |name: &&str| match name.strip_suffix('/') {
-        Some(dir) => Entry { name: full(dir), kind: EntryKind::Dir },
-        None => Entry { name: full(name), kind: EntryKind::File(None) },
+        Some(dir) => Entry {
+            name: full(dir),
+            kind: EntryKind::Dir,
+        },
+        None => Entry {
+            name: full(name),
+            kind: EntryKind::File(None),
+        },
     };
     names.iter().map(entry).collect()
 }
@@ -22,11 +28,17 @@ fn window(start_ms: u64, end_ms: u64) -> Window {
 }
 
 fn commits(names: &[&str]) -> Listing {
-    Listing { commits: entries(names), ..Listing::default() }
+    Listing {
+        commits: entries(names),
+        ..Listing::default()
+    }
 }
 
 fn fetched(files: &[(&str, &str)]) -> Vec<(String, Bytes)> {
-    files.iter().map(|(path, text)| (full(path), Bytes::from(full(text)))).collect()
+    files
+        .iter()
+        .map(|(path, text)| (full(path), Bytes::from(full(text))))
+        .collect()
 }
 
 #[track_caller]
@@ -39,7 +51,11 @@ fn check(listing: &Listing, files: &[(&str, &str)], window: Window, sparse: bool
 #[test]
 fn fragments_are_sorted_by_time_and_then_by_name() {
     let listing = commits(&["__9_9_#_22.wrt", "__10_10_#_22.wrt", "__9_9_ff_22.wrt", ".hidden.wrt"]);
-    let expect = ["__fragments/__9_9_#_22", "__fragments/__9_9_ff_22", "__fragments/__10_10_#_22"];
+    let expect = [
+        "__fragments/__9_9_#_22",
+        "__fragments/__9_9_ff_22",
+        "__fragments/__10_10_#_22",
+    ];
     check(&listing, &[], Window::ALL, true, &expect);
 }
 
@@ -48,14 +64,23 @@ fn sparse_fragments_may_overlap_the_window_and_dense_ones_must_not() {
     let listing = commits(&["__1_4_#_22.wrt", "__5_5_#_22.wrt", "__1_4_#_14.wrt"]);
     check(&listing, &[], window(0, 3), true, &["__fragments/__1_4_#_22"]);
     check(&listing, &[], window(0, 3), false, &[]);
-    check(&listing, &[], window(0, 4), false, &["__fragments/__1_4_#_14", "__fragments/__1_4_#_22"]);
+    check(
+        &listing,
+        &[],
+        window(0, 4),
+        false,
+        &["__fragments/__1_4_#_14", "__fragments/__1_4_#_22"],
+    );
     check(&listing, &[], window(5, 5), false, &["__fragments/__5_5_#_22"]);
 }
 
 #[test]
 fn a_visible_vacuum_file_hides_what_was_consolidated() {
     let listing = commits(&["__1_1_#_22.wrt", "__2_2_#_22.wrt", "__1_2_#_22.wrt", "__1_2_#_22.vac"]);
-    let vac = [("__commits/__1_2_#_22.vac", "/__fragments/__1_1_#_22\nfile:///old/__fragments/__2_2_#_22\n")];
+    let vac = [(
+        "__commits/__1_2_#_22.vac",
+        "/__fragments/__1_1_#_22\nfile:///old/__fragments/__2_2_#_22\n",
+    )];
     check(&listing, &vac, Window::ALL, false, &["__fragments/__1_2_#_22"]);
     check(&listing, &vac, window(0, 1), false, &["__fragments/__1_1_#_22"]);
     check(&listing, &vac, window(0, 1), true, &["__fragments/__1_2_#_22"]);
@@ -65,10 +90,19 @@ fn a_visible_vacuum_file_hides_what_was_consolidated() {
 fn consolidated_commits_count_unless_they_are_ignored() {
     let listing = commits(&["__1_2_#_22.con", "__0_0_#_22.ign", "__3_3_#_22.wrt"]);
     let files = [
-        ("__commits/__1_2_#_22.con", "__commits/__1_1_#_22.wrt\n__commits/__2_2_#_22.wrt\n__commits/__3_3_#_22.wrt\n"),
+        (
+            "__commits/__1_2_#_22.con",
+            "__commits/__1_1_#_22.wrt\n__commits/__2_2_#_22.wrt\n__commits/__3_3_#_22.wrt\n",
+        ),
         ("__commits/__0_0_#_22.ign", "__commits/__1_1_#_22.wrt\n"),
     ];
-    check(&listing, &files, Window::ALL, false, &["__fragments/__2_2_#_22", "__fragments/__3_3_#_22"]);
+    check(
+        &listing,
+        &files,
+        Window::ALL,
+        false,
+        &["__fragments/__2_2_#_22", "__fragments/__3_3_#_22"],
+    );
     let fetch: Vec<_> = listing.to_fetch().iter().map(|p| short(p)).collect();
     assert_eq!(fetch, ["__commits/__1_2_#_22.con", "__commits/__0_0_#_22.ign"]);
 }
@@ -87,18 +121,33 @@ fn old_fragments_lie_in_the_root() {
         "__4_4_#/",
         "__#_1561492235844/",
     ];
-    let listing = Listing { root: entries(&root), ..Listing::default() };
+    let listing = Listing {
+        root: entries(&root),
+        ..Listing::default()
+    };
     let con = [("__commits/__3_3_#_22.con", "__3_3_#_11.ok\n")];
     let visible = visible(&listing, &fetched(&con), Window::ALL, false).unwrap();
-    let got: Vec<_> = visible.fragments.iter().map(|f| (short(&f.path), f.version.number(), f.unmarked)).collect();
-    let expect = [("__1_1_#_9", 9, false), ("__3_3_#_11", 11, false), ("__4_4_#", 4, true), ("__#_1561492235844", 2, true)];
+    let got: Vec<_> = visible
+        .fragments
+        .iter()
+        .map(|f| (short(&f.path), f.version.number(), f.unmarked))
+        .collect();
+    let expect = [
+        ("__1_1_#_9", 9, false),
+        ("__3_3_#_11", 11, false),
+        ("__4_4_#", 4, true),
+        ("__#_1561492235844", 2, true),
+    ];
     assert_eq!(got, expect.map(|(p, v, u)| (p.to_owned(), v, u)));
 }
 
 #[test]
 fn a_fragment_newer_than_this_release_is_an_error_only_where_it_counts() {
     let listing = commits(&["__5_5_#_99.wrt"]);
-    assert_eq!(visible(&listing, &[], Window::ALL, true).unwrap_err().code(), "UnsupportedVersion");
+    assert_eq!(
+        visible(&listing, &[], Window::ALL, true).unwrap_err().code(),
+        "UnsupportedVersion"
+    );
     check(&listing, &[], window(0, 4), true, &[]);
 }
 
@@ -111,18 +160,30 @@ fn deletes_come_from_files_and_from_consolidated_ones() {
     con.extend_from_slice(b"x\ny");
     let files = [
         (full("__commits/__1_2_#_22.con"), Bytes::from(con)),
-        (full("__commits/__1_1_#_22.ign"), Bytes::from(full("__commits/__2_2_#_22.del\n"))),
+        (
+            full("__commits/__1_1_#_22.ign"),
+            Bytes::from(full("__commits/__2_2_#_22.del\n")),
+        ),
     ];
     let deletes = visible(&listing, &files, window(0, 5), true).unwrap().deletes;
     assert_eq!(deletes.iter().map(|d| d.time_ms).collect::<Vec<_>>(), [2, 3]);
-    assert_eq!(deletes[0].source, DeleteSource::Embedded { path: files[0].0.clone(), range: start..start + 3 });
+    assert_eq!(
+        deletes[0].source,
+        DeleteSource::Embedded {
+            path: files[0].0.clone(),
+            range: start..start + 3
+        }
+    );
     assert_eq!(deletes[1].source, DeleteSource::File);
 }
 
 #[test]
 fn the_schema_is_the_last_in_time() {
     let names = ["__enumerations/", "__1000_1000_#", "__3000_3000_#", "__2000_2000_#"];
-    let mut listing = Listing { schema: entries(&names), ..Listing::default() };
+    let mut listing = Listing {
+        schema: entries(&names),
+        ..Listing::default()
+    };
     let at = |listing: &Listing, t| listing.schema_at(Window::at(t)).map(|s| short(&s));
     assert_eq!(at(&listing, 2500), Some("__schema/__2000_2000_#".into()));
     assert_eq!(at(&listing, u64::MAX), Some("__schema/__3000_3000_#".into()));
@@ -131,23 +192,46 @@ fn the_schema_is_the_last_in_time() {
     assert_eq!(at(&listing, 5), Some("__array_schema.tdb".into()));
     assert_eq!(at(&listing, 2500), Some("__schema/__2000_2000_#".into()));
     assert_eq!(listing.schemas().len(), 4);
-    assert_eq!((at(&Listing::default(), 5), Listing::default().is_array()), (None, false));
+    assert_eq!(
+        (at(&Listing::default(), 5), Listing::default().is_array()),
+        (None, false)
+    );
 }
 
 #[test]
 fn metadata_lies_wholly_in_the_window() {
     let names = ["__1_1_#", "__2_2_#", "__1_2_#", "__1_2_#.vac", "__3_3_#"];
-    let listing = Listing { meta: entries(&names), ..Listing::default() };
+    let listing = Listing {
+        meta: entries(&names),
+        ..Listing::default()
+    };
     let vac = fetched(&[("__meta/__1_2_#.vac", "/__meta/__1_1_#\n/__meta/__2_2_#\n")]);
-    let at = |t| visible(&listing, &vac, Window::at(t), true).unwrap().metadata.iter().map(|p| short(p)).collect::<Vec<_>>();
+    let at = |t| {
+        visible(&listing, &vac, Window::at(t), true)
+            .unwrap()
+            .metadata
+            .iter()
+            .map(|p| short(p))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(at(3), ["__meta/__1_2_#", "__meta/__3_3_#"]);
     assert_eq!(at(1), ["__meta/__1_1_#"]);
-    assert_eq!(listing.to_fetch().iter().map(|p| short(p)).collect::<Vec<_>>(), ["__meta/__1_2_#.vac"]);
+    assert_eq!(
+        listing.to_fetch().iter().map(|p| short(p)).collect::<Vec<_>>(),
+        ["__meta/__1_2_#.vac"]
+    );
 }
 
 #[test]
 fn consolidated_metadata_is_found_in_both_places() {
-    let listing = Listing { root: entries(&["__1_1_#_9.meta"]), fragment_meta: entries(&["__1_1_#_22.meta"]), ..Listing::default() };
+    let listing = Listing {
+        root: entries(&["__1_1_#_9.meta"]),
+        fragment_meta: entries(&["__1_1_#_22.meta"]),
+        ..Listing::default()
+    };
     let found = visible(&listing, &[], Window::ALL, true).unwrap().consolidated_metadata;
-    assert_eq!(found.iter().map(|p| short(p)).collect::<Vec<_>>(), ["__fragment_meta/__1_1_#_22.meta", "__1_1_#_9.meta"]);
+    assert_eq!(
+        found.iter().map(|p| short(p)).collect::<Vec<_>>(),
+        ["__fragment_meta/__1_1_#_22.meta", "__1_1_#_9.meta"]
+    );
 }

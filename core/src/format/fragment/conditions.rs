@@ -14,7 +14,9 @@ pub fn decode(payload: &[u8]) -> Decoded<Vec<String>> {
     let mut r = Reader::new(payload);
     let n = r.u64("processed condition count")?;
     let n = r.count(n, 8, "processed conditions")?;
-    let names = (0..n).map(|_| r.string64("processed condition")).collect::<Decoded<_>>()?;
+    let names = (0..n)
+        .map(|_| r.string64("processed condition"))
+        .collect::<Decoded<_>>()?;
     r.finish("processed conditions")?;
     Ok(names)
 }

@@ -68,7 +68,6 @@ pub struct SectionOffsets {
     pub processed_conditions: Option<u64>,
 }
 
-
 impl Footer {
     /// Where the footer lies in a metadata file of `file_bytes`, whose last bytes are `tail` (eight
     /// are enough). `schema` is looked at only before version 10, where an array has but one.
@@ -78,7 +77,11 @@ impl Footer {
     pub fn locate(version: Version, schema: &Schema, file_bytes: u64, tail: &[u8]) -> Decoded<Range<u64>> {
         let (bytes, end) = if Self::has_length(version, schema) {
             let Some(length) = tail.last_chunk() else {
-                return Err(Malformed::new("footer length", file_bytes, "the file is too short for it"));
+                return Err(Malformed::new(
+                    "footer length",
+                    file_bytes,
+                    "the file is too short for it",
+                ));
             };
             (u64::from_le_bytes(*length), file_bytes.saturating_sub(8))
         } else {
@@ -86,7 +89,11 @@ impl Footer {
         };
         match end.checked_sub(bytes) {
             Some(start) => Ok(start..end),
-            None => Err(Malformed::new("footer length", end, format!("{bytes} bytes, in a file of {file_bytes}"))),
+            None => Err(Malformed::new(
+                "footer length",
+                end,
+                format!("{bytes} bytes, in a file of {file_bytes}"),
+            )),
         }
     }
 
@@ -147,7 +154,11 @@ impl Footer {
                 tile_maxs: r.u64s(statistics, "offsets of tile maxima")?,
                 tile_sums: r.u64s(statistics, "offsets of tile sums")?,
                 tile_null_counts: r.u64s(statistics, "offsets of tile null counts")?,
-                fragment_stats: optional(&mut r, version.has_fragment_statistics(), "offset of fragment statistics")?,
+                fragment_stats: optional(
+                    &mut r,
+                    version.has_fragment_statistics(),
+                    "offset of fragment statistics",
+                )?,
                 processed_conditions: optional(&mut r, version.has_delete_commits(), "offset of processed conditions")?,
             },
         })
@@ -174,10 +185,17 @@ impl Footer {
             w.bool(self.has_delete_metadata);
         }
         // Lists that a version does not have are empty.
-        w.u64s(&self.file_sizes).u64s(&self.file_var_sizes).u64s(&self.file_validity_sizes);
+        w.u64s(&self.file_sizes)
+            .u64s(&self.file_var_sizes)
+            .u64s(&self.file_validity_sizes);
         let s = &self.sections;
         w.u64(s.rtree);
-        for list in [&s.tile_offsets, &s.tile_var_offsets, &s.tile_var_sizes, &s.tile_validity_offsets] {
+        for list in [
+            &s.tile_offsets,
+            &s.tile_var_offsets,
+            &s.tile_var_sizes,
+            &s.tile_validity_offsets,
+        ] {
             w.u64s(list);
         }
         for list in [&s.tile_mins, &s.tile_maxs, &s.tile_sums, &s.tile_null_counts] {
@@ -199,7 +217,11 @@ fn decode_version(r: &mut Reader<'_>, by_name: Version) -> Decoded<Version> {
     if found == by_name || (by_name == Version::PLAIN_NAMES && found.has_plain_names()) {
         return Ok(found);
     }
-    Err(Malformed::new("footer version", 0, format!("{found} in a fragment whose name says {by_name}")))
+    Err(Malformed::new(
+        "footer version",
+        0,
+        format!("{found} in a fragment whose name says {by_name}"),
+    ))
 }
 
 fn decode_schema_name<'a>(r: &mut Reader<'a>, version: Version) -> Decoded<Option<&'a str>> {
@@ -209,7 +231,8 @@ fn decode_schema_name<'a>(r: &mut Reader<'a>, version: Version) -> Decoded<Optio
     let at = r.offset();
     let bytes = r.bytes64("footer schema name")?;
     let name = std::str::from_utf8(bytes).ok().filter(|name| !name.contains('/'));
-    name.map(Some).ok_or_else(|| Malformed::new("footer schema name", at, "not a file name"))
+    name.map(Some)
+        .ok_or_else(|| Malformed::new("footer schema name", at, "not a file name"))
 }
 
 fn decode_domain(r: &mut Reader<'_>, schema: &Schema) -> Decoded<Option<Vec<ScalarRange>>> {
@@ -257,8 +280,15 @@ mod tests {
     use crate::format::schema::{ArrayType, Attribute, Dimension};
 
     fn schema() -> Schema {
-        let dimensions = vec![Dimension::string("s"), Dimension::new("x", Datatype::Int32, 0_i32, 9_i32, 5_i32)];
-        Schema::new(ArrayType::Sparse, dimensions, vec![Attribute::new("a", Datatype::Int64, CellCount::ONE)])
+        let dimensions = vec![
+            Dimension::string("s"),
+            Dimension::new("x", Datatype::Int32, 0_i32, 9_i32, 5_i32),
+        ];
+        Schema::new(
+            ArrayType::Sparse,
+            dimensions,
+            vec![Attribute::new("a", Datatype::Int64, CellCount::ONE)],
+        )
     }
 
     fn footer(version: u32, schema: &Schema) -> Footer {
@@ -272,7 +302,13 @@ mod tests {
         };
         let (all, var) = (slots.len(), slots.var_len());
         let (validity, statistics) = (version.has_validity(), version.has_tile_statistics());
-        let domain = |d: &Dimension| if d.cell.is_var() { ScalarRange::new("a", "bc") } else { ScalarRange::new(1_i32, 2_i32) };
+        let domain = |d: &Dimension| {
+            if d.cell.is_var() {
+                ScalarRange::new("a", "bc")
+            } else {
+                ScalarRange::new(1_i32, 2_i32)
+            }
+        };
         Footer {
             version,
             schema_name: version.has_schema_folder().then(|| "__1_1_x".to_owned()),
@@ -312,11 +348,21 @@ mod tests {
             let footer = footer(version, &schema);
             let bytes = footer.encode(&schema);
             let by_name = footer.version;
-            assert_eq!(Footer::decode(&bytes, &schema, by_name).unwrap(), footer, "version {version}");
-            assert_eq!(Footer::schema_name(&bytes, by_name).unwrap(), footer.schema_name.as_deref());
+            assert_eq!(
+                Footer::decode(&bytes, &schema, by_name).unwrap(),
+                footer,
+                "version {version}"
+            );
+            assert_eq!(
+                Footer::schema_name(&bytes, by_name).unwrap(),
+                footer.schema_name.as_deref()
+            );
             let length = (bytes.len() as u64).to_le_bytes();
             let file = 100 + bytes.len() as u64 + if Footer::has_length(by_name, &schema) { 8 } else { 0 };
-            assert_eq!(Footer::locate(by_name, &schema, file, &length).unwrap(), 100..100 + bytes.len() as u64);
+            assert_eq!(
+                Footer::locate(by_name, &schema, file, &length).unwrap(),
+                100..100 + bytes.len() as u64
+            );
         }
     }
 

@@ -41,7 +41,11 @@ impl LegacyMetadata {
         let mut r = Reader::new(payload);
         let version = Version::new(r.u32("fragment metadata version")?)?;
         if version.has_footer() || schema.dimensions.iter().any(|d| d.cell.is_var()) {
-            return Err(Malformed::new("fragment metadata version", 0, format!("{version} has no metadata of this form")));
+            return Err(Malformed::new(
+                "fragment metadata version",
+                0,
+                format!("{version} has no metadata of this form"),
+            ));
         }
         let box_bytes: usize = schema.dimensions.iter().map(|d| 2 * d.datatype.size()).sum();
         let non_empty_domain = decode_domain(&mut r, schema, box_bytes)?;
@@ -78,7 +82,13 @@ impl LegacyMetadata {
             sections: SectionOffsets::default(),
         };
         r.finish("fragment metadata")?;
-        Ok(Self { footer, rtree: RTree::build(mbrs), tile_offsets, tile_var_offsets, tile_var_sizes })
+        Ok(Self {
+            footer,
+            rtree: RTree::build(mbrs),
+            tile_offsets,
+            tile_var_offsets,
+            tile_var_sizes,
+        })
     }
 }
 
@@ -90,7 +100,11 @@ fn decode_domain(r: &mut Reader<'_>, schema: &Schema, box_bytes: usize) -> Decod
             let range = |d: &Dimension| r.range(d.datatype.physical(), false, "non-empty domain");
             schema.dimensions.iter().map(range).collect::<Decoded<_>>().map(Some)
         }
-        n => Err(Malformed::new("non-empty domain size", at, format!("{n} bytes, not {box_bytes}"))),
+        n => Err(Malformed::new(
+            "non-empty domain size",
+            at,
+            format!("{n} bytes, not {box_bytes}"),
+        )),
     }
 }
 
@@ -103,7 +117,11 @@ mod tests {
 
     fn schema() -> Schema {
         let x = Dimension::new("x", Datatype::Int32, 0_i32, 9_i32, 5_i32);
-        Schema::new(ArrayType::Sparse, vec![x], vec![Attribute::new("a", Datatype::StringAscii, CellCount::Var)])
+        Schema::new(
+            ArrayType::Sparse,
+            vec![x],
+            vec![Attribute::new("a", Datatype::StringAscii, CellCount::Var)],
+        )
     }
 
     fn payload() -> Vec<u8> {
@@ -122,10 +140,16 @@ mod tests {
     fn everything_is_in_one_tile() {
         let m = LegacyMetadata::decode(&payload(), &schema(), false).unwrap();
         assert_eq!(m.tile_offsets, [[0, 10], [0, 20]]);
-        assert_eq!((m.tile_var_offsets, m.tile_var_sizes), (vec![vec![0, 30]], vec![vec![5, 6]]));
+        assert_eq!(
+            (m.tile_var_offsets, m.tile_var_sizes),
+            (vec![vec![0, 30]], vec![vec![5, 6]])
+        );
         assert_eq!((m.footer.last_tile_cells, m.footer.sparse_tiles), (2, 2));
         assert_eq!((m.footer.file_sizes, m.footer.file_var_sizes), (vec![40, 50], vec![60]));
-        assert_eq!(m.rtree.leaves().unwrap().mbr(1).unwrap(), [ScalarRange::new(4_i32, 7_i32)]);
+        assert_eq!(
+            m.rtree.leaves().unwrap().mbr(1).unwrap(),
+            [ScalarRange::new(4_i32, 7_i32)]
+        );
     }
 
     #[test]

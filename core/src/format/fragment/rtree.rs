@@ -67,7 +67,9 @@ pub struct Strings {
 impl Strings {
     /// String `i`; empty where there is none.
     pub fn get(&self, i: usize) -> &[u8] {
-        let start = i.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied());
+        let start = i
+            .checked_sub(1)
+            .map_or(Some(0), |before| self.ends.get(before).copied());
         let range = start.zip(self.ends.get(i).copied()).map(|(start, end)| start..end);
         range.and_then(|range| self.data.get(range)).unwrap_or(&[])
     }
@@ -114,7 +116,13 @@ impl RTree {
         check_lengths(&levels, fanout)?;
         // What the file says of groups of tiles is left aside: up to 2.3 libtiledb wrote bounds of
         // strings there that do not hold all of theirs.
-        Ok(levels.pop().map_or(Self { fanout, levels: Vec::new() }, |leaves| Self::over(leaves, fanout)))
+        Ok(levels.pop().map_or(
+            Self {
+                fanout,
+                levels: Vec::new(),
+            },
+            |leaves| Self::over(leaves, fanout),
+        ))
     }
 
     /// The tree over these MBRs, one a tile in tile order.
@@ -135,7 +143,10 @@ impl RTree {
 
     /// The tree of a dense fragment: none.
     pub const fn dense() -> Self {
-        Self { fanout: FANOUT, levels: Vec::new() }
+        Self {
+            fanout: FANOUT,
+            levels: Vec::new(),
+        }
     }
 
     /// The section's payload, in the layout of `version`.
@@ -173,13 +184,20 @@ fn check_lengths(levels: &[Level], fanout: u32) -> Decoded<()> {
         return Ok(());
     }
     let lens: Vec<_> = levels.iter().map(|l| l.len).collect();
-    Err(Malformed::new("R-tree levels", 0, format!("levels of {lens:?} entries do not fit a fanout of {fanout}")))
+    Err(Malformed::new(
+        "R-tree levels",
+        0,
+        format!("levels of {lens:?} entries do not fit a fanout of {fanout}"),
+    ))
 }
 
 impl Level {
     /// No MBRs yet, in the dimensions of `schema`.
     pub fn new(schema: &Schema) -> Self {
-        Self { len: 0, dimensions: schema.dimensions.iter().map(Bounds::new).collect() }
+        Self {
+            len: 0,
+            dimensions: schema.dimensions.iter().map(Bounds::new).collect(),
+        }
     }
 
     /// Appends an MBR: one range a dimension. A range of another kind than the dimension's counts
@@ -210,12 +228,24 @@ impl Level {
         let mut at = 0;
         let mut column = |d: &Dimension| {
             let (physical, w) = (d.datatype.physical(), d.datatype.size());
-            let keys = |at: usize| bytes.chunks_exact(stride).map(|mbr| key(physical, mbr, at, w)).collect();
-            let bounds = Bounds::Keys { physical, lo: keys(at), hi: keys(at + w) };
+            let keys = |at: usize| {
+                bytes
+                    .chunks_exact(stride)
+                    .map(|mbr| key(physical, mbr, at, w))
+                    .collect()
+            };
+            let bounds = Bounds::Keys {
+                physical,
+                lo: keys(at),
+                hi: keys(at + w),
+            };
             at += 2 * w;
             bounds
         };
-        Self { len: bytes.len() / stride, dimensions: schema.dimensions.iter().map(&mut column).collect() }
+        Self {
+            len: bytes.len() / stride,
+            dimensions: schema.dimensions.iter().map(&mut column).collect(),
+        }
     }
 
     fn decode(r: &mut Reader<'_>, schema: &Schema) -> Decoded<Self> {
@@ -224,7 +254,11 @@ impl Level {
         let stride: usize = schema.dimensions.iter().map(bytes).sum();
         let n = r.count(n, stride, "R-tree entries")?;
         if !schema.dimensions.iter().any(|d| d.cell.is_var()) {
-            return Ok(Self::from_fixed(r.take(n * stride, "R-tree entries")?, stride.max(1), schema));
+            return Ok(Self::from_fixed(
+                r.take(n * stride, "R-tree entries")?,
+                stride.max(1),
+                schema,
+            ));
         }
         let mut new = Self::new(schema);
         for _ in 0..n {
@@ -238,22 +272,38 @@ impl Level {
 
     /// The level above: one entry over each `fanout` of these.
     fn grouped(&self, fanout: usize) -> Self {
-        let dimensions = self.dimensions.iter().map(|bounds| bounds.grouped(self.len, fanout)).collect();
-        Self { len: self.len.div_ceil(fanout), dimensions }
+        let dimensions = self
+            .dimensions
+            .iter()
+            .map(|bounds| bounds.grouped(self.len, fanout))
+            .collect();
+        Self {
+            len: self.len.div_ceil(fanout),
+            dimensions,
+        }
     }
 }
 
 fn key(physical: Physical, mbr: &[u8], at: usize, width: usize) -> u64 {
-    let value = mbr.get(at..at + width).and_then(|bytes| Scalar::from_le_bytes(physical, bytes));
+    let value = mbr
+        .get(at..at + width)
+        .and_then(|bytes| Scalar::from_le_bytes(physical, bytes));
     value.and_then(|value| value.order_key()).unwrap_or(0)
 }
 
 impl Bounds {
     fn new(d: &Dimension) -> Self {
         if d.cell.is_var() {
-            Self::Strings { lo: Strings::default(), hi: Strings::default() }
+            Self::Strings {
+                lo: Strings::default(),
+                hi: Strings::default(),
+            }
         } else {
-            Self::Keys { physical: d.datatype.physical(), lo: Vec::new(), hi: Vec::new() }
+            Self::Keys {
+                physical: d.datatype.physical(),
+                lo: Vec::new(),
+                hi: Vec::new(),
+            }
         }
     }
 
@@ -262,11 +312,17 @@ impl Bounds {
         match self {
             Self::Keys { physical, lo, hi } => {
                 let value = |keys: &[u64]| Some(Scalar::from_order_key(*physical, *keys.get(i)?));
-                Some(ScalarRange { lo: value(lo)?, hi: value(hi)? })
+                Some(ScalarRange {
+                    lo: value(lo)?,
+                    hi: value(hi)?,
+                })
             }
             Self::Strings { lo, hi } => {
                 let value = |strings: &Strings| (i < strings.len()).then(|| Scalar::Bytes(strings.get(i).to_vec()));
-                Some(ScalarRange { lo: value(lo)?, hi: value(hi)? })
+                Some(ScalarRange {
+                    lo: value(lo)?,
+                    hi: value(hi)?,
+                })
             }
         }
     }
@@ -315,7 +371,10 @@ impl Bounds {
                     least.push(group.clone().map(|i| lo.get(i)).min().unwrap_or(&[]));
                     greatest.push(group.map(|i| hi.get(i)).max().unwrap_or(&[]));
                 }
-                Self::Strings { lo: least, hi: greatest }
+                Self::Strings {
+                    lo: least,
+                    hi: greatest,
+                }
             }
         }
     }
@@ -344,7 +403,13 @@ mod tests {
     #[test]
     fn two_tiles_as_the_format_shows_them() {
         let schema = schema(vec![int64()]);
-        let tree = tree(&schema, [vec![ScalarRange::new(0_i64, 1_i64)], vec![ScalarRange::new(2_i64, 2_i64)]]);
+        let tree = tree(
+            &schema,
+            [
+                vec![ScalarRange::new(0_i64, 1_i64)],
+                vec![ScalarRange::new(2_i64, 2_i64)],
+            ],
+        );
         let numbers = |values: &[i64]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
         let expect = [&[10, 0, 0, 0, 2, 0, 0, 0][..], &numbers(&[1, 0, 2, 2, 0, 1, 2, 2])].concat();
         assert_eq!(tree.encode(&schema, Version::CURRENT), expect);
@@ -354,14 +419,28 @@ mod tests {
     #[test]
     fn levels_grow_by_tens() {
         let schema = schema(vec![int64(), Dimension::string("s")]);
-        for (tiles, expect) in [(0, vec![]), (1, vec![1]), (2, vec![1, 2]), (11, vec![1, 2, 11]), (101, vec![1, 2, 11, 101])] {
-            let mbr = |i: i64| vec![ScalarRange::new(i, i + 3), ScalarRange::new("a", "b".repeat(i as usize).as_str())];
+        for (tiles, expect) in [
+            (0, vec![]),
+            (1, vec![1]),
+            (2, vec![1, 2]),
+            (11, vec![1, 2, 11]),
+            (101, vec![1, 2, 11, 101]),
+        ] {
+            let mbr = |i: i64| {
+                vec![
+                    ScalarRange::new(i, i + 3),
+                    ScalarRange::new("a", "b".repeat(i as usize).as_str()),
+                ]
+            };
             let tree = tree(&schema, (0..tiles).map(mbr));
             assert_eq!(tree.levels.iter().map(|l| l.len).collect::<Vec<_>>(), expect);
             if tiles > 0 {
                 let root = tree.levels[0].mbr(0).unwrap();
                 assert_eq!(root[0], ScalarRange::new(0_i64, tiles + 2));
-                assert_eq!(root[1], ScalarRange::new("a", "b".repeat(tiles as usize - 1).as_str().max("")));
+                assert_eq!(
+                    root[1],
+                    ScalarRange::new("a", "b".repeat(tiles as usize - 1).as_str().max(""))
+                );
             }
             for version in [4, 22].map(|v| Version::new(v).unwrap()) {
                 let payload = tree.encode(&schema, version);

@@ -62,7 +62,11 @@ impl Slots {
 
     /// How long the lists about variable-length data are.
     pub const fn var_len(&self) -> usize {
-        if self.coords_in_var_lists { self.len() } else { self.attributes }
+        if self.coords_in_var_lists {
+            self.len()
+        } else {
+            self.attributes
+        }
     }
 
     /// The place of a field, if the fragment has it.
@@ -80,7 +84,13 @@ impl Slots {
 
     /// Every field, in the order of their places.
     pub fn fields(&self) -> impl Iterator<Item = FieldId> + use<> {
-        let Self { attributes, dimensions, timestamps, deletes, .. } = *self;
+        let Self {
+            attributes,
+            dimensions,
+            timestamps,
+            deletes,
+            ..
+        } = *self;
         (0..attributes)
             .map(FieldId::Attribute)
             .chain([FieldId::Coords])
@@ -100,13 +110,20 @@ mod tests {
     #[test]
     fn places_follow_the_order_of_fields() {
         let attribute = |name| Attribute::new(name, Datatype::Int32, CellCount::ONE);
-        let schema = Schema::new(ArrayType::Sparse, vec![Dimension::string("x")], vec![attribute("a"), attribute("b")]);
+        let schema = Schema::new(
+            ArrayType::Sparse,
+            vec![Dimension::string("x")],
+            vec![attribute("a"), attribute("b")],
+        );
         let slots = Slots::new(Version::CURRENT, &schema, true, true);
         assert_eq!((slots.len(), slots.var_len()), (7, 7));
         for (i, field) in slots.fields().enumerate() {
             assert_eq!(slots.index(field), Some(i));
         }
         let old = Slots::new(Version::PLAIN_NAMES, &schema, false, false);
-        assert_eq!((old.len(), old.var_len(), old.index(FieldId::Dimension(0))), (3, 2, None));
+        assert_eq!(
+            (old.len(), old.var_len(), old.index(FieldId::Dimension(0))),
+            (3, 2, None)
+        );
     }
 }

@@ -35,7 +35,10 @@ pub struct FieldStats {
 impl TileValues {
     /// Values of a fixed-size field, one a tile.
     pub fn fixed(values: Vec<u8>) -> Self {
-        Self { fixed: values, var: Vec::new() }
+        Self {
+            fixed: values,
+            var: Vec::new(),
+        }
     }
 
     /// Values of a variable-length field, one a tile.
@@ -57,7 +60,9 @@ impl TileValues {
     pub fn get(&self, i: usize, cell_bytes: Option<usize>) -> Option<&[u8]> {
         let Some(n) = cell_bytes else {
             let start = usize::try_from(self.start(i)?).ok()?;
-            let end = self.start(i + 1).map_or(Some(self.var.len()), |end| usize::try_from(end).ok())?;
+            let end = self
+                .start(i + 1)
+                .map_or(Some(self.var.len()), |end| usize::try_from(end).ok())?;
             return self.var.get(start..end);
         };
         self.fixed.get(i.checked_mul(n)?..i.checked_add(1)?.checked_mul(n)?)
@@ -85,7 +90,10 @@ impl TileValues {
     /// The section's payload.
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::new();
-        w.u64(self.fixed.len() as u64).u64(self.var.len() as u64).put(&self.fixed).put(&self.var);
+        w.u64(self.fixed.len() as u64)
+            .u64(self.var.len() as u64)
+            .put(&self.fixed)
+            .put(&self.var);
         w.into_bytes()
     }
 }
@@ -104,7 +112,12 @@ impl FieldStats {
             let max = r.bytes64("fragment maximum")?.to_vec();
             let sum = r.u64("fragment sum")?;
             let null_count = r.u64("fragment null count")?;
-            all.push(Self { min, max, sum, null_count });
+            all.push(Self {
+                min,
+                max,
+                sum,
+                null_count,
+            });
         }
         r.finish("fragment statistics")?;
         Ok(all)
@@ -114,7 +127,10 @@ impl FieldStats {
     pub fn encode_all<'a>(all: impl IntoIterator<Item = &'a Self>) -> Vec<u8> {
         let mut w = Writer::new();
         for stats in all {
-            w.bytes64(&stats.min).bytes64(&stats.max).u64(stats.sum).u64(stats.null_count);
+            w.bytes64(&stats.min)
+                .bytes64(&stats.max)
+                .u64(stats.sum)
+                .u64(stats.null_count);
         }
         w.into_bytes()
     }
@@ -127,7 +143,10 @@ mod tests {
     #[test]
     fn fixed_and_variable_values_are_found_by_tile() {
         let fixed = TileValues::fixed(vec![1, 2, 3, 4]);
-        assert_eq!((fixed.get(1, Some(2)), fixed.get(2, Some(2))), (Some(&[3, 4][..]), None));
+        assert_eq!(
+            (fixed.get(1, Some(2)), fixed.get(2, Some(2))),
+            (Some(&[3, 4][..]), None)
+        );
         let var = TileValues::var(["ab", "", "c"]);
         assert_eq!(var.get(0, None), Some(&b"ab"[..]));
         assert_eq!(var.get(1, None), Some(&b""[..]));
@@ -138,19 +157,33 @@ mod tests {
     #[test]
     fn both_sizes_stand_before_the_values() {
         let bytes = TileValues::var(["ab"]).encode();
-        assert_eq!(bytes, [&8_u64.to_le_bytes()[..], &2_u64.to_le_bytes(), &[0; 8], b"ab"].concat());
+        assert_eq!(
+            bytes,
+            [&8_u64.to_le_bytes()[..], &2_u64.to_le_bytes(), &[0; 8], b"ab"].concat()
+        );
     }
 
     #[test]
     fn fragment_statistics_come_back() {
-        let all = [FieldStats { min: vec![1], max: vec![2], sum: 3, null_count: 4 }, FieldStats::default()];
+        let all = [
+            FieldStats {
+                min: vec![1],
+                max: vec![2],
+                sum: 3,
+                null_count: 4,
+            },
+            FieldStats::default(),
+        ];
         assert_eq!(FieldStats::decode_all(&FieldStats::encode_all(&all), 2).unwrap(), all);
         assert!(FieldStats::decode_all(&FieldStats::encode_all(&all), 3).is_err());
     }
 
     #[test]
     fn a_start_beyond_the_values_gives_nothing() {
-        let broken = TileValues { fixed: vec![0xff; 8], var: vec![1] };
+        let broken = TileValues {
+            fixed: vec![0xff; 8],
+            var: vec![1],
+        };
         assert_eq!(broken.get(0, None), None);
     }
 }

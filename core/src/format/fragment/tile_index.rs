@@ -33,6 +33,9 @@ mod tests {
     fn values_come_back_and_counts_are_checked() {
         assert_eq!(decode(&encode(&[0, 7])).unwrap(), [0, 7]);
         let e = decode(&[0xff; 12]).unwrap_err();
-        assert_eq!(e.to_string(), "tile index at byte 8: 18446744073709551615 items cannot fit in the 4 bytes left");
+        assert_eq!(
+            e.to_string(),
+            "tile index at byte 8: 18446744073709551615 items cannot fit in the 4 bytes left"
+        );
     }
 }
