@@ -4,6 +4,7 @@ pub(crate) mod condition;
 mod dense;
 mod field;
 mod read;
+mod sparse;
 pub(crate) mod tile;
 
 pub use condition::{CompareOp, Condition};

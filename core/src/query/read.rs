@@ -8,14 +8,20 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use super::condition::{Bound, bind};
 use super::dense::canvas::Canvas;
-use super::dense::fill::{self, Decoding};
+use super::dense::fill;
 use super::dense::{Boxes, DenseBox, DenseOrder, DenseQuery};
-use super::tile::Extent;
+use super::sparse::SparseQuery;
+use super::sparse::gather::Chunk;
+use super::sparse::run::RunWork;
+use super::sparse::sweep::Sweep;
+use super::tile::{Decoding, Extent};
 use super::{Batch, Query, ReadResult};
-use crate::array::Array;
 use crate::array::open::load_index;
+use crate::array::{Array, Fragment};
+use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
+use crate::format::schema::Layout;
 use crate::vfs::coalesce::{GAP_BYTES, MERGED_BYTES_MAX, coalesce};
 
 /// Bytes on disk that are decoded in one go.
@@ -39,6 +45,7 @@ pub struct Batches {
 enum State {
     New,
     Dense(Arc<DenseQuery>, Boxes),
+    Sparse(Arc<SparseQuery>, Sweep),
     Done,
 }
 
@@ -57,6 +64,7 @@ impl Batches {
                 Some(dense) => Some(self.array.read_box(query, dense).await?),
                 None => None,
             },
+            State::Sparse(query, sweep) => self.array.next_sparse(query, sweep, self.query.batch_bytes).await?,
         };
         if batch.is_none() {
             self.state = State::Done;
@@ -87,7 +95,8 @@ impl Array {
     pub async fn read(&self, query: &Query) -> Result<ReadResult> {
         match self.start(query).await? {
             State::Dense(query, _) => self.read_dense(&query).await,
-            _ => Err(Error::Unsupported("reading sparse arrays".into())),
+            State::Sparse(query, sweep) => self.read_sparse(&query, sweep).await,
+            State::New | State::Done => Err(Error::Cancelled),
         }
     }
 
@@ -103,7 +112,8 @@ impl Array {
     pub async fn count(&self, query: &Query) -> Result<u64> {
         match self.start(query).await? {
             State::Dense(query, boxes) => self.count_dense(&query, boxes).await,
-            _ => Err(Error::Unsupported("reading sparse arrays".into())),
+            State::Sparse(query, sweep) => self.count_sparse(&query, sweep).await,
+            State::New | State::Done => Err(Error::Cancelled),
         }
     }
 
@@ -118,10 +128,22 @@ impl Array {
 
     async fn start(&self, query: &Query) -> Result<State> {
         let condition = self.bind(query).await?;
+        if !self.schema().is_dense() {
+            let (resolved, sweep) = self.start_sparse(query, condition, self.fragments()).await?;
+            return Ok(State::Sparse(resolved, sweep));
+        }
         let resolved = Arc::new(DenseQuery::new(self, query, condition)?);
         load_index(self, &resolved.index()).await?;
         let boxes = resolved.boxes(query.batch_bytes, false);
         Ok(State::Dense(resolved, boxes))
+    }
+
+    async fn start_sparse(&self, query: &Query, condition: Option<Bound>, fragments: &[Arc<Fragment>]) -> Result<(Arc<SparseQuery>, Sweep)> {
+        let mut resolved = SparseQuery::new(self, query, condition, fragments)?;
+        load_index(self, &resolved.index()).await?;
+        resolved.skip_processed(&self.0.deletes);
+        let sweep = resolved.sweep()?;
+        Ok((Arc::new(resolved), sweep))
     }
 
     /// The query's condition, with the values of enumerations looked up.
@@ -201,21 +223,14 @@ impl Array {
         canvas.start_box(dense.plan.cells)?;
         let dense = Arc::new(dense);
         let groups = fill::groups(&dense.plan, &query.attributes, &query.stored, GROUP_BYTES)?;
-        let cache = &self.context().cache;
         let mut next = match groups.first() {
             Some(first) => Some(self.fetch_work(query, &dense, first.clone()).await?),
             None => None,
         };
         for i in 0..groups.len() {
             let Some((work, fetched)) = next.take() else { break };
-            let bytes: u64 = fetched.iter().map(|b| b.len() as u64).sum();
-            let cpu = if bytes < SMALL_BYTES { Cpu::Inline } else { self.context().cpu };
-            let decoding = Decoding {
-                cpu,
-                key: self.key().cloned(),
-                latest: Arc::clone(self.schema()),
-                cache: Arc::clone(cache),
-            };
+            let cpu = self.cpu_for(&fetched);
+            let decoding = self.decoding(cpu);
             let shared = Arc::clone(&dense);
             let painting = cpu.run(move || fill::paint(canvas, base, &shared.plan, work, &fetched, &decoding));
             if let Some(group) = groups.get(i + 1) {
@@ -223,8 +238,147 @@ impl Array {
             }
             canvas = painting.await?;
         }
+        if !query.overlays.is_empty() {
+            let points = self.overlay_cells(query, &dense).await?;
+            query.overlay(&mut canvas, base, &dense, &points);
+        }
         canvas.finish_box();
         Ok((canvas, dense))
+    }
+
+    /// The cells of sparse fragments in a box of a dense array: coordinates, then attributes.
+    async fn overlay_cells(&self, query: &DenseQuery, dense: &DenseBox) -> Result<Batch> {
+        let fields = query.dimensions.iter().chain(&query.attributes).map(|f| f.name.clone()).collect();
+        let inner = Query { fields: Some(fields), region: query.region(&dense.spans), order: Layout::Unordered, ..Query::default() };
+        let (inner, sweep) = self.start_sparse(&inner, None, &query.overlays).await?;
+        self.read_sparse(&inner, sweep).await
+    }
+
+    async fn read_sparse(&self, query: &Arc<SparseQuery>, mut sweep: Sweep) -> Result<Batch> {
+        let mut all = Batch {
+            columns: query.fields.iter().map(|f| (f.name.clone(), f.empty_column())).collect(),
+            cells: 0,
+            shape: None,
+            region: None,
+        };
+        let mut first = true;
+        while let Some(batch) = self.next_sparse(query, &mut sweep, PART_BYTES).await? {
+            if std::mem::take(&mut first) {
+                all = batch;
+                continue;
+            }
+            all.cells += batch.cells;
+            for ((_, to), (_, from)) in all.columns.iter_mut().zip(&batch.columns) {
+                append(to, from);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The next cells of a sparse read: at most `bytes_max` bytes, and never none.
+    async fn next_sparse(&self, query: &Arc<SparseQuery>, sweep: &mut Sweep, bytes_max: u64) -> Result<Option<Batch>> {
+        let attributes: Vec<usize> = (0..query.attributes.len()).filter(|&a| query.is_wanted(a)).collect();
+        loop {
+            let Some(chunk) = self.next_chunk(query, sweep, bytes_max).await? else { return Ok(None) };
+            if chunk.segments.is_empty() {
+                continue;
+            }
+            let (chunk, decoding) = self.decode_chunk(query, chunk, &attributes).await?;
+            let query = Arc::clone(query);
+            let cpu = decoding.cpu;
+            return Ok(Some(cpu.run(move || chunk.batch(&query, &decoding)).await?));
+        }
+    }
+
+    async fn count_sparse(&self, query: &Arc<SparseQuery>, mut sweep: Sweep) -> Result<u64> {
+        let mut count = 0;
+        while let Some(chunk) = self.next_chunk(query, &mut sweep, PART_BYTES).await? {
+            count += chunk.cells() as u64;
+        }
+        Ok(count)
+    }
+
+    /// The next cells that are final and satisfy every condition; may be none of those that were looked at.
+    async fn next_chunk(&self, query: &Arc<SparseQuery>, sweep: &mut Sweep, bytes_max: u64) -> Result<Option<Chunk>> {
+        let cells_max = (bytes_max / query.row_bytes()).max(1);
+        let segments = loop {
+            let segments = sweep.take(cells_max);
+            if !segments.is_empty() {
+                break segments;
+            }
+            if sweep.is_loaded() {
+                return Ok(None);
+            }
+            self.load(query, sweep, bytes_max).await?;
+        };
+        let mut chunk = Chunk::new(sweep.runs.clone(), segments);
+        if !query.is_filtered() {
+            return Ok(Some(chunk));
+        }
+        chunk.prune(query);
+        let tested = query.tested_attributes();
+        let (mut chunk, decoding) = self.decode_chunk(query, chunk, &tested).await?;
+        let query = Arc::clone(query);
+        let filter = move || {
+            chunk.filter(&query);
+            Ok(chunk)
+        };
+        Ok(Some(decoding.cpu.run(filter).await?))
+    }
+
+    /// Loads the next tiles of a sweep.
+    async fn load(&self, query: &Arc<SparseQuery>, sweep: &mut Sweep, bytes_max: u64) -> Result<()> {
+        let mut room = bytes_max;
+        let candidates = sweep.to_load(|c| {
+            let cells = query.layers.get(c.layer).and_then(|l| l.fragment.tile_cells(c.tile).ok()).unwrap_or(0);
+            let bytes = query.loaded_bytes().saturating_mul(cells as u64);
+            let fits = bytes <= room;
+            room = room.saturating_sub(bytes);
+            fits
+        });
+        let (mut work, mut extents) = (Vec::new(), Vec::new());
+        for candidate in candidates {
+            if let Some(layer) = query.layers.get(candidate.layer) {
+                work.push((candidate.layer, RunWork::new(candidate, layer, &self.context().cache, &mut extents)?));
+            }
+        }
+        let fetched = self.fetch(&extents).await?;
+        let decoding = self.decoding(self.cpu_for(&fetched));
+        let cpu = decoding.cpu;
+        let query = Arc::clone(query);
+        let runs = cpu.run(move || {
+            let run = |(layer, work): (usize, RunWork)| {
+                let layer = query.layers.get(layer).ok_or(Error::Cancelled)?;
+                work.run(layer, &query.ranges, query.order.as_deref(), query.window, &fetched, &decoding)
+            };
+            decoding.cpu.try_map_owned(work, run)
+        });
+        sweep.add(runs.await?, cpu);
+        Ok(())
+    }
+
+    /// Decodes the tiles of these attributes that a chunk needs.
+    async fn decode_chunk(&self, query: &Arc<SparseQuery>, mut chunk: Chunk, attributes: &[usize]) -> Result<(Chunk, Decoding)> {
+        let mut extents = Vec::new();
+        let work = chunk.work(query, attributes, &self.context().cache, &mut extents)?;
+        let fetched = self.fetch(&extents).await?;
+        let decoding = self.decoding(self.cpu_for(&fetched));
+        let mine = decoding.clone();
+        let chunk = decoding.cpu.run(move || {
+            chunk.decode(&work, &fetched, &mine)?;
+            Ok(chunk)
+        });
+        Ok((chunk.await?, decoding))
+    }
+
+    fn decoding(&self, cpu: Cpu) -> Decoding {
+        Decoding { cpu, key: self.key().cloned(), latest: Arc::clone(self.schema()), cache: Arc::clone(&self.context().cache) }
+    }
+
+    /// Small work is done on the spot.
+    fn cpu_for(&self, fetched: &[Bytes]) -> Cpu {
+        let bytes: usize = fetched.iter().map(Bytes::len).sum();
+        if (bytes as u64) < SMALL_BYTES { Cpu::Inline } else { self.context().cpu }
     }
 
     async fn fetch_work(&self, query: &DenseQuery, dense: &DenseBox, group: std::ops::Range<usize>) -> Result<(Vec<fill::Work>, Vec<Bytes>)> {
@@ -258,5 +412,17 @@ impl Array {
             }
         }
         Ok(out)
+    }
+}
+
+/// Appends the cells of `from`, a column of the same type.
+fn append(to: &mut Column, from: &Column) {
+    let base = to.data.len() as u64;
+    to.data.extend_from_slice(&from.data);
+    if let (Some(to), Some(from)) = (&mut to.offsets, &from.offsets) {
+        to.extend(from.iter().skip(1).map(|o| base + o));
+    }
+    if let (Some(to), Some(from)) = (&mut to.validity, &from.validity) {
+        to.extend_from_slice(from);
     }
 }

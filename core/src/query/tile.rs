@@ -7,8 +7,9 @@ use bytes::Bytes;
 
 use crate::array::Fragment;
 use crate::array::index::inconsistent;
-use crate::cache::CacheKey;
+use crate::cache::{Cache, CacheKey};
 use crate::column::Column;
+use crate::cpu::Cpu;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{AtPath, Error, Malformed, Result};
 use crate::filter::{Key, TileFormat, codes_strings, decode_tile, decode_tile_into, decode_var_tile};
@@ -219,6 +220,54 @@ impl TileRef {
 
     fn expected(&self, width: usize, path: &str) -> Result<u64> {
         limited((self.cells as u64).saturating_mul(width as u64), path)
+    }
+}
+
+/// What tiles are decoded with.
+#[derive(Debug, Clone)]
+pub(crate) struct Decoding {
+    pub(crate) cpu: Cpu,
+    pub(crate) key: Option<Key>,
+    pub(crate) latest: Arc<Schema>,
+    pub(crate) cache: Arc<Cache>,
+}
+
+/// A tile that was decoded before, or is to be decoded from some of the extents that were fetched.
+#[derive(Debug)]
+pub(crate) enum Input {
+    Decoded(Arc<Column>),
+    Fetched(TileRef, Range<usize>),
+}
+
+impl Input {
+    /// The tile out of the cache; otherwise its extents are added to those to fetch.
+    ///
+    /// # Errors
+    /// The fragment's index is damaged.
+    pub(crate) fn new(tile: TileRef, cache: &Cache, extents: &mut Vec<Extent>) -> Result<Self> {
+        if let Some(column) = cache.get::<Column>(&tile.cache_key()) {
+            return Ok(Self::Decoded(column));
+        }
+        let start = extents.len();
+        extents.extend(tile.extents()?);
+        Ok(Self::Fetched(tile, start..extents.len()))
+    }
+
+    /// The decoded tile; it goes into the cache if `keep`.
+    ///
+    /// # Errors
+    /// The tile is damaged.
+    pub(crate) fn decode(&self, fetched: &[Bytes], d: &Decoding, keep: bool) -> Result<Arc<Column>> {
+        match self {
+            Self::Decoded(column) => Ok(Arc::clone(column)),
+            Self::Fetched(tile, range) => {
+                let column = Arc::new(tile.decode(fetched.get(range.clone()).unwrap_or(&[]), d.key.as_ref(), &d.latest)?);
+                if keep {
+                    d.cache.insert(tile.cache_key(), Arc::clone(&column), tile.decoded_bytes());
+                }
+                Ok(column)
+            }
+        }
     }
 }
 

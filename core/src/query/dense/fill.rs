@@ -10,12 +10,9 @@ use super::paint::{Fill, Ids, Values};
 use super::plan::{Plan, TilePlan};
 use crate::cache::Cache;
 use crate::column::Column;
-use crate::cpu::Cpu;
 use crate::error::Result;
-use crate::filter::Key;
-use crate::format::schema::Schema;
 use crate::query::field::Field;
-use crate::query::tile::{Extent, StoredField, TileRef};
+use crate::query::tile::{Decoding, Extent, Input, StoredField, TileRef};
 
 /// How each layer stores each attribute of the result; `None` where it has no such attribute.
 pub(crate) type StoredFields = Vec<Vec<Option<Arc<StoredField>>>>;
@@ -25,27 +22,8 @@ pub(crate) type StoredFields = Vec<Vec<Option<Arc<StoredField>>>>;
 pub(crate) struct Work {
     tile: usize,
     field: usize,
-    /// One for each source of the tile.
-    inputs: Vec<Input>,
-}
-
-#[derive(Debug)]
-enum Input {
-    /// The fragment does not have the attribute: fill.
-    Absent,
-    /// Decoded before.
-    Cached(Arc<Column>),
-    /// To be decoded from these of the fetched extents.
-    Fetched(TileRef, Range<usize>),
-}
-
-/// What tiles are decoded with.
-#[derive(Debug, Clone)]
-pub(crate) struct Decoding {
-    pub(crate) cpu: Cpu,
-    pub(crate) key: Option<Key>,
-    pub(crate) latest: Arc<Schema>,
-    pub(crate) cache: Arc<Cache>,
+    /// One for each source of the tile; `None` where the fragment does not have the attribute.
+    inputs: Vec<Option<Input>>,
 }
 
 /// The work on some tiles of a plan, and what must be fetched for it.
@@ -61,18 +39,10 @@ pub(crate) fn work(plan: &Plan, tiles: Range<usize>, fields: &[Field], stored: &
             for source in &t.sources {
                 let like = |s: &&Arc<StoredField>| s.is_like(wanted.datatype, wanted.cell);
                 let Some(own) = stored.get(source.layer).and_then(|l| l.get(field)?.as_ref()).filter(like) else {
-                    inputs.push(Input::Absent);
+                    inputs.push(None);
                     continue;
                 };
-                let tile = TileRef::new(own, source.tile)?;
-                inputs.push(match cache.get::<Column>(&tile.cache_key()) {
-                    Some(column) => Input::Cached(column),
-                    None => {
-                        let start = extents.len();
-                        extents.extend(tile.extents()?);
-                        Input::Fetched(tile, start..extents.len())
-                    }
-                });
+                inputs.push(Some(Input::new(TileRef::new(own, source.tile)?, cache, &mut extents)?));
             }
             out.push(Work { tile, field, inputs });
         }
@@ -209,17 +179,8 @@ impl Job<'_> {
         let mut columns = Vec::new();
         for (i, input) in std::mem::take(&mut self.work.inputs).into_iter().enumerate() {
             let Some(source) = tile.sources.get(i) else { continue };
-            let column = match input {
-                Input::Absent => None,
-                Input::Cached(column) => Some(column),
-                Input::Fetched(r, range) => {
-                    let column = Arc::new(r.decode(fetched.get(range).unwrap_or(&[]), d.key.as_ref(), &d.latest)?);
-                    if (tile.cells as usize) < r.cells {
-                        d.cache.insert(r.cache_key(), Arc::clone(&column), r.decoded_bytes());
-                    }
-                    Some(column)
-                }
-            };
+            let partial = tile.cells < plan.tile_cells();
+            let column = input.map(|i| i.decode(fetched, d, partial)).transpose()?;
             for (b, plan_box) in tile.boxes.iter().enumerate() {
                 let shape = &plan_box.shape;
                 let Some(rows) = self.cells.get_mut(b) else { continue };
@@ -251,7 +212,7 @@ impl Job<'_> {
 
     /// Decodes the tile into the result itself, where it is one run of it: no copy is made then.
     fn decode_straight(&mut self, tile: &TilePlan, plan: &Plan, fetched: &[Bytes], d: &Decoding) -> Result<bool> {
-        let ([plan_box], [Input::Fetched(r, range)], true) = (&tile.boxes[..], &self.work.inputs[..], tile.covered) else {
+        let ([plan_box], [Some(Input::Fetched(r, range))], true) = (&tile.boxes[..], &self.work.inputs[..], tile.covered) else {
             return Ok(false);
         };
         let shape = &plan_box.shape;

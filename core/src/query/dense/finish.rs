@@ -9,7 +9,6 @@ use super::pieces::length;
 use super::{DenseBox, DenseOrder, DenseQuery};
 use crate::column::Column;
 use crate::datatype::CellCount;
-use crate::error::Result;
 use crate::geometry::{Order, Span, region};
 use crate::query::Batch;
 use crate::query::condition::{TestColumn, evaluate};
@@ -18,7 +17,7 @@ use crate::query::field::{Field, FieldKind};
 impl DenseQuery {
     /// Lays the cells of sparse fragments over a box whose first cell is at `base`. `points` holds the
     /// coordinates, then the attributes.
-    pub(crate) fn overlay(&self, canvas: &mut Canvas, base: usize, dense: &DenseBox, points: &Batch) -> Result<()> {
+    pub(crate) fn overlay(&self, canvas: &mut Canvas, base: usize, dense: &DenseBox, points: &Batch) {
         let n = self.grid.axes.len();
         let mut offsets = Vec::with_capacity(n);
         for (axis, (_, column)) in self.grid.axes.iter().zip(&points.columns) {
@@ -40,7 +39,6 @@ impl DenseQuery {
                 }
             }
         }
-        Ok(())
     }
 
     /// Where a cell of the array is in the result of a box: several places where ranges overlap.

@@ -3,7 +3,7 @@
 pub(crate) mod canvas;
 pub(crate) mod fill;
 mod finish;
-mod paint;
+pub(crate) mod paint;
 pub(crate) mod pieces;
 pub(crate) mod plan;
 

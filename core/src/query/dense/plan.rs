@@ -162,6 +162,13 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Cells of a whole tile.
+    pub(crate) fn tile_cells(&self) -> u64 {
+        self.extents.iter().fold(1, |n, e| n.saturating_mul(*e))
+    }
+}
+
 impl TilePlan {
     fn new(grid: &Grid, tile: Vec<u64>, boxes: Vec<BoxPlan>, layers: &[Layer]) -> Self {
         let origin = grid.tile_spans(&tile);

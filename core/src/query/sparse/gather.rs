@@ -1,0 +1,288 @@
+//! From final cells to columns: decodes the tiles of the fields they need, tests conditions, copies.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::layer::{DeleteMode, Layer};
+use super::run::{Places, Run};
+use super::{Segment, SparseQuery};
+use crate::cache::Cache;
+use crate::column::Column;
+use crate::error::Result;
+use crate::query::Batch;
+use crate::query::condition::{TestColumn, evaluate};
+use crate::query::dense::paint;
+use crate::query::field::{Field, FieldKind};
+use crate::query::tile::{Decoding, Extent, Input};
+
+/// Some final cells, in order.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    pub(crate) runs: Vec<Arc<Run>>,
+    pub(crate) segments: Vec<Segment>,
+    /// Tiles of attributes that were decoded, by attribute and run.
+    tiles: HashMap<(usize, u32), Arc<Column>>,
+}
+
+/// A tile of an attribute that is to be decoded.
+#[derive(Debug)]
+pub(crate) struct Work {
+    attribute: usize,
+    run: u32,
+    input: Input,
+    /// Whether the cache should have it: only a part of it is used now.
+    keep: bool,
+}
+
+impl Chunk {
+    pub(crate) fn new(runs: Vec<Arc<Run>>, segments: Vec<Segment>) -> Self {
+        Self { runs, segments, tiles: HashMap::new() }
+    }
+
+    pub(crate) fn cells(&self) -> usize {
+        self.segments.iter().map(|s| s.len as usize).sum()
+    }
+
+    /// Cells of the chunk in each run that has some, in the order they first come.
+    fn runs_used(&self) -> Vec<(u32, usize)> {
+        let mut places: HashMap<u32, usize> = HashMap::new();
+        let mut out: Vec<(u32, usize)> = Vec::new();
+        for s in &self.segments {
+            let place = *places.entry(s.run).or_insert_with(|| {
+                out.push((s.run, 0));
+                out.len() - 1
+            });
+            out[place].1 += s.len as usize;
+        }
+        out
+    }
+
+    fn layer<'a>(&self, query: &'a SparseQuery, run: u32) -> Option<(&Run, &'a Layer)> {
+        let run = self.runs.get(run as usize)?;
+        Some((run, query.layers.get(run.layer)?))
+    }
+
+    /// Leaves out the cells of tiles whose statistics say that none satisfies the condition.
+    pub(crate) fn prune(&mut self, query: &SparseQuery) {
+        let Some(condition) = &query.condition else { return };
+        let mut gone: HashMap<u32, bool> = HashMap::new();
+        for (run, _) in self.runs_used() {
+            let excluded = self.layer(query, run).is_some_and(|(r, layer)| layer.excludes(condition, &query.attributes, r.tile));
+            gone.insert(run, excluded);
+        }
+        self.segments.retain(|s| gone.get(&s.run) != Some(&true));
+    }
+
+    /// The tiles of these attributes that are not decoded yet.
+    ///
+    /// # Errors
+    /// The index of a fragment is damaged.
+    pub(crate) fn work(&self, query: &SparseQuery, attributes: &[usize], cache: &Cache, extents: &mut Vec<Extent>) -> Result<Vec<Work>> {
+        let mut out = Vec::new();
+        for (run, cells) in self.runs_used() {
+            let Some((r, layer)) = self.layer(query, run) else { continue };
+            for &attribute in attributes {
+                if self.tiles.contains_key(&(attribute, run)) {
+                    continue;
+                }
+                let Some(stored) = layer.attributes.get(attribute).and_then(Option::as_ref) else { continue };
+                let input = Input::new(Layer::tile(stored, r.tile)?, cache, extents)?;
+                out.push(Work { attribute, run, input, keep: cells < r.tile_cells });
+            }
+        }
+        Ok(out)
+    }
+
+    /// Decodes those tiles.
+    ///
+    /// # Errors
+    /// A tile is damaged.
+    pub(crate) fn decode(&mut self, work: &[Work], fetched: &[Bytes], d: &Decoding) -> Result<()> {
+        let decoded = d.cpu.try_map(work, |w| Ok::<_, crate::Error>(((w.attribute, w.run), w.input.decode(fetched, d, w.keep)?)))?;
+        self.tiles.extend(decoded);
+        Ok(())
+    }
+
+    /// Leaves out the cells that the condition or a delete excludes. The tiles of the attributes that
+    /// these test must be decoded.
+    pub(crate) fn filter(&mut self, query: &SparseQuery) {
+        let cells = self.cells();
+        let mut columns: HashMap<&str, (Column, Option<Vec<u8>>)> = HashMap::new();
+        for name in query.tested() {
+            let attribute = query.attributes.iter().position(|f| f.name == name);
+            let tested = match attribute.and_then(|i| query.attributes.get(i)) {
+                Some(field) => (self.column(query, field), self.present(query, attribute.unwrap_or(0))),
+                None => match Field::named(&query.schema, name) {
+                    Ok(field) => (self.column(query, &field), None),
+                    Err(_) => continue,
+                },
+            };
+            columns.insert(name, tested);
+        }
+        let find = |name: &str| columns.get(name).map(|(column, present)| TestColumn { column, present: present.as_deref() });
+        let mut mask = match &query.condition {
+            Some(condition) => evaluate(condition, cells, &find),
+            None => vec![1; cells],
+        };
+        for (k, (time, keep)) in query.deletes.iter().enumerate() {
+            self.apply_delete(query, k, *time, &evaluate(keep, cells, &find), &mut mask);
+        }
+        self.retain(&mask);
+    }
+
+    fn apply_delete(&self, query: &SparseQuery, k: usize, time: u64, keep: &[u8], mask: &mut [u8]) {
+        let mut at = 0;
+        for s in &self.segments {
+            let range = at..at + s.len as usize;
+            at = range.end;
+            let Some((run, layer)) = self.layer(query, s.run) else { continue };
+            let (Some(mask), Some(keep)) = (mask.get_mut(range.clone()), keep.get(range)) else { continue };
+            match layer.deletes.get(k) {
+                None | Some(DeleteMode::None) => {}
+                Some(DeleteMode::All) => mask.iter_mut().zip(keep).for_each(|(m, k)| *m &= k),
+                Some(DeleteMode::Older) => {
+                    for (i, (m, k)) in mask.iter_mut().zip(keep).enumerate() {
+                        *m &= k | u8::from(run.time(s.start as usize + i) > time);
+                    }
+                }
+            }
+        }
+    }
+
+    /// 0 for cells whose fragment does not have the attribute; `None` if all do.
+    fn present(&self, query: &SparseQuery, attribute: usize) -> Option<Vec<u8>> {
+        let has = |s: &Segment| self.layer(query, s.run).is_some_and(|(_, l)| l.attributes.get(attribute).is_some_and(Option::is_some));
+        if self.segments.iter().all(has) {
+            return None;
+        }
+        Some(self.segments.iter().flat_map(|s| std::iter::repeat_n(u8::from(has(s)), s.len as usize)).collect())
+    }
+
+    /// Keeps the cells whose mask is 1.
+    fn retain(&mut self, mask: &[u8]) {
+        let mut out: Vec<Segment> = Vec::new();
+        let mut mask = mask.iter();
+        for s in &self.segments {
+            for cell in s.start..s.start + s.len {
+                if mask.next() != Some(&1) {
+                    continue;
+                }
+                match out.last_mut() {
+                    Some(last) if last.run == s.run && last.start + last.len == cell => last.len += 1,
+                    _ => out.push(Segment { run: s.run, start: cell, len: 1 }),
+                }
+            }
+        }
+        self.segments = out;
+    }
+
+    /// The result of these cells. The tiles of its attributes must be decoded.
+    pub(crate) fn batch(&self, query: &SparseQuery, d: &Decoding) -> Result<Batch> {
+        let columns = d.cpu.try_map(&query.fields, |f| Ok::<_, crate::Error>((f.name.clone(), self.column(query, f))))?;
+        Ok(Batch { columns, cells: self.cells() as u64, shape: None, region: None })
+    }
+
+    fn column(&self, query: &SparseQuery, field: &Field) -> Column {
+        let cells = self.cells();
+        let mut out = Builder::new(field, cells);
+        let attribute = query.attributes.iter().position(|f| f.kind == field.kind);
+        for s in &self.segments {
+            let (start, len) = (s.start as usize, s.len as usize);
+            let Some(run) = self.runs.get(s.run as usize) else { continue };
+            match field.kind {
+                FieldKind::Dimension(d) => match run.dims.get(d) {
+                    Some(column) => out.copy(column, &Places::Stretch(start), len),
+                    None => out.fill(len),
+                },
+                FieldKind::Attribute(_) => match attribute.and_then(|a| self.tiles.get(&(a, s.run))) {
+                    Some(column) => out.copy(column, &run.places(start, len), len),
+                    None => out.fill(len),
+                },
+            }
+        }
+        out.column
+    }
+}
+
+/// A column that grows.
+struct Builder<'a> {
+    field: &'a Field,
+    column: Column,
+}
+
+impl<'a> Builder<'a> {
+    fn new(field: &'a Field, cells: usize) -> Self {
+        let mut column = field.empty_column();
+        column.data.reserve(cells * field.width().unwrap_or(0));
+        if let Some(offsets) = &mut column.offsets {
+            offsets.reserve(cells);
+        }
+        Self { field, column }
+    }
+
+    fn fill(&mut self, len: usize) {
+        let out = &mut self.column;
+        match &mut out.offsets {
+            None => {
+                let start = out.data.len();
+                out.data.resize(start + len * self.field.fill.len(), 0);
+                paint::fill(&mut out.data[start..], &self.field.fill);
+            }
+            Some(offsets) => {
+                for _ in 0..len {
+                    out.data.extend_from_slice(&self.field.fill);
+                    offsets.push(out.data.len() as u64);
+                }
+            }
+        }
+        if let Some(validity) = &mut out.validity {
+            validity.resize(validity.len() + len, u8::from(self.field.fill_valid));
+        }
+    }
+
+    fn copy(&mut self, from: &Column, places: &Places<'_>, len: usize) {
+        let out = &mut self.column;
+        match (&mut out.offsets, self.field.width()) {
+            (None, Some(width)) => match places {
+                Places::Stretch(start) => out.data.extend_from_slice(from.data.get(start * width..(start + len) * width).unwrap_or(&[])),
+                Places::List(list) => match width {
+                    1 => list.iter().for_each(|&i| out.data.extend(from.data.get(i as usize))),
+                    2 => pick::<2>(&from.data, list, &mut out.data),
+                    4 => pick::<4>(&from.data, list, &mut out.data),
+                    8 => pick::<8>(&from.data, list, &mut out.data),
+                    _ => list.iter().for_each(|&i| out.data.extend_from_slice(from.cell(i as usize))),
+                },
+            },
+            (Some(offsets), _) => match places {
+                Places::Stretch(start) => {
+                    let starts = from.offsets.as_deref().and_then(|o| o.get(*start..=start + len)).unwrap_or(&[]);
+                    let (Some(&first), Some(&last)) = (starts.first(), starts.last()) else { return };
+                    let base = out.data.len() as u64;
+                    out.data.extend_from_slice(from.data.get(first as usize..last as usize).unwrap_or(&[]));
+                    offsets.extend(starts.iter().skip(1).map(|o| base + (o - first)));
+                }
+                Places::List(list) => {
+                    for &i in *list {
+                        out.data.extend_from_slice(from.cell(i as usize));
+                        offsets.push(out.data.len() as u64);
+                    }
+                }
+            },
+            (None, None) => {}
+        }
+        if let Some(validity) = &mut out.validity {
+            match (&from.validity, places) {
+                (None, _) => validity.resize(validity.len() + len, 1),
+                (Some(v), Places::Stretch(start)) => validity.extend_from_slice(v.get(*start..start + len).unwrap_or(&[])),
+                (Some(v), Places::List(list)) => validity.extend(list.iter().filter_map(|&i| v.get(i as usize))),
+            }
+        }
+    }
+}
+
+fn pick<const N: usize>(data: &[u8], places: &[u32], out: &mut Vec<u8>) {
+    let cells = data.as_chunks::<N>().0;
+    places.iter().filter_map(|&i| cells.get(i as usize)).for_each(|c| out.extend_from_slice(c));
+}

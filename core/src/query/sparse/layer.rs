@@ -1,0 +1,164 @@
+//! A sparse fragment in a read: which of its tiles may hold cells of the region, and what must be
+//! read of each.
+
+use std::sync::Arc;
+
+use super::region::{Ranges, Relation};
+use crate::array::index::Section;
+use crate::array::{Delete, Fragment, Window};
+use crate::error::Result;
+use crate::format::fragment::slots::FieldId;
+use crate::query::condition::Bound;
+use crate::query::field::Field;
+use crate::query::tile::{StoredField, TileRef};
+use crate::scalar::Scalar;
+
+/// A sparse fragment.
+#[derive(Debug)]
+pub(crate) struct Layer {
+    pub(crate) fragment: Arc<Fragment>,
+    /// The dimensions, or all coordinates in one field.
+    pub(crate) coordinates: Vec<Arc<StoredField>>,
+    /// When each cell was written, if that matters to the query.
+    pub(crate) times: Option<Arc<StoredField>>,
+    /// Whether cells outside the window must be left out one by one.
+    pub(crate) partly_visible: bool,
+    /// When each cell was deleted.
+    pub(crate) delete_times: Option<Arc<StoredField>>,
+    /// The attributes of the query; `None` where the fragment does not have one.
+    pub(crate) attributes: Vec<Option<Arc<StoredField>>>,
+    /// What each delete of the array means to its cells.
+    pub(crate) deletes: Vec<DeleteMode>,
+}
+
+/// What a delete means to the cells of a fragment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DeleteMode {
+    /// Nothing: it is older than they are, or they are marked as deleted one by one.
+    None,
+    /// It applies to all of them.
+    All,
+    /// It applies to those that are not younger.
+    Older,
+}
+
+/// A tile that may hold cells of the region.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate {
+    pub(crate) layer: usize,
+    pub(crate) tile: u64,
+    /// Whether all its cells are in the region.
+    pub(crate) inside: bool,
+}
+
+impl Layer {
+    /// The layer of a sparse fragment. `versions`: whether it matters which of two cells is newer.
+    pub(crate) fn new(fragment: &Arc<Fragment>, attributes: &[Field], window: Window, deletes: &[Delete], versions: bool) -> Self {
+        let stored = |id| StoredField::new(fragment, id).map(Arc::new);
+        let footer = &fragment.footer;
+        let partly_visible = footer.has_timestamps && (fragment.start_ms < window.start_ms || fragment.end_ms > window.end_ms);
+        let within = |d: &Delete| fragment.start_ms <= d.time_ms && d.time_ms <= fragment.end_ms;
+        let needs_times = footer.has_timestamps && (partly_visible || versions || deletes.iter().any(within));
+        let mode = |d: &Delete| {
+            if d.time_ms < fragment.start_ms {
+                DeleteMode::None
+            } else if footer.has_timestamps && d.time_ms <= fragment.end_ms {
+                DeleteMode::Older
+            } else {
+                DeleteMode::All
+            }
+        };
+        Self {
+            fragment: Arc::clone(fragment),
+            coordinates: fragment.coordinates().into_iter().filter_map(stored).collect(),
+            times: if needs_times { stored(FieldId::Timestamps) } else { None },
+            partly_visible,
+            delete_times: if footer.has_delete_metadata { stored(FieldId::DeleteTimestamps) } else { None },
+            attributes: attributes.iter().map(|f| fragment.attribute(&f.name).and_then(stored).filter(|s| s.is_like(f.datatype, f.cell))).collect(),
+            deletes: deletes.iter().map(mode).collect(),
+        }
+    }
+
+    /// The sections of the fragment's index that are needed. `tested`: attributes whose least and
+    /// greatest values are worth having.
+    pub(crate) fn sections(&self, tested: &[usize]) -> Vec<Section> {
+        let stored = self.coordinates.iter().chain(&self.times).chain(&self.delete_times).chain(self.attributes.iter().flatten());
+        let ids: Vec<FieldId> = stored.map(|s| s.id).collect();
+        let mut sections = self.fragment.sections(&ids);
+        sections.push(Section::RTree);
+        if self.fragment.footer.has_delete_metadata {
+            sections.push(Section::Conditions);
+        }
+        for stored in tested.iter().filter_map(|&i| self.attributes.get(i)?.as_ref()) {
+            if let Some(slot) = self.fragment.slots.index(stored.id) {
+                sections.extend([Section::Mins(slot), Section::Maxs(slot)]);
+            }
+        }
+        sections
+    }
+
+    /// Takes back what the fragment's own list of processed deletes makes superfluous. Its index must
+    /// be loaded.
+    pub(crate) fn skip_processed(&mut self, deletes: &[Delete]) {
+        if !self.fragment.footer.has_delete_metadata {
+            return;
+        }
+        let processed = self.fragment.index.conditions();
+        for (mode, delete) in self.deletes.iter_mut().zip(deletes) {
+            if processed.contains(&delete.path) {
+                *mode = DeleteMode::None;
+            }
+        }
+    }
+
+    /// The tiles that may hold cells of the region, in the order of the file. The R-tree must be loaded.
+    ///
+    /// # Errors
+    /// The R-tree does not fit the footer.
+    pub(crate) fn candidates(&self, layer: usize, ranges: &Ranges, out: &mut Vec<Candidate>) -> Result<()> {
+        if self.fragment.non_empty_domain.as_ref().is_some_and(|d| ranges.relation_to(d) == Relation::Outside) {
+            return Ok(());
+        }
+        let leaves = self.fragment.index.rtree().and_then(|t| t.leaves());
+        let tiles = usize::try_from(self.fragment.tiles).unwrap_or(usize::MAX);
+        let Some(leaves) = leaves.filter(|l| l.len == tiles) else {
+            let found = leaves.map_or(0, |l| l.len);
+            let why = format!("the R-tree has {found} leaves for {tiles} tiles");
+            return if tiles == 0 { Ok(()) } else { Err(crate::array::index::inconsistent(&self.fragment.metadata_path(), why)) };
+        };
+        for i in 0..leaves.len {
+            let relation = ranges.relation(leaves, i);
+            if relation != Relation::Outside {
+                out.push(Candidate { layer, tile: i as u64, inside: relation == Relation::Inside });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether no cell of a tile can satisfy the condition, by what its statistics say.
+    pub(crate) fn excludes(&self, condition: &Bound, attributes: &[Field], tile: u64) -> bool {
+        let range = |name: &str| {
+            let i = attributes.iter().position(|f| f.name == name)?;
+            let field = attributes.get(i)?;
+            let stored = self.attributes.get(i)?.as_ref()?;
+            let slot = self.fragment.slots.index(stored.id)?;
+            let tile = usize::try_from(tile).ok()?;
+            if field.cell != crate::CellCount::ONE || field.datatype.is_string() || stored.datatype != field.datatype {
+                return None;
+            }
+            let value = |v: Option<&crate::format::fragment::stats::TileValues>| {
+                Scalar::from_le_bytes(field.datatype.physical(), v?.get(tile, field.width())?)
+            };
+            Some((value(self.fragment.index.mins(slot))?, value(self.fragment.index.maxs(slot))?))
+        };
+        crate::query::condition::excludes(condition, &range)
+    }
+
+    /// A tile of one of the layer's fields.
+    ///
+    /// # Errors
+    /// The tile is too large for this machine.
+    pub(crate) fn tile(field: &Arc<StoredField>, tile: u64) -> Result<TileRef> {
+        TileRef::new(field, tile)
+    }
+}

@@ -1,0 +1,151 @@
+//! Reading sparse cells. Pure: candidates say what to fetch, bytes go in, cells come out in order.
+
+pub(crate) mod gather;
+pub(crate) mod layer;
+mod merge;
+pub(crate) mod region;
+pub(crate) mod run;
+pub(crate) mod sweep;
+
+use std::sync::Arc;
+
+use self::layer::{Candidate, Layer};
+pub(crate) use self::merge::Segment;
+use self::region::Ranges;
+use self::run::ResultOrder;
+use self::sweep::Sweep;
+use super::field::Field;
+use super::Query;
+use crate::array::index::Section;
+use crate::array::{Array, Delete, Fragment, Window};
+use crate::error::Result;
+use crate::format::schema::{Layout, Schema};
+use crate::query::condition::{Bound, bind_stored};
+
+/// A query of sparse cells, resolved.
+#[derive(Debug)]
+pub(crate) struct SparseQuery {
+    pub(crate) schema: Arc<Schema>,
+    pub(crate) window: Window,
+    pub(crate) ranges: Ranges,
+    pub(crate) order: Option<Arc<ResultOrder>>,
+    pub(crate) dedup: bool,
+    /// What the result consists of.
+    pub(crate) fields: Vec<Field>,
+    /// Its attributes, then those that only conditions need.
+    pub(crate) attributes: Vec<Field>,
+    pub(crate) condition: Option<Bound>,
+    /// The time of each delete, and the condition of the cells that it keeps.
+    pub(crate) deletes: Vec<(u64, Bound)>,
+    /// Oldest first.
+    pub(crate) layers: Vec<Layer>,
+}
+
+impl SparseQuery {
+    /// Resolves `query` over the sparse fragments of `array`, or over `fragments` of a dense array,
+    /// whose sparse cells count like those of an array without duplicates.
+    ///
+    /// # Errors
+    /// [`crate::Error::InvalidArgument`] if it does not fit the schema.
+    pub(crate) fn new(array: &Array, query: &Query, condition: Option<Bound>, fragments: &[Arc<Fragment>]) -> Result<Self> {
+        let schema = array.schema();
+        let ranges = Ranges::new(&query.region, schema)?;
+        let fields = Field::resolve(schema, query.fields.as_deref())?;
+        let deletes: &[Delete] = &array.0.deletes;
+        let kept = deletes.iter().map(|d| Ok((d.time_ms, bind_stored(&d.keep, schema)?))).collect::<Result<Vec<_>>>()?;
+        let mut attributes: Vec<Field> = fields.iter().filter(|f| f.attribute_index().is_some()).cloned().collect();
+        for name in condition.iter().chain(kept.iter().map(|k| &k.1)).flat_map(Bound::fields) {
+            let field = Field::named(schema, name)?;
+            if field.attribute_index().is_some() && !attributes.contains(&field) {
+                attributes.push(field);
+            }
+        }
+        let duplicates = schema.allows_duplicates && !schema.is_dense();
+        let fragments: Vec<&Arc<Fragment>> = fragments.iter().filter(|f| !f.dense && f.tiles > 0).collect();
+        let dedup = !duplicates && (fragments.len() > 1 || fragments.iter().any(|f| f.footer.has_timestamps));
+        let layer = |f: &&Arc<Fragment>| Layer::new(f, &attributes, array.window(), deletes, dedup);
+        let layers = fragments.iter().map(layer).collect();
+        let order = match query.order {
+            Layout::Unordered if !dedup => None,
+            Layout::Unordered => Some(Layout::Global),
+            layout => Some(layout),
+        };
+        let order = order.map(|layout| ResultOrder::new(schema, layout)).transpose()?.map(Arc::new);
+        let schema = Arc::clone(schema);
+        Ok(Self { schema, window: array.window(), ranges, order, dedup, fields, attributes, condition, deletes: kept, layers })
+    }
+
+    /// The sections of each fragment's index that are needed.
+    pub(crate) fn index(&self) -> Vec<(Arc<Fragment>, Vec<Section>)> {
+        let tested: Vec<&str> = self.condition.iter().flat_map(Bound::fields).collect();
+        let tested: Vec<usize> = (0..self.attributes.len()).filter(|&i| tested.contains(&self.attributes[i].name.as_str())).collect();
+        let near = |l: &&Layer| l.fragment.non_empty_domain.as_ref().is_none_or(|d| self.ranges.relation_to(d) != region::Relation::Outside);
+        self.layers.iter().filter(near).map(|l| (Arc::clone(&l.fragment), l.sections(&tested))).collect()
+    }
+
+    /// The sweep over the tiles of the region. The index must be loaded.
+    ///
+    /// # Errors
+    /// The index of a fragment is damaged.
+    pub(crate) fn sweep(&self) -> Result<Sweep> {
+        let mut candidates: Vec<Candidate> = Vec::new();
+        for (i, layer) in self.layers.iter().enumerate() {
+            layer.candidates(i, &self.ranges, &mut candidates)?;
+        }
+        if let Some(condition) = self.condition.as_ref().filter(|_| !self.dedup) {
+            // With versions of cells a tile that fails the condition may still hide older cells that do not.
+            let excluded = |c: &Candidate| self.layers.get(c.layer).is_some_and(|l| l.excludes(condition, &self.attributes, c.tile));
+            candidates.retain(|c| !excluded(c));
+        }
+        Sweep::new(candidates, &self.layers, self.order.clone(), self.dedup)
+    }
+
+    /// Bytes that a cell of the result takes, an estimate where cells vary in length.
+    pub(crate) fn row_bytes(&self) -> u64 {
+        let fixed: u64 = self.attributes.iter().chain(self.fields.iter().filter(|f| f.dimension_index().is_some())).map(Field::row_bytes).sum();
+        let var = |l: &Layer| {
+            let stored = l.coordinates.iter().chain(l.attributes.iter().flatten());
+            let bytes = stored.map(|s| s.var_bytes_total()).fold(0, u64::saturating_add);
+            bytes.div_ceil(l.fragment.cells.max(1))
+        };
+        fixed.saturating_add(self.layers.iter().map(var).max().unwrap_or(0)).max(1)
+    }
+
+    /// Bytes in memory of a cell that is loaded.
+    pub(crate) fn loaded_bytes(&self) -> u64 {
+        let dims = self.schema.dimensions.len() as u64;
+        self.row_bytes().saturating_add(dims * 24 + 16)
+    }
+
+    /// Whether cells must be looked at before it is known whether they count.
+    pub(crate) fn is_filtered(&self) -> bool {
+        self.condition.is_some() || !self.deletes.is_empty()
+    }
+
+    /// The names of the fields that conditions test.
+    pub(crate) fn tested(&self) -> Vec<&str> {
+        let mut out: Vec<&str> = Vec::new();
+        for name in self.condition.iter().chain(self.deletes.iter().map(|d| &d.1)).flat_map(Bound::fields) {
+            if !out.contains(&name) {
+                out.push(name);
+            }
+        }
+        out
+    }
+
+    /// The attributes that conditions test.
+    pub(crate) fn tested_attributes(&self) -> Vec<usize> {
+        let tested = self.tested();
+        (0..self.attributes.len()).filter(|&i| tested.contains(&self.attributes[i].name.as_str())).collect()
+    }
+
+    /// Whether attribute `i` is part of the result.
+    pub(crate) fn is_wanted(&self, i: usize) -> bool {
+        self.attributes.get(i).is_some_and(|a| self.fields.iter().any(|f| f.kind == a.kind))
+    }
+
+    /// Forgets deletes that fragments say they have processed. The index must be loaded.
+    pub(crate) fn skip_processed(&mut self, deletes: &[Delete]) {
+        self.layers.iter_mut().for_each(|l| l.skip_processed(deletes));
+    }
+}

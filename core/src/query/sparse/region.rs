@@ -1,0 +1,245 @@
+//! The region of a sparse read: sorted, merged ranges, tested against bounding boxes and coordinates.
+
+use bytemuck::Pod;
+
+use crate::column::{Column, typed};
+use crate::error::{Error, Result};
+use crate::format::domain::Dimension;
+use crate::format::fragment::rtree::{Bounds, Level};
+use crate::format::schema::Schema;
+use crate::geometry::Span;
+use crate::geometry::key::{self, Keyed};
+use crate::query::Region;
+use crate::scalar::{Scalar, ScalarRange};
+use crate::with_type;
+
+/// Ranges of every dimension.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Ranges(Vec<Along>);
+
+/// Ranges along one dimension: ascending, with gaps between them.
+#[derive(Debug, Clone, PartialEq)]
+enum Along {
+    All,
+    /// Keys of numbers.
+    Numbers(Vec<Span>),
+    Strings(Vec<(Vec<u8>, Vec<u8>)>),
+}
+
+/// How a box of cells lies to a region.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Relation {
+    Outside,
+    Partial,
+    Inside,
+}
+
+impl Ranges {
+    /// The ranges of `region` in arrays of `schema`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for ranges of another type than their dimension, or without cells.
+    pub(crate) fn new(region: &Region, schema: &Schema) -> Result<Self> {
+        let n = schema.dimensions.len();
+        if !region.0.is_empty() && region.0.len() != n {
+            return Err(Error::invalid(format!("ranges are given for {} dimensions; the array has {n}", region.0.len())));
+        }
+        let along = |(d, dim)| Along::new(region.0.get(d).map_or(&[], Vec::as_slice), dim);
+        Ok(Self(schema.dimensions.iter().enumerate().map(along).collect::<Result<_>>()?))
+    }
+
+    /// How bounding box `i` lies to the region.
+    pub(crate) fn relation(&self, boxes: &Level, i: usize) -> Relation {
+        let each = self.0.iter().zip(&boxes.dimensions).map(|(along, bounds)| along.relation(bounds, i));
+        each.min().unwrap_or(Relation::Inside)
+    }
+
+    /// How a box of ranges lies to the region.
+    pub(crate) fn relation_to(&self, ranges: &[ScalarRange]) -> Relation {
+        let each = self.0.iter().zip(ranges).map(|(along, range)| match (along, &range.lo, &range.hi) {
+            (Along::All, ..) => Relation::Inside,
+            (Along::Strings(all), Scalar::Bytes(lo), Scalar::Bytes(hi)) => strings(all, lo, hi),
+            (Along::Numbers(all), lo, hi) => match (key::key(lo), key::key(hi)) {
+                (Some(lo), Some(hi)) => numbers(all, lo, hi),
+                _ => Relation::Partial,
+            },
+            _ => Relation::Partial,
+        });
+        each.min().unwrap_or(Relation::Inside)
+    }
+
+    /// The cells inside, by number; `None` for all of them.
+    pub(crate) fn select(&self, dims: &[Column]) -> Option<Vec<u32>> {
+        let cells = dims.first().map_or(0, Column::len);
+        let mut mask = vec![1_u8; cells];
+        for (along, column) in self.0.iter().zip(dims) {
+            match along {
+                Along::All => {}
+                Along::Numbers(all) => with_type!(column.datatype.physical(), T => mask_numbers::<T>(all, &column.data, &mut mask)),
+                Along::Strings(all) => {
+                    for (i, m) in mask.iter_mut().enumerate().filter(|(_, m)| **m == 1) {
+                        let cell = column.cell(i);
+                        *m = u8::from(strings(all, cell, cell) == Relation::Inside);
+                    }
+                }
+            }
+        }
+        let kept = mask.iter().map(|&m| usize::from(m)).sum();
+        if kept == cells {
+            return None;
+        }
+        let mut out = Vec::with_capacity(kept);
+        out.extend((0_u32..).zip(&mask).filter(|(_, m)| **m == 1).map(|(i, _)| i));
+        Some(out)
+    }
+}
+
+fn mask_numbers<T: Pod + Keyed + PartialOrd>(all: &[Span], data: &[u8], mask: &mut [u8]) {
+    let values = typed::<T>(data);
+    if let [one] = all {
+        let (lo, hi) = (T::from_key(one.first), T::from_key(one.last));
+        for (m, v) in mask.iter_mut().zip(values.iter()) {
+            *m &= u8::from(lo <= *v) & u8::from(*v <= hi);
+        }
+        return;
+    }
+    for (m, v) in mask.iter_mut().zip(values.iter()).filter(|(m, _)| **m == 1) {
+        *m = v.key().map_or(0, |k| u8::from(numbers(all, k, k) == Relation::Inside));
+    }
+}
+
+/// How `lo..=hi` lies to ascending ranges.
+fn numbers(all: &[Span], lo: u64, hi: u64) -> Relation {
+    match all.get(all.partition_point(|r| r.last < lo)) {
+        Some(r) if r.first <= lo && hi <= r.last => Relation::Inside,
+        Some(r) if r.first <= hi => Relation::Partial,
+        _ => Relation::Outside,
+    }
+}
+
+fn strings(all: &[(Vec<u8>, Vec<u8>)], lo: &[u8], hi: &[u8]) -> Relation {
+    match all.get(all.partition_point(|r| r.1.as_slice() < lo)) {
+        Some(r) if r.0.as_slice() <= lo && hi <= r.1.as_slice() => Relation::Inside,
+        Some(r) if r.0.as_slice() <= hi => Relation::Partial,
+        _ => Relation::Outside,
+    }
+}
+
+impl Along {
+    fn new(ranges: &[ScalarRange], dim: &Dimension) -> Result<Self> {
+        if ranges.is_empty() {
+            return Ok(Self::All);
+        }
+        let bad = |r: &ScalarRange, why: &str| Error::invalid(format!("dimension '{}': the range {:?} to {:?} {why}", dim.name, r.lo, r.hi));
+        if dim.cell.is_var() {
+            let mut all = Vec::with_capacity(ranges.len());
+            for r in ranges {
+                match (&r.lo, &r.hi) {
+                    (Scalar::Bytes(lo), Scalar::Bytes(hi)) if lo <= hi => all.push((lo.clone(), hi.clone())),
+                    (Scalar::Bytes(_), Scalar::Bytes(_)) => return Err(bad(r, "ends before it starts")),
+                    _ => return Err(bad(r, "is not of strings")),
+                }
+            }
+            all.sort();
+            let mut merged: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+            for (lo, hi) in all {
+                match merged.last_mut() {
+                    Some(last) if lo <= last.1 => last.1 = hi.max(std::mem::take(&mut last.1)),
+                    _ => merged.push((lo, hi)),
+                }
+            }
+            return Ok(Self::Strings(merged));
+        }
+        let mut all = Vec::with_capacity(ranges.len());
+        for r in ranges {
+            let end = |s: &Scalar| coordinate(s, dim).and_then(|s| key::key(&s));
+            let (Some(lo), Some(hi)) = (end(&r.lo), end(&r.hi)) else {
+                return Err(bad(r, &format!("is not of {}", dim.datatype)));
+            };
+            all.push(Span::new(lo, hi).ok_or_else(|| bad(r, "ends before it starts"))?);
+        }
+        all.sort_unstable();
+        let mut merged: Vec<Span> = Vec::new();
+        for span in all {
+            match merged.last_mut() {
+                Some(last) if span.first <= last.last.saturating_add(1) => *last = last.union(span),
+                _ => merged.push(span),
+            }
+        }
+        Ok(Self::Numbers(merged))
+    }
+
+    fn relation(&self, bounds: &Bounds, i: usize) -> Relation {
+        match (self, bounds) {
+            (Self::All, _) => Relation::Inside,
+            (Self::Numbers(all), Bounds::Keys { lo, hi, .. }) => match (lo.get(i), hi.get(i)) {
+                (Some(&lo), Some(&hi)) => numbers(all, lo, hi),
+                _ => Relation::Partial,
+            },
+            (Self::Strings(all), Bounds::Strings { lo, hi }) => strings(all, lo.get(i), hi.get(i)),
+            _ => Relation::Partial,
+        }
+    }
+}
+
+/// A number as a coordinate of the dimension's own kind.
+fn coordinate(value: &Scalar, dim: &Dimension) -> Option<Scalar> {
+    match value.as_i128() {
+        Some(v) => Scalar::from_i128(dim.datatype, v),
+        #[allow(clippy::cast_possible_truncation, reason = "a double given for a float32 dimension")]
+        None => match (value, dim.datatype.physical()) {
+            (Scalar::F64(v), crate::Physical::F32) => Some(Scalar::F32(*v as f32)),
+            (Scalar::F32(v), crate::Physical::F64) => Some(Scalar::F64(f64::from(*v))),
+            (Scalar::F32(_), crate::Physical::F32) | (Scalar::F64(_), crate::Physical::F64) => Some(value.clone()),
+            _ => None,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::Datatype;
+    use crate::format::schema::ArrayType;
+
+    fn schema() -> Schema {
+        Schema::new(ArrayType::Sparse, vec![Dimension::new("x", Datatype::Int32, -100, 100, 10), Dimension::string("s")], vec![])
+    }
+
+    fn ranges(x: &[(i32, i32)], s: &[(&str, &str)]) -> Result<Ranges> {
+        let x = x.iter().map(|r| ScalarRange::new(r.0, r.1)).collect();
+        let s = s.iter().map(|r| ScalarRange::new(r.0, r.1)).collect();
+        Ranges::new(&Region(vec![x, s]), &schema())
+    }
+
+    #[test]
+    fn ranges_are_merged_and_select_cells() {
+        let r = ranges(&[(5, 9), (-3, 1), (8, 20), (2, 3)], &[("b", "c"), ("bb", "d")]).unwrap();
+        let Along::Numbers(x) = &r.0[0] else { panic!() };
+        assert_eq!(x.len(), 2, "-3 to 3 and 5 to 20");
+        assert_eq!(r.0[1], Along::Strings(vec![(b"b".to_vec(), b"d".to_vec())]));
+        let dims = [
+            Column::from_values(Datatype::Int32, &[-3, 3, 4, 20, 21, 6]),
+            Column::from_cells(Datatype::StringAscii, ["b", "a", "c", "d", "b", "da"]),
+        ];
+        assert_eq!(r.select(&dims), Some(vec![0, 3]));
+        let all = Ranges::new(&Region::all(), &schema()).unwrap();
+        assert_eq!(all.select(&dims), None);
+    }
+
+    #[test]
+    fn boxes_are_inside_outside_or_partial() {
+        let r = ranges(&[(0, 9), (20, 29)], &[]).unwrap();
+        let x = |lo, hi| r.relation_to(&[ScalarRange::new(lo, hi), ScalarRange::new("", "z")]);
+        assert_eq!([x(0, 9), x(5, 12), x(10, 19), x(15, 40), x(30, 31)], [Relation::Inside, Relation::Partial, Relation::Outside, Relation::Partial, Relation::Outside]);
+    }
+
+    #[test]
+    fn ranges_without_cells_are_refused() {
+        assert!(ranges(&[(5, 4)], &[]).unwrap_err().to_string().contains("ends before it starts"));
+        assert!(ranges(&[], &[("b", "a")]).is_err());
+        assert!(Ranges::new(&Region(vec![vec![]]), &schema()).is_err());
+        let strings = Region(vec![vec![ScalarRange::new("a", "b")], vec![]]);
+        assert!(Ranges::new(&strings, &schema()).unwrap_err().to_string().contains("is not of int32"));
+    }
+}

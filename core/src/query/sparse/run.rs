@@ -1,0 +1,352 @@
+//! A run: the cells of one tile that are in the region, with their coordinates and keys, in the order
+//! of the result.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::layer::{Candidate, Layer};
+use super::region::Ranges;
+use crate::array::Window;
+use crate::array::index::inconsistent;
+use crate::cache::Cache;
+use crate::column::Column;
+use crate::datatype::CellCount;
+use crate::error::{Error, Result};
+use crate::format::schema::{Layout, Schema};
+use crate::geometry::{CellOrder, KeyColumn, Order};
+use crate::query::tile::{Decoding, Extent, Input, split_coordinates};
+
+/// The order of a sparse result.
+#[derive(Debug, Clone)]
+pub(crate) struct ResultOrder {
+    cells: CellOrder,
+    /// The dimension of each of the last keys.
+    coordinates: Vec<usize>,
+    /// Whether it is the order of the tiles on disk.
+    pub(crate) natural: bool,
+    /// Whether the low corner of a box comes before every cell of it. Not so along the Hilbert curve.
+    pub(crate) corners: bool,
+}
+
+/// One of the keys that cells are ordered by.
+#[derive(Debug)]
+enum Term {
+    Numbers(Vec<u64>),
+    /// The strings of this dimension.
+    Strings(usize),
+}
+
+/// The keys of one cell, apart from its run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CellKey(Vec<KeyPart>);
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum KeyPart {
+    Number(u64),
+    Text(Vec<u8>),
+}
+
+impl ResultOrder {
+    /// The order of `layout`, which is not [`Layout::Unordered`].
+    ///
+    /// # Errors
+    /// As [`CellOrder::new`].
+    pub(crate) fn new(schema: &Schema, layout: Layout) -> Result<Self> {
+        let hilbert = layout == Layout::Hilbert || (layout == Layout::Global && schema.cell_order == Layout::Hilbert);
+        let order = match (hilbert, layout) {
+            (true, _) => Order::Row,
+            (false, Layout::Global) => Order::of(schema.cell_order)?,
+            (false, layout) => Order::of(layout)?,
+        };
+        Ok(Self {
+            cells: CellOrder::new(schema, layout)?,
+            coordinates: order.slow_to_fast(schema.dimensions.len()).collect(),
+            natural: layout == Layout::Global || (hilbert && schema.cell_order == Layout::Hilbert),
+            corners: !hilbert,
+        })
+    }
+
+    fn terms(&self, dims: &[Column]) -> Result<Vec<Term>> {
+        let columns: Vec<&Column> = dims.iter().collect();
+        let keys = self.cells.keys(&columns)?;
+        let first = keys.len().saturating_sub(self.coordinates.len());
+        let term = |(i, key)| match key {
+            KeyColumn::Numbers(v) => Term::Numbers(v),
+            KeyColumn::Strings(..) => Term::Strings(self.coordinates.get(i - first).copied().unwrap_or(0)),
+        };
+        Ok(keys.into_iter().enumerate().map(term).collect())
+    }
+
+    /// The keys of cells that are not of a tile, such as corners of boxes.
+    ///
+    /// # Errors
+    /// As [`CellOrder::keys`].
+    pub(crate) fn keys(&self, dims: &[Column]) -> Result<Vec<CellKey>> {
+        let terms = self.terms(dims)?;
+        Ok((0..dims.first().map_or(0, Column::len)).map(|i| key_at(&terms, dims, i)).collect())
+    }
+}
+
+fn key_at(terms: &[Term], dims: &[Column], i: usize) -> CellKey {
+    let part = |t: &Term| match t {
+        Term::Numbers(v) => KeyPart::Number(v.get(i).copied().unwrap_or(0)),
+        Term::Strings(d) => KeyPart::Text(dims.get(*d).map_or(&[][..], |c| c.cell(i)).to_vec()),
+    };
+    CellKey(terms.iter().map(part).collect())
+}
+
+/// Cells of one tile.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) layer: usize,
+    pub(crate) tile: u64,
+    /// Cells of the tile, whether they are in the run or not.
+    pub(crate) tile_cells: usize,
+    /// Coordinates of the cells of the run.
+    pub(crate) dims: Vec<Column>,
+    /// Number of each cell in its tile; `None` where the run is the whole tile in its own order.
+    pub(crate) cells: Option<Vec<u32>>,
+    /// When each cell was written.
+    times: Option<Vec<u64>>,
+    /// When the cells of fragments without times were written.
+    fragment_time: u64,
+    /// 1 where the cell was deleted.
+    deleted: Option<Vec<u8>>,
+    terms: Vec<Term>,
+    pub(crate) len: usize,
+    /// Whether the cells are in the order of their tile.
+    ascending: bool,
+}
+
+impl Run {
+    /// When a cell was written.
+    pub(crate) fn time(&self, i: usize) -> u64 {
+        self.times.as_ref().and_then(|t| t.get(i).copied()).unwrap_or(self.fragment_time)
+    }
+
+    pub(crate) fn is_deleted(&self, i: usize) -> bool {
+        self.deleted.as_ref().is_some_and(|d| d.get(i) == Some(&1))
+    }
+
+    pub(crate) fn has_deleted(&self) -> bool {
+        self.deleted.is_some()
+    }
+
+    pub(crate) fn has_times(&self) -> bool {
+        self.times.is_some()
+    }
+
+    /// Number of the cell in its tile.
+    pub(crate) fn cell(&self, i: usize) -> usize {
+        self.cells.as_ref().map_or(i, |c| c.get(i).map_or(0, |&c| c as usize))
+    }
+
+    /// The numbers in their tile of cells `start..start + len`: one stretch, or a list.
+    pub(crate) fn places(&self, start: usize, len: usize) -> Places<'_> {
+        let Some(cells) = &self.cells else { return Places::Stretch(start) };
+        let list = cells.get(start..start + len).unwrap_or(&[]);
+        match (list.first(), list.last()) {
+            (Some(&a), Some(&b)) if self.ascending && (b - a) as usize == len - 1 => Places::Stretch(a as usize),
+            _ => Places::List(list),
+        }
+    }
+
+    pub(crate) fn key(&self, i: usize) -> CellKey {
+        key_at(&self.terms, &self.dims, i)
+    }
+
+    /// Order of two cells.
+    pub(crate) fn compare(&self, i: usize, other: &Self, j: usize) -> Ordering {
+        for (a, b) in self.terms.iter().zip(&other.terms) {
+            let order = match (a, b) {
+                (Term::Numbers(a), Term::Numbers(b)) => a.get(i).cmp(&b.get(j)),
+                (Term::Strings(d), _) => self.string(*d, i).cmp(other.string(*d, j)),
+                (Term::Numbers(_), Term::Strings(_)) => Ordering::Equal,
+            };
+            if order.is_ne() {
+                return order;
+            }
+        }
+        Ordering::Equal
+    }
+
+    fn string(&self, d: usize, i: usize) -> &[u8] {
+        self.dims.get(d).map_or(&[], |c| c.cell(i))
+    }
+
+    fn is_before(&self, i: usize, key: &CellKey) -> bool {
+        for (term, part) in self.terms.iter().zip(&key.0) {
+            let order = match (term, part) {
+                (Term::Numbers(v), KeyPart::Number(k)) => v.get(i).cmp(&Some(k)),
+                (Term::Strings(d), KeyPart::Text(k)) => self.string(*d, i).cmp(k.as_slice()),
+                _ => Ordering::Equal,
+            };
+            if order.is_ne() {
+                return order.is_lt();
+            }
+        }
+        false
+    }
+
+    /// The first cell from `start` on that is not before `key`.
+    pub(crate) fn cells_before(&self, start: usize, key: &CellKey) -> usize {
+        let (mut lo, mut hi) = (start, self.len);
+        while lo < hi {
+            let middle = lo + (hi - lo) / 2;
+            if self.is_before(middle, key) { lo = middle + 1 } else { hi = middle }
+        }
+        lo
+    }
+
+    /// The keys as plain numbers, most important first; `None` where some are strings.
+    pub(crate) fn numbers(&self) -> Option<Vec<&[u64]>> {
+        self.terms.iter().map(|t| if let Term::Numbers(v) = t { Some(v.as_slice()) } else { None }).collect()
+    }
+}
+
+/// Numbers of cells in their tile.
+#[derive(Debug)]
+pub(crate) enum Places<'a> {
+    /// Cells that follow each other, from this one on.
+    Stretch(usize),
+    List(&'a [u32]),
+}
+
+/// The delete time of cells that were not deleted.
+const ALIVE: u64 = u64::MAX;
+
+/// The tiles to decode for one run.
+#[derive(Debug)]
+pub(crate) struct RunWork {
+    candidate: Candidate,
+    tile_cells: usize,
+    coordinates: Vec<Input>,
+    times: Option<Input>,
+    delete_times: Option<Input>,
+}
+
+impl RunWork {
+    /// What must be read for the run of a candidate.
+    ///
+    /// # Errors
+    /// The fragment's index is damaged.
+    pub(crate) fn new(candidate: Candidate, layer: &Layer, cache: &Cache, extents: &mut Vec<Extent>) -> Result<Self> {
+        let tile = candidate.tile;
+        let mut input = |field| Input::new(Layer::tile(field, tile)?, cache, extents);
+        let coordinates = layer.coordinates.iter().map(&mut input).collect::<Result<_>>()?;
+        let times = layer.times.as_ref().map(&mut input).transpose()?;
+        let delete_times = layer.delete_times.as_ref().map(&mut input).transpose()?;
+        Ok(Self { tile_cells: layer.fragment.tile_cells(tile)?, candidate, coordinates, times, delete_times })
+    }
+
+    /// Decodes, keeps what is in the region and the window, and puts it in order.
+    ///
+    /// # Errors
+    /// A tile is damaged.
+    pub(crate) fn run(self, layer: &Layer, ranges: &Ranges, order: Option<&ResultOrder>, window: Window, fetched: &[Bytes], d: &Decoding) -> Result<Run> {
+        let keep = !self.candidate.inside;
+        let columns = self.coordinates.iter().map(|c| c.decode(fetched, d, keep)).collect::<Result<Vec<_>>>()?;
+        let mut dims: Vec<Column> = match columns.as_slice() {
+            [one] if !layer.fragment.version.has_dimension_files() => split_coordinates(one, &layer.fragment),
+            _ => columns.into_iter().map(|c| Arc::try_unwrap(c).unwrap_or_else(|c| (*c).clone())).collect(),
+        };
+        let numbers = |input: Option<Input>| -> Result<Option<Vec<u64>>> {
+            Ok(input.map(|i| i.decode(fetched, d, false)).transpose()?.map(|c| bytemuck::pod_collect_to_vec(&c.data)))
+        };
+        let mut times = numbers(self.times)?;
+        let delete_times = numbers(self.delete_times)?;
+        let mut deleted: Option<Vec<u8>> = delete_times.map(|t| t.iter().map(|&t| u8::from(t != ALIVE && t <= window.end_ms)).collect());
+
+        let mut cells = if self.candidate.inside { None } else { ranges.select(&dims) };
+        if let (true, Some(times)) = (layer.partly_visible, &times) {
+            let visible = |&i: &u32| times.get(i as usize).is_some_and(|t| (window.start_ms..=window.end_ms).contains(t));
+            let all = cells.unwrap_or_else(|| (0..self.tile_cells as u32).collect());
+            cells = Some(all.into_iter().filter(visible).collect());
+        }
+        if let Some(cells) = &cells {
+            dims = dims.iter().map(|c| pick(c, cells)).collect();
+            times = times.map(|t| pick_values(&t, cells));
+            deleted = deleted.map(|t| pick_values(&t, cells));
+        }
+        let len = cells.as_ref().map_or(self.tile_cells, Vec::len);
+        let path = layer.fragment.metadata_path();
+        let terms = |dims: &[Column]| match order {
+            Some(order) => order.terms(dims).map_err(|e| inconsistent(&path, format!("tile {}: {e}", self.candidate.tile))),
+            None => Ok(Vec::new()),
+        };
+        let terms = terms(&dims)?;
+        let run = Run {
+            layer: self.candidate.layer,
+            tile: self.candidate.tile,
+            tile_cells: self.tile_cells,
+            dims,
+            cells,
+            times,
+            fragment_time: layer.fragment.start_ms,
+            deleted,
+            terms,
+            len,
+            ascending: true,
+        };
+        if run.dims.iter().any(|c| c.len() != len) {
+            return Err(Error::invalid("dimensions of one tile differ in length"));
+        }
+        Ok(run.sorted())
+    }
+}
+
+impl Run {
+    /// The run in the order of its keys.
+    fn sorted(self) -> Self {
+        if self.terms.is_empty() || (1..self.len).all(|i| self.compare(i - 1, &self, i).is_le()) {
+            return self;
+        }
+        let mut places: Vec<u32> = (0..self.len as u32).collect();
+        places.sort_by(|&i, &j| self.compare(i as usize, &self, j as usize));
+        let term = |t: &Term| match t {
+            Term::Numbers(v) => Term::Numbers(pick_values(v, &places)),
+            Term::Strings(d) => Term::Strings(*d),
+        };
+        let cells = match &self.cells {
+            Some(cells) => pick_values(cells, &places),
+            None => places.clone(),
+        };
+        Self {
+            terms: self.terms.iter().map(term).collect(),
+            dims: self.dims.iter().map(|c| pick(c, &places)).collect(),
+            times: self.times.as_ref().map(|t| pick_values(t, &places)),
+            deleted: self.deleted.as_ref().map(|t| pick_values(t, &places)),
+            cells: Some(cells),
+            ascending: false,
+            ..self
+        }
+    }
+}
+
+fn pick_values<T: Copy>(values: &[T], places: &[u32]) -> Vec<T> {
+    places.iter().filter_map(|&i| values.get(i as usize).copied()).collect()
+}
+
+/// The cells of a column at these places.
+fn pick(column: &Column, places: &[u32]) -> Column {
+    let CellCount::Fixed(_) = column.cell else {
+        let cells = places.iter().map(|&i| column.cell(i as usize));
+        return Column { validity: None, ..Column::from_cells(column.datatype, cells) };
+    };
+    let data = match column.datatype.size() {
+        1 => pick_values(&column.data, places),
+        2 => pick_chunks::<2>(&column.data, places),
+        4 => pick_chunks::<4>(&column.data, places),
+        _ => pick_chunks::<8>(&column.data, places),
+    };
+    Column { datatype: column.datatype, cell: column.cell, data, offsets: None, validity: None }
+}
+
+fn pick_chunks<const N: usize>(data: &[u8], places: &[u32]) -> Vec<u8> {
+    let cells = data.as_chunks::<N>().0;
+    let mut out = Vec::with_capacity(places.len() * N);
+    places.iter().filter_map(|&i| cells.get(i as usize)).for_each(|c| out.extend_from_slice(c));
+    out
+}
