@@ -111,25 +111,45 @@ async fn write(
             .collect();
         let (cpu, shared) = (array.context().cpu, Arc::clone(&schema));
         let columns = cpu.run(move || merged(&shared, parts, filter, cpu)).await?;
-        let mut current = match writer.take() {
-            Some(writer) => writer,
-            None => {
-                let draft = Draft::new(array, times(run), &special.fields(), ids, m.sync);
-                written.push(draft.name.clone());
-                FragmentWriter::over(draft)
+        for piece in pieces(columns, if splits { m.fragment_bytes_max } else { u64::MAX }) {
+            let mut current = match writer.take() {
+                Some(writer) => writer,
+                None => {
+                    let draft = Draft::new(array, times(run), &special.fields(), ids, m.sync);
+                    written.push(draft.name.clone());
+                    FragmentWriter::over(draft)
+                }
+            };
+            current.take(piece).await?;
+            if splits && current.bytes() >= m.fragment_bytes_max {
+                sealed.extend(current.seal(deletes.names.clone()).await?);
+            } else {
+                writer = Some(current);
             }
-        };
-        current.take(columns).await?;
-        if splits && current.bytes() >= m.fragment_bytes_max {
-            sealed.extend(current.seal(deletes.names.clone()).await?);
-        } else {
-            writer = Some(current);
         }
     }
     if let Some(writer) = writer {
         sealed.extend(writer.seal(deletes.names.clone()).await?);
     }
     Ok(sealed)
+}
+
+/// Cells cut up so that a limit of `bytes_max` a fragment is not overshot by far.
+fn pieces(columns: Vec<Column>, bytes_max: u64) -> Vec<Vec<Column>> {
+    let cells = columns.first().map_or(0, Column::len);
+    let bytes: usize = columns
+        .iter()
+        .map(|c| c.data.len() + c.offsets.as_ref().map_or(0, |o| o.len() * 8))
+        .sum();
+    let wanted = (bytes as u64).div_ceil((bytes_max / 8).max(1)).max(1);
+    let step = cells.div_ceil(usize::try_from(wanted).unwrap_or(usize::MAX)).max(1);
+    if step >= cells {
+        return vec![columns];
+    }
+    (0..cells)
+        .step_by(step)
+        .map(|at| columns.iter().map(|c| c.slice(at..at + step)).collect())
+        .collect()
 }
 
 /// Loads the next tiles of the sources `which`, all at once.

@@ -35,14 +35,15 @@ impl Kinds {
         let opaque = field.datatype.is_opaque() || (field.datatype.is_string() && !text);
         let one = field.cell == CellCount::ONE;
         let min_max = match field.id {
-            FieldId::Attribute(_) if text => MinMax::Bytes,
-            FieldId::Attribute(_) if one && !opaque => MinMax::Numbers,
+            FieldId::Coords | FieldId::Dimension(_) => MinMax::None,
+            _ if text => MinMax::Bytes,
+            // Times of writing and deletion have what an attribute of their type has.
+            _ if one && !opaque => MinMax::Numbers,
             _ => MinMax::None,
         };
-        let summed = matches!(field.id, FieldId::Attribute(_) | FieldId::Dimension(_));
         Self {
             min_max,
-            sum: summed && one && !opaque && field.datatype != StringAscii,
+            sum: one && !opaque && field.datatype != StringAscii,
         }
     }
 }
