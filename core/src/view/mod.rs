@@ -15,6 +15,7 @@ mod tiles;
 mod tree;
 mod window;
 
-pub use node::{DirEntry, Node, NodeKind};
+pub use node::{DirEntry, Node, NodeKind, dir_id};
 pub use selection::{Axis, Selection};
 pub use shell::{Source, View};
+pub use tree::time as parse_time;

@@ -83,7 +83,7 @@ pub(super) enum Content {
 impl Node {
     pub(super) fn dir(path: &str, modified_ms: u64) -> Self {
         Self {
-            id: hash(&[b"dir", path.as_bytes()]),
+            id: dir_id(path),
             modified_ms,
             kind: NodeKind::Dir,
             stored_bytes: 0,
@@ -106,18 +106,30 @@ impl Node {
     }
 }
 
-/// When the newest fragment of a snapshot was written.
-pub(super) fn modified_ms(array: &Array) -> u64 {
-    array.fragments().iter().map(|f| f.end_ms).max().unwrap_or(0)
+/// The id of the folder at a path.
+pub fn dir_id(path: &str) -> u64 {
+    hash(&[b"dir", path.as_bytes()])
 }
 
-/// A number that stands for everything a reader of this snapshot may see: its fragments and schema.
-pub(super) fn fingerprint(array: &Array) -> u64 {
-    let names: Vec<&[u8]> = array.fragments().iter().map(|f| f.name.as_bytes()).collect();
-    let schema = format!("{:?}", array.schema());
-    let mut parts = vec![array.path().as_bytes(), schema.as_bytes()];
-    parts.extend(names);
-    hash(&parts)
+/// An array at a moment.
+#[derive(Debug, Clone)]
+pub(super) struct Snapshot {
+    pub(super) array: Array,
+    /// A number that stands for everything a reader may see of it: its fragments and schema.
+    pub(super) fingerprint: u64,
+    /// When its newest fragment was written.
+    pub(super) modified_ms: u64,
+}
+
+impl Snapshot {
+    pub(super) fn new(array: Array) -> Self {
+        let schema = format!("{:?}", array.schema());
+        let mut parts = vec![array.path().as_bytes(), schema.as_bytes()];
+        parts.extend(array.fragments().iter().map(|f| f.name.as_bytes()));
+        let fingerprint = hash(&parts);
+        let modified_ms = array.fragments().iter().map(|f| f.end_ms).max().unwrap_or(0);
+        Self { array, fingerprint, modified_ms }
+    }
 }
 
 /// A 64-bit number that is the same everywhere and differs wherever the parts differ.

@@ -9,7 +9,7 @@ use bytes::{Bytes, BytesMut};
 use super::blocks::Blocks;
 use super::docs;
 use super::encode::Format;
-use super::node::{self, Content, DirEntry, Node, NodeKind};
+use super::node::{Content, DirEntry, Node, NodeKind, Snapshot};
 use super::selection::{self, Selection};
 use super::slice::{FixedLayout, Slice};
 use super::tiles::Tiles;
@@ -52,7 +52,7 @@ pub struct View {
 /// What lies at a path of the store.
 #[derive(Debug)]
 enum Object {
-    Array(Array),
+    Array(Snapshot),
     Folder(Vec<Child>),
 }
 
@@ -69,7 +69,7 @@ enum Found<'a> {
     Folder(Arc<Object>),
     FolderReadme(Arc<Object>),
     /// A place in an array; its name; whether this is the array as it is now.
-    InArray(Array, Place<'a>, &'a str, bool),
+    InArray(Snapshot, Place<'a>, &'a str, bool),
 }
 
 impl View {
@@ -120,7 +120,7 @@ impl View {
                 names.sort_by(|a, b| a.name.cmp(&b.name));
                 Ok(names)
             }
-            Some(Found::InArray(array, place, _, now)) => tree::list(&array, &place, now),
+            Some(Found::InArray(array, place, _, now)) => tree::list(&array.array, &place, now),
             Some(Found::FolderReadme(_)) | None => Err(Error::not_found(path, "no folder of this name is in the view")),
         }
     }
@@ -188,7 +188,7 @@ impl View {
 
     async fn walk_array<'a>(
         &self,
-        array: &Array,
+        array: &Snapshot,
         parts: &[&'a str],
         name: Option<&'a str>,
     ) -> Result<Option<Found<'a>>> {
@@ -200,14 +200,14 @@ impl View {
                     end_ms,
                     ..self.source.options.window
                 };
-                match &*self.object(array.path(), window).await? {
+                match &*self.object(array.array.path(), window).await? {
                     Object::Array(then) => (then.clone(), rest, false),
                     Object::Folder(_) => return Ok(None),
                 }
             }
             _ => (array.clone(), parts, true),
         };
-        let place = tree::place(parts, array.schema())?;
+        let place = tree::place(parts, array.array.schema())?;
         Ok(place
             .filter(|p| now || *p != Place::Times)
             .map(|p| Found::InArray(array, p, name, now)))
@@ -224,7 +224,7 @@ impl View {
             ..self.source.options.clone()
         };
         let object = match object_type(context, path).await? {
-            Some(ObjectType::Array) => Object::Array(Array::open(context, path, &options).await?),
+            Some(ObjectType::Array) => Object::Array(Snapshot::new(Array::open(context, path, &options).await?)),
             Some(ObjectType::Group) => Object::Folder(members(&Group::open(context, path, &options).await?)),
             None => Object::Folder(self.folders(path).await?),
         };
@@ -252,8 +252,8 @@ impl View {
             .collect())
     }
 
-    async fn node(&self, path: &str, array: &Array, place: &Place<'_>, name: &str, now: bool) -> Result<Option<Node>> {
-        let modified = node::modified_ms(array);
+    async fn node(&self, path: &str, snapshot: &Snapshot, place: &Place<'_>, name: &str, now: bool) -> Result<Option<Node>> {
+        let (array, modified) = (&snapshot.array, snapshot.modified_ms);
         let text = |text: String| Some(Node::text(path, modified, text));
         Ok(match place {
             Place::Root | Place::Slices | Place::Tiles | Place::Times | Place::Fragments => {
@@ -280,7 +280,7 @@ impl View {
                     return Ok(None);
                 }
                 Some(
-                    self.slice_node(array, tiles.selection(attribute, tile), Format::Npy)
+                    self.slice_node(snapshot, tiles.selection(attribute, tile), Format::Npy)
                         .await?,
                 )
             }
@@ -288,19 +288,19 @@ impl View {
                 let format = Format::from_extension(ending)?;
                 let written = array.non_empty_domain();
                 let selection = selection::parse(text, array.schema(), written.as_deref())?;
-                Some(self.slice_node(array, selection, format).await?)
+                Some(self.slice_node(snapshot, selection, format).await?)
             }
         })
     }
 
-    async fn slice_node(&self, array: &Array, selection: Selection, format: Format) -> Result<Node> {
-        let mut slice = Slice::new(array, selection, format)?;
+    async fn slice_node(&self, snapshot: &Snapshot, selection: Selection, format: Format) -> Result<Node> {
+        let mut slice = Slice::new(snapshot, selection, format)?;
         if !slice.is_dense() {
             let query = slice.query()?;
-            slice = slice.with_cells(array.count(&query).await?);
+            slice = slice.with_cells(snapshot.array.count(&query).await?);
         }
         if format.lists_coordinates() {
-            let labels = labels(array, &slice.fields).await?;
+            let labels = labels(&snapshot.array, &slice.fields).await?;
             slice = slice.with_labels(&labels);
         }
         let layout = slice.fixed_layout()?;
@@ -330,7 +330,7 @@ impl View {
         };
         Ok(Node {
             id,
-            modified_ms: node::modified_ms(array),
+            modified_ms: snapshot.modified_ms,
             kind: NodeKind::File { size },
             stored_bytes: slice.stored_bytes(),
             facts: slice.facts(),
@@ -447,7 +447,7 @@ async fn labels(array: &Array, fields: &[String]) -> Result<Vec<(String, Arc<Enu
 async fn render(slice: &Slice) -> Result<Bytes> {
     let mut encoder = slice.encoder()?;
     let mut out = encoder.start();
-    let mut batches = slice.array.batches(slice.query()?);
+    let mut batches = slice.array().batches(slice.query()?);
     while let Some(batch) = batches.next().await? {
         out.append(&mut encoder.cells(columns(batch))?);
         if out.len() as u64 > RENDERED_BYTES_MAX {
@@ -471,7 +471,7 @@ async fn read_cells(slice: &Slice, cells: Range<u64>) -> Result<Bytes> {
     let mut encoder = slice.encoder()?;
     let mut out = Vec::new();
     for query in slice.queries(cells) {
-        let mut records = encoder.cells(columns(slice.array.read(&query).await?))?;
+        let mut records = encoder.cells(columns(slice.array().read(&query).await?))?;
         if out.is_empty() {
             out = records;
         } else {
@@ -501,7 +501,7 @@ fn cut(bytes: &Bytes, range: Range<u64>) -> Result<Bytes> {
 /// The store broke the promise that fragments never change.
 fn changed(slice: &Slice) -> Error {
     Error::io(
-        slice.array.path(),
+        slice.array().path(),
         "the array's files changed while they were being read; look the name up again",
     )
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::encode::{Encoder, Field, Format, Frame};
 use super::selection::{Axis, Selection, display_name};
-use super::{node, window};
+use super::node::{self, Snapshot};
+use super::window;
 use crate::array::Array;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
@@ -23,7 +24,7 @@ const SLAB_BYTES_MAX: u64 = 64 << 20;
 /// A slice of an array at a moment, in a format.
 #[derive(Debug)]
 pub(super) struct Slice {
-    pub(super) array: Array,
+    pub(super) snapshot: Snapshot,
     pub(super) format: Format,
     pub(super) selection: Selection,
     /// Names of the fields, as queries want them.
@@ -51,8 +52,8 @@ impl Slice {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the format cannot show it.
-    pub(super) fn new(array: &Array, selection: Selection, format: Format) -> Result<Self> {
-        let schema = array.schema();
+    pub(super) fn new(snapshot: &Snapshot, selection: Selection, format: Format) -> Result<Self> {
+        let schema = snapshot.array.schema();
         let fields = field_names(schema, &selection, format);
         let described = fields
             .iter()
@@ -71,7 +72,7 @@ impl Slice {
                 .collect(),
         };
         let slice = Self {
-            array: array.clone(),
+            snapshot: snapshot.clone(),
             format,
             selection,
             fields,
@@ -108,8 +109,12 @@ impl Slice {
         self
     }
 
+    pub(super) const fn array(&self) -> &Array {
+        &self.snapshot.array
+    }
+
     pub(super) fn is_dense(&self) -> bool {
-        self.array.schema().is_dense()
+        self.array().schema().is_dense()
     }
 
     pub(super) fn encoder(&self) -> Result<Encoder> {
@@ -118,7 +123,7 @@ impl Slice {
 
     /// The whole slice as a query.
     pub(super) fn query(&self) -> Result<Query> {
-        Ok(self.query_of(self.selection.region(self.array.schema())?))
+        Ok(self.query_of(self.selection.region(self.array().schema())?))
     }
 
     fn query_of(&self, region: Region) -> Query {
@@ -157,7 +162,7 @@ impl Slice {
             return plain;
         };
         let row: u64 = self.full_shape.iter().skip(first + 1).product::<u64>().max(1);
-        let schema = self.array.schema();
+        let schema = self.array().schema();
         let (Some(dimension), Some(axis)) = (schema.dimensions.get(first), self.selection.axes.get(first)) else {
             return plain;
         };
@@ -187,7 +192,7 @@ impl Slice {
     }
 
     fn region(&self, indices: &[Range<u64>]) -> Region {
-        let schema = self.array.schema();
+        let schema = self.array().schema();
         let axes = self.selection.axes.iter().zip(&schema.dimensions).zip(indices);
         let ranges = axes.map(|((axis, dimension), indices)| {
             let low = axis.range.as_ref().and_then(|r| r.lo.as_i128()).unwrap_or(0);
@@ -207,14 +212,14 @@ impl Slice {
 
     /// The same for the same bytes, whatever spelling asked for them and in whichever process.
     pub(super) fn id(&self) -> u64 {
-        let text = self.selection.text(self.array.schema());
-        let snapshot = node::fingerprint(&self.array).to_le_bytes();
+        let text = self.selection.text(self.array().schema());
+        let snapshot = self.snapshot.fingerprint.to_le_bytes();
         node::hash(&[b"slice", &snapshot, text.as_bytes(), self.format.extension().as_bytes()])
     }
 
     /// Bytes of the store that the cells take, if all cells take the same.
     pub(super) fn stored_bytes(&self) -> u64 {
-        let fragments = self.array.fragments();
+        let fragments = self.array().fragments();
         let bytes: u128 = fragments.iter().map(|f| u128::from(f.bytes)).sum();
         let cells: u128 = fragments.iter().map(|f| u128::from(f.cells)).sum();
         let here = u128::from(self.frame.cells().unwrap_or(u64::MAX)).min(cells);
@@ -224,7 +229,7 @@ impl Slice {
     /// Facts about the slice for people and programs that look at a file's attributes.
     pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
         let list = |items: Vec<String>| items.join(",");
-        let schema = self.array.schema();
+        let schema = self.array().schema();
         let types = self.frame.fields.iter().map(|f| f.datatype.to_string()).collect();
         vec![
             ("shape", list(self.frame.shape.iter().map(u64::to_string).collect())),
@@ -235,9 +240,9 @@ impl Slice {
             ),
             ("dims", list(schema.dimensions.iter().map(|d| d.name.clone()).collect())),
             ("selection", self.selection.text(schema)),
-            ("snapshot", format!("{:016x}", node::fingerprint(&self.array))),
-            ("timestamp", node::modified_ms(&self.array).to_string()),
-            ("fragments", self.array.fragments().len().to_string()),
+            ("snapshot", format!("{:016x}", self.snapshot.fingerprint)),
+            ("timestamp", self.snapshot.modified_ms.to_string()),
+            ("fragments", self.array().fragments().len().to_string()),
         ]
     }
 

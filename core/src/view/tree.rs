@@ -168,7 +168,7 @@ pub(super) fn times(array: &Array) -> Vec<u64> {
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] says what to write.
-pub(super) fn time(name: &str) -> Result<u64> {
+pub fn time(name: &str) -> Result<u64> {
     if name.bytes().all(|b| b.is_ascii_digit())
         && let Ok(ms) = name.parse()
     {
