@@ -1,2 +1,210 @@
-//! Stub.
-fn main() {}
+//! `fuse-mount SOURCE MOUNTPOINT`: an array, or a folder of arrays, as files.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Parser;
+use fuser::{Session, SessionACL};
+use hyperslab::filter::Key;
+use hyperslab::view::{Source, View, parse_time};
+use hyperslab::{Context, OpenOptions, Window, vfs};
+use hyperslab_fuse::adapter::Adapter;
+use hyperslab_fuse::filesystem::FileSystem;
+use hyperslab_fuse::mount::{self, Mount};
+
+/// Bytes the kernel reads ahead of a program that reads front to back.
+const READAHEAD_BYTES: u64 = 1 << 20;
+/// How long files that are open at the end may still be read.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Shows TileDB arrays as files: any slice is a file that can be named.
+#[derive(Debug, Parser)]
+#[command(name = "fuse-mount", version)]
+struct Args {
+    /// An array, a group, or a folder of arrays: a path, or a URL (file:, s3:, gs:, az:, http:, https:).
+    source: String,
+    /// An empty folder.
+    mountpoint: PathBuf,
+    /// Show the arrays as they were at this time: milliseconds since 1970, or a date and time.
+    #[arg(long, value_name = "T")]
+    at: Option<String>,
+    /// The key of encrypted arrays: a file of 32 bytes or 64 hex digits.
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Let other users read the files too.
+    #[arg(long)]
+    allow_other: bool,
+    /// Seconds after which a name shows what was written since.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    ttl: f64,
+    /// Seconds after which a program that waits for data is told that it failed.
+    #[arg(long, value_name = "SECONDS", default_value_t = 120.0)]
+    timeout: f64,
+    /// Stay in the foreground, which is what happens anyway.
+    #[arg(short = 'f', long)]
+    foreground: bool,
+    /// Mount options as in fstab: allow_other, at=T, key_file=FILE; those of the system are ignored.
+    #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
+    options: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    match run(Args::parse().with_options()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("fuse-mount: {e:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Args {
+    /// The same with what the `-o` options say.
+    fn with_options(mut self) -> Self {
+        for option in std::mem::take(&mut self.options) {
+            match option.split_once('=') {
+                None if option == "allow_other" => self.allow_other = true,
+                Some(("at", time)) => self.at = Some(time.to_owned()),
+                Some(("key_file", file)) => self.key_file = Some(file.into()),
+                // `ro`, `_netdev`, `x-systemd.…`: for the system, or true anyway.
+                _ => {}
+            }
+        }
+        self
+    }
+}
+
+fn run(args: Args) -> Result<()> {
+    if !mount::is_folder(&args.mountpoint)
+        && !args.mountpoint.exists()
+        && std::fs::symlink_metadata(&args.mountpoint).is_err()
+    {
+        bail!("{} does not exist; make the folder first", args.mountpoint.display());
+    }
+    let place = mount::prepare(&args.mountpoint, local(&args.source))?;
+    let files = Arc::new(open(&args)?);
+    let owner = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    let adapter = Adapter::new(files, owner, seconds(args.timeout)?);
+
+    let (events, happened) = mpsc::channel();
+    let signalled = events.clone();
+    // Before the mount: a signal in between must not leave it behind.
+    ctrlc::set_handler(move || drop(signalled.send(Event::Signal))).context("cannot watch for signals")?;
+
+    let (mounted, fd) = Mount::new(&place, &args.source, args.allow_other)?;
+    let outcome = serve(adapter, fd, &args, &mounted, &events, &happened);
+    mounted
+        .unmount()
+        .with_context(|| format!("cannot unmount {}", place.display()))?;
+    match outcome? {
+        Event::Ended(result) => result,
+        // Programs may still be reading files that they have open; a second signal cuts them off.
+        Event::Signal => match happened.recv_timeout(GRACE) {
+            Ok(Event::Ended(result)) => result,
+            _ => Ok(()),
+        },
+    }
+}
+
+/// What ends a mount.
+enum Event {
+    Signal,
+    /// The kernel has nothing more to ask: somebody took the mount off.
+    Ended(Result<()>),
+}
+
+fn serve(
+    adapter: Adapter,
+    fd: std::os::fd::OwnedFd,
+    args: &Args,
+    mounted: &Mount,
+    events: &mpsc::Sender<Event>,
+    happened: &mpsc::Receiver<Event>,
+) -> Result<Event> {
+    let acl = if args.allow_other {
+        SessionACL::All
+    } else {
+        SessionACL::RootAndOwner
+    };
+    let mut config = fuser::Config::default();
+    config.acl = acl;
+    // Threads only wait here; the more, the more questions can be under way.
+    config.n_threads = Some(16);
+    config.clone_fd = true;
+    let session = Session::from_fd(adapter, fd, acl, config)
+        .context("the kernel and this program do not understand each other")?;
+    mounted.set_readahead(READAHEAD_BYTES);
+    let ended = events.clone();
+    std::thread::Builder::new().name("session".into()).spawn(move || {
+        let result = session.run().context("the connection to the kernel broke");
+        // Nobody listens once the program is on its way out.
+        let _ = ended.send(Event::Ended(result));
+    })?;
+    // The first answer through the kernel shows that it works.
+    std::fs::metadata(&args.mountpoint).context("the mount does not answer")?;
+    println!("READY: mounted {} at {}", args.source, args.mountpoint.display());
+    Ok(happened.recv().unwrap_or(Event::Signal))
+}
+
+fn open(args: &Args) -> Result<FileSystem> {
+    let (store, path) = vfs::open_url(&args.source).with_context(|| format!("cannot open {}", args.source))?;
+    let window = match &args.at {
+        Some(time) => Window::at(parse_time(time).context("--at")?),
+        None => Window::ALL,
+    };
+    let key = args.key_file.as_deref().map(key).transpose()?;
+    let trimmed = args.source.trim_end_matches('/');
+    let name = trimmed
+        .rsplit('/')
+        .next()
+        .filter(|n| !n.is_empty() && *n != ".")
+        .unwrap_or("arrays")
+        .to_owned();
+    let source = Source {
+        context: Context::new(store),
+        path,
+        options: OpenOptions { window, key },
+        name,
+    };
+    FileSystem::new(View::new(source), seconds(args.ttl)?)
+        .map_err(|e| anyhow::anyhow!("cannot open {}: {e}", args.source))
+}
+
+/// The key in a file.
+fn key(file: &Path) -> Result<Key> {
+    let bytes = std::fs::read(file).with_context(|| format!("cannot read the key in {}", file.display()))?;
+    if let Ok(raw) = <[u8; 32]>::try_from(bytes.as_slice()) {
+        return Ok(Key(raw));
+    }
+    let nibble = |d: &u8| char::from(*d).to_digit(16).and_then(|d| u8::try_from(d).ok());
+    let nibbles = bytes
+        .trim_ascii()
+        .iter()
+        .map(nibble)
+        .collect::<Option<Vec<u8>>>()
+        .unwrap_or_default();
+    let raw: Vec<u8> = nibbles
+        .chunks_exact(2)
+        .filter_map(|p| Some(p.first()? << 4 | p.get(1)?))
+        .collect();
+    match <[u8; 32]>::try_from(raw) {
+        Ok(raw) if nibbles.len() == 64 => Ok(Key(raw)),
+        _ => bail!("{} holds no key; a key is 32 bytes or 64 hex digits", file.display()),
+    }
+}
+
+/// The local folder that a source names, if it names one.
+fn local(source: &str) -> Option<&Path> {
+    let path = source
+        .strip_prefix("file://")
+        .or_else(|| source.strip_prefix("file:"))
+        .unwrap_or(source);
+    (!path.contains("://")).then(|| Path::new(path))
+}
+
+fn seconds(value: f64) -> Result<Duration> {
+    Duration::try_from_secs_f64(value).with_context(|| format!("{value} is no number of seconds"))
+}

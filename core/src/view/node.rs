@@ -128,7 +128,11 @@ impl Snapshot {
         parts.extend(array.fragments().iter().map(|f| f.name.as_bytes()));
         let fingerprint = hash(&parts);
         let modified_ms = array.fragments().iter().map(|f| f.end_ms).max().unwrap_or(0);
-        Self { array, fingerprint, modified_ms }
+        Self {
+            array,
+            fingerprint,
+            modified_ms,
+        }
     }
 }
 

@@ -26,6 +26,8 @@ use crate::vfs::{EntryKind, join};
 const RENDERED_BYTES_MAX: u64 = 1 << 30;
 /// Bytes of pieces of files kept for the next reader.
 const BLOCKS_BYTES: u64 = 256 << 20;
+/// Numbers of cells of sparse slices that are remembered.
+const COUNTS_MAX: usize = 1 << 16;
 
 /// What a view shows.
 #[derive(Debug, Clone)]
@@ -47,6 +49,8 @@ pub struct View {
     /// What was found in the store, until [`View::refresh`].
     objects: Mutex<HashMap<(String, u64), Arc<Object>>>,
     blocks: Blocks,
+    /// How many cells sparse slices have, by their ids.
+    counts: Mutex<HashMap<u64, u64>>,
 }
 
 /// What lies at a path of the store.
@@ -75,10 +79,12 @@ enum Found<'a> {
 impl View {
     /// A view of `source`. Nothing is read yet.
     pub fn new(source: Source) -> Self {
+        let blocks = Blocks::new(BLOCKS_BYTES);
         Self {
             source,
             objects: Mutex::default(),
-            blocks: Blocks::new(BLOCKS_BYTES),
+            blocks,
+            counts: Mutex::default(),
         }
     }
 
@@ -252,7 +258,14 @@ impl View {
             .collect())
     }
 
-    async fn node(&self, path: &str, snapshot: &Snapshot, place: &Place<'_>, name: &str, now: bool) -> Result<Option<Node>> {
+    async fn node(
+        &self,
+        path: &str,
+        snapshot: &Snapshot,
+        place: &Place<'_>,
+        name: &str,
+        now: bool,
+    ) -> Result<Option<Node>> {
         let (array, modified) = (&snapshot.array, snapshot.modified_ms);
         let text = |text: String| Some(Node::text(path, modified, text));
         Ok(match place {
@@ -296,8 +309,8 @@ impl View {
     async fn slice_node(&self, snapshot: &Snapshot, selection: Selection, format: Format) -> Result<Node> {
         let mut slice = Slice::new(snapshot, selection, format)?;
         if !slice.is_dense() {
-            let query = slice.query()?;
-            slice = slice.with_cells(snapshot.array.count(&query).await?);
+            let cells = self.count(&slice).await?;
+            slice = slice.with_cells(cells);
         }
         if format.lists_coordinates() {
             let labels = labels(&snapshot.array, &slice.fields).await?;
@@ -336,6 +349,21 @@ impl View {
             facts: slice.facts(),
             content,
         })
+    }
+
+    async fn count(&self, slice: &Slice) -> Result<u64> {
+        let counts = || self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = slice.id();
+        if let Some(cells) = counts().get(&id) {
+            return Ok(*cells);
+        }
+        let cells = slice.array().count(&slice.query()?).await?;
+        let mut counts = counts();
+        if counts.len() >= COUNTS_MAX {
+            counts.clear();
+        }
+        counts.insert(id, cells);
+        Ok(cells)
     }
 
     async fn read_fixed(&self, id: u64, slice: &Slice, layout: &FixedLayout, range: Range<u64>) -> Result<Bytes> {

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::encode::{Encoder, Field, Format, Frame};
-use super::selection::{Axis, Selection, display_name};
 use super::node::{self, Snapshot};
+use super::selection::{Axis, Selection, display_name};
 use super::window;
 use crate::array::Array;
 use crate::datatype::{CellCount, Datatype};

@@ -1,0 +1,247 @@
+//! The kernel's questions, passed on to a [`FileSystem`]. Nothing is decided here.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use fuser::{
+    FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig, LockOwner,
+    OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyXattr,
+    Request,
+};
+
+use crate::errno::{Refusal, errno};
+use crate::filesystem::{Attributes, FileSystem, Listed, NAME_BYTES_MAX, ROOT};
+use crate::workers::Workers;
+
+/// How long what a number stands for may be remembered: it never changes.
+const FOREVER: Duration = Duration::from_secs(24 * 3600);
+/// Requests that the kernel may have under way in the background.
+const BACKGROUND: u16 = 64;
+/// Bytes the kernel may read ahead.
+const READAHEAD: u32 = 1 << 20;
+
+/// Answers a kernel out of a file system.
+#[derive(Debug)]
+pub struct Adapter {
+    files: Arc<FileSystem>,
+    workers: Workers,
+    owner: (u32, u32),
+    /// Listings of open folders, so that they do not change while they are read.
+    listings: Mutex<HashMap<u64, Arc<Vec<Listed>>>>,
+    next_handle: AtomicU64,
+}
+
+impl Adapter {
+    /// Answers out of `files`, which belong to the user and group `owner`, within `patience`.
+    pub fn new(files: Arc<FileSystem>, owner: (u32, u32), patience: Duration) -> Self {
+        let workers = Workers::new(patience);
+        Self {
+            files,
+            workers,
+            owner,
+            listings: Mutex::default(),
+            next_handle: AtomicU64::new(1),
+        }
+    }
+
+    fn ask<R: Send + 'static>(
+        &self,
+        question: impl FnOnce(&FileSystem) -> Result<R, Refusal> + Send + 'static,
+    ) -> Result<R, Refusal> {
+        let files = Arc::clone(&self.files);
+        self.workers.run(move || question(&files))
+    }
+
+    fn stat(&self, a: Attributes) -> FileAttr {
+        let time = SystemTime::UNIX_EPOCH
+            .checked_add(Duration::from_millis(a.modified_ms))
+            .unwrap_or(SystemTime::UNIX_EPOCH);
+        FileAttr {
+            ino: INodeNo(a.ino),
+            size: a.size,
+            blocks: a.blocks,
+            atime: time,
+            mtime: time,
+            ctime: time,
+            crtime: time,
+            kind: if a.is_dir {
+                FileType::Directory
+            } else {
+                FileType::RegularFile
+            },
+            perm: if a.is_dir { 0o555 } else { 0o444 },
+            nlink: if a.is_dir { 2 } else { 1 },
+            uid: self.owner.0,
+            gid: self.owner.1,
+            rdev: 0,
+            blksize: 1 << 17,
+            flags: 0,
+        }
+    }
+
+    fn attr_ttl(&self, a: Attributes) -> Duration {
+        if a.is_dir { self.files.ttl() } else { FOREVER }
+    }
+
+    fn listings(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Arc<Vec<Listed>>>> {
+        self.listings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Filesystem for Adapter {
+    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
+        // Each is an offer: where the kernel has less, it says how much, and that is taken.
+        let _ = config.add_capabilities(InitFlags::FUSE_PARALLEL_DIROPS);
+        let _ = config.set_max_background(BACKGROUND);
+        if let Err(most) = config.set_max_readahead(READAHEAD) {
+            let _ = config.set_max_readahead(most);
+        }
+        Ok(())
+    }
+
+    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let name = name.to_owned();
+        match self.ask(move |files| files.lookup(parent.0, &name)) {
+            Ok(found) => reply.entry_with_ttls(
+                &self.attr_ttl(found),
+                &self.files.ttl(),
+                &self.stat(found),
+                Generation(0),
+            ),
+            // Number 0 is the answer "there is none" that a kernel may remember.
+            Err(Refusal::Absent) => {
+                let none = Attributes {
+                    ino: 0,
+                    size: 0,
+                    blocks: 0,
+                    is_dir: false,
+                    modified_ms: 0,
+                };
+                reply.entry(&self.files.ttl(), &self.stat(none), Generation(0));
+            }
+            Err(refusal) => reply.error(errno(&refusal)),
+        }
+    }
+
+    fn forget(&self, _: &Request, ino: INodeNo, times: u64) {
+        self.files.forget(ino.0, times);
+    }
+
+    fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        match self.files.attributes(ino.0) {
+            Ok(found) => reply.attr(&self.attr_ttl(found), &self.stat(found)),
+            Err(refusal) => reply.error(errno(&refusal)),
+        }
+    }
+
+    fn open(&self, _: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        let opened = if flags.acc_mode() == fuser::OpenAccMode::O_RDONLY {
+            self.files.open(ino.0)
+        } else {
+            Err(Refusal::ReadOnly)
+        };
+        match opened {
+            // The bytes behind a number never change, so what the kernel has of them stays right.
+            Ok(()) => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH),
+            Err(refusal) => reply.error(errno(&refusal)),
+        }
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        match self.ask(move |files| files.read(ino.0, offset, size)) {
+            Ok(bytes) => reply.data(&bytes),
+            Err(refusal) => reply.error(errno(&refusal)),
+        }
+    }
+
+    fn opendir(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        match self.ask(move |files| files.list(ino.0)) {
+            Ok(listing) => {
+                let handle = self.next_handle.fetch_add(1, Ordering::Relaxed);
+                self.listings().insert(handle, Arc::new(listing));
+                reply.opened(FileHandle(handle), FopenFlags::empty());
+            }
+            Err(refusal) => reply.error(errno(&refusal)),
+        }
+    }
+
+    fn readdir(&self, _: &Request, ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
+        let Some(listing) = self.listings().get(&handle.0).cloned() else {
+            return reply.error(errno(&Refusal::Stale));
+        };
+        // The kernel finds the parent by itself.
+        let dots = [
+            (ino.0, ".", true),
+            (if ino.0 == ROOT { ROOT } else { ino.0 }, "..", true),
+        ];
+        let entries = dots
+            .into_iter()
+            .chain(listing.iter().map(|e| (e.ino, e.name.as_str(), e.is_dir)));
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        for (next, (ino, name, is_dir)) in (1..).zip(entries).skip(from) {
+            let kind = if is_dir {
+                FileType::Directory
+            } else {
+                FileType::RegularFile
+            };
+            if reply.add(INodeNo(ino), next, kind, name) {
+                break;
+            }
+        }
+        reply.ok();
+    }
+
+    fn releasedir(&self, _: &Request, _: INodeNo, handle: FileHandle, _: OpenFlags, reply: ReplyEmpty) {
+        self.listings().remove(&handle.0);
+        reply.ok();
+    }
+
+    fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
+        let name_bytes = u32::try_from(NAME_BYTES_MAX).unwrap_or(u32::MAX);
+        reply.statfs(0, 0, 0, 0, 0, 4096, name_bytes, 4096);
+    }
+
+    fn getxattr(&self, _: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+        match self.files.xattr(ino.0, name) {
+            Ok(value) => sized(reply, size, value.as_bytes()),
+            Err(refusal) => reply.error(errno(&refusal)),
+        }
+    }
+
+    fn listxattr(&self, _: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
+        match self.files.xattrs(ino.0) {
+            Ok(all) => sized(
+                reply,
+                size,
+                all.iter()
+                    .map(|(name, _)| format!("{name}\0"))
+                    .collect::<String>()
+                    .as_bytes(),
+            ),
+            Err(refusal) => reply.error(errno(&refusal)),
+        }
+    }
+}
+
+/// A value, or its length if that was asked for.
+fn sized(reply: ReplyXattr, size: u32, value: &[u8]) {
+    let length = u32::try_from(value.len()).unwrap_or(u32::MAX);
+    match size {
+        0 => reply.size(length),
+        n if n >= length => reply.data(value),
+        _ => reply.error(fuser::Errno::ERANGE),
+    }
+}

@@ -1,0 +1,295 @@
+//! The file system: numbers for files, and what can be asked about them. No kernel is needed.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use hyperslab::blocking::block_on;
+use hyperslab::view::{DirEntry, Node, NodeKind, View, dir_id};
+
+use crate::errno::Refusal;
+
+/// The number of the root folder.
+pub const ROOT: u64 = 1;
+/// The longest component of a path, in bytes: what older kernels pass on.
+pub const NAME_BYTES_MAX: usize = 1024;
+/// Folders whose last complaint is remembered.
+const COMPLAINTS_MAX: usize = 1024;
+/// What extended attributes start with.
+const XATTR: &str = "user.hyperslab.";
+
+/// A view with numbered files.
+#[derive(Debug)]
+pub struct FileSystem {
+    view: View,
+    /// How long a name may go on showing what it showed.
+    ttl: Duration,
+    looked: Mutex<Instant>,
+    inodes: Mutex<HashMap<u64, Inode>>,
+    complaints: Mutex<HashMap<u64, String>>,
+}
+
+#[derive(Debug, Clone)]
+struct Inode {
+    path: String,
+    node: Arc<Node>,
+    /// How many times the kernel was told the number, less how many it has forgotten.
+    known: u64,
+}
+
+/// What `stat` tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attributes {
+    /// Its number.
+    pub ino: u64,
+    /// Bytes; exact.
+    pub size: u64,
+    /// 512-byte blocks of the store that it takes.
+    pub blocks: u64,
+    /// Whether it is a folder.
+    pub is_dir: bool,
+    /// When the newest write that it shows was made, in milliseconds since 1970.
+    pub modified_ms: u64,
+}
+
+/// A name in a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The number of the file it leads to.
+    pub ino: u64,
+    /// The name.
+    pub name: String,
+    /// Whether it is a folder.
+    pub is_dir: bool,
+}
+
+impl FileSystem {
+    /// A file system over `view`, which looks at the store anew after `ttl`.
+    ///
+    /// # Errors
+    /// The source cannot be read, or is nothing that can be shown.
+    pub fn new(view: View, ttl: Duration) -> Result<Self, Refusal> {
+        let root = block_on(view.lookup(""))?.ok_or(Refusal::Absent)?;
+        let root = Inode {
+            path: String::new(),
+            node: Arc::new(root),
+            known: 1,
+        };
+        Ok(Self {
+            view,
+            ttl,
+            looked: Mutex::new(Instant::now()),
+            inodes: Mutex::new(HashMap::from([(ROOT, root)])),
+            complaints: Mutex::default(),
+        })
+    }
+
+    /// How long a name may be remembered.
+    pub fn ttl(&self) -> Duration {
+        self.ttl
+    }
+
+    /// The file `name` in the folder `parent`. A file that is found is known once more, until
+    /// [`FileSystem::forget`].
+    ///
+    /// # Errors
+    /// [`Refusal::Absent`] if there is no such name; others with the reason.
+    pub fn lookup(&self, parent: u64, name: &OsStr) -> Result<Attributes, Refusal> {
+        if name.len() > NAME_BYTES_MAX {
+            return Err(Refusal::NameTooLong);
+        }
+        let path = self.child(parent, name.to_str().ok_or(Refusal::Absent)?)?;
+        self.refresh();
+        let found = block_on(self.view.lookup(&path));
+        let node = found
+            .map_err(|e| self.complain(parent, e.into()))?
+            .ok_or(Refusal::Absent)?;
+        let ino = node.id;
+        let mut inodes = lock(&self.inodes);
+        let inode = inodes.entry(ino).or_insert_with(|| Inode {
+            path,
+            node: Arc::new(node),
+            known: 0,
+        });
+        inode.known += 1;
+        Ok(attributes(ino, &inode.node))
+    }
+
+    /// What `stat` tells about a file.
+    ///
+    /// # Errors
+    /// [`Refusal::Stale`] if the number is not known.
+    pub fn attributes(&self, ino: u64) -> Result<Attributes, Refusal> {
+        Ok(attributes(ino, &self.inode(ino)?.node))
+    }
+
+    /// Bytes of a file; fewer than asked for only at its end.
+    ///
+    /// # Errors
+    /// [`Refusal::IsFolder`]; [`Refusal::Stale`] if its data is gone; others from reading.
+    pub fn read(&self, ino: u64, offset: u64, size: u32) -> Result<Bytes, Refusal> {
+        let inode = self.inode(ino)?;
+        if inode.node.kind.is_dir() {
+            return Err(Refusal::IsFolder);
+        }
+        let read = block_on(
+            self.view
+                .read(&inode.node, offset..offset.saturating_add(u64::from(size))),
+        );
+        read.map_err(|e| {
+            // A file that was there at lookup and is gone now was vacuumed.
+            let gone = matches!(e, hyperslab::Error::NotFound { .. });
+            let refusal = self.complain(ino, e.into());
+            if gone { Refusal::Stale } else { refusal }
+        })
+    }
+
+    /// Whether the number is that of a file that can be opened.
+    ///
+    /// # Errors
+    /// [`Refusal::IsFolder`]; [`Refusal::Stale`].
+    pub fn open(&self, ino: u64) -> Result<(), Refusal> {
+        if self.inode(ino)?.node.kind.is_dir() {
+            Err(Refusal::IsFolder)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The names in a folder, in order.
+    ///
+    /// # Errors
+    /// [`Refusal::NoFolder`]; [`Refusal::Stale`]; others from reading.
+    pub fn list(&self, ino: u64) -> Result<Vec<Listed>, Refusal> {
+        let inode = self.inode(ino)?;
+        if !inode.node.kind.is_dir() {
+            return Err(Refusal::NoFolder);
+        }
+        self.refresh();
+        let entries = block_on(self.view.list(&inode.path)).map_err(|e| self.complain(ino, e.into()))?;
+        Ok(entries.into_iter().map(|e| self.listed(&inode.path, e)).collect())
+    }
+
+    /// The kernel no longer holds `times` of the mentions of a number.
+    pub fn forget(&self, ino: u64, times: u64) {
+        let mut inodes = lock(&self.inodes);
+        let Some(inode) = inodes.get_mut(&ino).filter(|_| ino != ROOT) else {
+            return;
+        };
+        inode.known = inode.known.saturating_sub(times);
+        if inode.known == 0 {
+            inodes.remove(&ino);
+        }
+    }
+
+    /// The value of an extended attribute.
+    ///
+    /// # Errors
+    /// [`Refusal::NoAttribute`]; [`Refusal::Stale`].
+    pub fn xattr(&self, ino: u64, name: &OsStr) -> Result<String, Refusal> {
+        let found = self.xattrs(ino)?.into_iter().find(|(n, _)| name == OsStr::new(n));
+        found.map(|(_, value)| value).ok_or(Refusal::NoAttribute)
+    }
+
+    /// All extended attributes: facts about a slice, and why something in a folder was refused.
+    ///
+    /// # Errors
+    /// [`Refusal::Stale`].
+    pub fn xattrs(&self, ino: u64) -> Result<Vec<(String, String)>, Refusal> {
+        let inode = self.inode(ino)?;
+        let facts = inode
+            .node
+            .facts
+            .iter()
+            .map(|(name, value)| (format!("{XATTR}{name}"), value.clone()));
+        let complaint = lock(&self.complaints).get(&ino).cloned();
+        Ok(facts
+            .chain(complaint.map(|text| (format!("{XATTR}error"), text)))
+            .collect())
+    }
+
+    /// How many numbers the kernel holds.
+    pub fn known(&self) -> usize {
+        lock(&self.inodes).len()
+    }
+
+    fn child(&self, parent: u64, name: &str) -> Result<String, Refusal> {
+        let inode = self.inode(parent)?;
+        if !inode.node.kind.is_dir() {
+            return Err(Refusal::NoFolder);
+        }
+        Ok(join(&inode.path, name))
+    }
+
+    /// The number that [`FileSystem::lookup`] would give.
+    fn listed(&self, dir: &str, entry: DirEntry) -> Listed {
+        let path = join(dir, &entry.name);
+        let id = if entry.is_dir {
+            dir_id(&path)
+        } else {
+            // What cannot be looked up gets some number that stays the same.
+            block_on(self.view.lookup(&path))
+                .ok()
+                .flatten()
+                .map_or_else(|| dir_id(&path), |n| n.id)
+        };
+        Listed {
+            ino: id,
+            name: entry.name,
+            is_dir: entry.is_dir,
+        }
+    }
+
+    fn inode(&self, ino: u64) -> Result<Inode, Refusal> {
+        lock(&self.inodes).get(&ino).cloned().ok_or(Refusal::Stale)
+    }
+
+    fn refresh(&self) {
+        let mut looked = lock(&self.looked);
+        if looked.elapsed() >= self.ttl {
+            *looked = Instant::now();
+            drop(looked);
+            self.view.refresh();
+        }
+    }
+
+    /// Remembers why, for whoever asks the folder or the file.
+    fn complain(&self, ino: u64, refusal: Refusal) -> Refusal {
+        let mut complaints = lock(&self.complaints);
+        if complaints.len() >= COMPLAINTS_MAX {
+            complaints.clear();
+        }
+        complaints.insert(ino, refusal.to_string());
+        refusal
+    }
+}
+
+fn attributes(ino: u64, node: &Node) -> Attributes {
+    let size = match node.kind {
+        NodeKind::File { size } => size,
+        NodeKind::Dir => 0,
+    };
+    let blocks = node.stored_bytes.div_ceil(512);
+    Attributes {
+        ino,
+        size,
+        blocks,
+        is_dir: node.kind.is_dir(),
+        modified_ms: node.modified_ms,
+    }
+}
+
+fn join(dir: &str, name: &str) -> String {
+    if dir.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{dir}/{name}")
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No lock is held while foreign code runs, so what it guards is whole.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,10 @@
+//! Mounts TileDB arrays as folders of files.
+//!
+//! [`filesystem`] is the whole file system, and knows nothing of kernels; [`adapter`] passes a kernel's
+//! questions to it; [`mount`] attaches it to a folder and takes it off again.
+
+pub mod adapter;
+pub mod errno;
+pub mod filesystem;
+pub mod mount;
+pub mod workers;

@@ -1,0 +1,128 @@
+//! Threads on which the work is done, so that a question is always answered in time.
+//!
+//! A program that waits for an answer from a file system cannot even be killed. So the kernel's
+//! threads never work themselves: they wait for a worker, and give up when the time is over.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::errno::Refusal;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// Threads that wait for work. There are as many as were ever busy at once.
+#[derive(Clone)]
+pub struct Workers {
+    idle: Arc<Mutex<Vec<Sender<Job>>>>,
+    patience: Duration,
+}
+
+impl Workers {
+    /// No threads yet; answers are waited for no longer than `patience`.
+    pub fn new(patience: Duration) -> Self {
+        Self {
+            idle: Arc::default(),
+            patience,
+        }
+    }
+
+    /// Runs `job` on a thread of its own and waits for its result.
+    ///
+    /// # Errors
+    /// What the job says; [`Refusal::TimedOut`]; [`Refusal::Panicked`].
+    pub fn run<R: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> Result<R, Refusal> + Send + 'static,
+    ) -> Result<R, Refusal> {
+        let (answer, result) = mpsc::channel();
+        let work: Job = Box::new(move || {
+            let outcome = catch_unwind(AssertUnwindSafe(job)).unwrap_or(Err(Refusal::Panicked));
+            // Whoever asked may have given up.
+            let _ = answer.send(outcome);
+        });
+        self.hand_out(work)?;
+        result.recv_timeout(self.patience).unwrap_or_else(|e| match e {
+            RecvTimeoutError::Timeout => Err(Refusal::TimedOut),
+            RecvTimeoutError::Disconnected => Err(Refusal::Panicked),
+        })
+    }
+
+    fn hand_out(&self, mut work: Job) -> Result<(), Refusal> {
+        // The lock must be free while a thread is started.
+        while let Some(worker) = self.next_idle() {
+            match worker.send(work) {
+                Ok(()) => return Ok(()),
+                Err(back) => work = back.0,
+            }
+        }
+        let (sender, jobs) = mpsc::channel::<Job>();
+        let (idle, again) = (Arc::downgrade(&self.idle), sender.clone());
+        let body = move || {
+            work();
+            loop {
+                // The last owner of the list is gone: no more work will come.
+                let Some(list) = idle.upgrade() else { return };
+                list.lock().unwrap_or_else(PoisonError::into_inner).push(again.clone());
+                drop(list);
+                let Ok(job) = jobs.recv() else { return };
+                job();
+            }
+        };
+        let started = std::thread::Builder::new().name("view".into()).spawn(body);
+        started
+            .map(|_| ())
+            .map_err(|e| Refusal::Engine(hyperslab::Error::io("a thread", e)))
+    }
+
+    fn next_idle(&self) -> Option<Sender<Job>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+}
+
+impl std::fmt::Debug for Workers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Workers")
+            .field("patience", &self.patience)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_errors_panics_and_silence() {
+        let workers = Workers::new(Duration::from_millis(200));
+        assert_eq!(workers.run(|| Ok(1)).unwrap(), 1);
+        assert!(matches!(
+            workers.run(|| Err::<(), _>(Refusal::Stale)),
+            Err(Refusal::Stale)
+        ));
+        let hush = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        let outcome = workers.run::<()>(|| panic!("a defect"));
+        std::panic::set_hook(hush);
+        assert!(matches!(outcome, Err(Refusal::Panicked)));
+        let slow = workers.run(|| {
+            std::thread::sleep(Duration::from_secs(1));
+            Ok(())
+        });
+        assert!(matches!(slow, Err(Refusal::TimedOut)));
+        assert_eq!(workers.run(|| Ok(2)).unwrap(), 2);
+    }
+
+    #[test]
+    fn threads_are_used_again() {
+        let workers = Workers::new(Duration::from_secs(5));
+        let id = || workers.run(|| Ok(std::thread::current().id())).unwrap();
+        let first = id();
+        // The worker needs a moment to come back.
+        while workers.idle.lock().unwrap().is_empty() {
+            std::thread::yield_now();
+        }
+        assert_eq!(id(), first);
+    }
+}
