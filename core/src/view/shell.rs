@@ -88,6 +88,11 @@ impl View {
         }
     }
 
+    /// What it shows.
+    pub const fn source(&self) -> &Source {
+        &self.source
+    }
+
     /// Forgets which arrays there are and what is in them, so that later names show later writes.
     /// Nodes that were looked up before do not change.
     pub fn refresh(&self) {

@@ -107,7 +107,7 @@ fn tiled_attributes(schema: &Schema) -> impl Iterator<Item = &str> {
 /// The names in a folder.
 ///
 /// # Errors
-/// [`Error::LimitExceeded`] if there are too many to list.
+/// [`Error::NotFound`] if it is no folder or holds no data; [`Error::LimitExceeded`] if there are too many to list.
 pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec<DirEntry>> {
     let schema = array.schema();
     Ok(match place {
@@ -140,7 +140,11 @@ pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec
                     DirEntry::dir(n.to_string())
                 }
             };
-            Tiles::of(array)?.next(prefix)?.into_iter().map(name).collect()
+            let tiles = Tiles::of(array)?;
+            if !tiles.holds(prefix) {
+                return Err(Error::not_found(array.path(), "no tile here holds data"));
+            }
+            tiles.next(prefix)?.into_iter().map(name).collect()
         }
         Place::Times => times(array).into_iter().map(|t| DirEntry::dir(t.to_string())).collect(),
         Place::Fragments => {
@@ -152,7 +156,7 @@ pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec
             names.sort_by(|a, b| a.name.cmp(&b.name));
             names
         }
-        _ => Vec::new(),
+        _ => return Err(Error::not_found(array.path(), "this is a file, not a folder")),
     })
 }
 

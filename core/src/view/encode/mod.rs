@@ -185,9 +185,13 @@ impl Encoder {
     /// [`Error::InvalidArgument`] for several values a cell, which would have to lie apart.
     pub fn column_major(mut self, frame: &Frame) -> Result<Self> {
         if let Kind::Record { header, .. } = &mut self.0 {
-            let several = |f: &Field| !f.nullable && !f.datatype.is_string() && !f.datatype.is_opaque() && f.cell != CellCount::ONE;
+            let several = |f: &Field| {
+                !f.nullable && !f.datatype.is_string() && !f.datatype.is_opaque() && f.cell != CellCount::ONE
+            };
             if matches!(frame.fields.as_slice(), [f] if several(f)) {
-                return Err(Error::invalid("several values a cell have no column-major order; take row-major"));
+                return Err(Error::invalid(
+                    "several values a cell have no column-major order; take row-major",
+                ));
             }
             *header = npy::header(&frame.fields, &frame.shape, true);
         }

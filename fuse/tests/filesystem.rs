@@ -1,0 +1,205 @@
+//! The file system without a kernel: numbers, their lifetime, and what is said when something fails.
+
+use std::ffi::OsStr;
+use std::time::Duration;
+
+use hyperslab::array::{CreateOptions, create};
+use hyperslab::blocking::block_on;
+use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::view::{Source, View};
+use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, WriteOptions};
+use hyperslab_fuse::errno::{Refusal, errno};
+use hyperslab_fuse::filesystem::{Attributes, FileSystem, ROOT};
+
+/// An array of 100 numbers, as a file system.
+fn files(context: &Context) -> FileSystem {
+    let dimension = Dimension::new("i", Datatype::Int32, 0_i32, 99_i32, 10_i32);
+    let schema = Schema::new(
+        ArrayType::Dense,
+        vec![dimension],
+        vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)],
+    );
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [1; 32],
+        key: None,
+    };
+    block_on(create(context, "", &schema, &[], &options)).unwrap();
+    write(context, 10, 0);
+    let source = Source {
+        context: context.clone(),
+        path: String::new(),
+        options: OpenOptions::default(),
+        name: "a".into(),
+    };
+    FileSystem::new(View::new(source), Duration::ZERO).unwrap()
+}
+
+/// Writes `first`, `first` + 1, … at a time.
+fn write(context: &Context, timestamp_ms: u64, first: i32) {
+    let array = block_on(Array::open(context, "", &OpenOptions::default())).unwrap();
+    let values: Vec<i32> = (first..first + 100).collect();
+    let columns = vec![("a".to_owned(), Column::from_values(Datatype::Int32, &values))];
+    let cells = Cells {
+        region: None,
+        layout: Layout::RowMajor,
+        columns,
+    };
+    let seed = [u8::try_from(timestamp_ms).unwrap(); 32];
+    block_on(array.write(
+        cells,
+        &WriteOptions {
+            timestamp_ms,
+            seed,
+            sync: false,
+        },
+    ))
+    .unwrap();
+}
+
+fn find(files: &FileSystem, path: &str) -> Result<Attributes, Refusal> {
+    let mut found = files.attributes(ROOT)?;
+    for name in path.split('/') {
+        found = files.lookup(found.ino, OsStr::new(name))?;
+    }
+    Ok(found)
+}
+
+fn number(refusal: Refusal) -> i32 {
+    i32::from(errno(&refusal))
+}
+
+#[test]
+fn a_file_is_as_long_as_stat_says() {
+    let files = files(&Context::memory());
+    for name in [
+        "README.md",
+        "schema.json",
+        "slices/all.npy",
+        "slices/10:20.csv",
+        "slices/all.png",
+        "tiles/a/3.npy",
+    ] {
+        let found = find(&files, name).unwrap();
+        files.open(found.ino).unwrap();
+        let mut bytes = 0;
+        loop {
+            let part = files.read(found.ino, bytes, 100).unwrap();
+            bytes += part.len() as u64;
+            if part.len() < 100 {
+                break;
+            }
+        }
+        assert_eq!(bytes, found.size, "{name}");
+        assert!(files.read(found.ino, bytes, 10).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn an_open_file_stays_what_it_was() {
+    let context = Context::memory();
+    let files = files(&context);
+    let before = find(&files, "slices/7.bin").unwrap();
+    write(&context, 20, 1000);
+    let after = find(&files, "slices/7.bin").unwrap();
+    assert_ne!(before.ino, after.ino);
+    assert_eq!(files.read(before.ino, 0, 4).unwrap()[..], 7_i32.to_le_bytes());
+    assert_eq!(files.read(after.ino, 0, 4).unwrap()[..], 1007_i32.to_le_bytes());
+}
+
+#[test]
+fn numbers_are_forgotten_and_come_back_the_same() {
+    let files = files(&Context::memory());
+    let start = files.known();
+    let slices = find(&files, "slices").unwrap();
+    let file = files.lookup(slices.ino, OsStr::new("all.npy")).unwrap();
+    assert_eq!(files.lookup(slices.ino, OsStr::new("0:100.npy")).unwrap(), file);
+    files.forget(file.ino, 1);
+    assert_eq!(files.attributes(file.ino).unwrap(), file);
+    files.forget(file.ino, 1);
+    assert!(matches!(files.attributes(file.ino), Err(Refusal::Stale)));
+    assert_eq!(find(&files, "slices/all.npy").unwrap(), file);
+    files.forget(file.ino, u64::MAX);
+    files.forget(slices.ino, u64::MAX);
+    files.forget(ROOT, u64::MAX);
+    assert_eq!(files.known(), start);
+    assert!(files.attributes(ROOT).is_ok());
+}
+
+#[test]
+fn listings_give_the_numbers_that_lookups_give() {
+    let files = files(&Context::memory());
+    let mut folders = vec![ROOT];
+    let mut seen = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in files.list(folder).unwrap() {
+            let found = files.lookup(folder, OsStr::new(&entry.name)).unwrap();
+            assert_eq!((found.ino, found.is_dir), (entry.ino, entry.is_dir), "{}", entry.name);
+            seen += 1;
+            if found.is_dir {
+                folders.push(found.ino);
+            }
+        }
+    }
+    assert!(seen > 20);
+}
+
+#[test]
+fn what_is_refused_has_a_number_and_a_reason() {
+    const ENOENT: i32 = 2;
+    let files = files(&Context::memory());
+    let slices = find(&files, "slices").unwrap().ino;
+    assert!(matches!(
+        files.xattr(slices, OsStr::new("user.hyperslab.error")),
+        Err(Refusal::NoAttribute)
+    ));
+    assert_eq!(
+        number(files.lookup(slices, OsStr::new("0:500.npy")).unwrap_err()),
+        ENOENT
+    );
+    let why = files.xattr(slices, OsStr::new("user.hyperslab.error")).unwrap();
+    assert!(why.contains("outside the coordinates there are, 0:100"), "{why}");
+    assert!(matches!(files.lookup(slices, OsStr::new(".git")), Err(Refusal::Absent)));
+    assert!(matches!(
+        files.lookup(slices, OsStr::new(&"x".repeat(1025))),
+        Err(Refusal::NameTooLong)
+    ));
+    assert!(matches!(files.lookup(12345, OsStr::new("x")), Err(Refusal::Stale)));
+    let file = files.lookup(slices, OsStr::new("all.npy")).unwrap().ino;
+    assert!(matches!(files.lookup(file, OsStr::new("x")), Err(Refusal::NoFolder)));
+    assert!(matches!(files.list(file), Err(Refusal::NoFolder)));
+    assert!(matches!(files.read(slices, 0, 1), Err(Refusal::IsFolder)));
+    assert!(matches!(files.open(slices), Err(Refusal::IsFolder)));
+}
+
+#[test]
+fn facts_about_a_slice_are_attributes_of_its_file() {
+    let files = files(&Context::memory());
+    let file = find(&files, "slices/10:20:3.npy").unwrap().ino;
+    let fact = |name: &str| {
+        files
+            .xattr(file, OsStr::new(&format!("user.hyperslab.{name}")))
+            .unwrap()
+    };
+    assert_eq!(
+        (
+            fact("shape").as_str(),
+            fact("dtype").as_str(),
+            fact("selection").as_str()
+        ),
+        ("4", "int32", "10:20:3")
+    );
+    assert_eq!(fact("timestamp"), "10");
+}
+
+#[test]
+fn nothing_to_show_is_an_error_at_once() {
+    let source = Source {
+        context: Context::memory(),
+        path: String::new(),
+        options: OpenOptions::default(),
+        name: "x".into(),
+    };
+    let error = FileSystem::new(View::new(source), Duration::ZERO).unwrap_err();
+    assert!(error.to_string().contains("neither an array nor a group"), "{error}");
+}

@@ -1,0 +1,131 @@
+"""Writes arrays with libtiledb, then compares what the mount shows with what libtiledb reads.
+
+usage: mount.py write FOLDER | mount.py check FOLDER MOUNT
+"""
+
+import csv
+import json
+import os
+import sys
+
+import numpy as np
+import tiledb
+
+
+def write(folder):
+    rng = np.random.default_rng(1)
+    dims = [
+        tiledb.Dim("x", domain=(-20, 79), tile=10, dtype="int32"),
+        tiledb.Dim("y", domain=(0, 59), tile=20, dtype="int32"),
+    ]
+    attrs = [
+        tiledb.Attr("temp", dtype="float32", filters=[tiledb.ZstdFilter()]),
+        tiledb.Attr("n", dtype="int16", filters=[tiledb.GzipFilter()]),
+    ]
+    dense = f"{folder}/dense"
+    tiledb.Array.create(dense, tiledb.ArraySchema(domain=tiledb.Domain(*dims), attrs=attrs, sparse=False))
+    with tiledb.open(dense, "w", timestamp=1000) as a:
+        n = rng.integers(-1000, 1000, (100, 60)).astype("int16")
+        a[:] = {"temp": rng.random((100, 60), dtype="float32"), "n": n}
+    with tiledb.open(dense, "w", timestamp=2000) as a:
+        a[0:10, 5:10] = {"temp": np.ones((10, 5), "float32"), "n": np.full((10, 5), 7, "int16")}
+    with tiledb.open(dense, "w") as a:
+        a.meta["units"] = "K"
+
+    deep = f"{folder}/nested/deep"
+    os.mkdir(f"{folder}/nested")
+    dims = [tiledb.Dim(n, domain=(0, s - 1), tile=t, dtype="uint8") for n, s, t in (("a", 30, 7), ("b", 20, 20), ("c", 25, 6))]
+    tiledb.Array.create(deep, tiledb.ArraySchema(domain=tiledb.Domain(*dims), attrs=[tiledb.Attr("", dtype="uint8")], sparse=False))
+    with tiledb.open(deep, "w") as a:
+        a[:] = rng.integers(0, 255, (30, 20, 25)).astype("uint8")
+
+    days = f"{folder}/days"
+    day = tiledb.Dim("t", domain=(np.datetime64("2020-01-01"), np.datetime64("2020-12-31")), tile=np.timedelta64(30, "D"), dtype="datetime64[D]")
+    tiledb.Array.create(days, tiledb.ArraySchema(domain=tiledb.Domain(day), attrs=[tiledb.Attr("v", dtype="int64")], sparse=False))
+    with tiledb.open(days, "w") as a:
+        a[:] = np.arange(366)
+
+    quakes = f"{folder}/quakes"
+    dims = [
+        tiledb.Dim("lon", domain=(-180.0, 180.0), tile=10.0, dtype="float64"),
+        tiledb.Dim("lat", domain=(-90.0, 90.0), tile=10.0, dtype="float64"),
+    ]
+    attrs = [tiledb.Attr("mag", dtype="float32"), tiledb.Attr("place", dtype=str, var=True)]
+    tiledb.Array.create(quakes, tiledb.ArraySchema(domain=tiledb.Domain(*dims), attrs=attrs, sparse=True))
+    with tiledb.open(quakes, "w") as a:
+        places = np.array([f'place {i}, "{i % 7}"' for i in range(1000)], dtype=object)
+        a[rng.uniform(-180, 180, 1000), rng.uniform(-90, 90, 1000)] = {"mag": rng.random(1000, dtype="float32"), "place": places}
+
+
+def same(path, expect):
+    """The file is the array, loaded and mapped."""
+    for got in (np.load(path), np.load(path, mmap_mode="r")):
+        assert got.dtype == expect.dtype and got.shape == expect.shape, (path, got.dtype, got.shape, expect.shape)
+        np.testing.assert_array_equal(got, expect, path)
+
+
+def check(folder, mount):
+    with tiledb.open(f"{folder}/dense") as a:
+        full = a[:]
+    temp, n = full["temp"], full["n"]
+    dense = f"{mount}/dense"
+    same(f"{dense}/slices/temp@all.npy", temp)
+    same(f"{dense}/slices/temp@0:50,5:20.npy", temp[20:70, 5:20])
+    same(f"{dense}/slices/temp@0..50,5..20.npy", temp[20:70, 5:20])
+    same(f"{dense}/slices/n@:,3.npy", n[:, 3])
+    same(f"{dense}/slices/n@y=3.npy", n[:, 3])
+    same(f"{dense}/slices/n@-20.npy", n[0])
+    same(f"{dense}/slices/n@5,7.npy", n[25, 7])
+    same(f"{dense}/slices/n@-10:20:3,::7.npy", n[10:40:3, ::7])
+    same(f"{dense}/tiles/temp/2/0.npy", temp[20:30, 0:20])
+    same(f"{dense}/tiles/n/9/2.npy", n[90:, 40:])
+    both = np.load(f"{dense}/slices/-10:10,:.npy")
+    np.testing.assert_array_equal(both["temp"], temp[10:30])
+    np.testing.assert_array_equal(both["n"], n[10:30])
+    raw = np.fromfile(f"{dense}/slices/n@5:9,2:4.bin", dtype="<i2").reshape(4, 2)
+    np.testing.assert_array_equal(raw, n[25:29, 2:4])
+    with tiledb.open(f"{folder}/dense", timestamp=1000) as a:
+        same(f"{dense}/at/1000/slices/temp@all.npy", a[:]["temp"])
+    with open(f"{dense}/slices/5:7,3:5.csv") as f:
+        rows = list(csv.DictReader(f))
+    assert [(int(r["x"]), int(r["y"])) for r in rows] == [(5, 3), (5, 4), (6, 3), (6, 4)]
+    assert [np.float32(r["temp"]) for r in rows] == list(temp[25:27, 3:5].ravel())
+    with open(f"{dense}/metadata.json") as f:
+        assert json.load(f) == {"units": "K"}
+    with open(f"{dense}/slices/5:7,3:5.json") as f:
+        assert [r["n"] for r in json.load(f)] == n[25:27, 3:5].ravel().tolist()
+
+    with tiledb.open(f"{folder}/nested/deep") as a:
+        cube = a[:]
+    same(f"{mount}/nested/deep/slices/all.npy", cube)
+    same(f"{mount}/nested/deep/slices/3:29,:,5:20.npy", cube[3:29, :, 5:20])
+    # Reads that start and end anywhere, straight from the file.
+    rng = np.random.default_rng(2)
+    whole = np.lib.format.open_memmap(f"{mount}/nested/deep/slices/all.npy", mode="r")
+    with open(f"{mount}/nested/deep/slices/all.bin", "rb", buffering=0) as f:
+        for start in rng.integers(0, cube.size, 200):
+            f.seek(start)
+            length = int(rng.integers(1, 2000))
+            assert f.read(length) == cube.tobytes()[start : start + length]
+    assert (whole[::3, ::2, 1] == cube[::3, ::2, 1]).all()
+
+    same(f"{mount}/days/slices/2020-02.npy", np.arange(31, 60))
+    with open(f"{mount}/days/slices/2020-03-05.json") as f:
+        assert json.load(f) == [{"t": "2020-03-05", "v": 64}]
+
+    with tiledb.open(f"{folder}/quakes") as a:
+        q = a[:]
+    order = np.lexsort((q["lat"], q["lon"]))
+    points = np.load(f"{mount}/quakes/slices/lon,lat,mag@all.npy", mmap_mode="r")
+    for name in ("lon", "lat", "mag"):
+        np.testing.assert_array_equal(points[name], q[name][order], name)
+    with open(f"{mount}/quakes/slices/lon=0:40.csv", newline="") as f:
+        rows = list(csv.DictReader(f))
+    inside = [i for i in order if 0 <= q["lon"][i] <= 40]
+    assert [r["place"] for r in rows] == [q["place"][i] for i in inside]
+    assert [float(r["lat"]) for r in rows] == [q["lat"][i] for i in inside]
+
+
+if __name__ == "__main__":
+    {"write": write, "check": check}[sys.argv[1]](*sys.argv[2:])
+    print("ok")

@@ -1,0 +1,271 @@
+//! The program itself, through a kernel, with the programs people use: cat, cp, find, tar, numpy.
+//!
+//! Needs FUSE, and a Python with `tiledb` and `numpy`: `HYPERSLAB_PYTHON`, the one that `cargo xtask
+//! test` sets up, or `python3`.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// A running mount, taken off at the end.
+struct Mounted {
+    program: Child,
+    place: PathBuf,
+}
+
+impl Mounted {
+    fn new(source: &Path, place: &Path, options: &[&str]) -> Self {
+        std::fs::create_dir_all(place).unwrap();
+        let mut c = Command::new(env!("CARGO_BIN_EXE_fuse-mount"));
+        let mut program = c
+            .arg(source)
+            .arg(place)
+            .args(options)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(program.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        assert!(line.starts_with("READY: mounted "), "{line}");
+        Self {
+            program,
+            place: place.to_owned(),
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.place.join(name)
+    }
+
+    fn signal(&mut self, name: &str) {
+        succeed(
+            Command::new("kill")
+                .arg(format!("-{name}"))
+                .arg(self.program.id().to_string()),
+        );
+    }
+
+    /// How it ended, once it has.
+    fn end(&mut self) -> i32 {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.program.try_wait().unwrap() {
+                return status.code().unwrap();
+            }
+            assert!(start.elapsed() < Duration::from_secs(20), "it does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        if self.program.try_wait().is_ok_and(|s| s.is_none()) {
+            self.signal("TERM");
+            self.end();
+        }
+    }
+}
+
+fn is_mounted(place: &Path) -> bool {
+    let place = place.canonicalize().unwrap();
+    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    table.lines().any(|l| l.split(' ').nth(4) == place.to_str())
+}
+
+fn succeed(c: &mut Command) -> Output {
+    let output = c.output().unwrap();
+    assert!(
+        output.status.success(),
+        "{c:?}\n{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+fn python() -> PathBuf {
+    if let Some(python) = std::env::var_os("HYPERSLAB_PYTHON") {
+        return python.into();
+    }
+    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/oracle/bin/python");
+    if ours.exists() { ours } else { "python3".into() }
+}
+
+fn oracle(args: &[&str]) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mount.py");
+    succeed(Command::new(python()).arg(script).args(args));
+}
+
+/// Arrays that libtiledb wrote.
+fn arrays() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("arrays")).unwrap();
+    oracle(&["write", folder.path().join("arrays").to_str().unwrap()]);
+    folder
+}
+
+#[test]
+fn programs_read_what_libtiledb_wrote() {
+    let folder = arrays();
+    let source = folder.path().join("arrays");
+    let mounted = Mounted::new(&source, &folder.path().join("mnt"), &[]);
+
+    oracle(&["check", source.to_str().unwrap(), mounted.place.to_str().unwrap()]);
+
+    let slice = mounted.path("dense/slices/temp@all.npy");
+    let bytes = std::fs::read(&slice).unwrap();
+    assert_eq!(bytes.len() as u64, std::fs::metadata(&slice).unwrap().len());
+    assert_eq!(succeed(Command::new("cat").arg(&slice)).stdout, bytes);
+    let copy = folder.path().join("copy.npy");
+    succeed(Command::new("cp").arg(&slice).arg(&copy));
+    assert_eq!(std::fs::read(&copy).unwrap(), bytes);
+    let tail = succeed(Command::new("tail").args(["-c", "1000"]).arg(&slice)).stdout;
+    assert_eq!(tail, bytes[bytes.len() - 1000..]);
+    let dumped = succeed(Command::new("od").args(["-An", "-tx1", "-v", "-N16"]).arg(&slice)).stdout;
+    assert!(
+        String::from_utf8(dumped)
+            .unwrap()
+            .trim()
+            .starts_with("93 4e 55 4d 50 59")
+    );
+
+    // Walking comes to an end and every file is as long as was said, or tar complains.
+    let archive = folder.path().join("all.tar");
+    succeed(
+        Command::new("tar")
+            .arg("-cf")
+            .arg(&archive)
+            .arg("-C")
+            .arg(&mounted.place)
+            .arg("."),
+    );
+    let listed = String::from_utf8(succeed(Command::new("tar").arg("-tf").arg(&archive)).stdout).unwrap();
+    let found = String::from_utf8(succeed(Command::new("find").arg(&mounted.place)).stdout).unwrap();
+    assert_eq!(listed.lines().count(), found.lines().count());
+    assert!(listed.contains("./dense/tiles/temp/9/2.npy"));
+    succeed(Command::new("du").arg("-s").arg(&mounted.place));
+}
+
+#[test]
+fn nothing_can_be_changed_and_refusals_have_their_numbers() {
+    let folder = arrays();
+    let mounted = Mounted::new(&folder.path().join("arrays/dense"), &folder.path().join("mnt"), &[]);
+    let kind = |r: std::io::Result<()>| r.unwrap_err().raw_os_error().unwrap();
+    const ENOENT: i32 = 2;
+    const EROFS: i32 = 30;
+    assert_eq!(kind(std::fs::write(mounted.path("new"), "x")), EROFS);
+    assert_eq!(kind(std::fs::write(mounted.path("README.md"), "x")), EROFS);
+    assert_eq!(kind(std::fs::remove_file(mounted.path("README.md"))), EROFS);
+    assert_eq!(kind(std::fs::create_dir(mounted.path("new"))), EROFS);
+    assert_eq!(
+        kind(std::fs::metadata(mounted.path("slices/0:1000.npy")).map(drop)),
+        ENOENT
+    );
+    assert_eq!(kind(std::fs::metadata(mounted.path("slices/.git")).map(drop)), ENOENT);
+    let why = "import os, sys; print(os.getxattr(sys.argv[1], 'user.hyperslab.error').decode())";
+    let output = succeed(Command::new(python()).args(["-c", why]).arg(mounted.path("slices")));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("outside the coordinates there are, -20:80"));
+}
+
+#[test]
+fn signals_and_umount_end_it_and_leave_nothing() {
+    let folder = arrays();
+    let source = folder.path().join("arrays");
+    let place = folder.path().join("mnt");
+    for signal in ["INT", "TERM"] {
+        let mut mounted = Mounted::new(&source, &place, &[]);
+        assert!(is_mounted(&place));
+        mounted.signal(signal);
+        assert_eq!(mounted.end(), 0, "{signal}");
+        assert!(!is_mounted(&place), "{signal}");
+    }
+    let mut mounted = Mounted::new(&source, &place, &[]);
+    let helper = if Command::new("id").arg("-u").output().unwrap().stdout == b"0\n" {
+        vec!["umount"]
+    } else {
+        vec!["fusermount3", "-u"]
+    };
+    succeed(Command::new(helper[0]).args(&helper[1..]).arg(&place));
+    assert_eq!(mounted.end(), 0);
+}
+
+#[test]
+fn an_open_file_outlives_the_mount_for_a_while() {
+    let folder = arrays();
+    let mut mounted = Mounted::new(&folder.path().join("arrays"), &folder.path().join("mnt"), &[]);
+    let mut file = std::fs::File::open(mounted.path("dense/slices/temp@all.bin")).unwrap();
+    mounted.signal("TERM");
+    let start = Instant::now();
+    while is_mounted(&mounted.place) {
+        assert!(start.elapsed() < Duration::from_secs(10));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).unwrap();
+    assert_eq!(bytes.len(), 100 * 60 * 4);
+    drop(file);
+    assert_eq!(mounted.end(), 0);
+}
+
+#[test]
+fn a_dead_mount_of_ours_is_replaced() {
+    let folder = arrays();
+    let source = folder.path().join("arrays");
+    let place = folder.path().join("mnt");
+    let mut mounted = Mounted::new(&source, &place, &[]);
+    mounted.program.kill().unwrap();
+    mounted.program.wait().unwrap();
+    let mounted = Mounted::new(&source, &place, &[]);
+    assert!(mounted.path("dense/README.md").exists());
+}
+
+#[test]
+fn wrong_places_are_refused_in_one_line() {
+    let folder = arrays();
+    let source = folder.path().join("arrays");
+    let refuse = |source: &Path, place: &Path, expect: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_fuse-mount"))
+            .arg(source)
+            .arg(place)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(text.contains(expect) && text.lines().count() == 1, "{text}");
+    };
+    let empty = folder.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    std::fs::create_dir(source.join("inside")).unwrap();
+    refuse(&source, &folder.path().join("nowhere"), "does not exist");
+    refuse(&source, folder.path(), "is not empty");
+    refuse(&source, &source.join("inside"), "lie within each other");
+    refuse(
+        &empty,
+        &folder.path().join("arrays/inside"),
+        "neither an array nor a group",
+    );
+    refuse(&folder.path().join("absent"), &empty, "absent");
+}
+
+#[test]
+fn the_whole_mount_can_be_of_the_past() {
+    let folder = arrays();
+    let source = folder.path().join("arrays/dense");
+    let mounted = Mounted::new(&source, &folder.path().join("mnt"), &["--at", "1000"]);
+    let names: Vec<_> = std::fs::read_dir(mounted.path("at"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    assert_eq!(names, ["1000"]);
+    // Cell (0, 5) was 7 only later.
+    let now = std::fs::read(mounted.path("slices/n@0,5.bin")).unwrap();
+    assert_eq!(now, std::fs::read(mounted.path("at/1000/slices/n@0,5.bin")).unwrap());
+    assert_eq!(now, std::fs::read(mounted.path("at/5000/slices/n@0,5.bin")).unwrap());
+    assert_ne!(now, 7_i16.to_le_bytes());
+}
