@@ -78,12 +78,6 @@ impl Args {
 }
 
 fn run(args: Args) -> Result<()> {
-    if !mount::is_folder(&args.mountpoint)
-        && !args.mountpoint.exists()
-        && std::fs::symlink_metadata(&args.mountpoint).is_err()
-    {
-        bail!("{} does not exist; make the folder first", args.mountpoint.display());
-    }
     let place = mount::prepare(&args.mountpoint, local(&args.source))?;
     let files = Arc::new(open(&args)?);
     let owner = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());

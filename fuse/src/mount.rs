@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
-use rustix::fs::{FileType, stat};
+use rustix::fs::FileType;
 use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::net::{AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType};
 
@@ -35,7 +35,11 @@ pub struct Mount {
 /// # Errors
 /// It is no empty folder, or it and the source lie within each other.
 pub fn prepare(place: &Path, source: Option<&Path>) -> Result<PathBuf> {
-    if std::fs::metadata(place).is_err_and(|e| e.raw_os_error() == Some(rustix::io::Errno::NOTCONN.raw_os_error())) {
+    let there = std::fs::symlink_metadata(place);
+    if there.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
+        bail!("{} does not exist; make the folder first", place.display());
+    }
+    if there.is_err_and(|e| e.raw_os_error() == Some(rustix::io::Errno::NOTCONN.raw_os_error())) {
         // The full path of a dead mount cannot be found out through it.
         let parent = place
             .parent()
@@ -229,11 +233,6 @@ fn unescape(field: &str) -> String {
         }
     }
     String::from_utf8_lossy(&out).into_owned()
-}
-
-/// Whether `path` is a folder at all, so that a wrong argument is told from a failing mount.
-pub fn is_folder(path: &Path) -> bool {
-    stat(path).is_ok_and(|s| FileType::from_raw_mode(s.st_mode) == FileType::Directory)
 }
 
 #[cfg(test)]
