@@ -35,7 +35,8 @@ pub struct Mount {
 /// # Errors
 /// It is no empty folder, or it and the source lie within each other.
 pub fn prepare(place: &Path, source: Option<&Path>) -> Result<PathBuf> {
-    let there = std::fs::symlink_metadata(place);
+    // Not `stat`, which the kernel may answer from what it remembers of a dead mount.
+    let there = std::fs::read_dir(place).map(drop);
     if there.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
         bail!("{} does not exist; make the folder first", place.display());
     }
