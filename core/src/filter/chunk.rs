@@ -16,12 +16,18 @@ pub(super) struct Meta<'a> {
 impl<'a> Meta<'a> {
     /// Metadata as stored.
     pub(super) const fn stored(bytes: &'a [u8]) -> Self {
-        Self { bytes: Cow::Borrowed(bytes), at: 0 }
+        Self {
+            bytes: Cow::Borrowed(bytes),
+            at: 0,
+        }
     }
 
     /// Metadata that was packed together with the chunk's bytes.
     pub(super) const fn unpacked(bytes: Vec<u8>) -> Self {
-        Self { bytes: Cow::Owned(bytes), at: 0 }
+        Self {
+            bytes: Cow::Owned(bytes),
+            at: 0,
+        }
     }
 
     /// What is left.
@@ -80,7 +86,10 @@ impl PartCounts {
     /// # Errors
     /// Too few bytes are left for them and `part_bytes` for each part.
     pub(super) fn read(r: &mut Reader<'_>, part_bytes: usize) -> Decoded<Self> {
-        let counts = Self { metadata: r.u32("parts of metadata")?, data: r.u32("parts of data")? };
+        let counts = Self {
+            metadata: r.u32("parts of metadata")?,
+            data: r.u32("parts of data")?,
+        };
         r.count(u64::from(counts.metadata) + u64::from(counts.data), part_bytes, "parts")?;
         Ok(counts)
     }
@@ -92,7 +101,8 @@ impl PartCounts {
 /// There are fewer.
 pub(super) fn split<'a>(rest: &mut &'a [u8], n: u64, what: &str) -> Decoded<&'a [u8]> {
     let cut = usize::try_from(n).ok().and_then(|n| rest.split_at_checked(n));
-    let (first, later) = cut.ok_or_else(|| Malformed::new(what, 0, format!("needs {n} bytes, {} are left", rest.len())))?;
+    let (first, later) =
+        cut.ok_or_else(|| Malformed::new(what, 0, format!("needs {n} bytes, {} are left", rest.len())))?;
     *rest = later;
     Ok(first)
 }
@@ -103,8 +113,11 @@ pub(super) fn split<'a>(rest: &mut &'a [u8], n: u64, what: &str) -> Decoded<&'a 
 /// There are fewer.
 pub(super) fn split_mut<'a>(rest: &mut &'a mut [u8], n: u64, what: &str) -> Decoded<&'a mut [u8]> {
     let room = rest.len();
-    let cut = usize::try_from(n).ok().and_then(|n| std::mem::take(rest).split_at_mut_checked(n));
-    let (first, later) = cut.ok_or_else(|| Malformed::new(what, 0, format!("gives {n} bytes where there is room for {room}")))?;
+    let cut = usize::try_from(n)
+        .ok()
+        .and_then(|n| std::mem::take(rest).split_at_mut_checked(n));
+    let (first, later) =
+        cut.ok_or_else(|| Malformed::new(what, 0, format!("gives {n} bytes where there is room for {room}")))?;
     *rest = later;
     Ok(first)
 }
@@ -117,5 +130,9 @@ pub(super) fn filled(rest: &[u8], what: &str) -> Decoded<()> {
     if rest.is_empty() {
         return Ok(());
     }
-    Err(Malformed::new(what, 0, format!("ends {} bytes before its chunk does", rest.len())))
+    Err(Malformed::new(
+        what,
+        0,
+        format!("ends {} bytes before its chunk does", rest.len()),
+    ))
 }

@@ -36,8 +36,15 @@ pub fn check(p: &Pipeline, datatype: Datatype, cell: CellCount, role: Role) -> R
     let strings = cell.is_var() && matches!(datatype, Datatype::StringAscii | Datatype::StringUtf8);
     let mut seen = datatype;
     for (i, filter) in p.filters.iter().enumerate() {
-        let place = Place { seen, role, strings, is_first: i == 0 };
-        place.check(filter).map_err(|why| Error::invalid(format!("the {} filter {why}", filter.name())))?;
+        let place = Place {
+            seen,
+            role,
+            strings,
+            is_first: i == 0,
+        };
+        place
+            .check(filter)
+            .map_err(|why| Error::invalid(format!("the {} filter {why}", filter.name())))?;
         seen = output(filter, seen);
     }
     Ok(())
@@ -56,37 +63,44 @@ struct Place {
 impl Place {
     fn check(&self, filter: &Filter) -> Result<(), String> {
         match filter {
-            Filter::Gzip { level } => self.level(*level, 9),
-            Filter::Bzip2 { level } => self.level(*level, 9),
-            Filter::Zstd { level } => self.level(*level, 22),
+            Filter::Gzip { level } => check_level(*level, 9),
+            Filter::Bzip2 { level } => check_level(*level, 9),
+            Filter::Zstd { level } => check_level(*level, 22),
             Filter::Rle { .. } => self.rle(),
             Filter::Dictionary { .. } => self.dictionary(),
             Filter::Delta { reinterpret, .. } | Filter::DoubleDelta { reinterpret, .. } => self.delta(*reinterpret),
             Filter::BitWidthReduction { .. } | Filter::PositiveDelta { .. } => self.reduction(),
-            Filter::FloatScale { scale, offset, byte_width } => self.float_scale(*scale, *offset, *byte_width),
+            Filter::FloatScale {
+                scale,
+                offset,
+                byte_width,
+            } => self.float_scale(*scale, *offset, *byte_width),
             Filter::Webp { format, x_extent, .. } => self.webp(format.depth(), *x_extent),
-            Filter::Aes256Gcm => Err("is added by the engine to every list of an encrypted array, and never named".to_owned()),
+            Filter::Aes256Gcm => {
+                Err("is added by the engine to every list of an encrypted array, and never named".to_owned())
+            }
             Filter::Unknown { id, .. } => Err(format!("{id} is not known to this release")),
             Filter::None | Filter::Lz4 { .. } | Filter::Bitshuffle | Filter::Byteshuffle => Ok(()),
             Filter::Md5 | Filter::Sha256 | Filter::Xor => Ok(()),
         }
     }
 
-    #[allow(clippy::unused_self, reason = "reads like its neighbours")]
-    fn level(&self, level: i32, most: i32) -> Result<(), String> {
-        if level <= most { Ok(()) } else { Err(format!("has no level {level}; {most} is the highest")) }
-    }
-
     fn rle(&self) -> Result<(), String> {
         if self.strings && !self.is_first {
-            return Err("must come first on variable-length strings, which it codes together with their offsets".to_owned());
+            return Err(
+                "must come first on variable-length strings, which it codes together with their offsets".to_owned(),
+            );
         }
         Ok(())
     }
 
     fn dictionary(&self) -> Result<(), String> {
         if !self.strings || matches!(self.role, Role::Offsets | Role::Validity) {
-            return Err(format!("codes variable-length ASCII or UTF-8 strings only, not {} of {}", self.role.name(), self.seen));
+            return Err(format!(
+                "codes variable-length ASCII or UTF-8 strings only, not {} of {}",
+                self.role.name(),
+                self.seen
+            ));
         }
         if !self.is_first {
             return Err("must come first: it codes strings together with their offsets".to_owned());
@@ -97,17 +111,29 @@ impl Place {
     fn delta(&self, reinterpret: Option<Datatype>) -> Result<(), String> {
         let taken = reinterpret.unwrap_or(self.seen);
         if taken.is_float() {
-            return Err(format!("works on integers, not on {taken}; give it an integer type to take the values as"));
+            return Err(format!(
+                "works on integers, not on {taken}; give it an integer type to take the values as"
+            ));
         }
         if !self.seen.size().is_multiple_of(taken.size()) {
-            return Err(format!("cannot take values of {} as {taken}: their size is not a multiple", self.seen));
+            return Err(format!(
+                "cannot take values of {} as {taken}: their size is not a multiple",
+                self.seen
+            ));
         }
         Ok(())
     }
 
     fn reduction(&self) -> Result<(), String> {
         let t = self.seen;
-        if t.is_integer() || t.is_datetime() || t.is_time() || matches!(t, Datatype::Bool | Datatype::Blob | Datatype::GeomWkb | Datatype::GeomWkt) {
+        if t.is_integer()
+            || t.is_datetime()
+            || t.is_time()
+            || matches!(
+                t,
+                Datatype::Bool | Datatype::Blob | Datatype::GeomWkb | Datatype::GeomWkt
+            )
+        {
             return Ok(());
         }
         Err(format!("works on integers, dates and times, not on {t}"))
@@ -115,25 +141,45 @@ impl Place {
 
     fn float_scale(&self, scale: f64, offset: f64, byte_width: u64) -> Result<(), String> {
         if !matches!(self.seen.size(), 4 | 8) || matches!(self.role, Role::Offsets | Role::Validity) {
-            return Err(format!("works on values of 4 or 8 bytes, not on {} of {}", self.role.name(), self.seen));
+            return Err(format!(
+                "works on values of 4 or 8 bytes, not on {} of {}",
+                self.role.name(),
+                self.seen
+            ));
         }
         if !matches!(byte_width, 1 | 2 | 4 | 8) {
             return Err(format!("stores integers of 1, 2, 4 or 8 bytes, not {byte_width}"));
         }
         if !scale.is_normal() || !offset.is_finite() {
-            return Err(format!("needs a scale and an offset that are ordinary numbers, not {scale} and {offset}"));
+            return Err(format!(
+                "needs a scale and an offset that are ordinary numbers, not {scale} and {offset}"
+            ));
         }
         Ok(())
     }
 
     fn webp(&self, depth: usize, row_bytes: u16) -> Result<(), String> {
         if self.role != Role::Attribute || self.seen != Datatype::Uint8 {
-            return Err(format!("works on attributes of uint8, not on {} of {}", self.role.name(), self.seen));
+            return Err(format!(
+                "works on attributes of uint8, not on {} of {}",
+                self.role.name(),
+                self.seen
+            ));
         }
         if usize::from(row_bytes) % depth != 0 {
-            return Err(format!("has pixels of {depth} bytes, which do not fill rows of {row_bytes} bytes"));
+            return Err(format!(
+                "has pixels of {depth} bytes, which do not fill rows of {row_bytes} bytes"
+            ));
         }
         Ok(())
+    }
+}
+
+fn check_level(level: i32, most: i32) -> Result<(), String> {
+    if level <= most {
+        Ok(())
+    } else {
+        Err(format!("has no level {level}; {most} is the highest"))
     }
 }
 
@@ -143,8 +189,12 @@ mod tests {
 
     #[track_caller]
     fn check_one(filters: Vec<Filter>, datatype: Datatype, cell: CellCount, role: Role, expect: &str) {
-        let said = check(&Pipeline::new(filters), datatype, cell, role).map_or_else(|e| e.to_string(), |()| String::new());
-        assert!(said.contains(expect) && (expect.is_empty() == said.is_empty()), "{said:?} does not say {expect:?}");
+        let said =
+            check(&Pipeline::new(filters), datatype, cell, role).map_or_else(|e| e.to_string(), |()| String::new());
+        assert!(
+            said.contains(expect) && (expect.is_empty() == said.is_empty()),
+            "{said:?} does not say {expect:?}"
+        );
     }
 
     #[test]
@@ -155,21 +205,74 @@ mod tests {
         let zstd = Filter::Zstd { level: -1 };
         let delta = |reinterpret| Filter::DoubleDelta { level: -1, reinterpret };
         check_one(vec![zstd.clone(), rle.clone()], Int32, one, a, "");
-        check_one(vec![zstd.clone(), rle.clone()], StringAscii, var, a, "the rle filter must come first");
-        check_one(vec![zstd.clone(), dictionary.clone()], StringUtf8, var, a, "must come first");
+        check_one(
+            vec![zstd.clone(), rle.clone()],
+            StringAscii,
+            var,
+            a,
+            "the rle filter must come first",
+        );
+        check_one(
+            vec![zstd.clone(), dictionary.clone()],
+            StringUtf8,
+            var,
+            a,
+            "must come first",
+        );
         check_one(vec![dictionary.clone(), zstd], StringUtf8, var, a, "");
-        check_one(vec![dictionary.clone()], StringAscii, CellCount::Fixed(4), a, "variable-length");
+        check_one(
+            vec![dictionary.clone()],
+            StringAscii,
+            CellCount::Fixed(4),
+            a,
+            "variable-length",
+        );
         check_one(vec![dictionary], Uint64, one, Role::Offsets, "not offsets of uint64");
         check_one(vec![delta(None)], Float32, one, a, "works on integers");
         check_one(vec![delta(Some(Int32))], Float32, one, a, "");
         check_one(vec![delta(Some(Uint64))], Float32, one, a, "not a multiple");
         check_one(vec![Filter::Xor, delta(None)], Float32, one, a, "");
-        check_one(vec![Filter::BitWidthReduction { max_window: 256 }], Float32, one, a, "integers, dates and times");
+        check_one(
+            vec![Filter::BitWidthReduction { max_window: 256 }],
+            Float32,
+            one,
+            a,
+            "integers, dates and times",
+        );
         check_one(vec![Filter::PositiveDelta { max_window: 256 }], Blob, var, a, "");
-        check_one(vec![Filter::FloatScale { scale: 0.0, offset: 0.0, byte_width: 1 }], Float32, one, a, "ordinary numbers");
-        check_one(vec![Filter::FloatScale { scale: 1.0, offset: 0.0, byte_width: 3 }], Float32, one, a, "not 3");
+        check_one(
+            vec![Filter::FloatScale {
+                scale: 0.0,
+                offset: 0.0,
+                byte_width: 1,
+            }],
+            Float32,
+            one,
+            a,
+            "ordinary numbers",
+        );
+        check_one(
+            vec![Filter::FloatScale {
+                scale: 1.0,
+                offset: 0.0,
+                byte_width: 3,
+            }],
+            Float32,
+            one,
+            a,
+            "not 3",
+        );
         check_one(vec![Filter::Gzip { level: 10 }], Uint8, one, a, "has no level 10");
         check_one(vec![Filter::Aes256Gcm], Uint8, one, a, "never named");
-        check_one(vec![Filter::Unknown { id: 17, options: vec![] }], Uint8, one, a, "17 is not known");
+        check_one(
+            vec![Filter::Unknown {
+                id: 17,
+                options: vec![],
+            }],
+            Uint8,
+            one,
+            a,
+            "17 is not known",
+        );
     }
 }

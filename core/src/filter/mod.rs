@@ -3,7 +3,7 @@
 //! A tile is cut into chunks. The filters of a pipeline hand each other a chunk's bytes and its
 //! metadata, to which most add a header that tells how to undo them. Folders are signatures:
 //! `compress/` gives fewer bytes and packs the metadata along, `transform/` gives as many or nearly,
-//! `guard/` watches over them. [`plan`] makes a pipeline ready, [`run`] applies it.
+//! `guard/` watches over them. `plan.rs` makes a pipeline ready for a kind of tile, `run.rs` applies it.
 
 mod chunk;
 mod compress;

@@ -24,7 +24,10 @@ impl std::fmt::Debug for Source {
 impl Nonces {
     /// Vectors derived from `seed`, which must never be used for two writes with one key.
     pub const fn new(seed: [u8; 32]) -> Self {
-        Self(Some(Source { seed, next: AtomicU64::new(0) }))
+        Self(Some(Source {
+            seed,
+            next: AtomicU64::new(0),
+        }))
     }
 
     /// No vectors: for arrays that are not encrypted.
@@ -36,7 +39,10 @@ impl Nonces {
     pub(crate) fn next(&self) -> Option<[u8; 12]> {
         let source = self.0.as_ref()?;
         let count = source.next.fetch_add(1, Ordering::Relaxed);
-        let digest = Sha256::new().chain_update(source.seed).chain_update(count.to_le_bytes()).finalize();
+        let digest = Sha256::new()
+            .chain_update(source.seed)
+            .chain_update(count.to_le_bytes())
+            .finalize();
         digest.first_chunk::<12>().copied()
     }
 }

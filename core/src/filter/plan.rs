@@ -61,7 +61,10 @@ impl<'a> Plan<'a> {
                 if i == 0 {
                     continue;
                 }
-                return Err(Malformed::unsupported(filter.name(), "comes first where it codes strings"));
+                return Err(Malformed::unsupported(
+                    filter.name(),
+                    "comes first where it codes strings",
+                ));
             }
             steps.extend(step(filter, datatype, f)?);
             datatype = output(filter, datatype);
@@ -74,7 +77,10 @@ impl<'a> Plan<'a> {
 
     /// The most bytes, data and metadata together, that the first `steps` steps make of `plain` bytes.
     pub(super) fn most_filtered(&self, steps: usize, plain: u64) -> u64 {
-        self.steps.iter().take(steps).fold(plain, |n, step| step.most_filtered(n))
+        self.steps
+            .iter()
+            .take(steps)
+            .fold(plain, |n, step| step.most_filtered(n))
     }
 }
 
@@ -84,7 +90,9 @@ pub(super) fn string_coding(p: &Pipeline, f: &TileFormat<'_>) -> Option<StringCo
     let ascii = f.datatype == Datatype::StringAscii;
     let coding = |filter: &Filter| match filter {
         Filter::Rle { .. } if utf8 || ascii && f.version.has_string_rle() => Some(StringCoding::Rle),
-        Filter::Dictionary { .. } if utf8 || ascii && f.version.has_string_dictionary() => Some(StringCoding::Dictionary),
+        Filter::Dictionary { .. } if utf8 || ascii && f.version.has_string_dictionary() => {
+            Some(StringCoding::Dictionary)
+        }
         _ => None,
     };
     p.filters.iter().filter(|_| f.cell.is_var()).find_map(coding)
@@ -117,9 +125,15 @@ fn step<'a>(filter: &Filter, datatype: Datatype, f: &TileFormat<'a>) -> Decoded<
         Filter::Zstd { level } => Step::Codec(Codec::Zstd { level: *level }),
         Filter::Lz4 { .. } => Step::Codec(Codec::Lz4),
         Filter::Bzip2 { level } => Step::Codec(Codec::Bzip2 { level: *level }),
-        Filter::Rle { .. } => Step::Codec(Codec::Rle { cell_bytes: cell_bytes(f) }),
-        Filter::Delta { reinterpret, .. } => Step::Codec(Codec::Delta(delta_kind(filter, reinterpret.unwrap_or(datatype))?)),
-        Filter::DoubleDelta { reinterpret, .. } => Step::Codec(Codec::DoubleDelta(delta_kind(filter, reinterpret.unwrap_or(datatype))?)),
+        Filter::Rle { .. } => Step::Codec(Codec::Rle {
+            cell_bytes: cell_bytes(f),
+        }),
+        Filter::Delta { reinterpret, .. } => {
+            Step::Codec(Codec::Delta(delta_kind(filter, reinterpret.unwrap_or(datatype))?))
+        }
+        Filter::DoubleDelta { reinterpret, .. } => {
+            Step::Codec(Codec::DoubleDelta(delta_kind(filter, reinterpret.unwrap_or(datatype))?))
+        }
         Filter::Dictionary { .. } => return refuse(format!("codes variable-length strings only, not {datatype}")),
         Filter::Bitshuffle => Step::Bitshuffle(kind.size()),
         Filter::Byteshuffle => Step::Byteshuffle(kind.size()),
@@ -137,7 +151,11 @@ fn step<'a>(filter: &Filter, datatype: Datatype, f: &TileFormat<'a>) -> Decoded<
         },
         Filter::Md5 => Step::Checksum(Checksum::Md5),
         Filter::Sha256 => Step::Checksum(Checksum::Sha256),
-        Filter::FloatScale { scale, offset, byte_width } => {
+        Filter::FloatScale {
+            scale,
+            offset,
+            byte_width,
+        } => {
             let stored = match byte_width {
                 1 => Physical::I8,
                 2 => Physical::I16,
@@ -148,14 +166,30 @@ fn step<'a>(filter: &Filter, datatype: Datatype, f: &TileFormat<'a>) -> Decoded<
             if kind.size() < 4 {
                 return refuse(format!("works on values of 4 or 8 bytes, not on {datatype}"));
             }
-            Step::FloatScale(Scaling { scale: *scale, offset: *offset, stored, double: kind.size() == 8 })
+            Step::FloatScale(Scaling {
+                scale: *scale,
+                offset: *offset,
+                stored,
+                double: kind.size() == 8,
+            })
         }
         Filter::Xor => Step::Xor(kind),
-        Filter::Webp { format, lossless, y_extent, x_extent, .. } => {
+        Filter::Webp {
+            format,
+            lossless,
+            y_extent,
+            x_extent,
+            ..
+        } => {
             if *y_extent > WEBP_SIDE_MAX || usize::from(*x_extent) / format.depth() > usize::from(WEBP_SIDE_MAX) {
                 return refuse(format!("an image has at most {WEBP_SIDE_MAX} pixels a side"));
             }
-            Step::Webp(Image { format: *format, lossless: *lossless, rows: *y_extent, row_bytes: *x_extent })
+            Step::Webp(Image {
+                format: *format,
+                lossless: *lossless,
+                rows: *y_extent,
+                row_bytes: *x_extent,
+            })
         }
         Filter::Unknown { id, .. } => return refuse(format!("filter {id} is not known to this release")),
     }))
@@ -173,15 +207,25 @@ fn cell_bytes(f: &TileFormat<'_>) -> usize {
 /// The integers that the delta filters see in values of `datatype`.
 fn delta_kind(filter: &Filter, datatype: Datatype) -> Decoded<Physical> {
     if datatype.is_float() {
-        return Err(Malformed::unsupported(filter.name(), format!("works on integers, not on {datatype}; set a reinterpret type")));
+        return Err(Malformed::unsupported(
+            filter.name(),
+            format!("works on integers, not on {datatype}; set a reinterpret type"),
+        ));
     }
     // Wide characters too are taken as bytes.
-    Ok(if datatype.is_string() && datatype != Datatype::Char { Physical::U8 } else { datatype.physical() })
+    Ok(if datatype.is_string() && datatype != Datatype::Char {
+        Physical::U8
+    } else {
+        datatype.physical()
+    })
 }
 
 /// Whether bit width reduction and positive delta act on a type, rather than let it pass.
 fn reduced(datatype: Datatype, version: Version) -> bool {
-    let bytes = matches!(datatype, Datatype::Blob | Datatype::GeomWkb | Datatype::GeomWkt | Datatype::Bool);
+    let bytes = matches!(
+        datatype,
+        Datatype::Blob | Datatype::GeomWkb | Datatype::GeomWkt | Datatype::Bool
+    );
     let date = datatype.is_datetime() || datatype.is_time();
     datatype.is_integer() || bytes || date && version.has_date_reduction()
 }
@@ -197,7 +241,13 @@ impl Step<'_> {
     ///
     /// # Errors
     /// The filter cannot take this data.
-    pub(super) fn apply(&self, nonces: &Nonces, notes: &mut Notes, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+    pub(super) fn apply(
+        &self,
+        nonces: &Nonces,
+        notes: &mut Notes,
+        data: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Malformed> {
         match self {
             Self::Checksum(checksum) => checksum.note(notes, data),
             Self::Codec(codec) => codec.encode(notes, data, out),
@@ -244,7 +294,13 @@ impl Step<'_> {
     ///
     /// # Errors
     /// The chunk is damaged, or of another length.
-    pub(super) fn undo(&self, meta: &mut Meta<'_>, data: &[u8], out: &mut [u8], metadata_bytes_max: u64) -> Decoded<()> {
+    pub(super) fn undo(
+        &self,
+        meta: &mut Meta<'_>,
+        data: &[u8],
+        out: &mut [u8],
+        metadata_bytes_max: u64,
+    ) -> Decoded<()> {
         match self {
             Self::Checksum(checksum) => checksum.verify(meta, data)?,
             Self::Codec(codec) => *meta = codec.decode(meta, data, out, metadata_bytes_max)?,

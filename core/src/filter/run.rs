@@ -57,7 +57,13 @@ pub fn decode_tile_into(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, out: &m
 ///
 /// # Errors
 /// As [`decode_tile`].
-pub fn decode_var_tile(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, expected_bytes: u64, cells: u64) -> Decoded<(Vec<u8>, Option<Vec<u64>>)> {
+pub fn decode_var_tile(
+    framed: &[u8],
+    p: &Pipeline,
+    f: &TileFormat<'_>,
+    expected_bytes: u64,
+    cells: u64,
+) -> Decoded<(Vec<u8>, Option<Vec<u64>>)> {
     let Some(coding) = string_coding(p, f) else {
         return Ok((decode_tile(framed, p, f, expected_bytes)?, None));
     };
@@ -69,7 +75,9 @@ pub fn decode_var_tile(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, expected
     let mut scratch = Scratch::default();
     for chunk in chunks.iter().filter(|c| !c.metadata.is_empty()) {
         // Packed strings are their bytes and, for each, two integers or an id and a length.
-        let packed_max = u64::from(chunk.plain_bytes).saturating_add(cells.saturating_mul(16)).saturating_add(1024);
+        let packed_max = u64::from(chunk.plain_bytes)
+            .saturating_add(cells.saturating_mul(16))
+            .saturating_add(1024);
         let mut decode = || {
             let (mut meta, packed) = undo_steps(&plan.steps, &plan, chunk, packed_max, &mut scratch)?;
             meta.read(|r| match coding {
@@ -80,7 +88,11 @@ pub fn decode_var_tile(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, expected
         decode().map_err(|e| e.shifted(chunk.offset))?;
     }
     if (strings.bytes.len() as u64, strings.offsets.len() as u64) != (expected_bytes, cells) {
-        let why = format!("{} bytes in {} strings, not {expected_bytes} in {cells}", strings.bytes.len(), strings.offsets.len());
+        let why = format!(
+            "{} bytes in {} strings, not {expected_bytes} in {cells}",
+            strings.bytes.len(),
+            strings.offsets.len()
+        );
         return Err(Malformed::new("tile of coded strings", 0, why));
     }
     Ok((strings.bytes, Some(strings.offsets)))
@@ -98,8 +110,12 @@ pub fn codes_strings(p: &Pipeline, f: &TileFormat<'_>) -> bool {
 pub fn encode_tile(data: &[u8], p: &Pipeline, f: &TileFormat<'_>, nonces: &Nonces) -> Result<Vec<u8>, Malformed> {
     let plan = Plan::new(p, f)?;
     let cell_bytes = f.cell.cell_bytes(f.datatype).unwrap_or(f.datatype.size());
-    let chunk_bytes = if is_one_chunk(p, f) { data.len().max(1) } else { fixed_chunk_bytes(cell_bytes) };
-    let mut tile = TileWriter::with_capacity(data.len() / 2);
+    let chunk_bytes = if is_one_chunk(p, f) {
+        data.len().max(1)
+    } else {
+        fixed_chunk_bytes(cell_bytes)
+    };
+    let mut tile = TileWriter::with_capacity(room(&plan, data.len()));
     let mut scratch = Scratch::default();
     for chunk in data.chunks(chunk_bytes) {
         apply_chunk(&plan, chunk, Notes::default(), nonces, &mut tile, &mut scratch)?;
@@ -112,12 +128,24 @@ pub fn encode_tile(data: &[u8], p: &Pipeline, f: &TileFormat<'_>, nonces: &Nonce
 ///
 /// # Errors
 /// A filter cannot take these values.
-pub fn encode_var_tile(data: &[u8], offsets: &[u64], p: &Pipeline, f: &TileFormat<'_>, nonces: &Nonces) -> Result<Vec<u8>, Malformed> {
-    if !offsets.is_sorted() || offsets.first().is_some_and(|o| *o != 0) || offsets.last().copied().unwrap_or(0) != data.len() as u64 {
-        return Err(Malformed::unsupported("offsets", format!("they must rise from 0 to {}, the end of the data", data.len())));
+pub fn encode_var_tile(
+    data: &[u8],
+    offsets: &[u64],
+    p: &Pipeline,
+    f: &TileFormat<'_>,
+    nonces: &Nonces,
+) -> Result<Vec<u8>, Malformed> {
+    if !offsets.is_sorted()
+        || offsets.first().is_some_and(|o| *o != 0)
+        || offsets.last().copied().unwrap_or(0) != data.len() as u64
+    {
+        return Err(Malformed::unsupported(
+            "offsets",
+            format!("they must rise from 0 to {}, the end of the data", data.len()),
+        ));
     }
     let plan = Plan::new(p, f)?;
-    let mut tile = TileWriter::with_capacity(data.len() / 2);
+    let mut tile = TileWriter::with_capacity(room(&plan, data.len()));
     let mut scratch = Scratch::default();
     if let Some(coding) = plan.strings {
         if offsets.len() < 2 {
@@ -132,7 +160,11 @@ pub fn encode_var_tile(data: &[u8], offsets: &[u64], p: &Pipeline, f: &TileForma
         tile.push(data.len(), &notes.0, filtered)?;
         return Ok(tile.finish());
     }
-    let ends = if is_one_chunk(p, f) { offsets.last().copied().filter(|end| *end > 0).into_iter().collect() } else { var_chunk_ends(offsets) };
+    let ends = if is_one_chunk(p, f) {
+        offsets.last().copied().filter(|end| *end > 0).into_iter().collect()
+    } else {
+        var_chunk_ends(offsets)
+    };
     let (mut rest, mut start) = (data, 0);
     for end in ends {
         let n = usize::try_from(end - start).unwrap_or(usize::MAX);
@@ -143,9 +175,21 @@ pub fn encode_var_tile(data: &[u8], offsets: &[u64], p: &Pipeline, f: &TileForma
     Ok(tile.finish())
 }
 
+/// Bytes to set aside for a filtered tile: exact but for the chunks' headers where nothing is filtered,
+/// else half, as it is worth filtering.
+fn room(plan: &Plan<'_>, bytes: usize) -> usize {
+    if plan.steps.is_empty() {
+        bytes.saturating_add(bytes / 1024)
+    } else {
+        bytes / 2
+    }
+}
+
 /// Whether tiles are not cut into chunks.
 fn is_one_chunk(p: &Pipeline, f: &TileFormat<'_>) -> bool {
-    p.max_chunk_bytes.0 == 0 || p.filters.iter().any(|filter| matches!(filter, Filter::Webp { .. })) || string_coding(p, f).is_some()
+    p.max_chunk_bytes.0 == 0
+        || p.filters.iter().any(|filter| matches!(filter, Filter::Webp { .. }))
+        || string_coding(p, f).is_some()
 }
 
 /// Two buffers that filters write to in turn, kept from chunk to chunk.
@@ -157,24 +201,36 @@ struct Scratch {
 
 fn bounded(bytes: u64, what: &str) -> Decoded<usize> {
     let fits = usize::try_from(bytes).ok().filter(|_| bytes <= TILE_BYTES_MAX);
-    fits.ok_or_else(|| Malformed::unsupported(what, format!("{bytes} bytes are over the limit of {TILE_BYTES_MAX}, or of memory")))
+    fits.ok_or_else(|| {
+        Malformed::unsupported(
+            what,
+            format!("{bytes} bytes are over the limit of {TILE_BYTES_MAX}, or of memory"),
+        )
+    })
 }
 
 /// An empty vector with room for `bytes`, none of which is touched yet.
 fn reserve(bytes: u64) -> Decoded<Vec<u8>> {
     let mut out = Vec::new();
-    out.try_reserve_exact(bounded(bytes, "tile")?).map_err(|_| Malformed::unsupported("tile", format!("{bytes} bytes do not fit in memory")))?;
+    out.try_reserve_exact(bounded(bytes, "tile")?)
+        .map_err(|_| Malformed::unsupported("tile", format!("{bytes} bytes do not fit in memory")))?;
     Ok(out)
 }
 
 /// The chunks of a tile, together `expected` plain bytes.
 fn tile_chunks<'a>(framed: &'a [u8], plan: &Plan<'_>, expected: u64) -> Decoded<Vec<RawChunk<'a>>> {
     if plan.strings.is_some() {
-        return Err(Malformed::unsupported("tile", "its strings are coded together with their offsets"));
+        return Err(Malformed::unsupported(
+            "tile",
+            "its strings are coded together with their offsets",
+        ));
     }
     let chunks = chunks(framed)?;
     check_total(&chunks, expected)?;
-    if let Some(chunk) = chunks.iter().find(|c| plan.steps.is_empty() && u64::from(c.plain_bytes) != c.data.len() as u64) {
+    if let Some(chunk) = chunks
+        .iter()
+        .find(|c| plan.steps.is_empty() && u64::from(c.plain_bytes) != c.data.len() as u64)
+    {
         let why = format!("{} bytes, where it should have {}", chunk.data.len(), chunk.plain_bytes);
         return Err(Malformed::new("chunk", chunk.offset, why));
     }
@@ -186,7 +242,11 @@ fn check_total(chunks: &[RawChunk<'_>], expected: u64) -> Decoded<()> {
     if total == expected {
         return Ok(());
     }
-    Err(Malformed::new("tile", 0, format!("{total} bytes in its chunks, where the cells take {expected}")))
+    Err(Malformed::new(
+        "tile",
+        0,
+        format!("{total} bytes in its chunks, where the cells take {expected}"),
+    ))
 }
 
 /// A chunk of which only the first step of the plan that moves bytes is still to be undone, which
@@ -207,12 +267,24 @@ impl<'a> Last<'a> {
             let first = plan.steps.iter().position(Step::moves).unwrap_or(plan.steps.len());
             let later = plan.steps.get(first + 1..).unwrap_or_default();
             (meta, data) = undo_steps(later, plan, chunk, plain_bytes, scratch).map_err(|e| e.shifted(offset))?;
-            let most = plan.steps.get(first).map_or(data.len() as u64, |step| step.most_plain(data.len() as u64));
+            let most = plan
+                .steps
+                .get(first)
+                .map_or(data.len() as u64, |step| step.most_plain(data.len() as u64));
             if plain_bytes > most {
-                return Err(Malformed::new("chunk", offset, format!("{} filtered bytes cannot stand for {plain_bytes}", data.len())));
+                return Err(Malformed::new(
+                    "chunk",
+                    offset,
+                    format!("{} filtered bytes cannot stand for {plain_bytes}", data.len()),
+                ));
             }
         }
-        Ok(Self { plain_bytes, offset, meta, data })
+        Ok(Self {
+            plain_bytes,
+            offset,
+            meta,
+            data,
+        })
     }
 
     fn finish(mut self, plan: &Plan<'_>, out: &mut [u8]) -> Decoded<()> {
@@ -229,7 +301,12 @@ impl<'a> Last<'a> {
         };
         let (before, rest) = plan.steps.split_at(first);
         if let Some(step) = rest.first() {
-            step.undo(&mut self.meta, self.data, out, plan.most_filtered(first, self.plain_bytes))?;
+            step.undo(
+                &mut self.meta,
+                self.data,
+                out,
+                plan.most_filtered(first, self.plain_bytes),
+            )?;
         }
         verify(before, &mut self.meta, out)
     }
@@ -237,7 +314,11 @@ impl<'a> Last<'a> {
 
 fn copy(data: &[u8], out: &mut [u8]) -> Decoded<()> {
     if data.len() != out.len() {
-        return Err(Malformed::new("chunk", 0, format!("{} bytes, not {}", data.len(), out.len())));
+        return Err(Malformed::new(
+            "chunk",
+            0,
+            format!("{} bytes, not {}", data.len(), out.len()),
+        ));
     }
     out.copy_from_slice(data);
     Ok(())
@@ -249,7 +330,13 @@ fn verify(steps: &[Step<'_>], meta: &mut Meta<'_>, data: &[u8]) -> Decoded<()> {
 
 /// Undoes `steps`, the last of the plan's, for a chunk that was `plain` bytes before the first step
 /// of the plan. Gives what is left of the metadata, and the data in the chunk or in `scratch`.
-fn undo_steps<'c, 's: 'c>(steps: &[Step<'_>], plan: &Plan<'_>, chunk: &RawChunk<'c>, plain: u64, scratch: &'s mut Scratch) -> Decoded<(Meta<'c>, &'c [u8])> {
+fn undo_steps<'c, 's: 'c>(
+    steps: &[Step<'_>],
+    plan: &Plan<'_>,
+    chunk: &RawChunk<'c>,
+    plain: u64,
+    scratch: &'s mut Scratch,
+) -> Decoded<(Meta<'c>, &'c [u8])> {
     let Scratch { done, next } = scratch;
     let mut meta = Meta::stored(chunk.metadata);
     let mut in_scratch = false;
@@ -261,12 +348,19 @@ fn undo_steps<'c, 's: 'c>(steps: &[Step<'_>], plan: &Plan<'_>, chunk: &RawChunk<
             continue;
         }
         let bytes = step.plain_bytes(&meta, data)?;
-        let most = plan.most_filtered(before + i, plain).min(step.most_plain(data.len() as u64));
+        let most = plan
+            .most_filtered(before + i, plain)
+            .min(step.most_plain(data.len() as u64));
         if bytes > most {
-            return Err(Malformed::new("chunk", 0, format!("a filter gives {bytes} bytes, where there can be {most} at most")));
+            return Err(Malformed::new(
+                "chunk",
+                0,
+                format!("a filter gives {bytes} bytes, where there can be {most} at most"),
+            ));
         }
         let bytes = bounded(bytes, "chunk")?;
-        next.try_reserve(bytes.saturating_sub(next.len())).map_err(|_| Malformed::unsupported("chunk", format!("{bytes} bytes do not fit in memory")))?;
+        next.try_reserve(bytes.saturating_sub(next.len()))
+            .map_err(|_| Malformed::unsupported("chunk", format!("{bytes} bytes do not fit in memory")))?;
         next.resize(bytes, 0);
         step.undo(&mut meta, data, next, most)?;
         std::mem::swap(done, next);
@@ -276,13 +370,26 @@ fn undo_steps<'c, 's: 'c>(steps: &[Step<'_>], plan: &Plan<'_>, chunk: &RawChunk<
 }
 
 /// Applies all steps to one chunk and appends it to the tile.
-fn apply_chunk(plan: &Plan<'_>, chunk: &[u8], notes: Notes, nonces: &Nonces, tile: &mut TileWriter, scratch: &mut Scratch) -> Result<(), Malformed> {
+fn apply_chunk(
+    plan: &Plan<'_>,
+    chunk: &[u8],
+    notes: Notes,
+    nonces: &Nonces,
+    tile: &mut TileWriter,
+    scratch: &mut Scratch,
+) -> Result<(), Malformed> {
     let (notes, filtered) = apply_steps(plan, chunk, notes, nonces, scratch)?;
     tile.push(chunk.len(), &notes.0, filtered)
 }
 
 /// Applies all steps to `data`; gives the metadata, and the data as it was or in `scratch`.
-fn apply_steps<'a>(plan: &Plan<'_>, data: &'a [u8], mut notes: Notes, nonces: &Nonces, scratch: &'a mut Scratch) -> Result<(Notes, &'a [u8]), Malformed> {
+fn apply_steps<'a>(
+    plan: &Plan<'_>,
+    data: &'a [u8],
+    mut notes: Notes,
+    nonces: &Nonces,
+    scratch: &'a mut Scratch,
+) -> Result<(Notes, &'a [u8]), Malformed> {
     let Scratch { done, next } = scratch;
     let mut in_scratch = false;
     for step in &plan.steps {

@@ -77,14 +77,38 @@ words!(i8, i16, i32, i64, u8, u16, u32, u64);
 macro_rules! with_word {
     ($physical:expr, $T:ident => $body:expr) => {
         match $physical {
-            $crate::Physical::I8 => { type $T = i8; $body }
-            $crate::Physical::I16 => { type $T = i16; $body }
-            $crate::Physical::I32 | $crate::Physical::F32 => { type $T = i32; $body }
-            $crate::Physical::I64 | $crate::Physical::F64 => { type $T = i64; $body }
-            $crate::Physical::U8 => { type $T = u8; $body }
-            $crate::Physical::U16 => { type $T = u16; $body }
-            $crate::Physical::U32 => { type $T = u32; $body }
-            $crate::Physical::U64 => { type $T = u64; $body }
+            $crate::Physical::I8 => {
+                type $T = i8;
+                $body
+            }
+            $crate::Physical::I16 => {
+                type $T = i16;
+                $body
+            }
+            $crate::Physical::I32 | $crate::Physical::F32 => {
+                type $T = i32;
+                $body
+            }
+            $crate::Physical::I64 | $crate::Physical::F64 => {
+                type $T = i64;
+                $body
+            }
+            $crate::Physical::U8 => {
+                type $T = u8;
+                $body
+            }
+            $crate::Physical::U16 => {
+                type $T = u16;
+                $body
+            }
+            $crate::Physical::U32 => {
+                type $T = u32;
+                $body
+            }
+            $crate::Physical::U64 => {
+                type $T = u64;
+                $body
+            }
         }
     };
 }

@@ -35,7 +35,12 @@ pub fn decode(bytes: &[u8], key: Option<&Key>) -> Decoded<(Vec<u8>, u64)> {
     let start = r.offset();
     let framed = r.take_u64(stored_bytes, "generic tile")?;
     let values = u32::try_from(cell_bytes / datatype.size() as u64).unwrap_or(1).max(1);
-    let f = TileFormat { datatype, cell: CellCount::Fixed(values), version: Version::CURRENT, key };
+    let f = TileFormat {
+        datatype,
+        cell: CellCount::Fixed(values),
+        version: Version::CURRENT,
+        key,
+    };
     let payload = decode_tile(framed, &p, &f, plain_bytes).map_err(|e| e.shifted(start))?;
     Ok((payload, r.offset()))
 }
@@ -46,7 +51,10 @@ fn check_key(r: &mut Reader<'_>, key: Option<&Key>) -> Decoded<()> {
         (0, None) | (1, Some(_)) => Ok(()),
         (0, Some(_)) => Err(Malformed::key(what, "it is not encrypted; open it without a key")),
         (1, None) => Err(Malformed::key(what, "it is encrypted; a key is needed")),
-        (other, _) => Err(Malformed::unsupported(what, format!("encryption {other} is not known to this release"))),
+        (other, _) => Err(Malformed::unsupported(
+            what,
+            format!("encryption {other} is not known to this release"),
+        )),
     }
 }
 
@@ -58,13 +66,24 @@ pub fn encode(payload: &[u8], key: Option<&Key>, nonces: &Nonces) -> Result<Vec<
     let mut filters = vec![Filter::Gzip { level: LEVEL }];
     filters.extend(key.map(|_| Filter::Aes256Gcm));
     let p = Pipeline::new(filters);
-    let f = TileFormat { datatype: Datatype::Char, cell: CellCount::ONE, version: Version::CURRENT, key };
+    let f = TileFormat {
+        datatype: Datatype::Char,
+        cell: CellCount::ONE,
+        version: Version::CURRENT,
+        key,
+    };
     let framed = encode_tile(payload, &p, &f, nonces)?;
     let mut pipeline = Writer::new();
     p.encode(&mut pipeline);
     let mut w = Writer::new();
-    w.u32(Version::CURRENT.number()).u64(framed.len() as u64).u64(payload.len() as u64);
-    w.u8(Datatype::Char.id()).u64(1).bool(key.is_some()).bytes32(&pipeline.into_bytes()).put(&framed);
+    w.u32(Version::CURRENT.number())
+        .u64(framed.len() as u64)
+        .u64(payload.len() as u64);
+    w.u8(Datatype::Char.id())
+        .u64(1)
+        .bool(key.is_some())
+        .bytes32(&pipeline.into_bytes())
+        .put(&framed);
     Ok(w.into_bytes())
 }
 
@@ -97,7 +116,10 @@ mod tests {
             assert_eq!(decode(&plain, None).unwrap(), (bytes.clone(), n));
             assert_eq!(decode(&plain, Some(&key)).unwrap_err().kind, MalformedKind::Key);
             let secret = encode(&bytes, Some(&key), &Nonces::new([1; 32])).unwrap();
-            assert_eq!(decode(&secret, Some(&key)).unwrap(), (bytes.clone(), secret.len() as u64));
+            assert_eq!(
+                decode(&secret, Some(&key)).unwrap(),
+                (bytes.clone(), secret.len() as u64)
+            );
             assert_eq!(decode(&secret, None).unwrap_err().kind, MalformedKind::Key);
             if !bytes.is_empty() {
                 assert_eq!(decode(&secret, Some(&other)).unwrap_err().kind, MalformedKind::Key);

@@ -33,7 +33,10 @@ impl Default for MaxChunk {
 impl Pipeline {
     /// A pipeline of these filters.
     pub fn new(filters: Vec<Filter>) -> Self {
-        Self { max_chunk_bytes: MaxChunk::default(), filters }
+        Self {
+            max_chunk_bytes: MaxChunk::default(),
+            filters,
+        }
     }
 
     /// Whether there are no filters.
@@ -52,8 +55,13 @@ impl Pipeline {
             return Err(r.malformed("number of filters", format!("{n} is over the limit of {FILTERS_MAX}")));
         }
         let n = r.count(u64::from(n), FILTER_BYTES_MIN, "filters")?;
-        let filters = (0..n).map(|_| Filter::decode(r, schema_version)).collect::<Decoded<_>>()?;
-        Ok(Self { max_chunk_bytes, filters })
+        let filters = (0..n)
+            .map(|_| Filter::decode(r, schema_version))
+            .collect::<Decoded<_>>()?;
+        Ok(Self {
+            max_chunk_bytes,
+            filters,
+        })
     }
 
     /// Appends the pipeline as the current version stores it.
@@ -247,7 +255,10 @@ impl Filter {
             _ => Self::decode_other(&mut options, id).map_err(|e| e.shifted(base))?,
         };
         let Some(filter) = known else {
-            return Ok(Self::Unknown { id, options: stored.to_vec() });
+            return Ok(Self::Unknown {
+                id,
+                options: stored.to_vec(),
+            });
         };
         options.finish("filter options").map_err(|e| e.shifted(base))?;
         Ok(filter)
@@ -286,14 +297,22 @@ impl Filter {
 
     fn decode_other(r: &mut Reader<'_>, id: u8) -> Decoded<Option<Self>> {
         Ok(Some(match id {
-            7 => Self::BitWidthReduction { max_window: r.u32("window")? },
+            7 => Self::BitWidthReduction {
+                max_window: r.u32("window")?,
+            },
             8 => Self::Bitshuffle,
             9 => Self::Byteshuffle,
-            10 => Self::PositiveDelta { max_window: r.u32("window")? },
+            10 => Self::PositiveDelta {
+                max_window: r.u32("window")?,
+            },
             11 => Self::Aes256Gcm,
             12 => Self::Md5,
             13 => Self::Sha256,
-            15 => Self::FloatScale { scale: r.f64("scale")?, offset: r.f64("offset")?, byte_width: r.u64("byte width")? },
+            15 => Self::FloatScale {
+                scale: r.f64("scale")?,
+                offset: r.f64("offset")?,
+                byte_width: r.u64("byte width")?,
+            },
             16 => Self::Xor,
             18 => {
                 let quality = r.f32("quality")?;
@@ -302,7 +321,13 @@ impl Filter {
                 let (y_extent, x_extent) = (r.u16("y extent")?, r.u16("x extent")?);
                 r.take(2, "padding")?;
                 let Some(format) = format else { return Ok(None) };
-                Self::Webp { quality, format, lossless, y_extent, x_extent }
+                Self::Webp {
+                    quality,
+                    format,
+                    lossless,
+                    y_extent,
+                    x_extent,
+                }
             }
             _ => return Ok(None),
         }))
@@ -331,16 +356,38 @@ impl Filter {
             Self::BitWidthReduction { max_window } | Self::PositiveDelta { max_window } => {
                 options.u32(*max_window);
             }
-            Self::FloatScale { scale, offset, byte_width } => {
+            Self::FloatScale {
+                scale,
+                offset,
+                byte_width,
+            } => {
                 options.f64(*scale).f64(*offset).u64(*byte_width);
             }
-            Self::Webp { quality, format, lossless, y_extent, x_extent } => {
-                options.f32(*quality).u8(format.id()).bool(*lossless).u16(*y_extent).u16(*x_extent).u16(0);
+            Self::Webp {
+                quality,
+                format,
+                lossless,
+                y_extent,
+                x_extent,
+            } => {
+                options
+                    .f32(*quality)
+                    .u8(format.id())
+                    .bool(*lossless)
+                    .u16(*y_extent)
+                    .u16(*x_extent)
+                    .u16(0);
             }
             Self::Unknown { options: stored, .. } => {
                 options.put(stored);
             }
-            Self::None | Self::Bitshuffle | Self::Byteshuffle | Self::Aes256Gcm | Self::Md5 | Self::Sha256 | Self::Xor => {}
+            Self::None
+            | Self::Bitshuffle
+            | Self::Byteshuffle
+            | Self::Aes256Gcm
+            | Self::Md5
+            | Self::Sha256
+            | Self::Xor => {}
         }
         w.u8(self.id()).bytes32(&options.into_bytes());
     }
@@ -376,7 +423,11 @@ mod tests {
     use super::*;
 
     fn hex(text: &str) -> Vec<u8> {
-        let digits: Vec<u8> = text.bytes().filter_map(|c| (c as char).to_digit(16)).map(|d| d as u8).collect();
+        let digits: Vec<u8> = text
+            .bytes()
+            .filter_map(|c| (c as char).to_digit(16))
+            .map(|d| d as u8)
+            .collect();
         digits.chunks(2).map(|d| d[0] << 4 | d[1]).collect()
     }
 
@@ -396,31 +447,83 @@ mod tests {
         check("00 00000000", Filter::None);
         check("01 05000000 01 01000000", Filter::Gzip { level: 1 });
         check("02 05000000 02 FFFFFFFF", Filter::Zstd { level: -1 });
-        check("06 06000000 06 FFFFFFFF 11", Filter::DoubleDelta { level: -1, reinterpret: None });
+        check(
+            "06 06000000 06 FFFFFFFF 11",
+            Filter::DoubleDelta {
+                level: -1,
+                reinterpret: None,
+            },
+        );
         check("0E 05000000 07 FFFFFFFF", Filter::Dictionary { level: -1 });
-        check("13 06000000 08 FFFFFFFF 11", Filter::Delta { level: -1, reinterpret: None });
-        check("13 06000000 08 FFFFFFFF 01", Filter::Delta { level: -1, reinterpret: Some(Datatype::Int64) });
+        check(
+            "13 06000000 08 FFFFFFFF 11",
+            Filter::Delta {
+                level: -1,
+                reinterpret: None,
+            },
+        );
+        check(
+            "13 06000000 08 FFFFFFFF 01",
+            Filter::Delta {
+                level: -1,
+                reinterpret: Some(Datatype::Int64),
+            },
+        );
         check("07 04000000 00010000", Filter::BitWidthReduction { max_window: 256 });
         check("0B 00000000", Filter::Aes256Gcm);
-        let scale = Filter::FloatScale { scale: 0.25, offset: 1.0, byte_width: 2 };
+        let scale = Filter::FloatScale {
+            scale: 0.25,
+            offset: 1.0,
+            byte_width: 2,
+        };
         check("0F 18000000 000000000000D03F 000000000000F03F 0200000000000000", scale);
-        let webp = Filter::Webp { quality: 100.0, format: WebpFormat::Rgba, lossless: true, y_extent: 2, x_extent: 8 };
+        let webp = Filter::Webp {
+            quality: 100.0,
+            format: WebpFormat::Rgba,
+            lossless: true,
+            y_extent: 2,
+            x_extent: 8,
+        };
         check("12 0C000000 0000C842 03 01 0200 0800 0000", webp);
     }
 
     #[test]
     fn unknown_filters_survive() {
-        check("63 03000000 010203", Filter::Unknown { id: 0x63, options: vec![1, 2, 3] });
-        check("11 00000000", Filter::Unknown { id: 17, options: vec![] });
-        check("02 05000000 09 FFFFFFFF", Filter::Unknown { id: 2, options: vec![9, 255, 255, 255, 255] });
+        check(
+            "63 03000000 010203",
+            Filter::Unknown {
+                id: 0x63,
+                options: vec![1, 2, 3],
+            },
+        );
+        check(
+            "11 00000000",
+            Filter::Unknown {
+                id: 17,
+                options: vec![],
+            },
+        );
+        check(
+            "02 05000000 09 FFFFFFFF",
+            Filter::Unknown {
+                id: 2,
+                options: vec![9, 255, 255, 255, 255],
+            },
+        );
     }
 
     #[test]
     fn the_reinterpret_type_of_double_delta_came_with_version_20() {
-        let (old, new) = (hex("00000100 01000000 06 05000000 06 FFFFFFFF"), Version::new(20).unwrap());
+        let (old, new) = (
+            hex("00000100 01000000 06 05000000 06 FFFFFFFF"),
+            Version::new(20).unwrap(),
+        );
         assert!(Pipeline::decode(&mut Reader::new(&old), Version::new(19).unwrap()).is_ok());
         let e = Pipeline::decode(&mut Reader::new(&old), new).unwrap_err();
-        assert_eq!(e.to_string(), "reinterpret datatype at byte 18: needs 1 bytes, 0 are left");
+        assert_eq!(
+            e.to_string(),
+            "reinterpret datatype at byte 18: needs 1 bytes, 0 are left"
+        );
     }
 
     #[test]

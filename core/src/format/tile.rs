@@ -42,7 +42,12 @@ pub fn chunks(framed: &[u8]) -> Decoded<Vec<RawChunk<'_>>> {
         let metadata = r.take_u64(u64::from(metadata_bytes), "metadata of a chunk")?;
         let offset = r.offset();
         let data = r.take_u64(u64::from(data_bytes), "filtered bytes of a chunk")?;
-        chunks.push(RawChunk { plain_bytes, metadata, data, offset });
+        chunks.push(RawChunk {
+            plain_bytes,
+            metadata,
+            data,
+            offset,
+        });
     }
     r.finish("tile")?;
     Ok(chunks)
@@ -70,7 +75,8 @@ impl TileWriter {
     pub fn push(&mut self, plain_bytes: usize, metadata: &[Vec<u8>], data: &[u8]) -> Result<(), Malformed> {
         let lengths = [plain_bytes, data.len(), metadata.iter().map(Vec::len).sum()];
         for length in lengths {
-            let length = u32::try_from(length).map_err(|_| Malformed::unsupported("chunk", "longer than 4 GiB, the most the format can say"))?;
+            let length = u32::try_from(length)
+                .map_err(|_| Malformed::unsupported("chunk", "longer than 4 GiB, the most the format can say"))?;
             self.bytes.extend_from_slice(&length.to_le_bytes());
         }
         for part in metadata {
@@ -147,7 +153,10 @@ mod tests {
             Some(*at)
         }));
         let mut start = 0;
-        let chunks: Vec<_> = var_chunk_ends(&offsets).into_iter().map(|end| end - std::mem::replace(&mut start, end)).collect();
+        let chunks: Vec<_> = var_chunk_ends(&offsets)
+            .into_iter()
+            .map(|end| end - std::mem::replace(&mut start, end))
+            .collect();
         assert_eq!(chunks, expect);
     }
 

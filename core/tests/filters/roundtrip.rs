@@ -1,13 +1,21 @@
 //! What any pipeline makes of any cells, it gives back.
 
-use hyperslab::filter::{Key, Nonces, Role, TileFormat, check, codes_strings, decode_tile, decode_tile_into, decode_var_tile, encode_tile, encode_var_tile};
+use hyperslab::filter::{
+    Key, Nonces, Role, TileFormat, check, codes_strings, decode_tile, decode_tile_into, decode_var_tile, encode_tile,
+    encode_var_tile,
+};
 use hyperslab::format::pipeline::{Filter, Pipeline, WebpFormat};
 use hyperslab::format::version::Version;
 use hyperslab::{CellCount, Datatype};
 use proptest::prelude::*;
 
 pub(crate) fn filters() -> impl Strategy<Value = Filter> {
-    let integers = prop_oneof![Just(None), Just(Some(Datatype::Uint8)), Just(Some(Datatype::Int32)), Just(Some(Datatype::Int64))];
+    let integers = prop_oneof![
+        Just(None),
+        Just(Some(Datatype::Uint8)),
+        Just(Some(Datatype::Int32)),
+        Just(Some(Datatype::Int64))
+    ];
     let windows = prop_oneof![Just(0_u32), Just(1), Just(7), Just(16), Just(256), Just(u32::MAX)];
     prop_oneof![
         Just(Filter::None),
@@ -16,9 +24,13 @@ pub(crate) fn filters() -> impl Strategy<Value = Filter> {
         Just(Filter::Lz4 { level: -1 }),
         Just(Filter::Rle { level: -1 }),
         (-1..=9).prop_map(|level| Filter::Bzip2 { level }),
-        integers.clone().prop_map(|reinterpret| Filter::DoubleDelta { level: -1, reinterpret }),
+        integers
+            .clone()
+            .prop_map(|reinterpret| Filter::DoubleDelta { level: -1, reinterpret }),
         integers.prop_map(|reinterpret| Filter::Delta { level: -1, reinterpret }),
-        windows.clone().prop_map(|max_window| Filter::BitWidthReduction { max_window }),
+        windows
+            .clone()
+            .prop_map(|max_window| Filter::BitWidthReduction { max_window }),
         windows.prop_map(|max_window| Filter::PositiveDelta { max_window }),
         Just(Filter::Bitshuffle),
         Just(Filter::Byteshuffle),
@@ -40,7 +52,11 @@ pub(crate) fn versions() -> impl Strategy<Value = Version> {
 /// Bytes of a tile: none, one value, a few, more than one chunk. Noise, runs, or rising integers.
 fn data(width: usize) -> impl Strategy<Value = Vec<u8>> {
     let count = prop_oneof![1 => Just(0_usize), 2 => Just(1), 10 => 2..400_usize, 1 => Just(65537 / width + 1)];
-    let rising = move |n: usize| (0..n as u64).flat_map(|i| (i / 3 % 120).to_le_bytes()[..width].to_vec()).collect::<Vec<u8>>();
+    let rising = move |n: usize| {
+        (0..n as u64)
+            .flat_map(|i| (i / 3 % 120).to_le_bytes()[..width].to_vec())
+            .collect::<Vec<u8>>()
+    };
     count.prop_flat_map(move |n| {
         prop_oneof![
             prop::collection::vec(any::<u8>(), n * width),
@@ -54,7 +70,12 @@ fn data(width: usize) -> impl Strategy<Value = Vec<u8>> {
 /// that no value fits in, after a filter that changes lengths.
 fn may_refuse(p: &Pipeline) -> bool {
     let cuts = |f: &Filter| matches!(f, Filter::PositiveDelta { .. });
-    let needs_whole = |f: &Filter| matches!(f, Filter::Rle { .. } | Filter::Delta { .. } | Filter::DoubleDelta { .. } | Filter::Xor);
+    let needs_whole = |f: &Filter| {
+        matches!(
+            f,
+            Filter::Rle { .. } | Filter::Delta { .. } | Filter::DoubleDelta { .. } | Filter::Xor
+        )
+    };
     p.filters.iter().any(cuts) || p.filters.iter().skip(1).any(needs_whole)
 }
 
@@ -90,14 +111,16 @@ proptest! {
         datatype in prop::sample::select(vec![Datatype::StringAscii, Datatype::StringUtf8, Datatype::Char, Datatype::Blob]),
         filters in prop::collection::vec(filters(), 0..3),
         version in versions(),
+        encrypted in any::<bool>(),
     ) {
         let p = Pipeline::new(filters);
         prop_assume!(check(&p, datatype, CellCount::Var, Role::Attribute).is_ok());
-        let f = TileFormat { datatype, cell: CellCount::Var, version, key: None };
+        let key = Key([9; 32]);
+        let f = TileFormat { datatype, cell: CellCount::Var, version, key: encrypted.then_some(&key) };
         let data = cells.concat().into_bytes();
         let mut offsets = vec![0];
         offsets.extend(cells.iter().scan(0, |end, cell| { *end += cell.len() as u64; Some(*end) }));
-        match encode_var_tile(&data, &offsets, &p, &f, &Nonces::none()) {
+        match encode_var_tile(&data, &offsets, &p, &f, &Nonces::new([1; 32])) {
             Ok(tile) => {
                 let (bytes, starts) = decode_var_tile(&tile, &p, &f, data.len() as u64, cells.len() as u64).unwrap();
                 prop_assert_eq!(bytes, data);
@@ -144,8 +167,17 @@ proptest! {
 
 #[test]
 fn a_value_out_of_range_of_a_scaled_integer_becomes_the_nearest() {
-    let f = TileFormat { datatype: Datatype::Float32, cell: CellCount::ONE, version: Version::CURRENT, key: None };
-    let p = Pipeline::new(vec![Filter::FloatScale { scale: 1.0, offset: 0.0, byte_width: 1 }]);
+    let f = TileFormat {
+        datatype: Datatype::Float32,
+        cell: CellCount::ONE,
+        version: Version::CURRENT,
+        key: None,
+    };
+    let p = Pipeline::new(vec![Filter::FloatScale {
+        scale: 1.0,
+        offset: 0.0,
+        byte_width: 1,
+    }]);
     let data: Vec<u8> = [1e9_f32, -1e9, 3.0].into_iter().flat_map(f32::to_le_bytes).collect();
     let tile = encode_tile(&data, &p, &f, &Nonces::none()).unwrap();
     assert!(tile.ends_with(&[127, 128, 3]));
@@ -153,11 +185,25 @@ fn a_value_out_of_range_of_a_scaled_integer_becomes_the_nearest() {
 
 #[test]
 fn a_tile_of_nothing_has_no_chunks() {
-    let f = TileFormat { datatype: Datatype::Int32, cell: CellCount::ONE, version: Version::CURRENT, key: None };
-    let p = Pipeline::new(vec![Filter::DoubleDelta { level: -1, reinterpret: None }]);
+    let f = TileFormat {
+        datatype: Datatype::Int32,
+        cell: CellCount::ONE,
+        version: Version::CURRENT,
+        key: None,
+    };
+    let p = Pipeline::new(vec![Filter::DoubleDelta {
+        level: -1,
+        reinterpret: None,
+    }]);
     assert_eq!(encode_tile(&[], &p, &f, &Nonces::none()).unwrap(), [0; 8]);
-    let var = TileFormat { cell: CellCount::Var, ..f };
-    assert_eq!(encode_var_tile(&[], &[0, 0, 0], &p, &var, &Nonces::none()).unwrap(), [0; 8]);
+    let var = TileFormat {
+        cell: CellCount::Var,
+        ..f
+    };
+    assert_eq!(
+        encode_var_tile(&[], &[0, 0, 0], &p, &var, &Nonces::none()).unwrap(),
+        [0; 8]
+    );
     // As older writers have it: one chunk of nothing, run through the filters.
     let mut tile: Vec<u8> = [1_u32, 0, 0, 9, 0].into_iter().flat_map(u32::to_le_bytes).collect();
     tile.extend([0; 9]);
@@ -166,9 +212,17 @@ fn a_tile_of_nothing_has_no_chunks() {
 
 #[test]
 fn offsets_that_do_not_fit_the_data_are_refused() {
-    let f = TileFormat { datatype: Datatype::StringAscii, cell: CellCount::Var, version: Version::CURRENT, key: None };
+    let f = TileFormat {
+        datatype: Datatype::StringAscii,
+        cell: CellCount::Var,
+        version: Version::CURRENT,
+        key: None,
+    };
     let p = Pipeline::new(vec![Filter::Rle { level: -1 }]);
     for offsets in [&[0, 2, 1, 3][..], &[0, 4], &[1, 3], &[0, 2]] {
-        assert!(encode_var_tile(b"abc", offsets, &p, &f, &Nonces::none()).is_err(), "{offsets:?}");
+        assert!(
+            encode_var_tile(b"abc", offsets, &p, &f, &Nonces::none()).is_err(),
+            "{offsets:?}"
+        );
     }
 }

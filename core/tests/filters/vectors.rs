@@ -1,28 +1,34 @@
 //! Every filter on every type it knows: the cells of captured tiles, and the same bytes from our writer.
 
-use hyperslab::filter::{Key, Nonces, TileFormat, codes_strings, decode_tile, decode_tile_into, decode_var_tile, encode_tile, encode_var_tile};
+use hyperslab::filter::{
+    Key, Nonces, TileFormat, codes_strings, decode_tile, decode_tile_into, decode_var_tile, encode_tile,
+    encode_var_tile,
+};
 use hyperslab::format::cursor::Reader;
 use hyperslab::format::pipeline::Pipeline;
 use hyperslab::format::version::Version;
 use hyperslab::{CellCount, Datatype};
 
-const KEY: &[u8; 32] = b"0123456789abcdeF0123456789abcdeF";
+pub(crate) const KEY: &[u8; 32] = b"0123456789abcdeF0123456789abcdeF";
 
-struct Case<'a> {
+/// A line of the table.
+pub(crate) struct Case<'a> {
     name: &'a str,
-    how: &'a str,
+    pub(crate) how: &'a str,
     datatype: Datatype,
     cell: CellCount,
-    pipeline: Pipeline,
-    data: Vec<u8>,
-    offsets: Vec<u64>,
-    tile: Vec<u8>,
+    pub(crate) pipeline: Pipeline,
+    pub(crate) data: Vec<u8>,
+    pub(crate) offsets: Vec<u64>,
+    pub(crate) tile: Vec<u8>,
 }
 
 impl<'a> Case<'a> {
     fn parse(line: &'a str) -> Self {
         let columns: Vec<&str> = line.split('|').collect();
-        let [name, how, datatype, cell, pipeline, data, offsets, tile] = columns[..] else { panic!("{line}") };
+        let [name, how, datatype, cell, pipeline, data, offsets, tile] = columns[..] else {
+            panic!("{line}")
+        };
         Self {
             name,
             how,
@@ -38,8 +44,13 @@ impl<'a> Case<'a> {
         }
     }
 
-    fn format<'k>(&self, key: Option<&'k Key>) -> TileFormat<'k> {
-        TileFormat { datatype: self.datatype, cell: self.cell, version: Version::CURRENT, key }
+    pub(crate) fn format<'k>(&self, key: Option<&'k Key>) -> TileFormat<'k> {
+        TileFormat {
+            datatype: self.datatype,
+            cell: self.cell,
+            version: Version::CURRENT,
+            key,
+        }
     }
 
     fn decode(&self, tile: &[u8], f: &TileFormat<'_>) -> Vec<u8> {
@@ -53,9 +64,19 @@ impl<'a> Case<'a> {
         }
         let count = self.offsets.len() as u64 - 1;
         let (cells, offsets) = decode_var_tile(tile, p, f, n, count).unwrap_or_else(|e| panic!("{}: {e}", self.name));
-        assert_eq!(offsets.is_some(), codes_strings(p, f), "{}: whether offsets are in the tile", self.name);
+        assert_eq!(
+            offsets.is_some(),
+            codes_strings(p, f),
+            "{}: whether offsets are in the tile",
+            self.name
+        );
         if let Some(offsets) = offsets {
-            assert_eq!(offsets, self.offsets[..self.offsets.len() - 1], "{}: offsets", self.name);
+            assert_eq!(
+                offsets,
+                self.offsets[..self.offsets.len() - 1],
+                "{}: offsets",
+                self.name
+            );
         }
         cells
     }
@@ -78,8 +99,12 @@ fn bytes(text: &str) -> Vec<u8> {
     digits.chunks(2).map(|d| d[0] << 4 | d[1]).collect()
 }
 
-fn cases() -> Vec<Case<'static>> {
-    include_str!("libtiledb.txt").lines().filter(|line| !line.starts_with('#')).map(Case::parse).collect()
+pub(crate) fn cases() -> Vec<Case<'static>> {
+    include_str!("libtiledb.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(Case::parse)
+        .collect()
 }
 
 #[test]
@@ -96,7 +121,12 @@ fn tiles_of_libtiledb_hold_the_cells_it_wrote() {
 #[test]
 fn our_tiles_are_those_of_libtiledb() {
     for case in cases().into_iter().filter(|c| c.how == "same") {
-        assert_eq!(case.encode(&case.format(None), &Nonces::none()), case.tile, "{}", case.name);
+        assert_eq!(
+            case.encode(&case.format(None), &Nonces::none()),
+            case.tile,
+            "{}",
+            case.name
+        );
     }
 }
 
@@ -113,10 +143,17 @@ fn where_ours_differ_they_read_back() {
 #[test]
 fn a_changed_byte_is_noticed_under_a_checksum_or_a_key() {
     let key = Key(*KEY);
-    for case in cases().into_iter().filter(|c| c.how == "key" || c.name.starts_with("md5/") || c.name.starts_with("sha/")) {
+    for case in cases()
+        .into_iter()
+        .filter(|c| c.how == "key" || c.name.starts_with("md5/") || c.name.starts_with("sha/"))
+    {
         let f = case.format((case.how == "key").then_some(&key));
         let mut tile = case.tile.clone();
         *tile.last_mut().unwrap() ^= 1;
-        assert!(decode_tile(&tile, &case.pipeline, &f, case.data.len() as u64).is_err(), "{}", case.name);
+        assert!(
+            decode_tile(&tile, &case.pipeline, &f, case.data.len() as u64).is_err(),
+            "{}",
+            case.name
+        );
     }
 }

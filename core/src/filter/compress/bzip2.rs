@@ -10,7 +10,10 @@ use crate::format::cursor::Decoded;
 pub(super) fn pack(level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     let level = u32::try_from(level).unwrap_or(1).max(1);
     if level > 9 {
-        return Err(Malformed::unsupported("bzip2", format!("there is no level {level}; the levels are 1 to 9")));
+        return Err(Malformed::unsupported(
+            "bzip2",
+            format!("there is no level {level}; the levels are 1 to 9"),
+        ));
     }
     let mut stream = Compress::new(Compression::new(level), 0);
     // The library's own promise: one percent and 600 bytes more than the input.
@@ -20,7 +23,10 @@ pub(super) fn pack(level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), Mal
             let (from, to) = (position(stream.total_in()), position(stream.total_out()));
             let (left, place) = (data.get(from..).unwrap_or(&[]), room.get_mut(to..).unwrap_or_default());
             let full = place.is_empty();
-            match stream.compress(left, place, Action::Finish).map_err(|e| failed(e.to_string()))? {
+            match stream
+                .compress(left, place, Action::Finish)
+                .map_err(|e| failed(e.to_string()))?
+            {
                 Status::StreamEnd => return Ok(position(stream.total_out())),
                 _ if full => return Err(failed("the compressor needs more room than it can".to_owned())),
                 _ => {}
@@ -35,12 +41,18 @@ pub(super) fn unpack(data: &[u8], out: &mut [u8]) -> Decoded<()> {
     loop {
         let (from, to) = (position(stream.total_in()), position(stream.total_out()));
         let (left, place) = (data.get(from..).unwrap_or(&[]), out.get_mut(to..).unwrap_or_default());
-        let status = stream.decompress(left, place).map_err(|e| Malformed::new("bzip2", from as u64, e.to_string()))?;
+        let status = stream
+            .decompress(left, place)
+            .map_err(|e| Malformed::new("bzip2", from as u64, e.to_string()))?;
         if status == Status::StreamEnd {
             return exactly("bzip2", position(stream.total_out()), out.len());
         }
         if (from, to) == (position(stream.total_in()), position(stream.total_out())) {
-            return Err(Malformed::new("bzip2", from as u64, format!("does not end after {} bytes", out.len())));
+            return Err(Malformed::new(
+                "bzip2",
+                from as u64,
+                format!("does not end after {} bytes", out.len()),
+            ));
         }
     }
 }

@@ -38,7 +38,11 @@ pub(super) fn whole(kind: Physical, data: &[u8], what: &str) -> Result<(), Malfo
     if data.len().is_multiple_of(kind.size()) {
         return Ok(());
     }
-    let why = format!("{} bytes are not whole values of {} bytes; put this filter before others", data.len(), kind.size());
+    let why = format!(
+        "{} bytes are not whole values of {} bytes; put this filter before others",
+        data.len(),
+        kind.size()
+    );
     Err(Malformed::unsupported(what, why))
 }
 

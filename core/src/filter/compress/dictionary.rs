@@ -13,7 +13,12 @@ use crate::format::cursor::{Decoded, Reader};
 ///
 /// # Errors
 /// The tile is longer than 4 GiB.
-pub(in crate::filter) fn encode(notes: &mut Notes, data: &[u8], offsets: &[u64], out: &mut Vec<u8>) -> Result<(), Malformed> {
+pub(in crate::filter) fn encode(
+    notes: &mut Notes,
+    data: &[u8],
+    offsets: &[u64],
+    out: &mut Vec<u8>,
+) -> Result<(), Malformed> {
     let n = offsets.len().saturating_sub(1);
     // libtiledb chooses the width by cells, though ids only count distinct strings.
     let width = Width::of(n as u64);
@@ -52,7 +57,13 @@ pub(in crate::filter) fn decode(r: &mut Reader<'_>, data: &[u8], out: &mut Strin
     while !ids.is_done() {
         let id = header.width.get(&mut ids, "id of a string")?;
         let text = usize::try_from(id).ok().and_then(|id| dictionary.get(id));
-        let text = text.ok_or_else(|| Malformed::new("id of a string", 0, format!("{id} where the dictionary has {}", dictionary.len())))?;
+        let text = text.ok_or_else(|| {
+            Malformed::new(
+                "id of a string",
+                0,
+                format!("{id} where the dictionary has {}", dictionary.len()),
+            )
+        })?;
         out.push(text, 1)?;
     }
     header.check(out, before)

@@ -32,7 +32,11 @@ pub(super) fn unpack(kind: Physical, data: &[u8], out: &mut [u8]) -> Decoded<()>
     let n = (out.len() - head) / width;
     // Checked here once, so that the loop need not.
     if ((words.len() / 8) as u64) * 64 < n as u64 * u64::from(bits + 1) {
-        return Err(Malformed::new("double delta", 0, format!("{n} values of {} bits do not fit in {} bytes", bits + 1, words.len())));
+        return Err(Malformed::new(
+            "double delta",
+            0,
+            format!("{n} values of {} bits do not fit in {} bytes", bits + 1, words.len()),
+        ));
     }
     if let Some(to) = out.get_mut(..head) {
         to.copy_from_slice(first);
@@ -79,8 +83,12 @@ fn second_differences<T: Word>(data: &[u8]) -> impl Iterator<Item = i128> {
 /// libtiledb has it); 0 where there are no second differences.
 fn magnitude_bits<T: Word>(data: &[u8]) -> u32 {
     let mut values = data.chunks_exact(T::BYTES).map(|v| T::load(v).wide());
-    let (Some(a), Some(b)) = (values.next(), values.next()) else { return 0 };
-    let most = second_differences::<T>(data).map(i128::unsigned_abs).reduce(|a, b| a | b);
+    let (Some(a), Some(b)) = (values.next(), values.next()) else {
+        return 0;
+    };
+    let most = second_differences::<T>(data)
+        .map(i128::unsigned_abs)
+        .reduce(|a, b| a | b);
     // Only the highest bit counts, so a bitwise or does for the greatest.
     most.map_or(0, |most| 128 - (most | (b - a).unsigned_abs() | 1).leading_zeros())
 }
@@ -105,7 +113,11 @@ fn unpack_words<T: Word>(bits: u32, words: &[u8], out: &mut [u8]) {
             left = 64 - missing;
         }
         let magnitude = value & ((1 << bits) - 1);
-        let dd = if value >> bits == 0 { magnitude } else { magnitude.wrapping_neg() };
+        let dd = if value >> bits == 0 {
+            magnitude
+        } else {
+            magnitude.wrapping_neg()
+        };
         let c = T::narrow(dd).plus(b).plus(b.minus(a));
         c.store(to);
         (a, b) = (b, c);
@@ -145,7 +157,9 @@ mod tests {
 
     fn packed<T: Word>(kind: Physical, values: &[T]) -> Vec<u8> {
         let mut data = vec![0; values.len() * T::BYTES];
-        data.chunks_exact_mut(T::BYTES).zip(values).for_each(|(to, v)| v.store(to));
+        data.chunks_exact_mut(T::BYTES)
+            .zip(values)
+            .for_each(|(to, v)| v.store(to));
         let mut out = Vec::new();
         pack(kind, &data, &mut out).unwrap();
         let mut back = vec![0; data.len()];
@@ -156,8 +170,14 @@ mod tests {
 
     #[test]
     fn streams_are_as_libtiledb_writes_them() {
-        assert_eq!(packed(Physical::I32, &[1, 2, 3, 5, 8]), b"\x01\x05\0\0\0\0\0\0\0\x01\0\0\0\x02\0\0\0\0\0\0\0\0\0\0\x14");
-        assert_eq!(packed(Physical::I32, &[0, i32::MAX, 0]), b"\x20\x03\0\0\0\0\0\0\0\0\0\0\0\xff\xff\xff\x7f\0\0\0\0");
+        assert_eq!(
+            packed(Physical::I32, &[1, 2, 3, 5, 8]),
+            b"\x01\x05\0\0\0\0\0\0\0\x01\0\0\0\x02\0\0\0\0\0\0\0\0\0\0\x14"
+        );
+        assert_eq!(
+            packed(Physical::I32, &[0, i32::MAX, 0]),
+            b"\x20\x03\0\0\0\0\0\0\0\0\0\0\0\xff\xff\xff\x7f\0\0\0\0"
+        );
         assert_eq!(packed(Physical::I32, &[7]), b"\0\x01\0\0\0\0\0\0\0\x07\0\0\0");
     }
 

@@ -17,7 +17,10 @@ thread_local! {
 pub(super) fn pack(level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     let level = u32::try_from(level).unwrap_or(6);
     if level > 9 {
-        return Err(Malformed::unsupported("gzip", format!("there is no level {level}; the levels are 0 to 9")));
+        return Err(Malformed::unsupported(
+            "gzip",
+            format!("there is no level {level}; the levels are 0 to 9"),
+        ));
     }
     // Stored blocks, the worst case, take 5 bytes for each 16 KiB or less.
     let most = data.len() + data.len() / 1000 + 128;
@@ -29,10 +32,15 @@ pub(super) fn pack(level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), Mal
             }
             _ => &mut cached.insert((level, Compress::new(Compression::new(level), true))).1,
         };
-        append(out, most, |room| match stream.compress(data, room, FlushCompress::Finish) {
-            Ok(Status::StreamEnd) => Ok(usize::try_from(stream.total_out()).unwrap_or(0)),
-            Ok(_) => Err(Malformed::unsupported("gzip", "the compressor needs more room than it can")),
-            Err(e) => Err(Malformed::unsupported("gzip", e.to_string())),
+        append(out, most, |room| {
+            match stream.compress(data, room, FlushCompress::Finish) {
+                Ok(Status::StreamEnd) => Ok(usize::try_from(stream.total_out()).unwrap_or(0)),
+                Ok(_) => Err(Malformed::unsupported(
+                    "gzip",
+                    "the compressor needs more room than it can",
+                )),
+                Err(e) => Err(Malformed::unsupported("gzip", e.to_string())),
+            }
         })
     })
 }
@@ -42,8 +50,16 @@ pub(super) fn unpack(data: &[u8], out: &mut [u8]) -> Decoded<()> {
     DECOMPRESS.with_borrow_mut(|stream| {
         stream.reset(true);
         match stream.decompress(data, out, FlushDecompress::Finish) {
-            Ok(Status::StreamEnd) => exactly("gzip", usize::try_from(stream.total_out()).unwrap_or(usize::MAX), out.len()),
-            Ok(_) => Err(Malformed::new("gzip", stream.total_in(), format!("does not end after {} bytes", out.len()))),
+            Ok(Status::StreamEnd) => exactly(
+                "gzip",
+                usize::try_from(stream.total_out()).unwrap_or(usize::MAX),
+                out.len(),
+            ),
+            Ok(_) => Err(Malformed::new(
+                "gzip",
+                stream.total_in(),
+                format!("does not end after {} bytes", out.len()),
+            )),
             Err(e) => Err(Malformed::new("gzip", stream.total_in(), e.to_string())),
         }
     })

@@ -8,7 +8,9 @@ use crate::format::cursor::Decoded;
 
 /// Appends one block.
 pub(super) fn pack(data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
-    append(out, get_maximum_output_size(data.len()), |room| compress_into(data, room).map_err(|e| Malformed::unsupported("lz4", e.to_string())))
+    append(out, get_maximum_output_size(data.len()), |room| {
+        compress_into(data, room).map_err(|e| Malformed::unsupported("lz4", e.to_string()))
+    })
 }
 
 /// Fills `out` from one block.

@@ -126,7 +126,13 @@ impl Codec {
     ///
     /// # Errors
     /// The parts do not fit, or are damaged.
-    pub(super) fn decode(self, meta: &mut Meta<'_>, mut data: &[u8], mut out: &mut [u8], metadata_bytes_max: u64) -> Decoded<Meta<'static>> {
+    pub(super) fn decode(
+        self,
+        meta: &mut Meta<'_>,
+        mut data: &[u8],
+        mut out: &mut [u8],
+        metadata_bytes_max: u64,
+    ) -> Decoded<Meta<'static>> {
         let mut notes = Vec::new();
         meta.read(|r| {
             let counts = PartCounts::read(r, 8)?;
@@ -134,7 +140,10 @@ impl Codec {
                 let (plain, packed) = part(r, &mut data)?;
                 let start = notes.len();
                 if start as u64 + plain > metadata_bytes_max {
-                    return Err(r.malformed("packed metadata", format!("unfolds to more than {metadata_bytes_max} bytes")));
+                    return Err(r.malformed(
+                        "packed metadata",
+                        format!("unfolds to more than {metadata_bytes_max} bytes"),
+                    ));
                 }
                 notes.resize(start + usize::try_from(plain).unwrap_or(0), 0);
                 self.unpack(packed, notes.get_mut(start..).unwrap_or_default())?;
@@ -158,7 +167,11 @@ fn part<'a>(r: &mut Reader<'_>, data: &mut &'a [u8]) -> Decoded<(u64, &'a [u8])>
 }
 
 /// Room for `most` more bytes at the end of `out`, of which `write` says how many it used.
-fn append(out: &mut Vec<u8>, most: usize, write: impl FnOnce(&mut [u8]) -> Result<usize, Malformed>) -> Result<(), Malformed> {
+fn append(
+    out: &mut Vec<u8>,
+    most: usize,
+    write: impl FnOnce(&mut [u8]) -> Result<usize, Malformed>,
+) -> Result<(), Malformed> {
     let start = out.len();
     out.resize(start + most, 0);
     let used = write(out.get_mut(start..).unwrap_or_default())?;
@@ -171,5 +184,9 @@ fn exactly(codec: &str, bytes: usize, expected: usize) -> Decoded<()> {
     if bytes == expected {
         return Ok(());
     }
-    Err(Malformed::new(codec, 0, format!("unpacks to {bytes} bytes, not {expected}")))
+    Err(Malformed::new(
+        codec,
+        0,
+        format!("unpacks to {bytes} bytes, not {expected}"),
+    ))
 }

@@ -8,7 +8,10 @@ const RUN_BYTES: usize = 2;
 /// Appends the runs of `data`.
 pub(super) fn pack(cell_bytes: usize, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     if !data.len().is_multiple_of(cell_bytes) {
-        let why = format!("{} bytes are not whole cells of {cell_bytes} bytes; put this filter first", data.len());
+        let why = format!(
+            "{} bytes are not whole cells of {cell_bytes} bytes; put this filter first",
+            data.len()
+        );
         return Err(Malformed::unsupported("rle", why));
     }
     let mut rest = data;
@@ -37,14 +40,28 @@ fn run_length(cell: &[u8], rest: &[u8], most: usize) -> usize {
 pub(super) fn unpack(cell_bytes: usize, data: &[u8], out: &mut [u8]) -> Decoded<()> {
     let records = data.chunks_exact(cell_bytes + RUN_BYTES);
     if !records.remainder().is_empty() {
-        return Err(Malformed::new("rle", 0, format!("{} bytes are not whole runs of {} bytes", data.len(), cell_bytes + RUN_BYTES)));
+        return Err(Malformed::new(
+            "rle",
+            0,
+            format!(
+                "{} bytes are not whole runs of {} bytes",
+                data.len(),
+                cell_bytes + RUN_BYTES
+            ),
+        ));
     }
     let (expected, mut rest) = (out.len(), out);
     for record in records {
-        let Some((cell, run)) = record.split_last_chunk::<RUN_BYTES>() else { continue };
+        let Some((cell, run)) = record.split_last_chunk::<RUN_BYTES>() else {
+            continue;
+        };
         let bytes = usize::from(u16::from_be_bytes(*run)).saturating_mul(cell_bytes);
         let Some((to, later)) = std::mem::take(&mut rest).split_at_mut_checked(bytes) else {
-            return Err(Malformed::new("rle", 0, format!("unpacks to more than {expected} bytes")));
+            return Err(Malformed::new(
+                "rle",
+                0,
+                format!("unpacks to more than {expected} bytes"),
+            ));
         };
         repeat(cell, to);
         rest = later;
@@ -52,7 +69,11 @@ pub(super) fn unpack(cell_bytes: usize, data: &[u8], out: &mut [u8]) -> Decoded<
     if rest.is_empty() {
         return Ok(());
     }
-    Err(Malformed::new("rle", 0, format!("unpacks to {} bytes too few", rest.len())))
+    Err(Malformed::new(
+        "rle",
+        0,
+        format!("unpacks to {} bytes too few", rest.len()),
+    ))
 }
 
 /// Fills `to`, whole cells, with `cell`.

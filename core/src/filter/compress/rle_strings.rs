@@ -9,7 +9,12 @@ use crate::format::cursor::{Decoded, Reader};
 ///
 /// # Errors
 /// The tile is longer than 4 GiB.
-pub(in crate::filter) fn encode(notes: &mut Notes, data: &[u8], offsets: &[u64], out: &mut Vec<u8>) -> Result<(), Malformed> {
+pub(in crate::filter) fn encode(
+    notes: &mut Notes,
+    data: &[u8],
+    offsets: &[u64],
+    out: &mut Vec<u8>,
+) -> Result<(), Malformed> {
     let mut runs: Vec<(u64, &[u8])> = Vec::new();
     for text in cells(data, offsets) {
         match runs.last_mut() {
@@ -24,7 +29,13 @@ pub(in crate::filter) fn encode(notes: &mut Notes, data: &[u8], offsets: &[u64],
         length_width.put(text.len() as u64, out);
         out.extend_from_slice(text);
     }
-    let header = Header::write(data.len(), out.len(), offsets.len().saturating_sub(1), width, length_width)?;
+    let header = Header::write(
+        data.len(),
+        out.len(),
+        offsets.len().saturating_sub(1),
+        width,
+        length_width,
+    )?;
     notes.put(header.into_bytes());
     Ok(())
 }

@@ -43,7 +43,11 @@ impl Header {
         if data.len() as u64 == u64::from(self.packed_bytes) {
             return Ok(data);
         }
-        Err(Malformed::new("coded strings", 0, format!("{} bytes, where the header says {}", data.len(), self.packed_bytes)))
+        Err(Malformed::new(
+            "coded strings",
+            0,
+            format!("{} bytes, where the header says {}", data.len(), self.packed_bytes),
+        ))
     }
 
     /// Compares what was unpacked since `out` had `before` (bytes, cells) with what the header says.
@@ -52,13 +56,26 @@ impl Header {
         if (unpacked.0 as u64, unpacked.1 as u64) == (u64::from(self.plain_bytes), u64::from(self.cells)) {
             return Ok(());
         }
-        let why = format!("{} bytes in {} strings, where the header says {} in {}", unpacked.0, unpacked.1, self.plain_bytes, self.cells);
+        let why = format!(
+            "{} bytes in {} strings, where the header says {} in {}",
+            unpacked.0, unpacked.1, self.plain_bytes, self.cells
+        );
         Err(Malformed::new("coded strings", 0, why))
     }
 
-    pub(super) fn write(plain: usize, packed: usize, cells: usize, width: Width, length_width: Width) -> Result<Writer, Malformed> {
+    pub(super) fn write(
+        plain: usize,
+        packed: usize,
+        cells: usize,
+        width: Width,
+        length_width: Width,
+    ) -> Result<Writer, Malformed> {
         let mut w = Writer::new();
-        w.u32(0).u32(1).u32(len32(plain)?).u32(len32(packed)?).u32(len32(cells.saturating_mul(8))?);
+        w.u32(0)
+            .u32(1)
+            .u32(len32(plain)?)
+            .u32(len32(packed)?)
+            .u32(len32(cells.saturating_mul(8))?);
         w.u8(width.0).u8(length_width.0);
         Ok(w)
     }
@@ -118,15 +135,26 @@ pub(in crate::filter) struct Strings {
 impl Strings {
     /// No strings, with a bound on their bytes and their number.
     pub(in crate::filter) const fn new(bytes_max: usize, cells_max: usize) -> Self {
-        Self { bytes: Vec::new(), offsets: Vec::new(), bytes_max, cells_max }
+        Self {
+            bytes: Vec::new(),
+            offsets: Vec::new(),
+            bytes_max,
+            cells_max,
+        }
     }
 
     /// Appends `text` `times` times.
     pub(super) fn push(&mut self, text: &[u8], times: u64) -> Decoded<()> {
-        let over = |what: &str, most: usize| Malformed::new("coded strings", 0, format!("unfold to more than {most} {what}"));
-        let times = usize::try_from(times).ok().filter(|n| *n <= self.cells_max - self.offsets.len());
+        let over =
+            |what: &str, most: usize| Malformed::new("coded strings", 0, format!("unfold to more than {most} {what}"));
+        let times = usize::try_from(times)
+            .ok()
+            .filter(|n| *n <= self.cells_max - self.offsets.len());
         let times = times.ok_or_else(|| over("strings", self.cells_max))?;
-        let more = text.len().checked_mul(times).filter(|n| *n <= self.bytes_max - self.bytes.len());
+        let more = text
+            .len()
+            .checked_mul(times)
+            .filter(|n| *n <= self.bytes_max - self.bytes.len());
         let more = more.ok_or_else(|| over("bytes", self.bytes_max))?;
         let lacks = |_| Malformed::unsupported("coded strings", "they do not fit in memory");
         self.offsets.try_reserve(times).map_err(lacks)?;

@@ -27,12 +27,18 @@ pub(super) fn pack(level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), Mal
             Some((of, compressor)) if *of == level => compressor,
             _ => &mut cached.insert((level, Compressor::new(level).map_err(failed)?)).1,
         };
-        append(out, compress_bound(data.len()), |room| compressor.compress_to_buffer(data, room).map_err(failed))
+        append(out, compress_bound(data.len()), |room| {
+            compressor.compress_to_buffer(data, room).map_err(failed)
+        })
     })
 }
 
 /// Fills `out` from the frames in `data`.
 pub(super) fn unpack(data: &[u8], out: &mut [u8]) -> Decoded<()> {
     let bytes = DECOMPRESSOR.with_borrow_mut(|decompressor| decompressor.decompress_to_buffer(data, &mut *out));
-    exactly("zstd", bytes.map_err(|e| Malformed::new("zstd", 0, e.to_string()))?, out.len())
+    exactly(
+        "zstd",
+        bytes.map_err(|e| Malformed::new("zstd", 0, e.to_string()))?,
+        out.len(),
+    )
 }

@@ -20,13 +20,21 @@ const PART_BYTES: usize = 8 + VECTOR_BYTES + TAG_BYTES;
 ///
 /// # Errors
 /// There are no nonces.
-pub(in crate::filter) fn encode(key: &Key, nonces: &Nonces, notes: &mut Notes, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+pub(in crate::filter) fn encode(
+    key: &Key,
+    nonces: &Nonces,
+    notes: &mut Notes,
+    data: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), Malformed> {
     let cipher = Aes256Gcm::new(&key.0.into());
     let parts = notes.take();
     let mut w = Writer::new();
     w.u32(len32(parts.len())?).u32(1);
     for part in parts.iter().map(Vec::as_slice).chain([data]) {
-        let vector = nonces.next().ok_or_else(|| Malformed::key("encryption", "no seed was given for initialisation vectors"))?;
+        let vector = nonces
+            .next()
+            .ok_or_else(|| Malformed::key("encryption", "no seed was given for initialisation vectors"))?;
         let start = out.len();
         out.extend_from_slice(part);
         let place = out.get_mut(start..).unwrap_or_default();
@@ -60,7 +68,12 @@ pub(in crate::filter) fn plain_bytes(r: &mut Reader<'_>) -> Decoded<u64> {
 ///
 /// # Errors
 /// The key is another, or a bit of the chunk has changed.
-pub(in crate::filter) fn decode(key: &Key, meta: &mut Meta<'_>, mut data: &[u8], mut out: &mut [u8]) -> Decoded<Meta<'static>> {
+pub(in crate::filter) fn decode(
+    key: &Key,
+    meta: &mut Meta<'_>,
+    mut data: &[u8],
+    mut out: &mut [u8],
+) -> Decoded<Meta<'static>> {
     let cipher = Aes256Gcm::new(&key.0.into());
     let mut notes = Vec::new();
     meta.read(|r| {
@@ -74,7 +87,10 @@ pub(in crate::filter) fn decode(key: &Key, meta: &mut Meta<'_>, mut data: &[u8],
         }
         for _ in 0..counts.data {
             let part = Part::read(r, &mut data)?;
-            part.decrypt(&cipher, split_mut(&mut out, part.encrypted.len() as u64, "encrypted part")?)?;
+            part.decrypt(
+                &cipher,
+                split_mut(&mut out, part.encrypted.len() as u64, "encrypted part")?,
+            )?;
         }
         Ok(())
     })?;
@@ -96,12 +112,22 @@ impl<'a> Part<'a> {
             return Err(r.malformed("encrypted part", format!("{encrypted} bytes for {plain} plain ones")));
         }
         let (vector, tag) = (r.array("initialisation vector")?, r.array("tag")?);
-        Ok(Self { encrypted: split(data, u64::from(encrypted), "encrypted part")?, vector, tag })
+        Ok(Self {
+            encrypted: split(data, u64::from(encrypted), "encrypted part")?,
+            vector,
+            tag,
+        })
     }
 
     fn decrypt(&self, cipher: &Aes256Gcm, out: &mut [u8]) -> Decoded<()> {
-        let both = InOutBuf::new(self.encrypted, out).map_err(|_| Malformed::new("encrypted part", 0, "lengths differ"))?;
+        let both =
+            InOutBuf::new(self.encrypted, out).map_err(|_| Malformed::new("encrypted part", 0, "lengths differ"))?;
         let opened = cipher.decrypt_inout_detached(&self.vector.into(), &[], both, &self.tag.into());
-        opened.map_err(|_| Malformed::key("encryption", "the key is not the one this was written with, or the bytes have changed"))
+        opened.map_err(|_| {
+            Malformed::key(
+                "encryption",
+                "the key is not the one this was written with, or the bytes have changed",
+            )
+        })
     }
 }

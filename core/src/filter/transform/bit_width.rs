@@ -19,7 +19,13 @@ pub(in crate::filter) fn window_bytes(window: u32, width: usize) -> usize {
 ///
 /// # Errors
 /// `data` is longer than 4 GiB.
-pub(in crate::filter) fn encode(kind: Physical, window: u32, notes: &mut Notes, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+pub(in crate::filter) fn encode(
+    kind: Physical,
+    window: u32,
+    notes: &mut Notes,
+    data: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), Malformed> {
     let window = window_bytes(window, kind.size());
     let mut w = Writer::new();
     w.u32(len32(data.len())?).u32(len32(data.len().div_ceil(window))?);
@@ -42,7 +48,12 @@ pub(in crate::filter) fn plain_bytes(r: &mut Reader<'_>) -> Decoded<u64> {
 ///
 /// # Errors
 /// The windows do not fit.
-pub(in crate::filter) fn decode(kind: Physical, r: &mut Reader<'_>, mut data: &[u8], mut out: &mut [u8]) -> Decoded<()> {
+pub(in crate::filter) fn decode(
+    kind: Physical,
+    r: &mut Reader<'_>,
+    mut data: &[u8],
+    mut out: &mut [u8],
+) -> Decoded<()> {
     r.u32("plain bytes")?;
     let n = r.u32("number of windows")?;
     let n = r.count(u64::from(n), kind.size() + 5, "windows")?;
@@ -59,7 +70,13 @@ pub(in crate::filter) fn decode(kind: Physical, r: &mut Reader<'_>, mut data: &[
         let from = split(&mut data, (to.len() / kind.size() * stored_bytes) as u64, "window")?;
         match bits {
             8 | 16 | 32 => with_word!(kind, T => restore::<T>(minimum, bits, from, to)),
-            _ => return Err(Malformed::new("window", 0, format!("{bits} bits are not 8, 16, 32 or 64"))),
+            _ => {
+                return Err(Malformed::new(
+                    "window",
+                    0,
+                    format!("{bits} bits are not 8, 16, 32 or 64"),
+                ));
+            }
         }
     }
     filled(data, "bit width reduction")?;
@@ -82,7 +99,11 @@ fn reduce<T: Word>(values: &[u8], w: &mut Writer, out: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the differences fit, and only their low bits are stored")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the differences fit, and only their low bits are stored"
+)]
 fn shorten<T: Word, S: Word>(minimum: T, values: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.resize(start + values.len() / T::BYTES * S::BYTES, 0);
@@ -126,7 +147,11 @@ fn restore<T: Word>(minimum: &[u8], bits: u8, from: &[u8], to: &mut [u8]) {
     }
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a sign is extended to 64 bits and cut to the width")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a sign is extended to 64 bits and cut to the width"
+)]
 fn widen<S: Word, T: Word>(minimum: T, from: &[u8], to: &mut [u8]) {
     for (from, to) in from.chunks_exact(S::BYTES).zip(to.chunks_exact_mut(T::BYTES)) {
         T::narrow(S::load(from).wide() as u64).plus(minimum).store(to);

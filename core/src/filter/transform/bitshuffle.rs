@@ -15,7 +15,12 @@ const BLOCK: usize = 8192;
 ///
 /// # Errors
 /// `data` is longer than 4 GiB.
-pub(in crate::filter) fn encode(width: usize, notes: &mut Notes, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+pub(in crate::filter) fn encode(
+    width: usize,
+    notes: &mut Notes,
+    data: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), Malformed> {
     let over = data.len() % 8;
     let (first, last) = data.split_at(data.len() - over);
     let lengths = [first.len(), last.len()];
@@ -54,7 +59,9 @@ fn each_block(width: usize, data: &[u8], out: &mut [u8], kernel: impl Fn(usize, 
 /// Values to rows of bits, by way of rows of bytes.
 fn shuffle(width: usize, data: &[u8], out: &mut [u8]) {
     let mut block = [0; BLOCK];
-    let Some(planes) = block.get_mut(..data.len()) else { return };
+    let Some(planes) = block.get_mut(..data.len()) else {
+        return;
+    };
     byteshuffle::shuffle(width, data, planes);
     let n = data.len() / width;
     for (plane, rows) in planes.chunks_exact(n.max(8)).zip(out.chunks_exact_mut(n.max(8))) {
@@ -71,7 +78,10 @@ fn shuffle(width: usize, data: &[u8], out: &mut [u8]) {
             }
         }
         for (i, &word) in singles.iter().enumerate() {
-            for (row, byte) in rows.iter_mut().zip(transpose::bits(u64::from_le_bytes(word)).to_le_bytes()) {
+            for (row, byte) in rows
+                .iter_mut()
+                .zip(transpose::bits(u64::from_le_bytes(word)).to_le_bytes())
+            {
                 if let Some(to) = row.get_mut(squares.len() * 8 + i) {
                     *to = byte;
                 }
@@ -83,7 +93,9 @@ fn shuffle(width: usize, data: &[u8], out: &mut [u8]) {
 /// Rows of bits to values, by way of rows of bytes.
 fn unshuffle(width: usize, data: &[u8], out: &mut [u8]) {
     let mut block = [0; BLOCK];
-    let Some(planes) = block.get_mut(..data.len()) else { return };
+    let Some(planes) = block.get_mut(..data.len()) else {
+        return;
+    };
     let n = data.len() / width;
     for (rows, plane) in data.chunks_exact(n.max(8)).zip(planes.chunks_exact_mut(n.max(8))) {
         let (words, _) = plane.as_chunks_mut::<8>();
@@ -114,7 +126,13 @@ mod tests {
         let data: Vec<u8> = (1_i32..=9).flat_map(i32::to_le_bytes).collect();
         let (mut notes, mut out) = (Notes::default(), Vec::new());
         encode(4, &mut notes, &data, &mut out).unwrap();
-        assert_eq!(notes.0, [[2_u32, 32, 4].into_iter().flat_map(u32::to_le_bytes).collect::<Vec<_>>()]);
+        assert_eq!(
+            notes.0,
+            [[2_u32, 32, 4]
+                .into_iter()
+                .flat_map(u32::to_le_bytes)
+                .collect::<Vec<_>>()]
+        );
         let mut expect = vec![0x55, 0x66, 0x78, 0x80];
         expect.resize(32, 0);
         expect.extend([9, 0, 0, 0]);

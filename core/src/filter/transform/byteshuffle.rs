@@ -9,7 +9,12 @@ use crate::format::cursor::{Decoded, Reader};
 ///
 /// # Errors
 /// `data` is longer than 4 GiB.
-pub(in crate::filter) fn encode(width: usize, notes: &mut Notes, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+pub(in crate::filter) fn encode(
+    width: usize,
+    notes: &mut Notes,
+    data: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), Malformed> {
     notes.put(parts_header(&[data.len()])?);
     out.resize(data.len(), 0);
     shuffle(width, data, out);
@@ -64,7 +69,12 @@ fn shuffle_words<const W: usize>(data: &[u8], out: &mut [u8]) {
         let mut x = [0; 8];
         for (i, x) in x.iter_mut().enumerate() {
             let mut word = [0; 8];
-            for (to, from) in word.as_chunks_mut::<W>().0.iter_mut().zip(values.iter().skip(i).step_by(8)) {
+            for (to, from) in word
+                .as_chunks_mut::<W>()
+                .0
+                .iter_mut()
+                .zip(values.iter().skip(i).step_by(8))
+            {
                 *to = *from;
             }
             *x = u64::from_le_bytes(word);
@@ -99,7 +109,11 @@ fn unshuffle_words<const W: usize>(data: &[u8], out: &mut [u8]) {
         let mut x = [0; 8];
         for (j, x) in x.iter_mut().enumerate() {
             let row = rows.get(j % W).map(|row| row.as_chunks::<8>().0);
-            *x = u64::from_le_bytes(row.and_then(|row| row.get(s * (8 / W) + j / W)).copied().unwrap_or_default());
+            *x = u64::from_le_bytes(
+                row.and_then(|row| row.get(s * (8 / W) + j / W))
+                    .copied()
+                    .unwrap_or_default(),
+            );
         }
         let (values, _) = square.as_chunks_mut::<W>();
         for (i, y) in transpose::bytes(x).into_iter().enumerate() {

@@ -30,7 +30,12 @@ fn parts_header(lengths: &[usize]) -> Result<Vec<u8>, Malformed> {
 ///
 /// # Errors
 /// The parts are not together as long as `data` and `out`; those of `undo`.
-fn each_part(r: &mut Reader<'_>, mut data: &[u8], mut out: &mut [u8], mut undo: impl FnMut(&[u8], &mut [u8]) -> Decoded<()>) -> Decoded<()> {
+fn each_part(
+    r: &mut Reader<'_>,
+    mut data: &[u8],
+    mut out: &mut [u8],
+    mut undo: impl FnMut(&[u8], &mut [u8]) -> Decoded<()>,
+) -> Decoded<()> {
     let n = r.u32("number of parts")?;
     let n = r.count(u64::from(n), 4, "parts")?;
     for _ in 0..n {
@@ -49,5 +54,9 @@ fn whole(bytes: usize, width: usize, what: &str) -> Decoded<()> {
     if bytes.is_multiple_of(width) {
         return Ok(());
     }
-    Err(Malformed::new(what, 0, format!("{bytes} bytes are not whole values of {width} bytes")))
+    Err(Malformed::new(
+        what,
+        0,
+        format!("{bytes} bytes are not whole values of {width} bytes"),
+    ))
 }

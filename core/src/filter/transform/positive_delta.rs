@@ -13,7 +13,13 @@ use crate::format::cursor::{Decoded, Reader, Writer};
 ///
 /// # Errors
 /// A value is smaller than the one before it in its window.
-pub(in crate::filter) fn encode(kind: Physical, window: u32, notes: &mut Notes, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+pub(in crate::filter) fn encode(
+    kind: Physical,
+    window: u32,
+    notes: &mut Notes,
+    data: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), Malformed> {
     let window = super::bit_width::window_bytes(window, kind.size());
     out.resize(data.len(), 0);
     let mut w = Writer::new();
@@ -29,13 +35,21 @@ pub(in crate::filter) fn encode(kind: Physical, window: u32, notes: &mut Notes, 
 ///
 /// # Errors
 /// The windows do not fit.
-pub(in crate::filter) fn decode(kind: Physical, r: &mut Reader<'_>, mut data: &[u8], mut out: &mut [u8]) -> Decoded<()> {
+pub(in crate::filter) fn decode(
+    kind: Physical,
+    r: &mut Reader<'_>,
+    mut data: &[u8],
+    mut out: &mut [u8],
+) -> Decoded<()> {
     let n = r.u32("number of windows")?;
     let n = r.count(u64::from(n), kind.size() + 4, "windows")?;
     for _ in 0..n {
         let first = r.take(kind.size(), "first value of a window")?;
         let bytes = u64::from(r.u32("bytes of a window")?);
-        let (from, to) = (split(&mut data, bytes, "window")?, split_mut(&mut out, bytes, "window")?);
+        let (from, to) = (
+            split(&mut data, bytes, "window")?,
+            split_mut(&mut out, bytes, "window")?,
+        );
         with_word!(kind, T => values::<T>(first, from, to));
     }
     filled(data, "positive delta")?;
@@ -55,7 +69,11 @@ fn differences<T: Word>(from: &[u8], to: &mut [u8], w: &mut Writer) -> Result<()
     for (from, to) in from.chunks_exact(T::BYTES).zip(to.chunks_exact_mut(T::BYTES)) {
         let value = T::load(from);
         if value < last {
-            let why = format!("{} follows {}, and this filter is for values that never fall", value.wide(), last.wide());
+            let why = format!(
+                "{} follows {}, and this filter is for values that never fall",
+                value.wide(),
+                last.wide()
+            );
             return Err(Malformed::unsupported("positive delta", why));
         }
         value.minus(last).store(to);

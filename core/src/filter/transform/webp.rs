@@ -40,11 +40,19 @@ impl Image {
     /// A lossy image is asked for; `data` is not one tile of whole pixels.
     pub(in crate::filter) fn encode(&self, notes: &mut Notes, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
         if !self.lossless {
-            return Err(Malformed::unsupported("webp", "only lossless images are written; set the filter's lossless option"));
+            return Err(Malformed::unsupported(
+                "webp",
+                "only lossless images are written; set the filter's lossless option",
+            ));
         }
         let depth = self.format.depth();
         if data.len() as u64 != self.plain_bytes() || usize::from(self.row_bytes) % depth != 0 || data.is_empty() {
-            let why = format!("{} bytes are not {} rows of {} bytes, in pixels of {depth}", data.len(), self.rows, self.row_bytes);
+            let why = format!(
+                "{} bytes are not {} rows of {} bytes, in pixels of {depth}",
+                data.len(),
+                self.rows,
+                self.row_bytes
+            );
             return Err(Malformed::unsupported("webp", why));
         }
         let mut pixels = data.to_vec();
@@ -52,7 +60,12 @@ impl Image {
         let color = if depth == 3 { ColorType::Rgb8 } else { ColorType::Rgba8 };
         let columns = usize::from(self.row_bytes) / depth;
         let encoder = WebPEncoder::new(&mut *out);
-        let encoded = encoder.encode(&pixels, u32::try_from(columns).unwrap_or(0), u32::from(self.rows), color);
+        let encoded = encoder.encode(
+            &pixels,
+            u32::try_from(columns).unwrap_or(0),
+            u32::from(self.rows),
+            color,
+        );
         encoded.map_err(|e| Malformed::unsupported("webp", e.to_string()))?;
         notes.put(parts_header(&[out.len()])?);
         Ok(())
@@ -77,9 +90,21 @@ impl Image {
 
     fn read(&self, image: &[u8], pixels: &mut [u8]) -> Decoded<()> {
         let depth = self.format.depth();
-        let size = (u32::from(self.row_bytes) / u32::try_from(depth).unwrap_or(1), u32::from(self.rows));
+        let size = (
+            u32::from(self.row_bytes) / u32::try_from(depth).unwrap_or(1),
+            u32::from(self.rows),
+        );
         let failed = |e: image_webp::DecodingError| Malformed::new("webp", 0, e.to_string());
-        let wrong = |(x, y)| Malformed::new("webp", 0, format!("an image of {x} by {y} pixels where the tile has {} by {}", size.0, size.1));
+        let wrong = |(x, y)| {
+            Malformed::new(
+                "webp",
+                0,
+                format!(
+                    "an image of {x} by {y} pixels where the tile has {} by {}",
+                    size.0, size.1
+                ),
+            )
+        };
         // Checked before the decoder sees the image, as it makes room for whatever a frame says.
         if let Some(other) = frame_sizes(image).into_iter().find(|frame| *frame != size) {
             return Err(wrong(other));

@@ -1,17 +1,22 @@
 //! Each value exclusive-or the one before; the first as it is.
 
 use super::{each_part, parts_header, whole};
+use crate::datatype::Physical;
 use crate::error::Malformed;
 use crate::filter::chunk::Notes;
 use crate::filter::word::{Word, with_word};
 use crate::format::cursor::{Decoded, Reader};
-use crate::datatype::Physical;
 
 /// Appends the differences of `data`.
 ///
 /// # Errors
 /// `data` is not whole values.
-pub(in crate::filter) fn encode(kind: Physical, notes: &mut Notes, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+pub(in crate::filter) fn encode(
+    kind: Physical,
+    notes: &mut Notes,
+    data: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), Malformed> {
     whole(data.len(), kind.size(), "xor")?;
     notes.put(parts_header(&[data.len()])?);
     out.resize(data.len(), 0);
