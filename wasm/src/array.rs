@@ -1,9 +1,9 @@
 //! An open array: what is known about it, reads and writes.
 
 use futures_util::lock::Mutex;
-use hyperslab::format::schema::Layout;
+use hyperslab::format::schema::{Attribute, Dimension, Layout};
 use hyperslab::query::Batches;
-use hyperslab::{Array, Batch, Cells, Condition, Error, Query, Region, Result, Scalar, ScalarRange, WriteOptions, schema_json};
+use hyperslab::{Array, Batch, CellCount, Cells, Condition, Error, Query, Region, Result, Scalar, ScalarRange, WriteOptions, schema_json};
 use js_sys::{Object, Promise, Uint8Array};
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
@@ -30,6 +30,36 @@ impl RawArray {
     /// The schema as JSON, without the values of enumerations.
     pub fn schema(&self) -> String {
         schema_json::to_json(self.array.schema(), &[]).to_string()
+    }
+
+    /// The dimensions as JSON: `[{name, type, cell, domain?, tile?}]`.
+    pub fn dims(&self) -> String {
+        let schema = self.array.schema();
+        let one = |(i, d): (usize, &Dimension)| {
+            let current = schema.current_domain.as_ref().and_then(|c| c.ranges.get(i));
+            let range = current.or(d.domain.as_ref()).map(std::slice::from_ref).map(domain);
+            let tile = match &d.extent {
+                Some(Scalar::F32(_) | Scalar::F64(_)) => d.extent.as_ref().and_then(Scalar::as_f64).map(Value::from),
+                Some(_) => d.extent_cells().map(Value::from),
+                None => None,
+            };
+            json!({
+                "name": d.name, "type": d.datatype.name(), "cell": cell(d.cell),
+                "domain": range.and_then(|mut r| r.get_mut(0).map(Value::take)), "tile": tile,
+            })
+        };
+        schema.dimensions.iter().enumerate().map(one).collect::<Value>().to_string()
+    }
+
+    /// The attributes as JSON: `[{name, type, cell, nullable, enumeration?}]`.
+    pub fn attrs(&self) -> String {
+        let one = |a: &Attribute| {
+            json!({
+                "name": a.name, "type": a.datatype.name(), "cell": cell(a.cell),
+                "nullable": a.nullable, "enumeration": a.enumeration,
+            })
+        };
+        self.array.schema().attributes.iter().map(one).collect::<Value>().to_string()
     }
 
     /// The visible fragments as JSON, oldest first.
@@ -205,6 +235,13 @@ fn batch_to_js(batch: &Batch) -> Result<Object> {
 /// `[[lo, hi], …]`; integers as digits, since a double may not hold them.
 fn domain(ranges: &[ScalarRange]) -> Value {
     ranges.iter().map(|r| json!([scalar(&r.lo), scalar(&r.hi)])).collect()
+}
+
+fn cell(cell: CellCount) -> Value {
+    match cell {
+        CellCount::Fixed(n) => json!(n),
+        CellCount::Var => json!("var"),
+    }
 }
 
 fn scalar(value: &Scalar) -> Value {

@@ -155,22 +155,20 @@ fn wasm_bindgen() -> Outcome {
     if quiet(command("wasm-bindgen").arg("--version")).is_ok_and(|v| v.split_whitespace().nth(1) == Some(&version)) {
         return Ok(());
     }
-    let mut c = cargo(&[
-        "install",
-        "wasm-bindgen-cli",
-        "--locked",
-        "--version",
-        &version,
-        "--root",
-    ]);
-    // A quick build: the tool runs for seconds, and its own optimised build would take minutes.
-    c.arg(&tools)
-        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
-        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
-    c.env("CARGO_PROFILE_RELEASE_LTO", "off")
-        .env("CARGO_TARGET_DIR", tools.join("build"))
-        .env_remove("RUSTFLAGS");
-    run::run(&mut c)?;
+    let install = |lock: &[&str]| {
+        let mut c = cargo(&["install", "wasm-bindgen-cli", "--version", &version, "--root"]);
+        // A quick build: the tool runs for seconds, and its own optimised build would take minutes.
+        c.arg(&tools)
+            .args(lock)
+            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
+            .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
+        c.env("CARGO_PROFILE_RELEASE_LTO", "off")
+            .env("CARGO_TARGET_DIR", tools.join("build"))
+            .env_remove("RUSTFLAGS");
+        run::run(&mut c)
+    };
+    // A mirror of the registry may lack the very versions the tool was locked to.
+    install(&["--locked"]).or_else(|_| install(&[]))?;
     // The tool is installed; what it was built from is not needed again.
     std::fs::remove_dir_all(tools.join("build")).map_err(|e| e.to_string())
 }

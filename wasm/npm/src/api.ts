@@ -1,0 +1,13 @@
+export { init, type WasmSource } from "./engine.js";
+export { HyperslabError, isHyperslabError, type ErrorCode } from "./errors.js";
+export { MemoryStore, type Store, type StoreEntry, type StoreOptions } from "./store.js";
+export { HttpStore, type HttpOptions, type RequestEvent } from "./http.js";
+export {
+  kindOf, members, open, TileArray,
+  type Attr, type CallOptions, type Dim, type Extreme, type FragmentInfo, type Member, type Moment, type OpenOptions,
+} from "./array.js";
+export { slice, type AxisSelection, type Coordinate, type Ranges, type Selection, type Slice } from "./select.js";
+export { get, Query, query, type Chunk, type Columns, type GetOptions, type QueryOptions } from "./read.js";
+export { create, put, writeManifest, type CreateOptions, type PutData, type PutOptions, type SchemaInput } from "./write.js";
+export { Mount, mount } from "./mount.js";
+export { Column, type ColumnInput, type DataType, type TypedArray, type Value } from "./values.js";

@@ -1,0 +1,239 @@
+import { RawArray, RawStore, RawView } from "./core.js";
+import { Bridge } from "./bridge.js";
+import { call, init, own } from "./engine.js";
+import { HyperslabError } from "./errors.js";
+import { HttpStore, type HttpOptions, type RequestEvent } from "./http.js";
+import type { Store } from "./store.js";
+import { Column, type DataType, type RawColumn, type TypedArray, type Value } from "./values.js";
+
+/** A moment: milliseconds since 1970, or a `Date`. */
+export type Moment = number | bigint | Date;
+
+export interface CallOptions {
+  /** Ends the call, and its requests unless others wait for them too. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface OpenOptions extends CallOptions {
+  /** The path of the array in the store. */
+  path?: string;
+  /** Only what was written up to here, or between the two. */
+  at?: Moment | readonly [Moment, Moment];
+  /** The 32 bytes that encrypt the array. */
+  key?: Uint8Array;
+  /** Told of every request, where the array is opened by URL. */
+  onRequest?: (event: RequestEvent) => void;
+  /** More about requests, where the array is opened by URL. */
+  http?: HttpOptions;
+}
+
+/** A dimension of an array. */
+export interface Dim {
+  readonly name: string;
+  readonly type: DataType;
+  readonly cell: number | "var";
+  /** The least and the greatest coordinate; bigint for 64-bit types. Absent for strings. */
+  readonly domain?: readonly [number | bigint, number | bigint];
+  /** Coordinates a tile spans. */
+  readonly tile?: number;
+}
+
+/** An attribute of an array. */
+export interface Attr {
+  readonly name: string;
+  readonly type: DataType;
+  /** Values a cell. */
+  readonly cell: number | "var";
+  readonly nullable: boolean;
+  /** The name of the enumeration whose values its integers stand for. */
+  readonly enumeration?: string;
+}
+
+/** One write. */
+export interface FragmentInfo {
+  readonly name: string;
+  /** Times of its first and last write, in milliseconds since 1970. */
+  readonly start: number;
+  readonly end: number;
+  readonly dense: boolean;
+  readonly cells: number;
+  /** Bytes of its data files. */
+  readonly bytes: number;
+  readonly nonEmptyDomain: readonly (readonly [Extreme, Extreme])[] | null;
+}
+
+export type Extreme = number | bigint | string;
+
+/** An array at a moment. It never changes: later writes are seen by {@link TileArray.at} or `open`. */
+export class TileArray {
+  readonly kind: "dense" | "sparse";
+  readonly dims: readonly Dim[];
+  readonly attrs: readonly Attr[];
+  /** Cells along each dimension of the domain, for dense arrays. */
+  readonly shape: readonly number[] | undefined;
+
+  /** The engine's side of it. @internal */
+  readonly raw: RawArray;
+
+  private constructor(
+    raw: RawArray,
+    readonly store: Store,
+    /** The array's path in the store. */
+    readonly path: string,
+    private readonly key: Uint8Array | undefined,
+  ) {
+    this.raw = raw;
+    this.dims = (JSON.parse(raw.dims()) as RawDim[]).map(dim);
+    this.attrs = (JSON.parse(raw.attrs()) as (Attr & { enumeration: string | null })[]).map(attr);
+    this.kind = (this.schema as { type: "dense" | "sparse" }).type;
+    this.shape = this.kind === "dense" ? this.dims.map(({ domain }) => (domain ? Number(BigInt(domain[1]) - BigInt(domain[0])) + 1 : 0)) : undefined;
+  }
+
+  /** @internal */
+  static async open(store: Store, path: string, options: OpenOptions): Promise<TileArray> {
+    const [start, end] = span(options.at);
+    const raw = await call(options.signal, async (aborted) => {
+      const array = await rawStore(store).open(path, start, end, options.key, aborted);
+      return array;
+    });
+    return new TileArray(raw, store, path, options.key);
+  }
+
+  /** The schema as JSON, as `hyperslab schema` prints it, without the values of enumerations. */
+  get schema(): Record<string, unknown> {
+    return JSON.parse(this.raw.schema()) as Record<string, unknown>;
+  }
+
+  /** The same array at another moment. */
+  async at(at: Moment | readonly [Moment, Moment], { signal }: CallOptions = {}): Promise<TileArray> {
+    const [start, end] = span(at);
+    const raw = await call(signal, (aborted) => this.raw.at(start, end, aborted));
+    return new TileArray(raw, this.store, this.path, this.key);
+  }
+
+  /** The writes that are visible, oldest first. */
+  fragments(): FragmentInfo[] {
+    const found = JSON.parse(this.raw.fragments()) as (FragmentInfo & { nonEmptyDomain: RawRange[] | null })[];
+    return found.map((f) => ({ ...f, nonEmptyDomain: f.nonEmptyDomain && this.ranges(f.nonEmptyDomain) }));
+  }
+
+  /** The smallest box around everything written; `null` if nothing is. */
+  nonEmptyDomain(): (readonly [Extreme, Extreme])[] | null {
+    const found = JSON.parse(this.raw.nonEmptyDomain()) as RawRange[] | null;
+    return found && this.ranges(found);
+  }
+
+  /** The metadata, by key. */
+  async meta({ signal }: CallOptions = {}): Promise<Record<string, Value>> {
+    const found = await call(signal, (aborted) => this.raw.metadata(aborted)) as { key: string; type: DataType; num: number; data: Uint8Array }[];
+    return Object.fromEntries(found.map(({ key, type, num, data }) => [key, metaValue(key, type, num, data)]));
+  }
+
+  /** The values of an enumeration, by the integers that stand for them. */
+  async enumeration(name: string): Promise<Column> {
+    return new Column(await call(undefined, () => this.raw.enumeration(name)) as RawColumn);
+  }
+
+  /** @internal */
+  view(name: string): RawView {
+    return rawStore(this.store).view(this.path, name, 0, Infinity, this.key);
+  }
+
+  private ranges(found: readonly RawRange[]): (readonly [Extreme, Extreme])[] {
+    return found.map((pair, i) => {
+      const type = this.dims[i]?.type ?? "int64";
+      return [extreme(pair[0], type), extreme(pair[1], type)];
+    });
+  }
+}
+
+/** Opens the array at a URL or in a store. */
+export async function open(source: string | URL | Store, options: OpenOptions = {}): Promise<TileArray> {
+  return TileArray.open(storeOf(source, options), options.path ?? "", options);
+}
+
+/** A member of a group. */
+export interface Member { readonly name: string; readonly type: "array" | "group"; readonly uri: string; readonly relative: boolean }
+
+/** What the group at a URL or in a store has. */
+export async function members(source: string | URL | Store, options: OpenOptions = {}): Promise<Member[]> {
+  const json = await call(options.signal, async () => rawStore(storeOf(source, options)).members(options.path ?? ""));
+  const found = JSON.parse(json) as (Omit<Member, "name"> & { name: string | null })[];
+  return found.map((m) => ({ ...m, name: m.name ?? m.uri.split("/").at(-1) ?? m.uri }));
+}
+
+/** Whether an array, a group or neither is at a URL or in a store. */
+export async function kindOf(source: string | URL | Store, options: OpenOptions = {}): Promise<"array" | "group" | undefined> {
+  return call(options.signal, async () => rawStore(storeOf(source, options)).kind(options.path ?? "")) as Promise<"array" | "group" | undefined>;
+}
+
+let otherSchemes: ((url: URL | string) => Store | undefined) | undefined;
+
+/** Lets an entry point open more than HTTP. @internal */
+export function provideStores(stores: (url: URL | string) => Store | undefined): void {
+  otherSchemes = stores;
+}
+
+export function storeOf(source: string | URL | Store, options: OpenOptions): Store {
+  if (typeof source !== "string" && !(source instanceof URL)) return source;
+  const store = otherSchemes?.(source);
+  if (store) return store;
+  const { onRequest } = options;
+  return new HttpStore(source, { ...options.http, ...(onRequest ? { onRequest } : {}) });
+}
+
+const raws = new WeakMap<Store, RawStore>();
+
+/** Bytes of decoded tiles that the engine keeps for a store. */
+const CACHE_BYTES = 64 * 2 ** 20;
+
+/** The engine's side of a store: one for each, so that arrays of one store share what was read. @internal */
+export function rawStore(store: Store): RawStore {
+  let raw = raws.get(store);
+  if (!raw) {
+    const listing = store instanceof HttpStore ? store.listing : store.list ? "index" : "manifest";
+    raw = new RawStore(new Bridge(store) as never, listing !== "index", CACHE_BYTES);
+    raws.set(store, raw);
+  }
+  return raw;
+}
+
+/** First and last millisecond. */
+export function span(at: OpenOptions["at"]): [number, number] {
+  if (at === undefined) return [0, Infinity];
+  if (Array.isArray(at)) return [Number(at[0]), Number(at[1])];
+  return [0, Number(at)];
+}
+
+type RawScalar = number | string | null | { int: string };
+type RawRange = readonly [RawScalar, RawScalar];
+interface RawDim { name: string; type: DataType; cell: number | "var"; domain: RawRange | null; tile: number | null }
+
+function dim({ name, type, cell, domain, tile }: RawDim): Dim {
+  const range = domain && ([extreme(domain[0], type), extreme(domain[1], type)] as unknown as [number | bigint, number | bigint]);
+  return { name, type, cell, ...(range ? { domain: range } : {}), ...(tile === null ? {} : { tile }) };
+}
+
+function attr({ enumeration, ...rest }: Attr & { enumeration: string | null }): Attr {
+  return enumeration === null ? rest : { ...rest, enumeration };
+}
+
+/** 64-bit integers, dates and times stay exact. */
+function extreme(value: RawScalar, type: DataType): Extreme {
+  if (value === null) return NaN;
+  if (typeof value !== "object") return value;
+  return /64$|^(datetime|time)_/.test(type) && !type.startsWith("float") ? BigInt(value.int) : Number(value.int);
+}
+
+function metaValue(name: string, type: DataType, num: number, data: Uint8Array): Value {
+  const isOne = num === 1 && !type.startsWith("string_") && type !== "char" && type !== "blob";
+  const column = new Column({ name, type, cell: isOne ? 1 : Math.max(num, 1), data });
+  return column.length > 0 ? column.at(0) : type.startsWith("string_") || type === "char" ? "" : (column.values as TypedArray);
+}
+
+/** A fragment's or an array's own randomness. */
+export function seed(): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(32));
+}
+
+export { HyperslabError, init, own };

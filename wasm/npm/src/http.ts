@@ -1,0 +1,163 @@
+import { parseListing } from "./core.js";
+import { init } from "./engine.js";
+import { HyperslabError } from "./errors.js";
+import { Flights, Gate, RangeCache } from "./ranges.js";
+import type { Store, StoreEntry, StoreOptions } from "./store.js";
+
+/** A request that has come back. */
+export interface RequestEvent {
+  url: string;
+  /** First and last byte asked for, where it was a part of a file. */
+  range?: [number, number];
+  status: number;
+  /** Bytes of the body. */
+  bytes: number;
+  /** Milliseconds from the start to the last byte. */
+  ms: number;
+}
+
+export interface HttpOptions {
+  /** Used in place of the global `fetch`: for credentials, signatures, tests. */
+  fetch?: (request: Request) => Promise<Response>;
+  /** Sent with every request. Anything but the simplest headers costs a preflight across origins. */
+  headers?: Record<string, string>;
+  /**
+   * Where names come from. `"auto"`: `__manifest.json`, else the server's list in JSON or HTML.
+   * `"manifest"`: only the manifest. `"index"`: only the server's list.
+   */
+  listing?: "auto" | "manifest" | "index";
+  /** Requests at a time. */
+  concurrency?: number;
+  /** Bytes of answers kept. */
+  cacheBytes?: number;
+  /** S3 answers 403 for absent files to those who may not list. */
+  treat403AsMissing?: boolean;
+  /** Told of every request that came back. */
+  onRequest?: (event: RequestEvent) => void;
+}
+
+/** How much of a file a server may send that was asked for a part of it. */
+const WHOLE_BYTES_MAX = 64 * 2 ** 20;
+const TRIES = 3;
+
+/** The files below a URL, read by ranges. */
+export class HttpStore implements Store {
+  readonly url: string;
+  readonly listing: "auto" | "manifest" | "index";
+  private readonly cache: RangeCache;
+  private readonly flights = new Flights<Uint8Array | undefined>();
+  private readonly gate: Gate;
+
+  constructor(url: string | URL, private readonly options: HttpOptions = {}) {
+    this.url = new URL(url, globalThis.location?.href).href;
+    this.listing = options.listing ?? "auto";
+    this.cache = new RangeCache(options.cacheBytes ?? 32 * 2 ** 20);
+    this.gate = new Gate(options.concurrency ?? 16);
+  }
+
+  async get(key: string, { signal }: StoreOptions = {}): Promise<Uint8Array | undefined> {
+    return this.flights.join(`${key} *`, signal, async (signal) => (await this.request(key, undefined, signal))?.body);
+  }
+
+  async getRange(key: string, range: { offset: number; length: number }, { signal }: StoreOptions = {}): Promise<Uint8Array | undefined> {
+    const [start, end] = [range.offset, range.offset + range.length];
+    if (start === end) return new Uint8Array();
+    const held = this.cache.get(key, start, end);
+    if (held) return held;
+    return this.flights.join(`${key} ${start}-${end}`, signal, async (signal) => {
+      const answer = await this.request(key, [start, end - 1], signal);
+      if (!answer) return undefined;
+      const data = answer.status === 206 ? answer.body : answer.body.slice(start, end);
+      if (data.length !== end - start) throw short(key, start, end, data.length);
+      this.cache.put(key, start, data);
+      return data;
+    });
+  }
+
+  /** From the header of a request for one byte: HEAD is refused by signed URLs and lies about compressed files. */
+  async getSize(key: string, { signal }: StoreOptions = {}): Promise<number | undefined> {
+    const answer = await this.request(key, [0, 0], signal ?? new AbortController().signal);
+    if (!answer) return undefined;
+    if (answer.status === 200) return answer.body.length;
+    const total = /\/(\d+)$/.exec(answer.headers.get("Content-Range") ?? "")?.[1];
+    // Servers of other origins may hide the header; then the file itself has to tell.
+    return total === undefined ? (await this.get(key, { signal }))?.length : Number(total);
+  }
+
+  async list(prefix: string, { signal }: StoreOptions = {}): Promise<StoreEntry[]> {
+    if (this.listing === "manifest") throw this.unlisted("it has no __manifest.json");
+    await init();
+    const answer = await this.request(prefix, undefined, signal ?? new AbortController().signal, "application/json, text/html;q=0.5");
+    if (!answer) {
+      // Folders without files do not exist; but a root that does not exist is a host without lists.
+      if (prefix !== "") return [];
+      throw this.unlisted("it has no __manifest.json and no list of files");
+    }
+    const list = parseListing(answer.headers.get("Content-Type") ?? "", new TextDecoder().decode(answer.body));
+    if (list === undefined) throw this.unlisted("it has no __manifest.json, and its answer is no list of files");
+    const children = JSON.parse(list) as { name: string; dir: boolean; size?: number | null }[];
+    return children.map(({ name, dir, size }) => ({ key: prefix + name, dir, size: size ?? undefined }));
+  }
+
+  private unlisted(why: string): HyperslabError {
+    return new HyperslabError("NotFound", `no array can be found at ${this.url}: ${why}; if there is one, run \`hyperslab index <array>\` and upload its __manifest.json`);
+  }
+
+  private address(key: string): string {
+    const url = new URL(this.url);
+    url.pathname = `${url.pathname.replace(/\/$/, "")}/${key.split("/").map(encodeURIComponent).join("/")}`;
+    return url.href;
+  }
+
+  private async request(key: string, range: [number, number] | undefined, signal: AbortSignal, accept?: string): Promise<Answer | undefined> {
+    for (let tried = 1; ; tried += 1) {
+      try {
+        return await this.gate.pass(signal, () => this.once(key, range, signal, accept));
+      } catch (error) {
+        if (signal.aborted || tried === TRIES || error instanceof HyperslabError) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50 * 4 ** tried));
+    }
+  }
+
+  private async once(key: string, range: [number, number] | undefined, signal: AbortSignal, accept?: string): Promise<Answer | undefined> {
+    const { fetch = globalThis.fetch, onRequest, treat403AsMissing } = this.options;
+    const url = this.address(key);
+    const headers = new Headers(this.options.headers);
+    if (range) headers.set("Range", `bytes=${range[0]}-${range[1]}`);
+    if (accept) headers.set("Accept", accept);
+    const started = performance.now();
+    // The browser's own cache makes requests for one file wait for each other, and caches badly what
+    // changes; ours is at hand.
+    const response = await fetch(new Request(url, { headers, signal, cache: "no-store" }));
+    const tell = (bytes: number) =>
+      onRequest?.({ url, ...(range ? { range } : {}), status: response.status, bytes, ms: performance.now() - started });
+    if (response.status === 404 || response.status === 410 || (response.status === 403 && treat403AsMissing)) {
+      tell(0);
+      await response.body?.cancel();
+      return undefined;
+    }
+    if (!response.ok) {
+      tell(0);
+      await response.body?.cancel();
+      // The last byte of an empty file was asked for.
+      if (response.status === 416 && range?.[1] === 0) return { status: 200, headers: response.headers, body: new Uint8Array() };
+      const error = `${url}: the server answers ${response.status} ${response.statusText}`;
+      if (response.status >= 500 || response.status === 429) throw new Error(error);
+      throw new HyperslabError("Io", error);
+    }
+    if (range && response.status === 200 && Number(response.headers.get("Content-Length") ?? 0) > WHOLE_BYTES_MAX) {
+      await response.body?.cancel();
+      throw new HyperslabError("Io", `${url}: the server ignores ranges and would send the whole file; serve it with ranges, for instance by \`hyperslab serve\``);
+    }
+    const body = new Uint8Array(await response.arrayBuffer());
+    tell(body.length);
+    return { status: response.status, headers: response.headers, body };
+  }
+}
+
+interface Answer { status: number; headers: Headers; body: Uint8Array }
+
+function short(key: string, start: number, end: number, length: number): HyperslabError {
+  return new HyperslabError("Io", `${key}: ${length} bytes came for ${start}..${end}; the file is truncated, or the server compresses it`);
+}

@@ -1,0 +1,16 @@
+// The entry of Node: the engine is read from the disk, and so may arrays be.
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { provideStores } from "./array.js";
+import { provideWasm } from "./engine.js";
+import { FileStore } from "./files.js";
+
+provideWasm(async () => readFile(new URL("./core_bg.wasm", import.meta.url)));
+provideStores((url) => {
+  const text = String(url);
+  if (text.startsWith("file:")) return new FileStore(fileURLToPath(text));
+  return /^[a-z][a-z0-9+.-]+:/i.test(text) ? undefined : new FileStore(text);
+});
+
+export * from "./api.js";
+export { FileStore };

@@ -1,0 +1,98 @@
+// Bytes that came over the network, and bytes that are on their way.
+
+/** Ranges of files under a budget in bytes; the least recently used make room. */
+export class RangeCache {
+  private bytes = 0;
+  private readonly files = new Map<string, { start: number; data: Uint8Array; used: number }[]>();
+  private clock = 0;
+
+  constructor(private readonly bytesMax: number) {}
+
+  get(key: string, start: number, end: number): Uint8Array | undefined {
+    const held = this.files.get(key)?.find((r) => r.start <= start && end <= r.start + r.data.length);
+    if (!held) return undefined;
+    held.used = ++this.clock;
+    return held.data.subarray(start - held.start, end - held.start);
+  }
+
+  put(key: string, start: number, data: Uint8Array): void {
+    if (data.length > this.bytesMax / 4) return;
+    const ranges = this.files.get(key) ?? [];
+    this.files.set(key, ranges);
+    ranges.push({ start, data, used: ++this.clock });
+    this.bytes += data.length;
+    while (this.bytes > this.bytesMax) this.dropOldest();
+  }
+
+  private dropOldest(): void {
+    let oldest: { key: string; index: number; used: number } | undefined;
+    for (const [key, ranges] of this.files) {
+      ranges.forEach(({ used }, index) => {
+        if (!oldest || used < oldest.used) oldest = { key, index, used };
+      });
+    }
+    if (!oldest) return;
+    const ranges = this.files.get(oldest.key) ?? [];
+    for (const { data } of ranges.splice(oldest.index, 1)) this.bytes -= data.length;
+    if (ranges.length === 0) this.files.delete(oldest.key);
+  }
+}
+
+/**
+ * Requests in flight, shared by everyone who wants bytes they will bring. One caller's abort ends
+ * that caller's wait; the request ends when the last one has left.
+ */
+export class Flights<T> {
+  private readonly flights = new Map<string, { promise: Promise<T>; waiting: number; controller: AbortController }>();
+
+  async join(id: string, signal: AbortSignal | undefined, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    signal?.throwIfAborted();
+    let flight = this.flights.get(id);
+    if (!flight) {
+      const controller = new AbortController();
+      const promise = start(controller.signal).finally(() => this.flights.delete(id));
+      flight = { promise, waiting: 0, controller };
+      this.flights.set(id, flight);
+    }
+    const { promise, controller } = flight;
+    flight.waiting += 1;
+    try {
+      return await (signal ? orAbort(promise, signal) : promise);
+    } finally {
+      flight.waiting -= 1;
+      if (flight.waiting === 0 && signal?.aborted) {
+        if (this.flights.get(id) === flight) this.flights.delete(id);
+        promise.catch(() => {});
+        controller.abort(signal.reason);
+      }
+    }
+  }
+}
+
+function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  });
+}
+
+/** At most `max` at a time; the others wait their turn. */
+export class Gate {
+  private running = 0;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(private readonly max: number) {}
+
+  async pass<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    while (this.running >= this.max) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    this.running += 1;
+    try {
+      signal.throwIfAborted();
+      return await work();
+    } finally {
+      this.running -= 1;
+      this.waiting.shift()?.();
+    }
+  }
+}

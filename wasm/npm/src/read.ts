@@ -1,0 +1,174 @@
+import type { TileArray, CallOptions } from "./array.js";
+import { call, init, own } from "./engine.js";
+import { HyperslabError } from "./errors.js";
+import { rangesJson, selectionJson, type Ranges, type Selection } from "./select.js";
+import { Column, type RawColumn, type TypedArray, type Value } from "./values.js";
+import type { RawBatches } from "./core.js";
+
+/** A box of cells of one attribute, as a strided view: `data[i * stride[0] + j * stride[1] + …]`. */
+export interface Chunk<Data extends TypedArray = TypedArray> {
+  readonly data: Data;
+  readonly shape: number[];
+  readonly stride: number[];
+  /** For cells of any length: where each starts in `data`, and where the last one ends. */
+  readonly offsets?: Uint32Array;
+  /** For nullable attributes: 1 where there is a value, 0 where there is none. */
+  readonly validity?: Uint8Array;
+  /** The cell at these indices: text as a string, null as `null`. */
+  at(...index: number[]): Value;
+}
+
+export interface GetOptions extends CallOptions {
+  /** Attributes (or dimensions, for coordinates). One name gives one chunk, a list gives a record. */
+  attrs?: string | readonly string[];
+  /** Which index varies slowest: `"C"` the first, `"F"` the last. */
+  order?: "C" | "F";
+  /** A condition such as `"mag >= 4.5 and place != 'Alaska'"`; other cells hold the fill value. */
+  where?: string;
+}
+
+interface RawResult { columns: RawColumn[]; cells: number; shape?: number[]; single?: boolean[] }
+
+/**
+ * Reads a box of a dense array. Dimensions of which one coordinate is selected are dropped.
+ * Without `attrs` an array of one attribute gives a chunk, one of several a record of them.
+ */
+export async function get(array: TileArray, selection: Selection | undefined, options: GetOptions & { attrs: string }): Promise<Chunk>;
+export async function get(array: TileArray, selection: Selection | undefined, options: GetOptions & { attrs: readonly string[] }): Promise<Record<string, Chunk>>;
+export async function get(array: TileArray, selection?: Selection, options?: GetOptions): Promise<Chunk | Record<string, Chunk>>;
+export async function get(array: TileArray, selection?: Selection, options: GetOptions = {}): Promise<Chunk | Record<string, Chunk>> {
+  if (array.kind !== "dense") throw new HyperslabError("InvalidArgument", "the array is sparse: use query()");
+  const { attrs, order = "C", where, signal } = options;
+  const named = attrs === undefined ? undefined : typeof attrs === "string" ? [attrs] : [...attrs];
+  const json = selectionJson(selection, array.dims);
+  const result = await call(signal, (aborted) => array.raw.get(json, named, order === "C" ? "row" : "col", where, aborted)) as RawResult;
+  const chunks = result.columns.map((raw) => [raw.name, chunk(raw, result, order)] as const);
+  const one = typeof attrs === "string" || (attrs === undefined && array.attrs.length === 1 && chunks.length === 1);
+  return one && chunks[0] ? chunks[0][1] : Object.fromEntries(chunks);
+}
+
+function chunk(raw: RawColumn, { shape = [], single = [] }: RawResult, order: "C" | "F"): Chunk {
+  const column = new Column(raw);
+  const cells = shape.filter((_, i) => !single[i]);
+  const stride = strides(cells, order);
+  const at = (...index: number[]) => column.at(index.reduce((sum, i, axis) => sum + i * (stride[axis] ?? 0), 0));
+  const extra = { ...(column.offsets ? { offsets: column.offsets } : {}), ...(column.validity ? { validity: column.validity } : {}) };
+  if (raw.cell <= 1) return { data: column.values, shape: cells, stride, at, ...extra };
+  // Several values a cell: one more axis, the fastest.
+  return { data: column.values, shape: [...cells, raw.cell], stride: [...stride.map((s) => s * raw.cell), 1], at, ...extra };
+}
+
+function strides(shape: number[], order: "C" | "F"): number[] {
+  const stride = new Array<number>(shape.length);
+  let step = 1;
+  const axes = shape.map((_, i) => i);
+  for (const axis of order === "C" ? axes.reverse() : axes) {
+    stride[axis] = step;
+    step *= shape[axis] ?? 1;
+  }
+  return stride;
+}
+
+export interface QueryOptions extends CallOptions {
+  /** Closed ranges by dimension; the others are taken whole. */
+  ranges?: Ranges;
+  /** A condition such as `"mag >= 4.5 and place != 'Alaska'"`. */
+  where?: string;
+  /** Fields; without it every dimension and attribute. */
+  attrs?: string | readonly string[];
+  /** The order of the cells. */
+  order?: "unordered" | "row" | "col" | "global";
+  /** About how many bytes a batch may hold. */
+  batchBytes?: number;
+}
+
+/** Cells as columns, by field. */
+export type Columns = { readonly length: number } & { readonly [field: string]: Column };
+
+/** A read of cells: all at once by `columns()`, or batch by batch by `for await`. */
+export class Query implements AsyncIterable<Columns> {
+  constructor(private readonly array: TileArray, private readonly options: QueryOptions) {}
+
+  /** Every cell. */
+  async columns(): Promise<Columns> {
+    // One batch, as large as it needs to be.
+    const batches = await this.start(this.options.batchBytes ?? 2 ** 31);
+    const found: RawResult[] = [];
+    for (let next = await this.next(batches); next; next = await this.next(batches)) found.push(next);
+    batches.free();
+    return found.length === 1 && found[0] ? columns(found[0]) : columns(joined(found));
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Columns> {
+    const batches = await this.start(this.options.batchBytes ?? 16 * 2 ** 20);
+    try {
+      for (let next = await this.next(batches); next; next = await this.next(batches)) yield columns(next);
+    } finally {
+      batches.free();
+    }
+  }
+
+  /** How many cells there are. */
+  async count(): Promise<number> {
+    const { ranges, where, signal } = this.options;
+    return call(signal, (aborted) => this.array.raw.count(rangesJson(ranges), where, aborted));
+  }
+
+  private async start(batchBytes: number): Promise<RawBatches> {
+    await init();
+    const { ranges, where, attrs, order = "unordered" } = this.options;
+    const named = attrs === undefined ? undefined : typeof attrs === "string" ? [attrs] : [...attrs];
+    try {
+      return this.array.raw.query(rangesJson(ranges), named, order, where, batchBytes);
+    } catch (error) {
+      throw own(error);
+    }
+  }
+
+  private async next(batches: RawBatches): Promise<RawResult | undefined> {
+    return call(this.options.signal, (aborted) => batches.next(aborted)) as Promise<RawResult | undefined>;
+  }
+}
+
+/** Reads cells: of sparse arrays, or of dense ones with `attrs` naming the dimensions too. */
+export function query(array: TileArray, options: QueryOptions = {}): Query {
+  return new Query(array, options);
+}
+
+function columns({ columns, cells }: RawResult): Columns {
+  const result = Object.create(null) as Record<string, unknown>;
+  for (const raw of columns) result[raw.name] = new Column(raw);
+  // Not listed among the fields; a field of this name is shown in its place.
+  if (!("length" in result)) Object.defineProperty(result, "length", { value: cells });
+  return result as Columns;
+}
+
+/** Batches one after another. */
+function joined(batches: RawResult[]): RawResult {
+  const first = batches[0];
+  if (!first) return { columns: [], cells: 0 };
+  const join = (raw: RawColumn, i: number): RawColumn => {
+    const parts = batches.map((b) => b.columns[i] ?? raw);
+    const { data, validity, offsets, ...rest } = raw;
+    let base = 0;
+    const starts = parts.map((p) => (base += p.data.length) - p.data.length);
+    const shifted = parts.map((p, k) => p.offsets?.subarray(k === 0 ? 0 : 1).map((o) => o + (starts[k] ?? 0)) ?? new Uint32Array());
+    return {
+      ...rest,
+      data: concat(parts.map((p) => p.data), Uint8Array),
+      ...(offsets ? { offsets: concat(shifted, Uint32Array) } : {}),
+      ...(validity ? { validity: concat(parts.map((p) => p.validity ?? new Uint8Array()), Uint8Array) } : {}),
+    };
+  };
+  return { columns: first.columns.map(join), cells: batches.reduce((sum, b) => sum + b.cells, 0) };
+}
+
+function concat<T extends Uint8Array | Uint32Array>(parts: T[], Typed: new (length: number) => T): T {
+  const whole = new Typed(parts.reduce((sum, p) => sum + p.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

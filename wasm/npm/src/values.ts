@@ -1,0 +1,183 @@
+// Values of the format as values of JavaScript.
+import { HyperslabError } from "./errors.js";
+
+/** The format's names of types. */
+export type DataType =
+  | "int8" | "int16" | "int32" | "int64" | "uint8" | "uint16" | "uint32" | "uint64" | "float32" | "float64"
+  | "bool" | "char" | "blob" | "any" | "geom_wkb" | "geom_wkt" | `string_${string}` | `datetime_${string}` | `time_${string}`;
+
+export type TypedArray =
+  | Int8Array | Int16Array | Int32Array | BigInt64Array | Uint8Array | Uint16Array | Uint32Array | BigUint64Array
+  | Float32Array | Float64Array;
+
+/** One cell: `null` where there is no value, an array where a cell holds several. */
+export type Value = number | bigint | string | boolean | null | TypedArray;
+
+type Constructor = { new (buffer: ArrayBuffer, offset?: number, length?: number): TypedArray; readonly BYTES_PER_ELEMENT: number };
+
+const PLAIN: Record<string, Constructor> = {
+  int8: Int8Array, int16: Int16Array, int32: Int32Array, int64: BigInt64Array,
+  uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, uint64: BigUint64Array,
+  float32: Float32Array, float64: Float64Array,
+  string_utf16: Uint16Array, string_ucs2: Uint16Array, string_utf32: Uint32Array, string_ucs4: Uint32Array,
+  // One byte, as what it holds.
+  char: Uint8Array, bool: Uint8Array,
+} as unknown as Record<string, Constructor>;
+
+/** The array that holds values of `type`: 64-bit integers, dates and times are bigint. */
+export function arrayOf(type: DataType): Constructor {
+  if (/^(datetime|time)_/.test(type)) return BigInt64Array as unknown as Constructor;
+  return PLAIN[type] ?? (Uint8Array as unknown as Constructor);
+}
+
+export function isText(type: DataType): boolean {
+  return type === "char" || type === "geom_wkt" || type.startsWith("string_");
+}
+
+/** What the engine hands over for a field. */
+export interface RawColumn {
+  name: string;
+  type: DataType;
+  /** Values a cell; 0 for any number. */
+  cell: number;
+  data: Uint8Array;
+  /** In bytes; one more than there are cells. */
+  offsets?: Uint32Array;
+  validity?: Uint8Array;
+}
+
+/** The cells of one field. */
+export class Column {
+  readonly name: string;
+  readonly type: DataType;
+  /** Values a cell, or `"var"` for any number. */
+  readonly cell: number | "var";
+  /** The values, one after another. */
+  readonly values: TypedArray;
+  /** Where each cell starts in `values`, and where the last one ends; for variable-length cells. */
+  readonly offsets: Uint32Array | undefined;
+  /** 1 where there is a value, 0 where there is none; for nullable fields. */
+  readonly validity: Uint8Array | undefined;
+  /** Number of cells. */
+  readonly length: number;
+
+  constructor(raw: RawColumn) {
+    const Typed = arrayOf(raw.type);
+    const size = Typed.BYTES_PER_ELEMENT;
+    this.name = raw.name;
+    this.type = raw.type;
+    this.cell = raw.cell === 0 ? "var" : raw.cell;
+    this.values = new Typed(raw.data.buffer as ArrayBuffer, raw.data.byteOffset, raw.data.byteLength / size);
+    this.offsets = size === 1 ? raw.offsets : raw.offsets?.map((o) => o / size);
+    this.validity = raw.validity;
+    this.length = this.offsets ? this.offsets.length - 1 : this.values.length / raw.cell;
+  }
+
+  /** The cell at `index`: text as a string, null as `null`, several values as a typed array. */
+  at(index: number): Value {
+    if (index < 0 || index >= this.length) throw new RangeError(`cell ${index} of ${this.length}`);
+    if (this.validity && !this.validity[index]) return null;
+    if (this.cell === 1 && !isText(this.type)) {
+      const value = this.values[index] as number | bigint;
+      return this.type === "bool" ? value !== 0 : value;
+    }
+    const [start, end] = this.offsets
+      ? [this.offsets[index], this.offsets[index + 1]]
+      : [index * (this.cell as number), (index + 1) * (this.cell as number)];
+    const values = this.values.subarray(start, end) as TypedArray;
+    return isText(this.type) ? text(values, this.type) : values;
+  }
+
+  *[Symbol.iterator](): Generator<Value> {
+    for (let i = 0; i < this.length; i += 1) yield this.at(i);
+  }
+}
+
+const utf8 = new TextDecoder();
+const toUtf8 = new TextEncoder();
+
+function text(values: TypedArray, type: DataType): string {
+  if (values instanceof Uint16Array) return new TextDecoder("utf-16le").decode(values);
+  if (values instanceof Uint32Array) return Array.from(values, (c) => String.fromCodePoint(c)).join("");
+  if (type === "char") return utf8.decode(values).replace(/\0+$/, "");
+  return utf8.decode(values);
+}
+
+/** What may be written to a field: values, or cells of any length one by one, `null` for none. */
+export type ColumnInput = TypedArray | ArrayLike<Value> | { values: TypedArray; offsets?: Uint32Array | undefined; validity?: Uint8Array | undefined };
+
+/** What the engine takes for a field. */
+export interface RawInput { name: string; data: Uint8Array; offsets?: Uint32Array; validity?: Uint8Array }
+
+/** A column as the engine wants it. */
+export function encode(name: string, field: { type: DataType; cell: number | "var"; nullable?: boolean }, input: ColumnInput): RawInput {
+  const Typed = arrayOf(field.type);
+  const size = Typed.BYTES_PER_ELEMENT;
+  if (!ArrayBuffer.isView(input) && "values" in input && ArrayBuffer.isView(input.values)) {
+    const data = bytesOf(name, field.type, input.values, Typed);
+    const offsets = input.offsets && (size === 1 ? input.offsets : input.offsets.map((o) => o * size));
+    return { name, data, ...(offsets ? { offsets } : {}), ...valid(field, input.validity, data.length / size) };
+  }
+  if (ArrayBuffer.isView(input) && field.cell !== "var") {
+    const data = bytesOf(name, field.type, input as TypedArray, Typed);
+    return { name, data, ...valid(field, undefined, data.length / size / field.cell) };
+  }
+  return encodeCells(name, field, Array.from(input as ArrayLike<Value>));
+}
+
+function encodeCells(name: string, field: { type: DataType; cell: number | "var"; nullable?: boolean }, cells: Value[]): RawInput {
+  const Typed = arrayOf(field.type);
+  const size = Typed.BYTES_PER_ELEMENT;
+  const parts = cells.map((cell) => cellBytes(name, field, cell));
+  const data = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  const offsets = new Uint32Array(parts.length + 1);
+  parts.forEach((part, i) => {
+    data.set(part, offsets[i]);
+    offsets[i + 1] = (offsets[i] ?? 0) + part.length;
+  });
+  const validity = field.nullable ? Uint8Array.from(cells, (cell) => (cell === null || cell === undefined ? 0 : 1)) : undefined;
+  if (!validity && cells.some((cell) => cell === null || cell === undefined)) {
+    throw new HyperslabError("InvalidArgument", `'${name}' takes no nulls`);
+  }
+  if (field.cell !== "var" && data.length !== cells.length * size * field.cell) {
+    throw new HyperslabError("InvalidArgument", `each cell of '${name}' holds ${field.cell} values of ${field.type}`);
+  }
+  return { name, data, ...(field.cell === "var" ? { offsets } : {}), ...(validity ? { validity } : {}) };
+}
+
+function cellBytes(name: string, field: { type: DataType; cell: number | "var" }, cell: Value): Uint8Array {
+  const Typed = arrayOf(field.type);
+  if (cell === null || cell === undefined) return new Uint8Array(field.cell === "var" ? 0 : field.cell * Typed.BYTES_PER_ELEMENT);
+  if (ArrayBuffer.isView(cell)) return bytesOf(name, field.type, cell, Typed);
+  if (typeof cell === "string" && isText(field.type)) {
+    if (Typed.BYTES_PER_ELEMENT === 1) return toUtf8.encode(cell);
+    const units = Typed.BYTES_PER_ELEMENT === 2 ? Array.from({ length: cell.length }, (_, i) => cell.charCodeAt(i)) : Array.from(cell, (c) => c.codePointAt(0) ?? 0);
+    return bytes(Typed.BYTES_PER_ELEMENT === 2 ? Uint16Array.from(units) : Uint32Array.from(units));
+  }
+  const one = new Typed(new ArrayBuffer(Typed.BYTES_PER_ELEMENT));
+  if (one instanceof BigInt64Array || one instanceof BigUint64Array) one[0] = whole(name, cell);
+  else if (typeof cell === "number" || typeof cell === "boolean") (one as Float64Array)[0] = Number(cell);
+  else throw new HyperslabError("InvalidArgument", `'${name}' is of type ${field.type}; ${typeof cell} ${String(cell)} is not`);
+  return bytes(one);
+}
+
+function whole(name: string, cell: Value): bigint {
+  if (typeof cell === "bigint") return cell;
+  if (typeof cell === "number" && Number.isSafeInteger(cell)) return BigInt(cell);
+  throw new HyperslabError("InvalidArgument", `'${name}' takes bigints; ${String(cell)} is none`);
+}
+
+function bytesOf(name: string, type: DataType, values: TypedArray, Typed: Constructor): Uint8Array {
+  const alike = values instanceof Typed || (Typed.BYTES_PER_ELEMENT === 1 && values.BYTES_PER_ELEMENT === 1);
+  if (alike || (values as object) instanceof Uint8ClampedArray) return bytes(values);
+  throw new HyperslabError("InvalidArgument", `'${name}' is of type ${type}: give a ${(Typed as unknown as { name: string }).name}, not a ${values.constructor.name}`);
+}
+
+function bytes(values: TypedArray): Uint8Array {
+  return new Uint8Array(values.buffer as ArrayBuffer, values.byteOffset, values.byteLength);
+}
+
+function valid(field: { nullable?: boolean }, given: Uint8Array | undefined, cells: number): { validity?: Uint8Array } {
+  if (given) return { validity: given };
+  return field.nullable ? { validity: new Uint8Array(cells).fill(1) } : {};
+}

@@ -1,0 +1,229 @@
+// Arrays in memory: everything that is written is read back.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { create, get, HyperslabError, MemoryStore, mount, open, put, query, slice } from "hyperslab";
+
+const plane = {
+  type: "dense",
+  dims: [
+    { name: "y", type: "int32", domain: [0, 5], tile: 4 },
+    { name: "x", type: "int32", domain: [0, 3], tile: 2 },
+  ],
+  attrs: [{ name: "a", type: "int32", filters: ["byteshuffle", ["zstd", { level: 5 }]] }],
+};
+const counted = Int32Array.from({ length: 24 }, (_, i) => i);
+
+async function written(schema = plane, data = counted) {
+  const store = new MemoryStore();
+  const array = await create(store, schema, { at: 1 });
+  await put(array, null, data, { at: 2 });
+  return { store, array: await open(store) };
+}
+
+test("an array knows itself", async () => {
+  const { array } = await written();
+  assert.equal(array.kind, "dense");
+  assert.deepEqual(array.shape, [6, 4]);
+  assert.deepEqual(array.dims[0], { name: "y", type: "int32", cell: 1, domain: [0, 5], tile: 4 });
+  assert.deepEqual(array.attrs, [{ name: "a", type: "int32", cell: 1, nullable: false }]);
+  assert.deepEqual(array.nonEmptyDomain(), [[0, 5], [0, 3]]);
+  const [fragment] = array.fragments();
+  assert.deepEqual([fragment.start, fragment.end, fragment.cells, fragment.dense], [2, 2, 24, true]);
+  assert.equal(array.schema.type, "dense");
+});
+
+test("the whole array, in both orders", async () => {
+  const { array } = await written();
+  const c = await get(array);
+  assert.deepEqual([c.data, c.shape, c.stride], [counted, [6, 4], [4, 1]]);
+  const f = await get(array, null, { order: "F" });
+  assert.deepEqual([f.shape, f.stride], [[6, 4], [1, 6]]);
+  assert.equal(f.at(3, 2), 14);
+  assert.equal(f.data[3 * f.stride[0] + 2 * f.stride[1]], 14);
+});
+
+test("selections of every kind name the same cells", async () => {
+  const { array } = await written();
+  const expected = [Int32Array.of(5, 6, 9, 10), [2, 2]];
+  const selections = [
+    [slice(1, 3), slice(1, 3)],
+    [[1, 2], [1, 2]],
+    { x: slice(1, 3), y: [1, 2] },
+    { x: [1, 2], y: slice(1n, 3n) },
+    "1:3,1:3",
+  ];
+  for (const selection of selections) {
+    const chunk = await get(array, selection);
+    assert.deepEqual([chunk.data, chunk.shape], expected, JSON.stringify(selection, (_, v) => typeof v === "bigint" ? `${v}n` : v));
+  }
+});
+
+test("one coordinate drops its axis, a step picks, null takes all", async () => {
+  const { array } = await written();
+  const row = await get(array, [2, null]);
+  assert.deepEqual([row.data, row.shape, row.stride], [Int32Array.of(8, 9, 10, 11), [4], [1]]);
+  const column = await get(array, [slice(null, null, 2), 3]);
+  assert.deepEqual([column.data, column.shape], [Int32Array.of(3, 11, 19), [3]]);
+  const cell = await get(array, [5, 3]);
+  assert.deepEqual([cell.data, cell.shape, cell.at()], [Int32Array.of(23), [], 23]);
+});
+
+test("unwritten cells hold the fill value, conditions too", async () => {
+  const store = new MemoryStore();
+  const array = await create(store, { ...plane, attrs: [{ name: "a", type: "int32", fill: -1 }] }, { at: 1 });
+  await put(array, [[0, 1], [0, 1]], Int32Array.of(1, 2, 3, 4), { at: 2 });
+  const now = await open(store);
+  assert.deepEqual((await get(now, [slice(0, 3), slice(0, 3)])).data, Int32Array.of(1, 2, -1, 3, 4, -1, -1, -1, -1));
+  assert.deepEqual((await get(now, [slice(0, 2), slice(0, 2)], { where: "a >= 3" })).data, Int32Array.of(-1, -1, 3, 4));
+});
+
+test("time travel", async () => {
+  const { store, array } = await written();
+  await put(array, [0, 0], Int32Array.of(100), { at: 10 });
+  const now = await open(store);
+  assert.equal((await get(now)).data[0], 100);
+  assert.equal((await get(array)).data[0], 0, "an open array does not change");
+  assert.equal((await get(await now.at(5))).data[0], 0);
+  assert.equal((await get(await open(store, { at: new Date(9) }))).data[0], 0);
+  assert.equal((await now.at([3, 20])).fragments().length, 1);
+  assert.deepEqual(now.fragments().map((f) => f.end), [2, 10]);
+});
+
+test("64-bit integers are bigint, and exact", async () => {
+  const big = BigInt64Array.of(2n ** 53n + 1n, -(2n ** 63n) + 1n);
+  const schema = {
+    type: "dense",
+    dims: [{ name: "i", type: "int64", domain: [2n ** 60n, 2n ** 60n + 1n], tile: 2 }],
+    attrs: [{ name: "v", type: "int64" }],
+  };
+  const { array } = await written(schema, big);
+  assert.deepEqual(array.dims[0].domain, [2n ** 60n, 2n ** 60n + 1n]);
+  assert.deepEqual((await get(array)).data, big);
+  assert.equal((await get(array, [2n ** 60n + 1n])).at(), big[1]);
+});
+
+test("several attributes: text, nulls, several values a cell", async () => {
+  const schema = {
+    type: "dense",
+    dims: [{ name: "i", type: "uint8", domain: [0, 2], tile: 3 }],
+    attrs: [
+      { name: "text", type: "string_utf8" },
+      { name: "maybe", type: "float64", nullable: true },
+      { name: "rgb", type: "uint8", cell: 3 },
+      { name: "list", type: "int16", cell: "var" },
+    ],
+  };
+  const data = {
+    text: ["", "sea 海", "x"],
+    maybe: [1.5, null, 2.5],
+    rgb: Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9),
+    list: [Int16Array.of(1, 2), Int16Array.of(), Int16Array.of(-3)],
+  };
+  const { array } = await written(schema, data);
+  const read = await get(array);
+  assert.deepEqual([0, 1, 2].map((i) => read.text.at(i)), data.text);
+  assert.deepEqual([0, 1, 2].map((i) => read.maybe.at(i)), data.maybe);
+  assert.deepEqual(read.maybe.validity, Uint8Array.of(1, 0, 1));
+  assert.deepEqual([read.rgb.data, read.rgb.shape, read.rgb.stride], [data.rgb, [3, 3], [3, 1]]);
+  assert.deepEqual([0, 1, 2].map((i) => read.list.at(i)), data.list);
+  const some = await get(array, null, { attrs: ["rgb", "text"] });
+  assert.deepEqual(Object.keys(some), ["rgb", "text"]);
+  // What was read can be written.
+  await put(array, null, read, { at: 3 });
+});
+
+const quakes = {
+  type: "sparse",
+  dims: [
+    { name: "lon", type: "float64", domain: [-180, 180], tile: 10 },
+    { name: "lat", type: "float64", domain: [-90, 90], tile: 10 },
+  ],
+  attrs: [{ name: "mag", type: "float32" }, { name: "place", type: "string_utf8", nullable: true }],
+};
+const cells = {
+  lon: Float64Array.of(10, -20.5, 30, 170),
+  lat: Float64Array.of(1, 2, 3, -4),
+  mag: Float32Array.of(4.5, 5, 2.25, 7),
+  place: ["a", "b", null, "Fiji"],
+};
+
+test("sparse cells as columns", async () => {
+  const { array } = await written(quakes, cells);
+  assert.equal(array.kind, "sparse");
+  const all = await query(array, { order: "row" }).columns();
+  assert.equal(all.length, 4);
+  assert.deepEqual(all.lon.values, Float64Array.of(-20.5, 10, 30, 170));
+  assert.deepEqual([...all.place], ["b", "a", null, "Fiji"]);
+  const box = await query(array, { ranges: { lon: [0, 50], lat: [0, 2] } }).columns();
+  assert.deepEqual([...box.mag], [4.5]);
+  const strong = await query(array, { where: "mag >= 4.5 and place != 'b'", attrs: "place", order: "row" }).columns();
+  assert.deepEqual([Object.keys(strong), [...strong.place]], [["place"], ["a", "Fiji"]]);
+  assert.equal(await query(array, { ranges: { lon: [[-90, 0], [100, 180]] } }).count(), 2);
+});
+
+test("batches hold together what one read holds", async () => {
+  const n = 5000;
+  const schema = { type: "sparse", dims: [{ name: "i", type: "int32", domain: [0, 9999], tile: 100 }], attrs: [{ name: "s", type: "string_ascii" }], capacity: 100 };
+  const data = { i: Int32Array.from({ length: n }, (_, i) => i), s: Array.from({ length: n }, (_, i) => `cell ${i}`) };
+  const { array } = await written(schema, data);
+  let seen = 0;
+  let batches = 0;
+  for await (const batch of query(array, { order: "row", batchBytes: 10_000 })) {
+    batches += 1;
+    for (let k = 0; k < batch.length; k += 1, seen += 1) assert.equal(batch.s.at(k), `cell ${batch.i.at(k)}`);
+  }
+  assert.equal(seen, n);
+  assert.ok(batches > 3, `${batches} batches`);
+  const joined = await query(array, { order: "row", batchBytes: 10_000 }).columns();
+  assert.deepEqual([joined.length, joined.s.at(n - 1)], [n, `cell ${n - 1}`]);
+});
+
+test("the tree of files", async () => {
+  const { store, array } = await written();
+  const files = mount(array);
+  const names = (await files.readDir()).map((e) => e.name);
+  assert.ok(names.includes("slices") && names.includes("schema.json"), names.join());
+  const npy = await files.readFile("slices/a@1:3,1:3.npy");
+  assert.equal(new TextDecoder("latin1").decode(npy.subarray(1, 6)), "NUMPY");
+  assert.deepEqual(new Int32Array(npy.slice(-16).buffer), Int32Array.of(5, 6, 9, 10));
+  assert.deepEqual(await files.stat("slices/a@1:3,1:3.npy"), { dir: false, size: npy.length });
+  assert.deepEqual(await files.readFile("slices/a@1:3,1:3.npy", { start: 1, end: 6 }), npy.slice(1, 6));
+  assert.equal(await files.stat("nothing"), undefined);
+  assert.equal(JSON.parse(new TextDecoder().decode(await mount(store).readFile("schema.json"))).type, "dense");
+});
+
+test("failures have codes and say what to do", async () => {
+  const { store, array } = await written();
+  const code = (expected) => (e) => e instanceof HyperslabError && e.code === expected && e.message.length > 10;
+  await assert.rejects(open(new MemoryStore()), code("NotFound"));
+  await assert.rejects(create(store, plane), code("AlreadyExists"));
+  await assert.rejects(get(array, [slice(0, 99)]), code("InvalidArgument"));
+  await assert.rejects(get(array, null, { attrs: "nope" }), code("InvalidArgument"));
+  await assert.rejects(query(array, { where: "a >" }).columns(), code("InvalidArgument"));
+  await assert.rejects(put(array, null, new Float32Array(24)), code("InvalidArgument"));
+  await assert.rejects(put(array, null, new Int32Array(23)), code("InvalidArgument"));
+  const [data] = [...store.keys()].filter((k) => k.endsWith("a0.tdb"));
+  store.set(data, store.get(data).slice(0, -3));
+  await assert.rejects(get(await open(store)), (e) => e instanceof HyperslabError && e.message.includes("a0.tdb"));
+});
+
+test("encrypted arrays need their key", async () => {
+  const store = new MemoryStore();
+  const key = new Uint8Array(32).fill(7);
+  const array = await create(store, plane, { key });
+  await put(array, null, counted);
+  assert.deepEqual((await get(await open(store, { key }))).data, counted);
+  await assert.rejects(open(store), (e) => e.code === "Key");
+});
+
+test("a store of one's own needs few methods", async () => {
+  const { store } = await written();
+  const keys = [];
+  const lean = {
+    get: async (key) => { keys.push(key); return store.get(key); },
+    list: async function* (prefix) { yield* store.list(prefix); },
+  };
+  assert.deepEqual((await get(await open(lean))).data, counted);
+  assert.ok(keys.length > 0);
+  await assert.rejects(put(await open(lean), null, counted), (e) => e.code === "Unsupported");
+});

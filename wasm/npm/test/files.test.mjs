@@ -1,0 +1,34 @@
+// Arrays on the local disk, from Node.
+import assert from "node:assert/strict";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { create, FileStore, get, open, put } from "hyperslab";
+
+const folder = await mkdtemp(join(tmpdir(), "hyperslab-"));
+after(() => rm(folder, { recursive: true }));
+
+test("an array on the disk is written and read", async () => {
+  const path = join(folder, "array");
+  const array = await create(new FileStore(path), {
+    type: "dense",
+    dims: [{ name: "i", type: "int16", domain: [0, 9], tile: 5 }],
+    attrs: [{ name: "a", type: "uint8" }],
+  });
+  await put(array, null, Uint8Array.from({ length: 10 }, (_, i) => i));
+  for (const source of [path, pathToFileURL(path), `${pathToFileURL(path)}`]) {
+    assert.deepEqual((await get(await open(source))).data, Uint8Array.from({ length: 10 }, (_, i) => i));
+  }
+  assert.ok((await readdir(path)).every((name) => name.startsWith("__")), "no temporary file is left");
+});
+
+test("a file is never written over", async () => {
+  const store = new FileStore(folder);
+  await store.set("x/y", Uint8Array.of(1), { ifNoneMatch: "*" });
+  await assert.rejects(store.set("x/y", Uint8Array.of(2), { ifNoneMatch: "*" }), (e) => e.code === "AlreadyExists");
+  assert.deepEqual([...(await store.get("x/y"))], [1]);
+  assert.equal(await store.get("x/none"), undefined);
+  assert.throws(() => store.place("../x"));
+});

@@ -1,0 +1,122 @@
+// Arrays behind web servers, whatever their manners.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { create, get, HttpStore, MemoryStore, open, put, slice, writeManifest } from "hyperslab";
+import { serve } from "./serve.mjs";
+
+const side = 256;
+const store = new MemoryStore();
+const array = await create(store, {
+  type: "dense",
+  dims: [
+    { name: "y", type: "uint32", domain: [0, side - 1], tile: 64 },
+    { name: "x", type: "uint32", domain: [0, side - 1], tile: 64 },
+  ],
+  attrs: [{ name: "a", type: "float64" }],
+}, { at: 1 });
+const data = Float64Array.from({ length: side * side }, (_, i) => Math.sin(i));
+await put(array, null, data, { at: 2 });
+const plain = new Map(store);
+await writeManifest(array);
+const indexed = new Map(store);
+
+const servers = [];
+async function served(files, manners) {
+  const server = await serve(files, manners);
+  servers.push(server);
+  return server;
+}
+after(() => Promise.all(servers.map((s) => s.close())));
+
+for (const listing of ["json", "html"]) {
+  for (const ranges of [true, false]) {
+    test(`a server that lists in ${listing} ${ranges ? "with" : "without"} ranges`, async () => {
+      const { url } = await served(plain, { listing, ranges });
+      assert.deepEqual((await get(await open(url))).data, data);
+    });
+  }
+}
+
+test("a manifest makes opening one request", async () => {
+  const { url, log } = await served(indexed, { listing: "none" });
+  const opened = await open(url);
+  assert.deepEqual(log.map((r) => r.path), ["__manifest.json"]);
+  const chunk = await get(opened, [slice(0, 10), slice(0, 10)]);
+  assert.equal(chunk.at(3, 4), data[3 * side + 4]);
+  assert.equal(log.length, 2);
+  assert.match(log[1].range, /^bytes=\d+-\d+$/);
+});
+
+test("no list and no manifest: the message names the command", async () => {
+  const { url } = await served(plain, { listing: "none" });
+  await assert.rejects(open(url), (e) => e.code === "NotFound" && e.message.includes("hyperslab index"));
+});
+
+test("only what a slice needs is fetched, and only once", async () => {
+  const { url } = await served(indexed, {});
+  const events = [];
+  const opened = await open(url, { onRequest: (e) => events.push(e) });
+  events.length = 0;
+  await get(opened, [slice(0, 64), slice(0, 64)]);
+  const bytes = events.reduce((sum, e) => sum + e.bytes, 0);
+  assert.ok(bytes >= 64 * 64 * 8 && bytes < 2 * 64 * 64 * 8, `${bytes} bytes for one tile of ${64 * 64 * 8}`);
+  assert.ok(events.every((e) => e.status === 206 && e.ms >= 0 && e.url.startsWith(url) && e.range.length === 2));
+  events.length = 0;
+  await get(opened, [slice(10, 20), slice(5, 60)]);
+  assert.deepEqual(events, []);
+});
+
+test("neighbouring tiles are one request", async () => {
+  const { url, log } = await served(indexed, {});
+  const opened = await open(url);
+  log.length = 0;
+  await get(opened);
+  assert.equal(log.length, 1);
+});
+
+test("one caller's abort does not hurt another, the last one's ends the request", async () => {
+  const { url, log } = await served(indexed, { delayMs: 150 });
+  const source = new HttpStore(url);
+  const key = [...indexed.keys()].find((k) => k.endsWith("a0.tdb"));
+  const [one, two] = [new AbortController(), new AbortController()];
+  const range = { offset: 0, length: 100 };
+  const reads = [one, two].map(({ signal }) => source.getRange(key, range, { signal }));
+  setTimeout(() => one.abort(), 50);
+  await assert.rejects(reads[0], { name: "AbortError" });
+  assert.equal((await reads[1]).length, 100);
+  assert.equal(log.length, 1);
+
+  const three = new AbortController();
+  const last = source.getRange(key, { offset: 500, length: 100 }, { signal: three.signal });
+  setTimeout(() => three.abort(), 50);
+  await assert.rejects(last, { name: "AbortError" });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal(log.aborted, 1);
+});
+
+test("a call can be aborted", async () => {
+  const { url, log } = await served(indexed, { delayMs: 150 });
+  const opened = await open(url);
+  const signal = AbortSignal.timeout(50);
+  await assert.rejects(get(opened, null, { signal }), { name: "TimeoutError" });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal(log.aborted, 1);
+  assert.deepEqual((await get(opened)).data, data);
+  await assert.rejects(get(opened, null, { signal: AbortSignal.abort() }), { name: "AbortError" });
+});
+
+test("a fetch of one's own sees every request", async () => {
+  const { url } = await served(plain, {});
+  const seen = [];
+  const own = (request) => { seen.push(request.headers.get("X-Token")); return fetch(request); };
+  await open(new HttpStore(url, { fetch: own, headers: { "X-Token": "t" } }));
+  assert.ok(seen.length > 0 && seen.every((t) => t === "t"));
+});
+
+test("a passing failure is tried again", async () => {
+  const { url } = await served(indexed, {});
+  let failures = 2;
+  const flaky = async (request) => (failures-- > 0 ? new Response("busy", { status: 503 }) : fetch(request));
+  await open(new HttpStore(url, { fetch: flaky }));
+  assert.ok(failures < 0);
+});

@@ -1,0 +1,107 @@
+// The package as users get it: packed, installed, imported in Node and in a page.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import { chromium } from "playwright-core";
+import { serve } from "./serve.mjs";
+
+const here = fileURLToPath(new URL("..", import.meta.url));
+let folder;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "hyperslab-package-"));
+  const packed = execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: here, encoding: "utf8" }).trim();
+  await writeFile(join(folder, "package.json"), "{}");
+  execFileSync("npm", ["install", "--silent", "--no-audit", "--no-fund", join(folder, packed)], { cwd: folder });
+});
+after(() => rm(folder, { recursive: true }));
+
+const use = `
+  const array = await create(new MemoryStore(), { type: "dense",
+    dims: [{ name: "i", type: "int64", domain: [0, 3], tile: 2 }], attrs: [{ name: "a", type: "int64" }] });
+  await put(array, null, BigInt64Array.of(1n, 2n, 3n, 4n));
+  const sum = (await get(await array.at(Infinity))).data.reduce((a, b) => a + b);
+`;
+
+test("Node imports and requires it", async () => {
+  const run = (args) => execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+  const names = "create, get, MemoryStore, put";
+  assert.equal(run(["--input-type=module", "-e", `import { ${names} } from "hyperslab"; ${use} console.log(String(sum));`]), "10");
+  assert.equal(run(["-e", `const { ${names} } = require("hyperslab"); (async () => { ${use} console.log(String(sum)); })();`]), "10");
+});
+
+test("TypeScript finds its types", async () => {
+  await writeFile(join(folder, "use.mts"), `
+    import { get, open, query, type Chunk } from "hyperslab";
+    const array = await open("x");
+    const chunk: Chunk = await get(array, null, { attrs: "a" });
+    const x: number[] = chunk.shape;
+    const length: number = (await query(array).columns()).length;
+    // @ts-expect-error the option does not exist
+    await open("x", { att: 1 });
+    export { x, length };
+  `);
+  const tsc = join(here, "node_modules/typescript/bin/tsc");
+  execFileSync(process.execPath, [tsc, "--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "--lib", "es2023,dom", "use.mts"], { cwd: folder, stdio: "inherit" });
+});
+
+test("a page imports it, without a bundler and under a strict policy", async () => {
+  const files = new Map();
+  const dist = join(folder, "node_modules/hyperslab/dist");
+  for (const name of await readdir(dist)) files.set(`pkg/${name}`, await readFile(join(dist, name)));
+  files.set("index.html", new TextEncoder().encode(`<!doctype html>
+    <meta http-equiv="Content-Security-Policy" content="default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:">
+    <link rel="icon" href="data:,"><script type="module" src="page.js"></script>`));
+  files.set("page.js", new TextEncoder().encode(`
+    import { create, get, MemoryStore, mount, open, put, writeManifest } from "./pkg/index.js";
+    ${use}
+    const files = await mount(array).readDir();
+    await writeManifest(array);
+    const remote = await open("data/array");
+    const chunk = await get(remote, "1:3");
+    document.title = JSON.stringify([String(sum), files.length > 3, [...chunk.data].map(String)]);
+  `));
+  const { FileStore, create, put, writeManifest } = await import("hyperslab");
+  const place = join(folder, "array");
+  const array = await create(new FileStore(place), {
+    type: "dense", dims: [{ name: "i", type: "int64", domain: [0, 3], tile: 2 }], attrs: [{ name: "a", type: "int64" }],
+  });
+  await put(array, null, BigInt64Array.of(5n, 6n, 7n, 8n));
+  await writeManifest(array);
+  for (const entry of await readdir(place, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath ?? entry.path, entry.name);
+    if (entry.isFile()) files.set(`data/array/${relative(place, path)}`, await readFile(path));
+  }
+
+  const server = await serve(files, { listing: "none" });
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--no-first-run"] });
+  try {
+    const page = await browser.newPage();
+    const errors = [];
+    page.on("console", (m) => m.type() === "error" && errors.push(m.text()));
+    page.on("pageerror", (e) => errors.push(String(e)));
+    await page.goto(`${server.url}/index.html`);
+    await page.waitForFunction(() => document.title !== "", undefined, { timeout: 30_000 }).catch(() => {});
+    assert.deepEqual(errors, []);
+    assert.deepEqual(JSON.parse(await page.title()), ["10", true, ["6", "7"]]);
+    assert.ok(server.log.every((r) => r.method === "GET"), "no preflight, no HEAD");
+  } finally {
+    await browser.close();
+    await server.close();
+  }
+});
+
+test("it stays small", async () => {
+  const dist = join(here, "dist");
+  const brotli = brotliCompressSync(await readFile(join(dist, "core_bg.wasm"))).length;
+  const shell = (await readdir(dist)).filter((n) => n.endsWith(".js") && !["node.js", "files.js"].includes(n));
+  const js = gzipSync(Buffer.concat(await Promise.all(shell.map((n) => readFile(join(dist, n)))))).length;
+  console.log(`# wasm ${brotli} bytes of brotli, shell ${js} bytes of gzip`);
+  assert.ok(brotli <= 650_000, `${brotli} bytes of wasm`);
+  assert.ok(js <= 25_000, `${js} bytes of JavaScript`);
+});
