@@ -43,8 +43,6 @@ pub struct Fragment {
     pub(crate) footer: Footer,
     pub(crate) slots: Slots,
     pub(crate) index: Index,
-    /// The tiles that a dense fragment stores.
-    pub(crate) tile_box: Option<TileBox>,
 }
 
 impl Fragment {
@@ -52,25 +50,53 @@ impl Fragment {
     ///
     /// # Errors
     /// [`Error::Corrupt`] if what the footer says cannot be.
-    pub(crate) fn new(array: &str, name: &FragmentRef, footer: Footer, index: Index, schema: Arc<Schema>) -> Result<Self> {
+    pub(crate) fn new(
+        array: &str,
+        name: &FragmentRef,
+        footer: Footer,
+        index: Index,
+        schema: Arc<Schema>,
+    ) -> Result<Self> {
         let path = join(array, &name.path);
-        let slots = Slots::new(footer.version, &schema, footer.has_timestamps, footer.has_delete_metadata);
+        let slots = Slots::new(
+            footer.version,
+            &schema,
+            footer.has_timestamps,
+            footer.has_delete_metadata,
+        );
         let corrupt = |why: &str| super::index::inconsistent(&join(&path, FRAGMENT_METADATA), why);
-        let (mut tiles, mut tile_box) = (footer.sparse_tiles, None);
+        let mut tiles = footer.sparse_tiles;
         let cells;
         if footer.dense {
             let grid = Grid::new(&schema)?;
             let domain = footer.non_empty_domain.as_deref();
-            let spans = domain.map(|d| grid.spans(d)).transpose().map_err(|e| corrupt(&e.to_string()))?;
+            let spans = domain
+                .map(|d| grid.spans(d))
+                .transpose()
+                .map_err(|e| corrupt(&e.to_string()))?;
             cells = spans.as_deref().map_or(0, |s| region::cells(s).unwrap_or(u64::MAX));
-            tile_box = spans.map(|s| grid.tiles(&s));
-            tiles = tile_box.as_ref().map_or(Some(0), TileBox::count).ok_or_else(|| corrupt("more tiles than can be counted"))?;
+            let tile_box = spans.map(|s| grid.tiles(&s));
+            tiles = tile_box
+                .as_ref()
+                .map_or(Some(0), TileBox::count)
+                .ok_or_else(|| corrupt("more tiles than can be counted"))?;
         } else {
-            let last = if footer.last_tile_cells == 0 { schema.capacity } else { footer.last_tile_cells };
-            cells = if tiles == 0 { 0 } else { (tiles - 1).saturating_mul(schema.capacity).saturating_add(last) };
+            let last = if footer.last_tile_cells == 0 {
+                schema.capacity
+            } else {
+                footer.last_tile_cells
+            };
+            cells = if tiles == 0 {
+                0
+            } else {
+                (tiles - 1).saturating_mul(schema.capacity).saturating_add(last)
+            };
         }
         let sizes = [&footer.file_sizes, &footer.file_var_sizes, &footer.file_validity_sizes];
-        let bytes = sizes.iter().flat_map(|s| s.iter()).fold(0_u64, |a, b| a.saturating_add(*b));
+        let bytes = sizes
+            .iter()
+            .flat_map(|s| s.iter())
+            .fold(0_u64, |a, b| a.saturating_add(*b));
         Ok(Self {
             name: name.name.clone(),
             path,
@@ -86,7 +112,6 @@ impl Fragment {
             footer,
             slots,
             index,
-            tile_box,
         })
     }
 
@@ -127,7 +152,11 @@ impl Fragment {
             let Some(slot) = self.slots.index(field) else { continue };
             out.push(Section::TileOffsets(slot));
             let (var, nullable) = match field {
-                FieldId::Attribute(i) => self.schema.attributes.get(i).map_or((false, false), |a| (a.cell.is_var(), a.nullable)),
+                FieldId::Attribute(i) => self
+                    .schema
+                    .attributes
+                    .get(i)
+                    .map_or((false, false), |a| (a.cell.is_var(), a.nullable)),
                 FieldId::Dimension(i) => (self.schema.dimensions.get(i).is_some_and(|d| d.cell.is_var()), false),
                 _ => (false, false),
             };
@@ -154,10 +183,13 @@ impl Fragment {
         } else {
             self.schema.capacity
         };
-        usize::try_from(cells).ok().filter(|&n| n < u32::MAX as usize).ok_or_else(|| Error::LimitExceeded {
-            what: format!("{}: cells in a tile", self.path),
-            found: cells,
-            limit: u64::from(u32::MAX),
-        })
+        usize::try_from(cells)
+            .ok()
+            .filter(|&n| n < u32::MAX as usize)
+            .ok_or_else(|| Error::LimitExceeded {
+                what: format!("{}: cells in a tile", self.path),
+                found: cells,
+                limit: u64::from(u32::MAX),
+            })
     }
 }

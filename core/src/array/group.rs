@@ -72,7 +72,12 @@ impl Group {
     pub async fn open(context: &Context, path: &str, options: &OpenOptions) -> Result<Self> {
         let members = load_members(context, path, options).await?;
         let members = members.into_values().map(|m| Member::new(path, m)).collect();
-        Ok(Self { path: path.to_owned(), members, context: context.clone(), options: options.clone() })
+        Ok(Self {
+            path: path.to_owned(),
+            members,
+            context: context.clone(),
+            options: options.clone(),
+        })
     }
 
     /// The member of this name.
@@ -86,7 +91,10 @@ impl Group {
     /// [`Error::Corrupt`], [`Error::Key`] and [`Error::Io`] name the file.
     pub async fn metadata(&self) -> Result<BTreeMap<String, MetaValue>> {
         let vfs = &self.context.vfs;
-        let listing = Listing { meta: vfs.list(&join(&self.path, "__meta")).await?, ..Listing::default() };
+        let listing = Listing {
+            meta: vfs.list(&join(&self.path, "__meta")).await?,
+            ..Listing::default()
+        };
         let lists = listing.to_fetch().into_iter().map(|name| async move {
             let bytes = vfs.read_all(&join(&self.path, &name)).await?;
             Ok::<_, Error>((name, bytes))
@@ -111,10 +119,18 @@ pub(crate) async fn load_members(
     }
     let names: Vec<String> = files.into_iter().map(|e| e.name).collect();
     let vacuums = names.iter().filter(|n| n.ends_with(".vac")).map(|n| join(&details, n));
-    let vacuums = future::try_join_all(vacuums.map(|p: String| async move { Ok::<_, Error>((context.vfs.read_all(&p).await?, p)) })).await?;
+    let vacuums = future::try_join_all(
+        vacuums.map(|p: String| async move { Ok::<_, Error>((context.vfs.read_all(&p).await?, p)) }),
+    )
+    .await?;
     let mut gone = Vec::new();
     for (bytes, path) in &vacuums {
-        gone.extend(commits::decode_lines(bytes).at(path)?.iter().map(|line| file_name(line).to_owned()));
+        gone.extend(
+            commits::decode_lines(bytes)
+                .at(path)?
+                .iter()
+                .map(|line| file_name(line).to_owned()),
+        );
     }
     let visible = visible(names, &gone, options.window);
     let paths: Vec<String> = visible.iter().map(|n| join(&details, n)).collect();
@@ -130,8 +146,14 @@ pub(crate) async fn load_members(
 fn visible(names: Vec<String>, gone: &[String], window: Window) -> Vec<String> {
     let inside = |n: &TimestampedName| window.start_ms <= n.start_ms && n.end_ms <= window.end_ms;
     let files = names.into_iter().filter(|n| !n.ends_with(".vac") && !gone.contains(n));
-    let mut files: Vec<(u64, String)> =
-        files.filter_map(|n| TimestampedName::parse(&n).ok().filter(inside).map(|parsed| (parsed.start_ms, n))).collect();
+    let mut files: Vec<(u64, String)> = files
+        .filter_map(|n| {
+            TimestampedName::parse(&n)
+                .ok()
+                .filter(inside)
+                .map(|parsed| (parsed.start_ms, n))
+        })
+        .collect();
     files.sort();
     files.into_iter().map(|(_, n)| n).collect()
 }
@@ -153,12 +175,21 @@ fn merge(members: &mut BTreeMap<String, GroupMember>, details: GroupDetails) {
 
 impl Member {
     fn new(group: &str, m: GroupMember) -> Self {
-        let uri = if m.relative { join(group, m.uri.trim_matches('/')) } else { m.uri };
+        let uri = if m.relative {
+            join(group, m.uri.trim_matches('/'))
+        } else {
+            m.uri
+        };
         let kind = match m.kind {
             MemberKind::Array => ObjectType::Array,
             MemberKind::Group => ObjectType::Group,
         };
-        Self { name: m.name, uri, relative: m.relative, kind }
+        Self {
+            name: m.name,
+            uri,
+            relative: m.relative,
+            kind,
+        }
     }
 }
 
@@ -167,16 +198,40 @@ mod tests {
     use super::*;
 
     fn member(name: &str, deleted: bool) -> GroupMember {
-        GroupMember { kind: MemberKind::Array, relative: true, uri: format!("dir/{name}"), name: Some(name.into()), deleted }
+        GroupMember {
+            kind: MemberKind::Array,
+            relative: true,
+            uri: format!("dir/{name}"),
+            name: Some(name.into()),
+            deleted,
+        }
     }
 
     #[test]
     fn later_files_add_and_remove_and_old_ones_replace() {
         let mut members = BTreeMap::new();
-        merge(&mut members, GroupDetails { version: 2, members: vec![member("a", false), member("b", false)] });
-        merge(&mut members, GroupDetails { version: 2, members: vec![member("a", true), member("c", false)] });
+        merge(
+            &mut members,
+            GroupDetails {
+                version: 2,
+                members: vec![member("a", false), member("b", false)],
+            },
+        );
+        merge(
+            &mut members,
+            GroupDetails {
+                version: 2,
+                members: vec![member("a", true), member("c", false)],
+            },
+        );
         assert_eq!(members.keys().collect::<Vec<_>>(), ["b", "c"]);
-        merge(&mut members, GroupDetails { version: 1, members: vec![member("d", false)] });
+        merge(
+            &mut members,
+            GroupDetails {
+                version: 1,
+                members: vec![member("d", false)],
+            },
+        );
         assert_eq!(members.keys().collect::<Vec<_>>(), ["d"]);
     }
 

@@ -75,7 +75,11 @@ impl Index {
             &o.tile_null_counts,
         ];
         let mut starts: Vec<u64> = lists.iter().flat_map(|l| l.iter().copied()).collect();
-        starts.extend([Some(o.rtree), o.fragment_stats, o.processed_conditions].into_iter().flatten());
+        starts.extend(
+            [Some(o.rtree), o.fragment_stats, o.processed_conditions]
+                .into_iter()
+                .flatten(),
+        );
         starts.sort_unstable();
         let n = footer.file_sizes.len();
         Self {
@@ -122,7 +126,9 @@ impl Index {
             Section::Conditions => self.conditions.get().is_some(),
         };
         let wanted = wanted.iter().filter(|s| !known(s));
-        wanted.filter_map(|&section| self.place(section).map(|(start, end)| Missing { section, start, end })).collect()
+        wanted
+            .filter_map(|&section| self.place(section).map(|(start, end)| Missing { section, start, end }))
+            .collect()
     }
 
     fn place(&self, section: Section) -> Option<(u64, Option<u64>)> {
@@ -156,13 +162,26 @@ impl Index {
     ///
     /// # Errors
     /// The section is damaged, or encrypted with another key.
-    pub(crate) fn store(&self, path: &str, m: &Missing, bytes: &[u8], schema: &Schema, footer: &Footer, key: Option<&Key>) -> Result<()> {
+    pub(crate) fn store(
+        &self,
+        path: &str,
+        m: &Missing,
+        bytes: &[u8],
+        schema: &Schema,
+        footer: &Footer,
+        key: Option<&Key>,
+    ) -> Result<()> {
         let shift = |e: crate::Malformed| e.shifted(m.start);
         let (payload, _) = generic_tile::decode(bytes, key).map_err(shift).at(path)?;
         let list = || tile_index::decode(&payload).map_err(shift).at(path);
         let values = || TileValues::decode(&payload).map_err(shift).at(path);
         match m.section {
-            Section::RTree => set(&self.rtree, RTree::decode(&payload, schema, footer.version).map_err(shift).at(path)?),
+            Section::RTree => set(
+                &self.rtree,
+                RTree::decode(&payload, schema, footer.version)
+                    .map_err(shift)
+                    .at(path)?,
+            ),
             Section::TileOffsets(i) => set_at(&self.tile_offsets, i, list()?),
             Section::VarOffsets(i) => set_at(&self.var_offsets, i, list()?),
             Section::VarSizes(i) => set_at(&self.var_sizes, i, list()?),
@@ -219,7 +238,10 @@ impl Index {
 
 /// A complaint about the index of a fragment whose metadata file is `path`.
 pub(crate) fn inconsistent(path: &str, why: impl Into<String>) -> Error {
-    Error::Corrupt { path: path.to_owned(), malformed: crate::Malformed::new("tile index", 0, why) }
+    Error::Corrupt {
+        path: path.to_owned(),
+        malformed: crate::Malformed::new("tile index", 0, why),
+    }
 }
 
 fn locks<T>(n: usize) -> Vec<OnceLock<T>> {
@@ -247,9 +269,14 @@ fn at(lists: &[OnceLock<Vec<u64>>], slot: usize, tile: u64) -> Option<u64> {
 
 fn range(lists: &[OnceLock<Vec<u64>>], slot: usize, tile: u64, file_bytes: u64) -> Result<Range<u64>, String> {
     let start = at(lists, slot, tile).ok_or_else(|| format!("there is no offset for tile {tile}"))?;
-    let end = tile.checked_add(1).and_then(|next| at(lists, slot, next)).unwrap_or(file_bytes);
+    let end = tile
+        .checked_add(1)
+        .and_then(|next| at(lists, slot, next))
+        .unwrap_or(file_bytes);
     if start > end || end > file_bytes {
-        return Err(format!("tile {tile} lies at bytes {start}..{end} of a file of {file_bytes} bytes"));
+        return Err(format!(
+            "tile {tile} lies at bytes {start}..{end} of a file of {file_bytes} bytes"
+        ));
     }
     Ok(start..end)
 }

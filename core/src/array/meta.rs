@@ -35,7 +35,10 @@ impl Array {
             return Ok(Arc::clone(found));
         }
         let Some(reference) = self.schema().enumerations.iter().find(|e| e.name == name) else {
-            return Err(Error::not_found(self.path(), format!("the schema has no enumeration '{name}'")));
+            return Err(Error::not_found(
+                self.path(),
+                format!("the schema has no enumeration '{name}'"),
+            ));
         };
         let path = join(&join(self.path(), "__schema/__enumerations"), &reference.file);
         let payload = read_generic(self.context(), &path, self.key()).await?;
@@ -46,7 +49,11 @@ impl Array {
 }
 
 /// The entries of these files, oldest first, one over the other.
-pub(crate) async fn load_metadata(context: &Context, files: &[String], key: Option<&Key>) -> Result<BTreeMap<String, MetaValue>> {
+pub(crate) async fn load_metadata(
+    context: &Context,
+    files: &[String],
+    key: Option<&Key>,
+) -> Result<BTreeMap<String, MetaValue>> {
     let payloads = future::try_join_all(files.iter().map(|f| read_generic(context, f, key))).await?;
     let mut out = BTreeMap::new();
     for (path, payload) in files.iter().zip(payloads) {

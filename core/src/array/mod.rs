@@ -1,7 +1,7 @@
 //! What an array is at a moment: the snapshot, its fragments, its metadata; and groups of arrays.
 
-pub mod directory;
 pub(crate) mod create;
+pub mod directory;
 mod fragment;
 pub(crate) mod group;
 pub(crate) mod index;

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use futures_util::stream::{self, StreamExt, TryStreamExt};
 use futures_util::future;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use super::directory::{self, DeleteRef, DeleteSource, FragmentRef, Listing};
 use super::fragment::Fragment;
@@ -39,16 +39,26 @@ impl Array {
     pub async fn open(context: &Context, path: &str, options: &OpenOptions) -> Result<Self> {
         let listing = list(context, path).await?;
         let absent = || Error::not_found(path, "no array is here; a folder of arrays is opened array by array");
-        let schema_name = listing.schema_at(options.window).filter(|_| listing.is_array()).ok_or_else(absent)?;
+        let schema_name = listing
+            .schema_at(options.window)
+            .filter(|_| listing.is_array())
+            .ok_or_else(absent)?;
         let schema_name = file_name(&schema_name).to_owned();
         let lists = listing.to_fetch();
         let key = options.key.as_ref();
-        let (schema, lists) = future::try_join(load_schema(context, path, &schema_name, key), fetch(context, path, &lists)).await?;
+        let (schema, lists) = future::try_join(
+            load_schema(context, path, &schema_name, key),
+            fetch(context, path, &lists),
+        )
+        .await?;
         let visible = directory::visible(&listing, &lists, options.window, !schema.is_dense())?;
 
         let deletes = if schema.is_dense() { &[][..] } else { &visible.deletes };
-        let (deletes, consolidated) =
-            future::try_join(load_deletes(context, path, deletes, &lists, key), load_consolidated(context, path, &visible.consolidated_metadata, key)).await?;
+        let (deletes, consolidated) = future::try_join(
+            load_deletes(context, path, deletes, &lists, key),
+            load_consolidated(context, path, &visible.consolidated_metadata, key),
+        )
+        .await?;
         let known = |f: &FragmentRef| consolidated.get(f.name.as_str());
         let raw = stream::iter(visible.fragments.iter().map(|f| async {
             match known(f) {
@@ -57,9 +67,17 @@ impl Array {
             }
         }));
         let raw: Vec<Option<Raw>> = raw.buffered(IN_FLIGHT).try_collect().await?;
-        let found: Vec<(&FragmentRef, Raw)> = visible.fragments.iter().zip(raw).filter_map(|(f, r)| Some((f, r?))).collect();
+        let found: Vec<(&FragmentRef, Raw)> = visible
+            .fragments
+            .iter()
+            .zip(raw)
+            .filter_map(|(f, r)| Some((f, r?)))
+            .collect();
 
-        let oldest = listing.schemas().first().map_or_else(String::new, |s| file_name(s).to_owned());
+        let oldest = listing
+            .schemas()
+            .first()
+            .map_or_else(String::new, |s| file_name(s).to_owned());
         let schemas = load_schemas(context, path, &found, (&schema_name, &schema), &oldest, key).await?;
         let fragments = found.into_iter().map(|(f, raw)| {
             let own = raw.schema_name(path, f)?.unwrap_or(&oldest);
@@ -85,7 +103,10 @@ impl Array {
     /// # Errors
     /// As [`Array::open`].
     pub async fn at(&self, window: Window) -> Result<Self> {
-        let options = OpenOptions { window, ..self.0.options.clone() };
+        let options = OpenOptions {
+            window,
+            ..self.0.options.clone()
+        };
         Self::open(&self.0.context, &self.0.path, &options).await
     }
 }
@@ -106,7 +127,9 @@ pub(crate) async fn load_index(array: &Array, wanted: &[(Arc<Fragment>, Vec<Sect
         let mut failure = None;
         missing.retain(|m| match fragment.index.in_tail(m) {
             Some(bytes) => {
-                let stored = fragment.index.store(&path, m, &bytes, &fragment.schema, &fragment.footer, key);
+                let stored = fragment
+                    .index
+                    .store(&path, m, &bytes, &fragment.schema, &fragment.footer, key);
                 failure = failure.take().or(stored.err());
                 false
             }
@@ -119,18 +142,34 @@ pub(crate) async fn load_index(array: &Array, wanted: &[(Arc<Fragment>, Vec<Sect
             remote.push((fragment, path, missing));
         }
     }
-    let loads = remote.iter().map(|(fragment, path, missing)| load_sections(context, fragment, path, missing, key));
-    stream::iter(loads).buffer_unordered(IN_FLIGHT).try_collect::<()>().await
+    let loads = remote
+        .iter()
+        .map(|(fragment, path, missing)| load_sections(context, fragment, path, missing, key));
+    stream::iter(loads)
+        .buffer_unordered(IN_FLIGHT)
+        .try_collect::<()>()
+        .await
 }
 
-async fn load_sections(context: &Context, fragment: &Fragment, path: &str, missing: &[Missing], key: Option<&Key>) -> Result<()> {
+async fn load_sections(
+    context: &Context,
+    fragment: &Fragment,
+    path: &str,
+    missing: &[Missing],
+    key: Option<&Key>,
+) -> Result<()> {
     let open_ended = missing.iter().any(|m| m.end.is_none());
     let size = if open_ended { context.vfs.size(path).await? } else { 0 };
-    let ranges: Vec<Range<u64>> = missing.iter().map(|m| m.start..m.end.unwrap_or(size).max(m.start)).collect();
+    let ranges: Vec<Range<u64>> = missing
+        .iter()
+        .map(|m| m.start..m.end.unwrap_or(size).max(m.start))
+        .collect();
     let merged = crate::vfs::coalesce::coalesce(&ranges, crate::vfs::coalesce::GAP_BYTES, u64::MAX)?;
     let fetched = context.vfs.read(path, &merged.fetches).await?;
     for (m, bytes) in missing.iter().zip(merged.split(path, &fetched)?) {
-        fragment.index.store(path, m, &bytes, &fragment.schema, &fragment.footer, key)?;
+        fragment
+            .index
+            .store(path, m, &bytes, &fragment.schema, &fragment.footer, key)?;
     }
     Ok(())
 }
@@ -140,9 +179,21 @@ pub(crate) async fn list(context: &Context, path: &str) -> Result<Listing> {
     let dir = |name: &str| join(path, name);
     let (schema, commits, meta, data) = (dir("__schema"), dir("__commits"), dir("__fragment_meta"), dir("__meta"));
     let vfs = &context.vfs;
-    let (root, schema, commits, fragment_meta, meta) =
-        future::try_join5(vfs.list(path), vfs.list(&schema), vfs.list(&commits), vfs.list(&meta), vfs.list(&data)).await?;
-    Ok(Listing { root, schema, commits, fragment_meta, meta })
+    let (root, schema, commits, fragment_meta, meta) = future::try_join5(
+        vfs.list(path),
+        vfs.list(&schema),
+        vfs.list(&commits),
+        vfs.list(&meta),
+        vfs.list(&data),
+    )
+    .await?;
+    Ok(Listing {
+        root,
+        schema,
+        commits,
+        fragment_meta,
+        meta,
+    })
 }
 
 /// The payload of a file that is one generic tile.
@@ -157,7 +208,10 @@ async fn fetch(context: &Context, array: &str, names: &[String]) -> Result<Vec<(
         let bytes = context.vfs.read_all(&join(array, &name)).await?;
         Ok((name, bytes))
     };
-    stream::iter(names.to_vec().into_iter().map(read)).buffered(IN_FLIGHT).try_collect().await
+    stream::iter(names.to_vec().into_iter().map(read))
+        .buffered(IN_FLIGHT)
+        .try_collect()
+        .await
 }
 
 /// The schema of this name: a file in `__schema`, or the array's only one in older arrays.
@@ -168,7 +222,11 @@ pub(crate) async fn load_schema(context: &Context, array: &str, name: &str, key:
 }
 
 fn schema_path(name: &str) -> String {
-    if name == OLD_SCHEMA { name.to_owned() } else { join("__schema", name) }
+    if name == OLD_SCHEMA {
+        name.to_owned()
+    } else {
+        join("__schema", name)
+    }
 }
 
 /// The last component of a path.
@@ -200,7 +258,13 @@ async fn load_schemas(
     Ok(schemas)
 }
 
-async fn load_deletes(context: &Context, array: &str, refs: &[DeleteRef], lists: &[(String, Bytes)], key: Option<&Key>) -> Result<Vec<Delete>> {
+async fn load_deletes(
+    context: &Context,
+    array: &str,
+    refs: &[DeleteRef],
+    lists: &[(String, Bytes)],
+    key: Option<&Key>,
+) -> Result<Vec<Delete>> {
     let load = |r: DeleteRef| async move {
         let path = join(array, &r.path);
         let bytes = match &r.source {
@@ -212,15 +276,27 @@ async fn load_deletes(context: &Context, array: &str, refs: &[DeleteRef], lists:
             }
         };
         let payload = generic_tile::decode(&bytes, key).at(&path)?.0;
-        Ok::<_, Error>(Delete { keep: StoredCondition::decode(&payload).at(&path)?, path: r.path, time_ms: r.time_ms })
+        Ok::<_, Error>(Delete {
+            keep: StoredCondition::decode(&payload).at(&path)?,
+            path: r.path,
+            time_ms: r.time_ms,
+        })
     };
-    stream::iter(refs.to_vec().into_iter().map(load)).buffered(IN_FLIGHT).try_collect().await
+    stream::iter(refs.to_vec().into_iter().map(load))
+        .buffered(IN_FLIGHT)
+        .try_collect()
+        .await
 }
 
 /// Consolidated footers by the name of the fragment: the payload that holds it, and where.
 type Consolidated = HashMap<String, (Bytes, Range<usize>)>;
 
-async fn load_consolidated(context: &Context, array: &str, files: &[String], key: Option<&Key>) -> Result<Consolidated> {
+async fn load_consolidated(
+    context: &Context,
+    array: &str,
+    files: &[String],
+    key: Option<&Key>,
+) -> Result<Consolidated> {
     let load = |name: &String| {
         let path = join(array, name);
         async move {
@@ -232,7 +308,13 @@ async fn load_consolidated(context: &Context, array: &str, files: &[String], key
     let mut out = Consolidated::new();
     for (payload, list) in future::try_join_all(files.iter().map(load)).await? {
         for footer in list {
-            let name = footer.name.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+            let name = footer
+                .name
+                .trim_end_matches('/')
+                .rsplit('/')
+                .next()
+                .unwrap_or_default()
+                .to_owned();
             out.entry(name).or_insert_with(|| (payload.clone(), footer.range));
         }
     }
@@ -244,12 +326,22 @@ enum Raw {
     /// A footer out of a consolidated file.
     Consolidated(Bytes),
     /// The end of a metadata file from byte `start` on, and where in the file the footer lies.
-    Tail { start: u64, bytes: Bytes, footer: Range<u64> },
+    Tail {
+        start: u64,
+        bytes: Bytes,
+        footer: Range<u64>,
+    },
     /// The whole file of the oldest versions.
     Legacy { payload: Vec<u8>, dense: bool },
 }
 
-async fn load_raw(context: &Context, array: &str, f: &FragmentRef, latest: &Schema, key: Option<&Key>) -> Result<Option<Raw>> {
+async fn load_raw(
+    context: &Context,
+    array: &str,
+    f: &FragmentRef,
+    latest: &Schema,
+    key: Option<&Key>,
+) -> Result<Option<Raw>> {
     let folder = join(array, &f.path);
     let path = join(&folder, FRAGMENT_METADATA);
     let read = async {
@@ -260,10 +352,17 @@ async fn load_raw(context: &Context, array: &str, f: &FragmentRef, latest: &Sche
             if wanted > bytes.len() as u64 {
                 bytes = context.vfs.read_tail(&path, wanted).await?.1;
             }
-            return Ok(Raw::Tail { start: size.saturating_sub(bytes.len() as u64), bytes, footer });
+            return Ok(Raw::Tail {
+                start: size.saturating_sub(bytes.len() as u64),
+                bytes,
+                footer,
+            });
         }
         let (payload, files) = future::try_join(read_generic(context, &path, key), context.vfs.list(&folder)).await?;
-        Ok(Raw::Legacy { payload, dense: !files.iter().any(|e| e.name == "__coords.tdb") })
+        Ok(Raw::Legacy {
+            payload,
+            dense: !files.iter().any(|e| e.name == "__coords.tdb"),
+        })
     };
     match read.await {
         Ok(raw) => Ok(Some(raw)),
@@ -303,7 +402,11 @@ impl Raw {
             raw => {
                 let footer = Footer::decode(raw.footer(), schema, f.version).at(&path)?;
                 let index = match raw {
-                    Self::Tail { start, bytes, footer: place } => Index::new(&footer, Some(place.start), (start, bytes)),
+                    Self::Tail {
+                        start,
+                        bytes,
+                        footer: place,
+                    } => Index::new(&footer, Some(place.start), (start, bytes)),
                     _ => Index::new(&footer, None, (u64::MAX, Bytes::new())),
                 };
                 (footer, index)

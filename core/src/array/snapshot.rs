@@ -65,10 +65,7 @@ impl Window {
 
     /// Everything up to and including `t` milliseconds since 1970.
     pub const fn at(t: u64) -> Self {
-        Self {
-            start_ms: 0,
-            end_ms: t,
-        }
+        Self { start_ms: 0, end_ms: t }
     }
 }
 

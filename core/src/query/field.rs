@@ -46,9 +46,16 @@ impl Field {
                 fill_valid: true,
             });
         }
-        let names = schema.dimensions.iter().map(|d| &d.name).chain(schema.attributes.iter().map(|a| &a.name));
+        let names = schema
+            .dimensions
+            .iter()
+            .map(|d| &d.name)
+            .chain(schema.attributes.iter().map(|a| &a.name));
         let names: Vec<&str> = names.map(String::as_str).collect();
-        Err(Error::invalid(format!("there is no field '{name}'; the fields are {}", names.join(", "))))
+        Err(Error::invalid(format!(
+            "there is no field '{name}'; the fields are {}",
+            names.join(", ")
+        )))
     }
 
     fn attribute(schema: &Schema, i: usize) -> Self {
@@ -99,12 +106,20 @@ impl Field {
 
     /// The attribute's index, if it is one.
     pub(crate) fn attribute_index(&self) -> Option<usize> {
-        if let FieldKind::Attribute(i) = self.kind { Some(i) } else { None }
+        if let FieldKind::Attribute(i) = self.kind {
+            Some(i)
+        } else {
+            None
+        }
     }
 
     /// The dimension's index, if it is one.
     pub(crate) fn dimension_index(&self) -> Option<usize> {
-        if let FieldKind::Dimension(i) = self.kind { Some(i) } else { None }
+        if let FieldKind::Dimension(i) = self.kind {
+            Some(i)
+        } else {
+            None
+        }
     }
 }
 
@@ -118,14 +133,29 @@ mod tests {
     fn sparse_arrays_give_their_coordinates_too() {
         let attribute = Attribute::new("a", Datatype::Int32, CellCount::ONE);
         let names = |array_type, wanted: Option<&[String]>| {
-            let schema = Schema::new(array_type, vec![Dimension::new("d", Datatype::Int32, 0, 9, 5)], vec![attribute.clone()]);
+            let schema = Schema::new(
+                array_type,
+                vec![Dimension::new("d", Datatype::Int32, 0, 9, 5)],
+                vec![attribute.clone()],
+            );
             let fields = Field::resolve(&schema, wanted).map_err(|e| e.to_string())?;
             Ok::<_, String>(fields.into_iter().map(|f| f.name).collect::<Vec<_>>())
         };
         assert_eq!(names(ArrayType::Sparse, None).unwrap(), ["d", "a"]);
         assert_eq!(names(ArrayType::Dense, None).unwrap(), ["a"]);
-        assert_eq!(names(ArrayType::Dense, Some(&["a".into(), "d".into()])).unwrap(), ["a", "d"]);
-        assert!(names(ArrayType::Dense, Some(&["b".into()])).unwrap_err().contains("the fields are d, a"));
-        assert!(names(ArrayType::Dense, Some(&["a".into(), "a".into()])).unwrap_err().contains("twice"));
+        assert_eq!(
+            names(ArrayType::Dense, Some(&["a".into(), "d".into()])).unwrap(),
+            ["a", "d"]
+        );
+        assert!(
+            names(ArrayType::Dense, Some(&["b".into()]))
+                .unwrap_err()
+                .contains("the fields are d, a")
+        );
+        assert!(
+            names(ArrayType::Dense, Some(&["a".into(), "a".into()]))
+                .unwrap_err()
+                .contains("twice")
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! What to read, and what comes back.
 
+mod aggregate;
 pub(crate) mod condition;
 mod dense;
 mod field;
@@ -7,6 +8,7 @@ mod read;
 mod sparse;
 pub(crate) mod tile;
 
+pub use aggregate::Aggregate;
 pub use condition::{CompareOp, Condition};
 pub use read::{Batches, Finding};
 

@@ -61,11 +61,21 @@ impl StoredField {
                 let dims = u32::try_from(schema.dimensions.len()).ok()?;
                 (schema.dimensions.first()?.datatype, CellCount::Fixed(dims), false)
             }
-            FieldId::Timestamps | FieldId::DeleteTimestamps | FieldId::DeleteConditions => (Datatype::Uint64, CellCount::ONE, false),
+            FieldId::Timestamps | FieldId::DeleteTimestamps | FieldId::DeleteConditions => {
+                (Datatype::Uint64, CellCount::ONE, false)
+            }
         };
         let path = |part| Arc::from(join(&fragment.path, &file_name(schema, fragment.version, id, part)));
         let paths = [path(Part::Fixed), path(Part::Var), path(Part::Validity)];
-        Some(Self { fragment: Arc::clone(fragment), id, slot, datatype, cell, nullable, paths })
+        Some(Self {
+            fragment: Arc::clone(fragment),
+            id,
+            slot,
+            datatype,
+            cell,
+            nullable,
+            paths,
+        })
     }
 
     fn pipeline<'a>(&self, schema: &'a Schema, name_of: &Schema) -> Option<&'a Pipeline> {
@@ -77,6 +87,11 @@ impl StoredField {
             FieldId::Dimension(i) => schema.dimensions.get(i).map(|d| schema.dimension_filters(d)),
             _ => Some(&schema.coords_filters),
         }
+    }
+
+    /// The first of its files.
+    pub(crate) fn path(&self) -> &str {
+        &self.paths[0]
     }
 
     /// Unfiltered bytes of all its variable-length cells, as far as its index is loaded.
@@ -96,12 +111,20 @@ impl TileRef {
     /// # Errors
     /// The tile is too large for this machine.
     pub(crate) fn new(field: &Arc<StoredField>, tile: u64) -> Result<Self> {
-        Ok(Self { field: Arc::clone(field), tile, cells: field.fragment.tile_cells(tile)? })
+        Ok(Self {
+            field: Arc::clone(field),
+            tile,
+            cells: field.fragment.tile_cells(tile)?,
+        })
     }
 
     /// What the decoded tile is called in a cache.
     pub(crate) fn cache_key(&self) -> CacheKey {
-        CacheKey { path: Arc::clone(&self.field.paths[0]), part: self.tile, kind: "tile" }
+        CacheKey {
+            path: Arc::clone(&self.field.paths[0]),
+            part: self.tile,
+            kind: "tile",
+        }
     }
 
     /// The bytes it is made of: one to three extents.
@@ -109,21 +132,38 @@ impl TileRef {
     /// # Errors
     /// The fragment's index is damaged.
     pub(crate) fn extents(&self) -> Result<Vec<Extent>> {
-        let StoredField { fragment, slot, paths: [fixed, var, validity], .. } = &*self.field;
+        let StoredField {
+            fragment,
+            slot,
+            paths: [fixed, var, validity],
+            ..
+        } = &*self.field;
         let (index, footer, slot) = (&fragment.index, &fragment.footer, *slot);
         let size = |sizes: &[u64]| sizes.get(slot).copied().unwrap_or(0);
         let corrupt = |why: String| inconsistent(&fragment.metadata_path(), why);
         let mut out = vec![Extent {
             path: Arc::clone(fixed),
-            range: index.fixed_range(slot, self.tile, size(&footer.file_sizes)).map_err(corrupt)?,
+            range: index
+                .fixed_range(slot, self.tile, size(&footer.file_sizes))
+                .map_err(corrupt)?,
         }];
         if self.field.cell.is_var() {
-            let range = index.var_range(slot, self.tile, size(&footer.file_var_sizes)).map_err(corrupt)?;
-            out.push(Extent { path: Arc::clone(var), range });
+            let range = index
+                .var_range(slot, self.tile, size(&footer.file_var_sizes))
+                .map_err(corrupt)?;
+            out.push(Extent {
+                path: Arc::clone(var),
+                range,
+            });
         }
         if self.field.nullable {
-            let range = index.validity_range(slot, self.tile, size(&footer.file_validity_sizes)).map_err(corrupt)?;
-            out.push(Extent { path: Arc::clone(validity), range });
+            let range = index
+                .validity_range(slot, self.tile, size(&footer.file_validity_sizes))
+                .map_err(corrupt)?;
+            out.push(Extent {
+                path: Arc::clone(validity),
+                range,
+            });
         }
         Ok(out)
     }
@@ -151,7 +191,10 @@ impl TileRef {
     /// The tile is damaged; the error names its file.
     pub(crate) fn decode(&self, parts: &[Bytes], key: Option<&Key>, latest: &Schema) -> Result<Column> {
         let own = &*self.field.fragment.schema;
-        let pipeline = self.field.pipeline(own, own).ok_or_else(|| Error::invalid("a field without filters"))?;
+        let pipeline = self
+            .field
+            .pipeline(own, own)
+            .ok_or_else(|| Error::invalid("a field without filters"))?;
         match self.decode_as(parts, key, pipeline, own) {
             Err(e @ Error::Corrupt { .. }) if !std::ptr::eq(own, latest) => match self.field.pipeline(latest, own) {
                 Some(other) if other != pipeline => self.decode_as(parts, key, other, latest).map_err(|_| e),
@@ -166,20 +209,39 @@ impl TileRef {
         let [fixed_path, var_path, validity_path] = &field.paths;
         let part = |i: usize| parts.get(i).map_or(&[][..], |b| &b[..]);
         let cells = self.cells as u64;
-        let plain = |datatype| TileFormat { datatype, cell: CellCount::ONE, ..self.format(key) };
+        let plain = |datatype| TileFormat {
+            datatype,
+            cell: CellCount::ONE,
+            ..self.format(key)
+        };
         let (data, offsets) = match field.cell.cell_bytes(field.datatype) {
-            Some(width) => (decode_tile(part(0), pipeline, &self.format(key), self.expected(width, fixed_path)?).at(fixed_path)?, None),
+            Some(width) => (
+                decode_tile(part(0), pipeline, &self.format(key), self.expected(width, fixed_path)?).at(fixed_path)?,
+                None,
+            ),
             None => {
-                let bytes = self.var_bytes().ok_or_else(|| inconsistent(&field.fragment.metadata_path(), format!("no size for tile {}", self.tile)))?;
+                let bytes = self.var_bytes().ok_or_else(|| {
+                    inconsistent(
+                        &field.fragment.metadata_path(),
+                        format!("no size for tile {}", self.tile),
+                    )
+                })?;
                 let format = self.format(key);
-                let (data, starts) = decode_var_tile(part(1), pipeline, &format, limited(bytes, var_path)?, cells).at(var_path)?;
+                let (data, starts) =
+                    decode_var_tile(part(1), pipeline, &format, limited(bytes, var_path)?, cells).at(var_path)?;
                 let starts = match starts {
                     Some(starts) => starts,
                     None if codes_strings(pipeline, &format) => {
                         return Err(corrupt(var_path, "the tile does not say where its strings start"));
                     }
                     None => {
-                        let raw = decode_tile(part(0), &schema.offsets_filters, &plain(Datatype::Uint64), cells.saturating_mul(8)).at(fixed_path)?;
+                        let raw = decode_tile(
+                            part(0),
+                            &schema.offsets_filters,
+                            &plain(Datatype::Uint64),
+                            cells.saturating_mul(8),
+                        )
+                        .at(fixed_path)?;
                         bytemuck::pod_collect_to_vec(&raw)
                     }
                 };
@@ -189,33 +251,58 @@ impl TileRef {
         };
         let last = parts.len().saturating_sub(1);
         let validity = match field.nullable {
-            true => Some(decode_tile(part(last), &schema.validity_filters, &plain(Datatype::Uint8), cells).at(validity_path)?),
+            true => Some(
+                decode_tile(part(last), &schema.validity_filters, &plain(Datatype::Uint8), cells).at(validity_path)?,
+            ),
             false => None,
         };
-        Ok(Column { datatype: field.datatype, cell: field.cell, data, offsets, validity })
+        Ok(Column {
+            datatype: field.datatype,
+            cell: field.cell,
+            data,
+            offsets,
+            validity,
+        })
     }
 
     /// The values of a tile of fixed-size cells without nulls, written to `out`.
     ///
     /// # Errors
     /// As [`TileRef::decode`].
-    pub(crate) fn decode_into(&self, parts: &[Bytes], key: Option<&Key>, latest: &Schema, out: &mut [u8]) -> Result<()> {
+    pub(crate) fn decode_into(
+        &self,
+        parts: &[Bytes],
+        key: Option<&Key>,
+        latest: &Schema,
+        out: &mut [u8],
+    ) -> Result<()> {
         let own = &*self.field.fragment.schema;
-        let pipeline = self.field.pipeline(own, own).ok_or_else(|| Error::invalid("a field without filters"))?;
+        let pipeline = self
+            .field
+            .pipeline(own, own)
+            .ok_or_else(|| Error::invalid("a field without filters"))?;
         let framed = parts.first().map_or(&[][..], |b| &b[..]);
         if decode_tile_into(framed, pipeline, &self.format(key), out).is_ok() {
             return Ok(());
         }
         let column = self.decode(parts, key, latest)?;
         if column.data.len() != out.len() {
-            return Err(corrupt(&self.field.paths[0], "the tile is not as large as it should be"));
+            return Err(corrupt(
+                &self.field.paths[0],
+                "the tile is not as large as it should be",
+            ));
         }
         out.copy_from_slice(&column.data);
         Ok(())
     }
 
     fn format<'a>(&self, key: Option<&'a Key>) -> TileFormat<'a> {
-        TileFormat { datatype: self.field.datatype, cell: self.field.cell, version: self.field.fragment.version, key }
+        TileFormat {
+            datatype: self.field.datatype,
+            cell: self.field.cell,
+            version: self.field.fragment.version,
+            key,
+        }
     }
 
     fn expected(&self, width: usize, path: &str) -> Result<u64> {
@@ -261,9 +348,11 @@ impl Input {
         match self {
             Self::Decoded(column) => Ok(Arc::clone(column)),
             Self::Fetched(tile, range) => {
-                let column = Arc::new(tile.decode(fetched.get(range.clone()).unwrap_or(&[]), d.key.as_ref(), &d.latest)?);
+                let column =
+                    Arc::new(tile.decode(fetched.get(range.clone()).unwrap_or(&[]), d.key.as_ref(), &d.latest)?);
                 if keep {
-                    d.cache.insert(tile.cache_key(), Arc::clone(&column), tile.decoded_bytes());
+                    d.cache
+                        .insert(tile.cache_key(), Arc::clone(&column), tile.decoded_bytes());
                 }
                 Ok(column)
             }
@@ -275,11 +364,18 @@ fn limited(bytes: u64, path: &str) -> Result<u64> {
     if bytes <= limits::TILE_BYTES_MAX {
         return Ok(bytes);
     }
-    Err(Error::LimitExceeded { what: format!("{path}: bytes of a tile"), found: bytes, limit: limits::TILE_BYTES_MAX })
+    Err(Error::LimitExceeded {
+        what: format!("{path}: bytes of a tile"),
+        found: bytes,
+        limit: limits::TILE_BYTES_MAX,
+    })
 }
 
 fn corrupt(path: &str, why: &str) -> Error {
-    Error::Corrupt { path: path.to_owned(), malformed: Malformed::new("tile", 0, why) }
+    Error::Corrupt {
+        path: path.to_owned(),
+        malformed: Malformed::new("tile", 0, why),
+    }
 }
 
 /// The starts of `cells` cells with the end of the last one behind them.
@@ -290,7 +386,10 @@ fn checked_offsets(mut starts: Vec<u64>, cells: usize, data_bytes: usize) -> Dec
     }
     starts.push(data_bytes as u64);
     if starts.first() != Some(&0) && cells > 0 {
-        return bad(format!("the first cell starts at byte {}", starts.first().copied().unwrap_or(0)));
+        return bad(format!(
+            "the first cell starts at byte {}",
+            starts.first().copied().unwrap_or(0)
+        ));
     }
     if starts.windows(2).any(|w| w[0] > w[1]) {
         return bad(format!("they do not rise within the {data_bytes} bytes of the tile"));
@@ -306,11 +405,26 @@ pub(crate) fn split_coordinates(tile: &Column, fragment: &Fragment) -> Vec<Colum
     let cells = tile.len();
     let column = |d: usize| {
         let data = if interleaved {
-            tile.data.chunks_exact(width).skip(d).step_by(dims.len()).flatten().copied().collect()
+            tile.data
+                .chunks_exact(width)
+                .skip(d)
+                .step_by(dims.len())
+                .flatten()
+                .copied()
+                .collect()
         } else {
-            tile.data.get(d * cells * width..(d + 1) * cells * width).unwrap_or(&[]).to_vec()
+            tile.data
+                .get(d * cells * width..(d + 1) * cells * width)
+                .unwrap_or(&[])
+                .to_vec()
         };
-        Column { datatype: dims[d].datatype, cell: CellCount::ONE, data, offsets: None, validity: None }
+        Column {
+            datatype: dims[d].datatype,
+            cell: CellCount::ONE,
+            data,
+            offsets: None,
+            validity: None,
+        }
     };
     (0..dims.len()).map(column).collect()
 }
@@ -319,7 +433,15 @@ pub(crate) fn split_coordinates(tile: &Column, fragment: &Fragment) -> Vec<Colum
 fn has_compressor(pipeline: &Pipeline) -> bool {
     use crate::format::pipeline::Filter;
     pipeline.filters.iter().any(|f| {
-        matches!(f, Filter::Gzip { .. } | Filter::Zstd { .. } | Filter::Lz4 { .. } | Filter::Rle { .. } | Filter::Bzip2 { .. } | Filter::DoubleDelta { .. })
+        matches!(
+            f,
+            Filter::Gzip { .. }
+                | Filter::Zstd { .. }
+                | Filter::Lz4 { .. }
+                | Filter::Rle { .. }
+                | Filter::Bzip2 { .. }
+                | Filter::DoubleDelta { .. }
+        )
     })
 }
 

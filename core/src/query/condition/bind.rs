@@ -84,24 +84,54 @@ impl FieldType {
 fn field_type(schema: &Schema, enumerations: &BTreeMap<String, Arc<Enumeration>>, name: &str) -> Result<FieldType> {
     if let Some((_, a)) = schema.attribute(name) {
         let enumeration = match &a.enumeration {
-            Some(e) => Some(enumerations.get(e).cloned().ok_or_else(|| Error::invalid(format!("enumeration '{e}' is not loaded")))?),
+            Some(e) => Some(
+                enumerations
+                    .get(e)
+                    .cloned()
+                    .ok_or_else(|| Error::invalid(format!("enumeration '{e}' is not loaded")))?,
+            ),
             None => None,
         };
-        return Ok(FieldType { datatype: a.datatype, cell: a.cell, enumeration });
+        return Ok(FieldType {
+            datatype: a.datatype,
+            cell: a.cell,
+            enumeration,
+        });
     }
     if let Some((_, d)) = schema.dimension(name) {
-        return Ok(FieldType { datatype: d.datatype, cell: d.cell, enumeration: None });
+        return Ok(FieldType {
+            datatype: d.datatype,
+            cell: d.cell,
+            enumeration: None,
+        });
     }
-    let known: Vec<&str> = schema.dimensions.iter().map(|d| d.name.as_str()).chain(schema.attributes.iter().map(|a| a.name.as_str())).collect();
-    Err(Error::invalid(format!("condition: there is no field '{name}'; the fields are {}", known.join(", "))))
+    let known: Vec<&str> = schema
+        .dimensions
+        .iter()
+        .map(|d| d.name.as_str())
+        .chain(schema.attributes.iter().map(|a| a.name.as_str()))
+        .collect();
+    Err(Error::invalid(format!(
+        "condition: there is no field '{name}'; the fields are {}",
+        known.join(", ")
+    )))
 }
 
 /// The tests of `condition` on cells of `schema`. `enumerations` must hold those of its fields.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] for an unknown field, or a value that its field cannot be compared with.
-pub(crate) fn bind(condition: &Condition, schema: &Schema, enumerations: &BTreeMap<String, Arc<Enumeration>>) -> Result<Bound> {
-    let all = |children: &[Condition]| children.iter().map(|c| bind(c, schema, enumerations)).collect::<Result<Vec<_>>>();
+pub(crate) fn bind(
+    condition: &Condition,
+    schema: &Schema,
+    enumerations: &BTreeMap<String, Arc<Enumeration>>,
+) -> Result<Bound> {
+    let all = |children: &[Condition]| {
+        children
+            .iter()
+            .map(|c| bind(c, schema, enumerations))
+            .collect::<Result<Vec<_>>>()
+    };
     match condition {
         Condition::And(children) => Ok(Bound::And(all(children)?)),
         Condition::Or(children) => Ok(Bound::Or(all(children)?)),
@@ -110,8 +140,12 @@ pub(crate) fn bind(condition: &Condition, schema: &Schema, enumerations: &BTreeM
             field_type(schema, enumerations, field)?;
             Ok(Bound::Test(field.clone(), Test::Null(*negated)))
         }
-        Condition::Compare { field, op, value } => bind_compare(field, *op, value, &field_type(schema, enumerations, field)?),
-        Condition::In { field, values, negated } => bind_in(field, values, *negated, &field_type(schema, enumerations, field)?),
+        Condition::Compare { field, op, value } => {
+            bind_compare(field, *op, value, &field_type(schema, enumerations, field)?)
+        }
+        Condition::In { field, values, negated } => {
+            bind_in(field, values, *negated, &field_type(schema, enumerations, field)?)
+        }
     }
 }
 
@@ -120,7 +154,9 @@ fn bind_compare(field: &str, op: CompareOp, value: &Scalar, ty: &FieldType) -> R
     if let Some(e) = &ty.enumeration {
         let ranked = !matches!(op, CompareOp::Eq | CompareOp::Ne);
         if ranked && !e.ordered {
-            return Err(Error::invalid(format!("condition: the values of '{field}' have no order; only == and != can be asked")));
+            return Err(Error::invalid(format!(
+                "condition: the values of '{field}' have no order; only == and != can be asked"
+            )));
         }
         return match enumeration_index(field, value, e)? {
             Some(i) => number_test(field, op, &Scalar::U64(i), ty.datatype),
@@ -144,7 +180,11 @@ fn bind_in(field: &str, values: &[Scalar], negated: bool, ty: &FieldType) -> Res
             let index = enumeration_index(field, value, e)?;
             found.extend(index.and_then(|i| Scalar::from_i128(ty.datatype, i128::from(i))));
         }
-        return Ok(if found.is_empty() { Bound::Always(negated) } else { Bound::Test(name, Test::Numbers(found, negated)) });
+        return Ok(if found.is_empty() {
+            Bound::Always(negated)
+        } else {
+            Bound::Test(name, Test::Numbers(found, negated))
+        });
     }
     if !ty.is_number() {
         let values = values.iter().map(|v| cell_bytes(field, v, ty)).collect::<Result<_>>()?;
@@ -153,7 +193,10 @@ fn bind_in(field: &str, values: &[Scalar], negated: bool, ty: &FieldType) -> Res
     let dates = ty.datatype.is_datetime() && values.iter().any(|v| v.as_bytes().is_some());
     if dates {
         let op = if negated { CompareOp::Ne } else { CompareOp::Eq };
-        let each = values.iter().map(|v| bind_compare(field, op, v, ty)).collect::<Result<_>>()?;
+        let each = values
+            .iter()
+            .map(|v| bind_compare(field, op, v, ty))
+            .collect::<Result<_>>()?;
         return Ok(if negated { Bound::And(each) } else { Bound::Or(each) });
     }
     let mut fitting = Vec::new();
@@ -173,7 +216,11 @@ fn number_test(field: &str, op: CompareOp, value: &Scalar, datatype: Datatype) -
     // The value lies between two integers, or beyond all of them, or is NaN.
     let nearest = value.as_f64().unwrap_or(f64::NAN);
     if nearest.is_nan() || op == CompareOp::Eq {
-        return if op == CompareOp::Ne { test(Test::ANY_VALUE) } else { Ok(Bound::Always(false)) };
+        return if op == CompareOp::Ne {
+            test(Test::ANY_VALUE)
+        } else {
+            Ok(Bound::Always(false))
+        };
     }
     if op == CompareOp::Ne {
         return test(Test::ANY_VALUE);
@@ -193,14 +240,21 @@ fn number_test(field: &str, op: CompareOp, value: &Scalar, datatype: Datatype) -
 /// rounded to it, so that `x == 0.1` finds what was written as 0.1.
 fn exact(field: &str, value: &Scalar, datatype: Datatype) -> Result<Option<Scalar>> {
     let Some(float) = value.as_f64() else {
-        return Err(Error::invalid(format!("condition: '{field}' holds {datatype}; it cannot be compared with a string")));
+        return Err(Error::invalid(format!(
+            "condition: '{field}' holds {datatype}; it cannot be compared with a string"
+        )));
     };
-    #[allow(clippy::cast_possible_truncation, reason = "rounding to float32 is what is wanted; integers are checked")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "rounding to float32 is what is wanted; integers are checked"
+    )]
     Ok(match datatype {
         Datatype::Float32 => Some(Scalar::F32(float as f32)),
         Datatype::Float64 => Some(Scalar::F64(float)),
         _ => {
-            let whole = value.as_i128().or_else(|| (float.fract() == 0.0).then_some(float as i128));
+            let whole = value
+                .as_i128()
+                .or_else(|| (float.fract() == 0.0).then_some(float as i128));
             whole.and_then(|v| Scalar::from_i128(datatype, v))
         }
     })
@@ -209,7 +263,8 @@ fn exact(field: &str, value: &Scalar, datatype: Datatype) -> Result<Option<Scala
 /// A comparison with a date as text, which may name a whole period: `t == '2020'` is any time of 2020.
 fn date_test(field: &str, op: CompareOp, text: &[u8], datatype: Datatype) -> Result<Bound> {
     let text = std::str::from_utf8(text).map_err(|_| Error::invalid("condition: a date that is not UTF-8"))?;
-    let (first, last) = calendar::parse(text, datatype).map_err(|e| Error::invalid(format!("condition on '{field}': {e}")))?;
+    let (first, last) =
+        calendar::parse(text, datatype).map_err(|e| Error::invalid(format!("condition on '{field}': {e}")))?;
     let test = |op, v: i64| Bound::Test(field.to_owned(), Test::Number(op, Scalar::I64(v)));
     Ok(match op {
         CompareOp::Lt | CompareOp::Ge => test(op, first),
@@ -224,13 +279,21 @@ fn cell_bytes(field: &str, value: &Scalar, ty: &FieldType) -> Result<Vec<u8>> {
     let one_byte = ty.datatype.size() == 1;
     match value {
         Scalar::Bytes(bytes) if one_byte => Ok(bytes.clone()),
-        Scalar::Bytes(bytes) => utf_units(bytes, ty.datatype)
-            .ok_or_else(|| Error::invalid(format!("condition: '{field}' holds several {} a cell; conditions cannot test those", ty.datatype))),
+        Scalar::Bytes(bytes) => utf_units(bytes, ty.datatype).ok_or_else(|| {
+            Error::invalid(format!(
+                "condition: '{field}' holds several {} a cell; conditions cannot test those",
+                ty.datatype
+            ))
+        }),
         _ if one_byte && ty.cell == CellCount::ONE => {
             let v = exact(field, value, ty.datatype)?;
-            v.map(|v| v.to_le_bytes()).ok_or_else(|| Error::invalid(format!("condition: no {} is {value:?}", ty.datatype)))
+            v.map(|v| v.to_le_bytes())
+                .ok_or_else(|| Error::invalid(format!("condition: no {} is {value:?}", ty.datatype)))
         }
-        _ => Err(Error::invalid(format!("condition: '{field}' holds {}; put the value in quotes", ty.datatype))),
+        _ => Err(Error::invalid(format!(
+            "condition: '{field}' holds {}; put the value in quotes",
+            ty.datatype
+        ))),
     }
 }
 
@@ -239,14 +302,20 @@ fn utf_units(bytes: &[u8], datatype: Datatype) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(bytes).ok()?;
     match datatype {
         Datatype::StringUtf16 | Datatype::StringUcs2 => Some(text.encode_utf16().flat_map(u16::to_le_bytes).collect()),
-        Datatype::StringUtf32 | Datatype::StringUcs4 => Some(text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect()),
+        Datatype::StringUtf32 | Datatype::StringUcs4 => {
+            Some(text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect())
+        }
         _ => None,
     }
 }
 
 /// The index of `value` in an enumeration.
 fn enumeration_index(field: &str, value: &Scalar, e: &Enumeration) -> Result<Option<u64>> {
-    let ty = FieldType { datatype: e.values.datatype, cell: e.values.cell, enumeration: None };
+    let ty = FieldType {
+        datatype: e.values.datatype,
+        cell: e.values.cell,
+        enumeration: None,
+    };
     let wanted = if ty.is_number() {
         match exact(field, value, ty.datatype)? {
             Some(v) => v.to_le_bytes(),
@@ -256,7 +325,9 @@ fn enumeration_index(field: &str, value: &Scalar, e: &Enumeration) -> Result<Opt
         cell_bytes(field, value, &ty)?
     };
     let trim = |b: &[u8]| b.len() - b.iter().rev().take_while(|&&b| b == 0).count();
-    let same = |cell: &[u8]| cell == wanted || (!ty.cell.is_var() && !ty.is_number() && cell.get(..trim(cell)) == Some(&wanted));
+    let same = |cell: &[u8]| {
+        cell == wanted || (!ty.cell.is_var() && !ty.is_number() && cell.get(..trim(cell)) == Some(&wanted))
+    };
     Ok((0..e.values.len()).find(|&i| same(e.values.cell(i))).map(|i| i as u64))
 }
 
@@ -266,9 +337,18 @@ fn enumeration_index(field: &str, value: &Scalar, e: &Enumeration) -> Result<Opt
 /// # Errors
 /// [`Error::InvalidArgument`] for a value that is not of its field's size.
 pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Result<Bound> {
-    let all = |children: &[StoredCondition]| children.iter().map(|c| bind_stored(c, schema)).collect::<Result<Vec<_>>>();
+    let all = |children: &[StoredCondition]| {
+        children
+            .iter()
+            .map(|c| bind_stored(c, schema))
+            .collect::<Result<Vec<_>>>()
+    };
     let plain = |field: &str| {
-        let of = |datatype, cell| FieldType { datatype, cell, enumeration: None };
+        let of = |datatype, cell| FieldType {
+            datatype,
+            cell,
+            enumeration: None,
+        };
         let attribute = schema.attribute(field).map(|(_, a)| of(a.datatype, a.cell));
         attribute.or_else(|| schema.dimension(field).map(|(_, d)| of(d.datatype, d.cell)))
     };
@@ -282,7 +362,9 @@ pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Resul
         StoredCondition::Or(children) => Ok(Bound::Or(all(children)?)),
         StoredCondition::Compare { field, op, value } => Ok(match plain(field) {
             None => Bound::Always(false),
-            Some(ty) if ty.is_number() => Bound::Test(field.clone(), Test::Number((*op).into(), number(field, &ty, value)?)),
+            Some(ty) if ty.is_number() => {
+                Bound::Test(field.clone(), Test::Number((*op).into(), number(field, &ty, value)?))
+            }
             Some(_) => Bound::Test(field.clone(), Test::Bytes((*op).into(), value.clone())),
         }),
         StoredCondition::In { field, negated, values } => Ok(match plain(field) {
@@ -314,7 +396,12 @@ impl From<StoredOp> for CompareOp {
 /// # Errors
 /// [`Error::Unsupported`] for tests of null, which the format cannot store, on nullable attributes.
 pub(crate) fn to_stored(condition: &Bound, schema: &Schema) -> Result<StoredCondition> {
-    let all = |children: &[Bound]| children.iter().map(|c| to_stored(c, schema)).collect::<Result<Vec<_>>>();
+    let all = |children: &[Bound]| {
+        children
+            .iter()
+            .map(|c| to_stored(c, schema))
+            .collect::<Result<Vec<_>>>()
+    };
     let bytes = |values: &[Scalar]| values.iter().map(Scalar::to_le_bytes).collect();
     Ok(match condition {
         Bound::Always(b) => StoredCondition::Always(*b),
@@ -323,13 +410,33 @@ pub(crate) fn to_stored(condition: &Bound, schema: &Schema) -> Result<StoredCond
         Bound::Test(field, test) => {
             let field = field.clone();
             match test {
-                Test::Number(op, v) => StoredCondition::Compare { field, op: (*op).into(), value: v.to_le_bytes() },
-                Test::Bytes(op, v) => StoredCondition::Compare { field, op: (*op).into(), value: v.clone() },
-                Test::Numbers(values, negated) => StoredCondition::In { field, negated: *negated, values: bytes(values) },
-                Test::ByteStrings(values, negated) => StoredCondition::In { field, negated: *negated, values: values.clone() },
-                Test::Null(negated) if schema.attribute(&field).is_none_or(|(_, a)| !a.nullable) => StoredCondition::Always(*negated),
+                Test::Number(op, v) => StoredCondition::Compare {
+                    field,
+                    op: (*op).into(),
+                    value: v.to_le_bytes(),
+                },
+                Test::Bytes(op, v) => StoredCondition::Compare {
+                    field,
+                    op: (*op).into(),
+                    value: v.clone(),
+                },
+                Test::Numbers(values, negated) => StoredCondition::In {
+                    field,
+                    negated: *negated,
+                    values: bytes(values),
+                },
+                Test::ByteStrings(values, negated) => StoredCondition::In {
+                    field,
+                    negated: *negated,
+                    values: values.clone(),
+                },
+                Test::Null(negated) if schema.attribute(&field).is_none_or(|(_, a)| !a.nullable) => {
+                    StoredCondition::Always(*negated)
+                }
                 Test::Null(_) => {
-                    return Err(Error::Unsupported(format!("the format cannot store whether '{field}' is null; delete by its values")));
+                    return Err(Error::Unsupported(format!(
+                        "the format cannot store whether '{field}' is null; delete by its values"
+                    )));
                 }
             }
         }

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use bytemuck::Pod;
 
-use super::bind::{Bound, Test};
 use super::CompareOp;
+use super::bind::{Bound, Test};
 use crate::column::{Column, typed};
 use crate::scalar::Scalar;
 use crate::with_type;
@@ -21,7 +21,11 @@ pub(crate) struct TestColumn<'a> {
 
 /// 1 for each of `cells` cells that `condition` holds for, else 0. `column` finds a field by name; a
 /// field that is not found fails every test.
-pub(crate) fn evaluate<'a>(condition: &Bound, cells: usize, column: &dyn Fn(&str) -> Option<TestColumn<'a>>) -> Vec<u8> {
+pub(crate) fn evaluate<'a>(
+    condition: &Bound,
+    cells: usize,
+    column: &dyn Fn(&str) -> Option<TestColumn<'a>>,
+) -> Vec<u8> {
     match condition {
         Bound::Always(b) => vec![u8::from(*b); cells],
         Bound::And(children) => fold(children, cells, column, 1, |a, b| *a &= b),
@@ -70,10 +74,12 @@ fn run(test: &Test, column: &Column, cells: usize) -> Vec<u8> {
             let values: Vec<T> = values.iter().filter_map(number::<T>).collect();
             typed::<T>(&column.data).iter().map(|v| u8::from(values.contains(v) != *negated)).collect()
         }),
-        Test::Bytes(op, value) => (0..cells).map(|i| u8::from(holds(*op, trimmed(column, i).cmp(value.as_slice())))).collect(),
-        Test::ByteStrings(values, negated) => {
-            (0..cells).map(|i| u8::from(values.iter().any(|v| v == trimmed(column, i)) != *negated)).collect()
-        }
+        Test::Bytes(op, value) => (0..cells)
+            .map(|i| u8::from(holds(*op, trimmed(column, i).cmp(value.as_slice()))))
+            .collect(),
+        Test::ByteStrings(values, negated) => (0..cells)
+            .map(|i| u8::from(values.iter().any(|v| v == trimmed(column, i)) != *negated))
+            .collect(),
     };
     out.resize(cells, 0);
     out
@@ -159,11 +165,23 @@ mod tests {
 
     fn columns() -> Vec<(&'static str, Column)> {
         vec![
-            ("i", Column::from_values(Datatype::Int32, &[1, 2, 3, 4]).with_validity(vec![1, 1, 0, 1])),
+            (
+                "i",
+                Column::from_values(Datatype::Int32, &[1, 2, 3, 4]).with_validity(vec![1, 1, 0, 1]),
+            ),
             ("u", Column::from_values(Datatype::Uint8, &[0_u8, 1, 2, 255])),
-            ("f", Column::from_values(Datatype::Float32, &[0.1_f32, f32::NAN, -1.0, 2.5])),
+            (
+                "f",
+                Column::from_values(Datatype::Float32, &[0.1_f32, f32::NAN, -1.0, 2.5]),
+            ),
             ("s", Column::from_cells(Datatype::StringUtf8, ["a", "bb", "", "\u{e9}"])),
-            ("c", Column { cell: CellCount::Fixed(2), ..Column::from_values(Datatype::Char, b"ab\0\0c\0dd") }),
+            (
+                "c",
+                Column {
+                    cell: CellCount::Fixed(2),
+                    ..Column::from_values(Datatype::Char, b"ab\0\0c\0dd")
+                },
+            ),
             ("t", Column::from_values(Datatype::DatetimeDay, &[0_i64, 30, 31, 365])),
             ("e", Column::from_values(Datatype::Uint8, &[0_u8, 1, 2, 1])),
         ]
@@ -178,11 +196,22 @@ mod tests {
         });
         let schema = Schema::new(ArrayType::Sparse, vec![Dimension::string("d")], attributes.collect());
         let values = Column::from_cells(Datatype::StringAscii, ["red", "green", "blue"]);
-        let e = Enumeration { name: "colours".into(), file: String::new(), ordered: text.contains("ordered") , values };
+        let e = Enumeration {
+            name: "colours".into(),
+            file: String::new(),
+            ordered: text.contains("ordered"),
+            values,
+        };
         let text = text.replace("ordered", "");
         let condition: Condition = text.parse().map_err(|e: crate::Error| e.to_string())?;
-        let bound = bind(&condition, &schema, &BTreeMap::from([("colours".into(), Arc::new(e))])).map_err(|e| e.to_string())?;
-        let find = |name: &str| columns.iter().find(|(n, _)| *n == name).map(|(_, column)| TestColumn { column, present: None });
+        let bound =
+            bind(&condition, &schema, &BTreeMap::from([("colours".into(), Arc::new(e))])).map_err(|e| e.to_string())?;
+        let find = |name: &str| {
+            columns
+                .iter()
+                .find(|(n, _)| *n == name)
+                .map(|(_, column)| TestColumn { column, present: None })
+        };
         Ok(evaluate(&bound, 4, &find))
     }
 
@@ -250,13 +279,21 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         assert!(holds_for("x == 1").unwrap_err().contains("the fields are d, i, u"));
-        assert!(holds_for("i == 'a'").unwrap_err().contains("cannot be compared with a string"));
+        assert!(
+            holds_for("i == 'a'")
+                .unwrap_err()
+                .contains("cannot be compared with a string")
+        );
         assert!(holds_for("s == 1").unwrap_err().contains("in quotes"));
     }
 
     #[test]
     fn a_range_of_values_excludes_what_it_can() {
-        let schema = Schema::new(ArrayType::Sparse, vec![], vec![Attribute::new("i", Datatype::Int32, CellCount::ONE)]);
+        let schema = Schema::new(
+            ArrayType::Sparse,
+            vec![],
+            vec![Attribute::new("i", Datatype::Int32, CellCount::ONE)],
+        );
         let check = |text: &str, expect: bool| {
             let bound = bind(&text.parse().unwrap(), &schema, &BTreeMap::new()).unwrap();
             let range = |_: &str| Some((Scalar::I32(3), Scalar::I32(5)));

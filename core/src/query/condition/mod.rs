@@ -97,9 +97,20 @@ impl Condition {
     pub fn negated(&self) -> Self {
         let all = |children: &[Self]| children.iter().map(Self::negated).collect();
         match self {
-            Self::Compare { field, op, value } => Self::Compare { field: field.clone(), op: op.negated(), value: value.clone() },
-            Self::In { field, values, negated } => Self::In { field: field.clone(), values: values.clone(), negated: !negated },
-            Self::IsNull { field, negated } => Self::IsNull { field: field.clone(), negated: !negated },
+            Self::Compare { field, op, value } => Self::Compare {
+                field: field.clone(),
+                op: op.negated(),
+                value: value.clone(),
+            },
+            Self::In { field, values, negated } => Self::In {
+                field: field.clone(),
+                values: values.clone(),
+                negated: !negated,
+            },
+            Self::IsNull { field, negated } => Self::IsNull {
+                field: field.clone(),
+                negated: !negated,
+            },
             Self::And(children) => Self::Or(all(children)),
             Self::Or(children) => Self::And(all(children)),
             Self::Not(inner) => (**inner).clone(),

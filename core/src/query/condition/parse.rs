@@ -7,7 +7,12 @@ use crate::scalar::Scalar;
 
 /// Reads the whole of `text` as one condition.
 pub(super) fn parse(text: &str) -> Result<Condition> {
-    let mut parser = Parser { text, tokens: tokens(text)?, at: 0, depth: 0 };
+    let mut parser = Parser {
+        text,
+        tokens: tokens(text)?,
+        at: 0,
+        depth: 0,
+    };
     let condition = parser.any()?;
     match parser.peek() {
         None => Ok(condition),
@@ -18,7 +23,10 @@ pub(super) fn parse(text: &str) -> Result<Condition> {
 #[derive(Debug, Clone, PartialEq)]
 enum Token {
     /// A word or a backquoted name; only a word can be a keyword.
-    Name { text: String, quoted: bool },
+    Name {
+        text: String,
+        quoted: bool,
+    },
     Text(String),
     Number(Scalar),
     Op(CompareOp),
@@ -80,7 +88,10 @@ impl Parser<'_> {
     fn one(&mut self) -> Result<Condition> {
         self.depth += 1;
         if self.depth > limits::CONDITION_DEPTH_MAX {
-            return Err(Error::invalid(format!("the condition is nested more than {} deep", limits::CONDITION_DEPTH_MAX)));
+            return Err(Error::invalid(format!(
+                "the condition is nested more than {} deep",
+                limits::CONDITION_DEPTH_MAX
+            )));
         }
         let condition = if self.accept(&Token::Not) {
             Condition::Not(Box::new(self.one()?))
@@ -106,7 +117,11 @@ impl Parser<'_> {
                     return Err(self.error_before("a comparison such as '<' was expected"));
                 };
                 match self.next() {
-                    Some(Token::Name { text: field, .. }) => Ok(Condition::Compare { field, op: op.mirrored(), value }),
+                    Some(Token::Name { text: field, .. }) => Ok(Condition::Compare {
+                        field,
+                        op: op.mirrored(),
+                        value,
+                    }),
                     _ => Err(self.error_before("the name of a field was expected")),
                 }
             }
@@ -118,9 +133,16 @@ impl Parser<'_> {
         if let Some(Token::Op(op)) = self.peek().cloned() {
             self.at += 1;
             if matches!(op, CompareOp::Eq | CompareOp::Ne) && (self.accept_word("null") || self.accept_word("none")) {
-                return Ok(Condition::IsNull { field, negated: op == CompareOp::Ne });
+                return Ok(Condition::IsNull {
+                    field,
+                    negated: op == CompareOp::Ne,
+                });
             }
-            return Ok(Condition::Compare { field, op, value: self.value()? });
+            return Ok(Condition::Compare {
+                field,
+                op,
+                value: self.value()?,
+            });
         }
         if self.accept_word("is") {
             let negated = self.accept(&Token::Not);
@@ -145,7 +167,11 @@ impl Parser<'_> {
     }
 
     fn close(&mut self) -> Result<()> {
-        if self.accept(&Token::Close) { Ok(()) } else { Err(self.error_here("')' was expected")) }
+        if self.accept(&Token::Close) {
+            Ok(())
+        } else {
+            Err(self.error_here("')' was expected"))
+        }
     }
 
     fn value(&mut self) -> Result<Scalar> {
@@ -169,7 +195,11 @@ impl Parser<'_> {
 
     fn error_here(&self, why: &str) -> Error {
         let at = self.tokens.get(self.at).map_or(self.text.len(), |(at, _)| *at);
-        Error::invalid(format!("condition '{}': {why} at character {}", self.text, self.text.get(..at).map_or(at, |t| t.chars().count()) + 1))
+        Error::invalid(format!(
+            "condition '{}': {why} at character {}",
+            self.text,
+            self.text.get(..at).map_or(at, |t| t.chars().count()) + 1
+        ))
     }
 
     /// The same about the token that was just taken.
@@ -189,7 +219,9 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token)>> {
     loop {
         rest = rest.trim_start();
         let at = text.len() - rest.len();
-        let Some(first) = rest.chars().next() else { return Ok(out) };
+        let Some(first) = rest.chars().next() else {
+            return Ok(out);
+        };
         let (token, n) = match first {
             '(' | '[' => (Token::Open, 1),
             ')' | ']' => (Token::Close, 1),
@@ -218,7 +250,9 @@ fn quoted(rest: &str, quote: char) -> Result<(String, usize)> {
             return Ok((out, i + c.len_utf8()));
         }
     }
-    Err(Error::invalid(format!("condition: the quote {quote} in {rest} is never closed")))
+    Err(Error::invalid(format!(
+        "condition: the quote {quote} in {rest} is never closed"
+    )))
 }
 
 fn number(rest: &str) -> Result<(Token, usize)> {
@@ -233,8 +267,14 @@ fn number(rest: &str) -> Result<(Token, usize)> {
         n = i + c.len_utf8();
     }
     let body: String = rest.get(..n).unwrap_or("").chars().filter(|&c| c != '_').collect();
-    let value = body.parse().map(Scalar::I64).or_else(|_| body.parse().map(Scalar::U64)).or_else(|_| body.parse().map(Scalar::F64));
-    value.map(|v| (Token::Number(v), n)).map_err(|_| Error::invalid(format!("condition: '{body}' is not a number")))
+    let value = body
+        .parse()
+        .map(Scalar::I64)
+        .or_else(|_| body.parse().map(Scalar::U64))
+        .or_else(|_| body.parse().map(Scalar::F64));
+    value
+        .map(|v| (Token::Number(v), n))
+        .map_err(|_| Error::invalid(format!("condition: '{body}' is not a number")))
 }
 
 fn word(rest: &str) -> (Token, usize) {
@@ -245,7 +285,10 @@ fn word(rest: &str) -> (Token, usize) {
         "and" => Token::And,
         "or" => Token::Or,
         "not" => Token::Not,
-        _ => Token::Name { text: text.to_owned(), quoted: false },
+        _ => Token::Name {
+            text: text.to_owned(),
+            quoted: false,
+        },
     };
     (token, n)
 }
@@ -267,7 +310,9 @@ fn operator(rest: &str) -> Result<(Token, usize)> {
         ("!", Token::Not),
     ];
     let found = all.into_iter().find(|(text, _)| rest.starts_with(text));
-    found.map(|(text, token)| (token, text.len())).ok_or_else(|| Error::invalid(format!("condition: '{rest}' cannot be read")))
+    found
+        .map(|(text, token)| (token, text.len()))
+        .ok_or_else(|| Error::invalid(format!("condition: '{rest}' cannot be read")))
 }
 
 #[cfg(test)]
@@ -275,7 +320,11 @@ mod tests {
     use super::*;
 
     fn compare(field: &str, op: CompareOp, value: impl Into<Scalar>) -> Condition {
-        Condition::Compare { field: field.into(), op, value: value.into() }
+        Condition::Compare {
+            field: field.into(),
+            op,
+            value: value.into(),
+        }
     }
 
     #[track_caller]
@@ -303,20 +352,37 @@ mod tests {
     #[test]
     fn and_binds_tighter_than_or_and_not_tightest() {
         use CompareOp::*;
-        let (a, b, c) = (compare("a", Lt, 1_i64), compare("b", Gt, 2_i64), compare("c", Eq, 3_i64));
+        let (a, b, c) = (
+            compare("a", Lt, 1_i64),
+            compare("b", Gt, 2_i64),
+            compare("c", Eq, 3_i64),
+        );
         check(
             "a < 1 or not b > 2 and c = 3",
-            Condition::Or(vec![a.clone(), Condition::And(vec![Condition::Not(Box::new(b.clone())), c.clone()])]),
+            Condition::Or(vec![
+                a.clone(),
+                Condition::And(vec![Condition::Not(Box::new(b.clone())), c.clone()]),
+            ]),
         );
-        check("(a < 1 || b > 2) && c == 3", Condition::And(vec![Condition::Or(vec![a, b]), c]));
+        check(
+            "(a < 1 || b > 2) && c == 3",
+            Condition::And(vec![Condition::Or(vec![a, b]), c]),
+        );
     }
 
     #[test]
     fn lists_and_nulls() {
-        let list = |negated| Condition::In { field: "a".into(), values: vec![1_i64.into(), "x".into()], negated };
+        let list = |negated| Condition::In {
+            field: "a".into(),
+            values: vec![1_i64.into(), "x".into()],
+            negated,
+        };
         check("a in (1, 'x')", list(false));
         check("a NOT IN [1, \"x\"]", list(true));
-        let null = |negated| Condition::IsNull { field: "a".into(), negated };
+        let null = |negated| Condition::IsNull {
+            field: "a".into(),
+            negated,
+        };
         check("a is null", null(false));
         check("a is not null", null(true));
         check("a != null", null(true));
@@ -339,6 +405,9 @@ mod tests {
     fn a_negated_condition_is_pushed_down() {
         let c = parse("not (a < 1 and b in (2) or c is null)").unwrap();
         let Condition::Not(inner) = c else { panic!() };
-        assert_eq!(inner.negated(), parse("(a >= 1 or b not in (2)) and c is not null").unwrap());
+        assert_eq!(
+            inner.negated(),
+            parse("(a >= 1 or b not in (2)) and c is not null").unwrap()
+        );
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::paint;
 use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::query::field::Field;
@@ -37,7 +36,10 @@ impl Canvas {
     /// # Errors
     /// [`Error::LimitExceeded`] if there is not that much memory.
     pub(crate) fn new(fields: &[Field], cells: usize) -> Result<Self> {
-        let fields = fields.iter().map(|f| FieldCanvas::new(f, cells)).collect::<Result<_>>()?;
+        let fields = fields
+            .iter()
+            .map(|f| FieldCanvas::new(f, cells))
+            .collect::<Result<_>>()?;
         Ok(Self { fields })
     }
 
@@ -71,7 +73,13 @@ impl Canvas {
                 Some((data, offsets)) => (data, Some(offsets)),
                 None => (f.cells, None),
             };
-            Column { datatype: f.field.datatype, cell: f.field.cell, data, offsets, validity: f.validity }
+            Column {
+                datatype: f.field.datatype,
+                cell: f.field.cell,
+                data,
+                offsets,
+                validity: f.validity,
+            }
         };
         self.fields.into_iter().map(column).collect()
     }
@@ -82,7 +90,13 @@ impl FieldCanvas {
         let data = field.width().map(|w| zeroed(cells, w)).transpose()?;
         let validity = if field.nullable { Some(zeroed(cells, 1)?) } else { None };
         let done = data.is_none().then(|| (Vec::new(), vec![0]));
-        Ok(Self { field: field.clone(), cells: data.unwrap_or_default(), validity, tiles: Vec::new(), done })
+        Ok(Self {
+            field: field.clone(),
+            cells: data.unwrap_or_default(),
+            validity,
+            tiles: Vec::new(),
+            done,
+        })
     }
 
     /// Bytes of a cell in `cells`.
@@ -92,7 +106,11 @@ impl FieldCanvas {
 
     /// What `cells` holds where nothing was written.
     pub(crate) fn fill(&self) -> Vec<u8> {
-        if self.field.cell.is_var() { NO_CELL.to_le_bytes().to_vec() } else { self.field.fill.clone() }
+        if self.field.cell.is_var() {
+            NO_CELL.to_le_bytes().to_vec()
+        } else {
+            self.field.fill.clone()
+        }
     }
 
     /// The ids of the cells of a tile start here.
@@ -111,7 +129,11 @@ impl FieldCanvas {
             let width = self.width();
             let start = (base + to) * width;
             let cell = column.cell(i);
-            if let Some(out) = self.cells.get_mut(start..start + width).filter(|out| out.len() == cell.len()) {
+            if let Some(out) = self
+                .cells
+                .get_mut(start..start + width)
+                .filter(|out| out.len() == cell.len())
+            {
                 out.copy_from_slice(cell);
             }
         }
@@ -137,14 +159,12 @@ fn gather(ids: &[u8], tiles: &[Arc<Column>], fill: &[u8], data: &mut Vec<u8>, of
     let ids = ids.as_chunks::<8>().0;
     let mut end = data.len() as u64;
     offsets.reserve(ids.len());
-    let first = offsets.len();
     for id in ids {
         end += cell(tiles, u64::from_le_bytes(*id)).unwrap_or(fill).len() as u64;
         offsets.push(end);
     }
     let bytes = usize::try_from(end).unwrap_or(usize::MAX);
     data.reserve(bytes.saturating_sub(data.len()));
-    let _ = first;
     let mut i = 0;
     while let Some(id) = ids.get(i) {
         let id = u64::from_le_bytes(*id);
@@ -155,7 +175,10 @@ fn gather(ids: &[u8], tiles: &[Arc<Column>], fill: &[u8], data: &mut Vec<u8>, of
         };
         // Cells that follow each other in the tile are copied in one go.
         let mut n = 1;
-        while ids.get(i + n).is_some_and(|next| u64::from_le_bytes(*next) == id + n as u64) {
+        while ids
+            .get(i + n)
+            .is_some_and(|next| u64::from_le_bytes(*next) == id + n as u64)
+        {
             n += 1;
         }
         let start = (id & u64::from(u32::MAX)) as usize;
@@ -175,20 +198,6 @@ fn cells(tile: &Column, start: usize, n: usize) -> &[u8] {
     match (offsets.get(start), offsets.get(start + n)) {
         (Some(&a), Some(&b)) => tile.data.get(a as usize..b as usize).unwrap_or(&[]),
         _ => &[],
-    }
-}
-
-/// Fills what is left of a result when nothing at all was written.
-pub(crate) fn fill_all(canvas: &mut FieldCanvas, range: std::ops::Range<usize>) {
-    let (width, fill) = (canvas.width(), canvas.fill());
-    let fixed = !canvas.field.cell.is_var();
-    let at = if fixed { range.start * width..range.end * width } else { 0..range.len() * width };
-    if let Some(out) = canvas.cells.get_mut(at) {
-        paint::fill(out, &fill);
-    }
-    let valid = u8::from(canvas.field.fill_valid);
-    if let Some(out) = canvas.validity.as_mut().and_then(|v| v.get_mut(range)) {
-        out.fill(valid);
     }
 }
 

@@ -30,7 +30,13 @@ pub(crate) struct Work {
 ///
 /// # Errors
 /// The index of a fragment is damaged.
-pub(crate) fn work(plan: &Plan, tiles: Range<usize>, fields: &[Field], stored: &StoredFields, cache: &Cache) -> Result<(Vec<Work>, Vec<Extent>)> {
+pub(crate) fn work(
+    plan: &Plan,
+    tiles: Range<usize>,
+    fields: &[Field],
+    stored: &StoredFields,
+    cache: &Cache,
+) -> Result<(Vec<Work>, Vec<Extent>)> {
     let (mut out, mut extents) = (Vec::new(), Vec::new());
     for tile in tiles {
         let Some(t) = plan.tiles.get(tile) else { continue };
@@ -38,7 +44,11 @@ pub(crate) fn work(plan: &Plan, tiles: Range<usize>, fields: &[Field], stored: &
             let mut inputs = Vec::with_capacity(t.sources.len());
             for source in &t.sources {
                 let like = |s: &&Arc<StoredField>| s.is_like(wanted.datatype, wanted.cell);
-                let Some(own) = stored.get(source.layer).and_then(|l| l.get(field)?.as_ref()).filter(like) else {
+                let Some(own) = stored
+                    .get(source.layer)
+                    .and_then(|l| l.get(field)?.as_ref())
+                    .filter(like)
+                else {
                     inputs.push(None);
                     continue;
                 };
@@ -54,14 +64,21 @@ pub(crate) fn work(plan: &Plan, tiles: Range<usize>, fields: &[Field], stored: &
 ///
 /// # Errors
 /// The index of a fragment is damaged.
-pub(crate) fn groups(plan: &Plan, fields: &[Field], stored: &StoredFields, bytes_max: u64) -> Result<Vec<Range<usize>>> {
+pub(crate) fn groups(
+    plan: &Plan,
+    fields: &[Field],
+    stored: &StoredFields,
+    bytes_max: u64,
+) -> Result<Vec<Range<usize>>> {
     let (mut out, mut start, mut bytes) = (Vec::new(), 0, 0_u64);
     for (i, t) in plan.tiles.iter().enumerate() {
         let mut here = 0_u64;
         for source in &t.sources {
             for own in stored.get(source.layer).into_iter().flatten().flatten() {
                 let extents = TileRef::new(own, source.tile)?.extents()?;
-                here = extents.iter().fold(here, |n, e| n.saturating_add(e.range.end - e.range.start));
+                here = extents
+                    .iter()
+                    .fold(here, |n, e| n.saturating_add(e.range.end - e.range.start));
             }
         }
         if i > start && bytes.saturating_add(here) > bytes_max {
@@ -81,7 +98,14 @@ pub(crate) fn groups(plan: &Plan, fields: &[Field], stored: &StoredFields, bytes
 ///
 /// # Errors
 /// A tile is damaged.
-pub(crate) fn paint(mut canvas: Canvas, base: usize, plan: &Plan, work: Vec<Work>, fetched: &[Bytes], d: &Decoding) -> Result<Canvas> {
+pub(crate) fn paint(
+    mut canvas: Canvas,
+    base: usize,
+    plan: &Plan,
+    work: Vec<Work>,
+    fetched: &[Bytes],
+    d: &Decoding,
+) -> Result<Canvas> {
     let mut by_field: Vec<Vec<Work>> = canvas.fields.iter().map(|_| Vec::new()).collect();
     for w in work {
         if let Some(list) = by_field.get_mut(w.field) {
@@ -103,7 +127,16 @@ pub(crate) fn paint(mut canvas: Canvas, base: usize, plan: &Plan, work: Vec<Work
         for ((w, cells), validity) in work.into_iter().zip(cells).zip(validity) {
             let ids = id..id + w.inputs.len();
             id = ids.end;
-            jobs.push(Job { field, wanted: f.field.clone(), fill: fill.clone(), width, work: w, cells, validity, first_id: ids.start });
+            jobs.push(Job {
+                field,
+                wanted: f.field.clone(),
+                fill: fill.clone(),
+                width,
+                work: w,
+                cells,
+                validity,
+                first_id: ids.start,
+            });
         }
     }
     let done = d.cpu.try_map_owned(jobs, |job| job.run(plan, fetched, d))?;
@@ -166,14 +199,23 @@ struct Job<'a> {
 impl Job<'_> {
     /// Returns the decoded tiles of variable-length cells, one for each source.
     fn run(mut self, plan: &Plan, fetched: &[Bytes], d: &Decoding) -> Result<(usize, Vec<Arc<Column>>)> {
-        let Some(tile) = plan.tiles.get(self.work.tile) else { return Ok((self.field, Vec::new())) };
+        let Some(tile) = plan.tiles.get(self.work.tile) else {
+            return Ok((self.field, Vec::new()));
+        };
         if self.decode_straight(tile, plan, fetched, d)? {
             return Ok((self.field, Vec::new()));
         }
         if !tile.covered {
             let valid = [u8::from(self.wanted.fill_valid)];
-            self.cells.iter_mut().flatten().for_each(|row| super::paint::fill(row, &self.fill));
-            self.validity.iter_mut().flatten().flatten().for_each(|row| super::paint::fill(row, &valid));
+            self.cells
+                .iter_mut()
+                .flatten()
+                .for_each(|row| super::paint::fill(row, &self.fill));
+            self.validity
+                .iter_mut()
+                .flatten()
+                .flatten()
+                .for_each(|row| super::paint::fill(row, &valid));
         }
         let var = self.wanted.cell.is_var();
         let mut columns = Vec::new();
@@ -188,14 +230,31 @@ impl Job<'_> {
                 match &column {
                     None => shape.paint(&Fill(&self.fill), strides, &source.inside, rows, self.width),
                     Some(_) if var => {
-                        let ids = Ids { base: FieldCanvas::id_base(self.first_id + i) };
+                        let ids = Ids {
+                            base: FieldCanvas::id_base(self.first_id + i),
+                        };
                         shape.paint(&ids, strides, &source.inside, rows, 8);
                     }
-                    Some(c) => shape.paint(&Values { data: &c.data, width: self.width }, strides, &source.inside, rows, self.width),
+                    Some(c) => shape.paint(
+                        &Values {
+                            data: &c.data,
+                            width: self.width,
+                        },
+                        strides,
+                        &source.inside,
+                        rows,
+                        self.width,
+                    ),
                 }
                 if let Some(rows) = self.validity.as_mut().and_then(|v| v.get_mut(b)) {
                     match &column {
-                        None => shape.paint(&Fill(&[u8::from(self.wanted.fill_valid)]), strides, &source.inside, rows, 1),
+                        None => shape.paint(
+                            &Fill(&[u8::from(self.wanted.fill_valid)]),
+                            strides,
+                            &source.inside,
+                            rows,
+                            1,
+                        ),
                         Some(c) => match &c.validity {
                             Some(v) => shape.paint(&Values { data: v, width: 1 }, strides, &source.inside, rows, 1),
                             None => shape.paint(&Fill(&[1]), strides, &source.inside, rows, 1),
@@ -212,7 +271,9 @@ impl Job<'_> {
 
     /// Decodes the tile into the result itself, where it is one run of it: no copy is made then.
     fn decode_straight(&mut self, tile: &TilePlan, plan: &Plan, fetched: &[Bytes], d: &Decoding) -> Result<bool> {
-        let ([plan_box], [Some(Input::Fetched(r, range))], true) = (&tile.boxes[..], &self.work.inputs[..], tile.covered) else {
+        let ([plan_box], [Some(Input::Fetched(r, range))], true) =
+            (&tile.boxes[..], &self.work.inputs[..], tile.covered)
+        else {
             return Ok(false);
         };
         let shape = &plan_box.shape;
@@ -221,8 +282,15 @@ impl Job<'_> {
         if !plain || !same_order || shape.len != plan.extents || shape.rows() != 1 {
             return Ok(false);
         }
-        let Some(out) = self.cells.first_mut().and_then(|rows| rows.first_mut()) else { return Ok(false) };
-        r.decode_into(fetched.get(range.clone()).unwrap_or(&[]), d.key.as_ref(), &d.latest, out)?;
+        let Some(out) = self.cells.first_mut().and_then(|rows| rows.first_mut()) else {
+            return Ok(false);
+        };
+        r.decode_into(
+            fetched.get(range.clone()).unwrap_or(&[]),
+            d.key.as_ref(),
+            &d.latest,
+            out,
+        )?;
         Ok(true)
     }
 }

@@ -24,9 +24,19 @@ impl DenseQuery {
             let keys = crate::geometry::key::keys(axis.physical, &column.data).unwrap_or_default();
             offsets.push(keys.into_iter().map(|k| k.wrapping_sub(axis.low)).collect::<Vec<u64>>());
         }
-        let attributes: Vec<Arc<Column>> = points.columns.iter().skip(n).map(|(_, c)| Arc::new(c.clone())).collect();
+        let attributes: Vec<Arc<Column>> = points
+            .columns
+            .iter()
+            .skip(n)
+            .map(|(_, c)| Arc::new(c.clone()))
+            .collect();
         let numbers: Vec<usize> = canvas.fields.iter().map(|f| f.tiles.len()).collect();
-        for (f, column) in canvas.fields.iter_mut().zip(&attributes).filter(|(f, _)| f.field.cell.is_var()) {
+        for (f, column) in canvas
+            .fields
+            .iter_mut()
+            .zip(&attributes)
+            .filter(|(f, _)| f.field.cell.is_var())
+        {
             f.tiles.push(Arc::clone(column));
         }
         let mut places = Vec::new();
@@ -61,11 +71,18 @@ impl DenseQuery {
                 }
             }
             DenseOrder::Global => {
-                let tile: Vec<u64> = cell.iter().zip(&self.grid.axes).map(|(c, axis)| c / axis.extent).collect();
-                let Some(t) = dense.plan.tiles.iter().find(|t| t.tile == tile) else { return };
+                let tile: Vec<u64> = cell
+                    .iter()
+                    .zip(&self.grid.axes)
+                    .map(|(c, axis)| c / axis.extent)
+                    .collect();
+                let Some(t) = dense.plan.tiles.iter().find(|t| t.tile == tile) else {
+                    return;
+                };
                 let Some(b) = t.boxes.first() else { return };
                 let steps = self.grid.cell_order.strides(&b.shape.len);
-                let local = (0..cell.len()).map(|d| (cell[d] - tile[d] * self.grid.axes[d].extent).wrapping_sub(b.shape.at[d]));
+                let local =
+                    (0..cell.len()).map(|d| (cell[d] - tile[d] * self.grid.axes[d].extent).wrapping_sub(b.shape.at[d]));
                 let local: Vec<u64> = local.collect();
                 if local.iter().zip(&b.shape.len).all(|(l, n)| l < n) {
                     let start = b.rows.starts().first().copied().unwrap_or(0);
@@ -82,7 +99,9 @@ impl DenseQuery {
             DenseOrder::Global => {
                 for t in &dense.plan.tiles {
                     let region: Vec<Span> = dense.spans.iter().filter_map(|s| s.first().copied()).collect();
-                    let Some(part) = region::intersect(&self.grid.tile_spans(&t.tile), &region) else { continue };
+                    let Some(part) = region::intersect(&self.grid.tile_spans(&t.tile), &region) else {
+                        continue;
+                    };
                     let spans: Vec<Vec<Span>> = part.into_iter().map(|s| vec![s]).collect();
                     self.spread(d, &spans, self.grid.cell_order, out);
                 }
@@ -92,8 +111,16 @@ impl DenseQuery {
 
     fn spread(&self, d: usize, spans: &[Vec<Span>], order: Order, out: &mut Vec<u8>) {
         let lengths: Vec<u64> = spans.iter().map(|s| length(s)).collect();
-        let inner: u64 = order.fast_to_slow(spans.len()).take_while(|&e| e != d).map(|e| lengths[e]).product();
-        let outer: u64 = order.slow_to_fast(spans.len()).take_while(|&e| e != d).map(|e| lengths[e]).product();
+        let inner: u64 = order
+            .fast_to_slow(spans.len())
+            .take_while(|&e| e != d)
+            .map(|e| lengths[e])
+            .product();
+        let outer: u64 = order
+            .slow_to_fast(spans.len())
+            .take_while(|&e| e != d)
+            .map(|e| lengths[e])
+            .product();
         let axis = &self.grid.axes[d];
         let mut once = Vec::new();
         for span in &spans[d] {
@@ -110,14 +137,22 @@ impl DenseQuery {
         }
     }
 
-    /// The result of these cells. `coordinates` gives the column of a dimension; `attributes` are
+    /// The result of these cells, and 1 for each that satisfies the condition. `coordinates` gives the column of a dimension; `attributes` are
     /// those of the canvas.
-    pub(crate) fn finish(&self, cells: usize, attributes: Vec<Column>, coordinates: &dyn Fn(usize) -> Vec<u8>, shape: Option<Vec<u64>>, spans: &[Vec<Span>]) -> Batch {
+    pub(crate) fn finish(
+        &self,
+        cells: usize,
+        attributes: Vec<Column>,
+        coordinates: &dyn Fn(usize) -> Vec<u8>,
+        shape: Option<Vec<u64>>,
+        spans: &[Vec<Span>],
+    ) -> (Batch, Option<Vec<u8>>) {
         let mut columns: Vec<Option<Column>> = attributes.into_iter().map(Some).collect();
-        if let Some(mask) = self.mask(cells, &columns, coordinates) {
+        let mask = self.mask(cells, &columns, coordinates);
+        if let Some(mask) = &mask {
             for (field, column) in self.attributes.iter().zip(&mut columns) {
                 if let Some(column) = column {
-                    blank(column, field, &mask);
+                    blank(column, field, mask);
                 }
             }
         }
@@ -132,11 +167,24 @@ impl DenseQuery {
             (f.name.clone(), column)
         };
         let columns = self.fields.iter().map(take).collect();
-        Batch { columns, cells: cells as u64, shape, region: Some(self.region(spans)) }
+        (
+            Batch {
+                columns,
+                cells: cells as u64,
+                shape,
+                region: Some(self.region(spans)),
+            },
+            mask,
+        )
     }
 
     /// 1 for each cell that the condition holds for; `None` without a condition.
-    pub(crate) fn mask(&self, cells: usize, attributes: &[Option<Column>], coordinates: &dyn Fn(usize) -> Vec<u8>) -> Option<Vec<u8>> {
+    fn mask(
+        &self,
+        cells: usize,
+        attributes: &[Option<Column>],
+        coordinates: &dyn Fn(usize) -> Vec<u8>,
+    ) -> Option<Vec<u8>> {
         let condition = self.condition.as_ref()?;
         let dims: Vec<(usize, Column)> = condition
             .fields()
@@ -147,7 +195,11 @@ impl DenseQuery {
             })
             .collect();
         let find = |name: &str| {
-            let attribute = self.attributes.iter().position(|a| a.name == name).and_then(|i| attributes.get(i)?.as_ref());
+            let attribute = self
+                .attributes
+                .iter()
+                .position(|a| a.name == name)
+                .and_then(|i| attributes.get(i)?.as_ref());
             let column = attribute.or_else(|| {
                 let d = self.dimension_named(name)?.0;
                 dims.iter().find(|(i, _)| *i == d).map(|(_, c)| c)
@@ -167,7 +219,13 @@ impl DenseQuery {
 }
 
 fn dimension_column(field: &Field, data: Vec<u8>) -> Column {
-    Column { datatype: field.datatype, cell: CellCount::ONE, data, offsets: None, validity: None }
+    Column {
+        datatype: field.datatype,
+        cell: CellCount::ONE,
+        data,
+        offsets: None,
+        validity: None,
+    }
 }
 
 /// Turns the cells whose mask is 0 into fill values.

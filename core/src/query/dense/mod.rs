@@ -71,13 +71,19 @@ impl DenseQuery {
         let order = match query.order {
             Layout::Unordered => DenseOrder::Major(Order::Row),
             Layout::Global if spans.iter().any(|s| s.len() != 1) => {
-                return Err(Error::invalid("global order takes one range a dimension; read the ranges one by one, or in row-major order"));
+                return Err(Error::invalid(
+                    "global order takes one range a dimension; read the ranges one by one, or in row-major order",
+                ));
             }
             Layout::Global => DenseOrder::Global,
             layout => DenseOrder::Major(Order::of(layout)?),
         };
         let fields = Field::resolve(schema, query.fields.as_deref())?;
-        let mut attributes: Vec<Field> = fields.iter().filter(|f| f.attribute_index().is_some()).cloned().collect();
+        let mut attributes: Vec<Field> = fields
+            .iter()
+            .filter(|f| f.attribute_index().is_some())
+            .cloned()
+            .collect();
         for name in condition.iter().flat_map(Bound::fields) {
             let field = Field::named(schema, name)?;
             if field.attribute_index().is_some() && !attributes.contains(&field) {
@@ -91,16 +97,41 @@ impl DenseQuery {
                 overlays.push(Arc::clone(fragment));
                 continue;
             }
-            let Some(layer) = Layer::new(fragment, &grid)? else { continue };
-            if bounding.as_ref().is_none_or(|b| region::intersect(b, &layer.spans).is_none()) {
+            let Some(layer) = Layer::new(fragment, &grid)? else {
+                continue;
+            };
+            if bounding
+                .as_ref()
+                .is_none_or(|b| region::intersect(b, &layer.spans).is_none())
+            {
                 continue;
             }
-            let own = |f: &Field| fragment.attribute(&f.name).and_then(|id| StoredField::new(fragment, id)).map(Arc::new);
+            let own = |f: &Field| {
+                fragment
+                    .attribute(&f.name)
+                    .and_then(|id| StoredField::new(fragment, id))
+                    .map(Arc::new)
+            };
             stored.push(attributes.iter().map(own).collect());
             layers.push(layer);
         }
-        let dimensions = schema.dimensions.iter().map(|d| Field::named(schema, &d.name)).collect::<Result<_>>()?;
-        Ok(Self { grid, dimensions, order, spans, fields, attributes, condition, layers, stored, overlays })
+        let dimensions = schema
+            .dimensions
+            .iter()
+            .map(|d| Field::named(schema, &d.name))
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            grid,
+            dimensions,
+            order,
+            spans,
+            fields,
+            attributes,
+            condition,
+            layers,
+            stored,
+            overlays,
+        })
     }
 
     /// The sections of each fragment's index that are needed.
@@ -131,7 +162,10 @@ impl DenseQuery {
 
     /// Bytes that a cell of the result takes, an estimate where cells vary in length.
     pub(crate) fn row_bytes(&self) -> u64 {
-        let fields = self.attributes.iter().chain(self.fields.iter().filter(|f| f.dimension_index().is_some()));
+        let fields = self
+            .attributes
+            .iter()
+            .chain(self.fields.iter().filter(|f| f.dimension_index().is_some()));
         let fixed: u64 = fields.map(Field::row_bytes).sum();
         let var = |layer: &Layer, stored: &[Option<Arc<StoredField>>]| {
             let bytes = stored.iter().flatten().map(|s| s.var_bytes_total());
@@ -146,23 +180,34 @@ impl DenseQuery {
     pub(crate) fn boxes(&self, bytes_max: u64, whole_tiles: bool) -> Boxes {
         let cells_max = (bytes_max / self.row_bytes()).max(1);
         match self.order {
-            DenseOrder::Major(order) => Boxes::Cuts(Cuts::new(self.spans.clone(), &self.grid, order, cells_max, whole_tiles), order),
+            DenseOrder::Major(order) => Boxes::Cuts(
+                Cuts::new(self.spans.clone(), &self.grid, order, cells_max, whole_tiles),
+                order,
+            ),
             DenseOrder::Global => {
                 let region: Vec<Span> = self.spans.iter().filter_map(|s| s.first().copied()).collect();
-                Boxes::Tiles { tiles: self.grid.tiles(&region), region, next: 0, cells_max }
+                Boxes::Tiles {
+                    tiles: self.grid.tiles(&region),
+                    region,
+                    next: 0,
+                    cells_max,
+                }
             }
         }
     }
 
     /// The ranges of coordinates of a box.
     pub(crate) fn region(&self, spans: &[Vec<Span>]) -> Region {
-        let ranges = |(spans, axis): (&Vec<Span>, &crate::geometry::grid::Axis)| spans.iter().map(|s| axis.range(*s)).collect();
+        let ranges =
+            |(spans, axis): (&Vec<Span>, &crate::geometry::grid::Axis)| spans.iter().map(|s| axis.range(*s)).collect();
         Region(spans.iter().zip(&self.grid.axes).map(ranges).collect())
     }
 
     /// Where the cells of the attributes that were asked for are among all attributes, by field.
     pub(crate) fn attribute_place(&self, field: &Field) -> Option<usize> {
-        self.attributes.iter().position(|a| a.kind == field.kind && matches!(field.kind, FieldKind::Attribute(_)))
+        self.attributes
+            .iter()
+            .position(|a| a.kind == field.kind && matches!(field.kind, FieldKind::Attribute(_)))
     }
 }
 
@@ -193,7 +238,12 @@ impl Boxes {
                 let plan = Plan::new(&query.grid, *order, &spans, &query.layers)?;
                 Ok(Some(DenseBox { plan, spans }))
             }
-            Self::Tiles { tiles, region, next, cells_max } => {
+            Self::Tiles {
+                tiles,
+                region,
+                next,
+                cells_max,
+            } => {
                 let count = tiles.count().unwrap_or(u64::MAX);
                 let (mut chosen, mut cells) = (Vec::new(), 0_u64);
                 while *next < count {
@@ -211,7 +261,10 @@ impl Boxes {
                     return Ok(None);
                 }
                 let plan = Plan::tile_by_tile(&query.grid, region, &chosen, &query.layers)?;
-                Ok(Some(DenseBox { plan, spans: region.iter().map(|s| vec![*s]).collect() }))
+                Ok(Some(DenseBox {
+                    plan,
+                    spans: region.iter().map(|s| vec![*s]).collect(),
+                }))
             }
         }
     }
@@ -221,12 +274,22 @@ impl Boxes {
 fn spans(region: &Region, schema: &Schema, grid: &Grid) -> Result<Vec<Vec<Span>>> {
     let n = grid.axes.len();
     if !region.0.is_empty() && region.0.len() != n {
-        return Err(Error::invalid(format!("ranges are given for {} dimensions; the array has {n}", region.0.len())));
+        return Err(Error::invalid(format!(
+            "ranges are given for {} dimensions; the array has {n}",
+            region.0.len()
+        )));
     }
-    let current = schema.current_domain.as_ref().map(|c| grid.spans(&c.ranges)).transpose()?;
+    let current = schema
+        .current_domain
+        .as_ref()
+        .map(|c| grid.spans(&c.ranges))
+        .transpose()?;
     let mut out = Vec::with_capacity(n);
     for (d, axis) in grid.axes.iter().enumerate() {
-        let whole = current.as_ref().and_then(|c| c.get(d).copied()).unwrap_or(Span { first: 0, last: axis.last });
+        let whole = current.as_ref().and_then(|c| c.get(d).copied()).unwrap_or(Span {
+            first: 0,
+            last: axis.last,
+        });
         let ranges = region.0.get(d).map_or(&[][..], Vec::as_slice);
         if ranges.is_empty() {
             out.push(vec![whole]);
@@ -235,7 +298,9 @@ fn spans(region: &Region, schema: &Schema, grid: &Grid) -> Result<Vec<Vec<Span>>
         let name = &schema.dimensions[d].name;
         let mut dim = Vec::with_capacity(ranges.len());
         for range in ranges {
-            let span = axis.span(range).map_err(|e| Error::invalid(format!("dimension '{name}': {e}")))?;
+            let span = axis
+                .span(range)
+                .map_err(|e| Error::invalid(format!("dimension '{name}': {e}")))?;
             if !whole.covers(span) {
                 let (range, whole) = (axis.range(span), axis.range(whole));
                 return Err(Error::invalid(format!(

@@ -77,7 +77,10 @@ impl Put for Fill<'_> {
 
 /// Fills `out` with copies of `cell`.
 pub(crate) fn fill(out: &mut [u8], cell: &[u8]) {
-    if let Some((&first, true)) = cell.first().map(|f| (f, cell.iter().all(|b| b == cell.first().unwrap_or(&0)))) {
+    if let Some((&first, true)) = cell
+        .first()
+        .map(|f| (f, cell.iter().all(|b| b == cell.first().unwrap_or(&0))))
+    {
         out.fill(first);
         return;
     }
@@ -110,12 +113,20 @@ pub(crate) struct TileBoxShape {
 impl TileBoxShape {
     /// Cells in a row.
     pub(crate) fn row_cells(&self) -> u64 {
-        self.order.fast_to_slow(self.len.len()).take(self.row_dims).map(|d| self.len[d]).product()
+        self.order
+            .fast_to_slow(self.len.len())
+            .take(self.row_dims)
+            .map(|d| self.len[d])
+            .product()
     }
 
     /// How many rows.
     pub(crate) fn rows(&self) -> u64 {
-        self.order.fast_to_slow(self.len.len()).skip(self.row_dims).map(|d| self.len[d]).product()
+        self.order
+            .fast_to_slow(self.len.len())
+            .skip(self.row_dims)
+            .map(|d| self.len[d])
+            .product()
     }
 
     /// Puts the cells of this box that are inside `inside` (counted from the tile's first cell) into
@@ -139,30 +150,53 @@ impl TileBoxShape {
         let (mut row, mut step) = (0, 1);
         for &d in outer.iter().rev() {
             row += part[d].0 * step;
-            row_loops.push(Loop { count: part[d].1, from: strides[d], to: step });
+            row_loops.push(Loop {
+                count: part[d].1,
+                from: strides[d],
+                to: step,
+            });
             step *= self.len[d];
         }
         let mut cell_loops: Vec<Loop> = Vec::with_capacity(inner.len());
         let (mut cell, mut step) = (0, 1);
         for &d in inner.iter().rev() {
             cell += part[d].0 * step;
-            let next = Loop { count: part[d].1, from: strides[d], to: step };
+            let next = Loop {
+                count: part[d].1,
+                from: strides[d],
+                to: step,
+            };
             step *= self.len[d];
             match cell_loops.last_mut() {
                 _ if next.count == 1 => {}
-                Some(last) if last.count * last.from == next.from && last.count * last.to == next.to => last.count *= next.count,
+                Some(last) if last.count * last.from == next.from && last.count * last.to == next.to => {
+                    last.count *= next.count
+                }
                 _ => cell_loops.push(next),
             }
         }
         let (run, rest) = match cell_loops.split_first() {
             Some((run, rest)) if run.to == 1 => (*run, rest),
-            _ => (Loop { count: 1, from: 1, to: 1 }, &cell_loops[..]),
+            _ => (
+                Loop {
+                    count: 1,
+                    from: 1,
+                    to: 1,
+                },
+                &cell_loops[..],
+            ),
         };
         walk(&row_loops, from, row, &mut |from, row| {
-            let Some(out) = usize::try_from(row).ok().and_then(|row| rows.get_mut(row)) else { return };
+            let Some(out) = usize::try_from(row).ok().and_then(|row| rows.get_mut(row)) else {
+                return;
+            };
             walk(rest, from, cell, &mut |from, cell| {
                 let start = cell as usize * width;
-                put.put(from as usize, run.from as usize, &mut out[start..start + run.count as usize * width]);
+                put.put(
+                    from as usize,
+                    run.from as usize,
+                    &mut out[start..start + run.count as usize * width],
+                );
             });
         });
     }
@@ -195,20 +229,40 @@ mod tests {
     /// Paints a box of a 4 × 5 tile holding 0, 1, 2, … in `tile` order.
     fn painted(tile: Order, order: Order, row_dims: usize, at: [u64; 2], len: [u64; 2], inside: [Span; 2]) -> Vec<u8> {
         let data: Vec<u8> = (0..20).flat_map(|v| [v, v]).collect();
-        let shape = TileBoxShape { at: at.to_vec(), len: len.to_vec(), order, row_dims };
+        let shape = TileBoxShape {
+            at: at.to_vec(),
+            len: len.to_vec(),
+            order,
+            row_dims,
+        };
         let mut out = vec![99; (len[0] * len[1] * 2) as usize];
         let mut rows: Vec<&mut [u8]> = out.chunks_mut(shape.row_cells() as usize * 2).collect();
         assert_eq!(rows.len() as u64, shape.rows());
-        shape.paint(&Values { data: &data, width: 2 }, &tile.strides(&[4, 5]), &inside, &mut rows, 2);
+        shape.paint(
+            &Values { data: &data, width: 2 },
+            &tile.strides(&[4, 5]),
+            &inside,
+            &mut rows,
+            2,
+        );
         out.chunks(2).map(|c| c[0]).collect()
     }
 
     #[test]
     fn boxes_arrive_in_either_order() {
         let all = [Span { first: 0, last: 3 }, Span { first: 0, last: 4 }];
-        assert_eq!(painted(Order::Row, Order::Row, 1, [1, 2], [2, 3], all), [7, 8, 9, 12, 13, 14]);
-        assert_eq!(painted(Order::Row, Order::Row, 2, [1, 0], [2, 5], all), [5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
-        assert_eq!(painted(Order::Row, Order::Col, 1, [1, 2], [2, 3], all), [7, 12, 8, 13, 9, 14]);
+        assert_eq!(
+            painted(Order::Row, Order::Row, 1, [1, 2], [2, 3], all),
+            [7, 8, 9, 12, 13, 14]
+        );
+        assert_eq!(
+            painted(Order::Row, Order::Row, 2, [1, 0], [2, 5], all),
+            [5, 6, 7, 8, 9, 10, 11, 12, 13, 14]
+        );
+        assert_eq!(
+            painted(Order::Row, Order::Col, 1, [1, 2], [2, 3], all),
+            [7, 12, 8, 13, 9, 14]
+        );
         assert_eq!(painted(Order::Col, Order::Row, 2, [0, 0], [2, 2], all), [0, 4, 1, 5]);
         assert_eq!(painted(Order::Col, Order::Col, 1, [1, 1], [2, 2], all), [5, 6, 9, 10]);
         assert_eq!(painted(Order::Row, Order::Row, 2, [0, 3], [4, 1], all), [3, 8, 13, 18]);
@@ -217,8 +271,14 @@ mod tests {
     #[test]
     fn only_what_is_inside_is_touched() {
         let inside = [Span { first: 2, last: 9 }, Span { first: 0, last: 3 }];
-        assert_eq!(painted(Order::Row, Order::Row, 1, [1, 2], [2, 3], inside), [99, 99, 99, 12, 13, 99]);
-        assert_eq!(painted(Order::Row, Order::Row, 2, [1, 0], [2, 5], inside), [99, 99, 99, 99, 99, 10, 11, 12, 13, 99]);
+        assert_eq!(
+            painted(Order::Row, Order::Row, 1, [1, 2], [2, 3], inside),
+            [99, 99, 99, 12, 13, 99]
+        );
+        assert_eq!(
+            painted(Order::Row, Order::Row, 2, [1, 0], [2, 5], inside),
+            [99, 99, 99, 99, 99, 10, 11, 12, 13, 99]
+        );
         let outside = [Span { first: 0, last: 0 }, Span { first: 0, last: 4 }];
         assert_eq!(painted(Order::Row, Order::Row, 1, [1, 2], [1, 1], outside), [99]);
     }

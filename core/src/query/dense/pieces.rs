@@ -103,7 +103,15 @@ impl Cuts {
             }
         }
         let next = (!spans.is_empty() && lengths.iter().all(|&n| n > 0)).then(|| vec![0; spans.len()]);
-        Self { spans, lengths, extents, order, split, step, next }
+        Self {
+            spans,
+            lengths,
+            extents,
+            order,
+            split,
+            step,
+            next,
+        }
     }
 
     /// How far the part that starts at `from` along the split dimension reaches: to a border between
@@ -120,7 +128,11 @@ impl Cuts {
             if last - before < n {
                 let coordinate = span.first + (last - before);
                 let over = (coordinate + 1) % self.extents[d];
-                return if over < step && over <= coordinate - span.first { step - over } else { step };
+                return if over < step && over <= coordinate - span.first {
+                    step - over
+                } else {
+                    step
+                };
             }
             before += n;
         }
@@ -169,7 +181,10 @@ mod tests {
     }
 
     fn grid(extents: &[i32]) -> Grid {
-        let dims = extents.iter().map(|&e| Dimension::new("d", Datatype::Int32, 0, 99, e)).collect();
+        let dims = extents
+            .iter()
+            .map(|&e| Dimension::new("d", Datatype::Int32, 0, 99, e))
+            .collect();
         Grid::new(&Schema::new(ArrayType::Dense, dims, vec![])).unwrap()
     }
 
@@ -177,7 +192,15 @@ mod tests {
     fn pieces_end_at_tiles_and_keep_the_order_of_ranges() {
         let got = pieces(&[span(8, 21), span(3, 3)], 10);
         let piece = |tile, at, len, to| Piece { tile, at, len, to };
-        assert_eq!(got, [piece(0, 8, 2, 0), piece(1, 0, 10, 2), piece(2, 0, 2, 12), piece(0, 3, 1, 14)]);
+        assert_eq!(
+            got,
+            [
+                piece(0, 8, 2, 0),
+                piece(1, 0, 10, 2),
+                piece(2, 0, 2, 12),
+                piece(0, 3, 1, 14)
+            ]
+        );
         assert_eq!(pieces(&[span(u64::MAX - 1, u64::MAX)], 1).len(), 2);
     }
 
@@ -188,10 +211,27 @@ mod tests {
     #[test]
     fn boxes_end_at_tiles_where_they_can() {
         let all = || vec![vec![span(0, 24)], vec![span(0, 9)]];
-        let rows = |max, whole| cuts(all(), &[10, 10], Order::Row, max, whole).into_iter().map(|b| b[0].clone()).collect::<Vec<_>>();
+        let rows = |max, whole| {
+            cuts(all(), &[10, 10], Order::Row, max, whole)
+                .into_iter()
+                .map(|b| b[0].clone())
+                .collect::<Vec<_>>()
+        };
         assert_eq!(rows(1000, false), [[span(0, 24)]]);
         assert_eq!(rows(150, false), [[span(0, 9)], [span(10, 24)]]);
-        assert_eq!(rows(40, false), [[span(0, 3)], [span(4, 7)], [span(8, 9)], [span(10, 13)], [span(14, 17)], [span(18, 19)], [span(20, 23)], [span(24, 24)]]);
+        assert_eq!(
+            rows(40, false),
+            [
+                [span(0, 3)],
+                [span(4, 7)],
+                [span(8, 9)],
+                [span(10, 13)],
+                [span(14, 17)],
+                [span(18, 19)],
+                [span(20, 23)],
+                [span(24, 24)]
+            ]
+        );
         assert_eq!(rows(40, true), [[span(0, 9)], [span(10, 19)], [span(20, 24)]]);
         let cols = cuts(all(), &[10, 10], Order::Col, 50, false);
         assert_eq!(cols.len(), 5);
@@ -200,7 +240,11 @@ mod tests {
 
     #[test]
     fn every_cell_is_in_one_box_whatever_the_limit() {
-        let spans = vec![vec![span(3, 7), span(0, 1), span(20, 33)], vec![span(5, 6), span(5, 9)], vec![span(0, 3)]];
+        let spans = vec![
+            vec![span(3, 7), span(0, 1), span(20, 33)],
+            vec![span(5, 6), span(5, 9)],
+            vec![span(0, 3)],
+        ];
         for order in [Order::Row, Order::Col] {
             for max in [1, 2, 5, 17, 60, 100_000] {
                 for whole in [false, true] {
@@ -208,7 +252,11 @@ mod tests {
                     let cells: u64 = boxes.iter().map(|b| b.iter().map(|s| length(s)).product::<u64>()).sum();
                     assert_eq!(cells, 21 * 7 * 4, "{order:?} {max}");
                     if !whole {
-                        assert!(boxes.iter().all(|b| b.iter().map(|s| length(s)).product::<u64>() <= max));
+                        assert!(
+                            boxes
+                                .iter()
+                                .all(|b| b.iter().map(|s| length(s)).product::<u64>() <= max)
+                        );
                     }
                 }
             }

@@ -19,9 +19,15 @@ pub(crate) struct Layer {
 impl Layer {
     /// The layer of a dense fragment; `None` where it holds nothing.
     pub(crate) fn new(fragment: &Arc<Fragment>, grid: &Grid) -> Result<Option<Self>> {
-        let Some(domain) = &fragment.non_empty_domain else { return Ok(None) };
+        let Some(domain) = &fragment.non_empty_domain else {
+            return Ok(None);
+        };
         let spans = grid.spans(domain)?;
-        Ok(Some(Self { fragment: Arc::clone(fragment), tiles: grid.tiles(&spans), spans }))
+        Ok(Some(Self {
+            fragment: Arc::clone(fragment),
+            tiles: grid.tiles(&spans),
+            spans,
+        }))
     }
 }
 
@@ -99,7 +105,11 @@ impl Plan {
     /// # Errors
     /// [`Error::LimitExceeded`] for a box with more cells than fit into memory.
     pub(crate) fn new(grid: &Grid, order: Order, spans: &[Vec<Span>], layers: &[Layer]) -> Result<Self> {
-        let dims: Vec<Vec<Piece>> = spans.iter().zip(&grid.axes).map(|(s, axis)| pieces(s, axis.extent)).collect();
+        let dims: Vec<Vec<Piece>> = spans
+            .iter()
+            .zip(&grid.axes)
+            .map(|(s, axis)| pieces(s, axis.extent))
+            .collect();
         let shape: Vec<u64> = spans.iter().map(|s| length(s)).collect();
         let n = dims.len();
         let slow_to_fast: Vec<usize> = order.slow_to_fast(n).collect();
@@ -142,11 +152,21 @@ impl Plan {
         let n = region.len();
         let (mut out, mut base) = (Vec::new(), 0);
         for tile in tiles {
-            let Some(cells) = region::intersect(&grid.tile_spans(tile), region) else { continue };
+            let Some(cells) = region::intersect(&grid.tile_spans(tile), region) else {
+                continue;
+            };
             let at = (0..n).map(|d| cells[d].first - tile[d] * grid.axes[d].extent).collect();
-            let shape = TileBoxShape { at, len: region::shape(&cells), order: grid.cell_order, row_dims: n };
+            let shape = TileBoxShape {
+                at,
+                len: region::shape(&cells),
+                order: grid.cell_order,
+                row_dims: n,
+            };
             let len = shape.row_cells();
-            let rows = Rows { base, loops: Vec::new() };
+            let rows = Rows {
+                base,
+                loops: Vec::new(),
+            };
             out.push(TilePlan::new(grid, tile.clone(), vec![BoxPlan { shape, rows }], layers));
             base += len;
         }
@@ -155,10 +175,24 @@ impl Plan {
 
     fn of(grid: &Grid, shape: Vec<u64>, tiles: Vec<TilePlan>) -> Result<Self> {
         let cells = tiles.iter().fold(0_u64, |n, t| n.saturating_add(t.cells));
-        let too_many = || Error::LimitExceeded { what: "cells of a result".into(), found: cells, limit: isize::MAX as u64 };
-        let cells = usize::try_from(cells).ok().filter(|&n| n < isize::MAX as usize).ok_or_else(too_many)?;
+        let too_many = || Error::LimitExceeded {
+            what: "cells of a result".into(),
+            found: cells,
+            limit: isize::MAX as u64,
+        };
+        let cells = usize::try_from(cells)
+            .ok()
+            .filter(|&n| n < isize::MAX as usize)
+            .ok_or_else(too_many)?;
         let extents = grid.extents();
-        Ok(Self { shape, cells, tiles, strides: grid.cell_order.strides(&extents), extents, cell_order: grid.cell_order })
+        Ok(Self {
+            shape,
+            cells,
+            tiles,
+            strides: grid.cell_order.strides(&extents),
+            extents,
+            cell_order: grid.cell_order,
+        })
     }
 }
 
@@ -172,18 +206,36 @@ impl Plan {
 impl TilePlan {
     fn new(grid: &Grid, tile: Vec<u64>, boxes: Vec<BoxPlan>, layers: &[Layer]) -> Self {
         let origin = grid.tile_spans(&tile);
-        let wanted = boxes.iter().map(|b| b.shape.cells(&origin)).reduce(|a, b| region::union(&a, &b)).unwrap_or_default();
-        let cells = boxes.iter().map(|b| b.shape.len.iter().fold(1_u64, |n, &l| n.saturating_mul(l))).fold(0, u64::saturating_add);
+        let wanted = boxes
+            .iter()
+            .map(|b| b.shape.cells(&origin))
+            .reduce(|a, b| region::union(&a, &b))
+            .unwrap_or_default();
+        let cells = boxes
+            .iter()
+            .map(|b| b.shape.len.iter().fold(1_u64, |n, &l| n.saturating_mul(l)))
+            .fold(0, u64::saturating_add);
         let (mut sources, mut covered) = (Vec::new(), false);
         let mut taken: Vec<Vec<Span>> = Vec::new();
         for (i, layer) in layers.iter().enumerate().rev() {
-            let Some(inside) = region::intersect(&layer.spans, &wanted) else { continue };
+            let Some(inside) = region::intersect(&layer.spans, &wanted) else {
+                continue;
+            };
             if taken.iter().any(|newer| region::covers(newer, &inside)) {
                 continue;
             }
-            let Some(number) = layer.tiles.index(&tile) else { continue };
-            let local = inside.iter().zip(&origin).map(|(s, o)| Span { first: s.first - o.first, last: s.last - o.first });
-            sources.push(Source { layer: i, tile: number, inside: local.collect() });
+            let Some(number) = layer.tiles.index(&tile) else {
+                continue;
+            };
+            let local = inside.iter().zip(&origin).map(|(s, o)| Span {
+                first: s.first - o.first,
+                last: s.last - o.first,
+            });
+            sources.push(Source {
+                layer: i,
+                tile: number,
+                inside: local.collect(),
+            });
             let all = inside == wanted;
             covered |= all && sources.len() == 1;
             taken.push(inside);
@@ -192,7 +244,13 @@ impl TilePlan {
             }
         }
         sources.reverse();
-        Self { tile, boxes, sources, covered, cells }
+        Self {
+            tile,
+            boxes,
+            sources,
+            covered,
+            cells,
+        }
     }
 }
 
@@ -201,7 +259,10 @@ impl TileBoxShape {
     fn cells(&self, origin: &[Span]) -> Vec<Span> {
         let span = |d: usize| {
             let first = origin[d].first + self.at[d];
-            Span { first, last: first + (self.len[d] - 1) }
+            Span {
+                first,
+                last: first + (self.len[d] - 1),
+            }
         };
         (0..origin.len()).map(span).collect()
     }
@@ -212,8 +273,16 @@ fn box_plan(pieces: &[Piece], order: Order, row_dims: usize, steps: &[u64]) -> B
     let outer: Vec<usize> = order.fast_to_slow(n).skip(row_dims).collect();
     let base = pieces.iter().zip(steps).map(|(p, s)| p.to * s).sum();
     let loops = outer.iter().map(|&d| (pieces[d].len, steps[d])).collect();
-    let shape = TileBoxShape { at: pieces.iter().map(|p| p.at).collect(), len: pieces.iter().map(|p| p.len).collect(), order, row_dims };
-    BoxPlan { shape, rows: Rows { base, loops } }
+    let shape = TileBoxShape {
+        at: pieces.iter().map(|p| p.at).collect(),
+        len: pieces.iter().map(|p| p.len).collect(),
+        order,
+        row_dims,
+    };
+    BoxPlan {
+        shape,
+        rows: Rows { base, loops },
+    }
 }
 
 /// Pieces by tile, tiles in the order they are first met.
@@ -300,8 +369,14 @@ mod tests {
     #[test]
     fn rows_that_are_whole_are_one_run() {
         let plan = Plan::new(&grid(), Order::Row, &[vec![span(5, 24)], vec![span(0, 9)]], &[]).unwrap();
-        assert_eq!(plan.tiles.iter().map(|t| t.boxes[0].shape.rows()).collect::<Vec<_>>(), [1, 1, 1]);
+        assert_eq!(
+            plan.tiles.iter().map(|t| t.boxes[0].shape.rows()).collect::<Vec<_>>(),
+            [1, 1, 1]
+        );
         let plan = Plan::new(&grid(), Order::Row, &[vec![span(5, 24)], vec![span(0, 10)]], &[]).unwrap();
-        assert_eq!(plan.tiles.iter().map(|t| t.boxes[0].shape.rows()).collect::<Vec<_>>(), [5, 5, 10, 10, 5, 5]);
+        assert_eq!(
+            plan.tiles.iter().map(|t| t.boxes[0].shape.rows()).collect::<Vec<_>>(),
+            [5, 5, 10, 10, 5, 5]
+        );
     }
 }

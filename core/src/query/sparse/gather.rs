@@ -38,7 +38,11 @@ pub(crate) struct Work {
 
 impl Chunk {
     pub(crate) fn new(runs: Vec<Arc<Run>>, segments: Vec<Segment>) -> Self {
-        Self { runs, segments, tiles: HashMap::new() }
+        Self {
+            runs,
+            segments,
+            tiles: HashMap::new(),
+        }
     }
 
     pub(crate) fn cells(&self) -> usize {
@@ -69,7 +73,9 @@ impl Chunk {
         let Some(condition) = &query.condition else { return };
         let mut gone: HashMap<u32, bool> = HashMap::new();
         for (run, _) in self.runs_used() {
-            let excluded = self.layer(query, run).is_some_and(|(r, layer)| layer.excludes(condition, &query.attributes, r.tile));
+            let excluded = self
+                .layer(query, run)
+                .is_some_and(|(r, layer)| layer.excludes(condition, &query.attributes, r.tile));
             gone.insert(run, excluded);
         }
         self.segments.retain(|s| gone.get(&s.run) != Some(&true));
@@ -79,17 +85,32 @@ impl Chunk {
     ///
     /// # Errors
     /// The index of a fragment is damaged.
-    pub(crate) fn work(&self, query: &SparseQuery, attributes: &[usize], cache: &Cache, extents: &mut Vec<Extent>) -> Result<Vec<Work>> {
+    pub(crate) fn work(
+        &self,
+        query: &SparseQuery,
+        attributes: &[usize],
+        cache: &Cache,
+        extents: &mut Vec<Extent>,
+    ) -> Result<Vec<Work>> {
         let mut out = Vec::new();
         for (run, cells) in self.runs_used() {
-            let Some((r, layer)) = self.layer(query, run) else { continue };
+            let Some((r, layer)) = self.layer(query, run) else {
+                continue;
+            };
             for &attribute in attributes {
                 if self.tiles.contains_key(&(attribute, run)) {
                     continue;
                 }
-                let Some(stored) = layer.attributes.get(attribute).and_then(Option::as_ref) else { continue };
+                let Some(stored) = layer.attributes.get(attribute).and_then(Option::as_ref) else {
+                    continue;
+                };
                 let input = Input::new(Layer::tile(stored, r.tile)?, cache, extents)?;
-                out.push(Work { attribute, run, input, keep: cells < r.tile_cells });
+                out.push(Work {
+                    attribute,
+                    run,
+                    input,
+                    keep: cells < r.tile_cells,
+                });
             }
         }
         Ok(out)
@@ -100,7 +121,9 @@ impl Chunk {
     /// # Errors
     /// A tile is damaged.
     pub(crate) fn decode(&mut self, work: &[Work], fetched: &[Bytes], d: &Decoding) -> Result<()> {
-        let decoded = d.cpu.try_map(work, |w| Ok::<_, crate::Error>(((w.attribute, w.run), w.input.decode(fetched, d, w.keep)?)))?;
+        let decoded = d.cpu.try_map(work, |w| {
+            Ok::<_, crate::Error>(((w.attribute, w.run), w.input.decode(fetched, d, w.keep)?))
+        })?;
         self.tiles.extend(decoded);
         Ok(())
     }
@@ -121,7 +144,12 @@ impl Chunk {
             };
             columns.insert(name, tested);
         }
-        let find = |name: &str| columns.get(name).map(|(column, present)| TestColumn { column, present: present.as_deref() });
+        let find = |name: &str| {
+            columns.get(name).map(|(column, present)| TestColumn {
+                column,
+                present: present.as_deref(),
+            })
+        };
         let mut mask = match &query.condition {
             Some(condition) => evaluate(condition, cells, &find),
             None => vec![1; cells],
@@ -137,8 +165,12 @@ impl Chunk {
         for s in &self.segments {
             let range = at..at + s.len as usize;
             at = range.end;
-            let Some((run, layer)) = self.layer(query, s.run) else { continue };
-            let (Some(mask), Some(keep)) = (mask.get_mut(range.clone()), keep.get(range)) else { continue };
+            let Some((run, layer)) = self.layer(query, s.run) else {
+                continue;
+            };
+            let (Some(mask), Some(keep)) = (mask.get_mut(range.clone()), keep.get(range)) else {
+                continue;
+            };
             match layer.deletes.get(k) {
                 None | Some(DeleteMode::None) => {}
                 Some(DeleteMode::All) => mask.iter_mut().zip(keep).for_each(|(m, k)| *m &= k),
@@ -153,11 +185,19 @@ impl Chunk {
 
     /// 0 for cells whose fragment does not have the attribute; `None` if all do.
     fn present(&self, query: &SparseQuery, attribute: usize) -> Option<Vec<u8>> {
-        let has = |s: &Segment| self.layer(query, s.run).is_some_and(|(_, l)| l.attributes.get(attribute).is_some_and(Option::is_some));
+        let has = |s: &Segment| {
+            self.layer(query, s.run)
+                .is_some_and(|(_, l)| l.attributes.get(attribute).is_some_and(Option::is_some))
+        };
         if self.segments.iter().all(has) {
             return None;
         }
-        Some(self.segments.iter().flat_map(|s| std::iter::repeat_n(u8::from(has(s)), s.len as usize)).collect())
+        Some(
+            self.segments
+                .iter()
+                .flat_map(|s| std::iter::repeat_n(u8::from(has(s)), s.len as usize))
+                .collect(),
+        )
     }
 
     /// Keeps the cells whose mask is 1.
@@ -171,7 +211,11 @@ impl Chunk {
                 }
                 match out.last_mut() {
                     Some(last) if last.run == s.run && last.start + last.len == cell => last.len += 1,
-                    _ => out.push(Segment { run: s.run, start: cell, len: 1 }),
+                    _ => out.push(Segment {
+                        run: s.run,
+                        start: cell,
+                        len: 1,
+                    }),
                 }
             }
         }
@@ -180,8 +224,15 @@ impl Chunk {
 
     /// The result of these cells. The tiles of its attributes must be decoded.
     pub(crate) fn batch(&self, query: &SparseQuery, d: &Decoding) -> Result<Batch> {
-        let columns = d.cpu.try_map(&query.fields, |f| Ok::<_, crate::Error>((f.name.clone(), self.column(query, f))))?;
-        Ok(Batch { columns, cells: self.cells() as u64, shape: None, region: None })
+        let columns = d.cpu.try_map(&query.fields, |f| {
+            Ok::<_, crate::Error>((f.name.clone(), self.column(query, f)))
+        })?;
+        Ok(Batch {
+            columns,
+            cells: self.cells() as u64,
+            shape: None,
+            region: None,
+        })
     }
 
     fn column(&self, query: &SparseQuery, field: &Field) -> Column {
@@ -190,7 +241,9 @@ impl Chunk {
         let attribute = query.attributes.iter().position(|f| f.kind == field.kind);
         for s in &self.segments {
             let (start, len) = (s.start as usize, s.len as usize);
-            let Some(run) = self.runs.get(s.run as usize) else { continue };
+            let Some(run) = self.runs.get(s.run as usize) else {
+                continue;
+            };
             match field.kind {
                 FieldKind::Dimension(d) => match run.dims.get(d) {
                     Some(column) => out.copy(column, &Places::Stretch(start), len),
@@ -246,21 +299,32 @@ impl<'a> Builder<'a> {
         let out = &mut self.column;
         match (&mut out.offsets, self.field.width()) {
             (None, Some(width)) => match places {
-                Places::Stretch(start) => out.data.extend_from_slice(from.data.get(start * width..(start + len) * width).unwrap_or(&[])),
+                Places::Stretch(start) => out
+                    .data
+                    .extend_from_slice(from.data.get(start * width..(start + len) * width).unwrap_or(&[])),
                 Places::List(list) => match width {
                     1 => list.iter().for_each(|&i| out.data.extend(from.data.get(i as usize))),
                     2 => pick::<2>(&from.data, list, &mut out.data),
                     4 => pick::<4>(&from.data, list, &mut out.data),
                     8 => pick::<8>(&from.data, list, &mut out.data),
-                    _ => list.iter().for_each(|&i| out.data.extend_from_slice(from.cell(i as usize))),
+                    _ => list
+                        .iter()
+                        .for_each(|&i| out.data.extend_from_slice(from.cell(i as usize))),
                 },
             },
             (Some(offsets), _) => match places {
                 Places::Stretch(start) => {
-                    let starts = from.offsets.as_deref().and_then(|o| o.get(*start..=start + len)).unwrap_or(&[]);
-                    let (Some(&first), Some(&last)) = (starts.first(), starts.last()) else { return };
+                    let starts = from
+                        .offsets
+                        .as_deref()
+                        .and_then(|o| o.get(*start..=start + len))
+                        .unwrap_or(&[]);
+                    let (Some(&first), Some(&last)) = (starts.first(), starts.last()) else {
+                        return;
+                    };
                     let base = out.data.len() as u64;
-                    out.data.extend_from_slice(from.data.get(first as usize..last as usize).unwrap_or(&[]));
+                    out.data
+                        .extend_from_slice(from.data.get(first as usize..last as usize).unwrap_or(&[]));
                     offsets.extend(starts.iter().skip(1).map(|o| base + (o - first)));
                 }
                 Places::List(list) => {
@@ -275,7 +339,9 @@ impl<'a> Builder<'a> {
         if let Some(validity) = &mut out.validity {
             match (&from.validity, places) {
                 (None, _) => validity.resize(validity.len() + len, 1),
-                (Some(v), Places::Stretch(start)) => validity.extend_from_slice(v.get(*start..start + len).unwrap_or(&[])),
+                (Some(v), Places::Stretch(start)) => {
+                    validity.extend_from_slice(v.get(*start..start + len).unwrap_or(&[]))
+                }
                 (Some(v), Places::List(list)) => validity.extend(list.iter().filter_map(|&i| v.get(i as usize))),
             }
         }
@@ -284,5 +350,8 @@ impl<'a> Builder<'a> {
 
 fn pick<const N: usize>(data: &[u8], places: &[u32], out: &mut Vec<u8>) {
     let cells = data.as_chunks::<N>().0;
-    places.iter().filter_map(|&i| cells.get(i as usize)).for_each(|c| out.extend_from_slice(c));
+    places
+        .iter()
+        .filter_map(|&i| cells.get(i as usize))
+        .for_each(|c| out.extend_from_slice(c));
 }

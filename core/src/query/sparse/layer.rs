@@ -6,8 +6,11 @@ use std::sync::Arc;
 use super::region::{Ranges, Relation};
 use crate::array::index::Section;
 use crate::array::{Delete, Fragment, Window};
+use crate::column::Column;
 use crate::error::Result;
+use crate::format::fragment::rtree::Bounds;
 use crate::format::fragment::slots::FieldId;
+use crate::geometry::key;
 use crate::query::condition::Bound;
 use crate::query::field::Field;
 use crate::query::tile::{StoredField, TileRef};
@@ -53,10 +56,17 @@ pub(crate) struct Candidate {
 
 impl Layer {
     /// The layer of a sparse fragment. `versions`: whether it matters which of two cells is newer.
-    pub(crate) fn new(fragment: &Arc<Fragment>, attributes: &[Field], window: Window, deletes: &[Delete], versions: bool) -> Self {
+    pub(crate) fn new(
+        fragment: &Arc<Fragment>,
+        attributes: &[Field],
+        window: Window,
+        deletes: &[Delete],
+        versions: bool,
+    ) -> Self {
         let stored = |id| StoredField::new(fragment, id).map(Arc::new);
         let footer = &fragment.footer;
-        let partly_visible = footer.has_timestamps && (fragment.start_ms < window.start_ms || fragment.end_ms > window.end_ms);
+        let partly_visible =
+            footer.has_timestamps && (fragment.start_ms < window.start_ms || fragment.end_ms > window.end_ms);
         let within = |d: &Delete| fragment.start_ms <= d.time_ms && d.time_ms <= fragment.end_ms;
         let needs_times = footer.has_timestamps && (partly_visible || versions || deletes.iter().any(within));
         let mode = |d: &Delete| {
@@ -73,8 +83,20 @@ impl Layer {
             coordinates: fragment.coordinates().into_iter().filter_map(stored).collect(),
             times: if needs_times { stored(FieldId::Timestamps) } else { None },
             partly_visible,
-            delete_times: if footer.has_delete_metadata { stored(FieldId::DeleteTimestamps) } else { None },
-            attributes: attributes.iter().map(|f| fragment.attribute(&f.name).and_then(stored).filter(|s| s.is_like(f.datatype, f.cell))).collect(),
+            delete_times: if footer.has_delete_metadata {
+                stored(FieldId::DeleteTimestamps)
+            } else {
+                None
+            },
+            attributes: attributes
+                .iter()
+                .map(|f| {
+                    fragment
+                        .attribute(&f.name)
+                        .and_then(stored)
+                        .filter(|s| s.is_like(f.datatype, f.cell))
+                })
+                .collect(),
             deletes: deletes.iter().map(mode).collect(),
         }
     }
@@ -82,7 +104,12 @@ impl Layer {
     /// The sections of the fragment's index that are needed. `tested`: attributes whose least and
     /// greatest values are worth having.
     pub(crate) fn sections(&self, tested: &[usize]) -> Vec<Section> {
-        let stored = self.coordinates.iter().chain(&self.times).chain(&self.delete_times).chain(self.attributes.iter().flatten());
+        let stored = self
+            .coordinates
+            .iter()
+            .chain(&self.times)
+            .chain(&self.delete_times)
+            .chain(self.attributes.iter().flatten());
         let ids: Vec<FieldId> = stored.map(|s| s.id).collect();
         let mut sections = self.fragment.sections(&ids);
         sections.push(Section::RTree);
@@ -116,7 +143,12 @@ impl Layer {
     /// # Errors
     /// The R-tree does not fit the footer.
     pub(crate) fn candidates(&self, layer: usize, ranges: &Ranges, out: &mut Vec<Candidate>) -> Result<()> {
-        if self.fragment.non_empty_domain.as_ref().is_some_and(|d| ranges.relation_to(d) == Relation::Outside) {
+        if self
+            .fragment
+            .non_empty_domain
+            .as_ref()
+            .is_some_and(|d| ranges.relation_to(d) == Relation::Outside)
+        {
             return Ok(());
         }
         let leaves = self.fragment.index.rtree().and_then(|t| t.leaves());
@@ -124,12 +156,20 @@ impl Layer {
         let Some(leaves) = leaves.filter(|l| l.len == tiles) else {
             let found = leaves.map_or(0, |l| l.len);
             let why = format!("the R-tree has {found} leaves for {tiles} tiles");
-            return if tiles == 0 { Ok(()) } else { Err(crate::array::index::inconsistent(&self.fragment.metadata_path(), why)) };
+            return if tiles == 0 {
+                Ok(())
+            } else {
+                Err(crate::array::index::inconsistent(&self.fragment.metadata_path(), why))
+            };
         };
         for i in 0..leaves.len {
             let relation = ranges.relation(leaves, i);
             if relation != Relation::Outside {
-                out.push(Candidate { layer, tile: i as u64, inside: relation == Relation::Inside });
+                out.push(Candidate {
+                    layer,
+                    tile: i as u64,
+                    inside: relation == Relation::Inside,
+                });
             }
         }
         Ok(())
@@ -149,7 +189,10 @@ impl Layer {
             let value = |v: Option<&crate::format::fragment::stats::TileValues>| {
                 Scalar::from_le_bytes(field.datatype.physical(), v?.get(tile, field.width())?)
             };
-            Some((value(self.fragment.index.mins(slot))?, value(self.fragment.index.maxs(slot))?))
+            Some((
+                value(self.fragment.index.mins(slot))?,
+                value(self.fragment.index.maxs(slot))?,
+            ))
         };
         crate::query::condition::excludes(condition, &range)
     }
@@ -161,4 +204,38 @@ impl Layer {
     pub(crate) fn tile(field: &Arc<StoredField>, tile: u64) -> Result<TileRef> {
         TileRef::new(field, tile)
     }
+}
+
+/// Whether all coordinates of a tile along dimension `d` are within its bounding box. `path` is the
+/// file they are in.
+///
+/// # Errors
+/// [`crate::Error::Corrupt`] if not.
+pub(crate) fn check_box(fragment: &Fragment, d: usize, tile: u64, column: &Column, path: &str) -> Result<()> {
+    let (leaves, Ok(i)) = (fragment.index.rtree().and_then(|t| t.leaves()), usize::try_from(tile)) else {
+        return Ok(());
+    };
+    let inside = match leaves.and_then(|l| l.dimensions.get(d)) {
+        Some(Bounds::Keys { lo, hi, .. }) => match (lo.get(i), hi.get(i)) {
+            (Some(lo), Some(hi)) => key::keys(column.datatype.physical(), &column.data)
+                .is_ok_and(|keys| keys.iter().all(|k| lo <= k && k <= hi)),
+            _ => false,
+        },
+        Some(Bounds::Strings { lo, hi }) => {
+            (0..column.len()).all(|c| lo.get(i) <= column.cell(c) && column.cell(c) <= hi.get(i))
+        }
+        None => true,
+    };
+    if inside {
+        return Ok(());
+    }
+    let malformed = crate::Malformed::new(
+        "coordinates",
+        0,
+        format!("tile {tile} has cells outside its bounding box"),
+    );
+    Err(crate::Error::Corrupt {
+        path: path.to_owned(),
+        malformed,
+    })
 }

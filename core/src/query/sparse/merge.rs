@@ -17,9 +17,23 @@ pub(crate) struct Segment {
 /// The cells `starts..ends` of each run, merged. Without `ordered` runs simply
 /// follow each other. With `dedup` only the newest of equal coordinates is kept; cells that were
 /// deleted are left out after that.
-#[allow(clippy::cast_possible_truncation, reason = "tiles have fewer than 2^32 cells, and there are fewer runs than that")]
-pub(crate) fn merge(runs: &[Arc<Run>], starts: &[usize], ends: &[usize], ordered: bool, dedup: bool, cpu: Cpu) -> Vec<Segment> {
-    let whole = |i: usize| Segment { run: i as u32, start: starts[i] as u32, len: (ends[i] - starts[i]) as u32 };
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "tiles have fewer than 2^32 cells, and there are fewer runs than that"
+)]
+pub(crate) fn merge(
+    runs: &[Arc<Run>],
+    starts: &[usize],
+    ends: &[usize],
+    ordered: bool,
+    dedup: bool,
+    cpu: Cpu,
+) -> Vec<Segment> {
+    let whole = |i: usize| Segment {
+        run: i as u32,
+        start: starts[i] as u32,
+        len: (ends[i] - starts[i]) as u32,
+    };
     let mut parts: Vec<usize> = (0..runs.len()).filter(|&i| starts[i] < ends[i]).collect();
     let last = |i: usize| ends[i] - 1;
     if ordered {
@@ -36,8 +50,16 @@ pub(crate) fn merge(runs: &[Arc<Run>], starts: &[usize], ends: &[usize], ordered
     let mut out = Segments::default();
     for i in parts {
         if versions(&i) {
-            let cells = (starts[i]..ends[i]).map(|c| Cell { run: i as u32, cell: c as u32 });
-            newest(runs, cells, |a, b| runs[i].compare(a.cell as usize, &runs[i], b.cell as usize).is_eq(), &mut out);
+            let cells = (starts[i]..ends[i]).map(|c| Cell {
+                run: i as u32,
+                cell: c as u32,
+            });
+            newest(
+                runs,
+                cells,
+                |a, b| runs[i].compare(a.cell as usize, &runs[i], b.cell as usize).is_eq(),
+                &mut out,
+            );
         } else {
             out.0.push(whole(i));
         }
@@ -58,7 +80,11 @@ impl Segments {
     fn push(&mut self, c: Cell) {
         match self.0.last_mut() {
             Some(s) if s.run == c.run && s.start + s.len == c.cell => s.len += 1,
-            _ => self.0.push(Segment { run: c.run, start: c.cell, len: 1 }),
+            _ => self.0.push(Segment {
+                run: c.run,
+                start: c.cell,
+                len: 1,
+            }),
         }
     }
 }
@@ -73,7 +99,8 @@ fn sort(runs: &[Arc<Run>], starts: &[usize], ends: &[usize], parts: &[usize], de
             cells.for_each(|c| out.push(c));
         }
     };
-    let compare = |a: Cell, b: Cell| runs[a.run as usize].compare(a.cell as usize, &runs[b.run as usize], b.cell as usize);
+    let compare =
+        |a: Cell, b: Cell| runs[a.run as usize].compare(a.cell as usize, &runs[b.run as usize], b.cell as usize);
     match Packing::new(runs, starts, ends, parts) {
         Some(packing) if packing.bits <= 64 => {
             let mut cells = packing.cells(runs, starts, ends, parts, |key| key as u64);
@@ -86,7 +113,12 @@ fn sort(runs: &[Arc<Run>], starts: &[usize], ends: &[usize], parts: &[usize], de
             emit(&mut cells.iter().map(|c| c.1), &|a, b| compare(a, b).is_eq());
         }
         None => {
-            let cells_of = |&i: &usize| (starts[i]..ends[i]).map(move |c| Cell { run: i as u32, cell: c as u32 });
+            let cells_of = |&i: &usize| {
+                (starts[i]..ends[i]).map(move |c| Cell {
+                    run: i as u32,
+                    cell: c as u32,
+                })
+            };
             let mut cells: Vec<Cell> = parts.iter().flat_map(cells_of).collect();
             cells.sort_by(|a, b| compare(*a, *b));
             emit(&mut cells.iter().copied(), &|a, b| compare(a, b).is_eq());
@@ -96,18 +128,31 @@ fn sort(runs: &[Arc<Run>], starts: &[usize], ends: &[usize], parts: &[usize], de
 }
 
 /// Puts the newest of each group of equal cells into `out`.
-fn newest(runs: &[Arc<Run>], cells: impl Iterator<Item = Cell>, equal: impl Fn(Cell, Cell) -> bool, out: &mut Segments) {
+fn newest(
+    runs: &[Arc<Run>],
+    cells: impl Iterator<Item = Cell>,
+    equal: impl Fn(Cell, Cell) -> bool,
+    out: &mut Segments,
+) {
     let age = |c: Cell| {
         let run = &runs[c.run as usize];
         // Of equal times the later fragment wins; in one fragment, what comes first.
-        (run.time(c.cell as usize), run.layer, std::cmp::Reverse((run.tile, run.cell(c.cell as usize))))
+        (
+            run.time(c.cell as usize),
+            run.layer,
+            std::cmp::Reverse((run.tile, run.cell(c.cell as usize))),
+        )
     };
     let mut best: Option<Cell> = None;
     for cell in cells {
         best = Some(match best {
             None => cell,
             Some(old) if equal(old, cell) => {
-                if age(cell) > age(old) { cell } else { old }
+                if age(cell) > age(old) {
+                    cell
+                } else {
+                    old
+                }
             }
             Some(old) => {
                 out.push(old);
@@ -153,12 +198,22 @@ impl Packing {
                 }
             }
         }
-        let terms: Vec<(u64, u32)> = ranges.iter().map(|(lo, hi)| (*lo, 64 - hi.wrapping_sub(*lo).leading_zeros())).collect();
+        let terms: Vec<(u64, u32)> = ranges
+            .iter()
+            .map(|(lo, hi)| (*lo, 64 - hi.wrapping_sub(*lo).leading_zeros()))
+            .collect();
         let bits = terms.iter().map(|t| t.1).sum();
         (bits <= 128).then_some(Self { terms, bits })
     }
 
-    fn cells<K>(&self, runs: &[Arc<Run>], starts: &[usize], ends: &[usize], parts: &[usize], key: impl Fn(u128) -> K) -> Vec<(K, Cell)> {
+    fn cells<K>(
+        &self,
+        runs: &[Arc<Run>],
+        starts: &[usize],
+        ends: &[usize],
+        parts: &[usize],
+        key: impl Fn(u128) -> K,
+    ) -> Vec<(K, Cell)> {
         let total = parts.iter().map(|&i| ends[i] - starts[i]).sum();
         let mut out = Vec::with_capacity(total);
         for &i in parts {
@@ -167,9 +222,19 @@ impl Packing {
                 let mut packed = 0_u128;
                 for (keys, (lo, bits)) in numbers.iter().zip(&self.terms) {
                     let part = keys.get(c).copied().unwrap_or(0).wrapping_sub(*lo);
-                    packed = if *bits == 0 { packed } else { (packed << bits) | u128::from(part) };
+                    packed = if *bits == 0 {
+                        packed
+                    } else {
+                        (packed << bits) | u128::from(part)
+                    };
                 }
-                out.push((key(packed), Cell { run: i as u32, cell: c as u32 }));
+                out.push((
+                    key(packed),
+                    Cell {
+                        run: i as u32,
+                        cell: c as u32,
+                    },
+                ));
             }
         }
         out

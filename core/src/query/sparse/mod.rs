@@ -14,8 +14,8 @@ pub(crate) use self::merge::Segment;
 use self::region::Ranges;
 use self::run::ResultOrder;
 use self::sweep::Sweep;
-use super::field::Field;
 use super::Query;
+use super::field::Field;
 use crate::array::index::Section;
 use crate::array::{Array, Delete, Fragment, Window};
 use crate::error::Result;
@@ -47,14 +47,30 @@ impl SparseQuery {
     ///
     /// # Errors
     /// [`crate::Error::InvalidArgument`] if it does not fit the schema.
-    pub(crate) fn new(array: &Array, query: &Query, condition: Option<Bound>, fragments: &[Arc<Fragment>]) -> Result<Self> {
+    pub(crate) fn new(
+        array: &Array,
+        query: &Query,
+        condition: Option<Bound>,
+        fragments: &[Arc<Fragment>],
+    ) -> Result<Self> {
         let schema = array.schema();
         let ranges = Ranges::new(&query.region, schema)?;
         let fields = Field::resolve(schema, query.fields.as_deref())?;
         let deletes: &[Delete] = &array.0.deletes;
-        let kept = deletes.iter().map(|d| Ok((d.time_ms, bind_stored(&d.keep, schema)?))).collect::<Result<Vec<_>>>()?;
-        let mut attributes: Vec<Field> = fields.iter().filter(|f| f.attribute_index().is_some()).cloned().collect();
-        for name in condition.iter().chain(kept.iter().map(|k| &k.1)).flat_map(Bound::fields) {
+        let kept = deletes
+            .iter()
+            .map(|d| Ok((d.time_ms, bind_stored(&d.keep, schema)?)))
+            .collect::<Result<Vec<_>>>()?;
+        let mut attributes: Vec<Field> = fields
+            .iter()
+            .filter(|f| f.attribute_index().is_some())
+            .cloned()
+            .collect();
+        for name in condition
+            .iter()
+            .chain(kept.iter().map(|k| &k.1))
+            .flat_map(Bound::fields)
+        {
             let field = Field::named(schema, name)?;
             if field.attribute_index().is_some() && !attributes.contains(&field) {
                 attributes.push(field);
@@ -70,17 +86,42 @@ impl SparseQuery {
             Layout::Unordered => Some(Layout::Global),
             layout => Some(layout),
         };
-        let order = order.map(|layout| ResultOrder::new(schema, layout)).transpose()?.map(Arc::new);
+        let order = order
+            .map(|layout| ResultOrder::new(schema, layout))
+            .transpose()?
+            .map(Arc::new);
         let schema = Arc::clone(schema);
-        Ok(Self { schema, window: array.window(), ranges, order, dedup, fields, attributes, condition, deletes: kept, layers })
+        Ok(Self {
+            schema,
+            window: array.window(),
+            ranges,
+            order,
+            dedup,
+            fields,
+            attributes,
+            condition,
+            deletes: kept,
+            layers,
+        })
     }
 
     /// The sections of each fragment's index that are needed.
     pub(crate) fn index(&self) -> Vec<(Arc<Fragment>, Vec<Section>)> {
         let tested: Vec<&str> = self.condition.iter().flat_map(Bound::fields).collect();
-        let tested: Vec<usize> = (0..self.attributes.len()).filter(|&i| tested.contains(&self.attributes[i].name.as_str())).collect();
-        let near = |l: &&Layer| l.fragment.non_empty_domain.as_ref().is_none_or(|d| self.ranges.relation_to(d) != region::Relation::Outside);
-        self.layers.iter().filter(near).map(|l| (Arc::clone(&l.fragment), l.sections(&tested))).collect()
+        let tested: Vec<usize> = (0..self.attributes.len())
+            .filter(|&i| tested.contains(&self.attributes[i].name.as_str()))
+            .collect();
+        let near = |l: &&Layer| {
+            l.fragment
+                .non_empty_domain
+                .as_ref()
+                .is_none_or(|d| self.ranges.relation_to(d) != region::Relation::Outside)
+        };
+        self.layers
+            .iter()
+            .filter(near)
+            .map(|l| (Arc::clone(&l.fragment), l.sections(&tested)))
+            .collect()
     }
 
     /// The sweep over the tiles of the region. The index must be loaded.
@@ -94,7 +135,11 @@ impl SparseQuery {
         }
         if let Some(condition) = self.condition.as_ref().filter(|_| !self.dedup) {
             // With versions of cells a tile that fails the condition may still hide older cells that do not.
-            let excluded = |c: &Candidate| self.layers.get(c.layer).is_some_and(|l| l.excludes(condition, &self.attributes, c.tile));
+            let excluded = |c: &Candidate| {
+                self.layers
+                    .get(c.layer)
+                    .is_some_and(|l| l.excludes(condition, &self.attributes, c.tile))
+            };
             candidates.retain(|c| !excluded(c));
         }
         Sweep::new(candidates, &self.layers, self.order.clone(), self.dedup)
@@ -102,13 +147,20 @@ impl SparseQuery {
 
     /// Bytes that a cell of the result takes, an estimate where cells vary in length.
     pub(crate) fn row_bytes(&self) -> u64 {
-        let fixed: u64 = self.attributes.iter().chain(self.fields.iter().filter(|f| f.dimension_index().is_some())).map(Field::row_bytes).sum();
+        let fixed: u64 = self
+            .attributes
+            .iter()
+            .chain(self.fields.iter().filter(|f| f.dimension_index().is_some()))
+            .map(Field::row_bytes)
+            .sum();
         let var = |l: &Layer| {
             let stored = l.coordinates.iter().chain(l.attributes.iter().flatten());
             let bytes = stored.map(|s| s.var_bytes_total()).fold(0, u64::saturating_add);
             bytes.div_ceil(l.fragment.cells.max(1))
         };
-        fixed.saturating_add(self.layers.iter().map(var).max().unwrap_or(0)).max(1)
+        fixed
+            .saturating_add(self.layers.iter().map(var).max().unwrap_or(0))
+            .max(1)
     }
 
     /// Bytes in memory of a cell that is loaded.
@@ -125,7 +177,12 @@ impl SparseQuery {
     /// The names of the fields that conditions test.
     pub(crate) fn tested(&self) -> Vec<&str> {
         let mut out: Vec<&str> = Vec::new();
-        for name in self.condition.iter().chain(self.deletes.iter().map(|d| &d.1)).flat_map(Bound::fields) {
+        for name in self
+            .condition
+            .iter()
+            .chain(self.deletes.iter().map(|d| &d.1))
+            .flat_map(Bound::fields)
+        {
             if !out.contains(&name) {
                 out.push(name);
             }
@@ -136,12 +193,16 @@ impl SparseQuery {
     /// The attributes that conditions test.
     pub(crate) fn tested_attributes(&self) -> Vec<usize> {
         let tested = self.tested();
-        (0..self.attributes.len()).filter(|&i| tested.contains(&self.attributes[i].name.as_str())).collect()
+        (0..self.attributes.len())
+            .filter(|&i| tested.contains(&self.attributes[i].name.as_str()))
+            .collect()
     }
 
     /// Whether attribute `i` is part of the result.
     pub(crate) fn is_wanted(&self, i: usize) -> bool {
-        self.attributes.get(i).is_some_and(|a| self.fields.iter().any(|f| f.kind == a.kind))
+        self.attributes
+            .get(i)
+            .is_some_and(|a| self.fields.iter().any(|f| f.kind == a.kind))
     }
 
     /// Forgets deletes that fragments say they have processed. The index must be loaded.

@@ -42,29 +42,42 @@ impl Ranges {
     pub(crate) fn new(region: &Region, schema: &Schema) -> Result<Self> {
         let n = schema.dimensions.len();
         if !region.0.is_empty() && region.0.len() != n {
-            return Err(Error::invalid(format!("ranges are given for {} dimensions; the array has {n}", region.0.len())));
+            return Err(Error::invalid(format!(
+                "ranges are given for {} dimensions; the array has {n}",
+                region.0.len()
+            )));
         }
         let along = |(d, dim)| Along::new(region.0.get(d).map_or(&[], Vec::as_slice), dim);
-        Ok(Self(schema.dimensions.iter().enumerate().map(along).collect::<Result<_>>()?))
+        Ok(Self(
+            schema.dimensions.iter().enumerate().map(along).collect::<Result<_>>()?,
+        ))
     }
 
     /// How bounding box `i` lies to the region.
     pub(crate) fn relation(&self, boxes: &Level, i: usize) -> Relation {
-        let each = self.0.iter().zip(&boxes.dimensions).map(|(along, bounds)| along.relation(bounds, i));
+        let each = self
+            .0
+            .iter()
+            .zip(&boxes.dimensions)
+            .map(|(along, bounds)| along.relation(bounds, i));
         each.min().unwrap_or(Relation::Inside)
     }
 
     /// How a box of ranges lies to the region.
     pub(crate) fn relation_to(&self, ranges: &[ScalarRange]) -> Relation {
-        let each = self.0.iter().zip(ranges).map(|(along, range)| match (along, &range.lo, &range.hi) {
-            (Along::All, ..) => Relation::Inside,
-            (Along::Strings(all), Scalar::Bytes(lo), Scalar::Bytes(hi)) => strings(all, lo, hi),
-            (Along::Numbers(all), lo, hi) => match (key::key(lo), key::key(hi)) {
-                (Some(lo), Some(hi)) => numbers(all, lo, hi),
+        let each = self
+            .0
+            .iter()
+            .zip(ranges)
+            .map(|(along, range)| match (along, &range.lo, &range.hi) {
+                (Along::All, ..) => Relation::Inside,
+                (Along::Strings(all), Scalar::Bytes(lo), Scalar::Bytes(hi)) => strings(all, lo, hi),
+                (Along::Numbers(all), lo, hi) => match (key::key(lo), key::key(hi)) {
+                    (Some(lo), Some(hi)) => numbers(all, lo, hi),
+                    _ => Relation::Partial,
+                },
                 _ => Relation::Partial,
-            },
-            _ => Relation::Partial,
-        });
+            });
         each.min().unwrap_or(Relation::Inside)
     }
 
@@ -75,7 +88,9 @@ impl Ranges {
         for (along, column) in self.0.iter().zip(dims) {
             match along {
                 Along::All => {}
-                Along::Numbers(all) => with_type!(column.datatype.physical(), T => mask_numbers::<T>(all, &column.data, &mut mask)),
+                Along::Numbers(all) => {
+                    with_type!(column.datatype.physical(), T => mask_numbers::<T>(all, &column.data, &mut mask))
+                }
                 Along::Strings(all) => {
                     for (i, m) in mask.iter_mut().enumerate().filter(|(_, m)| **m == 1) {
                         let cell = column.cell(i);
@@ -130,7 +145,12 @@ impl Along {
         if ranges.is_empty() {
             return Ok(Self::All);
         }
-        let bad = |r: &ScalarRange, why: &str| Error::invalid(format!("dimension '{}': the range {:?} to {:?} {why}", dim.name, r.lo, r.hi));
+        let bad = |r: &ScalarRange, why: &str| {
+            Error::invalid(format!(
+                "dimension '{}': the range {:?} to {:?} {why}",
+                dim.name, r.lo, r.hi
+            ))
+        };
         if dim.cell.is_var() {
             let mut all = Vec::with_capacity(ranges.len());
             for r in ranges {
@@ -203,7 +223,14 @@ mod tests {
     use crate::format::schema::ArrayType;
 
     fn schema() -> Schema {
-        Schema::new(ArrayType::Sparse, vec![Dimension::new("x", Datatype::Int32, -100, 100, 10), Dimension::string("s")], vec![])
+        Schema::new(
+            ArrayType::Sparse,
+            vec![
+                Dimension::new("x", Datatype::Int32, -100, 100, 10),
+                Dimension::string("s"),
+            ],
+            vec![],
+        )
     }
 
     fn ranges(x: &[(i32, i32)], s: &[(&str, &str)]) -> Result<Ranges> {
@@ -231,15 +258,34 @@ mod tests {
     fn boxes_are_inside_outside_or_partial() {
         let r = ranges(&[(0, 9), (20, 29)], &[]).unwrap();
         let x = |lo, hi| r.relation_to(&[ScalarRange::new(lo, hi), ScalarRange::new("", "z")]);
-        assert_eq!([x(0, 9), x(5, 12), x(10, 19), x(15, 40), x(30, 31)], [Relation::Inside, Relation::Partial, Relation::Outside, Relation::Partial, Relation::Outside]);
+        assert_eq!(
+            [x(0, 9), x(5, 12), x(10, 19), x(15, 40), x(30, 31)],
+            [
+                Relation::Inside,
+                Relation::Partial,
+                Relation::Outside,
+                Relation::Partial,
+                Relation::Outside
+            ]
+        );
     }
 
     #[test]
     fn ranges_without_cells_are_refused() {
-        assert!(ranges(&[(5, 4)], &[]).unwrap_err().to_string().contains("ends before it starts"));
+        assert!(
+            ranges(&[(5, 4)], &[])
+                .unwrap_err()
+                .to_string()
+                .contains("ends before it starts")
+        );
         assert!(ranges(&[], &[("b", "a")]).is_err());
         assert!(Ranges::new(&Region(vec![vec![]]), &schema()).is_err());
         let strings = Region(vec![vec![ScalarRange::new("a", "b")], vec![]]);
-        assert!(Ranges::new(&strings, &schema()).unwrap_err().to_string().contains("is not of int32"));
+        assert!(
+            Ranges::new(&strings, &schema())
+                .unwrap_err()
+                .to_string()
+                .contains("is not of int32")
+        );
     }
 }

@@ -85,7 +85,9 @@ impl ResultOrder {
     /// As [`CellOrder::keys`].
     pub(crate) fn keys(&self, dims: &[Column]) -> Result<Vec<CellKey>> {
         let terms = self.terms(dims)?;
-        Ok((0..dims.first().map_or(0, Column::len)).map(|i| key_at(&terms, dims, i)).collect())
+        Ok((0..dims.first().map_or(0, Column::len))
+            .map(|i| key_at(&terms, dims, i))
+            .collect())
     }
 }
 
@@ -123,7 +125,10 @@ pub(crate) struct Run {
 impl Run {
     /// When a cell was written.
     pub(crate) fn time(&self, i: usize) -> u64 {
-        self.times.as_ref().and_then(|t| t.get(i).copied()).unwrap_or(self.fragment_time)
+        self.times
+            .as_ref()
+            .and_then(|t| t.get(i).copied())
+            .unwrap_or(self.fragment_time)
     }
 
     pub(crate) fn is_deleted(&self, i: usize) -> bool {
@@ -145,7 +150,9 @@ impl Run {
 
     /// The numbers in their tile of cells `start..start + len`: one stretch, or a list.
     pub(crate) fn places(&self, start: usize, len: usize) -> Places<'_> {
-        let Some(cells) = &self.cells else { return Places::Stretch(start) };
+        let Some(cells) = &self.cells else {
+            return Places::Stretch(start);
+        };
         let list = cells.get(start..start + len).unwrap_or(&[]);
         match (list.first(), list.last()) {
             (Some(&a), Some(&b)) if self.ascending && (b - a) as usize == len - 1 => Places::Stretch(a as usize),
@@ -195,14 +202,27 @@ impl Run {
         let (mut lo, mut hi) = (start, self.len);
         while lo < hi {
             let middle = lo + (hi - lo) / 2;
-            if self.is_before(middle, key) { lo = middle + 1 } else { hi = middle }
+            if self.is_before(middle, key) {
+                lo = middle + 1
+            } else {
+                hi = middle
+            }
         }
         lo
     }
 
     /// The keys as plain numbers, most important first; `None` where some are strings.
     pub(crate) fn numbers(&self) -> Option<Vec<&[u64]>> {
-        self.terms.iter().map(|t| if let Term::Numbers(v) = t { Some(v.as_slice()) } else { None }).collect()
+        self.terms
+            .iter()
+            .map(|t| {
+                if let Term::Numbers(v) = t {
+                    Some(v.as_slice())
+                } else {
+                    None
+                }
+            })
+            .collect()
     }
 }
 
@@ -238,30 +258,63 @@ impl RunWork {
         let coordinates = layer.coordinates.iter().map(&mut input).collect::<Result<_>>()?;
         let times = layer.times.as_ref().map(&mut input).transpose()?;
         let delete_times = layer.delete_times.as_ref().map(&mut input).transpose()?;
-        Ok(Self { tile_cells: layer.fragment.tile_cells(tile)?, candidate, coordinates, times, delete_times })
+        Ok(Self {
+            tile_cells: layer.fragment.tile_cells(tile)?,
+            candidate,
+            coordinates,
+            times,
+            delete_times,
+        })
     }
 
     /// Decodes, keeps what is in the region and the window, and puts it in order.
     ///
     /// # Errors
     /// A tile is damaged.
-    pub(crate) fn run(self, layer: &Layer, ranges: &Ranges, order: Option<&ResultOrder>, window: Window, fetched: &[Bytes], d: &Decoding) -> Result<Run> {
+    pub(crate) fn run(
+        self,
+        layer: &Layer,
+        ranges: &Ranges,
+        order: Option<&ResultOrder>,
+        window: Window,
+        fetched: &[Bytes],
+        d: &Decoding,
+    ) -> Result<Run> {
         let keep = !self.candidate.inside;
-        let columns = self.coordinates.iter().map(|c| c.decode(fetched, d, keep)).collect::<Result<Vec<_>>>()?;
+        let columns = self
+            .coordinates
+            .iter()
+            .map(|c| c.decode(fetched, d, keep))
+            .collect::<Result<Vec<_>>>()?;
         let mut dims: Vec<Column> = match columns.as_slice() {
             [one] if !layer.fragment.version.has_dimension_files() => split_coordinates(one, &layer.fragment),
-            _ => columns.into_iter().map(|c| Arc::try_unwrap(c).unwrap_or_else(|c| (*c).clone())).collect(),
+            _ => columns
+                .into_iter()
+                .map(|c| Arc::try_unwrap(c).unwrap_or_else(|c| (*c).clone()))
+                .collect(),
         };
         let numbers = |input: Option<Input>| -> Result<Option<Vec<u64>>> {
-            Ok(input.map(|i| i.decode(fetched, d, false)).transpose()?.map(|c| bytemuck::pod_collect_to_vec(&c.data)))
+            Ok(input
+                .map(|i| i.decode(fetched, d, false))
+                .transpose()?
+                .map(|c| bytemuck::pod_collect_to_vec(&c.data)))
         };
         let mut times = numbers(self.times)?;
         let delete_times = numbers(self.delete_times)?;
-        let mut deleted: Option<Vec<u8>> = delete_times.map(|t| t.iter().map(|&t| u8::from(t != ALIVE && t <= window.end_ms)).collect());
+        let mut deleted: Option<Vec<u8>> =
+            delete_times.map(|t| t.iter().map(|&t| u8::from(t != ALIVE && t <= window.end_ms)).collect());
 
-        let mut cells = if self.candidate.inside { None } else { ranges.select(&dims) };
+        let mut cells = if self.candidate.inside {
+            None
+        } else {
+            ranges.select(&dims)
+        };
         if let (true, Some(times)) = (layer.partly_visible, &times) {
-            let visible = |&i: &u32| times.get(i as usize).is_some_and(|t| (window.start_ms..=window.end_ms).contains(t));
+            let visible = |&i: &u32| {
+                times
+                    .get(i as usize)
+                    .is_some_and(|t| (window.start_ms..=window.end_ms).contains(t))
+            };
             let all = cells.unwrap_or_else(|| (0..self.tile_cells as u32).collect());
             cells = Some(all.into_iter().filter(visible).collect());
         }
@@ -273,7 +326,9 @@ impl RunWork {
         let len = cells.as_ref().map_or(self.tile_cells, Vec::len);
         let path = layer.fragment.metadata_path();
         let terms = |dims: &[Column]| match order {
-            Some(order) => order.terms(dims).map_err(|e| inconsistent(&path, format!("tile {}: {e}", self.candidate.tile))),
+            Some(order) => order
+                .terms(dims)
+                .map_err(|e| inconsistent(&path, format!("tile {}: {e}", self.candidate.tile))),
             None => Ok(Vec::new()),
         };
         let terms = terms(&dims)?;
@@ -333,7 +388,10 @@ fn pick_values<T: Copy>(values: &[T], places: &[u32]) -> Vec<T> {
 fn pick(column: &Column, places: &[u32]) -> Column {
     let CellCount::Fixed(_) = column.cell else {
         let cells = places.iter().map(|&i| column.cell(i as usize));
-        return Column { validity: None, ..Column::from_cells(column.datatype, cells) };
+        return Column {
+            validity: None,
+            ..Column::from_cells(column.datatype, cells)
+        };
     };
     let data = match column.datatype.size() {
         1 => pick_values(&column.data, places),
@@ -341,12 +399,21 @@ fn pick(column: &Column, places: &[u32]) -> Column {
         4 => pick_chunks::<4>(&column.data, places),
         _ => pick_chunks::<8>(&column.data, places),
     };
-    Column { datatype: column.datatype, cell: column.cell, data, offsets: None, validity: None }
+    Column {
+        datatype: column.datatype,
+        cell: column.cell,
+        data,
+        offsets: None,
+        validity: None,
+    }
 }
 
 fn pick_chunks<const N: usize>(data: &[u8], places: &[u32]) -> Vec<u8> {
     let cells = data.as_chunks::<N>().0;
     let mut out = Vec::with_capacity(places.len() * N);
-    places.iter().filter_map(|&i| cells.get(i as usize)).for_each(|c| out.extend_from_slice(c));
+    places
+        .iter()
+        .filter_map(|&i| cells.get(i as usize))
+        .for_each(|c| out.extend_from_slice(c));
     out
 }

@@ -46,7 +46,12 @@ impl Sweep {
     ///
     /// # Errors
     /// A bounding box is damaged.
-    pub(crate) fn new(candidates: Vec<Candidate>, layers: &[Layer], order: Option<Arc<ResultOrder>>, dedup: bool) -> Result<Self> {
+    pub(crate) fn new(
+        candidates: Vec<Candidate>,
+        layers: &[Layer],
+        order: Option<Arc<ResultOrder>>,
+        dedup: bool,
+    ) -> Result<Self> {
         let mut bounds: Vec<Option<CellKey>> = vec![None; candidates.len()];
         if let Some(order) = order.as_ref().filter(|o| o.corners && !candidates.is_empty()) {
             for (bound, key) in bounds.iter_mut().zip(order.keys(&corners(&candidates, layers))?) {
@@ -65,24 +70,44 @@ impl Sweep {
                 }
             }
         }
-        let mut waiting: Vec<Waiting> =
-            candidates.into_iter().zip(bounds).map(|(candidate, bound)| Waiting { candidate, bound }).collect();
+        let mut waiting: Vec<Waiting> = candidates
+            .into_iter()
+            .zip(bounds)
+            .map(|(candidate, bound)| Waiting { candidate, bound })
+            .collect();
         match &order {
             Some(order) if order.corners => {
-                waiting.sort_by(|a, b| (&a.bound, a.candidate.layer, a.candidate.tile).cmp(&(&b.bound, b.candidate.layer, b.candidate.tile)));
+                waiting.sort_by(|a, b| {
+                    (&a.bound, a.candidate.layer, a.candidate.tile).cmp(&(
+                        &b.bound,
+                        b.candidate.layer,
+                        b.candidate.tile,
+                    ))
+                });
             }
             // Without bounds the layers take turns, so that all of them have reached something.
             Some(_) => {
                 let mut turns = vec![0_usize; layers.len()];
                 let mut turn = |c: &Candidate| turns.get_mut(c.layer).map_or(0, |t| std::mem::replace(t, *t + 1));
-                let mut with_turns: Vec<(usize, Waiting)> = waiting.into_iter().map(|w| (turn(&w.candidate), w)).collect();
+                let mut with_turns: Vec<(usize, Waiting)> =
+                    waiting.into_iter().map(|w| (turn(&w.candidate), w)).collect();
                 with_turns.sort_by_key(|(turn, w)| (*turn, w.candidate.layer));
                 waiting = with_turns.into_iter().map(|(_, w)| w).collect();
             }
             None => {}
         }
         let reached = vec![None; layers.len()];
-        Ok(Self { order, dedup, waiting, next: 0, reached, runs: Vec::new(), done: Vec::new(), ready: Vec::new(), taken: 0 })
+        Ok(Self {
+            order,
+            dedup,
+            waiting,
+            next: 0,
+            reached,
+            runs: Vec::new(),
+            done: Vec::new(),
+            ready: Vec::new(),
+            taken: 0,
+        })
     }
 
     /// The next candidates to load: as many as `fits` allows, at least one; none after the last.
@@ -117,7 +142,12 @@ impl Sweep {
         let ends = match (&self.order, self.next < self.waiting.len()) {
             (None, _) | (Some(_), false) => self.runs.iter().map(|r| r.len).collect::<Vec<_>>(),
             (Some(_), true) => match self.frontier() {
-                Some(frontier) => self.runs.iter().zip(&self.done).map(|(r, &start)| r.cells_before(start, &frontier)).collect(),
+                Some(frontier) => self
+                    .runs
+                    .iter()
+                    .zip(&self.done)
+                    .map(|(r, &start)| r.cells_before(start, &frontier))
+                    .collect(),
                 None => return,
             },
         };
@@ -130,7 +160,9 @@ impl Sweep {
         let mut least: Vec<Option<Option<&CellKey>>> = vec![None; self.reached.len()];
         let mut open = 0;
         for w in self.waiting.get(self.next..).unwrap_or(&[]) {
-            let Some(slot) = least.get_mut(w.candidate.layer) else { continue };
+            let Some(slot) = least.get_mut(w.candidate.layer) else {
+                continue;
+            };
             if slot.is_none() {
                 let reached = self.reached.get(w.candidate.layer).and_then(Option::as_ref);
                 *slot = Some(w.bound.as_ref().max(reached));
@@ -175,7 +207,12 @@ impl Sweep {
     fn drop_finished(&mut self) {
         self.ready.clear();
         self.taken = 0;
-        let open: Vec<bool> = self.runs.iter().zip(&self.done).map(|(r, &done)| done < r.len).collect();
+        let open: Vec<bool> = self
+            .runs
+            .iter()
+            .zip(&self.done)
+            .map(|(r, &done)| done < r.len)
+            .collect();
         let mut keep = open.iter();
         self.runs.retain(|_| keep.next() == Some(&true));
         let mut keep = open.iter();
@@ -185,11 +222,16 @@ impl Sweep {
 
 /// The low corners of the candidates' bounding boxes, a column a dimension.
 fn corners(candidates: &[Candidate], layers: &[Layer]) -> Vec<Column> {
-    let Some(schema) = layers.first().map(|l| &l.fragment.schema) else { return Vec::new() };
+    let Some(schema) = layers.first().map(|l| &l.fragment.schema) else {
+        return Vec::new();
+    };
     let column = |(d, dim): (usize, &crate::format::schema::Dimension)| {
         let bounds = candidates.iter().map(|c| {
             let leaves = layers.get(c.layer).and_then(|l| l.fragment.index.rtree()?.leaves());
-            (leaves.and_then(|l| l.dimensions.get(d)), usize::try_from(c.tile).unwrap_or(usize::MAX))
+            (
+                leaves.and_then(|l| l.dimensions.get(d)),
+                usize::try_from(c.tile).unwrap_or(usize::MAX),
+            )
         });
         if dim.cell.is_var() {
             let low = |(b, i): (Option<&Bounds>, usize)| match b {
@@ -202,8 +244,16 @@ fn corners(candidates: &[Candidate], layers: &[Layer]) -> Vec<Column> {
             Some(Bounds::Keys { lo, .. }) => lo.get(i).copied().unwrap_or(0),
             _ => 0,
         };
-        let data = bounds.flat_map(|b| key::scalar(dim.datatype.physical(), low(b)).to_le_bytes()).collect();
-        Column { datatype: dim.datatype, cell: CellCount::ONE, data, offsets: None, validity: None }
+        let data = bounds
+            .flat_map(|b| key::scalar(dim.datatype.physical(), low(b)).to_le_bytes())
+            .collect();
+        Column {
+            datatype: dim.datatype,
+            cell: CellCount::ONE,
+            data,
+            offsets: None,
+            validity: None,
+        }
     };
     schema.dimensions.iter().enumerate().map(column).collect()
 }

@@ -1,0 +1,253 @@
+//! Sums, extremes and counts over the cells of a query.
+
+use std::cmp::Ordering;
+
+use bytemuck::Pod;
+
+use crate::column::{Column, typed};
+use crate::datatype::{CellCount, Physical};
+use crate::error::{Error, Result};
+use crate::query::field::Field;
+use crate::scalar::Scalar;
+use crate::with_type;
+
+/// What to find out about the cells of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aggregate {
+    /// How many cells there are, nulls included.
+    Count,
+    /// How many are null.
+    NullCount,
+    /// The sum of the values: `i64` of signed integers, `u64` of unsigned ones, `f64` of floats. Stops
+    /// at the greatest or least number of that type.
+    Sum,
+    /// The sum divided by the number of values, as `f64`.
+    Mean,
+    /// The least value; strings by bytes. NaN counts only where there is nothing else.
+    Min,
+    /// The greatest value; likewise.
+    Max,
+}
+
+/// A field's aggregate while cells go by.
+#[derive(Debug)]
+pub(crate) struct Accumulator {
+    aggregate: Aggregate,
+    cells: u64,
+    values: u64,
+    whole: i128,
+    real: f64,
+    best: Option<Scalar>,
+    physical: Physical,
+}
+
+impl Accumulator {
+    /// An aggregate of `field`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for one that the field's type does not have.
+    pub(crate) fn new(aggregate: Aggregate, field: &Field) -> Result<Self> {
+        let single = field.cell == CellCount::ONE && !field.datatype.is_opaque();
+        let text = field.cell.is_var() && field.datatype.size() == 1;
+        let possible = match aggregate {
+            Aggregate::Count | Aggregate::NullCount => true,
+            Aggregate::Sum | Aggregate::Mean => single && !field.datatype.is_string(),
+            Aggregate::Min | Aggregate::Max => single || text,
+        };
+        if !possible {
+            let name = &field.name;
+            return Err(Error::invalid(format!(
+                "'{name}' holds {} cells, which have no {aggregate:?}",
+                field.datatype
+            )));
+        }
+        let physical = field.datatype.physical();
+        Ok(Self {
+            aggregate,
+            cells: 0,
+            values: 0,
+            whole: 0,
+            real: 0.0,
+            best: None,
+            physical,
+        })
+    }
+
+    /// Takes in the cells of a column whose mask is 1, or all of them.
+    pub(crate) fn add(&mut self, column: &Column, mask: Option<&[u8]>) {
+        let counts = |i: usize| mask.is_none_or(|m| m.get(i) == Some(&1));
+        let cells = column.len();
+        self.cells += (0..cells).filter(|&i| counts(i)).count() as u64;
+        let valid = |i: usize| counts(i) && !column.is_null(i);
+        self.values += (0..cells).filter(|&i| valid(i)).count() as u64;
+        match self.aggregate {
+            Aggregate::Count | Aggregate::NullCount => {}
+            Aggregate::Sum | Aggregate::Mean => {
+                with_type!(column.datatype.physical(), T => self.sum(&typed::<T>(&column.data), valid))
+            }
+            Aggregate::Min | Aggregate::Max if column.cell.is_var() => {
+                let best = (0..cells)
+                    .filter(|&i| valid(i))
+                    .map(|i| column.cell(i))
+                    .reduce(|a, b| if self.better(b.cmp(a)) { b } else { a });
+                self.offer(best.map(|b| Scalar::Bytes(b.to_vec())));
+            }
+            Aggregate::Min | Aggregate::Max => {
+                with_type!(column.datatype.physical(), T => self.extreme(&typed::<T>(&column.data), valid));
+            }
+        }
+    }
+
+    fn sum<T: Pod + Into<Scalar>>(&mut self, values: &[T], valid: impl Fn(usize) -> bool) {
+        for (_, &v) in values.iter().enumerate().filter(|(i, _)| valid(*i)) {
+            match v.into() {
+                Scalar::F32(v) => self.real += f64::from(v),
+                Scalar::F64(v) => self.real += v,
+                v => self.whole = self.whole.saturating_add(v.as_i128().unwrap_or(0)),
+            }
+        }
+    }
+
+    fn extreme<T: Pod + PartialOrd + Into<Scalar>>(&mut self, values: &[T], valid: impl Fn(usize) -> bool) {
+        let mut best: Option<T> = None;
+        for (_, &v) in values.iter().enumerate().filter(|(i, _)| valid(*i)) {
+            best = Some(match best {
+                None => v,
+                // A NaN, which compares with nothing, gives way to any number.
+                Some(old) if old.partial_cmp(&old).is_none() => v,
+                Some(old) if v.partial_cmp(&old).is_some_and(|o| self.better(o)) => v,
+                Some(old) => old,
+            });
+        }
+        self.offer(best.map(Into::into));
+    }
+
+    /// Whether something that compares so to the best so far is better.
+    fn better(&self, order: Ordering) -> bool {
+        if self.aggregate == Aggregate::Min {
+            order.is_lt()
+        } else {
+            order.is_gt()
+        }
+    }
+
+    fn offer(&mut self, value: Option<Scalar>) {
+        let Some(value) = value else { return };
+        let nan = |s: &Scalar| s.as_f64().is_some_and(f64::is_nan);
+        let takes = self
+            .best
+            .as_ref()
+            .is_none_or(|old| !nan(&value) && (nan(old) || self.better(value.order(old))));
+        if takes {
+            self.best = Some(value);
+        }
+    }
+
+    /// The result; `None` where there was no value.
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        reason = "means are doubles; sums are clamped first"
+    )]
+    pub(crate) fn finish(self) -> Option<Scalar> {
+        let float = matches!(self.physical, Physical::F32 | Physical::F64);
+        let signed = matches!(
+            self.physical,
+            Physical::I8 | Physical::I16 | Physical::I32 | Physical::I64
+        );
+        match self.aggregate {
+            Aggregate::Count => Some(Scalar::U64(self.cells)),
+            Aggregate::NullCount => Some(Scalar::U64(self.cells - self.values)),
+            Aggregate::Min | Aggregate::Max => self.best,
+            _ if self.values == 0 => None,
+            Aggregate::Mean => Some(Scalar::F64(
+                if float { self.real } else { self.whole as f64 } / self.values as f64,
+            )),
+            Aggregate::Sum if float => Some(Scalar::F64(self.real)),
+            Aggregate::Sum if signed => Some(Scalar::I64(self.whole.clamp(i64::MIN.into(), i64::MAX.into()) as i64)),
+            Aggregate::Sum => Some(Scalar::U64(self.whole.clamp(0, u64::MAX.into()) as u64)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::Datatype;
+
+    #[track_caller]
+    fn check(aggregate: Aggregate, columns: &[Column], expect: Option<Scalar>) {
+        let first = &columns[0];
+        let field = Field {
+            name: "a".into(),
+            kind: crate::query::field::FieldKind::Attribute(0),
+            datatype: first.datatype,
+            cell: first.cell,
+            nullable: first.validity.is_some(),
+            fill: Vec::new(),
+            fill_valid: false,
+        };
+        let mut a = Accumulator::new(aggregate, &field).unwrap();
+        columns.iter().for_each(|c| a.add(c, None));
+        assert_eq!(a.finish(), expect);
+    }
+
+    #[test]
+    fn nulls_are_counted_and_otherwise_left_out() {
+        let c = || vec![Column::from_values(Datatype::Int32, &[5, -9, 2]).with_validity(vec![1, 0, 1])];
+        check(Aggregate::Count, &c(), Some(Scalar::U64(3)));
+        check(Aggregate::NullCount, &c(), Some(Scalar::U64(1)));
+        check(Aggregate::Sum, &c(), Some(Scalar::I64(7)));
+        check(Aggregate::Mean, &c(), Some(Scalar::F64(3.5)));
+        check(Aggregate::Min, &c(), Some(Scalar::I32(2)));
+        check(Aggregate::Max, &c(), Some(Scalar::I32(5)));
+        let none = vec![Column::from_values(Datatype::Int32, &[5]).with_validity(vec![0])];
+        check(Aggregate::Sum, &none, None);
+        check(Aggregate::Min, &none, None);
+    }
+
+    #[test]
+    fn sums_stop_at_the_end_of_their_type() {
+        check(
+            Aggregate::Sum,
+            &[Column::from_values(Datatype::Int64, &[i64::MAX, 1])],
+            Some(Scalar::I64(i64::MAX)),
+        );
+        check(
+            Aggregate::Sum,
+            &[Column::from_values(Datatype::Uint64, &[u64::MAX, 1])],
+            Some(Scalar::U64(u64::MAX)),
+        );
+        check(
+            Aggregate::Sum,
+            &[Column::from_values(Datatype::Uint8, &[255_u8, 1])],
+            Some(Scalar::U64(256)),
+        );
+    }
+
+    #[test]
+    fn extremes_carry_over_from_batch_to_batch() {
+        let text = |cells: &[&str]| Column::from_cells(Datatype::StringAscii, cells);
+        check(
+            Aggregate::Min,
+            &[text(&["b", "ab"]), text(&["", "c"])],
+            Some(Scalar::from("")),
+        );
+        check(
+            Aggregate::Max,
+            &[text(&["b", "ab"]), text(&["", "c"])],
+            Some(Scalar::from("c")),
+        );
+        let float = |v: &[f64]| Column::from_values(Datatype::Float64, v);
+        check(
+            Aggregate::Max,
+            &[float(&[f64::NAN, 1.0]), float(&[f64::NAN])],
+            Some(Scalar::F64(1.0)),
+        );
+        check(
+            Aggregate::Min,
+            &[float(&[f64::NAN]), float(&[2.0, f64::NAN])],
+            Some(Scalar::F64(2.0)),
+        );
+    }
+}

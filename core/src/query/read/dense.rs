@@ -1,0 +1,142 @@
+//! Reading boxes of dense arrays.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::PART_BYTES;
+use crate::array::Array;
+use crate::error::{Error, Result};
+use crate::format::schema::Layout;
+use crate::query::dense::canvas::Canvas;
+use crate::query::dense::{Boxes, DenseBox, DenseOrder, DenseQuery, fill};
+use crate::query::{Batch, Query};
+
+/// Bytes on disk that are decoded in one go.
+const GROUP_BYTES: u64 = 32 << 20;
+
+impl Array {
+    pub(super) async fn read_dense(&self, query: &Arc<DenseQuery>) -> Result<Batch> {
+        let cells = query.cells().and_then(|n| usize::try_from(n).ok());
+        let cells = cells.ok_or_else(|| Error::LimitExceeded {
+            what: "cells of a result; read it in batches".into(),
+            found: u64::MAX,
+            limit: isize::MAX as u64,
+        })?;
+        let mut canvas = Canvas::new(&query.attributes, cells)?;
+        let mut boxes = query.boxes(PART_BYTES, true);
+        let mut coordinates: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
+        let mut base = 0;
+        while let Some(dense) = boxes.next(query)? {
+            for (d, _) in query.dimensions_wanted() {
+                query.coordinates(d, &dense, coordinates.entry(d).or_default());
+            }
+            let here = dense.plan.cells;
+            canvas = self.paint_box(query, canvas, base, dense).await?.0;
+            base += here;
+        }
+        let shape = matches!(query.order, DenseOrder::Major(_)).then(|| query.shape());
+        let coordinates = |d: usize| coordinates.get(&d).cloned().unwrap_or_default();
+        Ok(query
+            .finish(cells, canvas.into_columns(), &coordinates, shape, &query.spans)
+            .0)
+    }
+
+    /// The cells of a box, and 1 for each that satisfies the condition.
+    pub(super) async fn read_box(&self, query: &Arc<DenseQuery>, dense: DenseBox) -> Result<(Batch, Option<Vec<u8>>)> {
+        let cells = dense.plan.cells;
+        let canvas = Canvas::new(&query.attributes, cells)?;
+        let (canvas, dense) = self.paint_box(query, canvas, 0, dense).await?;
+        let coordinates = |d: usize| {
+            let mut out = Vec::new();
+            query.coordinates(d, &dense, &mut out);
+            out
+        };
+        let shape = matches!(query.order, DenseOrder::Major(_)).then(|| dense.plan.shape.clone());
+        Ok(query.finish(cells, canvas.into_columns(), &coordinates, shape, &dense.spans))
+    }
+
+    pub(super) async fn count_dense(&self, query: &Arc<DenseQuery>, mut boxes: Boxes) -> Result<u64> {
+        if query.condition.is_none() {
+            let too_many = || Error::invalid("the region has more cells than can be counted");
+            return query.cells().ok_or_else(too_many);
+        }
+        let mut count = 0;
+        while let Some(dense) = boxes.next(query)? {
+            let (_, mask) = self.read_box(query, dense).await?;
+            count += mask.iter().flatten().map(|&m| u64::from(m)).sum::<u64>();
+        }
+        Ok(count)
+    }
+
+    /// Paints a box whose first cell is at `base` of the canvas. While one group of tiles is decoded,
+    /// the bytes of the next are fetched.
+    async fn paint_box(
+        &self,
+        query: &Arc<DenseQuery>,
+        mut canvas: Canvas,
+        base: usize,
+        dense: DenseBox,
+    ) -> Result<(Canvas, Arc<DenseBox>)> {
+        canvas.start_box(dense.plan.cells)?;
+        let dense = Arc::new(dense);
+        let groups = fill::groups(&dense.plan, &query.attributes, &query.stored, GROUP_BYTES)?;
+        let mut next = match groups.first() {
+            Some(first) => Some(self.fetch_work(query, &dense, first.clone()).await?),
+            None => None,
+        };
+        for i in 0..groups.len() {
+            let Some((work, fetched)) = next.take() else { break };
+            let cpu = self.cpu_for(&fetched);
+            let decoding = self.decoding(cpu);
+            let shared = Arc::clone(&dense);
+            let painting = cpu.run(move || fill::paint(canvas, base, &shared.plan, work, &fetched, &decoding));
+            if let Some(group) = groups.get(i + 1) {
+                next = Some(self.fetch_work(query, &dense, group.clone()).await?);
+            }
+            canvas = painting.await?;
+        }
+        if !query.overlays.is_empty() {
+            let points = self.overlay_cells(query, &dense).await?;
+            query.overlay(&mut canvas, base, &dense, &points);
+        }
+        canvas.finish_box();
+        Ok((canvas, dense))
+    }
+
+    async fn fetch_work(
+        &self,
+        query: &DenseQuery,
+        dense: &DenseBox,
+        group: Range<usize>,
+    ) -> Result<(Vec<fill::Work>, Vec<Bytes>)> {
+        let (work, extents) = fill::work(
+            &dense.plan,
+            group,
+            &query.attributes,
+            &query.stored,
+            &self.context().cache,
+        )?;
+        Ok((work, self.fetch(&extents).await?))
+    }
+
+    /// The cells of sparse fragments in a box of a dense array: coordinates, then attributes.
+    async fn overlay_cells(&self, query: &DenseQuery, dense: &DenseBox) -> Result<Batch> {
+        let fields = query
+            .dimensions
+            .iter()
+            .chain(&query.attributes)
+            .map(|f| f.name.clone())
+            .collect();
+        let inner = Query {
+            fields: Some(fields),
+            region: query.region(&dense.spans),
+            order: Layout::Unordered,
+            ..Query::default()
+        };
+        let (inner, sweep) = self.start_sparse(&inner, None, &query.overlays).await?;
+        self.read_sparse(&inner, sweep).await
+    }
+}

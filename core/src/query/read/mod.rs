@@ -1,0 +1,231 @@
+//! Reading: for each box or batch fetch, decode, assemble. The only part of queries that waits.
+
+mod dense;
+mod sparse;
+mod verify;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+
+use super::aggregate::{Accumulator, Aggregate};
+use super::condition::{Bound, bind};
+use super::dense::{Boxes, DenseQuery};
+use super::field::Field;
+use super::sparse::SparseQuery;
+use super::sparse::sweep::Sweep;
+use super::tile::{Decoding, Extent};
+use super::{Batch, Query, ReadResult};
+use crate::array::Array;
+use crate::array::open::load_index;
+use crate::column::Column;
+use crate::cpu::Cpu;
+use crate::error::{Error, Result};
+use crate::scalar::Scalar;
+use crate::vfs::coalesce::{GAP_BYTES, MERGED_BYTES_MAX, coalesce};
+pub use verify::Finding;
+
+/// Bytes of a result that are assembled in one go, where all of it was asked for.
+const PART_BYTES: u64 = 64 << 20;
+/// Bytes that are not worth the way to another thread.
+const SMALL_BYTES: u64 = 256 << 10;
+/// Requests in flight at once.
+const IN_FLIGHT: usize = 32;
+
+/// The batches of a streamed read, in the order of the query's layout.
+#[derive(Debug)]
+pub struct Batches {
+    array: Array,
+    query: Query,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    New,
+    Dense(Arc<DenseQuery>, Boxes),
+    Sparse(Arc<SparseQuery>, Sweep),
+    Done,
+}
+
+impl Batches {
+    /// The next batch; `None` after the last.
+    ///
+    /// # Errors
+    /// As [`Array::read`].
+    pub async fn next(&mut self) -> Result<Option<Batch>> {
+        if matches!(self.state, State::New) {
+            self.state = self.array.start(&self.query).await?;
+        }
+        let batch = match &mut self.state {
+            State::New | State::Done => None,
+            State::Dense(query, boxes) => match boxes.next(query)? {
+                Some(dense) => Some(self.array.read_box(query, dense).await?.0),
+                None => None,
+            },
+            State::Sparse(query, sweep) => self.array.next_sparse(query, sweep, self.query.batch_bytes).await?,
+        };
+        if batch.is_none() {
+            self.state = State::Done;
+        }
+        Ok(batch)
+    }
+}
+
+impl Array {
+    /// Everything that the query asks for, at once.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the query does not fit the schema; [`Error::Corrupt`] and
+    /// [`Error::Io`] name the file.
+    pub async fn read(&self, query: &Query) -> Result<ReadResult> {
+        match self.start(query).await? {
+            State::Dense(query, _) => self.read_dense(&query).await,
+            State::Sparse(query, sweep) => self.read_sparse(&query, sweep).await,
+            State::New | State::Done => Err(Error::Cancelled),
+        }
+    }
+
+    /// The same in batches of at most `query.batch_bytes` bytes.
+    pub fn batches(&self, query: Query) -> Batches {
+        Batches {
+            array: self.clone(),
+            query,
+            state: State::New,
+        }
+    }
+
+    /// How many cells the query finds.
+    ///
+    /// # Errors
+    /// As [`Array::read`].
+    pub async fn count(&self, query: &Query) -> Result<u64> {
+        match self.start(query).await? {
+            State::Dense(query, boxes) => self.count_dense(&query, boxes).await,
+            State::Sparse(query, sweep) => self.count_sparse(&query, sweep).await,
+            State::New | State::Done => Err(Error::Cancelled),
+        }
+    }
+
+    /// Aggregates over the cells that the query finds, each of one field; the query's own list of fields
+    /// does not matter. `None` where there is no value to aggregate.
+    ///
+    /// # Errors
+    /// As [`Array::read`]; and [`Error::InvalidArgument`] for an aggregate that a field's type does not have.
+    pub async fn aggregate(&self, query: &Query, wanted: &[(Aggregate, &str)]) -> Result<Vec<Option<Scalar>>> {
+        let mut names: Vec<String> = Vec::new();
+        let mut all = Vec::with_capacity(wanted.len());
+        for &(aggregate, name) in wanted {
+            let place = names.iter().position(|n| n == name).unwrap_or(names.len());
+            if place == names.len() {
+                names.push(name.to_owned());
+            }
+            all.push((place, Accumulator::new(aggregate, &Field::named(self.schema(), name)?)?));
+        }
+        let query = Query {
+            fields: Some(names),
+            batch_bytes: PART_BYTES,
+            ..query.clone()
+        };
+        let mut add = |columns: &[(String, Column)], mask: Option<&[u8]>| {
+            for (place, accumulator) in &mut all {
+                if let Some((_, column)) = columns.get(*place) {
+                    accumulator.add(column, mask);
+                }
+            }
+        };
+        match self.start(&query).await? {
+            State::Dense(resolved, mut boxes) => {
+                while let Some(dense) = boxes.next(&resolved)? {
+                    let (batch, mask) = self.read_box(&resolved, dense).await?;
+                    add(&batch.columns, mask.as_deref());
+                }
+            }
+            State::Sparse(resolved, mut sweep) => {
+                while let Some(batch) = self.next_sparse(&resolved, &mut sweep, PART_BYTES).await? {
+                    add(&batch.columns, None);
+                }
+            }
+            State::New | State::Done => {}
+        }
+        Ok(all.into_iter().map(|(_, a)| a.finish()).collect())
+    }
+
+    async fn start(&self, query: &Query) -> Result<State> {
+        let condition = self.bind(query).await?;
+        if !self.schema().is_dense() {
+            let (resolved, sweep) = self.start_sparse(query, condition, self.fragments()).await?;
+            return Ok(State::Sparse(resolved, sweep));
+        }
+        let resolved = Arc::new(DenseQuery::new(self, query, condition)?);
+        load_index(self, &resolved.index()).await?;
+        let boxes = resolved.boxes(query.batch_bytes, false);
+        Ok(State::Dense(resolved, boxes))
+    }
+
+    /// The query's condition, with the values of enumerations looked up.
+    async fn bind(&self, query: &Query) -> Result<Option<Bound>> {
+        let Some(condition) = &query.condition else {
+            return Ok(None);
+        };
+        let mut enumerations = BTreeMap::new();
+        for name in condition.fields() {
+            if let Some(e) = self.schema().attribute(name).and_then(|(_, a)| a.enumeration.as_ref()) {
+                enumerations.insert(e.clone(), self.enumeration(e).await?);
+            }
+        }
+        Ok(Some(bind(condition, self.schema(), &enumerations)?))
+    }
+
+    pub(crate) fn decoding(&self, cpu: Cpu) -> Decoding {
+        Decoding {
+            cpu,
+            key: self.key().cloned(),
+            latest: Arc::clone(self.schema()),
+            cache: Arc::clone(&self.context().cache),
+        }
+    }
+
+    /// Small work is done on the spot.
+    fn cpu_for(&self, fetched: &[Bytes]) -> Cpu {
+        let bytes: usize = fetched.iter().map(Bytes::len).sum();
+        if (bytes as u64) < SMALL_BYTES {
+            Cpu::Inline
+        } else {
+            self.context().cpu
+        }
+    }
+
+    /// The bytes of these extents, in their order: one request a file, neighbours merged.
+    pub(crate) async fn fetch(&self, extents: &[Extent]) -> Result<Vec<Bytes>> {
+        let mut files: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (i, extent) in extents.iter().enumerate() {
+            files.entry(&extent.path).or_default().push(i);
+        }
+        let vfs = &self.context().vfs;
+        let read = |(path, places): (&str, Vec<usize>)| {
+            let path = path.to_owned();
+            async move {
+                let ranges: Vec<_> = places
+                    .iter()
+                    .filter_map(|&i| extents.get(i).map(|e| e.range.clone()))
+                    .collect();
+                let merged = coalesce(&ranges, GAP_BYTES, MERGED_BYTES_MAX)?;
+                let fetched = vfs.read(&path, &merged.fetches).await?;
+                Ok::<_, Error>((places, merged.split(&path, &fetched)?))
+            }
+        };
+        let mut out = vec![Bytes::new(); extents.len()];
+        let mut reads = stream::iter(files.into_iter().map(read)).buffer_unordered(IN_FLIGHT);
+        while let Some((places, bytes)) = reads.try_next().await? {
+            for (place, bytes) in places.into_iter().zip(bytes) {
+                if let Some(out) = out.get_mut(place) {
+                    *out = bytes;
+                }
+            }
+        }
+        Ok(out)
+    }
+}

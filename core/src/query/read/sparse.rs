@@ -1,0 +1,190 @@
+//! Reading sparse cells, batch by batch.
+
+use std::sync::Arc;
+
+use super::PART_BYTES;
+use crate::array::open::load_index;
+use crate::array::{Array, Fragment};
+use crate::column::Column;
+use crate::error::{Error, Result};
+use crate::query::condition::Bound;
+use crate::query::sparse::SparseQuery;
+use crate::query::sparse::gather::Chunk;
+use crate::query::sparse::run::RunWork;
+use crate::query::sparse::sweep::Sweep;
+use crate::query::tile::Decoding;
+use crate::query::{Batch, Query};
+
+impl Array {
+    pub(super) async fn start_sparse(
+        &self,
+        query: &Query,
+        condition: Option<Bound>,
+        fragments: &[Arc<Fragment>],
+    ) -> Result<(Arc<SparseQuery>, Sweep)> {
+        let mut resolved = SparseQuery::new(self, query, condition, fragments)?;
+        load_index(self, &resolved.index()).await?;
+        resolved.skip_processed(&self.0.deletes);
+        let sweep = resolved.sweep()?;
+        Ok((Arc::new(resolved), sweep))
+    }
+
+    pub(super) async fn read_sparse(&self, query: &Arc<SparseQuery>, mut sweep: Sweep) -> Result<Batch> {
+        let mut all = Batch {
+            columns: query
+                .fields
+                .iter()
+                .map(|f| (f.name.clone(), f.empty_column()))
+                .collect(),
+            cells: 0,
+            shape: None,
+            region: None,
+        };
+        let mut first = true;
+        while let Some(batch) = self.next_sparse(query, &mut sweep, PART_BYTES).await? {
+            if std::mem::take(&mut first) {
+                all = batch;
+                continue;
+            }
+            all.cells += batch.cells;
+            for ((_, to), (_, from)) in all.columns.iter_mut().zip(&batch.columns) {
+                append(to, from);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The next cells of a sparse read: at most `bytes_max` bytes, and never none.
+    pub(super) async fn next_sparse(
+        &self,
+        query: &Arc<SparseQuery>,
+        sweep: &mut Sweep,
+        bytes_max: u64,
+    ) -> Result<Option<Batch>> {
+        let attributes: Vec<usize> = (0..query.attributes.len()).filter(|&a| query.is_wanted(a)).collect();
+        loop {
+            let Some(chunk) = self.next_chunk(query, sweep, bytes_max).await? else {
+                return Ok(None);
+            };
+            if chunk.segments.is_empty() {
+                continue;
+            }
+            let (chunk, decoding) = self.decode_chunk(query, chunk, &attributes).await?;
+            let query = Arc::clone(query);
+            let cpu = decoding.cpu;
+            return Ok(Some(cpu.run(move || chunk.batch(&query, &decoding)).await?));
+        }
+    }
+
+    pub(super) async fn count_sparse(&self, query: &Arc<SparseQuery>, mut sweep: Sweep) -> Result<u64> {
+        let mut count = 0;
+        while let Some(chunk) = self.next_chunk(query, &mut sweep, PART_BYTES).await? {
+            count += chunk.cells() as u64;
+        }
+        Ok(count)
+    }
+
+    /// The next cells that are final and satisfy every condition; may be none of those that were looked at.
+    async fn next_chunk(&self, query: &Arc<SparseQuery>, sweep: &mut Sweep, bytes_max: u64) -> Result<Option<Chunk>> {
+        let cells_max = (bytes_max / query.row_bytes()).max(1);
+        let segments = loop {
+            let segments = sweep.take(cells_max);
+            if !segments.is_empty() {
+                break segments;
+            }
+            if sweep.is_loaded() {
+                return Ok(None);
+            }
+            self.load(query, sweep, bytes_max).await?;
+        };
+        let mut chunk = Chunk::new(sweep.runs.clone(), segments);
+        if !query.is_filtered() {
+            return Ok(Some(chunk));
+        }
+        chunk.prune(query);
+        let tested = query.tested_attributes();
+        let (mut chunk, decoding) = self.decode_chunk(query, chunk, &tested).await?;
+        let query = Arc::clone(query);
+        let filter = move || {
+            chunk.filter(&query);
+            Ok(chunk)
+        };
+        Ok(Some(decoding.cpu.run(filter).await?))
+    }
+
+    /// Loads the next tiles of a sweep.
+    async fn load(&self, query: &Arc<SparseQuery>, sweep: &mut Sweep, bytes_max: u64) -> Result<()> {
+        let mut room = bytes_max;
+        let candidates = sweep.to_load(|c| {
+            let cells = query
+                .layers
+                .get(c.layer)
+                .and_then(|l| l.fragment.tile_cells(c.tile).ok())
+                .unwrap_or(0);
+            let bytes = query.loaded_bytes().saturating_mul(cells as u64);
+            let fits = bytes <= room;
+            room = room.saturating_sub(bytes);
+            fits
+        });
+        let (mut work, mut extents) = (Vec::new(), Vec::new());
+        for candidate in candidates {
+            if let Some(layer) = query.layers.get(candidate.layer) {
+                work.push((
+                    candidate.layer,
+                    RunWork::new(candidate, layer, &self.context().cache, &mut extents)?,
+                ));
+            }
+        }
+        let fetched = self.fetch(&extents).await?;
+        let decoding = self.decoding(self.cpu_for(&fetched));
+        let cpu = decoding.cpu;
+        let query = Arc::clone(query);
+        let runs = cpu.run(move || {
+            let run = |(layer, work): (usize, RunWork)| {
+                let layer = query.layers.get(layer).ok_or(Error::Cancelled)?;
+                work.run(
+                    layer,
+                    &query.ranges,
+                    query.order.as_deref(),
+                    query.window,
+                    &fetched,
+                    &decoding,
+                )
+            };
+            decoding.cpu.try_map_owned(work, run)
+        });
+        sweep.add(runs.await?, cpu);
+        Ok(())
+    }
+
+    /// Decodes the tiles of these attributes that a chunk needs.
+    async fn decode_chunk(
+        &self,
+        query: &Arc<SparseQuery>,
+        mut chunk: Chunk,
+        attributes: &[usize],
+    ) -> Result<(Chunk, Decoding)> {
+        let mut extents = Vec::new();
+        let work = chunk.work(query, attributes, &self.context().cache, &mut extents)?;
+        let fetched = self.fetch(&extents).await?;
+        let decoding = self.decoding(self.cpu_for(&fetched));
+        let mine = decoding.clone();
+        let chunk = decoding.cpu.run(move || {
+            chunk.decode(&work, &fetched, &mine)?;
+            Ok(chunk)
+        });
+        Ok((chunk.await?, decoding))
+    }
+}
+
+/// Appends the cells of `from`, a column of the same type.
+fn append(to: &mut Column, from: &Column) {
+    let base = to.data.len() as u64;
+    to.data.extend_from_slice(&from.data);
+    if let (Some(to), Some(from)) = (&mut to.offsets, &from.offsets) {
+        to.extend(from.iter().skip(1).map(|o| base + o));
+    }
+    if let (Some(to), Some(from)) = (&mut to.validity, &from.validity) {
+        to.extend_from_slice(from);
+    }
+}

@@ -1,0 +1,145 @@
+//! Reads every tile of every fragment, to find damage before somebody needs the data.
+
+use std::sync::Arc;
+
+use crate::array::index::Section;
+use crate::array::open::load_index;
+use crate::array::{Array, Fragment};
+use crate::column::Column;
+use crate::error::{Error, Result};
+use crate::format::fragment::slots::FieldId;
+use crate::query::sparse::layer::check_box;
+use crate::query::tile::{Decoding, StoredField, TileRef, split_coordinates};
+
+/// Tiles that are read and decoded in one go.
+const TILES_AT_ONCE: u64 = 16;
+
+/// What [`Array::verify`] has to say about one file.
+#[derive(Debug)]
+pub struct Finding {
+    /// The file, from the root of the store; of a field with several files, the first of them.
+    pub path: String,
+    /// What is wrong with it; `None` where it was read without complaint.
+    pub error: Option<Error>,
+    /// Tiles that were decoded.
+    pub tiles: u64,
+    /// Bytes that were read.
+    pub bytes: u64,
+}
+
+impl Array {
+    /// Reads every tile of every fragment, and reports on each file. Coordinates are held against the
+    /// bounding boxes of their tiles.
+    ///
+    /// # Errors
+    /// None for damage, which is reported; only what keeps the check itself from going on.
+    pub async fn verify(&self, report: &mut dyn FnMut(Finding)) -> Result<()> {
+        for fragment in self.fragments() {
+            let fields = fragment.stored_fields();
+            let mut sections = fragment.sections(&fields);
+            if !fragment.dense {
+                sections.push(Section::RTree);
+            }
+            let path = fragment.metadata_path();
+            let loaded = load_index(self, &[(Arc::clone(fragment), sections)]).await;
+            let sound = loaded.is_ok();
+            report(Finding {
+                path,
+                error: loaded.err(),
+                tiles: 0,
+                bytes: 0,
+            });
+            if !sound {
+                continue;
+            }
+            for id in fields {
+                if let Some(field) = StoredField::new(fragment, id).map(Arc::new) {
+                    report(self.verify_field(&field).await);
+                }
+            }
+        }
+        self.verify_rest(report).await;
+        Ok(())
+    }
+
+    async fn verify_field(&self, field: &Arc<StoredField>) -> Finding {
+        let mut finding = Finding {
+            path: field.path().to_owned(),
+            error: None,
+            tiles: 0,
+            bytes: 0,
+        };
+        let mut next = 0;
+        while next < field.fragment.tiles && finding.error.is_none() {
+            let tiles = next..field.fragment.tiles.min(next + TILES_AT_ONCE);
+            next = tiles.end;
+            let count = tiles.end - tiles.start;
+            match self.verify_tiles(field, tiles).await {
+                Ok(bytes) => {
+                    finding.bytes += bytes;
+                    finding.tiles += count;
+                }
+                Err(error) => finding.error = Some(error),
+            }
+        }
+        finding
+    }
+
+    async fn verify_tiles(&self, field: &Arc<StoredField>, tiles: std::ops::Range<u64>) -> Result<u64> {
+        let (mut extents, mut work) = (Vec::new(), Vec::new());
+        for tile in tiles {
+            let tile = TileRef::new(field, tile)?;
+            let start = extents.len();
+            extents.extend(tile.extents()?);
+            work.push((tile, start..extents.len()));
+        }
+        let fetched = self.fetch(&extents).await?;
+        let bytes = fetched.iter().map(|b| b.len() as u64).sum();
+        let decoding: Decoding = self.decoding(self.context().cpu);
+        let cpu = decoding.cpu;
+        cpu.run(move || {
+            decoding.cpu.try_map(&work, |(tile, range)| {
+                let parts = fetched.get(range.clone()).unwrap_or(&[]);
+                let column = tile.decode(parts, decoding.key.as_ref(), &decoding.latest)?;
+                check_coordinates(tile, &column)
+            })
+        })
+        .await?;
+        Ok(bytes)
+    }
+
+    /// What is not part of a fragment: metadata and enumerations.
+    async fn verify_rest(&self, report: &mut dyn FnMut(Finding)) {
+        if let Err(error) = self.metadata().await {
+            report(Finding {
+                path: crate::vfs::join(self.path(), "__meta"),
+                error: Some(error),
+                tiles: 0,
+                bytes: 0,
+            });
+        }
+        for e in &self.schema().enumerations {
+            let path = crate::vfs::join(&crate::vfs::join(self.path(), "__schema/__enumerations"), &e.file);
+            report(Finding {
+                path,
+                error: self.enumeration(&e.name).await.err(),
+                tiles: 0,
+                bytes: 0,
+            });
+        }
+    }
+}
+
+/// Whether the coordinates of a sparse tile are inside its bounding box.
+fn check_coordinates(tile: &TileRef, column: &Column) -> Result<()> {
+    let fragment: &Fragment = &tile.field.fragment;
+    match tile.field.id {
+        FieldId::Dimension(d) => check_box(fragment, d, tile.tile, column, tile.field.path()),
+        FieldId::Coords => {
+            let dims = split_coordinates(column, fragment);
+            let mut each = dims.iter().enumerate();
+            each.try_for_each(|(d, column)| check_box(fragment, d, tile.tile, column, tile.field.path()))
+        }
+        _ => Ok(()),
+    }
+}
