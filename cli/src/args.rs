@@ -44,7 +44,6 @@ pub(crate) enum Command {
     /// Make a new array from a file: .npy .npz .csv .arrow
     Import(Import),
     /// Metadata of an array or a group
-    #[command(subcommand)]
     Meta(Meta),
     /// Delete the cells of a sparse array that meet a condition
     Delete(Delete),
@@ -237,11 +236,18 @@ pub(crate) struct Import {
     pub(crate) timestamp: Option<Moment>,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Meta {
+    /// An array or a group
+    pub(crate) array: String,
+    #[command(subcommand)]
+    pub(crate) action: MetaAction,
+}
+
 #[derive(Debug, Subcommand)]
-pub(crate) enum Meta {
+pub(crate) enum MetaAction {
     /// Keys, types and values
     Ls {
-        array: String,
         /// As JSON
         #[arg(long)]
         json: bool,
@@ -251,7 +257,6 @@ pub(crate) enum Meta {
     },
     /// One value
     Get {
-        array: String,
         key: String,
         /// As it was then
         #[arg(long, value_name = "T|T0..T1")]
@@ -259,7 +264,6 @@ pub(crate) enum Meta {
     },
     /// Set a value: text, or numbers separated by commas with --type
     Set {
-        array: String,
         key: String,
         #[arg(allow_hyphen_values = true)]
         value: String,
@@ -272,7 +276,6 @@ pub(crate) enum Meta {
     },
     /// Remove a key
     Rm {
-        array: String,
         key: String,
         /// The time of the write (default: now)
         #[arg(long, value_name = "T")]

@@ -40,7 +40,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     signals::clear_line();
-    eprintln!("hyperslab: {}", one_line(&format!("{error:#}")));
+    eprintln!("hyperslab: {}", one_line(&sentence(error)));
     if error.chain().any(|c| c.is::<Usage>()) {
         ExitCode::from(2)
     } else {
@@ -65,6 +65,20 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
     };
     eprintln!("hyperslab: {message} ({hint})");
     ExitCode::from(2)
+}
+
+/// The chain of causes as one sentence. Causes that the error before them has already told are left
+/// out, and so are the empty paths of errors about the root of a store.
+pub(crate) fn sentence(error: &anyhow::Error) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for cause in error.chain() {
+        let text = cause.to_string();
+        let text = text.strip_prefix(": ").unwrap_or(&text);
+        if !parts.last().is_some_and(|before| before.ends_with(text)) {
+            parts.push(text.to_owned());
+        }
+    }
+    parts.join(": ")
 }
 
 fn one_line(text: &str) -> String {

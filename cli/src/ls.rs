@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::args::Ls;
 use crate::store::{Env, Place};
-use crate::{info, show, sizes};
+use crate::{failure, info, show, sizes};
 
 /// Groups within groups and folders within folders, before it is taken for a circle.
 const DEPTH_MAX: usize = 64;
@@ -66,7 +66,7 @@ async fn item(env: &Env, place: &Place, name: String, kind: Option<ObjectType>, 
             found.kind = "array";
             match env.open_at(place, Window::ALL).await {
                 Ok(array) => describe(&mut found, &array),
-                Err(e) => found.fields = format!("({:#})", e.root_cause()),
+                Err(e) => found.fields = format!("({})", failure::sentence(&e)),
             }
         }
         Some(ObjectType::Group) => {

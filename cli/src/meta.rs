@@ -10,16 +10,17 @@ use hyperslab::write::WriteOptions;
 use hyperslab::{Datatype, Window};
 use serde_json::{Value, json};
 
-use crate::args::Meta;
+use crate::args::{Meta, MetaAction};
 use crate::failure::usage;
 use crate::show;
 use crate::store::{Env, Place, seed};
 use crate::when::{self, Moment};
 
 /// Runs the command.
-pub(crate) async fn meta(env: &Env, command: &Meta) -> Result<()> {
-    match command {
-        Meta::Ls { array, json, at } => {
+pub(crate) async fn meta(env: &Env, args: &Meta) -> Result<()> {
+    let array = &args.array;
+    match &args.action {
+        MetaAction::Ls { json, at } => {
             let all = read(env, array, when::window(*at)).await?;
             if *json {
                 let entry =
@@ -36,7 +37,7 @@ pub(crate) async fn meta(env: &Env, command: &Meta) -> Result<()> {
             }
             Ok(())
         }
-        Meta::Get { array, key, at } => {
+        MetaAction::Get { key, at } => {
             let all = read(env, array, when::window(*at)).await?;
             let known = || all.keys().cloned().collect::<Vec<_>>().join(", ");
             let found = all
@@ -45,8 +46,7 @@ pub(crate) async fn meta(env: &Env, command: &Meta) -> Result<()> {
             println!("{}", text(found));
             Ok(())
         }
-        Meta::Set {
-            array,
+        MetaAction::Set {
             key,
             value,
             datatype,
@@ -64,7 +64,7 @@ pub(crate) async fn meta(env: &Env, command: &Meta) -> Result<()> {
             )
             .await
         }
-        Meta::Rm { array, key, timestamp } => {
+        MetaAction::Rm { key, timestamp } => {
             let all = read(env, array, Window::ALL).await?;
             if !all.contains_key(key) {
                 bail!("{array}: there is no metadata key '{key}'");

@@ -1,0 +1,217 @@
+//! `schema | create` and `export | write` copy an array; what is copied is compared by exporting again.
+
+use serde_json::{Value, json};
+
+use crate::{Shell, int16s, npy};
+
+/// Copies `from` and checks that the copy exports the same bytes.
+#[track_caller]
+fn copies(shell: &Shell, from: &str) {
+    let schema = shell.pipe(&format!("schema {from}"), b"");
+    shell.pipe("create copy --schema -", &schema);
+    assert_eq!(shell.pipe("schema copy", b""), schema);
+    let cells = shell.pipe(&format!("export {from} - --format arrow"), b"");
+    shell.pipe("write copy - --format arrow", &cells);
+    assert_eq!(shell.pipe("export copy - --format arrow", b""), cells);
+    assert_eq!(
+        shell.ok("export copy - --format csv"),
+        shell.ok(&format!("export {from} - --format csv"))
+    );
+}
+
+/// An attribute for each datatype, in each cell count that libtiledb allows.
+fn attributes() -> Vec<Value> {
+    let mut list = Vec::new();
+    for t in [
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "float32",
+        "float64",
+        "bool",
+        "char",
+        "string_ascii",
+        "string_utf8",
+        "string_utf16",
+        "string_utf32",
+        "string_ucs2",
+        "string_ucs4",
+        "datetime_year",
+        "datetime_ms",
+        "datetime_ns",
+        "datetime_as",
+        "time_hr",
+        "time_us",
+        "blob",
+        "geom_wkb",
+        "geom_wkt",
+    ] {
+        for (cell, nullable) in [
+            (json!(1), false),
+            (json!(3), true),
+            (json!("var"), false),
+            (json!("var"), true),
+        ] {
+            list.push(json!({"name": format!("{t} {cell} {nullable}"), "type": t, "cell": cell, "nullable": nullable}));
+        }
+    }
+    list.push(json!({"name": "any", "type": "any", "cell": "var"}));
+    list.push(json!({"name": "", "type": "int32"}));
+    list
+}
+
+/// The text of row `i` of an attribute, as CSV; nothing at all for null.
+fn text(attribute: &Value, i: usize) -> String {
+    let t = attribute["type"].as_str().unwrap();
+    if attribute["nullable"] == true && i == 1 {
+        return String::new();
+    }
+    let one = match t {
+        "bool" => ["true", "false"][i % 2].to_owned(),
+        "float32" | "float64" => ["0.5", "nan", "-inf"][i % 3].to_owned(),
+        t if t.starts_with("datetime") => (1970 + i % 2).to_string(),
+        _ => i.to_string(),
+    };
+    let string = t.starts_with("string") || t == "char" || t == "geom_wkt";
+    let bytes = matches!(t, "blob" | "geom_wkb" | "any");
+    let cell = match attribute["cell"].as_u64() {
+        Some(1) | None if attribute["cell"] != "var" => {
+            if string {
+                "x".to_owned()
+            } else if bytes {
+                "ff".to_owned()
+            } else {
+                one
+            }
+        }
+        Some(_) if string => "xyz"[..1 + i % 3].to_owned(),
+        Some(_) if bytes => "00ff01".to_owned(),
+        Some(_) => format!("[{one},{one},{one}]"),
+        None if string => ["", "n\u{e9}\u{1f30d}", "a,\"b\""][i % 3].to_owned(),
+        None if bytes => ["", "00", "ff00"][i % 3].to_owned(),
+        None => format!("[{}]", vec![one; i % 3].join(",")),
+    };
+    format!("\"{}\"", cell.replace('"', "\"\""))
+}
+
+fn table(attributes: &[Value], coordinates: &[(&str, [&str; 4])]) -> String {
+    let names = coordinates.iter().map(|(n, _)| (*n).to_owned());
+    let names = names.chain(attributes.iter().map(|a| {
+        if a["name"] == "" {
+            "data".into()
+        } else {
+            a["name"].as_str().unwrap().to_owned()
+        }
+    }));
+    let mut csv = names.collect::<Vec<_>>().join(",");
+    for i in 0..4 {
+        let at: Vec<_> = coordinates.iter().map(|(_, c)| c[i]).collect();
+        let cells: Vec<_> = attributes.iter().map(|a| text(a, i)).collect();
+        csv.push_str(&format!("\n{},{}", at.join(","), cells.join(",")));
+    }
+    csv + "\n"
+}
+
+#[test]
+fn dense_of_every_datatype() {
+    let shell = Shell::new();
+    let attributes = attributes();
+    let dimensions = json!([{"name": "t", "type": "datetime_day", "domain": ["1970-01-01", "1970-01-09"], "tile": 3}]);
+    shell.file(
+        "schema.json",
+        json!({"type": "dense", "dimensions": dimensions, "attributes": attributes}).to_string(),
+    );
+    shell.ok("create a --schema schema.json");
+    shell.file(
+        "in.csv",
+        table(
+            &attributes,
+            &[("t", ["1970-01-03", "1970-01-04", "1970-01-05", "1970-01-06"])],
+        ),
+    );
+    shell.ok("write a in.csv");
+    copies(&shell, "a");
+}
+
+#[test]
+fn sparse_of_every_datatype_with_duplicates_and_mixed_dimensions() {
+    let shell = Shell::new();
+    let attributes = attributes();
+    let dimensions = json!([
+        {"name": "x", "type": "float64", "domain": [-1.5, 9.0]},
+        {"name": "s", "type": "string_ascii"},
+        {"name": "i", "type": "uint64", "domain": [0, "18446744073709551614"]},
+    ]);
+    let schema = json!({"type": "sparse", "cell_order": "hilbert", "capacity": 2, "allows_duplicates": true, "dimensions": dimensions, "attributes": attributes});
+    shell.file("schema.json", schema.to_string());
+    shell.ok("create a --schema schema.json");
+    let coordinates = [
+        ("x", ["1", "-1.5", "1", "9"]),
+        ("s", ["", "b", "", "long string"]),
+        ("i", ["7", "0", "7", "18446744073709551614"]),
+    ];
+    shell.file("in.csv", table(&attributes, &coordinates));
+    shell.ok("write a in.csv");
+    copies(&shell, "a");
+}
+
+#[test]
+fn enumerations_with_holes() {
+    let shell = Shell::new();
+    let schema = json!({
+        "type": "dense",
+        "dimensions": [{"name": "d", "type": "int32", "domain": [0, 3], "tile": 4}],
+        "attributes": [{"name": "e", "type": "uint8", "enumeration": "animals"}],
+        "enumerations": [{"name": "animals", "type": "string_utf8", "cell": "var", "values": ["cat", "dog"]}],
+    });
+    shell.file("schema.json", schema.to_string());
+    shell.ok("create a --schema schema.json");
+    shell.file("in.csv", "d,e\n0,dog\n1,\n2,cat\n3,dog\n");
+    shell.ok("write a in.csv");
+    copies(&shell, "a");
+    assert_eq!(shell.ok("export a - --format csv"), "d,e\n0,dog\n1,\n2,cat\n3,dog\n");
+    shell.file("bad.csv", "d,e\n0,cow\n");
+    let (_, error) = shell.fails("write a bad.csv");
+    assert!(
+        error.contains("row 1, 'e': 'cow'") && error.contains("evolve"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_copy_between_folders_is_the_same_array() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("import in.npy a");
+    shell.ok("meta a set answer 42 --type int32");
+    shell.ok("copy a deep/er/b");
+    assert_eq!(
+        shell.pipe("export deep/er/b - --format npy", b""),
+        shell.pipe("export a - --format npy", b"")
+    );
+    assert_eq!(shell.ok("meta deep/er/b get answer"), "42\n");
+    let (_, error) = shell.fails("copy a deep/er/b");
+    assert!(error.contains("already exists"), "{error}");
+}
+
+#[test]
+fn dense_writes_take_boxes() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("import in.npy a --dims y,x");
+    shell.file("part.npy", npy("'<i2'", "(2,)", &[99, 0, 98, 0]));
+    shell.ok("write a part.npy --select 1:3,2");
+    assert_eq!(
+        shell.ok("export a - --format csv --select 1:3,2"),
+        "y,x,data\n1,2,99\n2,2,98\n"
+    );
+    let (_, error) = shell.fails("write a part.npy");
+    assert!(error.contains("--select"), "{error}");
+    let (_, error) = shell.fails("write a part.npy --select 0:3,0");
+    assert!(error.contains("[2]") && error.contains("[3, 1]"), "{error}");
+}

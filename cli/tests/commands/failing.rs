@@ -1,0 +1,131 @@
+use crate::{Shell, int16s, npy};
+
+/// The command fails with this code, in one line that holds these words, and makes nothing.
+#[track_caller]
+fn check(shell: &Shell, line: &str, code: i32, words: &[&str]) {
+    let before = shell.names();
+    let (got, error) = shell.fails(line);
+    assert_eq!(got, code, "{line}: {error}");
+    assert!(
+        error.starts_with("hyperslab: ") && error.trim_end().lines().count() == 1,
+        "{line}: {error}"
+    );
+    for word in words {
+        assert!(error.contains(word), "{line}: {error}");
+    }
+    assert_eq!(shell.names(), before, "{line} leaves something behind");
+}
+
+#[test]
+fn failures_are_one_line_and_leave_nothing() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.file("short.npy", npy("'<i2'", "(3, 4)", &int16s(5)));
+    shell.file("bad.json", "{");
+    shell.ok("import in.npy a");
+    check(&shell, "info nowhere", 1, &["nowhere", "not found"]);
+    check(&shell, "export nowhere out.csv", 1, &["cannot open nowhere"]);
+    check(&shell, "import in.npy a", 1, &["a: already exists"]);
+    check(
+        &shell,
+        "import short.npy b",
+        1,
+        &["short.npy", "ends after 10 of 24 bytes"],
+    );
+    check(&shell, "import missing.npy b", 1, &["missing.npy"]);
+    check(&shell, "create b --schema bad.json", 1, &["bad.json"]);
+    check(
+        &shell,
+        "export a no/such/folder/out.csv",
+        1,
+        &["no/such/folder/out.csv"],
+    );
+    check(&shell, "meta a get nothing", 1, &["no metadata key 'nothing'"]);
+    check(&shell, "--key-file in.npy info a", 2, &["--key-file", "64 hex digits"]);
+}
+
+#[test]
+fn wrong_usage_is_code_2() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("import in.npy a");
+    check(&shell, "explode a", 2, &["explode"]);
+    check(&shell, "export a", 2, &["OUT"]);
+    check(&shell, "export a out.xyz", 2, &["out.xyz", ".arrow", ".npy"]);
+    check(&shell, "export a -", 2, &["--format"]);
+    check(
+        &shell,
+        "export a out.csv --at yesterday",
+        2,
+        &["yesterday", "milliseconds"],
+    );
+    check(
+        &shell,
+        "export a out.csv --select 0:1,0:1,0:1",
+        2,
+        &["--select", "more dimensions"],
+    );
+    check(
+        &shell,
+        "export a out.csv --attrs nope",
+        2,
+        &["no attribute 'nope'", "data"],
+    );
+    check(&shell, "export a out.csv --where 'data >'", 2, &["--where"]);
+    check(&shell, "export a out.npy --order global", 2, &["--order"]);
+    check(&shell, "import in.npy b --tile 1,2,3", 2, &["--tile"]);
+    check(&shell, "import in.npy b --filters zsdt:5", 2, &["--filters", "zsdt"]);
+    check(&shell, "evolve a", 2, &["--add-attr"]);
+}
+
+#[test]
+fn damage_is_named_and_nothing_is_exported() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(30, 40)", &int16s(1200)));
+    shell.ok("import in.npy a --filters zstd,sha256");
+    let verified = shell.ok("verify a");
+    assert!(verified.contains("sound"), "{verified}");
+    let fragments = std::fs::read_dir(shell.path("a/__fragments")).unwrap();
+    let data = fragments.map(|f| f.unwrap().path().join("a0.tdb")).next().unwrap();
+    let mut bytes = std::fs::read(&data).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&data, bytes).unwrap();
+    check(&shell, "export a out.npy", 1, &["a0.tdb"]);
+    let (code, error) = shell.fails("verify a");
+    assert_eq!(code, 1);
+    assert!(error.contains("a0.tdb") && error.contains("1 damaged"), "{error}");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let shell = Shell::new();
+    let data: Vec<u8> = vec![7; 3_000_000];
+    shell.file("in.npy", npy("'|u1'", "(3000, 1000)", &data));
+    shell.ok("import in.npy a");
+    let mut child = shell
+        .command("export a - --format csv")
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
+
+#[test]
+fn encrypted_arrays_need_their_key() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.file("key", [7; 32]);
+    shell.file("hex", "07".repeat(32) + "\n");
+    shell.file("other", [8; 32]);
+    shell.ok("--key-file key import in.npy a");
+    assert_eq!(
+        shell.ok("export a - --format csv --select 0,0 --key-file hex"),
+        "d0,d1,data\n0,0,0\n"
+    );
+    check(&shell, "info a", 1, &["key"]);
+    check(&shell, "info a --key-file other", 1, &["key"]);
+}

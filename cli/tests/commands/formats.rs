@@ -1,0 +1,73 @@
+use crate::{Shell, int16s, npy, values};
+
+fn grid() -> Shell {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("import in.npy a --tile 2,2 --dims y,x");
+    shell
+}
+
+#[test]
+fn every_format_by_its_ending() {
+    let shell = grid();
+    for ending in ["arrow", "npy", "csv", "tsv", "json", "jsonl", "bin", "png"] {
+        shell.ok(&format!("export a out.{ending}"));
+        let named = shell.bytes(&format!("out.{ending}"));
+        assert_eq!(
+            named,
+            shell.pipe(&format!("export a - --format {ending}"), b""),
+            "{ending}"
+        );
+    }
+    assert_eq!(shell.bytes("out.bin"), int16s(12));
+    assert!(shell.bytes("out.png").starts_with(b"\x89PNG"));
+    assert!(shell.bytes("out.arrow").starts_with(b"ARROW1"));
+    let json: serde_json::Value = serde_json::from_slice(&shell.bytes("out.json")).unwrap();
+    assert_eq!(json[5], serde_json::json!({"y": 1, "x": 1, "data": 5}));
+}
+
+#[test]
+fn selections_attributes_and_orders() {
+    let shell = grid();
+    assert_eq!(
+        shell.ok("export a - --format csv --select 1:3,2"),
+        "y,x,data\n1,2,6\n2,2,10\n"
+    );
+    assert_eq!(
+        shell.ok("export a - --format csv --select 2,::2"),
+        "y,x,data\n2,0,8\n2,2,10\n"
+    );
+    let npy = shell.pipe("export a - --format npy --select 1:3,2", b"");
+    assert!(
+        String::from_utf8_lossy(&npy).contains("'shape': (2,)"),
+        "an axis along which one coordinate is named goes"
+    );
+    assert_eq!(values(&npy), [6, 0, 10, 0]);
+    let global = shell.ok("export a - --format csv --order global --select 0:2,:");
+    assert_eq!(
+        global,
+        "y,x,data\n0,0,0\n0,1,1\n1,0,4\n1,1,5\n0,2,2\n0,3,3\n1,2,6\n1,3,7\n"
+    );
+}
+
+#[test]
+fn batches_join_without_a_seam() {
+    let shell = Shell::new();
+    let data: Vec<u8> = (0..200_000_u32).flat_map(u32::to_le_bytes).collect();
+    shell.file("in.npy", npy("'<u4'", "(500, 400)", &data));
+    shell.ok("import in.npy a --tile 33,21");
+    assert_eq!(values(&shell.pipe("export a - --format npy --memory 20KiB", b"")), data);
+}
+
+#[test]
+fn a_dense_array_nobody_wrote_exports_no_cells() {
+    let shell = grid();
+    let schema = shell.pipe("schema a", b"");
+    shell.pipe("create b --schema -", &schema);
+    assert_eq!(shell.ok("export b - --format csv"), "y,x,data\n");
+    assert_eq!(
+        shell.ok("export b - --format csv --select 1,1"),
+        "y,x,data\n1,1,-32768\n"
+    );
+    assert!(String::from_utf8_lossy(&shell.pipe("export b - --format npy", b"")).contains("'shape': (0, 0)"));
+}

@@ -1,0 +1,100 @@
+use serde_json::Value;
+
+use crate::{Shell, int16s, npy, values};
+
+fn schema(shell: &Shell, array: &str) -> Value {
+    serde_json::from_str(&shell.ok(&format!("schema {array}"))).unwrap()
+}
+
+#[test]
+fn an_npy_becomes_a_dense_array_and_comes_back() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(4, 6)", &int16s(24)));
+    shell.ok("import in.npy a --tile 3,4 --filters byteshuffle,zstd:5 --attrs height --dims y,x");
+    let s = schema(&shell, "a");
+    assert_eq!(s["type"], "dense");
+    assert_eq!(
+        (&s["dimensions"][0]["name"], &s["dimensions"][1]["tile"]),
+        (&"y".into(), &4.into())
+    );
+    assert_eq!(s["attributes"][0]["name"], "height");
+    shell.ok("export a out.npy");
+    assert_eq!(values(&shell.bytes("out.npy")), int16s(24));
+    assert_eq!(shell.names(), ["a", "in.npy", "out.npy"]);
+}
+
+#[test]
+fn column_major_input_keeps_its_cells_in_place() {
+    let shell = Shell::new();
+    let mut file = npy("'|u1'", "(2, 3)", &[1, 2, 3, 4, 5, 6]);
+    let at = file.windows(5).position(|w| w == b"False").unwrap();
+    file.splice(at..at + 5, *b"True ");
+    shell.file("in.npy", file);
+    shell.ok("import in.npy a");
+    assert_eq!(
+        shell.ok("export a - --format csv"),
+        "d0,d1,data\n0,0,1\n0,1,3\n0,2,5\n1,0,2\n1,1,4\n1,2,6\n"
+    );
+    assert_eq!(
+        values(&shell.pipe("export a - --format npy --order col", b"")),
+        [1, 2, 3, 4, 5, 6]
+    );
+}
+
+#[test]
+fn a_table_becomes_a_dense_array_of_rows() {
+    let shell = Shell::new();
+    shell.file(
+        "in.csv",
+        "n,when,word,yes\n1,2020-01-02,a,true\n,2020-01-03,\"\",false\n3,2020-01-04T05:06:07.5,\"b,c\",true\n",
+    );
+    shell.ok("import in.csv a");
+    let s = schema(&shell, "a");
+    let attribute = |i: usize| {
+        (
+            s["attributes"][i]["type"].as_str().unwrap().to_owned(),
+            s["attributes"][i]["nullable"] == true,
+        )
+    };
+    assert_eq!(attribute(0), ("int64".into(), true));
+    assert_eq!(attribute(1), ("datetime_ms".into(), false));
+    assert_eq!(attribute(2), ("string_utf8".into(), false));
+    assert_eq!(attribute(3), ("bool".into(), false));
+    let csv = "row,n,when,word,yes\n0,1,2020-01-02T00:00:00.000,a,true\n1,,2020-01-03T00:00:00.000,\"\",false\n2,3,2020-01-04T05:06:07.500,\"b,c\",true\n";
+    assert_eq!(shell.ok("export a - --format csv"), csv);
+}
+
+#[test]
+fn a_table_becomes_a_sparse_array_by_its_dimensions() {
+    let shell = Shell::new();
+    shell.file("in.csv", "lon,lat,mag\n10.5,50,4.5\n-3.25,40,2\n10.5,50,1\n");
+    shell.ok("import in.csv a --sparse --dims lon,lat --domain lon=-180:180");
+    let s = schema(&shell, "a");
+    assert_eq!((&s["type"], &s["allows_duplicates"]), (&"sparse".into(), &true.into()));
+    assert_eq!(s["dimensions"][0]["domain"], serde_json::json!([-180.0, 180.0]));
+    assert_eq!(
+        shell.ok("export a - --format csv --order row"),
+        "lon,lat,mag\n-3.25,40,2.0\n10.5,50,4.5\n10.5,50,1.0\n"
+    );
+    assert_eq!(
+        shell.ok("export a - --format csv --select lon=0:20 --where 'mag > 2'"),
+        "lon,lat,mag\n10.5,50,4.5\n"
+    );
+    let (code, error) = shell.fails("import in.csv b --sparse --dims lon,lat --unique");
+    assert_eq!(code, 1, "{error}");
+    assert_eq!(shell.names(), ["a", "in.csv"], "nothing is left of the failed import");
+}
+
+#[test]
+fn dimensions_of_a_table_make_a_grid() {
+    let shell = Shell::new();
+    shell.file("in.csv", "y,x,v\n5,1,a\n4,1,b\n4,2,c\n5,2,d\n");
+    shell.ok("import in.csv a --dims y,x");
+    assert_eq!(
+        shell.ok("export a - --format csv"),
+        "y,x,v\n4,1,b\n4,2,c\n5,1,a\n5,2,d\n"
+    );
+    shell.file("hole.csv", "y,x,v\n5,1,a\n4,2,c\n");
+    let (_, error) = shell.fails("import hole.csv b --dims y,x");
+    assert!(error.contains("fill a box"), "{error}");
+}

@@ -1,0 +1,84 @@
+use serde_json::Value;
+
+use crate::{Shell, int16s, npy};
+
+#[test]
+fn listings_show_shapes_and_types() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("group create g");
+    shell.ok("import in.npy g/height --attrs metres");
+    shell.ok("group create g/inner");
+    shell.ok("group add g height");
+    shell.ok("group add g g/inner --name second");
+    let ls = shell.ok("ls g");
+    assert!(
+        ls.contains("height") && ls.contains("dense") && ls.contains("3 × 4") && ls.contains("metres int16"),
+        "{ls}"
+    );
+    let tree = shell.ok("tree .");
+    assert!(tree.contains("└─ second") || tree.contains("├─ second"), "{tree}");
+    let members: Value = serde_json::from_str(&shell.ok("group ls g --json")).unwrap();
+    assert_eq!(members.as_array().unwrap().len(), 2);
+    shell.ok("group rm g second");
+    assert!(!shell.ok("group ls g").contains("second"));
+    assert!(shell.ok("ls g/height").contains("3 × 4"));
+}
+
+#[test]
+fn info_tells_fragments_times_and_sizes() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("import in.npy a --timestamp 5");
+    shell.ok("write a in.npy --timestamp 1970-01-01T00:00:00.009Z");
+    let info: Value = serde_json::from_str(&shell.ok("info a --json")).unwrap();
+    assert_eq!((&info["cells"], &info["type"]), (&24.into(), &"dense".into()));
+    let times: Vec<_> = info["fragments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| f["timestamps"][0].as_u64().unwrap())
+        .collect();
+    assert_eq!(times, [5, 9]);
+    assert_eq!(info["non_empty_domain"], serde_json::json!([[0, 2], [0, 3]]));
+    assert!(info["bytes"].as_u64().unwrap() > 0 && info["compression_ratio"].is_number());
+    assert!(shell.ok("info a").contains("1970-01-01T00:00:00.005Z"));
+    let before: Value = serde_json::from_str(&shell.ok("info a --json --at 5")).unwrap();
+    assert_eq!(before["fragments"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn metadata_of_arrays_and_groups() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("import in.npy a --timestamp 1");
+    shell.ok("group create g");
+    for place in ["a", "g"] {
+        shell.ok(&format!("meta {place} set name 'a b' --timestamp 10"));
+        shell.ok(&format!("meta {place} set range -1,2.5 --type float64 --timestamp 11"));
+        assert_eq!(shell.ok(&format!("meta {place} get range")), "-1.0,2.5\n");
+        assert_eq!(shell.ok(&format!("meta {place} get name --at 10")), "a b\n");
+        shell.ok(&format!("meta {place} rm name --timestamp 12"));
+        let all: Value = serde_json::from_str(&shell.ok(&format!("meta {place} ls --json"))).unwrap();
+        assert_eq!(
+            all,
+            serde_json::json!({"range": {"type": "float64", "value": [-1.0, 2.5]}})
+        );
+    }
+}
+
+#[test]
+fn overviews_lie_beside_the_array() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'|u1'", "(4, 6)", &(0..24).collect::<Vec<u8>>()));
+    shell.ok("import in.npy a");
+    shell.ok("overviews a --factors 2");
+    assert_eq!(
+        shell.ok("meta a get overviews"),
+        "[{\"factor\":2,\"path\":\"../a.2\"}]\n"
+    );
+    assert_eq!(
+        shell.ok("export a.2 - --format csv --select 1,:"),
+        "d0,d1,data\n1,0,16\n1,1,18\n1,2,20\n"
+    );
+}

@@ -1,0 +1,95 @@
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+use crate::{Shell, int16s, npy, values};
+
+/// A server that ends with the test.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn serve(shell: &Shell) -> Server {
+    let mut child = shell
+        .command("serve . --port 0")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let address = line
+        .trim()
+        .rsplit_once("http://")
+        .unwrap()
+        .1
+        .trim_end_matches('/')
+        .to_owned();
+    Server { child, address }
+}
+
+fn get(server: &Server, path: &str, header: &str) -> String {
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{header}\r\n"
+    )
+    .unwrap();
+    let mut text = Vec::new();
+    stream.read_to_end(&mut text).unwrap();
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+#[test]
+fn it_prints_its_address_and_serves_ranges_and_listings() {
+    let shell = Shell::new();
+    shell.file("data.bin", b"0123456789");
+    let server = serve(&shell);
+    assert!(server.address.starts_with("127.0.0.1:"), "{}", server.address);
+    let part = get(&server, "/data.bin", "Range: bytes=3-5\r\n");
+    assert!(
+        part.starts_with("HTTP/1.1 206") && part.ends_with("\r\n\r\n345"),
+        "{part}"
+    );
+    let list = get(&server, "/", "Accept: application/json\r\n");
+    assert!(
+        list.ends_with("[{\"name\":\"data.bin\",\"size\":10,\"type\":\"file\"}]"),
+        "{list}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn it_ends_on_sigterm() {
+    let shell = Shell::new();
+    let mut server = serve(&shell);
+    let kill = std::process::Command::new("kill")
+        .arg(server.child.id().to_string())
+        .status()
+        .unwrap();
+    assert!(kill.success());
+    server.child.wait().unwrap();
+    assert!(TcpStream::connect(&server.address).is_err());
+}
+
+#[cfg(feature = "object-store")]
+#[test]
+fn an_array_is_read_through_it_by_listing_and_by_manifest() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("import in.npy a");
+    let server = serve(&shell);
+    let export = format!("export http://{}/a - --format npy", server.address);
+    assert_eq!(values(&shell.pipe(&export, b"")), int16s(12));
+    assert_eq!(shell.ok("index a"), "a/__manifest.json\n");
+    assert_eq!(values(&shell.pipe(&export, b"")), int16s(12));
+}

@@ -1,0 +1,39 @@
+use crate::{Shell, int16s, npy};
+
+#[test]
+fn every_version_stays_readable() {
+    let shell = Shell::new();
+    shell.file("0.npy", npy("'<i2'", "(4,)", &int16s(4)));
+    shell.file("1.npy", npy("'<i2'", "(2,)", &[9, 0, 9, 0]));
+    shell.ok("import 0.npy a --timestamp 100");
+    shell.ok("write a 1.npy --select 1:3 --timestamp 200");
+    let now = "d0,data\n0,0\n1,9\n2,9\n3,3\n";
+    assert_eq!(shell.ok("export a - --format csv"), now);
+    assert_eq!(
+        shell.ok("export a - --format csv --at 199"),
+        "d0,data\n0,0\n1,1\n2,2\n3,3\n"
+    );
+    assert_eq!(shell.ok("export a - --format csv --at 150..250"), "d0,data\n1,9\n2,9\n");
+    shell.ok("consolidate a");
+    assert_eq!(shell.ok("export a - --format csv"), now);
+    let would = shell.ok("vacuum a --dry-run");
+    assert!(!would.is_empty());
+    assert_eq!(shell.ok("vacuum a"), would);
+    assert_eq!(shell.ok("vacuum a"), "");
+    assert_eq!(shell.ok("export a - --format csv"), now);
+    assert_eq!(std::fs::read_dir(shell.path("a/__fragments")).unwrap().count(), 1);
+}
+
+#[test]
+fn deletes_and_new_schemas_count_from_their_time_on() {
+    let shell = Shell::new();
+    shell.file("in.csv", "x,v\n1,a\n2,b\n3,c\n");
+    shell.ok("import in.csv a --sparse --dims x --timestamp 100");
+    shell.ok("delete a --where 'x >= 2 and v != \"c\"' --timestamp 200");
+    assert_eq!(shell.ok("export a - --format csv"), "x,v\n1,a\n3,c\n");
+    assert_eq!(shell.ok("export a - --format csv --at 199"), "x,v\n1,a\n2,b\n3,c\n");
+    shell.ok("evolve a --add-attr n:int32? --timestamp 300");
+    shell.ok("evolve a --drop-attr v --timestamp 400");
+    assert_eq!(shell.ok("export a - --format csv"), "x,n\n1,\n3,\n");
+    assert_eq!(shell.ok("export a - --format csv --at 350"), "x,v,n\n1,a,\n3,c,\n");
+}
