@@ -295,7 +295,9 @@ pub(crate) struct Delete {
 }
 
 #[derive(Debug, Args)]
-#[group(required = true, multiple = true, id = "change", args = ["add_attr", "drop_attr", "expand_domain", "extend_enum", "add_enum", "drop_enum"])]
+#[command(group(clap::ArgGroup::new("change").required(true).multiple(true).args(
+    ["add_attr", "drop_attr", "expand_domain", "extend_enum", "add_enum", "drop_enum"]
+)))]
 pub(crate) struct Evolve {
     pub(crate) array: String,
     /// An attribute: NAME:TYPE, or JSON as in a schema

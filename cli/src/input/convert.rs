@@ -1,6 +1,7 @@
 //! A file's columns as an array's columns.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Result, bail};
+use arrow_array::ArrayRef;
 use hyperslab::Column;
 use hyperslab::arrow::{FieldType, Form};
 
@@ -8,45 +9,48 @@ use super::{Named, Values, text};
 
 /// The column as a column of `field`.
 pub(crate) fn column(named: Named, field: &FieldType) -> Result<Column> {
-    let name = named.name;
-    convert(named.values, field).with_context(|| format!("column '{name}'"))
+    match named.values {
+        // Errors about text name the column and the row.
+        Values::Text(text) => text::column(&text, field),
+        Values::Arrow(_, arrays) => joined(&arrays, field),
+        Values::Plain(column) => plain(column, field),
+    }
 }
 
-fn convert(values: Values, field: &FieldType) -> Result<Column> {
-    match values {
-        Values::Text(text) => text::column(&text, field),
-        Values::Arrow(_, arrays) => {
-            let mut whole = Column::empty(field.datatype, field.cell, field.nullable);
-            for array in arrays {
-                append(&mut whole, &field.column(&array)?);
-            }
-            Ok(whole)
-        }
-        Values::Plain(column) if (column.datatype, column.cell) == (field.datatype, field.cell) => {
-            match (&column.validity, field.nullable) {
-                (None, true) => Ok(Column {
-                    validity: Some(vec![1; column.len()]),
-                    ..column
-                }),
-                (Some(v), false) if v.iter().all(|v| *v != 0) => Ok(Column {
-                    validity: None,
-                    ..column
-                }),
-                (Some(_), false) => anyhow::bail!("it has nulls, and the field takes none"),
-                _ => Ok(column),
-            }
-        }
-        Values::Plain(column) => {
-            // Arrow knows how to turn any type into any other without loss.
-            let mut source = field.clone();
-            (source.datatype, source.cell, source.enumeration) = (column.datatype, column.cell, None);
-            source.nullable = column.validity.is_some();
-            if !source.is_natural(&column) {
-                source.form = Form::Raw;
-            }
-            Ok(field.column(&source.array(&column, 0..column.len(), None)?)?)
-        }
+fn joined(arrays: &[ArrayRef], field: &FieldType) -> Result<Column> {
+    let mut whole = Column::empty(field.datatype, field.cell, field.nullable);
+    for array in arrays {
+        append(&mut whole, &field.column(array)?);
     }
+    Ok(whole)
+}
+
+fn plain(column: Column, field: &FieldType) -> Result<Column> {
+    if (column.datatype, column.cell) == (field.datatype, field.cell) && field.enumeration.is_none() {
+        return match (&column.validity, field.nullable) {
+            (None, true) => Ok(Column {
+                validity: Some(vec![1; column.len()]),
+                ..column
+            }),
+            (Some(v), false) if v.iter().all(|v| *v != 0) => Ok(Column {
+                validity: None,
+                ..column
+            }),
+            (Some(_), false) => bail!(
+                "field '{}' has nulls in the file, and takes none in the array",
+                field.name
+            ),
+            _ => Ok(column),
+        };
+    }
+    // Arrow knows how to turn any type into any other without loss.
+    let mut source = field.clone();
+    (source.datatype, source.cell, source.enumeration) = (column.datatype, column.cell, None);
+    source.nullable = column.validity.is_some();
+    if !source.is_natural(&column) {
+        source.form = Form::Raw;
+    }
+    Ok(field.column(&source.array(&column, 0..column.len(), None)?)?)
 }
 
 /// Adds the cells of `more`, which is of the same type.

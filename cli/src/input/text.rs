@@ -140,7 +140,7 @@ fn cells(
         }
         if let Some(size) = field.cell.cell_bytes(field.datatype) {
             let written = data.len() - before;
-            let padded = text.is_null(i) || field.datatype.is_string();
+            let padded = text.is_null(i) || field.datatype.is_string() || field.datatype == Datatype::GeomWkt;
             if written > size || (written < size && !padded) {
                 bail!(
                     "row {}, '{}': {written} bytes where a cell has {size}",

@@ -74,7 +74,7 @@ fn text(attribute: &Value, i: usize) -> String {
     let one = match t {
         "bool" => ["true", "false"][i % 2].to_owned(),
         "float32" | "float64" => ["0.5", "nan", "-inf"][i % 3].to_owned(),
-        t if t.starts_with("datetime") => (1970 + i % 2).to_string(),
+        t if t.starts_with("datetime") => format!("1970-01-01T00:00:0{i}"),
         _ => i.to_string(),
     };
     let string = t.starts_with("string") || t == "char" || t == "geom_wkt";
