@@ -195,7 +195,7 @@ fn consecutive<'a>(field: &Field, column: &'a Column, range: Range<usize>) -> Ti
         (Some(offsets), _) => {
             let (start, end) = (offsets[range.start], offsets[range.end]);
             let rebased = match start {
-                0 => Cow::Borrowed(&offsets[..=range.end]),
+                0 => Cow::Borrowed(&offsets[range.start..=range.end]),
                 _ => Cow::Owned(offsets[range.start..=range.end].iter().map(|o| o - start).collect()),
             };
             TileCells {
