@@ -1,5 +1,7 @@
 //! The view over arrays in memory: every byte of every format, by every way there is to it.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
 use std::ops::Range;
 
 use hyperslab::array::{CreateOptions, create};

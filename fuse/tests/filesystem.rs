@@ -1,5 +1,7 @@
 //! The file system without a kernel: numbers, their lifetime, and what is said when something fails.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
 use std::ffi::OsStr;
 use std::time::Duration;
 

@@ -3,6 +3,8 @@
 //! Needs FUSE, and a Python with `tiledb` and `numpy`: `HYPERSLAB_PYTHON`, the one that `cargo xtask
 //! test` sets up, or `python3`.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

@@ -26,7 +26,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "unit",
-        needs: &[Need::Fuse],
+        needs: &[Need::Fuse, Need::Oracle],
         commands: unit,
     },
     Step {
