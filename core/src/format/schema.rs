@@ -122,13 +122,11 @@ impl Schema {
         self.dimensions.iter().enumerate().find(|(_, d)| d.name == name)
     }
 
-    /// The filters a dimension is stored with: its own, or the coordinates' where it has none.
+    /// The filters a dimension's own file is stored with: the dimension's, or the coordinates' where
+    /// it has none. Schemas older than such files lend it nothing.
     pub fn dimension_filters<'a>(&'a self, dimension: &'a Dimension) -> &'a Pipeline {
-        if dimension.filters.is_empty() {
-            &self.coords_filters
-        } else {
-            &dimension.filters
-        }
+        let inherits = dimension.filters.is_empty() && self.version.has_dimension_files();
+        if inherits { &self.coords_filters } else { &dimension.filters }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::catalog;
 use crate::array::create::{put_enumeration, put_schema};
 use crate::array::{Array, open};
 use crate::column::Column;
@@ -60,12 +61,15 @@ pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -
             "nothing changes: name something to add, to drop or to expand",
         ));
     }
-    let present = &array.0.schema_name;
-    if present.starts_with("__")
-        && *present >= name::plain(options.timestamp_ms, options.timestamp_ms, ids.clone().draw())
-    {
+    // Readers take the last schema by name; times are compared too, for names of unequal length.
+    let (present, next) = (
+        &array.0.schema_name,
+        name::plain(options.timestamp_ms, options.timestamp_ms, ids.clone().draw()),
+    );
+    let earlier = catalog::times(present).is_some_and(|(_, t)| options.timestamp_ms < t);
+    if earlier || catalog::times(present).is_some() && *present >= next {
         return Err(Error::invalid(format!(
-            "the change at {} ms would sort before the present schema, {present}; give a later time",
+            "the change at {} ms would come before the present schema, {present}; give a later time",
             options.timestamp_ms
         )));
     }

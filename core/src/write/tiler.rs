@@ -349,3 +349,95 @@ fn gather(data: &[u8], order: &[u32], width: usize) -> Vec<u8> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::{CellCount, Datatype};
+    use crate::format::domain::Dimension;
+    use crate::format::fragment::slots::FieldId;
+    use crate::format::pipeline::Pipeline;
+    use crate::format::schema::{ArrayType, Layout, Schema};
+    use crate::geometry::Order;
+    use proptest::prelude::*;
+
+    fn field(datatype: Datatype, cell: CellCount, nullable: bool) -> Field {
+        Field {
+            id: FieldId::Attribute(0),
+            name: "a".into(),
+            datatype,
+            cell,
+            nullable,
+            filters: Pipeline::default(),
+        }
+    }
+
+    #[test]
+    fn a_tile_behind_empty_cells_has_its_own_offsets_only() {
+        let columns = vec![Column::from_cells(Datatype::StringAscii, ["", "", "ab", "c"])];
+        let tiles = InOrder {
+            columns,
+            cells: 4,
+            tile_cells: 2,
+        };
+        let field = field(Datatype::StringAscii, CellCount::Var, false);
+        assert_eq!(tiles.cut(&field, 0, 0).unwrap().offsets.unwrap()[..], [0, 0, 0]);
+        assert_eq!(tiles.cut(&field, 0, 1).unwrap().offsets.unwrap()[..], [0, 2, 3]);
+    }
+
+    fn layout() -> impl Strategy<Value = Layout> {
+        prop_oneof![Just(Layout::RowMajor), Just(Layout::ColMajor)]
+    }
+
+    proptest! {
+        /// Each cell of the box must be where the format says, and all others must be padding.
+        #[test]
+        fn boxes_are_cut_into_tiles_in_any_order(
+            sides in prop::collection::vec((1_u64..5, 0_u64..7, 1_u64..6), 1..4),
+            (tile_order, cell_order, input) in (layout(), layout(), layout()),
+        ) {
+            let dim = |(i, s): (usize, &(u64, u64, u64))| Dimension::new(&i.to_string(), Datatype::Int64, -3_i64, 20_i64, s.0 as i64);
+            let mut schema = Schema::new(ArrayType::Dense, sides.iter().enumerate().map(dim).collect(), vec![]);
+            (schema.tile_order, schema.cell_order) = (tile_order, cell_order);
+            let grid = Grid::new(&schema).unwrap();
+            let spans: Vec<Span> = sides.iter().map(|s| Span { first: s.1, last: s.1 + s.2 - 1 }).collect();
+            let frame = Frame { shape: region::shape(&spans), order: Order::of(input).unwrap() };
+            let cells = frame.cells().unwrap();
+            // Cell i of the input is i + 1, or i + 1 bytes modulo 4.
+            let texts = |i: u64| vec![b'x'; (i % 4) as usize];
+            let columns = vec![
+                Column::from_values(Datatype::Uint64, &(1..=cells).collect::<Vec<_>>()).with_validity(vec![1; cells as usize]),
+                Column::from_cells(Datatype::StringAscii, (0..cells).map(texts)),
+            ];
+            let fields = [field(Datatype::Uint64, CellCount::ONE, true), field(Datatype::StringAscii, CellCount::Var, false)];
+            let tiles = DenseBox::new(grid.clone(), spans.clone(), frame.clone(), columns).unwrap();
+            let mut seen = 0;
+            for t in 0..tiles.count() {
+                let of_tile = grid.tile_spans(&grid.tiles(&spans).tile(t));
+                let numbers = tiles.cut(&fields[0], 0, t).unwrap();
+                let strings = tiles.cut(&fields[1], 1, t).unwrap();
+                let live = tiles.live(t);
+                let shape = grid.extents();
+                let strides = grid.cell_order.strides(&shape);
+                prop_assert_eq!(strings.offsets.as_ref().unwrap().len() as u64, tiles.cells(t) + 1);
+                for c in 0..tiles.cells(t) {
+                    let at: Vec<u64> = of_tile.iter().zip(strides.iter().zip(&shape)).map(|(s, (stride, side))| s.first + c / stride % side).collect();
+                    let inside = at.iter().zip(&spans).all(|(a, s)| s.contains(*a));
+                    let c = c as usize;
+                    prop_assert_eq!(live.iter().any(|r| r.contains(&c)), inside);
+                    let number = u64::from_le_bytes(numbers.cell(&fields[0], c).try_into().unwrap());
+                    if inside {
+                        let local: Vec<u64> = at.iter().zip(&spans).map(|(a, s)| a - s.first).collect();
+                        let i = frame.position(&local);
+                        prop_assert_eq!((number, numbers.is_null(c)), (i + 1, false));
+                        prop_assert_eq!(strings.cell(&fields[1], c), texts(i));
+                        seen += 1;
+                    } else {
+                        prop_assert_eq!((number, numbers.is_null(c), strings.cell(&fields[1], c)), (0, true, &[0][..]));
+                    }
+                }
+            }
+            prop_assert_eq!(seen, cells);
+        }
+    }
+}
