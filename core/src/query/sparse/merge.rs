@@ -38,11 +38,14 @@ pub(crate) fn merge(
     let last = |i: usize| ends[i] - 1;
     if ordered {
         parts.sort_by(|&i, &j| runs[i].compare(starts[i], &runs[j], starts[j]));
+        // Where several cells may share coordinates they come in the order of their fragments and tiles.
+        let place = |i: usize| (runs[i].layer, runs[i].tile);
         let apart = parts.windows(2).all(|w| {
             let order = runs[w[0]].compare(last(w[0]), &runs[w[1]], starts[w[1]]);
-            order.is_lt() || (order.is_eq() && !dedup)
+            order.is_lt() || (order.is_eq() && !dedup && place(w[0]) < place(w[1]))
         });
         if !apart {
+            parts.sort_by_key(|&i| place(i));
             return clean(runs, sort(runs, starts, ends, &parts, dedup, cpu));
         }
     }

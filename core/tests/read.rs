@@ -1,0 +1,456 @@
+//! Reads against a naive model, over the store in memory.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+use std::collections::BTreeMap;
+
+use hyperslab::array::{Array, CreateOptions, OpenOptions, Window, create};
+use hyperslab::blocking::block_on;
+use hyperslab::format::attribute::Attribute;
+use hyperslab::format::domain::Dimension;
+use hyperslab::format::schema::{ArrayType, Layout, Schema};
+use hyperslab::query::Aggregate;
+use hyperslab::write::{Cells, WriteOptions};
+use hyperslab::{Batch, CellCount, Column, Context, Datatype, Query, Region, Scalar, ScalarRange};
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+/// What a cell holds: a number, a text, and a number that may be null.
+type Cell = (i32, Vec<u8>, Option<i16>);
+
+const FILL: i32 = i32::MIN;
+
+fn attributes() -> Vec<Attribute> {
+    let mut nullable = Attribute::new("n", Datatype::Int16, CellCount::ONE);
+    nullable.nullable = true;
+    vec![
+        Attribute::new("i", Datatype::Int32, CellCount::ONE),
+        Attribute::new("s", Datatype::StringUtf8, CellCount::Var),
+        nullable,
+    ]
+}
+
+fn columns(cells: &[Cell]) -> Vec<(String, Column)> {
+    let i = Column::from_values(Datatype::Int32, &cells.iter().map(|c| c.0).collect::<Vec<_>>());
+    let s = Column::from_cells(Datatype::StringUtf8, cells.iter().map(|c| &c.1));
+    let n = Column::from_values(
+        Datatype::Int16,
+        &cells.iter().map(|c| c.2.unwrap_or(7)).collect::<Vec<_>>(),
+    );
+    let n = n.with_validity(cells.iter().map(|c| u8::from(c.2.is_some())).collect());
+    vec![("i".into(), i), ("s".into(), s), ("n".into(), n)]
+}
+
+fn cells_of(batch: &Batch) -> Vec<Cell> {
+    let [i, s, n] = ["i", "s", "n"].map(|name| batch.column(name).unwrap());
+    let (i_values, n_values) = (i.values::<i32>().unwrap(), n.values::<i16>().unwrap());
+    let cell = |k: usize| (i_values[k], s.cell(k).to_vec(), (!n.is_null(k)).then_some(n_values[k]));
+    (0..batch.cells as usize).map(cell).collect()
+}
+
+fn new_array(schema: &Schema) -> Context {
+    let context = Context::memory();
+    block_on(create(
+        &context,
+        "a",
+        schema,
+        &[],
+        &CreateOptions {
+            timestamp_ms: 1,
+            seed: [1; 32],
+            key: None,
+        },
+    ))
+    .unwrap();
+    context
+}
+
+fn open(context: &Context, window: Window) -> Array {
+    block_on(Array::open(context, "a", &OpenOptions { window, key: None })).unwrap()
+}
+
+fn write(context: &Context, time: u64, cells: Cells) {
+    let array = open(context, Window::ALL);
+    let mut seed = [0; 32];
+    seed[..8].copy_from_slice(&time.to_be_bytes());
+    block_on(array.write(
+        cells,
+        &WriteOptions {
+            timestamp_ms: time,
+            seed,
+            sync: false,
+        },
+    ))
+    .unwrap();
+}
+
+/// The result in one go and in batches, which must be the same.
+fn read(array: &Array, query: &Query) -> Batch {
+    let whole = block_on(array.read(query)).unwrap();
+    let mut batches = array.batches(query.clone());
+    let (mut cells, mut coordinates) = (Vec::new(), Vec::new());
+    while let Some(batch) = block_on(batches.next()).unwrap() {
+        cells.extend(cells_of(&batch));
+        coordinates.extend(batch.column("x").map(|c| c.data.clone()).unwrap_or_default());
+    }
+    assert_eq!(cells, cells_of(&whole));
+    assert_eq!(
+        coordinates,
+        whole.column("x").map(|c| c.data.clone()).unwrap_or_default()
+    );
+    assert_eq!(block_on(array.count(query)).unwrap(), whole.cells);
+    whole
+}
+
+/// A dimension: low end, cells, extent.
+type Axis = (i32, i32, i32);
+
+fn axes() -> impl Strategy<Value = Vec<Axis>> {
+    prop::collection::vec((-5_i32..5, 1_i32..9, 1_i32..6), 1..4)
+}
+
+/// Picks a closed range of an axis.
+fn range(axis: Axis, a: Index, b: Index) -> (i32, i32) {
+    let (x, y) = (
+        axis.0 + a.index(axis.1 as usize) as i32,
+        axis.0 + b.index(axis.1 as usize) as i32,
+    );
+    (x.min(y), x.max(y))
+}
+
+fn dense_schema(axes: &[Axis], tile_order: Layout, cell_order: Layout) -> Schema {
+    let names = ["x", "y", "z"];
+    let dim = |(d, &(lo, n, extent)): (usize, &Axis)| {
+        Dimension::new(names[d], Datatype::Int32, lo, lo + n - 1, extent.min(n))
+    };
+    let mut schema = Schema::new(
+        ArrayType::Dense,
+        axes.iter().enumerate().map(dim).collect(),
+        attributes(),
+    );
+    (schema.tile_order, schema.cell_order) = (tile_order, cell_order);
+    schema
+}
+
+/// Every point of the product of these coordinates, the last dimension fastest, or the first.
+fn product(along: &[Vec<i32>], row_major: bool) -> Vec<Vec<i32>> {
+    let mut out = vec![Vec::new()];
+    if row_major {
+        for values in along {
+            out = out
+                .iter()
+                .flat_map(|p| values.iter().map(move |v| [p.as_slice(), &[*v]].concat()))
+                .collect();
+        }
+    } else {
+        for values in along.iter().rev() {
+            out = out
+                .iter()
+                .flat_map(|p| values.iter().map(move |v| [&[*v], p.as_slice()].concat()))
+                .collect();
+        }
+    }
+    out
+}
+
+fn major() -> impl Strategy<Value = Layout> {
+    prop_oneof![Just(Layout::RowMajor), Just(Layout::ColMajor)]
+}
+
+fn cell(k: usize, time: u64) -> Cell {
+    let k = k as i32;
+    let text = "abcdefg".repeat(2)[..(k as usize * 3 + time as usize) % 9]
+        .as_bytes()
+        .to_vec();
+    (k * 10 + time as i32, text, (k % 3 != 0).then_some(k as i16))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn dense_reads_are_the_newest_cells_in_the_order_asked_for(
+        axes in axes(), tile_order in major(), cell_order in major(), write_order in major(),
+        writes in prop::collection::vec(prop::collection::vec(any::<(Index, Index)>(), 3), 0..5),
+        ranges in prop::collection::vec(prop::collection::vec(any::<(Index, Index)>(), 0..4), 3),
+        end in 1_u64..7, batch_bytes in prop_oneof![Just(1_u64), 20..3000_u64],
+    ) {
+        let schema = dense_schema(&axes, tile_order, cell_order);
+        let context = new_array(&schema);
+        let mut model: BTreeMap<Vec<i32>, Cell> = BTreeMap::new();
+        for (time, picks) in (1..).zip(&writes) {
+            let region: Vec<(i32, i32)> = axes.iter().zip(picks).map(|(axis, (a, b))| range(*axis, *a, *b)).collect();
+            let along: Vec<Vec<i32>> = region.iter().map(|r| (r.0..=r.1).collect()).collect();
+            let points = product(&along, write_order == Layout::RowMajor);
+            let cells: Vec<Cell> = (0..points.len()).map(|k| cell(k, time)).collect();
+            if time <= end {
+                model.extend(points.into_iter().zip(cells.iter().cloned()));
+            }
+            let region = region.iter().map(|r| ScalarRange::new(r.0, r.1)).collect();
+            write(&context, time, Cells { region: Some(region), layout: write_order, columns: columns(&cells) });
+        }
+        let array = open(&context, Window::at(end));
+        let picked: Vec<Vec<(i32, i32)>> =
+            axes.iter().zip(&ranges).map(|(axis, list)| list.iter().map(|(a, b)| range(*axis, *a, *b)).collect()).collect();
+        for order in [Layout::RowMajor, Layout::ColMajor, Layout::Global] {
+            let mut picked = picked.clone();
+            if order == Layout::Global {
+                picked.iter_mut().for_each(|list| list.truncate(1));
+            }
+            let along: Vec<Vec<i32>> = picked.iter().zip(&axes).map(|(list, axis)| {
+                let whole = [(axis.0, axis.0 + axis.1 - 1)];
+                let list = if list.is_empty() { &whole[..] } else { list };
+                list.iter().flat_map(|r| r.0..=r.1).collect()
+            }).collect();
+            let mut points = product(&along, order == Layout::RowMajor);
+            if order == Layout::Global {
+                let place = |p: &Vec<i32>| {
+                    let tile: Vec<i32> = p.iter().zip(&axes).map(|(v, a)| (v - a.0) / a.2.min(a.1)).collect();
+                    let sorted = |v: &[i32], o: Layout| if o == Layout::RowMajor { v.to_vec() } else { v.iter().rev().copied().collect() };
+                    (sorted(&tile, tile_order), sorted(p, cell_order))
+                };
+                points.sort_by_key(place);
+            }
+            let expect: Vec<Cell> = points.iter().map(|p| model.get(p).cloned().unwrap_or((FILL, vec![0], None))).collect();
+            let region = Region(picked.iter().map(|list| list.iter().map(|r| ScalarRange::new(r.0, r.1)).collect()).collect());
+            let fields = Some(vec!["x".into(), "i".into(), "s".into(), "n".into()]);
+            let query = Query { fields, region, order, batch_bytes, ..Query::default() };
+            let batch = read(&array, &query);
+            prop_assert_eq!(cells_of(&batch), expect);
+            let x: Vec<i32> = points.iter().map(|p| p[0]).collect();
+            prop_assert_eq!(&*batch.column("x").unwrap().values::<i32>().unwrap(), &x[..]);
+        }
+    }
+
+    #[test]
+    fn sparse_reads_are_the_newest_cells_in_the_order_asked_for(
+        extents in (1_i32..30, 1_i64..30), tile_order in major(), cell_order in prop_oneof![major(), Just(Layout::Hilbert)],
+        duplicates in any::<bool>(), capacity in 1_u64..9,
+        writes in prop::collection::vec(prop::collection::btree_set((-9_i32..9, 0_i64..12), 0..40), 0..5),
+        x in prop::collection::vec((-9_i32..9, 0_i32..6), 0..3), y in prop::collection::vec((0_i64..12, 0_i64..6), 0..3),
+        end in 1_u64..7, batch_bytes in prop_oneof![Just(1_u64), 20..3000_u64],
+    ) {
+        let dims = vec![
+            Dimension::new("x", Datatype::Int32, -20, 20, extents.0),
+            Dimension::new("y", Datatype::Int64, 0_i64, 40_i64, extents.1),
+        ];
+        let mut schema = Schema::new(ArrayType::Sparse, dims, attributes());
+        (schema.tile_order, schema.cell_order, schema.allows_duplicates, schema.capacity) = (tile_order, cell_order, duplicates, capacity);
+        let context = new_array(&schema);
+        let mut model: BTreeMap<(i32, i64), Vec<Cell>> = BTreeMap::new();
+        for (time, points) in (1..).zip(writes.iter().filter(|w| !w.is_empty())) {
+            let cells: Vec<Cell> = (0..points.len()).map(|k| cell(k, time)).collect();
+            for (p, c) in points.iter().zip(&cells).filter(|_| time <= end) {
+                let here = model.entry(*p).or_default();
+                if !duplicates {
+                    here.clear();
+                }
+                here.push(c.clone());
+            }
+            let mut columns = columns(&cells);
+            columns.push(("x".into(), Column::from_values(Datatype::Int32, &points.iter().map(|p| p.0).collect::<Vec<_>>())));
+            columns.push(("y".into(), Column::from_values(Datatype::Int64, &points.iter().map(|p| p.1).collect::<Vec<_>>())));
+            write(&context, time, Cells { region: None, layout: Layout::Unordered, columns });
+        }
+        let array = open(&context, Window::at(end));
+        let inside = |p: &(i32, i64)| {
+            (x.is_empty() || x.iter().any(|r| (r.0..=r.0 + r.1).contains(&p.0)))
+                && (y.is_empty() || y.iter().any(|r| (r.0..=r.0 + r.1).contains(&p.1)))
+        };
+        let region = Region(vec![
+            x.iter().map(|r| ScalarRange::new(r.0, r.0 + r.1)).collect(),
+            y.iter().map(|r| ScalarRange::new(r.0, r.0 + r.1)).collect(),
+        ]);
+        let wanted = |p: &Cell| p.2.is_some_and(|n| n < 9) || p.1 == b"ab";
+        for (order, filtered) in
+            [(Layout::RowMajor, false), (Layout::ColMajor, true), (Layout::Global, false), (Layout::Unordered, true), (Layout::Hilbert, false)]
+        {
+            let mut expect: Vec<((i32, i64), Cell)> =
+                model.iter().filter(|(p, _)| inside(p)).flat_map(|(p, cells)| cells.iter().map(|c| (*p, c.clone()))).collect();
+            let condition = filtered.then(|| "n < 9 or s == 'ab'".parse().unwrap());
+            expect.retain(|(_, c)| !filtered || wanted(c));
+            let query = Query { region: region.clone(), order, batch_bytes, condition, ..Query::default() };
+            let batch = read(&array, &query);
+            let (x, y) = (batch.column("x").unwrap().values::<i32>().unwrap(), batch.column("y").unwrap().values::<i64>().unwrap());
+            let found: Vec<((i32, i64), Cell)> = x.iter().copied().zip(y.iter().copied()).zip(cells_of(&batch)).collect();
+            match order {
+                Layout::RowMajor => prop_assert!(found.is_sorted_by_key(|c| c.0)),
+                Layout::ColMajor => prop_assert!(found.is_sorted_by_key(|c| (c.0.1, c.0.0))),
+                Layout::Global if cell_order != Layout::Hilbert => {
+                    let place = |c: &((i32, i64), Cell)| {
+                        let (tile, at) = (((c.0.0 + 20) / extents.0, c.0.1 / extents.1), c.0);
+                        let tile = if tile_order == Layout::RowMajor { (i64::from(tile.0), tile.1) } else { (tile.1, i64::from(tile.0)) };
+                        let at = if cell_order == Layout::RowMajor { (i64::from(at.0), at.1) } else { (at.1, i64::from(at.0)) };
+                        (tile, at)
+                    };
+                    prop_assert!(found.is_sorted_by_key(place));
+                }
+                _ => {}
+            }
+            let mut found = found;
+            found.sort();
+            expect.sort();
+            prop_assert_eq!(found, expect);
+        }
+    }
+}
+
+#[test]
+fn an_empty_array_has_fill_values_or_no_cells() {
+    let context = new_array(&dense_schema(&[(0, 3, 2)], Layout::RowMajor, Layout::RowMajor));
+    let array = open(&context, Window::ALL);
+    assert_eq!(array.non_empty_domain(), None);
+    let batch = block_on(array.read(&Query::default())).unwrap();
+    assert_eq!(cells_of(&batch), vec![(FILL, vec![0], None); 3]);
+    assert_eq!(batch.shape, Some(vec![3]));
+
+    let context = new_array(&Schema::new(
+        ArrayType::Sparse,
+        vec![Dimension::string("x")],
+        attributes(),
+    ));
+    let array = open(&context, Window::ALL);
+    let batch = block_on(array.read(&Query::default())).unwrap();
+    assert_eq!((batch.cells, batch.columns.len()), (0, 4));
+    assert!(block_on(array.batches(Query::default()).next()).unwrap().is_none());
+}
+
+#[test]
+fn domains_as_wide_as_their_type_are_read_where_they_hold_cells() {
+    let dim = Dimension::new("x", Datatype::Int64, i64::MIN, i64::MAX - 100, 100_i64);
+    let schema = Schema::new(ArrayType::Dense, vec![dim], attributes());
+    let context = new_array(&schema);
+    let at = i64::MIN + 150;
+    let region = vec![ScalarRange::new(at, at + 1)];
+    let cells = [cell(1, 1), cell(2, 1)];
+    write(
+        &context,
+        1,
+        Cells {
+            region: Some(region.clone()),
+            layout: Layout::RowMajor,
+            columns: columns(&cells),
+        },
+    );
+    let array = open(&context, Window::ALL);
+    let read = |region| {
+        block_on(array.read(&Query {
+            region: Region(vec![vec![region]]),
+            ..Query::default()
+        }))
+    };
+    assert_eq!(cells_of(&read(ScalarRange::new(at, at + 1)).unwrap()), cells);
+    let end = i64::MAX - 100;
+    assert_eq!(cells_of(&read(ScalarRange::new(end - 1, end)).unwrap()).len(), 2);
+    assert_eq!(
+        read(ScalarRange::new(i64::MIN, end)).unwrap_err().code(),
+        "LimitExceeded"
+    );
+    assert!(
+        read(ScalarRange::new(end, i64::MAX))
+            .unwrap_err()
+            .to_string()
+            .contains("not inside the domain")
+    );
+    let mut batches = array.batches(Query {
+        batch_bytes: 4096,
+        ..Query::default()
+    });
+    assert!(
+        block_on(batches.next()).unwrap().unwrap().cells > 0,
+        "the first batch of very many"
+    );
+}
+
+#[test]
+fn cells_that_fail_the_condition_of_a_dense_read_are_fill_values() {
+    let context = new_array(&dense_schema(&[(0, 4, 3)], Layout::RowMajor, Layout::RowMajor));
+    let cells: Vec<Cell> = (0..4).map(|k| cell(k, 0)).collect();
+    write(
+        &context,
+        1,
+        Cells {
+            region: None,
+            layout: Layout::RowMajor,
+            columns: columns(&cells),
+        },
+    );
+    let array = open(&context, Window::ALL);
+    let condition = Some("i >= 10 and x < 3".parse().unwrap());
+    let query = Query {
+        fields: Some(vec!["s".into(), "n".into(), "i".into()]),
+        condition,
+        ..Query::default()
+    };
+    let found = cells_of(&block_on(array.read(&query)).unwrap());
+    let fill = || (FILL, vec![0], None);
+    assert_eq!(found, [fill(), cells[1].clone(), cells[2].clone(), fill()]);
+    assert_eq!(block_on(array.count(&query)).unwrap(), 2);
+    let wanted = [
+        (Aggregate::Count, "i"),
+        (Aggregate::Sum, "i"),
+        (Aggregate::Max, "s"),
+        (Aggregate::NullCount, "n"),
+        (Aggregate::Mean, "x"),
+    ];
+    let found = block_on(array.aggregate(&query, &wanted)).unwrap();
+    let text = Scalar::Bytes(cells[1].1.clone().max(cells[2].1.clone()));
+    assert_eq!(
+        found,
+        [
+            Some(Scalar::U64(2)),
+            Some(Scalar::I64(30)),
+            Some(text),
+            Some(Scalar::U64(0)),
+            Some(Scalar::F64(1.5))
+        ]
+    );
+}
+
+#[test]
+fn damage_is_found_by_verify_and_named_by_reads() {
+    let store = std::sync::Arc::new(hyperslab::vfs::MemVfs::new());
+    let context = Context::new(store.clone());
+    let schema = dense_schema(&[(0, 4, 2)], Layout::RowMajor, Layout::RowMajor);
+    block_on(create(
+        &context,
+        "a",
+        &schema,
+        &[],
+        &CreateOptions {
+            timestamp_ms: 1,
+            seed: [1; 32],
+            key: None,
+        },
+    ))
+    .unwrap();
+    let cells: Vec<Cell> = (0..4).map(|k| cell(k, 0)).collect();
+    write(
+        &context,
+        1,
+        Cells {
+            region: None,
+            layout: Layout::RowMajor,
+            columns: columns(&cells),
+        },
+    );
+    let bad = |context: &Context| {
+        let mut bad = Vec::new();
+        block_on(open(context, Window::ALL).verify(&mut |f| bad.extend(f.error.map(|e| e.to_string())))).unwrap();
+        bad
+    };
+    assert_eq!(bad(&context), Vec::<String>::new());
+    let (path, bytes) = store
+        .files()
+        .into_iter()
+        .find(|(path, _)| path.ends_with("a0.tdb"))
+        .unwrap();
+    let mut damaged = bytes.to_vec();
+    damaged[8] ^= 0xff;
+    store.replace(path.clone(), damaged);
+    let context = Context::new(store);
+    let found = bad(&context);
+    assert!(found.len() == 1 && found[0].starts_with(&path), "{found:?}");
+    let error = block_on(open(&context, Window::ALL).read(&Query::default())).unwrap_err();
+    assert!(error.to_string().starts_with(&path), "{error}");
+}
