@@ -1,6 +1,7 @@
 //! What has to be undone when a command is interrupted.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Files and folders that are half made.
@@ -46,13 +47,15 @@ impl Drop for Pending {
     }
 }
 
-/// A name beside `path` for what is not finished yet.
+/// A name beside `path`, never given twice, for what is not finished yet.
 pub(crate) fn beside(path: &Path) -> PathBuf {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
     let name = path
         .file_name()
         .map(|n| n.to_string_lossy().into_owned())
         .unwrap_or_default();
-    path.with_file_name(format!(".{name}.{}.part", std::process::id()))
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    path.with_file_name(format!(".{name}.{}-{number}.part", std::process::id()))
 }
 
 /// Starts a new line of standard error if a progress bar is on this one.
