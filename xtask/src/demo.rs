@@ -30,7 +30,7 @@ pub(crate) fn site() -> PathBuf {
 
 /// A program of the project as the demo builds it.
 pub(crate) fn program(name: &str) -> PathBuf {
-    target().join("fast").join(name)
+    target().join("debug").join(name)
 }
 
 /// Builds the programs, the package and the viewer, and makes the arrays that are not there.
@@ -41,7 +41,7 @@ pub(crate) fn prepare() -> Outcome {
     if let Some((need, why)) = all(&[Need::Wasm, Need::Node, Need::WasmBindgen]).into_iter().next() {
         return Err(format!("{need:?} is missing: {why}"));
     }
-    run::run(&mut cargo(&["build", "--quiet", "--profile", "fast", "--package", "hyperslab-cli", "--package", "hyperslab-fuse"]))?;
+    run::run(&mut cargo(&["build", "--quiet", "--package", "hyperslab-cli", "--package", "hyperslab-fuse"]))?;
     npm::build()?;
     run::run(command("npm").args(["run", "--silent", "build"]).current_dir(root().join("web-demo")))?;
     run::run(command("cp").arg("-r").arg(root().join("web-demo/dist/.")).arg(made(&site())?))?;
