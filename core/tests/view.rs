@@ -180,6 +180,7 @@ fn folders_and_their_names() {
         "schema.json",
         "slices",
         "tiles",
+        "zarr",
     ];
     assert_eq!(names(&view, "grids/dense"), array);
     assert_eq!(names(&view, "grids/dense/at"), ["1000", "2000"]);
@@ -233,6 +234,47 @@ fn raw_values_of_boxes_steps_and_tiles() {
     let both = bin("slices/-5,0:2.bin");
     assert_eq!(both, [255, 255, 1, 1, 254, 255, 1, 1]);
     assert_eq!(bin("slices/pair,v@-5,0:2.bin"), [1, 1, 255, 255, 1, 1, 254, 255]);
+}
+
+#[test]
+fn zarr_chunks_are_whole_tiles() {
+    let view = view();
+    assert_eq!(
+        names(&view, "grids/dense/zarr"),
+        ["v", "pair", "row", "col", "zarr.json"]
+    );
+    assert_eq!(names(&view, "grids/dense/zarr/pair/c/0/0"), ["0"]);
+    let chunk = |key: &str| file(&view, &format!("grids/dense/zarr/{key}"));
+    // Tiles are 4 x 5; the last column of tiles sticks out by 3.
+    assert_eq!(chunk("v/c/1/1"), expect(4..8, 5..10));
+    let edge = chunk("v/c/5/3");
+    assert_eq!(edge.len(), 40);
+    assert_eq!(edge[..4], expect(20..21, 15..17));
+    assert_eq!(edge[4..6], i16::MIN.to_le_bytes());
+    assert_eq!(chunk("pair/c/0/0/0")[..4], [1, 1, 1, 1]);
+    assert_eq!(
+        chunk("row/c/0")[..8],
+        [(-5_i32).to_le_bytes(), (-4_i32).to_le_bytes()].concat()
+    );
+    for absent in [
+        "v/c/6/0",
+        "v/c/0/0/0",
+        "v/c/01/0",
+        "pair/c/0/0/1",
+        "row/c/6",
+        "v/.zarray",
+    ] {
+        assert!(
+            block_on(view.lookup(&format!("grids/dense/zarr/{absent}")))
+                .unwrap()
+                .is_none(),
+            "{absent}"
+        );
+    }
+    let group: serde_json::Value = serde_json::from_slice(&chunk("zarr.json")).unwrap();
+    let one: serde_json::Value = serde_json::from_slice(&chunk("pair/zarr.json")).unwrap();
+    assert_eq!(group["consolidated_metadata"]["metadata"]["pair"], one);
+    assert_eq!(one["shape"], serde_json::json!([23, 17, 2]));
 }
 
 #[test]

@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 import tiledb
+import zarr
 
 
 def write(folder):
@@ -95,8 +96,18 @@ def check(folder, mount):
     with open(f"{dense}/slices/5:7,3:5.json") as f:
         assert [r["n"] for r in json.load(f)] == n[25:27, 3:5].ravel().tolist()
 
+    group = zarr.open_group(f"{dense}/zarr", mode="r")
+    np.testing.assert_array_equal(group["temp"][:], temp)
+    np.testing.assert_array_equal(group["n"][25:29, 2:44], n[25:29, 2:44])
+    np.testing.assert_array_equal(group["x"][:], np.arange(-20, 80))
+    assert group["temp"].metadata.dimension_names == ("x", "y")
+    with tiledb.open(f"{folder}/dense", timestamp=1000) as a:
+        np.testing.assert_array_equal(zarr.open_group(f"{dense}/at/1000/zarr", mode="r")["n"][:], a[:]["n"])
+    np.testing.assert_array_equal(zarr.open_array(f"{mount}/days/zarr/v", mode="r")[:], np.arange(366))
+
     with tiledb.open(f"{folder}/nested/deep") as a:
         cube = a[:]
+    np.testing.assert_array_equal(zarr.open_array(f"{mount}/nested/deep/zarr/data", mode="r")[:], cube)
     same(f"{mount}/nested/deep/slices/all.npy", cube)
     same(f"{mount}/nested/deep/slices/3:29,:,5:20.npy", cube[3:29, :, 5:20])
     # Reads that start and end anywhere, straight from the file.

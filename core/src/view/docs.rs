@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::selection::{self, Axis, display_name};
+use super::zarr;
 use crate::array::{Array, Fragment};
 use crate::calendar;
 use crate::column::Column;
@@ -51,6 +52,9 @@ pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
     out.push_str("- `slices/NAME.npy`: any part of it, by name; see `slices/README.md`\n");
     if schema.is_dense() {
         out.push_str("- `tiles/ATTRIBUTE/…`: the tiles that hold data\n");
+    }
+    if !zarr::members(schema).is_empty() {
+        out.push_str("- `zarr/`: the same as a Zarr v3 group, for zarr-python, xarray, tensorstore\n");
     }
     if at_now {
         out.push_str("- `at/TIME/`: all of this as it was then; TIME is listed there, or 2024-05-01, or milliseconds since 1970\n");

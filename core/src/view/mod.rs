@@ -14,6 +14,7 @@ mod slice;
 mod tiles;
 mod tree;
 mod window;
+mod zarr;
 
 pub use node::{DirEntry, Node, NodeKind, dir_id};
 pub use selection::{Axis, Selection};

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
 use super::slice::{FixedLayout, Slice};
+use super::zarr::Chunk;
 use crate::array::Array;
 
 /// A file or a folder of the view, pinned to the moment it was looked up at: its bytes and its size
@@ -78,6 +79,7 @@ pub(super) enum Content {
     Fixed(Arc<Slice>, Arc<FixedLayout>),
     /// Made as a whole; kept in the cache, and made again if it was dropped.
     Rendered(Arc<Slice>),
+    Chunk(Arc<Chunk>),
 }
 
 impl Node {
@@ -92,16 +94,17 @@ impl Node {
         }
     }
 
-    pub(super) fn text(path: &str, modified_ms: u64, text: String) -> Self {
+    pub(super) fn text(path: &str, modified_ms: u64, text: impl Into<Bytes>) -> Self {
+        let text = text.into();
         Self {
-            id: hash(&[b"text", path.as_bytes(), text.as_bytes()]),
+            id: hash(&[b"text", path.as_bytes(), &text]),
             modified_ms,
             kind: NodeKind::File {
                 size: text.len() as u64,
             },
             stored_bytes: 0,
             facts: Vec::new(),
-            content: Content::Text(Bytes::from(text)),
+            content: Content::Text(text),
         }
     }
 }

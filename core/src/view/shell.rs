@@ -14,6 +14,7 @@ use super::selection::{self, Selection};
 use super::slice::{FixedLayout, Slice};
 use super::tiles::Tiles;
 use super::tree::{self, Place};
+use super::zarr::{self, Chunk, Member};
 use crate::array::{Array, Group, ObjectType, OpenOptions, Window, object_type};
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -152,6 +153,14 @@ impl View {
             Content::Dir => Ok(Bytes::new()),
             Content::Text(text) => cut(text, range),
             Content::Fixed(slice, layout) => self.read_fixed(node.id, slice, layout, range).await,
+            Content::Chunk(chunk) => {
+                let bytes = self.piece((node.id, 0), || read_chunk(chunk)).await?;
+                if bytes.len() as u64 == size {
+                    cut(&bytes, range)
+                } else {
+                    Err(changed(&chunk.slice))
+                }
+            }
             Content::Rendered(slice) => {
                 let bytes = self.piece((node.id, 0), || render(slice)).await?;
                 if bytes.len() as u64 == size {
@@ -292,6 +301,20 @@ impl View {
                 let found = array.fragments().iter().find(|f| f.name == *name);
                 found.and_then(|f| text(docs::fragment(f, &f.schema)))
             }
+            Place::Zarr | Place::ZarrArray(_) => Some(Node::dir(path, modified)),
+            Place::ZarrGroup => text(docs::pretty(&zarr::group(array.schema())?)),
+            Place::ZarrMeta(member) => text(docs::pretty(&zarr::array(array.schema(), member)?)),
+            Place::ZarrDir(member, prefix) => zarr::holds(array, member, prefix)?.then(|| Node::dir(path, modified)),
+            Place::ZarrChunk(Member::Coordinates(dimension), key) => {
+                let chunk = key
+                    .first()
+                    .and_then(|k| zarr::coordinates(array.schema(), *dimension, *k));
+                chunk.map(|bytes| Node::text(path, modified, bytes))
+            }
+            Place::ZarrChunk(member, key) if zarr::holds(array, member, key)? => {
+                Chunk::new(snapshot, member, key)?.map(|chunk| chunk_node(snapshot, chunk))
+            }
+            Place::ZarrChunk(..) => None,
             Place::Tile(attribute, tile) => {
                 let tiles = Tiles::of(array)?;
                 if !tiles.holds(tile) {
@@ -430,6 +453,17 @@ impl View {
     }
 }
 
+fn chunk_node(snapshot: &Snapshot, chunk: Chunk) -> Node {
+    Node {
+        id: chunk.id(),
+        modified_ms: snapshot.modified_ms,
+        kind: NodeKind::File { size: chunk.size() },
+        stored_bytes: chunk.slice.stored_bytes(),
+        facts: chunk.slice.facts(),
+        content: Content::Chunk(Arc::new(chunk)),
+    }
+}
+
 fn names(object: &Object) -> Vec<String> {
     match object {
         Object::Folder(children) => children.iter().map(|c| c.name.clone()).collect(),
@@ -497,6 +531,13 @@ async fn render(slice: &Slice) -> Result<Bytes> {
     }
     out.append(&mut encoder.finish()?);
     Ok(Bytes::from(out))
+}
+
+/// A chunk of a Zarr array.
+async fn read_chunk(chunk: &Chunk) -> Result<Bytes> {
+    let batch = chunk.slice.array().read(&chunk.slice.query()?).await?;
+    let column = batch.columns.into_iter().next().map(|(_, c)| c);
+    Ok(Bytes::from(column.map_or_else(Vec::new, |c| chunk.bytes(c))))
 }
 
 /// The records of a run of cells.

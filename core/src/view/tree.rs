@@ -6,13 +6,17 @@
 //! tiles/     <attribute>/<i>/<j>.npy, one for each space tile that holds data (dense arrays)
 //! at/        a folder for each time something was written; any time resolves
 //! fragments/ <name>.json
+//! zarr/      the same as a Zarr v3 hierarchy (dense arrays)
 //! ```
 //!
 //! Listings are finite and closed, so that programs which walk folders come to an end.
 
+use std::cmp::Ordering;
+
 use super::node::DirEntry;
 use super::selection::display_name;
 use super::tiles::Tiles;
+use super::zarr::{self, Member};
 use crate::array::Array;
 use crate::calendar;
 use crate::datatype::Datatype;
@@ -37,6 +41,13 @@ pub(super) enum Place<'a> {
     Times,
     Fragments,
     Fragment(&'a str),
+    Zarr,
+    ZarrGroup,
+    ZarrArray(Member),
+    ZarrMeta(Member),
+    /// The chunks of an array, below the first numbers of their keys.
+    ZarrDir(Member, Vec<u64>),
+    ZarrChunk(Member, Vec<u64>),
 }
 
 /// What the path `parts` below an array means; `None` if there is no such name.
@@ -69,8 +80,38 @@ pub(super) fn place<'a>(parts: &[&'a str], schema: &Schema) -> Result<Option<Pla
             Some(name) => Place::Fragment(name),
             None => return Ok(None),
         },
+        ["zarr", ref rest @ ..] if schema.is_dense() => return Ok(zarr_place(rest, schema)),
         _ => return Ok(None),
     }))
+}
+
+fn zarr_place<'a>(rest: &[&str], schema: &Schema) -> Option<Place<'a>> {
+    let (name, rest) = match *rest {
+        [] => return Some(Place::Zarr),
+        ["zarr.json"] => return Some(Place::ZarrGroup),
+        [name, ref rest @ ..] => (name, rest),
+    };
+    let member = zarr::member(schema, name)?;
+    match *rest {
+        [] => Some(Place::ZarrArray(member)),
+        ["zarr.json"] => Some(Place::ZarrMeta(member)),
+        ["c", ref key @ ..] => {
+            let numbers = numbers(key.iter().copied())?;
+            match key.len().cmp(&member.chunk_axes(schema)) {
+                Ordering::Less => Some(Place::ZarrDir(member, numbers)),
+                Ordering::Equal => Some(Place::ZarrChunk(member, numbers)),
+                Ordering::Greater => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Numbers, of which each has only one spelling, so that a file has one name.
+fn numbers<'a>(names: impl Iterator<Item = &'a str>) -> Option<Vec<u64>> {
+    names
+        .map(|s| s.parse().ok().filter(|n: &u64| n.to_string() == s))
+        .collect()
 }
 
 fn tile<'a>(attribute: &str, rest: &[&str], schema: &Schema) -> Option<Place<'a>> {
@@ -84,14 +125,11 @@ fn tile<'a>(attribute: &str, rest: &[&str], schema: &Schema) -> Option<Place<'a>
     let is_file = rest.len() == dimensions;
     let last = if is_file { last.strip_suffix(".npy")? } else { last };
     let all = before.iter().copied().chain([last]);
-    // Only one spelling of each number, so that a tile has one name.
-    let numbers: Vec<u64> = all
-        .map(|s| s.parse().ok().filter(|n: &u64| n.to_string() == s))
-        .collect::<Option<_>>()?;
+    let numbers = numbers(all)?;
     match rest.len().cmp(&dimensions) {
-        std::cmp::Ordering::Less => Some(Place::TileDir(attribute, numbers)),
-        std::cmp::Ordering::Equal => Some(Place::Tile(attribute, numbers)),
-        std::cmp::Ordering::Greater => None,
+        Ordering::Less => Some(Place::TileDir(attribute, numbers)),
+        Ordering::Equal => Some(Place::Tile(attribute, numbers)),
+        Ordering::Greater => None,
     }
 }
 
@@ -125,6 +163,9 @@ pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec
             if schema.is_dense() {
                 names.push(DirEntry::dir("tiles"));
             }
+            if !zarr::members(schema).is_empty() {
+                names.push(DirEntry::dir("zarr"));
+            }
             names
         }
         Place::Slices => vec![DirEntry::file("README.md")],
@@ -155,6 +196,26 @@ pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec
                 .collect();
             names.sort_by(|a, b| a.name.cmp(&b.name));
             names
+        }
+        Place::Zarr => {
+            let mut names: Vec<_> = zarr::members(schema)
+                .into_iter()
+                .map(|(n, _)| DirEntry::dir(n))
+                .collect();
+            names.push(DirEntry::file("zarr.json"));
+            names
+        }
+        Place::ZarrArray(_) => vec![DirEntry::dir("c"), DirEntry::file("zarr.json")],
+        Place::ZarrDir(member, prefix) => {
+            let files = prefix.len() + 1 == member.chunk_axes(schema);
+            let name = |n: u64| {
+                if files {
+                    DirEntry::file(n.to_string())
+                } else {
+                    DirEntry::dir(n.to_string())
+                }
+            };
+            zarr::next(array, member, prefix)?.into_iter().map(name).collect()
         }
         _ => return Err(Error::not_found(array.path(), "this is a file, not a folder")),
     })

@@ -1,0 +1,445 @@
+//! A dense array as a Zarr v3 hierarchy: `zarr/zarr.json`, `zarr/<name>/zarr.json`,
+//! `zarr/<name>/c/<i>/<j>`. Pure.
+//!
+//! A chunk is a space tile, not compressed, so that its size is known and any part of it can be read.
+//! A tile that nobody wrote has no chunk: readers take the fill value. An attribute whose cells may be
+//! null has a second array, `<name>_valid`; every dimension is an array of its coordinates.
+
+use serde_json::{Map, Value, json};
+
+use super::encode::Format;
+use super::node::{Snapshot, hash};
+use super::selection::display_name;
+use super::slice::Slice;
+use super::tiles::Tiles;
+use super::tree::file_name;
+use crate::array::Array;
+use crate::column::Column;
+use crate::datatype::{CellCount, Datatype, Physical};
+use crate::error::{Error, Result};
+use crate::format::schema::{Attribute, Dimension, Schema};
+use crate::geometry::grid::Grid;
+use crate::scalar::Scalar;
+
+/// The longest axis whose coordinates are an array: readers load such arrays as a whole.
+const COORDINATES_MAX: u64 = 1 << 24;
+
+/// An array of the hierarchy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Member {
+    /// Values of the attribute of this name.
+    Values(String),
+    /// Whether the cells of the attribute of this name are there.
+    Valid(String),
+    /// Coordinates of the dimension of this index.
+    Coordinates(usize),
+}
+
+/// The arrays there are, by the names of their folders.
+pub(super) fn members(schema: &Schema) -> Vec<(String, Member)> {
+    let mut found: Vec<(String, Member)> = Vec::new();
+    if !schema.is_dense() || Grid::new(schema).is_err() {
+        return found;
+    }
+    for a in schema
+        .attributes
+        .iter()
+        .filter(|a| is_number(a.datatype) && !a.cell.is_var())
+    {
+        found.push((node_name(display_name(&a.name)), Member::Values(a.name.clone())));
+        if a.nullable {
+            found.push((
+                node_name(&format!("{}_valid", display_name(&a.name))),
+                Member::Valid(a.name.clone()),
+            ));
+        }
+    }
+    for (i, d) in schema.dimensions.iter().enumerate() {
+        let name = node_name(&d.name);
+        let taken = found.iter().any(|(n, _)| *n == name);
+        if !d.name.is_empty() && !taken && length(d).is_some_and(|n| n <= COORDINATES_MAX) {
+            found.push((name, Member::Coordinates(i)));
+        }
+    }
+    found
+}
+
+/// The array of this name.
+pub(super) fn member(schema: &Schema, name: &str) -> Option<Member> {
+    members(schema).into_iter().find(|(n, _)| n == name).map(|(_, m)| m)
+}
+
+impl Member {
+    /// How many numbers are in the key of a chunk.
+    pub(super) fn chunk_axes(&self, schema: &Schema) -> usize {
+        match self {
+            Self::Coordinates(_) => 1,
+            Self::Valid(_) => schema.dimensions.len(),
+            Self::Values(name) => schema.dimensions.len() + usize::from(values_a_cell(schema, name) > 1),
+        }
+    }
+}
+
+/// `zarr.json` of the group, which repeats those of all arrays, so that one read opens everything.
+pub(super) fn group(schema: &Schema) -> Result<Value> {
+    let mut all = Map::new();
+    for (name, member) in members(schema) {
+        all.insert(name, array(schema, &member)?);
+    }
+    Ok(json!({
+        "zarr_format": 3,
+        "node_type": "group",
+        "attributes": {},
+        "consolidated_metadata": { "kind": "inline", "must_understand": false, "metadata": all },
+    }))
+}
+
+/// `zarr.json` of an array.
+pub(super) fn array(schema: &Schema, member: &Member) -> Result<Value> {
+    let grid = Grid::new(schema)?;
+    let lengths: Vec<u64> = grid.axes.iter().map(|a| a.last.saturating_add(1)).collect();
+    let names: Vec<&str> = schema.dimensions.iter().map(|d| d.name.as_str()).collect();
+    let none = Attribute::new("", Datatype::Bool, CellCount::ONE);
+    Ok(match member {
+        Member::Values(name) => {
+            let (_, a) = schema.attribute(name).unwrap_or((0, &none));
+            let one = a.fill.get(..a.datatype.size()).unwrap_or(&[]);
+            let count = values_a_cell(schema, name);
+            let (mut lengths, mut chunk, mut names) = (lengths, grid.extents(), names);
+            if count > 1 {
+                lengths.push(count);
+                chunk.push(count);
+                names.push("value");
+            }
+            describe(a.datatype, &lengths, &chunk, &names, fill_value(a.datatype, one))
+        }
+        Member::Valid(_) => describe(Datatype::Bool, &lengths, &grid.extents(), &names, json!(false)),
+        Member::Coordinates(i) => {
+            let at = |list: &[u64]| list.get(*i).copied().unwrap_or(1);
+            let datatype = schema.dimensions.get(*i).map_or(Datatype::Int64, |d| d.datatype);
+            let name = names.get(*i).copied().unwrap_or("");
+            describe(datatype, &[at(&lengths)], &[at(&grid.extents())], &[name], json!(0))
+        }
+    })
+}
+
+fn describe(datatype: Datatype, shape: &[u64], chunk: &[u64], names: &[&str], fill: Value) -> Value {
+    let bytes = if datatype.size() == 1 {
+        json!({ "name": "bytes" })
+    } else {
+        json!({ "name": "bytes", "configuration": { "endian": "little" } })
+    };
+    let names: Vec<Option<&str>> = names.iter().map(|n| Some(*n).filter(|n| !n.is_empty())).collect();
+    let attributes = match unit(datatype) {
+        // What readers of the CF conventions, such as xarray, turn into dates.
+        Some(unit) => json!({ "units": format!("{unit} since 1970-01-01"), "calendar": "proleptic_gregorian" }),
+        None => json!({}),
+    };
+    json!({
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": shape,
+        "data_type": type_name(datatype),
+        "chunk_grid": { "name": "regular", "configuration": { "chunk_shape": chunk } },
+        "chunk_key_encoding": { "name": "default", "configuration": { "separator": "/" } },
+        "fill_value": fill,
+        "codecs": [bytes],
+        "attributes": attributes,
+        "dimension_names": names,
+    })
+}
+
+/// Zarr's name of the type that values are stored as.
+const fn type_name(datatype: Datatype) -> &'static str {
+    if matches!(datatype, Datatype::Bool) {
+        return "bool";
+    }
+    match datatype.physical() {
+        Physical::I8 => "int8",
+        Physical::I16 => "int16",
+        Physical::I32 => "int32",
+        Physical::I64 => "int64",
+        Physical::U8 => "uint8",
+        Physical::U16 => "uint16",
+        Physical::U32 => "uint32",
+        Physical::U64 => "uint64",
+        Physical::F32 => "float32",
+        Physical::F64 => "float64",
+    }
+}
+
+const fn unit(datatype: Datatype) -> Option<&'static str> {
+    Some(match datatype {
+        Datatype::DatetimeDay => "days",
+        Datatype::DatetimeHr => "hours",
+        Datatype::DatetimeMin => "minutes",
+        Datatype::DatetimeSec => "seconds",
+        Datatype::DatetimeMs => "milliseconds",
+        Datatype::DatetimeUs => "microseconds",
+        Datatype::DatetimeNs => "nanoseconds",
+        _ => return None,
+    })
+}
+
+const fn is_number(datatype: Datatype) -> bool {
+    !datatype.is_string() && !datatype.is_opaque()
+}
+
+fn values_a_cell(schema: &Schema, attribute: &str) -> u64 {
+    match schema.attribute(attribute).map(|(_, a)| a.cell) {
+        Some(CellCount::Fixed(n)) => u64::from(n),
+        _ => 1,
+    }
+}
+
+fn fill_value(datatype: Datatype, bytes: &[u8]) -> Value {
+    let float = |v: f64| {
+        if v.is_nan() {
+            json!("NaN")
+        } else if v.is_infinite() {
+            json!(if v > 0.0 { "Infinity" } else { "-Infinity" })
+        } else {
+            json!(v)
+        }
+    };
+    match Scalar::from_le_bytes(datatype.physical(), bytes) {
+        Some(Scalar::U8(v)) if datatype == Datatype::Bool => json!(v != 0),
+        Some(Scalar::F32(v)) => float(f64::from(v)),
+        Some(Scalar::F64(v)) => float(v),
+        Some(Scalar::U64(v)) => json!(v),
+        Some(v) => json!(v.as_i128().and_then(|v| i64::try_from(v).ok()).unwrap_or(0)),
+        None => json!(0),
+    }
+}
+
+/// Names that start with two underscores belong to Zarr itself.
+fn node_name(name: &str) -> String {
+    match name.strip_prefix("__") {
+        Some(rest) => format!("%5F_{}", file_name(rest)),
+        None => file_name(name),
+    }
+}
+
+fn length(dimension: &Dimension) -> Option<u64> {
+    let domain = dimension.domain.as_ref()?;
+    u64::try_from(domain.hi.as_i128()? - domain.lo.as_i128()? + 1).ok()
+}
+
+/// The chunk of coordinates of this number, and `None` beyond the last.
+pub(super) fn coordinates(schema: &Schema, dimension: usize, chunk: u64) -> Option<Vec<u8>> {
+    let grid = Grid::new(schema).ok()?;
+    let axis = grid.axes.get(dimension)?;
+    if chunk > axis.last / axis.extent {
+        return None;
+    }
+    let first = chunk * axis.extent;
+    let inside = |i: u64| first.checked_add(i).filter(|offset| *offset <= axis.last);
+    let width = axis.physical.size();
+    let bytes = (0..axis.extent).flat_map(|i| match inside(i) {
+        Some(offset) => axis.coordinate(offset).to_le_bytes(),
+        // Beyond the end of the axis nobody looks.
+        None => vec![0; width],
+    });
+    Some(bytes.collect())
+}
+
+/// The next numbers after `prefix` in the keys of chunks that are there.
+///
+/// # Errors
+/// [`Error::NotFound`] if no chunk's key starts so; [`Error::LimitExceeded`] if there are too many.
+pub(super) fn next(array: &Array, member: &Member, prefix: &[u64]) -> Result<Vec<u64>> {
+    if !holds(array, member, prefix)? {
+        return Err(Error::not_found(array.path(), "no chunk here holds data"));
+    }
+    match member {
+        Member::Coordinates(i) => {
+            let grid = Grid::new(array.schema())?;
+            Ok(grid
+                .axes
+                .get(*i)
+                .map_or_else(Vec::new, |axis| (0..=axis.last / axis.extent).collect()))
+        }
+        // Values of one cell are never cut.
+        _ if prefix.len() == array.schema().dimensions.len() => Ok(vec![0]),
+        _ => Tiles::of(array)?.next(prefix),
+    }
+}
+
+/// Whether the key of some chunk starts with `prefix`.
+///
+/// # Errors
+/// As [`Grid::new`].
+pub(super) fn holds(array: &Array, member: &Member, prefix: &[u64]) -> Result<bool> {
+    let dimensions = array.schema().dimensions.len();
+    match (member, prefix) {
+        (Member::Coordinates(_), []) => Ok(true),
+        (Member::Coordinates(i), [chunk, ..]) => {
+            let grid = Grid::new(array.schema())?;
+            Ok(grid.axes.get(*i).is_some_and(|axis| *chunk <= axis.last / axis.extent))
+        }
+        _ => {
+            let (tile, inner) = prefix.split_at(dimensions.min(prefix.len()));
+            Ok(inner.iter().all(|&n| n == 0) && Tiles::of(array)?.holds(tile))
+        }
+    }
+}
+
+/// A chunk of values or of validity.
+#[derive(Debug)]
+pub(super) struct Chunk {
+    /// The cells of the tile that are inside the domain.
+    pub(super) slice: Slice,
+    /// Whether the chunk tells which cells are there, rather than their values.
+    validity: bool,
+    /// Cells along each side.
+    shape: Vec<u64>,
+    /// What a cell outside the domain holds.
+    fill: Vec<u8>,
+}
+
+impl Chunk {
+    /// The chunk of this key; `None` for coordinates.
+    ///
+    /// # Errors
+    /// As [`Slice::new`].
+    pub(super) fn new(snapshot: &Snapshot, member: &Member, key: &[u64]) -> Result<Option<Self>> {
+        let (name, validity) = match member {
+            Member::Values(name) => (name, false),
+            Member::Valid(name) => (name, true),
+            Member::Coordinates(_) => return Ok(None),
+        };
+        let schema = snapshot.array.schema();
+        let tile = key.get(..schema.dimensions.len()).unwrap_or(key);
+        let slice = Slice::new(snapshot, Tiles::of(&snapshot.array)?.selection(name, tile), Format::Bin)?;
+        let fill = if validity {
+            vec![0]
+        } else {
+            schema.attribute(name).map_or_else(Vec::new, |(_, a)| a.fill.clone())
+        };
+        Ok(Some(Self {
+            slice,
+            validity,
+            shape: Grid::new(schema)?.extents(),
+            fill,
+        }))
+    }
+
+    /// Bytes.
+    pub(super) fn size(&self) -> u64 {
+        self.shape
+            .iter()
+            .fold(self.fill.len() as u64, |n, &c| n.saturating_mul(c))
+    }
+
+    /// The same for the same bytes.
+    pub(super) fn id(&self) -> u64 {
+        hash(&[b"chunk", &self.slice.id().to_le_bytes(), &[u8::from(self.validity)]])
+    }
+
+    /// The bytes, made of the one column of the slice.
+    pub(super) fn bytes(&self, column: Column) -> Vec<u8> {
+        let cells = column.len();
+        let data = if self.validity {
+            column.validity.unwrap_or_else(|| vec![1; cells])
+        } else {
+            column.data
+        };
+        padded(data, &self.slice.selection.shape(), &self.shape, &self.fill)
+    }
+}
+
+/// A box of `shape` cells, row by row, at the low corner of a chunk of `chunk` cells that is else
+/// full of `fill`, the bytes of one cell.
+pub(super) fn padded(cells: Vec<u8>, shape: &[u64], chunk: &[u64], fill: &[u8]) -> Vec<u8> {
+    if shape == chunk || fill.is_empty() {
+        return cells;
+    }
+    let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let total = chunk.iter().fold(1, |n: usize, &c| n.saturating_mul(size(c)));
+    let mut out = fill.repeat(total);
+    let row = shape.last().map_or(1, |&n| size(n)) * fill.len();
+    for (i, from) in cells.chunks_exact(row.max(1)).enumerate() {
+        // The row's place in the box, from the last axis but one to the first, gives its place in the chunk.
+        let (mut rest, mut stride, mut at) = (i, chunk.last().map_or(1, |&n| size(n)), 0);
+        for (&n, &c) in shape.iter().zip(chunk).rev().skip(1) {
+            at += rest % size(n).max(1) * stride;
+            rest /= size(n).max(1);
+            stride = stride.saturating_mul(size(c));
+        }
+        if let Some(to) = out.get_mut(at * fill.len()..at * fill.len() + row) {
+            to.copy_from_slice(from);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::schema::ArrayType;
+
+    fn schema() -> Schema {
+        let dims = vec![
+            Dimension::new("t", Datatype::DatetimeDay, 10_i64, 19_i64, 4_i64),
+            Dimension::new("", Datatype::Int64, 0_i64, 2_i64, 2_i64),
+        ];
+        let mut maybe = Attribute::new("__maybe", Datatype::Float32, CellCount::ONE);
+        maybe.nullable = true;
+        let attributes = vec![
+            maybe,
+            Attribute::new("rgb", Datatype::Uint8, CellCount::Fixed(3)),
+            Attribute::new("text", Datatype::StringUtf8, CellCount::Var),
+        ];
+        Schema::new(ArrayType::Dense, dims, attributes)
+    }
+
+    #[test]
+    fn members_are_numbers_and_coordinates() {
+        let names: Vec<String> = members(&schema()).into_iter().map(|(n, _)| n).collect();
+        assert_eq!(names, ["%5F_maybe", "%5F_maybe_valid", "rgb", "t"]);
+        let mut sparse = schema();
+        sparse.array_type = ArrayType::Sparse;
+        assert_eq!(members(&sparse), []);
+    }
+
+    #[test]
+    fn metadata_says_shape_chunks_type_and_fill() {
+        let json = array(&schema(), &Member::Values("__maybe".into())).unwrap();
+        assert_eq!(json["shape"], json!([10, 3]));
+        assert_eq!(json["chunk_grid"]["configuration"]["chunk_shape"], json!([4, 2]));
+        assert_eq!(
+            (&json["data_type"], &json["fill_value"]),
+            (&json!("float32"), &json!("NaN"))
+        );
+        assert_eq!(json["dimension_names"], json!(["t", null]));
+        let json = array(&schema(), &Member::Values("rgb".into())).unwrap();
+        assert_eq!((&json["shape"], &json["fill_value"]), (&json!([10, 3, 3]), &json!(255)));
+        let json = array(&schema(), &Member::Coordinates(0)).unwrap();
+        assert_eq!(json["attributes"]["units"], json!("days since 1970-01-01"));
+    }
+
+    #[test]
+    fn coordinates_end_with_the_domain() {
+        let bytes = coordinates(&schema(), 0, 2).unwrap();
+        let values: Vec<i64> = bytes
+            .chunks(8)
+            .map(|b| i64::from_le_bytes(b.try_into().unwrap()))
+            .collect();
+        assert_eq!(values, [18, 19, 0, 0]);
+        assert_eq!(coordinates(&schema(), 0, 3), None);
+    }
+
+    #[test]
+    fn edges_are_padded() {
+        assert_eq!(
+            padded(vec![1, 2, 3, 4], &[2, 2], &[3, 3], &[9]),
+            [1, 2, 9, 3, 4, 9, 9, 9, 9]
+        );
+        assert_eq!(padded(vec![1, 2], &[1, 1, 2], &[2, 1, 3], &[0]), [1, 2, 0, 0, 0, 0]);
+        assert_eq!(padded(vec![1, 2, 3, 4], &[2], &[3], &[7, 8]), [1, 2, 3, 4, 7, 8]);
+        assert_eq!(
+            padded((1..=8).collect(), &[2, 2, 2], &[2, 3, 2], &[0]),
+            [1, 2, 3, 4, 0, 0, 5, 6, 7, 8, 0, 0]
+        );
+    }
+}
