@@ -164,9 +164,8 @@ async fn load_sections(
         .iter()
         .map(|m| m.start..m.end.unwrap_or(size).max(m.start))
         .collect();
-    let merged = crate::vfs::coalesce::coalesce(&ranges, crate::vfs::coalesce::GAP_BYTES, u64::MAX)?;
-    let fetched = context.vfs.read(path, &merged.fetches).await?;
-    for (m, bytes) in missing.iter().zip(merged.split(path, &fetched)?) {
+    let fetched = context.vfs.read(path, &ranges).await?;
+    for (m, bytes) in missing.iter().zip(fetched) {
         fragment
             .index
             .store(path, m, &bytes, &fragment.schema, &fragment.footer, key)?;

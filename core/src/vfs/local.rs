@@ -97,6 +97,13 @@ impl LocalVfs {
         Ok(metadata.len())
     }
 
+    /// The end of a file that is read once: its handle is not kept.
+    fn tail(&self, path: &str, bytes: u64) -> Result<(u64, Bytes)> {
+        let file = Handles::once(&self.resolve(path)?).map_err(failed(path))?;
+        let range = file.size.saturating_sub(bytes)..file.size;
+        Ok((file.size, file.read(range).map_err(failed(path))?.into()))
+    }
+
     fn whole(&self, path: &str) -> Result<Bytes> {
         fs::read(self.resolve(path)?).map(Bytes::from).map_err(failed(path))
     }
@@ -135,6 +142,10 @@ impl Vfs for LocalVfs {
 
     fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
         Box::pin(async move { self.whole(path) })
+    }
+
+    fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
+        Box::pin(async move { self.tail(path, bytes) })
     }
 
     fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {

@@ -24,7 +24,6 @@ use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
-use crate::vfs::coalesce::{GAP_BYTES, MERGED_BYTES_MAX, coalesce};
 pub use verify::Finding;
 
 /// Bytes of a result that are assembled in one go, where all of it was asked for.
@@ -198,7 +197,7 @@ impl Array {
         }
     }
 
-    /// The bytes of these extents, in their order: one request a file, neighbours merged.
+    /// The bytes of these extents, in their order: one request a file, whose neighbours the store merges.
     pub(crate) async fn fetch(&self, extents: &[Extent]) -> Result<Vec<Bytes>> {
         let mut files: HashMap<&str, Vec<usize>> = HashMap::new();
         for (i, extent) in extents.iter().enumerate() {
@@ -212,9 +211,8 @@ impl Array {
                     .iter()
                     .filter_map(|&i| extents.get(i).map(|e| e.range.clone()))
                     .collect();
-                let merged = coalesce(&ranges, GAP_BYTES, MERGED_BYTES_MAX)?;
-                let fetched = vfs.read(&path, &merged.fetches).await?;
-                Ok::<_, Error>((places, merged.split(&path, &fetched)?))
+                let fetched = vfs.read(&path, &ranges).await?;
+                Ok::<_, Error>((places, fetched))
             }
         };
         let mut out = vec![Bytes::new(); extents.len()];

@@ -44,6 +44,7 @@ impl Array {
         while let Some(batch) = self.next_sparse(query, &mut sweep, PART_BYTES).await? {
             if std::mem::take(&mut first) {
                 all = batch;
+                reserve(&mut all, sweep.cells_left());
                 continue;
             }
             all.cells += batch.cells;
@@ -174,6 +175,19 @@ impl Array {
             Ok(chunk)
         });
         Ok((chunk.await?, decoding))
+    }
+}
+
+/// Makes room for `more` cells, so that a large result is not moved each time it grows. That there is
+/// not so much memory shows when it is needed.
+fn reserve(batch: &mut Batch, more: u64) {
+    let Ok(more) = usize::try_from(more) else { return };
+    let cells = usize::try_from(batch.cells).unwrap_or(usize::MAX).max(1);
+    for (_, column) in &mut batch.columns {
+        let bytes = (column.data.len() / cells).saturating_mul(more);
+        let _ = column.data.try_reserve(bytes);
+        let _ = column.offsets.as_mut().map(|o| o.try_reserve(more));
+        let _ = column.validity.as_mut().map(|v| v.try_reserve(more));
     }
 }
 

@@ -37,6 +37,8 @@ pub(crate) struct Sweep {
 #[derive(Debug)]
 struct Waiting {
     candidate: Candidate,
+    /// Cells of the tile.
+    cells: u64,
     /// No cell of the tile comes before this; `None` where that is not known.
     bound: Option<CellKey>,
 }
@@ -70,11 +72,18 @@ impl Sweep {
                 }
             }
         }
-        let mut waiting: Vec<Waiting> = candidates
-            .into_iter()
-            .zip(bounds)
-            .map(|(candidate, bound)| Waiting { candidate, bound })
-            .collect();
+        let cells = |c: &Candidate| {
+            layers
+                .get(c.layer)
+                .and_then(|l| l.fragment.tile_cells(c.tile).ok())
+                .unwrap_or(0) as u64
+        };
+        let waiting = candidates.into_iter().zip(bounds).map(|(c, bound)| Waiting {
+            cells: cells(&c),
+            candidate: c,
+            bound,
+        });
+        let mut waiting: Vec<Waiting> = waiting.collect();
         match &order {
             Some(order) if order.corners => {
                 waiting.sort_by(|a, b| {
@@ -196,6 +205,19 @@ impl Sweep {
             }
         }
         out
+    }
+
+    /// No more cells than this are still to come.
+    pub(crate) fn cells_left(&self) -> u64 {
+        let ready: u64 = self.ready.iter().skip(self.taken).map(|s| u64::from(s.len)).sum();
+        let held: u64 = self
+            .runs
+            .iter()
+            .zip(&self.done)
+            .map(|(r, done)| (r.len - done) as u64)
+            .sum();
+        let waiting = self.waiting.iter().skip(self.next).map(|w| w.cells);
+        waiting.fold(ready + held, u64::saturating_add)
     }
 
     /// Whether nothing is left to load.

@@ -40,15 +40,7 @@ impl Handles {
         }
         drop(guard);
 
-        let file = File::open(place)?;
-        let metadata = file.metadata()?;
-        if metadata.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
-        }
-        let file = Arc::new(OpenFile {
-            file,
-            size: metadata.len(),
-        });
+        let file = Arc::new(Self::once(place)?);
 
         let mut open = self.lock();
         if open.files.len() >= OPEN_MAX {
@@ -62,6 +54,19 @@ impl Handles {
         let used = open.clock;
         open.files.insert(path.to_owned(), (used, Arc::clone(&file)));
         Ok(file)
+    }
+
+    /// The file at `place`, which is not kept.
+    pub(super) fn once(place: &Path) -> io::Result<OpenFile> {
+        let file = File::open(place)?;
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        Ok(OpenFile {
+            file,
+            size: metadata.len(),
+        })
     }
 
     /// Closes the file `path` and every file below the folder `path`.
