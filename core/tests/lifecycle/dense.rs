@@ -1,0 +1,158 @@
+//! Dense arrays: boxes written over each other, in any order of cells, and merged.
+
+use hyperslab::array::Window;
+use hyperslab::blocking::block_on;
+use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::maintain::Mode;
+use hyperslab::{CellCount, Cells, Column, Context, Datatype, Query, Region, ScalarRange};
+use proptest::prelude::*;
+
+use super::{Chore, at, do_chore, new_array, open};
+
+const SIDES: (i32, i32) = (7, 9);
+
+#[derive(Debug, Clone)]
+enum Step {
+    /// Rows and columns, both ends inside; whether the input is column by column.
+    Write((i32, i32), (i32, i32), bool),
+    Chore(Chore),
+}
+
+pub(super) fn schema(tile_order: Layout, cell_order: Layout) -> Schema {
+    let y = Dimension::new("y", Datatype::Int32, -3_i32, -3 + SIDES.0 - 1, 3_i32);
+    let x = Dimension::new("x", Datatype::Int32, 1_i32, SIDES.1, 4_i32);
+    let mut small = Attribute::new("small", Datatype::Int16, CellCount::ONE);
+    small.nullable = true;
+    let text = Attribute::new("text", Datatype::StringUtf8, CellCount::Var);
+    let mut schema = Schema::new(ArrayType::Dense, vec![y, x], vec![small, text]);
+    (schema.tile_order, schema.cell_order) = (tile_order, cell_order);
+    schema
+}
+
+/// A cell that was written at a time: the number and the text at once.
+fn value(time: u64, y: i32, x: i32) -> i16 {
+    (time * 64) as i16 + (y * SIDES.1 + x) as i16
+}
+
+fn text(value: i16) -> String {
+    "é".repeat(value.unsigned_abs() as usize % 5)
+}
+
+pub(super) fn region(rows: (i32, i32), columns: (i32, i32)) -> Vec<ScalarRange> {
+    vec![ScalarRange::new(rows.0 - 3, rows.1 - 3), ScalarRange::new(columns.0 + 1, columns.1 + 1)]
+}
+
+/// The places of a box in the order of the input.
+fn places(rows: (i32, i32), columns: (i32, i32), by_column: bool) -> Vec<(i32, i32)> {
+    if by_column {
+        (columns.0..=columns.1).flat_map(|x| (rows.0..=rows.1).map(move |y| (y, x))).collect()
+    } else {
+        (rows.0..=rows.1).flat_map(|y| (columns.0..=columns.1).map(move |x| (y, x))).collect()
+    }
+}
+
+pub(super) fn write(context: &Context, time: u64, rows: (i32, i32), columns: (i32, i32), by_column: bool) {
+    let values: Vec<i16> = places(rows, columns, by_column).into_iter().map(|(y, x)| value(time, y, x)).collect();
+    let validity = values.iter().map(|v| u8::from(v % 7 != 0)).collect();
+    let cells = Cells {
+        region: Some(region(rows, columns)),
+        layout: if by_column { Layout::ColMajor } else { Layout::RowMajor },
+        columns: vec![
+            ("small".into(), Column::from_values(Datatype::Int16, &values).with_validity(validity)),
+            ("text".into(), Column::from_cells(Datatype::StringUtf8, values.iter().map(|v| text(*v)))),
+        ],
+    };
+    block_on(open(context, Window::ALL).write(cells, &at(time))).unwrap();
+}
+
+/// The time at which each cell was written last, row by row; `None` where nobody wrote.
+pub(super) type Model = Vec<Option<u64>>;
+
+pub(super) fn paint(model: &mut Model, time: u64, rows: (i32, i32), columns: (i32, i32)) {
+    for (y, x) in places(rows, columns, false) {
+        model[(y * SIDES.1 + x) as usize] = Some(time);
+    }
+}
+
+pub(super) fn empty() -> Model {
+    vec![None; (SIDES.0 * SIDES.1) as usize]
+}
+
+/// What went wrong, if the array in the window is not what the model says.
+pub(super) fn compare(context: &Context, window: Window, model: &Model) -> Result<(), String> {
+    let query = Query { region: Region::all(), ..Query::default() };
+    let batch = block_on(open(context, window).read(&query)).map_err(|e| e.to_string())?;
+    let small = batch.column("small").unwrap();
+    let texts = batch.column("text").unwrap();
+    let numbers = small.values::<i16>().unwrap();
+    for (i, time) in model.iter().enumerate() {
+        let (y, x) = (i as i32 / SIDES.1, i as i32 % SIDES.1);
+        let found = ((!small.is_null(i)).then(|| numbers[i]), String::from_utf8_lossy(texts.cell(i)).into_owned());
+        let wanted = match time {
+            Some(t) => {
+                let v = value(*t, y, x);
+                ((v % 7 != 0).then_some(v), text(v))
+            }
+            // The fill value of a nullable attribute is null, that of a text is one zero byte.
+            None => (None, "\0".to_owned()),
+        };
+        if found != wanted {
+            return Err(format!("at {window:?}, cell {y},{x}: {found:?}, not {wanted:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn ends(side: i32) -> impl Strategy<Value = (i32, i32)> {
+    (0..side, 0..side).prop_map(|(a, b)| (a.min(b), a.max(b)))
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        5 => (ends(SIDES.0), ends(SIDES.1), any::<bool>()).prop_map(|(y, x, c)| Step::Write(y, x, c)),
+        2 => any::<bool>().prop_map(|small| Step::Chore(Chore::Fragments { small })),
+        1 => Just(Step::Chore(Chore::Vacuum(Mode::Fragments))),
+        1 => Just(Step::Chore(Chore::Lists(Mode::Commits))),
+        1 => Just(Step::Chore(Chore::Vacuum(Mode::Commits))),
+        1 => Just(Step::Chore(Chore::Lists(Mode::FragmentMetadata))),
+    ]
+}
+
+fn order() -> impl Strategy<Value = Layout> {
+    prop_oneof![Just(Layout::RowMajor), Just(Layout::ColMajor)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn the_newest_cell_wins_whatever_was_merged(
+        steps in prop::collection::vec(step(), 1..12),
+        (tile_order, cell_order) in (order(), order()),
+    ) {
+        let context = new_array(&schema(tile_order, cell_order));
+        let mut model = empty();
+        let mut past = vec![model.clone()];
+        let mut vacuumed = false;
+        for (time, step) in (1_u64..).zip(&steps) {
+            match step {
+                Step::Write(y, x, by_column) => {
+                    write(&context, time, *y, *x, *by_column);
+                    paint(&mut model, time, *y, *x);
+                }
+                Step::Chore(chore) => {
+                    vacuumed |= matches!(chore, Chore::Vacuum(Mode::Fragments));
+                    do_chore(&context, *chore, time);
+                }
+            }
+            past.push(model.clone());
+            prop_assert_eq!(compare(&context, Window::ALL, &model), Ok(()));
+        }
+        // Vacuum takes the past of dense arrays; before, it is all there.
+        if !vacuumed {
+            for (t, model) in past.iter().enumerate() {
+                prop_assert_eq!(compare(&context, Window::at(t as u64), model), Ok(()));
+            }
+        }
+    }
+}

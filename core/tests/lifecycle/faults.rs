@@ -1,0 +1,193 @@
+//! A store that fails at every single call in turn: readers see what was there before or what was to
+//! be there after, and never anything else.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hyperslab::array::Window;
+use hyperslab::blocking::block_on;
+use hyperslab::format::schema::Layout;
+use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, delete, delete_fragments, vacuum};
+use hyperslab::vfs::MemVfs;
+use hyperslab::vfs::faulty::{Fault, FaultyVfs};
+use hyperslab::{Array, Cells, Context, OpenOptions, Result};
+
+use super::sparse;
+use super::{at, new_array, open};
+
+type Cell = (i32, i32, i32, String);
+
+/// An operation on the array.
+type Operation = fn(&Context) -> Result<()>;
+
+fn try_open(context: &Context) -> Result<Array> {
+    block_on(Array::open(context, "a", &OpenOptions::default()))
+}
+
+fn cells(n: i32) -> BTreeMap<(i32, i32), i32> {
+    (0..30).map(|i| ((i / 6, i % 6), i * n)).collect()
+}
+
+/// An array of three fragments, one of them changed by a delete.
+fn store() -> Context {
+    let context = new_array(&sparse::schema(Layout::RowMajor, false, 7));
+    sparse::write(&context, 1, &cells(1));
+    sparse::write(&context, 2, &cells(2));
+    block_on(delete(&open(&context, Window::ALL), &"number < 9".parse().unwrap(), &at(3))).unwrap();
+    sparse::write(&context, 4, &[((7, 7), 70), ((0, 0), 44)].into());
+    context
+}
+
+/// A copy of the store, which the original does not see.
+fn copy(context: &Context, files: &[(String, bytes::Bytes)]) -> Context {
+    let vfs = MemVfs::new();
+    for (path, bytes) in files {
+        vfs.replace(path.clone(), bytes.clone());
+    }
+    Context { vfs: Arc::new(vfs), ..context.clone() }.with_cache_bytes(0)
+}
+
+/// Fails `operation` at each of its calls, in three ways, and looks at what is left.
+fn check(prepare: &[Operation], operation: Operation) {
+    let memory = MemVfs::new();
+    let base = Context::new(Arc::new(memory.clone())).with_cache_bytes(0);
+    let made = store();
+    for (path, bytes) in all_files(&made) {
+        memory.replace(path, bytes);
+    }
+    for step in prepare {
+        step(&base).unwrap();
+    }
+    let files = memory.files();
+    let see = |context: &Context| -> Vec<Cell> { sparse::read(context, Window::ALL) };
+    let before = see(&base);
+    let whole = copy(&base, &files);
+    let counting = FaultyVfs::new(Arc::clone(&whole.vfs), Fault::default());
+    operation(&Context { vfs: Arc::new(counting.clone()), ..whole.clone() }).unwrap();
+    let after = see(&whole);
+    let calls = counting.calls().len() as u64;
+    assert!(calls > 3);
+    for call in 0..calls {
+        for (lasting, after_effect) in [(true, false), (true, true), (false, false)] {
+            let healthy = copy(&base, &files);
+            let fault = Fault { at_call: Some(call), lasting, after_effect, ..Fault::default() };
+            let faulty = Context { vfs: Arc::new(FaultyVfs::new(Arc::clone(&healthy.vfs), fault)), ..healthy.clone() };
+            let done = operation(&faulty);
+            let left = see(&healthy);
+            if done.is_ok() {
+                assert_eq!(left, after, "call {call} failed, the operation did not");
+            } else {
+                assert!(left == before || left == after, "call {call}: {left:?}\n is neither {before:?}\n nor {after:?}");
+                // And it can be done again.
+                operation(&healthy).unwrap();
+                assert_eq!(see(&healthy), after, "again after a failure at call {call}");
+            }
+        }
+    }
+}
+
+/// The files of a store in memory.
+fn all_files(context: &Context) -> Vec<(String, bytes::Bytes)> {
+    let mut out = Vec::new();
+    let mut folders = vec![String::new()];
+    while let Some(folder) = folders.pop() {
+        for entry in block_on(context.vfs.list(&folder)).unwrap() {
+            let path = hyperslab::vfs::join(&folder, &entry.name);
+            match entry.kind {
+                hyperslab::vfs::EntryKind::Dir => folders.push(path),
+                hyperslab::vfs::EntryKind::File(_) => {
+                    let bytes = block_on(context.vfs.read_all(&path)).unwrap();
+                    out.push((path, bytes));
+                }
+            }
+        }
+    }
+    out
+}
+
+fn merge(context: &Context) -> Result<()> {
+    let options = ConsolidateOptions::new(Mode::Fragments);
+    block_on(consolidate(&try_open(context)?, &options, &at(20))).map(drop)
+}
+
+fn split(context: &Context) -> Result<()> {
+    let options = ConsolidateOptions { fragment_bytes_max: 400, ..ConsolidateOptions::new(Mode::Fragments) };
+    block_on(consolidate(&try_open(context)?, &options, &at(21))).map(drop)
+}
+
+fn commits(context: &Context) -> Result<()> {
+    block_on(consolidate(&try_open(context)?, &ConsolidateOptions::new(Mode::Commits), &at(22))).map(drop)
+}
+
+fn sweep(context: &Context) -> Result<()> {
+    block_on(vacuum(&try_open(context)?, Mode::Fragments, false, &at(23))).map(drop)
+}
+
+fn sweep_commits(context: &Context) -> Result<()> {
+    block_on(vacuum(&try_open(context)?, Mode::Commits, false, &at(24))).map(drop)
+}
+
+#[test]
+fn a_write_is_seen_whole_or_not_at_all() {
+    check(&[], |context| {
+        let cells = Cells { region: None, layout: Layout::Unordered, columns: sparse::columns(&cells(5)) };
+        // A new name for each try, as a caller would draw it.
+        static TRY: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1 << 32);
+        let mut options = at(TRY.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+        options.timestamp_ms = 10;
+        block_on(try_open(context)?.write(cells, &options)).map(drop)
+    });
+}
+
+#[test]
+fn merging_and_sweeping_change_nothing_wherever_they_stop() {
+    check(&[], merge_anew);
+    check(&[], split_anew);
+    check(&[merge], sweep);
+    check(&[split], sweep);
+    check(&[commits], sweep_commits);
+    check(&[commits, merge], sweep);
+    check(&[commits, merge, sweep], commits_anew);
+}
+
+/// The name of what a failed try left is not used again.
+fn fresh() -> hyperslab::WriteOptions {
+    static TRY: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1 << 40);
+    at(TRY.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+}
+
+fn merge_anew(context: &Context) -> Result<()> {
+    block_on(consolidate(&try_open(context)?, &ConsolidateOptions::new(Mode::Fragments), &fresh())).map(drop)
+}
+
+fn split_anew(context: &Context) -> Result<()> {
+    let options = ConsolidateOptions { fragment_bytes_max: 400, ..ConsolidateOptions::new(Mode::Fragments) };
+    block_on(consolidate(&try_open(context)?, &options, &fresh())).map(drop)
+}
+
+fn commits_anew(context: &Context) -> Result<()> {
+    block_on(consolidate(&try_open(context)?, &ConsolidateOptions::new(Mode::Commits), &fresh())).map(drop)
+}
+
+#[test]
+fn fragments_go_one_by_one() {
+    // Here the states between are many: what matters is that whatever is left can be read, and that
+    // trying again ends where it should.
+    let context = store();
+    let files = all_files(&context);
+    let counting = FaultyVfs::new(Arc::clone(&copy(&context, &files).vfs), Fault::default());
+    let operation = |context: &Context| {
+        let window = Window { start_ms: 2, end_ms: 4 };
+        block_on(delete_fragments(&try_open(context)?, window, &fresh())).map(drop)
+    };
+    operation(&Context { vfs: Arc::new(counting.clone()), ..context.clone() }).unwrap();
+    for call in 0..counting.calls().len() as u64 {
+        let healthy = copy(&context, &files);
+        let fault = Fault { at_call: Some(call), lasting: true, ..Fault::default() };
+        let faulty = Context { vfs: Arc::new(FaultyVfs::new(Arc::clone(&healthy.vfs), fault)), ..healthy.clone() };
+        assert!(operation(&faulty).is_err());
+        sparse::read(&healthy, Window::ALL);
+        operation(&healthy).unwrap();
+        assert_eq!(open(&healthy, Window::ALL).fragments().len(), 1);
+    }
+}

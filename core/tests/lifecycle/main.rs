@@ -1,0 +1,66 @@
+//! The life of arrays in memory against naive models: writes, deletes, consolidation and vacuum in any
+//! order, reads at any time, and stores that fail at any call.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+mod dense;
+#[cfg(feature = "test-util")]
+mod faults;
+mod sparse;
+mod streaming;
+
+use hyperslab::array::{CreateOptions, Window, create};
+use hyperslab::blocking::block_on;
+use hyperslab::format::schema::Schema;
+use hyperslab::maintain::{ConsolidateOptions, Mode, Steps, consolidate, vacuum};
+use hyperslab::{Array, Context, OpenOptions, WriteOptions};
+
+/// Creates an empty array in a new store.
+fn new_array(schema: &Schema) -> Context {
+    let context = Context::memory();
+    let options = CreateOptions { timestamp_ms: 0, seed: [0; 32], key: None };
+    block_on(create(&context, "a", schema, &[], &options)).unwrap();
+    context
+}
+
+fn open(context: &Context, window: Window) -> Array {
+    block_on(Array::open(context, "a", &OpenOptions { window, key: None })).unwrap()
+}
+
+fn at(timestamp_ms: u64) -> WriteOptions {
+    let mut seed = [5; 32];
+    seed[..8].copy_from_slice(&timestamp_ms.to_be_bytes());
+    WriteOptions { timestamp_ms, seed, sync: false }
+}
+
+/// What maintenance a sequence of steps may hold.
+#[derive(Debug, Clone, Copy)]
+enum Chore {
+    /// All fragments, or runs of two and three, in little memory.
+    Fragments { small: bool },
+    Vacuum(Mode),
+    Lists(Mode),
+}
+
+/// Does a chore; `tick` is a number that grows, for names.
+fn do_chore(context: &Context, chore: Chore, tick: u64) {
+    let array = open(context, Window::ALL);
+    match chore {
+        Chore::Fragments { small } => {
+            let mut options = ConsolidateOptions::new(Mode::Fragments);
+            if small {
+                options.steps = Steps { count: 2, fragments_min: 2, fragments_max: 3, amplification: 1e9, ..Steps::default() };
+                options.memory_bytes = 64 << 10;
+            } else {
+                options.steps.amplification = 1e9;
+            }
+            block_on(consolidate(&array, &options, &at(tick))).unwrap();
+        }
+        Chore::Lists(mode) => {
+            block_on(consolidate(&array, &ConsolidateOptions::new(mode), &at(tick))).unwrap();
+        }
+        Chore::Vacuum(mode) => {
+            block_on(vacuum(&array, mode, false, &at(tick))).unwrap();
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Fragments whose cells arrive in any number of batches.
+
+use std::collections::BTreeMap;
+
+use hyperslab::array::Window;
+use hyperslab::blocking::block_on;
+use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::{CellCount, Column, Datatype, Query};
+use proptest::prelude::*;
+
+use super::sparse;
+use super::{at, new_array, open};
+
+fn dense() -> Schema {
+    let dim = |name| Dimension::new(name, Datatype::Uint8, 0_u8, 15_u8, 4_u8);
+    Schema::new(ArrayType::Dense, vec![dim("y"), dim("x")], vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)])
+}
+
+fn batch(values: &[i32]) -> Vec<(String, Column)> {
+    vec![("a".into(), Column::from_values(Datatype::Int32, values))]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn dense_tiles_arrive_in_pieces(cuts in prop::collection::vec(0_usize..256, 0..12)) {
+        let context = new_array(&dense());
+        let array = open(&context, Window::ALL);
+        let mut writer = array.writer(None, &at(1)).unwrap();
+        let values: Vec<i32> = (0..256).collect();
+        let mut cuts = cuts.clone();
+        cuts.extend([0, 256]);
+        cuts.sort_unstable();
+        for ends in cuts.windows(2) {
+            block_on(writer.push(batch(&values[ends[0]..ends[1]]))).unwrap();
+        }
+        block_on(writer.finish()).unwrap();
+        let query = Query { order: Layout::Global, ..Query::default() };
+        let read = block_on(open(&context, Window::ALL).read(&query)).unwrap();
+        prop_assert_eq!(&*read.column("a").unwrap().values::<i32>().unwrap(), &values[..]);
+    }
+
+    #[test]
+    fn sparse_cells_arrive_in_pieces(cuts in prop::collection::vec(0_usize..100, 0..8), capacity in 1_u64..40) {
+        let mut schema = sparse::schema(Layout::RowMajor, false, capacity);
+        // One tile: global order is row-major.
+        schema.dimensions.iter_mut().for_each(|d| d.extent = Some(12_i32.into()));
+        let context = new_array(&schema);
+        let cells: Vec<((i32, i32), i32)> = (0..100).map(|i| ((i / 10, i % 10), i)).collect();
+        let mut writer = open(&context, Window::ALL).writer(None, &at(1)).unwrap();
+        let mut cuts = cuts.clone();
+        cuts.extend([0, 100]);
+        cuts.sort_unstable();
+        for ends in cuts.windows(2) {
+            let part: BTreeMap<_, _> = cells[ends[0]..ends[1]].iter().copied().collect();
+            block_on(writer.push(sparse::columns(&part))).unwrap();
+        }
+        block_on(writer.finish()).unwrap();
+        let read = sparse::read(&context, Window::ALL);
+        prop_assert_eq!(read.iter().map(|c| ((c.0, c.1), c.2)).collect::<Vec<_>>(), cells);
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_and_leaves_nothing() {
+    let context = new_array(&dense());
+    let array = open(&context, Window::ALL);
+    let mut writer = array.writer(None, &at(1)).unwrap();
+    block_on(writer.push(batch(&[1; 200]))).unwrap();
+    let e = block_on(writer.push(batch(&[1; 57]))).unwrap_err();
+    assert!(e.to_string().contains("56 cells left"), "{e}");
+    let e = block_on(writer.finish()).unwrap_err();
+    assert!(e.to_string().contains("lacks 56 cells"), "{e}");
+
+    let sparse_context = new_array(&sparse::schema(Layout::RowMajor, false, 4));
+    let array = open(&sparse_context, Window::ALL);
+    let mut writer = array.writer(None, &at(1)).unwrap();
+    block_on(writer.push(sparse::columns(&[((0, 0), 1), ((0, 1), 2)].into()))).unwrap();
+    let again = block_on(writer.push(sparse::columns(&[((0, 1), 2)].into())));
+    assert!(again.unwrap_err().to_string().contains("same coordinates"));
+    drop(writer);
+    let nothing = block_on(array.writer(None, &at(2)).unwrap().finish());
+    assert!(nothing.unwrap_err().to_string().contains("nothing to write"));
+    assert!(open(&sparse_context, Window::ALL).fragments().is_empty());
+    assert!(open(&context, Window::ALL).fragments().is_empty());
+}
