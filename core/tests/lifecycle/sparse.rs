@@ -131,8 +131,11 @@ fn run(context: &Context, steps: &[Step]) -> Model {
             }
             Step::Delete(below) => {
                 let condition = format!("number < {below}").parse().unwrap();
-                block_on(delete(&open(context, Window::ALL), &condition, &at(time))).unwrap();
-                model.deletes.push((time, *below));
+                // At the time of the step before: a delete removes what was written at its own time.
+                let mut options = at(time);
+                options.timestamp_ms -= 1;
+                block_on(delete(&open(context, Window::ALL), &condition, &options)).unwrap();
+                model.deletes.push((time - 1, *below));
             }
             Step::Chore(chore) => do_chore(context, *chore, time),
         }
