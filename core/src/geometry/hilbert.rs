@@ -71,7 +71,11 @@ impl Hilbert {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the columns are not of one length, or not one a dimension.
-    #[allow(clippy::cast_precision_loss, reason = "the format computes buckets in doubles")]
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::unnecessary_cast,
+        reason = "the format computes buckets in doubles, whatever the type"
+    )]
     pub fn positions(&self, dims: &[&Column]) -> Result<Vec<u64>> {
         let cells = dims.first().map_or(0, |c| c.len());
         if dims.len() != self.domain.len() || dims.iter().any(|c| c.len() != cells) {

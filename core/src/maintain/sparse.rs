@@ -15,10 +15,12 @@ use crate::cpu::Cpu;
 use crate::error::{Error, Result};
 use crate::format::schema::{Layout, Schema};
 use crate::geometry::CellOrder;
-use crate::write::commit::{Draft, FragmentWriter, Sealed, dimensions, put};
+use crate::write::FragmentWriter;
+use crate::write::commit::{Draft, Sealed, put};
 use crate::write::identity::Ids;
 use crate::write::sort::{self, Sorted};
 use crate::write::tiler::gather_column;
+use crate::write::writer::dimensions;
 
 /// Merges `run`, oldest first, into one fragment (or several, if it grows too large) and commits it.
 /// Returns the names; none if no cell is left.

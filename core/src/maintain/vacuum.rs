@@ -147,7 +147,7 @@ fn redundant_commits(catalog: &Catalog) -> Plan {
     let all: BTreeSet<String> = catalog
         .consolidated
         .iter()
-        .flat_map(|c| listed(c))
+        .flat_map(&listed)
         .filter(|path| counts(path))
         .collect();
     let complete = catalog.consolidated.iter().rev().find(|c| listed(c) == all);

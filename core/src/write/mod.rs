@@ -4,13 +4,15 @@ mod build;
 mod check;
 pub(crate) mod commit;
 mod field;
+mod files;
 pub(crate) mod identity;
 mod pack;
 pub(crate) mod sort;
 mod stats;
 pub(crate) mod tiler;
+pub(crate) mod writer;
 
-pub use commit::FragmentWriter;
+pub use writer::FragmentWriter;
 
 use crate::column::Column;
 use crate::format::schema::Layout;

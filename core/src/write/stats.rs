@@ -3,6 +3,7 @@
 //! NaN takes no part in minima and maxima unless there is nothing else. Sums stop at the limit of
 //! their type.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::field::Field;
@@ -133,7 +134,7 @@ pub(crate) fn of_fragment<'a>(field: &Field, tiles: impl Iterator<Item = &'a Til
             let mut ends = None;
             for tile in tiles.clone() {
                 if let (Some(min), Some(max)) = (value(&tile.min), value(&tile.max))
-                    && !(min > max)
+                    && min.partial_cmp(&max) != Some(Ordering::Greater)
                 {
                     ends = T::ends(ends, &[min, max], None);
                 }

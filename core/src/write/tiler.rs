@@ -178,7 +178,7 @@ fn gather_var(field: &Field, data: &[u8], starts: &[u64], plan: &CopyPlan, cells
 
 /// A tile's cells as a size in memory.
 fn checked_cells(cells: u64, cell_bytes: usize) -> Result<usize> {
-    let bytes = cells.checked_mul(cell_bytes as u64).unwrap_or(u64::MAX);
+    let bytes = cells.saturating_mul(cell_bytes as u64);
     let found = usize::try_from(bytes).ok().filter(|_| bytes <= limits::TILE_BYTES_MAX);
     let limit = || Error::LimitExceeded {
         what: "bytes of a tile".into(),
@@ -246,7 +246,7 @@ impl Tiles for InOrder {
     }
 
     fn live(&self, tile: u64) -> Vec<Range<usize>> {
-        vec![0..self.range(tile).len()]
+        std::iter::once(0..self.range(tile).len()).collect()
     }
 }
 
@@ -290,7 +290,7 @@ impl Tiles for Permuted {
     }
 
     fn live(&self, tile: u64) -> Vec<Range<usize>> {
-        vec![0..self.range(tile).len()]
+        std::iter::once(0..self.range(tile).len()).collect()
     }
 }
 

@@ -1,0 +1,123 @@
+//! The data files of a fragment, written side by side.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::future::try_join_all;
+
+use super::field::Fields;
+use super::pack::PackedTile;
+use crate::error::Result;
+use crate::format::data_file::{self, Part};
+use crate::format::schema::Schema;
+use crate::limits;
+use crate::vfs::{FileWriter, Vfs, join};
+
+/// Every data file of a fragment. A small fragment is put in one call a file; of a large one the files
+/// arrive in parts, side by side.
+pub(super) struct Files {
+    vfs: Arc<dyn Vfs>,
+    files: Vec<File>,
+    waiting: u64,
+}
+
+struct File {
+    path: String,
+    /// Parts that the store does not have yet.
+    parts: Vec<Bytes>,
+    writer: Option<Box<dyn FileWriter>>,
+}
+
+impl Files {
+    pub(super) fn new(vfs: Arc<dyn Vfs>, dir: &str, schema: &Schema, fields: &Fields) -> Self {
+        let mut files = Vec::new();
+        for field in &fields.list {
+            let parts = [
+                Some(Part::Fixed),
+                field.cell.is_var().then_some(Part::Var),
+                field.nullable.then_some(Part::Validity),
+            ];
+            for part in parts.into_iter().flatten() {
+                let path = join(dir, &data_file::file_name(schema, fields.version, field.id, part));
+                files.push(File {
+                    path,
+                    parts: Vec::new(),
+                    writer: None,
+                });
+            }
+        }
+        Self { vfs, files, waiting: 0 }
+    }
+
+    /// Adds tiles, by tile and then by field, and hands them to the store once enough have gathered.
+    pub(super) async fn add(&mut self, tiles: Vec<Vec<PackedTile>>) -> Result<()> {
+        for tile in tiles {
+            let parts = tile
+                .into_iter()
+                .flat_map(|p| [Some(p.fixed), p.var.map(|v| v.0), p.validity]);
+            for (file, part) in self.files.iter_mut().zip(parts.flatten()) {
+                self.waiting += part.len() as u64;
+                file.parts.push(Bytes::from(part));
+            }
+        }
+        if self.waiting < limits::PUT_BYTES {
+            return Ok(());
+        }
+        self.waiting = 0;
+        let vfs = self.vfs.as_ref();
+        try_join_all(self.files.iter_mut().map(|f| f.flush(vfs))).await?;
+        Ok(())
+    }
+
+    pub(super) async fn finish(self) -> Result<()> {
+        let vfs = self.vfs.as_ref();
+        try_join_all(self.files.into_iter().map(|f| f.finish(vfs))).await?;
+        Ok(())
+    }
+}
+
+impl File {
+    async fn flush(&mut self, vfs: &dyn Vfs) -> Result<()> {
+        let mut writer = match self.writer.take() {
+            Some(writer) => writer,
+            None => vfs.create(&self.path).await?,
+        };
+        for part in merged(std::mem::take(&mut self.parts)) {
+            writer.append(part).await?;
+        }
+        self.writer = Some(writer);
+        Ok(())
+    }
+
+    async fn finish(mut self, vfs: &dyn Vfs) -> Result<()> {
+        if self.writer.is_none() {
+            return vfs.put(&self.path, merged(self.parts)).await;
+        }
+        self.flush(vfs).await?;
+        match self.writer {
+            Some(writer) => writer.finish().await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// Small parts side by side become one, so that small tiles do not cost a call each.
+fn merged(parts: Vec<Bytes>) -> Vec<Bytes> {
+    const SMALL: usize = 64 << 10;
+    let mut out: Vec<Bytes> = Vec::with_capacity(parts.len());
+    let mut gathered = Vec::new();
+    for part in parts {
+        if part.len() < SMALL {
+            gathered.extend_from_slice(&part);
+            continue;
+        }
+        if !gathered.is_empty() {
+            out.push(Bytes::from(std::mem::take(&mut gathered)));
+        }
+        out.push(part);
+    }
+    if !gathered.is_empty() {
+        out.push(Bytes::from(gathered));
+    }
+    out
+}

@@ -1,0 +1,287 @@
+//! Writing cells: all at once, or in batches.
+
+use std::sync::Arc;
+
+use super::commit::{Draft, Sealed, nonces, put};
+use super::identity::Ids;
+use super::sort::{self, Sorted};
+use super::tiler::{DenseBox, InOrder, Permuted, Tiles};
+use super::{Cells, WriteOptions, check};
+use crate::array::Array;
+use crate::column::Column;
+use crate::cpu::Cpu;
+use crate::error::{AtPath, Error, Result};
+use crate::format::generic_tile;
+use crate::format::metadata::{self, Entry};
+use crate::format::name;
+use crate::format::schema::{Layout, Schema};
+use crate::geometry::region::{self, Span};
+use crate::geometry::{Frame, Grid, Order};
+use crate::scalar::ScalarRange;
+use crate::vfs::join;
+
+/// Writes one fragment from any number of batches of cells in global order.
+///
+/// Nothing of it is visible before [`FragmentWriter::finish`] has returned; a writer that is dropped
+/// leaves files that readers ignore.
+pub struct FragmentWriter {
+    draft: Draft,
+    /// The box of a dense write, and the cells it still lacks.
+    dense: Option<(Vec<ScalarRange>, u64)>,
+    tile_cells: u64,
+    /// Cells that do not make a whole tile yet.
+    rest: Vec<Column>,
+    last: Option<check::LastCell>,
+}
+
+impl FragmentWriter {
+    /// Adds the next cells: every attribute once and, for sparse arrays, every dimension, by name.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if columns do not fit the schema or each other, or cells are
+    /// out of order, outside the domain, or repeated where the array allows no duplicates.
+    pub async fn push(&mut self, columns: Vec<(String, Column)>) -> Result<()> {
+        let (columns, cells) = self.draft.fields().arrange(columns)?;
+        match &mut self.dense {
+            Some((_, missing)) => {
+                let over = || {
+                    Error::invalid(format!(
+                        "the box has no more than {missing} cells left, the batch has {cells}"
+                    ))
+                };
+                *missing = missing.checked_sub(cells as u64).ok_or_else(over)?;
+            }
+            None => {
+                let schema = self.draft.schema();
+                let dims = dimensions(schema, &columns);
+                check::inside(schema, &dims)?;
+                self.last = check::in_order(schema, &dims, self.last.as_ref())?;
+            }
+        }
+        self.take(columns).await
+    }
+
+    /// A writer of sparse cells that goes on with `draft`.
+    pub(crate) fn over(draft: Draft) -> Self {
+        let tile_cells = draft.schema().capacity.max(1);
+        Self {
+            draft,
+            dense: None,
+            tile_cells,
+            rest: Vec::new(),
+            last: None,
+        }
+    }
+
+    /// Bytes of data written so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.draft.bytes()
+    }
+
+    /// Writes what is left and the metadata, without the commit; `None` if there was no cell.
+    pub(crate) async fn seal(mut self, processed: Vec<String>) -> Result<Option<Sealed>> {
+        let (columns, tile_cells) = (std::mem::take(&mut self.rest), self.tile_cells);
+        let cells = columns.first().map_or(0, Column::len);
+        self.draft
+            .add(Arc::new(InOrder {
+                columns,
+                cells,
+                tile_cells,
+            }))
+            .await?;
+        if self.draft.tiles() == 0 {
+            return Ok(None);
+        }
+        Ok(Some(self.draft.seal(self.dense.map(|d| d.0), processed).await?))
+    }
+
+    /// Adds cells that are known to fit.
+    pub(crate) async fn take(&mut self, columns: Vec<Column>) -> Result<()> {
+        let mut columns = match self.rest.first().map_or(0, Column::len) {
+            0 => columns,
+            _ => {
+                let mut rest = std::mem::take(&mut self.rest);
+                rest.iter_mut().zip(&columns).for_each(|(rest, more)| rest.append(more));
+                rest
+            }
+        };
+        let cells = columns.first().map_or(0, Column::len);
+        let whole = cells - (cells as u64 % self.tile_cells) as usize;
+        self.rest = columns.iter_mut().map(|c| c.split_off(whole)).collect();
+        self.draft
+            .add(Arc::new(InOrder {
+                columns,
+                cells: whole,
+                tile_cells: self.tile_cells,
+            }))
+            .await
+    }
+
+    /// Writes what is left and commits. Returns the fragment's name.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if a dense box is not full, or there is no cell at all; [`Error::Io`].
+    pub async fn finish(self) -> Result<String> {
+        if let Some((_, missing @ 1..)) = &self.dense {
+            return Err(Error::invalid(format!("the box still lacks {missing} cells")));
+        }
+        match self.seal(Vec::new()).await? {
+            Some(sealed) => sealed.commit().await,
+            None => Err(Error::invalid("there is nothing to write: no cell was given")),
+        }
+    }
+}
+
+impl Array {
+    /// Writes cells as one fragment and returns its name. This snapshot does not see it; open the
+    /// array again to read what was written.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if columns do not fit the schema, cells are outside the domain,
+    /// or are repeated where the array allows no duplicates; [`Error::Io`].
+    pub async fn write(&self, cells: Cells, options: &WriteOptions) -> Result<String> {
+        if cells.layout == Layout::Global {
+            let mut writer = self.writer(cells.region, options)?;
+            writer.push(cells.columns).await?;
+            return writer.finish().await;
+        }
+        let times = (options.timestamp_ms, options.timestamp_ms);
+        let mut draft = Draft::new(self, times, &[], &mut Ids::new(options.seed), options.sync);
+        let (columns, count) = draft.fields().arrange(cells.columns)?;
+        let schema = Arc::clone(self.schema());
+        let cpu = self.context().cpu;
+        let (tiles, region): (Arc<dyn Tiles>, _) = if schema.is_dense() {
+            let (grid, spans, region) = dense_box(&schema, cells.region)?;
+            let order = Order::of(if cells.layout == Layout::Unordered {
+                Layout::RowMajor
+            } else {
+                cells.layout
+            })?;
+            if region::cells(&spans) != Some(count as u64) {
+                let sides = region::shape(&spans);
+                return Err(Error::invalid(format!(
+                    "the box has sides of {sides:?} cells, the columns have {count} cells"
+                )));
+            }
+            let frame = Frame {
+                shape: region::shape(&spans),
+                order,
+            };
+            (Arc::new(DenseBox::new(grid, spans, frame, columns)?), Some(region))
+        } else {
+            if count == 0 {
+                return Err(Error::invalid("there is nothing to write: no cell was given"));
+            }
+            (cpu.run(move || sparse(&schema, columns, cpu)).await?, None)
+        };
+        let name = draft.name.clone();
+        let sealed = match draft.add(tiles).await {
+            Ok(()) => draft.seal(region, Vec::new()).await,
+            Err(e) => Err(e),
+        };
+        match sealed {
+            Ok(sealed) => sealed.commit().await,
+            Err(e) => {
+                Draft::discard(self, &name).await;
+                Err(e)
+            }
+        }
+    }
+
+    /// Starts a fragment whose cells will arrive in global order. `region` is the box of a dense
+    /// write, made of whole tiles; `None` for the whole domain, and for sparse arrays.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a box that is not made of whole tiles.
+    pub fn writer(&self, region: Option<Vec<ScalarRange>>, options: &WriteOptions) -> Result<FragmentWriter> {
+        let schema = self.schema();
+        let times = (options.timestamp_ms, options.timestamp_ms);
+        let draft = Draft::new(self, times, &[], &mut Ids::new(options.seed), options.sync);
+        let (dense, tile_cells) = if schema.is_dense() {
+            let (grid, spans, region) = dense_box(schema, region)?;
+            if !grid.is_aligned(&spans) {
+                return Err(Error::invalid(
+                    "cells in global order need a box of whole tiles; write them in row-major order",
+                ));
+            }
+            let count = |n: Option<u64>| n.ok_or_else(|| Error::invalid("the box has more cells than fit in 64 bits"));
+            (Some((region, count(region::cells(&spans))?)), count(grid.tile_cells())?)
+        } else {
+            (None, schema.capacity.max(1))
+        };
+        Ok(FragmentWriter {
+            draft,
+            dense,
+            tile_cells,
+            rest: Vec::new(),
+            last: None,
+        })
+    }
+
+    /// Sets and removes keys of the array's metadata, all at once. No entries, no file.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub async fn write_metadata(&self, entries: &[Entry], options: &WriteOptions) -> Result<()> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let mut ids = Ids::new(options.seed);
+        let path = join(
+            "__meta",
+            &name::plain(options.timestamp_ms, options.timestamp_ms, ids.draw()),
+        );
+        let payload = metadata::encode(entries);
+        let bytes = generic_tile::encode(&payload, self.key(), &nonces(self.key(), &mut ids)).at(&path)?;
+        put(self, &path, bytes, options.sync).await
+    }
+}
+
+/// Sparse cells, checked and sorted.
+fn sparse(schema: &Schema, columns: Vec<Column>, cpu: Cpu) -> Result<Arc<dyn Tiles>> {
+    let dims = dimensions(schema, &columns);
+    check::inside(schema, &dims)?;
+    let sorted = sort::sort(schema, &dims, cpu)?;
+    let (tile_cells, cells) = (schema.capacity.max(1), columns.first().map_or(0, Column::len));
+    Ok(match sorted {
+        Sorted::AsGiven => Arc::new(InOrder {
+            columns,
+            cells,
+            tile_cells,
+        }),
+        Sorted::Permutation(order) => Arc::new(Permuted {
+            columns,
+            order,
+            tile_cells,
+        }),
+    })
+}
+
+/// The columns of the dimensions: they come behind those of the attributes.
+pub(crate) fn dimensions<'a>(schema: &Schema, columns: &'a [Column]) -> Vec<&'a Column> {
+    columns
+        .iter()
+        .skip(schema.attributes.len())
+        .take(schema.dimensions.len())
+        .collect()
+}
+
+/// The box of a dense write; the whole domain if none is given.
+fn dense_box(schema: &Schema, region: Option<Vec<ScalarRange>>) -> Result<(Grid, Vec<Span>, Vec<ScalarRange>)> {
+    let grid = Grid::new(schema)?;
+    let region = match (region, &schema.current_domain) {
+        (Some(region), _) => region,
+        (None, Some(current)) => current.ranges.clone(),
+        (None, None) => grid.ranges(&grid.domain()),
+    };
+    let spans = grid.spans(&region)?;
+    if let Some(current) = &schema.current_domain {
+        let current = grid.spans(&current.ranges)?;
+        if !region::covers(&current, &spans) {
+            return Err(Error::invalid(
+                "the box leaves the array's current domain; expand the current domain first",
+            ));
+        }
+    }
+    Ok((grid, spans, region))
+}
