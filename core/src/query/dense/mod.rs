@@ -22,6 +22,9 @@ use crate::geometry::{Grid, Order, Span, TileBox, region};
 use crate::query::condition::Bound;
 use crate::query::tile::StoredField;
 
+/// Roughly what a plan remembers of one tile, in bytes.
+const PLAN_BYTES_PER_TILE: u64 = 1024;
+
 /// A query of a dense array, resolved.
 #[derive(Debug)]
 pub(crate) struct DenseQuery {
@@ -178,7 +181,9 @@ impl DenseQuery {
     /// The boxes that the region is read in, each of about `bytes_max` bytes; with `whole_tiles` none
     /// smaller than a row of tiles, so that no tile is decoded twice.
     pub(crate) fn boxes(&self, bytes_max: u64, whole_tiles: bool) -> Boxes {
-        let cells_max = (bytes_max / self.row_bytes()).max(1);
+        // A plan takes memory for each tile, which counts where tiles are tiny.
+        let overhead = PLAN_BYTES_PER_TILE / self.grid.tile_cells().unwrap_or(u64::MAX).max(1);
+        let cells_max = (bytes_max / self.row_bytes().saturating_add(overhead)).max(1);
         match self.order {
             DenseOrder::Major(order) => Boxes::Cuts(
                 Cuts::new(self.spans.clone(), &self.grid, order, cells_max, whole_tiles),

@@ -23,6 +23,7 @@ use crate::array::open::load_index;
 use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
+use crate::format::schema::Layout;
 use crate::scalar::Scalar;
 pub use verify::Finding;
 
@@ -101,7 +102,12 @@ impl Array {
     /// # Errors
     /// As [`Array::read`].
     pub async fn count(&self, query: &Query) -> Result<u64> {
-        match self.start(query).await? {
+        let query = Query {
+            fields: Some(Vec::new()),
+            order: Layout::Unordered,
+            ..query.clone()
+        };
+        match self.start(&query).await? {
             State::Dense(query, boxes) => self.count_dense(&query, boxes).await,
             State::Sparse(query, sweep) => self.count_sparse(&query, sweep).await,
             State::New | State::Done => Err(Error::Cancelled),
@@ -125,6 +131,7 @@ impl Array {
         }
         let query = Query {
             fields: Some(names),
+            order: Layout::Unordered,
             batch_bytes: PART_BYTES,
             ..query.clone()
         };

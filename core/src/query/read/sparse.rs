@@ -128,11 +128,12 @@ impl Array {
             fits
         });
         let (mut work, mut extents) = (Vec::new(), Vec::new());
+        let coordinates = query.needs_coordinates();
         for candidate in candidates {
             if let Some(layer) = query.layers.get(candidate.layer) {
                 work.push((
                     candidate.layer,
-                    RunWork::new(candidate, layer, &self.context().cache, &mut extents)?,
+                    RunWork::new(candidate, layer, coordinates, &self.context().cache, &mut extents)?,
                 ));
             }
         }

@@ -145,6 +145,15 @@ impl SparseQuery {
         Sweep::new(candidates, &self.layers, self.order.clone(), self.dedup)
     }
 
+    /// Whether coordinates matter even of tiles that are wholly in the region.
+    pub(crate) fn needs_coordinates(&self) -> bool {
+        let tested = self.tested();
+        let is_dimension = |name: &&str| self.schema.attribute(name).is_none();
+        self.order.is_some()
+            || self.fields.iter().any(|f| f.dimension_index().is_some())
+            || tested.iter().any(is_dimension)
+    }
+
     /// Bytes that a cell of the result takes, an estimate where cells vary in length.
     pub(crate) fn row_bytes(&self) -> u64 {
         let fixed: u64 = self

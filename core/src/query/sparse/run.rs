@@ -248,14 +248,22 @@ pub(crate) struct RunWork {
 }
 
 impl RunWork {
-    /// What must be read for the run of a candidate.
+    /// What must be read for the run of a candidate. Without `coordinates` those of a tile that is wholly
+    /// in the region are not read.
     ///
     /// # Errors
     /// The fragment's index is damaged.
-    pub(crate) fn new(candidate: Candidate, layer: &Layer, cache: &Cache, extents: &mut Vec<Extent>) -> Result<Self> {
+    pub(crate) fn new(
+        candidate: Candidate,
+        layer: &Layer,
+        coordinates: bool,
+        cache: &Cache,
+        extents: &mut Vec<Extent>,
+    ) -> Result<Self> {
         let tile = candidate.tile;
         let mut input = |field| Input::new(Layer::tile(field, tile)?, cache, extents);
-        let coordinates = layer.coordinates.iter().map(&mut input).collect::<Result<_>>()?;
+        let stored = layer.coordinates.iter().filter(|_| coordinates || !candidate.inside);
+        let coordinates = stored.map(&mut input).collect::<Result<_>>()?;
         let times = layer.times.as_ref().map(&mut input).transpose()?;
         let delete_times = layer.delete_times.as_ref().map(&mut input).transpose()?;
         Ok(Self {
