@@ -3,7 +3,10 @@
 use futures_util::lock::Mutex;
 use hyperslab::format::schema::{Attribute, Dimension, Layout};
 use hyperslab::query::Batches;
-use hyperslab::{Array, Batch, CellCount, Cells, Condition, Error, Query, Region, Result, Scalar, ScalarRange, WriteOptions, schema_json};
+use hyperslab::{
+    Array, Batch, CellCount, Cells, Condition, Error, Query, Region, Result, Scalar, ScalarRange, WriteOptions,
+    schema_json,
+};
 use js_sys::{Object, Promise, Uint8Array};
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
@@ -48,7 +51,13 @@ impl RawArray {
                 "domain": range.and_then(|mut r| r.get_mut(0).map(Value::take)), "tile": tile,
             })
         };
-        schema.dimensions.iter().enumerate().map(one).collect::<Value>().to_string()
+        schema
+            .dimensions
+            .iter()
+            .enumerate()
+            .map(one)
+            .collect::<Value>()
+            .to_string()
     }
 
     /// The attributes as JSON: `[{name, type, cell, nullable, enumeration?}]`.
@@ -59,7 +68,13 @@ impl RawArray {
                 "nullable": a.nullable, "enumeration": a.enumeration,
             })
         };
-        self.array.schema().attributes.iter().map(one).collect::<Value>().to_string()
+        self.array
+            .schema()
+            .attributes
+            .iter()
+            .map(one)
+            .collect::<Value>()
+            .to_string()
     }
 
     /// The visible fragments as JSON, oldest first.
@@ -141,13 +156,20 @@ impl RawArray {
             if let Some(bytes) = batch_bytes {
                 query.batch_bytes = milliseconds(bytes);
             }
-            Ok(RawBatches { batches: Mutex::new(self.array.batches(query)) })
+            Ok(RawBatches {
+                batches: Mutex::new(self.array.batches(query)),
+            })
         };
         start().map_err(|e: Error| to_js(&e))
     }
 
     /// How many cells a query has.
-    pub async fn count(&self, ranges: String, condition: Option<String>, aborted: Option<Promise>) -> Result<f64, JsValue> {
+    pub async fn count(
+        &self,
+        ranges: String,
+        condition: Option<String>,
+        aborted: Option<Promise>,
+    ) -> Result<f64, JsValue> {
         let work = async {
             let region = select::region(&ranges, self.array.schema())?;
             self.array.count(&query(None, region, "unordered", condition)?).await
@@ -168,8 +190,21 @@ impl RawArray {
         let work = async {
             let columns = columns::from_js(&columns, self.array.schema())?;
             let region = selection.map(|json| self.written_box(&json)).transpose()?;
-            let options = WriteOptions { timestamp_ms: milliseconds(timestamp), seed: seed_of(&seed)?, sync: false };
-            self.array.write(Cells { region, layout: layout(&order)?, columns }, &options).await
+            let options = WriteOptions {
+                timestamp_ms: milliseconds(timestamp),
+                seed: seed_of(&seed)?,
+                sync: false,
+            };
+            self.array
+                .write(
+                    Cells {
+                        region,
+                        layout: layout(&order)?,
+                        columns,
+                    },
+                    &options,
+                )
+                .await
         };
         work.await.map_err(|e| to_js(&e))
     }
@@ -207,7 +242,13 @@ impl RawBatches {
 
 fn query(fields: Option<Vec<String>>, region: Region, order: &str, condition: Option<String>) -> Result<Query> {
     let condition = condition.map(|text| text.parse::<Condition>()).transpose()?;
-    Ok(Query { fields, region, order: layout(order)?, condition, ..Query::default() })
+    Ok(Query {
+        fields,
+        region,
+        order: layout(order)?,
+        condition,
+        ..Query::default()
+    })
 }
 
 fn layout(order: &str) -> Result<Layout> {
@@ -216,7 +257,11 @@ fn layout(order: &str) -> Result<Layout> {
         "col" => Layout::ColMajor,
         "global" => Layout::Global,
         "unordered" => Layout::Unordered,
-        other => return Err(Error::invalid(format!("there is no order '{other}'; row, col, global and unordered are"))),
+        other => {
+            return Err(Error::invalid(format!(
+                "there is no order '{other}'; row, col, global and unordered are"
+            )));
+        }
     })
 }
 
@@ -227,7 +272,11 @@ fn batch_to_js(batch: &Batch) -> Result<Object> {
     let number = |n: u64| JsValue::from(n as f64);
     set(&object, "cells", &number(batch.cells));
     if let Some(shape) = &batch.shape {
-        set(&object, "shape", &shape.iter().map(|&n| number(n)).collect::<js_sys::Array>().into());
+        set(
+            &object,
+            "shape",
+            &shape.iter().map(|&n| number(n)).collect::<js_sys::Array>().into(),
+        );
     }
     Ok(object)
 }

@@ -79,7 +79,9 @@ impl JsVfs {
         let number = self.number;
         let (mut tx, rx) = oneshot::channel();
         spawn_local(async move {
-            let Some(backend) = BACKENDS.with_borrow(|(_, backends)| backends.get(&number).cloned()) else { return };
+            let Some(backend) = BACKENDS.with_borrow(|(_, backends)| backends.get(&number).cloned()) else {
+                return;
+            };
             let controller = AbortController::new();
             let finished = {
                 let work = pin!(work(backend, controller.signal()));
@@ -129,21 +131,38 @@ async fn fetch(backend: &Backend, path: &str, range: Range<u64>, signal: &JsValu
     if got.len() as u64 == range.end - range.start {
         return Ok(got);
     }
-    let why = format!("{} bytes came for {}..{}; the file is truncated", got.len(), range.start, range.end);
+    let why = format!(
+        "{} bytes came for {}..{}; the file is truncated",
+        got.len(),
+        range.start,
+        range.end
+    );
     Err(Error::io(path, why))
 }
 
 fn entry(path: &str, value: &JsValue) -> Result<Entry> {
     let get = |name: &str| Reflect::get(value, &name.into()).unwrap_or(JsValue::UNDEFINED);
-    let name = get("name").as_string().ok_or_else(|| Error::io(path, "the store listed an entry without a name"))?;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes are whole and not negative")]
+    let name = get("name")
+        .as_string()
+        .ok_or_else(|| Error::io(path, "the store listed an entry without a name"))?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "sizes are whole and not negative"
+    )]
     let size = get("size").as_f64().map(|size| size as u64);
-    let kind = if get("dir").is_truthy() { EntryKind::Dir } else { EntryKind::File(size) };
+    let kind = if get("dir").is_truthy() {
+        EntryKind::Dir
+    } else {
+        EntryKind::File(size)
+    };
     Ok(Entry { name, kind })
 }
 
 fn children(dir: &str, value: &JsValue) -> Result<Vec<Entry>> {
-    let list = value.dyn_ref::<Array>().ok_or_else(|| Error::io(dir, "the store's list is no array"))?;
+    let list = value
+        .dyn_ref::<Array>()
+        .ok_or_else(|| Error::io(dir, "the store's list is no array"))?;
     let mut entries = list.iter().map(|item| entry(dir, &item)).collect::<Result<Vec<_>>>()?;
     entries.sort();
     entries.dedup_by(|a, b| a.name == b.name);
@@ -158,7 +177,10 @@ impl Vfs for JsVfs {
         };
         let path = path.to_owned();
         self.task(async move |backend, signal| {
-            let fetches = plan.fetches.iter().map(|range| fetch(&backend, &path, range.clone(), &signal));
+            let fetches = plan
+                .fetches
+                .iter()
+                .map(|range| fetch(&backend, &path, range.clone(), &signal));
             plan.split(&path, &try_join_all(fetches).await?)
         })
     }
@@ -175,7 +197,11 @@ impl Vfs for JsVfs {
         let path = path.to_owned();
         self.task(async move |backend, signal| {
             let size = answer(&path, backend.size(&path, &signal)).await?.as_f64();
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes are whole and not negative")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "sizes are whole and not negative"
+            )]
             size.map(|n| n as u64).ok_or_else(|| Error::not_found(path, ""))
         })
     }
@@ -191,8 +217,14 @@ impl Vfs for JsVfs {
     }
 
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
-        let writer = Writer { store: self.number, path: path.to_owned(), bytes: BytesMut::new() };
-        Box::pin(ready(check_path(path).map(|()| Box::new(writer) as Box<dyn FileWriter>)))
+        let writer = Writer {
+            store: self.number,
+            path: path.to_owned(),
+            bytes: BytesMut::new(),
+        };
+        Box::pin(ready(
+            check_path(path).map(|()| Box::new(writer) as Box<dyn FileWriter>),
+        ))
     }
 
     fn create_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {

@@ -42,11 +42,17 @@ fn one_from_js(value: &JsValue, schema: &Schema) -> Result<(String, Column)> {
     let get = |name: &str| Reflect::get(value, &name.into()).unwrap_or(JsValue::UNDEFINED);
     let name = get("name").as_string().unwrap_or_default();
     let (datatype, cell) = field(schema, &name)?;
-    let data = get("data").dyn_into::<Uint8Array>().map_err(|_| Error::invalid(format!("'{name}' has no data")))?;
+    let data = get("data")
+        .dyn_into::<Uint8Array>()
+        .map_err(|_| Error::invalid(format!("'{name}' has no data")))?;
     let offsets = get("offsets").dyn_into::<Uint32Array>().ok();
     let validity = get("validity").dyn_into::<Uint8Array>().ok();
     if offsets.is_some() != cell.is_var() {
-        let what = if cell.is_var() { "cells of any length: give an array of values" } else { "cells of one length" };
+        let what = if cell.is_var() {
+            "cells of any length: give an array of values"
+        } else {
+            "cells of one length"
+        };
         return Err(Error::invalid(format!("'{name}' has {what}")));
     }
     let column = Column {
@@ -69,7 +75,10 @@ fn field(schema: &Schema, name: &str) -> Result<(Datatype, CellCount)> {
         return Ok((dimension.datatype, dimension.cell));
     }
     let names: Vec<&str> = schema.attributes.iter().map(|a| a.name.as_str()).collect();
-    Err(Error::invalid(format!("there is no field '{name}'; the attributes are {}", names.join(", "))))
+    Err(Error::invalid(format!(
+        "there is no field '{name}'; the attributes are {}",
+        names.join(", ")
+    )))
 }
 
 pub(crate) fn set(object: &Object, name: &str, value: &JsValue) {

@@ -51,7 +51,9 @@ pub(crate) fn region(json: &str, schema: &Schema) -> Result<Region> {
                 names.join(", ")
             )));
         };
-        let list = list.as_array().ok_or_else(|| Error::invalid(format!("the ranges of '{name}' are no list")))?;
+        let list = list
+            .as_array()
+            .ok_or_else(|| Error::invalid(format!("the ranges of '{name}' are no list")))?;
         if let Some(slot) = ranges.get_mut(index) {
             *slot = list.iter().map(|pair| closed(pair, dimension)).collect::<Result<_>>()?;
         }
@@ -65,11 +67,22 @@ fn parse(json: &str) -> Result<Value> {
 
 fn axis(slot: &mut Axis, json: &Value, dimension: &Dimension) -> Result<()> {
     if let Some(at) = json.get("at") {
-        *slot = Axis { range: Some(ScalarRange { lo: value(at, dimension, End::Low)?, hi: value(at, dimension, End::High)? }), step: 1, single: true };
+        *slot = Axis {
+            range: Some(ScalarRange {
+                lo: value(at, dimension, End::Low)?,
+                hi: value(at, dimension, End::High)?,
+            }),
+            step: 1,
+            single: true,
+        };
         return Ok(());
     }
     if let Some(pair) = json.get("range") {
-        *slot = Axis { range: Some(closed(pair, dimension)?), step: 1, single: false };
+        *slot = Axis {
+            range: Some(closed(pair, dimension)?),
+            step: 1,
+            single: false,
+        };
         return Ok(());
     }
     let Some(whole) = slot.range.clone() else {
@@ -92,15 +105,25 @@ fn axis(slot: &mut Axis, json: &Value, dimension: &Dimension) -> Result<()> {
     if step == 0 {
         return Err(Error::invalid("a step of 0 selects nothing"));
     }
-    *slot = Axis { range: Some(ScalarRange { lo, hi }), step, single: false };
+    *slot = Axis {
+        range: Some(ScalarRange { lo, hi }),
+        step,
+        single: false,
+    };
     Ok(())
 }
 
 fn closed(pair: &Value, dimension: &Dimension) -> Result<ScalarRange> {
     let Some([lo, hi]) = pair.as_array().map(Vec::as_slice) else {
-        return Err(Error::invalid(format!("a range of '{}' is two values: [low, high]", dimension.name)));
+        return Err(Error::invalid(format!(
+            "a range of '{}' is two values: [low, high]",
+            dimension.name
+        )));
     };
-    Ok(ScalarRange { lo: value(lo, dimension, End::Low)?, hi: value(hi, dimension, End::High)? })
+    Ok(ScalarRange {
+        lo: value(lo, dimension, End::Low)?,
+        hi: value(hi, dimension, End::High)?,
+    })
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -112,7 +135,13 @@ enum End {
 /// A coordinate of `dimension`. A date such as `2020-03` is a span: its first or last moment.
 fn value(json: &Value, dimension: &Dimension, end: End) -> Result<Scalar> {
     let datatype = dimension.datatype;
-    let wrong = || Error::invalid(format!("{json} is no coordinate of '{}', which is of type {}", dimension.name, datatype.name()));
+    let wrong = || {
+        Error::invalid(format!(
+            "{json} is no coordinate of '{}', which is of type {}",
+            dimension.name,
+            datatype.name()
+        ))
+    };
     let found = match json {
         Value::Null => {
             let domain = dimension.domain.as_ref();
@@ -127,7 +156,10 @@ fn value(json: &Value, dimension: &Dimension, end: End) -> Result<Scalar> {
         Value::Number(number) if datatype.is_float() => number.as_f64().and_then(|v| float(v, datatype)),
         Value::Number(number) => whole(number).and_then(|v| Scalar::from_i128(datatype, v)),
         Value::Object(_) => {
-            let digits = json.get("int").and_then(Value::as_str).and_then(|text| text.parse().ok());
+            let digits = json
+                .get("int")
+                .and_then(Value::as_str)
+                .and_then(|text| text.parse().ok());
             digits.and_then(|v| Scalar::from_i128(datatype, v))
         }
         _ => None,
@@ -136,8 +168,14 @@ fn value(json: &Value, dimension: &Dimension, end: End) -> Result<Scalar> {
 }
 
 fn whole(number: &serde_json::Number) -> Option<i128> {
-    let exact = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
-    #[expect(clippy::cast_possible_truncation, reason = "checked to be whole; a double's range fits")]
+    let exact = number
+        .as_i64()
+        .map(i128::from)
+        .or_else(|| number.as_u64().map(i128::from));
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "checked to be whole; a double's range fits"
+    )]
     exact.or_else(|| number.as_f64().filter(|v| v.fract() == 0.0).map(|v| v as i128))
 }
 

@@ -29,16 +29,38 @@ impl RawStore {
     #[wasm_bindgen(constructor)]
     pub fn new(backend: Backend, has_manifest: bool, cache_bytes: f64) -> Self {
         let js: Arc<dyn Vfs> = Arc::new(JsVfs::new(backend));
-        let vfs: Arc<dyn Vfs> = if has_manifest { Arc::new(ManifestVfs::new(js)) } else { js };
+        let vfs: Arc<dyn Vfs> = if has_manifest {
+            Arc::new(ManifestVfs::new(js))
+        } else {
+            js
+        };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
         let cache = Arc::new(Cache::new(cache_bytes as u64));
-        Self { context: Context { vfs, cpu: Cpu::Inline, cache } }
+        Self {
+            context: Context {
+                vfs,
+                cpu: Cpu::Inline,
+                cache,
+            },
+        }
     }
 
     /// The array at `path` in a window of time, in milliseconds since 1970.
-    pub async fn open(&self, path: String, start: f64, end: f64, key: Option<Vec<u8>>, aborted: Option<Promise>) -> Result<RawArray, JsValue> {
-        let options = OpenOptions { window: window(start, end), key: parse_key(key).map_err(|e| to_js(&e))? };
-        until(aborted, Array::open(&self.context, &path, &options)).await.map(RawArray::new)
+    pub async fn open(
+        &self,
+        path: String,
+        start: f64,
+        end: f64,
+        key: Option<Vec<u8>>,
+        aborted: Option<Promise>,
+    ) -> Result<RawArray, JsValue> {
+        let options = OpenOptions {
+            window: window(start, end),
+            key: parse_key(key).map_err(|e| to_js(&e))?,
+        };
+        until(aborted, Array::open(&self.context, &path, &options))
+            .await
+            .map(RawArray::new)
     }
 
     /// What is at `path`: `"array"`, `"group"` or nothing.
@@ -52,7 +74,9 @@ impl RawStore {
 
     /// The members of the group at `path`, as JSON: `[{name, uri, relative, type}]`.
     pub async fn members(&self, path: String) -> Result<String, JsValue> {
-        let group = Group::open(&self.context, &path, &OpenOptions::default()).await.map_err(|e| to_js(&e))?;
+        let group = Group::open(&self.context, &path, &OpenOptions::default())
+            .await
+            .map_err(|e| to_js(&e))?;
         let members = group.members.iter().map(|m| {
             let kind = if m.kind == ObjectType::Group { "group" } else { "array" };
             json!({"name": m.name, "uri": m.uri, "relative": m.relative, "type": kind})
@@ -61,11 +85,22 @@ impl RawStore {
     }
 
     /// Creates an array from the JSON of its schema.
-    pub async fn create(&self, path: String, schema: String, timestamp: f64, seed: Vec<u8>, key: Option<Vec<u8>>) -> Result<(), JsValue> {
+    pub async fn create(
+        &self,
+        path: String,
+        schema: String,
+        timestamp: f64,
+        seed: Vec<u8>,
+        key: Option<Vec<u8>>,
+    ) -> Result<(), JsValue> {
         let work = async {
             let json = serde_json::from_str(&schema).map_err(|e| Error::invalid(format!("the schema: {e}")))?;
             let (schema, enumerations) = schema_json::from_json(&json)?;
-            let options = CreateOptions { timestamp_ms: milliseconds(timestamp), seed: seed_of(&seed)?, key: parse_key(key)? };
+            let options = CreateOptions {
+                timestamp_ms: milliseconds(timestamp),
+                seed: seed_of(&seed)?,
+                key: parse_key(key)?,
+            };
             create(&self.context, &path, &schema, &enumerations, &options).await
         };
         work.await.map_err(|e| to_js(&e))
@@ -73,12 +108,25 @@ impl RawStore {
 
     /// Writes the manifest of the array at `path`.
     pub async fn index(&self, path: String) -> Result<(), JsValue> {
-        manifest::write(&*self.context.vfs, &path).await.map(drop).map_err(|e| to_js(&e))
+        manifest::write(&*self.context.vfs, &path)
+            .await
+            .map(drop)
+            .map_err(|e| to_js(&e))
     }
 
     /// What is at `path` as a tree of files.
-    pub fn view(&self, path: String, name: String, start: f64, end: f64, key: Option<Vec<u8>>) -> Result<RawView, JsValue> {
-        let options = OpenOptions { window: window(start, end), key: parse_key(key).map_err(|e| to_js(&e))? };
+    pub fn view(
+        &self,
+        path: String,
+        name: String,
+        start: f64,
+        end: f64,
+        key: Option<Vec<u8>>,
+    ) -> Result<RawView, JsValue> {
+        let options = OpenOptions {
+            window: window(start, end),
+            key: parse_key(key).map_err(|e| to_js(&e))?,
+        };
         Ok(RawView::new(&self.context, path, name, options))
     }
 }
@@ -86,7 +134,9 @@ impl RawStore {
 /// Reads a web server's answer for a folder: JSON `[{name, dir, size?}]`, or nothing if it is no list.
 #[wasm_bindgen(js_name = parseListing)]
 pub fn parse_listing(content_type: &str, text: &str) -> Option<String> {
-    let FolderIndex::Entries(entries) = parse_index(content_type, text) else { return None };
+    let FolderIndex::Entries(entries) = parse_index(content_type, text) else {
+        return None;
+    };
     let items = entries.into_iter().map(|entry| match entry.kind {
         EntryKind::Dir => json!({"name": entry.name, "dir": true}),
         EntryKind::File(size) => json!({"name": entry.name, "dir": false, "size": size}),
@@ -99,7 +149,9 @@ pub(crate) async fn until<T>(aborted: Option<Promise>, work: impl Future<Output 
     use futures_util::future::{Either, select};
 
     let work = std::pin::pin!(work);
-    let Some(aborted) = aborted else { return work.await.map_err(|e| to_js(&e)) };
+    let Some(aborted) = aborted else {
+        return work.await.map_err(|e| to_js(&e));
+    };
     match select(work, wasm_bindgen_futures::JsFuture::from(aborted)).await {
         Either::Left((result, _)) => result.map_err(|e| to_js(&e)),
         Either::Right((Err(reason), _)) => Err(reason),
@@ -108,7 +160,10 @@ pub(crate) async fn until<T>(aborted: Option<Promise>, work: impl Future<Output 
 }
 
 pub(crate) fn window(start: f64, end: f64) -> Window {
-    Window { start_ms: milliseconds(start), end_ms: milliseconds(end) }
+    Window {
+        start_ms: milliseconds(start),
+        end_ms: milliseconds(end),
+    }
 }
 
 /// Whole milliseconds; infinity is the end of time.
@@ -118,10 +173,17 @@ pub(crate) fn milliseconds(time: f64) -> u64 {
 }
 
 pub(crate) fn seed_of(bytes: &[u8]) -> Result<[u8; 32]> {
-    bytes.try_into().map_err(|_| Error::invalid("a seed is 32 random bytes"))
+    bytes
+        .try_into()
+        .map_err(|_| Error::invalid("a seed is 32 random bytes"))
 }
 
 fn parse_key(bytes: Option<Vec<u8>>) -> Result<Option<Key>> {
-    let key = |bytes: Vec<u8>| bytes.try_into().map(Key).map_err(|_| Error::invalid("a key is 32 bytes"));
+    let key = |bytes: Vec<u8>| {
+        bytes
+            .try_into()
+            .map(Key)
+            .map_err(|_| Error::invalid("a key is 32 bytes"))
+    };
     bytes.map(key).transpose()
 }

@@ -16,7 +16,14 @@ pub struct RawView {
 
 impl RawView {
     pub(crate) fn new(context: &Context, path: String, name: String, options: OpenOptions) -> Self {
-        Self { view: View::new(Source { context: context.clone(), path, options, name }) }
+        Self {
+            view: View::new(Source {
+                context: context.clone(),
+                path,
+                options,
+                name,
+            }),
+        }
     }
 }
 
@@ -39,7 +46,13 @@ impl RawView {
     }
 
     /// Bytes of a file; what lies beyond its end is left out.
-    pub async fn read(&self, path: String, start: f64, end: f64, aborted: Option<Promise>) -> Result<Uint8Array, JsValue> {
+    pub async fn read(
+        &self,
+        path: String,
+        start: f64,
+        end: f64,
+        aborted: Option<Promise>,
+    ) -> Result<Uint8Array, JsValue> {
         let work = async {
             let node = self.view.lookup(&path).await?;
             let node = node.ok_or_else(|| Error::not_found(path.as_str(), "no file of this name is in the view"))?;

@@ -74,17 +74,33 @@ fn schema() -> Schema {
         Dimension::new("y", Datatype::Int32, 0, 99, 10),
         Dimension::new("x", Datatype::Int32, 0, 99, 10),
     ];
-    Schema::new(ArrayType::Dense, dims, vec![Attribute::new("a", Datatype::Int64, CellCount::ONE)])
+    Schema::new(
+        ArrayType::Dense,
+        dims,
+        vec![Attribute::new("a", Datatype::Int64, CellCount::ONE)],
+    )
 }
 
 async fn write_and_read(context: &Context) {
-    let options = CreateOptions { timestamp_ms: 1, seed: [1; 32], key: None };
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [1; 32],
+        key: None,
+    };
     create(context, "array", &schema(), &[], &options).await.unwrap();
     let array = Array::open(context, "array", &OpenOptions::default()).await.unwrap();
     let values: Vec<i64> = (0..10_000).collect();
     let columns = vec![("a".to_owned(), Column::from_values(Datatype::Int64, &values))];
-    let cells = Cells { region: None, layout: Layout::RowMajor, columns };
-    let options = WriteOptions { timestamp_ms: 2, seed: [2; 32], sync: false };
+    let cells = Cells {
+        region: None,
+        layout: Layout::RowMajor,
+        columns,
+    };
+    let options = WriteOptions {
+        timestamp_ms: 2,
+        seed: [2; 32],
+        sync: false,
+    };
     array.write(cells, &options).await.unwrap();
     assert_eq!(read(context, "array").await, values);
 }
@@ -127,7 +143,9 @@ async fn an_array_over_fetch_by_its_manifest() {
 #[wasm_bindgen_test]
 async fn a_manifest_of_a_store_in_javascript() {
     let vfs = store(MemoryBackend::new());
-    vfs.put("__schema/__1_1_0a", vec![Bytes::from_static(b"schema")]).await.unwrap();
+    vfs.put("__schema/__1_1_0a", vec![Bytes::from_static(b"schema")])
+        .await
+        .unwrap();
     manifest::write(&vfs, "").await.unwrap();
     let with = ManifestVfs::new(Arc::new(vfs));
     assert_eq!(with.read_all("__schema/__1_1_0a").await.unwrap(), "schema");

@@ -54,8 +54,9 @@ impl LocalVfs {
             return Err(super::too_short(path, range, file.size));
         }
         let plan = coalesce(ranges, GAP_BYTES, MERGED_BYTES_MAX)?;
-        let read = |range: &Range<u64>| file.read(range.clone()).map(Bytes::from).map_err(failed(path));
-        plan.split(path, &plan.fetches.iter().map(read).collect::<Result<Vec<_>>>()?)
+        let fetched = file.read(&plan.fetches).map_err(failed(path))?;
+        let fetched: Vec<Bytes> = fetched.into_iter().map(Bytes::from).collect();
+        plan.split(path, &fetched)
     }
 
     fn children(&self, dir: &str) -> Result<Vec<Entry>> {

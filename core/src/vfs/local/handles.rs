@@ -7,8 +7,13 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::cpu::Cpu;
+
 /// Files kept open; far below the usual limit of 1024 descriptors for a process.
 const OPEN_MAX: usize = 128;
+
+/// Bytes that one core reads at a time.
+const PIECE_BYTES: usize = 1 << 20;
 
 /// The open files of a store, by their path in it. Their content never changes, so an open file
 /// is never stale; one that another process removes stays readable until it is dropped here.
@@ -91,15 +96,37 @@ impl Handles {
 }
 
 impl OpenFile {
-    /// The bytes of `range`, which the caller has checked against the size.
-    pub(super) fn read(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
-        let length = usize::try_from(range.end - range.start).map_err(io::Error::other)?;
-        let mut bytes = vec![0; length];
+    /// The bytes of each range, which the caller has checked against the size.
+    ///
+    /// Large reads are spread over the cores: out of the page cache they are copies, and the fresh
+    /// memory they go to has to be mapped, which one core does at a fraction of the memory's speed.
+    pub(super) fn read(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Vec<u8>>> {
+        let length = |range: &Range<u64>| usize::try_from(range.end - range.start).map_err(io::Error::other);
+        let mut buffers = ranges
+            .iter()
+            .map(|r| Ok(vec![0; length(r)?]))
+            .collect::<io::Result<Vec<Vec<u8>>>>()?;
+        let mut jobs: Vec<(u64, &mut [u8])> = Vec::new();
+        let mut total = 0;
+        for (range, buffer) in ranges.iter().zip(&mut buffers) {
+            total += buffer.len();
+            let starts = (range.start..).step_by(PIECE_BYTES);
+            jobs.extend(starts.zip(buffer.chunks_mut(PIECE_BYTES)));
+        }
+        let cpu = if total > PIECE_BYTES {
+            Cpu::default()
+        } else {
+            Cpu::Inline
+        };
+        cpu.try_map_owned(jobs, |(at, piece)| self.read_exact(piece, at))?;
+        Ok(buffers)
+    }
+
+    fn read_exact(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
         #[cfg(unix)]
-        std::os::unix::fs::FileExt::read_exact_at(&self.file, &mut bytes, range.start)?;
+        return std::os::unix::fs::FileExt::read_exact_at(&self.file, bytes, at);
         #[cfg(windows)]
-        read_exact_at(&self.file, &mut bytes, range.start)?;
-        Ok(bytes)
+        return read_exact_at(&self.file, bytes, at);
     }
 }
 
