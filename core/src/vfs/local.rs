@@ -102,7 +102,8 @@ impl LocalVfs {
     fn tail(&self, path: &str, bytes: u64) -> Result<(u64, Bytes)> {
         let file = Handles::once(&self.resolve(path)?).map_err(failed(path))?;
         let range = file.size.saturating_sub(bytes)..file.size;
-        Ok((file.size, file.read(range).map_err(failed(path))?.into()))
+        let mut read = file.read(std::slice::from_ref(&range)).map_err(failed(path))?;
+        Ok((file.size, read.pop().unwrap_or_default().into()))
     }
 
     fn whole(&self, path: &str) -> Result<Bytes> {
