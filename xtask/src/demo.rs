@@ -78,6 +78,10 @@ fn make(name: &str, fill: fn(&Path) -> Outcome) -> Outcome {
         std::fs::remove_dir_all(&half).map_err(|e| format!("{}: {e}", half.display()))?;
     }
     fill(&made(&half)?)?;
+    // With a manifest the page lists nothing, as on a host that cannot list.
+    for array in std::fs::read_dir(&half).map_err(|e| format!("{}: {e}", half.display()))? {
+        hyperslab(&["index", &text(&array.map_err(|e| e.to_string())?.path())])?;
+    }
     std::fs::rename(&half, &done).map_err(|e| format!("{}: {e}", done.display()))
 }
 
