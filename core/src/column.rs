@@ -209,7 +209,7 @@ impl Column {
             (None, None) => return fail("variable-length cells need offsets".into()),
             (Some(_), Some(_)) => return fail("fixed-size cells take no offsets".into()),
             (None, Some(n)) => {
-                if n == 0 || self.data.len() % n != 0 {
+                if n == 0 || !self.data.len().is_multiple_of(n) {
                     return fail(format!(
                         "{} bytes are no whole number of cells of {n} bytes",
                         self.data.len()

@@ -64,11 +64,10 @@ impl Sweep {
                 for i in 1..bounds.len() {
                     let same = candidates.get(i - 1).map(|c| c.layer) == candidates.get(i).map(|c| c.layer);
                     let (before, from) = bounds.split_at_mut(i);
-                    if let (true, Some(last), Some(this)) = (same, before.last(), from.first_mut()) {
-                        if *last > *this {
+                    if let (true, Some(last), Some(this)) = (same, before.last(), from.first_mut())
+                        && *last > *this {
                             this.clone_from(last);
                         }
-                    }
                 }
             }
         }
