@@ -1,1 +1,45 @@
-//! Tests.
+//! What the tests of the whole engine share: arrays described as plain data, the same description
+//! that the Python scripts beside them perform with libtiledb.
+
+pub mod case;
+pub mod compare;
+pub mod hex;
+pub mod metadata;
+pub mod perform;
+pub mod report;
+
+use std::path::PathBuf;
+
+/// The folder of this package.
+pub fn here() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The folder that things are built in.
+pub fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| here().join("../target"), PathBuf::from)
+}
+
+/// A folder for thousands of small arrays: in memory where the system has a place for that, because
+/// libtiledb waits for the disk after every file.
+pub fn scratch(name: &str) -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    let target = target();
+    if !memory.is_dir() {
+        return target.join("interop").join(name);
+    }
+    // Checkouts side by side must not share a folder.
+    let text = target.canonicalize().unwrap_or(target).to_string_lossy().into_owned();
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+    memory.join(format!("hyperslab-interop-{hash:016x}")).join(name)
+}
+
+/// The Python that has libtiledb: `HYPERSLAB_PYTHON`, or the one that `cargo xtask setup` makes.
+///
+/// # Panics
+/// There is none: a test that needs it must not pass.
+pub fn python() -> PathBuf {
+    let path = std::env::var_os("HYPERSLAB_PYTHON").map_or_else(|| target().join("oracle/bin/python"), PathBuf::from);
+    assert!(path.exists(), "{} is missing: run `cargo xtask setup`, or name a Python that has tiledb in HYPERSLAB_PYTHON", path.display());
+    path
+}

@@ -1,0 +1,376 @@
+"""Makes the sample arrays of old library versions: `cargo xtask golden`.
+
+Each release's libtiledb comes out of an old `tiledb` wheel, is loaded with ctypes and writes the same
+kinds of arrays as far as it can. What they hold is read back with the current libtiledb. One file a
+release, `<version>.json.gz`: {"library", "cases": [{"name", "tags", "schema", "ops", "key", "files":
+{path: hex}, "queries": [{..., "expect"}], "metadata"}]}.
+
+Formats 1 and 2 have no wheel: `handmade.py` spells their bytes out.
+"""
+
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "interop"))
+import capi  # noqa: E402
+import cases as c  # noqa: E402
+import handmade  # noqa: E402
+
+# tiledb-py release -> a Python it has wheels for. One for each format version from 3 to 22.
+WHEELS = {
+    "0.4.4": "36", "0.5.9": "38", "0.6.6": "38", "0.7.7": "39", "0.8.0": "39", "0.8.11": "39", "0.9.5": "39",
+    "0.11.5": "310", "0.13.3": "310", "0.14.5": "310", "0.15.6": "310", "0.16.5": "310", "0.17.5": "310",
+    "0.18.3": "310", "0.20.0": "310", "0.21.6": "310", "0.22.3": "310", "0.23.5": "310", "0.25.1": "310",
+    "0.36.1": "311",
+}  # fmt: skip
+KEY = "30313233343536373839616263646566" * 2
+FEW_THREADS = {"sm.compute_concurrency_level": 1, "sm.io_concurrency_level": 1}
+LATER = 3_000_000_000_000
+
+
+def fetch(release, python, folder):
+    """Downloads and unpacks one wheel; gives the folder."""
+    place = os.path.join(folder, release)
+    if os.path.isdir(place):
+        return place
+    platforms = ["manylinux1_x86_64", "manylinux2010_x86_64", "manylinux2014_x86_64", "manylinux_2_28_x86_64"]
+    got = place + ".whl"
+    subprocess.run(
+        [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:", "--implementation", "cp",
+         "--python-version", python, "-d", got, f"tiledb=={release}", *(a for p in platforms for a in ("--platform", p))],
+        check=True,
+    )  # fmt: skip
+    with zipfile.ZipFile(os.path.join(got, os.listdir(got)[0])) as z:
+        z.extractall(place)
+    return place
+
+
+def case(name, schema, ops, **more):
+    return {"name": name, "tags": [], "schema": schema, "ops": ops, **more}
+
+
+def dense(attrs, dims=None, **more):
+    return {"kind": "dense", "dims": dims or [c.dim("y", extent=2), c.dim("x", hi=7, extent=2)], "attrs": attrs, **more}
+
+
+def sparse(attrs, dims=None, **more):
+    dims = dims or [c.dim("y", "int64", -5, 9, 4), c.dim("x", "int64", 0, 9, 5)]
+    return {"kind": "sparse", "dims": dims, "attrs": attrs, "capacity": 4, **more}
+
+
+def numbers(v):
+    """Fixed attributes over the filters that every release from 1.4 on has."""
+    stacks = [["gzip"], ["zstd"], ["lz4"], ["rle"], ["bzip2"], ["double_delta"], ["bit_width_reduction"], ["bitshuffle"],
+              ["byteshuffle"], ["byteshuffle", "zstd"], ["bit_width_reduction", "bitshuffle", "lz4"]]  # fmt: skip
+    if v >= (2, 0):
+        stacks += [["md5"], ["sha256"], ["byteshuffle", "md5", "gzip", "sha256"]]
+    if v >= (2, 12):
+        stacks += [["xor"], ["xor", "zstd"]]
+    if v >= (2, 16):
+        stacks += [["delta"], ["delta", "byteshuffle", "zstd"]]
+    types = ["int32", "int64", "uint16", "int16", "uint32", "uint8"]
+    out = [c.attr("plain", "float64")]
+    out += [c.attr(f"f{i}", types[i % len(types)], filters=f) for i, f in enumerate(stacks)]
+    if v >= (2, 11):
+        out.append(c.attr("scaled", "float64", filters=[("float_scale", {"scale": 0.25, "offset": 1.0, "byte_width": 2})]))
+    return out
+
+
+def texts(v):
+    """Variable-length attributes."""
+    out = [
+        c.attr("s", "string_ascii", "var", ["zstd"]),
+        c.attr("u", "string_utf8", "var"),
+        c.attr("v", "int16", "var", ["gzip"]),
+        c.attr("two", "float32", 2, ["byteshuffle"]),
+    ]
+    return out
+
+
+def coded(v):
+    """Strings under the filters that know strings."""
+    out = [c.attr("r", "string_ascii", "var", ["rle"])]
+    if v >= (2, 9):
+        out.append(c.attr("d", "string_ascii", "var", ["dictionary", "zstd"] if v >= (2, 14) else ["dictionary"]))
+    if v >= (2, 14):
+        out += [c.attr("ru", "string_utf8", "var", ["rle", "gzip"]), c.attr("du", "string_utf8", "var", ["dictionary"])]
+    return out
+
+
+def everything(v):
+    """The cases that a release can write. Times are numbered from 10 where the release lets us choose them."""
+
+    def rng(name):
+        return c.rng_for(f"{name} {v}")
+
+    def writes(name, schema, times=(10, 20, 30), layout=None, **more):
+        r = rng(name)
+        for a in schema["attrs"]:
+            # Such releases want strictly ascending offsets, or have no coding for a tile of no bytes.
+            a["no_empty"] = v < (2, 3) or any(f[0] in ("gzip", "rle") for f in a["filters"])
+        ops = []
+        for i, t in enumerate(times):
+            if schema["kind"] == "dense":
+                box = None if i == 0 else c.random_box(r, schema)
+                ops.append(c.dense_write(r, schema, t, box, layout or ["row", "col", "row"][i % 3]))
+            else:
+                ops.append(c.sparse_write(r, schema, t, 10, layout or ["unordered", "global"][i % 2]))
+        return case(name, schema, ops, **more)
+
+    yield writes("dense_numbers", dense(numbers(v)))
+    yield writes("dense_texts", dense(texts(v), tile="col", order="col"))
+    if v >= (2, 8):
+        yield writes("dense_coded", dense(coded(v)))
+        yield writes("sparse_coded", sparse(coded(v), [c.dim("k", "string_ascii", filters=["rle"])]))
+    yield writes("dense_global", dense(numbers(v)[:4], [c.dim("z", "uint8", 0, 7, 4)]), (10,), "global")
+    yield writes("sparse_numbers", sparse(numbers(v)))
+    yield writes("sparse_texts", sparse(texts(v), tile="col", order="row"))
+    yield writes("sparse_floats", sparse(numbers(v)[:3], [c.dim("lat", "float64", -90.0, 90.0, 30.0), c.dim("lon", "float64", -180.0, 180.0, 45.0)]), layout="unordered")
+    rising = [c.attr("p", "int32", filters=["positive_delta"]), c.attr("q", "uint8", filters=["positive_delta", "zstd"])]
+    yield writes("rising", dense(rising, [c.dim("d", "int32", 1, 8, 4)]), (10,))
+    stack = [c.flt("positive_delta"), c.flt("bit_width_reduction"), c.flt("zstd")]
+    yield writes("rising_offsets", sparse([c.attr("s", "string_ascii", "var")], offsets_filters=stack), (10, 20))
+    yield writes("anonymous", dense([c.attr("", "int32")], [c.dim("d", "int32", 1, 6, 4)]), (10, 20))
+    yield writes("days", dense([c.attr("t", "datetime_ms", filters=["double_delta", "zstd"])], [c.dim("d", "datetime_day", 0, 9, 5)]), (10,)) if v >= (1, 7) else None
+    for coords in (["none"], ["rle"], ["byteshuffle", "lz4"], ["double_delta"], ["gzip"]) if v < (2, 1) else ():
+        s = sparse([c.attr("a", "int32")], coords_filters=[c.flt(f) for f in coords])
+        yield writes("coords_" + "_".join(coords), s, (10, 20))
+    s = dense([c.attr("a", "int32", filters=["zstd"]), c.attr("s", "string_ascii", "var")])
+    yield {**writes("dense_encrypted", s, (10, 20)), "key": KEY}
+    s = sparse([c.attr("a", "int32", filters=["zstd"]), c.attr("s", "string_ascii", "var")])
+    yield {**writes("sparse_encrypted", s, (10, 20)), "key": KEY}
+
+    def consolidated(name, schema, vacuum, after=False):
+        out = writes(name, schema, (10, 20, 30))
+        out["ops"].append({"op": "consolidate", "mode": "fragments"})
+        if vacuum:
+            out["ops"].append({"op": "vacuum", "mode": "fragments"})
+        if after:
+            out["ops"].append(writes(name + "+", schema, (40,))["ops"][0])
+        return out
+
+    fixed_and_text = [c.attr("a", "int32"), c.attr("s", "string_ascii", "var", ["lz4"])]
+    yield consolidated("dense_consolidated", dense(fixed_and_text), False)
+    yield consolidated("sparse_consolidated", sparse(fixed_and_text), False, True)
+    if v >= (2, 0):
+        yield consolidated("dense_vacuumed", dense(fixed_and_text), True, True)
+        yield consolidated("sparse_vacuumed", sparse(fixed_and_text), True)
+        mixed = [c.dim("name", "string_ascii"), c.dim("id", "uint16", 0, 500, 100), c.dim("at", "float32", 0.0, 8.0, 2.0)]
+        yield writes("mixed_dimensions", sparse(fixed_and_text, mixed))
+        yield writes("strings", sparse(fixed_and_text, [c.dim("name", "string_ascii", filters=["gzip"])]))
+        yield writes("duplicates", sparse(fixed_and_text, dups=True), (10, 20))
+        yield writes("names", sparse([c.attr("w<x|y", "int32"), c.attr("100% a+b", "string_ascii", "var")], [c.dim("p q", "int32", 0, 50, 10)]), (10, 20))
+    if v >= (2, 1):
+        fills = [c.attr("a", "int32", fill=c.enc("int32", 42)), c.attr("two", "int16", 2, fill=c.enc("int16", 7, 8)),
+                 c.attr("s", "string_ascii", "var", fill=b"none".hex())]  # fmt: skip
+        r = rng("fills")
+        s = dense(fills)
+        yield case("fills", s, [c.dense_write(r, s, 10, [(2, 5), (3, 4)])])
+    nulls = [c.attr("a", "int32", nullable=True, filters=["zstd"]), c.attr("s", "string_ascii", "var", nullable=True),
+             c.attr("f", "float64", nullable=True), c.attr("two", "uint8", 2, nullable=True), c.attr("u", "string_utf8", "var", nullable=True)]  # fmt: skip
+    if v >= (2, 2, 3):
+        yield writes("dense_nulls", dense(nulls))
+    if v >= (2, 2):
+        yield writes("sparse_nulls", sparse(nulls[:1] if v < (2, 2, 3) else nulls, validity_filters=[c.flt("gzip")]))
+        yield writes("hilbert", sparse(fixed_and_text, order="hilbert"), (10, 20), "unordered") if v >= (2, 3) else None
+    if v >= (2, 3):
+        out = writes("metadata", dense([c.attr("a")]), (10,))
+        put = {"answer": ["int64", 1, c.enc("int64", 42)], "title": ["string_utf8", 5, "grüß"[:4].encode().hex()[:10]],
+               "list": ["float64", 3, c.enc("float64", 1.0, 2.5, -3.0)], "empty": ["string_ascii", 0, ""]}  # fmt: skip
+        out["ops"] += [{"op": "meta", "t": 11, "put": put}, {"op": "meta", "t": 12, "put": {"answer": ["int32", 1, c.enc("int32", 43)]}, "del": ["list"]}]
+        yield out
+        more = json.loads(json.dumps(out))
+        more["name"] = "metadata_consolidated"
+        more["ops"] += [{"op": "consolidate", "mode": "array_meta"}, {"op": "vacuum", "mode": "array_meta"}]
+        yield more
+        out = writes("footers_consolidated", sparse(fixed_and_text))
+        out["ops"].append({"op": "consolidate", "mode": "fragment_meta"})
+        yield out
+    elif v >= (1, 7):
+        out = writes("metadata", dense([c.attr("a")]), (10,))
+        out["ops"].append({"op": "meta", "put": {"answer": ["int64", 1, c.enc("int64", 42)], "title": ["string_utf8", 2, b"hi".hex()]}})
+        yield out
+    if v >= (2, 4):
+        for kind in (dense, sparse):
+            base = 2_000_000_000_000
+            name = f"{kind.__name__}_evolved"
+            s = kind([c.attr("a", "int32", filters=["zstd"]), c.attr("gone", "string_ascii", "var")])
+            r = rng(name)
+            write = c.dense_write if kind is dense else c.sparse_write
+            added = c.attr("late", "float64", filters=["byteshuffle", "gzip"])
+            kept = [s["attrs"][0], added]
+            kept.append(c.attr("text", "string_ascii", "var", nullable=True))
+            ops = [write(r, s, base + 1), {"op": "evolve", "t": base + 2, "drop": ["gone"], "add": kept[1:]}, write(r, s, base + 3, attrs=kept)]
+            yield case(name, s, ops, now=LATER)
+    if v >= (2, 8):
+        out = writes("commits_consolidated", sparse(fixed_and_text))
+        out["ops"] += [{"op": "consolidate", "mode": "commits"}, {"op": "vacuum", "mode": "commits"}]
+        yield out
+        out = consolidated("commits_ignored", sparse(fixed_and_text), False)
+        out["ops"].insert(3, {"op": "consolidate", "mode": "commits"})
+        out["ops"].append({"op": "vacuum", "mode": "fragments"})
+        yield out
+    if v >= (2, 12):
+        s = sparse(fixed_and_text)
+        delete = {"op": "delete", "t": 25, "cond": [">", "a", c.enc("int32", 40)]}
+        out = writes("deletes", s)
+        out["ops"].insert(2, delete)
+        yield out
+        out = consolidated("deletes_consolidated", s, False)
+        out["ops"].insert(2, delete)
+        yield out
+        out = consolidated("deletes_purged", s, True)
+        out["ops"].insert(2, {**delete, "cond": ["or", ["<", "x", c.enc("int64", 4)], ["==", "s", b"aa".hex()]]})
+        out["ops"][-2]["config"] = {"sm.consolidation.purge_deleted_cells": "true"}
+        yield out
+        out = writes("deletes_commits", s)
+        out["ops"].insert(2, delete)
+        out["ops"] += [{"op": "consolidate", "mode": "commits"}, {"op": "vacuum", "mode": "commits"}]
+        yield out
+    if v >= (2, 17):
+        enums = [{"name": "colour", "type": "string_ascii", "data": b"redgreenblue".hex(), "off": [0, 3, 8]},
+                 {"name": "size", "type": "int64", "ordered": True, "data": c.enc("int64", 10, 20, 30, 40)}]  # fmt: skip
+        attrs = [c.attr("e", "uint8", enum="colour", enum_size=3), c.attr("n", "int32", enum="size", enum_size=4, nullable=True)]
+        yield writes("enumerations", sparse(attrs, enums=enums))
+    if v >= (2, 25):
+        s = sparse(fixed_and_text, current_domain=[[c.enc("int64", -3), c.enc("int64", 4)], [c.enc("int64", 0), c.enc("int64", 5)]])
+        r = rng("current_domain")
+        points = [(-3, 0), (4, 5), (0, 2)]
+        yield case("current_domain", s, [c.sparse_write(r, s, 10, points=points)])
+
+
+def snapshot(uri):
+    """Every file of an array, by path, in hex; empty ones too."""
+    out = {}
+    for folder, _, names in os.walk(uri):
+        for name in names:
+            if name != "__lock.tdb":
+                path = os.path.join(folder, name)
+                with open(path, "rb") as f:
+                    out[os.path.relpath(path, uri)] = f.read().hex()
+    return dict(sorted(out.items()))
+
+
+def times_of(files):
+    """Start times of the fragments, oldest first, from their names."""
+    found = set()
+    for path in files:
+        m = re.match(r"(?:__fragments/|__commits/)?__(\d+)_(\d+)_[0-9a-f]{32}", path)
+        if m and m[1] == m[2]:
+            found.add(int(m[1]))
+    return sorted(found)
+
+
+def isolated(name, work):
+    """What `work` gives, from a process of its own: old libraries crash, and two of them in one process
+    share symbols. None if it failed, which is reported."""
+    ours, theirs = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            answer = json.dumps(work()).encode()
+        except capi.TileDBError as why:
+            print(f"{name}: {why}"[:200], flush=True)
+            os._exit(1)
+        with os.fdopen(theirs, "wb") as f:
+            f.write(answer)
+        os._exit(0)
+    os.close(theirs)
+    with os.fdopen(ours, "rb") as f:
+        answer = f.read()
+    status = os.waitpid(pid, 0)[1]
+    if os.WIFSIGNALED(status):
+        print(f"{name}: killed by signal {os.WTERMSIG(status)}", flush=True)
+    return json.loads(answer) if status == 0 else None
+
+
+def write(library, place, one):
+    """Performs a case with the old library; gives the case as performed."""
+    old = capi.Lib(library, FEW_THREADS)
+    uri = os.path.join(place, one["name"])
+    if not old.has("tiledb_array_schema_evolution_set_timestamp_range"):
+        for op in one["ops"]:
+            if op["op"] == "evolve":
+                op["t"] = None  # by the clock, so before every write
+    old.create(uri, one["schema"], one.get("key"))
+    for op in one["ops"]:
+        time.sleep(0.003)  # releases before 2.3 name fragments by the clock
+        old.perform(uri, one, op)
+    if old.version < (2, 0):
+        for a in one["schema"]["attrs"]:
+            a["name"] = a["name"] or "__attr"
+    return one
+
+
+def read(place, one, queries):
+    """The answers of the current library, and the metadata. A query it refuses is left out."""
+    new = capi.Lib(config=FEW_THREADS)
+    uri = os.path.join(place, one["name"])
+    done = []
+    for q in queries:
+        try:
+            q["expect"] = new.read(uri, one, q)
+            done.append(q)
+        except capi.TileDBError as why:
+            print(f"{one['name']}: not read, {q['layout']} {q['window']}: {why}"[:200], flush=True)
+    return [done, new.metadata(uri, key=one.get("key"))]
+
+
+def golden(library, place):
+    """All cases of one release, packed into one file beside this script."""
+    version = tuple(isolated("version", lambda: capi.Lib(library).version))
+    name = ".".join(map(str, version))
+    done = []
+    for one in filter(None, everything(version)):
+        label = f"{name} {one['name']}"
+        one = isolated(f"{label}: not written", lambda one=one: write(library, place, one))
+        if one is None:
+            continue
+        one["files"] = snapshot(os.path.join(place, one["name"]))
+        ends = times_of(one["files"])
+        # Releases before 2.0 sort float coordinates without regard to tiles, and a read in global order
+        # gives them as they lie.
+        disordered = version < (2, 0) and one["name"] == "sparse_floats"
+        queries = c.queries(c.rng_for(one["name"]), one, ends, one.get("now"), some=1)
+        queries = [q for q in queries if not (disordered and q["layout"] == "global")]
+        answer = isolated(f"{label}: not read", lambda one=one, queries=queries: read(place, one, queries))
+        one["queries"], one["metadata"] = answer or ([], None)
+        if one["queries"]:
+            done.append(one)
+    pack(name, done)
+
+
+def oldest(version, place):
+    """The hand-made arrays of a format version that no wheel writes."""
+    done = handmade.write(place, version)
+    for one in done:
+        queries = c.queries(c.rng_for(one["name"]), one, one.pop("ends"))
+        one["queries"], one["metadata"] = isolated(one["name"], lambda one=one, queries=queries: read(place, one, queries))
+        handmade.check(one)
+        one["files"] = snapshot(os.path.join(place, one["name"]))
+    pack(f"format-{version}", done)
+
+
+def pack(name, done):
+    with open(os.path.join(HERE, name + ".json.gz"), "wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0) as f:
+        f.write(json.dumps({"library": name, "cases": done}, separators=(",", ":")).encode())
+    print(f"{name}: {len(done)} arrays", flush=True)
+
+
+if __name__ == "__main__":
+    wheels = os.environ.get("HYPERSLAB_WHEELS") or os.path.join(HERE, "..", "..", "target", "golden")
+    os.makedirs(wheels, exist_ok=True)
+    for version in () if sys.argv[1:] else (1, 2):
+        with tempfile.TemporaryDirectory() as place:
+            oldest(version, place)
+    for release in sys.argv[1:] or WHEELS:
+        with tempfile.TemporaryDirectory() as place:
+            golden(capi.library_in(fetch(release, WHEELS[release], wheels)), place)
