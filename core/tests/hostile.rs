@@ -1,5 +1,4 @@
 //! Decoders meet bytes that nobody meant: errors are fine, panics and huge allocations are not.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 use std::sync::LazyLock;
 

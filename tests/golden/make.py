@@ -2,13 +2,13 @@
 
 Each release's libtiledb comes out of an old `tiledb` wheel, is loaded with ctypes and writes the same
 kinds of arrays as far as it can. What they hold is read back with the current libtiledb. One file a
-release, `<version>.json.gz`: {"library", "cases": [{"name", "tags", "schema", "ops", "key", "files":
+release, `<version>.json.bz2`: {"library", "cases": [{"name", "tags", "schema", "ops", "key", "files":
 {path: hex}, "queries": [{..., "expect"}], "metadata"}]}.
 
 Formats 1 and 2 have no wheel: `handmade.py` spells their bytes out.
 """
 
-import gzip
+import bz2
 import json
 import os
 import re
@@ -360,7 +360,7 @@ def oldest(version, place):
 
 
 def pack(name, done):
-    with open(os.path.join(HERE, name + ".json.gz"), "wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0) as f:
+    with bz2.open(os.path.join(HERE, name + ".json.bz2"), "wb") as f:
         f.write(json.dumps({"library": name, "cases": done}, separators=(",", ":")).encode())
     print(f"{name}: {len(done)} arrays", flush=True)
 

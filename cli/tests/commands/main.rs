@@ -1,5 +1,4 @@
 //! The program as its users see it: arguments in, files and lines and exit codes out.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod copying;
 mod failing;
