@@ -179,14 +179,11 @@ async fn gather(array: &Array, domain: &[ScalarRange], fields: &[usize], levels:
         let end = (at + band - at.rem_euclid(band)).min(start + rows);
         let mut region = domain.to_vec();
         let coordinate = |v| Scalar::from_i128(first.datatype, v).context("a coordinate does not fit");
-        region.iter_mut().take(1).try_for_each(|r| {
-            anyhow::Ok(
-                *r = ScalarRange {
-                    lo: coordinate(at)?,
-                    hi: coordinate(end - 1)?,
-                },
-            )
-        })?;
+        let slab = ScalarRange {
+            lo: coordinate(at)?,
+            hi: coordinate(end - 1)?,
+        };
+        region.iter_mut().take(1).for_each(|r| *r = slab.clone());
         let query = Query {
             fields: Some(names.clone()),
             region: Region::from_box(region),
@@ -241,6 +238,7 @@ fn values(column: &Column, fill: &[u8], datatype: Datatype, cells: std::ops::Ran
     let width = datatype.size();
     let bytes = column.data.get(cells.start * width..cells.end * width).unwrap_or(&[]);
     let empty = |cell: &[u8]| datatype != Datatype::Bool && cell == fill;
+    #[allow(clippy::unnecessary_cast, reason = "needed for every type but one")]
     let mut out: Vec<Option<f64>> = with_type!(datatype.physical(), T => {
         let number = |c: &[u8]| c.try_into().map(T::from_le_bytes).ok().map(|v| v as f64).filter(|v| !v.is_nan() && !empty(c));
         bytes.chunks_exact(width).map(number).collect()

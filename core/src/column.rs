@@ -64,7 +64,13 @@ impl Column {
             data.extend_from_slice(cell.as_ref());
             offsets.push(data.len() as u64);
         }
-        Self { datatype, cell: CellCount::Var, data, offsets: Some(offsets), validity: None }
+        Self {
+            datatype,
+            cell: CellCount::Var,
+            data,
+            offsets: Some(offsets),
+            validity: None,
+        }
     }
 
     /// The same column with nulls where `validity` is 0.
@@ -91,13 +97,20 @@ impl Column {
     pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
         let end = range.end.min(self.len());
         let start = range.start.min(end);
-        let validity = self.validity.as_ref().and_then(|v| v.get(start..end)).map(<[u8]>::to_vec);
+        let validity = self
+            .validity
+            .as_ref()
+            .and_then(|v| v.get(start..end))
+            .map(<[u8]>::to_vec);
         let (bytes, offsets) = match (&self.offsets, self.cell.cell_bytes(self.datatype)) {
             (Some(offsets), _) => {
                 let cut = offsets.get(start..=end).unwrap_or(&[0]);
                 let base = cut.first().copied().unwrap_or(0);
                 let last = cut.last().copied().unwrap_or(base);
-                (base as usize..last as usize, Some(cut.iter().map(|o| o - base).collect()))
+                (
+                    base as usize..last as usize,
+                    Some(cut.iter().map(|o| o - base).collect()),
+                )
             }
             (None, width) => {
                 let n = width.unwrap_or(1);
@@ -105,7 +118,13 @@ impl Column {
             }
         };
         let data = self.data.get(bytes).unwrap_or(&[]).to_vec();
-        Self { datatype: self.datatype, cell: self.cell, data, offsets, validity }
+        Self {
+            datatype: self.datatype,
+            cell: self.cell,
+            data,
+            offsets,
+            validity,
+        }
     }
 
     /// Cuts off the cells from `at` on and returns them; none if there are no more than `at` cells.
@@ -123,7 +142,13 @@ impl Column {
         };
         let data = self.data.split_off(start.min(self.data.len()));
         let validity = self.validity.as_mut().map(|v| v.split_off(at.min(v.len())));
-        Self { datatype: self.datatype, cell: self.cell, data, offsets, validity }
+        Self {
+            datatype: self.datatype,
+            cell: self.cell,
+            data,
+            offsets,
+            validity,
+        }
     }
 
     /// Number of cells.
@@ -184,14 +209,19 @@ impl Column {
             (None, None) => return fail("variable-length cells need offsets".into()),
             (Some(_), Some(_)) => return fail("fixed-size cells take no offsets".into()),
             (None, Some(n)) => {
-                if n == 0 || self.data.len() % n != 0 {
-                    return fail(format!("{} bytes are no whole number of cells of {n} bytes", self.data.len()));
+                if n == 0 || !self.data.len().is_multiple_of(n) {
+                    return fail(format!(
+                        "{} bytes are no whole number of cells of {n} bytes",
+                        self.data.len()
+                    ));
                 }
             }
             (Some(o), None) => {
                 let sorted = o.windows(2).all(|w| w[0] <= w[1]);
                 if o.first() != Some(&0) || o.last() != Some(&(self.data.len() as u64)) || !sorted {
-                    return fail("offsets must start at 0, never fall, and end at the length of the data in bytes".into());
+                    return fail(
+                        "offsets must start at 0, never fall, and end at the length of the data in bytes".into(),
+                    );
                 }
                 let w = self.datatype.size() as u64;
                 if w > 1 && o.iter().any(|v| v % w != 0) {

@@ -105,7 +105,10 @@ impl Datatype {
         let found = Self::ALL.iter().copied().find(|t| t.name().eq_ignore_ascii_case(name));
         found.ok_or_else(|| {
             let known: Vec<_> = Self::ALL.iter().map(|t| t.name()).collect();
-            crate::Error::invalid(format!("no datatype is called '{name}'; the names are {}", known.join(", ")))
+            crate::Error::invalid(format!(
+                "no datatype is called '{name}'; the names are {}",
+                known.join(", ")
+            ))
         })
     }
 
@@ -113,7 +116,13 @@ impl Datatype {
     pub const fn is_string(self) -> bool {
         matches!(
             self,
-            Self::Char | Self::StringAscii | Self::StringUtf8 | Self::StringUtf16 | Self::StringUtf32 | Self::StringUcs2 | Self::StringUcs4
+            Self::Char
+                | Self::StringAscii
+                | Self::StringUtf8
+                | Self::StringUtf16
+                | Self::StringUtf32
+                | Self::StringUcs2
+                | Self::StringUcs4
         )
     }
 
@@ -136,7 +145,14 @@ impl Datatype {
     pub const fn is_integer(self) -> bool {
         matches!(
             self,
-            Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64 | Self::Uint8 | Self::Uint16 | Self::Uint32 | Self::Uint64
+            Self::Int8
+                | Self::Int16
+                | Self::Int32
+                | Self::Int64
+                | Self::Uint8
+                | Self::Uint16
+                | Self::Uint32
+                | Self::Uint64
         )
     }
 
@@ -213,16 +229,46 @@ impl Physical {
 macro_rules! with_type {
     ($physical:expr, $T:ident => $body:expr) => {
         match $physical {
-            $crate::Physical::I8 => { type $T = i8; $body }
-            $crate::Physical::I16 => { type $T = i16; $body }
-            $crate::Physical::I32 => { type $T = i32; $body }
-            $crate::Physical::I64 => { type $T = i64; $body }
-            $crate::Physical::U8 => { type $T = u8; $body }
-            $crate::Physical::U16 => { type $T = u16; $body }
-            $crate::Physical::U32 => { type $T = u32; $body }
-            $crate::Physical::U64 => { type $T = u64; $body }
-            $crate::Physical::F32 => { type $T = f32; $body }
-            $crate::Physical::F64 => { type $T = f64; $body }
+            $crate::Physical::I8 => {
+                type $T = i8;
+                $body
+            }
+            $crate::Physical::I16 => {
+                type $T = i16;
+                $body
+            }
+            $crate::Physical::I32 => {
+                type $T = i32;
+                $body
+            }
+            $crate::Physical::I64 => {
+                type $T = i64;
+                $body
+            }
+            $crate::Physical::U8 => {
+                type $T = u8;
+                $body
+            }
+            $crate::Physical::U16 => {
+                type $T = u16;
+                $body
+            }
+            $crate::Physical::U32 => {
+                type $T = u32;
+                $body
+            }
+            $crate::Physical::U64 => {
+                type $T = u64;
+                $body
+            }
+            $crate::Physical::F32 => {
+                type $T = f32;
+                $body
+            }
+            $crate::Physical::F64 => {
+                type $T = f64;
+                $body
+            }
         }
     };
 }

@@ -35,7 +35,9 @@ pub enum Error {
         malformed: Malformed,
     },
     /// Data written by a library that is newer than this one.
-    #[error("{path}: format version {found} is newer than {supported}, the newest this release reads; upgrade Hyperslab")]
+    #[error(
+        "{path}: format version {found} is newer than {supported}, the newest this release reads; upgrade Hyperslab"
+    )]
     UnsupportedVersion {
         /// The file that names the version.
         path: String,
@@ -82,7 +84,11 @@ pub enum Error {
 }
 
 fn hint(what: &str) -> String {
-    if what.is_empty() { String::new() } else { format!(" ({what})") }
+    if what.is_empty() {
+        String::new()
+    } else {
+        format!(" ({what})")
+    }
 }
 
 impl Error {
@@ -93,12 +99,18 @@ impl Error {
 
     /// An [`Error::Io`] at `path`.
     pub fn io(path: impl Into<String>, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self::Io { path: path.into(), source: source.into() }
+        Self::Io {
+            path: path.into(),
+            source: source.into(),
+        }
     }
 
     /// An [`Error::NotFound`] at `path`; `what` says what was looked for and what to do.
     pub fn not_found(path: impl Into<String>, what: impl Into<String>) -> Self {
-        Self::NotFound { path: path.into(), what: what.into() }
+        Self::NotFound {
+            path: path.into(),
+            what: what.into(),
+        }
     }
 
     /// A word that names the kind of error and never changes, for programs in other languages.
@@ -148,17 +160,32 @@ pub enum MalformedKind {
 impl Malformed {
     /// Damage in `what` at `offset`.
     pub fn new(what: impl Into<String>, offset: u64, why: impl Into<String>) -> Self {
-        Self { what: what.into(), offset, why: why.into(), kind: MalformedKind::Damaged }
+        Self {
+            what: what.into(),
+            offset,
+            why: why.into(),
+            kind: MalformedKind::Damaged,
+        }
     }
 
     /// Something legal that this release does not do.
     pub fn unsupported(what: impl Into<String>, why: impl Into<String>) -> Self {
-        Self { what: what.into(), offset: 0, why: why.into(), kind: MalformedKind::Unsupported }
+        Self {
+            what: what.into(),
+            offset: 0,
+            why: why.into(),
+            kind: MalformedKind::Unsupported,
+        }
     }
 
     /// A key that is missing, superfluous or wrong.
     pub fn key(what: impl Into<String>, why: impl Into<String>) -> Self {
-        Self { what: what.into(), offset: 0, why: why.into(), kind: MalformedKind::Key }
+        Self {
+            what: what.into(),
+            offset: 0,
+            why: why.into(),
+            kind: MalformedKind::Key,
+        }
     }
 
     /// The same complaint with `base` added to its offset, for a structure nested in another.
@@ -194,7 +221,10 @@ impl<T> AtPath<T> for Result<T, Malformed> {
                 MalformedKind::Damaged => Error::Corrupt { path, malformed: m },
                 MalformedKind::NewerVersion(found, supported) => Error::UnsupportedVersion { path, found, supported },
                 MalformedKind::Unsupported => Error::Unsupported(format!("{path}: {}: {}", m.what, m.why)),
-                MalformedKind::Key => Error::Key { path, why: format!("{}: {}", m.what, m.why) },
+                MalformedKind::Key => Error::Key {
+                    path,
+                    why: format!("{}: {}", m.what, m.why),
+                },
             }
         })
     }

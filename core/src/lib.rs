@@ -4,11 +4,11 @@
 //! lies one async shell that lists, fetches, calls those functions and puts.
 
 pub mod array;
+#[cfg(feature = "arrow")]
+pub mod arrow;
 pub mod blocking;
 pub mod cache;
 pub mod calendar;
-#[cfg(feature = "arrow")]
-pub mod arrow;
 pub mod column;
 pub mod context;
 pub mod cpu;
@@ -23,8 +23,8 @@ pub mod query;
 pub mod scalar;
 pub mod schema_json;
 pub mod vfs;
-pub mod write;
 pub mod view;
+pub mod write;
 
 pub use array::{Array, Fragment, OpenOptions, Window};
 pub use column::Column;

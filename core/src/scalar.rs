@@ -201,7 +201,10 @@ pub struct ScalarRange {
 impl ScalarRange {
     /// The closed range from `lo` to `hi`.
     pub fn new(lo: impl Into<Scalar>, hi: impl Into<Scalar>) -> Self {
-        Self { lo: lo.into(), hi: hi.into() }
+        Self {
+            lo: lo.into(),
+            hi: hi.into(),
+        }
     }
 
     /// Whether `value` is inside.
@@ -222,16 +225,38 @@ impl ScalarRange {
     /// The values in both; may be empty.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        let lo = if self.lo.order(&other.lo).is_ge() { &self.lo } else { &other.lo };
-        let hi = if self.hi.order(&other.hi).is_le() { &self.hi } else { &other.hi };
-        Self { lo: lo.clone(), hi: hi.clone() }
+        let lo = if self.lo.order(&other.lo).is_ge() {
+            &self.lo
+        } else {
+            &other.lo
+        };
+        let hi = if self.hi.order(&other.hi).is_le() {
+            &self.hi
+        } else {
+            &other.hi
+        };
+        Self {
+            lo: lo.clone(),
+            hi: hi.clone(),
+        }
     }
 
     /// The smallest range that holds both.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
-        let lo = if self.lo.order(&other.lo).is_le() { &self.lo } else { &other.lo };
-        let hi = if self.hi.order(&other.hi).is_ge() { &self.hi } else { &other.hi };
-        Self { lo: lo.clone(), hi: hi.clone() }
+        let lo = if self.lo.order(&other.lo).is_le() {
+            &self.lo
+        } else {
+            &other.lo
+        };
+        let hi = if self.hi.order(&other.hi).is_ge() {
+            &self.hi
+        } else {
+            &other.hi
+        };
+        Self {
+            lo: lo.clone(),
+            hi: hi.clone(),
+        }
     }
 }

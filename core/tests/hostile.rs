@@ -1,4 +1,5 @@
 //! Decoders meet bytes that nobody meant: errors are fine, panics and huge allocations are not.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 use std::sync::LazyLock;
 

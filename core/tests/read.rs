@@ -159,9 +159,7 @@ fn major() -> impl Strategy<Value = Layout> {
 
 fn cell(k: usize, time: u64) -> Cell {
     let k = k as i32;
-    let text = "abcdefg".repeat(2)[..(k as usize * 3 + time as usize) % 9]
-        .as_bytes()
-        .to_vec();
+    let text = "abcdefg".repeat(2).as_bytes()[..(k as usize * 3 + time as usize) % 9].to_vec();
     (k * 10 + time as i32, text, (k % 3 != 0).then_some(k as i16))
 }
 

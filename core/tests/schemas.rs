@@ -1,4 +1,5 @@
 //! Random schemas: to bytes and back, to JSON and back.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 use hyperslab::format::attribute::DataOrder;
 use hyperslab::format::current_domain::CurrentDomain;

@@ -142,8 +142,16 @@ pub struct ColSpec {
 #[serde(tag = "op", rename_all = "lowercase")]
 #[allow(missing_docs, reason = "the fields are described in interop/README.md")]
 pub enum Op {
-    Write { t: Option<u64>, layout: String, r#box: Option<Vec<(Hex, Hex)>>, cols: BTreeMap<String, ColSpec> },
-    Delete { t: u64, cond: Value },
+    Write {
+        t: Option<u64>,
+        layout: String,
+        r#box: Option<Vec<(Hex, Hex)>>,
+        cols: BTreeMap<String, ColSpec>,
+    },
+    Delete {
+        t: u64,
+        cond: Value,
+    },
     Evolve {
         t: Option<u64>,
         #[serde(default)]
@@ -169,7 +177,9 @@ pub enum Op {
         #[serde(default)]
         config: BTreeMap<String, String>,
     },
-    Vacuum { mode: String },
+    Vacuum {
+        mode: String,
+    },
 }
 
 /// A question and, where libtiledb has answered it, the answer.
@@ -236,7 +246,10 @@ pub fn scalar(datatype: Datatype, bytes: &[u8]) -> Scalar {
 }
 
 fn range(datatype: Datatype, (lo, hi): &(Hex, Hex)) -> ScalarRange {
-    ScalarRange { lo: scalar(datatype, &lo.0), hi: scalar(datatype, &hi.0) }
+    ScalarRange {
+        lo: scalar(datatype, &lo.0),
+        hi: scalar(datatype, &hi.0),
+    }
 }
 
 fn pipeline(filters: &[FilterSpec]) -> Result<Pipeline> {
@@ -245,10 +258,18 @@ fn pipeline(filters: &[FilterSpec]) -> Result<Pipeline> {
 
 fn filter((name, options): &FilterSpec) -> Result<Filter> {
     let number = |key: &str| options.get(key).and_then(Value::as_f64);
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers of a description")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "small numbers of a description"
+    )]
     let int = |key: &str, default: i64| number(key).map_or(default, |v| v as i64);
     let level = i32::try_from(int("level", -1))?;
-    let reinterpret = options.get("reinterpret").and_then(Value::as_str).map(datatype).transpose()?;
+    let reinterpret = options
+        .get("reinterpret")
+        .and_then(Value::as_str)
+        .map(datatype)
+        .transpose()?;
     Ok(match name.as_str() {
         "none" => Filter::None,
         "gzip" => Filter::Gzip { level },
@@ -259,8 +280,12 @@ fn filter((name, options): &FilterSpec) -> Result<Filter> {
         "double_delta" => Filter::DoubleDelta { level, reinterpret },
         "delta" => Filter::Delta { level, reinterpret },
         "dictionary" => Filter::Dictionary { level },
-        "bit_width_reduction" => Filter::BitWidthReduction { max_window: u32::try_from(int("window", 256))? },
-        "positive_delta" => Filter::PositiveDelta { max_window: u32::try_from(int("window", 1024))? },
+        "bit_width_reduction" => Filter::BitWidthReduction {
+            max_window: u32::try_from(int("window", 256))?,
+        },
+        "positive_delta" => Filter::PositiveDelta {
+            max_window: u32::try_from(int("window", 1024))?,
+        },
         "bitshuffle" => Filter::Bitshuffle,
         "byteshuffle" => Filter::Byteshuffle,
         "md5" => Filter::Md5,
@@ -308,7 +333,11 @@ impl AttrSpec {
 impl EnumSpec {
     /// The values as a column of `datatype`.
     pub fn values(&self, datatype: Datatype) -> Column {
-        let cell = if self.off.is_some() { CellCount::Var } else { CellCount::Fixed(self.cell.unwrap_or(1)) };
+        let cell = if self.off.is_some() {
+            CellCount::Var
+        } else {
+            CellCount::Fixed(self.cell.unwrap_or(1))
+        };
         column(datatype, cell, &self.data.0, self.off.as_deref(), None)
     }
 
@@ -318,7 +347,12 @@ impl EnumSpec {
     /// The description names an unknown datatype.
     pub fn build(&self) -> Result<Enumeration> {
         let values = self.values(datatype(&self.datatype)?);
-        Ok(Enumeration { name: self.name.clone(), file: String::new(), ordered: self.ordered, values })
+        Ok(Enumeration {
+            name: self.name.clone(),
+            file: String::new(),
+            ordered: self.ordered,
+            values,
+        })
     }
 }
 
@@ -329,7 +363,13 @@ fn column(datatype: Datatype, cell: CellCount, data: &[u8], off: Option<&[u64]>,
         all.push(data.len() as u64);
         all
     });
-    Column { datatype, cell, data: data.to_vec(), offsets, validity: valid.map(<[u8]>::to_vec) }
+    Column {
+        datatype,
+        cell,
+        data: data.to_vec(),
+        offsets,
+        validity: valid.map(<[u8]>::to_vec),
+    }
 }
 
 impl SchemaSpec {
@@ -340,7 +380,11 @@ impl SchemaSpec {
     pub fn build(&self) -> Result<Schema> {
         let dims = self.dims.iter().map(DimSpec::build).collect::<Result<Vec<_>>>()?;
         let attrs = self.attrs.iter().map(AttrSpec::build).collect::<Result<Vec<_>>>()?;
-        let kind = if self.kind == "dense" { ArrayType::Dense } else { ArrayType::Sparse };
+        let kind = if self.kind == "dense" {
+            ArrayType::Dense
+        } else {
+            ArrayType::Sparse
+        };
         let mut s = Schema::new(kind, dims, attrs);
         s.tile_order = layout(self.tile.as_deref().unwrap_or("row"))?;
         s.cell_order = layout(self.order.as_deref().unwrap_or("row"))?;
@@ -355,15 +399,34 @@ impl SchemaSpec {
                 *place = pipeline(spec)?;
             }
         }
-        s.enumerations = self.enums.iter().map(|e| EnumerationRef { name: e.name.clone(), file: String::new() }).collect();
-        s.current_domain = self.current_domain.as_ref().map(|r| CurrentDomain { ranges: self.ranges(r) });
-        s.labels = self.labels.iter().enumerate().map(|(i, l)| l.build(i)).collect::<Result<_>>()?;
+        s.enumerations = self
+            .enums
+            .iter()
+            .map(|e| EnumerationRef {
+                name: e.name.clone(),
+                file: String::new(),
+            })
+            .collect();
+        s.current_domain = self
+            .current_domain
+            .as_ref()
+            .map(|r| CurrentDomain { ranges: self.ranges(r) });
+        s.labels = self
+            .labels
+            .iter()
+            .enumerate()
+            .map(|(i, l)| l.build(i))
+            .collect::<Result<_>>()?;
         Ok(s)
     }
 
     /// A closed range for each dimension.
     pub fn ranges(&self, ranges: &[(Hex, Hex)]) -> Vec<ScalarRange> {
-        self.dims.iter().zip(ranges).map(|(d, r)| range(d.build().map_or(Datatype::Int64, |d| d.datatype), r)).collect()
+        self.dims
+            .iter()
+            .zip(ranges)
+            .map(|(d, r)| range(d.build().map_or(Datatype::Int64, |d| d.datatype), r))
+            .collect()
     }
 
     /// The column of a field, as described.
@@ -376,7 +439,13 @@ impl SchemaSpec {
             (None, Some((_, d))) => (d.datatype, d.cell),
             (None, None) => bail!("no field '{name}'"),
         };
-        Ok(column(datatype, cell, &c.data.0, c.off.as_deref(), c.valid.as_ref().map(|v| &v.0[..])))
+        Ok(column(
+            datatype,
+            cell,
+            &c.data.0,
+            c.off.as_deref(),
+            c.valid.as_ref().map(|v| &v.0[..]),
+        ))
     }
 }
 
@@ -406,7 +475,11 @@ impl LabelSpec {
             attribute: "label".to_owned(),
             order: order(&self.order),
             datatype,
-            cell: if datatype.is_string() { CellCount::Var } else { CellCount::ONE },
+            cell: if datatype.is_string() {
+                CellCount::Var
+            } else {
+                CellCount::ONE
+            },
             external: false,
         })
     }
@@ -415,10 +488,21 @@ impl LabelSpec {
 impl QuerySpec {
     /// The region, `all` where no ranges are given.
     pub fn region(&self, schema: &Schema) -> Region {
-        let Some(ranges) = &self.ranges else { return Region::all() };
-        let whole = |d: &Dimension| d.domain.clone().unwrap_or(ScalarRange { lo: Scalar::Bytes(Vec::new()), hi: Scalar::Bytes(vec![0xff; 32]) });
+        let Some(ranges) = &self.ranges else {
+            return Region::all();
+        };
+        let whole = |d: &Dimension| {
+            d.domain.clone().unwrap_or(ScalarRange {
+                lo: Scalar::Bytes(Vec::new()),
+                hi: Scalar::Bytes(vec![0xff; 32]),
+            })
+        };
         let each = |(d, r): (&Dimension, &Vec<(Hex, Hex)>)| {
-            if r.is_empty() { vec![whole(d)] } else { r.iter().map(|r| range(d.datatype, r)).collect() }
+            if r.is_empty() {
+                vec![whole(d)]
+            } else {
+                r.iter().map(|r| range(d.datatype, r)).collect()
+            }
         };
         Region(schema.dimensions.iter().zip(ranges).map(each).collect())
     }
@@ -428,10 +512,24 @@ impl QuerySpec {
     /// # Errors
     /// The description is inconsistent.
     pub fn expected(&self, name: &str) -> Result<Column> {
-        let (_, kind, count, _) = self.fields.iter().find(|f| f.0 == name).with_context(|| format!("no field {name}"))?;
-        let c = self.expect.cols.get(name).with_context(|| format!("no answer for {name}"))?;
+        let (_, kind, count, _) = self
+            .fields
+            .iter()
+            .find(|f| f.0 == name)
+            .with_context(|| format!("no field {name}"))?;
+        let c = self
+            .expect
+            .cols
+            .get(name)
+            .with_context(|| format!("no answer for {name}"))?;
         let off = c.off.as_ref().map(|o| &o[..o.len().saturating_sub(1)]);
-        Ok(column(datatype(kind)?, cell(count)?, &c.data.0, off, c.valid.as_ref().map(|v| &v.0[..])))
+        Ok(column(
+            datatype(kind)?,
+            cell(count)?,
+            &c.data.0,
+            off,
+            c.valid.as_ref().map(|v| &v.0[..]),
+        ))
     }
 }
 
@@ -453,17 +551,35 @@ pub fn condition(schema: &Schema, enums: &BTreeMap<String, Datatype>, tree: &Val
     }
     let field = item(1)?.as_str().ok_or_else(bad)?.to_owned();
     let own = match (schema.attribute(&field), schema.dimension(&field)) {
-        (Some((_, a)), _) => a.enumeration.as_ref().and_then(|e| enums.get(e)).copied().unwrap_or(a.datatype),
+        (Some((_, a)), _) => a
+            .enumeration
+            .as_ref()
+            .and_then(|e| enums.get(e))
+            .copied()
+            .unwrap_or(a.datatype),
         (None, Some((_, d))) => d.datatype,
         (None, None) => bail!("no field '{field}'"),
     };
-    let value = |v: &Value| -> Result<Scalar> { Ok(scalar(own, &hex::decode(v.as_str().ok_or_else(bad)?).ok_or_else(bad)?)) };
+    let value =
+        |v: &Value| -> Result<Scalar> { Ok(scalar(own, &hex::decode(v.as_str().ok_or_else(bad)?).ok_or_else(bad)?)) };
     if kind == "in" || kind == "not in" {
-        let values = item(2)?.as_array().ok_or_else(bad)?.iter().map(value).collect::<Result<_>>()?;
-        return Ok(Condition::In { field, values, negated: kind == "not in" });
+        let values = item(2)?
+            .as_array()
+            .ok_or_else(bad)?
+            .iter()
+            .map(value)
+            .collect::<Result<_>>()?;
+        return Ok(Condition::In {
+            field,
+            values,
+            negated: kind == "not in",
+        });
     }
     if item(2)?.is_null() {
-        return Ok(Condition::IsNull { field, negated: kind == "!=" });
+        return Ok(Condition::IsNull {
+            field,
+            negated: kind == "!=",
+        });
     }
     let op = match kind {
         "<" => CompareOp::Lt,
@@ -474,7 +590,11 @@ pub fn condition(schema: &Schema, enums: &BTreeMap<String, Datatype>, tree: &Val
         "!=" => CompareOp::Ne,
         _ => return Err(bad()),
     };
-    Ok(Condition::Compare { field, op, value: value(item(2)?)? })
+    Ok(Condition::Compare {
+        field,
+        op,
+        value: value(item(2)?)?,
+    })
 }
 
 impl Case {
@@ -483,8 +603,19 @@ impl Case {
     /// # Errors
     /// The description names an unknown datatype.
     pub fn enum_types(&self) -> Result<BTreeMap<String, Datatype>> {
-        let later = self.ops.iter().flat_map(|op| if let Op::Evolve { add_enums, .. } = op { &add_enums[..] } else { &[] });
-        self.schema.enums.iter().chain(later).map(|e| Ok((e.name.clone(), datatype(&e.datatype)?))).collect()
+        let later = self.ops.iter().flat_map(|op| {
+            if let Op::Evolve { add_enums, .. } = op {
+                &add_enums[..]
+            } else {
+                &[]
+            }
+        });
+        self.schema
+            .enums
+            .iter()
+            .chain(later)
+            .map(|e| Ok((e.name.clone(), datatype(&e.datatype)?)))
+            .collect()
     }
 
     /// The 32 bytes of the key.
@@ -492,7 +623,10 @@ impl Case {
     /// # Errors
     /// The description's key has another length.
     pub fn key(&self) -> Result<Option<hyperslab::filter::Key>> {
-        let key = self.key.as_ref().map(|k| <[u8; 32]>::try_from(&k.0[..]).map(hyperslab::filter::Key));
+        let key = self
+            .key
+            .as_ref()
+            .map(|k| <[u8; 32]>::try_from(&k.0[..]).map(hyperslab::filter::Key));
         Ok(key.transpose()?)
     }
 }

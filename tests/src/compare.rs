@@ -15,7 +15,14 @@ use crate::case::{Case, QuerySpec, condition, layout};
 pub fn check(context: &Context, path: &str, case: &Case) -> Result<u64> {
     let mut cells = 0;
     for (i, q) in case.queries.iter().enumerate() {
-        let label = || format!("query {i} ({} {:?} {})", q.layout, q.window, if q.ranges.is_some() { "part" } else { "all" });
+        let label = || {
+            format!(
+                "query {i} ({} {:?} {})",
+                q.layout,
+                q.window,
+                if q.ranges.is_some() { "part" } else { "all" }
+            )
+        };
         cells += check_query(context, path, case, q).with_context(label)?;
     }
     check_metadata(context, path, case).context("metadata")?;
@@ -24,12 +31,23 @@ pub fn check(context: &Context, path: &str, case: &Case) -> Result<u64> {
 
 fn open(context: &Context, path: &str, case: &Case, window: Option<(u64, u64)>) -> Result<Array> {
     let window = window.map_or(Window::ALL, |(start_ms, end_ms)| Window { start_ms, end_ms });
-    Ok(block_on(Array::open(context, path, &OpenOptions { window, key: case.key()? }))?)
+    Ok(block_on(Array::open(
+        context,
+        path,
+        &OpenOptions {
+            window,
+            key: case.key()?,
+        },
+    ))?)
 }
 
 fn check_query(context: &Context, path: &str, case: &Case, q: &QuerySpec) -> Result<u64> {
     let array = open(context, path, case, q.window)?;
-    let tree = q.cond.as_ref().map(|c| condition(array.schema(), &case.enum_types()?, c)).transpose()?;
+    let tree = q
+        .cond
+        .as_ref()
+        .map(|c| condition(array.schema(), &case.enum_types()?, c))
+        .transpose()?;
     let query = Query {
         fields: Some(q.fields.iter().map(|f| f.0.clone()).collect()),
         region: q.region(array.schema()),
@@ -40,11 +58,21 @@ fn check_query(context: &Context, path: &str, case: &Case, q: &QuerySpec) -> Res
     let got = block_on(array.read(&query))?;
     same(case, q, &got).context("read at once")?;
     // A budget so small that the batches break in the middle of rows and tiles.
-    let parts = collect(&array, Query { batch_bytes: 100, ..query.clone() })?;
+    let parts = collect(
+        &array,
+        Query {
+            batch_bytes: 100,
+            ..query.clone()
+        },
+    )?;
     same(case, q, &parts).context("read in batches")?;
     let count = block_on(array.count(&query))?;
     if q.cond.is_none() || !array.schema().is_dense() {
-        ensure!(count == q.expect.cells, "counted {count} cells, libtiledb found {}", q.expect.cells);
+        ensure!(
+            count == q.expect.cells,
+            "counted {count} cells, libtiledb found {}",
+            q.expect.cells
+        );
     }
     Ok(got.cells)
 }
@@ -81,8 +109,17 @@ fn append(to: &mut Column, from: &Column) {
 }
 
 fn same(case: &Case, q: &QuerySpec, got: &Batch) -> Result<()> {
-    ensure!(got.cells == q.expect.cells, "{} cells, libtiledb found {}", got.cells, q.expect.cells);
-    let expected = q.fields.iter().map(|f| Ok((f.0.clone(), q.expected(&f.0)?))).collect::<Result<Vec<_>>>()?;
+    ensure!(
+        got.cells == q.expect.cells,
+        "{} cells, libtiledb found {}",
+        got.cells,
+        q.expect.cells
+    );
+    let expected = q
+        .fields
+        .iter()
+        .map(|f| Ok((f.0.clone(), q.expected(&f.0)?)))
+        .collect::<Result<Vec<_>>>()?;
     for (name, column) in &got.columns {
         column.check(name)?;
     }
@@ -101,11 +138,22 @@ fn same(case: &Case, q: &QuerySpec, got: &Batch) -> Result<()> {
 }
 
 fn differ(ours: &Column, theirs: &Column) -> Result<()> {
-    ensure!(ours.datatype == theirs.datatype && ours.cell == theirs.cell, "another type");
-    ensure!(ours.validity.is_some() == theirs.validity.is_some(), "nullable on one side only");
+    ensure!(
+        ours.datatype == theirs.datatype && ours.cell == theirs.cell,
+        "another type"
+    );
+    ensure!(
+        ours.validity.is_some() == theirs.validity.is_some(),
+        "nullable on one side only"
+    );
     for i in 0..theirs.len().max(ours.len()) {
         if show(ours, i) != show(theirs, i) {
-            bail!("cell {i} of {} is {}, libtiledb has {}", theirs.len(), show(ours, i), show(theirs, i));
+            bail!(
+                "cell {i} of {} is {}, libtiledb has {}",
+                theirs.len(),
+                show(ours, i),
+                show(theirs, i)
+            );
         }
     }
     Ok(())
@@ -113,13 +161,18 @@ fn differ(ours: &Column, theirs: &Column) -> Result<()> {
 
 /// A cell as text. What a null holds is not looked at.
 fn show(column: &Column, i: usize) -> String {
-    if column.is_null(i) { "null".to_owned() } else { crate::hex::encode(column.cell(i)) }
+    if column.is_null(i) {
+        "null".to_owned()
+    } else {
+        crate::hex::encode(column.cell(i))
+    }
 }
 
 fn rows(columns: &[(String, Column)]) -> Vec<String> {
     let cells = columns.first().map_or(0, |(_, c)| c.len());
-    let mut rows: Vec<String> =
-        (0..cells).map(|i| columns.iter().map(|(_, c)| show(c, i)).collect::<Vec<_>>().join(" ")).collect();
+    let mut rows: Vec<String> = (0..cells)
+        .map(|i| columns.iter().map(|(_, c)| show(c, i)).collect::<Vec<_>>().join(" "))
+        .collect();
     rows.sort_unstable();
     rows
 }
@@ -128,12 +181,19 @@ fn check_metadata(context: &Context, path: &str, case: &Case) -> Result<()> {
     let Some(expected) = &case.metadata else { return Ok(()) };
     let got = block_on(open(context, path, case, None)?.metadata())?;
     let keys: Vec<_> = got.keys().collect();
-    ensure!(keys == expected.keys().collect::<Vec<_>>(), "keys {keys:?}, libtiledb has {:?}", expected.keys());
+    ensure!(
+        keys == expected.keys().collect::<Vec<_>>(),
+        "keys {keys:?}, libtiledb has {:?}",
+        expected.keys()
+    );
     for (key, (datatype, num, data)) in expected {
         let value = &got[key];
         // The C API says 1 for a value without data; on disk it is 0.
         let num = if data.0.is_empty() { 0 } else { *num };
-        ensure!(value.datatype.name() == datatype && value.num == num && value.data == data.0, "'{key}' is {value:?}");
+        ensure!(
+            value.datatype.name() == datatype && value.num == num && value.data == data.0,
+            "'{key}' is {value:?}"
+        );
     }
     Ok(())
 }

@@ -24,6 +24,8 @@ pub struct Hex(pub Vec<u8>);
 impl<'de> Deserialize<'de> for Hex {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let text = <std::borrow::Cow<'de, str>>::deserialize(d)?;
-        decode(&text).map(Hex).ok_or_else(|| D::Error::custom("not hexadecimal digits"))
+        decode(&text)
+            .map(Hex)
+            .ok_or_else(|| D::Error::custom("not hexadecimal digits"))
     }
 }

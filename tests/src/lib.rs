@@ -1,5 +1,6 @@
 //! What the tests of the whole engine share: arrays described as plain data, the same description
 //! that the Python scripts beside them perform with libtiledb.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 pub mod case;
 pub mod compare;
@@ -30,7 +31,9 @@ pub fn scratch(name: &str) -> PathBuf {
     }
     // Checkouts side by side must not share a folder.
     let text = target.canonicalize().unwrap_or(target).to_string_lossy().into_owned();
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
+        (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)
+    });
     memory.join(format!("hyperslab-interop-{hash:016x}")).join(name)
 }
 
@@ -40,6 +43,10 @@ pub fn scratch(name: &str) -> PathBuf {
 /// There is none: a test that needs it must not pass.
 pub fn python() -> PathBuf {
     let path = std::env::var_os("HYPERSLAB_PYTHON").map_or_else(|| target().join("oracle/bin/python"), PathBuf::from);
-    assert!(path.exists(), "{} is missing: run `cargo xtask setup`, or name a Python that has tiledb in HYPERSLAB_PYTHON", path.display());
+    assert!(
+        path.exists(),
+        "{} is missing: run `cargo xtask setup`, or name a Python that has tiledb in HYPERSLAB_PYTHON",
+        path.display()
+    );
     path
 }

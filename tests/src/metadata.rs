@@ -31,7 +31,11 @@ pub struct Fact {
 /// # Errors
 /// A file cannot be read or is damaged.
 pub fn facts(array: &Array) -> Result<Vec<(Arc<Fragment>, Vec<Fact>)>> {
-    array.fragments().iter().map(|f| Ok((Arc::clone(f), of_fragment(array, f).with_context(|| f.name.clone())?))).collect()
+    array
+        .fragments()
+        .iter()
+        .map(|f| Ok((Arc::clone(f), of_fragment(array, f).with_context(|| f.name.clone())?)))
+        .collect()
 }
 
 struct File<'a> {
@@ -41,7 +45,10 @@ struct File<'a> {
 
 impl File<'_> {
     fn section(&self, offset: u64) -> Result<Vec<u8>> {
-        let rest = self.bytes.get(usize::try_from(offset)?..).context("a section lies behind the end")?;
+        let rest = self
+            .bytes
+            .get(usize::try_from(offset)?..)
+            .context("a section lies behind the end")?;
         Ok(generic_tile::decode(rest, self.key)?.0)
     }
 }
@@ -52,10 +59,23 @@ fn of_fragment(array: &Array, fragment: &Fragment) -> Result<Vec<Fact>> {
     let schema: &Schema = &fragment.schema;
     let size = bytes.len() as u64;
     let place = Footer::locate(fragment.version, schema, size, &bytes)?;
-    let footer = Footer::decode(&bytes[usize::try_from(place.start)?..usize::try_from(place.end)?], schema, fragment.version)?;
-    let file = File { bytes: &bytes, key: array.key() };
+    let footer = Footer::decode(
+        &bytes[usize::try_from(place.start)?..usize::try_from(place.end)?],
+        schema,
+        fragment.version,
+    )?;
+    let file = File {
+        bytes: &bytes,
+        key: array.key(),
+    };
     let mut out = Vec::new();
-    let mut whole = |what, value: String| out.push(Fact { field: None, what, value });
+    let mut whole = |what, value: String| {
+        out.push(Fact {
+            field: None,
+            what,
+            value,
+        })
+    };
     whole("dense", footer.dense.to_string());
     whole("non-empty domain", format!("{:?}", footer.non_empty_domain));
     whole("tiles", footer.sparse_tiles.to_string());
@@ -65,21 +85,47 @@ fn of_fragment(array: &Array, fragment: &Fragment) -> Result<Vec<Fact>> {
     let rtree = RTree::decode(&file.section(footer.sections.rtree)?, schema, fragment.version)?;
     whole("R-tree", format!("{rtree:?}"));
     if let Some(offset) = footer.sections.processed_conditions {
-        whole("processed conditions", conditions::decode(&file.section(offset)?)?.len().to_string());
+        whole(
+            "processed conditions",
+            conditions::decode(&file.section(offset)?)?.len().to_string(),
+        );
     }
-    let slots = Slots::new(footer.version, schema, footer.has_timestamps, footer.has_delete_metadata);
+    let slots = Slots::new(
+        footer.version,
+        schema,
+        footer.has_timestamps,
+        footer.has_delete_metadata,
+    );
     let s = &footer.sections;
-    let stats = s.fragment_stats.map(|offset| FieldStats::decode_all(&file.section(offset)?, slots.len()).map_err(anyhow::Error::from)).transpose()?;
+    let stats = s
+        .fragment_stats
+        .map(|offset| FieldStats::decode_all(&file.section(offset)?, slots.len()).map_err(anyhow::Error::from))
+        .transpose()?;
     for field in slots.fields() {
         let Some(i) = slots.index(field) else { continue };
-        let mut fact = |what, value: String| out.push(Fact { field: Some(field), what, value });
+        let mut fact = |what, value: String| {
+            out.push(Fact {
+                field: Some(field),
+                what,
+                value,
+            })
+        };
         let list = |offsets: &[u64]| tile_index::decode(&file.section(offsets[i])?).map_err(anyhow::Error::from);
         fact("tile offsets", list(&s.tile_offsets)?.len().to_string());
         fact("tile var offsets", list(&s.tile_var_offsets)?.len().to_string());
         fact("tile var sizes", format!("{:?}", list(&s.tile_var_sizes)?));
-        fact("tile validity offsets", list(&s.tile_validity_offsets)?.len().to_string());
-        fact("tile minima", format!("{:?}", TileValues::decode(&file.section(s.tile_mins[i])?)?));
-        fact("tile maxima", format!("{:?}", TileValues::decode(&file.section(s.tile_maxs[i])?)?));
+        fact(
+            "tile validity offsets",
+            list(&s.tile_validity_offsets)?.len().to_string(),
+        );
+        fact(
+            "tile minima",
+            format!("{:?}", TileValues::decode(&file.section(s.tile_mins[i])?)?),
+        );
+        fact(
+            "tile maxima",
+            format!("{:?}", TileValues::decode(&file.section(s.tile_maxs[i])?)?),
+        );
         fact("tile sums", format!("{:?}", list(&s.tile_sums)?));
         fact("tile null counts", format!("{:?}", list(&s.tile_null_counts)?));
         if let Some(stats) = &stats {

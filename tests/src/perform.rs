@@ -17,8 +17,17 @@ use crate::case::{Case, Op, condition, layout};
 /// # Errors
 /// Whatever the engine refuses.
 pub fn perform(context: &Context, path: &str, case: &Case) -> Result<()> {
-    let enums = case.schema.enums.iter().map(crate::case::EnumSpec::build).collect::<Result<Vec<_>>>()?;
-    let o = CreateOptions { timestamp_ms: 1, seed: seed(&case.name, 0), key: case.key()? };
+    let enums = case
+        .schema
+        .enums
+        .iter()
+        .map(crate::case::EnumSpec::build)
+        .collect::<Result<Vec<_>>>()?;
+    let o = CreateOptions {
+        timestamp_ms: 1,
+        seed: seed(&case.name, 0),
+        key: case.key()?,
+    };
     block_on(create(context, path, &case.schema.build()?, &enums, &o))?;
     for (i, op) in case.ops.iter().enumerate() {
         step(context, path, case, op, seed(&case.name, i + 1))?;
@@ -55,12 +64,30 @@ fn mode(name: &str) -> Result<Mode> {
 }
 
 fn step(context: &Context, path: &str, case: &Case, op: &Op, seed: [u8; 32]) -> Result<()> {
-    let array = block_on(Array::open(context, path, &OpenOptions { window: Window::ALL, key: case.key()? }))?;
+    let array = block_on(Array::open(
+        context,
+        path,
+        &OpenOptions {
+            window: Window::ALL,
+            key: case.key()?,
+        },
+    ))?;
     let schema = array.schema();
-    let at = |t: Option<u64>| WriteOptions { timestamp_ms: t.unwrap_or(0), seed, sync: false };
+    let at = |t: Option<u64>| WriteOptions {
+        timestamp_ms: t.unwrap_or(0),
+        seed,
+        sync: false,
+    };
     match op {
-        Op::Write { t, layout: order, r#box, cols } => {
-            let columns = cols.iter().map(|(name, c)| Ok((name.clone(), case.schema.column(schema, name, c)?)));
+        Op::Write {
+            t,
+            layout: order,
+            r#box,
+            cols,
+        } => {
+            let columns = cols
+                .iter()
+                .map(|(name, c)| Ok((name.clone(), case.schema.column(schema, name, c)?)));
             let cells = Cells {
                 region: r#box.as_ref().map(|b| case.schema.ranges(b)),
                 layout: layout(order)?,
@@ -72,13 +99,28 @@ fn step(context: &Context, path: &str, case: &Case, op: &Op, seed: [u8; 32]) -> 
             let cond = condition(schema, &case.enum_types()?, cond)?;
             block_on(delete(&array, &cond, &at(Some(*t))))?;
         }
-        Op::Evolve { t, drop, add, add_enums, extend, expand } => {
-            let mut change = Evolution { drop: drop.clone(), ..Evolution::default() };
+        Op::Evolve {
+            t,
+            drop,
+            add,
+            add_enums,
+            extend,
+            expand,
+        } => {
+            let mut change = Evolution {
+                drop: drop.clone(),
+                ..Evolution::default()
+            };
             change.add = add.iter().map(crate::case::AttrSpec::build).collect::<Result<_>>()?;
-            change.add_enumerations = add_enums.iter().map(crate::case::EnumSpec::build).collect::<Result<_>>()?;
+            change.add_enumerations = add_enums
+                .iter()
+                .map(crate::case::EnumSpec::build)
+                .collect::<Result<_>>()?;
             for e in extend {
                 let old = block_on(array.enumeration(&e.name))?;
-                change.extend_enumerations.push((e.name.clone(), e.values(old.values.datatype)));
+                change
+                    .extend_enumerations
+                    .push((e.name.clone(), e.values(old.values.datatype)));
             }
             change.current_domain = expand.as_ref().map(|r| case.schema.ranges(r));
             block_on(evolve(&array, &change, &at(*t)))?;
@@ -87,14 +129,23 @@ fn step(context: &Context, path: &str, case: &Case, op: &Op, seed: [u8; 32]) -> 
             let mut entries: BTreeMap<String, Option<MetaValue>> = del.iter().map(|k| (k.clone(), None)).collect();
             for (key, (datatype, num, data)) in put {
                 let datatype = hyperslab::Datatype::from_name(datatype)?;
-                entries.insert(key.clone(), Some(MetaValue { datatype, num: *num, data: data.0.clone() }));
+                entries.insert(
+                    key.clone(),
+                    Some(MetaValue {
+                        datatype,
+                        num: *num,
+                        data: data.0.clone(),
+                    }),
+                );
             }
             let entries: Vec<Entry> = entries.into_iter().map(|(key, value)| Entry { key, value }).collect();
             block_on(array.write_metadata(&entries, &at(*t)))?;
         }
         Op::Consolidate { mode: m, config } => {
             let mut options = ConsolidateOptions::new(mode(m)?);
-            options.purge_deleted = config.get("sm.consolidation.purge_deleted_cells").is_some_and(|v| v == "true");
+            options.purge_deleted = config
+                .get("sm.consolidation.purge_deleted_cells")
+                .is_some_and(|v| v == "true");
             block_on(consolidate(&array, &options, &at(None)))?;
         }
         Op::Vacuum { mode: m } => {

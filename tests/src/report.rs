@@ -16,7 +16,11 @@ impl Report {
     /// Counts a case under each of its tags.
     pub fn add(&mut self, name: &str, tags: &[String], outcome: Result<u64, String>) {
         self.arrays += 1;
-        let counts = if outcome.is_ok() { &mut self.passed } else { &mut self.failed };
+        let counts = if outcome.is_ok() {
+            &mut self.passed
+        } else {
+            &mut self.failed
+        };
         for tag in tags {
             *counts.entry(tag.clone()).or_default() += 1;
         }
@@ -41,10 +45,28 @@ impl Report {
         tags.dedup();
         for tag in tags {
             let (ok, bad) = (self.passed.get(tag).unwrap_or(&0), self.failed.get(tag).unwrap_or(&0));
-            println!("{tag:40} {:6} arrays{}", ok + bad, if *bad > 0 { format!(", {bad} FAILED") } else { String::new() });
+            println!(
+                "{tag:40} {:6} arrays{}",
+                ok + bad,
+                if *bad > 0 {
+                    format!(", {bad} FAILED")
+                } else {
+                    String::new()
+                }
+            );
         }
-        println!("{title}: {} arrays, {} cells, {} failed", self.arrays, self.cells, self.failures.len());
+        println!(
+            "{title}: {} arrays, {} cells, {} failed",
+            self.arrays,
+            self.cells,
+            self.failures.len()
+        );
         let shown: Vec<&str> = self.failures.iter().take(40).map(String::as_str).collect();
-        assert!(self.failures.is_empty(), "{title}: {} arrays differ\n{}", self.failures.len(), shown.join("\n"));
+        assert!(
+            self.failures.is_empty(),
+            "{title}: {} arrays differ\n{}",
+            self.failures.len(),
+            shown.join("\n")
+        );
     }
 }

@@ -1,4 +1,5 @@
 //! Arrays written by old releases of libtiledb, from format 1 on, read cell by cell.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 use std::io::Read;
 use std::sync::Arc;
@@ -19,11 +20,16 @@ struct Golden {
 
 fn load() -> Vec<Golden> {
     let entries = std::fs::read_dir(here().join("golden")).unwrap();
-    let mut paths: Vec<_> = entries.map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "bz2")).collect();
+    let mut paths: Vec<_> = entries
+        .map(|e| e.unwrap().path())
+        .filter(|p| p.extension().is_some_and(|e| e == "bz2"))
+        .collect();
     paths.sort();
     let read = |path: std::path::PathBuf| {
         let mut text = String::new();
-        BzDecoder::new(std::fs::File::open(&path).unwrap()).read_to_string(&mut text).unwrap();
+        BzDecoder::new(std::fs::File::open(&path).unwrap())
+            .read_to_string(&mut text)
+            .unwrap();
         serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
     };
     paths.into_iter().map(read).collect()
@@ -44,6 +50,10 @@ fn every_old_array_reads_as_libtiledb_reads_it() {
             report.add(&format!("{} {}", golden.library, case.name), &tags, outcome);
         }
     }
-    assert!(report.arrays() >= 600, "only {} arrays: are files missing?", report.arrays());
+    assert!(
+        report.arrays() >= 600,
+        "only {} arrays: are files missing?",
+        report.arrays()
+    );
     report.finish("golden");
 }

@@ -1,5 +1,6 @@
 //! The matrix, the other way: Hyperslab writes every kind of array; it and libtiledb read each cell of
 //! it, and what its fragment metadata says is what libtiledb's says for the same cells.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod matrix;
 
@@ -46,15 +47,30 @@ fn what_hyperslab_writes_reads_alike() {
 /// What libtiledb has to say of each array: nothing, or what is wrong with it.
 fn judge(ours: &std::path::Path, theirs: &std::path::Path) -> HashMap<String, String> {
     let script = here().join("interop/check.py");
-    let out = Command::new(python()).arg(script).arg(ours).arg(theirs).stderr(std::process::Stdio::inherit()).output().unwrap();
+    let out = Command::new(python())
+        .arg(script)
+        .arg(ours)
+        .arg(theirs)
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .unwrap();
     std::io::stdout().flush().unwrap();
     assert!(out.status.success(), "check.py: {}", out.status);
     let text = String::from_utf8(out.stdout).unwrap();
-    text.lines().map(|l| serde_json::from_str::<(String, String)>(l).unwrap()).collect()
+    text.lines()
+        .map(|l| serde_json::from_str::<(String, String)>(l).unwrap())
+        .collect()
 }
 
 fn open(context: &Context, case: &Case) -> anyhow::Result<Array> {
-    Ok(block_on(Array::open(context, &case.name, &OpenOptions { window: Window::ALL, key: case.key()? }))?)
+    Ok(block_on(Array::open(
+        context,
+        &case.name,
+        &OpenOptions {
+            window: Window::ALL,
+            key: case.key()?,
+        },
+    ))?)
 }
 
 /// Both schemas as JSON, which leaves out only the names of files.
@@ -74,7 +90,10 @@ fn same_schema(ours: &Context, theirs: &Context, case: &Case) -> anyhow::Result<
         enumerations.sort_by(|a, b| a.name.cmp(&b.name));
         let json = schema_json::to_json(&schema, &enumerations);
         let (again, again_enums) = schema_json::from_json(&json)?;
-        ensure!(schema_json::to_json(&again, &again_enums) == json, "its JSON does not come back: {json}");
+        ensure!(
+            schema_json::to_json(&again, &again_enums) == json,
+            "its JSON does not come back: {json}"
+        );
         texts.push(json);
     }
     ensure!(texts[0] == texts[1], "is {}\nlibtiledb's is {}", texts[0], texts[1]);
@@ -84,11 +103,25 @@ fn same_schema(ours: &Context, theirs: &Context, case: &Case) -> anyhow::Result<
 fn same_metadata(ours: &Context, theirs: &Context, case: &Case) -> anyhow::Result<()> {
     let (a, b) = (open(ours, case)?, open(theirs, case)?);
     let (ours, theirs) = (facts(&a)?, facts(&b)?);
-    ensure!(ours.len() == theirs.len(), "{} fragments, libtiledb has {}", ours.len(), theirs.len());
+    ensure!(
+        ours.len() == theirs.len(),
+        "{} fragments, libtiledb has {}",
+        ours.len(),
+        theirs.len()
+    );
     for ((mine, facts), (_, expected)) in ours.iter().zip(&theirs) {
-        ensure!(facts.len() == expected.len(), "{} facts, libtiledb's has {}", facts.len(), expected.len());
+        ensure!(
+            facts.len() == expected.len(),
+            "{} facts, libtiledb's has {}",
+            facts.len(),
+            expected.len()
+        );
         for (fact, expected) in facts.iter().zip(expected) {
-            let merged = mine.start_ms != mine.end_ms || case.ops.iter().any(|op| matches!(op, Op::Consolidate { mode, .. } if mode == "fragments"));
+            let merged = mine.start_ms != mine.end_ms
+                || case
+                    .ops
+                    .iter()
+                    .any(|op| matches!(op, Op::Consolidate { mode, .. } if mode == "fragments"));
             if fact != expected && !libtiledb_is_wrong(&mine.schema, mine.dense, merged, fact) {
                 anyhow::bail!(
                     "{} of {}: {} is {}, libtiledb has {}",
@@ -106,18 +139,26 @@ fn same_metadata(ours: &Context, theirs: &Context, case: &Case) -> anyhow::Resul
 
 /// The statistics that libtiledb 2.30 is known to get wrong, or to leave to chance.
 fn libtiledb_is_wrong(schema: &Schema, dense: bool, merged: bool, fact: &Fact) -> bool {
-    let Some(FieldId::Attribute(i)) = fact.field else { return false };
-    let Some(a) = schema.attributes.get(i) else { return false };
+    let Some(FieldId::Attribute(i)) = fact.field else {
+        return false;
+    };
+    let Some(a) = schema.attributes.get(i) else {
+        return false;
+    };
     let var = a.cell == CellCount::Var;
     let has_minimum = match a.cell {
         CellCount::Var => matches!(a.datatype, Datatype::Char | Datatype::StringAscii),
-        CellCount::Fixed(n) => !a.datatype.is_opaque() && (n == 1 || matches!(a.datatype, Datatype::Char | Datatype::StringAscii)),
+        CellCount::Fixed(n) => {
+            !a.datatype.is_opaque() && (n == 1 || matches!(a.datatype, Datatype::Char | Datatype::StringAscii))
+        }
     };
     match fact.what {
         // Zero where nothing but a minimum would have been computed; off by the padding elsewhere.
         "tile null counts" | "fragment null count" => a.nullable && (!has_minimum || (dense && var)),
         // The fill values between the merged cells count in dense fragments.
-        "tile minima" | "tile maxima" | "tile sums" | "fragment minimum" | "fragment maximum" | "fragment sum" => dense && merged,
+        "tile minima" | "tile maxima" | "tile sums" | "fragment minimum" | "fragment maximum" | "fragment sum" => {
+            dense && merged
+        }
         _ => false,
     }
 }

@@ -1,4 +1,5 @@
 //! The architecture's invariants, read off the source itself.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 use std::path::{Path, PathBuf};
 
@@ -44,18 +45,29 @@ impl Source {
         let mut all = whole.lines().enumerate().peekable();
         while let Some((i, line)) = all.next() {
             // A module of tests closes a file; a single test item has its own end.
-            if line.trim() == "#[cfg(test)]" && all.peek().is_some_and(|(_, next)| next.trim_start().starts_with("mod ") && next.ends_with('{')) {
+            if line.trim() == "#[cfg(test)]"
+                && all
+                    .peek()
+                    .is_some_and(|(_, next)| next.trim_start().starts_with("mod ") && next.ends_with('{'))
+            {
                 break;
             }
             lines.push((i + 1, line.to_owned()));
         }
         let is_test = path.contains("/tests/") || path.ends_with("/tests.rs") || path.starts_with("tests/");
-        Self { lines: if is_test { Vec::new() } else { lines }, path, whole }
+        Self {
+            lines: if is_test { Vec::new() } else { lines },
+            path,
+            whole,
+        }
     }
 
     /// The code of each line: without comments and without what is between quotes.
     fn code(&self) -> impl Iterator<Item = (usize, String)> + '_ {
-        self.lines.iter().map(|(n, line)| (*n, strip(line))).filter(|(_, code)| !code.trim().is_empty())
+        self.lines
+            .iter()
+            .map(|(n, line)| (*n, strip(line)))
+            .filter(|(_, code)| !code.trim().is_empty())
     }
 }
 
@@ -82,7 +94,8 @@ fn strip(line: &str) -> String {
 fn has_word(code: &str, word: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     code.match_indices(word).any(|(i, _)| {
-        !code[..i].chars().next_back().is_some_and(is_word) && !code[i + word.len()..].chars().next().is_some_and(is_word)
+        !code[..i].chars().next_back().is_some_and(is_word)
+            && !code[i + word.len()..].chars().next().is_some_and(is_word)
     })
 }
 
@@ -116,55 +129,111 @@ fn only_the_shell_is_async() {
         if SHELL.iter().any(|s| source.path.starts_with(s)) {
             continue;
         }
-        found.extend(source.code().filter(|(_, c)| has_word(c, "async") || c.contains(".await")).map(|(n, c)| format!("{}:{n}: {c}", source.path)));
+        found.extend(
+            source
+                .code()
+                .filter(|(_, c)| has_word(c, "async") || c.contains(".await"))
+                .map(|(n, c)| format!("{}:{n}: {c}", source.path)),
+        );
     }
-    none("these files are pure: bytes in, values out; only the shell may be async", found);
+    none(
+        "these files are pure: bytes in, values out; only the shell may be async",
+        found,
+    );
 }
 
 #[test]
 fn every_shell_file_exists() {
     let paths: Vec<String> = sources("core/src").into_iter().map(|s| s.path).collect();
-    let stale: Vec<String> = SHELL.iter().filter(|s| !paths.iter().any(|p| p.starts_with(**s))).map(|s| (*s).to_owned()).collect();
+    let stale: Vec<String> = SHELL
+        .iter()
+        .filter(|s| !paths.iter().any(|p| p.starts_with(**s)))
+        .map(|s| (*s).to_owned())
+        .collect();
     none("listed as part of the shell, but not there", stale);
 }
 
 #[test]
 fn pure_layers_do_no_input_or_output() {
     let mut found = Vec::new();
-    let pure = ["core/src/format/", "core/src/filter/", "core/src/geometry/", "core/src/array/directory", "core/src/query/", "core/src/view/", "core/src/write/"];
-    for source in sources("core/src").into_iter().filter(|s| pure.iter().any(|p| s.path.starts_with(p))) {
+    let pure = [
+        "core/src/format/",
+        "core/src/filter/",
+        "core/src/geometry/",
+        "core/src/array/directory",
+        "core/src/query/",
+        "core/src/view/",
+        "core/src/write/",
+    ];
+    for source in sources("core/src")
+        .into_iter()
+        .filter(|s| pure.iter().any(|p| s.path.starts_with(p)))
+    {
         for (n, code) in source.code() {
-            for word in ["std::fs", "std::net", "SystemTime", "Instant::now", "std::thread", "rand::", "getrandom", "println!", "eprintln!"] {
+            for word in [
+                "std::fs",
+                "std::net",
+                "SystemTime",
+                "Instant::now",
+                "std::thread",
+                "rand::",
+                "getrandom",
+                "println!",
+                "eprintln!",
+            ] {
                 if code.contains(word) {
                     found.push(format!("{}:{n}: {word}", source.path));
                 }
             }
         }
     }
-    none("files, clocks, threads and random numbers belong to the leaves and the front-ends", found);
+    none(
+        "files, clocks, threads and random numbers belong to the leaves and the front-ends",
+        found,
+    );
 }
 
 #[test]
 fn version_numbers_stand_in_one_file() {
     let mut found = Vec::new();
-    for source in sources("core/src").into_iter().filter(|s| s.path != "core/src/format/version.rs") {
+    for source in sources("core/src")
+        .into_iter()
+        .filter(|s| s.path != "core/src/format/version.rs")
+    {
         for (n, code) in source.code() {
             let compares = code.contains("version.number()") && ["<", ">", "=="].iter().any(|op| code.contains(op));
-            let names = code.contains("Version::new(") && code.split("Version::new(").nth(1).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+            let names = code.contains("Version::new(")
+                && code
+                    .split("Version::new(")
+                    .nth(1)
+                    .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
             if compares || names {
                 found.push(format!("{}:{n}: {}", source.path, code.trim()));
             }
         }
     }
-    none("ask a version what it has; its number is compared in format/version.rs only", found);
+    none(
+        "ask a version what it has; its number is compared in format/version.rs only",
+        found,
+    );
 }
 
 #[test]
 fn decoders_cannot_panic() {
     let mut found = Vec::new();
-    for source in sources("core/src").into_iter().filter(|s| s.path.starts_with("core/src/format/") || s.path.starts_with("core/src/filter/")) {
+    for source in sources("core/src")
+        .into_iter()
+        .filter(|s| s.path.starts_with("core/src/format/") || s.path.starts_with("core/src/filter/"))
+    {
         for (n, code) in source.code() {
-            for word in [".unwrap()", ".expect(", "panic!(", "unreachable!(", "assert!(", "assert_eq!("] {
+            for word in [
+                ".unwrap()",
+                ".expect(",
+                "panic!(",
+                "unreachable!(",
+                "assert!(",
+                "assert_eq!(",
+            ] {
                 if code.contains(word) && !code.contains("const _") && !code.contains("debug_assert") {
                     found.push(format!("{}:{n}: {word}", source.path));
                 }
@@ -174,26 +243,36 @@ fn decoders_cannot_panic() {
             }
         }
     }
-    none("whatever the bytes are, decoding them gives an error and never a panic", found);
+    none(
+        "whatever the bytes are, decoding them gives an error and never a panic",
+        found,
+    );
 }
 
 /// Whether a line indexes or slices: `x[`, `)[` or `][`, outside of attributes, types and macros.
 fn indexes(code: &str) -> bool {
     let chars: Vec<char> = code.chars().collect();
     !code.trim_start().starts_with("#[")
-        && chars.windows(2).any(|w| w[1] == '[' && (w[0].is_alphanumeric() || w[0] == '_' || w[0] == ')' || w[0] == ']'))
+        && chars
+            .windows(2)
+            .any(|w| w[1] == '[' && (w[0].is_alphanumeric() || w[0] == '_' || w[0] == ')' || w[0] == ']'))
 }
 
 #[test]
 fn nothing_is_left_to_do() {
     let words: Vec<String> = ["TO DO", "FIX ME", "XX X"].iter().map(|w| w.replace(' ', "")).collect();
-    let macros: Vec<String> = ["to do!(", "unimple mented!("].iter().map(|w| w.replace(' ', "")).collect();
+    let macros: Vec<String> = ["to do!(", "unimple mented!("]
+        .iter()
+        .map(|w| w.replace(' ', ""))
+        .collect();
     let ignore = ["#[ign", "ore"].concat();
     let mut found = Vec::new();
     for folder in ["core", "cli", "fuse", "wasm", "tests", "xtask"] {
         for source in sources(folder) {
             for (n, line) in source.whole.lines().enumerate() {
-                let hit = words.iter().any(|w| has_word(line, w)) || macros.iter().any(|m| line.contains(m)) || line.contains(&ignore);
+                let hit = words.iter().any(|w| has_word(line, w))
+                    || macros.iter().any(|m| line.contains(m))
+                    || line.contains(&ignore);
                 if hit {
                     found.push(format!("{}:{}: {}", source.path, n + 1, line.trim()));
                 }
@@ -219,7 +298,10 @@ fn files_stay_small() {
     none("a file has one role; split these", found);
     lengths.sort_unstable();
     let nine_in_ten = lengths[lengths.len() * 9 / 10];
-    assert!(nine_in_ten < 500, "nine files in ten should be under 500 lines; the ninth decile is {nine_in_ten}");
+    assert!(
+        nine_in_ten < 500,
+        "nine files in ten should be under 500 lines; the ninth decile is {nine_in_ten}"
+    );
 }
 
 #[test]
@@ -229,7 +311,9 @@ fn lints_are_silenced_with_a_reason() {
         for source in sources(folder) {
             let lines: Vec<&str> = source.whole.lines().collect();
             for (n, line) in lines.iter().enumerate() {
-                let silences = line.trim_start().starts_with("#[allow(") || line.trim_start().starts_with("#![allow(") || line.trim_start().starts_with("#[expect(");
+                let silences = line.trim_start().starts_with("#[allow(")
+                    || line.trim_start().starts_with("#![allow(")
+                    || line.trim_start().starts_with("#[expect(");
                 let end = lines[n..].iter().position(|l| l.contains(")]")).unwrap_or(0);
                 if silences && !lines[n..=n + end].iter().any(|l| l.contains("reason")) {
                     found.push(format!("{}:{}", source.path, n + 1));
@@ -251,19 +335,87 @@ const LAYERS: &[(&str, &[&str])] = &[
     // Generic tiles describe their own filters, so the two know each other.
     ("format", &["limits", "error", "datatype", "scalar", "column", "filter"]),
     ("filter", &["limits", "error", "datatype", "scalar", "column", "format"]),
-    ("geometry", &["limits", "error", "datatype", "scalar", "column", "format"]),
+    (
+        "geometry",
+        &["limits", "error", "datatype", "scalar", "column", "format"],
+    ),
     ("cpu", &["error"]),
     ("cache", &[]),
-    ("blocking", &["error", "context", "array", "query", "write", "maintain", "format"]),
+    (
+        "blocking",
+        &["error", "context", "array", "query", "write", "maintain", "format"],
+    ),
     ("vfs", &["limits", "error", "cpu", "blocking"]),
     ("context", &["limits", "vfs", "cpu", "cache"]),
-    ("schema_json", &["limits", "error", "datatype", "scalar", "column", "calendar", "format", "filter"]),
-    ("arrow", &["limits", "error", "datatype", "scalar", "column", "calendar", "format", "schema_json"]),
-    ("array", &["limits", "error", "datatype", "scalar", "column", "format", "filter", "geometry", "vfs", "cpu", "cache", "context", "write"]),
-    ("query", &["limits", "error", "datatype", "scalar", "column", "calendar", "format", "filter", "geometry", "vfs", "cpu", "cache", "context", "array"]),
-    ("write", &["limits", "error", "datatype", "scalar", "column", "format", "filter", "geometry", "vfs", "cpu", "cache", "context", "array"]),
-    ("maintain", &["limits", "error", "datatype", "scalar", "column", "format", "filter", "geometry", "vfs", "cpu", "cache", "context", "array", "query", "write"]),
-    ("view", &["limits", "error", "datatype", "scalar", "column", "calendar", "format", "filter", "geometry", "vfs", "cpu", "cache", "context", "array", "query", "schema_json", "arrow"]),
+    (
+        "schema_json",
+        &[
+            "limits", "error", "datatype", "scalar", "column", "calendar", "format", "filter",
+        ],
+    ),
+    (
+        "arrow",
+        &[
+            "limits",
+            "error",
+            "datatype",
+            "scalar",
+            "column",
+            "calendar",
+            "format",
+            "schema_json",
+        ],
+    ),
+    (
+        "array",
+        &[
+            "limits", "error", "datatype", "scalar", "column", "format", "filter", "geometry", "vfs", "cpu", "cache",
+            "context", "write",
+        ],
+    ),
+    (
+        "query",
+        &[
+            "limits", "error", "datatype", "scalar", "column", "calendar", "format", "filter", "geometry", "vfs",
+            "cpu", "cache", "context", "array",
+        ],
+    ),
+    (
+        "write",
+        &[
+            "limits", "error", "datatype", "scalar", "column", "format", "filter", "geometry", "vfs", "cpu", "cache",
+            "context", "array",
+        ],
+    ),
+    (
+        "maintain",
+        &[
+            "limits", "error", "datatype", "scalar", "column", "format", "filter", "geometry", "vfs", "cpu", "cache",
+            "context", "array", "query", "write",
+        ],
+    ),
+    (
+        "view",
+        &[
+            "limits",
+            "error",
+            "datatype",
+            "scalar",
+            "column",
+            "calendar",
+            "format",
+            "filter",
+            "geometry",
+            "vfs",
+            "cpu",
+            "cache",
+            "context",
+            "array",
+            "query",
+            "schema_json",
+            "arrow",
+        ],
+    ),
 ];
 
 #[test]
@@ -276,7 +428,10 @@ fn layers_use_only_what_is_below_them() {
             continue;
         }
         let Some((_, allowed)) = LAYERS.iter().find(|(name, _)| *name == module) else {
-            found.push(format!("{}: give the module '{module}' its place in LAYERS", source.path));
+            found.push(format!(
+                "{}: give the module '{module}' its place in LAYERS",
+                source.path
+            ));
             continue;
         };
         for (n, code) in source.code() {
@@ -299,11 +454,18 @@ fn the_readme_says_what_is_tested() {
         assert!(readme.contains(command), "the README does not name `{command}`");
     }
     // Every filter and datatype of the support table is one the matrix writes and reads.
-    let matrix = std::fs::read_to_string(here().join("interop/matrix.py")).unwrap() + &std::fs::read_to_string(here().join("interop/capi.py")).unwrap();
-    let table = readme.lines().skip_while(|l| !l.contains("<!-- filters -->")).take_while(|l| !l.contains("<!-- /filters -->"));
+    let matrix = std::fs::read_to_string(here().join("interop/matrix.py")).unwrap()
+        + &std::fs::read_to_string(here().join("interop/capi.py")).unwrap();
+    let table = readme
+        .lines()
+        .skip_while(|l| !l.contains("<!-- filters -->"))
+        .take_while(|l| !l.contains("<!-- /filters -->"));
     for row in table.filter(|l| l.starts_with("| `")) {
         let name = row.trim_start_matches("| `").split('`').next().unwrap();
         let key = name.replace('-', "_");
-        assert!(matrix.contains(&format!("\"{key}\"")), "the README lists the filter '{name}', the matrix does not write it");
+        assert!(
+            matrix.contains(&format!("\"{key}\"")),
+            "the README lists the filter '{name}', the matrix does not write it"
+        );
     }
 }

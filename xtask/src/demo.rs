@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 
+use crate::npm;
 use crate::run::{self, Outcome, cargo, command, root, target};
 use crate::setup::{Need, all};
-use crate::npm;
 
 /// The command `demo`; `demo prepare` makes the site and its arrays and serves nothing.
 ///
@@ -41,10 +41,26 @@ pub(crate) fn prepare() -> Outcome {
     if let Some((need, why)) = all(&[Need::Wasm, Need::Node, Need::WasmBindgen]).into_iter().next() {
         return Err(format!("{need:?} is missing: {why}"));
     }
-    run::run(&mut cargo(&["build", "--quiet", "--package", "hyperslab-cli", "--package", "hyperslab-fuse"]))?;
+    run::run(&mut cargo(&[
+        "build",
+        "--quiet",
+        "--package",
+        "hyperslab-cli",
+        "--package",
+        "hyperslab-fuse",
+    ]))?;
     npm::build()?;
-    run::run(command("npm").args(["run", "--silent", "build"]).current_dir(root().join("web-demo")))?;
-    run::run(command("cp").arg("-r").arg(root().join("web-demo/dist/.")).arg(made(&site())?))?;
+    run::run(
+        command("npm")
+            .args(["run", "--silent", "build"])
+            .current_dir(root().join("web-demo")),
+    )?;
+    run::run(
+        command("cp")
+            .arg("-r")
+            .arg(root().join("web-demo/dist/."))
+            .arg(made(&site())?),
+    )?;
     std::fs::write(site().join("arrays.json"), ARRAYS).map_err(|e| format!("arrays.json: {e}"))?;
     make("land", land)?;
     make("elevation", elevation)?;
@@ -87,20 +103,45 @@ fn make(name: &str, fill: fn(&Path) -> Outcome) -> Outcome {
 
 fn land(into: &Path) -> Outcome {
     let array = text(&into.join("land"));
-    hyperslab(&["import", &data("globe_land.npz"), &array, "--tile", "720,720", "--filters", "zstd:9"])?;
+    hyperslab(&[
+        "import",
+        &data("globe_land.npz"),
+        &array,
+        "--tile",
+        "720,720",
+        "--filters",
+        "zstd:9",
+    ])?;
     hyperslab(&["overviews", &array, "--factors", "4,16"])
 }
 
 fn elevation(into: &Path) -> Outcome {
     let array = text(&into.join("elevation"));
-    hyperslab(&["import", &data("jacksboro_elevation.npz"), &array, "--tile", "128,128", "--filters", "byteshuffle,zstd:9"])
+    hyperslab(&[
+        "import",
+        &data("jacksboro_elevation.npz"),
+        &array,
+        "--tile",
+        "128,128",
+        "--filters",
+        "byteshuffle,zstd:9",
+    ])
 }
 
 /// A fragment for each day, written at its end, so that the array can be seen as it grew.
 fn earthquakes(into: &Path) -> Outcome {
     let array = text(&into.join("earthquakes"));
     hyperslab(&["create", &array, "--schema", &data("earthquakes/schema.json")])?;
-    for day in ["2018-01-31", "2018-02-01", "2018-02-02", "2018-02-03", "2018-02-04", "2018-02-05", "2018-02-06", "2018-02-07"] {
+    for day in [
+        "2018-01-31",
+        "2018-02-01",
+        "2018-02-02",
+        "2018-02-03",
+        "2018-02-04",
+        "2018-02-05",
+        "2018-02-06",
+        "2018-02-07",
+    ] {
         let csv = data(&format!("earthquakes/{day}.csv"));
         hyperslab(&["write", &array, &csv, "--timestamp", &format!("{day}T23:59:59Z")])?;
     }
@@ -156,14 +197,22 @@ fn serve() -> Outcome<(Child, String)> {
     let mut c = command(&text(&program("hyperslab")));
     c.arg("serve").arg(site());
     let (child, line) = until_it_says(&mut c, "http://")?;
-    let address = line.split_whitespace().find(|w| w.starts_with("http://")).unwrap_or(&line).to_owned();
+    let address = line
+        .split_whitespace()
+        .find(|w| w.starts_with("http://"))
+        .unwrap_or(&line)
+        .to_owned();
     Ok((child, address))
 }
 
 /// Starts a program and waits for the line by which it says that it is ready.
 fn until_it_says(c: &mut Command, word: &str) -> Outcome<(Child, String)> {
     let name = text(Path::new(c.get_program()));
-    let mut child = c.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().map_err(|e| format!("{name}: {e}"))?;
+    let mut child = c
+        .stdout(Stdio::piped())
+        .stdin(Stdio::null())
+        .spawn()
+        .map_err(|e| format!("{name}: {e}"))?;
     let lines = child.stdout.take().map(|out| BufReader::new(out).lines());
     for line in lines.into_iter().flatten().map_while(Result::ok) {
         if line.contains(word) {

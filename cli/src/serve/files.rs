@@ -49,7 +49,7 @@ impl Root {
         };
         let found = match self.find(&relative) {
             Ok(found) => found,
-            Err(e) if matches!(e, ErrorKind::PermissionDenied) => return Response::text(403, "not allowed"),
+            Err(ErrorKind::PermissionDenied) => return Response::text(403, "not allowed"),
             Err(_) => return Response::text(404, "there is no such file"),
         };
         if !found.is_dir() {

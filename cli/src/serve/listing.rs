@@ -26,7 +26,7 @@ pub(super) fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
         };
         entries.push(Entry {
             name,
-            size: metadata.is_file().then(|| metadata.len()),
+            size: metadata.is_file().then_some(metadata.len()),
         });
     }
     entries.sort();

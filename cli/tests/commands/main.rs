@@ -1,4 +1,5 @@
 //! The program as its users see it: arguments in, files and lines and exit codes out.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod copying;
 mod failing;

@@ -207,7 +207,7 @@ async fn fetch(context: &Context, array: &str, names: &[String]) -> Result<Vec<(
         let bytes = context.vfs.read_all(&join(array, &name)).await?;
         Ok((name, bytes))
     };
-    stream::iter(names.to_vec().into_iter().map(read))
+    stream::iter(names.iter().cloned().map(read))
         .buffered(IN_FLIGHT)
         .try_collect()
         .await
@@ -281,7 +281,7 @@ async fn load_deletes(
             time_ms: r.time_ms,
         })
     };
-    stream::iter(refs.to_vec().into_iter().map(load))
+    stream::iter(refs.iter().cloned().map(load))
         .buffered(IN_FLIGHT)
         .try_collect()
         .await

@@ -82,7 +82,7 @@ impl FieldType {
         let size = self.cell.cell_bytes(self.datatype).unwrap_or(cell.len());
         if cell.len() > size
             || (cell.len() < size && !cell.is_empty() && !self.is_text())
-            || cell.len() % self.datatype.size() != 0
+            || !cell.len().is_multiple_of(self.datatype.size())
         {
             return Err(self.fail(i, &format!("has {} bytes where {size} are stored", cell.len())));
         }

@@ -126,7 +126,11 @@ impl Schema {
     /// it has none. Schemas older than such files lend it nothing.
     pub fn dimension_filters<'a>(&'a self, dimension: &'a Dimension) -> &'a Pipeline {
         let inherits = dimension.filters.is_empty() && self.version.has_dimension_files();
-        if inherits { &self.coords_filters } else { &dimension.filters }
+        if inherits {
+            &self.coords_filters
+        } else {
+            &dimension.filters
+        }
     }
 }
 

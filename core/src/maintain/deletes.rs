@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn earlier_conditions_keep_their_names() {
         let old = "__commits/__1_1_0_22.del".to_owned();
-        let deletes = Deletes::new(&schema(), &[delete(3, 5), delete(1, 5)], 2, &[old.clone()]).unwrap();
+        let deletes = Deletes::new(&schema(), &[delete(3, 5), delete(1, 5)], 2, std::slice::from_ref(&old)).unwrap();
         assert_eq!(deletes.names, [old.clone(), delete(3, 5).path]);
         let columns = [
             Column::from_values(Datatype::Int32, &[9, 1]),

@@ -106,7 +106,9 @@ pub(super) fn dimension_to_json(d: &Dimension) -> Value {
         );
         out.put("tile", number);
     }
-    out.put_if(d.filters != Pipeline::default(), "filters", || filters::to_json(&d.filters));
+    out.put_if(d.filters != Pipeline::default(), "filters", || {
+        filters::to_json(&d.filters)
+    });
     Value::Object(out.0)
 }
 
@@ -162,7 +164,9 @@ pub(super) fn attribute_to_json(a: &Attribute) -> Value {
     if let Some(name) = &a.enumeration {
         out.put("enumeration", json!(name));
     }
-    out.put_if(a.filters != Pipeline::default(), "filters", || filters::to_json(&a.filters));
+    out.put_if(a.filters != Pipeline::default(), "filters", || {
+        filters::to_json(&a.filters)
+    });
     Value::Object(out.0)
 }
 

@@ -39,27 +39,43 @@ fn text(value: i16) -> String {
 }
 
 pub(super) fn region(rows: (i32, i32), columns: (i32, i32)) -> Vec<ScalarRange> {
-    vec![ScalarRange::new(rows.0 - 3, rows.1 - 3), ScalarRange::new(columns.0 + 1, columns.1 + 1)]
+    vec![
+        ScalarRange::new(rows.0 - 3, rows.1 - 3),
+        ScalarRange::new(columns.0 + 1, columns.1 + 1),
+    ]
 }
 
 /// The places of a box in the order of the input.
 fn places(rows: (i32, i32), columns: (i32, i32), by_column: bool) -> Vec<(i32, i32)> {
     if by_column {
-        (columns.0..=columns.1).flat_map(|x| (rows.0..=rows.1).map(move |y| (y, x))).collect()
+        (columns.0..=columns.1)
+            .flat_map(|x| (rows.0..=rows.1).map(move |y| (y, x)))
+            .collect()
     } else {
-        (rows.0..=rows.1).flat_map(|y| (columns.0..=columns.1).map(move |x| (y, x))).collect()
+        (rows.0..=rows.1)
+            .flat_map(|y| (columns.0..=columns.1).map(move |x| (y, x)))
+            .collect()
     }
 }
 
 pub(super) fn write(context: &Context, time: u64, rows: (i32, i32), columns: (i32, i32), by_column: bool) {
-    let values: Vec<i16> = places(rows, columns, by_column).into_iter().map(|(y, x)| value(time, y, x)).collect();
+    let values: Vec<i16> = places(rows, columns, by_column)
+        .into_iter()
+        .map(|(y, x)| value(time, y, x))
+        .collect();
     let validity = values.iter().map(|v| u8::from(v % 7 != 0)).collect();
     let cells = Cells {
         region: Some(region(rows, columns)),
         layout: if by_column { Layout::ColMajor } else { Layout::RowMajor },
         columns: vec![
-            ("small".into(), Column::from_values(Datatype::Int16, &values).with_validity(validity)),
-            ("text".into(), Column::from_cells(Datatype::StringUtf8, values.iter().map(|v| text(*v)))),
+            (
+                "small".into(),
+                Column::from_values(Datatype::Int16, &values).with_validity(validity),
+            ),
+            (
+                "text".into(),
+                Column::from_cells(Datatype::StringUtf8, values.iter().map(|v| text(*v))),
+            ),
         ],
     };
     block_on(open(context, Window::ALL).write(cells, &at(time))).unwrap();
@@ -80,14 +96,20 @@ pub(super) fn empty() -> Model {
 
 /// What went wrong, if the array in the window is not what the model says.
 pub(super) fn compare(context: &Context, window: Window, model: &Model) -> Result<(), String> {
-    let query = Query { region: Region::all(), ..Query::default() };
+    let query = Query {
+        region: Region::all(),
+        ..Query::default()
+    };
     let batch = block_on(open(context, window).read(&query)).map_err(|e| e.to_string())?;
     let small = batch.column("small").unwrap();
     let texts = batch.column("text").unwrap();
     let numbers = small.values::<i16>().unwrap();
     for (i, time) in model.iter().enumerate() {
         let (y, x) = (i as i32 / SIDES.1, i as i32 % SIDES.1);
-        let found = ((!small.is_null(i)).then(|| numbers[i]), String::from_utf8_lossy(texts.cell(i)).into_owned());
+        let found = (
+            (!small.is_null(i)).then(|| numbers[i]),
+            String::from_utf8_lossy(texts.cell(i)).into_owned(),
+        );
         let wanted = match time {
             Some(t) => {
                 let v = value(*t, y, x);

@@ -33,7 +33,12 @@ fn store() -> Context {
     let context = new_array(&sparse::schema(Layout::RowMajor, false, 7));
     sparse::write(&context, 1, &cells(1));
     sparse::write(&context, 2, &cells(2));
-    block_on(delete(&open(&context, Window::ALL), &"number < 9".parse().unwrap(), &at(3))).unwrap();
+    block_on(delete(
+        &open(&context, Window::ALL),
+        &"number < 9".parse().unwrap(),
+        &at(3),
+    ))
+    .unwrap();
     sparse::write(&context, 4, &[((7, 7), 70), ((0, 0), 44)].into());
     context
 }
@@ -44,7 +49,11 @@ fn copy(context: &Context, files: &[(String, bytes::Bytes)]) -> Context {
     for (path, bytes) in files {
         vfs.replace(path.clone(), bytes.clone());
     }
-    Context { vfs: Arc::new(vfs), ..context.clone() }.with_cache_bytes(0)
+    Context {
+        vfs: Arc::new(vfs),
+        ..context.clone()
+    }
+    .with_cache_bytes(0)
 }
 
 /// Fails `operation` at each of its calls, in three ways, and looks at what is left.
@@ -63,21 +72,36 @@ fn check(prepare: &[Operation], operation: Operation) {
     let before = see(&base);
     let whole = copy(&base, &files);
     let counting = FaultyVfs::new(Arc::clone(&whole.vfs), Fault::default());
-    operation(&Context { vfs: Arc::new(counting.clone()), ..whole.clone() }).unwrap();
+    operation(&Context {
+        vfs: Arc::new(counting.clone()),
+        ..whole.clone()
+    })
+    .unwrap();
     let after = see(&whole);
     let calls = counting.calls().len() as u64;
     assert!(calls > 3);
     for call in 0..calls {
         for (lasting, after_effect) in [(true, false), (true, true), (false, false)] {
             let healthy = copy(&base, &files);
-            let fault = Fault { at_call: Some(call), lasting, after_effect, ..Fault::default() };
-            let faulty = Context { vfs: Arc::new(FaultyVfs::new(Arc::clone(&healthy.vfs), fault)), ..healthy.clone() };
+            let fault = Fault {
+                at_call: Some(call),
+                lasting,
+                after_effect,
+                ..Fault::default()
+            };
+            let faulty = Context {
+                vfs: Arc::new(FaultyVfs::new(Arc::clone(&healthy.vfs), fault)),
+                ..healthy.clone()
+            };
             let done = operation(&faulty);
             let left = see(&healthy);
             if done.is_ok() {
                 assert_eq!(left, after, "call {call} failed, the operation did not");
             } else {
-                assert!(left == before || left == after, "call {call}: {left:?}\n is neither {before:?}\n nor {after:?}");
+                assert!(
+                    left == before || left == after,
+                    "call {call}: {left:?}\n is neither {before:?}\n nor {after:?}"
+                );
                 // And it can be done again.
                 operation(&healthy).unwrap();
                 assert_eq!(see(&healthy), after, "again after a failure at call {call}");
@@ -111,12 +135,20 @@ fn merge(context: &Context) -> Result<()> {
 }
 
 fn split(context: &Context) -> Result<()> {
-    let options = ConsolidateOptions { fragment_bytes_max: 400, ..ConsolidateOptions::new(Mode::Fragments) };
+    let options = ConsolidateOptions {
+        fragment_bytes_max: 400,
+        ..ConsolidateOptions::new(Mode::Fragments)
+    };
     block_on(consolidate(&try_open(context)?, &options, &at(21))).map(drop)
 }
 
 fn commits(context: &Context) -> Result<()> {
-    block_on(consolidate(&try_open(context)?, &ConsolidateOptions::new(Mode::Commits), &at(22))).map(drop)
+    block_on(consolidate(
+        &try_open(context)?,
+        &ConsolidateOptions::new(Mode::Commits),
+        &at(22),
+    ))
+    .map(drop)
 }
 
 fn sweep(context: &Context) -> Result<()> {
@@ -130,7 +162,11 @@ fn sweep_commits(context: &Context) -> Result<()> {
 #[test]
 fn a_write_is_seen_whole_or_not_at_all() {
     check(&[], |context| {
-        let cells = Cells { region: None, layout: Layout::Unordered, columns: sparse::columns(&cells(5)) };
+        let cells = Cells {
+            region: None,
+            layout: Layout::Unordered,
+            columns: sparse::columns(&cells(5)),
+        };
         // A new name for each try, as a caller would draw it.
         static TRY: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1 << 32);
         let mut options = at(TRY.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
@@ -157,16 +193,29 @@ fn fresh() -> hyperslab::WriteOptions {
 }
 
 fn merge_anew(context: &Context) -> Result<()> {
-    block_on(consolidate(&try_open(context)?, &ConsolidateOptions::new(Mode::Fragments), &fresh())).map(drop)
+    block_on(consolidate(
+        &try_open(context)?,
+        &ConsolidateOptions::new(Mode::Fragments),
+        &fresh(),
+    ))
+    .map(drop)
 }
 
 fn split_anew(context: &Context) -> Result<()> {
-    let options = ConsolidateOptions { fragment_bytes_max: 400, ..ConsolidateOptions::new(Mode::Fragments) };
+    let options = ConsolidateOptions {
+        fragment_bytes_max: 400,
+        ..ConsolidateOptions::new(Mode::Fragments)
+    };
     block_on(consolidate(&try_open(context)?, &options, &fresh())).map(drop)
 }
 
 fn commits_anew(context: &Context) -> Result<()> {
-    block_on(consolidate(&try_open(context)?, &ConsolidateOptions::new(Mode::Commits), &fresh())).map(drop)
+    block_on(consolidate(
+        &try_open(context)?,
+        &ConsolidateOptions::new(Mode::Commits),
+        &fresh(),
+    ))
+    .map(drop)
 }
 
 #[test]
@@ -180,11 +229,22 @@ fn fragments_go_one_by_one() {
         let window = Window { start_ms: 2, end_ms: 4 };
         block_on(delete_fragments(&try_open(context)?, window, &fresh())).map(drop)
     };
-    operation(&Context { vfs: Arc::new(counting.clone()), ..context.clone() }).unwrap();
+    operation(&Context {
+        vfs: Arc::new(counting.clone()),
+        ..context.clone()
+    })
+    .unwrap();
     for call in 0..counting.calls().len() as u64 {
         let healthy = copy(&context, &files);
-        let fault = Fault { at_call: Some(call), lasting: true, ..Fault::default() };
-        let faulty = Context { vfs: Arc::new(FaultyVfs::new(Arc::clone(&healthy.vfs), fault)), ..healthy.clone() };
+        let fault = Fault {
+            at_call: Some(call),
+            lasting: true,
+            ..Fault::default()
+        };
+        let faulty = Context {
+            vfs: Arc::new(FaultyVfs::new(Arc::clone(&healthy.vfs), fault)),
+            ..healthy.clone()
+        };
         assert!(operation(&faulty).is_err());
         sparse::read(&healthy, Window::ALL);
         operation(&healthy).unwrap();

@@ -18,7 +18,11 @@ use hyperslab::{Array, Context, OpenOptions, WriteOptions};
 /// Creates an empty array in a new store.
 fn new_array(schema: &Schema) -> Context {
     let context = Context::memory();
-    let options = CreateOptions { timestamp_ms: 0, seed: [0; 32], key: None };
+    let options = CreateOptions {
+        timestamp_ms: 0,
+        seed: [0; 32],
+        key: None,
+    };
     block_on(create(&context, "a", schema, &[], &options)).unwrap();
     context
 }
@@ -30,14 +34,20 @@ fn open(context: &Context, window: Window) -> Array {
 fn at(timestamp_ms: u64) -> WriteOptions {
     let mut seed = [5; 32];
     seed[..8].copy_from_slice(&timestamp_ms.to_be_bytes());
-    WriteOptions { timestamp_ms, seed, sync: false }
+    WriteOptions {
+        timestamp_ms,
+        seed,
+        sync: false,
+    }
 }
 
 /// What maintenance a sequence of steps may hold.
 #[derive(Debug, Clone, Copy)]
 enum Chore {
     /// All fragments, or runs of two and three, in little memory.
-    Fragments { small: bool },
+    Fragments {
+        small: bool,
+    },
     Vacuum(Mode),
     Lists(Mode),
 }
@@ -49,7 +59,13 @@ fn do_chore(context: &Context, chore: Chore, tick: u64) {
         Chore::Fragments { small } => {
             let mut options = ConsolidateOptions::new(Mode::Fragments);
             if small {
-                options.steps = Steps { count: 2, fragments_min: 2, fragments_max: 3, amplification: 1e9, ..Steps::default() };
+                options.steps = Steps {
+                    count: 2,
+                    fragments_min: 2,
+                    fragments_max: 3,
+                    amplification: 1e9,
+                    ..Steps::default()
+                };
                 options.memory_bytes = 64 << 10;
             } else {
                 options.steps.amplification = 1e9;

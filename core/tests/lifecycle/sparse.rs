@@ -56,7 +56,11 @@ pub(super) fn columns(cells: &BTreeMap<(i32, i32), i32>) -> Vec<(String, Column)
 }
 
 pub(super) fn write(context: &Context, time: u64, cells: &BTreeMap<(i32, i32), i32>) {
-    let cells = Cells { region: None, layout: Layout::Unordered, columns: columns(cells) };
+    let cells = Cells {
+        region: None,
+        layout: Layout::Unordered,
+        columns: columns(cells),
+    };
     block_on(open(context, Window::ALL).write(cells, &at(time))).unwrap();
 }
 
@@ -68,7 +72,12 @@ pub(super) fn read(context: &Context, window: Window) -> Vec<Cell> {
     let mut cells: Vec<Cell> = (0..y.len())
         .map(|i| {
             assert_eq!(texts.is_null(i), number[i] % 3 == 0);
-            (y[i], x[i], number[i], String::from_utf8(texts.cell(i).to_vec()).unwrap())
+            (
+                y[i],
+                x[i],
+                number[i],
+                String::from_utf8(texts.cell(i).to_vec()).unwrap(),
+            )
         })
         .collect();
     cells.sort();
@@ -191,7 +200,10 @@ fn a_result_that_grows_too_large_is_split_and_seen_as_one() {
         write(&context, time as u64, &cells);
         model.writes.extend(cells.iter().map(|(at, n)| (time as u64, *at, *n)));
     }
-    let options = ConsolidateOptions { fragment_bytes_max: 2000, ..ConsolidateOptions::new(Mode::Fragments) };
+    let options = ConsolidateOptions {
+        fragment_bytes_max: 2000,
+        ..ConsolidateOptions::new(Mode::Fragments)
+    };
     let done = block_on(consolidate(&open(&context, Window::ALL), &options, &at(90))).unwrap();
     assert!(done.written.len() > 2, "{done:?}");
     for end_ms in [3, 7] {

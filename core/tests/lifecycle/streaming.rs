@@ -13,7 +13,11 @@ use super::{at, new_array, open};
 
 fn dense() -> Schema {
     let dim = |name| Dimension::new(name, Datatype::Uint8, 0_u8, 15_u8, 4_u8);
-    Schema::new(ArrayType::Dense, vec![dim("y"), dim("x")], vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)])
+    Schema::new(
+        ArrayType::Dense,
+        vec![dim("y"), dim("x")],
+        vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)],
+    )
 }
 
 fn batch(values: &[i32]) -> Vec<(String, Column)> {

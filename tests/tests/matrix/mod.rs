@@ -1,4 +1,10 @@
 //! The arrays of the matrix: generated once by libtiledb, shared by both directions.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test binary uses its part of what is shared"
+)]
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -48,7 +54,11 @@ pub fn generated() -> &'static Matrix {
             }
         }
         assert!(cases.len() >= ARRAYS_MIN, "only {} arrays", cases.len());
-        assert!(refused <= REFUSED_MAX, "libtiledb refused {refused} arrays: see {}/refused.jsonl", folder.display());
+        assert!(
+            refused <= REFUSED_MAX,
+            "libtiledb refused {refused} arrays: see {}/refused.jsonl",
+            folder.display()
+        );
         Matrix { folder, cases }
     })
 }
@@ -58,7 +68,8 @@ impl Matrix {
     pub fn check(&self, title: &str, work: impl Fn(&Case) -> anyhow::Result<u64> + Sync) {
         let one = |case: &Case| {
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(case)));
-            done.unwrap_or_else(|_| Err(anyhow::anyhow!("panicked"))).map_err(|e| format!("{e:#}"))
+            done.unwrap_or_else(|_| Err(anyhow::anyhow!("panicked")))
+                .map_err(|e| format!("{e:#}"))
         };
         let outcomes: Mutex<Report> = Mutex::default();
         self.cases.par_iter().for_each(|case| {
@@ -71,12 +82,19 @@ impl Matrix {
 
 impl Matrix {
     /// Runs `work` on every case that both sides write; gives what was refused, by name.
-    pub fn written(&self, work: impl Fn(&Case) -> anyhow::Result<()> + Sync) -> std::collections::HashMap<String, String> {
+    pub fn written(
+        &self,
+        work: impl Fn(&Case) -> anyhow::Result<()> + Sync,
+    ) -> std::collections::HashMap<String, String> {
         let one = |case: &Case| {
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(case)));
             let why = done.unwrap_or_else(|_| Err(anyhow::anyhow!("panicked"))).err()?;
             Some((case.name.clone(), format!("{why:#}")))
         };
-        self.cases.par_iter().filter(|c| c.only.as_deref() != Some("read")).filter_map(one).collect()
+        self.cases
+            .par_iter()
+            .filter(|c| c.only.as_deref() != Some("read"))
+            .filter_map(one)
+            .collect()
     }
 }

@@ -24,7 +24,9 @@ pub(in crate::filter) fn encode(
     let over = data.len() % 8;
     let (first, last) = data.split_at(data.len() - over);
     let lengths = [first.len(), last.len()];
-    notes.put(parts_header(lengths.get(..1 + usize::from(over > 0)).unwrap_or(&lengths))?);
+    notes.put(parts_header(
+        lengths.get(..1 + usize::from(over > 0)).unwrap_or(&lengths),
+    )?);
     out.resize(data.len(), 0);
     let (to_first, to_last) = out.split_at_mut(first.len());
     each_block(width, first, to_first, shuffle);

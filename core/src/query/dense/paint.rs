@@ -134,13 +134,13 @@ impl TileBoxShape {
     pub(crate) fn paint(&self, put: &impl Put, strides: &[u64], inside: &[Span], rows: &mut [&mut [u8]], width: usize) {
         let n = self.len.len();
         let mut part = Vec::with_capacity(n);
-        for d in 0..n {
-            let first = inside[d].first.max(self.at[d]);
-            let last = inside[d].last.min(self.at[d] + self.len[d] - 1);
+        for (span, (&at, &len)) in inside.iter().zip(self.at.iter().zip(&self.len)) {
+            let first = span.first.max(at);
+            let last = span.last.min(at + len - 1);
             if first > last {
                 return;
             }
-            part.push((first - self.at[d], last - first + 1));
+            part.push((first - at, last - first + 1));
         }
         let dims: Vec<usize> = self.order.slow_to_fast(n).collect();
         let (outer, inner) = dims.split_at(n - self.row_dims.min(n));

@@ -22,9 +22,9 @@ pub(crate) fn pieces(spans: &[Span], extent: u64) -> Vec<Piece> {
         let mut first = span.first;
         loop {
             let (tile, at) = (first / extent, first % extent);
-            let len = (extent - at).min(span.last - first + 1);
+            let len = (extent - at).min((span.last - first).saturating_add(1));
             out.push(Piece { tile, at, len, to });
-            to += len;
+            to = to.saturating_add(len);
             if span.last - first < len {
                 break;
             }
@@ -127,7 +127,7 @@ impl Cuts {
             let n = span.len();
             if last - before < n {
                 let coordinate = span.first + (last - before);
-                let over = (coordinate + 1) % self.extents[d];
+                let over = (coordinate % self.extents[d] + 1) % self.extents[d];
                 return if over < step && over <= coordinate - span.first {
                     step - over
                 } else {
@@ -202,6 +202,7 @@ mod tests {
             ]
         );
         assert_eq!(pieces(&[span(u64::MAX - 1, u64::MAX)], 1).len(), 2);
+        assert_eq!(pieces(&[span(0, u64::MAX)], 1 << 63).len(), 2);
     }
 
     fn cuts(spans: Vec<Vec<Span>>, extents: &[i32], order: Order, max: u64, whole: bool) -> Vec<Vec<Vec<Span>>> {

@@ -116,7 +116,7 @@ impl Array {
     /// Loads the next tiles of a sweep.
     async fn load(&self, query: &Arc<SparseQuery>, sweep: &mut Sweep, bytes_max: u64) -> Result<()> {
         let mut room = bytes_max;
-        let candidates = sweep.to_load(|c| {
+        let candidates = sweep.next_to_load(|c| {
             let cells = query
                 .layers
                 .get(c.layer)

@@ -64,10 +64,10 @@ impl Sweep {
                 for i in 1..bounds.len() {
                     let same = candidates.get(i - 1).map(|c| c.layer) == candidates.get(i).map(|c| c.layer);
                     let (before, from) = bounds.split_at_mut(i);
-                    if let (true, Some(last), Some(this)) = (same, before.last(), from.first_mut()) {
-                        if *last > *this {
-                            this.clone_from(last);
-                        }
+                    if let (true, Some(last), Some(this)) = (same, before.last(), from.first_mut())
+                        && *last > *this
+                    {
+                        this.clone_from(last);
                     }
                 }
             }
@@ -120,7 +120,7 @@ impl Sweep {
     }
 
     /// The next candidates to load: as many as `fits` allows, at least one; none after the last.
-    pub(crate) fn to_load(&mut self, mut fits: impl FnMut(&Candidate) -> bool) -> Vec<Candidate> {
+    pub(crate) fn next_to_load(&mut self, mut fits: impl FnMut(&Candidate) -> bool) -> Vec<Candidate> {
         let mut out = Vec::new();
         while let Some(w) = self.waiting.get(self.next) {
             if !fits(&w.candidate) && !out.is_empty() {

@@ -1,4 +1,8 @@
 //! Against a small server of our own: ranges honoured or ignored, listed in JSON, in HTML or not at all.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a server of a test that cannot go on should say where"
+)]
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
