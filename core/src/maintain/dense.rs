@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::consolidate::Merge;
 use crate::array::{Array, Fragment};
 use crate::error::{Error, Result};
-use crate::format::schema::Schema;
+use crate::format::schema::{ArrayType, Schema};
 use crate::geometry::{Frame, Grid, Order, Span, TileBox, region};
 use crate::query::{Query, Region};
 use crate::write::commit::Draft;
@@ -19,7 +19,7 @@ pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: 
     let spans = bounds(&grid, run)?;
     let source = array.with_fragments(run.to_vec());
     let times = super::consolidate::times(run);
-    let mut draft = Draft::new(array, times, &[], ids, m.sync);
+    let mut draft = Draft::new(array, ArrayType::Dense, times, &[], ids, m.sync);
     let name = draft.name.clone();
     let result = async {
         for part in parts(&grid, &spans, cells_at_once(schema, &grid, run, m.memory_bytes)?) {

@@ -13,7 +13,7 @@ use crate::array::{Array, Fragment};
 use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
-use crate::format::schema::{Layout, Schema};
+use crate::format::schema::{ArrayType, Layout, Schema};
 use crate::geometry::CellOrder;
 use crate::write::FragmentWriter;
 use crate::write::commit::{Draft, Sealed, put};
@@ -117,7 +117,7 @@ async fn write(
             let mut current = match writer.take() {
                 Some(writer) => writer,
                 None => {
-                    let draft = Draft::new(array, times(run), &special.fields(), ids, m.sync);
+                    let draft = Draft::new(array, ArrayType::Sparse, times(run), &special.fields(), ids, m.sync);
                     written.push(draft.name.clone());
                     FragmentWriter::over(draft)
                 }

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use super::sort::{duplicate, show};
 use crate::column::Column;
 use crate::error::{Error, Result};
+use crate::format::attribute::DataOrder;
 use crate::format::schema::{Layout, Schema};
 use crate::geometry::{CellOrder, KeyColumn, key};
 
@@ -39,6 +40,39 @@ pub(crate) fn inside(schema: &Schema, dims: &[&Column]) -> Result<()> {
                     range.hi
                 )));
             }
+        }
+    }
+    Ok(())
+}
+
+/// The values of labels must rise or fall as their attribute says; equal neighbours are fine.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] names the first value that does not.
+pub(crate) fn ordered(schema: &Schema, columns: &[Column]) -> Result<()> {
+    for (attribute, column) in schema.attributes.iter().zip(columns) {
+        let wrong = match attribute.order {
+            DataOrder::Unordered => continue,
+            DataOrder::Increasing => Ordering::Greater,
+            DataOrder::Decreasing => Ordering::Less,
+        };
+        let keys = match &column.offsets {
+            Some(offsets) => KeyColumn::Strings(&column.data, offsets),
+            None => match key::keys(column.datatype.physical(), &column.data) {
+                Ok(keys) => KeyColumn::Numbers(keys),
+                Err(i) => {
+                    return Err(Error::invalid(format!(
+                        "'{}': value {i} is not a number",
+                        attribute.name
+                    )));
+                }
+            },
+        };
+        if let Some(i) = (1..column.len()).find(|&i| keys.compare(i - 1, &keys, i) == wrong) {
+            let (name, order) = (&attribute.name, attribute.order);
+            return Err(Error::invalid(format!(
+                "the values of '{name}' must be {order:?}; value {i} is not"
+            )));
         }
     }
     Ok(())
@@ -88,7 +122,8 @@ fn one(column: &Column, i: usize) -> Column {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::datatype::Datatype;
+    use crate::datatype::{CellCount, Datatype};
+    use crate::format::attribute::Attribute;
     use crate::format::domain::Dimension;
     use crate::format::schema::ArrayType;
 
@@ -113,6 +148,20 @@ mod tests {
             "{e}"
         );
         assert!(inside(&schema(), &[&x(&[f32::NAN])]).is_err());
+    }
+
+    #[test]
+    fn labels_rise_or_fall() {
+        let mut label = Attribute::new("label", Datatype::Int8, CellCount::ONE);
+        label.order = DataOrder::Decreasing;
+        let schema = Schema::new(
+            ArrayType::Dense,
+            vec![Dimension::new("x", Datatype::Int32, 0, 9, 1)],
+            vec![label],
+        );
+        let check = |values: &[i8]| ordered(&schema, &[Column::from_values(Datatype::Int8, values)]);
+        check(&[3, 3, -1]).unwrap();
+        assert!(check(&[3, 4]).unwrap_err().to_string().contains("value 1 is not"));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::format::commits::{COMMITS_DIR, FRAGMENTS_DIR};
 use crate::format::data_file::FRAGMENT_METADATA;
 use crate::format::fragment::slots::FieldId;
 use crate::format::name;
-use crate::format::schema::Schema;
+use crate::format::schema::{ArrayType, Schema};
 use crate::limits;
 use crate::scalar::ScalarRange;
 use crate::vfs::join;
@@ -35,13 +35,27 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// A fragment of `array` with this name's times; nothing is written yet. `special` are the fields
-    /// that only consolidated fragments have.
-    pub(crate) fn new(array: &Array, times: (u64, u64), special: &[FieldId], ids: &mut Ids, sync: bool) -> Self {
+    /// A fragment of `array`, dense or sparse, with these times in its name; nothing is written yet.
+    /// `special` are the fields that only consolidated fragments have.
+    pub(crate) fn new(
+        array: &Array,
+        kind: ArrayType,
+        times: (u64, u64),
+        special: &[FieldId],
+        ids: &mut Ids,
+        sync: bool,
+    ) -> Self {
         let schema = Arc::clone(array.schema());
         let version = schema.version.for_new_fragments();
         let name = name::versioned(times.0, times.1, ids.draw(), version);
-        let fields = Arc::new(Fields::new(&schema, version, special, array.key(), ids.draw_seed()));
+        let fields = Arc::new(Fields::new(
+            &schema,
+            kind,
+            version,
+            special,
+            array.key(),
+            ids.draw_seed(),
+        ));
         let dir = fragment_dir(array, version.has_commit_folder(), &name);
         let files = Files::new(Arc::clone(&array.context().vfs), &dir, &schema, &fields);
         let schema_name = array.0.schema_name.clone();

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::filter::{Key, Nonces, TileFormat};
 use crate::format::fragment::slots::FieldId;
 use crate::format::pipeline::Pipeline;
-use crate::format::schema::Schema;
+use crate::format::schema::{ArrayType, Schema};
 use crate::format::version::Version;
 
 /// One field: what its cells are and how its tiles are filtered.
@@ -38,9 +38,10 @@ pub(crate) struct Fields {
 
 impl Fields {
     /// The fields of a fragment of `version` written with `schema`; `special` are those of
-    /// consolidated fragments.
+    /// consolidated fragments. A sparse fragment stores coordinates, in dense arrays too.
     pub(crate) fn new(
         schema: &Schema,
+        kind: ArrayType,
         version: Version,
         special: &[FieldId],
         key: Option<&Key>,
@@ -54,7 +55,11 @@ impl Fields {
             nullable: a.nullable,
             filters: a.filters.clone(),
         });
-        let stored = if schema.is_dense() { 0 } else { schema.dimensions.len() };
+        let stored = if kind == ArrayType::Dense {
+            0
+        } else {
+            schema.dimensions.len()
+        };
         let dimensions = schema.dimensions.iter().take(stored).enumerate().map(|(i, d)| Field {
             id: FieldId::Dimension(i),
             name: d.name.clone(),

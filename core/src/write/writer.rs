@@ -14,7 +14,7 @@ use crate::error::{AtPath, Error, Result};
 use crate::format::generic_tile;
 use crate::format::metadata::{self, Entry};
 use crate::format::name;
-use crate::format::schema::{Layout, Schema};
+use crate::format::schema::{ArrayType, Layout, Schema};
 use crate::geometry::region::{self, Span};
 use crate::geometry::{Frame, Grid, Order};
 use crate::scalar::ScalarRange;
@@ -50,6 +50,7 @@ impl FragmentWriter {
                     ))
                 };
                 *missing = missing.checked_sub(cells as u64).ok_or_else(over)?;
+                check::ordered(self.draft.schema(), &columns)?;
             }
             None => {
                 let schema = self.draft.schema();
@@ -145,17 +146,15 @@ impl Array {
             writer.push(cells.columns).await?;
             return writer.finish().await;
         }
-        let times = (options.timestamp_ms, options.timestamp_ms);
-        let mut draft = Draft::new(self, times, &[], &mut Ids::new(options.seed), options.sync);
+        let draft = self.draft(self.schema().array_type, options);
         let (columns, count) = draft.fields().arrange(cells.columns)?;
         let schema = Arc::clone(self.schema());
-        let cpu = self.context().cpu;
         let (tiles, region): (Arc<dyn Tiles>, _) = if schema.is_dense() {
+            check::ordered(&schema, &columns)?;
             let (grid, spans, region) = dense_box(&schema, cells.region)?;
-            let order = Order::of(if cells.layout == Layout::Unordered {
-                Layout::RowMajor
-            } else {
-                cells.layout
+            let order = Order::of(match cells.layout {
+                Layout::Unordered => Layout::RowMajor,
+                other => other,
             })?;
             if region::cells(&spans) != Some(count as u64) {
                 let sides = region::shape(&spans);
@@ -169,11 +168,52 @@ impl Array {
             };
             (Arc::new(DenseBox::new(grid, spans, frame, columns)?), Some(region))
         } else {
-            if count == 0 {
-                return Err(Error::invalid("there is nothing to write: no cell was given"));
-            }
-            (cpu.run(move || sparse(&schema, columns, cpu)).await?, None)
+            (self.sorted(columns).await?, None)
         };
+        self.complete(draft, tiles, region).await
+    }
+
+    /// Writes single cells of a dense array as a sparse fragment: every attribute once and every
+    /// dimension, by name, in any order. Returns the fragment's name.
+    ///
+    /// For scattered updates this is far less to write than the tiles they lie in. Until a
+    /// consolidation folds them into tiles, readers lay such cells over **all** dense fragments, later
+    /// ones too; so does libtiledb, which reads such fragments and no longer writes them.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a sparse array, and as [`Array::write`].
+    pub async fn write_points(&self, columns: Vec<(String, Column)>, options: &WriteOptions) -> Result<String> {
+        if !self.schema().is_dense() {
+            return Err(Error::invalid(
+                "the array is sparse: all of its cells are written as points",
+            ));
+        }
+        let draft = self.draft(ArrayType::Sparse, options);
+        let tiles = self.sorted(draft.fields().arrange(columns)?.0).await?;
+        self.complete(draft, tiles, None).await
+    }
+
+    fn draft(&self, kind: ArrayType, options: &WriteOptions) -> Draft {
+        let times = (options.timestamp_ms, options.timestamp_ms);
+        Draft::new(self, kind, times, &[], &mut Ids::new(options.seed), options.sync)
+    }
+
+    /// Sparse cells, checked and sorted.
+    async fn sorted(&self, columns: Vec<Column>) -> Result<Arc<dyn Tiles>> {
+        if columns.first().is_none_or(Column::is_empty) {
+            return Err(Error::invalid("there is nothing to write: no cell was given"));
+        }
+        let (schema, cpu) = (Arc::clone(self.schema()), self.context().cpu);
+        cpu.run(move || sparse(&schema, columns, cpu)).await
+    }
+
+    /// Writes and commits; what a failure before the commit leaves behind is removed as far as possible.
+    async fn complete(
+        &self,
+        mut draft: Draft,
+        tiles: Arc<dyn Tiles>,
+        region: Option<Vec<ScalarRange>>,
+    ) -> Result<String> {
         let name = draft.name.clone();
         let sealed = match draft.add(tiles).await {
             Ok(()) => draft.seal(region, Vec::new()).await,
@@ -195,8 +235,7 @@ impl Array {
     /// [`Error::InvalidArgument`] for a box that is not made of whole tiles.
     pub fn writer(&self, region: Option<Vec<ScalarRange>>, options: &WriteOptions) -> Result<FragmentWriter> {
         let schema = self.schema();
-        let times = (options.timestamp_ms, options.timestamp_ms);
-        let draft = Draft::new(self, times, &[], &mut Ids::new(options.seed), options.sync);
+        let draft = self.draft(schema.array_type, options);
         let (dense, tile_cells) = if schema.is_dense() {
             let (grid, spans, region) = dense_box(schema, region)?;
             if !grid.is_aligned(&spans) {

@@ -1,5 +1,7 @@
 //! Dense arrays: boxes written over each other, in any order of cells, and merged.
 
+use std::collections::BTreeSet;
+
 use hyperslab::array::Window;
 use hyperslab::blocking::block_on;
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
@@ -15,6 +17,8 @@ const SIDES: (i32, i32) = (7, 9);
 enum Step {
     /// Rows and columns, both ends inside; whether the input is column by column.
     Write((i32, i32), (i32, i32), bool),
+    /// Scattered cells as a sparse fragment.
+    Points(BTreeSet<(i32, i32)>),
     Chore(Chore),
 }
 
@@ -81,6 +85,26 @@ pub(super) fn write(context: &Context, time: u64, rows: (i32, i32), columns: (i3
     block_on(open(context, Window::ALL).write(cells, &at(time))).unwrap();
 }
 
+fn write_points(context: &Context, time: u64, places: &BTreeSet<(i32, i32)>) {
+    let values: Vec<i16> = places.iter().map(|&(y, x)| value(time, y, x)).collect();
+    let validity = values.iter().map(|v| u8::from(v % 7 != 0)).collect();
+    let coordinates =
+        |of: fn(&(i32, i32)) -> i32| Column::from_values(Datatype::Int32, &places.iter().map(of).collect::<Vec<_>>());
+    let columns = vec![
+        ("x".into(), coordinates(|p| p.1 + 1)),
+        ("y".into(), coordinates(|p| p.0 - 3)),
+        (
+            "small".into(),
+            Column::from_values(Datatype::Int16, &values).with_validity(validity),
+        ),
+        (
+            "text".into(),
+            Column::from_cells(Datatype::StringUtf8, values.iter().map(|v| text(*v))),
+        ),
+    ];
+    block_on(open(context, Window::ALL).write_points(columns, &at(time))).unwrap();
+}
+
 /// The time at which each cell was written last, row by row; `None` where nobody wrote.
 pub(super) type Model = Vec<Option<u64>>;
 
@@ -132,6 +156,7 @@ fn ends(side: i32) -> impl Strategy<Value = (i32, i32)> {
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         5 => (ends(SIDES.0), ends(SIDES.1), any::<bool>()).prop_map(|(y, x, c)| Step::Write(y, x, c)),
+        2 => prop::collection::btree_set((0..SIDES.0, 0..SIDES.1), 1..12).prop_map(Step::Points),
         2 => any::<bool>().prop_map(|small| Step::Chore(Chore::Fragments { small })),
         1 => Just(Step::Chore(Chore::Vacuum(Mode::Fragments))),
         1 => Just(Step::Chore(Chore::Lists(Mode::Commits))),
@@ -153,22 +178,32 @@ proptest! {
         (tile_order, cell_order) in (order(), order()),
     ) {
         let context = new_array(&schema(tile_order, cell_order));
-        let mut model = empty();
-        let mut past = vec![model.clone()];
+        let (mut tiles, mut points) = (empty(), empty());
+        let seen = |tiles: &Model, points: &Model| -> Model { points.iter().zip(tiles).map(|(p, t)| p.or(*t)).collect() };
+        let mut past = vec![empty()];
         let mut vacuumed = false;
         for (time, step) in (1_u64..).zip(&steps) {
             match step {
                 Step::Write(y, x, by_column) => {
                     write(&context, time, *y, *x, *by_column);
-                    paint(&mut model, time, *y, *x);
+                    paint(&mut tiles, time, *y, *x);
+                }
+                Step::Points(places) => {
+                    write_points(&context, time, places);
+                    places.iter().for_each(|&(y, x)| paint(&mut points, time, (y, y), (x, x)));
                 }
                 Step::Chore(chore) => {
                     vacuumed |= matches!(chore, Chore::Vacuum(Mode::Fragments));
-                    do_chore(&context, *chore, time);
+                    // Points lie over all tiles until a merge folds them in.
+                    if do_chore(&context, *chore, time) && matches!(chore, Chore::Fragments { .. }) {
+                        tiles = seen(&tiles, &points);
+                        points = empty();
+                    }
                 }
             }
-            past.push(model.clone());
+            let model = seen(&tiles, &points);
             prop_assert_eq!(compare(&context, Window::ALL, &model), Ok(()));
+            past.push(model);
         }
         // Vacuum takes the past of dense arrays; before, it is all there.
         if !vacuumed {

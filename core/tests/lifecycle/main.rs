@@ -52,8 +52,8 @@ enum Chore {
     Lists(Mode),
 }
 
-/// Does a chore; `tick` is a number that grows, for names.
-fn do_chore(context: &Context, chore: Chore, tick: u64) {
+/// Does a chore; `tick` is a number that grows, for names. Whether something was written.
+fn do_chore(context: &Context, chore: Chore, tick: u64) -> bool {
     let array = open(context, Window::ALL);
     match chore {
         Chore::Fragments { small } => {
@@ -70,13 +70,18 @@ fn do_chore(context: &Context, chore: Chore, tick: u64) {
             } else {
                 options.steps.amplification = 1e9;
             }
-            block_on(consolidate(&array, &options, &at(tick))).unwrap();
+            !block_on(consolidate(&array, &options, &at(tick)))
+                .unwrap()
+                .written
+                .is_empty()
         }
-        Chore::Lists(mode) => {
-            block_on(consolidate(&array, &ConsolidateOptions::new(mode), &at(tick))).unwrap();
-        }
+        Chore::Lists(mode) => !block_on(consolidate(&array, &ConsolidateOptions::new(mode), &at(tick)))
+            .unwrap()
+            .written
+            .is_empty(),
         Chore::Vacuum(mode) => {
             block_on(vacuum(&array, mode, false, &at(tick))).unwrap();
+            false
         }
     }
 }

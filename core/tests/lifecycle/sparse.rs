@@ -146,7 +146,7 @@ fn run(context: &Context, steps: &[Step]) -> Model {
                 block_on(delete(&open(context, Window::ALL), &condition, &options)).unwrap();
                 model.deletes.push((time - 1, *below));
             }
-            Step::Chore(chore) => do_chore(context, *chore, time),
+            Step::Chore(chore) => drop(do_chore(context, *chore, time)),
         }
     }
     model
