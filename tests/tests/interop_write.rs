@@ -146,18 +146,23 @@ fn libtiledb_is_wrong(schema: &Schema, dense: bool, merged: bool, fact: &Fact) -
         return false;
     };
     let var = a.cell == CellCount::Var;
-    let has_minimum = match a.cell {
-        CellCount::Var => matches!(a.datatype, Datatype::Char | Datatype::StringAscii),
-        CellCount::Fixed(n) => {
-            !a.datatype.is_opaque() && (n == 1 || matches!(a.datatype, Datatype::Char | Datatype::StringAscii))
-        }
+    let plain_text = matches!(a.datatype, Datatype::Char | Datatype::StringAscii);
+    let has_minimum =
+        plain_text || (a.cell == CellCount::Fixed(1) && !a.datatype.is_opaque() && !a.datatype.is_string());
+    // Where a sum leaves its type, libtiledb's depends on how it cut the tile into runs.
+    let overflown = |value: &str| {
+        let ends = [i64::MAX as u64, i64::MIN as u64, u64::MAX];
+        ends.iter().any(|end| value.contains(&end.to_string()))
     };
     match fact.what {
         // Zero where nothing but a minimum would have been computed; off by the padding elsewhere.
         "tile null counts" | "fragment null count" => a.nullable && (!has_minimum || (dense && var)),
         // The fill values between the merged cells count in dense fragments.
-        "tile minima" | "tile maxima" | "tile sums" | "fragment minimum" | "fragment maximum" | "fragment sum" => {
-            dense && merged
+        _ if dense && merged => true,
+        "tile sums" | "fragment sum" => dense && overflown(&fact.value),
+        // Padding counts as text in dense tiles, and what a tile of nulls alone has is left to chance.
+        "tile minima" | "tile maxima" | "fragment minimum" | "fragment maximum" => {
+            a.nullable && (plain_text || a.datatype.is_datetime() || a.datatype.is_time())
         }
         _ => false,
     }

@@ -1,21 +1,34 @@
 // The viewer in a real browser over a real server: what a visitor would see and do.
-// usage: node --test web-demo/e2e   with SITE=http://127.0.0.1:PORT/ and, optionally, SHOTS=folder
+// usage: node --test web-demo/e2e/  with SITE_DIR naming the prepared site, HYPERSLAB the program
+// that serves it and, optionally, SHOTS a folder for pictures.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { chromium } from "playwright-core";
 
-const site = process.env["SITE"];
-assert.ok(site, "SITE must name the address of the prepared site");
-const shots = process.env["SHOTS"];
+const { SITE_DIR, HYPERSLAB, SHOTS: shots } = process.env;
+assert.ok(SITE_DIR && HYPERSLAB, "SITE_DIR and HYPERSLAB must be set; `cargo xtask test viewer` sets them");
+let server;
+let site;
 let browser;
 
 before(async () => {
+  server = spawn(HYPERSLAB, ["serve", SITE_DIR, "--port", "0"], { stdio: ["ignore", "pipe", "inherit"] });
+  for await (const line of createInterface({ input: server.stdout })) {
+    site = /http:\/\/\S+/.exec(line)?.[0];
+    if (site) break;
+  }
+  assert.ok(site, "the server gave no address");
   browser = await chromium.launch({
     executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
     args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
   });
 });
-after(async () => browser?.close());
+after(async () => {
+  await browser?.close();
+  server?.kill();
+});
 
 /** A fresh page at this address; what it logs as an error fails the test. */
 async function visit(hash = "") {

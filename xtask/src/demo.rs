@@ -75,7 +75,7 @@ const ARRAYS: &str = r#"[
   {"title": "Elevation", "url": "data/elevation/elevation", "map": "terrain",
    "about": "Dense int16, 344 × 403: the Jacksboro fault, Tennessee",
    "attribution": "USGS elevation data (public domain), as packaged by matplotlib"},
-  {"title": "A week of earthquakes", "url": "data/earthquakes/earthquakes", "attribute": "depth",
+  {"title": "A week of earthquakes", "url": "data/earthquakes/earthquakes", "attribute": "depth", "map": "viridis",
    "about": "Sparse, 1707 points in eight fragments: move through the days",
    "attribution": "USGS feed, 31 January to 7 February 2018 (public domain), as packaged by vega-datasets. Land: NOAA GLOBE"}
 ]

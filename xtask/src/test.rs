@@ -3,6 +3,7 @@
 use std::process::Command;
 use std::time::Instant;
 
+use crate::demo;
 use crate::run::{self, Outcome, cargo, command, is_ci, quiet, root};
 use crate::setup::{self, Need, python};
 
@@ -135,11 +136,13 @@ fn npm() -> Vec<Command> {
 }
 
 fn viewer() -> Vec<Command> {
-    let mut build = command("npm");
-    build.args(["run", "build"]).current_dir(root().join("web-demo"));
+    let mut prepare = command(&std::env::current_exe().unwrap_or_default().to_string_lossy());
+    prepare.args(["demo", "prepare"]);
     let mut e2e = command("node");
-    e2e.arg("web-demo/e2e");
-    vec![build, e2e]
+    e2e.args(["--test", "web-demo/e2e/"])
+        .env("SITE_DIR", demo::site())
+        .env("HYPERSLAB", demo::program("hyperslab"));
+    vec![prepare, e2e]
 }
 
 /// Lines in which a test runner sums up.
