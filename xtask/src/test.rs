@@ -36,11 +36,6 @@ const STEPS: &[Step] = &[
         commands: || vec![integration(&["--test", "tidy"])],
     },
     Step {
-        name: "model",
-        needs: &[],
-        commands: || vec![integration(&["--test", "model", "--test", "smoke"])],
-    },
-    Step {
         name: "golden",
         needs: &[],
         commands: || vec![integration(&["--test", "golden"])],
