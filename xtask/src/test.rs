@@ -52,7 +52,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "npm",
-        needs: &[Need::Wasm, Need::Node, Need::WasmBindgen],
+        needs: &[Need::Wasm, Need::Node, Need::Browser, Need::WasmBindgen],
         commands: npm,
     },
     Step {
