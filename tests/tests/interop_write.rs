@@ -26,7 +26,6 @@ const OPEN: &[(&str, &str, usize)] = &[
     ("condition", "statistics", 4),
     ("consolidate", "statistics", 60),
     ("current", "schema", 24),
-    ("delete", "cells", 48),
     ("delete", "statistics", 12),
     ("dim", "statistics", 4),
     ("enum", "statistics", 12),

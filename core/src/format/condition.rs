@@ -79,9 +79,21 @@ impl StoredCondition {
     }
 
     /// The opposite, pushed down to the comparisons: a null still fails them.
+    ///
+    /// A combination holds no combination of its own kind: libtiledb never writes such a nesting, and
+    /// reads other cells where it meets one.
     #[must_use]
     pub fn negated(&self) -> Self {
-        let all = |children: &[Self]| children.iter().map(Self::negated).collect();
+        let all = |children: &[Self]| -> Vec<Self> {
+            let mut flat = Vec::with_capacity(children.len());
+            for child in children.iter().map(Self::negated) {
+                match (self, child) {
+                    (Self::And(_), Self::Or(inner)) | (Self::Or(_), Self::And(inner)) => flat.extend(inner),
+                    (_, other) => flat.push(other),
+                }
+            }
+            flat
+        };
         match self {
             Self::Compare { field, op, value } => Self::Compare {
                 field: field.clone(),
@@ -277,6 +289,16 @@ mod tests {
             .chunks(2)
             .map(|d| u8::from_str_radix(std::str::from_utf8(d).unwrap(), 16).unwrap())
             .collect()
+    }
+
+    #[test]
+    fn a_negation_is_flat() {
+        let a = || compare("a", StoredOp::Eq, &[1]);
+        let nested = StoredCondition::And(vec![StoredCondition::And(vec![a(), a()]), a()]);
+        let StoredCondition::Or(children) = nested.negated() else {
+            unreachable!("the negation of a conjunction is a disjunction")
+        };
+        assert_eq!(children, vec![a().negated(); 3]);
     }
 
     #[test]
