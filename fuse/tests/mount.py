@@ -9,6 +9,8 @@ import os
 import sys
 
 import numpy as np
+import pyarrow
+import pyarrow.ipc
 import tiledb
 import zarr
 
@@ -130,6 +132,10 @@ def check(folder, mount):
     points = np.load(f"{mount}/quakes/slices/lon,lat,mag@all.npy", mmap_mode="r")
     for name in ("lon", "lat", "mag"):
         np.testing.assert_array_equal(points[name], q[name][order], name)
+    with pyarrow.OSFile(f"{mount}/quakes/slices/all.arrow") as f:
+        table = pyarrow.ipc.open_file(f).read_all()
+    assert table["place"].to_pylist() == [q["place"][i] for i in order]
+    np.testing.assert_array_equal(table["lat"].to_numpy(), q["lat"][order])
     with open(f"{mount}/quakes/slices/lon=0:40.csv", newline="") as f:
         rows = list(csv.DictReader(f))
     inside = [i for i in order if 0 <= q["lon"][i] <= 40]

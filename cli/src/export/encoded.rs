@@ -26,6 +26,7 @@ pub(super) async fn export(job: &Job, format: Format, out: &str) -> Result<()> {
     let frame = Frame {
         fields: job.fields.iter().map(field).collect(),
         shape,
+        dense: job.array.schema().is_dense(),
     };
     let mut encoder = Encoder::new(format, &frame)?;
     if format == Format::Npy && job.shape.is_some() && job.query.order == Layout::ColMajor {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
+use super::encode::Format;
 use super::selection::{self, Axis, display_name};
 use super::zarr;
 use crate::array::{Array, Fragment};
@@ -102,7 +103,13 @@ pub(super) fn slices_readme(array: &Array) -> String {
          | npy | numpy, also for `np.load(…, mmap_mode=\"r\")`; several attributes make a structured array |\n\
          | bin | the values alone, little-endian, row-major |\n\
          | csv, tsv | a line for each cell, coordinates first |\n\
-         | json, jsonl | an object for each cell |\n\
+         | json, jsonl | an object for each cell |\n",
+    );
+    if Format::ALL.iter().any(|f| f.extension() == "arrow") {
+        out.push_str("| arrow | an Arrow file, for pandas, polars, duckdb |\n");
+    }
+    out.push_str(
+        "\
          | png | a picture of one attribute over two dimensions; a single coordinate takes a dimension away |\n\n\
          Sizes are exact. If a name is refused, `getfattr -n user.hyperslab.error .` here says why.\n",
     );

@@ -26,7 +26,7 @@ use crate::vfs::{EntryKind, join};
 /// Bytes that a file which must be made as a whole may have.
 const RENDERED_BYTES_MAX: u64 = 1 << 30;
 /// Bytes of pieces of files kept for the next reader.
-const BLOCKS_BYTES: u64 = 256 << 20;
+const BLOCKS_BYTES: u64 = 128 << 20;
 /// Numbers of cells of sparse slices that are remembered.
 const COUNTS_MAX: usize = 1 << 16;
 
@@ -515,16 +515,20 @@ async fn render(slice: &Slice) -> Result<Bytes> {
     let mut encoder = slice.encoder()?;
     let mut out = encoder.start();
     let mut batches = slice.array().batches(slice.query()?);
+    // Some encoders keep what they are given until the end.
+    let mut taken = 0;
     while let Some(batch) = batches.next().await? {
+        taken += batch.columns.iter().map(|(_, c)| c.data.len() as u64).sum::<u64>();
         out.append(&mut encoder.cells(columns(batch))?);
-        if out.len() as u64 > RENDERED_BYTES_MAX {
+        let found = taken.max(out.len() as u64);
+        if found > RENDERED_BYTES_MAX {
             let what = format!(
                 "bytes of this .{} file, which must be made as a whole",
                 slice.format.extension()
             );
             return Err(Error::LimitExceeded {
                 what,
-                found: out.len() as u64,
+                found,
                 limit: RENDERED_BYTES_MAX,
             });
         }

@@ -80,6 +80,7 @@ impl Slice {
             frame: Frame {
                 fields: described,
                 shape,
+                dense: schema.is_dense(),
             },
         };
         if !schema.is_dense() && format == Format::Png {

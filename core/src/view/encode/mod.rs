@@ -3,6 +3,8 @@
 //! An [`Encoder`] is fed cells batch by batch, so that a slice of any size can be streamed. Where the
 //! size of the whole follows from the frame alone ([`Encoder::size`]) it is exact.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod npy;
 mod png;
 mod record;
@@ -18,6 +20,7 @@ use crate::format::enumeration::Enumeration;
 
 /// A format of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Format {
     /// numpy's own: a header and the values; a structured array where there are several fields.
     Npy,
@@ -33,6 +36,9 @@ pub enum Format {
     Jsonl,
     /// A picture of one attribute over two dimensions.
     Png,
+    /// An Arrow IPC file: a column for each dimension and attribute.
+    #[cfg(feature = "arrow")]
+    Arrow,
 }
 
 impl Format {
@@ -45,6 +51,8 @@ impl Format {
         Self::Json,
         Self::Jsonl,
         Self::Png,
+        #[cfg(feature = "arrow")]
+        Self::Arrow,
     ];
 
     /// How names of its files end.
@@ -57,6 +65,8 @@ impl Format {
             Self::Json => "json",
             Self::Jsonl => "jsonl",
             Self::Png => "png",
+            #[cfg(feature = "arrow")]
+            Self::Arrow => "arrow",
         }
     }
 
@@ -69,6 +79,8 @@ impl Format {
             Self::Json => "application/json",
             Self::Jsonl => "application/jsonl",
             Self::Png => "image/png",
+            #[cfg(feature = "arrow")]
+            Self::Arrow => "application/vnd.apache.arrow.file",
         }
     }
 
@@ -89,7 +101,7 @@ impl Format {
 
     /// Whether each cell is written with its coordinates even if the array is dense.
     pub const fn lists_coordinates(self) -> bool {
-        matches!(self, Self::Csv | Self::Tsv | Self::Json | Self::Jsonl)
+        !matches!(self, Self::Npy | Self::Bin | Self::Png)
     }
 }
 
@@ -118,6 +130,8 @@ pub struct Frame {
     pub fields: Vec<Field>,
     /// The length of each axis.
     pub shape: Vec<u64>,
+    /// Whether the array is dense.
+    pub dense: bool,
 }
 
 impl Frame {
@@ -148,6 +162,8 @@ enum Kind {
     },
     Table(table::Table),
     Picture(png::Picture),
+    #[cfg(feature = "arrow")]
+    Arrow(arrow::Table),
 }
 
 impl Encoder {
@@ -176,6 +192,8 @@ impl Encoder {
             Format::Json => Kind::Table(table::Table::new(table::Style::List, frame)),
             Format::Jsonl => Kind::Table(table::Table::new(table::Style::Lines, frame)),
             Format::Png => Kind::Picture(png::Picture::new(frame)?),
+            #[cfg(feature = "arrow")]
+            Format::Arrow => Kind::Arrow(arrow::Table::new(frame)),
         }))
     }
 
@@ -205,6 +223,8 @@ impl Encoder {
                 (header.len() as u64).checked_add(cells.checked_mul(records.width())?)
             }
             Kind::Table(_) => None,
+            #[cfg(feature = "arrow")]
+            Kind::Arrow(_) => None,
             Kind::Picture(picture) => Some(picture.size()),
         }
     }
@@ -224,6 +244,8 @@ impl Encoder {
             Kind::Record { header, .. } => header.clone(),
             Kind::Table(table) => table.start(),
             Kind::Picture(_) => Vec::new(),
+            #[cfg(feature = "arrow")]
+            Kind::Arrow(_) => Vec::new(),
         }
     }
 
@@ -236,6 +258,8 @@ impl Encoder {
             Kind::Record { records, .. } => records.pack(columns),
             Kind::Table(table) => table.cells(&columns),
             Kind::Picture(picture) => picture.cells(&columns).map(|()| Vec::new()),
+            #[cfg(feature = "arrow")]
+            Kind::Arrow(table) => table.cells(columns).map(|()| Vec::new()),
         }
     }
 
@@ -249,6 +273,8 @@ impl Encoder {
             Kind::Record { .. } => Ok(Vec::new()),
             Kind::Table(table) => Ok(table.finish()),
             Kind::Picture(picture) => picture.finish(),
+            #[cfg(feature = "arrow")]
+            Kind::Arrow(table) => table.finish(),
         }
     }
 }

@@ -16,6 +16,7 @@ fn frame(fields: Vec<Field>, shape: &[u64]) -> Frame {
     Frame {
         fields,
         shape: shape.to_vec(),
+        dense: true,
     }
 }
 
@@ -325,4 +326,20 @@ fn what_is_no_picture_says_why() {
     );
     refuse(vec![a()], &[1 << 20, 1 << 20], "over the limit");
     refuse(vec![a()], &[0, 2], "at least one pixel");
+}
+
+#[cfg(feature = "arrow")]
+#[test]
+fn arrow_files_hold_every_batch() {
+    let (frame, columns) = mixed();
+    let mut encoder = Encoder::new(Format::Arrow, &frame).unwrap();
+    let mut bytes = encoder.start();
+    for _ in 0..2 {
+        bytes.extend(encoder.cells(columns.clone()).unwrap());
+    }
+    bytes.extend(encoder.finish().unwrap());
+    let reader = arrow_ipc::reader::FileReader::try_new(std::io::Cursor::new(bytes), None).unwrap();
+    let names: Vec<String> = reader.schema().fields().iter().map(|f| f.name().clone()).collect();
+    assert_eq!(names, ["t", "v", "note", "pair"]);
+    assert_eq!(reader.map(|b| b.unwrap().num_rows()).collect::<Vec<_>>(), [3, 3]);
 }
