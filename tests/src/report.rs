@@ -35,51 +35,6 @@ impl Report {
         self.arrays
     }
 
-    /// The failures by family (the name up to its first dot) and kind of difference.
-    fn groups(&self) -> BTreeMap<(String, &'static str), usize> {
-        let mut groups = BTreeMap::new();
-        for failure in &self.failures {
-            let (name, why) = failure.split_once(": ").unwrap_or((failure, ""));
-            let family = name.split('.').next().unwrap_or_default().to_owned();
-            let kind = match why {
-                w if w.starts_with("fragment metadata") => "statistics",
-                w if w.starts_with("schema") => "schema",
-                _ => "cells",
-            };
-            *groups.entry((family, kind)).or_default() += 1;
-        }
-        groups
-    }
-
-    /// Prints the counts and the differences that are known and open, then panics if there are more of
-    /// them than `open` says: family, kind and the most there may be.
-    ///
-    /// # Panics
-    /// More cases failed than are known to.
-    pub fn finish_within(mut self, title: &str, open: &[(&str, &str, usize)]) {
-        let mut within = Vec::new();
-        for ((family, kind), count) in self.groups() {
-            let most = open.iter().find(|o| o.0 == family && o.1 == kind).map_or(0, |o| o.2);
-            println!("{title}: {family}: {count} arrays differ in {kind}, {most} are known to");
-            if count <= most {
-                within.push((family, kind));
-            }
-        }
-        let all = std::mem::take(&mut self.failures);
-        for failure in all {
-            let alone = Self {
-                failures: vec![failure.clone()],
-                ..Self::default()
-            };
-            if alone.groups().keys().any(|group| within.contains(group)) {
-                println!("open: {}", failure.chars().take(200).collect::<String>());
-            } else {
-                self.failures.push(failure);
-            }
-        }
-        self.finish(title);
-    }
-
     /// Prints the counts, then panics if a case failed.
     ///
     /// # Panics

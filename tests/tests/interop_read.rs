@@ -11,7 +11,7 @@ use hyperslab_tests::compare;
 fn what_libtiledb_writes_reads_alike() {
     let matrix = matrix::generated();
     let context = Context::local(&matrix.folder);
-    matrix.check("matrix: written by libtiledb, read by Hyperslab", &[], |case: &Case| {
+    matrix.check("matrix: written by libtiledb, read by Hyperslab", |case: &Case| {
         compare::check(&context, &case.name, case)
     });
 }

@@ -86,7 +86,7 @@ fn ratio(a: u64, b: u64) -> f32 {
 }
 
 /// Whether what is written into the box of a run leaves alone what older fragments hold there, and is
-/// not too much larger than the run's own boxes.
+/// not too much larger than the tiles of the run's own boxes.
 #[allow(clippy::cast_precision_loss, reason = "a ratio of cells")]
 fn mergeable(all: &[Candidate], run: std::ops::Range<usize>, union: &[Span], grid: &Grid, rules: &Rules<'_>) -> bool {
     let earlier = all[..run.start]
@@ -99,8 +99,9 @@ fn mergeable(all: &[Candidate], run: std::ops::Range<usize>, union: &[Span], gri
     {
         return false;
     }
-    let cells = |spans: &[Span]| grid.rounded_out(spans).iter().map(|s| s.len() as f64).product::<f64>();
-    let own: f64 = all[run].iter().filter_map(|c| c.spans.as_ref()).map(|s| cells(s)).sum();
+    let cells = |spans: &[Span]| spans.iter().map(|s| s.len() as f64).product::<f64>();
+    let rounded = |spans: &Vec<Span>| cells(&grid.rounded_out(spans));
+    let own: f64 = all[run].iter().filter_map(|c| c.spans.as_ref()).map(rounded).sum();
     cells(union) / own <= f64::from(rules.steps.amplification)
 }
 
@@ -186,5 +187,7 @@ mod tests {
         };
         assert_eq!(run(&dense(&[(500, 509), (0, 9), (10, 19)]), &only_last), Some(1..3));
         assert_eq!(run(&dense(&[(0, 9), (200, 209)]), &only_last), None);
+        // The box itself counts, beside the whole tiles of those it is made from.
+        assert_eq!(run(&dense(&[(9, 9), (20, 20)]), &only_last), Some(0..2));
     }
 }

@@ -61,6 +61,12 @@ pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -
             "nothing changes: name something to add, to drop or to expand",
         ));
     }
+    // As in libtiledb's evolved schemas, a dimension names the filters it has from all coordinates.
+    for dimension in &mut schema.dimensions {
+        if dimension.filters.is_empty() {
+            dimension.filters.clone_from(&schema.coords_filters);
+        }
+    }
     // Readers take the last schema by name; times are compared too, for names of unequal length.
     let (present, next) = (
         &array.0.schema_name,

@@ -51,9 +51,16 @@ pub(crate) struct PackedTile {
     pub(crate) range: Option<ScalarRange>,
 }
 
-/// Packs one tile. `live` are the cells that are not padding.
-pub(crate) fn pack(fields: &Fields, field: &Field, cells: &TileCells<'_>, live: &[Range<usize>]) -> Result<PackedTile> {
-    let stats = TileStats::of(field, cells, live);
+/// Packs one tile. `live` are the cells that are not padding, `capacity` how many there is
+/// room for.
+pub(crate) fn pack(
+    fields: &Fields,
+    field: &Field,
+    cells: &TileCells<'_>,
+    live: &[Range<usize>],
+    capacity: u64,
+) -> Result<PackedTile> {
+    let stats = TileStats::of(field, cells, live, capacity);
     let range = matches!(field.id, FieldId::Dimension(_))
         .then(|| bounds(field, cells))
         .flatten();

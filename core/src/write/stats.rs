@@ -59,8 +59,8 @@ pub(crate) struct TileStats {
 }
 
 impl TileStats {
-    /// The statistics of the cells in `live`, the others being padding.
-    pub(crate) fn of(field: &Field, cells: &TileCells<'_>, live: &[Range<usize>]) -> Self {
+    /// The statistics of the cells in `live`, the others being padding, in a tile of at most `capacity` cells.
+    pub(crate) fn of(field: &Field, cells: &TileCells<'_>, live: &[Range<usize>], capacity: u64) -> Self {
         let kinds = Kinds::of(field);
         let mut stats = Self::default();
         if let Some(validity) = &cells.validity {
@@ -71,12 +71,12 @@ impl TileStats {
             stats.bytes(field, cells, live);
         }
         if kinds.min_max == MinMax::Numbers || kinds.sum {
-            with_type!(field.datatype.physical(), T => stats.numbers::<T>(kinds, cells, live));
+            with_type!(field.datatype.physical(), T => stats.numbers::<T>(kinds, cells, live, capacity));
         }
         stats
     }
 
-    fn numbers<T: Number>(&mut self, kinds: Kinds, cells: &TileCells<'_>, live: &[Range<usize>]) {
+    fn numbers<T: Number>(&mut self, kinds: Kinds, cells: &TileCells<'_>, live: &[Range<usize>], capacity: u64) {
         let values = typed::<T>(&cells.data);
         let mut ends: Option<(T, T)> = None;
         let mut sum = T::Sum::default();
@@ -91,9 +91,9 @@ impl TileStats {
                 T::add(&mut sum, values, validity);
             }
         }
-        // A tile with padding whose other cells are all null is not "all null" to the reference, which
-        // then stores the interval it starts from.
-        let padded = self.null_count < cells.validity.as_ref().map_or(0, |v| v.len() as u64);
+        // A tile that is padded, or not full, and whose cells are all null is not "all null" to the
+        // reference, which then stores the interval it starts from.
+        let padded = cells.validity.is_some() && self.null_count < capacity;
         let ends = ends.or((kinds.min_max == MinMax::Numbers && padded).then_some((T::GREATEST, T::LEAST)));
         if let Some((min, max)) = ends {
             self.min = Some(bytemuck::bytes_of(&min).to_vec());
@@ -349,6 +349,15 @@ mod tests {
     use std::borrow::Cow;
 
     fn stats<T: bytemuck::Pod>(datatype: Datatype, values: &[T], validity: Option<&[u8]>) -> (TileStats, FieldStats) {
+        stats_in(datatype, values, validity, values.len() as u64)
+    }
+
+    fn stats_in<T: bytemuck::Pod>(
+        datatype: Datatype,
+        values: &[T],
+        validity: Option<&[u8]>,
+        capacity: u64,
+    ) -> (TileStats, FieldStats) {
         let field = Field {
             id: FieldId::Attribute(0),
             name: "a".into(),
@@ -362,7 +371,7 @@ mod tests {
             offsets: None,
             validity: validity.map(Cow::Borrowed),
         };
-        let tile = TileStats::of(&field, &cells, &[0..values.len()]);
+        let tile = TileStats::of(&field, &cells, &[0..values.len()], capacity);
         let fragment = of_fragment(&field, [&tile].into_iter());
         (tile, fragment)
     }
@@ -382,6 +391,9 @@ mod tests {
         assert_eq!(fragment.min, (-7_i32).to_le_bytes());
         let (tile, _) = stats(Datatype::Int32, &[5_i32], Some(&[0]));
         assert_eq!((tile.min, tile.sum, tile.null_count), (None, 0, 1));
+        // Where the tile has room for more it is an empty interval.
+        let (tile, _) = stats_in(Datatype::Int32, &[5_i32], Some(&[0]), 2);
+        assert_eq!(tile.min, Some(i32::MAX.to_le_bytes().to_vec()));
     }
 
     #[test]

@@ -24,6 +24,9 @@ pub(crate) trait Tiles: Send + Sync {
     /// The tile's cells of field number `field`.
     fn cut(&self, field: &Field, number: usize, tile: u64) -> Result<TileCells<'_>>;
 
+    /// Cells that the tile has room for: the last one of cells written in global order may have fewer.
+    fn capacity(&self, tile: u64) -> u64;
+
     /// Which of the tile's cells are not padding.
     fn live(&self, tile: u64) -> Vec<Range<usize>>;
 }
@@ -41,7 +44,13 @@ pub(crate) fn pack_range(
         .collect();
     let packed = cpu.try_map(&jobs, |&(tile, number)| {
         let field = &fields.list[number];
-        pack::pack(fields, field, &tiles.cut(field, number, tile)?, &tiles.live(tile))
+        pack::pack(
+            fields,
+            field,
+            &tiles.cut(field, number, tile)?,
+            &tiles.live(tile),
+            tiles.capacity(tile),
+        )
     })?;
     let mut packed = packed.into_iter();
     Ok(range
@@ -139,6 +148,10 @@ impl Tiles for DenseBox {
                 validity,
             },
         })
+    }
+
+    fn capacity(&self, _: u64) -> u64 {
+        self.tile_cells
     }
 
     fn live(&self, tile: u64) -> Vec<Range<usize>> {
@@ -245,6 +258,10 @@ impl Tiles for InOrder {
         Ok(consecutive(field, &self.columns[number], self.range(tile)))
     }
 
+    fn capacity(&self, _: u64) -> u64 {
+        self.tile_cells
+    }
+
     fn live(&self, tile: u64) -> Vec<Range<usize>> {
         std::iter::once(0..self.range(tile).len()).collect()
     }
@@ -287,6 +304,10 @@ impl Tiles for Permuted {
             offsets,
             validity: cells.validity.map(Cow::Owned),
         })
+    }
+
+    fn capacity(&self, tile: u64) -> u64 {
+        self.cells(tile)
     }
 
     fn live(&self, tile: u64) -> Vec<Range<usize>> {
