@@ -86,7 +86,7 @@ impl FieldType {
 
     fn bytes(&self, column: &Column, cells: Range<usize>) -> Result<ArrayData> {
         let text = self.is_text() && self.form == Form::Natural;
-        let padded = self.is_text() && !self.cell.is_var();
+        let padded = text && !self.cell.is_var();
         let mut values = Vec::new();
         let mut ends = Vec::with_capacity(cells.len() + 1);
         ends.push(0_i32);

@@ -13,7 +13,7 @@
 //! | null | null |
 //!
 //! A field's metadata names its TileDB datatype and cell count, so that the way back is exact:
-//! [`FieldType::infer`] reads them. Strings of fixed length lose the NUL characters that pad them, and get
+//! [`FieldType::infer`] reads them. Text of fixed length loses the NUL characters that pad it, and gets
 //! them back on the way in. What cannot be told from a whole column at once, whether all strings
 //! are text and all indices have values, decides the [`Form`]; [`FieldType::is_natural`] says
 //! which one a column needs.

@@ -142,6 +142,13 @@ fn fixed_strings_lose_and_regain_their_padding() {
         array.as_string::<i32>().iter().flatten().collect::<Vec<_>>(),
         ["ab", "", "xyz"]
     );
+    // What is not text keeps every byte.
+    let raw = FieldType {
+        form: Form::Raw,
+        ..field(Datatype::Char, CellCount::Fixed(3))
+    };
+    let array = round_trip(&raw, &column);
+    assert_eq!(array.as_binary::<i32>().value(0), b"ab\0");
 }
 
 fn animals() -> FieldType {
