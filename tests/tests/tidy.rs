@@ -116,6 +116,7 @@ const SHELL: &[&str] = &[
     "core/src/maintain/",
     "core/src/query/read",
     "core/src/vfs/",
+    "core/src/view/contents",
     "core/src/view/shell",
     "core/src/write/commit.rs",
     "core/src/write/files.rs",

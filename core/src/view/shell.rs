@@ -1,17 +1,17 @@
-//! The only part of the view that waits: it opens arrays, and reads the cells that slices are made of.
+//! The part of the view that finds things: it opens arrays and groups, and makes nodes of names.
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
-use super::blocks::Blocks;
+use super::contents::{Contents, RENDERED_BYTES_MAX};
 use super::docs;
 use super::encode::Format;
 use super::node::{Content, DirEntry, Node, NodeKind, Snapshot};
 use super::selection::{self, Selection};
-use super::slice::{FixedLayout, Slice};
+use super::slice::Slice;
 use super::tiles::Tiles;
 use super::tree::{self, Place};
 use super::zarr::{self, Chunk, Member};
@@ -19,14 +19,9 @@ use crate::array::{Array, Group, ObjectType, OpenOptions, Window, object_type};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::enumeration::Enumeration;
-use crate::query::Batch;
 use crate::schema_json;
 use crate::vfs::{EntryKind, join};
 
-/// Bytes that a file which must be made as a whole may have.
-const RENDERED_BYTES_MAX: u64 = 1 << 30;
-/// Bytes of pieces of files kept for the next reader.
-const BLOCKS_BYTES: u64 = 128 << 20;
 /// Numbers of cells of sparse slices that are remembered.
 const COUNTS_MAX: usize = 1 << 16;
 
@@ -49,7 +44,7 @@ pub struct View {
     source: Source,
     /// What was found in the store, until [`View::refresh`].
     objects: Mutex<HashMap<(String, u64), Arc<Object>>>,
-    blocks: Blocks,
+    contents: Contents,
     /// How many cells sparse slices have, by their ids.
     counts: Mutex<HashMap<u64, u64>>,
 }
@@ -80,11 +75,10 @@ enum Found<'a> {
 impl View {
     /// A view of `source`. Nothing is read yet.
     pub fn new(source: Source) -> Self {
-        let blocks = Blocks::new(BLOCKS_BYTES);
         Self {
             source,
             objects: Mutex::default(),
-            blocks,
+            contents: Contents::default(),
             counts: Mutex::default(),
         }
     }
@@ -142,34 +136,7 @@ impl View {
     /// # Errors
     /// [`Error::InvalidArgument`] for a folder; others from reading.
     pub async fn read(&self, node: &Node, range: Range<u64>) -> Result<Bytes> {
-        let NodeKind::File { size } = node.kind else {
-            return Err(Error::invalid("a folder has no bytes; list it"));
-        };
-        let range = range.start.min(size)..range.end.min(size);
-        if range.is_empty() {
-            return Ok(Bytes::new());
-        }
-        match &node.content {
-            Content::Dir => Ok(Bytes::new()),
-            Content::Text(text) => cut(text, range),
-            Content::Fixed(slice, layout) => self.read_fixed(node.id, slice, layout, range).await,
-            Content::Chunk(chunk) => {
-                let bytes = self.piece((node.id, 0), || read_chunk(chunk)).await?;
-                if bytes.len() as u64 == size {
-                    cut(&bytes, range)
-                } else {
-                    Err(changed(&chunk.slice))
-                }
-            }
-            Content::Rendered(slice) => {
-                let bytes = self.piece((node.id, 0), || render(slice)).await?;
-                if bytes.len() as u64 == size {
-                    cut(&bytes, range)
-                } else {
-                    Err(changed(slice))
-                }
-            }
-        }
+        self.contents.read(node, range).await
     }
 
     /// The whole file at `path`.
@@ -364,7 +331,7 @@ impl View {
             None => {
                 let size = match slice.encoder()?.size() {
                     Some(size) => size,
-                    None => self.piece((id, 0), || render(&slice)).await?.len() as u64,
+                    None => self.contents.rendered(id, &slice).await?.len() as u64,
                 };
                 (size, Content::Rendered(Arc::clone(&slice)))
             }
@@ -392,60 +359,6 @@ impl View {
         }
         counts.insert(id, cells);
         Ok(cells)
-    }
-
-    async fn read_fixed(&self, id: u64, slice: &Slice, layout: &FixedLayout, range: Range<u64>) -> Result<Bytes> {
-        let header = layout.header.len() as u64;
-        let mut out = BytesMut::new();
-        if range.start < header {
-            out.extend_from_slice(&cut(
-                &Bytes::from(layout.header.clone()),
-                range.start..range.end.min(header),
-            )?);
-        }
-        // From here on, bytes are counted from the end of the header.
-        let (mut at, end) = (range.start.max(header) - header, range.end.max(header) - header);
-        while at < end {
-            let index = layout.block_of(at / layout.width);
-            let cells = layout.block(index);
-            let bytes = self.piece((id, index + 1), || read_cells(slice, cells.clone())).await?;
-            let base = cells.start * layout.width;
-            if bytes.len() as u64 != (cells.end - cells.start) * layout.width {
-                return Err(changed(slice));
-            }
-            let stop = end.min(cells.end * layout.width);
-            let part = cut(&bytes, at - base..stop - base)?;
-            if out.is_empty() && stop == end {
-                return Ok(part);
-            }
-            out.extend_from_slice(&part);
-            at = stop;
-        }
-        Ok(out.freeze())
-    }
-
-    /// A piece of a file: kept from before, or made now while others who want it wait.
-    async fn piece<F: Future<Output = Result<Bytes>>>(
-        &self,
-        key: (u64, u64),
-        make: impl FnOnce() -> F,
-    ) -> Result<Bytes> {
-        let cell = self.blocks.cell(key);
-        let mut place = cell.lock().await;
-        if let Some(bytes) = &*place {
-            return Ok(bytes.clone());
-        }
-        match make().await {
-            Ok(bytes) => {
-                *place = Some(bytes.clone());
-                self.blocks.made(key, bytes.len() as u64);
-                Ok(bytes)
-            }
-            Err(e) => {
-                self.blocks.failed(key);
-                Err(e)
-            }
-        }
     }
 
     fn objects(&self) -> MutexGuard<'_, HashMap<(String, u64), Arc<Object>>> {
@@ -508,78 +421,4 @@ async fn labels(array: &Array, fields: &[String]) -> Result<Vec<(String, Arc<Enu
         }
     }
     Ok(found)
-}
-
-/// The file of a slice that must be made as a whole.
-async fn render(slice: &Slice) -> Result<Bytes> {
-    let mut encoder = slice.encoder()?;
-    let mut out = encoder.start();
-    let mut batches = slice.array().batches(slice.query()?);
-    // Some encoders keep what they are given until the end.
-    let mut taken = 0;
-    while let Some(batch) = batches.next().await? {
-        taken += batch.columns.iter().map(|(_, c)| c.data.len() as u64).sum::<u64>();
-        out.append(&mut encoder.cells(columns(batch))?);
-        let found = taken.max(out.len() as u64);
-        if found > RENDERED_BYTES_MAX {
-            let what = format!(
-                "bytes of this .{} file, which must be made as a whole",
-                slice.format.extension()
-            );
-            return Err(Error::LimitExceeded {
-                what,
-                found,
-                limit: RENDERED_BYTES_MAX,
-            });
-        }
-    }
-    out.append(&mut encoder.finish()?);
-    Ok(Bytes::from(out))
-}
-
-/// A chunk of a Zarr array.
-async fn read_chunk(chunk: &Chunk) -> Result<Bytes> {
-    let batch = chunk.slice.array().read(&chunk.slice.query()?).await?;
-    let column = batch.columns.into_iter().next().map(|(_, c)| c);
-    Ok(Bytes::from(column.map_or_else(Vec::new, |c| chunk.bytes(c))))
-}
-
-/// The records of a run of cells.
-async fn read_cells(slice: &Slice, cells: Range<u64>) -> Result<Bytes> {
-    let mut encoder = slice.encoder()?;
-    let mut out = Vec::new();
-    for query in slice.queries(cells) {
-        let mut records = encoder.cells(columns(slice.array().read(&query).await?))?;
-        if out.is_empty() {
-            out = records;
-        } else {
-            out.append(&mut records);
-        }
-    }
-    Ok(Bytes::from(out))
-}
-
-fn columns(batch: Batch) -> Vec<crate::column::Column> {
-    batch.columns.into_iter().map(|(_, c)| c).collect()
-}
-
-fn cut(bytes: &Bytes, range: Range<u64>) -> Result<Bytes> {
-    let at = |v: u64| usize::try_from(v).ok().filter(|v| *v <= bytes.len());
-    match (at(range.start), at(range.end)) {
-        (Some(a), Some(b)) if a <= b => Ok(bytes.slice(a..b)),
-        _ => Err(Error::invalid(format!(
-            "bytes {}..{} of a file of {}",
-            range.start,
-            range.end,
-            bytes.len()
-        ))),
-    }
-}
-
-/// The store broke the promise that fragments never change.
-fn changed(slice: &Slice) -> Error {
-    Error::io(
-        slice.array().path(),
-        "the array's files changed while they were being read; look the name up again",
-    )
 }

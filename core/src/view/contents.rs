@@ -1,0 +1,201 @@
+//! The part of the view that reads: the bytes of files, made of the cells they stand for.
+
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+
+use super::blocks::Blocks;
+use super::node::{Content, Node, NodeKind};
+use super::slice::{FixedLayout, Slice};
+use super::zarr::Chunk;
+use crate::error::{Error, Result};
+use crate::query::Batch;
+
+/// Bytes that a file which must be made as a whole may have.
+pub(super) const RENDERED_BYTES_MAX: u64 = 1 << 30;
+/// Bytes of pieces of files kept for the next reader.
+const BLOCKS_BYTES: u64 = 128 << 20;
+
+/// The bytes of files, and those kept for the next reader.
+#[derive(Debug)]
+pub(super) struct Contents {
+    blocks: Blocks,
+}
+
+impl Default for Contents {
+    fn default() -> Self {
+        Self {
+            blocks: Blocks::new(BLOCKS_BYTES),
+        }
+    }
+}
+
+impl Contents {
+    /// Bytes of a file. What lies beyond its end is left out.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a folder; others from reading.
+    pub(super) async fn read(&self, node: &Node, range: Range<u64>) -> Result<Bytes> {
+        let NodeKind::File { size } = node.kind else {
+            return Err(Error::invalid("a folder has no bytes; list it"));
+        };
+        let range = range.start.min(size)..range.end.min(size);
+        if range.is_empty() {
+            return Ok(Bytes::new());
+        }
+        match &node.content {
+            Content::Dir => Ok(Bytes::new()),
+            Content::Text(text) => cut(text, range),
+            Content::Fixed(slice, layout) => self.read_fixed(node.id, slice, layout, range).await,
+            Content::Chunk(chunk) => {
+                let bytes = self.piece((node.id, 0), || read_chunk(chunk)).await?;
+                if bytes.len() as u64 == size {
+                    cut(&bytes, range)
+                } else {
+                    Err(changed(&chunk.slice))
+                }
+            }
+            Content::Rendered(slice) => {
+                let bytes = self.rendered(node.id, slice).await?;
+                if bytes.len() as u64 == size {
+                    cut(&bytes, range)
+                } else {
+                    Err(changed(slice))
+                }
+            }
+        }
+    }
+
+    /// The file of a slice that must be made as a whole.
+    pub(super) async fn rendered(&self, id: u64, slice: &Slice) -> Result<Bytes> {
+        self.piece((id, 0), || render(slice)).await
+    }
+
+    async fn read_fixed(&self, id: u64, slice: &Slice, layout: &FixedLayout, range: Range<u64>) -> Result<Bytes> {
+        let header = layout.header.len() as u64;
+        let mut out = BytesMut::new();
+        if range.start < header {
+            out.extend_from_slice(&cut(
+                &Bytes::from(layout.header.clone()),
+                range.start..range.end.min(header),
+            )?);
+        }
+        // From here on, bytes are counted from the end of the header.
+        let (mut at, end) = (range.start.max(header) - header, range.end.max(header) - header);
+        while at < end {
+            let index = layout.block_of(at / layout.width);
+            let cells = layout.block(index);
+            let bytes = self.piece((id, index + 1), || read_cells(slice, cells.clone())).await?;
+            let base = cells.start * layout.width;
+            if bytes.len() as u64 != (cells.end - cells.start) * layout.width {
+                return Err(changed(slice));
+            }
+            let stop = end.min(cells.end * layout.width);
+            let part = cut(&bytes, at - base..stop - base)?;
+            if out.is_empty() && stop == end {
+                return Ok(part);
+            }
+            out.extend_from_slice(&part);
+            at = stop;
+        }
+        Ok(out.freeze())
+    }
+
+    /// A piece of a file: kept from before, or made now while others who want it wait.
+    async fn piece<F: Future<Output = Result<Bytes>>>(
+        &self,
+        key: (u64, u64),
+        make: impl FnOnce() -> F,
+    ) -> Result<Bytes> {
+        let cell = self.blocks.cell(key);
+        let mut place = cell.lock().await;
+        if let Some(bytes) = &*place {
+            return Ok(bytes.clone());
+        }
+        match make().await {
+            Ok(bytes) => {
+                *place = Some(bytes.clone());
+                self.blocks.made(key, bytes.len() as u64);
+                Ok(bytes)
+            }
+            Err(e) => {
+                self.blocks.failed(key);
+                Err(e)
+            }
+        }
+    }
+}
+
+/// The file of a slice that must be made as a whole.
+async fn render(slice: &Slice) -> Result<Bytes> {
+    let mut encoder = slice.encoder()?;
+    let mut out = encoder.start();
+    let mut batches = slice.array().batches(slice.query()?);
+    // Some encoders keep what they are given until the end.
+    let mut taken = 0;
+    while let Some(batch) = batches.next().await? {
+        taken += batch.columns.iter().map(|(_, c)| c.data.len() as u64).sum::<u64>();
+        out.append(&mut encoder.cells(columns(batch))?);
+        let found = taken.max(out.len() as u64);
+        if found > RENDERED_BYTES_MAX {
+            let what = format!(
+                "bytes of this .{} file, which must be made as a whole",
+                slice.format.extension()
+            );
+            return Err(Error::LimitExceeded {
+                what,
+                found,
+                limit: RENDERED_BYTES_MAX,
+            });
+        }
+    }
+    out.append(&mut encoder.finish()?);
+    Ok(Bytes::from(out))
+}
+
+/// A chunk of a Zarr array.
+async fn read_chunk(chunk: &Chunk) -> Result<Bytes> {
+    let batch = chunk.slice.array().read(&chunk.slice.query()?).await?;
+    let column = batch.columns.into_iter().next().map(|(_, c)| c);
+    Ok(Bytes::from(column.map_or_else(Vec::new, |c| chunk.bytes(c))))
+}
+
+/// The records of a run of cells.
+async fn read_cells(slice: &Slice, cells: Range<u64>) -> Result<Bytes> {
+    let mut encoder = slice.encoder()?;
+    let mut out = Vec::new();
+    for query in slice.queries(cells) {
+        let mut records = encoder.cells(columns(slice.array().read(&query).await?))?;
+        if out.is_empty() {
+            out = records;
+        } else {
+            out.append(&mut records);
+        }
+    }
+    Ok(Bytes::from(out))
+}
+
+fn columns(batch: Batch) -> Vec<crate::column::Column> {
+    batch.columns.into_iter().map(|(_, c)| c).collect()
+}
+
+fn cut(bytes: &Bytes, range: Range<u64>) -> Result<Bytes> {
+    let at = |v: u64| usize::try_from(v).ok().filter(|v| *v <= bytes.len());
+    match (at(range.start), at(range.end)) {
+        (Some(a), Some(b)) if a <= b => Ok(bytes.slice(a..b)),
+        _ => Err(Error::invalid(format!(
+            "bytes {}..{} of a file of {}",
+            range.start,
+            range.end,
+            bytes.len()
+        ))),
+    }
+}
+
+/// The store broke the promise that fragments never change.
+fn changed(slice: &Slice) -> Error {
+    Error::io(
+        slice.array().path(),
+        "the array's files changed while they were being read; look the name up again",
+    )
+}
