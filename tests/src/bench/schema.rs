@@ -1,0 +1,64 @@
+//! The arrays that are measured.
+
+use anyhow::{Result, bail};
+use hyperslab::format::pipeline::{Filter, Pipeline};
+use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Schema};
+use hyperslab::{CellCount, Datatype};
+
+use super::data::{DenseQueries, SparseQueries};
+
+/// Coordinates that a sparse tile spans along each dimension.
+const EXTENT: i64 = 10_000;
+
+/// The filters that a codec's name stands for.
+fn filters(codec: &str) -> Result<Vec<Filter>> {
+    Ok(match codec {
+        "none" => Vec::new(),
+        "gzip6" => vec![Filter::Gzip { level: 6 }],
+        "zstd3" => vec![Filter::Zstd { level: 3 }],
+        "bszstd3" => vec![Filter::Bitshuffle, Filter::Zstd { level: 3 }],
+        other => bail!("no codec '{other}'"),
+    })
+}
+
+/// The dense matrix: one integer a cell.
+pub(super) fn dense(q: &DenseQueries, codec: &str) -> Result<Schema> {
+    let dimension = |name, i: usize| Dimension::new(name, Datatype::Int64, 0_i64, q.shape[i] - 1, q.tile[i]);
+    let mut v = Attribute::new("v", Datatype::Int32, CellCount::ONE);
+    v.filters = Pipeline::new(filters(codec)?);
+    Ok(Schema::new(
+        ArrayType::Dense,
+        vec![dimension("row", 0), dimension("col", 1)],
+        vec![v],
+    ))
+}
+
+/// The positions of ships: two dimensions, then attributes.
+pub(super) fn sparse(q: &SparseQueries, codec: &str, duplicates: bool) -> Result<Schema> {
+    let mut filters = filters(codec)?;
+    if filters.is_empty() {
+        // No filter at all would mean those of all coordinates.
+        filters.push(Filter::None);
+    }
+    let dimension = |name: &String, i: usize| Dimension {
+        filters: Pipeline::new(filters.clone()),
+        ..Dimension::new(name, Datatype::Int64, q.domain[2 * i], q.domain[2 * i + 1], EXTENT)
+    };
+    let attribute = |name: &String| Attribute {
+        filters: Pipeline::new(filters.clone()),
+        ..Attribute::new(name, Datatype::Int64, CellCount::ONE)
+    };
+    let (dimensions, attributes) = q.columns.split_at(2);
+    let mut schema = Schema::new(
+        ArrayType::Sparse,
+        dimensions.iter().enumerate().map(|(i, n)| dimension(n, i)).collect(),
+        attributes.iter().map(attribute).collect(),
+    );
+    schema.allows_duplicates = duplicates;
+    Ok(schema)
+}
+
+/// Where a cell stands in global order: its tile, then its place in it.
+pub(super) fn global_key(x: i64, y: i64) -> (i64, i64, i64, i64) {
+    (x / EXTENT, y / EXTENT, x, y)
+}

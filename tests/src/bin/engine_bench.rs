@@ -1,0 +1,21 @@
+//! Measures one workload on one array, and prints a line of JSON for each metric.
+//!
+//! `engine_bench WORKLOAD VARIANT ARRAY --data DATA [--runs N] [--warmup W] [--seconds S] [--threads T]`
+//!
+//! Exit status 3 says that there is no such workload or variant.
+
+use std::process::ExitCode;
+
+use hyperslab_tests::bench::{self, Job};
+
+fn main() -> ExitCode {
+    let done = Job::from_args(std::env::args().skip(1)).and_then(|job| bench::run(&job));
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(3),
+        Err(e) => {
+            eprintln!("{e:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
