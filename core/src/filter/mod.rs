@@ -20,7 +20,7 @@ use crate::format::version::Version;
 
 pub use legal::{Role, check};
 pub use nonces::Nonces;
-pub use run::{codes_strings, decode_tile, decode_tile_into, decode_var_tile, encode_tile, encode_var_tile};
+pub use run::{ChunkDecoder, codes_strings, decode_tile, decode_var_tile, encode_tile, encode_var_tile};
 
 /// A 256-bit key.
 #[derive(Clone, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! Applies a pipeline to a tile, forwards and backwards.
 
+use std::cell::Cell;
+
 use super::chunk::{Meta, Notes};
 use super::compress::strings::Strings;
 use super::compress::{dictionary, rle_strings};
@@ -35,21 +37,43 @@ pub fn decode_tile(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, expected_byt
     Ok(out)
 }
 
-/// The cells of a tile, written to `out`, which they must fill exactly.
-///
-/// # Errors
-/// As [`decode_tile`]; `out` then holds anything.
-pub fn decode_tile_into(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, out: &mut [u8]) -> Decoded<()> {
-    let plan = Plan::new(p, f)?;
-    let chunks = tile_chunks(framed, &plan, out.len() as u64)?;
-    let (mut rest, mut scratch) = (out, Scratch::default());
-    for chunk in &chunks {
-        let n = usize::try_from(chunk.plain_bytes).unwrap_or(usize::MAX);
-        let (now, later) = std::mem::take(&mut rest).split_at_mut_checked(n).unwrap_or_default();
-        Last::prepare(&plan, chunk, &mut scratch)?.finish(&plan, now)?;
-        rest = later;
+/// The filters of tiles of fixed-size cells, made ready to undo them chunk by chunk.
+#[derive(Debug)]
+pub struct ChunkDecoder<'a>(Plan<'a>);
+
+impl<'a> ChunkDecoder<'a> {
+    /// The decoder of tiles that `p` filters.
+    ///
+    /// # Errors
+    /// A filter is unknown or cannot work on its type; its strings are coded together with their offsets.
+    pub fn new(p: &Pipeline, f: &TileFormat<'a>) -> Decoded<Self> {
+        let plan = Plan::new(p, f)?;
+        not_strings(&plan)?;
+        Ok(Self(plan))
     }
-    Ok(())
+
+    /// Whether chunks are stored as they are.
+    pub fn is_plain(&self) -> bool {
+        self.0.steps.is_empty()
+    }
+
+    /// The cells of a chunk, written to `out`, which they must fill exactly.
+    ///
+    /// # Errors
+    /// The chunk is damaged or of another size; `out` then holds anything.
+    pub fn decode(&self, chunk: &RawChunk<'_>, out: &mut [u8]) -> Decoded<()> {
+        if u64::from(chunk.plain_bytes) != out.len() as u64 {
+            let why = format!("{} bytes, not {}", chunk.plain_bytes, out.len());
+            return Err(Malformed::new("chunk", chunk.offset, why));
+        }
+        // Taken, not borrowed: whoever else decodes on this thread meanwhile uses buffers of its own.
+        let mut scratch = SCRATCH.take();
+        let done = Last::prepare(&self.0, chunk, &mut scratch).and_then(|last| last.finish(&self.0, out));
+        if scratch.done.capacity().max(scratch.next.capacity()) <= SCRATCH_BYTES_MAX {
+            SCRATCH.set(scratch);
+        }
+        done
+    }
 }
 
 /// The bytes of a tile of variable-length cells and, where its strings are coded together with their
@@ -192,6 +216,13 @@ fn is_one_chunk(p: &Pipeline, f: &TileFormat<'_>) -> bool {
         || string_coding(p, f).is_some()
 }
 
+/// Buffers that a thread keeps from tile to tile are no larger.
+const SCRATCH_BYTES_MAX: usize = 1 << 20;
+
+thread_local! {
+    static SCRATCH: Cell<Scratch> = const { Cell::new(Scratch { done: Vec::new(), next: Vec::new() }) };
+}
+
 /// Two buffers that filters write to in turn, kept from chunk to chunk.
 #[derive(Default)]
 struct Scratch {
@@ -219,12 +250,7 @@ fn reserve(bytes: u64) -> Decoded<Vec<u8>> {
 
 /// The chunks of a tile, together `expected` plain bytes.
 fn tile_chunks<'a>(framed: &'a [u8], plan: &Plan<'_>, expected: u64) -> Decoded<Vec<RawChunk<'a>>> {
-    if plan.strings.is_some() {
-        return Err(Malformed::unsupported(
-            "tile",
-            "its strings are coded together with their offsets",
-        ));
-    }
+    not_strings(plan)?;
     let chunks = chunks(framed)?;
     check_total(&chunks, expected)?;
     if let Some(chunk) = chunks
@@ -235,6 +261,16 @@ fn tile_chunks<'a>(framed: &'a [u8], plan: &Plan<'_>, expected: u64) -> Decoded<
         return Err(Malformed::new("chunk", chunk.offset, why));
     }
     Ok(chunks)
+}
+
+fn not_strings(plan: &Plan<'_>) -> Decoded<()> {
+    match plan.strings {
+        None => Ok(()),
+        Some(_) => Err(Malformed::unsupported(
+            "tile",
+            "its strings are coded together with their offsets",
+        )),
+    }
 }
 
 fn check_total(chunks: &[RawChunk<'_>], expected: u64) -> Decoded<()> {

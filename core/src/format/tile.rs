@@ -26,6 +26,132 @@ pub struct RawChunk<'a> {
     pub offset: u64,
 }
 
+/// Where a chunk lies in its framed tile, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkPlace {
+    /// Bytes of the chunk before filtering.
+    pub plain_bytes: u32,
+    /// Where its metadata starts.
+    pub start: u64,
+    /// Bytes of its metadata.
+    pub metadata_bytes: u32,
+    /// Bytes of its data, which follow the metadata.
+    pub data_bytes: u32,
+}
+
+impl ChunkPlace {
+    /// Where its data ends, and the next chunk begins.
+    pub const fn end(&self) -> u64 {
+        self.start + self.metadata_bytes as u64 + self.data_bytes as u64
+    }
+
+    /// The chunk, whose metadata and data are `bytes`.
+    ///
+    /// # Errors
+    /// There are more or fewer.
+    pub fn of<'a>(&self, bytes: &'a [u8]) -> Decoded<RawChunk<'a>> {
+        let wrong = || Malformed::new("chunk", self.start, "is not as long as its header says");
+        let (metadata, data) = bytes
+            .split_at_checked(self.metadata_bytes as usize)
+            .filter(|(_, data)| data.len() == self.data_bytes as usize)
+            .ok_or_else(wrong)?;
+        Ok(RawChunk {
+            plain_bytes: self.plain_bytes,
+            metadata,
+            data,
+            offset: self.start + u64::from(self.metadata_bytes),
+        })
+    }
+}
+
+/// The chunks of a framed tile of `bytes` bytes, of which `read` gives those from a place on.
+///
+/// # Errors
+/// The tile ends early, or goes on after its last chunk; those of `read`.
+pub fn locate<E: From<Malformed>>(
+    bytes: u64,
+    mut read: impl FnMut(u64, &mut [u8]) -> Result<(), E>,
+) -> Result<Vec<ChunkPlace>, E> {
+    let mut count = [0; 8];
+    let short = |at: u64| Malformed::new("tile", at, format!("ends after {bytes} bytes, within a chunk"));
+    if bytes < 8 {
+        return Err(short(0).into());
+    }
+    read(0, &mut count)?;
+    let count = u64::from_le_bytes(count);
+    if count > (bytes - 8) / CHUNK_HEADER_BYTES as u64 {
+        return Err(Malformed::new("tile", 0, format!("too many chunks for {bytes} bytes: {count}")).into());
+    }
+    let (mut places, mut at) = (Vec::new(), 8);
+    for _ in 0..count {
+        let start = at + CHUNK_HEADER_BYTES as u64;
+        if start > bytes {
+            return Err(short(at).into());
+        }
+        let mut header = [0; CHUNK_HEADER_BYTES];
+        read(at, &mut header)?;
+        let [plain_bytes, data_bytes, metadata_bytes] = [0, 4, 8].map(|i| {
+            header
+                .get(i..)
+                .and_then(<[u8]>::first_chunk)
+                .map_or(0, |b| u32::from_le_bytes(*b))
+        });
+        let place = ChunkPlace {
+            plain_bytes,
+            start,
+            metadata_bytes,
+            data_bytes,
+        };
+        at = place.end();
+        if at > bytes {
+            return Err(short(start).into());
+        }
+        places.push(place);
+    }
+    if at < bytes {
+        return Err(Malformed::new(
+            "tile",
+            at,
+            format!("goes on for {} bytes after its last chunk", bytes - at),
+        )
+        .into());
+    }
+    Ok(places)
+}
+
+/// The chunks that `plain` bytes of unfiltered cells of `cell_bytes` are cut into, if a tile of
+/// `bytes` bytes can be such a tile.
+pub fn unfiltered(bytes: u64, plain: u64, cell_bytes: usize) -> Option<UnfilteredChunks> {
+    let chunk_bytes = fixed_chunk_bytes(cell_bytes) as u64;
+    let headers = plain.div_ceil(chunk_bytes).checked_mul(CHUNK_HEADER_BYTES as u64)?;
+    (bytes == 8 + headers.checked_add(plain)?).then_some(UnfilteredChunks { plain, chunk_bytes })
+}
+
+/// Where the cells of an unfiltered tile lie, if its chunks are as long as they usually are.
+#[derive(Debug, Clone, Copy)]
+pub struct UnfilteredChunks {
+    plain: u64,
+    /// Cells' bytes in each chunk but the last.
+    pub chunk_bytes: u64,
+}
+
+impl UnfilteredChunks {
+    /// What the tile must start with: the number of its chunks, and the header of the first.
+    pub fn start(&self) -> [u8; 8 + CHUNK_HEADER_BYTES] {
+        let n = (self.plain.min(self.chunk_bytes) as u32).to_le_bytes();
+        let mut start = [0; 8 + CHUNK_HEADER_BYTES];
+        start[..8].copy_from_slice(&self.plain.div_ceil(self.chunk_bytes).to_le_bytes());
+        start[8..12].copy_from_slice(&n);
+        start[12..16].copy_from_slice(&n);
+        start
+    }
+
+    /// Where byte `at` of the cells lies in the tile.
+    pub const fn place(&self, at: u64) -> u64 {
+        8 + (at / self.chunk_bytes + 1) * CHUNK_HEADER_BYTES as u64 + at
+    }
+}
+
 /// The chunks of a framed tile.
 ///
 /// # Errors
@@ -171,6 +297,50 @@ mod tests {
         check(&[60_000, 70_000, 5], &[60_000, 70_000, 5]);
         check(&[30_000, 200_000, 5], &[230_000, 5]);
         check(&[200_000], &[200_000]);
+    }
+
+    #[test]
+    fn places_are_those_of_the_chunks() {
+        let mut w = TileWriter::with_capacity(0);
+        w.push(3, &[vec![9]], b"abc").unwrap();
+        w.push(5, &[], b"de").unwrap();
+        let tile = w.finish();
+        let read = |tile: &[u8]| {
+            let read = |at: u64, out: &mut [u8]| {
+                out.copy_from_slice(&tile[at as usize..][..out.len()]);
+                Ok::<_, Malformed>(())
+            };
+            locate(tile.len() as u64, read)
+        };
+        let places = read(&tile).unwrap();
+        for (place, chunk) in places.iter().zip(chunks(&tile).unwrap()) {
+            let found = place.of(&tile[place.start as usize..place.end() as usize]).unwrap();
+            assert_eq!(
+                (found.data, found.metadata, found.offset),
+                (chunk.data, chunk.metadata, chunk.offset)
+            );
+        }
+        assert_eq!(places.len(), 2);
+        for n in 0..tile.len() {
+            assert!(read(&tile[..n]).is_err(), "cut to {n} bytes");
+        }
+        assert!(read(&[&tile[..], b"x"].concat()).is_err());
+    }
+
+    #[test]
+    fn cells_of_an_unfiltered_tile_lie_where_they_are_said_to() {
+        let data: Vec<u8> = (0..200_000_u32).map(|i| (i % 251) as u8).collect();
+        let mut w = TileWriter::with_capacity(0);
+        for chunk in data.chunks(fixed_chunk_bytes(4)) {
+            w.push(chunk.len(), &[], chunk).unwrap();
+        }
+        let tile = w.finish();
+        let layout = unfiltered(tile.len() as u64, 200_000, 4).unwrap();
+        for at in [0, 1, 65_535, 65_536, 131_072, 199_999] {
+            assert_eq!(tile[layout.place(at) as usize], data[at as usize]);
+        }
+        assert!(tile.starts_with(&layout.start()));
+        assert!(unfiltered(tile.len() as u64 + 1, 200_000, 4).is_none());
     }
 
     #[test]

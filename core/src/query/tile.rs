@@ -1,4 +1,6 @@
-//! Where the bytes of a fragment's tile lie, and how they become cells. Pure.
+//! Where the bytes of a fragment's tile lie, and how they become cells.
+
+mod plane;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,14 +14,15 @@ use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{AtPath, Error, Malformed, Result};
-use crate::filter::{Key, TileFormat, codes_strings, decode_tile, decode_tile_into, decode_var_tile};
+use crate::filter::{Key, TileFormat, codes_strings, decode_tile, decode_var_tile};
 use crate::format::cursor::Decoded;
 use crate::format::data_file::{Part, file_name};
 use crate::format::fragment::slots::FieldId;
 use crate::format::pipeline::Pipeline;
 use crate::format::schema::Schema;
 use crate::limits;
-use crate::vfs::join;
+use crate::vfs::{Vfs, join};
+pub(crate) use plane::{Piece, Plane, copy_pieces};
 
 /// A field as one fragment stores it.
 #[derive(Debug, Clone)]
@@ -265,35 +268,22 @@ impl TileRef {
         })
     }
 
-    /// The values of a tile of fixed-size cells without nulls, written to `out`.
-    ///
-    /// # Errors
-    /// As [`TileRef::decode`].
-    pub(crate) fn decode_into(
-        &self,
-        parts: &[Bytes],
-        key: Option<&Key>,
-        latest: &Schema,
-        out: &mut [u8],
-    ) -> Result<()> {
-        let own = &*self.field.fragment.schema;
-        let pipeline = self
-            .field
-            .pipeline(own, own)
-            .ok_or_else(|| Error::invalid("a field without filters"))?;
-        let framed = parts.first().map_or(&[][..], |b| &b[..]);
-        if decode_tile_into(framed, pipeline, &self.format(key), out).is_ok() {
-            return Ok(());
-        }
-        let column = self.decode(parts, key, latest)?;
-        if column.data.len() != out.len() {
-            return Err(corrupt(
-                &self.field.paths[0],
-                "the tile is not as large as it should be",
-            ));
-        }
-        out.copy_from_slice(&column.data);
-        Ok(())
+    /// The bytes of its extents, from a store that threads may read on their own.
+    fn read(&self, d: &Decoding) -> Result<Vec<Bytes>> {
+        let direct = d
+            .vfs
+            .direct()
+            .ok_or_else(|| Error::invalid("a store that cannot be read directly"))?;
+        let read = |e: &Extent| {
+            let file = direct.open(&e.path)?;
+            if e.range.end > file.size() {
+                return Err(crate::vfs::too_short(&e.path, &e.range, file.size()));
+            }
+            let mut bytes = vec![0; (e.range.end - e.range.start) as usize];
+            file.read_at(&mut bytes, e.range.start)?;
+            Ok(Bytes::from(bytes))
+        };
+        self.extents()?.iter().map(read).collect()
     }
 
     fn format<'a>(&self, key: Option<&'a Key>) -> TileFormat<'a> {
@@ -311,19 +301,30 @@ impl TileRef {
 }
 
 /// What tiles are decoded with.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Decoding {
     pub(crate) cpu: Cpu,
     pub(crate) key: Option<Key>,
     pub(crate) latest: Arc<Schema>,
     pub(crate) cache: Arc<Cache>,
+    pub(crate) vfs: Arc<dyn Vfs>,
 }
 
-/// A tile that was decoded before, or is to be decoded from some of the extents that were fetched.
+impl std::fmt::Debug for Decoding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Decoding")
+            .field("cpu", &self.cpu)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A tile that was decoded before, that is to be decoded from some of the extents that were fetched,
+/// or whose file whoever decodes it reads.
 #[derive(Debug)]
 pub(crate) enum Input {
     Decoded(Arc<Column>),
     Fetched(TileRef, Range<usize>),
+    Direct(TileRef),
 }
 
 impl Input {
@@ -340,23 +341,34 @@ impl Input {
         Ok(Self::Fetched(tile, start..extents.len()))
     }
 
+    /// Whether its cells can be null.
+    pub(crate) fn is_nullable(&self) -> bool {
+        match self {
+            Self::Decoded(column) => column.validity.is_some(),
+            Self::Fetched(tile, _) | Self::Direct(tile) => tile.field.nullable,
+        }
+    }
+
     /// The decoded tile; it goes into the cache if `keep`.
     ///
     /// # Errors
     /// The tile is damaged.
     pub(crate) fn decode(&self, fetched: &[Bytes], d: &Decoding, keep: bool) -> Result<Arc<Column>> {
-        match self {
-            Self::Decoded(column) => Ok(Arc::clone(column)),
-            Self::Fetched(tile, range) => {
-                let column =
-                    Arc::new(tile.decode(fetched.get(range.clone()).unwrap_or(&[]), d.key.as_ref(), &d.latest)?);
-                if keep {
-                    d.cache
-                        .insert(tile.cache_key(), Arc::clone(&column), tile.decoded_bytes());
-                }
-                Ok(column)
+        let read;
+        let (tile, parts) = match self {
+            Self::Decoded(column) => return Ok(Arc::clone(column)),
+            Self::Fetched(tile, range) => (tile, fetched.get(range.clone()).unwrap_or(&[])),
+            Self::Direct(tile) => {
+                read = tile.read(d)?;
+                (tile, &read[..])
             }
+        };
+        let column = Arc::new(tile.decode(parts, d.key.as_ref(), &d.latest)?);
+        if keep {
+            d.cache
+                .insert(tile.cache_key(), Arc::clone(&column), tile.decoded_bytes());
         }
+        Ok(column)
     }
 }
 

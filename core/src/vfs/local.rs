@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use self::handles::Handles;
+use self::handles::{Handles, OpenFile};
 use super::coalesce::{MERGED_BYTES_MAX, coalesce};
-use super::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, check_path, split};
+use super::{BoxFuture, Direct, Entry, EntryKind, FileWriter, ReadAt, Vfs, check_path, split};
 use crate::error::{Error, Result};
 
 /// Reading through a hole of one page costs less than another system call.
@@ -187,6 +187,36 @@ impl Vfs for LocalVfs {
 
     fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(async move { self.sync_tree(dir) })
+    }
+
+    fn direct(&self) -> Option<&dyn Direct> {
+        Some(self)
+    }
+}
+
+impl Direct for LocalVfs {
+    fn open<'a>(&'a self, path: &'a str) -> Result<Box<dyn ReadAt + 'a>> {
+        let file = self.handles.open(path, &self.resolve(path)?).map_err(failed(path))?;
+        Ok(Box::new(LocalFile { path, file }))
+    }
+}
+
+struct LocalFile<'a> {
+    path: &'a str,
+    file: Arc<OpenFile>,
+}
+
+impl ReadAt for LocalFile<'_> {
+    fn size(&self) -> u64 {
+        self.file.size
+    }
+
+    fn read_at(&self, out: &mut [u8], at: u64) -> Result<()> {
+        let range = at..at.saturating_add(out.len() as u64);
+        if range.end > self.size() {
+            return Err(super::too_short(self.path, &range, self.size()));
+        }
+        self.file.read_exact(out, at).map_err(failed(self.path))
     }
 }
 

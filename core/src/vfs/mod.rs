@@ -6,6 +6,7 @@
 pub mod coalesce;
 #[cfg(feature = "test-util")]
 pub mod conformance;
+mod direct;
 #[cfg(feature = "test-util")]
 pub mod faulty;
 pub mod listing;
@@ -25,6 +26,7 @@ use std::pin::Pin;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
+pub use direct::{Direct, ReadAt};
 #[cfg(feature = "fs")]
 pub use local::LocalVfs;
 pub use manifest::ManifestVfs;
@@ -84,6 +86,11 @@ pub trait Vfs: Send + Sync + 'static {
 
     /// Makes the file `dir`, or what was written below the folder `dir`, outlive a power cut, where the store can lose writes.
     fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()>;
+
+    /// The store as one that threads may read on their own, if it is such a one.
+    fn direct(&self) -> Option<&dyn Direct> {
+        None
+    }
 }
 
 /// A file that is being written front to back.

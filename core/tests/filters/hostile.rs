@@ -2,9 +2,7 @@
 
 use std::sync::OnceLock;
 
-use hyperslab::filter::{
-    Key, Nonces, TileFormat, decode_tile, decode_tile_into, decode_var_tile, encode_tile, encode_var_tile,
-};
+use hyperslab::filter::{Key, Nonces, TileFormat, decode_tile, decode_var_tile, encode_tile, encode_var_tile};
 use hyperslab::format::cursor::Reader;
 use hyperslab::format::generic_tile;
 use hyperslab::format::pipeline::{Filter, Pipeline, WebpFormat};
@@ -42,7 +40,7 @@ fn decode_all_ways(tile: &[u8], p: &Pipeline, f: &TileFormat<'_>, bytes: u64, ce
     let _ = decode_tile(tile, p, f, bytes);
     let _ = decode_var_tile(tile, p, f, bytes, cells);
     let mut out = vec![0; usize::try_from(bytes.min(1 << 20)).unwrap()];
-    let _ = decode_tile_into(tile, p, f, &mut out);
+    let _ = crate::by_chunks(tile, p, f, &mut out);
 }
 
 /// A tile of one chunk with these lengths and bytes.

@@ -1,8 +1,7 @@
 //! What any pipeline makes of any cells, it gives back.
 
 use hyperslab::filter::{
-    Key, Nonces, Role, TileFormat, check, codes_strings, decode_tile, decode_tile_into, decode_var_tile, encode_tile,
-    encode_var_tile,
+    Key, Nonces, Role, TileFormat, check, codes_strings, decode_tile, decode_var_tile, encode_tile, encode_var_tile,
 };
 use hyperslab::format::pipeline::{Filter, Pipeline, WebpFormat};
 use hyperslab::format::version::Version;
@@ -97,7 +96,7 @@ proptest! {
             Ok(tile) => {
                 prop_assert_eq!(&decode_tile(&tile, &p, &f, data.len() as u64).unwrap(), &data);
                 let mut into = vec![0xaa; data.len()];
-                decode_tile_into(&tile, &p, &f, &mut into).unwrap();
+                crate::by_chunks(&tile, &p, &f, &mut into).unwrap();
                 prop_assert_eq!(&into, &data);
                 prop_assert!(decode_tile(&tile, &p, &f, data.len() as u64 + 1).is_err());
             }

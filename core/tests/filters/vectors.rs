@@ -1,8 +1,7 @@
 //! Every filter on every type it knows: the cells of captured tiles, and the same bytes from our writer.
 
 use hyperslab::filter::{
-    Key, Nonces, TileFormat, codes_strings, decode_tile, decode_tile_into, decode_var_tile, encode_tile,
-    encode_var_tile,
+    Key, Nonces, TileFormat, codes_strings, decode_tile, decode_var_tile, encode_tile, encode_var_tile,
 };
 use hyperslab::format::cursor::Reader;
 use hyperslab::format::pipeline::Pipeline;
@@ -58,7 +57,7 @@ impl<'a> Case<'a> {
         if self.offsets.is_empty() {
             let cells = decode_tile(tile, p, f, n).unwrap_or_else(|e| panic!("{}: {e}", self.name));
             let mut into = vec![0xaa; cells.len()];
-            decode_tile_into(tile, p, f, &mut into).unwrap();
+            crate::by_chunks(tile, p, f, &mut into).unwrap();
             assert_eq!(into, cells, "{}: both ways of decoding", self.name);
             return cells;
         }

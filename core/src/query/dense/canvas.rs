@@ -3,8 +3,30 @@
 use std::sync::Arc;
 
 use crate::column::Column;
+use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
+use crate::query::Batch;
 use crate::query::field::Field;
+
+/// Columns whose memory may be used again.
+#[derive(Debug, Default)]
+pub(crate) struct Spare(Vec<(String, Column)>);
+
+impl Spare {
+    /// The columns of an older result.
+    pub(crate) fn of(batch: &mut Batch) -> Self {
+        Self(std::mem::take(&mut batch.columns))
+    }
+
+    /// The column of this name; an empty one if there is none.
+    pub(crate) fn take(&mut self, name: &str) -> Column {
+        let found = self.0.iter().position(|(n, _)| n == name);
+        found.map_or_else(
+            || Column::empty(Datatype::Uint8, CellCount::ONE, false),
+            |i| self.0.swap_remove(i).1,
+        )
+    }
+}
 
 /// The id of a cell that no tile holds.
 const NO_CELL: u64 = u64::MAX;
@@ -31,14 +53,15 @@ pub(crate) struct FieldCanvas {
 }
 
 impl Canvas {
-    /// Room for `cells` cells.
+    /// Room for `cells` cells, where possible in the memory of `spare`, the columns of an older result.
+    /// What it holds until it is painted is not said.
     ///
     /// # Errors
     /// [`Error::LimitExceeded`] if there is not that much memory.
-    pub(crate) fn new(fields: &[Field], cells: usize) -> Result<Self> {
+    pub(crate) fn new(fields: &[Field], cells: usize, spare: &mut Spare) -> Result<Self> {
         let fields = fields
             .iter()
-            .map(|f| FieldCanvas::new(f, cells))
+            .map(|f| FieldCanvas::new(f, cells, spare.take(&f.name)))
             .collect::<Result<_>>()?;
         Ok(Self { fields })
     }
@@ -86,9 +109,12 @@ impl Canvas {
 }
 
 impl FieldCanvas {
-    fn new(field: &Field, cells: usize) -> Result<Self> {
-        let data = field.width().map(|w| zeroed(cells, w)).transpose()?;
-        let validity = if field.nullable { Some(zeroed(cells, 1)?) } else { None };
+    fn new(field: &Field, cells: usize, spare: Column) -> Result<Self> {
+        let data = field.width().map(|w| room(spare.data, cells, w)).transpose()?;
+        let validity = match field.nullable {
+            true => Some(room(spare.validity.unwrap_or_default(), cells, 1)?),
+            false => None,
+        };
         let done = data.is_none().then(|| (Vec::new(), vec![0]));
         Ok(Self {
             field: field.clone(),
@@ -140,6 +166,17 @@ impl FieldCanvas {
         if let Some(out) = self.validity.as_mut().and_then(|v| v.get_mut(base + to)) {
             *out = u8::from(!column.is_null(i));
         }
+    }
+}
+
+/// `cells` cells, in the memory of `spare` if that is large enough.
+fn room(mut spare: Vec<u8>, cells: usize, width: usize) -> Result<Vec<u8>> {
+    match cells.checked_mul(width) {
+        Some(bytes) if bytes <= spare.capacity() => {
+            spare.resize(bytes, 0);
+            Ok(spare)
+        }
+        _ => zeroed(cells, width),
     }
 }
 
@@ -204,7 +241,6 @@ fn cells(tile: &Column, start: usize, n: usize) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::datatype::Datatype;
 
     #[test]
     fn ids_become_cells_and_runs_of_them() {

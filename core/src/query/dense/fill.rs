@@ -6,8 +6,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::canvas::{Canvas, FieldCanvas};
+use super::copy::{RunsJob, in_order, run_jobs};
 use super::paint::{Fill, Ids, Values};
-use super::plan::{Plan, TilePlan};
+use super::plan::Plan;
+use super::runs::Run;
 use crate::cache::Cache;
 use crate::column::Column;
 use crate::error::Result;
@@ -20,13 +22,14 @@ pub(crate) type StoredFields = Vec<Vec<Option<Arc<StoredField>>>>;
 /// A tile of one attribute that is to be painted.
 #[derive(Debug)]
 pub(crate) struct Work {
-    tile: usize,
+    pub(super) tile: usize,
     field: usize,
     /// One for each source of the tile; `None` where the fragment does not have the attribute.
-    inputs: Vec<Option<Input>>,
+    pub(super) inputs: Vec<Option<Input>>,
 }
 
-/// The work on some tiles of a plan, and what must be fetched for it.
+/// The work on some tiles of a plan, and what must be fetched for it. Where the store is `direct`, the
+/// tiles of fixed-size cells are not fetched: whoever decodes them reads them.
 ///
 /// # Errors
 /// The index of a fragment is damaged.
@@ -36,6 +39,7 @@ pub(crate) fn work(
     fields: &[Field],
     stored: &StoredFields,
     cache: &Cache,
+    direct: bool,
 ) -> Result<(Vec<Work>, Vec<Extent>)> {
     let (mut out, mut extents) = (Vec::new(), Vec::new());
     for tile in tiles {
@@ -52,12 +56,24 @@ pub(crate) fn work(
                     inputs.push(None);
                     continue;
                 };
-                inputs.push(Some(Input::new(TileRef::new(own, source.tile)?, cache, &mut extents)?));
+                let tile = TileRef::new(own, source.tile)?;
+                inputs.push(Some(if direct && plan.in_runs(wanted) {
+                    Input::Direct(tile)
+                } else {
+                    Input::new(tile, cache, &mut extents)?
+                }));
             }
             out.push(Work { tile, field, inputs });
         }
     }
     Ok((out, extents))
+}
+
+impl Plan {
+    /// Whether a field's cells are copied run by run, rather than painted tile by tile.
+    fn in_runs(&self, field: &Field) -> bool {
+        !field.cell.is_var() && self.in_cell_order
+    }
 }
 
 /// Groups of consecutive tiles whose bytes on disk come to about `bytes_max`.
@@ -69,12 +85,15 @@ pub(crate) fn groups(
     fields: &[Field],
     stored: &StoredFields,
     bytes_max: u64,
+    direct: bool,
 ) -> Result<Vec<Range<usize>>> {
     let (mut out, mut start, mut bytes) = (Vec::new(), 0, 0_u64);
     for (i, t) in plan.tiles.iter().enumerate() {
         let mut here = 0_u64;
         for source in &t.sources {
-            for own in stored.get(source.layer).into_iter().flatten().flatten() {
+            let own = stored.get(source.layer).into_iter().flatten().zip(fields);
+            for (own, _) in own.filter(|(_, f)| !direct || !plan.in_runs(f)) {
+                let Some(own) = own else { continue };
                 let extents = TileRef::new(own, source.tile)?.extents()?;
                 here = extents
                     .iter()
@@ -87,7 +106,6 @@ pub(crate) fn groups(
         }
         bytes = bytes.saturating_add(here);
     }
-    let _ = fields;
     if start < plan.tiles.len() {
         out.push(start..plan.tiles.len());
     }
@@ -112,9 +130,15 @@ pub(crate) fn paint(
             list.push(w);
         }
     }
-    let mut jobs = Vec::new();
+    let mut jobs: Vec<Job<'_>> = Vec::new();
+    let mut runs: Option<Vec<Run>> = None;
     for (field, (f, work)) in canvas.fields.iter_mut().zip(by_field).enumerate() {
         let tiles: Vec<usize> = work.iter().map(|w| w.tile).collect();
+        if plan.in_runs(&f.field) {
+            let runs = runs.get_or_insert_with(|| in_order(plan, &tiles));
+            jobs.extend(run_jobs(f, base, plan, runs, work).map(Job::Runs));
+            continue;
+        }
         let (width, fill) = (f.width(), f.fill());
         let var = f.field.cell.is_var();
         let first_id = f.tiles.len();
@@ -127,7 +151,7 @@ pub(crate) fn paint(
         for ((w, cells), validity) in work.into_iter().zip(cells).zip(validity) {
             let ids = id..id + w.inputs.len();
             id = ids.end;
-            jobs.push(Job {
+            jobs.push(Job::Boxes(BoxesJob {
                 field,
                 wanted: f.field.clone(),
                 fill: fill.clone(),
@@ -136,10 +160,14 @@ pub(crate) fn paint(
                 cells,
                 validity,
                 first_id: ids.start,
-            });
+            }));
         }
     }
-    let done = d.cpu.try_map_owned(jobs, |job| job.run(plan, fetched, d))?;
+    let run = |job| match job {
+        Job::Boxes(job) => job.run(plan, fetched, d),
+        Job::Runs(job) => job.run(fetched, d).map(|()| (0, Vec::new())),
+    };
+    let done = d.cpu.try_map_owned(jobs, run)?;
     for (field, columns) in done {
         if let Some(f) = canvas.fields.get_mut(field).filter(|f| f.field.cell.is_var()) {
             f.tiles.extend(columns);
@@ -183,8 +211,13 @@ fn cut_rows<'a>(plan: &Plan, tiles: &[usize], plane: &'a mut [u8], base: usize, 
     out
 }
 
+enum Job<'a> {
+    Boxes(BoxesJob<'a>),
+    Runs(RunsJob<'a>),
+}
+
 /// One tile of one attribute with the rows it paints.
-struct Job<'a> {
+struct BoxesJob<'a> {
     field: usize,
     wanted: Field,
     fill: Vec<u8>,
@@ -196,15 +229,12 @@ struct Job<'a> {
     first_id: usize,
 }
 
-impl Job<'_> {
+impl BoxesJob<'_> {
     /// Returns the decoded tiles of variable-length cells, one for each source.
     fn run(mut self, plan: &Plan, fetched: &[Bytes], d: &Decoding) -> Result<(usize, Vec<Arc<Column>>)> {
         let Some(tile) = plan.tiles.get(self.work.tile) else {
             return Ok((self.field, Vec::new()));
         };
-        if self.decode_straight(tile, plan, fetched, d)? {
-            return Ok((self.field, Vec::new()));
-        }
         if !tile.covered {
             let valid = [u8::from(self.wanted.fill_valid)];
             self.cells
@@ -267,30 +297,5 @@ impl Job<'_> {
             }
         }
         Ok((self.field, columns))
-    }
-
-    /// Decodes the tile into the result itself, where it is one run of it: no copy is made then.
-    fn decode_straight(&mut self, tile: &TilePlan, plan: &Plan, fetched: &[Bytes], d: &Decoding) -> Result<bool> {
-        let ([plan_box], [Some(Input::Fetched(r, range))], true) =
-            (&tile.boxes[..], &self.work.inputs[..], tile.covered)
-        else {
-            return Ok(false);
-        };
-        let shape = &plan_box.shape;
-        let same_order = shape.order == plan.cell_order || shape.len.iter().filter(|&&n| n > 1).count() <= 1;
-        let plain = !self.wanted.cell.is_var() && self.validity.is_none() && !r.field.nullable;
-        if !plain || !same_order || shape.len != plan.extents || shape.rows() != 1 {
-            return Ok(false);
-        }
-        let Some(out) = self.cells.first_mut().and_then(|rows| rows.first_mut()) else {
-            return Ok(false);
-        };
-        r.decode_into(
-            fetched.get(range.clone()).unwrap_or(&[]),
-            d.key.as_ref(),
-            &d.latest,
-            out,
-        )?;
-        Ok(true)
     }
 }

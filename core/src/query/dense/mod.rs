@@ -1,11 +1,13 @@
 //! Reading dense arrays. Pure: plans say what to fetch, bytes go in, cells come out.
 
 pub(crate) mod canvas;
+mod copy;
 pub(crate) mod fill;
 mod finish;
 pub(crate) mod paint;
 pub(crate) mod pieces;
 pub(crate) mod plan;
+pub(crate) mod runs;
 
 use std::sync::Arc;
 

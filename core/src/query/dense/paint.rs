@@ -121,6 +121,7 @@ impl TileBoxShape {
     }
 
     /// How many rows.
+    #[cfg(test)]
     pub(crate) fn rows(&self) -> u64 {
         self.order
             .fast_to_slow(self.len.len())

@@ -41,7 +41,8 @@ pub(crate) struct Plan {
     /// Cells to step over for the next cell of a tile.
     pub(crate) strides: Vec<u64>,
     pub(crate) extents: Vec<u64>,
-    pub(crate) cell_order: Order,
+    /// Whether the cells of tiles lie in the order of the result, so that runs of them are long.
+    pub(crate) in_cell_order: bool,
 }
 
 /// A space tile that meets the box.
@@ -67,6 +68,25 @@ pub(crate) struct BoxPlan {
     pub(crate) rows: Rows,
 }
 
+impl BoxPlan {
+    /// Cells of the result to step over for the next cell along each dimension.
+    pub(crate) fn steps(&self) -> Vec<u64> {
+        let n = self.shape.len.len();
+        let mut steps = vec![0; n];
+        let mut inner = 1;
+        let mut outer = self.rows.loops.iter();
+        for (i, d) in self.shape.order.fast_to_slow(n).enumerate() {
+            if i < self.shape.row_dims {
+                steps[d] = inner;
+                inner *= self.shape.len[d];
+            } else if let Some((_, step)) = outer.next() {
+                steps[d] = *step;
+            }
+        }
+        steps
+    }
+}
+
 /// Where rows start: `base` and steps of the loops over the slower dimensions, fastest first.
 #[derive(Debug)]
 pub(crate) struct Rows {
@@ -75,6 +95,11 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
+    /// Where the first row starts.
+    pub(crate) const fn base(&self) -> u64 {
+        self.base
+    }
+
     /// The starts, in the order of the rows of a [`TileBoxShape`].
     pub(crate) fn starts(&self) -> Vec<u64> {
         let mut starts = vec![self.base];
@@ -185,13 +210,15 @@ impl Plan {
             .filter(|&n| n < isize::MAX as usize)
             .ok_or_else(too_many)?;
         let extents = grid.extents();
+        let alike =
+            |b: &BoxPlan| b.shape.order == grid.cell_order || b.shape.len.iter().filter(|&&n| n > 1).count() <= 1;
         Ok(Self {
+            in_cell_order: tiles.iter().flat_map(|t| &t.boxes).all(alike),
             shape,
             cells,
             tiles,
             strides: grid.cell_order.strides(&extents),
             extents,
-            cell_order: grid.cell_order,
         })
     }
 }

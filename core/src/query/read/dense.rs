@@ -10,22 +10,24 @@ use super::PART_BYTES;
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::format::schema::Layout;
-use crate::query::dense::canvas::Canvas;
+use crate::query::dense::canvas::{Canvas, Spare};
 use crate::query::dense::{Boxes, DenseBox, DenseOrder, DenseQuery, fill};
 use crate::query::{Batch, Query};
 
 /// Bytes on disk that are decoded in one go.
 const GROUP_BYTES: u64 = 32 << 20;
+/// Cells that are not worth the way to another thread.
+const SMALL_CELLS: usize = 4096;
 
 impl Array {
-    pub(super) async fn read_dense(&self, query: &Arc<DenseQuery>) -> Result<Batch> {
+    pub(super) async fn read_dense(&self, query: &Arc<DenseQuery>, mut spare: Spare) -> Result<Batch> {
         let cells = query.cells().and_then(|n| usize::try_from(n).ok());
         let cells = cells.ok_or_else(|| Error::LimitExceeded {
             what: "cells of a result; read it in batches".into(),
             found: u64::MAX,
             limit: isize::MAX as u64,
         })?;
-        let mut canvas = Canvas::new(&query.attributes, cells)?;
+        let mut canvas = Canvas::new(&query.attributes, cells, &mut spare)?;
         let mut boxes = query.boxes(PART_BYTES, true);
         let mut coordinates: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
         let mut base = 0;
@@ -47,7 +49,7 @@ impl Array {
     /// The cells of a box, and 1 for each that satisfies the condition.
     pub(super) async fn read_box(&self, query: &Arc<DenseQuery>, dense: DenseBox) -> Result<(Batch, Option<Vec<u8>>)> {
         let cells = dense.plan.cells;
-        let canvas = Canvas::new(&query.attributes, cells)?;
+        let canvas = Canvas::new(&query.attributes, cells, &mut Spare::default())?;
         let (canvas, dense) = self.paint_box(query, canvas, 0, dense).await?;
         let coordinates = |d: usize| {
             let mut out = Vec::new();
@@ -82,14 +84,20 @@ impl Array {
     ) -> Result<(Canvas, Arc<DenseBox>)> {
         canvas.start_box(dense.plan.cells)?;
         let dense = Arc::new(dense);
-        let groups = fill::groups(&dense.plan, &query.attributes, &query.stored, GROUP_BYTES)?;
+        let direct = self.context().vfs.direct().is_some();
+        let groups = fill::groups(&dense.plan, &query.attributes, &query.stored, GROUP_BYTES, direct)?;
         let mut next = match groups.first() {
             Some(first) => Some(self.fetch_work(query, &dense, first.clone()).await?),
             None => None,
         };
         for i in 0..groups.len() {
             let Some((work, fetched)) = next.take() else { break };
-            let cpu = self.cpu_for(&fetched);
+            let small = dense.plan.cells <= SMALL_CELLS;
+            let cpu = if direct && !small {
+                self.context().cpu
+            } else {
+                self.cpu_for(&fetched)
+            };
             let decoding = self.decoding(cpu);
             let shared = Arc::clone(&dense);
             let painting = cpu.run(move || fill::paint(canvas, base, &shared.plan, work, &fetched, &decoding));
@@ -118,6 +126,7 @@ impl Array {
             &query.attributes,
             &query.stored,
             &self.context().cache,
+            self.context().vfs.direct().is_some(),
         )?;
         Ok((work, self.fetch(&extents).await?))
     }

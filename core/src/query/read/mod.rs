@@ -12,6 +12,7 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use super::aggregate::{Accumulator, Aggregate};
 use super::condition::{Bound, bind};
+use super::dense::canvas::Spare;
 use super::dense::{Boxes, DenseQuery};
 use super::field::Field;
 use super::sparse::SparseQuery;
@@ -81,11 +82,9 @@ impl Array {
     /// [`Error::InvalidArgument`] if the query does not fit the schema; [`Error::Corrupt`] and
     /// [`Error::Io`] name the file.
     pub async fn read(&self, query: &Query) -> Result<ReadResult> {
-        match self.start(query).await? {
-            State::Dense(query, _) => self.read_dense(&query).await,
-            State::Sparse(query, sweep) => self.read_sparse(&query, sweep).await,
-            State::New | State::Done => Err(Error::Cancelled),
-        }
+        let mut batch = Batch::default();
+        self.read_into(query, &mut batch).await?;
+        Ok(batch)
     }
 
     /// The same into `batch`, whose memory is used again: fresh memory costs more than most cells do.
@@ -93,7 +92,12 @@ impl Array {
     /// # Errors
     /// As [`Array::read`]; what `batch` then holds is not said.
     pub async fn read_into(&self, query: &Query, batch: &mut Batch) -> Result<()> {
-        *batch = self.read(query).await?;
+        let spare = Spare::of(batch);
+        *batch = match self.start(query).await? {
+            State::Dense(query, _) => self.read_dense(&query, spare).await?,
+            State::Sparse(query, sweep) => self.read_sparse(&query, sweep).await?,
+            State::New | State::Done => return Err(Error::Cancelled),
+        };
         Ok(())
     }
 
@@ -200,6 +204,7 @@ impl Array {
             key: self.key().cloned(),
             latest: Arc::clone(self.schema()),
             cache: Arc::clone(&self.context().cache),
+            vfs: Arc::clone(&self.context().vfs),
         }
     }
 

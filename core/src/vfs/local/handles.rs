@@ -122,7 +122,7 @@ impl OpenFile {
         Ok(buffers)
     }
 
-    fn read_exact(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+    pub(super) fn read_exact(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
         #[cfg(unix)]
         return std::os::unix::fs::FileExt::read_exact_at(&self.file, bytes, at);
         #[cfg(windows)]

@@ -1,0 +1,103 @@
+//! Copies runs of cells of tiles into the result, each tile on its own.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::canvas::FieldCanvas;
+use super::fill::Work;
+use super::paint;
+use super::plan::Plan;
+use super::runs::{Run, runs};
+use crate::error::Result;
+use crate::query::tile::{Decoding, Input, Piece, Plane, copy_pieces};
+
+/// Cells of a result up to which it is likely that neighbours are asked for next.
+const SMALL_CELLS: usize = 4096;
+
+/// The runs of these tiles, in the order of the result.
+pub(super) fn in_order(plan: &Plan, tiles: &[usize]) -> Vec<Run> {
+    let mut runs = runs(plan, tiles.iter().copied());
+    runs.sort_unstable_by_key(|r| r.to);
+    runs
+}
+
+/// What one fragment, or none, has of one plane of one tile.
+pub(super) struct RunsJob<'a> {
+    plane: Plane,
+    /// `None` where the cells get `fill`.
+    input: Option<Arc<Input>>,
+    fill: Arc<[u8]>,
+    pieces: Vec<Piece<'a>>,
+    remember: bool,
+}
+
+/// The jobs that copy `runs`, which are in order, to the cells of a field.
+pub(super) fn run_jobs<'a>(
+    f: &'a mut FieldCanvas,
+    base: usize,
+    plan: &Plan,
+    runs: &[Run],
+    work: Vec<Work>,
+) -> impl Iterator<Item = RunsJob<'a>> {
+    let (width, remember) = (f.width(), plan.cells <= SMALL_CELLS);
+    let fill: Arc<[u8]> = Arc::from(f.fill());
+    let valid = u8::from(f.field.fill_valid);
+    let planes = [
+        Some((Plane::Values, &mut f.cells, width, fill)),
+        f.validity.as_mut().map(|v| (Plane::Validity, v, 1, Arc::from([valid]))),
+    ];
+    // The first job of each tile; then come those of its sources.
+    let mut first = vec![usize::MAX; plan.tiles.len()];
+    let mut inputs = Vec::new();
+    for w in work {
+        if let Some(first) = first.get_mut(w.tile) {
+            *first = inputs.len();
+        }
+        inputs.push(None);
+        inputs.extend(w.inputs.into_iter().map(|i| i.map(Arc::new)));
+    }
+    let mut jobs = Vec::new();
+    for (plane, cells, width, fill) in planes.into_iter().flatten() {
+        let start = jobs.len();
+        jobs.extend(inputs.iter().map(|input| RunsJob {
+            plane,
+            input: input.clone(),
+            fill: Arc::clone(&fill),
+            pieces: Vec::new(),
+            remember,
+        }));
+        let (mut rest, mut at) = (&mut cells[..], 0);
+        for run in runs {
+            let begin = (base + run.to as usize) * width;
+            let skipped = std::mem::take(&mut rest).split_at_mut(begin - at).1;
+            let (out, later) = skipped.split_at_mut(run.cells as usize * width);
+            at = begin + out.len();
+            rest = later;
+            let number = first
+                .get(run.tile)
+                .map(|f| f.saturating_add(run.source.map_or(0, |s| s + 1)));
+            if let Some(job) = number.and_then(|n| jobs.get_mut(start.saturating_add(n))) {
+                job.pieces.push(Piece {
+                    at: run.from * width as u64,
+                    out,
+                });
+            }
+        }
+    }
+    jobs.into_iter().filter(|job| !job.pieces.is_empty())
+}
+
+impl RunsJob<'_> {
+    pub(super) fn run(mut self, fetched: &[Bytes], d: &Decoding) -> Result<()> {
+        let Some(input) = &self.input else {
+            self.pieces.iter_mut().for_each(|p| paint::fill(p.out, &self.fill));
+            return Ok(());
+        };
+        if self.plane == Plane::Validity && !input.is_nullable() {
+            self.pieces.iter_mut().for_each(|p| p.out.fill(1));
+            return Ok(());
+        }
+        copy_pieces(input, self.plane, fetched, &mut self.pieces, d, self.remember)
+    }
+}

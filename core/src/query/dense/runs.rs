@@ -1,0 +1,201 @@
+//! Which cells of which fragment make up a result, as runs that lie side by side in a tile and in
+//! the result. Every cell of the result is in exactly one run, so that all of them can be written in
+//! parallel. Pure.
+
+use super::plan::{BoxPlan, Plan, TilePlan};
+use crate::geometry::{Span, region};
+
+/// Cells that lie side by side in a tile and in the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// Number of the tile in the plan.
+    pub(crate) tile: usize,
+    /// Number of the source among the tile's; `None` for cells that no fragment has.
+    pub(crate) source: Option<usize>,
+    /// First cell in the tile.
+    pub(crate) from: u64,
+    /// First cell in the result.
+    pub(crate) to: u64,
+    /// How many.
+    pub(crate) cells: u64,
+}
+
+/// The runs of some tiles of a plan, in no particular order.
+pub(crate) fn runs(plan: &Plan, tiles: impl Iterator<Item = usize>) -> Vec<Run> {
+    let mut out = Vec::new();
+    for (tile, t) in tiles.filter_map(|i| Some((i, plan.tiles.get(i)?))) {
+        for b in &t.boxes {
+            for (source, part) in parts(t, b) {
+                let run = |from, to, cells| Run {
+                    tile,
+                    source,
+                    from,
+                    to,
+                    cells,
+                };
+                box_runs(plan, b, &part, |from, to, cells| out.push(run(from, to, cells)));
+            }
+        }
+    }
+    out
+}
+
+/// The box cut into parts, each with the newest source that has it.
+fn parts(t: &TilePlan, b: &BoxPlan) -> Vec<(Option<usize>, Vec<Span>)> {
+    let span = |(&at, &len): (&u64, &u64)| Span {
+        first: at,
+        last: at + (len - 1),
+    };
+    let all: Vec<Span> = b.shape.at.iter().zip(&b.shape.len).map(span).collect();
+    let (mut out, mut open) = (Vec::new(), vec![all]);
+    for (i, source) in t.sources.iter().enumerate().rev() {
+        let mut left = Vec::with_capacity(open.len());
+        for part in open {
+            match region::intersect(&part, &source.inside) {
+                Some(found) => {
+                    without(part, &found, &mut left);
+                    out.push((Some(i), found));
+                }
+                None => left.push(part),
+            }
+        }
+        open = left;
+    }
+    out.extend(open.into_iter().map(|part| (None, part)));
+    out
+}
+
+/// What is left of a box without a box inside it, as boxes.
+fn without(mut rest: Vec<Span>, hole: &[Span], out: &mut Vec<Vec<Span>>) {
+    for d in 0..rest.len() {
+        let (all, cut) = (rest[d], hole[d]);
+        let before = cut.first.checked_sub(1).and_then(|last| Span::new(all.first, last));
+        let after = cut.last.checked_add(1).and_then(|first| Span::new(first, all.last));
+        for side in [before, after].into_iter().flatten() {
+            let mut part = rest.clone();
+            part[d] = side;
+            out.push(part);
+        }
+        rest[d] = cut;
+    }
+}
+
+/// Calls `emit` with place in the tile, place in the result and length of each run of `part` of a box.
+fn box_runs(plan: &Plan, b: &BoxPlan, part: &[Span], mut emit: impl FnMut(u64, u64, u64)) {
+    let steps = b.steps();
+    let (mut from, mut to) = (0, b.rows.base());
+    let mut loops = Vec::with_capacity(part.len());
+    for (d, span) in part.iter().enumerate() {
+        from += span.first * plan.strides[d];
+        to += (span.first - b.shape.at[d]) * steps[d];
+        if span.len() > 1 {
+            loops.push((span.len(), plan.strides[d], steps[d]));
+        }
+    }
+    loops.sort_unstable_by_key(|l| l.2);
+    let (mut run, mut joined) = (1, 0);
+    while let Some(&(n, tile_step, step)) = loops.get(joined).filter(|l| l.1 == run && l.2 == run) {
+        debug_assert_eq!(tile_step, step);
+        run *= n;
+        joined += 1;
+    }
+    walk(&loops[joined..], from, to, &mut |from, to| emit(from, to, run));
+}
+
+/// Runs the loops, fastest first, and calls `body` with the places they come to.
+fn walk(loops: &[(u64, u64, u64)], from: u64, to: u64, body: &mut impl FnMut(u64, u64)) {
+    match loops.split_last() {
+        None => body(from, to),
+        Some((&(count, tile_step, step), rest)) => {
+            for i in 0..count {
+                walk(rest, from + i * tile_step, to + i * step, body);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::Datatype;
+    use crate::format::domain::Dimension;
+    use crate::format::schema::{ArrayType, Schema};
+    use crate::geometry::{Grid, Order};
+    use crate::query::dense::plan::Source;
+
+    fn span(first: u64, last: u64) -> Span {
+        Span { first, last }
+    }
+
+    fn grid() -> Grid {
+        let dim = |n| Dimension::new(n, Datatype::Int32, 0, 99, 10);
+        Grid::new(&Schema::new(ArrayType::Dense, vec![dim("y"), dim("x")], vec![])).unwrap()
+    }
+
+    /// Paints the runs of a plan over layers one after the other, cell by cell, and compares.
+    #[test]
+    fn every_cell_comes_from_the_newest_source_that_has_it() {
+        let spans = [vec![span(5, 24), span(7, 7)], vec![span(8, 31), span(2, 4)]];
+        let boxes = [
+            [span(0, 9), span(0, 9)],
+            [span(3, 6), span(2, 8)],
+            [span(5, 5), span(0, 4)],
+            [span(6, 9), span(8, 9)],
+        ];
+        for count in 0..=boxes.len() {
+            for order in [Order::Row, Order::Col] {
+                let mut plan = Plan::new(&grid(), order, &spans, &[]).unwrap();
+                for t in &mut plan.tiles {
+                    let source = |(layer, inside): (usize, &[Span; 2])| Source {
+                        layer,
+                        tile: 0,
+                        inside: inside.to_vec(),
+                    };
+                    t.sources = boxes.iter().take(count).enumerate().map(source).collect();
+                }
+                let mut found = vec![None; plan.cells];
+                for r in runs(&plan, 0..plan.tiles.len()) {
+                    for i in 0..r.cells {
+                        let cell = &mut found[(r.to + i) as usize];
+                        assert_eq!(*cell, None, "twice");
+                        *cell = Some((r.tile, r.source, r.from + i));
+                    }
+                }
+                let coordinate = |spans: &[Span], mut i: u64| {
+                    for s in spans {
+                        if i < s.len() {
+                            return s.first + i;
+                        }
+                        i -= s.len();
+                    }
+                    unreachable!()
+                };
+                let steps = order.strides(&plan.shape);
+                for (i, cell) in found.into_iter().enumerate() {
+                    let (tile, source, from) = cell.unwrap();
+                    let at: Vec<u64> = (0..2)
+                        .map(|d| coordinate(&spans[d], i as u64 / steps[d] % plan.shape[d]))
+                        .collect();
+                    assert_eq!(plan.tiles[tile].tile, [at[0] / 10, at[1] / 10]);
+                    assert_eq!(from, at[0] % 10 * 10 + at[1] % 10);
+                    let newest = boxes[..count]
+                        .iter()
+                        .rposition(|b| b[0].contains(at[0] % 10) && b[1].contains(at[1] % 10));
+                    assert_eq!(source, newest);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn whole_rows_and_whole_tiles_are_one_run() {
+        let lengths = |spans: [Vec<Span>; 2]| {
+            let plan = Plan::new(&grid(), Order::Row, &spans, &[]).unwrap();
+            let runs = runs(&plan, 0..plan.tiles.len());
+            runs.iter().map(|r| r.cells).collect::<Vec<_>>()
+        };
+        assert_eq!(lengths([vec![span(10, 19)], vec![span(20, 29)]]), [100]);
+        assert_eq!(lengths([vec![span(8, 19)], vec![span(20, 29)]]), [20, 100]);
+        assert_eq!(lengths([vec![span(8, 9)], vec![span(21, 29)]]), [9, 9]);
+    }
+}

@@ -1,0 +1,450 @@
+//! Copies runs of cells out of tiles of fixed-size cells. Only the chunks that hold some of them are
+//! decoded, all of them in parallel, and straight to where their cells belong if all of them do.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{Decoding, Extent, Input, TileRef, corrupt};
+use crate::cache::CacheKey;
+use crate::cpu::Cpu;
+use crate::datatype::{CellCount, Datatype};
+use crate::error::{AtPath, Error, Malformed, Result};
+use crate::filter::{ChunkDecoder, TileFormat};
+use crate::format::pipeline::Pipeline;
+use crate::format::tile::{ChunkPlace, UnfilteredChunks, locate, unfiltered};
+use crate::vfs::ReadAt;
+
+/// Reading through a hole of this many bytes costs less than another system call.
+const GAP_BYTES: u64 = 4096;
+/// Cells that are near each other are read in one go, as far as they fit into a core's own memory.
+const GATHER_BYTES: u64 = 256 << 10;
+/// From this length on, cells are read straight to where they belong.
+const LONG_BYTES: usize = 32 << 10;
+/// What one core takes on at a time, in bytes and in pieces.
+const SHARE_BYTES: usize = 1 << 20;
+const SHARE_PIECES: usize = 2048;
+/// A tile of which at most one chunk in so many is wanted is not read whole.
+const FEW: u64 = 4;
+/// Chunks that say to be larger are left to what reads a tile whole, and believes nothing.
+const CHUNK_BYTES_MAX: u32 = 16 << 20;
+/// Buffers that a thread keeps are no larger.
+const KEPT_BYTES_MAX: usize = 32 << 20;
+
+thread_local! {
+    static FRAMED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    static CHUNK: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// One of the files that a tile of fixed-size cells is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Plane {
+    Values,
+    Validity,
+}
+
+/// Bytes of a plane that are wanted, and where they go.
+#[derive(Debug)]
+pub(crate) struct Piece<'a> {
+    pub(crate) at: u64,
+    pub(crate) out: &'a mut [u8],
+}
+
+/// A plane of a tile: where it is, and how it is filtered.
+struct Stored<'a> {
+    extent: Extent,
+    pipeline: &'a Pipeline,
+    format: TileFormat<'a>,
+    /// Bytes of all cells.
+    plain: u64,
+    cell_bytes: usize,
+}
+
+/// Copies these pieces of a plane, which must not overlap. `remember` says that the same may be asked
+/// for again soon.
+///
+/// # Errors
+/// The tile is damaged, or cannot be read.
+pub(crate) fn copy_pieces(
+    input: &Input,
+    plane: Plane,
+    fetched: &[Bytes],
+    pieces: &mut [Piece<'_>],
+    d: &Decoding,
+    remember: bool,
+) -> Result<()> {
+    if !pieces.is_sorted_by_key(|p| p.at) {
+        pieces.sort_unstable_by_key(|p| p.at);
+    }
+    let wanted: u64 = pieces.iter().map(|p| p.out.len() as u64).sum();
+    let done = match input {
+        Input::Direct(tile) => from_file(tile, plane, pieces, d, remember),
+        Input::Fetched(tile, range) => {
+            let stored = Stored::new(tile, plane, d)?;
+            let part = fetched
+                .get(range.clone())
+                .and_then(|f| f.get(usize::from(plane == Plane::Validity)));
+            match part {
+                // What was fetched for a part of a tile is decoded whole and kept: it came from far.
+                Some(part) if wanted == stored.plain => from_bytes(&stored, part, pieces, d),
+                _ => Err(corrupt(&stored.extent.path, "is decoded whole")),
+            }
+        }
+        Input::Decoded(_) => Err(corrupt("", "is decoded already")),
+    };
+    match done {
+        // Another schema's filters may fit; and if none do, that is where the reason is told.
+        Err(Error::Corrupt { .. }) => from_column(input, plane, fetched, pieces, d),
+        done => done,
+    }
+}
+
+/// The pieces out of the whole tile.
+fn from_column(input: &Input, plane: Plane, fetched: &[Bytes], pieces: &mut [Piece<'_>], d: &Decoding) -> Result<()> {
+    let column = input.decode(fetched, d, true)?;
+    let data = match (plane, &column.validity) {
+        (Plane::Values, _) => &column.data,
+        (Plane::Validity, Some(validity)) => validity,
+        (Plane::Validity, None) => {
+            pieces.iter_mut().for_each(|p| p.out.fill(1));
+            return Ok(());
+        }
+    };
+    for p in pieces {
+        let found = usize::try_from(p.at)
+            .ok()
+            .and_then(|at| data.get(at..)?.get(..p.out.len()));
+        let found = found.ok_or_else(|| Error::invalid("cells that the tile does not have"))?;
+        p.out.copy_from_slice(found);
+    }
+    Ok(())
+}
+
+impl<'a> Stored<'a> {
+    fn new(tile: &'a TileRef, plane: Plane, d: &'a Decoding) -> Result<Self> {
+        let field = &*tile.field;
+        let own = &*field.fragment.schema;
+        let mut extents = tile.extents()?.into_iter();
+        let format = tile.format(d.key.as_ref());
+        let (extent, pipeline, format) = match plane {
+            Plane::Values => (extents.next(), field.pipeline(own, own), format),
+            Plane::Validity => {
+                let format = TileFormat {
+                    datatype: Datatype::Uint8,
+                    cell: CellCount::ONE,
+                    ..format
+                };
+                (extents.nth(1), Some(&own.validity_filters), format)
+            }
+        };
+        let cell_bytes = format.cell.cell_bytes(format.datatype);
+        match (extent, pipeline, cell_bytes) {
+            (Some(extent), Some(pipeline), Some(cell_bytes)) => Ok(Self {
+                plain: tile.expected(cell_bytes, &extent.path)?,
+                extent,
+                pipeline,
+                format,
+                cell_bytes,
+            }),
+            _ => Err(Error::invalid("a field without filters")),
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.extent.range.end - self.extent.range.start
+    }
+
+    fn path(&self) -> &str {
+        &self.extent.path
+    }
+
+    fn cache_key(&self, at: u64, kind: &'static str) -> CacheKey {
+        CacheKey {
+            path: Arc::clone(&self.extent.path),
+            part: self.extent.range.start + at,
+            kind,
+        }
+    }
+}
+
+fn from_bytes(stored: &Stored<'_>, framed: &[u8], pieces: &mut [Piece<'_>], d: &Decoding) -> Result<()> {
+    let decoder = ChunkDecoder::new(stored.pipeline, &stored.format).at(stored.path())?;
+    let places = places(stored, |at, out| {
+        let found = framed.get(at as usize..).and_then(|rest| rest.get(..out.len()));
+        out.copy_from_slice(found.ok_or_else(|| Malformed::new("tile", at, "ends here"))?);
+        Ok(())
+    })
+    .at(stored.path())?;
+    d.cpu.try_map_owned(jobs(&places, pieces), |mut job: ChunkJob<'_>| {
+        let bytes = framed
+            .get(job.place.start as usize..job.place.end() as usize)
+            .unwrap_or(&[]);
+        job.decode(&decoder, bytes).at(stored.path())
+    })?;
+    Ok(())
+}
+
+fn from_file(tile: &TileRef, plane: Plane, pieces: &mut [Piece<'_>], d: &Decoding, remember: bool) -> Result<()> {
+    let stored = Stored::new(tile, plane, d)?;
+    let path = stored.path();
+    let direct = d
+        .vfs
+        .direct()
+        .ok_or_else(|| Error::invalid("a store that cannot be read directly"))?;
+    let file = &*direct.open(path)?;
+    if stored.extent.range.end > file.size() {
+        return Err(crate::vfs::too_short(path, &stored.extent.range, file.size()));
+    }
+    let start = stored.extent.range.start;
+    let decoder = ChunkDecoder::new(stored.pipeline, &stored.format).at(path)?;
+    if decoder.is_plain()
+        && let Some(layout) = unfiltered(stored.bytes(), stored.plain, stored.cell_bytes)
+    {
+        let mut found = [0; 20];
+        if stored.plain > 0 {
+            file.read_at(&mut found, start)?;
+        }
+        if found == layout.start() {
+            return read_unfiltered(file, start, layout, pieces, d.cpu);
+        }
+    }
+
+    let span = match pieces {
+        [] => return Ok(()),
+        [first, .., last] => last.at + last.out.len() as u64 - first.at,
+        [one] => one.out.len() as u64,
+    };
+    let key = stored.cache_key(0, "chunks");
+    let known = d.cache.get::<Vec<ChunkPlace>>(&key);
+    let whole = span.saturating_mul(FEW) >= stored.plain;
+    if whole && !remember {
+        let mut framed = take(&FRAMED, stored.bytes())?;
+        let done = file
+            .read_at(&mut framed, start)
+            .and_then(|()| from_bytes(&stored, &framed, pieces, d));
+        put(&FRAMED, framed);
+        return done;
+    }
+    let places = match known {
+        Some(places) => places,
+        None => {
+            let read = |at, out: &mut [u8]| file.read_at(out, start + at).map_err(Failure::Store);
+            let places = Arc::new(places(&stored, read).or_else(|e| e.at(path))?);
+            let bytes = places.len() as u64 * size_of::<ChunkPlace>() as u64;
+            d.cache.insert(key, Arc::clone(&places), bytes);
+            places
+        }
+    };
+    d.cpu.try_map_owned(jobs(&places, pieces), |mut job: ChunkJob<'_>| {
+        let key = remember.then(|| stored.cache_key(job.place.start, "chunk"));
+        if let Some(chunk) = key.as_ref().and_then(|k| d.cache.get::<Vec<u8>>(k)) {
+            job.copy(&chunk);
+            return Ok(());
+        }
+        let mut packed = take(&FRAMED, job.place.end() - job.place.start)?;
+        let done = file
+            .read_at(&mut packed, start + job.place.start)
+            .and_then(|()| match key {
+                None => job.decode(&decoder, &packed).at(path),
+                Some(key) => {
+                    let mut chunk = vec![0; job.place.plain_bytes as usize];
+                    let raw = job.place.of(&packed).at(path)?;
+                    decoder.decode(&raw, &mut chunk).at(path)?;
+                    job.copy(&chunk);
+                    let bytes = chunk.len() as u64;
+                    d.cache.insert(key, Arc::new(chunk), bytes);
+                    Ok(())
+                }
+            });
+        put(&FRAMED, packed);
+        done
+    })?;
+    Ok(())
+}
+
+/// Why the chunks of a tile could not be found.
+enum Failure {
+    Store(Error),
+    Malformed(Malformed),
+}
+
+impl From<Malformed> for Failure {
+    fn from(e: Malformed) -> Self {
+        Self::Malformed(e)
+    }
+}
+
+impl Failure {
+    fn at<T>(self, path: &str) -> Result<T> {
+        match self {
+            Self::Store(e) => Err(e),
+            Self::Malformed(e) => Err(e).at(path),
+        }
+    }
+}
+
+/// The chunks of a tile, which together must hold its cells.
+fn places<E: From<Malformed>>(
+    stored: &Stored<'_>,
+    read: impl FnMut(u64, &mut [u8]) -> Result<(), E>,
+) -> Result<Vec<ChunkPlace>, E> {
+    let places = locate(stored.bytes(), read)?;
+    if places.iter().any(|p| p.plain_bytes > CHUNK_BYTES_MAX) {
+        return Err(Malformed::new("tile", 0, "a chunk is very long").into());
+    }
+    let total: u64 = places.iter().map(|p| u64::from(p.plain_bytes)).sum();
+    if total != stored.plain {
+        let why = format!("{total} bytes in its chunks, where the cells take {}", stored.plain);
+        return Err(Malformed::new("tile", 0, why).into());
+    }
+    Ok(places)
+}
+
+/// A chunk, and the parts of it that are wanted: where each starts in the chunk, and where it goes.
+struct ChunkJob<'a> {
+    place: ChunkPlace,
+    parts: Vec<(usize, &'a mut [u8])>,
+}
+
+/// The chunks that hold pieces, which are in order.
+fn jobs<'a>(places: &[ChunkPlace], pieces: &'a mut [Piece<'_>]) -> Vec<ChunkJob<'a>> {
+    let mut out: Vec<ChunkJob<'a>> = Vec::new();
+    let mut places = places.iter();
+    let (mut current, mut chunk_start, mut chunk_end) = (None, 0, 0);
+    let mut has_job = false;
+    for piece in pieces {
+        let (mut at, mut rest) = (piece.at, &mut *piece.out);
+        while !rest.is_empty() {
+            while at >= chunk_end {
+                current = places.next();
+                let Some(place) = current else { return out };
+                (chunk_start, chunk_end) = (chunk_end, chunk_end + u64::from(place.plain_bytes));
+                has_job = false;
+            }
+            let Some(&place) = current else { return out };
+            let n = rest.len().min(usize::try_from(chunk_end - at).unwrap_or(usize::MAX));
+            let (part, later) = rest.split_at_mut(n);
+            if !std::mem::replace(&mut has_job, true) {
+                out.push(ChunkJob {
+                    place,
+                    parts: Vec::new(),
+                });
+            }
+            if let Some(job) = out.last_mut() {
+                job.parts.push(((at - chunk_start) as usize, part));
+            }
+            at += n as u64;
+            rest = later;
+        }
+    }
+    out
+}
+
+impl ChunkJob<'_> {
+    fn decode(&mut self, decoder: &ChunkDecoder<'_>, bytes: &[u8]) -> Result<(), Malformed> {
+        let raw = self.place.of(bytes)?;
+        if let [(0, out)] = &mut self.parts[..]
+            && out.len() as u64 == u64::from(self.place.plain_bytes)
+        {
+            return decoder.decode(&raw, out);
+        }
+        let mut chunk = CHUNK.take();
+        chunk.resize(self.place.plain_bytes as usize, 0);
+        let done = decoder.decode(&raw, &mut chunk);
+        if done.is_ok() {
+            self.copy(&chunk);
+        }
+        put(&CHUNK, chunk);
+        done
+    }
+
+    fn copy(&mut self, chunk: &[u8]) {
+        for (at, out) in &mut self.parts {
+            if let Some(found) = chunk.get(*at..).and_then(|rest| rest.get(..out.len())) {
+                out.copy_from_slice(found);
+            }
+        }
+    }
+}
+
+fn read_unfiltered(
+    file: &dyn ReadAt,
+    start: u64,
+    layout: UnfilteredChunks,
+    pieces: &mut [Piece<'_>],
+    cpu: Cpu,
+) -> Result<()> {
+    let (mut shares, mut share, mut bytes) = (Vec::new(), Vec::new(), 0);
+    for piece in pieces {
+        let (mut at, mut rest) = (piece.at, &mut *piece.out);
+        while !rest.is_empty() {
+            let here = layout.chunk_bytes - at % layout.chunk_bytes;
+            let n = rest.len().min(usize::try_from(here).unwrap_or(usize::MAX));
+            let (part, later) = rest.split_at_mut(n);
+            if bytes + n > SHARE_BYTES || share.len() >= SHARE_PIECES {
+                shares.push(std::mem::take(&mut share));
+                bytes = 0;
+            }
+            bytes += n;
+            share.push((start + layout.place(at), part));
+            at += n as u64;
+            rest = later;
+        }
+    }
+    shares.push(share);
+    cpu.try_map_owned(shares, |share| read_parts(file, share))?;
+    Ok(())
+}
+
+/// Reads bytes of a file to where they belong; those that are near each other in one go.
+fn read_parts(file: &dyn ReadAt, mut parts: Vec<(u64, &mut [u8])>) -> Result<()> {
+    let end = |part: &(u64, &mut [u8])| part.0 + part.1.len() as u64;
+    let mut rest = &mut parts[..];
+    while let Some(first) = rest.first() {
+        let (start, mut last) = (first.0, end(first));
+        let mut n = 1;
+        if first.1.len() < LONG_BYTES {
+            while let Some(next) = rest.get(n)
+                && next.0 <= last + GAP_BYTES
+                && end(next) - start <= GATHER_BYTES
+                && next.1.len() < LONG_BYTES
+            {
+                last = end(next);
+                n += 1;
+            }
+        }
+        let (now, later) = rest.split_at_mut(n);
+        if let [(at, out)] = now {
+            file.read_at(out, *at)?;
+        } else {
+            let mut gathered = take(&CHUNK, last - start)?;
+            file.read_at(&mut gathered, start)?;
+            for (at, out) in now {
+                let from = (*at - start) as usize;
+                out.copy_from_slice(&gathered[from..from + out.len()]);
+            }
+            put(&CHUNK, gathered);
+        }
+        rest = later;
+    }
+    Ok(())
+}
+
+/// The thread's buffer, `bytes` long.
+fn take(kept: &'static std::thread::LocalKey<Cell<Vec<u8>>>, bytes: u64) -> Result<Vec<u8>> {
+    // Taken, not borrowed: a thread that waits for others may begin another tile meanwhile.
+    let mut buffer = kept.take();
+    let bytes = super::limited(bytes, "a file")? as usize;
+    if buffer.capacity() < bytes {
+        buffer = vec![0; bytes];
+    }
+    buffer.resize(bytes, 0);
+    Ok(buffer)
+}
+
+fn put(kept: &'static std::thread::LocalKey<Cell<Vec<u8>>>, buffer: Vec<u8>) {
+    if buffer.capacity() <= KEPT_BYTES_MAX {
+        kept.set(buffer);
+    }
+}

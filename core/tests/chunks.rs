@@ -1,0 +1,256 @@
+//! Reads of dense tiles of many chunks against a naive model: from memory and from the disk, into
+//! fresh memory and into that of an older result.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+use hyperslab::array::{Array, CreateOptions, OpenOptions, create};
+use hyperslab::blocking::block_on;
+use hyperslab::filter::Key;
+use hyperslab::format::attribute::Attribute;
+use hyperslab::format::domain::Dimension;
+use hyperslab::format::pipeline::{Filter, Pipeline};
+use hyperslab::format::schema::{ArrayType, Layout, Schema};
+use hyperslab::write::{Cells, WriteOptions};
+use hyperslab::{Batch, CellCount, Column, Context, Datatype, Query, Region, ScalarRange};
+use proptest::prelude::*;
+
+const ROWS: i64 = 500;
+const COLS: i64 = 430;
+/// 300 × 200 cells of four bytes are nearly four chunks.
+const TILE: [i64; 2] = [300, 200];
+
+/// An inclusive box: first and last row, first and last column.
+type Box4 = [i64; 4];
+
+fn schema(filters: &[Filter], cell_order: Layout) -> Schema {
+    let mut plain = Attribute::new("v", Datatype::Int32, CellCount::ONE);
+    plain.filters = Pipeline::new(filters.to_vec());
+    let mut nullable = Attribute::new("n", Datatype::Uint16, CellCount::Fixed(3));
+    nullable.filters = Pipeline::new(filters.to_vec());
+    nullable.nullable = true;
+    let dims = vec![
+        Dimension::new("y", Datatype::Int64, 0_i64, ROWS - 1, TILE[0]),
+        Dimension::new("x", Datatype::Int64, 0_i64, COLS - 1, TILE[1]),
+    ];
+    let mut schema = Schema::new(ArrayType::Dense, dims, vec![plain, nullable]);
+    schema.cell_order = cell_order;
+    schema
+}
+
+/// What write number `time` puts at a cell.
+fn value(time: i32, y: i64, x: i64) -> i32 {
+    (y * COLS + x) as i32 * 8 + time
+}
+
+fn columns(values: &[Option<i32>]) -> Vec<(String, Column)> {
+    let v: Vec<i32> = values.iter().map(|v| v.unwrap_or(i32::MIN)).collect();
+    let n = |v: &Option<i32>| match v {
+        Some(v) => [*v as u16, (*v >> 16) as u16, 7],
+        None => [u16::MAX; 3],
+    };
+    let valid = values.iter().map(|v| u8::from(v.is_some_and(|v| v % 3 != 0))).collect();
+    let n: Vec<u16> = values.iter().flat_map(n).collect();
+    let n = Column {
+        cell: CellCount::Fixed(3),
+        ..Column::from_values(Datatype::Uint16, &n).with_validity(valid)
+    };
+    vec![("v".into(), Column::from_values(Datatype::Int32, &v)), ("n".into(), n)]
+}
+
+fn points(b: Box4) -> impl Iterator<Item = (i64, i64)> {
+    (b[0]..=b[1]).flat_map(move |y| (b[2]..=b[3]).map(move |x| (y, x)))
+}
+
+fn ranges(b: Box4) -> Vec<ScalarRange> {
+    vec![ScalarRange::new(b[0], b[1]), ScalarRange::new(b[2], b[3])]
+}
+
+/// The same array twice: in memory, and in a folder.
+struct Both {
+    arrays: Vec<Array>,
+    newest: Vec<Option<i32>>,
+    _folder: tempfile::TempDir,
+}
+
+fn write(schema: &Schema, writes: &[Box4], key: Option<Key>) -> Both {
+    let folder = tempfile::tempdir().unwrap();
+    let contexts = [Context::memory(), Context::local(folder.path())];
+    let mut newest = vec![None; (ROWS * COLS) as usize];
+    let create_options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [1; 32],
+        key: key.clone(),
+    };
+    let options = OpenOptions {
+        key,
+        ..OpenOptions::default()
+    };
+    for c in &contexts {
+        block_on(create(c, "a", schema, &[], &create_options)).unwrap();
+    }
+    for (time, &b) in (1..).zip(writes) {
+        let values: Vec<Option<i32>> = points(b).map(|(y, x)| Some(value(time, y, x))).collect();
+        for ((y, x), v) in points(b).zip(&values) {
+            newest[(y * COLS + x) as usize] = *v;
+        }
+        for c in &contexts {
+            let cells = Cells {
+                region: Some(ranges(b)),
+                layout: Layout::RowMajor,
+                columns: columns(&values),
+            };
+            let at = WriteOptions {
+                timestamp_ms: time as u64,
+                seed: [time as u8; 32],
+                sync: false,
+            };
+            let array = block_on(Array::open(c, "a", &options)).unwrap();
+            block_on(array.write(cells, &at)).unwrap();
+        }
+    }
+    let open = |c| block_on(Array::open(c, "a", &options)).unwrap();
+    Both {
+        arrays: contexts.iter().map(open).collect(),
+        newest,
+        _folder: folder,
+    }
+}
+
+impl Both {
+    /// Reads boxes one after the other into the same memory.
+    fn check(&self, boxes: &[Box4]) {
+        for array in &self.arrays {
+            let mut batch = Batch::default();
+            for &b in boxes {
+                let query = Query {
+                    region: Region::from_box(ranges(b)),
+                    ..Query::default()
+                };
+                for column in batch.columns.iter_mut().map(|c| &mut c.1) {
+                    column.data.fill(0xA5);
+                    column.validity.iter_mut().for_each(|v| v.fill(0xA5));
+                }
+                block_on(array.read_into(&query, &mut batch)).unwrap();
+                let want: Vec<Option<i32>> = points(b).map(|(y, x)| self.newest[(y * COLS + x) as usize]).collect();
+                assert!(batch.columns == columns(&want), "{b:?}");
+                assert_eq!(batch, block_on(array.read(&query)).unwrap());
+            }
+        }
+    }
+}
+
+fn pipelines() -> Vec<Vec<Filter>> {
+    vec![
+        vec![],
+        vec![Filter::Zstd { level: 3 }],
+        vec![Filter::Bitshuffle, Filter::Zstd { level: 3 }],
+        vec![Filter::Gzip { level: 1 }, Filter::Sha256],
+    ]
+}
+
+/// Boxes of one cell, of a part of a chunk, of whole tiles, of a column, of a row, of everything.
+const BOXES: [Box4; 8] = [
+    [299, 299, 199, 199],
+    [10, 30, 20, 60],
+    [0, 299, 0, 199],
+    [300, 499, 200, 399],
+    [0, 499, 217, 217],
+    [77, 77, 0, 429],
+    [150, 420, 90, 410],
+    [0, 499, 0, 429],
+];
+
+#[test]
+fn boxes_of_every_kind_with_every_filter() {
+    for filters in pipelines() {
+        for order in [Layout::RowMajor, Layout::ColMajor] {
+            let writes = [[0, ROWS - 1, 0, COLS - 1], [40, 310, 150, 250], [290, 305, 0, 429]];
+            write(&schema(&filters, order), &writes, None).check(&BOXES);
+        }
+    }
+    let key = Some(Key([9; 32]));
+    write(&schema(&[], Layout::RowMajor), &[[5, 450, 3, 400]], key).check(&BOXES);
+}
+
+#[test]
+fn a_damaged_chunk_is_an_error_and_no_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = Context::local(folder.path());
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [1; 32],
+        key: None,
+    };
+    for (name, filters) in ["plain", "packed"].into_iter().zip(pipelines()) {
+        block_on(create(
+            &context,
+            name,
+            &schema(&filters, Layout::RowMajor),
+            &[],
+            &options,
+        ))
+        .unwrap();
+        let open = || {
+            block_on(Array::open(
+                &Context::local(folder.path()),
+                name,
+                &OpenOptions::default(),
+            ))
+            .unwrap()
+        };
+        let all = [0, ROWS - 1, 0, COLS - 1];
+        let cells = Cells {
+            region: None,
+            layout: Layout::RowMajor,
+            columns: columns(&points(all).map(|(y, x)| Some(value(1, y, x))).collect::<Vec<_>>()),
+        };
+        let at = WriteOptions {
+            timestamp_ms: 2,
+            seed: [2; 32],
+            sync: false,
+        };
+        let fragment = block_on(open().write(cells, &at)).unwrap();
+        let file = folder
+            .path()
+            .join(name)
+            .join("__fragments")
+            .join(fragment)
+            .join("a0.tdb");
+        let sound = std::fs::read(&file).unwrap();
+        // The count of chunks, each length of the first chunk, and the end of the file.
+        for at in [0, 7, 8, 11, 12, 15, 16, 19, sound.len()] {
+            let mut damaged = sound.clone();
+            match damaged.get_mut(at) {
+                Some(byte) => *byte ^= 0x55,
+                None => damaged.truncate(at - 1),
+            }
+            std::fs::write(&file, damaged).unwrap();
+            for b in [all, [3, 3, 3, 3]] {
+                let query = Query {
+                    fields: Some(vec!["v".into()]),
+                    region: Region::from_box(ranges(b)),
+                    ..Query::default()
+                };
+                let read = block_on(open().read(&query));
+                assert!(read.is_err() || at == sound.len(), "{name}: byte {at}, {b:?}");
+            }
+        }
+        std::fs::write(&file, sound).unwrap();
+        assert!(block_on(open().read(&Query::default())).is_ok());
+    }
+}
+
+fn boxes(n: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Box4>> {
+    let side = |n: i64| (0..n, 0..n).prop_map(|(a, b)| (a.min(b), a.max(b)));
+    let one = (side(ROWS), side(COLS)).prop_map(|(y, x)| [y.0, y.1, x.0, x.1]);
+    prop::collection::vec(one, n)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_boxes_after_any_writes(writes in boxes(0..6), reads in boxes(1..5), filters in 0..4_usize) {
+        write(&schema(&pipelines()[filters], Layout::RowMajor), &writes, None).check(&reads);
+    }
+}
