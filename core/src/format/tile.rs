@@ -5,7 +5,7 @@
 //! chunk: plain length u32 | filtered length u32 | metadata length u32 | metadata | filtered bytes
 //! ```
 
-use super::cursor::{Decoded, Reader};
+use super::cursor::{Decoded, Reader, Writer};
 use crate::error::Malformed;
 use crate::limits::CHUNK_BYTES;
 
@@ -137,13 +137,11 @@ pub struct UnfilteredChunks {
 
 impl UnfilteredChunks {
     /// What the tile must start with: the number of its chunks, and the header of the first.
-    pub fn start(&self) -> [u8; 8 + CHUNK_HEADER_BYTES] {
-        let n = (self.plain.min(self.chunk_bytes) as u32).to_le_bytes();
-        let mut start = [0; 8 + CHUNK_HEADER_BYTES];
-        start[..8].copy_from_slice(&self.plain.div_ceil(self.chunk_bytes).to_le_bytes());
-        start[8..12].copy_from_slice(&n);
-        start[12..16].copy_from_slice(&n);
-        start
+    pub fn start(&self) -> Vec<u8> {
+        let n = self.plain.min(self.chunk_bytes) as u32;
+        let mut w = Writer::new();
+        w.u64(self.plain.div_ceil(self.chunk_bytes)).u32(n).u32(n).u32(0);
+        w.into_bytes()
     }
 
     /// Where byte `at` of the cells lies in the tile.

@@ -205,7 +205,7 @@ fn from_file(tile: &TileRef, plane: Plane, pieces: &mut [Piece<'_>], d: &Decodin
         if stored.plain > 0 {
             file.read_at(&mut found, start)?;
         }
-        if found == layout.start() {
+        if found[..] == layout.start()[..] {
             return read_unfiltered(file, start, layout, pieces, d.cpu);
         }
     }
@@ -219,11 +219,11 @@ fn from_file(tile: &TileRef, plane: Plane, pieces: &mut [Piece<'_>], d: &Decodin
     let known = d.cache.get::<Vec<ChunkPlace>>(&key);
     let whole = span.saturating_mul(FEW) >= stored.plain;
     if whole && !remember {
-        let mut framed = take(&FRAMED, stored.bytes())?;
+        let mut framed = sized(FRAMED.take(), stored.bytes())?;
         let done = file
             .read_at(&mut framed, start)
             .and_then(|()| from_bytes(&stored, &framed, pieces, d));
-        put(&FRAMED, framed);
+        FRAMED.set(kept(framed));
         return done;
     }
     let places = match known {
@@ -242,7 +242,7 @@ fn from_file(tile: &TileRef, plane: Plane, pieces: &mut [Piece<'_>], d: &Decodin
             job.copy(&chunk);
             return Ok(());
         }
-        let mut packed = take(&FRAMED, job.place.end() - job.place.start)?;
+        let mut packed = sized(FRAMED.take(), job.place.end() - job.place.start)?;
         let done = file
             .read_at(&mut packed, start + job.place.start)
             .and_then(|()| match key {
@@ -257,7 +257,7 @@ fn from_file(tile: &TileRef, plane: Plane, pieces: &mut [Piece<'_>], d: &Decodin
                     Ok(())
                 }
             });
-        put(&FRAMED, packed);
+        FRAMED.set(kept(packed));
         done
     })?;
     Ok(())
@@ -355,7 +355,7 @@ impl ChunkJob<'_> {
         if done.is_ok() {
             self.copy(&chunk);
         }
-        put(&CHUNK, chunk);
+        CHUNK.set(kept(chunk));
         done
     }
 
@@ -418,23 +418,22 @@ fn read_parts(file: &dyn ReadAt, mut parts: Vec<(u64, &mut [u8])>) -> Result<()>
         if let [(at, out)] = now {
             file.read_at(out, *at)?;
         } else {
-            let mut gathered = take(&CHUNK, last - start)?;
+            let mut gathered = sized(CHUNK.take(), last - start)?;
             file.read_at(&mut gathered, start)?;
             for (at, out) in now {
                 let from = (*at - start) as usize;
                 out.copy_from_slice(&gathered[from..from + out.len()]);
             }
-            put(&CHUNK, gathered);
+            CHUNK.set(kept(gathered));
         }
         rest = later;
     }
     Ok(())
 }
 
-/// The thread's buffer, `bytes` long.
-fn take(kept: &'static std::thread::LocalKey<Cell<Vec<u8>>>, bytes: u64) -> Result<Vec<u8>> {
-    // Taken, not borrowed: a thread that waits for others may begin another tile meanwhile.
-    let mut buffer = kept.take();
+/// A buffer of a thread, `bytes` long. Buffers are taken, not borrowed: a thread that waits for others
+/// may begin another tile meanwhile.
+fn sized(mut buffer: Vec<u8>, bytes: u64) -> Result<Vec<u8>> {
     let bytes = super::limited(bytes, "a file")? as usize;
     if buffer.capacity() < bytes {
         buffer = vec![0; bytes];
@@ -443,8 +442,11 @@ fn take(kept: &'static std::thread::LocalKey<Cell<Vec<u8>>>, bytes: u64) -> Resu
     Ok(buffer)
 }
 
-fn put(kept: &'static std::thread::LocalKey<Cell<Vec<u8>>>, buffer: Vec<u8>) {
+/// What a thread keeps of a buffer.
+fn kept(buffer: Vec<u8>) -> Vec<u8> {
     if buffer.capacity() <= KEPT_BYTES_MAX {
-        kept.set(buffer);
+        buffer
+    } else {
+        Vec::new()
     }
 }
