@@ -211,12 +211,22 @@ pub trait AtPath<T> {
     /// # Errors
     /// The same failure, with its path.
     fn at(self, path: &str) -> Result<T>;
+
+    /// The same, where the path has yet to be put together.
+    ///
+    /// # Errors
+    /// The same failure, with its path.
+    fn at_with(self, path: impl FnOnce() -> String) -> Result<T>;
 }
 
 impl<T> AtPath<T> for Result<T, Malformed> {
     fn at(self, path: &str) -> Result<T> {
+        self.at_with(|| path.to_owned())
+    }
+
+    fn at_with(self, path: impl FnOnce() -> String) -> Result<T> {
         self.map_err(|m| {
-            let path = path.to_owned();
+            let path = path();
             match m.kind {
                 MalformedKind::Damaged => Error::Corrupt { path, malformed: m },
                 MalformedKind::NewerVersion(found, supported) => Error::UnsupportedVersion { path, found, supported },

@@ -35,3 +35,7 @@ pub use error::{AtPath, Error, Malformed, MalformedKind, Result};
 pub use query::{Batch, Condition, Query, Region};
 pub use scalar::{Scalar, ScalarRange};
 pub use write::{Cells, FragmentWriter, WriteOptions};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

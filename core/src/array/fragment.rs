@@ -40,7 +40,7 @@ pub struct Fragment {
     pub bytes: u64,
     /// The schema it was written with.
     pub schema: Arc<Schema>,
-    pub(crate) footer: Footer,
+    pub(crate) footer: Arc<Footer>,
     pub(crate) slots: Slots,
     pub(crate) index: Index,
 }
@@ -53,7 +53,7 @@ impl Fragment {
     pub(crate) fn new(
         array: &str,
         name: &FragmentRef,
-        footer: Footer,
+        footer: Arc<Footer>,
         index: Index,
         schema: Arc<Schema>,
     ) -> Result<Self> {

@@ -4,13 +4,13 @@
 //! [`Index::store`] takes them.
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
 use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
-use crate::format::fragment::footer::{Footer, SectionOffsets};
+use crate::format::fragment::footer::Footer;
 use crate::format::fragment::legacy::LegacyMetadata;
 use crate::format::fragment::rtree::RTree;
 use crate::format::fragment::stats::TileValues;
@@ -40,75 +40,101 @@ pub(crate) struct Missing {
     pub(crate) end: Option<u64>,
 }
 
-/// The sections of one fragment.
+/// The sections of one fragment. Arrays have thousands of fragments and most reads need few of them,
+/// so that whatever takes memory is made when a section is asked for.
 #[derive(Debug)]
 pub(crate) struct Index {
-    offsets: SectionOffsets,
+    footer: Arc<Footer>,
     /// Starts of all sections, ascending: a section ends where the next one starts.
-    starts: Vec<u64>,
+    starts: OnceLock<Vec<u64>>,
     /// Where the last section ends, if the file's size is known.
     end: Option<u64>,
     /// The end of the file as far as it was read with the footer, and where it starts.
     tail: (u64, Bytes),
     rtree: OnceLock<RTree>,
+    lists: OnceLock<Lists>,
+    conditions: OnceLock<Vec<String>>,
+}
+
+/// The sections of which there is one a field.
+#[derive(Debug)]
+struct Lists {
     tile_offsets: Vec<OnceLock<Vec<u64>>>,
     var_offsets: Vec<OnceLock<Vec<u64>>>,
     var_sizes: Vec<OnceLock<Vec<u64>>>,
     validity_offsets: Vec<OnceLock<Vec<u64>>>,
     mins: Vec<OnceLock<TileValues>>,
     maxs: Vec<OnceLock<TileValues>>,
-    conditions: OnceLock<Vec<String>>,
 }
 
-impl Index {
-    /// The index of a fragment with this footer, none of it decoded. `end` and `tail` as far as known.
-    pub(crate) fn new(footer: &Footer, end: Option<u64>, tail: (u64, Bytes)) -> Self {
-        let o = footer.sections.clone();
-        let lists = [
-            &o.tile_offsets,
-            &o.tile_var_offsets,
-            &o.tile_var_sizes,
-            &o.tile_validity_offsets,
-            &o.tile_mins,
-            &o.tile_maxs,
-            &o.tile_sums,
-            &o.tile_null_counts,
-        ];
-        let mut starts: Vec<u64> = lists.iter().flat_map(|l| l.iter().copied()).collect();
-        starts.extend(
-            [Some(o.rtree), o.fragment_stats, o.processed_conditions]
-                .into_iter()
-                .flatten(),
-        );
-        starts.sort_unstable();
-        let n = footer.file_sizes.len();
+impl Lists {
+    /// None decoded, of `n` fields.
+    fn new(n: usize) -> Self {
         Self {
-            offsets: o,
-            starts,
-            end,
-            tail,
-            rtree: OnceLock::new(),
             tile_offsets: locks(n),
             var_offsets: locks(n),
             var_sizes: locks(n),
             validity_offsets: locks(n),
             mins: locks(n),
             maxs: locks(n),
+        }
+    }
+}
+
+impl Index {
+    /// The index of a fragment with this footer, none of it decoded. `end` and `tail` as far as known.
+    pub(crate) const fn new(footer: Arc<Footer>, end: Option<u64>, tail: (u64, Bytes)) -> Self {
+        Self {
+            footer,
+            starts: OnceLock::new(),
+            end,
+            tail,
+            rtree: OnceLock::new(),
+            lists: OnceLock::new(),
             conditions: OnceLock::new(),
         }
     }
 
+    fn starts(&self) -> &[u64] {
+        self.starts.get_or_init(|| {
+            let o = &self.footer.sections;
+            let lists = [
+                &o.tile_offsets,
+                &o.tile_var_offsets,
+                &o.tile_var_sizes,
+                &o.tile_validity_offsets,
+                &o.tile_mins,
+                &o.tile_maxs,
+                &o.tile_sums,
+                &o.tile_null_counts,
+            ];
+            let mut starts: Vec<u64> = lists.iter().flat_map(|l| l.iter().copied()).collect();
+            starts.extend(
+                [Some(o.rtree), o.fragment_stats, o.processed_conditions]
+                    .into_iter()
+                    .flatten(),
+            );
+            starts.sort_unstable();
+            starts
+        })
+    }
+
+    fn lists(&self) -> &Lists {
+        self.lists.get_or_init(|| Lists::new(self.footer.file_sizes.len()))
+    }
+
     /// The index of a fragment of the oldest versions, all of it decoded.
-    pub(crate) fn legacy(metadata: LegacyMetadata) -> Self {
-        let index = Self::new(&metadata.footer, Some(0), (0, Bytes::new()));
+    pub(crate) fn legacy(footer: Arc<Footer>, metadata: LegacyMetadata) -> Self {
+        let index = Self::new(footer, Some(0), (0, Bytes::new()));
+        let into = index.lists();
         let fill = |locks: &[OnceLock<Vec<u64>>], lists: Vec<Vec<u64>>| {
             for (lock, list) in locks.iter().zip(lists) {
                 lock.get_or_init(|| list);
             }
         };
-        fill(&index.tile_offsets, metadata.tile_offsets);
-        fill(&index.var_offsets, metadata.tile_var_offsets);
-        fill(&index.var_sizes, metadata.tile_var_sizes);
+        fill(&into.tile_offsets, metadata.tile_offsets);
+        fill(&into.var_offsets, metadata.tile_var_offsets);
+        fill(&into.var_sizes, metadata.tile_var_sizes);
         index.rtree.get_or_init(|| metadata.rtree);
         index
     }
@@ -117,12 +143,12 @@ impl Index {
     pub(crate) fn missing(&self, wanted: &[Section]) -> Vec<Missing> {
         let known = |section: &Section| match *section {
             Section::RTree => self.rtree.get().is_some(),
-            Section::TileOffsets(i) => is_set(&self.tile_offsets, i),
-            Section::VarOffsets(i) => is_set(&self.var_offsets, i),
-            Section::VarSizes(i) => is_set(&self.var_sizes, i),
-            Section::ValidityOffsets(i) => is_set(&self.validity_offsets, i),
-            Section::Mins(i) => is_set(&self.mins, i),
-            Section::Maxs(i) => is_set(&self.maxs, i),
+            Section::TileOffsets(i) => is_set(&self.lists().tile_offsets, i),
+            Section::VarOffsets(i) => is_set(&self.lists().var_offsets, i),
+            Section::VarSizes(i) => is_set(&self.lists().var_sizes, i),
+            Section::ValidityOffsets(i) => is_set(&self.lists().validity_offsets, i),
+            Section::Mins(i) => is_set(&self.lists().mins, i),
+            Section::Maxs(i) => is_set(&self.lists().maxs, i),
             Section::Conditions => self.conditions.get().is_some(),
         };
         let wanted = wanted.iter().filter(|s| !known(s));
@@ -132,9 +158,9 @@ impl Index {
     }
 
     fn place(&self, section: Section) -> Option<(u64, Option<u64>)> {
-        let o = &self.offsets;
+        let o = &self.footer.sections;
         let start = match section {
-            Section::RTree => (!self.starts.is_empty()).then_some(o.rtree),
+            Section::RTree => Some(o.rtree),
             Section::TileOffsets(i) => o.tile_offsets.get(i).copied(),
             Section::VarOffsets(i) => o.tile_var_offsets.get(i).copied(),
             Section::VarSizes(i) => o.tile_var_sizes.get(i).copied(),
@@ -143,8 +169,9 @@ impl Index {
             Section::Maxs(i) => o.tile_maxs.get(i).copied(),
             Section::Conditions => o.processed_conditions,
         }?;
-        let next = self.starts.partition_point(|&s| s <= start);
-        Some((start, self.starts.get(next).copied().or(self.end)))
+        let starts = self.starts();
+        let next = starts.partition_point(|&s| s <= start);
+        Some((start, starts.get(next).copied().or(self.end)))
     }
 
     /// The bytes of a section, if they came with the footer.
@@ -168,7 +195,6 @@ impl Index {
         m: &Missing,
         bytes: &[u8],
         schema: &Schema,
-        footer: &Footer,
         key: Option<&Key>,
     ) -> Result<()> {
         let shift = |e: crate::Malformed| e.shifted(m.start);
@@ -178,16 +204,16 @@ impl Index {
         match m.section {
             Section::RTree => set(
                 &self.rtree,
-                RTree::decode(&payload, schema, footer.version)
+                RTree::decode(&payload, schema, self.footer.version)
                     .map_err(shift)
                     .at(path)?,
             ),
-            Section::TileOffsets(i) => set_at(&self.tile_offsets, i, list()?),
-            Section::VarOffsets(i) => set_at(&self.var_offsets, i, list()?),
-            Section::VarSizes(i) => set_at(&self.var_sizes, i, list()?),
-            Section::ValidityOffsets(i) => set_at(&self.validity_offsets, i, list()?),
-            Section::Mins(i) => set_at(&self.mins, i, values()?),
-            Section::Maxs(i) => set_at(&self.maxs, i, values()?),
+            Section::TileOffsets(i) => set_at(&self.lists().tile_offsets, i, list()?),
+            Section::VarOffsets(i) => set_at(&self.lists().var_offsets, i, list()?),
+            Section::VarSizes(i) => set_at(&self.lists().var_sizes, i, list()?),
+            Section::ValidityOffsets(i) => set_at(&self.lists().validity_offsets, i, list()?),
+            Section::Mins(i) => set_at(&self.lists().mins, i, values()?),
+            Section::Maxs(i) => set_at(&self.lists().maxs, i, values()?),
             Section::Conditions => set(&self.conditions, conditions::decode(&payload).map_err(shift).at(path)?),
         }
         Ok(())
@@ -198,11 +224,11 @@ impl Index {
     }
 
     pub(crate) fn mins(&self, slot: usize) -> Option<&TileValues> {
-        self.mins.get(slot)?.get()
+        self.lists().mins.get(slot)?.get()
     }
 
     pub(crate) fn maxs(&self, slot: usize) -> Option<&TileValues> {
-        self.maxs.get(slot)?.get()
+        self.lists().maxs.get(slot)?.get()
     }
 
     pub(crate) fn conditions(&self) -> &[String] {
@@ -211,28 +237,28 @@ impl Index {
 
     /// Unfiltered bytes of a tile of variable-length data.
     pub(crate) fn var_bytes(&self, slot: usize, tile: u64) -> Option<u64> {
-        at(&self.var_sizes, slot, tile)
+        at(&self.lists().var_sizes, slot, tile)
     }
 
     /// Unfiltered bytes of all tiles of variable-length data; 0 where they are not loaded.
     pub(crate) fn var_bytes_total(&self, slot: usize) -> u64 {
-        let sizes = self.var_sizes.get(slot).and_then(OnceLock::get);
+        let sizes = self.lists().var_sizes.get(slot).and_then(OnceLock::get);
         sizes.map_or(0, |s| s.iter().fold(0, |n, v| n.saturating_add(*v)))
     }
 
     /// Bytes of a tile in the field's file, of which there are `file_bytes`.
     pub(crate) fn fixed_range(&self, slot: usize, tile: u64, file_bytes: u64) -> Result<Range<u64>, String> {
-        range(&self.tile_offsets, slot, tile, file_bytes)
+        range(&self.lists().tile_offsets, slot, tile, file_bytes)
     }
 
     /// Bytes of a tile in the file of variable-length data.
     pub(crate) fn var_range(&self, slot: usize, tile: u64, file_bytes: u64) -> Result<Range<u64>, String> {
-        range(&self.var_offsets, slot, tile, file_bytes)
+        range(&self.lists().var_offsets, slot, tile, file_bytes)
     }
 
     /// Bytes of a tile in the validity file.
     pub(crate) fn validity_range(&self, slot: usize, tile: u64, file_bytes: u64) -> Result<Range<u64>, String> {
-        range(&self.validity_offsets, slot, tile, file_bytes)
+        range(&self.lists().validity_offsets, slot, tile, file_bytes)
     }
 }
 

@@ -21,15 +21,12 @@ use crate::format::fragment::footer::Footer;
 use crate::format::fragment::legacy::LegacyMetadata;
 use crate::format::schema::Schema;
 use crate::format::{consolidated_metadata, generic_tile};
-use crate::vfs::join;
+use crate::vfs::{IN_FLIGHT, join};
 
 /// Bytes read from the end of a fragment's metadata: the footer, and in small fragments all of it.
 const TAIL_BYTES: u64 = 16 << 10;
 /// The schema of arrays older than the folder of schemas.
 const OLD_SCHEMA: &str = "__array_schema.tdb";
-/// Requests in flight at once.
-const IN_FLIGHT: usize = 32;
-
 impl Array {
     /// Opens the array at `path` in the store of `context`.
     ///
@@ -60,12 +57,25 @@ impl Array {
         )
         .await?;
         let known = |f: &FragmentRef| consolidated.get(f.name.as_str());
-        let raw = stream::iter(visible.fragments.iter().map(|f| async {
-            match known(f) {
-                Some((payload, range)) => Ok(Some(Raw::Consolidated(payload.slice(range.clone())))),
-                None => load_raw(context, path, f, &schema, key).await,
+        let with_tail = |f: &&FragmentRef| known(f).is_none() && f.version.has_footer();
+        let paths: Vec<String> = visible
+            .fragments
+            .iter()
+            .filter(with_tail)
+            .map(|f| metadata_path(path, f))
+            .collect();
+        let mut tails = context.vfs.read_tails(&paths, TAIL_BYTES).await?.into_iter();
+        let raw = visible.fragments.iter().map(|f| {
+            let tail = if with_tail(&f) { tails.next() } else { None };
+            let (known, schema) = (known(f), &schema);
+            async move {
+                match known {
+                    Some((payload, range)) => Ok(Some(Raw::Consolidated(payload.slice(range.clone())))),
+                    None => load_raw(context, path, f, tail, schema, key).await,
+                }
             }
-        }));
+        });
+        let raw = stream::iter(raw);
         let raw: Vec<Option<Raw>> = raw.buffered(IN_FLIGHT).try_collect().await?;
         let found: Vec<(&FragmentRef, Raw)> = visible
             .fragments
@@ -127,9 +137,7 @@ pub(crate) async fn load_index(array: &Array, wanted: &[(Arc<Fragment>, Vec<Sect
         let mut failure = None;
         missing.retain(|m| match fragment.index.in_tail(m) {
             Some(bytes) => {
-                let stored = fragment
-                    .index
-                    .store(&path, m, &bytes, &fragment.schema, &fragment.footer, key);
+                let stored = fragment.index.store(&path, m, &bytes, &fragment.schema, key);
                 failure = failure.take().or(stored.err());
                 false
             }
@@ -166,9 +174,7 @@ async fn load_sections(
         .collect();
     let fetched = context.vfs.read(path, &ranges).await?;
     for (m, bytes) in missing.iter().zip(fetched) {
-        fragment
-            .index
-            .store(path, m, &bytes, &fragment.schema, &fragment.footer, key)?;
+        fragment.index.store(path, m, &bytes, &fragment.schema, key)?;
     }
     Ok(())
 }
@@ -338,14 +344,14 @@ async fn load_raw(
     context: &Context,
     array: &str,
     f: &FragmentRef,
+    tail: Option<Result<(u64, Bytes)>>,
     latest: &Schema,
     key: Option<&Key>,
 ) -> Result<Option<Raw>> {
-    let folder = join(array, &f.path);
-    let path = join(&folder, FRAGMENT_METADATA);
     let read = async {
-        if f.version.has_footer() {
-            let (size, mut bytes) = context.vfs.read_tail(&path, TAIL_BYTES).await?;
+        if let Some(tail) = tail {
+            let (size, mut bytes) = tail?;
+            let path = metadata_path(array, f);
             let footer = Footer::locate(f.version, latest, size, &bytes).at(&path)?;
             let wanted = size.saturating_sub(footer.start);
             if wanted > bytes.len() as u64 {
@@ -357,6 +363,7 @@ async fn load_raw(
                 footer,
             });
         }
+        let (folder, path) = (join(array, &f.path), metadata_path(array, f));
         let (payload, files) = future::try_join(read_generic(context, &path, key), context.vfs.list(&folder)).await?;
         Ok(Raw::Legacy {
             payload,
@@ -368,6 +375,10 @@ async fn load_raw(
         Err(Error::NotFound { .. }) if f.unmarked => Ok(None),
         Err(e) => Err(e),
     }
+}
+
+fn metadata_path(array: &str, f: &FragmentRef) -> String {
+    join(&join(array, &f.path), FRAGMENT_METADATA)
 }
 
 impl Raw {
@@ -388,25 +399,26 @@ impl Raw {
         if !f.version.has_schema_folder() {
             return Ok(None);
         }
-        Footer::schema_name(self.footer(), f.version).at(&join(&join(array, &f.path), FRAGMENT_METADATA))
+        Footer::schema_name(self.footer(), f.version).at_with(|| metadata_path(array, f))
     }
 
     fn into_fragment(self, array: &str, f: &FragmentRef, schema: &Arc<Schema>) -> Result<Fragment> {
-        let path = join(&join(array, &f.path), FRAGMENT_METADATA);
+        let path = || metadata_path(array, f);
         let (footer, index) = match self {
             Self::Legacy { payload, dense } => {
-                let metadata = LegacyMetadata::decode(&payload, schema, dense).at(&path)?;
-                (metadata.footer.clone(), Index::legacy(metadata))
+                let metadata = LegacyMetadata::decode(&payload, schema, dense).at_with(path)?;
+                let footer = Arc::new(metadata.footer.clone());
+                (Arc::clone(&footer), Index::legacy(footer, metadata))
             }
             raw => {
-                let footer = Footer::decode(raw.footer(), schema, f.version).at(&path)?;
+                let footer = Arc::new(Footer::decode(raw.footer(), schema, f.version).at_with(path)?);
                 let index = match raw {
                     Self::Tail {
                         start,
                         bytes,
                         footer: place,
-                    } => Index::new(&footer, Some(place.start), (start, bytes)),
-                    _ => Index::new(&footer, None, (u64::MAX, Bytes::new())),
+                    } => Index::new(Arc::clone(&footer), Some(place.start), (start, bytes)),
+                    _ => Index::new(Arc::clone(&footer), None, (u64::MAX, Bytes::new())),
                 };
                 (footer, index)
             }

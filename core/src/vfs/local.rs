@@ -18,6 +18,7 @@ use bytes::Bytes;
 use self::handles::{Handles, OpenFile};
 use super::coalesce::{MERGED_BYTES_MAX, coalesce};
 use super::{BoxFuture, Direct, Entry, EntryKind, FileWriter, ReadAt, Vfs, check_path, split};
+use crate::cpu::Cpu;
 use crate::error::{Error, Result};
 
 /// Reading through a hole of one page costs less than another system call.
@@ -75,14 +76,18 @@ impl LocalVfs {
             if put::is_temporary(&name) {
                 continue;
             }
-            // Follows links. What vanished since the listing, or leads nowhere, is not there.
-            let Ok(metadata) = fs::metadata(child.path()) else {
-                continue;
-            };
-            let kind = if metadata.is_dir() {
+            let Ok(mut kind) = child.file_type() else { continue };
+            if kind.is_symlink() {
+                // Follows links. What vanished since the listing, or leads nowhere, is not there.
+                let Ok(metadata) = fs::metadata(child.path()) else {
+                    continue;
+                };
+                kind = metadata.file_type();
+            }
+            let kind = if kind.is_dir() {
                 EntryKind::Dir
             } else {
-                EntryKind::File(Some(metadata.len()))
+                EntryKind::File(None)
             };
             entries.push(Entry { name, kind });
         }
@@ -148,6 +153,10 @@ impl Vfs for LocalVfs {
 
     fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
         Box::pin(async move { self.tail(path, bytes) })
+    }
+
+    fn read_tails<'a>(&'a self, paths: &'a [String], bytes: u64) -> BoxFuture<'a, Vec<Result<(u64, Bytes)>>> {
+        Box::pin(async move { Cpu::default().try_map(paths, |path| Ok(self.tail(path, bytes))) })
     }
 
     fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {

@@ -24,6 +24,7 @@ use std::ops::Range;
 use std::pin::Pin;
 
 use bytes::Bytes;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use crate::error::{Error, Result};
 pub use direct::{Direct, ReadAt};
@@ -38,6 +39,9 @@ pub use url::open_url;
 
 /// What every store operation returns: a boxed future that may cross threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+/// Requests in flight at once.
+pub(crate) const IN_FLIGHT: usize = 32;
 
 /// A store of immutable files.
 ///
@@ -63,6 +67,12 @@ pub trait Vfs: Send + Sync + 'static {
             let read = self.read(path, std::slice::from_ref(&range)).await?;
             Ok((size, read.into_iter().next().unwrap_or_default()))
         })
+    }
+
+    /// What [`Vfs::read_tail`] gives for each of `paths`, in their order, read side by side.
+    fn read_tails<'a>(&'a self, paths: &'a [String], bytes: u64) -> BoxFuture<'a, Vec<Result<(u64, Bytes)>>> {
+        let one = move |path: &'a String| async move { Ok(self.read_tail(path, bytes).await) };
+        Box::pin(stream::iter(paths.iter().map(one)).buffered(IN_FLIGHT).try_collect())
     }
 
     /// Direct children of `dir`, sorted by name. An absent folder is empty, as on object stores.
