@@ -87,8 +87,20 @@ impl StoredField {
                 let name = &name_of.attributes.get(i)?.name;
                 schema.attribute(name).map(|(_, a)| &a.filters)
             }
+            // In arrays older than files of dimensions, releases 2.0 to 2.16 wrote them with the filters of
+            // coordinates, later ones with none; those misread the earlier ones' files.
+            FieldId::Dimension(_) if !schema.version.has_dimension_files() => Some(&schema.coords_filters),
             FieldId::Dimension(i) => schema.dimensions.get(i).map(|d| schema.dimension_filters(d)),
             _ => Some(&schema.coords_filters),
+        }
+    }
+
+    /// The filters to try where those of the fragment's own schema fail.
+    fn other_pipeline<'a>(&self, latest: &'a Schema, own: &'a Schema) -> Option<&'a Pipeline> {
+        match self.id {
+            FieldId::Dimension(i) if !own.version.has_dimension_files() => own.dimensions.get(i).map(|d| &d.filters),
+            _ if std::ptr::eq(own, latest) => None,
+            _ => self.pipeline(latest, own),
         }
     }
 
@@ -187,8 +199,9 @@ impl TileRef {
 
     /// The cells, from the bytes of the extents.
     ///
-    /// A fragment is decoded as its own schema says. Where that fails and the array's latest schema
-    /// lists other filters for the field, those are tried: libtiledb knows no others.
+    /// A fragment is decoded as its own schema says. Where that fails and there are other filters that
+    /// it may have been written with, those are tried, above all those of the array's latest schema:
+    /// libtiledb knows no others.
     ///
     /// # Errors
     /// The tile is damaged; the error names its file.
@@ -199,7 +212,7 @@ impl TileRef {
             .pipeline(own, own)
             .ok_or_else(|| Error::invalid("a field without filters"))?;
         match self.decode_as(parts, key, pipeline, own) {
-            Err(e @ Error::Corrupt { .. }) if !std::ptr::eq(own, latest) => match self.field.pipeline(latest, own) {
+            Err(e @ Error::Corrupt { .. }) => match self.field.other_pipeline(latest, own) {
                 Some(other) if other != pipeline => self.decode_as(parts, key, other, latest).map_err(|_| e),
                 _ => Err(e),
             },

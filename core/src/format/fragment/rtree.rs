@@ -114,6 +114,9 @@ impl RTree {
         }
         r.finish("R-tree")?;
         check_lengths(&levels, fanout)?;
+        if shared {
+            levels.iter_mut().for_each(Level::widen);
+        }
         // What the file says of groups of tiles is left aside: up to 2.3 libtiledb wrote bounds of
         // strings there that do not hold all of theirs.
         Ok(levels.pop().map_or(
@@ -245,6 +248,24 @@ impl Level {
         Self {
             len: bytes.len() / stride,
             dimensions: schema.dimensions.iter().map(&mut column).collect(),
+        }
+    }
+
+    /// Opens bounds that end before they start. Releases before 2.0 ordered dates as unsigned numbers, so
+    /// that a tile with negative ones among others starts at its least positive one.
+    fn widen(&mut self) {
+        for bounds in &mut self.dimensions {
+            let Bounds::Keys {
+                physical: Physical::I64,
+                lo,
+                hi,
+            } = bounds
+            else {
+                continue;
+            };
+            for (lo, hi) in lo.iter_mut().zip(hi).filter(|(lo, hi)| lo > hi) {
+                (*lo, *hi) = (0, u64::MAX);
+            }
         }
     }
 

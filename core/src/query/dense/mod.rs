@@ -22,6 +22,8 @@ use crate::error::{Error, Result};
 use crate::format::schema::{Layout, Schema};
 use crate::geometry::{Grid, Order, Span, TileBox, region};
 use crate::query::condition::Bound;
+use crate::query::sparse::layer::Hiding;
+use crate::query::sparse::region::Ranges;
 use crate::query::tile::StoredField;
 
 /// Roughly what a plan remembers of one tile, in bytes.
@@ -44,8 +46,8 @@ pub(crate) struct DenseQuery {
     /// Dense fragments that meet the region, oldest first.
     pub(crate) layers: Vec<Layer>,
     pub(crate) stored: StoredFields,
-    /// Sparse fragments, whose cells lie over those of all layers.
-    pub(crate) overlays: Vec<Arc<Fragment>>,
+    /// Sparse fragments, whose cells lie over the layers, and what later layers hide of them.
+    pub(crate) overlays: Vec<(Arc<Fragment>, Arc<Hiding>)>,
 }
 
 /// The order of a dense result.
@@ -97,9 +99,11 @@ impl DenseQuery {
         }
         let (mut layers, mut stored, mut overlays) = (Vec::new(), Vec::new(), Vec::new());
         let bounding: Option<Vec<Span>> = spans.iter().map(|s| s.iter().copied().reduce(Span::union)).collect();
-        for fragment in array.fragments() {
+        for (i, fragment) in array.fragments().iter().enumerate() {
             if !fragment.dense {
-                overlays.push(Arc::clone(fragment));
+                let ranges = region_of(&grid, &spans);
+                let hiding = hiding(array.fragments().get(i + 1..).unwrap_or(&[]), &ranges, schema)?;
+                overlays.push((Arc::clone(fragment), Arc::new(hiding)));
                 continue;
             }
             let Some(layer) = Layer::new(fragment, &grid)? else {
@@ -205,9 +209,7 @@ impl DenseQuery {
 
     /// The ranges of coordinates of a box.
     pub(crate) fn region(&self, spans: &[Vec<Span>]) -> Region {
-        let ranges =
-            |(spans, axis): (&Vec<Span>, &crate::geometry::grid::Axis)| spans.iter().map(|s| axis.range(*s)).collect();
-        Region(spans.iter().zip(&self.grid.axes).map(ranges).collect())
+        region_of(&self.grid, spans)
     }
 
     /// Where the cells of the attributes that were asked for are among all attributes, by field.
@@ -275,6 +277,26 @@ impl Boxes {
             }
         }
     }
+}
+
+/// What the dense fragments among `later` hide of an older sparse one.
+fn hiding(later: &[Arc<Fragment>], region: &Region, schema: &Schema) -> Result<Hiding> {
+    let boxes = later
+        .iter()
+        .filter(|f| f.dense)
+        .filter_map(|f| f.non_empty_domain.clone());
+    Ok(Hiding {
+        region: Ranges::new(region, schema)?,
+        boxes: boxes
+            .map(|b| Ranges::new(&Region::from_box(b), schema))
+            .collect::<Result<_>>()?,
+    })
+}
+
+fn region_of(grid: &Grid, spans: &[Vec<Span>]) -> Region {
+    let ranges =
+        |(spans, axis): (&Vec<Span>, &crate::geometry::grid::Axis)| spans.iter().map(|s| axis.range(*s)).collect();
+    Region(spans.iter().zip(&grid.axes).map(ranges).collect())
 }
 
 /// The ranges of each dimension as offsets; a dimension without any is read whole, as far as it is in use.

@@ -145,7 +145,8 @@ impl Array {
             order: Layout::Unordered,
             ..Query::default()
         };
-        let (inner, sweep) = self.start_sparse(&inner, None, &query.overlays).await?;
+        let fragments: Vec<_> = query.overlays.iter().map(|(f, _)| Arc::clone(f)).collect();
+        let (inner, sweep) = self.start_sparse(&inner, None, &fragments, &query.overlays).await?;
         self.read_sparse(&inner, sweep).await
     }
 }

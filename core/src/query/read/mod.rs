@@ -175,7 +175,7 @@ impl Array {
     async fn start(&self, query: &Query) -> Result<State> {
         let condition = self.bind(query).await?;
         if !self.schema().is_dense() {
-            let (resolved, sweep) = self.start_sparse(query, condition, self.fragments()).await?;
+            let (resolved, sweep) = self.start_sparse(query, condition, self.fragments(), &[]).await?;
             return Ok(State::Sparse(resolved, sweep));
         }
         let resolved = Arc::new(DenseQuery::new(self, query, condition)?);

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::query::condition::Bound;
 use crate::query::sparse::SparseQuery;
 use crate::query::sparse::gather::Chunk;
+use crate::query::sparse::layer::Hiding;
 use crate::query::sparse::run::RunWork;
 use crate::query::sparse::sweep::Sweep;
 use crate::query::tile::Decoding;
@@ -21,8 +22,10 @@ impl Array {
         query: &Query,
         condition: Option<Bound>,
         fragments: &[Arc<Fragment>],
+        hiding: &[(Arc<Fragment>, Arc<Hiding>)],
     ) -> Result<(Arc<SparseQuery>, Sweep)> {
         let mut resolved = SparseQuery::new(self, query, condition, fragments)?;
+        resolved.hide(hiding);
         load_index(self, &resolved.index()).await?;
         resolved.skip_processed(&self.0.deletes);
         let sweep = resolved.sweep()?;

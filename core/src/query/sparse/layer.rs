@@ -32,6 +32,20 @@ pub(crate) struct Layer {
     pub(crate) attributes: Vec<Option<Arc<StoredField>>>,
     /// What each delete of the array means to its cells.
     pub(crate) deletes: Vec<DeleteMode>,
+    /// What later fragments of a dense array lay over its cells.
+    pub(crate) hiding: Option<Arc<Hiding>>,
+}
+
+/// What later dense fragments lay over the cells of a sparse fragment of a dense array.
+///
+/// As in libtiledb, a cell inside one of their boxes is hidden, with one exception: a tile that lies
+/// wholly in the region of the query is hidden wholly, where a box covers it, or not at all.
+#[derive(Debug)]
+pub(crate) struct Hiding {
+    /// The region of the whole query, of which only a part may be read at a time.
+    pub(crate) region: Ranges,
+    /// The boxes of the later dense fragments.
+    pub(crate) boxes: Vec<Ranges>,
 }
 
 /// What a delete means to the cells of a fragment.
@@ -52,6 +66,8 @@ pub(crate) struct Candidate {
     pub(crate) tile: u64,
     /// Whether all its cells are in the region.
     pub(crate) inside: bool,
+    /// Whether later fragments hide some of its cells.
+    pub(crate) hidden: bool,
 }
 
 impl Layer {
@@ -98,6 +114,7 @@ impl Layer {
                 })
                 .collect(),
             deletes: deletes.iter().map(mode).collect(),
+            hiding: None,
         }
     }
 
@@ -164,13 +181,17 @@ impl Layer {
         };
         for i in 0..leaves.len {
             let relation = ranges.relation(leaves, i);
-            if relation != Relation::Outside {
-                out.push(Candidate {
-                    layer,
-                    tile: i as u64,
-                    inside: relation == Relation::Inside,
-                });
+            let covered = |h: &Arc<Hiding>| h.boxes.iter().any(|b| b.relation(leaves, i) == Relation::Inside);
+            if relation == Relation::Outside || self.hiding.as_ref().is_some_and(covered) {
+                continue;
             }
+            let apart = |h: &Arc<Hiding>| h.region.relation(leaves, i) != Relation::Inside;
+            out.push(Candidate {
+                layer,
+                tile: i as u64,
+                inside: relation == Relation::Inside,
+                hidden: self.hiding.as_ref().is_some_and(apart),
+            });
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ pub(crate) mod sweep;
 
 use std::sync::Arc;
 
-use self::layer::{Candidate, Layer};
+use self::layer::{Candidate, Hiding, Layer};
 pub(crate) use self::merge::Segment;
 use self::region::Ranges;
 use self::run::ResultOrder;
@@ -86,9 +86,13 @@ impl SparseQuery {
             Layout::Unordered => Some(Layout::Global),
             layout => Some(layout),
         };
+        // Releases before 2.0 left some fragments in another order: unsigned where dates were negative,
+        // and regardless of tiles where coordinates were floats or their tiles too many to count.
+        let trusted = fragments.iter().all(|f| f.version.has_dimension_files());
         let order = order
             .map(|layout| ResultOrder::new(schema, layout))
             .transpose()?
+            .map(|order| order.trusting_files(trusted))
             .map(Arc::new);
         let schema = Arc::clone(schema);
         Ok(Self {
@@ -122,6 +126,14 @@ impl SparseQuery {
             .filter(near)
             .map(|l| (Arc::clone(&l.fragment), l.sections(&tested)))
             .collect()
+    }
+
+    /// Leaves out the cells that later dense fragments hide: what lies over each fragment, by its name.
+    pub(crate) fn hide(&mut self, hiding: &[(Arc<Fragment>, Arc<Hiding>)]) {
+        for layer in &mut self.layers {
+            let mine = hiding.iter().find(|(f, _)| f.name == layer.fragment.name);
+            layer.hiding = mine.map(|(_, h)| Arc::clone(h));
+        }
     }
 
     /// The sweep over the tiles of the region. The index must be loaded.

@@ -68,6 +68,12 @@ impl ResultOrder {
         })
     }
 
+    /// The same order of results, where `trusted` is false from files that may be in another.
+    pub(crate) const fn trusting_files(mut self, trusted: bool) -> Self {
+        self.natural &= trusted;
+        self
+    }
+
     fn terms(&self, dims: &[Column]) -> Result<Vec<Term>> {
         let columns: Vec<&Column> = dims.iter().collect();
         let keys = self.cells.keys(&columns)?;
@@ -325,6 +331,16 @@ impl RunWork {
             };
             let all = cells.unwrap_or_else(|| (0..self.tile_cells as u32).collect());
             cells = Some(all.into_iter().filter(visible).collect());
+        }
+        if let (true, Some(hiding)) = (self.candidate.hidden, &layer.hiding) {
+            for later in &hiding.boxes {
+                let Some(under) = later.select(&dims) else {
+                    cells = Some(Vec::new());
+                    break;
+                };
+                let all = cells.unwrap_or_else(|| (0..self.tile_cells as u32).collect());
+                cells = Some(all.into_iter().filter(|i| under.binary_search(i).is_err()).collect());
+            }
         }
         if let Some(cells) = &cells {
             dims = dims.iter().map(|c| pick(c, cells)).collect();
