@@ -5,7 +5,8 @@ kinds of arrays as far as it can. What they hold is read back with the current l
 release, `<version>.json.bz2`: {"library", "cases": [{"name", "tags", "schema", "ops", "key", "files":
 {path: hex}, "queries": [{..., "expect"}], "metadata"}]}.
 
-Formats 1 and 2 have no wheel: `handmade.py` spells their bytes out.
+`mixed.json.bz2` holds arrays that several releases wrote to. Format 1 has no wheel: `handmade.py` spells its
+bytes out, and some of format 2.
 """
 
 import bz2
@@ -24,13 +25,14 @@ import capi  # noqa: E402
 import cases as c  # noqa: E402
 import handmade  # noqa: E402
 
-# tiledb-py release -> a Python it has wheels for. One for each format version from 3 to 22.
+# tiledb-py release -> a Python it has wheels for. One for each format version from 2 to 22.
 WHEELS = {
-    "0.4.4": "36", "0.5.9": "38", "0.6.6": "38", "0.7.7": "39", "0.8.0": "39", "0.8.11": "39", "0.9.5": "39",
+    "0.4.2": "35", "0.4.4": "36", "0.5.9": "38", "0.6.6": "38", "0.7.7": "39", "0.8.0": "39", "0.8.11": "39", "0.9.5": "39",
     "0.11.5": "310", "0.13.3": "310", "0.14.5": "310", "0.15.6": "310", "0.16.5": "310", "0.17.5": "310",
     "0.18.3": "310", "0.20.0": "310", "0.21.6": "310", "0.22.3": "310", "0.23.5": "310", "0.25.1": "310",
     "0.36.1": "311",
 }  # fmt: skip
+MIXED = ("0.4.4", "0.5.9", "0.6.6", "0.9.5", "0.16.5")
 KEY = "30313233343536373839616263646566" * 2
 FEW_THREADS = {"sm.compute_concurrency_level": 1, "sm.io_concurrency_level": 1}
 LATER = 3_000_000_000_000
@@ -310,9 +312,9 @@ def write(library, place, one):
     return one
 
 
-def read(place, one, queries):
-    """The answers of the current library, and the metadata. A query it refuses is left out."""
-    new = capi.Lib(config=FEW_THREADS)
+def read(place, one, queries, library=None):
+    """The answers of the current library or another, and the metadata. A query it refuses is left out."""
+    new = capi.Lib(library, FEW_THREADS)
     uri = os.path.join(place, one["name"])
     done = []
     for q in queries:
@@ -321,7 +323,7 @@ def read(place, one, queries):
             done.append(q)
         except capi.TileDBError as why:
             print(f"{one['name']}: not read, {q['layout']} {q['window']}: {why}"[:200], flush=True)
-    return [done, new.metadata(uri, key=one.get("key"))]
+    return [done, None if library else new.metadata(uri, key=one.get("key"))]
 
 
 def golden(library, place):
@@ -359,6 +361,71 @@ def oldest(version, place):
     pack(f"format-{version}", done)
 
 
+def everything_mixed():
+    """Arrays of several releases, and others that only some releases write: the case, who makes it and
+    does each operation, and who answers (None: the current release)."""
+    for release in ("0.4.4", "0.5.9", "0.6.6", "0.9.5"):
+        # Sparse cells in a dense array: later dense cells hide them, tile by tile or cell by cell.
+        line = dense([c.attr("a", "int32"), c.attr("s", "string_ascii", "var")], [c.dim("x", "int32", 0, 29, 4)], capacity=3)
+        r = c.rng_for(f"scattered {release}")
+        for a in line["attrs"]:
+            a["no_empty"] = True
+
+        def cells(*xs, line=line, r=r):
+            return c.sparse_write(r, line, None, points=[(x,) for x in xs])
+
+        def box(lo, hi, line=line, r=r):
+            return c.dense_write(r, line, None, [(lo, hi)])
+
+        ops = [box(0, 29), cells(1, 2, 3, 9, 12, 13, 20, 21, 28), box(2, 12), cells(10, 11, 27), box(18, 27)]
+        yield case(f"scattered {release}", line, ops), [release] * 6, None
+    # Releases before 2.0 order dates as unsigned numbers: their tiles end before they start.
+    days = sparse([c.attr("a", "int32")], [c.dim("d", "datetime_day", -20, 20, 5)])
+    r = c.rng_for("dates")
+    ops = [c.sparse_write(r, days, None, points=[(x,) for x in range(k, 20, 3)]) for k in (-20, -19, -20)]
+    yield case("dates", days, ops), ["0.5.9"] * 4, None
+    # Into arrays of 1.x, releases 2.0 to 2.16 write coordinates with filters that later ones do not expect.
+    for release in ("0.6.6", "0.9.5", "0.16.5"):
+        for filters in (["zstd"], ["byteshuffle"], ["double_delta", "bzip2"]):
+            s = sparse([c.attr("a", "int32")], coords_filters=[c.flt(f) for f in filters])
+            name = f"continued {release} {'_'.join(filters)}"
+            r = c.rng_for(name)
+            ops = [c.sparse_write(r, s, None, 10, "unordered") for _ in range(3)]
+            yield case(name, s, ops), ["0.5.9", "0.5.9", release, release], release
+
+
+def mixed(libraries, place):
+    """The arrays of everything_mixed, packed into one file."""
+    done = []
+    for one, by, answers in everything_mixed():
+        one["name"], label = one["name"].replace(" ", "_"), one["name"]
+        for i, release in enumerate(by):
+            isolated(label, lambda one=one, i=i, release=release: step(libraries[release], place, one, i))
+        one["files"] = snapshot(os.path.join(place, one["name"]))
+        queries = c.queries(c.rng_for(label), one, times_of(one["files"]))
+        if answers:
+            queries = queries[:1]
+        # In a disordered fragment the current release finds cells twice, unless it sorts them, and cells
+        # outside the ranges that it is given.
+        plain = one["schema"]["kind"] == "dense"
+        queries = [q for q in queries if plain or (q["layout"] in ("row", "col") and q["ranges"] is None)]
+        library = libraries[answers] if answers else None
+        one["queries"], one["metadata"] = isolated(label, lambda one=one, queries=queries, library=library: read(place, one, queries, library))
+        done.append(one)
+    pack("mixed", done)
+
+
+def step(library, place, one, i):
+    """Creates the array of a case (step 0) or does operation i - 1."""
+    lib, uri = capi.Lib(library, FEW_THREADS), os.path.join(place, one["name"])
+    if i == 0:
+        lib.create(uri, one["schema"])
+    else:
+        time.sleep(0.003)
+        lib.perform(uri, one, one["ops"][i - 1])
+    return True
+
+
 def pack(name, done):
     with bz2.open(os.path.join(HERE, name + ".json.bz2"), "wb") as f:
         f.write(json.dumps({"library": name, "cases": done}, separators=(",", ":")).encode())
@@ -371,6 +438,10 @@ if __name__ == "__main__":
     for version in () if sys.argv[1:] else (1, 2):
         with tempfile.TemporaryDirectory() as place:
             oldest(version, place)
-    for release in sys.argv[1:] or WHEELS:
+    if not sys.argv[1:] or "mixed" in sys.argv:
+        libraries = {r: capi.library_in(fetch(r, p, wheels)) for r, p in WHEELS.items() if r in MIXED}
+        with tempfile.TemporaryDirectory() as place:
+            mixed(libraries, place)
+    for release in [r for r in sys.argv[1:] if r != "mixed"] or ([] if sys.argv[1:] else WHEELS):
         with tempfile.TemporaryDirectory() as place:
             golden(capi.library_in(fetch(release, WHEELS[release], wheels)), place)

@@ -313,7 +313,7 @@ class Lib:
             me._subarray(q, h, schema["dims"], [[r] for r in op["box"]])
         cols = dict(op["cols"])
         names = [d["name"] for d in schema["dims"]]
-        if self.version < (2, 0) and schema["kind"] == "sparse":
+        if self.version < (2, 0) and op.get("box") is None:
             cols["__coords"] = {"data": interleave([cols.pop(n)["data"] for n in names], schema["dims"])}
         hold = []
         for name, c in cols.items():

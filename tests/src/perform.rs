@@ -63,7 +63,11 @@ fn mode(name: &str) -> Result<Mode> {
     })
 }
 
-fn step(context: &Context, path: &str, case: &Case, op: &Op, seed: [u8; 32]) -> Result<()> {
+/// Does one thing to the array of a case at `path`.
+///
+/// # Errors
+/// Whatever the engine refuses.
+pub fn step(context: &Context, path: &str, case: &Case, op: &Op, seed: [u8; 32]) -> Result<()> {
     let array = block_on(Array::open(
         context,
         path,

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use bytemuck::Pod;
 
 use crate::column::{Column, typed};
-use crate::datatype::{CellCount, Physical};
+use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
 use crate::query::field::Field;
 use crate::scalar::Scalar;
@@ -48,7 +48,7 @@ impl Accumulator {
     /// [`Error::InvalidArgument`] for one that the field's type does not have.
     pub(crate) fn new(aggregate: Aggregate, field: &Field) -> Result<Self> {
         let single = field.cell == CellCount::ONE && !field.datatype.is_opaque();
-        let text = field.cell.is_var() && field.datatype.size() == 1;
+        let text = is_text(field.datatype, field.cell);
         let possible = match aggregate {
             Aggregate::Count | Aggregate::NullCount => true,
             Aggregate::Sum | Aggregate::Mean => single && !field.datatype.is_string(),
@@ -85,7 +85,7 @@ impl Accumulator {
             Aggregate::Sum | Aggregate::Mean => {
                 with_type!(column.datatype.physical(), T => self.sum(&typed::<T>(&column.data), valid))
             }
-            Aggregate::Min | Aggregate::Max if column.cell.is_var() => {
+            Aggregate::Min | Aggregate::Max if is_text(column.datatype, column.cell) => {
                 let best = (0..cells)
                     .filter(|&i| valid(i))
                     .map(|i| column.cell(i))
@@ -170,10 +170,17 @@ impl Accumulator {
     }
 }
 
+/// Whether whole cells are compared by their bytes: those of variable length, and of several characters.
+fn is_text(datatype: Datatype, cell: CellCount) -> bool {
+    match cell {
+        CellCount::Var => datatype.size() == 1,
+        CellCount::Fixed(n) => n > 1 && matches!(datatype, Datatype::Char | Datatype::StringAscii),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::datatype::Datatype;
 
     #[track_caller]
     fn check(aggregate: Aggregate, columns: &[Column], expect: Option<Scalar>) {
@@ -238,6 +245,12 @@ mod tests {
             &[text(&["b", "ab"]), text(&["", "c"])],
             Some(Scalar::from("c")),
         );
+        let code = |cells: &[u8]| Column {
+            cell: CellCount::Fixed(2),
+            ..Column::from_values(Datatype::Char, cells)
+        };
+        check(Aggregate::Min, &[code(b"xyab"), code(b"ba")], Some(Scalar::from("ab")));
+        check(Aggregate::Max, &[code(b"xyab"), code(b"ba")], Some(Scalar::from("xy")));
         let float = |v: &[f64]| Column::from_values(Datatype::Float64, v);
         check(
             Aggregate::Max,

@@ -160,7 +160,8 @@ fn bind_compare(field: &str, op: CompareOp, value: &Scalar, ty: &FieldType) -> R
         }
         return match enumeration_index(field, value, e)? {
             Some(i) => number_test(field, op, &Scalar::U64(i), ty.datatype),
-            None => Ok(Bound::Always(op == CompareOp::Ne)),
+            None if op == CompareOp::Ne => test(Test::ANY_VALUE),
+            None => Ok(Bound::Always(false)),
         };
     }
     if !ty.is_number() {
@@ -180,10 +181,10 @@ fn bind_in(field: &str, values: &[Scalar], negated: bool, ty: &FieldType) -> Res
             let index = enumeration_index(field, value, e)?;
             found.extend(index.and_then(|i| Scalar::from_i128(ty.datatype, i128::from(i))));
         }
-        return Ok(if found.is_empty() {
-            Bound::Always(negated)
-        } else {
-            Bound::Test(name, Test::Numbers(found, negated))
+        return Ok(match (found.is_empty(), negated) {
+            (false, _) => Bound::Test(name, Test::Numbers(found, negated)),
+            (true, true) => Bound::Test(name, Test::ANY_VALUE),
+            (true, false) => Bound::Always(false),
         });
     }
     if !ty.is_number() {

@@ -204,7 +204,10 @@ impl Layer {
             let stored = self.attributes.get(i)?.as_ref()?;
             let slot = self.fragment.slots.index(stored.id)?;
             let tile = usize::try_from(tile).ok()?;
-            if field.cell != crate::CellCount::ONE || field.datatype.is_string() || stored.datatype != field.datatype {
+            // Where one cell is NaN, the extremes that libtiledb writes may be those of the cells after it.
+            let float = field.datatype.is_float();
+            let plain = field.cell == crate::CellCount::ONE && !field.datatype.is_string() && !float;
+            if !plain || stored.datatype != field.datatype {
                 return None;
             }
             let value = |v: Option<&crate::format::fragment::stats::TileValues>| {
