@@ -32,7 +32,7 @@ WHEELS = {
     "0.18.3": "310", "0.20.0": "310", "0.21.6": "310", "0.22.3": "310", "0.23.5": "310", "0.25.1": "310",
     "0.36.1": "311",
 }  # fmt: skip
-MIXED = ("0.4.4", "0.5.9", "0.6.6", "0.9.5", "0.16.5")
+MIXED = ("0.4.4", "0.5.9", "0.6.6", "0.9.5", "0.15.6", "0.16.5", "0.20.0")
 KEY = "30313233343536373839616263646566" * 2
 FEW_THREADS = {"sm.compute_concurrency_level": 1, "sm.io_concurrency_level": 1}
 LATER = 3_000_000_000_000
@@ -363,7 +363,7 @@ def oldest(version, place):
 
 def everything_mixed():
     """Arrays of several releases, and others that only some releases write: the case, who makes it and
-    does each operation, and who answers (None: the current release)."""
+    does each operation, and who answers (None: the current release; "twin": it, of the same array without filters)."""
     for release in ("0.4.4", "0.5.9", "0.6.6", "0.9.5"):
         # Sparse cells in a dense array: later dense cells hide them, tile by tile or cell by cell.
         line = dense([c.attr("a", "int32"), c.attr("s", "string_ascii", "var")], [c.dim("x", "int32", 0, 29, 4)], capacity=3)
@@ -384,6 +384,12 @@ def everything_mixed():
     r = c.rng_for("dates")
     ops = [c.sparse_write(r, days, None, points=[(x,) for x in range(k, 20, 3)]) for k in (-20, -19, -20)]
     yield case("dates", days, ops), ["0.5.9"] * 4, None
+    # From 2.3 to 2.9 they order the tiles of short integers of both signs as they come.
+    for release in ("0.9.5", "0.15.6"):
+        near = sparse([c.attr("a", "int32")], [c.dim("y", "int16", -20, 20, 7), c.dim("x", "int16", -9, 9, 5)])
+        r = c.rng_for(f"short {release}")
+        ops = [c.sparse_write(r, near, 10 + k, 25, "unordered") for k in range(3)]
+        yield case(f"short {release}", near, ops), [release] * 4, None
     # Into arrays of 1.x, releases 2.0 to 2.16 write coordinates with filters that later ones do not expect.
     for release in ("0.6.6", "0.9.5", "0.16.5"):
         for filters in (["zstd"], ["byteshuffle"], ["double_delta", "bzip2"]):
@@ -392,6 +398,13 @@ def everything_mixed():
             r = c.rng_for(name)
             ops = [c.sparse_write(r, s, None, 10, "unordered") for _ in range(3)]
             yield case(name, s, ops), ["0.5.9", "0.5.9", release, release], release
+    # Into arrays older than the coding of strings, later releases write strings coded all the same, and
+    # cannot read them: an array without filters answers.
+    for release in ("0.16.5", "0.20.0"):
+        r = c.rng_for(f"coded {release}")
+        s = sparse([c.attr("s", "string_ascii", "var", ["rle"]), c.attr("u", "string_utf8", "var", ["rle", "zstd"])])
+        ops = [c.sparse_write(r, s, 10 + k, 12, "unordered") for k in range(2)]
+        yield case(f"coded {release}", s, ops), ["0.9.5", "0.9.5", release], "twin"
 
 
 def mixed(libraries, place):
@@ -401,6 +414,12 @@ def mixed(libraries, place):
         one["name"], label = one["name"].replace(" ", "_"), one["name"]
         for i, release in enumerate(by):
             isolated(label, lambda one=one, i=i, release=release: step(libraries[release], place, one, i))
+        asked = one
+        if answers == "twin":
+            attrs = [{**a, "filters": []} for a in one["schema"]["attrs"]]
+            asked = {**one, "name": one["name"] + "_twin", "schema": {**one["schema"], "attrs": attrs}}
+            for i in range(len(by)):
+                isolated(label, lambda i=i, asked=asked: step(libraries[by[0]], place, asked, i))
         one["files"] = snapshot(os.path.join(place, one["name"]))
         queries = c.queries(c.rng_for(label), one, times_of(one["files"]))
         if answers:
@@ -409,8 +428,10 @@ def mixed(libraries, place):
         # outside the ranges that it is given.
         plain = one["schema"]["kind"] == "dense"
         queries = [q for q in queries if plain or (q["layout"] in ("row", "col") and q["ranges"] is None)]
-        library = libraries[answers] if answers else None
-        one["queries"], one["metadata"] = isolated(label, lambda one=one, queries=queries, library=library: read(place, one, queries, library))
+        library = libraries.get(answers)
+        one["queries"], one["metadata"] = isolated(label, lambda: read(place, asked, queries, library))  # noqa: B023
+        if not plain:
+            one["queries"].append({**one["queries"][0], "layout": "unordered"})
         done.append(one)
     pack("mixed", done)
 

@@ -115,7 +115,7 @@ impl RTree {
         r.finish("R-tree")?;
         check_lengths(&levels, fanout)?;
         if shared {
-            levels.iter_mut().for_each(Level::widen);
+            levels.iter_mut().for_each(|level| level.widen(schema));
         }
         // What the file says of groups of tiles is left aside: up to 2.3 libtiledb wrote bounds of
         // strings there that do not hold all of theirs.
@@ -251,20 +251,16 @@ impl Level {
         }
     }
 
-    /// Opens bounds that end before they start. Releases before 2.0 ordered dates as unsigned numbers, so
-    /// that a tile with negative ones among others starts at its least positive one.
-    fn widen(&mut self) {
-        for bounds in &mut self.dimensions {
-            let Bounds::Keys {
-                physical: Physical::I64,
-                lo,
-                hi,
-            } = bounds
-            else {
+    /// Opens bounds that end before they start to the whole domain. Releases before 2.0 ordered dates as
+    /// unsigned numbers, so that a tile with negative ones among others starts at its least positive one.
+    fn widen(&mut self, schema: &Schema) {
+        for (bounds, d) in self.dimensions.iter_mut().zip(&schema.dimensions) {
+            let whole = d.domain.as_ref().map(|r| (r.lo.order_key(), r.hi.order_key()));
+            let (Bounds::Keys { lo, hi, .. }, Some((Some(least), Some(greatest)))) = (bounds, whole) else {
                 continue;
             };
             for (lo, hi) in lo.iter_mut().zip(hi).filter(|(lo, hi)| lo > hi) {
-                (*lo, *hi) = (0, u64::MAX);
+                (*lo, *hi) = (least, greatest);
             }
         }
     }
@@ -486,6 +482,19 @@ mod tests {
         let tree = tree(&schema, [mbr.clone()]);
         let back = RTree::decode(&tree.encode(&schema, Version::CURRENT), &schema, Version::CURRENT).unwrap();
         assert_eq!(back.leaves().unwrap().mbr(0).unwrap(), mbr);
+    }
+
+    #[test]
+    fn boxes_of_old_dates_hold_both_signs() {
+        let schema = schema(vec![Dimension::new("d", Datatype::DatetimeDay, -20_i64, 20_i64, 5_i64)]);
+        let reversed = tree(&schema, [vec![ScalarRange::new(1_i64, -2_i64)]]);
+        let decode = |number| {
+            let version = Version::new(number).unwrap();
+            let tree = RTree::decode(&reversed.encode(&schema, version), &schema, version).unwrap();
+            tree.leaves().unwrap().mbr(0).unwrap()
+        };
+        assert_eq!(decode(4), [ScalarRange::new(-20_i64, 20_i64)]);
+        assert_eq!(decode(5), [ScalarRange::new(1_i64, -2_i64)]);
     }
 
     #[test]

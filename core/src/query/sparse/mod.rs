@@ -18,6 +18,7 @@ use super::Query;
 use super::field::Field;
 use crate::array::index::Section;
 use crate::array::{Array, Delete, Fragment, Window};
+use crate::datatype::Physical;
 use crate::error::Result;
 use crate::format::schema::{Layout, Schema};
 use crate::query::condition::{Bound, bind_stored};
@@ -39,6 +40,17 @@ pub(crate) struct SparseQuery {
     pub(crate) deletes: Vec<(u64, Bound)>,
     /// Oldest first.
     pub(crate) layers: Vec<Layer>,
+}
+
+/// Whether the fragment's cells lie in global order. Releases before 2.0 left some in another: dates as
+/// if they were unsigned, floats regardless of tiles, as integers whose tiles were too many to count.
+/// From 2.3 to 2.9 it was the tiles of short integers, where a domain held numbers of both signs.
+fn is_sorted(fragment: &Fragment) -> bool {
+    let version = fragment.version;
+    let short = |d: &crate::format::schema::Dimension| matches!(d.datatype.physical(), Physical::I8 | Physical::I16);
+    version.has_dimension_files()
+        && fragment.schema.version.has_dimension_files()
+        && (version.has_timestamps() || !fragment.schema.dimensions.iter().any(short))
 }
 
 impl SparseQuery {
@@ -86,9 +98,7 @@ impl SparseQuery {
             Layout::Unordered => Some(Layout::Global),
             layout => Some(layout),
         };
-        // Releases before 2.0 left some fragments in another order: unsigned where dates were negative,
-        // and regardless of tiles where coordinates were floats or their tiles too many to count.
-        let trusted = fragments.iter().all(|f| f.version.has_dimension_files());
+        let trusted = fragments.iter().all(|f| is_sorted(f));
         let order = order
             .map(|layout| ResultOrder::new(schema, layout))
             .transpose()?
