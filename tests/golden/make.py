@@ -32,7 +32,7 @@ WHEELS = {
     "0.18.3": "310", "0.20.0": "310", "0.21.6": "310", "0.22.3": "310", "0.23.5": "310", "0.25.1": "310",
     "0.36.1": "311",
 }  # fmt: skip
-MIXED = ("0.4.4", "0.5.9", "0.6.6", "0.9.5", "0.15.6", "0.16.5", "0.20.0")
+MIXED = ("0.4.4", "0.5.9", "0.6.6", "0.9.5", "0.15.6", "0.16.5", "0.20.0", "0.25.1")
 KEY = "30313233343536373839616263646566" * 2
 FEW_THREADS = {"sm.compute_concurrency_level": 1, "sm.io_concurrency_level": 1}
 LATER = 3_000_000_000_000
@@ -390,6 +390,13 @@ def everything_mixed():
         r = c.rng_for(f"short {release}")
         ops = [c.sparse_write(r, near, 10 + k, 25, "unordered") for k in range(3)]
         yield case(f"short {release}", near, ops), [release] * 4, None
+    # Up to 2.22 they order cells of one place on the Hilbert curve by columns, later ones by rows.
+    wide = [c.dim(d, "int64", -(2**63), 2**63 - 2, 1) for d in "yx"]
+    curve = {**sparse([c.attr("a", "int32")], wide, order="hilbert"), "capacity": 2}
+    r = c.rng_for("curve")
+    spots = [(-(2**63) + i, -(2**63) + k) for i in range(5) for k in range(5)]
+    ops = [c.sparse_write(r, curve, 10 + k, points=r.sample(spots, 15)) for k in range(3)]
+    yield case("curve", curve, ops), ["0.25.1"] * 4, None
     # Into arrays of 1.x, releases 2.0 to 2.16 write coordinates with filters that later ones do not expect.
     for release in ("0.6.6", "0.9.5", "0.16.5"):
         for filters in (["zstd"], ["byteshuffle"], ["double_delta", "bzip2"]):

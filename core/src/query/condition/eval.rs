@@ -38,11 +38,7 @@ pub(crate) fn evaluate<'a>(
         }
         Bound::Or(children) => {
             let mut out = vec![0; cells];
-            for child in children {
-                forget_absent(child, column, &mut out);
-                let found = evaluate(child, cells, column);
-                out.iter_mut().zip(found).for_each(|(a, b)| *a |= b);
-            }
+            any_of(children, cells, column, &mut out);
             out
         }
         Bound::Test(field, test) => {
@@ -57,6 +53,20 @@ pub(crate) fn evaluate<'a>(
             }
             out
         }
+    }
+}
+
+/// Adds to `out` the cells that one of `children` holds for. Alternatives among alternatives count as
+/// alternatives of the whole.
+fn any_of<'a>(children: &[Bound], cells: usize, column: &dyn Fn(&str) -> Option<TestColumn<'a>>, out: &mut [u8]) {
+    for child in children {
+        if let Bound::Or(inner) = child {
+            any_of(inner, cells, column, out);
+            continue;
+        }
+        forget_absent(child, column, out);
+        let found = evaluate(child, cells, column);
+        out.iter_mut().zip(found).for_each(|(a, b)| *a |= b);
     }
 }
 
@@ -339,6 +349,8 @@ mod tests {
             evaluate(&Bound::Or(vec![test("late", 2), test("a", 1)]), 2, &find),
             [1, 1]
         );
+        let inner = Bound::Or(vec![test("a", 2), test("late", 2)]);
+        assert_eq!(evaluate(&Bound::Or(vec![test("a", 1), inner]), 2, &find), [1, 0]);
         assert_eq!(
             evaluate(&Bound::And(vec![test("a", 1), test("late", 1)]), 2, &find),
             [1, 0]

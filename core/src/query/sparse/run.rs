@@ -48,6 +48,13 @@ enum KeyPart {
     Text(Vec<u8>),
 }
 
+impl CellKey {
+    /// Forgets all but the most important part: the least key of the cells that have it.
+    pub(crate) fn keep_first(&mut self) {
+        self.0.truncate(1);
+    }
+}
+
 impl ResultOrder {
     /// The order of `layout`, which is not [`Layout::Unordered`].
     ///

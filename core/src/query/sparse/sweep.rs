@@ -138,7 +138,11 @@ impl Sweep {
         let natural = self.order.as_ref().is_some_and(|o| o.natural);
         for run in runs {
             if natural && run.len > 0 {
-                let last = run.key(run.len - 1);
+                let mut last = run.key(run.len - 1);
+                if self.order.as_ref().is_some_and(|o| !o.corners) {
+                    // Cells of one place on the curve: releases differ in how they order them.
+                    last.keep_first();
+                }
                 if let Some(reached) = self.reached.get_mut(run.layer).filter(|r| r.as_ref() < Some(&last)) {
                     *reached = Some(last);
                 }
