@@ -305,8 +305,8 @@ def enumerations(m):
         if t in ("string_ascii", "int32"):
             unknown = b"grey".hex() if t == "string_ascii" else c.enc(t, 11)
             case["conds"] += [["not in", "b", [unknown]], ["==", "b", unknown]]
-            # In sparse arrays, and not among alternatives, libtiledb 2.30 finds nulls unequal to unknown values.
-            case["conds"] += [["!=", "b", unknown]] if kind is dense else [["or", ["!=", "b", unknown], ["==", "b", unknown]]]
+            # In sparse arrays libtiledb 2.30 finds nulls unequal to unknown values, if with != and not with in.
+            case["conds"] += [["!=", "b", unknown]] if kind is dense else []
         yield case
 
 
