@@ -13,6 +13,7 @@ use super::fragment::Fragment;
 use super::index::{Index, Missing, Section};
 use super::snapshot::{Array, Delete, OpenOptions, Snapshot, Window};
 use crate::context::Context;
+use crate::cpu::Cpu;
 use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
 use crate::format::condition::StoredCondition;
@@ -25,6 +26,8 @@ use crate::vfs::{IN_FLIGHT, join};
 
 /// Bytes read from the end of a fragment's metadata: the footer, and in small fragments all of it.
 const TAIL_BYTES: u64 = 16 << 10;
+/// Fragments whose index is decoded on the calling thread.
+const FRAGMENTS_AT_ONCE: usize = 8;
 /// The schema of arrays older than the folder of schemas.
 const OLD_SCHEMA: &str = "__array_schema.tdb";
 impl Array {
@@ -127,54 +130,66 @@ impl Array {
 /// A metadata file cannot be read, or is damaged.
 pub(crate) async fn load_index(array: &Array, wanted: &[(Arc<Fragment>, Vec<Section>)]) -> Result<()> {
     let (context, key) = (array.context(), array.key());
-    let mut remote = Vec::new();
-    for (fragment, sections) in wanted {
-        let mut missing = fragment.index.missing(sections);
-        if missing.is_empty() {
-            continue;
+    let cpu = if wanted.len() > FRAGMENTS_AT_ONCE {
+        context.cpu
+    } else {
+        Cpu::Inline
+    };
+    let absent = cpu.try_map(wanted, |(fragment, sections)| {
+        let missing = fragment.index.missing(sections);
+        let (near, far): (Vec<_>, Vec<_>) = missing
+            .into_iter()
+            .map(|m| (m, fragment.index.in_tail(&m)))
+            .partition(|(_, bytes)| bytes.is_some());
+        for (m, bytes) in near {
+            store(fragment, &m, &bytes.unwrap_or_default(), key)?;
         }
-        let path = fragment.metadata_path();
-        let mut failure = None;
-        missing.retain(|m| match fragment.index.in_tail(m) {
-            Some(bytes) => {
-                let stored = fragment.index.store(&path, m, &bytes, &fragment.schema, key);
-                failure = failure.take().or(stored.err());
-                false
-            }
-            None => true,
-        });
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        if !missing.is_empty() {
-            remote.push((fragment, path, missing));
-        }
-    }
-    let loads = remote
+        Ok::<_, Error>(far.into_iter().map(|(m, _)| m).collect::<Vec<_>>())
+    })?;
+    let mut absent: Vec<(&Arc<Fragment>, Vec<Missing>)> = wanted
         .iter()
-        .map(|(fragment, path, missing)| load_sections(context, fragment, path, missing, key));
-    stream::iter(loads)
-        .buffer_unordered(IN_FLIGHT)
-        .try_collect::<()>()
-        .await
+        .zip(absent)
+        .filter(|(_, missing)| !missing.is_empty())
+        .map(|((fragment, _), missing)| (fragment, missing))
+        .collect();
+    if absent.is_empty() {
+        return Ok(());
+    }
+    let sizes = absent
+        .iter_mut()
+        .map(|(fragment, missing)| close_ends(context, fragment, missing));
+    future::try_join_all(sizes).await?;
+    let files: Vec<(Arc<str>, Vec<Range<u64>>)> = absent
+        .iter()
+        .map(|(fragment, missing)| {
+            let ranges = missing.iter().map(|m| m.start..m.end.unwrap_or(m.start).max(m.start));
+            (fragment.metadata_path().into(), ranges.collect())
+        })
+        .collect();
+    let fetched = context.vfs.read_files(&files).await?;
+    let jobs: Vec<_> = absent.into_iter().zip(fetched).collect();
+    cpu.try_map(&jobs, |((fragment, missing), fetched)| {
+        missing
+            .iter()
+            .zip(fetched)
+            .try_for_each(|(m, bytes)| store(fragment, m, bytes, key))
+    })?;
+    Ok(())
 }
 
-async fn load_sections(
-    context: &Context,
-    fragment: &Fragment,
-    path: &str,
-    missing: &[Missing],
-    key: Option<&Key>,
-) -> Result<()> {
-    let open_ended = missing.iter().any(|m| m.end.is_none());
-    let size = if open_ended { context.vfs.size(path).await? } else { 0 };
-    let ranges: Vec<Range<u64>> = missing
-        .iter()
-        .map(|m| m.start..m.end.unwrap_or(size).max(m.start))
-        .collect();
-    let fetched = context.vfs.read(path, &ranges).await?;
-    for (m, bytes) in missing.iter().zip(fetched) {
-        fragment.index.store(path, m, &bytes, &fragment.schema, key)?;
+fn store(fragment: &Fragment, m: &Missing, bytes: &[u8], key: Option<&Key>) -> Result<()> {
+    fragment
+        .index
+        .store(&fragment.metadata_path(), m, bytes, &fragment.schema, key)
+}
+
+/// Lets sections whose end is not known end with the file.
+async fn close_ends(context: &Context, fragment: &Fragment, missing: &mut [Missing]) -> Result<()> {
+    if missing.iter().any(|m| m.end.is_none()) {
+        let size = context.vfs.size(&fragment.metadata_path()).await?;
+        for m in missing {
+            m.end = m.end.or(Some(size));
+        }
     }
     Ok(())
 }

@@ -104,6 +104,25 @@ impl Field {
         Column::empty(self.datatype, self.cell, self.nullable)
     }
 
+    /// The same in the memory of `old`.
+    pub(crate) fn empty_column_in(&self, old: Column) -> Column {
+        let reused = |(new, mut old): (Vec<u64>, Vec<u64>)| {
+            old.clear();
+            old.extend(new);
+            old
+        };
+        let mut column = self.empty_column();
+        column.data = old.data;
+        column.data.clear();
+        column.offsets = column.offsets.map(|new| reused((new, old.offsets.unwrap_or_default())));
+        column.validity = column.validity.map(|_| {
+            let mut validity = old.validity.unwrap_or_default();
+            validity.clear();
+            validity
+        });
+        column
+    }
+
     /// The attribute's index, if it is one.
     pub(crate) fn attribute_index(&self) -> Option<usize> {
         if let FieldKind::Attribute(i) = self.kind {

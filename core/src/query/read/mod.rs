@@ -5,10 +5,10 @@ mod sparse;
 mod verify;
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use super::aggregate::{Accumulator, Aggregate};
 use super::condition::{Bound, bind};
@@ -30,10 +30,11 @@ pub use verify::Finding;
 
 /// Bytes of a result that are assembled in one go, where all of it was asked for.
 const PART_BYTES: u64 = 64 << 20;
+/// The same for sparse cells on a disk near by: what passes through memory on the way then stays in the
+/// caches, and there is no other side whose answers take time.
+const NEAR_PART_BYTES: u64 = 32 << 20;
 /// Bytes that are not worth the way to another thread.
 const SMALL_BYTES: u64 = 256 << 10;
-/// Requests in flight at once.
-const IN_FLIGHT: usize = 32;
 
 /// The batches of a streamed read, in the order of the query's layout.
 #[derive(Debug)]
@@ -95,7 +96,7 @@ impl Array {
         let spare = Spare::of(batch);
         *batch = match self.start(query).await? {
             State::Dense(query, _) => self.read_dense(&query, spare).await?,
-            State::Sparse(query, sweep) => self.read_sparse(&query, sweep).await?,
+            State::Sparse(query, sweep) => self.read_sparse(&query, sweep, spare).await?,
             State::New | State::Done => return Err(Error::Cancelled),
         };
         Ok(())
@@ -163,7 +164,7 @@ impl Array {
                 }
             }
             State::Sparse(resolved, mut sweep) => {
-                while let Some(batch) = self.next_sparse(&resolved, &mut sweep, PART_BYTES).await? {
+                while let Some(batch) = self.next_sparse(&resolved, &mut sweep, self.part_bytes()).await? {
                     add(&batch.columns, None);
                 }
             }
@@ -208,6 +209,14 @@ impl Array {
         }
     }
 
+    /// Bytes of sparse cells that are read in one go.
+    fn part_bytes(&self) -> u64 {
+        match self.context().vfs.direct() {
+            Some(_) => NEAR_PART_BYTES,
+            None => PART_BYTES,
+        }
+    }
+
     /// Small work is done on the spot.
     fn cpu_for(&self, fetched: &[Bytes]) -> Cpu {
         let bytes: usize = fetched.iter().map(Bytes::len).sum();
@@ -220,26 +229,23 @@ impl Array {
 
     /// The bytes of these extents, in their order: one request a file, whose neighbours the store merges.
     pub(crate) async fn fetch(&self, extents: &[Extent]) -> Result<Vec<Bytes>> {
-        let mut files: HashMap<&str, Vec<usize>> = HashMap::new();
+        let mut numbers: HashMap<&str, usize> = HashMap::new();
+        let mut files: Vec<(Arc<str>, Vec<Range<u64>>)> = Vec::new();
+        let mut places: Vec<Vec<usize>> = Vec::new();
         for (i, extent) in extents.iter().enumerate() {
-            files.entry(&extent.path).or_default().push(i);
-        }
-        let vfs = &self.context().vfs;
-        let read = |(path, places): (&str, Vec<usize>)| {
-            let path = path.to_owned();
-            async move {
-                let ranges: Vec<_> = places
-                    .iter()
-                    .filter_map(|&i| extents.get(i).map(|e| e.range.clone()))
-                    .collect();
-                let fetched = vfs.read(&path, &ranges).await?;
-                Ok::<_, Error>((places, fetched))
+            let number = *numbers.entry(&extent.path).or_insert_with(|| {
+                files.push((extent.path.clone(), Vec::new()));
+                places.push(Vec::new());
+                files.len() - 1
+            });
+            if let (Some(file), Some(places)) = (files.get_mut(number), places.get_mut(number)) {
+                file.1.push(extent.range.clone());
+                places.push(i);
             }
-        };
+        }
         let mut out = vec![Bytes::new(); extents.len()];
-        let mut reads = stream::iter(files.into_iter().map(read)).buffer_unordered(IN_FLIGHT);
-        while let Some((places, bytes)) = reads.try_next().await? {
-            for (place, bytes) in places.into_iter().zip(bytes) {
+        for (places, fetched) in places.into_iter().zip(self.context().vfs.read_files(&files).await?) {
+            for (place, bytes) in places.into_iter().zip(fetched) {
                 if let Some(out) = out.get_mut(place) {
                     *out = bytes;
                 }

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use super::PART_BYTES;
 use crate::array::open::load_index;
 use crate::array::{Array, Fragment};
-use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::query::condition::Bound;
+use crate::query::dense::canvas::Spare;
 use crate::query::sparse::SparseQuery;
 use crate::query::sparse::gather::Chunk;
 use crate::query::sparse::layer::Hiding;
@@ -32,28 +31,24 @@ impl Array {
         Ok((Arc::new(resolved), sweep))
     }
 
-    pub(super) async fn read_sparse(&self, query: &Arc<SparseQuery>, mut sweep: Sweep) -> Result<Batch> {
+    pub(super) async fn read_sparse(
+        &self,
+        query: &Arc<SparseQuery>,
+        mut sweep: Sweep,
+        mut spare: Spare,
+    ) -> Result<Batch> {
+        let columns = query
+            .fields
+            .iter()
+            .map(|f| (f.name.clone(), f.empty_column_in(spare.take(&f.name))));
         let mut all = Batch {
-            columns: query
-                .fields
-                .iter()
-                .map(|f| (f.name.clone(), f.empty_column()))
-                .collect(),
-            cells: 0,
-            shape: None,
-            region: None,
+            columns: columns.collect(),
+            ..Batch::default()
         };
-        let mut first = true;
-        while let Some(batch) = self.next_sparse(query, &mut sweep, PART_BYTES).await? {
-            if std::mem::take(&mut first) {
-                all = batch;
-                reserve(&mut all, sweep.cells_left());
-                continue;
-            }
-            all.cells += batch.cells;
-            for ((_, to), (_, from)) in all.columns.iter_mut().zip(&batch.columns) {
-                append(to, from);
-            }
+        let part_bytes = self.part_bytes();
+        if self.append_sparse(query, &mut sweep, part_bytes, &mut all).await? {
+            reserve(&mut all, sweep.cells_left());
+            while self.append_sparse(query, &mut sweep, part_bytes, &mut all).await? {}
         }
         Ok(all)
     }
@@ -65,24 +60,45 @@ impl Array {
         sweep: &mut Sweep,
         bytes_max: u64,
     ) -> Result<Option<Batch>> {
+        let columns = query.fields.iter().map(|f| (f.name.clone(), f.empty_column()));
+        let mut batch = Batch {
+            columns: columns.collect(),
+            ..Batch::default()
+        };
+        let more = self.append_sparse(query, sweep, bytes_max, &mut batch).await?;
+        Ok(more.then_some(batch))
+    }
+
+    /// Appends the next cells to `batch`: at most `bytes_max` bytes, and never none. `false` after the last.
+    async fn append_sparse(
+        &self,
+        query: &Arc<SparseQuery>,
+        sweep: &mut Sweep,
+        bytes_max: u64,
+        batch: &mut Batch,
+    ) -> Result<bool> {
         let attributes: Vec<usize> = (0..query.attributes.len()).filter(|&a| query.is_wanted(a)).collect();
         loop {
             let Some(chunk) = self.next_chunk(query, sweep, bytes_max).await? else {
-                return Ok(None);
+                return Ok(false);
             };
             if chunk.segments.is_empty() {
                 continue;
             }
             let (chunk, decoding) = self.decode_chunk(query, chunk, &attributes).await?;
-            let query = Arc::clone(query);
-            let cpu = decoding.cpu;
-            return Ok(Some(cpu.run(move || chunk.batch(&query, &decoding)).await?));
+            let (query, cpu, mut grown) = (Arc::clone(query), decoding.cpu, std::mem::take(batch));
+            let append = move || {
+                chunk.append_to(&mut grown, &query, &decoding)?;
+                Ok(grown)
+            };
+            *batch = cpu.run(append).await?;
+            return Ok(true);
         }
     }
 
     pub(super) async fn count_sparse(&self, query: &Arc<SparseQuery>, mut sweep: Sweep) -> Result<u64> {
         let mut count = 0;
-        while let Some(chunk) = self.next_chunk(query, &mut sweep, PART_BYTES).await? {
+        while let Some(chunk) = self.next_chunk(query, &mut sweep, self.part_bytes()).await? {
             count += chunk.cells() as u64;
         }
         Ok(count)
@@ -193,17 +209,5 @@ fn reserve(batch: &mut Batch, more: u64) {
         let _ = column.data.try_reserve(bytes);
         let _ = column.offsets.as_mut().map(|o| o.try_reserve(more));
         let _ = column.validity.as_mut().map(|v| v.try_reserve(more));
-    }
-}
-
-/// Appends the cells of `from`, a column of the same type.
-fn append(to: &mut Column, from: &Column) {
-    let base = to.data.len() as u64;
-    to.data.extend_from_slice(&from.data);
-    if let (Some(to), Some(from)) = (&mut to.offsets, &from.offsets) {
-        to.extend(from.iter().skip(1).map(|o| base + o));
-    }
-    if let (Some(to), Some(from)) = (&mut to.validity, &from.validity) {
-        to.extend_from_slice(from);
     }
 }

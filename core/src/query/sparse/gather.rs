@@ -222,22 +222,29 @@ impl Chunk {
         self.segments = out;
     }
 
-    /// The result of these cells. The tiles of its attributes must be decoded.
-    pub(crate) fn batch(&self, query: &SparseQuery, d: &Decoding) -> Result<Batch> {
-        let columns = d.cpu.try_map(&query.fields, |f| {
-            Ok::<_, crate::Error>((f.name.clone(), self.column(query, f)))
+    /// Appends these cells to `batch`, whose columns are those of the query's fields. The tiles of its
+    /// attributes must be decoded.
+    ///
+    /// # Errors
+    /// None but those of the pool.
+    pub(crate) fn append_to(&self, batch: &mut Batch, query: &SparseQuery, d: &Decoding) -> Result<()> {
+        let columns = batch.columns.iter_mut().zip(&query.fields).collect();
+        d.cpu.try_map_owned(columns, |((_, column), field)| {
+            self.append(column, query, field);
+            Ok::<_, crate::Error>(())
         })?;
-        Ok(Batch {
-            columns,
-            cells: self.cells() as u64,
-            shape: None,
-            region: None,
-        })
+        batch.cells += self.cells() as u64;
+        Ok(())
     }
 
     fn column(&self, query: &SparseQuery, field: &Field) -> Column {
-        let cells = self.cells();
-        let mut out = Builder::new(field, cells);
+        let mut column = field.empty_column();
+        self.append(&mut column, query, field);
+        column
+    }
+
+    fn append(&self, column: &mut Column, query: &SparseQuery, field: &Field) {
+        let mut out = Builder::new(field, column, self.cells());
         let attribute = query.attributes.iter().position(|f| f.kind == field.kind);
         for s in &self.segments {
             let (start, len) = (s.start as usize, s.len as usize);
@@ -255,19 +262,17 @@ impl Chunk {
                 },
             }
         }
-        out.column
     }
 }
 
 /// A column that grows.
 struct Builder<'a> {
     field: &'a Field,
-    column: Column,
+    column: &'a mut Column,
 }
 
 impl<'a> Builder<'a> {
-    fn new(field: &'a Field, cells: usize) -> Self {
-        let mut column = field.empty_column();
+    fn new(field: &'a Field, column: &'a mut Column, cells: usize) -> Self {
         column.data.reserve(cells * field.width().unwrap_or(0));
         if let Some(offsets) = &mut column.offsets {
             offsets.reserve(cells);
@@ -276,7 +281,7 @@ impl<'a> Builder<'a> {
     }
 
     fn fill(&mut self, len: usize) {
-        let out = &mut self.column;
+        let out = &mut *self.column;
         match &mut out.offsets {
             None => {
                 let start = out.data.len();
@@ -296,7 +301,7 @@ impl<'a> Builder<'a> {
     }
 
     fn copy(&mut self, from: &Column, places: &Places<'_>, len: usize) {
-        let out = &mut self.column;
+        let out = &mut *self.column;
         match (&mut out.offsets, self.field.width()) {
             (None, Some(width)) => match places {
                 Places::Stretch(start) => out
