@@ -19,6 +19,7 @@ pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: 
     let spans = bounds(&grid, run)?;
     let source = array.with_fragments(run.to_vec());
     let times = super::consolidate::times(run);
+    let whole = Region::from_box(grid.ranges(&spans));
     let mut draft = Draft::new(array, ArrayType::Dense, times, &[], ids, m.sync);
     let name = draft.name.clone();
     let result = async {
@@ -29,7 +30,9 @@ pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: 
                 order: schema.cell_order,
                 ..Query::default()
             };
-            let (columns, _) = draft.fields().arrange(source.read(&query).await?.columns)?;
+            let (columns, _) = draft
+                .fields()
+                .arrange(source.read_part(&query, &whole).await?.columns)?;
             let frame = Frame {
                 shape: region::shape(&part),
                 order,

@@ -312,6 +312,10 @@ mod tests {
             block_on(vfs.put(&path, vec![Bytes::from(path.clone())])).unwrap();
             assert_eq!(block_on(vfs.read(&path, &[0..1])).unwrap(), ["f"]);
         }
-        assert!((64..=128).contains(&vfs.handles.count()), "{} open", vfs.handles.count());
+        assert!(
+            (64..=128).contains(&vfs.handles.count()),
+            "{} open",
+            vfs.handles.count()
+        );
     }
 }

@@ -114,6 +114,31 @@ pub(super) fn paint(model: &mut Model, time: u64, rows: (i32, i32), columns: (i3
     }
 }
 
+/// Cells scattered at a time. As libtiledb reads them, they lie over all tiles, later ones too, until a
+/// box is written that holds all of them.
+struct Scattered {
+    time: u64,
+    places: BTreeSet<(i32, i32)>,
+}
+
+impl Scattered {
+    fn is_covered_by(&self, rows: (i32, i32), columns: (i32, i32)) -> bool {
+        let within = |(y, x): &(i32, i32)| (rows.0..=rows.1).contains(y) && (columns.0..=columns.1).contains(x);
+        self.places.iter().all(within)
+    }
+}
+
+/// What is seen of the tiles below the points.
+fn seen(tiles: &Model, points: &[Scattered]) -> Model {
+    let mut model = tiles.clone();
+    for scattered in points {
+        for &(y, x) in &scattered.places {
+            paint(&mut model, scattered.time, (y, y), (x, x));
+        }
+    }
+    model
+}
+
 pub(super) fn empty() -> Model {
     vec![None; (SIDES.0 * SIDES.1) as usize]
 }
@@ -178,8 +203,7 @@ proptest! {
         (tile_order, cell_order) in (order(), order()),
     ) {
         let context = new_array(&schema(tile_order, cell_order));
-        let (mut tiles, mut points) = (empty(), empty());
-        let seen = |tiles: &Model, points: &Model| -> Model { points.iter().zip(tiles).map(|(p, t)| p.or(*t)).collect() };
+        let (mut tiles, mut points) = (empty(), Vec::new());
         let mut past = vec![empty()];
         let mut vacuumed = false;
         for (time, step) in (1_u64..).zip(&steps) {
@@ -187,17 +211,18 @@ proptest! {
                 Step::Write(y, x, by_column) => {
                     write(&context, time, *y, *x, *by_column);
                     paint(&mut tiles, time, *y, *x);
+                    points.retain(|p: &Scattered| !p.is_covered_by(*y, *x));
                 }
                 Step::Points(places) => {
                     write_points(&context, time, places);
-                    places.iter().for_each(|&(y, x)| paint(&mut points, time, (y, y), (x, x)));
+                    points.push(Scattered { time, places: places.clone() });
                 }
                 Step::Chore(chore) => {
                     vacuumed |= matches!(chore, Chore::Vacuum(Mode::Fragments));
-                    // Points lie over all tiles until a merge folds them in.
+                    // A merge folds the points into the tiles.
                     if do_chore(&context, *chore, time) && matches!(chore, Chore::Fragments { .. }) {
                         tiles = seen(&tiles, &points);
-                        points = empty();
+                        points.clear();
                     }
                 }
             }

@@ -207,6 +207,21 @@ impl DenseQuery {
         }
     }
 
+    /// Lets sparse cells be hidden as in a read of the region `whole`, of which this is a part.
+    ///
+    /// # Errors
+    /// [`crate::Error::InvalidArgument`] if the region does not fit the schema.
+    pub(crate) fn as_part_of(&mut self, whole: &Region, schema: &Schema) -> Result<()> {
+        let region = Ranges::new(whole, schema)?;
+        for (_, hiding) in &mut self.overlays {
+            *hiding = Arc::new(Hiding {
+                region: region.clone(),
+                boxes: hiding.boxes.clone(),
+            });
+        }
+        Ok(())
+    }
+
     /// The ranges of coordinates of a box.
     pub(crate) fn region(&self, spans: &[Vec<Span>]) -> Region {
         region_of(&self.grid, spans)

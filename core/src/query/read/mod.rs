@@ -18,7 +18,7 @@ use super::field::Field;
 use super::sparse::SparseQuery;
 use super::sparse::sweep::Sweep;
 use super::tile::{Decoding, Extent};
-use super::{Batch, Query, ReadResult};
+use super::{Batch, Query, ReadResult, Region};
 use crate::array::Array;
 use crate::array::open::load_index;
 use crate::column::Column;
@@ -100,6 +100,15 @@ impl Array {
             State::New | State::Done => return Err(Error::Cancelled),
         };
         Ok(())
+    }
+
+    /// A part of a read of the dense region `whole`: which sparse cells are hidden depends on all of it.
+    pub(crate) async fn read_part(&self, query: &Query, whole: &Region) -> Result<ReadResult> {
+        let condition = self.bind(query).await?;
+        let mut resolved = DenseQuery::new(self, query, condition)?;
+        resolved.as_part_of(whole, self.schema())?;
+        load_index(self, &resolved.index()).await?;
+        self.read_dense(&Arc::new(resolved), Spare::default()).await
     }
 
     /// The same in batches of at most `query.batch_bytes` bytes.
