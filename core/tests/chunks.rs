@@ -57,6 +57,12 @@ fn columns(values: &[Option<i32>]) -> Vec<(String, Column)> {
     vec![("v".into(), Column::from_values(Datatype::Int32, &v)), ("n".into(), n)]
 }
 
+fn coordinates(cells: &[(i64, i64)]) -> [Column; 2] {
+    let column =
+        |f: fn(&(i64, i64)) -> i64| Column::from_values(Datatype::Int64, &cells.iter().map(f).collect::<Vec<_>>());
+    [column(|c| c.0), column(|c| c.1)]
+}
+
 fn points(b: Box4) -> impl Iterator<Item = (i64, i64)> {
     (b[0]..=b[1]).flat_map(move |y| (b[2]..=b[3]).map(move |x| (y, x)))
 }
@@ -117,6 +123,49 @@ fn write(schema: &Schema, writes: &[Box4], key: Option<Key>) -> Both {
 }
 
 impl Both {
+    /// Reads single cells: at first those of a coarse grid and some twice, then some that `write_points`
+    /// has changed.
+    fn check_points(&mut self) {
+        let at: Vec<(i64, i64)> = (0..ROWS)
+            .flat_map(|y| (0..COLS).map(move |x| (y, x)))
+            .filter(|(y, x)| (y * 7 + x * 13) % 97 < 3)
+            .collect();
+        let mut cells: Vec<(i64, i64)> = at.iter().rev().chain(at.iter().step_by(5)).copied().collect();
+        for n in [cells.len(), 3, 0] {
+            cells.truncate(n);
+            self.check_cells(&cells);
+        }
+        let changed: Vec<(i64, i64)> = at.iter().step_by(3).copied().collect();
+        let values: Vec<Option<i32>> = changed.iter().map(|(y, x)| Some(value(7, *y, *x))).collect();
+        for ((y, x), v) in changed.iter().zip(&values) {
+            self.newest[(y * COLS + x) as usize] = *v;
+        }
+        for array in &mut self.arrays {
+            let mut all = columns(&values);
+            let names = ["y", "x"].map(str::to_owned);
+            all.extend(names.into_iter().zip(coordinates(&changed)));
+            let options = WriteOptions {
+                timestamp_ms: 99,
+                seed: [99; 32],
+                sync: false,
+            };
+            block_on(array.write_points(all, &options)).unwrap();
+            *array = block_on(array.at(array.window())).unwrap();
+        }
+        self.check_cells(&at);
+    }
+
+    fn check_cells(&self, cells: &[(i64, i64)]) {
+        let want: Vec<Option<i32>> = cells
+            .iter()
+            .map(|(y, x)| self.newest[(y * COLS + x) as usize])
+            .collect();
+        for array in &self.arrays {
+            let found = block_on(array.read_points(None, &coordinates(cells))).unwrap();
+            assert!(found.columns == columns(&want));
+        }
+    }
+
     /// Reads boxes one after the other into the same memory.
     fn check(&self, boxes: &[Box4]) {
         for array in &self.arrays {
@@ -165,11 +214,42 @@ fn boxes_of_every_kind_with_every_filter() {
     for filters in pipelines() {
         for order in [Layout::RowMajor, Layout::ColMajor] {
             let writes = [[0, ROWS - 1, 0, COLS - 1], [40, 310, 150, 250], [290, 305, 0, 429]];
-            write(&schema(&filters, order), &writes, None).check(&BOXES);
+            let mut both = write(&schema(&filters, order), &writes, None);
+            both.check(&BOXES);
+            both.check_points();
         }
     }
     let key = Some(Key([9; 32]));
     write(&schema(&[], Layout::RowMajor), &[[5, 450, 3, 400]], key).check(&BOXES);
+}
+
+#[test]
+fn cells_that_are_not_there_are_refused() {
+    let both = write(&schema(&[], Layout::RowMajor), &[[5, 450, 3, 400]], None);
+    let read = |fields: Option<&str>, at: &[Column]| {
+        let fields = fields.map(|f| vec![f.to_owned()]);
+        block_on(both.arrays[0].read_points(fields, at)).map_err(|e| e.to_string())
+    };
+    let one = |y, x| coordinates(&[(0, 0), (y, x)]);
+    assert!(read(None, &one(499, 429)).is_ok());
+    for (y, x) in [(-1, 0), (500, 0), (0, 430), (i64::MIN, 0), (0, i64::MAX)] {
+        assert!(read(None, &one(y, x)).unwrap_err().contains("coordinate 1 is outside"));
+    }
+    assert!(
+        read(None, &one(0, 0)[..1])
+            .unwrap_err()
+            .contains("each of the 2 dimensions")
+    );
+    assert!(read(Some("y"), &one(0, 0)).unwrap_err().contains("field 'y'"));
+    let short = [
+        Column::from_values(Datatype::Int32, &[0]),
+        Column::from_values(Datatype::Int32, &[0]),
+    ];
+    assert!(
+        read(None, &short)
+            .unwrap_err()
+            .contains("coordinates of int32, not int64")
+    );
 }
 
 #[test]

@@ -106,8 +106,16 @@ pub(super) fn subarray(job: &Job) -> Result<bool> {
 
 /// Random cells in one request.
 pub(super) fn random(job: &Job) -> Result<bool> {
-    let _ = job;
-    Ok(false)
+    let [_, n] = job.parts()[..] else { return Ok(false) };
+    let q = DenseQueries::load(&job.data)?;
+    let Some(set) = q.random.get(n) else { return Ok(false) };
+    let at = set.cells(&job.data)?.map(|c| Column::from_values(Datatype::Int64, &c));
+    let read = |array: &Array| block_on(array.read_points(None, &at));
+    let sum = data::sums(&read(&job.open()?)?)?.get("v").copied();
+    let run = |array| Ok(read(&array).map(drop)?);
+    let metric = metric(READ, Unit::Milliseconds, 1, json!({"method": "points"}));
+    measure(job, &metric, Some(sum == Some(set.sum)), || job.open(), run)?;
+    Ok(true)
 }
 
 /// Boxes after later fragments, and what it costs to write one.

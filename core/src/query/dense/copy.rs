@@ -12,8 +12,9 @@ use super::runs::{Run, runs};
 use crate::error::Result;
 use crate::query::tile::{Decoding, Input, Piece, Plane, copy_pieces};
 
-/// Cells of a result up to which it is likely that neighbours are asked for next.
+/// Cells and tiles of a result up to which it is likely that neighbours are asked for next.
 const SMALL_CELLS: usize = 4096;
+const FEW_TILES: usize = 8;
 
 /// The runs of these tiles, in the order of the result.
 pub(super) fn in_order(plan: &Plan, tiles: &[usize]) -> Vec<Run> {
@@ -40,7 +41,7 @@ pub(super) fn run_jobs<'a>(
     runs: &[Run],
     work: Vec<Work>,
 ) -> impl Iterator<Item = RunsJob<'a>> {
-    let (width, remember) = (f.width(), plan.cells <= SMALL_CELLS);
+    let (width, remember) = (f.width(), plan.cells <= SMALL_CELLS && plan.tiles.len() <= FEW_TILES);
     let fill: Arc<[u8]> = Arc::from(f.fill());
     let valid = u8::from(f.field.fill_valid);
     let planes = [

@@ -112,7 +112,8 @@ pub(crate) fn groups(
     Ok(out)
 }
 
-/// Does the work: `base` is the place of the plan's first cell in the canvas.
+/// Does the work: `base` is the place of the plan's first cell in the canvas. `known` are the runs of
+/// the whole plan in the order of the result, where it has no boxes.
 ///
 /// # Errors
 /// A tile is damaged.
@@ -120,6 +121,7 @@ pub(crate) fn paint(
     mut canvas: Canvas,
     base: usize,
     plan: &Plan,
+    known: Option<&Vec<Run>>,
     work: Vec<Work>,
     fetched: &[Bytes],
     d: &Decoding,
@@ -135,7 +137,10 @@ pub(crate) fn paint(
     for (field, (f, work)) in canvas.fields.iter_mut().zip(by_field).enumerate() {
         let tiles: Vec<usize> = work.iter().map(|w| w.tile).collect();
         if plan.in_runs(&f.field) {
-            let runs = runs.get_or_insert_with(|| in_order(plan, &tiles));
+            let runs = match known {
+                Some(known) => known,
+                None => &*runs.get_or_insert_with(|| in_order(plan, &tiles)),
+            };
             jobs.extend(run_jobs(f, base, plan, runs, work).map(Job::Runs));
             continue;
         }

@@ -15,9 +15,15 @@ use crate::query::condition::{TestColumn, evaluate};
 use crate::query::field::{Field, FieldKind};
 
 impl DenseQuery {
-    /// Lays the cells of sparse fragments over a box whose first cell is at `base`. `points` holds the
-    /// coordinates, then the attributes.
-    pub(crate) fn overlay(&self, canvas: &mut Canvas, base: usize, dense: &DenseBox, points: &Batch) {
+    /// Lays the cells of sparse fragments over a result whose first cell is at `base`. `points` holds the
+    /// coordinates, then the attributes; `find` says at which places of the result a cell is.
+    pub(crate) fn overlay(
+        &self,
+        canvas: &mut Canvas,
+        base: usize,
+        points: &Batch,
+        find: &dyn Fn(&[u64], &mut Vec<usize>),
+    ) {
         let n = self.grid.axes.len();
         let mut offsets = Vec::with_capacity(n);
         for (axis, (_, column)) in self.grid.axes.iter().zip(&points.columns) {
@@ -42,7 +48,8 @@ impl DenseQuery {
         let mut places = Vec::new();
         for i in 0..usize::try_from(points.cells).unwrap_or(0) {
             let cell: Vec<u64> = offsets.iter().filter_map(|o| o.get(i).copied()).collect();
-            self.places(dense, &cell, &mut places);
+            places.clear();
+            find(&cell, &mut places);
             for &to in &places {
                 for ((f, column), tile) in canvas.fields.iter_mut().zip(&attributes).zip(&numbers) {
                     f.put_cell(base, to, column, i, *tile);
@@ -52,8 +59,7 @@ impl DenseQuery {
     }
 
     /// Where a cell of the array is in the result of a box: several places where ranges overlap.
-    fn places(&self, dense: &DenseBox, cell: &[u64], out: &mut Vec<usize>) {
-        out.clear();
+    pub(crate) fn places(&self, dense: &DenseBox, cell: &[u64], out: &mut Vec<usize>) {
         match self.order {
             DenseOrder::Major(order) => {
                 let steps = order.strides(&dense.plan.shape);

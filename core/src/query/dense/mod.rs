@@ -7,6 +7,7 @@ mod finish;
 pub(crate) mod paint;
 pub(crate) mod pieces;
 pub(crate) mod plan;
+pub(crate) mod points;
 pub(crate) mod runs;
 
 use std::sync::Arc;
@@ -18,8 +19,11 @@ use super::field::{Field, FieldKind};
 use super::{Query, Region};
 use crate::array::index::Section;
 use crate::array::{Array, Fragment};
+use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::format::schema::{Layout, Schema};
+use crate::geometry::grid::Axis;
+use crate::geometry::key::keys;
 use crate::geometry::{Grid, Order, Span, TileBox, region};
 use crate::query::condition::Bound;
 use crate::query::sparse::layer::Hiding;
@@ -62,7 +66,7 @@ pub(crate) enum DenseOrder {
 /// A box of the region: one run of the result.
 #[derive(Debug)]
 pub(crate) struct DenseBox {
-    pub(crate) plan: Plan,
+    pub(crate) plan: Arc<Plan>,
     pub(crate) spans: Vec<Vec<Span>>,
 }
 
@@ -157,6 +161,43 @@ impl DenseQuery {
         let tested: Vec<&str> = self.condition.iter().flat_map(Bound::fields).collect();
         let wanted = |f: &Field| self.fields.iter().any(|g| g.kind == f.kind) || tested.contains(&f.name.as_str());
         self.dimensions.iter().enumerate().filter(|(_, f)| wanted(f)).collect()
+    }
+
+    /// The coordinates of single cells, a column for each dimension, as offsets into the domain.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if they do not fit the schema, or some are outside the domain.
+    pub(crate) fn offsets(&self, coordinates: &[Column]) -> Result<Vec<Vec<u64>>> {
+        let wanted = self.dimensions.len();
+        if coordinates.len() != wanted || coordinates.iter().any(|c| c.len() != coordinates[0].len()) {
+            return Err(Error::invalid(format!(
+                "coordinates take a column for each of the {wanted} dimensions, all of one length"
+            )));
+        }
+        let offsets = |((column, axis), field): ((&Column, &Axis), &Field)| {
+            let fail = |why: String| Error::invalid(format!("dimension '{}': {why}", field.name));
+            if column.datatype.physical() != axis.physical || column.cell != field.cell {
+                return Err(fail(format!(
+                    "coordinates of {}, not {}",
+                    column.datatype, field.datatype
+                )));
+            }
+            let outside = |i: usize| fail(format!("coordinate {i} is outside the domain"));
+            let mut keys = keys(axis.physical, &column.data).map_err(outside)?;
+            for (i, key) in keys.iter_mut().enumerate() {
+                *key = key
+                    .checked_sub(axis.low)
+                    .filter(|k| *k <= axis.last)
+                    .ok_or_else(|| outside(i))?;
+            }
+            Ok(keys)
+        };
+        coordinates
+            .iter()
+            .zip(&self.grid.axes)
+            .zip(&self.dimensions)
+            .map(offsets)
+            .collect()
     }
 
     /// Cells along each dimension.
@@ -260,7 +301,10 @@ impl Boxes {
             Self::Cuts(cuts, order) => {
                 let Some(spans) = cuts.next() else { return Ok(None) };
                 let plan = Plan::new(&query.grid, *order, &spans, &query.layers)?;
-                Ok(Some(DenseBox { plan, spans }))
+                Ok(Some(DenseBox {
+                    plan: Arc::new(plan),
+                    spans,
+                }))
             }
             Self::Tiles {
                 tiles,
@@ -286,7 +330,7 @@ impl Boxes {
                 }
                 let plan = Plan::tile_by_tile(&query.grid, region, &chosen, &query.layers)?;
                 Ok(Some(DenseBox {
-                    plan,
+                    plan: Arc::new(plan),
                     spans: region.iter().map(|s| vec![*s]).collect(),
                 }))
             }
@@ -309,8 +353,7 @@ fn hiding(later: &[Arc<Fragment>], region: &Region, schema: &Schema) -> Result<H
 }
 
 fn region_of(grid: &Grid, spans: &[Vec<Span>]) -> Region {
-    let ranges =
-        |(spans, axis): (&Vec<Span>, &crate::geometry::grid::Axis)| spans.iter().map(|s| axis.range(*s)).collect();
+    let ranges = |(spans, axis): (&Vec<Span>, &Axis)| spans.iter().map(|s| axis.range(*s)).collect();
     Region(spans.iter().zip(&grid.axes).map(ranges).collect())
 }
 

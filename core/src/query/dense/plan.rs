@@ -198,6 +198,14 @@ impl Plan {
         Self::of(grid, region::shape(region), out)
     }
 
+    /// The plan of single cells.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub(crate) fn of_points(grid: &Grid, cells: usize, tiles: Vec<TilePlan>) -> Result<Self> {
+        Self::of(grid, vec![cells as u64], tiles)
+    }
+
     fn of(grid: &Grid, shape: Vec<u64>, tiles: Vec<TilePlan>) -> Result<Self> {
         let cells = tiles.iter().fold(0_u64, |n, t| n.saturating_add(t.cells));
         let too_many = || Error::LimitExceeded {
@@ -231,6 +239,19 @@ impl Plan {
 }
 
 impl TilePlan {
+    /// The plan of `cells` single cells that are anywhere in a tile.
+    pub(crate) fn of_points(grid: &Grid, tile: Vec<u64>, cells: u64, layers: &[Layer]) -> Self {
+        let origin = grid.tile_spans(&tile);
+        let (sources, covered) = sources(&tile, &origin, &origin, layers);
+        Self {
+            tile,
+            boxes: Vec::new(),
+            sources,
+            covered,
+            cells,
+        }
+    }
+
     fn new(grid: &Grid, tile: Vec<u64>, boxes: Vec<BoxPlan>, layers: &[Layer]) -> Self {
         let origin = grid.tile_spans(&tile);
         let wanted = boxes
@@ -242,35 +263,7 @@ impl TilePlan {
             .iter()
             .map(|b| b.shape.len.iter().fold(1_u64, |n, &l| n.saturating_mul(l)))
             .fold(0, u64::saturating_add);
-        let (mut sources, mut covered) = (Vec::new(), false);
-        let mut taken: Vec<Vec<Span>> = Vec::new();
-        for (i, layer) in layers.iter().enumerate().rev() {
-            let Some(inside) = region::intersect(&layer.spans, &wanted) else {
-                continue;
-            };
-            if taken.iter().any(|newer| region::covers(newer, &inside)) {
-                continue;
-            }
-            let Some(number) = layer.tiles.index(&tile) else {
-                continue;
-            };
-            let local = inside.iter().zip(&origin).map(|(s, o)| Span {
-                first: s.first - o.first,
-                last: s.last - o.first,
-            });
-            sources.push(Source {
-                layer: i,
-                tile: number,
-                inside: local.collect(),
-            });
-            let all = inside == wanted;
-            covered |= all && sources.len() == 1;
-            taken.push(inside);
-            if all {
-                break;
-            }
-        }
-        sources.reverse();
+        let (sources, covered) = sources(&tile, &origin, &wanted, layers);
         Self {
             tile,
             boxes,
@@ -279,6 +272,41 @@ impl TilePlan {
             cells,
         }
     }
+}
+
+/// The fragments that have some of the `wanted` cells of a tile that starts at `origin`, oldest first, and
+/// whether the newest of them has all.
+fn sources(tile: &[u64], origin: &[Span], wanted: &[Span], layers: &[Layer]) -> (Vec<Source>, bool) {
+    let (mut sources, mut covered) = (Vec::new(), false);
+    let mut taken: Vec<Vec<Span>> = Vec::new();
+    for (i, layer) in layers.iter().enumerate().rev() {
+        let Some(inside) = region::intersect(&layer.spans, wanted) else {
+            continue;
+        };
+        if taken.iter().any(|newer| region::covers(newer, &inside)) {
+            continue;
+        }
+        let Some(number) = layer.tiles.index(tile) else {
+            continue;
+        };
+        let local = inside.iter().zip(origin).map(|(s, o)| Span {
+            first: s.first - o.first,
+            last: s.last - o.first,
+        });
+        sources.push(Source {
+            layer: i,
+            tile: number,
+            inside: local.collect(),
+        });
+        let all = inside == wanted;
+        covered |= all && sources.len() == 1;
+        taken.push(inside);
+        if all {
+            break;
+        }
+    }
+    sources.reverse();
+    (sources, covered)
 }
 
 impl TileBoxShape {

@@ -10,7 +10,10 @@ use super::PART_BYTES;
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::format::schema::Layout;
+use crate::geometry::Span;
 use crate::query::dense::canvas::{Canvas, Spare};
+use crate::query::dense::plan::Plan;
+use crate::query::dense::runs::Run;
 use crate::query::dense::{Boxes, DenseBox, DenseOrder, DenseQuery, fill};
 use crate::query::{Batch, Query};
 
@@ -81,47 +84,60 @@ impl Array {
         mut canvas: Canvas,
         base: usize,
         dense: DenseBox,
-    ) -> Result<(Canvas, Arc<DenseBox>)> {
+    ) -> Result<(Canvas, DenseBox)> {
         canvas.start_box(dense.plan.cells)?;
-        let dense = Arc::new(dense);
-        let direct = self.context().vfs.direct().is_some();
-        let groups = fill::groups(&dense.plan, &query.attributes, &query.stored, GROUP_BYTES, direct)?;
-        let mut next = match groups.first() {
-            Some(first) => Some(self.fetch_work(query, &dense, first.clone()).await?),
-            None => None,
-        };
-        for i in 0..groups.len() {
-            let Some((work, fetched)) = next.take() else { break };
-            let small = dense.plan.cells <= SMALL_CELLS;
-            let cpu = if direct && !small {
-                self.context().cpu
-            } else {
-                self.cpu_for(&fetched)
-            };
-            let decoding = self.decoding(cpu);
-            let shared = Arc::clone(&dense);
-            let painting = cpu.run(move || fill::paint(canvas, base, &shared.plan, work, &fetched, &decoding));
-            if let Some(group) = groups.get(i + 1) {
-                next = Some(self.fetch_work(query, &dense, group.clone()).await?);
-            }
-            canvas = painting.await?;
-        }
+        canvas = self.paint_plan(query, canvas, base, &dense.plan, None).await?;
         if !query.overlays.is_empty() {
-            let points = self.overlay_cells(query, &dense).await?;
-            query.overlay(&mut canvas, base, &dense, &points);
+            let points = self.overlay_cells(query, &dense.spans).await?;
+            query.overlay(&mut canvas, base, &points, &|cell, out| query.places(&dense, cell, out));
         }
         canvas.finish_box();
         Ok((canvas, dense))
     }
 
+    /// Paints the tiles of a plan; `runs` are its runs in the order of the result, if they are known.
+    pub(super) async fn paint_plan(
+        &self,
+        query: &DenseQuery,
+        mut canvas: Canvas,
+        base: usize,
+        plan: &Arc<Plan>,
+        runs: Option<Arc<Vec<Run>>>,
+    ) -> Result<Canvas> {
+        let direct = self.context().vfs.direct().is_some();
+        let groups = fill::groups(plan, &query.attributes, &query.stored, GROUP_BYTES, direct)?;
+        let mut next = match groups.first() {
+            Some(first) => Some(self.fetch_work(query, plan, first.clone()).await?),
+            None => None,
+        };
+        for i in 0..groups.len() {
+            let Some((work, fetched)) = next.take() else { break };
+            let cpu = if direct && plan.cells > SMALL_CELLS {
+                self.context().cpu
+            } else {
+                self.cpu_for(&fetched)
+            };
+            let decoding = self.decoding(cpu);
+            let (plan, runs) = (Arc::clone(plan), runs.clone());
+            let shared = Arc::clone(&plan);
+            let painting =
+                cpu.run(move || fill::paint(canvas, base, &shared, runs.as_deref(), work, &fetched, &decoding));
+            if let Some(group) = groups.get(i + 1) {
+                next = Some(self.fetch_work(query, &plan, group.clone()).await?);
+            }
+            canvas = painting.await?;
+        }
+        Ok(canvas)
+    }
+
     async fn fetch_work(
         &self,
         query: &DenseQuery,
-        dense: &DenseBox,
+        plan: &Plan,
         group: Range<usize>,
     ) -> Result<(Vec<fill::Work>, Vec<Bytes>)> {
         let (work, extents) = fill::work(
-            &dense.plan,
+            plan,
             group,
             &query.attributes,
             &query.stored,
@@ -132,7 +148,7 @@ impl Array {
     }
 
     /// The cells of sparse fragments in a box of a dense array: coordinates, then attributes.
-    async fn overlay_cells(&self, query: &DenseQuery, dense: &DenseBox) -> Result<Batch> {
+    pub(super) async fn overlay_cells(&self, query: &DenseQuery, spans: &[Vec<Span>]) -> Result<Batch> {
         let fields = query
             .dimensions
             .iter()
@@ -141,7 +157,7 @@ impl Array {
             .collect();
         let inner = Query {
             fields: Some(fields),
-            region: query.region(&dense.spans),
+            region: query.region(spans),
             order: Layout::Unordered,
             ..Query::default()
         };

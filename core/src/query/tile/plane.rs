@@ -212,7 +212,7 @@ fn from_file(tile: &TileRef, plane: Plane, pieces: &mut [Piece<'_>], d: &Decodin
 
     let span = match pieces {
         [] => return Ok(()),
-        [first, .., last] => last.at + last.out.len() as u64 - first.at,
+        [first, .., last] => last.at.saturating_add(last.out.len() as u64).saturating_sub(first.at),
         [one] => one.out.len() as u64,
     };
     let key = stored.cache_key(0, "chunks");
@@ -307,32 +307,40 @@ struct ChunkJob<'a> {
     parts: Vec<(usize, &'a mut [u8])>,
 }
 
-/// The chunks that hold pieces, which are in order.
+/// The chunks that hold pieces, which are in order; some may be asked for twice.
 fn jobs<'a>(places: &[ChunkPlace], pieces: &'a mut [Piece<'_>]) -> Vec<ChunkJob<'a>> {
     let mut out: Vec<ChunkJob<'a>> = Vec::new();
-    let mut places = places.iter();
-    let (mut current, mut chunk_start, mut chunk_end) = (None, 0, 0);
-    let mut has_job = false;
+    let starts: Vec<u64> = places
+        .iter()
+        .scan(0, |at, p| Some(std::mem::replace(at, *at + u64::from(p.plain_bytes))))
+        .collect();
+    let (mut current, mut number) = (usize::MAX, 0);
     for piece in pieces {
         let (mut at, mut rest) = (piece.at, &mut *piece.out);
         while !rest.is_empty() {
-            while at >= chunk_end {
-                current = places.next();
-                let Some(place) = current else { return out };
-                (chunk_start, chunk_end) = (chunk_end, chunk_end + u64::from(place.plain_bytes));
-                has_job = false;
+            if starts.get(number).is_some_and(|s| *s > at) {
+                number = starts.partition_point(|s| *s <= at).saturating_sub(1);
             }
-            let Some(&place) = current else { return out };
-            let n = rest.len().min(usize::try_from(chunk_end - at).unwrap_or(usize::MAX));
+            while starts.get(number + 1).is_some_and(|next| *next <= at) {
+                number += 1;
+            }
+            let (Some(&place), Some(&start)) = (places.get(number), starts.get(number)) else {
+                break;
+            };
+            let left = (start + u64::from(place.plain_bytes)).saturating_sub(at);
+            let n = rest.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            if n == 0 {
+                break;
+            }
             let (part, later) = rest.split_at_mut(n);
-            if !std::mem::replace(&mut has_job, true) {
+            if std::mem::replace(&mut current, number) != number {
                 out.push(ChunkJob {
                     place,
                     parts: Vec::new(),
                 });
             }
             if let Some(job) = out.last_mut() {
-                job.parts.push(((at - chunk_start) as usize, part));
+                job.parts.push(((at - start) as usize, part));
             }
             at += n as u64;
             rest = later;
@@ -410,7 +418,7 @@ fn read_parts(file: &dyn ReadAt, mut parts: Vec<(u64, &mut [u8])>) -> Result<()>
                 && end(next) - start <= GATHER_BYTES
                 && next.1.len() < LONG_BYTES
             {
-                last = end(next);
+                last = last.max(end(next));
                 n += 1;
             }
         }

@@ -1,0 +1,114 @@
+//! Single cells of a dense array, in any order. Pure.
+
+use super::plan::{Layer, Plan, Source, TilePlan};
+use super::runs::Run;
+use crate::error::Result;
+use crate::geometry::{Grid, Span, TileBox};
+
+/// The cells that are wanted, tile by tile.
+#[derive(Debug)]
+pub(crate) struct Points {
+    /// Every tile of the domain, by which they are numbered.
+    tiles: TileBox,
+    /// Cells to step over for the next cell of a tile.
+    strides: Vec<u64>,
+    extents: Vec<u64>,
+    /// In order of the tile's number and then of the cell in the tile.
+    points: Vec<Point>,
+}
+
+/// A cell, and its place in the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Point {
+    tile: u64,
+    cell: u64,
+    to: usize,
+}
+
+impl Points {
+    /// The cells at these offsets, of which there is a list for each dimension; all inside the domain.
+    pub(crate) fn new(grid: &Grid, offsets: &[Vec<u64>]) -> Self {
+        let tiles = grid.tiles(&grid.domain());
+        let extents = grid.extents();
+        let counts: Vec<u64> = tiles.spans.iter().map(|s| s.len()).collect();
+        let (tile_steps, strides) = (tiles.order.strides(&counts), grid.cell_order.strides(&extents));
+        let point = |to: usize| {
+            let mut point = Point { tile: 0, cell: 0, to };
+            for (d, list) in offsets.iter().enumerate() {
+                let at = list[to];
+                point.tile = point
+                    .tile
+                    .saturating_add((at / extents[d]).saturating_mul(tile_steps[d]));
+                point.cell += at % extents[d] * strides[d];
+            }
+            point
+        };
+        let mut points: Vec<Point> = (0..offsets.first().map_or(0, Vec::len)).map(point).collect();
+        points.sort_unstable();
+        Self {
+            tiles,
+            strides,
+            extents,
+            points,
+        }
+    }
+
+    /// The plan of the cells, and a run for each of them.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub(crate) fn plan(&self, grid: &Grid, layers: &[Layer]) -> Result<(Plan, Vec<Run>)> {
+        let (mut tiles, mut runs) = (Vec::new(), Vec::with_capacity(self.points.len()));
+        for group in self.points.chunk_by(|a, b| a.tile == b.tile) {
+            let Some(first) = group.first() else { continue };
+            let plan = TilePlan::of_points(grid, self.tiles.tile(first.tile), group.len() as u64, layers);
+            for point in group {
+                let source = plan.sources.iter().rposition(|s| self.is_inside(s, point.cell));
+                runs.push(Run {
+                    tile: tiles.len(),
+                    source,
+                    from: point.cell,
+                    to: point.to as u64,
+                    cells: 1,
+                });
+            }
+            tiles.push(plan);
+        }
+        runs.sort_unstable_by_key(|r| r.to);
+        Ok((Plan::of_points(grid, self.points.len(), tiles)?, runs))
+    }
+
+    fn is_inside(&self, source: &Source, cell: u64) -> bool {
+        let along = |d: usize| cell / self.strides[d] % self.extents[d];
+        source
+            .inside
+            .iter()
+            .enumerate()
+            .all(|(d, span)| span.contains(along(d)))
+    }
+
+    /// Calls `found` with the places in the result of the cell at these offsets.
+    pub(crate) fn places(&self, at: &[u64], mut found: impl FnMut(usize)) {
+        let tile: Vec<u64> = at.iter().zip(&self.extents).map(|(a, e)| a / e).collect();
+        let Some(tile) = self.tiles.index(&tile) else { return };
+        let cell = at
+            .iter()
+            .zip(&self.extents)
+            .zip(&self.strides)
+            .map(|((a, e), s)| a % e * s)
+            .sum();
+        let start = self.points.partition_point(|p| (p.tile, p.cell) < (tile, cell));
+        let same = self
+            .points
+            .iter()
+            .skip(start)
+            .take_while(|p| (p.tile, p.cell) == (tile, cell));
+        same.for_each(|p| found(p.to));
+    }
+
+    /// The box around all cells.
+    pub(crate) fn bounds(offsets: &[Vec<u64>]) -> Option<Vec<Span>> {
+        let span = |list: &Vec<u64>| Span::new(*list.iter().min()?, *list.iter().max()?);
+        offsets.iter().map(span).collect()
+    }
+}
