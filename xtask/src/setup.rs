@@ -193,14 +193,32 @@ pub(crate) fn python() -> PathBuf {
 }
 
 fn oracle() -> Outcome {
-    let list = root().join("tests/requirements.txt");
-    let python = python();
-    let wanted = std::fs::read_to_string(&list).map_err(|e| format!("{}: {e}", list.display()))?;
-    let stamp = target().join("oracle/requirements.txt");
-    if std::env::var_os("HYPERSLAB_PYTHON").is_some() || std::fs::read_to_string(&stamp).is_ok_and(|s| s == wanted) {
-        return quiet(command(&python.to_string_lossy()).args(["-c", "import tiledb, numpy"])).map(drop);
+    if std::env::var_os("HYPERSLAB_PYTHON").is_some() {
+        return quiet(command(&python().to_string_lossy()).args(["-c", "import tiledb, numpy"])).map(drop);
     }
-    let venv = target().join("oracle");
+    venv("oracle", "tests/requirements.txt").map(drop)
+}
+
+/// The Python of the benchmark's rivals: `HYPERSLAB_BENCH_PYTHON`, or one of its own in the target folder.
+///
+/// # Errors
+/// It could not be made, or its packages could not be installed.
+pub(crate) fn bench_python() -> Outcome<PathBuf> {
+    match std::env::var_os("HYPERSLAB_BENCH_PYTHON") {
+        Some(python) => Ok(python.into()),
+        None => venv("bench-python", "tests/bench/requirements.txt"),
+    }
+}
+
+/// A Python in the target folder with the packages that `list` names.
+fn venv(name: &str, list: &str) -> Outcome<PathBuf> {
+    let list = root().join(list);
+    let wanted = std::fs::read_to_string(&list).map_err(|e| format!("{}: {e}", list.display()))?;
+    let venv = target().join(name);
+    let (stamp, python) = (venv.join("requirements.txt"), venv.join("bin/python"));
+    if std::fs::read_to_string(&stamp).is_ok_and(|s| s == wanted) && python.exists() {
+        return Ok(python);
+    }
     let make = || quiet(command("python3").args(["-m", "venv", "--clear"]).arg(&venv)).map(drop);
     // Debian ships Python without its own venv.
     make().or_else(|_| apt(&["python3", "python3-venv"]).and_then(|()| make()))?;
@@ -209,5 +227,6 @@ fn oracle() -> Outcome {
             .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
             .arg(&list),
     )?;
-    std::fs::write(&stamp, wanted).map_err(|e| e.to_string())
+    std::fs::write(&stamp, wanted).map_err(|e| e.to_string())?;
+    Ok(python)
 }

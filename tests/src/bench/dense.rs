@@ -57,7 +57,7 @@ pub(super) fn load(job: &Job) -> Result<bool> {
     Ok(true)
 }
 
-fn values(data: Vec<u8>) -> Column {
+pub(super) fn values(data: Vec<u8>) -> Column {
     Column {
         data,
         ..Column::from_values::<i32>(Datatype::Int32, &[])
@@ -223,7 +223,7 @@ fn query(b: &Box4) -> Query {
     }
 }
 
-fn ranges(b: &Box4) -> Vec<ScalarRange> {
+pub(super) fn ranges(b: &Box4) -> Vec<ScalarRange> {
     vec![ScalarRange::new(b[0], b[1]), ScalarRange::new(b[2], b[3])]
 }
 

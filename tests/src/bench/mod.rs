@@ -6,6 +6,7 @@
 mod data;
 mod dense;
 mod job;
+mod make;
 mod measure;
 mod open;
 mod schema;
@@ -24,6 +25,7 @@ pub fn run(job: &Job) -> Result<bool> {
         .num_threads(job.threads)
         .build_global()?;
     match job.workload.as_str() {
+        "make" => make::make(job),
         "dense-load" => dense::load(job),
         "dense-update" => dense::update(job),
         "dense-subarray" => dense::subarray(job),

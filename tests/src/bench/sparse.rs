@@ -104,8 +104,7 @@ pub(super) fn fragments(job: &Job) -> Result<bool> {
             let fresh = data::columns(&job.data, "sparse-new", &q.columns)?;
             let run = |()| {
                 for k in 0..WRITES {
-                    let part = 8 * k * FRAGMENT_CELLS..8 * (k + 1) * FRAGMENT_CELLS;
-                    let columns = fresh.iter().map(|c| c[part.clone()].to_vec()).collect();
+                    let columns = part(&fresh, k);
                     let cells = Cells {
                         region: None,
                         layout: Layout::Unordered,
@@ -126,6 +125,12 @@ pub(super) fn fragments(job: &Job) -> Result<bool> {
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// The cells of later fragment number `k`.
+pub(super) fn part(fresh: &[Vec<u8>], k: usize) -> Vec<Vec<u8>> {
+    let part = 8 * k * FRAGMENT_CELLS..8 * (k + 1) * FRAGMENT_CELLS;
+    fresh.iter().map(|c| c[part.clone()].to_vec()).collect()
 }
 
 /// All fragments into one, and boxes after that.
