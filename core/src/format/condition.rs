@@ -20,7 +20,7 @@ pub enum StoredCondition {
         /// Attribute or dimension.
         field: String,
         /// How.
-        op: StoredOp,
+        op: CompareOp,
         /// With what.
         value: Vec<u8>,
     },
@@ -44,7 +44,7 @@ pub enum StoredCondition {
 /// A comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the usual six")]
-pub enum StoredOp {
+pub enum CompareOp {
     Lt,
     Le,
     Gt,
@@ -163,7 +163,7 @@ impl StoredCondition {
             }
             ALWAYS_TRUE => Self::Always(true),
             ALWAYS_FALSE => Self::Always(false),
-            _ => match StoredOp::from_id(op) {
+            _ => match CompareOp::from_id(op) {
                 Some(op) => Self::Compare {
                     field,
                     op,
@@ -246,7 +246,7 @@ fn read_members(r: &mut Reader<'_>, data: &[u8]) -> Decoded<Vec<Vec<u8>>> {
     })
 }
 
-impl StoredOp {
+impl CompareOp {
     const ALL: [Self; 6] = [Self::Lt, Self::Le, Self::Gt, Self::Ge, Self::Eq, Self::Ne];
 
     const fn id(self) -> u8 {
@@ -269,13 +269,25 @@ impl StoredOp {
             Self::Ne => Self::Eq,
         }
     }
+
+    /// The comparison with its sides exchanged: `1 < x` is `x > 1`.
+    #[must_use]
+    pub const fn mirrored(self) -> Self {
+        match self {
+            Self::Lt => Self::Gt,
+            Self::Le => Self::Ge,
+            Self::Gt => Self::Lt,
+            Self::Ge => Self::Le,
+            same => same,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn compare(field: &str, op: StoredOp, value: &[u8]) -> StoredCondition {
+    fn compare(field: &str, op: CompareOp, value: &[u8]) -> StoredCondition {
         StoredCondition::Compare {
             field: field.into(),
             op,
@@ -293,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_negation_is_flat() {
-        let a = || compare("a", StoredOp::Eq, &[1]);
+        let a = || compare("a", CompareOp::Eq, &[1]);
         let nested = StoredCondition::And(vec![StoredCondition::And(vec![a(), a()]), a()]);
         let StoredCondition::Or(children) = nested.negated() else {
             unreachable!("the negation of a conjunction is a disjunction")
@@ -303,7 +315,7 @@ mod tests {
 
     #[test]
     fn a_delete_is_stored_as_what_to_keep() {
-        let delete = compare("a", StoredOp::Gt, &35_i32.to_le_bytes());
+        let delete = compare("a", CompareOp::Gt, &35_i32.to_le_bytes());
         let bytes = hex("01 01 01000000 61 0400000000000000 23000000");
         assert_eq!(delete.negated().encode(), bytes);
         assert_eq!(StoredCondition::decode(&bytes).unwrap().negated(), delete);
@@ -317,7 +329,7 @@ mod tests {
                 negated: false,
                 values: vec![10_i32.to_le_bytes().to_vec(), 20_i32.to_le_bytes().to_vec()],
             },
-            compare("s", StoredOp::Eq, b"p"),
+            compare("s", CompareOp::Eq, b"p"),
         ]);
         let bytes = hex(
             "00 01 0200000000000000 | 01 07 01000000 61 0800000000000000 0A000000 14000000 1000000000000000

@@ -102,7 +102,7 @@ mod tests {
     fn constants_are_found_at_any_depth() {
         let compare = StoredCondition::Compare {
             field: "a".into(),
-            op: crate::format::condition::StoredOp::Eq,
+            op: crate::format::condition::CompareOp::Eq,
             value: vec![1],
         };
         assert!(!has_constant(&StoredCondition::And(vec![compare.clone()])));

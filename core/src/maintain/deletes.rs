@@ -108,7 +108,7 @@ pub(super) fn survivors(deleted: &[u64], same: Option<&[bool]>) -> Vec<bool> {
 mod tests {
     use super::*;
     use crate::datatype::{CellCount, Datatype};
-    use crate::format::condition::{StoredCondition, StoredOp};
+    use crate::format::condition::{CompareOp, StoredCondition};
     use crate::format::domain::Dimension;
     use crate::format::schema::{ArrayType, Attribute};
 
@@ -116,7 +116,7 @@ mod tests {
         // Deletes a < below; what is stored is what stays.
         let keep = StoredCondition::Compare {
             field: "a".into(),
-            op: StoredOp::Ge,
+            op: CompareOp::Ge,
             value: below.to_le_bytes().to_vec(),
         };
         Delete {

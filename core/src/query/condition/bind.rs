@@ -7,7 +7,7 @@ use super::{CompareOp, Condition};
 use crate::calendar;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
-use crate::format::condition::{StoredCondition, StoredOp};
+use crate::format::condition::StoredCondition;
 use crate::format::enumeration::Enumeration;
 use crate::format::schema::Schema;
 use crate::scalar::Scalar;
@@ -363,10 +363,8 @@ pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Resul
         StoredCondition::Or(children) => Ok(Bound::Or(all(children)?)),
         StoredCondition::Compare { field, op, value } => Ok(match plain(field) {
             None => Bound::Always(false),
-            Some(ty) if ty.is_number() => {
-                Bound::Test(field.clone(), Test::Number((*op).into(), number(field, &ty, value)?))
-            }
-            Some(_) => Bound::Test(field.clone(), Test::Bytes((*op).into(), value.clone())),
+            Some(ty) if ty.is_number() => Bound::Test(field.clone(), Test::Number(*op, number(field, &ty, value)?)),
+            Some(_) => Bound::Test(field.clone(), Test::Bytes(*op, value.clone())),
         }),
         StoredCondition::In { field, negated, values } => Ok(match plain(field) {
             None => Bound::Always(false),
@@ -376,19 +374,6 @@ pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Resul
             }
             Some(_) => Bound::Test(field.clone(), Test::ByteStrings(values.clone(), *negated)),
         }),
-    }
-}
-
-impl From<StoredOp> for CompareOp {
-    fn from(op: StoredOp) -> Self {
-        match op {
-            StoredOp::Lt => Self::Lt,
-            StoredOp::Le => Self::Le,
-            StoredOp::Gt => Self::Gt,
-            StoredOp::Ge => Self::Ge,
-            StoredOp::Eq => Self::Eq,
-            StoredOp::Ne => Self::Ne,
-        }
     }
 }
 
@@ -413,12 +398,12 @@ pub(crate) fn to_stored(condition: &Bound, schema: &Schema) -> Result<StoredCond
             match test {
                 Test::Number(op, v) => StoredCondition::Compare {
                     field,
-                    op: (*op).into(),
+                    op: *op,
                     value: v.to_le_bytes(),
                 },
                 Test::Bytes(op, v) => StoredCondition::Compare {
                     field,
-                    op: (*op).into(),
+                    op: *op,
                     value: v.clone(),
                 },
                 Test::Numbers(values, negated) => StoredCondition::In {
@@ -442,17 +427,4 @@ pub(crate) fn to_stored(condition: &Bound, schema: &Schema) -> Result<StoredCond
             }
         }
     })
-}
-
-impl From<CompareOp> for StoredOp {
-    fn from(op: CompareOp) -> Self {
-        match op {
-            CompareOp::Lt => Self::Lt,
-            CompareOp::Le => Self::Le,
-            CompareOp::Gt => Self::Gt,
-            CompareOp::Ge => Self::Ge,
-            CompareOp::Eq => Self::Eq,
-            CompareOp::Ne => Self::Ne,
-        }
-    }
 }

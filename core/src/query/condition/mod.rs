@@ -13,6 +13,7 @@ pub(crate) use bind::{Bound, bind, bind_stored, to_stored};
 pub(crate) use eval::{TestColumn, evaluate, excludes};
 
 use crate::error::{Error, Result};
+pub use crate::format::condition::CompareOp;
 use crate::scalar::Scalar;
 
 /// A test of one cell. A null fails every comparison.
@@ -50,45 +51,6 @@ pub enum Condition {
     Or(Vec<Condition>),
     /// The opposite; pushed down to the comparisons, so that a null still fails them.
     Not(Box<Condition>),
-}
-
-/// A comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the usual six")]
-pub enum CompareOp {
-    Lt,
-    Le,
-    Gt,
-    Ge,
-    Eq,
-    Ne,
-}
-
-impl CompareOp {
-    /// The comparison that holds where this one does not.
-    #[must_use]
-    pub const fn negated(self) -> Self {
-        match self {
-            Self::Lt => Self::Ge,
-            Self::Le => Self::Gt,
-            Self::Gt => Self::Le,
-            Self::Ge => Self::Lt,
-            Self::Eq => Self::Ne,
-            Self::Ne => Self::Eq,
-        }
-    }
-
-    /// The comparison with its sides exchanged: `1 < x` is `x > 1`.
-    #[must_use]
-    pub const fn mirrored(self) -> Self {
-        match self {
-            Self::Lt => Self::Gt,
-            Self::Le => Self::Ge,
-            Self::Gt => Self::Lt,
-            Self::Ge => Self::Le,
-            same => same,
-        }
-    }
 }
 
 impl Condition {
