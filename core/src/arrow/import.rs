@@ -110,7 +110,7 @@ impl FieldType {
             })
         };
         let mut data = Vec::with_capacity(array.len() * self.datatype.size());
-        let nothing = if self.fill.is_empty() {
+        let nothing = if self.nullable || self.fill.is_empty() {
             vec![0; self.datatype.size()]
         } else {
             self.fill.clone()
