@@ -106,14 +106,15 @@ async fn members(env: &Env, place: &Place, group: &Group, depth: usize) -> Resul
     let mut children = Vec::new();
     for member in &group.members {
         let name = member.name.clone().unwrap_or_else(|| member.uri.clone());
-        let at = if member.relative {
-            Place {
+        let at = match (member.relative, member.uri.split('/').any(|p| p == "..")) {
+            (true, false) => Place {
                 url: member.uri.clone(),
                 context: place.context.clone(),
                 path: member.uri.clone(),
-            }
-        } else {
-            Place::new(&member.uri)?
+            },
+            // Outside the group's folder, and so outside its store.
+            (true, true) => Place::new(&format!("{}/{}", place.url.trim_end_matches('/'), member.uri))?,
+            (false, _) => Place::new(&member.uri)?,
         };
         // A member that is gone is shown as what the group says it was.
         let kind = object_type(&at.context, &at.path)

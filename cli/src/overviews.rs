@@ -3,6 +3,7 @@
 //! Coordinate `c` of the array lies in coordinate `c / factor` of a copy, rounded down. A copy holds
 //! the mean of the cells that have a value, rounded to the attribute's type.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -119,10 +120,14 @@ impl Level {
     }
 
     /// Adds a run of values along the last axis that starts at `at`.
-    fn add(&mut self, field: usize, at: &[i128], values: &[Option<f64>]) {
+    fn add<T: Number>(&mut self, field: usize, at: &[i128], values: &Run<'_, T>) {
         let f = i128::from(self.factor);
-        let axes = at.iter().zip(&self.low).zip(&self.lengths);
-        let row = axes.rev().skip(1).rev().fold(0_usize, |n, ((c, lo), len)| {
+        let axes = at
+            .iter()
+            .zip(&self.low)
+            .zip(&self.lengths)
+            .take(at.len().saturating_sub(1));
+        let row = axes.fold(0_usize, |n, ((c, lo), len)| {
             n * len + usize::try_from(c.div_euclid(f) - lo).unwrap_or(0)
         });
         let (Some(first), Some(lo), Some(length)) = (at.last(), self.low.last(), self.lengths.last()) else {
@@ -135,20 +140,68 @@ impl Level {
         else {
             return;
         };
+        let cell = usize::try_from(first.div_euclid(f) - lo).unwrap_or(0);
         // The run is cut where the copy's cells are.
-        let mut cell = usize::try_from(first.div_euclid(f) - lo).unwrap_or(0);
-        let mut left = f - first.rem_euclid(f);
-        for value in values {
-            if let (Some(v), Some(slot)) = (value, cells.get_mut(cell)) {
-                slot.0 += v;
-                slot.1 += 1;
-            }
-            left -= 1;
-            if left == 0 {
-                cell += 1;
-                left = f;
+        let (mut start, mut end) = (0, usize::try_from(f - first.rem_euclid(f)).unwrap_or(usize::MAX));
+        for (sum, n) in cells.iter_mut().skip(cell) {
+            let (s, k) = values.sum(start..end.min(values.values.len()));
+            *sum += s;
+            *n += k;
+            (start, end) = (end, end.saturating_add(usize::try_from(f).unwrap_or(usize::MAX)));
+            if start >= values.values.len() {
+                break;
             }
         }
+    }
+}
+
+/// A value with a mean.
+trait Number: Copy + PartialEq + bytemuck::Pod {
+    fn double(self) -> f64;
+}
+
+macro_rules! numbers {
+    ($($T:ty),*) => {$(
+        impl Number for $T {
+            #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "the nearest double is what is wanted")]
+            fn double(self) -> f64 {
+                self as f64
+            }
+        }
+    )*};
+}
+numbers!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+
+/// Neighbours along the last axis.
+struct Run<'a, T> {
+    values: &'a [T],
+    /// 0 for null.
+    validity: Option<&'a [u8]>,
+    /// What cells without a value hold.
+    fill: Option<T>,
+}
+
+impl<T: Number> Run<'_, T> {
+    /// The sum of these values and how many there are; nulls, fill values and NaN do not count.
+    fn sum(&self, range: Range<usize>) -> (f64, u32) {
+        let (mut sum, mut n) = (0.0, 0);
+        let values = self.values.get(range.clone()).unwrap_or(&[]);
+        let mut add = |v: T| {
+            let double = v.double();
+            if Some(v) != self.fill && !double.is_nan() {
+                sum += double;
+                n += 1;
+            }
+        };
+        match self.validity.and_then(|v| v.get(range)) {
+            None => values.iter().for_each(|v| add(*v)),
+            Some(valid) => values
+                .iter()
+                .zip(valid)
+                .filter(|(_, valid)| **valid != 0)
+                .for_each(|(v, _)| add(*v)),
+        }
+        (sum, n)
     }
 }
 
@@ -208,48 +261,51 @@ fn add_band(
     lengths: &[i128],
     levels: &mut [Level],
 ) -> Result<()> {
-    let run = usize::try_from(lengths.last().copied().unwrap_or(1))?.max(1);
     for (k, ((_, column), i)) in batch.columns.iter().zip(fields).enumerate() {
         let Some(attribute) = schema.attributes.get(*i) else {
             continue;
         };
-        let mut at = origin.to_vec();
-        for start in (0..column.len()).step_by(run) {
-            let values = values(column, &attribute.fill, attribute.datatype, start..start + run);
-            levels.iter_mut().for_each(|level| level.add(k, &at, &values));
-            // The next run, as an odometer counts: all axes but the last.
-            for axis in (0..at.len().saturating_sub(1)).rev() {
-                let (Some(c), Some(o), Some(n)) = (at.get_mut(axis), origin.get(axis), lengths.get(axis)) else {
-                    break;
-                };
-                *c += 1;
-                if *c < o + n || axis == 0 {
-                    break;
-                }
-                *c = *o;
-            }
-        }
+        with_type!(attribute.datatype.physical(), T => {
+            let fill = attribute.fill.as_slice().try_into().ok().map(T::from_le_bytes);
+            // Of two truth values the fill is one, and means something.
+            let fill = fill.filter(|_| attribute.datatype != Datatype::Bool);
+            add_column::<T>(k, column, fill, origin, lengths, levels)?;
+        });
     }
     Ok(())
 }
 
-/// Values as doubles; `None` for nulls, fill values and NaN.
-fn values(column: &Column, fill: &[u8], datatype: Datatype, cells: std::ops::Range<usize>) -> Vec<Option<f64>> {
-    let width = datatype.size();
-    let bytes = column.data.get(cells.start * width..cells.end * width).unwrap_or(&[]);
-    let empty = |cell: &[u8]| datatype != Datatype::Bool && cell == fill;
-    #[allow(clippy::unnecessary_cast, reason = "needed for every type but one")]
-    let mut out: Vec<Option<f64>> = with_type!(datatype.physical(), T => {
-        let number = |c: &[u8]| c.try_into().map(T::from_le_bytes).ok().map(|v| v as f64).filter(|v| !v.is_nan() && !empty(c));
-        bytes.chunks_exact(width).map(number).collect()
-    });
-    if column.validity.is_some() {
-        out.iter_mut()
-            .zip(cells)
-            .filter(|(_, i)| column.is_null(*i))
-            .for_each(|(v, _)| *v = None);
+fn add_column<T: Number>(
+    field: usize,
+    column: &Column,
+    fill: Option<T>,
+    origin: &[i128],
+    lengths: &[i128],
+    levels: &mut [Level],
+) -> Result<()> {
+    let length = usize::try_from(lengths.last().copied().unwrap_or(1))?.max(1);
+    let values = column.values::<T>()?;
+    let mut at = origin.to_vec();
+    for (i, values) in values.chunks(length).enumerate() {
+        let validity = column
+            .validity
+            .as_ref()
+            .and_then(|v| v.get(i * length..i * length + values.len()));
+        let run = Run { values, validity, fill };
+        levels.iter_mut().for_each(|level| level.add(field, &at, &run));
+        // The next run, as an odometer counts: all axes but the last.
+        for axis in (0..at.len().saturating_sub(1)).rev() {
+            let (Some(c), Some(o), Some(n)) = (at.get_mut(axis), origin.get(axis), lengths.get(axis)) else {
+                break;
+            };
+            *c += 1;
+            if *c < o + n || axis == 0 {
+                break;
+            }
+            *c = *o;
+        }
     }
-    out
+    Ok(())
 }
 
 async fn store(env: &Env, array: &Array, fields: &[usize], level: &Level, place: &Place) -> Result<()> {
@@ -330,8 +386,13 @@ mod tests {
         let domain = [ScalarRange::new(0_i32, 1_i32), ScalarRange::new(1_i32, 4_i32)];
         let mut level = Level::new(2, &domain, 1).unwrap();
         assert_eq!(level.lengths, [1, 3]);
-        level.add(0, &[0, 1], &[Some(1.0), Some(2.0), Some(3.0), None]);
-        level.add(0, &[1, 1], &[Some(2.0), Some(4.0), Some(6.0), None]);
+        let run = |values| Run {
+            values,
+            validity: None,
+            fill: Some(9_i16),
+        };
+        level.add(0, &[0, 1], &run(&[1, 2, 3, 9]));
+        level.add(0, &[1, 1], &run(&[2, 4, 6, 9]));
         let column = means(Datatype::Int16, &[9, 0], false, &level.sums[0]);
         assert_eq!(*column.values::<i16>().unwrap(), [2, 4, 9]);
     }

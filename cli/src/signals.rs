@@ -1,20 +1,27 @@
 //! What has to be undone when a command is interrupted.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Files and folders that are half made.
 static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
+static ENDLESS: AtomicBool = AtomicBool::new(false);
+
 /// SIGINT and SIGTERM remove what is half made, and end the program with the shell's code for it.
 pub(crate) fn install() {
     let end = || {
         remove_all();
-        std::process::exit(130);
+        std::process::exit(if ENDLESS.load(Ordering::Relaxed) { 0 } else { 130 });
     };
     // A second handler is refused; the first serves as well.
     let _ = ctrlc::set_handler(end);
+}
+
+/// The command goes on until it is told to end, so that a signal is no failure.
+pub(crate) fn end_well() {
+    ENDLESS.store(true, Ordering::Relaxed);
 }
 
 /// A path that is removed unless it is kept: on an error, and on a signal.

@@ -13,6 +13,7 @@ use std::thread;
 use anyhow::{Context as _, Result, ensure};
 
 use crate::args::Serve;
+use crate::signals;
 
 /// Connections served at a time; more wait in the kernel's queue.
 const CONNECTIONS_MAX: usize = 256;
@@ -28,6 +29,7 @@ pub(crate) fn serve(args: &Serve) -> Result<()> {
     let listener =
         TcpListener::bind(address).with_context(|| format!("cannot listen on {address}; choose another --port"))?;
     let address = listener.local_addr()?;
+    signals::end_well();
     println!("serving {} on http://{address}/", args.dir.display());
     std::io::stdout().flush()?;
     accept(&listener, &Arc::new(files::Root::new(root)));

@@ -78,7 +78,7 @@ fn it_ends_on_sigterm() {
         .status()
         .unwrap();
     assert!(kill.success());
-    server.child.wait().unwrap();
+    assert!(server.child.wait().unwrap().success());
     assert!(TcpStream::connect(&server.address).is_err());
 }
 
