@@ -5,8 +5,11 @@
 pub mod bench;
 pub mod case;
 pub mod compare;
+pub mod fuzz;
+pub mod golden;
 pub mod hex;
 pub mod metadata;
+pub mod oracle;
 pub mod perform;
 pub mod report;
 
@@ -36,6 +39,35 @@ pub fn scratch(name: &str) -> PathBuf {
         (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)
     });
     memory.join(format!("hyperslab-interop-{hash:016x}")).join(name)
+}
+
+/// The program `hyperslab`, built now if it is out of date.
+///
+/// # Panics
+/// It does not build.
+pub fn program() -> PathBuf {
+    static BUILT: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+    let build = || {
+        let mut cargo = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args(["build", "--quiet", "--package", "hyperslab-cli"]);
+        let status = cargo.current_dir(here().join("..")).status().unwrap();
+        assert!(status.success(), "the program is built: {status}");
+        target().join("debug/hyperslab")
+    };
+    BUILT.get_or_init(build).clone()
+}
+
+/// A new empty folder below [`scratch`].
+///
+/// # Panics
+/// It cannot be made.
+pub fn fresh(name: &str) -> PathBuf {
+    let folder = scratch(name);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
 }
 
 /// The Python that has libtiledb: `HYPERSLAB_PYTHON`, or the one that `cargo xtask setup` makes.

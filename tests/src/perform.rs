@@ -12,11 +12,11 @@ use hyperslab::write::{Cells, WriteOptions};
 
 use crate::case::{Case, Op, condition, layout};
 
-/// Creates the array of a case at `path` and does everything to it.
+/// Creates the array of a case at `path`, at a time in milliseconds.
 ///
 /// # Errors
 /// Whatever the engine refuses.
-pub fn perform(context: &Context, path: &str, case: &Case) -> Result<()> {
+pub fn begin(context: &Context, path: &str, case: &Case, timestamp_ms: u64) -> Result<()> {
     let enums = case
         .schema
         .enums
@@ -24,13 +24,22 @@ pub fn perform(context: &Context, path: &str, case: &Case) -> Result<()> {
         .map(crate::case::EnumSpec::build)
         .collect::<Result<Vec<_>>>()?;
     let o = CreateOptions {
-        timestamp_ms: 1,
+        timestamp_ms,
         seed: seed(&case.name, 0),
         key: case.key()?,
     };
     block_on(create(context, path, &case.schema.build()?, &enums, &o))?;
+    Ok(())
+}
+
+/// Creates the array of a case at `path` and does everything to it.
+///
+/// # Errors
+/// Whatever the engine refuses.
+pub fn perform(context: &Context, path: &str, case: &Case) -> Result<()> {
+    begin(context, path, case, 1)?;
     for (i, op) in case.ops.iter().enumerate() {
-        step(context, path, case, op, seed(&case.name, i + 1))?;
+        step(context, path, case, op, i + 1)?;
     }
     Ok(())
 }
@@ -63,11 +72,20 @@ fn mode(name: &str) -> Result<Mode> {
     })
 }
 
+<<<<<<< HEAD
 /// Does one thing to the array of a case at `path`.
 ///
 /// # Errors
 /// Whatever the engine refuses.
 pub fn step(context: &Context, path: &str, case: &Case, op: &Op, seed: [u8; 32]) -> Result<()> {
+=======
+/// Does one thing to the array of a case; `number` counts them from 1.
+///
+/// # Errors
+/// Whatever the engine refuses.
+pub fn step(context: &Context, path: &str, case: &Case, op: &Op, number: usize) -> Result<()> {
+    let seed = seed(&case.name, number);
+>>>>>>> 3510a6d (Prove the promises with real processes; fuzz every decoder; ask remote stores less)
     let array = block_on(Array::open(
         context,
         path,

@@ -2,6 +2,7 @@
 
 mod bench;
 mod demo;
+mod fuzz;
 mod npm;
 mod run;
 mod setup;
@@ -16,6 +17,7 @@ usage: cargo xtask COMMAND
   test     every check, with what it needs set up first; `test NAME…` runs only the steps so named
   npm      builds the npm package `hyperslab` from the wasm crate
   bench    the benchmarks
+  fuzz     libFuzzer over every decoder and filter: `fuzz SECONDS [NAME…]`
   setup    installs what the other commands need, and says what it cannot install
   golden   makes the sample arrays of old library versions anew (downloads old wheels)";
 
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
         "demo" => demo::run(rest),
         "test" => test::run(rest),
         "npm" => npm::run(),
+        "fuzz" => fuzz::run(rest),
         "bench" => bench::run(rest),
         "setup" => setup::run(),
         "golden" => test::golden(),

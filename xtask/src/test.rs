@@ -46,6 +46,11 @@ const STEPS: &[Step] = &[
         commands: interop,
     },
     Step {
+        name: "promises",
+        needs: &[Need::Oracle],
+        commands: promises,
+    },
+    Step {
         name: "wasm",
         needs: &[Need::Wasm, Need::Browser, Need::WasmBindgen],
         commands: wasm,
@@ -108,6 +113,17 @@ fn interop() -> Vec<Command> {
     ])]
 }
 
+fn promises() -> Vec<Command> {
+    vec![integration(&[
+        "--test",
+        "fuzz",
+        "--test",
+        "promises",
+        "--",
+        "--nocapture",
+    ])]
+}
+
 fn wasm() -> Vec<Command> {
     let mut c = cargo(&[
         "test",
@@ -151,6 +167,12 @@ fn is_summary(line: &str) -> bool {
         "matrix:",
         "golden:",
         "e2e:",
+        "fuzz:",
+        "kills:",
+        "together:",
+        "sequences:",
+        "copies:",
+        "memory:",
         "ℹ tests",
         "ℹ pass",
         "ℹ fail",

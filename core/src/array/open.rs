@@ -25,7 +25,7 @@ use crate::format::{consolidated_metadata, generic_tile};
 use crate::vfs::{IN_FLIGHT, join};
 
 /// Bytes read from the end of a fragment's metadata: the footer, and in small fragments all of it.
-const TAIL_BYTES: u64 = 16 << 10;
+const TAIL_BYTES: u64 = 64 << 10;
 /// Fragments whose index is decoded on the calling thread.
 const FRAGMENTS_AT_ONCE: usize = 8;
 /// The schema of arrays older than the folder of schemas.

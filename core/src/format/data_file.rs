@@ -89,7 +89,14 @@ mod tests {
         check(4, FieldId::Coords, Part::Fixed, "__coords.tdb");
         let nameless = Attribute::new("", Datatype::Int32, CellCount::ONE);
         let nameless = Schema::new(ArrayType::Dense, Vec::new(), vec![nameless]);
-        let file = |version| file_name(&nameless, Version::new(version).unwrap(), FieldId::Attribute(0), Part::Fixed);
+        let file = |version| {
+            file_name(
+                &nameless,
+                Version::new(version).unwrap(),
+                FieldId::Attribute(0),
+                Part::Fixed,
+            )
+        };
         assert_eq!((file(4), file(5)), ("__attr.tdb".into(), ".tdb".into()));
         check(22, FieldId::DeleteConditions, Part::Fixed, "dci.tdb");
     }

@@ -1,4 +1,4 @@
-//! Vacuum: removes what consolidation has replaced.
+//! Vacuum: removes what consolidation has replaced, and what writers that died have left.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,8 @@ use crate::write::WriteOptions;
 use crate::write::commit::put;
 use crate::write::identity::Ids;
 
-/// Removes what was replaced within the array's window and returns the paths below the array, in the
+/// Removes what was replaced within the array's window, with the fragments also the files that dead
+/// writers left unfinished, and returns the paths below the array, in the
 /// order of removal. With `dry_run` nothing is removed.
 ///
 /// Readers that opened the array before may fail afterwards.
@@ -22,7 +23,7 @@ use crate::write::identity::Ids;
 /// [`crate::Error::Io`].
 pub async fn vacuum(array: &Array, mode: Mode, dry_run: bool, write: &WriteOptions) -> Result<Vec<String>> {
     let plan = match mode {
-        Mode::Fragments => replaced_fragments(array).await?,
+        Mode::Fragments => replaced_fragments(array).await?.then_files(leftovers(array).await?),
         Mode::Commits => redundant_commits(&Catalog::load(array).await?),
         Mode::FragmentMetadata => old_fragment_metadata(array).await?,
         Mode::ArrayMetadata => replaced_metadata(array).await?,
@@ -121,6 +122,13 @@ async fn replaced_fragments(array: &Array) -> Result<Plan> {
         done.push(path.clone());
     }
     Ok(Plan::fragments(&catalog, &folders).then_files(done))
+}
+
+/// Files that writers which died left unfinished, below the array.
+async fn leftovers(array: &Array) -> Result<Vec<String>> {
+    let found = array.context().vfs.leftovers(array.path()).await?;
+    let below = |path: &String| catalog::file_name(path).to_owned();
+    Ok(found.iter().map(below).collect())
 }
 
 /// Whether what replaces the listed fragments is committed: without it nothing may be removed.

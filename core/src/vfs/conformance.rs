@@ -45,11 +45,24 @@ pub async fn check_reading(vfs: &dyn Vfs) -> Result<()> {
     for (path, bytes) in sample() {
         same(path, &vfs.read_all(path).await?, &bytes)?;
         equal("size", vfs.size(path).await?, bytes.len() as u64)?;
+        for wanted in [0, 4, bytes.len() as u64, 1 << 40] {
+            let (size, tail) = vfs.read_tail(path, wanted).await?;
+            equal("size of a tail's file", size, bytes.len() as u64)?;
+            let start = bytes
+                .len()
+                .saturating_sub(usize::try_from(wanted).unwrap_or(usize::MAX));
+            same(
+                &format!("last {wanted} bytes of {path}"),
+                &tail,
+                bytes.get(start..).unwrap_or_default(),
+            )?;
+        }
     }
     check_ranges(vfs).await?;
     check_listing(vfs).await?;
 
     let absent = "__fragments/absent.tdb";
+    expect("the end of an absent file", "NotFound", vfs.read_tail(absent, 9).await)?;
     expect(
         "reading an absent file",
         "NotFound",

@@ -182,6 +182,10 @@ impl Vfs for FaultyVfs {
         Box::pin(self.run("remove_dir", dir, 0, async move { self.inner.remove_dir(dir).await }))
     }
 
+    fn leftovers<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<String>> {
+        Box::pin(self.run("leftovers", dir, 0, self.inner.leftovers(dir)))
+    }
+
     fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(self.run("sync", dir, 0, async move { self.inner.sync(dir).await }))
     }

@@ -17,7 +17,7 @@ use bytes::Bytes;
 
 use self::handles::{Handles, OpenFile};
 use super::coalesce::{MERGED_BYTES_MAX, coalesce};
-use super::{BoxFuture, Direct, Entry, EntryKind, FileWriter, ReadAt, Vfs, check_path, split};
+use super::{BoxFuture, Direct, Entry, EntryKind, FileWriter, ReadAt, Vfs, check_path, join, split};
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
 
@@ -199,6 +199,16 @@ impl Vfs for LocalVfs {
         Box::pin(async move { self.remove_tree(dir) })
     }
 
+    fn leftovers<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<String>> {
+        Box::pin(async move {
+            let found = match put::leftovers(&self.resolve(dir)?) {
+                Err(e) if is_absent(&e) => Vec::new(),
+                found => found.map_err(failed(dir))?,
+            };
+            Ok(found.into_iter().map(|name| join(dir, &name)).collect())
+        })
+    }
+
     fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(async move { self.sync_tree(dir) })
     }
@@ -290,6 +300,37 @@ mod tests {
                 .unwrap()
                 .all(|e| e.unwrap().file_name() == "__schema")
         );
+    }
+
+    #[test]
+    fn what_dead_writers_leave_is_told_from_what_living_ones_write() {
+        let dir = tempfile::tempdir().unwrap();
+        let vfs = LocalVfs::new(dir.path());
+        let age = |name: &str| {
+            let file = fs::File::options().write(true).open(dir.path().join(name)).unwrap();
+            let then = std::time::SystemTime::now() - std::time::Duration::from_secs(120);
+            file.set_modified(then).unwrap();
+        };
+        let writer = block_on(vfs.create("array/__meta/__1_1_a")).unwrap();
+        let names = fs::read_dir(dir.path().join("array")).unwrap();
+        let mut names = names.map(|e| e.unwrap().file_name().into_string().unwrap());
+        let alive = format!("array/{}", names.find(|n| put::is_temporary(n)).unwrap());
+        for name in [
+            "array/.hyperslab-1-1-1.tmp",
+            "array/.hyperslab-1-1-2.tmp",
+            "array/.other.tmp",
+        ] {
+            fs::write(dir.path().join(name), "half").unwrap();
+        }
+        for old in [&*alive, "array/.hyperslab-1-1-1.tmp", "array/.other.tmp"] {
+            age(old);
+        }
+        assert_eq!(
+            block_on(vfs.leftovers("array")).unwrap(),
+            ["array/.hyperslab-1-1-1.tmp"]
+        );
+        drop(writer);
+        assert!(block_on(vfs.leftovers("nowhere")).unwrap().is_empty());
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! It names every file below the folder with its size, and carries the small ones that opening an
-//! array reads, so that a reader needs one request to open. Readers of the format ignore it: its
+//! array reads, so that a reader needs one request to open; of a small array it carries the cells
+//! too. Readers of the format ignore it: its
 //! name has a dot. Who changes the array writes it again.
 
 use std::collections::BTreeMap;
@@ -29,7 +30,7 @@ const VERSION: u32 = 1;
 /// Files up to this size, in bytes, may be carried in the manifest.
 const INLINE_FILE_BYTES_MAX: u64 = 64 << 10;
 /// The carried files together are at most this many bytes.
-const INLINE_BYTES_MAX: u64 = 256 << 10;
+const INLINE_BYTES_MAX: u64 = 512 << 10;
 
 /// Every file below a folder, and the content of the small ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,13 +70,17 @@ impl Manifest {
             }
         }
 
-        let mut wanted: Vec<(&String, u64)> = files
-            .iter()
-            .map(|(path, file)| (path, file.size))
-            .filter(|(path, size)| (1..=INLINE_FILE_BYTES_MAX).contains(size) && rank(path).is_some())
-            .collect();
+        let sizes = files.iter().map(|(path, file)| (path, file.size));
+        let (mut wanted, data): (Vec<_>, Vec<_>) = sizes
+            .filter(|(_, size)| *size > 0)
+            .partition(|(path, size)| *size <= INLINE_FILE_BYTES_MAX && rank(path).is_some());
+        // Some of the cells are of no use: many files make a tile, and the rest costs as many requests.
+        if files.values().map(|file| file.size).sum::<u64>() <= INLINE_BYTES_MAX {
+            wanted.extend(data);
+        }
         // What every reader needs first, then the newest: their names start with their time.
-        wanted.sort_by(|(a, _), (b, _)| rank(a).cmp(&rank(b)).then(b.cmp(a)));
+        let order = |path: &str| rank(path).unwrap_or(u8::MAX);
+        wanted.sort_by(|(a, _), (b, _)| order(a).cmp(&order(b)).then(b.cmp(a)));
         let mut inline = BTreeMap::new();
         let mut budget = INLINE_BYTES_MAX;
         for (path, size) in wanted {
@@ -156,7 +161,7 @@ pub async fn refresh(vfs: &dyn Vfs, root: &str) -> Result<()> {
     }
 }
 
-/// How early a reader needs the file; `None` for data.
+/// How early a reader needs the file; `None` for data, which comes last.
 fn rank(path: &str) -> Option<u8> {
     let folder = path.split('/').rev().find(|part| {
         matches!(
@@ -284,6 +289,10 @@ impl Vfs for ManifestVfs {
         })
     }
 
+    fn leftovers<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<String>> {
+        self.inner.leftovers(dir)
+    }
+
     fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
         self.inner.sync(dir)
     }
@@ -313,7 +322,7 @@ mod tests {
         let manifest = block_on(write(&mem, "")).unwrap();
         assert_eq!(
             String::from_utf8(manifest.encode().unwrap()).unwrap(),
-            r#"{"version":1,"files":{"__commits/x.wrt":{"size":0},"__fragments/x/a0.tdb":{"size":4},"__schema/__1_1_0a":{"size":6}},"inline":{"__schema/__1_1_0a":"c2NoZW1h"}}"#
+            r#"{"version":1,"files":{"__commits/x.wrt":{"size":0},"__fragments/x/a0.tdb":{"size":4},"__schema/__1_1_0a":{"size":6}},"inline":{"__fragments/x/a0.tdb":"ZGF0YQ==","__schema/__1_1_0a":"c2NoZW1h"}}"#
         );
     }
 
@@ -330,7 +339,15 @@ mod tests {
         assert_eq!(block_on(vfs.read("__schema/__1_1_0a", &[2..4])).unwrap(), ["he"]);
         assert_eq!(block_on(vfs.size("__fragments/x/a0.tdb")).unwrap(), 4);
         assert_eq!(block_on(vfs.list("")).unwrap().len(), 3);
-        assert!(block_on(vfs.read_all("__fragments/x/a0.tdb")).is_err());
+        assert_eq!(block_on(vfs.read_all("__fragments/x/a0.tdb")).unwrap(), "data");
+    }
+
+    #[test]
+    fn the_cells_of_a_large_array_stay_where_they_are() {
+        let mem = store();
+        mem.replace("__fragments/x/a1.tdb", vec![0; 600 << 10]);
+        let manifest = block_on(write(&mem, "")).unwrap();
+        assert_eq!(manifest.inline.keys().collect::<Vec<_>>(), ["__schema/__1_1_0a"]);
     }
 
     #[test]

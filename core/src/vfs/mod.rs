@@ -101,6 +101,13 @@ pub trait Vfs: Send + Sync + 'static {
     /// Removes a folder and everything in it. Absent is fine.
     fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()>;
 
+    /// Paths of the files directly in `dir` that writers which died left there unfinished. Listings
+    /// hide them, and they may be removed.
+    fn leftovers<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<String>> {
+        let _ = dir;
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
     /// Makes the file `dir`, or what was written below the folder `dir`, outlive a power cut, where the store can lose writes.
     fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()>;
 

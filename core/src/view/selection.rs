@@ -286,6 +286,7 @@ fn axis_text(out: &mut String, axis: &Axis, datatype: Datatype) {
     }
     let hi = match range.hi.as_i128() {
         Some(hi) if !datatype.is_datetime() => (hi + 1).to_string(),
+        None if range.hi == Scalar::Bytes(coordinate::AFTER_STRINGS.to_vec()) => String::new(),
         _ => coordinate_text(&range.hi, datatype),
     };
     let _ = write!(out, "{}:{hi}", coordinate_text(&range.lo, datatype));

@@ -165,6 +165,33 @@ proptest! {
 }
 
 #[test]
+fn gzip_takes_bytes_that_do_not_shrink() {
+    let f = TileFormat {
+        datatype: Datatype::Uint8,
+        cell: CellCount::ONE,
+        version: Version::CURRENT,
+        key: None,
+    };
+    let mut state = 88_172_645_463_325_252_u64;
+    let noise: Vec<u8> = std::iter::repeat_with(|| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        // All of them have nine bits in the fixed code.
+        144 + (state >> 32) as u8 % 112
+    })
+    .take(200_000)
+    .collect();
+    for level in -1..=9 {
+        for n in [1, 1000, 65_536, noise.len()] {
+            let p = Pipeline::new(vec![Filter::Gzip { level }]);
+            let tile = encode_tile(&noise[..n], &p, &f, &Nonces::none()).unwrap();
+            assert_eq!(decode_tile(&tile, &p, &f, n as u64).unwrap(), noise[..n]);
+        }
+    }
+}
+
+#[test]
 fn a_value_out_of_range_of_a_scaled_integer_becomes_the_nearest() {
     let f = TileFormat {
         datatype: Datatype::Float32,

@@ -176,6 +176,37 @@ fn a_write_is_seen_whole_or_not_at_all() {
 }
 
 #[test]
+fn what_is_acknowledged_was_synced_before_its_marker() {
+    let plain = store();
+    let faulty = FaultyVfs::new(Arc::clone(&plain.vfs), Fault::default());
+    let context = Context {
+        vfs: Arc::new(faulty.clone()),
+        ..plain
+    };
+    let cells = Cells {
+        region: None,
+        layout: Layout::Unordered,
+        columns: sparse::columns(&cells(5)),
+    };
+    let options = hyperslab::WriteOptions { sync: true, ..at(10) };
+    block_on(try_open(&context).unwrap().write(cells, &options)).unwrap();
+    let calls = faulty.calls();
+    let (syncs, writes) = ("sync", ["put", "create", "append", "finish"]);
+    let is_marker = |path: &str| path.ends_with(".wrt");
+    let marker = calls.iter().position(|c| is_marker(&c.path)).unwrap();
+    let data = calls
+        .iter()
+        .rposition(|c| writes.contains(&c.method) && !is_marker(&c.path));
+    let synced = calls.iter().position(|c| c.method == syncs);
+    assert!(data < synced && synced < Some(marker), "{calls:?}");
+    let after = &calls[marker + 1..];
+    assert!(
+        after.iter().any(|c| c.method == syncs && is_marker(&c.path)),
+        "{calls:?}"
+    );
+}
+
+#[test]
 fn merging_and_sweeping_change_nothing_wherever_they_stop() {
     check(&[], merge_anew);
     check(&[], split_anew);

@@ -1,11 +1,17 @@
 //! Making files that appear whole, and making them last.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
+
+/// A temporary file touched later than this may be one that its writer has not locked yet.
+const FRESH: Duration = Duration::from_mins(1);
+/// Where files cannot be locked, one that was not touched for so long has no writer any more.
+const ABANDONED: Duration = Duration::from_hours(24);
 
 /// Creates `place`, which is below `root`, and its folder with the concatenated `parts`, or nothing.
 pub(super) fn put(root: &Path, place: &Path, parts: &[Bytes]) -> io::Result<()> {
@@ -31,6 +37,9 @@ impl Pending {
     pub(super) fn new(root: &Path, place: &Path) -> io::Result<Self> {
         let temporary = temporary(root, place)?;
         let file = in_folder(place, || File::create_new(&temporary))?;
+        // The lock goes with the process, however it ends, and so tells who comes to clean up that
+        // this writer lives. Without it, age has to tell.
+        let _ = file.try_lock();
         let pending = Self {
             file,
             temporary,
@@ -67,6 +76,35 @@ impl Drop for Pending {
 /// Whether `name` is one that [`Pending`] uses; such a file is nobody's yet.
 pub(super) fn is_temporary(name: &str) -> bool {
     name.starts_with(".hyperslab-") && name.ends_with(".tmp")
+}
+
+/// Names of the temporary files in `folder` whose writers are dead.
+pub(super) fn leftovers(folder: &Path) -> io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
+        // A file that cannot be looked at may have been finished meanwhile.
+        if is_temporary(&name) && is_left_over(&entry.path()).unwrap_or(false) {
+            found.push(name);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn is_left_over(place: &Path) -> io::Result<bool> {
+    let file = File::open(place)?;
+    // A time in the future is a clock gone wrong: nothing is known then.
+    let age = file.metadata()?.modified()?.elapsed().unwrap_or_default();
+    Ok(age > FRESH
+        && match file.try_lock() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) => false,
+            Err(TryLockError::Error(_)) => age > ABANDONED,
+        })
 }
 
 /// Makes the content of `place`, and if it is a folder of everything below it, outlive a power cut.

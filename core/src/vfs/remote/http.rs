@@ -96,6 +96,25 @@ impl HttpVfs {
         }
     }
 
+    /// One request, which names no start: the answer says where the file ends.
+    async fn tail(self, path: String, bytes: u64) -> Result<(u64, Bytes)> {
+        let header = format!("bytes=-{}", bytes.max(1));
+        let response = send(&path, self.get(&path, false)?.header(RANGE, header)).await?;
+        let size = match response.status() {
+            StatusCode::PARTIAL_CONTENT => size_in_range(&response),
+            StatusCode::OK if response.content_length().is_some_and(|n| n <= WHOLE_BYTES_MAX) => None,
+            // An empty file has no last byte; a server that knows no such ranges is asked in two steps.
+            _ => {
+                let size = self.clone().file_size(path.clone()).await?;
+                return Ok((size, self.range(&path, size.saturating_sub(bytes)..size).await?));
+            }
+        };
+        let body = response.bytes().await.map_err(|e| Error::io(path.as_str(), e))?;
+        let size = size.unwrap_or(body.len() as u64);
+        let start = (body.len() as u64).saturating_sub(bytes);
+        Ok((size, crate::vfs::slice(&path, &body, &(start..body.len() as u64))?))
+    }
+
     async fn whole(self, path: String) -> Result<Bytes> {
         let response = send(&path, self.get(&path, false)?).await?;
         response.bytes().await.map_err(|e| Error::io(path, e))
@@ -191,6 +210,10 @@ impl Vfs for HttpVfs {
 
     fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
         spawn(self.clone().whole(path.to_owned()))
+    }
+
+    fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
+        spawn(self.clone().tail(path.to_owned(), bytes))
     }
 
     fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {

@@ -9,7 +9,9 @@ use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt, ObjectStoreScheme, PutMode, PutPayload, WriteMultipart};
+use object_store::{
+    GetOptions, GetRange, ObjectStore, ObjectStoreExt, ObjectStoreScheme, PutMode, PutPayload, WriteMultipart,
+};
 use reqwest::Url;
 
 use super::{IN_FLIGHT, runtime, spawn};
@@ -96,6 +98,30 @@ impl ObjectVfs {
         plan.split(path, &fetched)
     }
 
+    /// One request where the store can count from the end.
+    async fn tail(self, path: String, bytes: u64) -> Result<(u64, Bytes)> {
+        let key = self.key(&path)?;
+        let options = GetOptions {
+            range: Some(GetRange::Suffix(bytes.max(1))),
+            ..GetOptions::default()
+        };
+        if let Ok(answer) = self.store.get_opts(&key, options).await {
+            let size = answer.meta.size;
+            let body = answer.bytes().await.map_err(failed(&path))?;
+            let start = (body.len() as u64).saturating_sub(bytes);
+            return Ok((size, crate::vfs::slice(&path, &body, &(start..body.len() as u64))?));
+        }
+        // Azure cannot, and nobody can of an empty file.
+        let size = self.store.head(&key).await.map_err(failed(&path))?.size;
+        let plan = coalesce(
+            &[size.saturating_sub(bytes)..size],
+            GAP_BYTES,
+            MERGED_BYTES_MAX.max(bytes),
+        )?;
+        let read = self.clone().ranges(path, plan).await?;
+        Ok((size, read.into_iter().next().unwrap_or_default()))
+    }
+
     async fn whole(self, path: String) -> Result<Bytes> {
         let object = self.store.get(&self.key(&path)?).await.map_err(failed(&path))?;
         object.bytes().await.map_err(failed(&path))
@@ -178,6 +204,10 @@ impl Vfs for ObjectVfs {
 
     fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
         spawn(self.clone().whole(path.to_owned()))
+    }
+
+    fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
+        spawn(self.clone().tail(path.to_owned(), bytes))
     }
 
     fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {

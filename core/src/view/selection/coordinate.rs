@@ -8,6 +8,9 @@ use crate::format::domain::Dimension;
 use crate::format::schema::Schema;
 use crate::scalar::{Scalar, ScalarRange};
 
+/// Dimensions of strings hold ASCII, so this is after all of them.
+pub(super) const AFTER_STRINGS: &[u8] = &[0xff];
+
 /// The parts of a range as they were written; a part left out is empty.
 struct Parts<'a> {
     text: &'a str,
@@ -24,8 +27,10 @@ pub(super) fn axis(text: &str, schema: &Schema, index: usize, dimension: &Dimens
         return Ok(whole.clone());
     }
     let parts = split(text, dimension)?;
-    let Some(limits) = limits(schema, dimension, index) else {
-        return string_axis(&parts, dimension);
+    // Strings have no limits but those of a current domain, which need not be kept to.
+    let limits = limits(schema, dimension, index).filter(|_| !dimension.cell.is_var());
+    let Some(limits) = limits else {
+        return string_axis(&parts, dimension, whole);
     };
     let open = whole.range.clone().unwrap_or_else(|| limits.clone());
     match dimension.datatype {
@@ -280,14 +285,16 @@ fn clipped(
     }
 }
 
-fn string_axis(parts: &Parts<'_>, dimension: &Dimension) -> Result<Axis> {
+fn string_axis(parts: &Parts<'_>, dimension: &Dimension, whole: &Axis) -> Result<Axis> {
     no_step(parts, dimension)?;
+    if !parts.single && parts.hi.is_empty() && lexer::unquote(parts.lo)?.is_empty() {
+        return Ok(whole.clone());
+    }
     let bytes = |s: &str| lexer::unquote(s).map(|s| Scalar::Bytes(s.into_bytes()));
     let lo = bytes(parts.lo)?;
     let hi = match (parts.single, parts.hi) {
         (true, _) => lo.clone(),
-        // Dimensions of strings hold ASCII, so this is after all of them.
-        (false, "") => Scalar::Bytes(vec![0xff]),
+        (false, "") => Scalar::Bytes(AFTER_STRINGS.to_vec()),
         (false, hi) => bytes(hi)?,
     };
     let range = ScalarRange { lo, hi };

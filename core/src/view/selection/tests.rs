@@ -1,6 +1,7 @@
 use super::*;
 use crate::datatype::CellCount;
 use crate::format::attribute::Attribute;
+use crate::format::current_domain::CurrentDomain;
 use crate::format::schema::ArrayType;
 
 fn schema() -> Schema {
@@ -132,6 +133,19 @@ fn strings_are_closed_and_escaped() {
         open.axes[3].range,
         Some(ScalarRange::new("m", Scalar::Bytes(vec![0xff])))
     );
+    check("name=m:", "-10:100,-90.0:90.0,1970-01-01:2079-07-08,m:");
+    check("name='':", &format!("-10:100,{REST}"));
+    check("name=:m", "-10:100,-90.0:90.0,1970-01-01:2079-07-08,:m");
+}
+
+#[test]
+fn strings_may_have_a_current_domain() {
+    let mut schema = schema();
+    let mut ranges: Vec<_> = schema.dimensions.iter().filter_map(|d| d.domain.clone()).collect();
+    ranges.push(ScalarRange::new("b", "d"));
+    schema.current_domain = Some(CurrentDomain { ranges });
+    let c = parse("name=c", &schema, None).unwrap();
+    assert_eq!(c.axes[3].range, Some(ScalarRange::new("c", "c")));
 }
 
 #[test]

@@ -43,7 +43,11 @@ fn answer(mut stream: TcpStream, files: &MemVfs, manners: Manners) -> Option<()>
             let line = line.to_ascii_lowercase();
             if let Some(text) = line.strip_prefix("range: bytes=") {
                 let (a, b) = text.split_once('-')?;
-                range = Some(a.parse::<usize>().ok()?..b.parse::<usize>().ok()? + 1);
+                let last = b.parse::<usize>().ok()?;
+                range = Some(
+                    a.parse::<usize>()
+                        .map_or(Wanted::Last(last), |a| Wanted::Part(a..last + 1)),
+                );
             }
         }
         let target = request.split(' ').nth(1)?.strip_prefix("/base/").unwrap_or("?");
@@ -52,16 +56,7 @@ fn answer(mut stream: TcpStream, files: &MemVfs, manners: Manners) -> Option<()>
             Some(dir) => list(files, dir, manners),
             None => match (block_on(files.read_all(&target)), range) {
                 (Err(_), _) => ("404 Not Found", String::new(), Bytes::new()),
-                (Ok(all), Some(r)) if manners.ranges && r.start >= all.len() => (
-                    "416 Range Not Satisfiable",
-                    format!("Content-Range: bytes */{}\r\n", all.len()),
-                    Bytes::new(),
-                ),
-                (Ok(all), Some(r)) if manners.ranges => {
-                    let end = r.end.min(all.len());
-                    let header = format!("Content-Range: bytes {}-{}/{}\r\n", r.start, end - 1, all.len());
-                    ("206 Partial Content", header, all.slice(r.start..end))
-                }
+                (Ok(all), Some(wanted)) if manners.ranges => part(&all, wanted),
                 (Ok(all), _) => ("200 OK", String::new(), all),
             },
         };
@@ -69,6 +64,30 @@ fn answer(mut stream: TcpStream, files: &MemVfs, manners: Manners) -> Option<()>
         stream.write_all(head.as_bytes()).ok()?;
         stream.write_all(&body).ok()?;
     }
+}
+
+/// What a header asks for: some bytes, or the last ones.
+enum Wanted {
+    Part(std::ops::Range<usize>),
+    Last(usize),
+}
+
+fn part(all: &Bytes, wanted: Wanted) -> (&'static str, String, Bytes) {
+    let range = match wanted {
+        Wanted::Part(range) => range.start..range.end.min(all.len()),
+        Wanted::Last(n) => all.len().saturating_sub(n)..all.len(),
+    };
+    if range.start >= all.len() {
+        let header = format!("Content-Range: bytes */{}\r\n", all.len());
+        return ("416 Range Not Satisfiable", header, Bytes::new());
+    }
+    let header = format!(
+        "Content-Range: bytes {}-{}/{}\r\n",
+        range.start,
+        range.end - 1,
+        all.len()
+    );
+    ("206 Partial Content", header, all.slice(range))
 }
 
 fn list(files: &MemVfs, dir: &str, manners: Manners) -> (&'static str, String, Bytes) {

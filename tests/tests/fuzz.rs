@@ -1,0 +1,92 @@
+//! A short run of every fuzz target: its seeds, and what becomes of them when they are damaged.
+//!
+//! `HYPERSLAB_FUZZ_SECONDS` is the time for each target, 0.5 unless it is set; `cargo xtask fuzz` runs
+//! libFuzzer over the same targets.
+
+use std::panic::{catch_unwind, resume_unwind};
+use std::time::{Duration, Instant};
+
+use hyperslab_tests::fuzz::memory::{PeakAlloc, peak_of};
+use hyperslab_tests::fuzz::{Target, targets};
+use hyperslab_tests::hex;
+
+#[global_allocator]
+static ALLOCATOR: PeakAlloc = PeakAlloc;
+
+/// A small generator: the runs need not be good chance, but the same every time.
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        usize::try_from(self.next() % n.max(1) as u64).unwrap_or(0)
+    }
+}
+
+/// Cuts, grows and overwrites, with a taste for the bytes of counts and lengths.
+fn damage(input: &mut Vec<u8>, chance: &mut Chance) {
+    for _ in 0..=chance.below(4) {
+        let at = chance.below(input.len() + 1);
+        let value = [0, 1, 0x7f, 0x80, 0xff, chance.next() as u8][chance.below(6)];
+        match chance.below(8) {
+            0 => input.truncate(at),
+            1 => input.insert(at, value),
+            2 => drop(input.drain(at..(at + 4).min(input.len()))),
+            3 => {
+                let end = (at + 8).min(input.len());
+                input[at..end].fill(value);
+            }
+            _ => input.iter_mut().skip(at).take(1).for_each(|b| *b = value),
+        }
+    }
+}
+
+fn smoke(target: &Target, time: Duration) -> usize {
+    let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
+    let check = |input: &[u8]| {
+        if let Err(why) = catch_unwind(|| target.check(input)) {
+            eprintln!("{}: {}", target.name, hex::encode(input));
+            resume_unwind(why);
+        }
+    };
+    target.seeds.iter().for_each(|seed| check(seed));
+    let (started, mut runs) = (Instant::now(), target.seeds.len());
+    while started.elapsed() < time {
+        let mut input = target.seeds[chance.below(target.seeds.len())].clone();
+        damage(&mut input, &mut chance);
+        check(&input);
+        runs += 1;
+    }
+    runs
+}
+
+#[test]
+fn every_decoder_and_every_filter_survives_hostile_bytes() {
+    let seconds = std::env::var("HYPERSLAB_FUZZ_SECONDS")
+        .ok()
+        .and_then(|s| s.parse().ok());
+    let time = Duration::from_secs_f64(seconds.unwrap_or(0.5));
+    let (targets, bytes) = peak_of(targets);
+    assert!(bytes > 1 << 20, "allocations are counted");
+    assert!(targets.len() > 50, "one for each decoder and two for each filter");
+    let (mut failed, mut runs) = (Vec::new(), 0);
+    for target in &targets {
+        assert!(!target.seeds.is_empty(), "{}: real inputs", target.name);
+        match catch_unwind(|| smoke(target, time)) {
+            Ok(more) => runs += more,
+            Err(_) => failed.push(&target.name),
+        }
+    }
+    println!(
+        "fuzz: {} targets, {runs} inputs, {} failed",
+        targets.len(),
+        failed.len()
+    );
+    assert!(failed.is_empty(), "{failed:?}");
+}

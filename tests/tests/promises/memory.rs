@@ -1,0 +1,122 @@
+//! Consolidation keeps to its budget: arrays ten times as large are merged by the program, whose
+//! peak memory the system tells. `HYPERSLAB_MEMORY_MIB` is the budget (32).
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use hyperslab::array::{CreateOptions, create};
+use hyperslab::blocking::block_on;
+use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::write::{Cells, WriteOptions};
+use hyperslab::{Array, CellCount, Column, Context, Datatype, OpenOptions, ScalarRange};
+use hyperslab_tests::{fresh, program};
+
+use super::setting;
+
+/// What the program takes besides: its code and stacks, the index of every fragment, the tiles that
+/// are being packed and the parts that are being put.
+const FIXED_MIB: usize = 64;
+const FRAGMENTS: u64 = 10;
+
+fn schema(dense: bool, columns: u64) -> Schema {
+    let rows = Dimension::new("y", Datatype::Uint64, 0_u64, FRAGMENTS * 512 - 1, 64_u64);
+    let columns = Dimension::new("x", Datatype::Uint64, 0_u64, columns - 1, 64_u64);
+    let value = Attribute::new("v", Datatype::Uint64, CellCount::ONE);
+    let kind = if dense { ArrayType::Dense } else { ArrayType::Sparse };
+    Schema::new(kind, vec![rows, columns], vec![value])
+}
+
+/// Ten fragments of about the budget's size each; gives the bytes of all cells.
+fn fill(folder: &Path, dense: bool, budget: u64) -> u64 {
+    let cell_bytes = if dense { 8 } else { 24 };
+    let columns = budget / (512 * cell_bytes);
+    let context = Context::local(folder);
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [1; 32],
+        key: None,
+    };
+    block_on(create(&context, "array", &schema(dense, columns), &[], &options)).unwrap();
+    let mut state = 88_172_645_463_325_252_u64;
+    for i in 0..FRAGMENTS {
+        let array = block_on(Array::open(&context, "array", &OpenOptions::default())).unwrap();
+        let cells = 512 * columns;
+        let values: Vec<u64> = (0..cells)
+            .map(|_| {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                state
+            })
+            .collect();
+        let mut all = vec![("v".into(), Column::from_values(Datatype::Uint64, &values))];
+        // Sparse rows lie between each other, so that every tile of the result takes from all fragments.
+        let y = |row: u64| if dense { i * 512 + row } else { row * FRAGMENTS + i };
+        if !dense {
+            let of =
+                |f: &dyn Fn(u64) -> u64| Column::from_values(Datatype::Uint64, &(0..cells).map(f).collect::<Vec<_>>());
+            all.push(("y".into(), of(&|c| y(c / columns))));
+            all.push(("x".into(), of(&|c| c % columns)));
+        }
+        let cells = Cells {
+            region: dense.then(|| vec![ScalarRange::new(y(0), y(511)), ScalarRange::new(0_u64, columns - 1)]),
+            layout: if dense { Layout::RowMajor } else { Layout::Unordered },
+            columns: all,
+        };
+        let options = WriteOptions {
+            timestamp_ms: 10 + i,
+            seed: [i as u8; 32],
+            sync: false,
+        };
+        block_on(array.write(cells, &options)).unwrap();
+    }
+    FRAGMENTS * 512 * columns * cell_bytes
+}
+
+/// The most memory, in KiB, that the process was seen to have had.
+fn high_water(process: u32) -> Option<usize> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches(" kB").parse().ok()
+}
+
+fn consolidate(folder: &Path, budget_mib: usize) -> usize {
+    let mut child = Command::new(program())
+        .args(["consolidate", "array", "--memory", &format!("{budget_mib}MiB")])
+        .current_dir(folder)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut peak = 0;
+    let status = loop {
+        peak = high_water(child.id()).unwrap_or(peak).max(peak);
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    assert!(status.success());
+    peak / 1024
+}
+
+#[test]
+fn consolidation_of_ten_times_the_budget_stays_within_it() {
+    let budget = setting("HYPERSLAB_MEMORY_MIB", 32);
+    for dense in [false, true] {
+        let folder = fresh(if dense { "memory-dense" } else { "memory-sparse" });
+        let bytes = fill(&folder, dense, (budget as u64) << 20);
+        let peak = consolidate(&folder, budget);
+        let kind = if dense { "dense" } else { "sparse" };
+        println!(
+            "memory: {kind}, {} MiB, a budget of {budget} MiB: peak {peak} MiB",
+            bytes >> 20
+        );
+        assert!(bytes >> 20 >= 9 * budget as u64, "{bytes} bytes is too small an array");
+        let context = Context::local(&folder);
+        let array = block_on(Array::open(&context, "array", &OpenOptions::default())).unwrap();
+        assert_eq!(array.fragments().len(), 1, "all fragments became one");
+        assert!(peak <= budget + FIXED_MIB, "{kind}: {peak} MiB");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
