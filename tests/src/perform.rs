@@ -39,13 +39,13 @@ pub fn begin(context: &Context, path: &str, case: &Case, timestamp_ms: u64) -> R
 pub fn perform(context: &Context, path: &str, case: &Case) -> Result<()> {
     begin(context, path, case, 1)?;
     for (i, op) in case.ops.iter().enumerate() {
-        step(context, path, case, op, i + 1)?;
+        step(context, path, case, op, seed(&case.name, i + 1))?;
     }
     Ok(())
 }
 
 /// Bytes that differ from case to case and from step to step, and never from run to run.
-fn seed(name: &str, step: usize) -> [u8; 32] {
+pub fn seed(name: &str, step: usize) -> [u8; 32] {
     let mut out = [0; 32];
     let mut state = 0xcbf2_9ce4_8422_2325_u64 ^ step as u64;
     for byte in name.bytes() {
@@ -72,20 +72,11 @@ fn mode(name: &str) -> Result<Mode> {
     })
 }
 
-<<<<<<< HEAD
 /// Does one thing to the array of a case at `path`.
 ///
 /// # Errors
 /// Whatever the engine refuses.
 pub fn step(context: &Context, path: &str, case: &Case, op: &Op, seed: [u8; 32]) -> Result<()> {
-=======
-/// Does one thing to the array of a case; `number` counts them from 1.
-///
-/// # Errors
-/// Whatever the engine refuses.
-pub fn step(context: &Context, path: &str, case: &Case, op: &Op, number: usize) -> Result<()> {
-    let seed = seed(&case.name, number);
->>>>>>> 3510a6d (Prove the promises with real processes; fuzz every decoder; ask remote stores less)
     let array = block_on(Array::open(
         context,
         path,

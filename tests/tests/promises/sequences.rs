@@ -76,7 +76,7 @@ fn live(oracle: &mut Oracle, folder: &Path, mut case: Value) -> Result<()> {
                 Who::InTurn => number % 2 == 0,
             };
             let done = if ours {
-                perform::step(&context, name, &parsed, &op, number)
+                perform::step(&context, name, &parsed, &op, perform::seed(&parsed.name, number))
             } else {
                 oracle
                     .about("perform", &folder.join(name), &case, &[("op", &step)])
