@@ -95,7 +95,7 @@ def sparse(root, points):
     key = drawn[0] * (DOMAIN[3] + 1) + drawn[1]
     chosen = rng.permutation(np.unique(key, return_index=True)[1])[:points + later]
     load, fresh = ([c[chosen[s]] for c in drawn] for s in (slice(0, points), slice(points, None)))
-    again, where = rng.integers(0, points, later // 10), rng.permutation(later)[:later // 10]
+    again, where = rng.permutation(points)[:later // 10], rng.permutation(later)[:later // 10]
     for k, (f, c) in enumerate(zip(fresh, load)):       # one in ten overwrites
         f[where] = c[again] + (1000 if COLUMNS[k] == "SOG" else 0)
     for folder, cells in (("sparse", load), ("sparse-new", fresh)):
