@@ -1,7 +1,7 @@
 //! Names of the data files in a fragment's folder.
 
 use super::fragment::slots::FieldId;
-use super::schema::{ANONYMOUS_ATTRIBUTE, Schema};
+use super::schema::Schema;
 use super::version::Version;
 
 /// The parts of a field that have a file of their own.
@@ -40,10 +40,7 @@ fn stem(schema: &Schema, version: Version, field: FieldId) -> String {
     if version.has_index_file_names() {
         return format!("{letter}{i}");
     }
-    let name = match (field, name.map_or("", String::as_str)) {
-        (FieldId::Attribute(_), "") if version.names_the_anonymous() => ANONYMOUS_ATTRIBUTE,
-        (_, name) => name,
-    };
+    let name = name.map_or("", String::as_str);
     if version.has_encoded_file_names() {
         percent_encoded(name)
     } else {
@@ -87,17 +84,6 @@ mod tests {
         check(8, FieldId::Dimension(0), Part::Fixed, "d%2F1.tdb");
         check(7, FieldId::Attribute(0), Part::Var, "w<x|y_var.tdb");
         check(4, FieldId::Coords, Part::Fixed, "__coords.tdb");
-        let nameless = Attribute::new("", Datatype::Int32, CellCount::ONE);
-        let nameless = Schema::new(ArrayType::Dense, Vec::new(), vec![nameless]);
-        let file = |version| {
-            file_name(
-                &nameless,
-                Version::new(version).unwrap(),
-                FieldId::Attribute(0),
-                Part::Fixed,
-            )
-        };
-        assert_eq!((file(4), file(5)), ("__attr.tdb".into(), ".tdb".into()));
         check(22, FieldId::DeleteConditions, Part::Fixed, "dci.tdb");
     }
 }

@@ -246,19 +246,12 @@ fn decode_dimensions(r: &mut Reader<'_>, version: Version) -> Decoded<Vec<Dimens
     (0..n).map(|_| Dimension::decode(r, version, shared)).collect()
 }
 
-/// What the attribute without a name was called, in schemas and names of files.
-pub(crate) const ANONYMOUS_ATTRIBUTE: &str = "__attr";
-
 fn decode_attributes(r: &mut Reader<'_>, version: Version) -> Decoded<Vec<Attribute>> {
     let n = r.u32("attribute count")?;
     let n = r.count(u64::from(n), ATTRIBUTE_BYTES_MIN, "attributes")?;
     let mut attributes = (0..n)
         .map(|_| Attribute::decode(r, version))
         .collect::<Decoded<Vec<_>>>()?;
-    if version.names_the_anonymous() {
-        let anonymous = attributes.iter_mut().filter(|a| a.name == ANONYMOUS_ATTRIBUTE);
-        anonymous.for_each(|a| a.name.clear());
-    }
     if !version.has_fill_values() {
         let bytes: u64 = attributes.iter().map(Attribute::default_fill_bytes).sum();
         if bytes > limits::DEFAULT_FILL_BYTES_MAX {

@@ -46,11 +46,6 @@ impl Version {
         self.has_footer() && !self.has_dimension_files()
     }
 
-    /// Before 5 (TileDB 2.0): the attribute without a name is stored under a name of the format's own.
-    pub const fn names_the_anonymous(self) -> bool {
-        !self.has_dimension_files()
-    }
-
     /// The version of new fragments in an array whose schema has this version: libtiledb keeps to
     /// the array's own version from 7 on, and writes the current one into older arrays.
     pub const fn for_new_fragments(self) -> Self {

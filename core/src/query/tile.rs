@@ -267,7 +267,8 @@ impl TileRef {
                         bytemuck::pod_collect_to_vec(&raw)
                     }
                 };
-                let offsets = checked_offsets(starts, self.cells, data.len()).at(fixed_path)?;
+                let value_bytes = field.datatype.size();
+                let offsets = checked_offsets(starts, self.cells, data.len(), value_bytes).at(fixed_path)?;
                 (data, Some(offsets))
             }
         };
@@ -409,8 +410,8 @@ fn corrupt(path: &str, why: &str) -> Error {
     }
 }
 
-/// The starts of `cells` cells with the end of the last one behind them.
-fn checked_offsets(mut starts: Vec<u64>, cells: usize, data_bytes: usize) -> Decoded<Vec<u64>> {
+/// The starts of `cells` cells of whole values with the end of the last one behind them.
+fn checked_offsets(mut starts: Vec<u64>, cells: usize, data_bytes: usize, value_bytes: usize) -> Decoded<Vec<u64>> {
     let bad = |why: String| Err(Malformed::new("offsets tile", 0, why));
     if starts.len() != cells {
         return bad(format!("{} offsets for {cells} cells", starts.len()));
@@ -424,6 +425,9 @@ fn checked_offsets(mut starts: Vec<u64>, cells: usize, data_bytes: usize) -> Dec
     }
     if starts.windows(2).any(|w| w[0] > w[1]) {
         return bad(format!("they do not rise within the {data_bytes} bytes of the tile"));
+    }
+    if value_bytes > 1 && starts.iter().any(|s| !s.is_multiple_of(value_bytes as u64)) {
+        return bad(format!("they cut values of {value_bytes} bytes"));
     }
     Ok(starts)
 }
@@ -482,11 +486,14 @@ mod tests {
 
     #[test]
     fn offsets_get_an_end_and_are_checked() {
-        assert_eq!(checked_offsets(vec![0, 2, 2], 3, 5).unwrap(), [0, 2, 2, 5]);
-        assert_eq!(checked_offsets(vec![], 0, 0).unwrap(), [0]);
-        assert!(checked_offsets(vec![0, 6], 2, 5).is_err());
-        assert!(checked_offsets(vec![0, 3, 2], 3, 5).is_err());
-        assert!(checked_offsets(vec![1], 1, 5).is_err());
-        assert!(checked_offsets(vec![0], 2, 5).is_err());
+        assert_eq!(checked_offsets(vec![0, 2, 2], 3, 5, 1).unwrap(), [0, 2, 2, 5]);
+        assert_eq!(checked_offsets(vec![], 0, 0, 1).unwrap(), [0]);
+        assert!(checked_offsets(vec![0, 6], 2, 5, 1).is_err());
+        assert!(checked_offsets(vec![0, 3, 2], 3, 5, 1).is_err());
+        assert!(checked_offsets(vec![1], 1, 5, 1).is_err());
+        assert!(checked_offsets(vec![0], 2, 5, 1).is_err());
+        assert!(checked_offsets(vec![0, 2], 2, 4, 2).is_ok());
+        assert!(checked_offsets(vec![0, 1], 2, 4, 2).is_err());
+        assert!(checked_offsets(vec![0, 2], 2, 5, 2).is_err());
     }
 }

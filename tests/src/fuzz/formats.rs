@@ -112,7 +112,9 @@ fn array_metadata(payload: &[u8]) -> Allowance {
         let written = metadata::encode(&entries);
         let again = metadata::decode(&written).unwrap();
         assert_eq!(metadata::encode(&again), written);
-        assert_eq!(again.len(), entries.len());
+        // Of entries with one key the last counts.
+        let keys: std::collections::BTreeSet<_> = entries.iter().map(|e| &e.key).collect();
+        assert_eq!(again.len(), keys.len());
     }
     Allowance::of(payload.len())
 }
