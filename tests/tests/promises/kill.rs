@@ -203,7 +203,7 @@ fn read_libtiledb(oracle: &mut Oracle, folder: &Path, dense: bool) -> Seen {
     let end = hex::encode(&(SIDE - 1).to_le_bytes());
     let dim = |name| json!({"name": name, "type": "int32", "domain": ["00000000", end]});
     let kind = if dense { "dense" } else { "sparse" };
-    let case = json!({"schema": {"kind": kind, "dims": [dim("y"), dim("x")]}});
+    let case = json!({"schema": {"kind": kind, "dims": [dim("y"), dim("x")]}, "big": true});
     let mut fields = vec![
         json!(["number", "int32", 1, false]),
         json!(["text", "string_ascii", "var", false]),
