@@ -173,6 +173,14 @@ impl Scalar {
         }
     }
 
+    fn lesser<'a>(&'a self, other: &'a Self) -> &'a Self {
+        if self.order(other).is_le() { self } else { other }
+    }
+
+    fn greater<'a>(&'a self, other: &'a Self) -> &'a Self {
+        if self.order(other).is_ge() { self } else { other }
+    }
+
     /// Order of two values of the same kind: numbers by value (NaN last), strings by bytes.
     pub fn order(&self, other: &Self) -> Ordering {
         match (self, other) {
@@ -225,38 +233,18 @@ impl ScalarRange {
     /// The values in both; may be empty.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        let lo = if self.lo.order(&other.lo).is_ge() {
-            &self.lo
-        } else {
-            &other.lo
-        };
-        let hi = if self.hi.order(&other.hi).is_le() {
-            &self.hi
-        } else {
-            &other.hi
-        };
         Self {
-            lo: lo.clone(),
-            hi: hi.clone(),
+            lo: self.lo.greater(&other.lo).clone(),
+            hi: self.hi.lesser(&other.hi).clone(),
         }
     }
 
     /// The smallest range that holds both.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
-        let lo = if self.lo.order(&other.lo).is_le() {
-            &self.lo
-        } else {
-            &other.lo
-        };
-        let hi = if self.hi.order(&other.hi).is_ge() {
-            &self.hi
-        } else {
-            &other.hi
-        };
         Self {
-            lo: lo.clone(),
-            hi: hi.clone(),
+            lo: self.lo.lesser(&other.lo).clone(),
+            hi: self.hi.greater(&other.hi).clone(),
         }
     }
 }

@@ -33,7 +33,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "tidy",
         needs: &[],
-        commands: || vec![integration(&["--test", "tidy"])],
+        commands: || vec![integration(&["--test", "tidy", "--test", "docs"])],
     },
     Step {
         name: "golden",

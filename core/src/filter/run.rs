@@ -260,7 +260,20 @@ fn tile_chunks<'a>(framed: &'a [u8], plan: &Plan<'_>, expected: u64) -> Decoded<
         let why = format!("{} bytes, where it should have {}", chunk.data.len(), chunk.plain_bytes);
         return Err(Malformed::new("chunk", chunk.offset, why));
     }
+    // Before memory is asked for: whoever asks trusts the sizes.
+    chunks.iter().try_for_each(|chunk| check_most(plan, chunk))?;
     Ok(chunks)
+}
+
+/// Whether the filters can make as many bytes of a chunk as it says it holds.
+fn check_most(plan: &Plan<'_>, chunk: &RawChunk<'_>) -> Decoded<()> {
+    let stored = chunk.data.len() as u64;
+    let most = plan.steps.iter().rev().fold(stored, |n, step| step.most_plain(n));
+    if u64::from(chunk.plain_bytes) <= most {
+        return Ok(());
+    }
+    let why = format!("{stored} filtered bytes cannot stand for {}", chunk.plain_bytes);
+    Err(Malformed::new("chunk", chunk.offset, why))
 }
 
 fn not_strings(plan: &Plan<'_>) -> Decoded<()> {

@@ -49,7 +49,7 @@ pub(super) fn load(job: &Job) -> Result<bool> {
     let bytes = 4 * q.shape[0] * q.shape[1];
     measure(
         job,
-        &metric("load", Unit::Seconds, 1, json!({"bytes": bytes})),
+        &Metric::new("load", Unit::Seconds, 1, json!({"bytes": bytes})),
         None,
         setup,
         run,
@@ -89,7 +89,7 @@ pub(super) fn update(job: &Job) -> Result<bool> {
         Ok(())
     };
     let params = json!({"method": "sparse fragment"});
-    measure(job, &metric("update", Unit::Seconds, 1, params), None, setup, run)?;
+    measure(job, &Metric::new("update", Unit::Seconds, 1, params), None, setup, run)?;
     Ok(true)
 }
 
@@ -113,7 +113,7 @@ pub(super) fn random(job: &Job) -> Result<bool> {
     let read = |array: &Array| block_on(array.read_points(None, &at));
     let sum = data::sums(&read(&job.open()?)?)?.get("v").copied();
     let run = |array| Ok(read(&array).map(drop)?);
-    let metric = metric(READ, Unit::Milliseconds, 1, json!({"method": "points"}));
+    let metric = Metric::new(READ, Unit::Milliseconds, 1, json!({"method": "points"}));
     measure(job, &metric, Some(sum == Some(set.sum)), || job.open(), run)?;
     Ok(true)
 }
@@ -146,7 +146,7 @@ pub(super) fn fragments(job: &Job) -> Result<bool> {
     };
     measure(
         job,
-        &metric("write", Unit::Milliseconds, boxes.len(), Value::Null),
+        &Metric::new("write", Unit::Milliseconds, boxes.len(), Value::Null),
         None,
         || Ok(()),
         run,
@@ -188,7 +188,7 @@ pub(super) fn merge(job: &Job) -> Result<()> {
     };
     measure(
         &once,
-        &metric("consolidate", Unit::Seconds, 1, Value::Null),
+        &Metric::new("consolidate", Unit::Seconds, 1, Value::Null),
         None,
         || Ok(()),
         run,
@@ -212,7 +212,7 @@ fn read(job: &Job, name: &'static str, boxes: &[Box4], sum: i64) -> Result<()> {
         }
         Ok(())
     };
-    let metric = metric(name, Unit::Milliseconds, boxes.len(), params);
+    let metric = Metric::new(name, Unit::Milliseconds, boxes.len(), params);
     measure(job, &metric, Some(total == sum), || job.open(), run)
 }
 
@@ -225,13 +225,4 @@ fn query(b: &Box4) -> Query {
 
 pub(super) fn ranges(b: &Box4) -> Vec<ScalarRange> {
     vec![ScalarRange::new(b[0], b[1]), ScalarRange::new(b[2], b[3])]
-}
-
-fn metric(name: &'static str, unit: Unit, per: usize, params: Value) -> Metric {
-    Metric {
-        name,
-        unit,
-        per,
-        params,
-    }
 }

@@ -22,6 +22,17 @@ pub(super) struct Metric {
     pub(super) params: Value,
 }
 
+impl Metric {
+    pub(super) const fn new(name: &'static str, unit: Unit, per: usize, params: Value) -> Self {
+        Self {
+            name,
+            unit,
+            per,
+            params,
+        }
+    }
+}
+
 /// A unit of time.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Unit {

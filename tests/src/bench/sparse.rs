@@ -50,7 +50,13 @@ pub(super) fn load(job: &Job) -> Result<bool> {
         }
         Ok(())
     };
-    measure(job, &metric("load", Unit::Seconds, 1, Value::Null), None, setup, run)?;
+    measure(
+        job,
+        &Metric::new("load", Unit::Seconds, 1, Value::Null),
+        None,
+        setup,
+        run,
+    )?;
     Ok(true)
 }
 
@@ -116,7 +122,7 @@ pub(super) fn fragments(job: &Job) -> Result<bool> {
             };
             measure(
                 job,
-                &metric("write", Unit::Milliseconds, WRITES, Value::Null),
+                &Metric::new("write", Unit::Milliseconds, WRITES, Value::Null),
                 None,
                 || Ok(()),
                 run,
@@ -170,7 +176,7 @@ fn read(job: &Job, name: &'static str, boxes: &[Box4], names: &[String], want: &
         }
         Ok(())
     };
-    let metric = metric(name, Unit::Milliseconds, boxes.len(), params);
+    let metric = Metric::new(name, Unit::Milliseconds, boxes.len(), params);
     measure(job, &metric, Some(correct), || job.open(), run)
 }
 
@@ -181,14 +187,5 @@ pub(super) fn query(b: &Box4, names: &[String]) -> Query {
         region: Region::from_box(vec![ScalarRange::new(b[0], b[1]), ScalarRange::new(b[2], b[3])]),
         order: Layout::Unordered,
         ..Query::default()
-    }
-}
-
-fn metric(name: &'static str, unit: Unit, per: usize, params: Value) -> Metric {
-    Metric {
-        name,
-        unit,
-        per,
-        params,
     }
 }
