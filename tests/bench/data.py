@@ -118,7 +118,9 @@ def sparse(root, points):
                           int(max(0, cy + dy - half)), int(min(DOMAIN[3], cy + dy + half))])
         total, first = {}, {}
         for k, b in enumerate(boxes):
-            total = add(total, sums([c[inside(load, b)] for c in load])) if total else sums([c[inside(load, b)] for c in load])
+            here = inside(load, b)
+            one = sums([c[here] for c in load])
+            total = add(total, one) if total else one
             if k + 1 == FIRST:
                 first = dict(total)
         sets[label] = {"boxes": boxes, "expect": total, "expect_first": first}
@@ -128,10 +130,12 @@ def sparse(root, points):
         key = cells[0] * (DOMAIN[3] + 1) + cells[1]
         order = np.argsort(key, kind="stable")
         last = order[np.append(key[order][1:] != key[order][:-1], True)]
+        cells = [c[last] for c in cells]
         for label in ("dq-10k", "sq-10k"):
             total = {}
             for b in sets[label]["boxes"][:FIRST]:
-                one = sums([c[last][inside([cells[0][last], cells[1][last]], b)] for c in cells])
+                here = inside(cells, b)
+                one = sums([c[here] for c in cells])
                 total = add(total, one) if total else one
             after[f"{f}/{label}/last"] = total
     return {"domain": DOMAIN, "columns": COLUMNS, "first": FIRST, "subarray": sets, "after": after}
