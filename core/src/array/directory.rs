@@ -33,7 +33,7 @@ pub const GROUP_MARKER: &str = "__tiledb_group.tdb";
 pub const ROOT_SCHEMA: &str = "__array_schema.tdb";
 
 /// The entries of the folders of an array; those that do not exist are empty.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listing {
     /// Of the array's own folder.
     pub root: Vec<Entry>,

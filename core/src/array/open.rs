@@ -28,6 +28,8 @@ use crate::vfs::{IN_FLIGHT, join};
 const TAIL_BYTES: u64 = 64 << 10;
 /// Fragments whose index is decoded on the calling thread.
 const FRAGMENTS_AT_ONCE: usize = 8;
+/// How often an array is listed anew where files that a listing named are gone.
+pub(crate) const RELISTINGS: usize = 8;
 /// The schema of arrays older than the folder of schemas.
 const OLD_SCHEMA: &str = "__array_schema.tdb";
 impl Array {
@@ -37,7 +39,23 @@ impl Array {
     /// [`Error::NotFound`] if there is no array; [`Error::Key`] without the right key;
     /// [`Error::Corrupt`] and [`Error::Io`] name the file.
     pub async fn open(context: &Context, path: &str, options: &OpenOptions) -> Result<Self> {
-        let listing = list(context, path).await?;
+        let mut listing = list(context, path).await?;
+        for _ in 0..RELISTINGS {
+            let opened = Self::open_listed(context, path, options, &listing).await;
+            if !listing.is_array() || !matches!(opened, Err(Error::NotFound { .. })) {
+                return opened;
+            }
+            // A vacuum takes away what was replaced: the next listing names what replaces it.
+            let now = list(context, path).await?;
+            if now == listing {
+                return opened;
+            }
+            listing = now;
+        }
+        Self::open_listed(context, path, options, &listing).await
+    }
+
+    async fn open_listed(context: &Context, path: &str, options: &OpenOptions, listing: &Listing) -> Result<Self> {
         let absent = || Error::not_found(path, "no array is here; a folder of arrays is opened array by array");
         let schema_name = listing
             .schema_at(options.window)
@@ -51,7 +69,7 @@ impl Array {
             fetch(context, path, &lists),
         )
         .await?;
-        let visible = directory::visible(&listing, &lists, options.window, !schema.is_dense())?;
+        let visible = directory::visible(listing, &lists, options.window, !schema.is_dense())?;
 
         let deletes = if schema.is_dense() { &[][..] } else { &visible.deletes };
         let (deletes, consolidated) = future::try_join(

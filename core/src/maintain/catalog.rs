@@ -6,6 +6,7 @@ use bytes::Bytes;
 use futures_util::future::try_join_all;
 
 use crate::array::Array;
+use crate::array::open::RELISTINGS;
 use crate::error::{AtPath, Error, Result};
 use crate::format::commits::{self, COMMITS_DIR, ConsolidatedCommit, FRAGMENTS_DIR};
 use crate::format::name::TimestampedName;
@@ -37,7 +38,22 @@ pub(super) struct Consolidated {
 
 impl Catalog {
     /// Reads the commit folder, and in the root what older versions keep there.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Corrupt`] for a damaged list.
     pub(super) async fn load(array: &Array) -> Result<Self> {
+        for _ in 0..RELISTINGS {
+            // A list that went away since the listing was somebody else's to vacuum. What took its place
+            // stands in the next listing; without it, what the list ignored would seem to count.
+            match Self::load_once(array).await {
+                Err(Error::NotFound { .. }) => {}
+                done => return done,
+            }
+        }
+        Self::load_once(array).await
+    }
+
+    async fn load_once(array: &Array) -> Result<Self> {
         let vfs = &array.context().vfs;
         let (root, folder) = (array.path().to_owned(), join(array.path(), COMMITS_DIR));
         let (root, folder) = futures_util::future::try_join(vfs.list(&root), vfs.list(&folder)).await?;
@@ -59,14 +75,10 @@ impl Catalog {
         }
         let read = lists.into_iter().map(|path| async move {
             let whole = join(array.path(), &path);
-            match vfs.read_all(&whole).await {
-                Ok(bytes) => Ok(Some((path, whole, bytes))),
-                // A list that went away since the listing was somebody else's to vacuum.
-                Err(Error::NotFound { .. }) => Ok(None),
-                Err(e) => Err(e),
-            }
+            let bytes = vfs.read_all(&whole).await?;
+            Ok::<_, Error>((path, whole, bytes))
         });
-        for (path, whole, bytes) in try_join_all(read).await?.into_iter().flatten() {
+        for (path, whole, bytes) in try_join_all(read).await? {
             if path.ends_with(".con") {
                 let commits = commits::decode_consolidated(&bytes).at(&whole)?;
                 new.consolidated.push(Consolidated { path, commits, bytes });

@@ -45,7 +45,11 @@ struct State {
     calls: Vec<Call>,
     written: u64,
     broken: bool,
+    meanwhile: Option<(u64, Deed)>,
 }
+
+/// What somebody else does to the store.
+type Deed = Box<dyn FnOnce() + Send>;
 
 /// What a call is to do.
 #[derive(Clone, Copy, PartialEq)]
@@ -75,6 +79,11 @@ impl FaultyVfs {
         };
     }
 
+    /// Lets somebody else act just before this call, counted as in [`Fault::at_call`], reaches the store.
+    pub fn before(&self, call: u64, deed: impl FnOnce() + Send + 'static) {
+        self.lock().meanwhile = Some((call, Box::new(deed)));
+    }
+
     /// Every call since the start or the last [`set`](Self::set).
     pub fn calls(&self) -> Vec<Call> {
         self.lock().calls.clone()
@@ -94,6 +103,11 @@ impl FaultyVfs {
         });
         if matches!(method, "put" | "append") {
             state.written += bytes;
+        }
+        if let Some((_, deed)) = state.meanwhile.take_if(|(at, _)| *at == number) {
+            drop(state);
+            deed();
+            state = self.lock();
         }
         if state.broken {
             return if state.fault.lasting {

@@ -24,6 +24,12 @@ use crate::error::{Error, Result};
 /// Reading through a hole of one page costs less than another system call.
 const GAP_BYTES: u64 = 4096;
 
+/// Entries with names as long as those of fragments that surely fit the buffer of 32 KiB into which the C
+/// library lists.
+const ENTRIES_AT_ONCE: usize = 256;
+/// How often a folder that never holds still is listed.
+const LISTINGS_MAX: usize = 16;
+
 /// The files below a folder.
 #[derive(Debug)]
 pub struct LocalVfs {
@@ -60,7 +66,25 @@ impl LocalVfs {
         plan.split(path, &fetched)
     }
 
+    /// The entries of a folder. The system gives them by the buffer, and what a folder's owner does in
+    /// between, such as to put a file and then to remove another, may be missed by half: longer listings
+    /// are taken until two agree.
     fn children(&self, dir: &str) -> Result<Vec<Entry>> {
+        let mut entries = self.children_once(dir)?;
+        for _ in 0..LISTINGS_MAX {
+            if entries.len() < ENTRIES_AT_ONCE {
+                break;
+            }
+            let again = self.children_once(dir)?;
+            if again == entries {
+                break;
+            }
+            entries = again;
+        }
+        Ok(entries)
+    }
+
+    fn children_once(&self, dir: &str) -> Result<Vec<Entry>> {
         let listing = match fs::read_dir(self.resolve(dir)?) {
             Ok(listing) => listing,
             Err(e) if is_absent(&e) => return Ok(Vec::new()),
@@ -275,6 +299,8 @@ fn failed(path: &str) -> impl Fn(io::Error) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
     use crate::blocking::block_on;
 
@@ -300,6 +326,45 @@ mod tests {
                 .unwrap()
                 .all(|e| e.unwrap().file_name() == "__schema")
         );
+    }
+
+    #[test]
+    fn a_long_listing_never_misses_both_of_two_files() {
+        let dir = tempfile::tempdir().unwrap();
+        // Names as long as those of fragments, so that the listing takes several calls.
+        let name = |n: u32| {
+            format!(
+                "__1_1_{:032x}_22.wrt",
+                u128::from(n).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060)
+            )
+        };
+        for n in 0..2000 {
+            fs::write(dir.path().join(name(n)), "").unwrap();
+        }
+        let token = |n: u32| dir.path().join(format!("{}.vac", name(n)));
+        fs::write(token(0), "").unwrap();
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // At every moment there is one at least.
+                for n in 0.. {
+                    fs::write(token(n + 1), "").unwrap();
+                    fs::remove_file(token(n)).unwrap();
+                    if over.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    std::thread::sleep(std::time::Duration::from_millis(20));
+                }
+            });
+            let vfs = LocalVfs::new(dir.path());
+            let misses = (0..300).filter(|_| {
+                let found = vfs.children("").unwrap();
+                found.iter().all(|e| !e.name.ends_with(".vac"))
+            });
+            let misses = misses.count();
+            over.store(true, Ordering::Relaxed);
+            assert_eq!(misses, 0);
+        });
     }
 
     #[test]

@@ -10,7 +10,7 @@ use hyperslab::format::schema::Layout;
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, delete, delete_fragments, vacuum};
 use hyperslab::vfs::MemVfs;
 use hyperslab::vfs::faulty::{Fault, FaultyVfs};
-use hyperslab::{Array, Cells, Context, OpenOptions, Result};
+use hyperslab::{Array, Cells, Context, Error, OpenOptions, Result};
 
 use super::sparse;
 use super::{at, new_array, open};
@@ -247,6 +247,44 @@ fn commits_anew(context: &Context) -> Result<()> {
         &fresh(),
     ))
     .map(drop)
+}
+
+#[test]
+fn a_reader_whom_a_vacuum_overtakes_looks_again() {
+    let context = store();
+    let files = all_files(&context);
+    let see = |context: &Context| -> Vec<Cell> { sparse::read(context, Window::ALL) };
+    let before = see(&context);
+    let overtake: [&[Operation]; 3] = [
+        &[merge, sweep],
+        &[commits, sweep_commits],
+        &[commits, sweep_commits, merge, sweep, commits_anew, sweep_commits],
+    ];
+    for deeds in overtake {
+        let mut looked_again = 0;
+        for call in 0.. {
+            let plain = copy(&context, &files);
+            let overtaken = FaultyVfs::new(Arc::clone(&plain.vfs), Fault::default());
+            let inner = plain.clone();
+            overtaken.before(call, move || deeds.iter().for_each(|deed| deed(&inner).unwrap()));
+            let reader = Context {
+                vfs: Arc::new(overtaken.clone()),
+                ..plain
+            };
+            let array = try_open(&reader).unwrap();
+            let opened = overtaken.calls();
+            looked_again += usize::from(opened.iter().filter(|c| c.method == "list").count() > 5);
+            if opened.len() as u64 <= call {
+                break;
+            }
+            // What was opened before may be gone, but it never reads as something else.
+            match block_on(array.read(&hyperslab::Query::default())) {
+                Ok(batch) => assert_eq!(sparse::rows(&batch), before, "call {call}"),
+                Err(e) => assert!(matches!(e, Error::NotFound { .. }), "call {call}: {e}"),
+            }
+        }
+        assert!(looked_again > 0);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use hyperslab::array::Window;
 use hyperslab::blocking::block_on;
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, delete};
-use hyperslab::{CellCount, Cells, Column, Context, Datatype, Query};
+use hyperslab::{Batch, CellCount, Cells, Column, Context, Datatype, Query};
 use proptest::prelude::*;
 
 use super::{Chore, at, do_chore, new_array, open};
@@ -65,7 +65,11 @@ pub(super) fn write(context: &Context, time: u64, cells: &BTreeMap<(i32, i32), i
 }
 
 pub(super) fn read(context: &Context, window: Window) -> Vec<Cell> {
-    let batch = block_on(open(context, window).read(&Query::default())).unwrap();
+    rows(&block_on(open(context, window).read(&Query::default())).unwrap())
+}
+
+/// The cells of a batch, sorted.
+pub(super) fn rows(batch: &Batch) -> Vec<Cell> {
     let numbers = |name: &str| batch.column(name).unwrap().values::<i32>().unwrap().into_owned();
     let (y, x, number) = (numbers("y"), numbers("x"), numbers("number"));
     let texts = batch.column("text").unwrap();

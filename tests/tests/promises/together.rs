@@ -185,9 +185,9 @@ fn worker() {
     let (mut n, parent) = (0, parent_id());
     while !folder.join("stop").exists() && parent_id() == parent {
         n += 1;
-        // All fragments, or in sparse arrays neighbours in time, two and three.
+        // All fragments, or neighbours in time, two and three.
         let mut some = ConsolidateOptions::new(Mode::Fragments);
-        if n % 2 == 0 && !dense {
+        if n % 2 == 0 {
             some.steps = Steps {
                 count: 1,
                 fragments_min: 2,
@@ -199,10 +199,6 @@ fn worker() {
         let commits = ConsolidateOptions::new(Mode::Commits);
         for (what, mode) in [(some, Mode::Fragments), (commits, Mode::Commits)] {
             with_array(&folder, |a| block_on(consolidate(a, &what, &options(100, n))));
-            // Vacuum right after a merge may be missed by a listing that is under way.
-            if dense {
-                continue;
-            }
             with_array(&folder, |a| block_on(vacuum(a, mode, false, &options(101, n))));
         }
     }
@@ -229,12 +225,12 @@ struct Shared {
 
 impl Shared {
     /// Reads and judges until all have written; gives how often.
-    fn watch(&self, mut read: impl FnMut() -> Vec<Vec<i64>>) -> usize {
+    fn watch(&self, who: &str, mut read: impl FnMut() -> Vec<Vec<i64>>) -> usize {
         let mut reads = 0;
         loop {
             let last = self.ended.load(Ordering::SeqCst);
             let known: Vec<i64> = self.acknowledged.iter().map(|a| a.load(Ordering::SeqCst)).collect();
-            self.judge(&known, &read());
+            self.judge(who, &known, &read());
             reads += 1;
             if last {
                 return reads;
@@ -242,18 +238,18 @@ impl Shared {
         }
     }
 
-    fn judge(&self, known: &[i64], rows: &[Vec<i64>]) {
+    fn judge(&self, who: &str, known: &[i64], rows: &[Vec<i64>]) {
         for (row, (cells, known)) in rows.iter().zip(known).enumerate() {
             let first = cells.first().copied().unwrap_or(-1);
-            assert!(cells.iter().all(|c| *c == first), "row {row} is torn: {cells:?}");
+            assert!(cells.iter().all(|c| *c == first), "{who}: row {row} is torn: {cells:?}");
             assert!(
                 cells.is_empty() || cells.len() == COLUMNS,
-                "row {row} has {} cells",
+                "{who}: row {row} has {} cells",
                 cells.len()
             );
             assert!(
                 first >= *known,
-                "row {row}: read {first} after {known} was acknowledged"
+                "{who}: row {row}: read {first} after {known} was acknowledged"
             );
         }
     }
@@ -302,11 +298,11 @@ fn at_once(dense: bool) {
     let mut consolidator = start(&json!({"folder": folder, "dense": dense}));
     let s = &*shared;
     let reads: Vec<usize> = std::thread::scope(|scope| {
-        let ours = (0..2).map(|_| scope.spawn(|| s.watch(|| read_ours(&s.folder, dense))));
+        let ours = (0..2).map(|_| scope.spawn(|| s.watch("ours", || read_ours(&s.folder, dense))));
         let mut readers: Vec<_> = ours.collect();
         readers.push(scope.spawn(|| {
             let mut oracle = Oracle::start().unwrap();
-            s.watch(|| read_libtiledb(&mut oracle, &s.folder, dense))
+            s.watch("libtiledb", || read_libtiledb(&mut oracle, &s.folder, dense))
         }));
         // Readers go on as long as there are writers, even if those fail.
         let over = Over(s);
@@ -338,8 +334,12 @@ fn at_once(dense: bool) {
     assert!(consolidator.wait().unwrap().success());
     let rounds = said.lines().find_map(|l| l.strip_prefix("rounds ")).unwrap_or("0");
     let all = vec![s.writes - 1; ROWS];
-    s.judge(&all, &read_ours(&folder, dense));
-    s.judge(&all, &read_libtiledb(&mut Oracle::start().unwrap(), &folder, dense));
+    s.judge("ours, at last", &all, &read_ours(&folder, dense));
+    s.judge(
+        "libtiledb, at last",
+        &all,
+        &read_libtiledb(&mut Oracle::start().unwrap(), &folder, dense),
+    );
     let kind = if dense { "dense" } else { "sparse" };
     println!(
         "together: {kind}, {} writes, {reads:?} reads, {rounds} rounds of consolidation",
