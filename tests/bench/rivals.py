@@ -163,6 +163,17 @@ def job(rival, workload, variant, path, root):
         return lambda: remove(path), lambda: (rival.load_sparse(path, cells, part[0]), sync(path)), 1, None
     if workload.endswith("-consolidate"):
         return lambda: None, lambda: (rival.consolidate(path), sync(path)), 1, None
+    if workload == "open":
+        times, box, columns = 3 if "/1000" in variant else 10, [50_000, 50_009, 0, 9], ["X", "Y"]
+        small = lambda: rival.box(box)  # noqa: E731
+        if part[0] == "sparse":
+            box = q["sparse"]["subarray"]["sq-1k"]["boxes"][0]
+            small = lambda: rival.cells(box, columns)  # noqa: E731
+        def again(read):
+            for _ in range(times):
+                rival.open(path)
+                read()
+        return lambda: None, {"open": lambda: again(lambda: None), "open_read": lambda: again(small)}, times, None
     rival.open(path)
     if workload.startswith("dense-"):
         name = part[1] if workload == "dense-subarray" else "sq1k"
@@ -191,22 +202,23 @@ def main():
     name, workload, variant, path, root, runs, seconds = sys.argv[1:]
     setup, run, per, right = job(RIVALS[name](), workload, variant, path, root)
     unit, scale = ("s", 1) if per == 1 and "load" in workload or "consolidate" in workload else ("ms", 1e3)
-    walls, cpus, began = [], [], time.perf_counter()
     runs = 1 if "consolidate" in workload else int(runs)
-    for k in range(runs + 1):
-        setup()
-        c, t = time.process_time(), time.perf_counter()
-        run()
-        t, c = time.perf_counter() - t, time.process_time() - c
-        if k or t > 3 or runs == 1:
-            walls.append(t * scale / per)
-            cpus.append(c * scale / per)
-        if walls and (len(walls) == runs or time.perf_counter() - began > float(seconds)):
-            break
-    print(json.dumps({"workload": workload, "variant": variant, "peer": name, "metric": "time", "unit": unit,
-                      "median": statistics.median(walls), "min": min(walls), "runs": len(walls),
-                      "params": {"values": walls, "cpu": statistics.median(cpus), "check_ok": right,
-                                 "memory_peak_kb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}}))
+    for metric, one in (run if isinstance(run, dict) else {"time": run}).items():
+        walls, cpus, began = [], [], time.perf_counter()
+        for k in range(runs + 1):
+            setup()
+            c, t = time.process_time(), time.perf_counter()
+            one()
+            t, c = time.perf_counter() - t, time.process_time() - c
+            if k or t > 3 or runs == 1:
+                walls.append(t * scale / per)
+                cpus.append(c * scale / per)
+            if walls and (len(walls) == runs or time.perf_counter() - began > float(seconds)):
+                break
+        print(json.dumps({"workload": workload, "variant": variant, "peer": name, "metric": metric, "unit": unit,
+                          "median": statistics.median(walls), "min": min(walls), "runs": len(walls),
+                          "params": {"values": walls, "cpu": statistics.median(cpus), "check_ok": right,
+                                     "memory_peak_kb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}}))
 
 
 if __name__ == "__main__":

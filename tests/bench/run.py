@@ -39,13 +39,18 @@ PLAN = (
     + [("sparse-fragments", f"zstd3/{f}/{s}", ["tiledb"]) for f in (0, 10, 100, 1000) for s in ("dq-10k", "sq-10k")]
     + [("dense-consolidate", f"zstd3/{f}", ["tiledb"]) for f in (10, 100)]
     + [("sparse-consolidate", f"zstd3/{f}", ["tiledb"]) for f in (100, 1000)]
+    + [("open", f"{kind}/{how}", ["tiledb"]) for kind in ("sparse", "dense")
+       for how in ("1", "100", "100+meta+commits", "1000", "1000+meta", "1000+meta+commits")]
+    + [("filters", name, []) for name in ("gzip-6", "zstd-3", "lz4", "bzip2-9", "rle", "double_delta", "delta",
+                                          "bit_width_reduction", "positive_delta", "bitshuffle", "byteshuffle", "xor",
+                                          "float_scale", "md5", "sha256", "aes_256_gcm")]
 )
 
 
 def folder(args, workload, variant, rival="hyperslab"):
     """The array that a workload reads, writes or changes."""
     kind, codec = workload.split("-")[0], variant.split("/")[0]
-    name = f"{kind}-{codec}"
+    name = f"{kind}-{codec}" if workload != "open" else "open-" + variant.replace("/", "-")
     if workload.endswith(("-fragments", "-consolidate")) and variant.split("/")[1] != "0":
         name += "-f" + variant.split("/")[1]
     if rival in ("hyperslab", "tiledb") and not workload.endswith("-load"):
@@ -69,10 +74,11 @@ def ready(args, workload, variant):
     """The array that a workload needs; Hyperslab writes it if it is not there."""
     array = folder(args, workload, variant)
     if not os.path.exists(array):
-        codec, *rest = variant.split("/")
+        codec = variant.split("/")[0]
         kind = workload.split("-")[0]
         fragments = array.rsplit("-f", 1)[1] if "-f" in os.path.basename(array) else "0"
-        lines([args.engine, "make", f"{kind}/{codec}/{fragments}", array, "--data", args.data])
+        what = f"{kind}/{codec}/{fragments}" if workload != "open" else f"open/{variant}"
+        lines([args.engine, "make", what, array, "--data", args.data])
     return array
 
 
@@ -89,6 +95,8 @@ def measure(args, workload, variant, rivals):
     for rival in ["hyperslab"] + ([] if args.engine_only else rivals):
         if workload.endswith("-load"):
             array = folder(args, workload, variant, rival)
+        elif workload == "filters":
+            array = args.data
         elif rival in ("hyperslab", "tiledb"):
             array = ready(args, workload, variant)
         else:
@@ -138,8 +146,9 @@ def main():
             rows += found
             f.writelines(json.dumps(r) + "\n" for r in found)
             f.flush()
+    said = open(args.report).read() if os.path.exists(args.report) else ""
     with open(args.report, "w") as f:
-        f.write(report.render(rows, machine(), report.versions()))
+        f.write(report.render(rows, machine(), report.versions()) + report.prose(said))
     print(f"{args.report} is written; the lines are in {results}")
 
 

@@ -168,10 +168,10 @@ impl Axis {
         })
     }
 
-    /// Offset of a coordinate; `None` outside the domain.
+    /// Offset of a coordinate, an integer of any type; `None` outside the domain.
     pub fn offset(&self, value: &Scalar) -> Option<u64> {
-        let offset = key::key(value)?.checked_sub(self.low)?;
-        (offset <= self.last).then_some(offset)
+        let from_low = value.as_i128()? - self.coordinate(0).as_i128()?;
+        u64::try_from(from_low).ok().filter(|&offset| offset <= self.last)
     }
 
     /// The coordinate at an offset.

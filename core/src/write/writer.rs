@@ -322,5 +322,7 @@ fn dense_box(schema: &Schema, region: Option<Vec<ScalarRange>>) -> Result<(Grid,
             ));
         }
     }
+    // The metadata stores coordinates of the dimensions' own types, whatever was given.
+    let region = grid.ranges(&spans);
     Ok((grid, spans, region))
 }

@@ -8,12 +8,16 @@ use serde_json::{Value, json};
 
 use super::Job;
 
-/// The name that the lines bear.
+/// The name that the engine's lines bear.
 const PEER: &str = "hyperslab";
+/// The name of what no engine can undercut.
+pub(super) const LIMIT: &str = "limit";
 
 /// What is measured of a job.
 #[derive(Debug)]
 pub(super) struct Metric {
+    /// Who does it.
+    pub(super) peer: &'static str,
     pub(super) name: &'static str,
     pub(super) unit: Unit,
     /// Operations in a run; times are given for one of them.
@@ -25,6 +29,7 @@ pub(super) struct Metric {
 impl Metric {
     pub(super) const fn new(name: &'static str, unit: Unit, per: usize, params: Value) -> Self {
         Self {
+            peer: PEER,
             name,
             unit,
             per,
@@ -101,7 +106,7 @@ pub(super) fn measure<T>(
         json!({
             "workload": job.workload,
             "variant": job.variant,
-            "peer": PEER,
+            "peer": metric.peer,
             "metric": metric.name,
             "unit": metric.unit.name(),
             "median": median(&walls),

@@ -5,6 +5,7 @@
 
 mod data;
 mod dense;
+mod filters;
 mod job;
 mod make;
 mod measure;
@@ -37,6 +38,7 @@ pub fn run(job: &Job) -> Result<bool> {
         "sparse-fragments" => sparse::fragments(job),
         "sparse-consolidate" => sparse::consolidated(job),
         "open" => open::open(job),
+        "filters" => filters::filters(job),
         _ => Ok(false),
     }
 }

@@ -11,8 +11,10 @@ use super::measure::{Metric, Unit, measure};
 
 /// Rows 50,000 to 50,009 of a dense array of ten columns.
 const BOX: [i64; 4] = [50_000, 50_009, 0, 9];
-/// Columns of the dense array.
-const COLUMNS: i64 = 10;
+/// Rows of the dense array.
+pub(super) const ROWS: i64 = 100_000;
+/// Its columns.
+pub(super) const COLUMNS: i64 = 10;
 /// The set of queries whose first box is read from a sparse array.
 const SET: &str = "sq-1k";
 
@@ -25,12 +27,7 @@ pub(super) fn open(job: &Job) -> Result<bool> {
         "sparse" => sparse_query(job)?,
         _ => return Ok(false),
     };
-    let metric = |name| Metric {
-        name,
-        unit: Unit::Milliseconds,
-        per: times,
-        params: Value::Null,
-    };
+    let metric = |name| Metric::new(name, Unit::Milliseconds, times, Value::Null);
     let only = |()| {
         for _ in 0..times {
             job.open()?;

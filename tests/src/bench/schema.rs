@@ -33,6 +33,15 @@ pub(super) fn dense(q: &DenseQueries, codec: &str) -> Result<Schema> {
     ))
 }
 
+/// A matrix of integers in tiles of a hundred whole rows.
+pub(super) fn many_tiles(rows: i64, columns: i64) -> Result<Schema> {
+    let dimension = |n: i64, tile: i64, name| Dimension::new(name, Datatype::Int64, 0_i64, n - 1, tile);
+    let mut v = Attribute::new("v", Datatype::Int32, CellCount::ONE);
+    v.filters = Pipeline::new(filters("zstd3")?);
+    let dimensions = vec![dimension(rows, 100, "row"), dimension(columns, columns, "col")];
+    Ok(Schema::new(ArrayType::Dense, dimensions, vec![v]))
+}
+
 /// The positions of ships: two dimensions, then attributes.
 pub(super) fn sparse(q: &SparseQueries, codec: &str, duplicates: bool) -> Result<Schema> {
     let mut filters = filters(codec)?;

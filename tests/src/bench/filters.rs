@@ -1,0 +1,178 @@
+//! Each filter alone on one core, encoding and decoding, beside its limit: the compression library called
+//! on the same chunks with nothing around it, or for filters without one a copy of the same bytes.
+
+use std::hint::black_box;
+use std::io::{Read as _, Write as _};
+
+use anyhow::{Context as _, Result, ensure};
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use hyperslab::filter::{Key, Nonces, TileFormat, decode_tile, encode_tile};
+use hyperslab::format::pipeline::{Filter, Pipeline};
+use hyperslab::format::version::Version;
+use hyperslab::{CellCount, Datatype};
+use serde_json::json;
+
+use super::Job;
+use super::data;
+use super::measure::{LIMIT, Metric, Unit, measure};
+
+const TILE_BYTES: usize = 1 << 20;
+const TILES: usize = 16;
+/// Bytes of a chunk where a pipeline says nothing else.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// The variant is the name of a filter.
+pub(super) fn filters(job: &Job) -> Result<bool> {
+    let Some(filter) = filter(&job.variant) else {
+        return Ok(false);
+    };
+    let column = data::columns(&job.data, "sparse", &["X".to_owned()])?;
+    let mut values: Vec<u8> = column.into_iter().next().context("no column")?;
+    values.truncate(TILE_BYTES * TILES);
+    if job.variant == "positive_delta" {
+        let mut sorted: Vec<i64> = bytemuck::pod_collect_to_vec(&values);
+        sorted.sort_unstable();
+        values = bytemuck::cast_slice(&sorted).to_vec();
+    }
+    let tiles: Vec<&[u8]> = values.chunks(TILE_BYTES).collect();
+    let key = Key([7; 32]);
+    let encrypted = job.variant == "aes_256_gcm";
+    let f = TileFormat {
+        datatype: Datatype::Int64,
+        cell: CellCount::ONE,
+        version: Version::CURRENT,
+        key: encrypted.then_some(&key),
+    };
+    let (p, nonces) = (Pipeline::new(vec![filter.clone()]), Nonces::new([9; 32]));
+    let nonces = if encrypted { nonces } else { Nonces::none() };
+    let encoded = tiles
+        .iter()
+        .map(|t| encode_tile(t, &p, &f, &nonces))
+        .collect::<Result<Vec<_>, _>>()?;
+    for (tile, bytes) in tiles.iter().zip(&encoded) {
+        ensure!(
+            decode_tile(bytes, &p, &f, tile.len() as u64)? == *tile,
+            "the tile comes back changed"
+        );
+    }
+    let stored: usize = encoded.iter().map(Vec::len).sum();
+    let metric = |peer, name| Metric {
+        peer,
+        ..Metric::new(
+            name,
+            Unit::Milliseconds,
+            tiles.len(),
+            json!({"bytes": TILE_BYTES, "stored": stored}),
+        )
+    };
+    let ready = || Ok(());
+    measure(job, &metric("hyperslab", "encode"), None, ready, |()| {
+        tiles
+            .iter()
+            .try_for_each(|t| encode_tile(t, &p, &f, &nonces).map(drop))
+            .map_err(Into::into)
+    })?;
+    measure(job, &metric("hyperslab", "decode"), Some(true), ready, |()| {
+        let decode = |(tile, bytes): (&&[u8], &Vec<u8>)| decode_tile(bytes, &p, &f, tile.len() as u64).map(drop);
+        tiles.iter().zip(&encoded).try_for_each(decode).map_err(Into::into)
+    })?;
+
+    let bare = Bare::of(&filter);
+    let chunks: Vec<&[u8]> = values.chunks(CHUNK_BYTES).collect();
+    let packed = chunks.iter().map(|c| bare.encode(c)).collect::<Result<Vec<_>>>()?;
+    measure(job, &metric(LIMIT, "encode"), None, ready, |()| {
+        chunks
+            .iter()
+            .try_for_each(|c| bare.encode(c).map(|bytes| drop(black_box(bytes))))
+    })?;
+    let mut out = vec![0; CHUNK_BYTES];
+    measure(job, &metric(LIMIT, "decode"), None, ready, |()| {
+        chunks.iter().zip(&packed).try_for_each(|(chunk, bytes)| {
+            bare.decode(bytes, &mut out[..chunk.len()])?;
+            black_box(&out);
+            Ok(())
+        })
+    })?;
+    Ok(true)
+}
+
+fn filter(name: &str) -> Option<Filter> {
+    let (level, reinterpret, max_window) = (-1, None, 256);
+    let byte_width = 8;
+    Some(match name {
+        "gzip-6" => Filter::Gzip { level: 6 },
+        "zstd-3" => Filter::Zstd { level: 3 },
+        "lz4" => Filter::Lz4 { level },
+        "bzip2-9" => Filter::Bzip2 { level: 9 },
+        "rle" => Filter::Rle { level },
+        "double_delta" => Filter::DoubleDelta { level, reinterpret },
+        "delta" => Filter::Delta { level, reinterpret },
+        "bit_width_reduction" => Filter::BitWidthReduction { max_window },
+        "positive_delta" => Filter::PositiveDelta { max_window },
+        "bitshuffle" => Filter::Bitshuffle,
+        "byteshuffle" => Filter::Byteshuffle,
+        "xor" => Filter::Xor,
+        "float_scale" => Filter::FloatScale {
+            scale: 1.0,
+            offset: 0.0,
+            byte_width,
+        },
+        "md5" => Filter::Md5,
+        "sha256" => Filter::Sha256,
+        // Every pipeline of an encrypted array ends with it.
+        "aes_256_gcm" => Filter::None,
+        _ => return None,
+    })
+}
+
+/// The library of a filter by itself.
+enum Bare {
+    Zlib(u32),
+    Zstd(i32),
+    Lz4,
+    Bzip2(u32),
+    Copy,
+}
+
+impl Bare {
+    fn of(filter: &Filter) -> Self {
+        match filter {
+            Filter::Gzip { level } => Self::Zlib(level.unsigned_abs()),
+            Filter::Zstd { level } => Self::Zstd(*level),
+            Filter::Lz4 { .. } => Self::Lz4,
+            Filter::Bzip2 { level } => Self::Bzip2(level.unsigned_abs()),
+            _ => Self::Copy,
+        }
+    }
+
+    fn encode(&self, chunk: &[u8]) -> Result<Vec<u8>> {
+        Ok(match self {
+            Self::Zlib(level) => {
+                let mut to = ZlibEncoder::new(Vec::new(), Compression::new(*level));
+                to.write_all(chunk)?;
+                to.finish()?
+            }
+            Self::Zstd(level) => zstd::bulk::compress(chunk, *level)?,
+            Self::Lz4 => lz4_flex::block::compress(chunk),
+            Self::Bzip2(level) => {
+                let mut to = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::new(*level));
+                to.write_all(chunk)?;
+                to.finish()?
+            }
+            Self::Copy => chunk.to_vec(),
+        })
+    }
+
+    fn decode(&self, packed: &[u8], out: &mut [u8]) -> Result<()> {
+        match self {
+            Self::Zlib(_) => ZlibDecoder::new(packed).read_exact(out)?,
+            Self::Zstd(_) => drop(zstd::bulk::decompress_to_buffer(packed, out)?),
+            Self::Lz4 => drop(lz4_flex::block::decompress_into(packed, out)?),
+            Self::Bzip2(_) => bzip2::read::BzDecoder::new(packed).read_exact(out)?,
+            Self::Copy => out.copy_from_slice(packed),
+        }
+        Ok(())
+    }
+}
