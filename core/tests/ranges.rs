@@ -1,5 +1,7 @@
 //! Ranges whose numbers are of other integer types than their dimension: they mean the same.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
 use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
