@@ -3,7 +3,7 @@
 import importlib.metadata
 import math
 
-RIVALS = ["tiledb", "hdf5", "zarrs", "duckdb", "limit"]
+RIVALS = ["tiledb", "hdf5", "zarrs", "duckdb", "wasm", "limit"]
 # What stands behind a variant's name where a workload measures more than one thing.
 METRICS = {"read_after": ", then read", "open_read": ", small read", "encode": ", encode", "decode": ", decode"}
 # The first heading that no run writes.
@@ -41,7 +41,7 @@ def render(rows, machine, packages, command="cargo xtask bench"):
         "Medians of one operation; a ratio is the rival's time over Hyperslab's: above 1, Hyperslab is faster. Behind each"
         " time is the processor time of all cores, which says more where the machine has other work. The memory is what"
         " Hyperslab took at most beyond what it held before. Every read is checked against sums that no engine computed."
-        " The limit of a filter is its compression library with nothing around it, or a copy of the bytes.", "",
+        " Beside wasm, which is the npm package in Node, Hyperslab runs on one thread. The limit of a filter is its compression library with nothing around it, or a copy of the bytes.", "",
     ]
     ratios = {p: [] for p in present}
     for workload in dict.fromkeys(k[0] for k in by):

@@ -41,6 +41,7 @@ PLAN = (
     + [("sparse-consolidate", f"zstd3/{f}", ["tiledb"]) for f in (100, 1000)]
     + [("open", f"{kind}/{how}", ["tiledb"]) for kind in ("sparse", "dense")
        for how in ("1", "100", "100+meta+commits", "1000", "1000+meta", "1000+meta+commits")]
+    + [("wasm", f"{c}/{name}", ["wasm"]) for c in ("none", "zstd3", "bszstd3", "gzip6") for name in ("tile", "sq1k")]
     + [("filters", name, []) for name in ("gzip-6", "zstd-3", "lz4", "bzip2-9", "rle", "double_delta", "delta",
                                           "bit_width_reduction", "positive_delta", "bitshuffle", "byteshuffle", "xor",
                                           "float_scale", "md5", "sha256", "aes_256_gcm")]
@@ -49,11 +50,11 @@ PLAN = (
 
 def folder(args, workload, variant, rival="hyperslab"):
     """The array that a workload reads, writes or changes."""
-    kind, codec = workload.split("-")[0], variant.split("/")[0]
+    kind, codec = workload.split("-")[0].replace("wasm", "dense"), variant.split("/")[0]
     name = f"{kind}-{codec}" if workload != "open" else "open-" + variant.replace("/", "-")
     if workload.endswith(("-fragments", "-consolidate")) and variant.split("/")[1] != "0":
         name += "-f" + variant.split("/")[1]
-    if rival in ("hyperslab", "tiledb") and not workload.endswith("-load"):
+    if rival in ("hyperslab", "tiledb", "wasm") and not workload.endswith("-load"):
         rival = "hyperslab"
     return os.path.join(args.data, "arrays", f"{rival}-{name}")
 
@@ -66,8 +67,17 @@ def lines(command, env=None):
 
 
 def engine(args, workload, variant, array):
-    return lines([args.engine, workload, variant, array, "--data", args.data, "--runs", str(args.runs),
-                  "--seconds", str(args.seconds), "--threads", str(os.cpu_count())])
+    # What runs in the browser has one thread: beside it the same reads, native, with one thread.
+    threads, native = (1, "dense-subarray") if workload == "wasm" else (os.cpu_count(), workload)
+    found = lines([args.engine, native, variant, array, "--data", args.data, "--runs", str(args.runs),
+                   "--seconds", str(args.seconds), "--threads", str(threads)])
+    return [dict(line, workload=workload) for line in found]
+
+
+def wasm(args, variant, array):
+    queries = os.path.join(args.data, "queries", "dense.json")
+    return lines(["node", os.path.join(HERE, "wasm.mjs"), os.path.join(HERE, "../../wasm/npm"), array, queries, variant,
+                  str(args.runs), str(args.seconds)])
 
 
 def ready(args, workload, variant):
@@ -75,7 +85,7 @@ def ready(args, workload, variant):
     array = folder(args, workload, variant)
     if not os.path.exists(array):
         codec = variant.split("/")[0]
-        kind = workload.split("-")[0]
+        kind = workload.split("-")[0].replace("wasm", "dense")
         fragments = array.rsplit("-f", 1)[1] if "-f" in os.path.basename(array) else "0"
         what = f"{kind}/{codec}/{fragments}" if workload != "open" else f"open/{variant}"
         lines([args.engine, "make", what, array, "--data", args.data])
@@ -97,13 +107,15 @@ def measure(args, workload, variant, rivals):
             array = folder(args, workload, variant, rival)
         elif workload == "filters":
             array = args.data
-        elif rival in ("hyperslab", "tiledb"):
+        elif rival in ("hyperslab", "tiledb", "wasm"):
             array = ready(args, workload, variant)
         else:
             array = folder(args, workload, variant, rival)
         changes = workload.endswith(("-update", "-consolidate"))
         array = copy(array) if changes else array
-        if rival == "hyperslab":
+        if rival == "wasm":
+            found += wasm(args, variant, array)
+        elif rival == "hyperslab":
             found += engine(args, workload, variant, array)
         else:
             found += lines([sys.executable, os.path.join(HERE, "rivals.py"), rival, workload, variant, array, args.data,

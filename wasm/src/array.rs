@@ -130,7 +130,7 @@ impl RawArray {
         aborted: Option<Promise>,
     ) -> Result<JsValue, JsValue> {
         let work = async {
-            let selection = select::selection(&selection, &self.array)?;
+            let selection = select::selection(&selection, &self.array).await?;
             let region = selection.region(self.array.schema())?;
             let fields = fields.or_else(|| selection.attributes.clone());
             let batch = self.array.read(&query(fields, region, &order, condition)?).await?;
@@ -189,7 +189,10 @@ impl RawArray {
     ) -> Result<String, JsValue> {
         let work = async {
             let columns = columns::from_js(&columns, self.array.schema())?;
-            let region = selection.map(|json| self.written_box(&json)).transpose()?;
+            let region = match selection {
+                Some(json) => Some(self.written_box(&json).await?),
+                None => None,
+            };
             let options = WriteOptions {
                 timestamp_ms: milliseconds(timestamp),
                 seed: seed_of(&seed)?,
@@ -211,8 +214,8 @@ impl RawArray {
 }
 
 impl RawArray {
-    fn written_box(&self, json: &str) -> Result<Vec<ScalarRange>> {
-        let selection = select::selection(json, &self.array)?;
+    async fn written_box(&self, json: &str) -> Result<Vec<ScalarRange>> {
+        let selection = select::selection(json, &self.array).await?;
         let plain = |axis: hyperslab::view::Axis| match axis.range {
             Some(range) if axis.step == 1 => Ok(range),
             _ => Err(Error::invalid("a write fills a box: it has no steps")),

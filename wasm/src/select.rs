@@ -16,10 +16,10 @@ use hyperslab::{Array, Datatype, Error, Region, Result, Scalar, ScalarRange, cal
 use serde_json::Value;
 
 /// The selection of a dense read or write.
-pub(crate) fn selection(json: &str, array: &Array) -> Result<Selection> {
+pub(crate) async fn selection(json: &str, array: &Array) -> Result<Selection> {
     let schema = array.schema();
     let axes = match parse(json)? {
-        Value::String(text) => return selection::parse(&text, schema, array.non_empty_domain().as_deref()),
+        Value::String(text) => return selection::read(array, &text).await,
         Value::Array(axes) => axes,
         other => return Err(Error::invalid(format!("{other} is no selection"))),
     };

@@ -1,5 +1,6 @@
 //! The benchmarks.
 
+use crate::npm;
 use crate::run::{self, Outcome, cargo, command, target};
 use crate::setup;
 
@@ -18,6 +19,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         "--bin",
         "engine_bench",
     ]))?;
+    npm::run()?;
     let python = setup::bench_python()?;
     let mut c = command(&python.to_string_lossy());
     c.arg("tests/bench/run.py")

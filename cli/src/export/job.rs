@@ -39,7 +39,7 @@ impl Job {
         let schema = Arc::clone(array.schema());
         let written = array.non_empty_domain();
         let selected = match &pick.select {
-            Some(text) => Some(selection::parse(text, &schema, written.as_deref()).map_err(|e| usage("--select", e))?),
+            Some(text) => Some(selection::read(&array, text).await.map_err(|e| usage("--select", e))?),
             None if schema.is_dense() => Some(selection::Selection::all(&schema, written.as_deref())),
             None => None,
         };

@@ -9,11 +9,15 @@
 //! `a..b` may be written for `a:b`. Coordinates are those of the domain; nothing wraps around.
 //! Integers select half-open ranges, as in Python; floats, strings and dates closed ones. Where an
 //! end is left out it is the end of what was written (the non-empty domain), or of the domain if
-//! nothing was. Axes that are left out are whole. `%2C` and its like stand for characters that the
+//! nothing was. Axes that are left out are whole. A dimension's label may stand for the dimension
+//! ([`read`]): then the ends are labels. `%2C` and its like stand for characters that the
 //! grammar uses itself.
 
 mod coordinate;
+mod labels;
 mod lexer;
+
+pub use labels::read;
 
 use std::fmt::Write as _;
 

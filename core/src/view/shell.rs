@@ -294,8 +294,7 @@ impl View {
             }
             Place::Slice(text, ending) => {
                 let format = Format::from_extension(ending)?;
-                let written = array.non_empty_domain();
-                let selection = selection::parse(text, array.schema(), written.as_deref())?;
+                let selection = selection::read(array, text).await?;
                 Some(self.slice_node(snapshot, selection, format).await?)
             }
         })

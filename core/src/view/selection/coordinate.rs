@@ -22,14 +22,18 @@ struct Parts<'a> {
 
 /// What `text` selects along `dimension`. `whole` is what all of the axis would be.
 pub(super) fn axis(text: &str, schema: &Schema, index: usize, dimension: &Dimension, whole: &Axis) -> Result<Axis> {
+    along(text, dimension, limits(schema, dimension, index), whole)
+}
+
+/// The same within `limits`, which bound everything but strings.
+pub(super) fn along(text: &str, dimension: &Dimension, limits: Option<ScalarRange>, whole: &Axis) -> Result<Axis> {
     let text = text.trim();
     if matches!(text, "" | ":" | "_" | "all" | "..") {
         return Ok(whole.clone());
     }
     let parts = split(text, dimension)?;
     // Strings have no limits but those of a current domain, which need not be kept to.
-    let limits = limits(schema, dimension, index).filter(|_| !dimension.cell.is_var());
-    let Some(limits) = limits else {
+    let Some(limits) = limits.filter(|_| !dimension.cell.is_var()) else {
         return string_axis(&parts, dimension, whole);
     };
     let open = whole.range.clone().unwrap_or_else(|| limits.clone());

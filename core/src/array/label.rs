@@ -1,0 +1,79 @@
+//! Dimension labels: the coordinates whose labels lie in a range.
+
+use super::Array;
+use crate::error::{Error, Result};
+use crate::format::dimension_label::DimensionLabel;
+use crate::query::{Query, Region};
+use crate::scalar::{Scalar, ScalarRange};
+use crate::vfs::join;
+
+impl Array {
+    /// The coordinates of the labelled dimension whose labels lie in `range`, as closed ranges that rise:
+    /// one at most where labels are ordered. Labels are those that were written in the array's window.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if there is no such label; [`Error::Unsupported`] if its array is not part of this
+    /// one; others from reading.
+    pub async fn labelled(&self, label: &str, range: &ScalarRange) -> Result<Vec<ScalarRange>> {
+        let label = find(self, label)?;
+        if label.external || !label.relative {
+            return Err(Error::Unsupported(format!(
+                "the label '{}' lies in an array of its own, {}: open that and select by coordinates",
+                label.name, label.uri
+            )));
+        }
+        let path = join(self.path(), &label.uri);
+        let labels = Self::open(self.context(), &path, &self.0.options).await?;
+        let Some(written) = labels.non_empty_domain() else {
+            return Ok(Vec::new());
+        };
+        let first = written.first().and_then(|r| r.lo.as_i128()).unwrap_or(0);
+        let query = Query {
+            region: Region::from_box(written),
+            fields: Some(vec![label.attribute.clone()]),
+            ..Query::default()
+        };
+        let batch = labels.read(&query).await?;
+        let Some((_, column)) = batch.columns.first() else {
+            return Ok(Vec::new());
+        };
+        let inside = |i: usize| {
+            let bytes = column.cell(i);
+            let value = match column.cell.is_var() {
+                true => Some(Scalar::Bytes(bytes.to_vec())),
+                false => Scalar::from_le_bytes(column.datatype.physical(), bytes),
+            };
+            value.is_some_and(|v| range.contains(&v))
+        };
+        let mut runs: Vec<(usize, usize)> = Vec::new();
+        for i in (0..column.len()).filter(|&i| inside(i)) {
+            match runs.last_mut() {
+                Some((_, last)) if *last + 1 == i => *last = i,
+                _ => runs.push((i, i)),
+            }
+        }
+        let dimension = usize::try_from(label.dimension).ok();
+        let dimension = dimension.and_then(|d| self.schema().dimensions.get(d));
+        let at = |i: usize| Scalar::from_i128(dimension?.datatype, first + i as i128);
+        let range = |(lo, hi): (usize, usize)| {
+            Some(ScalarRange {
+                lo: at(lo)?,
+                hi: at(hi)?,
+            })
+        };
+        Ok(runs.into_iter().filter_map(range).collect())
+    }
+}
+
+fn find<'a>(array: &'a Array, name: &str) -> Result<&'a DimensionLabel> {
+    let labels = &array.schema().labels;
+    labels.iter().find(|l| l.name == name).ok_or_else(|| {
+        let known: Vec<&str> = labels.iter().map(|l| l.name.as_str()).collect();
+        let known = if known.is_empty() {
+            "the array has none".to_owned()
+        } else {
+            format!("the labels are {}", known.join(", "))
+        };
+        Error::not_found(array.path(), format!("no dimension label is called '{name}'; {known}"))
+    })
+}

@@ -1,0 +1,118 @@
+//! Selections that name dimension labels: `lat=30.0:40.0` where `lat` labels the dimension `y`.
+
+use super::{Axis, Selection, axis_text, coordinate, lexer, parse};
+use crate::array::Array;
+use crate::datatype::{Datatype, Physical};
+use crate::error::{Error, Result};
+use crate::format::dimension_label::DimensionLabel;
+use crate::format::domain::Dimension;
+use crate::scalar::{Scalar, ScalarRange};
+
+/// Reads a selection of `array`, as [`parse`] does; where an item names a label of a dimension, it selects the
+/// coordinates that bear such labels. Ends left out are those of what was written.
+///
+/// # Errors
+/// As [`parse`]; and [`Error::InvalidArgument`] if no coordinate bears such a label, or if those that do are
+/// not neighbours. Others from reading the labels.
+pub async fn read(array: &Array, text: &str) -> Result<Selection> {
+    let (schema, written) = (array.schema(), array.non_empty_domain());
+    let (names, body) = match lexer::split_once(text, '@') {
+        Some((names, body)) => (Some(names), body),
+        None => (None, text),
+    };
+    let mut items: Vec<String> = Vec::new();
+    let mut labelled = false;
+    for item in lexer::split(body, ',') {
+        let label = match lexer::split_once(item, '=') {
+            Some((name, range)) => {
+                let name = lexer::unquote(name)?;
+                let label = schema.labels.iter().find(|l| l.name == name);
+                label.filter(|_| schema.dimension(&name).is_none()).zip(Some(range))
+            }
+            None => None,
+        };
+        labelled |= label.is_some();
+        items.push(match label {
+            Some((label, range)) => by_coordinates(array, label, range).await?,
+            None => item.to_owned(),
+        });
+    }
+    if !labelled {
+        return parse(text, schema, written.as_deref());
+    }
+    let names = names.map_or_else(String::new, |names| format!("{names}@"));
+    parse(&(names + &items.join(",")), schema, written.as_deref())
+}
+
+/// What selects the same cells by the coordinates of the dimension.
+async fn by_coordinates(array: &Array, label: &DimensionLabel, text: &str) -> Result<String> {
+    let wrong = |why: &str| Error::invalid(format!("'{text}' by the label '{}': {why}", label.name));
+    let dimension = usize::try_from(label.dimension).ok();
+    let dimension = dimension.and_then(|d| array.schema().dimensions.get(d));
+    let dimension = dimension.ok_or_else(|| wrong("the dimension that it labels does not exist"))?;
+    let values = Dimension {
+        name: label.name.clone(),
+        datatype: label.datatype,
+        cell: label.cell,
+        domain: everything(label.datatype),
+        ..dimension.clone()
+    };
+    let whole = Axis {
+        range: values.domain.clone(),
+        step: 1,
+        single: false,
+    };
+    let axis = coordinate::along(text, &values, values.domain.clone(), &whole)?;
+    if axis.step != 1 {
+        return Err(wrong(
+            "labels take no step; select every so many coordinates of the dimension",
+        ));
+    }
+    let range = axis.range.ok_or_else(|| wrong("give a first and a last label"))?;
+    let mut found = array.labelled(&label.name, &range).await?;
+    let Some(range) = found.pop() else {
+        return Err(wrong("no coordinate bears such a label"));
+    };
+    if !found.is_empty() {
+        let dimension = &dimension.name;
+        return Err(wrong(&format!(
+            "the coordinates that bear such labels are not neighbours; select them along '{dimension}'"
+        )));
+    }
+    let mut out = format!("{}=", lexer::quote(&dimension.name));
+    let axis = Axis {
+        single: axis.single && range.lo == range.hi,
+        range: Some(range),
+        step: 1,
+    };
+    axis_text(&mut out, &axis, dimension.datatype);
+    Ok(out)
+}
+
+/// Every number of a type; `None` for strings, which have no ends.
+fn everything(datatype: Datatype) -> Option<ScalarRange> {
+    let integers = |bits: u32, signed: bool| {
+        let (lo, hi) = if signed {
+            (-(1_i128 << (bits - 1)), (1 << (bits - 1)) - 1)
+        } else {
+            (0, (1 << bits) - 1)
+        };
+        Some(ScalarRange {
+            lo: Scalar::from_i128(datatype, lo)?,
+            hi: Scalar::from_i128(datatype, hi)?,
+        })
+    };
+    match datatype.physical() {
+        _ if datatype.is_string() => None,
+        Physical::F32 => Some(ScalarRange::new(f32::NEG_INFINITY, f32::INFINITY)),
+        Physical::F64 => Some(ScalarRange::new(f64::NEG_INFINITY, f64::INFINITY)),
+        Physical::I8 => integers(8, true),
+        Physical::I16 => integers(16, true),
+        Physical::I32 => integers(32, true),
+        Physical::I64 => integers(64, true),
+        Physical::U8 => integers(8, false),
+        Physical::U16 => integers(16, false),
+        Physical::U32 => integers(32, false),
+        Physical::U64 => integers(64, false),
+    }
+}
