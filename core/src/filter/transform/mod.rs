@@ -5,7 +5,7 @@ pub(super) mod bitshuffle;
 pub(super) mod byteshuffle;
 pub(super) mod float_scale;
 pub(super) mod positive_delta;
-mod transpose;
+mod shuffle;
 pub(super) mod webp;
 pub(super) mod xor;
 

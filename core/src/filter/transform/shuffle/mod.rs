@@ -1,0 +1,23 @@
+//! The kernels of the two shuffles: bytes, or bits, of equal weight side by side, and back.
+//!
+//! There are two sets of them, which give the same: one for processors with registers of 16 bytes,
+//! and one in 64-bit arithmetic for all others, WebAssembly among them.
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod lanes;
+#[cfg(any(test, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+mod squares;
+#[cfg(any(test, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+mod transpose;
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(super) use lanes::{bits, bytes, unbits, unbytes};
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(super) use squares::{bits, bytes, unbits, unbytes};
+
+/// Bytes whose bits are shuffled among themselves.
+pub(super) const BLOCK: usize = 8192;
+
+#[cfg(test)]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod tests;
