@@ -1,5 +1,6 @@
 //! Where the bytes of a fragment's tile lie, and how they become cells.
 
+mod parts;
 mod plane;
 
 use std::ops::Range;

@@ -8,7 +8,7 @@ mod put;
 
 use std::fs;
 use std::future::ready;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, IoSliceMut};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -260,11 +260,28 @@ impl ReadAt for LocalFile<'_> {
     }
 
     fn read_at(&self, out: &mut [u8], at: u64) -> Result<()> {
-        let range = at..at.saturating_add(out.len() as u64);
+        self.check(at, out.len())?;
+        self.file.read_exact(out, at).map_err(failed(self.path))
+    }
+
+    fn read_parts_at(&self, parts: &mut [IoSliceMut<'_>], at: u64) -> Result<()> {
+        self.check(at, parts.iter().map(|p| p.len()).sum())?;
+        self.file.read_parts(parts, at).map_err(failed(self.path))
+    }
+
+    fn reads_parts_at_once(&self) -> bool {
+        handles::PARTS_AT_ONCE
+    }
+}
+
+impl LocalFile<'_> {
+    /// Whether the file has so many bytes from `at` on.
+    fn check(&self, at: u64, bytes: usize) -> Result<()> {
+        let range = at..at.saturating_add(bytes as u64);
         if range.end > self.size() {
             return Err(super::too_short(self.path, &range, self.size()));
         }
-        self.file.read_exact(out, at).map_err(failed(self.path))
+        Ok(())
     }
 }
 

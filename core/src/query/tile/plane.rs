@@ -6,25 +6,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::parts::read_unfiltered;
 use super::{Decoding, Extent, Input, TileRef, corrupt};
 use crate::cache::CacheKey;
-use crate::cpu::Cpu;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{AtPath, Error, Malformed, Result};
 use crate::filter::{ChunkDecoder, TileFormat};
 use crate::format::pipeline::Pipeline;
-use crate::format::tile::{ChunkPlace, UnfilteredChunks, locate, unfiltered};
-use crate::vfs::ReadAt;
+use crate::format::tile::{ChunkPlace, locate, unfiltered};
 
-/// Reading through a hole of this many bytes costs less than another system call.
-const GAP_BYTES: u64 = 4096;
-/// Cells that are near each other are read in one go, as far as they fit into a core's own memory.
-const GATHER_BYTES: u64 = 256 << 10;
-/// From this length on, cells are read straight to where they belong.
-const LONG_BYTES: usize = 32 << 10;
-/// What one core takes on at a time, in bytes and in pieces.
-const SHARE_BYTES: usize = 1 << 20;
-const SHARE_PIECES: usize = 2048;
 /// A tile of which at most one chunk in so many is wanted is not read whole.
 const FEW: u64 = 4;
 /// Chunks that say to be larger are left to what reads a tile whole, and believes nothing.
@@ -34,7 +24,7 @@ const KEPT_BYTES_MAX: usize = 32 << 20;
 
 thread_local! {
     static FRAMED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-    static CHUNK: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    pub(super) static CHUNK: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// One of the files that a tile of fixed-size cells is in.
@@ -376,72 +366,9 @@ impl ChunkJob<'_> {
     }
 }
 
-fn read_unfiltered(
-    file: &dyn ReadAt,
-    start: u64,
-    layout: UnfilteredChunks,
-    pieces: &mut [Piece<'_>],
-    cpu: Cpu,
-) -> Result<()> {
-    let (mut shares, mut share, mut bytes) = (Vec::new(), Vec::new(), 0);
-    for piece in pieces {
-        let (mut at, mut rest) = (piece.at, &mut *piece.out);
-        while !rest.is_empty() {
-            let here = layout.chunk_bytes - at % layout.chunk_bytes;
-            let n = rest.len().min(usize::try_from(here).unwrap_or(usize::MAX));
-            let (part, later) = rest.split_at_mut(n);
-            if bytes + n > SHARE_BYTES || share.len() >= SHARE_PIECES {
-                shares.push(std::mem::take(&mut share));
-                bytes = 0;
-            }
-            bytes += n;
-            share.push((start + layout.place(at), part));
-            at += n as u64;
-            rest = later;
-        }
-    }
-    shares.push(share);
-    cpu.try_map_owned(shares, |share| read_parts(file, share))?;
-    Ok(())
-}
-
-/// Reads bytes of a file to where they belong; those that are near each other in one go.
-fn read_parts(file: &dyn ReadAt, mut parts: Vec<(u64, &mut [u8])>) -> Result<()> {
-    let end = |part: &(u64, &mut [u8])| part.0 + part.1.len() as u64;
-    let mut rest = &mut parts[..];
-    while let Some(first) = rest.first() {
-        let (start, mut last) = (first.0, end(first));
-        let mut n = 1;
-        if first.1.len() < LONG_BYTES {
-            while let Some(next) = rest.get(n)
-                && next.0 <= last + GAP_BYTES
-                && end(next) - start <= GATHER_BYTES
-                && next.1.len() < LONG_BYTES
-            {
-                last = last.max(end(next));
-                n += 1;
-            }
-        }
-        let (now, later) = rest.split_at_mut(n);
-        if let [(at, out)] = now {
-            file.read_at(out, *at)?;
-        } else {
-            let mut gathered = sized(CHUNK.take(), last - start)?;
-            file.read_at(&mut gathered, start)?;
-            for (at, out) in now {
-                let from = (*at - start) as usize;
-                out.copy_from_slice(&gathered[from..from + out.len()]);
-            }
-            CHUNK.set(kept(gathered));
-        }
-        rest = later;
-    }
-    Ok(())
-}
-
 /// A buffer of a thread, `bytes` long. Buffers are taken, not borrowed: a thread that waits for others
 /// may begin another tile meanwhile.
-fn sized(mut buffer: Vec<u8>, bytes: u64) -> Result<Vec<u8>> {
+pub(super) fn sized(mut buffer: Vec<u8>, bytes: u64) -> Result<Vec<u8>> {
     let bytes = super::limited(bytes, "a file")? as usize;
     if buffer.capacity() < bytes {
         buffer = vec![0; bytes];
@@ -451,7 +378,7 @@ fn sized(mut buffer: Vec<u8>, bytes: u64) -> Result<Vec<u8>> {
 }
 
 /// What a thread keeps of a buffer.
-fn kept(buffer: Vec<u8>) -> Vec<u8> {
+pub(super) fn kept(buffer: Vec<u8>) -> Vec<u8> {
     if buffer.capacity() <= KEPT_BYTES_MAX {
         buffer
     } else {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,6 +14,9 @@ const OPEN_MAX: usize = 128;
 
 /// Bytes that one core reads at a time.
 const PIECE_BYTES: usize = 1 << 20;
+
+/// Whether one call of the system fills several buffers.
+pub(super) const PARTS_AT_ONCE: bool = cfg!(target_os = "linux");
 
 /// The open files of a store, by their path in it. Their content never changes, so an open file
 /// is never stale; one that another process removes stays readable until it is dropped here.
@@ -125,6 +128,36 @@ impl OpenFile {
         return std::os::unix::fs::FileExt::read_exact_at(&self.file, bytes, at);
         #[cfg(windows)]
         return read_exact_at(&self.file, bytes, at);
+    }
+
+    /// Fills these parts, one after the other, with the bytes from `at` on.
+    #[cfg(target_os = "linux")]
+    pub(super) fn read_parts(&self, mut parts: &mut [IoSliceMut<'_>], mut at: u64) -> io::Result<()> {
+        /// The system takes no more at a time.
+        const PARTS_MAX: usize = 1024;
+        while !parts.is_empty() {
+            let now = parts.len().min(PARTS_MAX);
+            let n = match rustix::io::preadv(&self.file, &mut parts[..now], at) {
+                Err(rustix::io::Errno::INTR) => continue,
+                read => read?,
+            };
+            if n == 0 && parts.first().is_some_and(|p| !p.is_empty()) {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            at += n as u64;
+            IoSliceMut::advance_slices(&mut parts, n);
+        }
+        Ok(())
+    }
+
+    /// Fills these parts, one after the other, with the bytes from `at` on.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn read_parts(&self, parts: &mut [IoSliceMut<'_>], mut at: u64) -> io::Result<()> {
+        for part in parts {
+            self.read_exact(part, at)?;
+            at += part.len() as u64;
+        }
+        Ok(())
     }
 }
 
