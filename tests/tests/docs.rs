@@ -48,6 +48,7 @@ fn the_readme_says_what_is_tested() {
                 ("groups", "group"),
                 ("array metadata", "metadata"),
                 ("enumerations", "enumeration"),
+                ("dimension labels", "label"),
                 ("encryption", "encrypt"),
             ],
         ),

@@ -18,6 +18,7 @@ const SHELL: &[&str] = &[
     "core/src/query/read",
     "core/src/vfs/",
     "core/src/view/contents",
+    "core/src/view/selection/labels.rs",
     "core/src/view/shell",
     "core/src/write/commit.rs",
     "core/src/write/files.rs",

@@ -5,7 +5,6 @@ pub mod directory;
 mod fragment;
 pub(crate) mod group;
 pub(crate) mod index;
-mod label;
 mod meta;
 pub(crate) mod open;
 mod snapshot;

@@ -1,6 +1,7 @@
 //! Reading: for each box or batch fetch, decode, assemble. The only part of queries that waits.
 
 mod dense;
+mod labels;
 mod points;
 mod sparse;
 mod verify;

@@ -1,6 +1,6 @@
 //! Dimension labels: the coordinates whose labels lie in a range.
 
-use super::Array;
+use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::format::dimension_label::DimensionLabel;
 use crate::query::{Query, Region};
