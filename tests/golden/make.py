@@ -32,7 +32,7 @@ WHEELS = {
     "0.18.3": "310", "0.20.0": "310", "0.21.6": "310", "0.22.3": "310", "0.23.5": "310", "0.25.1": "310",
     "0.36.1": "311",
 }  # fmt: skip
-MIXED = ("0.4.4", "0.5.9", "0.6.6", "0.9.5", "0.15.6", "0.16.5", "0.20.0", "0.25.1")
+MIXED = ("0.4.4", "0.5.9", "0.6.6", "0.8.11", "0.9.5", "0.15.6", "0.16.5", "0.20.0", "0.25.1")
 KEY = "30313233343536373839616263646566" * 2
 FEW_THREADS = {"sm.compute_concurrency_level": 1, "sm.io_concurrency_level": 1}
 LATER = 3_000_000_000_000
@@ -384,6 +384,18 @@ def everything_mixed():
     r = c.rng_for("dates")
     ops = [c.sparse_write(r, days, None, points=[(x,) for x in range(k, 20, 3)]) for k in (-20, -19, -20)]
     yield case("dates", days, ops), ["0.5.9"] * 4, None
+    # A fragment of one such tile is bounded so as a whole.
+    whole = {**days, "capacity": 100}
+    r = c.rng_for("whole dates")
+    ops = [c.sparse_write(r, whole, None, points=[(x,) for x in range(k, 20, 3)]) for k in (-20, -19)]
+    yield case("whole dates", whole, ops), ["0.5.9"] * 3, None
+    # With nulls, 2.2 ends a global write with offsets of a tile that there is not.
+    line = dense([c.attr("a", "int32", nullable=True), c.attr("s", "string_ascii", "var")], [c.dim("x", "int32", 0, 11, 12)])
+    r = c.rng_for("last tile")
+    for a in line["attrs"]:
+        a["no_empty"] = True
+    ops = [c.dense_write(r, line, None, [(0, 11)], "global")]
+    yield case("last tile", line, ops), ["0.8.11"] * 2, None
     # From 2.3 to 2.9 they order the tiles of short integers of both signs as they come.
     for release in ("0.9.5", "0.15.6"):
         near = sparse([c.attr("a", "int32")], [c.dim("y", "int16", -20, 20, 7), c.dim("x", "int16", -9, 9, 5)])

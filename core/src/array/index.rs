@@ -185,7 +185,7 @@ impl Index {
         (start <= end && end <= bytes.len()).then(|| bytes.slice(start..end))
     }
 
-    /// Decodes a section that was fetched from the file at `path`.
+    /// Decodes a section that was fetched from the file at `path`, of a fragment of `tiles` tiles.
     ///
     /// # Errors
     /// The section is damaged, or encrypted with another key.
@@ -194,12 +194,18 @@ impl Index {
         path: &str,
         m: &Missing,
         bytes: &[u8],
-        schema: &Schema,
+        (schema, tiles): (&Schema, u64),
         key: Option<&Key>,
     ) -> Result<()> {
         let shift = |e: crate::Malformed| e.shifted(m.start);
         let (payload, _) = generic_tile::decode(bytes, key).map_err(shift).at(path)?;
-        let list = || tile_index::decode(&payload).map_err(shift).at(path);
+        let list = || {
+            let mut list = tile_index::decode(&payload).map_err(shift).at(path)?;
+            // Where there are nulls, 2.2 ends a global write with an entry for a tile that there is not:
+            // the last tile would not reach to the end of its file.
+            list.truncate(usize::try_from(tiles).unwrap_or(usize::MAX));
+            Ok(list)
+        };
         let values = || TileValues::decode(&payload).map_err(shift).at(path);
         match m.section {
             Section::RTree => set(

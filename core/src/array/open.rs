@@ -17,9 +17,11 @@ use crate::cpu::Cpu;
 use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
 use crate::format::condition::StoredCondition;
+use crate::format::consolidated_metadata::ConsolidatedFooter;
 use crate::format::data_file::FRAGMENT_METADATA;
 use crate::format::fragment::footer::Footer;
 use crate::format::fragment::legacy::LegacyMetadata;
+use crate::format::name::TimestampedName;
 use crate::format::schema::Schema;
 use crate::format::{consolidated_metadata, generic_tile};
 use crate::vfs::{IN_FLIGHT, join};
@@ -196,9 +198,13 @@ pub(crate) async fn load_index(array: &Array, wanted: &[(Arc<Fragment>, Vec<Sect
 }
 
 fn store(fragment: &Fragment, m: &Missing, bytes: &[u8], key: Option<&Key>) -> Result<()> {
-    fragment
-        .index
-        .store(&fragment.metadata_path(), m, bytes, &fragment.schema, key)
+    fragment.index.store(
+        &fragment.metadata_path(),
+        m,
+        bytes,
+        (&fragment.schema, fragment.tiles),
+        key,
+    )
 }
 
 /// Lets sections whose end is not known end with the file.
@@ -345,14 +351,18 @@ async fn load_consolidated(
     };
     let mut out = Consolidated::new();
     for (payload, list) in future::try_join_all(files.iter().map(load)).await? {
-        for footer in list {
-            let name = footer
-                .name
-                .trim_end_matches('/')
-                .rsplit('/')
-                .next()
-                .unwrap_or_default()
-                .to_owned();
+        let name = |f: &ConsolidatedFooter| file_name(f.name.trim_end_matches('/')).to_owned();
+        let names: Vec<String> = list.iter().map(name).collect();
+        // Of fragments older than version 5 libtiledb counts too few bytes, so that the footers behind
+        // them do not start where the list says. Every fragment has its own footer as well.
+        let displaced = |name: &String| {
+            let version = TimestampedName::parse(name).and_then(|n| n.version());
+            version.is_ok_and(|v| !v.has_dimension_files())
+        };
+        if names.iter().any(displaced) {
+            continue;
+        }
+        for (name, footer) in names.into_iter().zip(list) {
             out.entry(name).or_insert_with(|| (payload.clone(), footer.range));
         }
     }

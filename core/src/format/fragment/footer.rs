@@ -17,7 +17,7 @@ use std::ops::Range;
 use super::slots::Slots;
 use crate::error::Malformed;
 use crate::format::cursor::{Decoded, Reader, Writer};
-use crate::format::schema::Schema;
+use crate::format::schema::{Dimension, Schema};
 use crate::format::version::Version;
 use crate::scalar::ScalarRange;
 
@@ -122,7 +122,7 @@ impl Footer {
         let version = decode_version(&mut r, version)?;
         let schema_name = decode_schema_name(&mut r, version)?.map(str::to_owned);
         let dense = r.bool("footer dense flag")?;
-        let non_empty_domain = decode_domain(&mut r, schema)?;
+        let non_empty_domain = decode_domain(&mut r, schema, version)?;
         let sparse_tiles = r.u64("footer tile count")?;
         let last_tile_cells = r.u64("footer cells of the last tile")?;
         let has_timestamps = version.has_timestamps() && r.bool("footer timestamps flag")?;
@@ -235,7 +235,7 @@ fn decode_schema_name<'a>(r: &mut Reader<'a>, version: Version) -> Decoded<Optio
         .ok_or_else(|| Malformed::new("footer schema name", at, "not a file name"))
 }
 
-fn decode_domain(r: &mut Reader<'_>, schema: &Schema) -> Decoded<Option<Vec<ScalarRange>>> {
+fn decode_domain(r: &mut Reader<'_>, schema: &Schema, version: Version) -> Decoded<Option<Vec<ScalarRange>>> {
     if r.bool("footer null domain flag")? {
         r.take(null_domain_bytes(schema), "non-empty domain")?;
         return Ok(None);
@@ -244,12 +244,26 @@ fn decode_domain(r: &mut Reader<'_>, schema: &Schema) -> Decoded<Option<Vec<Scal
     for d in &schema.dimensions {
         let at = r.offset();
         let range = r.range(d.datatype.physical(), d.cell.is_var(), "non-empty domain")?;
+        let range = if version.has_dimension_files() {
+            range
+        } else {
+            widened(range, d)
+        };
         if !d.cell.is_var() && range.is_empty() {
             return Err(Malformed::new("non-empty domain", at, "it ends before it starts"));
         }
         ranges.push(range);
     }
     Ok(Some(ranges))
+}
+
+/// A range of a fragment older than version 5, opened to the whole domain where it ends before it starts:
+/// those releases ordered dates as unsigned numbers, and with both signs it starts at the least positive one.
+pub(super) fn widened(range: ScalarRange, d: &Dimension) -> ScalarRange {
+    match &d.domain {
+        Some(whole) if range.is_empty() => whole.clone(),
+        _ => range,
+    }
 }
 
 fn optional(r: &mut Reader<'_>, present: bool, what: &str) -> Decoded<Option<u64>> {

@@ -8,7 +8,7 @@
 //! | file sizes: per attribute and __coords u64 | var file sizes: per attribute u64
 //! ```
 
-use super::footer::{Footer, SectionOffsets};
+use super::footer::{Footer, SectionOffsets, widened};
 use super::rtree::{Level, RTree};
 use super::slots::Slots;
 use crate::error::Malformed;
@@ -51,7 +51,8 @@ impl LegacyMetadata {
         let non_empty_domain = decode_domain(&mut r, schema, box_bytes)?;
         let n = r.u64("MBR count")?;
         let n = r.count(n, box_bytes, "MBRs")?;
-        let mbrs = Level::from_fixed(r.take(n * box_bytes, "MBRs")?, box_bytes.max(1), schema);
+        let mut mbrs = Level::from_fixed(r.take(n * box_bytes, "MBRs")?, box_bytes.max(1), schema);
+        mbrs.widen(schema);
         // The first and the last cell of each tile: of no use once there is an R-tree.
         let bounding = r.u64("bounding coordinate count")?;
         let bounding = r.count(bounding, box_bytes, "bounding coordinates")?;
@@ -97,7 +98,7 @@ fn decode_domain(r: &mut Reader<'_>, schema: &Schema, box_bytes: usize) -> Decod
     match r.u64("non-empty domain size")? {
         0 => Ok(None),
         n if n == box_bytes as u64 => {
-            let range = |d: &Dimension| r.range(d.datatype.physical(), false, "non-empty domain");
+            let range = |d: &Dimension| Ok(widened(r.range(d.datatype.physical(), false, "non-empty domain")?, d));
             schema.dimensions.iter().map(range).collect::<Decoded<_>>().map(Some)
         }
         n => Err(Malformed::new(

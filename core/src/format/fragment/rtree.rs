@@ -253,7 +253,7 @@ impl Level {
 
     /// Opens bounds that end before they start to the whole domain. Releases before 2.0 ordered dates as
     /// unsigned numbers, so that a tile with negative ones among others starts at its least positive one.
-    fn widen(&mut self, schema: &Schema) {
+    pub(super) fn widen(&mut self, schema: &Schema) {
         for (bounds, d) in self.dimensions.iter_mut().zip(&schema.dimensions) {
             let whole = d.domain.as_ref().map(|r| (r.lo.order_key(), r.hi.order_key()));
             let (Bounds::Keys { lo, hi, .. }, Some((Some(least), Some(greatest)))) = (bounds, whole) else {
