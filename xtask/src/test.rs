@@ -119,6 +119,8 @@ fn promises() -> Vec<Command> {
         "fuzz",
         "--test",
         "promises",
+        "--test",
+        "stores",
         "--",
         "--nocapture",
     ])]
@@ -173,6 +175,7 @@ fn is_summary(line: &str) -> bool {
         "sequences:",
         "copies:",
         "memory:",
+        "buckets:",
         "ℹ tests",
         "ℹ pass",
         "ℹ fail",

@@ -56,8 +56,6 @@ pub struct Visible {
     pub deletes: Vec<DeleteRef>,
     /// Files of array metadata, oldest first.
     pub metadata: Vec<String>,
-    /// Files of consolidated footers: where two name a fragment, the first counts.
-    pub consolidated_metadata: Vec<String>,
 }
 
 /// A fragment by its name.
@@ -152,6 +150,15 @@ impl Listing {
             .chain(meta.map(|n| join(META_DIR, n)))
             .collect()
     }
+
+    /// Files of consolidated footers: where two name a fragment, the first counts.
+    pub fn consolidated_metadata(&self) -> Vec<String> {
+        let own = files(&self.fragment_meta)
+            .filter(|n| n.ends_with(".meta"))
+            .map(|n| join(FRAGMENT_META_DIR, n));
+        let old = files(&self.root).filter(|n| n.ends_with(".meta")).map(str::to_owned);
+        own.chain(old).collect()
+    }
 }
 
 /// What counts in `window`. `fetched`: the files that [`Listing::to_fetch`] named, with their bytes.
@@ -187,7 +194,6 @@ pub fn visible(listing: &Listing, fetched: &[(String, Bytes)], window: Window, s
         fragments,
         deletes: deletes(listing, &lists, window),
         metadata: metadata(listing, &lists, window),
-        consolidated_metadata: consolidated_metadata(listing),
     })
 }
 
@@ -349,14 +355,6 @@ pub(super) fn metadata_names(entries: &[Entry], replaced: &HashSet<&str>, window
     let mut found: Vec<_> = files(entries).filter(own).filter_map(timed).collect();
     found.sort_unstable();
     found.into_iter().map(|(_, name)| name).collect()
-}
-
-fn consolidated_metadata(listing: &Listing) -> Vec<String> {
-    let own = files(&listing.fragment_meta)
-        .filter(|n| n.ends_with(".meta"))
-        .map(|n| join(FRAGMENT_META_DIR, n));
-    let old = files(&listing.root).filter(|n| n.ends_with(".meta")).map(str::to_owned);
-    own.chain(old).collect()
 }
 
 /// Names of the files among `entries`; hidden ones are somebody else's.

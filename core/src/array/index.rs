@@ -28,6 +28,8 @@ pub(crate) enum Section {
     ValidityOffsets(usize),
     Mins(usize),
     Maxs(usize),
+    Sums(usize),
+    NullCounts(usize),
     Conditions,
 }
 
@@ -65,6 +67,8 @@ struct Lists {
     validity_offsets: Vec<OnceLock<Vec<u64>>>,
     mins: Vec<OnceLock<TileValues>>,
     maxs: Vec<OnceLock<TileValues>>,
+    sums: Vec<OnceLock<Vec<u64>>>,
+    null_counts: Vec<OnceLock<Vec<u64>>>,
 }
 
 impl Lists {
@@ -77,6 +81,8 @@ impl Lists {
             validity_offsets: locks(n),
             mins: locks(n),
             maxs: locks(n),
+            sums: locks(n),
+            null_counts: locks(n),
         }
     }
 }
@@ -149,6 +155,8 @@ impl Index {
             Section::ValidityOffsets(i) => is_set(&self.lists().validity_offsets, i),
             Section::Mins(i) => is_set(&self.lists().mins, i),
             Section::Maxs(i) => is_set(&self.lists().maxs, i),
+            Section::Sums(i) => is_set(&self.lists().sums, i),
+            Section::NullCounts(i) => is_set(&self.lists().null_counts, i),
             Section::Conditions => self.conditions.get().is_some(),
         };
         let wanted = wanted.iter().filter(|s| !known(s));
@@ -167,6 +175,8 @@ impl Index {
             Section::ValidityOffsets(i) => o.tile_validity_offsets.get(i).copied(),
             Section::Mins(i) => o.tile_mins.get(i).copied(),
             Section::Maxs(i) => o.tile_maxs.get(i).copied(),
+            Section::Sums(i) => o.tile_sums.get(i).copied(),
+            Section::NullCounts(i) => o.tile_null_counts.get(i).copied(),
             Section::Conditions => o.processed_conditions,
         }?;
         let starts = self.starts();
@@ -220,6 +230,8 @@ impl Index {
             Section::ValidityOffsets(i) => set_at(&self.lists().validity_offsets, i, list()?),
             Section::Mins(i) => set_at(&self.lists().mins, i, values()?),
             Section::Maxs(i) => set_at(&self.lists().maxs, i, values()?),
+            Section::Sums(i) => set_at(&self.lists().sums, i, list()?),
+            Section::NullCounts(i) => set_at(&self.lists().null_counts, i, list()?),
             Section::Conditions => set(&self.conditions, conditions::decode(&payload).map_err(shift).at(path)?),
         }
         Ok(())
@@ -235,6 +247,16 @@ impl Index {
 
     pub(crate) fn maxs(&self, slot: usize) -> Option<&TileValues> {
         self.lists().maxs.get(slot)?.get()
+    }
+
+    /// The bits of the sum of a tile: `i64`, `u64` or `f64` after the field's kind.
+    pub(crate) fn sum(&self, slot: usize, tile: u64) -> Option<u64> {
+        at(&self.lists().sums, slot, tile)
+    }
+
+    /// How many cells of a tile are null, as far as the fragment says.
+    pub(crate) fn null_count(&self, slot: usize, tile: u64) -> Option<u64> {
+        at(&self.lists().null_counts, slot, tile)
     }
 
     pub(crate) fn conditions(&self) -> &[String] {

@@ -1,14 +1,16 @@
-//! Opening an array: a round of listings, a round of schema and lists, a round of footers.
+//! Opening an array: a round of listings; a round of the schema, lists and consolidated footers; and a
+//! round of the other footers, which without lists is the same as the one before.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
+use futures_channel::oneshot;
 use futures_util::future;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
-use super::directory::{self, DeleteRef, DeleteSource, FragmentRef, Listing};
+use super::directory::{self, DeleteRef, DeleteSource, FragmentRef, Listing, Visible};
 use super::fragment::Fragment;
 use super::index::{Index, Missing, Section};
 use super::snapshot::{Array, Delete, OpenOptions, Snapshot, Window};
@@ -64,33 +66,30 @@ impl Array {
             .filter(|_| listing.is_array())
             .ok_or_else(absent)?;
         let schema_name = file_name(&schema_name).to_owned();
-        let lists = listing.to_fetch();
         let key = options.key.as_ref();
-        let (schema, lists) = future::try_join(
-            load_schema(context, path, &schema_name, key),
-            fetch(context, path, &lists),
-        )
-        .await?;
-        let visible = directory::visible(listing, &lists, options.window, !schema.is_dense())?;
-
-        let deletes = if schema.is_dense() { &[][..] } else { &visible.deletes };
-        let (deletes, consolidated) = future::try_join(
-            load_deletes(context, path, deletes, &lists, key),
-            load_consolidated(context, path, &visible.consolidated_metadata, key),
-        )
-        .await?;
-        let known = |f: &FragmentRef| consolidated.get(f.name.as_str());
-        let with_tail = |f: &&FragmentRef| known(f).is_none() && f.version.has_footer();
-        let paths: Vec<String> = visible
-            .fragments
-            .iter()
-            .filter(with_tail)
-            .map(|f| metadata_path(path, f))
-            .collect();
-        let mut tails = context.vfs.read_tails(&paths, TAIL_BYTES).await?.into_iter();
+        let (tell, told) = oneshot::channel();
+        let schema = async {
+            let schema = load_schema(context, path, &schema_name, key).await?;
+            // Fails only if nobody wants to know.
+            let _ = tell.send(!schema.is_dense());
+            Ok(schema)
+        };
+        // Of all of time the same fragments count whatever the schema, which then is not waited for.
+        let sparse = async { options.window == Window::ALL || told.await.unwrap_or(false) };
+        let found = find(context, path, listing, options.window, sparse, key);
+        let (schema, found) = future::try_join(schema, found).await?;
+        let Found {
+            visible,
+            consolidated,
+            tails,
+            deletes,
+        } = found;
+        let deletes = if schema.is_dense() { Vec::new() } else { deletes? };
+        let mut tails = tails.into_iter();
         let raw = visible.fragments.iter().map(|f| {
-            let tail = if with_tail(&f) { tails.next() } else { None };
-            let (known, schema) = (known(f), &schema);
+            let known = consolidated.get(f.name.as_str());
+            let tail = if has_tail(f, &consolidated) { tails.next() } else { None };
+            let schema = &schema;
             async move {
                 match known {
                     Some((payload, range)) => Ok(Some(Raw::Consolidated(payload.slice(range.clone())))),
@@ -142,6 +141,57 @@ impl Array {
         };
         Self::open(&self.0.context, &self.0.path, &options).await
     }
+}
+
+/// What is known of an array beside its schema.
+struct Found {
+    visible: Visible,
+    consolidated: Consolidated,
+    /// The ends of the metadata files of those fragments that [`has_tail`] holds for.
+    tails: Vec<Result<(u64, Bytes)>>,
+    /// Of dense arrays they do not count, whatever they are.
+    deletes: Result<Vec<Delete>>,
+}
+
+/// Finds what counts in a window, and fetches what is needed of it: the lists and the consolidated
+/// metadata in one round, the ends of the other metadata files and the deletes in the next.
+async fn find(
+    context: &Context,
+    path: &str,
+    listing: &Listing,
+    window: Window,
+    sparse: impl Future<Output = bool>,
+    key: Option<&Key>,
+) -> Result<Found> {
+    let (names, consolidated) = (listing.to_fetch(), listing.consolidated_metadata());
+    let (lists, consolidated) = future::try_join(
+        fetch(context, path, &names),
+        load_consolidated(context, path, &consolidated, key),
+    )
+    .await?;
+    let visible = directory::visible(listing, &lists, window, sparse.await)?;
+    let paths: Vec<String> = visible
+        .fragments
+        .iter()
+        .filter(|f| has_tail(f, &consolidated))
+        .map(|f| metadata_path(path, f))
+        .collect();
+    let (tails, deletes) = future::join(
+        context.vfs.read_tails(&paths, TAIL_BYTES),
+        load_deletes(context, path, &visible.deletes, &lists, key),
+    )
+    .await;
+    Ok(Found {
+        visible,
+        consolidated,
+        tails: tails?,
+        deletes,
+    })
+}
+
+/// Whether a fragment's footer is read from the end of its own metadata file.
+fn has_tail(f: &FragmentRef, consolidated: &Consolidated) -> bool {
+    f.version.has_footer() && !consolidated.contains_key(f.name.as_str())
 }
 
 /// Decodes those of the wanted sections that were not decoded before, for each fragment.

@@ -39,6 +39,13 @@ impl Pipeline {
         }
     }
 
+    /// Whether what is read is what was written: scaled floats are rounded, and images may lose what the eye
+    /// does not see.
+    pub fn is_exact(&self) -> bool {
+        let loses = |f: &Filter| matches!(f, Filter::FloatScale { .. } | Filter::Webp { .. });
+        !self.filters.iter().any(loses)
+    }
+
     /// Whether there are no filters.
     pub fn is_empty(&self) -> bool {
         self.filters.is_empty()

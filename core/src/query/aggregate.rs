@@ -8,6 +8,7 @@ use crate::column::{Column, typed};
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
 use crate::query::field::Field;
+use crate::query::summary::Summary;
 use crate::scalar::Scalar;
 use crate::with_type;
 
@@ -19,7 +20,8 @@ pub enum Aggregate {
     /// How many are null.
     NullCount,
     /// The sum of the values: `i64` of signed integers, `u64` of unsigned ones, `f64` of floats. Stops
-    /// at the greatest or least number of that type.
+    /// at the greatest or least number of that type. Floats may be added up tile by tile, so that the
+    /// last digits of their sums depend on the tiles.
     Sum,
     /// The sum divided by the number of values, as `f64`.
     Mean,
@@ -98,6 +100,21 @@ impl Accumulator {
         }
     }
 
+    /// Takes in the cells of a tile by what its statistics say.
+    pub(crate) fn add_summary(&mut self, summary: &Summary) {
+        self.cells += summary.cells;
+        self.values += summary.values;
+        match self.aggregate {
+            Aggregate::Count | Aggregate::NullCount => {}
+            Aggregate::Sum | Aggregate::Mean => {
+                self.whole = self.whole.saturating_add(summary.whole);
+                self.real += summary.real;
+            }
+            Aggregate::Min => self.offer(summary.min.clone()),
+            Aggregate::Max => self.offer(summary.max.clone()),
+        }
+    }
+
     fn sum<T: Pod + Into<Scalar>>(&mut self, values: &[T], valid: impl Fn(usize) -> bool) {
         for (_, &v) in values.iter().enumerate().filter(|(i, _)| valid(*i)) {
             match v.into() {
@@ -171,7 +188,7 @@ impl Accumulator {
 }
 
 /// Whether whole cells are compared by their bytes: those of variable length, and of several characters.
-fn is_text(datatype: Datatype, cell: CellCount) -> bool {
+pub(crate) fn is_text(datatype: Datatype, cell: CellCount) -> bool {
     match cell {
         CellCount::Var => datatype.size() == 1,
         CellCount::Fixed(n) => n > 1 && matches!(datatype, Datatype::Char | Datatype::StringAscii),

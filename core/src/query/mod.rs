@@ -6,6 +6,7 @@ mod dense;
 mod field;
 mod read;
 mod sparse;
+mod summary;
 pub(crate) mod tile;
 
 pub use aggregate::Aggregate;

@@ -161,6 +161,10 @@ impl Vfs for FaultyVfs {
         Box::pin(self.run("size", path, 0, self.inner.size(path)))
     }
 
+    fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
+        Box::pin(self.run("read_tail", path, bytes, self.inner.read_tail(path, bytes)))
+    }
+
     fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
         Box::pin(self.run("list", dir, 0, self.inner.list(dir)))
     }

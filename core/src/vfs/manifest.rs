@@ -248,6 +248,18 @@ impl Vfs for ManifestVfs {
         })
     }
 
+    fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
+        Box::pin(async move {
+            let manifest = self.manifest().await?;
+            let Some(file) = manifest.as_ref().and_then(|m| m.files.get(path)) else {
+                return self.inner.read_tail(path, bytes).await;
+            };
+            let range = file.size.saturating_sub(bytes)..file.size;
+            let read = self.read(path, std::slice::from_ref(&range)).await?;
+            Ok((file.size, read.into_iter().next().unwrap_or_default()))
+        })
+    }
+
     fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
         Box::pin(async move {
             match self.manifest().await? {

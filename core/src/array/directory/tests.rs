@@ -229,7 +229,7 @@ fn consolidated_metadata_is_found_in_both_places() {
         fragment_meta: entries(&["__1_1_#_22.meta"]),
         ..Listing::default()
     };
-    let found = visible(&listing, &[], Window::ALL, true).unwrap().consolidated_metadata;
+    let found = listing.consolidated_metadata();
     assert_eq!(
         found.iter().map(|p| short(p)).collect::<Vec<_>>(),
         ["__fragment_meta/__1_1_#_22.meta", "__1_1_#_9.meta"]

@@ -248,6 +248,23 @@ impl DenseQuery {
         }
     }
 
+    /// The tile of a fragment, by its layer and its number, that alone has all cells of a tile of the array,
+    /// all of which are in the region.
+    pub(crate) fn only_source(&self, tile: &[u64]) -> Option<(usize, u64)> {
+        let cells = self.grid.tile_spans(tile);
+        let wanted = self
+            .spans
+            .iter()
+            .zip(&cells)
+            .all(|(spans, tile)| matches!(spans[..], [span] if span.covers(*tile)));
+        let meets = |(_, l): &(usize, &Layer)| region::intersect(&l.spans, &cells).is_some();
+        let (i, newest) = self.layers.iter().enumerate().rev().find(meets)?;
+        if !wanted || !self.overlays.is_empty() || self.condition.is_some() || !region::covers(&newest.spans, &cells) {
+            return None;
+        }
+        Some((i, newest.tiles.index(tile)?))
+    }
+
     /// Lets sparse cells be hidden as in a read of the region `whole`, of which this is a part.
     ///
     /// # Errors
@@ -297,6 +314,18 @@ impl Boxes {
     /// # Errors
     /// [`Error::LimitExceeded`] for a box with more cells than fit into memory.
     pub(crate) fn next(&mut self, query: &DenseQuery) -> Result<Option<DenseBox>> {
+        self.next_but(query, |_| false)
+    }
+
+    /// The same, of a result in global order without the tiles that `is_known` says of need not be read.
+    ///
+    /// # Errors
+    /// As [`Boxes::next`].
+    pub(crate) fn next_but(
+        &mut self,
+        query: &DenseQuery,
+        mut is_known: impl FnMut(&[u64]) -> bool,
+    ) -> Result<Option<DenseBox>> {
         match self {
             Self::Cuts(cuts, order) => {
                 let Some(spans) = cuts.next() else { return Ok(None) };
@@ -316,6 +345,10 @@ impl Boxes {
                 let (mut chosen, mut cells) = (Vec::new(), 0_u64);
                 while *next < count {
                     let tile = tiles.tile(*next);
+                    if is_known(&tile) {
+                        *next += 1;
+                        continue;
+                    }
                     let part = region::intersect(&query.grid.tile_spans(&tile), region);
                     let here = part.as_deref().and_then(region::cells).unwrap_or(u64::MAX);
                     if !chosen.is_empty() && cells.saturating_add(here) > *cells_max {

@@ -162,7 +162,9 @@ impl Array {
             ..Query::default()
         };
         let fragments: Vec<_> = query.overlays.iter().map(|(f, _)| Arc::clone(f)).collect();
-        let (inner, sweep) = self.start_sparse(&inner, None, &fragments, &query.overlays).await?;
+        let (inner, sweep) = self
+            .start_sparse(&inner, None, &fragments, &query.overlays, &|_| Vec::new())
+            .await?;
         self.read_sparse(&inner, sweep, Spare::default()).await
     }
 }

@@ -1,5 +1,6 @@
 //! Reading: for each box or batch fetch, decode, assemble. The only part of queries that waits.
 
+mod aggregate;
 mod dense;
 mod labels;
 mod points;
@@ -12,22 +13,18 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::aggregate::{Accumulator, Aggregate};
 use super::condition::{Bound, bind};
 use super::dense::canvas::Spare;
 use super::dense::{Boxes, DenseQuery};
-use super::field::Field;
 use super::sparse::SparseQuery;
 use super::sparse::sweep::Sweep;
 use super::tile::{Decoding, Extent};
 use super::{Batch, Query, ReadResult, Region};
-use crate::array::Array;
+use crate::array::index::Section;
 use crate::array::open::load_index;
-use crate::column::Column;
+use crate::array::{Array, Fragment};
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
-use crate::format::schema::Layout;
-use crate::scalar::Scalar;
 pub use verify::Finding;
 
 /// Bytes of a result that are assembled in one go, where all of it was asked for.
@@ -52,6 +49,19 @@ enum State {
     Dense(Arc<DenseQuery>, Boxes),
     Sparse(Arc<SparseQuery>, Sweep),
     Done,
+}
+
+/// Sections of a fragment's index that are needed beside those of the query.
+type MoreSections<'a> = dyn Fn(&Fragment) -> Vec<Section> + Sync + 'a;
+
+fn with_more(
+    mut index: Vec<(Arc<Fragment>, Vec<Section>)>,
+    more: &MoreSections<'_>,
+) -> Vec<(Arc<Fragment>, Vec<Section>)> {
+    index
+        .iter_mut()
+        .for_each(|(fragment, sections)| sections.extend(more(fragment)));
+    index
 }
 
 impl Batches {
@@ -122,76 +132,19 @@ impl Array {
         }
     }
 
-    /// How many cells the query finds.
-    ///
-    /// # Errors
-    /// As [`Array::read`].
-    pub async fn count(&self, query: &Query) -> Result<u64> {
-        let query = Query {
-            fields: Some(Vec::new()),
-            order: Layout::Unordered,
-            ..query.clone()
-        };
-        match self.start(&query).await? {
-            State::Dense(query, boxes) => self.count_dense(&query, boxes).await,
-            State::Sparse(query, sweep) => self.count_sparse(&query, sweep).await,
-            State::New | State::Done => Err(Error::Cancelled),
-        }
-    }
-
-    /// Aggregates over the cells that the query finds, each of one field; the query's own list of fields
-    /// does not matter. `None` where there is no value to aggregate.
-    ///
-    /// # Errors
-    /// As [`Array::read`]; and [`Error::InvalidArgument`] for an aggregate that a field's type does not have.
-    pub async fn aggregate(&self, query: &Query, wanted: &[(Aggregate, &str)]) -> Result<Vec<Option<Scalar>>> {
-        let mut names: Vec<String> = Vec::new();
-        let mut all = Vec::with_capacity(wanted.len());
-        for &(aggregate, name) in wanted {
-            let place = names.iter().position(|n| n == name).unwrap_or(names.len());
-            if place == names.len() {
-                names.push(name.to_owned());
-            }
-            all.push((place, Accumulator::new(aggregate, &Field::named(self.schema(), name)?)?));
-        }
-        let query = Query {
-            fields: Some(names),
-            order: Layout::Unordered,
-            batch_bytes: PART_BYTES,
-            ..query.clone()
-        };
-        let mut add = |columns: &[(String, Column)], mask: Option<&[u8]>| {
-            for (place, accumulator) in &mut all {
-                if let Some((_, column)) = columns.get(*place) {
-                    accumulator.add(column, mask);
-                }
-            }
-        };
-        match self.start(&query).await? {
-            State::Dense(resolved, mut boxes) => {
-                while let Some(dense) = boxes.next(&resolved)? {
-                    let (batch, mask) = self.read_box(&resolved, dense).await?;
-                    add(&batch.columns, mask.as_deref());
-                }
-            }
-            State::Sparse(resolved, mut sweep) => {
-                while let Some(batch) = self.next_sparse(&resolved, &mut sweep, self.part_bytes()).await? {
-                    add(&batch.columns, None);
-                }
-            }
-            State::New | State::Done => {}
-        }
-        Ok(all.into_iter().map(|(_, a)| a.finish()).collect())
-    }
-
     async fn start(&self, query: &Query) -> Result<State> {
+        self.start_with(query, &|_| Vec::new()).await
+    }
+
+    /// The same with `more` sections of each fragment's index.
+    async fn start_with(&self, query: &Query, more: &MoreSections<'_>) -> Result<State> {
         let condition = self.bind(query).await?;
         if !self.schema().is_dense() {
-            let (resolved, sweep) = self.start_sparse(query, condition, self.fragments(), &[]).await?;
+            let (resolved, sweep) = self.start_sparse(query, condition, self.fragments(), &[], more).await?;
             return Ok(State::Sparse(resolved, sweep));
         }
         let resolved = Arc::new(DenseQuery::new(self, query, condition)?);
-        load_index(self, &resolved.index()).await?;
+        load_index(self, &with_more(resolved.index(), more)).await?;
         let boxes = resolved.boxes(query.batch_bytes, false);
         Ok(State::Dense(resolved, boxes))
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::{MoreSections, with_more};
 use crate::array::open::load_index;
 use crate::array::{Array, Fragment};
 use crate::error::{Error, Result};
@@ -22,10 +23,11 @@ impl Array {
         condition: Option<Bound>,
         fragments: &[Arc<Fragment>],
         hiding: &[(Arc<Fragment>, Arc<Hiding>)],
+        more: &MoreSections<'_>,
     ) -> Result<(Arc<SparseQuery>, Sweep)> {
         let mut resolved = SparseQuery::new(self, query, condition, fragments)?;
         resolved.hide(hiding);
-        load_index(self, &resolved.index()).await?;
+        load_index(self, &with_more(resolved.index(), more)).await?;
         resolved.skip_processed(&self.0.deletes);
         let sweep = resolved.sweep()?;
         Ok((Arc::new(resolved), sweep))

@@ -6,6 +6,7 @@ mod merge;
 pub(crate) mod region;
 pub(crate) mod run;
 pub(crate) mod sweep;
+pub(crate) mod whole;
 
 use std::sync::Arc;
 

@@ -119,6 +119,12 @@ impl Sweep {
         })
     }
 
+    /// Leaves out the tiles, given with their cells, that `is_known` says of need not be loaded. Only before
+    /// any was.
+    pub(crate) fn leave_out(&mut self, mut is_known: impl FnMut(&Candidate, u64) -> bool) {
+        self.waiting.retain(|w| !is_known(&w.candidate, w.cells));
+    }
+
     /// The next candidates to load: as many as `fits` allows, at least one; none after the last.
     pub(crate) fn next_to_load(&mut self, mut fits: impl FnMut(&Candidate) -> bool) -> Vec<Candidate> {
         let mut out = Vec::new();

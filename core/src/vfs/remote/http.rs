@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use reqwest::header::{ACCEPT, CONTENT_RANGE, CONTENT_TYPE, RANGE};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, RANGE};
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 
 use super::{IN_FLIGHT, runtime, spawn};
@@ -59,7 +59,7 @@ impl HttpVfs {
                 parts.push("");
             }
         }
-        Ok(self.client.get(url))
+        Ok(self.client.get(url).header(ACCEPT_ENCODING, "identity"))
     }
 
     async fn ranges(self, path: String, plan: Coalesced) -> Result<Vec<Bytes>> {
@@ -87,6 +87,12 @@ impl HttpVfs {
                 path,
                 "the server ignores ranges and would send the whole file; serve it with ranges, for instance by `hyperslab serve`",
             ));
+        }
+        let elsewhere =
+            status == StatusCode::PARTIAL_CONTENT && start_in_range(&response).is_some_and(|s| s != range.start);
+        if elsewhere {
+            let why = "the server answers with other bytes than were asked for; serve it with ranges, for instance by `hyperslab serve`";
+            return Err(Error::io(path, why));
         }
         let body = response.bytes().await.map_err(|e| Error::io(path, e))?;
         match status {
@@ -173,6 +179,37 @@ fn size_in_range(response: &Response) -> Option<u64> {
         .ok()
 }
 
+/// The first byte in `Content-Range: bytes 7-9/123`.
+fn start_in_range(response: &Response) -> Option<u64> {
+    let range = response.headers().get(CONTENT_RANGE)?.to_str().ok()?;
+    range.strip_prefix("bytes ")?.split_once('-')?.0.parse().ok()
+}
+
+/// The answer, unless its body is not the bytes of the file.
+fn as_stored(path: &str, response: Response) -> Result<Response> {
+    match response.headers().get(CONTENT_ENCODING) {
+        Some(coding) if coding != "identity" => {
+            let why = format!(
+                "the server sends it compressed ({}), although that was not asked for; turn compression off for this folder",
+                String::from_utf8_lossy(coding.as_bytes())
+            );
+            Err(Error::io(path, why))
+        }
+        _ => Ok(response),
+    }
+}
+
+/// What a refusal means to who asked.
+fn refused(path: &str, status: StatusCode) -> Error {
+    let advice = match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+            "; make the folder public, or open a bucket by its s3:, gs: or az: address with credentials"
+        }
+        _ => "",
+    };
+    Error::io(path, format!("the server answers {status}{advice}"))
+}
+
 /// Sends, again after a while if the failure may pass. An answer that is not a success is an error,
 /// except "range not satisfiable".
 async fn send(path: &str, request: RequestBuilder) -> Result<Response> {
@@ -184,13 +221,17 @@ async fn send(path: &str, request: RequestBuilder) -> Result<Response> {
             .ok_or_else(|| Error::invalid("a request that cannot be repeated"))?;
         let failure = match once.send().await {
             Ok(response) => match response.status() {
-                status if status.is_success() || status == StatusCode::RANGE_NOT_SATISFIABLE => return Ok(response),
-                StatusCode::NOT_FOUND | StatusCode::GONE => return Err(Error::not_found(path, "")),
-                status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
-                    Error::io(path, format!("the server answers {status}"))
+                status if status.is_success() || status == StatusCode::RANGE_NOT_SATISFIABLE => {
+                    return as_stored(path, response);
                 }
-                status => return Err(Error::io(path, format!("the server answers {status}"))),
+                StatusCode::NOT_FOUND | StatusCode::GONE => return Err(Error::not_found(path, "")),
+                status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => refused(path, status),
+                status => return Err(refused(path, status)),
             },
+            Err(e) if e.is_redirect() => {
+                let why = format!("{e}; the server redirects without end: open the address where the files are");
+                return Err(Error::io(path, why));
+            }
             Err(e) => Error::io(path, e),
         };
         if tried == TRIES {

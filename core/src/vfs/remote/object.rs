@@ -98,27 +98,36 @@ impl ObjectVfs {
         plan.split(path, &fetched)
     }
 
-    /// One request where the store can count from the end.
+    /// Asks for the first bytes, and so learns the size: a small file is there with one request, and of a
+    /// larger one a second request brings the end. Not all servers can count from the end: Azure cannot,
+    /// and some fail for files that are shorter than what was asked for.
     async fn tail(self, path: String, bytes: u64) -> Result<(u64, Bytes)> {
         let key = self.key(&path)?;
         let options = GetOptions {
-            range: Some(GetRange::Suffix(bytes.max(1))),
+            range: Some(GetRange::Bounded(0..bytes.max(1))),
             ..GetOptions::default()
         };
-        if let Ok(answer) = self.store.get_opts(&key, options).await {
-            let size = answer.meta.size;
+        let answer = match self.store.get_opts(&key, options).await {
+            Ok(answer) => answer,
+            Err(e @ object_store::Error::NotFound { .. }) => return Err(failed(&path)(e)),
+            // An empty file has no first byte.
+            Err(e) => {
+                return match self.store.head(&key).await {
+                    Ok(object) if object.size == 0 => Ok((0, Bytes::new())),
+                    _ => Err(failed(&path)(e)),
+                };
+            }
+        };
+        let size = answer.meta.size;
+        let start = size.saturating_sub(bytes);
+        if start == 0 {
             let body = answer.bytes().await.map_err(failed(&path))?;
-            let start = (body.len() as u64).saturating_sub(bytes);
-            return Ok((size, crate::vfs::slice(&path, &body, &(start..body.len() as u64))?));
+            let end = bytes.min(size);
+            return Ok((size, crate::vfs::slice(&path, &body, &(0..end))?));
         }
-        // Azure cannot, and nobody can of an empty file.
-        let size = self.store.head(&key).await.map_err(failed(&path))?.size;
-        let plan = coalesce(
-            &[size.saturating_sub(bytes)..size],
-            GAP_BYTES,
-            MERGED_BYTES_MAX.max(bytes),
-        )?;
-        let read = self.clone().ranges(path, plan).await?;
+        drop(answer);
+        let plan = coalesce(&[start..size], GAP_BYTES, MERGED_BYTES_MAX.max(bytes))?;
+        let read = self.ranges(path, plan).await?;
         Ok((size, read.into_iter().next().unwrap_or_default()))
     }
 

@@ -4,7 +4,7 @@
 use super::{BLOCK, transpose};
 
 /// Shuffles whole values; what is left over is copied. Both slices are equally long.
-pub(super) fn bytes(width: usize, data: &[u8], out: &mut [u8]) {
+pub(in crate::filter::transform) fn bytes(width: usize, data: &[u8], out: &mut [u8]) {
     match width {
         2 => shuffle_words::<2>(data, out),
         4 => shuffle_words::<4>(data, out),
@@ -14,7 +14,7 @@ pub(super) fn bytes(width: usize, data: &[u8], out: &mut [u8]) {
 }
 
 /// Undoes [`bytes`].
-pub(super) fn unbytes(width: usize, data: &[u8], out: &mut [u8]) {
+pub(in crate::filter::transform) fn unbytes(width: usize, data: &[u8], out: &mut [u8]) {
     match width {
         2 => unshuffle_words::<2>(data, out),
         4 => unshuffle_words::<4>(data, out),
@@ -102,7 +102,7 @@ fn unshuffle_words<const W: usize>(data: &[u8], out: &mut [u8]) {
 }
 
 /// Values to rows of bits, by way of rows of bytes.
-pub(super) fn bits(width: usize, data: &[u8], out: &mut [u8]) {
+pub(in crate::filter::transform) fn bits(width: usize, data: &[u8], out: &mut [u8]) {
     let mut block = [0; BLOCK];
     let Some(planes) = block.get_mut(..data.len()) else {
         return;
@@ -136,7 +136,7 @@ pub(super) fn bits(width: usize, data: &[u8], out: &mut [u8]) {
 }
 
 /// Rows of bits to values, by way of rows of bytes.
-pub(super) fn unbits(width: usize, data: &[u8], out: &mut [u8]) {
+pub(in crate::filter::transform) fn unbits(width: usize, data: &[u8], out: &mut [u8]) {
     let mut block = [0; BLOCK];
     let Some(planes) = block.get_mut(..data.len()) else {
         return;

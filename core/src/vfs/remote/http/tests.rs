@@ -163,3 +163,74 @@ fn writing_is_refused() {
     let vfs = HttpVfs::new("http://127.0.0.1:1/x").unwrap();
     assert_eq!(block_on(vfs.put("a", vec![])).unwrap_err().code(), "Unsupported");
 }
+
+/// A server that answers every request for `target` with what `reply` gives: a head, then a body.
+fn answering(reply: impl Fn(&str) -> (String, &'static str) + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            let Some(Ok(request)) = lines.next() else { continue };
+            lines.find(|line| line.as_ref().is_ok_and(String::is_empty));
+            let (head, body) = reply(request.split(' ').nth(1).unwrap());
+            let length = body.len();
+            write!(
+                stream,
+                "HTTP/1.1 {head}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            )
+            .unwrap();
+        }
+    });
+    format!("http://{address}/base")
+}
+
+fn failing(head: &'static str, body: &'static str) -> String {
+    let vfs = HttpVfs::new(&answering(move |_| (head.to_owned(), body))).unwrap();
+    let error = block_on(vfs.read("file", &[0..4])).unwrap_err();
+    assert_eq!(error.code(), "Io", "{error}");
+    assert!(error.to_string().contains("file"), "{error}");
+    error.to_string()
+}
+
+#[test]
+fn bytes_that_are_not_those_of_the_file_are_refused() {
+    let gzip = failing(
+        "206 Partial Content\r\nContent-Encoding: gzip\r\nContent-Range: bytes 0-3/9",
+        "abcd",
+    );
+    assert!(gzip.contains("gzip") && gzip.contains("turn compression off"), "{gzip}");
+    let other = failing("206 Partial Content\r\nContent-Range: bytes 5-8/9", "abcd");
+    assert!(
+        other.contains("other bytes") && other.contains("hyperslab serve"),
+        "{other}"
+    );
+    let short = failing("206 Partial Content\r\nContent-Range: bytes 0-1/2", "ab");
+    assert!(short.contains("truncated"), "{short}");
+}
+
+#[test]
+fn refusals_say_what_to_do() {
+    for head in ["403 Forbidden", "401 Unauthorized"] {
+        let refused = failing(head, "");
+        assert!(refused.contains(head) && refused.contains("credentials"), "{refused}");
+    }
+}
+
+#[test]
+fn redirects_are_followed_but_not_for_ever() {
+    let files = serve(
+        sample(),
+        Manners {
+            ranges: true,
+            listing: "json",
+        },
+    );
+    let root = files.trim_end_matches("/base").to_owned();
+    let moved = answering(move |target| (format!("307 Temporary Redirect\r\nLocation: {root}{target}"), ""));
+    block_on(crate::vfs::conformance::check_reading(&HttpVfs::new(&moved).unwrap())).unwrap();
+
+    let circle = failing("302 Found\r\nLocation: /base/file", "");
+    assert!(circle.contains("redirects without end"), "{circle}");
+}

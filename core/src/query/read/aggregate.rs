@@ -1,0 +1,137 @@
+//! Counting and adding up: from statistics, where tiles lie wholly in the region and nothing but their
+//! own cells counts; the rest is read.
+
+use super::{PART_BYTES, State};
+use crate::array::{Array, Fragment};
+use crate::error::{Error, Result};
+use crate::format::schema::Layout;
+use crate::query::aggregate::{Accumulator, Aggregate};
+use crate::query::field::Field;
+use crate::query::sparse::whole::WholeTiles;
+use crate::query::summary::{Question, Summary, is_count};
+use crate::query::{Batch, Query};
+use crate::scalar::Scalar;
+
+impl Array {
+    /// How many cells the query finds.
+    ///
+    /// # Errors
+    /// As [`Array::read`].
+    pub async fn count(&self, query: &Query) -> Result<u64> {
+        let query = Query {
+            fields: Some(Vec::new()),
+            order: Layout::Unordered,
+            ..query.clone()
+        };
+        match self.start(&query).await? {
+            State::Dense(query, boxes) => self.count_dense(&query, boxes).await,
+            State::Sparse(query, mut sweep) => {
+                let (whole, mut known) = (WholeTiles::new(&query), 0);
+                sweep.leave_out(|candidate, cells| {
+                    let is_whole = whole.contains(candidate);
+                    known += if is_whole { cells } else { 0 };
+                    is_whole
+                });
+                Ok(known + self.count_sparse(&query, sweep).await?)
+            }
+            State::New | State::Done => Err(Error::Cancelled),
+        }
+    }
+
+    /// Aggregates over the cells that the query finds, each of one field; the query's own list of fields
+    /// does not matter. `None` where there is no value to aggregate. Tiles whose statistics say enough
+    /// are not read.
+    ///
+    /// # Errors
+    /// As [`Array::read`]; and [`Error::InvalidArgument`] for an aggregate that a field's type does not have.
+    pub async fn aggregate(&self, query: &Query, wanted: &[(Aggregate, &str)]) -> Result<Vec<Option<Scalar>>> {
+        let named = |&(aggregate, name): &(Aggregate, &str)| Ok((aggregate, Field::named(self.schema(), name)?));
+        let wanted: Vec<(Aggregate, Field)> = wanted.iter().map(named).collect::<Result<_>>()?;
+        let accumulator = |(aggregate, field): &(Aggregate, Field)| Accumulator::new(*aggregate, field);
+        let mut all: Vec<Accumulator> = wanted.iter().map(accumulator).collect::<Result<_>>()?;
+        if wanted.iter().all(|(aggregate, field)| is_count(*aggregate, field)) {
+            let count = Summary::of_cells(self.count(query).await?);
+            all.iter_mut().for_each(|a| a.add_summary(&count));
+        } else {
+            self.accumulate(query, &wanted, &mut all).await?;
+        }
+        Ok(all.into_iter().map(Accumulator::finish).collect())
+    }
+
+    async fn accumulate(&self, query: &Query, wanted: &[(Aggregate, Field)], all: &mut [Accumulator]) -> Result<()> {
+        let mut names: Vec<String> = Vec::new();
+        for (_, field) in wanted {
+            if !names.contains(&field.name) {
+                names.push(field.name.clone());
+            }
+        }
+        // Tile by tile, so that some can be left out, which takes one range a dimension.
+        let by_tile = self.schema().is_dense() && query.region.0.iter().all(|ranges| ranges.len() < 2);
+        let query = Query {
+            fields: Some(names),
+            order: if by_tile { Layout::Global } else { Layout::Unordered },
+            batch_bytes: PART_BYTES,
+            ..query.clone()
+        };
+        let sections = |fragment: &Fragment| {
+            let questions = wanted.iter().filter_map(|(a, f)| Question::new(*a, f, fragment));
+            questions.flat_map(|q| q.sections()).collect()
+        };
+        match self.start_with(&query, &sections).await? {
+            State::Dense(resolved, mut boxes) => {
+                let asked: Vec<_> = resolved.layers.iter().map(|l| questions(wanted, &l.fragment)).collect();
+                let cells = resolved.grid.tile_cells();
+                loop {
+                    let is_known = |tile: &[u64]| {
+                        let (Some((layer, number)), Some(cells)) = (resolved.only_source(tile), cells) else {
+                            return false;
+                        };
+                        answer(asked.get(layer), number, cells, all)
+                    };
+                    let Some(dense) = boxes.next_but(&resolved, is_known)? else {
+                        return Ok(());
+                    };
+                    let (batch, mask) = self.read_box(&resolved, dense).await?;
+                    add(&batch, mask.as_deref(), wanted, all);
+                }
+            }
+            State::Sparse(resolved, mut sweep) => {
+                let asked: Vec<_> = resolved.layers.iter().map(|l| questions(wanted, &l.fragment)).collect();
+                let whole = WholeTiles::new(&resolved);
+                sweep.leave_out(|candidate, cells| {
+                    whole.contains(candidate) && answer(asked.get(candidate.layer), candidate.tile, cells, all)
+                });
+                while let Some(batch) = self.next_sparse(&resolved, &mut sweep, self.part_bytes()).await? {
+                    add(&batch, None, wanted, all);
+                }
+                Ok(())
+            }
+            State::New | State::Done => Err(Error::Cancelled),
+        }
+    }
+}
+
+/// What to ask of a fragment's statistics; `None` where they cannot answer all of it.
+fn questions<'a>(wanted: &'a [(Aggregate, Field)], fragment: &'a Fragment) -> Option<Vec<Question<'a>>> {
+    wanted.iter().map(|(a, f)| Question::new(*a, f, fragment)).collect()
+}
+
+/// Takes in a tile by its statistics, where they answer all that is asked.
+fn answer(asked: Option<&Option<Vec<Question<'_>>>>, tile: u64, cells: u64, all: &mut [Accumulator]) -> bool {
+    let Some(Some(questions)) = asked else { return false };
+    let summaries: Option<Vec<Summary>> = questions.iter().map(|q| q.answer(tile, cells)).collect();
+    let Some(summaries) = summaries else { return false };
+    for (accumulator, summary) in all.iter_mut().zip(&summaries) {
+        accumulator.add_summary(summary);
+    }
+    true
+}
+
+/// Takes in cells that were read.
+fn add(batch: &Batch, mask: Option<&[u8]>, wanted: &[(Aggregate, Field)], all: &mut [Accumulator]) {
+    for (accumulator, (_, field)) in all.iter_mut().zip(wanted) {
+        if let Some(column) = batch.column(&field.name) {
+            accumulator.add(column, mask);
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! How many requests opening and reading take, and how many of them wait for others: exact numbers, so
+//! that none is added unseen. The clock is the store's own: a round passes when nobody can go on.
+#![cfg(feature = "test-util")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+mod rounds;
+
+use hyperslab::array::{CreateOptions, create};
+use hyperslab::blocking::block_on;
+use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
+use hyperslab::query::{Aggregate, Condition, Query, Region};
+use hyperslab::vfs::{ManifestVfs, MemVfs, manifest};
+use hyperslab::{
+    Array, CellCount, Cells, Column, Context, Cpu, Datatype, OpenOptions, Scalar, ScalarRange, Window, WriteOptions,
+};
+use rounds::{RoundsVfs, Seen};
+use std::sync::Arc;
+
+const ROWS: u64 = 8;
+const COLUMNS: u64 = 16;
+
+/// An array of `fragments` bands of rows, each with a number and a text in every cell.
+fn array(dense: bool, fragments: u64, lists: bool) -> MemVfs {
+    let files = MemVfs::new();
+    let context = Context::new(Arc::new(files.clone()));
+    let y = Dimension::new("y", Datatype::Uint64, 0_u64, 100 * ROWS - 1, 4_u64);
+    let x = Dimension::new("x", Datatype::Uint64, 0_u64, COLUMNS - 1, 4_u64);
+    let attributes = vec![
+        Attribute::new("v", Datatype::Uint64, CellCount::ONE),
+        Attribute::new("s", Datatype::StringAscii, CellCount::Var),
+    ];
+    let kind = if dense { ArrayType::Dense } else { ArrayType::Sparse };
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [1; 32],
+        key: None,
+    };
+    block_on(create(
+        &context,
+        "a",
+        &Schema::new(kind, vec![y, x], attributes),
+        &[],
+        &options,
+    ))
+    .unwrap();
+    for i in 0..fragments {
+        let array = block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
+        block_on(array.write(band(dense, i), &at(10 + i))).unwrap();
+    }
+    if lists {
+        let array = block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
+        for mode in [Mode::FragmentMetadata, Mode::Commits] {
+            block_on(consolidate(&array, &ConsolidateOptions::new(mode), &at(500))).unwrap();
+            block_on(vacuum(&array, mode, false, &at(501))).unwrap();
+        }
+    }
+    files
+}
+
+fn at(timestamp_ms: u64) -> WriteOptions {
+    WriteOptions {
+        timestamp_ms,
+        seed: [timestamp_ms as u8; 32],
+        sync: false,
+    }
+}
+
+fn band(dense: bool, i: u64) -> Cells {
+    let cells = ROWS * COLUMNS;
+    let numbers =
+        |f: &dyn Fn(u64) -> u64| Column::from_values(Datatype::Uint64, &(0..cells).map(f).collect::<Vec<_>>());
+    let texts: Vec<String> = (0..cells).map(|c| format!("{i} {c}")).collect();
+    let mut columns = vec![
+        ("v".to_owned(), numbers(&|c| i * 1000 + c)),
+        ("s".to_owned(), Column::from_cells(Datatype::StringAscii, &texts)),
+    ];
+    if !dense {
+        columns.push(("y".to_owned(), numbers(&|c| i * ROWS + c / COLUMNS)));
+        columns.push(("x".to_owned(), numbers(&|c| c % COLUMNS)));
+    }
+    Cells {
+        region: dense.then(|| rows(i, i)),
+        layout: if dense { Layout::RowMajor } else { Layout::Unordered },
+        columns,
+    }
+}
+
+/// The box of bands `first` to `last`.
+fn rows(first: u64, last: u64) -> Vec<ScalarRange> {
+    vec![
+        ScalarRange::new(first * ROWS, last * ROWS + ROWS - 1),
+        ScalarRange::new(0_u64, COLUMNS - 1),
+    ]
+}
+
+fn open(vfs: &RoundsVfs, options: &OpenOptions) -> (Array, Seen) {
+    let context = Context::new(Arc::new(vfs.clone())).with_cpu(Cpu::Inline);
+    let array = vfs.run(Array::open(&context, "a", options)).unwrap();
+    (array, vfs.seen())
+}
+
+/// Reads bands and looks at their cells; gives what it took.
+fn read(vfs: &RoundsVfs, array: &Array, bands: (u64, u64), fields: &[&str]) -> Seen {
+    let query = Query {
+        fields: Some(fields.iter().map(|&f| f.to_owned()).collect()),
+        region: Region::from_box(rows(bands.0, bands.1)),
+        ..Query::default()
+    };
+    let got = vfs.run(array.read(&query)).unwrap();
+    assert_eq!(got.cells, (bands.1 - bands.0 + 1) * ROWS * COLUMNS);
+    let v = got.column("v").unwrap();
+    assert_eq!(v.values::<u64>().unwrap()[0], bands.0 * 1000);
+    vfs.seen()
+}
+
+const FRAGMENTS: [u64; 3] = [1, 10, 100];
+
+fn seen(lists: usize, wholes: usize, tails: usize, ranges: usize, rounds: usize) -> Seen {
+    Seen {
+        lists,
+        wholes,
+        tails,
+        ranges,
+        sizes: 0,
+        rounds,
+    }
+}
+
+#[test]
+fn opening_takes_a_round_of_listings_and_a_round_of_reads() {
+    for dense in [true, false] {
+        for n in FRAGMENTS {
+            let vfs = RoundsVfs::new(array(dense, n, false));
+            let (array, took) = open(&vfs, &OpenOptions::default());
+            assert_eq!(array.fragments().len() as u64, n);
+            // A schema and a footer a fragment; at most 32 requests at a time.
+            let n = n as usize;
+            assert_eq!(
+                took,
+                seen(5, 1, n, 0, 1 + n.div_ceil(32)),
+                "dense: {dense}, {n} fragments"
+            );
+        }
+    }
+}
+
+#[test]
+fn opening_what_is_consolidated_takes_the_same_however_many_fragments_there_are() {
+    for dense in [true, false] {
+        // One fragment is not worth a list.
+        for n in [2, 10, 100] {
+            let vfs = RoundsVfs::new(array(dense, n, true));
+            let (array, took) = open(&vfs, &OpenOptions::default());
+            assert_eq!(array.fragments().len() as u64, n);
+            // The schema, the commits and the footers.
+            assert_eq!(took, seen(5, 3, 0, 0, 2), "dense: {dense}, {n} fragments");
+        }
+    }
+}
+
+#[test]
+fn the_past_is_opened_with_one_round_more() {
+    let vfs = RoundsVfs::new(array(false, 10, false));
+    let options = OpenOptions {
+        window: Window::at(12),
+        ..OpenOptions::default()
+    };
+    let (array, took) = open(&vfs, &options);
+    assert_eq!(array.fragments().len(), 3);
+    assert_eq!(took, seen(5, 1, 3, 0, 3));
+}
+
+#[test]
+fn a_manifest_is_one_request_for_all_of_that() {
+    for n in [1, 10] {
+        let files = array(true, n, false);
+        block_on(manifest::write(&files, "a")).unwrap();
+        let below = MemVfs::new();
+        for (path, bytes) in files.files() {
+            below.replace(path.strip_prefix("a/").unwrap_or(&path), bytes.to_vec());
+        }
+        let vfs = RoundsVfs::new(below);
+        let context = Context::new(Arc::new(ManifestVfs::new(Arc::new(vfs.clone())))).with_cpu(Cpu::Inline);
+        let array = vfs.run(Array::open(&context, "", &OpenOptions::default())).unwrap();
+        assert_eq!(array.fragments().len() as u64, n);
+        assert_eq!(vfs.seen(), seen(0, 1, 0, 0, 1), "{n} fragments");
+    }
+}
+
+#[test]
+fn a_slice_reads_each_file_that_it_meets_once() {
+    for dense in [true, false] {
+        for n in FRAGMENTS {
+            for lists in [false, n > 1] {
+                let vfs = RoundsVfs::new(array(dense, n, lists));
+                let array = open(&vfs, &OpenOptions::default()).0;
+                let what = format!("dense: {dense}, {n} fragments, lists: {lists}");
+                // The number and the two files of the text; sparse ones have two coordinates, which come first.
+                let files = if dense { 3 } else { 5 };
+                let data_rounds = if dense { 1 } else { 2 };
+                // What came with the footer is not asked for again; from lists the index comes first.
+                let index = usize::from(lists);
+                let took = read(&vfs, &array, (0, 0), &["v", "s"]);
+                assert_eq!(
+                    took,
+                    seen(0, 0, 0, files + index, data_rounds + index),
+                    "one band of {what}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_large_slice_takes_rounds_by_its_requests_alone() {
+    for dense in [true, false] {
+        for lists in [false, true] {
+            let vfs = RoundsVfs::new(array(dense, 100, lists));
+            let array = open(&vfs, &OpenOptions::default()).0;
+            let took = read(&vfs, &array, (0, 99), &["v"]);
+            let (index, index_rounds) = if lists { (100, 4) } else { (0, 0) };
+            // A hundred files of a field at 32 a time; the coordinates are two fields.
+            let expected = if dense { (100, 4) } else { (300, 7 + 4) };
+            assert_eq!(
+                took,
+                seen(0, 0, 0, expected.0 + index, expected.1 + index_rounds),
+                "dense: {dense}, lists: {lists}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_condition_asks_for_nothing_that_statistics_exclude() {
+    let vfs = RoundsVfs::new(array(false, 1, false));
+    let array = open(&vfs, &OpenOptions::default()).0;
+    let query = Query {
+        condition: Some("v > 100000".parse::<Condition>().unwrap()),
+        ..Query::default()
+    };
+    assert_eq!(vfs.run(array.read(&query)).unwrap().cells, 0);
+    assert_eq!(vfs.seen(), Seen::default());
+}
+
+const AGGREGATES: [(Aggregate, &str); 8] = [
+    (Aggregate::Count, "s"),
+    (Aggregate::NullCount, "v"),
+    (Aggregate::Sum, "v"),
+    (Aggregate::Mean, "v"),
+    (Aggregate::Min, "v"),
+    (Aggregate::Max, "v"),
+    (Aggregate::Min, "s"),
+    (Aggregate::Max, "s"),
+];
+
+#[test]
+fn aggregates_of_whole_tiles_read_no_cells() {
+    for dense in [true, false] {
+        for (n, lists) in [(1, false), (10, false), (10, true)] {
+            let vfs = RoundsVfs::new(array(dense, n, lists));
+            let array = open(&vfs, &OpenOptions::default()).0;
+            let query = Query {
+                region: Region::from_box(rows(0, n - 1)),
+                ..Query::default()
+            };
+            let found = vfs.run(array.aggregate(&query, &AGGREGATES)).unwrap();
+            let cells = n * ROWS * COLUMNS;
+            let sum: u64 = (0..n).map(|i| 128 * i * 1000 + 127 * 64).sum();
+            let expected = [
+                Scalar::U64(cells),
+                Scalar::U64(0),
+                Scalar::U64(sum),
+                Scalar::F64(sum as f64 / cells as f64),
+                Scalar::U64(0),
+                Scalar::U64((n - 1) * 1000 + 127),
+                Scalar::from("0 0"),
+                Scalar::from(format!("{} 99", n - 1).as_str()),
+            ];
+            assert_eq!(found, expected.map(Some), "dense: {dense}, {n} fragments");
+            let index = if lists { n as usize } else { 0 };
+            let took = vfs.seen();
+            assert_eq!(
+                (took.ranges, took.rounds),
+                (index, index.min(1)),
+                "dense: {dense}, {n} fragments"
+            );
+            assert_eq!(vfs.run(array.count(&query)).unwrap(), cells);
+            assert_eq!(vfs.seen(), Seen::default());
+        }
+    }
+}
+
+#[test]
+fn aggregates_of_a_part_read_its_edges_alone() {
+    let vfs = RoundsVfs::new(array(true, 2, false));
+    let array = open(&vfs, &OpenOptions::default()).0;
+    let query = Query {
+        region: Region::from_box(vec![
+            ScalarRange::new(2_u64, 13_u64),
+            ScalarRange::new(0_u64, COLUMNS - 1),
+        ]),
+        ..Query::default()
+    };
+    let found = vfs.run(array.aggregate(&query, &[(Aggregate::Sum, "v")])).unwrap();
+    let sum: u64 = (32..128).chain(1000..1096).sum();
+    assert_eq!(found, [Some(Scalar::U64(sum))]);
+    // The upper tiles of the first band, the lower ones of the second.
+    assert_eq!(vfs.seen(), seen(0, 0, 0, 2, 1));
+}

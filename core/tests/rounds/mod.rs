@@ -1,0 +1,169 @@
+//! A store with a clock: every answer takes one round, and a round passes when nothing else can happen.
+
+use std::future::Future;
+use std::ops::Range;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+
+use bytes::Bytes;
+use hyperslab::vfs::coalesce::{GAP_BYTES, MERGED_BYTES_MAX, coalesce};
+use hyperslab::vfs::{BoxFuture, Entry, FileWriter, MemVfs, Vfs};
+
+/// What a store was asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// Listings of folders.
+    pub(crate) lists: usize,
+    /// Reads of whole files.
+    pub(crate) wholes: usize,
+    /// Reads of the ends of files.
+    pub(crate) tails: usize,
+    /// Reads of ranges, as far as neighbours are not merged.
+    pub(crate) ranges: usize,
+    /// Questions for a file's size.
+    pub(crate) sizes: usize,
+    /// How many times everybody waited.
+    pub(crate) rounds: usize,
+}
+
+/// Files in memory as if they were far away. Reads only.
+#[derive(Clone)]
+pub(crate) struct RoundsVfs {
+    files: MemVfs,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    seen: Seen,
+    waiting: Vec<Waker>,
+}
+
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+impl RoundsVfs {
+    pub(crate) fn new(files: MemVfs) -> Self {
+        Self {
+            files,
+            state: Arc::default(),
+        }
+    }
+
+    /// What was asked for since the last call of this.
+    pub(crate) fn seen(&self) -> Seen {
+        std::mem::take(&mut self.state.lock().unwrap().seen)
+    }
+
+    /// Runs `work` on this thread, and lets a round pass whenever it waits.
+    pub(crate) fn run<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        let flag = Arc::new(Flag(AtomicBool::new(true)));
+        let waker = Waker::from(Arc::clone(&flag));
+        loop {
+            while flag.0.swap(false, Ordering::SeqCst) {
+                if let Poll::Ready(done) = work.as_mut().poll(&mut Context::from_waker(&waker)) {
+                    return done;
+                }
+            }
+            let mut state = self.state.lock().unwrap();
+            state.seen.rounds += 1;
+            let waiting = std::mem::take(&mut state.waiting);
+            drop(state);
+            assert!(!waiting.is_empty(), "the work waits for something else than the store");
+            waiting.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    /// Counts a question; its answer is `found`, a round later.
+    fn ask<'a, T: Send + 'a>(
+        &'a self,
+        count: impl FnOnce(&mut Seen) + Send + 'a,
+        found: BoxFuture<'a, T>,
+    ) -> BoxFuture<'a, T> {
+        Box::pin(async move {
+            count(&mut self.state.lock().unwrap().seen);
+            Round {
+                state: &self.state,
+                asked: false,
+            }
+            .await;
+            found.await
+        })
+    }
+}
+
+struct Round<'a> {
+    state: &'a Mutex<State>,
+    asked: bool,
+}
+
+impl Future for Round<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if std::mem::replace(&mut self.asked, true) {
+            return Poll::Ready(());
+        }
+        self.state.lock().unwrap().waiting.push(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+fn nothing_is_written<T: Send + 'static>() -> BoxFuture<'static, T> {
+    Box::pin(async { panic!("a read writes") })
+}
+
+impl Vfs for RoundsVfs {
+    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
+        let requests = coalesce(ranges, GAP_BYTES, MERGED_BYTES_MAX).unwrap().fetches.len();
+        self.ask(move |s| s.ranges += requests, self.files.read(path, ranges))
+    }
+
+    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
+        self.ask(|s| s.wholes += 1, self.files.read_all(path))
+    }
+
+    fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
+        self.ask(|s| s.tails += 1, self.files.read_tail(path, bytes))
+    }
+
+    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
+        self.ask(|s| s.sizes += 1, self.files.size(path))
+    }
+
+    fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
+        self.ask(|s| s.lists += 1, self.files.list(dir))
+    }
+
+    fn put<'a>(&'a self, _path: &'a str, _parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        nothing_is_written()
+    }
+
+    fn create<'a>(&'a self, _path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
+        nothing_is_written()
+    }
+
+    fn create_dir<'a>(&'a self, _dir: &'a str) -> BoxFuture<'a, ()> {
+        nothing_is_written()
+    }
+
+    fn remove<'a>(&'a self, _path: &'a str) -> BoxFuture<'a, ()> {
+        nothing_is_written()
+    }
+
+    fn remove_dir<'a>(&'a self, _dir: &'a str) -> BoxFuture<'a, ()> {
+        nothing_is_written()
+    }
+
+    fn sync<'a>(&'a self, _dir: &'a str) -> BoxFuture<'a, ()> {
+        nothing_is_written()
+    }
+}

@@ -1,0 +1,81 @@
+//! A call of a store is one request: what the engine's own tests count (`core/tests/requests.rs`) is what a
+//! server sees.
+
+use std::collections::BTreeMap;
+
+use hyperslab::array::{CreateOptions, create};
+use hyperslab::blocking::block_on;
+use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::query::{Query, Region};
+use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, ScalarRange, WriteOptions};
+
+use crate::bucket::Bucket;
+
+/// Ten bands of ten rows, as files in the folder of a bucket.
+fn fill(bucket: &Bucket, name: &str) {
+    let context = Context::local(bucket.objects());
+    let y = Dimension::new("y", Datatype::Uint64, 0_u64, 99_u64, 10_u64);
+    let v = Attribute::new("v", Datatype::Uint64, CellCount::ONE);
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [1; 32],
+        key: None,
+    };
+    block_on(create(
+        &context,
+        name,
+        &Schema::new(ArrayType::Dense, vec![y], vec![v]),
+        &[],
+        &options,
+    ))
+    .unwrap();
+    for i in 0..10 {
+        let array = block_on(Array::open(&context, name, &OpenOptions::default())).unwrap();
+        let values: Vec<u64> = (i * 10..i * 10 + 10).collect();
+        let cells = Cells {
+            region: Some(vec![ScalarRange::new(i * 10, i * 10 + 9)]),
+            layout: Layout::RowMajor,
+            columns: vec![("v".into(), Column::from_values(Datatype::Uint64, &values))],
+        };
+        let options = WriteOptions {
+            timestamp_ms: 10 + i,
+            seed: [i as u8; 32],
+            sync: false,
+        };
+        block_on(array.write(cells, &options)).unwrap();
+    }
+}
+
+#[test]
+fn a_call_of_the_store_is_one_request() {
+    let bucket = Bucket::start("s3-requests");
+    fill(&bucket, "array");
+    let counts = || {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for request in bucket.requests() {
+            *counts.entry(request.kind).or_default() += 1;
+        }
+        counts.into_iter().collect::<Vec<_>>()
+    };
+    let context = bucket.context("");
+    let array = block_on(Array::open(&context, "array", &OpenOptions::default())).unwrap();
+    assert_eq!(array.fragments().len(), 10);
+    // The schema and ten footers; five folders.
+    assert_eq!(counts(), [("GET".to_owned(), 11), ("LIST".to_owned(), 5)]);
+
+    let query = Query {
+        region: Region::from_box(vec![ScalarRange::new(15_u64, 34_u64)]),
+        ..Query::default()
+    };
+    let got = block_on(array.read(&query)).unwrap();
+    assert!(
+        got.column("v")
+            .unwrap()
+            .values::<u64>()
+            .unwrap()
+            .iter()
+            .copied()
+            .eq(15..35)
+    );
+    assert_eq!(counts(), [("GET".to_owned(), 3)]);
+}
