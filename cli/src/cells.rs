@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::arrow::FieldType;
+use hyperslab::format::attribute::OLD_ANONYMOUS;
 use hyperslab::format::schema::{Layout, Schema};
 use hyperslab::view::selection::{self, display_name};
 use hyperslab::write::Cells;
@@ -92,7 +93,10 @@ fn names(fields: &[FieldType]) -> String {
 
 fn take(table: &mut Table, field: &FieldType, fields: &[FieldType], alone: bool) -> Result<Column> {
     let anonymous = field.name.is_empty() && !fields.iter().any(|f| f.name == display_name(""));
-    let is = |name: &str| name == field.name || (anonymous && name == display_name("")) || (alone && name.is_empty());
+    let is = |name: &str| {
+        let stands_for_none = name == display_name("") || name == OLD_ANONYMOUS;
+        name == field.name || (anonymous && stands_for_none) || (alone && name.is_empty())
+    };
     let known = table.names();
     let found = table.take(is);
     let found = found.with_context(|| {

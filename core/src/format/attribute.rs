@@ -12,6 +12,10 @@ use super::version::Version;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::Malformed;
 
+/// What releases before 2.0 called an attribute without a name. Later ones refuse to make an attribute of
+/// this name, and leave the name empty.
+pub const OLD_ANONYMOUS: &str = "__attr";
+
 /// One value (or several) that every cell holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attribute {

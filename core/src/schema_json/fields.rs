@@ -10,7 +10,7 @@ use super::{filters, name_of};
 use crate::column::Column;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::Result;
-use crate::format::attribute::DataOrder;
+use crate::format::attribute::{DataOrder, OLD_ANONYMOUS};
 use crate::format::dimension_label::DimensionLabel;
 use crate::format::enumeration::Enumeration;
 use crate::format::pipeline::Pipeline;
@@ -190,7 +190,9 @@ pub(super) fn attribute_from_json(entry: &Entry<'_>) -> Result<Attribute> {
     {
         return Err(entry.because(format!("cells of {cell:?} values are too large")));
     }
-    let mut a = Attribute::new(&entry.string("name")?, datatype, cell);
+    let name = entry.string("name")?;
+    let name = if name == OLD_ANONYMOUS { "" } else { &name };
+    let mut a = Attribute::new(name, datatype, cell);
     a.nullable = entry.bool("nullable")?;
     if let Some(fill) = entry.get("fill") {
         a.fill = cell_from_json(&fill, datatype, cell)?;

@@ -328,3 +328,10 @@ fn complaints_name_the_entry() {
         "attributes[1].filters[1]: there is no entry 'size'; there are name, level",
     );
 }
+
+#[test]
+fn the_old_name_of_no_name_is_none() {
+    let dimensions = json!([{"name": "x", "type": "int8", "domain": [0, 9], "tile": 5}]);
+    let json = json!({"type": "dense", "dimensions": dimensions, "attributes": [{"name": "__attr", "type": "int8"}]});
+    assert_eq!(from_json(&json).unwrap().0.attributes[0].name, "");
+}
