@@ -11,6 +11,7 @@ const SHELL: &[&str] = &[
     "core/src/array/group.rs",
     "core/src/array/meta.rs",
     "core/src/array/open.rs",
+    "core/src/array/sections.rs",
     "core/src/cpu.rs",
     "core/src/lib.rs",
     "core/src/blocking.rs",

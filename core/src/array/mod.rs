@@ -7,6 +7,7 @@ pub(crate) mod group;
 pub(crate) mod index;
 mod meta;
 pub(crate) mod open;
+pub(crate) mod sections;
 mod snapshot;
 
 pub use create::{CreateOptions, create};

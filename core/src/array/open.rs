@@ -12,10 +12,9 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use super::directory::{self, DeleteRef, DeleteSource, FragmentRef, Listing, Visible};
 use super::fragment::Fragment;
-use super::index::{Index, Missing, Section};
+use super::index::Index;
 use super::snapshot::{Array, Delete, OpenOptions, Snapshot, Window};
 use crate::context::Context;
-use crate::cpu::Cpu;
 use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
 use crate::format::condition::StoredCondition;
@@ -30,8 +29,6 @@ use crate::vfs::{IN_FLIGHT, join};
 
 /// Bytes read from the end of a fragment's metadata: the footer, and in small fragments all of it.
 const TAIL_BYTES: u64 = 64 << 10;
-/// Fragments whose index is decoded on the calling thread.
-const FRAGMENTS_AT_ONCE: usize = 8;
 /// How often an array is listed anew where files that a listing named are gone.
 pub(crate) const RELISTINGS: usize = 8;
 /// The schema of arrays older than the folder of schemas.
@@ -192,80 +189,6 @@ async fn find(
 /// Whether a fragment's footer is read from the end of its own metadata file.
 fn has_tail(f: &FragmentRef, consolidated: &Consolidated) -> bool {
     f.version.has_footer() && !consolidated.contains_key(f.name.as_str())
-}
-
-/// Decodes those of the wanted sections that were not decoded before, for each fragment.
-///
-/// # Errors
-/// A metadata file cannot be read, or is damaged.
-pub(crate) async fn load_index(array: &Array, wanted: &[(Arc<Fragment>, Vec<Section>)]) -> Result<()> {
-    let (context, key) = (array.context(), array.key());
-    let cpu = if wanted.len() > FRAGMENTS_AT_ONCE {
-        context.cpu
-    } else {
-        Cpu::Inline
-    };
-    let absent = cpu.try_map(wanted, |(fragment, sections)| {
-        let missing = fragment.index.missing(sections);
-        let (near, far): (Vec<_>, Vec<_>) = missing
-            .into_iter()
-            .map(|m| (m, fragment.index.in_tail(&m)))
-            .partition(|(_, bytes)| bytes.is_some());
-        for (m, bytes) in near {
-            store(fragment, &m, &bytes.unwrap_or_default(), key)?;
-        }
-        Ok::<_, Error>(far.into_iter().map(|(m, _)| m).collect::<Vec<_>>())
-    })?;
-    let mut absent: Vec<(&Arc<Fragment>, Vec<Missing>)> = wanted
-        .iter()
-        .zip(absent)
-        .filter(|(_, missing)| !missing.is_empty())
-        .map(|((fragment, _), missing)| (fragment, missing))
-        .collect();
-    if absent.is_empty() {
-        return Ok(());
-    }
-    let sizes = absent
-        .iter_mut()
-        .map(|(fragment, missing)| close_ends(context, fragment, missing));
-    future::try_join_all(sizes).await?;
-    let files: Vec<(Arc<str>, Vec<Range<u64>>)> = absent
-        .iter()
-        .map(|(fragment, missing)| {
-            let ranges = missing.iter().map(|m| m.start..m.end.unwrap_or(m.start).max(m.start));
-            (fragment.metadata_path().into(), ranges.collect())
-        })
-        .collect();
-    let fetched = context.vfs.read_files(&files).await?;
-    let jobs: Vec<_> = absent.into_iter().zip(fetched).collect();
-    cpu.try_map(&jobs, |((fragment, missing), fetched)| {
-        missing
-            .iter()
-            .zip(fetched)
-            .try_for_each(|(m, bytes)| store(fragment, m, bytes, key))
-    })?;
-    Ok(())
-}
-
-fn store(fragment: &Fragment, m: &Missing, bytes: &[u8], key: Option<&Key>) -> Result<()> {
-    fragment.index.store(
-        &fragment.metadata_path(),
-        m,
-        bytes,
-        (&fragment.schema, fragment.tiles),
-        key,
-    )
-}
-
-/// Lets sections whose end is not known end with the file.
-async fn close_ends(context: &Context, fragment: &Fragment, missing: &mut [Missing]) -> Result<()> {
-    if missing.iter().any(|m| m.end.is_none()) {
-        let size = context.vfs.size(&fragment.metadata_path()).await?;
-        for m in missing {
-            m.end = m.end.or(Some(size));
-        }
-    }
-    Ok(())
 }
 
 /// The folders of the array at `path`.

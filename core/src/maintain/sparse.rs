@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::consolidate::{Merge, times};
 use super::deletes::{self, Deletes};
 use super::source::{self, Source, Special};
-use crate::array::open::load_index;
+use crate::array::sections::load_index;
 use crate::array::{Array, Fragment};
 use crate::column::Column;
 use crate::cpu::Cpu;

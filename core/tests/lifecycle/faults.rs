@@ -288,6 +288,39 @@ fn a_reader_whom_a_vacuum_overtakes_looks_again() {
 }
 
 #[test]
+fn maintenance_that_another_overtakes_neither_loses_cells_nor_revives_them() {
+    // Lists of commits, and a list of what of them is to be ignored.
+    let prepared = store();
+    for step in [commits, sweep_commits, merge, sweep] {
+        step(&prepared).unwrap();
+    }
+    let files = all_files(&prepared);
+    assert!(files.iter().any(|(path, _)| path.ends_with(".ign")));
+    let before = sparse::read(&prepared, Window::ALL);
+    for operation in [commits_anew, sweep, sweep_commits] {
+        for call in 0.. {
+            let plain = copy(&prepared, &files);
+            let overtaken = FaultyVfs::new(Arc::clone(&plain.vfs), Fault::default());
+            let inner = plain.clone();
+            overtaken.before(call, move || {
+                for step in [commits_anew, sweep_commits] {
+                    step(&inner).unwrap();
+                }
+            });
+            let mine = Context {
+                vfs: Arc::new(overtaken.clone()),
+                ..plain.clone()
+            };
+            operation(&mine).unwrap();
+            assert_eq!(sparse::read(&plain, Window::ALL), before, "call {call}");
+            if overtaken.calls().len() as u64 <= call {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
 fn fragments_go_one_by_one() {
     // Here the states between are many: what matters is that whatever is left can be read, and that
     // trying again ends where it should.

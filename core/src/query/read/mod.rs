@@ -21,7 +21,7 @@ use super::sparse::sweep::Sweep;
 use super::tile::{Decoding, Extent};
 use super::{Batch, Query, ReadResult, Region};
 use crate::array::index::Section;
-use crate::array::open::load_index;
+use crate::array::sections::load_index;
 use crate::array::{Array, Fragment};
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::array::Array;
-use crate::array::open::load_index;
+use crate::array::sections::load_index;
 use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::query::dense::DenseQuery;

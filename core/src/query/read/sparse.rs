@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{MoreSections, with_more};
-use crate::array::open::load_index;
+use crate::array::sections::load_index;
 use crate::array::{Array, Fragment};
 use crate::error::{Error, Result};
 use crate::query::condition::Bound;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::array::index::Section;
-use crate::array::open::load_index;
+use crate::array::sections::load_index;
 use crate::array::{Array, Fragment};
 use crate::column::Column;
 use crate::error::{Error, Result};

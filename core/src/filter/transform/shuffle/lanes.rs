@@ -13,44 +13,22 @@ const COLUMN_MAX: usize = 8 * 8 * LANE;
 
 /// Shuffles the bytes of whole values; what is left over is copied. Both slices are equally long.
 pub(in crate::filter::transform) fn bytes(width: usize, data: &[u8], out: &mut [u8]) {
-    match width {
-        2 => to_rows::<2>(data, out),
-        4 => to_rows::<4>(data, out),
-        8 => to_rows::<8>(data, out),
-        _ => out.copy_from_slice(data),
-    }
+    by_width!(width, [2, 4, 8], to_rows, data, out);
 }
 
 /// Undoes [`bytes`].
 pub(in crate::filter::transform) fn unbytes(width: usize, data: &[u8], out: &mut [u8]) {
-    match width {
-        2 => to_values::<2>(data, out),
-        4 => to_values::<4>(data, out),
-        8 => to_values::<8>(data, out),
-        _ => out.copy_from_slice(data),
-    }
+    by_width!(width, [2, 4, 8], to_values, data, out);
 }
 
 /// Shuffles the bits of values, as many as are a multiple of 8, in at most a block of bytes.
 pub(in crate::filter::transform) fn bits(width: usize, data: &[u8], out: &mut [u8]) {
-    match width {
-        1 => to_bit_rows::<1>(data, out),
-        2 => to_bit_rows::<2>(data, out),
-        4 => to_bit_rows::<4>(data, out),
-        8 => to_bit_rows::<8>(data, out),
-        _ => out.copy_from_slice(data),
-    }
+    by_width!(width, [1, 2, 4, 8], to_bit_rows, data, out);
 }
 
 /// Undoes [`bits`].
 pub(in crate::filter::transform) fn unbits(width: usize, data: &[u8], out: &mut [u8]) {
-    match width {
-        1 => from_bit_rows::<1>(data, out),
-        2 => from_bit_rows::<2>(data, out),
-        4 => from_bit_rows::<4>(data, out),
-        8 => from_bit_rows::<8>(data, out),
-        _ => out.copy_from_slice(data),
-    }
+    by_width!(width, [1, 2, 4, 8], from_bit_rows, data, out);
 }
 
 fn to_rows<const W: usize>(data: &[u8], out: &mut [u8])

@@ -3,6 +3,16 @@
 //! There are two sets of them, which give the same: one for processors with registers of 16 bytes,
 //! and one in 64-bit arithmetic for all others, WebAssembly among them.
 
+/// Calls the kernel made for values of this width; other bytes stay as they are.
+macro_rules! by_width {
+    ($width:expr, [$($made:literal),+], $kernel:ident, $data:expr, $out:expr) => {
+        match $width {
+            $($made => $kernel::<$made>($data, $out),)+
+            _ => $out.copy_from_slice($data),
+        }
+    };
+}
+
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod lanes;
 #[cfg(any(test, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]

@@ -5,22 +5,12 @@ use super::{BLOCK, transpose};
 
 /// Shuffles whole values; what is left over is copied. Both slices are equally long.
 pub(in crate::filter::transform) fn bytes(width: usize, data: &[u8], out: &mut [u8]) {
-    match width {
-        2 => shuffle_words::<2>(data, out),
-        4 => shuffle_words::<4>(data, out),
-        8 => shuffle_words::<8>(data, out),
-        _ => out.copy_from_slice(data),
-    }
+    by_width!(width, [2, 4, 8], shuffle_words, data, out);
 }
 
 /// Undoes [`bytes`].
 pub(in crate::filter::transform) fn unbytes(width: usize, data: &[u8], out: &mut [u8]) {
-    match width {
-        2 => unshuffle_words::<2>(data, out),
-        4 => unshuffle_words::<4>(data, out),
-        8 => unshuffle_words::<8>(data, out),
-        _ => out.copy_from_slice(data),
-    }
+    by_width!(width, [2, 4, 8], unshuffle_words, data, out);
 }
 
 /// Bytes moved together: an 8 x 8 square, which holds `64 / W` values.
