@@ -1,5 +1,8 @@
 //! Where the work on bytes runs: here, or on all cores.
 
+#[cfg(feature = "rayon")]
+use futures_util::future::Either;
+
 use crate::error::Result;
 
 /// How decoding, packing and sorting are spread over cores. Both kinds give the same results.
@@ -82,24 +85,35 @@ impl Cpu {
         }
     }
 
-    /// Runs `job` off the thread that polls, so that a polling thread is never busy for long.
+    /// Runs `job` off the thread that polls, so that a polling thread is never busy for long. On the
+    /// pool it starts at once, so that its caller can do other things before it waits.
     ///
     /// A job that panics panics where its result is awaited.
     ///
     /// # Errors
     /// The job's own failure.
-    pub async fn run<R: Send + 'static>(self, job: impl FnOnce() -> Result<R> + Send + 'static) -> Result<R> {
+    pub fn run<R: Send + 'static>(
+        self,
+        job: impl FnOnce() -> Result<R> + Send + 'static,
+    ) -> impl Future<Output = Result<R>> + Send {
         match self {
             // A worker of the pool must not wait for the pool: it does the job itself.
             #[cfg(feature = "rayon")]
-            Self::Rayon if rayon::current_thread_index().is_none() => on_pool(job).await,
-            _ => job(),
+            Self::Rayon if rayon::current_thread_index().is_none() => Either::Left(on_pool(job)),
+            _ => {
+                let here = async move { job() };
+                #[cfg(feature = "rayon")]
+                let here = Either::Right(here);
+                here
+            }
         }
     }
 }
 
 #[cfg(feature = "rayon")]
-async fn on_pool<R: Send + 'static>(job: impl FnOnce() -> Result<R> + Send + 'static) -> Result<R> {
+fn on_pool<R: Send + 'static>(
+    job: impl FnOnce() -> Result<R> + Send + 'static,
+) -> impl Future<Output = Result<R>> + Send {
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
     let (tx, rx) = futures_channel::oneshot::channel();
@@ -109,10 +123,12 @@ async fn on_pool<R: Send + 'static>(job: impl FnOnce() -> Result<R> + Send + 'st
             let _ = tx.send(catch_unwind(AssertUnwindSafe(job)));
         }
     });
-    match rx.await {
-        Ok(Ok(result)) => result,
-        Ok(Err(panic)) => resume_unwind(panic),
-        Err(_) => Err(crate::error::Error::Cancelled),
+    async move {
+        match rx.await {
+            Ok(Ok(result)) => result,
+            Ok(Err(panic)) => resume_unwind(panic),
+            Err(_) => Err(crate::error::Error::Cancelled),
+        }
     }
 }
 
@@ -150,6 +166,18 @@ mod tests {
     #[test]
     fn runs_elsewhere_and_hands_back() {
         assert_eq!(pollster::block_on(Cpu::default().run(|| Ok(7))).unwrap(), 7);
+    }
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn a_job_on_the_pool_starts_before_it_is_waited_for() {
+        let (tx, rx) = std::sync::mpsc::channel();
+        let job = Cpu::Rayon.run(move || {
+            tx.send(()).unwrap();
+            Ok(7)
+        });
+        rx.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
+        assert_eq!(pollster::block_on(job).unwrap(), 7);
     }
 
     #[cfg(feature = "rayon")]
