@@ -213,6 +213,29 @@ fn a_slice_reads_each_file_that_it_meets_once() {
 }
 
 #[test]
+fn tiles_of_which_a_part_was_read_are_not_asked_for_again() {
+    let vfs = RoundsVfs::new(array(true, 1, false));
+    let array = open(&vfs, &OpenOptions::default()).0;
+    let part = |first: u64, last: u64| {
+        let query = Query {
+            fields: Some(vec!["v".into()]),
+            region: Region::from_box(vec![ScalarRange::new(first, last), ScalarRange::new(3_u64, 12_u64)]),
+            ..Query::default()
+        };
+        let got = vfs.run(array.read(&query)).unwrap();
+        let expected: Vec<u64> = (first..=last)
+            .flat_map(|y| (3..=12).map(move |x| y * COLUMNS + x))
+            .collect();
+        assert_eq!(got.column("v").unwrap().values::<u64>().unwrap()[..], expected);
+        vfs.seen()
+    };
+    assert_eq!(part(1, 2), seen(0, 0, 0, 1, 1));
+    assert_eq!(part(0, 3), seen(0, 0, 0, 0, 0));
+    assert_eq!(part(2, 5), seen(0, 0, 0, 1, 1), "one row of tiles is new");
+    assert_eq!(part(0, 7), seen(0, 0, 0, 0, 0));
+}
+
+#[test]
 fn a_large_slice_takes_rounds_by_its_requests_alone() {
     for dense in [true, false] {
         for lists in [false, true] {

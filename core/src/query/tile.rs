@@ -1,5 +1,6 @@
 //! Where the bytes of a fragment's tile lie, and how they become cells.
 
+mod input;
 mod parts;
 mod plane;
 
@@ -24,6 +25,7 @@ use crate::format::schema::Schema;
 use crate::format::version::Version;
 use crate::limits;
 use crate::vfs::{Vfs, join};
+pub(crate) use input::Input;
 pub(crate) use plane::{Piece, Plane, copy_pieces};
 
 /// A field as one fragment stores it.
@@ -141,6 +143,14 @@ impl TileRef {
             path: Arc::clone(&self.field.paths[0]),
             part: self.tile,
             kind: "tile",
+        }
+    }
+
+    /// What its bytes as they are stored are called in a cache.
+    fn kept_key(&self) -> CacheKey {
+        CacheKey {
+            kind: "stored",
+            ..self.cache_key()
         }
     }
 
@@ -336,60 +346,6 @@ impl std::fmt::Debug for Decoding {
         f.debug_struct("Decoding")
             .field("cpu", &self.cpu)
             .finish_non_exhaustive()
-    }
-}
-
-/// A tile that was decoded before, that is to be decoded from some of the extents that were fetched,
-/// or whose file whoever decodes it reads.
-#[derive(Debug)]
-pub(crate) enum Input {
-    Decoded(Arc<Column>),
-    Fetched(TileRef, Range<usize>),
-    Direct(TileRef),
-}
-
-impl Input {
-    /// The tile out of the cache; otherwise its extents are added to those to fetch.
-    ///
-    /// # Errors
-    /// The fragment's index is damaged.
-    pub(crate) fn new(tile: TileRef, cache: &Cache, extents: &mut Vec<Extent>) -> Result<Self> {
-        if let Some(column) = cache.get::<Column>(&tile.cache_key()) {
-            return Ok(Self::Decoded(column));
-        }
-        let start = extents.len();
-        extents.extend(tile.extents()?);
-        Ok(Self::Fetched(tile, start..extents.len()))
-    }
-
-    /// Whether its cells can be null.
-    pub(crate) fn is_nullable(&self) -> bool {
-        match self {
-            Self::Decoded(column) => column.validity.is_some(),
-            Self::Fetched(tile, _) | Self::Direct(tile) => tile.field.nullable,
-        }
-    }
-
-    /// The decoded tile; it goes into the cache if `keep`.
-    ///
-    /// # Errors
-    /// The tile is damaged.
-    pub(crate) fn decode(&self, fetched: &[Bytes], d: &Decoding, keep: bool) -> Result<Arc<Column>> {
-        let read;
-        let (tile, parts) = match self {
-            Self::Decoded(column) => return Ok(Arc::clone(column)),
-            Self::Fetched(tile, range) => (tile, fetched.get(range.clone()).unwrap_or(&[])),
-            Self::Direct(tile) => {
-                read = tile.read(d)?;
-                (tile, &read[..])
-            }
-        };
-        let column = Arc::new(tile.decode(parts, d.key.as_ref(), &d.latest)?);
-        if keep {
-            d.cache
-                .insert(tile.cache_key(), Arc::clone(&column), tile.decoded_bytes());
-        }
-        Ok(column)
     }
 }
 

@@ -295,6 +295,10 @@ impl FileWriter for LocalWriter {
         Box::pin(ready(self.file.append(&part).map_err(failed(&self.path))))
     }
 
+    fn settle(&mut self) {
+        self.file.settle();
+    }
+
     fn finish(self: Box<Self>) -> BoxFuture<'static, ()> {
         Box::pin(async move { self.file.finish().map_err(failed(&self.path)) })
     }

@@ -121,6 +121,8 @@ pub trait Vfs: Send + Sync + 'static {
 pub trait FileWriter: Send {
     /// Appends bytes.
     fn append(&mut self, part: Bytes) -> BoxFuture<'_, ()>;
+    /// Says that a [`Vfs::sync`] will follow, so that a store that can may begin with what it has.
+    fn settle(&mut self) {}
     /// Makes the file visible under its name.
     fn finish(self: Box<Self>) -> BoxFuture<'static, ()>;
 }

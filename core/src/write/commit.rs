@@ -57,7 +57,7 @@ impl Draft {
             ids.draw_seed(),
         ));
         let dir = fragment_dir(array, version.has_commit_folder(), &name);
-        let files = Files::new(Arc::clone(&array.context().vfs), &dir, &schema, &fields);
+        let files = Files::new(Arc::clone(&array.context().vfs), &dir, &schema, &fields, sync);
         let schema_name = array.0.schema_name.clone();
         Self {
             array: array.clone(),

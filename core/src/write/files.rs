@@ -19,6 +19,7 @@ pub(super) struct Files {
     vfs: Arc<dyn Vfs>,
     files: Vec<File>,
     waiting: u64,
+    sync: bool,
 }
 
 struct File {
@@ -29,7 +30,7 @@ struct File {
 }
 
 impl Files {
-    pub(super) fn new(vfs: Arc<dyn Vfs>, dir: &str, schema: &Schema, fields: &Fields) -> Self {
+    pub(super) fn new(vfs: Arc<dyn Vfs>, dir: &str, schema: &Schema, fields: &Fields, sync: bool) -> Self {
         let mut files = Vec::new();
         for field in &fields.list {
             let parts = [
@@ -46,7 +47,12 @@ impl Files {
                 });
             }
         }
-        Self { vfs, files, waiting: 0 }
+        Self {
+            vfs,
+            files,
+            waiting: 0,
+            sync,
+        }
     }
 
     /// Adds tiles, by tile and then by field, and hands them to the store once enough have gathered.
@@ -66,6 +72,10 @@ impl Files {
         self.waiting = 0;
         let vfs = self.vfs.as_ref();
         try_join_all(self.files.iter_mut().map(|f| f.flush(vfs))).await?;
+        if self.sync {
+            let writers = self.files.iter_mut().filter_map(|f| f.writer.as_mut());
+            writers.for_each(|w| w.settle());
+        }
         Ok(())
     }
 

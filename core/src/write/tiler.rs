@@ -2,6 +2,7 @@
 //! and cells that come in any order with the permutation that sorts them.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::ops::Range;
 
 use super::field::{Field, Fields};
@@ -44,18 +45,38 @@ pub(crate) fn pack_range(
         .collect();
     let packed = cpu.try_map(&jobs, |&(tile, number)| {
         let field = &fields.list[number];
-        pack::pack(
-            fields,
-            field,
-            &tiles.cut(field, number, tile)?,
-            &tiles.live(tile),
-            tiles.capacity(tile),
-        )
+        let cells = tiles.cut(field, number, tile)?;
+        let packed = pack::pack(fields, field, &cells, &tiles.live(tile), tiles.capacity(tile));
+        if let Cow::Owned(data) = cells.data {
+            recycle(data);
+        }
+        packed
     })?;
     let mut packed = packed.into_iter();
     Ok(range
         .map(|_| packed.by_ref().take(fields.list.len()).collect())
         .collect())
+}
+
+/// Buffers that a thread keeps from tile to tile are no larger.
+const KEPT_BYTES_MAX: usize = 32 << 20;
+
+thread_local! {
+    /// Memory that is touched for the first time costs more than what is copied to it.
+    static KEPT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// A buffer of this many bytes, each of which holds anything.
+fn buffer(bytes: usize) -> Vec<u8> {
+    let mut buffer = KEPT.take();
+    buffer.resize(bytes, 0);
+    buffer
+}
+
+fn recycle(buffer: Vec<u8>) {
+    if buffer.capacity() <= KEPT_BYTES_MAX {
+        KEPT.set(buffer);
+    }
 }
 
 /// A box of a dense array, its cells in row- or column-major order.
@@ -126,8 +147,12 @@ impl Tiles for DenseBox {
         if let Some(at) = whole {
             return Ok(consecutive(field, column, at..at + cells));
         }
+        let covered = plan.cells() == self.tile_cells;
         let fixed = |from: &[u8], width: usize| {
-            let mut to = vec![0; cells * width];
+            let mut to = buffer(cells * width);
+            if !covered {
+                to.fill(0);
+            }
             plan.copy(from, &mut to, width)
                 .then_some(Cow::Owned(to))
                 .ok_or_else(outside)

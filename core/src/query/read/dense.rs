@@ -112,7 +112,7 @@ impl Array {
         };
         for i in 0..groups.len() {
             let Some((work, fetched)) = next.take() else { break };
-            let cpu = if direct && plan.cells > SMALL_CELLS {
+            let cpu = if plan.cells > SMALL_CELLS {
                 self.context().cpu
             } else {
                 self.cpu_for(&fetched)

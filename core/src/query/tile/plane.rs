@@ -70,18 +70,20 @@ pub(crate) fn copy_pieces(
     let wanted: u64 = pieces.iter().map(|p| p.out.len() as u64).sum();
     let done = match input {
         Input::Direct(tile) => from_file(tile, plane, pieces, d, remember),
-        Input::Fetched(tile, range) => {
+        Input::Decoded(_) => Err(corrupt("", "is decoded already")),
+        Input::Fetched(tile, _) | Input::Kept(tile, _) => {
+            let parts = input.parts(fetched);
             let stored = Stored::new(tile, plane, d)?;
-            let part = fetched
-                .get(range.clone())
-                .and_then(|f| f.get(usize::from(plane == Plane::Validity)));
-            match part {
-                // What was fetched for a part of a tile is decoded whole and kept: it came from far.
-                Some(part) if wanted == stored.plain => from_bytes(&stored, part, pieces, d),
-                _ => Err(corrupt(&stored.extent.path, "is decoded whole")),
+            if wanted < stored.plain && matches!(input, Input::Fetched(..)) && plane == Plane::Values {
+                // It came from far, and its neighbours may be asked for next.
+                let bytes = parts.iter().map(|p| p.len() as u64).sum();
+                d.cache.insert(tile.kept_key(), Arc::new(parts.to_vec()), bytes);
+            }
+            match parts.get(usize::from(plane == Plane::Validity)) {
+                Some(framed) => from_bytes(&stored, framed, pieces, d, remember),
+                None => Err(corrupt(&stored.extent.path, "was not fetched")),
             }
         }
-        Input::Decoded(_) => Err(corrupt("", "is decoded already")),
     };
     match done {
         // Another schema's filters may fit; and if none do, that is where the reason is told.
@@ -158,7 +160,14 @@ impl<'a> Stored<'a> {
     }
 }
 
-fn from_bytes(stored: &Stored<'_>, framed: &[u8], pieces: &mut [Piece<'_>], d: &Decoding) -> Result<()> {
+/// Copies the pieces out of the chunks that hold them.
+fn from_bytes(
+    stored: &Stored<'_>,
+    framed: &[u8],
+    pieces: &mut [Piece<'_>],
+    d: &Decoding,
+    remember: bool,
+) -> Result<()> {
     let decoder = ChunkDecoder::new(stored.pipeline, &stored.format).at(stored.path())?;
     let places = places(stored, |at, out| {
         let found = framed.get(at as usize..).and_then(|rest| rest.get(..out.len()));
@@ -166,11 +175,11 @@ fn from_bytes(stored: &Stored<'_>, framed: &[u8], pieces: &mut [Piece<'_>], d: &
         Ok(())
     })
     .at(stored.path())?;
-    d.cpu.try_map_owned(jobs(&places, pieces), |mut job: ChunkJob<'_>| {
-        let bytes = framed
-            .get(job.place.start as usize..job.place.end() as usize)
-            .unwrap_or(&[]);
-        job.decode(&decoder, bytes).at(stored.path())
+    d.cpu.try_map_owned(jobs(&places, pieces), |job: ChunkJob<'_>| {
+        let (start, end) = (job.place.start as usize, job.place.end() as usize);
+        job.run(stored, &decoder, d, remember, |decode| {
+            decode(framed.get(start..end).unwrap_or(&[]))
+        })
     })?;
     Ok(())
 }
@@ -212,7 +221,7 @@ fn from_file(tile: &TileRef, plane: Plane, pieces: &mut [Piece<'_>], d: &Decodin
         let mut framed = sized(FRAMED.take(), stored.bytes())?;
         let done = file
             .read_at(&mut framed, start)
-            .and_then(|()| from_bytes(&stored, &framed, pieces, d));
+            .and_then(|()| from_bytes(&stored, &framed, pieces, d, false));
         FRAMED.set(kept(framed));
         return done;
     }
@@ -226,29 +235,14 @@ fn from_file(tile: &TileRef, plane: Plane, pieces: &mut [Piece<'_>], d: &Decodin
             places
         }
     };
-    d.cpu.try_map_owned(jobs(&places, pieces), |mut job: ChunkJob<'_>| {
-        let key = remember.then(|| stored.cache_key(job.place.start, "chunk"));
-        if let Some(chunk) = key.as_ref().and_then(|k| d.cache.get::<Vec<u8>>(k)) {
-            job.copy(&chunk);
-            return Ok(());
-        }
-        let mut packed = sized(FRAMED.take(), job.place.end() - job.place.start)?;
-        let done = file
-            .read_at(&mut packed, start + job.place.start)
-            .and_then(|()| match key {
-                None => job.decode(&decoder, &packed).at(path),
-                Some(key) => {
-                    let mut chunk = vec![0; job.place.plain_bytes as usize];
-                    let raw = job.place.of(&packed).at(path)?;
-                    decoder.decode(&raw, &mut chunk).at(path)?;
-                    job.copy(&chunk);
-                    let bytes = chunk.len() as u64;
-                    d.cache.insert(key, Arc::new(chunk), bytes);
-                    Ok(())
-                }
-            });
-        FRAMED.set(kept(packed));
-        done
+    d.cpu.try_map_owned(jobs(&places, pieces), |job: ChunkJob<'_>| {
+        let (at, bytes) = (job.place.start, job.place.end() - job.place.start);
+        job.run(&stored, &decoder, d, remember, |decode| {
+            let mut packed = sized(FRAMED.take(), bytes)?;
+            let done = file.read_at(&mut packed, start + at).and_then(|()| decode(&packed));
+            FRAMED.set(kept(packed));
+            done
+        })
     })?;
     Ok(())
 }
@@ -340,6 +334,36 @@ fn jobs<'a>(places: &[ChunkPlace], pieces: &'a mut [Piece<'_>]) -> Vec<ChunkJob<
 }
 
 impl ChunkJob<'_> {
+    /// Decodes and copies; `load` hands over the bytes of the chunk. The decoded chunk goes into the
+    /// cache if `remember`.
+    fn run(
+        mut self,
+        stored: &Stored<'_>,
+        decoder: &ChunkDecoder<'_>,
+        d: &Decoding,
+        remember: bool,
+        load: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
+    ) -> Result<()> {
+        let path = stored.path();
+        if !remember {
+            return load(&mut |bytes| self.decode(decoder, bytes).at(path));
+        }
+        let key = stored.cache_key(self.place.start, "chunk");
+        if let Some(chunk) = d.cache.get::<Vec<u8>>(&key) {
+            self.copy(&chunk);
+            return Ok(());
+        }
+        load(&mut |bytes| {
+            let mut chunk = vec![0; self.place.plain_bytes as usize];
+            let raw = self.place.of(bytes).at(path)?;
+            decoder.decode(&raw, &mut chunk).at(path)?;
+            self.copy(&chunk);
+            let bytes = chunk.len() as u64;
+            d.cache.insert(key.clone(), Arc::new(chunk), bytes);
+            Ok(())
+        })
+    }
+
     fn decode(&mut self, decoder: &ChunkDecoder<'_>, bytes: &[u8]) -> Result<(), Malformed> {
         let raw = self.place.of(bytes)?;
         if let [(0, out)] = &mut self.parts[..]

@@ -4,9 +4,15 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use bytes::Bytes;
+
+use crate::cpu::Cpu;
+
+/// Bytes that are worth a thread of their own on their way to the disk.
+const SETTLED_BYTES: u64 = 32 << 20;
 
 /// A temporary file touched later than this may be one that its writer has not locked yet.
 const FRESH: Duration = Duration::from_mins(1);
@@ -31,6 +37,9 @@ pub(super) struct Pending {
     file: File,
     temporary: PathBuf,
     place: PathBuf,
+    /// Bytes that no thread was asked to bring to the disk yet.
+    unsettled: u64,
+    settling: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl Pending {
@@ -44,6 +53,8 @@ impl Pending {
             file,
             temporary,
             place: place.to_owned(),
+            unsettled: 0,
+            settling: None,
         };
         // Better found out now rather than after gigabytes.
         if place.symlink_metadata().is_ok() {
@@ -54,16 +65,38 @@ impl Pending {
     }
 
     pub(super) fn append(&mut self, part: &[u8]) -> io::Result<()> {
+        self.unsettled += part.len() as u64;
         self.file.write_all(part)
     }
 
-    pub(super) fn finish(self) -> io::Result<()> {
+    /// Lets another thread bring to the disk what is here, if that is much and none is at it.
+    pub(super) fn settle(&mut self) {
+        if self.unsettled < SETTLED_BYTES || self.settling.as_ref().is_some_and(|s| !s.is_finished()) {
+            return;
+        }
+        let before = self.settling.take();
+        // Where there is no thread to be had, the sync in the end does it all.
+        self.settling = self.file.try_clone().ok().and_then(|file| {
+            let settle = move || before.map_or(Ok(()), joined).and_then(|()| file.sync_data());
+            thread::Builder::new().spawn(settle).ok()
+        });
+        self.unsettled = 0;
+    }
+
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        // The system tells of a failure once: whoever syncs later would not hear of it.
+        self.settling.take().map_or(Ok(()), joined)?;
         match in_folder(&self.place, || fs::hard_link(&self.temporary, &self.place)) {
             Err(e) if cannot_link(&e) => rename_where_free(&self.temporary, &self.place),
             done => done,
         }
         // Dropping removes the temporary name.
     }
+}
+
+fn joined(settling: JoinHandle<io::Result<()>>) -> io::Result<()> {
+    let panicked = |_| Err(io::Error::other("a thread that synced the file panicked"));
+    settling.join().unwrap_or_else(panicked)
 }
 
 impl Drop for Pending {
@@ -110,9 +143,11 @@ fn is_left_over(place: &Path) -> io::Result<bool> {
 /// Makes the content of `place`, and if it is a folder of everything below it, outlive a power cut.
 pub(super) fn sync_tree(place: &Path) -> io::Result<()> {
     if place.is_dir() {
-        for child in fs::read_dir(place)? {
-            sync_tree(&child?.path())?;
-        }
+        let children: Vec<PathBuf> = fs::read_dir(place)?
+            .map(|child| Ok(child?.path()))
+            .collect::<io::Result<_>>()?;
+        // Side by side: a disk writes many files in the time of a few.
+        Cpu::default().try_map(&children, |child| sync_tree(child))?;
     }
     sync_one(place)
 }
@@ -170,5 +205,27 @@ fn rename_where_free(from: &Path, to: &Path) -> io::Result<()> {
         Err(ErrorKind::AlreadyExists.into())
     } else {
         fs::rename(from, to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_settled_while_it_grows_is_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("f");
+        let mut pending = Pending::new(dir.path(), &place).unwrap();
+        let part: Vec<u8> = (0..SETTLED_BYTES / 4 + 1).map(|i| (i % 251) as u8).collect();
+        let mut begun = 0;
+        for _ in 0..12 {
+            pending.append(&part).unwrap();
+            pending.settle();
+            begun += u32::from(pending.unsettled == 0);
+        }
+        assert!(begun > 0 && pending.settling.is_some());
+        pending.finish().unwrap();
+        assert!(fs::read(&place).unwrap() == part.repeat(12));
     }
 }
