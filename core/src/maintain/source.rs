@@ -22,8 +22,10 @@ pub(super) struct Source {
     /// What is stored: the attributes of the latest schema that it has, then coordinates, then times.
     stored: Vec<(Place, Arc<StoredField>)>,
     next_tile: u64,
-    /// Cells that are loaded and not yet merged: attributes, dimensions, special fields.
+    /// Cells of loaded tiles: attributes, dimensions, special fields.
     held: Vec<Column>,
+    /// How many of them are merged already.
+    merged: usize,
 }
 
 /// Where a stored field goes.
@@ -89,7 +91,22 @@ impl Source {
             stored,
             next_tile: 0,
             held: Vec::new(),
+            merged: 0,
         }
+    }
+
+    /// Bytes that all of its tiles take in memory.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub(super) fn bytes(&self) -> Result<u64> {
+        let mut sum = 0_u64;
+        for tile in 0..self.fragment.tiles {
+            for (_, field) in &self.stored {
+                sum = sum.saturating_add(TileRef::new(field, tile)?.decoded_bytes());
+            }
+        }
+        Ok(sum)
     }
 
     /// The sections of the index that it needs.
@@ -100,9 +117,9 @@ impl Source {
         sections
     }
 
-    /// Cells that are loaded.
+    /// Cells that are loaded and not yet merged.
     pub(super) fn len(&self) -> usize {
-        self.held.first().map_or(0, Column::len)
+        self.held.first().map_or(0, Column::len) - self.merged
     }
 
     /// Whether there are tiles that are not loaded.
@@ -139,6 +156,11 @@ impl Source {
                 "{}: the fields of a tile are not of one length",
                 self.fragment.path
             )));
+        }
+        if self.merged > 0 {
+            let rest = self.merged..self.merged + self.len();
+            self.held = self.held.iter().map(|c| c.slice(rest.clone())).collect();
+            self.merged = 0;
         }
         if self.held.is_empty() {
             self.held = columns;
@@ -205,6 +227,7 @@ impl Source {
             .iter()
             .skip(schema.attributes.len())
             .take(schema.dimensions.len());
+        let i = self.merged + i;
         dims.map(|c| c.slice(i..i + 1)).collect()
     }
 
@@ -227,13 +250,22 @@ impl Source {
         Ok(low)
     }
 
-    /// Takes the first `n` of the loaded cells.
+    /// Takes the first `n` of the loaded cells. What is left is not moved for a few of them.
     pub(super) fn take(&mut self, n: usize) -> Vec<Column> {
-        if n == self.len() {
-            return std::mem::take(&mut self.held);
+        let left = self.len() - n;
+        if self.merged > 0 || n < left {
+            let part = self.merged..self.merged + n;
+            let taken = self.held.iter().map(|c| c.slice(part.clone())).collect();
+            self.merged += n;
+            if left == 0 {
+                (self.held, self.merged) = (Vec::new(), 0);
+            }
+            return taken;
         }
         let mut head = std::mem::take(&mut self.held);
-        self.held = head.iter_mut().map(|c| c.split_off(n)).collect();
+        if left > 0 {
+            self.held = head.iter_mut().map(|c| c.split_off(n)).collect();
+        }
         head
     }
 }

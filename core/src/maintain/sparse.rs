@@ -83,7 +83,8 @@ async fn write(
         purge: m.purge && !deletes.is_empty(),
         newest_only: !special.timestamps && !schema.allows_duplicates,
     };
-    let held_bytes = m.memory_bytes / 4 / (sources.len() as u64).max(1);
+    let sizes = sources.iter().map(Source::bytes).collect::<Result<_>>()?;
+    let held_bytes = share(m.memory_bytes / 4, sizes);
     let order = CellOrder::new(&schema, Layout::Global)?;
     let mut sealed = Vec::new();
     let mut writer: Option<FragmentWriter> = None;
@@ -134,6 +135,20 @@ async fn write(
         sealed.extend(writer.seal(deletes.names.clone()).await?);
     }
     Ok(sealed)
+}
+
+/// Bytes that each of some sources of these sizes may hold, so that all hold at most `bytes` together:
+/// what small ones do not need goes to the others.
+fn share(mut bytes: u64, mut sizes: Vec<u64>) -> u64 {
+    sizes.sort_unstable();
+    for (&size, sources) in sizes.iter().zip((1..=sizes.len() as u64).rev()) {
+        let even = bytes / sources;
+        if size > even {
+            return even;
+        }
+        bytes -= size;
+    }
+    u64::MAX
 }
 
 /// Cells cut up so that a limit of `bytes_max` a fragment is not overshot by far.
@@ -292,4 +307,18 @@ fn merged(schema: &Schema, parts: Vec<Vec<Column>>, filter: Filter, cpu: Cpu) ->
 
 fn gather_all(columns: &[Column], order: &[u32], cpu: Cpu) -> Result<Vec<Column>> {
     cpu.try_map(columns, |c| Ok(gather_column(c, order)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_sources_leave_their_memory_to_large_ones() {
+        assert_eq!(share(100, vec![50, 50]), u64::MAX);
+        assert_eq!(share(100, vec![51, 50]), 50);
+        assert_eq!(share(100, vec![1000, 1, 9]), 90);
+        assert_eq!(share(100, vec![1000, 10, 2000]), 45);
+        assert_eq!(share(2, vec![5, 5, 5]), 0);
+    }
 }
