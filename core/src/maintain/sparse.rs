@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use futures_util::future::try_join;
+
 use super::consolidate::{Merge, times};
 use super::deletes::{self, Deletes};
 use super::source::{self, Source, Special};
@@ -21,6 +23,10 @@ use crate::write::identity::Ids;
 use crate::write::sort::{self, Sorted};
 use crate::write::tiler::gather_column;
 use crate::write::writer::dimensions;
+
+/// Held cells take at most this part of the memory: they are decoded, taken, joined, sorted and written,
+/// which is a copy each, and vectors grow to twice what is in them.
+const HELD: u64 = 12;
 
 /// Merges `run`, oldest first, into one fragment (or several, if it grows too large) and commits it.
 /// Returns the names; none if no cell is left.
@@ -63,78 +69,198 @@ async fn write(
     ids: &mut Ids,
     written: &mut Vec<String>,
 ) -> Result<Vec<Sealed>> {
-    let schema = Arc::clone(array.schema());
-    let version = schema.version.for_new_fragments();
-    let mut sources: Vec<Source> = run.iter().map(|f| Source::new(f, &schema)).collect();
-    let wanted: Vec<_> = sources
-        .iter()
-        .map(|s| (Arc::clone(&s.fragment), s.sections()))
-        .collect();
-    load_index(array, &wanted).await?;
-    let first_ms = times(run).0;
-    let earlier: Vec<String> = run.iter().flat_map(|f| f.index.conditions().iter().cloned()).collect();
-    let deletes = Arc::new(Deletes::new(&schema, &array.0.deletes, first_ms, &earlier)?);
-    let special = Special {
-        timestamps: version.has_delete_metadata(),
-        deletes: version.has_delete_commits() && !m.purge && !deletes.is_empty(),
+    let mut streams = Streams::new(array, run, m).await?;
+    let mut output = Output {
+        array,
+        m,
+        times: times(run),
+        special: streams.filter.special,
+        processed: streams.deletes.names.clone(),
+        ids,
+        written,
+        writer: None,
+        sealed: Vec::new(),
     };
-    let filter = Filter {
-        special,
-        purge: m.purge && !deletes.is_empty(),
-        newest_only: !special.timestamps && !schema.allows_duplicates,
-    };
-    let sizes = sources.iter().map(Source::bytes).collect::<Result<_>>()?;
-    let held_bytes = share(m.memory_bytes / 4, sizes);
-    let order = CellOrder::new(&schema, Layout::Global)?;
-    let mut sealed = Vec::new();
-    let mut writer: Option<FragmentWriter> = None;
-    let splits = version.has_commit_folder();
-    loop {
-        let dry: Vec<usize> = (0..sources.len())
-            .filter(|&i| sources[i].len() == 0 && sources[i].has_more())
+    let mut columns = streams.next().await?;
+    while let Some(these) = columns {
+        // While some cells are packed and put, the next are read and sorted.
+        columns = try_join(streams.next(), output.take(these)).await?.0;
+    }
+    output.finish().await
+}
+
+/// The cells of all fragments as one stream in global order.
+struct Streams<'a> {
+    array: &'a Array,
+    schema: Arc<Schema>,
+    order: CellOrder,
+    sources: Vec<Source>,
+    deletes: Arc<Deletes>,
+    filter: Filter,
+    held_bytes: u64,
+}
+
+impl<'a> Streams<'a> {
+    async fn new(array: &'a Array, run: &[Arc<Fragment>], m: &Merge) -> Result<Self> {
+        let schema = Arc::clone(array.schema());
+        let version = schema.version.for_new_fragments();
+        let sources: Vec<Source> = run.iter().map(|f| Source::new(f, &schema)).collect();
+        let wanted: Vec<_> = sources
+            .iter()
+            .map(|s| (Arc::clone(&s.fragment), s.sections()))
             .collect();
-        fill(array, &mut sources, &dry, held_bytes, &deletes).await?;
-        if sources.iter().all(|s| s.len() == 0) {
-            break;
+        load_index(array, &wanted).await?;
+        let first_ms = times(run).0;
+        let earlier: Vec<String> = run.iter().flat_map(|f| f.index.conditions().iter().cloned()).collect();
+        let deletes = Arc::new(Deletes::new(&schema, &array.0.deletes, first_ms, &earlier)?);
+        let special = Special {
+            timestamps: version.has_delete_metadata(),
+            deletes: version.has_delete_commits() && !m.purge && !deletes.is_empty(),
+        };
+        let filter = Filter {
+            special,
+            purge: m.purge && !deletes.is_empty(),
+            newest_only: !special.timestamps && !schema.allows_duplicates,
+        };
+        // One tile is held of each, whatever it takes.
+        let larger = sources.iter().filter(|s| s.fragment.tiles > 1);
+        let sizes = larger.map(Source::bytes).collect::<Result<_>>()?;
+        Ok(Self {
+            array,
+            order: CellOrder::new(&schema, Layout::Global)?,
+            schema,
+            sources,
+            deletes,
+            filter,
+            held_bytes: share(m.memory_bytes / HELD, sizes),
+        })
+    }
+
+    /// The next cells; `None` after the last. They may be none where all that were looked at are purged.
+    async fn next(&mut self) -> Result<Option<Vec<Column>>> {
+        let dry: Vec<usize> = (0..self.sources.len())
+            .filter(|&i| self.sources[i].len() == 0 && self.sources[i].has_more())
+            .collect();
+        self.fill(&dry).await?;
+        if self.sources.iter().all(|s| s.len() == 0) {
+            return Ok(None);
         }
-        let bound = bound(&schema, &order, &sources)?;
-        let counts = counts(&schema, &order, &sources, bound.as_ref().map(|b| b.1.as_slice()))?;
-        if let (Some((at, _)), 0) = (&bound, counts.iter().sum::<usize>()) {
-            // Everything it holds is of one place; what follows may be too.
-            fill(array, &mut sources, &[*at], held_bytes, &deletes).await?;
-            continue;
-        }
+        let counts = loop {
+            let bound = bound(&self.schema, &self.order, &self.sources)?;
+            let last = bound.as_ref().map(|b| b.1.as_slice());
+            let counts = counts(&self.schema, &self.order, &self.sources, last)?;
+            match bound {
+                // Everything it holds is of one place; what follows may be too.
+                Some((at, _)) if counts.iter().all(|&n| n == 0) => self.fill(&[at]).await?,
+                _ => break counts,
+            }
+        };
         // Newest first, so that of equal cells with equal times the one of the later fragment leads.
-        let parts: Vec<Vec<Column>> = sources
+        let parts: Vec<Vec<Column>> = self
+            .sources
             .iter_mut()
             .zip(counts)
             .rev()
             .filter(|(_, n)| *n > 0)
             .map(|(s, n)| s.take(n))
             .collect();
-        let (cpu, shared) = (array.context().cpu, Arc::clone(&schema));
-        let columns = cpu.run(move || merged(&shared, parts, filter, cpu)).await?;
-        for piece in pieces(columns, if splits { m.fragment_bytes_max } else { u64::MAX }) {
-            let mut current = match writer.take() {
+        let (cpu, schema, filter) = (self.array.context().cpu, Arc::clone(&self.schema), self.filter);
+        cpu.run(move || merged(&schema, parts, filter, cpu)).await.map(Some)
+    }
+
+    /// Loads the next tiles of the sources `which`, all at once.
+    async fn fill(&mut self, which: &[usize]) -> Result<()> {
+        let mut jobs = Vec::new();
+        let mut extents = Vec::new();
+        for &i in which {
+            for tile in self.sources[i].want(self.held_bytes)? {
+                let mut fields = Vec::with_capacity(tile.len());
+                for field in tile {
+                    let own = field.extents()?;
+                    fields.push((field, extents.len()..extents.len() + own.len()));
+                    extents.extend(own);
+                }
+                jobs.push((i, fields));
+            }
+        }
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        let fetched = self.array.fetch(&extents).await?;
+        let (cpu, key, latest) = (
+            self.array.context().cpu,
+            self.array.key().cloned(),
+            Arc::clone(&self.schema),
+        );
+        let decoded = cpu.run(move || {
+            let flat: Vec<_> = jobs.iter().flat_map(|(_, fields)| fields).collect();
+            let columns = cpu.try_map(&flat, |(tile, range)| {
+                tile.decode(fetched.get(range.clone()).unwrap_or(&[]), key.as_ref(), &latest)
+            })?;
+            let mut columns = columns.into_iter();
+            let tiles = jobs
+                .iter()
+                .map(|(i, fields)| (*i, columns.by_ref().take(fields.len()).collect::<Vec<_>>()));
+            Ok::<_, Error>(tiles.collect::<Vec<_>>())
+        });
+        for (i, columns) in decoded.await? {
+            self.sources[i].accept(columns, &self.schema, &self.deletes)?;
+        }
+        Ok(())
+    }
+}
+
+/// The fragments that are written: one, or several where one would grow too large.
+struct Output<'a> {
+    array: &'a Array,
+    m: &'a Merge,
+    times: (u64, u64),
+    special: Special,
+    /// Names of the deletes that are applied or stored with the cells.
+    processed: Vec<String>,
+    ids: &'a mut Ids,
+    written: &'a mut Vec<String>,
+    writer: Option<FragmentWriter>,
+    sealed: Vec<Sealed>,
+}
+
+impl Output<'_> {
+    async fn take(&mut self, columns: Vec<Column>) -> Result<()> {
+        let splits = self.array.schema().version.for_new_fragments().has_commit_folder();
+        let bytes_max = if splits { self.m.fragment_bytes_max } else { u64::MAX };
+        for piece in pieces(columns, bytes_max) {
+            let mut current = match self.writer.take() {
                 Some(writer) => writer,
                 None => {
-                    let draft = Draft::new(array, ArrayType::Sparse, times(run), &special.fields(), ids, m.sync);
-                    written.push(draft.name.clone());
+                    let special = self.special.fields();
+                    let draft = Draft::new(
+                        self.array,
+                        ArrayType::Sparse,
+                        self.times,
+                        &special,
+                        self.ids,
+                        self.m.sync,
+                    );
+                    self.written.push(draft.name.clone());
                     FragmentWriter::over(draft)
                 }
             };
             current.take(piece).await?;
-            if splits && current.bytes() >= m.fragment_bytes_max {
-                sealed.extend(current.seal(deletes.names.clone()).await?);
+            if current.bytes() >= bytes_max {
+                self.sealed.extend(current.seal(self.processed.clone()).await?);
             } else {
-                writer = Some(current);
+                self.writer = Some(current);
             }
         }
+        Ok(())
     }
-    if let Some(writer) = writer {
-        sealed.extend(writer.seal(deletes.names.clone()).await?);
+
+    async fn finish(mut self) -> Result<Vec<Sealed>> {
+        if let Some(writer) = self.writer.take() {
+            self.sealed.extend(writer.seal(self.processed).await?);
+        }
+        Ok(self.sealed)
     }
-    Ok(sealed)
 }
 
 /// Bytes that each of some sources of these sizes may hold, so that all hold at most `bytes` together:
@@ -167,49 +293,6 @@ fn pieces(columns: Vec<Column>, bytes_max: u64) -> Vec<Vec<Column>> {
         .step_by(step)
         .map(|at| columns.iter().map(|c| c.slice(at..at + step)).collect())
         .collect()
-}
-
-/// Loads the next tiles of the sources `which`, all at once.
-async fn fill(
-    array: &Array,
-    sources: &mut [Source],
-    which: &[usize],
-    bytes: u64,
-    deletes: &Arc<Deletes>,
-) -> Result<()> {
-    let mut jobs = Vec::new();
-    let mut extents = Vec::new();
-    for &i in which {
-        for tile in sources[i].want(bytes)? {
-            let mut fields = Vec::with_capacity(tile.len());
-            for field in tile {
-                let own = field.extents()?;
-                fields.push((field, extents.len()..extents.len() + own.len()));
-                extents.extend(own);
-            }
-            jobs.push((i, fields));
-        }
-    }
-    if jobs.is_empty() {
-        return Ok(());
-    }
-    let fetched = array.fetch(&extents).await?;
-    let (cpu, key, latest) = (array.context().cpu, array.key().cloned(), Arc::clone(array.schema()));
-    let decoded = cpu.run(move || {
-        let flat: Vec<_> = jobs.iter().flat_map(|(_, fields)| fields).collect();
-        let columns = cpu.try_map(&flat, |(tile, range)| {
-            tile.decode(fetched.get(range.clone()).unwrap_or(&[]), key.as_ref(), &latest)
-        })?;
-        let mut columns = columns.into_iter();
-        let tiles = jobs
-            .iter()
-            .map(|(i, fields)| (*i, columns.by_ref().take(fields.len()).collect::<Vec<_>>()));
-        Ok::<_, Error>(tiles.collect::<Vec<_>>())
-    });
-    for (i, columns) in decoded.await? {
-        sources[i].accept(columns, array.schema(), deletes)?;
-    }
-    Ok(())
 }
 
 /// The smallest of the last cells of those sources that have more tiles, and whose it is; `None` if
