@@ -13,6 +13,7 @@ pub mod slab;
 
 pub use grid::{Grid, TileBox, Tiling};
 pub use hilbert::Hilbert;
+pub(crate) use order::number;
 pub use order::{CellOrder, KeyColumn, Order};
 pub use region::Span;
 pub use slab::{CopyPlan, Frame, Run};

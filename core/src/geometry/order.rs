@@ -5,7 +5,8 @@ use std::cmp::Ordering;
 use super::grid::Tiling;
 use super::hilbert::Hilbert;
 use super::key;
-use crate::column::Column;
+use crate::column::{Column, typed};
+use crate::datatype::Physical;
 use crate::error::{Error, Result};
 use crate::format::schema::{Layout, Schema};
 
@@ -59,6 +60,7 @@ impl Order {
 #[derive(Debug, Clone)]
 pub struct CellOrder {
     terms: Vec<Term>,
+    places: usize,
     dimensions: usize,
 }
 
@@ -70,12 +72,14 @@ enum Term {
     Coordinate(usize),
     /// Position along the curve.
     Hilbert(Hilbert),
+    /// Whether a coordinate along a dimension is -0.0: it lies where 0.0 does, and is another coordinate.
+    NegativeZero(usize),
 }
 
 /// The keys of one term for many cells.
 #[derive(Debug, Clone, PartialEq)]
 pub enum KeyColumn<'a> {
-    /// Numbers.
+    /// Numbers; none at all where they are 0 for every cell.
     Numbers(Vec<u64>),
     /// Strings: bytes, and the starts of the cells with the end of the last.
     Strings(&'a [u8], &'a [u64]),
@@ -96,10 +100,15 @@ impl KeyColumn<'_> {
     /// Order of cell `i` here and cell `j` there.
     pub fn compare(&self, i: usize, other: &KeyColumn<'_>, j: usize) -> Ordering {
         match (self, other) {
-            (Self::Numbers(a), KeyColumn::Numbers(b)) => a.get(i).cmp(&b.get(j)),
+            (Self::Numbers(a), KeyColumn::Numbers(b)) => number(a, i).cmp(&number(b, j)),
             (a, b) => a.string(i).cmp(b.string(j)),
         }
     }
+}
+
+/// Key `i` of a term; the keys of a term that is 0 for all cells may be left out.
+pub(crate) fn number(keys: &[u64], i: usize) -> u64 {
+    keys.get(i).copied().unwrap_or(0)
 }
 
 impl CellOrder {
@@ -111,7 +120,7 @@ impl CellOrder {
     pub fn new(schema: &Schema, layout: Layout) -> Result<Self> {
         let n = schema.dimensions.len();
         let coordinates = |o: Order| o.slow_to_fast(n).map(Term::Coordinate);
-        let terms = match (layout, schema.cell_order) {
+        let mut terms: Vec<Term> = match (layout, schema.cell_order) {
             (Layout::Global, Layout::Hilbert) | (Layout::Hilbert, _) => {
                 std::iter::once(Term::Hilbert(Hilbert::new(schema)?))
                     .chain(coordinates(Order::Row))
@@ -127,7 +136,19 @@ impl CellOrder {
             }
             (layout, _) => coordinates(Order::of(layout)?).collect(),
         };
-        Ok(Self { terms, dimensions: n })
+        let places = terms.len();
+        let floats = (0..n).filter(|&d| schema.dimensions[d].datatype.is_float());
+        terms.extend(floats.map(Term::NegativeZero));
+        Ok(Self {
+            terms,
+            places,
+            dimensions: n,
+        })
+    }
+
+    /// How many terms say where a cell lies. Those behind tell apart what lies at one place.
+    pub(crate) const fn places(&self) -> usize {
+        self.places
     }
 
     /// The keys of each term for the cells whose coordinates are `dims`, one column a dimension.
@@ -167,6 +188,7 @@ impl CellOrder {
         match self.terms.get(term) {
             Some(Term::Coordinate(d)) => coordinates(*d),
             Some(Term::Hilbert(h)) => Ok(KeyColumn::Numbers(h.positions(dims)?)),
+            Some(Term::NegativeZero(d)) => Ok(KeyColumn::Numbers(negative_zeros(dims[*d]))),
             Some(Term::Tile(d, tiling)) => Ok(match coordinates(*d)? {
                 KeyColumn::Numbers(mut keys) => {
                     keys.iter_mut().for_each(|k| *k = tiling.tile(*k));
@@ -198,10 +220,31 @@ impl CellOrder {
         Ok(keys)
     }
 
+    /// [`CellOrder::compare`] of the places that the cells lie at.
+    pub(crate) fn compare_places(&self, a: &[KeyColumn<'_>], i: usize, b: &[KeyColumn<'_>], j: usize) -> Ordering {
+        Self::compare(a.get(..self.places).unwrap_or(a), i, b, j)
+    }
+
     /// Order of cell `i` of `a` and cell `j` of `b`, both made by [`CellOrder::keys`].
     pub fn compare(a: &[KeyColumn<'_>], i: usize, b: &[KeyColumn<'_>], j: usize) -> Ordering {
         let differ = a.iter().zip(b).map(|(a, b)| a.compare(i, b, j)).find(|o| o.is_ne());
         differ.unwrap_or(Ordering::Equal)
+    }
+}
+
+/// 1 for each coordinate that is -0.0, else 0; nothing where none is.
+fn negative_zeros(column: &Column) -> Vec<u64> {
+    fn of<T: bytemuck::Pod + PartialEq>(data: &[u8], zero: T) -> Vec<u64> {
+        let values = typed::<T>(data);
+        if !values.contains(&zero) {
+            return Vec::new();
+        }
+        values.iter().map(|v| u64::from(*v == zero)).collect()
+    }
+    match column.datatype.physical() {
+        Physical::F32 => of(&column.data, (-0.0_f32).to_bits()),
+        Physical::F64 => of(&column.data, (-0.0_f64).to_bits()),
+        _ => Vec::new(),
     }
 }
 
@@ -254,6 +297,24 @@ mod tests {
         let mut at = vec![0, 1, 2, 3, 4];
         at.sort_by(|&i, &j| CellOrder::compare(&keys, i, &keys, j));
         assert_eq!(at, [1, 4, 3, 0, 2]);
+    }
+
+    #[test]
+    fn the_two_zeros_lie_at_one_place_and_are_two_coordinates() {
+        let schema = Schema::new(
+            ArrayType::Sparse,
+            vec![Dimension::new("x", Datatype::Float64, -1.0, 1.0, 0.5)],
+            vec![],
+        );
+        let order = CellOrder::new(&schema, Layout::Global).unwrap();
+        let zeros = Column::from_values(Datatype::Float64, &[0.0, -0.0, 0.5]);
+        let plain = Column::from_values(Datatype::Float64, &[0.0, -0.5]);
+        let (a, b) = (order.keys(&[&zeros]).unwrap(), order.keys(&[&plain]).unwrap());
+        assert_eq!(order.compare_places(&a, 0, &a, 1), Ordering::Equal);
+        assert_eq!(CellOrder::compare(&a, 0, &a, 1), Ordering::Less);
+        assert_eq!(CellOrder::compare(&a, 0, &b, 0), Ordering::Equal);
+        assert_eq!(CellOrder::compare(&a, 1, &b, 0), Ordering::Greater);
+        assert_eq!(CellOrder::compare(&a, 1, &a, 2), Ordering::Less);
     }
 
     #[test]

@@ -90,11 +90,13 @@ pub(crate) fn in_order(schema: &Schema, dims: &[&Column], last: Option<&LastCell
     let order = CellOrder::new(schema, Layout::Global)?;
     let keys = order.keys(dims)?;
     let cells = dims.first().map_or(0, |c| c.len());
-    let check = |before: &[KeyColumn<'_>], i: usize, j: usize| match CellOrder::compare(before, i, &keys, j) {
+    let check = |before: &[KeyColumn<'_>], i: usize, j: usize| match order.compare_places(before, i, &keys, j) {
         Ordering::Greater => Err(Error::invalid(format!(
             "cell {j} of the batch comes before the cell ahead of it in the array's global order; sort the cells, or write them unordered"
         ))),
-        Ordering::Equal if !schema.allows_duplicates => Err(duplicate(schema, dims, j)),
+        Ordering::Equal if !schema.allows_duplicates && CellOrder::compare(before, i, &keys, j).is_eq() => {
+            Err(duplicate(schema, dims, j))
+        }
         _ => Ok(()),
     };
     if let (Some(LastCell(last)), true) = (last, cells > 0) {

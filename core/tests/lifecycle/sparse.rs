@@ -218,3 +218,45 @@ fn a_result_that_grows_too_large_is_split_and_seen_as_one() {
     assert_eq!(open(&context, Window::ALL).fragments().len(), done.written.len());
     assert_eq!(read(&context, Window::at(5)), model.read(Window::at(5), false));
 }
+
+#[test]
+fn cells_at_the_two_zeros_are_two_cells() {
+    for order in [Layout::RowMajor, Layout::Hilbert] {
+        let x = Dimension::new("x", Datatype::Float64, -1.0, 1.0, 0.5);
+        let number = Attribute::new("number", Datatype::Int32, CellCount::ONE);
+        let mut schema = Schema::new(ArrayType::Sparse, vec![x], vec![number]);
+        (schema.capacity, schema.cell_order) = (2, order);
+        let context = new_array(&schema);
+        let writes: [&[(f64, i32)]; 3] = [&[(-0.0, 1), (0.0, 2), (-0.5, 3)], &[(0.0, 4), (0.5, 5)], &[(-0.0, 6)]];
+        for (i, cells) in (1..).zip(writes) {
+            let (x, number): (Vec<f64>, Vec<i32>) = cells.iter().copied().unzip();
+            let columns = vec![
+                ("x".into(), Column::from_values(Datatype::Float64, &x)),
+                ("number".into(), Column::from_values(Datatype::Int32, &number)),
+            ];
+            let cells = Cells {
+                region: None,
+                layout: Layout::Unordered,
+                columns,
+            };
+            block_on(open(&context, Window::ALL).write(cells, &at(10 * i))).unwrap();
+        }
+        let found = || {
+            let batch = block_on(open(&context, Window::ALL).read(&Query::default())).unwrap();
+            let x = batch.column("x").unwrap().values::<f64>().unwrap().to_vec();
+            let numbers = batch.column("number").unwrap().values::<i32>().unwrap().to_vec();
+            let mut cells: Vec<(u64, i32)> = x.iter().map(|x| x.to_bits()).zip(numbers).collect();
+            cells.sort_unstable();
+            cells
+        };
+        let expected = [(0.0_f64, 4), (0.5, 5), (-0.0, 6), (-0.5, 3)].map(|(x, n)| (x.to_bits(), n));
+        assert_eq!(found(), expected, "{order:?}");
+        block_on(consolidate(
+            &open(&context, Window::ALL),
+            &ConsolidateOptions::new(Mode::Fragments),
+            &at(50),
+        ))
+        .unwrap();
+        assert_eq!(found(), expected, "{order:?}, consolidated");
+    }
+}

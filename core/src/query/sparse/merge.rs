@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::run::Run;
 use crate::cpu::Cpu;
+use crate::geometry::number;
 
 /// Cells of a run that follow each other, in the run and in the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -196,7 +197,7 @@ impl Packing {
             let numbers = runs[i].numbers()?;
             ranges.resize(numbers.len(), (u64::MAX, 0));
             for (range, keys) in ranges.iter_mut().zip(numbers) {
-                for &k in keys.get(starts[i]..ends[i]).unwrap_or(&[]) {
+                for &k in keys.get(starts[i]..ends[i]).unwrap_or(&[0]) {
                     *range = (range.0.min(k), range.1.max(k));
                 }
             }
@@ -224,7 +225,7 @@ impl Packing {
             for c in starts[i]..ends[i] {
                 let mut packed = 0_u128;
                 for (keys, (lo, bits)) in numbers.iter().zip(&self.terms) {
-                    let part = keys.get(c).copied().unwrap_or(0).wrapping_sub(*lo);
+                    let part = number(keys, c).wrapping_sub(*lo);
                     packed = if *bits == 0 {
                         packed
                     } else {

@@ -15,7 +15,7 @@ use crate::column::Column;
 use crate::datatype::CellCount;
 use crate::error::{Error, Result};
 use crate::format::schema::{Layout, Schema};
-use crate::geometry::{CellOrder, KeyColumn, Order};
+use crate::geometry::{CellOrder, KeyColumn, Order, number};
 use crate::query::tile::{Decoding, Extent, Input, split_coordinates};
 
 /// The order of a sparse result.
@@ -49,6 +49,12 @@ enum KeyPart {
 }
 
 impl CellKey {
+    /// The least key of the cells of its place.
+    pub(crate) fn place(mut self, order: &ResultOrder) -> Self {
+        self.0.truncate(order.cells.places());
+        self
+    }
+
     /// Forgets all but the most important part: the least key of the cells that have it.
     pub(crate) fn keep_first(&mut self) {
         self.0.truncate(1);
@@ -84,7 +90,7 @@ impl ResultOrder {
     fn terms(&self, dims: &[Column]) -> Result<Vec<Term>> {
         let columns: Vec<&Column> = dims.iter().collect();
         let keys = self.cells.keys(&columns)?;
-        let first = keys.len().saturating_sub(self.coordinates.len());
+        let first = self.cells.places().saturating_sub(self.coordinates.len());
         let term = |(i, key)| match key {
             KeyColumn::Numbers(v) => Term::Numbers(v),
             KeyColumn::Strings(..) => Term::Strings(self.coordinates.get(i - first).copied().unwrap_or(0)),
@@ -92,21 +98,21 @@ impl ResultOrder {
         Ok(keys.into_iter().enumerate().map(term).collect())
     }
 
-    /// The keys of cells that are not of a tile, such as corners of boxes.
+    /// The least keys at the places of cells that are not of a tile, such as corners of boxes.
     ///
     /// # Errors
     /// As [`CellOrder::keys`].
     pub(crate) fn keys(&self, dims: &[Column]) -> Result<Vec<CellKey>> {
         let terms = self.terms(dims)?;
         Ok((0..dims.first().map_or(0, Column::len))
-            .map(|i| key_at(&terms, dims, i))
+            .map(|i| key_at(&terms, dims, i).place(self))
             .collect())
     }
 }
 
 fn key_at(terms: &[Term], dims: &[Column], i: usize) -> CellKey {
     let part = |t: &Term| match t {
-        Term::Numbers(v) => KeyPart::Number(v.get(i).copied().unwrap_or(0)),
+        Term::Numbers(v) => KeyPart::Number(number(v, i)),
         Term::Strings(d) => KeyPart::Text(dims.get(*d).map_or(&[][..], |c| c.cell(i)).to_vec()),
     };
     CellKey(terms.iter().map(part).collect())
@@ -181,7 +187,7 @@ impl Run {
     pub(crate) fn compare(&self, i: usize, other: &Self, j: usize) -> Ordering {
         for (a, b) in self.terms.iter().zip(&other.terms) {
             let order = match (a, b) {
-                (Term::Numbers(a), Term::Numbers(b)) => a.get(i).cmp(&b.get(j)),
+                (Term::Numbers(a), Term::Numbers(b)) => number(a, i).cmp(&number(b, j)),
                 (Term::Strings(d), _) => self.string(*d, i).cmp(other.string(*d, j)),
                 (Term::Numbers(_), Term::Strings(_)) => Ordering::Equal,
             };

@@ -141,11 +141,10 @@ impl Sweep {
     /// Takes the runs that were loaded, and finds out which cells are final.
     pub(crate) fn add(&mut self, runs: Vec<Run>, cpu: Cpu) {
         self.drop_finished();
-        let natural = self.order.as_ref().is_some_and(|o| o.natural);
         for run in runs {
-            if natural && run.len > 0 {
-                let mut last = run.key(run.len - 1);
-                if self.order.as_ref().is_some_and(|o| !o.corners) {
+            if let Some(order) = self.order.as_ref().filter(|o| o.natural && run.len > 0) {
+                let mut last = run.key(run.len - 1).place(order);
+                if !order.corners {
                     // Cells of one place on the curve: releases differ in how they order them.
                     last.keep_first();
                 }
