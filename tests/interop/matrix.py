@@ -254,6 +254,10 @@ def orders(m):
             yield m.case(f"order.hilbert.{t}.{n}", s, (10, 20, 30), ["cell order hilbert", f"dimension {t}"])
 
 
+    many = [c.dim(f"d{i}", "int8", 0, 3, 2) for i in range(16)]
+    yield m.case("order.hilbert.many", sparse(attrs, many, order="hilbert"), (10, 20), ["cell order hilbert", "16 dimensions"])
+
+
 def rng_ext(i, kind):
     return kind((2, 5, 10)[i])
 

@@ -12,7 +12,7 @@ use crate::limits;
 use crate::scalar::{Scalar, ScalarRange};
 
 /// Dimensions that the Hilbert curve can take in 63 bits, at least 3 bits for each.
-const HILBERT_DIMENSIONS_MAX: usize = 16;
+pub(crate) const HILBERT_DIMENSIONS_MAX: usize = 16;
 
 impl Schema {
     /// Whether an array may be created with this schema.

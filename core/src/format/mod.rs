@@ -1,7 +1,7 @@
 //! Bytes to values and back: one file for each page of the format's specification.
 
 pub mod attribute;
-mod check;
+pub(crate) mod check;
 pub mod commits;
 pub mod condition;
 pub mod consolidated_metadata;

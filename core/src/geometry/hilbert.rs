@@ -5,6 +5,7 @@
 
 use crate::column::Column;
 use crate::error::{Error, Result};
+use crate::format::check::HILBERT_DIMENSIONS_MAX;
 use crate::format::schema::Schema;
 use crate::scalar::Scalar;
 use crate::with_type;
@@ -24,9 +25,9 @@ impl Hilbert {
     /// [`Error::InvalidArgument`] for more dimensions than the curve has bits for.
     pub fn new(schema: &Schema) -> Result<Self> {
         let n = schema.dimensions.len();
-        if n == 0 || n >= 16 {
+        if n == 0 || n > HILBERT_DIMENSIONS_MAX {
             return Err(Error::invalid(format!(
-                "Hilbert order needs 1 to 15 dimensions, not {n}"
+                "Hilbert order needs 1 to {HILBERT_DIMENSIONS_MAX} dimensions, not {n}"
             )));
         }
         let ends = |s: &Scalar| s.as_f64();

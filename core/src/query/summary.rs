@@ -1,10 +1,11 @@
 //! What the statistics of a tile say of its cells, where they can be relied on.
 //!
 //! Who wrote a fragment is not known, and libtiledb gets some statistics wrong: null counts of fields
-//! that have no minimum, extremes of dense nullable text, extremes of floats among which is NaN, sums
-//! that met the limit of their type on the way. None of these is used, nor are those of fields whose filters
-//! lose something: statistics are of the cells as they were given. What padding does to
-//! statistics does not matter here: only tiles are asked about whose cells were all written.
+//! that have no minimum, extremes of nullable text, extremes of variable-length text in dense fragments of
+//! fewer tiles than fields, extremes of text of fixed length that goes on behind a zero byte, extremes of
+//! floats among which is NaN, sums that met the limit of their type on the way. None of these is used, nor
+//! are those of fields whose filters lose something: statistics are of the cells as they were given. What
+//! padding does to statistics does not matter here: only tiles are asked about whose cells were all written.
 
 use crate::array::Fragment;
 use crate::array::index::Section;
@@ -103,7 +104,7 @@ impl<'a> Question<'a> {
         let alike = stored.datatype == field.datatype && stored.cell == field.cell && stored.nullable == field.nullable;
         let reliable = match (kind(field), aggregate) {
             (Kind::Integers | Kind::Floats, _) => true,
-            (Kind::Text, Aggregate::Min | Aggregate::Max) => !field.nullable,
+            (Kind::Text, Aggregate::Min | Aggregate::Max) => !(field.nullable || fragment.dense && field.cell.is_var()),
             _ => false,
         };
         let told = alike && reliable && stored.filters.is_exact();
@@ -145,7 +146,8 @@ impl<'a> Question<'a> {
         let physical = self.field.datatype.physical();
         match kind(self.field) {
             Kind::Text => {
-                if min > max {
+                let unsure = |end: &Vec<u8>| !self.field.cell.is_var() && goes_on_behind_zero(end);
+                if min > max || unsure(&min) || unsure(&max) {
                     return None;
                 }
                 out.min = Some(Scalar::Bytes(min));
@@ -189,6 +191,14 @@ impl<'a> Question<'a> {
         }
         Some(out)
     }
+}
+
+/// Whether text of this length that is alike up to its first zero byte may yet be other text: it is not
+/// compared any further.
+fn goes_on_behind_zero(text: &[u8]) -> bool {
+    text.iter()
+        .position(|&b| b == 0)
+        .is_some_and(|zero| zero + 1 < text.len())
 }
 
 /// Whether `values` integers from `lo` to `hi` cannot meet the limit of their sum in any order.
