@@ -263,14 +263,14 @@ pub enum Tiling {
         /// Coordinates in a tile.
         extent: u64,
     },
-    /// `floor((value - low) / extent)` in single precision.
+    /// `floor((value - low) / extent)` in single precision, as [`counted`] makes a number of it.
     F32 {
         /// The domain's low end.
         low: f32,
         /// Width of a tile.
         extent: f32,
     },
-    /// `floor((value - low) / extent)` in double precision.
+    /// The same in double precision.
     F64 {
         /// The domain's low end.
         low: f64,
@@ -294,18 +294,23 @@ impl Tiling {
     }
 
     /// The tile coordinate of the coordinate with this key.
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "coordinates in the domain give small positive quotients"
-    )]
     pub fn tile(self, key: u64) -> u64 {
         match self {
             Self::None => 0,
             Self::Integer { low, extent } => key.wrapping_sub(low) / extent,
-            Self::F32 { low, extent } => ((f32::from_key(key) - low) / extent).floor() as u64,
-            Self::F64 { low, extent } => ((f64::from_key(key) - low) / extent).floor() as u64,
+            Self::F32 { low, extent } => counted(((f32::from_key(key) - low) / extent).into()),
+            Self::F64 { low, extent } => counted((f64::from_key(key) - low) / extent),
         }
+    }
+
+    /// Whether greater coordinates may be in tiles of lower numbers: where there are too many to count.
+    pub fn wraps(self, high: &Scalar) -> bool {
+        let tiles = match (self, high) {
+            (Self::F32 { low, extent }, Scalar::F32(high)) => f64::from((high - low) / extent),
+            (Self::F64 { low, extent }, Scalar::F64(high)) => (high - low) / extent,
+            _ => 0.0,
+        };
+        tiles >= TILES_MAX
     }
 
     /// Whether coordinates are cut into tiles at all.
@@ -314,11 +319,52 @@ impl Tiling {
     }
 }
 
+/// Tiles that a float dimension can count, and no more: 2^63.
+const TILES_MAX: f64 = 9_223_372_036_854_775_808.0;
+
+/// The whole part of a quotient as libtiledb has it on disk, which is what the processor makes of one that
+/// does not fit: NaN, of a domain as wide as the type, counts as 2^63, and what is beyond 2^64 as 0.
+#[allow(clippy::cast_possible_truncation, reason = "saturates only where it is not used")]
+fn counted(quotient: f64) -> u64 {
+    let signed = |v: f64| {
+        if (-TILES_MAX..TILES_MAX).contains(&v) {
+            v.floor() as i64
+        } else {
+            i64::MIN
+        }
+    };
+    if quotient >= TILES_MAX {
+        (signed(quotient - TILES_MAX) ^ i64::MIN).cast_unsigned()
+    } else {
+        signed(quotient).cast_unsigned()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::datatype::Datatype;
     use crate::format::schema::ArrayType;
+
+    #[test]
+    fn quotients_that_do_not_fit_are_counted_as_the_processor_does() {
+        assert_eq!([0.0, 2.9, 1e18].map(counted), [0, 2, 1_000_000_000_000_000_000]);
+        assert_eq!(counted(1.5 * TILES_MAX), 3 << 62);
+        assert_eq!(counted(f64::NAN), 1 << 63);
+        assert_eq!([1e300, f64::INFINITY].map(counted), [0, 0]);
+        let wide = Tiling::F64 {
+            low: f64::MIN,
+            extent: f64::INFINITY,
+        };
+        assert!(!wide.wraps(&Scalar::F64(f64::MAX)));
+        assert!(
+            Tiling::F64 {
+                low: f64::MIN,
+                extent: 1.0
+            }
+            .wraps(&Scalar::F64(0.0))
+        );
+    }
 
     fn grid(dims: Vec<Dimension>) -> Grid {
         Grid::new(&Schema::new(ArrayType::Dense, dims, vec![])).unwrap()

@@ -15,7 +15,7 @@ use crate::column::Column;
 use crate::datatype::CellCount;
 use crate::error::{Error, Result};
 use crate::format::schema::{Layout, Schema};
-use crate::geometry::{CellOrder, KeyColumn, Order, number};
+use crate::geometry::{CellOrder, KeyColumn, Order, Tiling, number};
 use crate::query::tile::{Decoding, Extent, Input, split_coordinates};
 
 /// The order of a sparse result.
@@ -26,7 +26,8 @@ pub(crate) struct ResultOrder {
     coordinates: Vec<usize>,
     /// Whether it is the order of the tiles on disk.
     pub(crate) natural: bool,
-    /// Whether the low corner of a box comes before every cell of it. Not so along the Hilbert curve.
+    /// Whether the low corner of a box comes before every cell of it. Not so along the Hilbert curve, nor
+    /// where tiles are too many to count.
     pub(crate) corners: bool,
 }
 
@@ -68,6 +69,10 @@ impl ResultOrder {
     /// As [`CellOrder::new`].
     pub(crate) fn new(schema: &Schema, layout: Layout) -> Result<Self> {
         let hilbert = layout == Layout::Hilbert || (layout == Layout::Global && schema.cell_order == Layout::Hilbert);
+        let wraps = schema
+            .dimensions
+            .iter()
+            .any(|d| d.domain.as_ref().is_some_and(|r| Tiling::of(d).wraps(&r.hi)));
         let order = match (hilbert, layout) {
             (true, _) => Order::Row,
             (false, Layout::Global) => Order::of(schema.cell_order)?,
@@ -77,7 +82,7 @@ impl ResultOrder {
             cells: CellOrder::new(schema, layout)?,
             coordinates: order.slow_to_fast(schema.dimensions.len()).collect(),
             natural: layout == Layout::Global || (hilbert && schema.cell_order == Layout::Hilbert),
-            corners: !hilbert,
+            corners: !(hilbert || layout == Layout::Global && wraps),
         })
     }
 
