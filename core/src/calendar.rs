@@ -23,10 +23,11 @@ pub fn parse(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
     let civil = Civil::parse(text).ok_or_else(|| {
         format!("'{text}' is no date; write 2020, 2020-01, 2020-01-31 or 2020-01-31T12:30:00.5 (also 20200131T123000)")
     })?;
+    let beyond = || format!("'{text}' is beyond what {datatype} can hold");
     let (lo, hi) = match datatype {
-        Datatype::DatetimeYear => (i128::from(civil.year) - 1970, i128::from(civil.year) - 1970),
+        Datatype::DatetimeYear => (civil.year - 1970, civil.year - 1970),
         Datatype::DatetimeMonth => {
-            let january = (i128::from(civil.year) - 1970) * 12;
+            let january = (civil.year - 1970) * 12;
             match civil.month {
                 None => (january, january + 11),
                 Some(m) => (january + i128::from(m) - 1, january + i128::from(m) - 1),
@@ -34,36 +35,44 @@ pub fn parse(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
         }
         other => {
             let tick = tick_atto(other).ok_or_else(|| format!("{other} is not a date or time"))?;
-            let (start, end) = civil.period();
-            (start.div_euclid(tick), (end - 1).div_euclid(tick))
+            let (first, last) = civil.period();
+            match (first.ticks(tick), last.ticks(tick)) {
+                (Some(lo), Some(hi)) => (lo, hi),
+                _ => return Err(beyond()),
+            }
         }
     };
     match (i64::try_from(lo), i64::try_from(hi)) {
         // The most negative number means "not a time".
         (Ok(lo), Ok(hi)) if lo != i64::MIN => Ok((lo, hi)),
-        _ => Err(format!("'{text}' is beyond what {datatype} can hold")),
+        _ => Err(beyond()),
     }
 }
 
 /// `value` ticks of `datatype` since 1970 as ISO 8601, as precise as the unit; `NaT` for the most
-/// negative number. Values of types that are no dates come out as plain numbers, as do dates
-/// thousands of times older than the universe.
+/// negative number. Values of types that are no dates come out as plain numbers.
 pub fn format(value: i64, datatype: Datatype) -> String {
     if value == i64::MIN {
         return "NaT".to_owned();
     }
     let v = i128::from(value);
     match datatype {
+        // Eight digits alone are a date without dashes.
+        Datatype::DatetimeYear if (10_000_000..=99_999_999).contains(&(v + 1970)) => return format!("+{}", v + 1970),
         Datatype::DatetimeYear => return year(v + 1970),
         Datatype::DatetimeMonth => return format!("{}-{:02}", year(1970 + v.div_euclid(12)), v.rem_euclid(12) + 1),
         _ => {}
     }
     let tick = tick_atto(datatype).filter(|_| datatype.is_datetime());
-    // Days and weeks reach further than attoseconds can be counted.
-    let Some(total) = tick.and_then(|tick| v.checked_mul(tick)) else {
+    let Some(tick) = tick else {
         return value.to_string();
     };
-    let seconds = total.div_euclid(ATTO);
+    // Days and weeks reach further than attoseconds can be counted.
+    let (seconds, atto) = if tick < ATTO {
+        ((v * tick).div_euclid(ATTO), (v * tick).rem_euclid(ATTO))
+    } else {
+        (v * (tick / ATTO), 0)
+    };
     let (y, m, d) = civil_from_days(seconds.div_euclid(DAY_SECONDS));
     let date = format!("{}-{m:02}-{d:02}", year(y));
     let s = seconds.rem_euclid(DAY_SECONDS);
@@ -74,7 +83,7 @@ pub fn format(value: i64, datatype: Datatype) -> String {
         None => date,
         Some(0) => format!("{date}T{h:02}:{min:02}:{sec:02}"),
         Some(digits) => {
-            let fraction = total.rem_euclid(ATTO) / 10_i128.pow(18 - digits);
+            let fraction = atto / 10_i128.pow(18 - digits);
             format!(
                 "{date}T{h:02}:{min:02}:{sec:02}.{fraction:0width$}",
                 width = digits as usize
@@ -124,9 +133,9 @@ fn year(y: i128) -> String {
 }
 
 /// Days since 1970-01-01 of a date.
-fn days_from_civil(year: i64, month: u32, day: u32) -> i128 {
+fn days_from_civil(year: i128, month: u32, day: u32) -> i128 {
     // Years start in March, so that the leap day comes last.
-    let y = i128::from(year) - i128::from(month <= 2);
+    let y = year - i128::from(month <= 2);
     let era = y.div_euclid(400);
     let of_era = y.rem_euclid(400);
     let of_year = (153 * ((i128::from(month) + 9) % 12) + 2) / 5 + i128::from(day) - 1;
@@ -152,7 +161,7 @@ fn civil_from_days(days: i128) -> (i128, i128, i128) {
 
 /// A date as it was written: what was left out is `None`.
 struct Civil {
-    year: i64,
+    year: i128,
     month: Option<u32>,
     day: Option<u32>,
     /// Attoseconds since midnight, and the length of the period that the time's last digit stands for.
@@ -170,7 +179,8 @@ impl Civil {
             Some(rest) => (-1, rest),
             None => (1, date.strip_prefix('+').unwrap_or(date)),
         };
-        let basic = digits.len() == 8 && digits.bytes().all(|b| b.is_ascii_digit());
+        // A sign says that all digits are the year's.
+        let basic = digits.len() == date.len() && digits.len() == 8 && digits.bytes().all(|b| b.is_ascii_digit());
         let parts: Vec<&str> = if basic {
             vec![digits.get(..4)?, digits.get(4..6)?, digits.get(6..)?]
         } else {
@@ -181,9 +191,9 @@ impl Civil {
             if plain { s.parse::<u32>().ok() } else { None }
         };
         let (&y, rest) = parts.split_first()?;
-        // Twelve digits hold every year whose seconds fit 64 bits.
-        let year_ok = (4..=12).contains(&y.len()) && y.bytes().all(|b| b.is_ascii_digit());
-        let year = sign * if year_ok { y.parse::<i64>().ok()? } else { return None };
+        // Nineteen digits hold every year of 64 bits.
+        let year_ok = (4..=19).contains(&y.len()) && y.bytes().all(|b| b.is_ascii_digit());
+        let year = sign * if year_ok { y.parse::<i128>().ok()? } else { return None };
         let (month, day) = match rest {
             [] => (None, None),
             [m] => (Some(number(m, 2)?), None),
@@ -206,20 +216,49 @@ impl Civil {
         Some(Self { year, month, day, time })
     }
 
-    /// Start and end (exclusive) in attoseconds since 1970.
-    fn period(&self) -> (i128, i128) {
-        let day = DAY_SECONDS * ATTO;
-        let start = days_from_civil(self.year, self.month.unwrap_or(1), self.day.unwrap_or(1)) * day;
-        match (self.month, self.day, self.time) {
-            (None, _, _) => (start, days_from_civil(self.year + 1, 1, 1) * day),
-            (Some(m), None, _) => (start, start + days_of_month(self.year, m) * day),
-            (_, _, None) => (start, start + day),
-            (_, _, Some((at, length))) => (start + at, start + at + length),
-        }
+    /// The first and the last moment.
+    fn period(&self) -> (Moment, Moment) {
+        let first = days_from_civil(self.year, self.month.unwrap_or(1), self.day.unwrap_or(1));
+        let (at, days, length) = match (self.month, self.day, self.time) {
+            (None, _, _) => (0, days_of_year(self.year), DAY_SECONDS * ATTO),
+            (Some(m), None, _) => (0, days_of_month(self.year, m), DAY_SECONDS * ATTO),
+            (_, _, None) => (0, 1, DAY_SECONDS * ATTO),
+            (_, _, Some((at, length))) => (at, 1, length),
+        };
+        let last = Moment {
+            day: first + days - 1,
+            atto: at + length - 1,
+        };
+        (Moment { day: first, atto: at }, last)
     }
 }
 
-fn days_of_month(year: i64, month: u32) -> i128 {
+/// Days since 1970, and attoseconds since midnight: years of 64 bits are too many attoseconds for 128.
+struct Moment {
+    day: i128,
+    atto: i128,
+}
+
+impl Moment {
+    /// The tick since 1970 that holds it; `None` if that is beyond 128 bits.
+    fn ticks(&self, tick: i128) -> Option<i128> {
+        let day = DAY_SECONDS * ATTO;
+        if tick >= day {
+            // Days and weeks.
+            return Some(self.day.div_euclid(tick / day));
+        }
+        // All shorter ticks divide a day.
+        self.day
+            .checked_mul(day / tick)?
+            .checked_add(self.atto.div_euclid(tick))
+    }
+}
+
+fn days_of_year(year: i128) -> i128 {
+    days_from_civil(year + 1, 1, 1) - days_from_civil(year, 1, 1)
+}
+
+fn days_of_month(year: i128, month: u32) -> i128 {
     let next = if month == 12 {
         days_from_civil(year + 1, 1, 1)
     } else {
@@ -336,11 +375,10 @@ mod tests {
     #[test]
     fn formatted_dates_parse_back() {
         for t in Datatype::ALL.iter().filter(|t| t.is_datetime()) {
-            for v in [-719_000, -1, 0, 1, 59, 365, 100_000] {
+            let far = [i64::MIN + 1, -(1 << 60), 1 << 62, i64::MAX, 20_200_131 - 1970];
+            for v in [-719_000, -1, 0, 1, 59, 365, 100_000].into_iter().chain(far) {
                 let text = format(v, *t);
-                if !text.starts_with('-') {
-                    assert_eq!(parse(&text, *t), Ok((v, v)), "{text} as {t}");
-                }
+                assert_eq!(parse(&text, *t), Ok((v, v)), "{text} as {t}");
             }
         }
     }

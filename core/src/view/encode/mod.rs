@@ -293,10 +293,9 @@ pub fn encode(format: Format, frame: &Frame, columns: Vec<Column>) -> Result<Vec
 
 /// Cell `i` as plain text, without quotes; empty for null.
 pub(super) fn cell_text(column: &Column, i: usize) -> String {
-    match text::cell(column, i) {
+    match text::cell(column, i, false) {
         text::Cell::Nothing => String::new(),
-        text::Cell::Bare(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        text::Cell::Quoted(text) => text,
+        text::Cell::Bare(bytes) | text::Cell::Quoted(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
     }
 }
 

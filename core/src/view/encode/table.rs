@@ -97,15 +97,12 @@ impl Table {
             if k > 0 {
                 out.push(separator);
             }
-            match labelled(column, field, i) {
-                Cell::Nothing if column.datatype.is_float() && !column.is_null(i) => {
-                    out.extend(float_word(column.cell(i), column))
-                }
+            match labelled(column, field, i, true) {
                 Cell::Nothing => {}
                 Cell::Bare(text) => separated(out, &text, separator),
                 // An empty string is not the same as nothing.
                 Cell::Quoted(text) if text.is_empty() => out.extend(b"\"\""),
-                Cell::Quoted(text) => separated(out, text.as_bytes(), separator),
+                Cell::Quoted(text) => separated(out, &text, separator),
             }
         }
         out.push(b'\n');
@@ -118,10 +115,11 @@ impl Table {
                 out.push(b',');
             }
             out.extend(key);
-            match labelled(column, field, i) {
+            match labelled(column, field, i, false) {
                 Cell::Nothing => out.extend(b"null"),
                 Cell::Bare(text) => out.extend(text),
-                Cell::Quoted(text) => json_string(out, &text),
+                // JSON is UTF-8: bytes that are not have no place in it.
+                Cell::Quoted(text) => json_string(out, &String::from_utf8_lossy(&text)),
             }
         }
         out.push(b'}');
@@ -129,26 +127,17 @@ impl Table {
 }
 
 /// The cell, or the value of the enumeration that it stands for.
-fn labelled(column: &Column, field: &Field, i: usize) -> Cell {
+fn labelled(column: &Column, field: &Field, i: usize, words: bool) -> Cell {
     let Some(labels) = field.labels.as_ref().filter(|_| !column.is_null(i)) else {
-        return text::cell(column, i);
+        return text::cell(column, i, words);
     };
     let index = Scalar::from_le_bytes(column.datatype.physical(), column.cell(i)).and_then(|v| v.as_i128());
     match index
         .and_then(|v| usize::try_from(v).ok())
         .filter(|&v| v < labels.values.len())
     {
-        Some(index) => text::cell(&labels.values, index),
+        Some(index) => text::cell(&labels.values, index, words),
         None => Cell::Nothing,
-    }
-}
-
-/// What CSV readers take for floats that are no numbers.
-fn float_word(bytes: &[u8], column: &Column) -> &'static [u8] {
-    match Scalar::from_le_bytes(column.datatype.physical(), bytes).and_then(|v| v.as_f64()) {
-        Some(f64::INFINITY) => b"inf",
-        Some(f64::NEG_INFINITY) => b"-inf",
-        _ => b"nan",
     }
 }
 

@@ -162,8 +162,22 @@ fn mixed() -> (Frame, Vec<Column>) {
 #[test]
 fn csv_tells_empty_from_nothing() {
     let (frame, columns) = mixed();
-    let expect = "t,v,note,pair\n1970-01-01,1.0,\"say \"\"hi\"\", Zoë\",\"[1,-2]\"\n,nan,\"\",\"[3,4]\"\n2020-02-29,1e300,,\"[5,6]\"\n";
+    let expect = "t,v,note,pair\n1970-01-01,1.0,\"say \"\"hi\"\", Zoë\",\"[1,-2]\"\nNaT,nan,\"\",\"[3,4]\"\n2020-02-29,1e300,,\"[5,6]\"\n";
     assert_eq!(text(Format::Csv, &frame, columns), expect);
+}
+
+#[test]
+fn strings_are_what_they_were_and_only_padding_goes() {
+    let one = |cell: CellCount, bytes: &[u8]| {
+        let mut column = Column::from_cells(Datatype::StringUtf8, [bytes]);
+        column.cell = cell;
+        column.offsets = column.offsets.filter(|_| cell.is_var());
+        let frame = frame(vec![field("s", Datatype::StringUtf8, cell)], &[1]);
+        encode(Format::Csv, &frame, vec![column]).unwrap()
+    };
+    assert_eq!(one(CellCount::Var, b"a\0\0"), b"s\na\0\0\n");
+    assert_eq!(one(CellCount::Fixed(3), b"a\0\0"), b"s\na\n");
+    assert_eq!(one(CellCount::Var, b"\xffx,"), b"s\n\"\xffx,\"\n");
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn parts<'a>(text: &'a str, cuts: &[usize], width: usize) -> Option<Parts<'a>> {
 }
 
 fn split_dates<'a>(text: &'a str, colons: &[usize], dimension: &Dimension) -> Result<Parts<'a>> {
-    let is_date = |s: &str| calendar::parse(s, dimension.datatype).is_ok();
+    let is_date = |s: &str| moment(s, dimension.datatype).is_ok();
     let fits = |p: &Parts<'_>| {
         let step_ok = p.step.is_empty() || p.step.parse::<u64>().is_ok();
         (p.lo.is_empty() || is_date(p.lo)) && (p.hi.is_empty() || is_date(p.hi)) && step_ok
@@ -117,11 +117,19 @@ fn split_dates<'a>(text: &'a str, colons: &[usize], dimension: &Dimension) -> Re
     let found = ways.filter_map(|cuts| parts(text, &cuts, 1)).find(fits);
     found.ok_or_else(|| {
         let first = text.split(':').find(|s| !s.is_empty() && !is_date(s)).unwrap_or(text);
-        match calendar::parse(first, dimension.datatype) {
+        match moment(first, dimension.datatype) {
             Err(why) => wrong(text, dimension, &why),
             Ok(_) => wrong(text, dimension, "no range of dates; write start:end"),
         }
     })
+}
+
+/// The first and the last tick of a date. Domains may start with what is no time.
+fn moment(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
+    if text == "NaT" {
+        return Ok((i64::MIN, i64::MIN));
+    }
+    calendar::parse(text, datatype)
 }
 
 fn integer_axis(parts: &Parts<'_>, dimension: &Dimension, open: &ScalarRange, limits: &ScalarRange) -> Result<Axis> {
@@ -234,7 +242,7 @@ fn float_axis(parts: &Parts<'_>, dimension: &Dimension, open: &ScalarRange, limi
 }
 
 fn date_axis(parts: &Parts<'_>, dimension: &Dimension, open: &ScalarRange, limits: &ScalarRange) -> Result<Axis> {
-    let ticks = |s: &str| calendar::parse(s, dimension.datatype).map_err(|why| wrong(parts.text, dimension, &why));
+    let ticks = |s: &str| moment(s, dimension.datatype).map_err(|why| wrong(parts.text, dimension, &why));
     let lo = if parts.lo.is_empty() {
         open.lo.clone()
     } else {

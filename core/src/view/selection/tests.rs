@@ -222,3 +222,13 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_domain_of_dates_may_start_with_no_time() {
+    let t = Dimension::new("t", Datatype::DatetimeHr, i64::MIN, i64::MIN + 9, 1_i64);
+    let a = Attribute::new("a", Datatype::Int8, CellCount::ONE);
+    let schema = Schema::new(ArrayType::Dense, vec![t], vec![a]);
+    let all = parse("all", &schema, None).unwrap();
+    assert_eq!(parse(&all.text(&schema), &schema, None).unwrap(), all);
+    assert_eq!(parse("NaT", &schema, None).unwrap().shape(), [1]);
+}
