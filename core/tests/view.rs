@@ -278,6 +278,40 @@ fn zarr_chunks_are_whole_tiles() {
 }
 
 #[test]
+fn zarr_shows_what_cells_hold_that_nobody_wrote() {
+    let context = Context::memory();
+    let mut rgb = Attribute::new("rgb", Datatype::Uint8, CellCount::Fixed(3));
+    rgb.fill = vec![1, 2, 3];
+    let mut there = Attribute::new("there", Datatype::Int16, CellCount::ONE);
+    (there.nullable, there.fill_valid) = (true, true);
+    let x = Dimension::new("x", Datatype::Int32, 0_i32, 4_i32, 2_i32);
+    let schema = Schema::new(ArrayType::Dense, vec![x], vec![rgb, there]);
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [9; 32],
+        key: None,
+    };
+    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
+    let view = View::new(Source {
+        context,
+        path: "a".into(),
+        options: OpenOptions::default(),
+        name: "a".into(),
+    });
+    // Zarr has one fill value for all three, so that nothing may be left to it.
+    assert_eq!(names(&view, "zarr/rgb/c"), ["0", "1", "2"]);
+    assert_eq!(file(&view, "zarr/rgb/c/2/0"), [1, 2, 3, 1, 2, 3]);
+    assert_eq!(names(&view, "zarr/there"), ["c", "zarr.json"]);
+    assert!(block_on(view.lookup("zarr/there/c/0")).unwrap().is_none());
+    for folder in ["zarr/there/c", "tiles/there"] {
+        assert!(block_on(view.lookup(folder)).unwrap().is_some(), "{folder} is listed");
+        assert!(names(&view, folder).is_empty());
+    }
+    let valid: String = String::from_utf8(file(&view, "zarr/there_valid/zarr.json")).unwrap();
+    assert!(valid.contains("\"fill_value\": true"), "{valid}");
+}
+
+#[test]
 fn the_past_stays_readable() {
     let view = view();
     let first = |path: &str| file(&view, path)[..2].to_vec();
@@ -387,6 +421,7 @@ fn refusals_say_what_to_write() {
     assert!(refusal(&view, "grids/dense/slices/all.xls").contains("the endings are .npy, .bin, .csv"));
     assert!(refusal(&view, "grids/dense/slices/0:1000.npy").contains("outside the coordinates there are, -5:18"));
     assert!(block_on(view.lookup("grids/dense/slices/.git")).unwrap().is_none());
+    assert!(refusal(&view, "grids/dense/slices/..-9.npy").contains("selects nothing"));
 }
 
 #[test]

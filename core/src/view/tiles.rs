@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::selection::{Axis, Selection};
 use crate::array::Array;
 use crate::error::{Error, Result};
+use crate::format::schema::Schema;
 use crate::geometry::grid::Grid;
 use crate::geometry::region::Span;
 
@@ -32,6 +33,16 @@ impl Tiles {
         Ok(Self { grid, written })
     }
 
+    /// Every tile of the domain, as if all of them held cells.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for an array without a grid.
+    pub(super) fn whole(schema: &Schema) -> Result<Self> {
+        let grid = Grid::new(schema)?;
+        let written = vec![grid.tiles(&grid.domain()).spans];
+        Ok(Self { grid, written })
+    }
+
     /// The next numbers after `prefix` on the way to a tile that holds data, in order.
     ///
     /// # Errors
@@ -52,10 +63,10 @@ impl Tiles {
         Ok(found.into_iter().collect())
     }
 
-    /// Whether some tile whose place starts with `prefix` holds data.
+    /// Whether some tile whose place starts with `prefix` holds data; the folder of all tiles is always there.
     pub(super) fn holds(&self, prefix: &[u64]) -> bool {
         let under = |b: &Vec<Span>| b.len() >= prefix.len() && b.iter().zip(prefix).all(|(span, t)| span.contains(*t));
-        self.written.iter().any(under)
+        prefix.is_empty() || self.written.iter().any(under)
     }
 
     /// The cells of a tile that are inside the domain.

@@ -62,8 +62,8 @@ pub(super) fn place<'a>(parts: &[&'a str], schema: &Schema) -> Result<Option<Pla
         ["metadata.json"] => Place::Metadata,
         ["slices"] => Place::Slices,
         ["slices", "README.md"] => Place::SlicesReadme,
-        // Programs look for such names on their own; they are no failed selections.
-        ["slices", name] if name.starts_with('.') || name.ends_with('~') => return Ok(None),
+        // They are no failed selections.
+        ["slices", name] if is_tried(name) => return Ok(None),
         ["slices", name] => match name.rsplit_once('.') {
             Some((selection, ending)) => Place::Slice(selection, ending),
             None => {
@@ -83,6 +83,12 @@ pub(super) fn place<'a>(parts: &[&'a str], schema: &Schema) -> Result<Option<Pla
         ["zarr", ref rest @ ..] if schema.is_dense() => return Ok(zarr_place(rest, schema)),
         _ => return Ok(None),
     }))
+}
+
+/// Whether programs look for such names on their own: `.git`, `all.npy~`. Selections may start with a dot too.
+fn is_tried(name: &str) -> bool {
+    let selects = |rest: &str| rest.starts_with('.') || rest.starts_with(|c: char| c.is_ascii_digit());
+    name.strip_prefix('.').is_some_and(|rest| !selects(rest)) || name.ends_with('~')
 }
 
 fn zarr_place<'a>(rest: &[&str], schema: &Schema) -> Option<Place<'a>> {
@@ -296,6 +302,7 @@ mod tests {
     fn slices_are_split_at_their_last_dot() {
         check("slices/a@1.5:2.5,3.npy", Some(Place::Slice("a@1.5:2.5,3", "npy")));
         check("slices/.git", None);
+        check("slices/..5.npy", Some(Place::Slice("..5", "npy")));
         check("slices/all.npy~", None);
         assert!(place(&["slices", "all"], &schema()).is_err());
     }

@@ -113,7 +113,10 @@ pub(super) fn array(schema: &Schema, member: &Member) -> Result<Value> {
             }
             describe(a.datatype, &lengths, &chunk, &names, fill_value(a.datatype, one))
         }
-        Member::Valid(_) => describe(Datatype::Bool, &lengths, &grid.extents(), &names, json!(false)),
+        Member::Valid(name) => {
+            let fill = schema.attribute(name).is_some_and(|(_, a)| a.fill_valid);
+            describe(Datatype::Bool, &lengths, &grid.extents(), &names, json!(fill))
+        }
         Member::Coordinates(i) => {
             let at = |list: &[u64]| list.get(*i).copied().unwrap_or(1);
             let datatype = schema.dimensions.get(*i).map_or(Datatype::Int64, |d| d.datatype);
@@ -261,7 +264,26 @@ pub(super) fn next(array: &Array, member: &Member, prefix: &[u64]) -> Result<Vec
         }
         // Values of one cell are never cut.
         _ if prefix.len() == array.schema().dimensions.len() => Ok(vec![0]),
-        _ => Tiles::of(array)?.next(prefix),
+        _ => tiles(array, member)?.next(prefix),
+    }
+}
+
+/// The tiles that there are chunks of: those that may hold cells, or all where the fill value of a cell differs
+/// from value to value, which Zarr cannot say.
+fn tiles(array: &Array, member: &Member) -> Result<Tiles> {
+    let fill = match member {
+        Member::Values(name) => array.schema().attribute(name).map(|(_, a)| a),
+        _ => None,
+    };
+    let alike = fill.is_none_or(|a| {
+        let mut values = a.fill.chunks(a.datatype.size());
+        let first = values.next();
+        values.all(|v| Some(v) == first)
+    });
+    if alike {
+        Tiles::of(array)
+    } else {
+        Tiles::whole(array.schema())
     }
 }
 
@@ -279,7 +301,7 @@ pub(super) fn holds(array: &Array, member: &Member, prefix: &[u64]) -> Result<bo
         }
         _ => {
             let (tile, inner) = prefix.split_at(dimensions.min(prefix.len()));
-            Ok(inner.iter().all(|&n| n == 0) && Tiles::of(array)?.holds(tile))
+            Ok(inner.iter().all(|&n| n == 0) && tiles(array, member)?.holds(tile))
         }
     }
 }
