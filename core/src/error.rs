@@ -27,7 +27,7 @@ pub enum Error {
         path: String,
     },
     /// Bytes that are not what the format says. Restore the file from a copy.
-    #[error("{path}: corrupt {malformed}")]
+    #[error("{path}: corrupt {malformed}; restore the file from a copy")]
     Corrupt {
         /// The damaged file.
         path: String,

@@ -10,6 +10,9 @@ pub struct Version(u32);
 impl Version {
     /// The version this release writes, and the newest it reads (libtiledb 2.25 to 2.30).
     pub const CURRENT: Self = Self(22);
+    /// Versions up to here may be those of libraries to come; beyond it, bytes are damaged: in ten years the format
+    /// came to 22.
+    const PLAUSIBLE_MAX: u32 = 99;
     /// What a fragment's name without a version stands for: 3 or 4, which are laid out alike.
     pub const PLAIN_NAMES: Self = Self(4);
     /// What a fragment's name of the oldest form stands for: 1 or 2, told apart by its metadata.
@@ -22,6 +25,11 @@ impl Version {
     pub fn new(number: u32) -> Decoded<Self> {
         match number {
             0 => Err(Malformed::new("format version", 0, "there is no version 0")),
+            n if n > Self::PLAUSIBLE_MAX => Err(Malformed::new(
+                "format version",
+                0,
+                format!("there is no version {n}; the newest is {}", Self::CURRENT.0),
+            )),
             n if n > Self::CURRENT.0 => {
                 let mut m = Malformed::new("format version", 0, format!("{n} is newer than {}", Self::CURRENT.0));
                 m.kind = MalformedKind::NewerVersion(n, Self::CURRENT.0);

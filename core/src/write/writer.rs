@@ -141,6 +141,15 @@ impl Array {
     /// [`Error::InvalidArgument`] if columns do not fit the schema, cells are outside the domain,
     /// or are repeated where the array allows no duplicates; [`Error::Io`].
     pub async fn write(&self, cells: Cells, options: &WriteOptions) -> Result<String> {
+        let coordinate = |(name, _): &&(String, Column)| self.schema().dimension(name).is_some();
+        if self.schema().is_dense()
+            && let Some((name, _)) = cells.columns.iter().find(coordinate)
+        {
+            return Err(Error::invalid(format!(
+                "a dense write fills a box and takes no coordinates, as those of '{name}'; give the box as the \
+                 region, or write single cells by `write_points`"
+            )));
+        }
         if cells.layout == Layout::Global {
             let mut writer = self.writer(cells.region, options)?;
             writer.push(cells.columns).await?;

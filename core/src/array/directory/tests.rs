@@ -149,6 +149,14 @@ fn a_fragment_newer_than_this_release_is_an_error_only_where_it_counts() {
         "UnsupportedVersion"
     );
     check(&listing, &[], window(0, 4), true, &[]);
+    let nonsense = commits(&["__5_5_#_447.wrt"]);
+    let error = visible(&nonsense, &[], Window::ALL, true).unwrap_err();
+    assert_eq!(error.code(), "Corrupt");
+    assert!(
+        error
+            .to_string()
+            .ends_with("there is no version 447; the newest is 22; restore the file from a copy")
+    );
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub(super) fn parse(text: &str) -> Result<Condition> {
     let condition = parser.any()?;
     match parser.peek() {
         None => Ok(condition),
-        Some(token) => Err(parser.unexpected(token, "'and' or 'or'")),
+        Some(_) => Err(parser.error_here("'and' or 'or' was expected")),
     }
 }
 
@@ -187,10 +187,6 @@ impl Parser<'_> {
             },
             _ => Err(self.error_before("a value was expected")),
         }
-    }
-
-    fn unexpected(&self, token: &Token, wanted: &str) -> Error {
-        self.error_here(&format!("{wanted} was expected, not {token:?}"))
     }
 
     fn error_here(&self, why: &str) -> Error {

@@ -40,7 +40,12 @@ impl ObjectVfs {
         runtime()?;
         let parsed = Url::parse(url).map_err(|e| Error::invalid(format!("{url}: {e}")))?;
         let invalid = |e: object_store::Error| Error::invalid(format!("{url}: {e}"));
-        let (scheme, prefix) = ObjectStoreScheme::parse(&parsed).map_err(|e| Error::Unsupported(e.to_string()))?;
+        let unknown = || {
+            Error::Unsupported(format!(
+                "{url}: no such store; write s3://bucket/path, gs://, az://, http:// or https://, or a path"
+            ))
+        };
+        let (scheme, prefix) = ObjectStoreScheme::parse(&parsed).map_err(|_| unknown())?;
         let store: Arc<dyn ObjectStore> = match scheme {
             ObjectStoreScheme::AmazonS3 => {
                 Arc::new(AmazonS3Builder::from_env().with_url(url).build().map_err(invalid)?)
@@ -57,7 +62,7 @@ impl ObjectVfs {
                     .build()
                     .map_err(invalid)?,
             ),
-            _ => return Err(Error::Unsupported(format!("{url}: no store for {}:", parsed.scheme()))),
+            _ => return Err(unknown()),
         };
         Ok(Self::new(store, prefix.as_ref()))
     }
