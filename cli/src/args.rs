@@ -111,7 +111,7 @@ pub(crate) struct Pick {
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) attrs: Option<Vec<String>>,
     /// Only cells that meet this, as in "mag >= 4.5 and place != 'Alaska'"
-    #[arg(long = "where", value_name = "COND")]
+    #[arg(long = "where", value_name = "COND", allow_hyphen_values = true)]
     pub(crate) condition: Option<String>,
     /// As it was then
     #[arg(long, value_name = "T|T0..T1")]
@@ -193,6 +193,10 @@ pub(crate) struct Write {
     /// The box the cells fill, where the file does not say
     #[arg(long, value_name = "SEL", allow_hyphen_values = true)]
     pub(crate) select: Option<String>,
+    /// Single cells of a dense array, with their coordinates; until all fragments are consolidated they
+    /// lie over what is written as boxes, later too
+    #[arg(long, conflicts_with = "select")]
+    pub(crate) points: bool,
     /// The time of the write (default: now)
     #[arg(long, value_name = "T")]
     pub(crate) timestamp: Option<Moment>,
@@ -287,7 +291,7 @@ pub(crate) enum MetaAction {
 pub(crate) struct Delete {
     pub(crate) array: String,
     /// Which cells, as in "mag < 1 or status == 'deleted'"
-    #[arg(long = "where", value_name = "COND")]
+    #[arg(long = "where", value_name = "COND", allow_hyphen_values = true)]
     pub(crate) condition: String,
     /// The time of the deletion (default: now)
     #[arg(long, value_name = "T")]

@@ -11,11 +11,25 @@ use hyperslab::{CellCount, Column, Scalar, ScalarRange};
 use crate::failure::usage;
 use crate::input::{self, Named, Shape, Table, Values};
 
+/// Columns by name.
+type Columns = Vec<(String, Column)>;
+
 /// The cells that `table` holds for an array of this schema, whose fields, dimensions first, are `fields`.
 ///
 /// Dense cells need a box: their coordinates if the table has them, else `select`, else the whole
 /// domain where the table's shape is that of the domain.
 pub(crate) fn assemble(schema: &Schema, fields: &[FieldType], mut table: Table, select: Option<&str>) -> Result<Cells> {
+    if !schema.is_dense() {
+        ensure!(
+            select.is_none(),
+            usage("--select", "a sparse array takes coordinates from columns")
+        );
+        return Ok(Cells {
+            region: None,
+            layout: Layout::Unordered,
+            columns: points(schema, fields, table)?,
+        });
+    }
     let rank = schema.dimensions.len();
     let (dimensions, attributes) = fields.split_at(rank.min(fields.len()));
     widen(&mut table, attributes, rank);
@@ -23,36 +37,7 @@ pub(crate) fn assemble(schema: &Schema, fields: &[FieldType], mut table: Table, 
     let has_coordinates = dimensions
         .iter()
         .all(|d| table.columns.iter().any(|c| c.name == d.name));
-    let mut coordinates = Vec::new();
-    if has_coordinates || !schema.is_dense() {
-        for field in dimensions {
-            coordinates.push((field.name.clone(), take(&mut table, field, fields, false)?));
-        }
-    }
-    let alone = attributes.len() == 1 && table.columns.len() == 1;
-    let mut columns = Vec::new();
-    for field in attributes {
-        columns.push((field.name.clone(), take(&mut table, field, fields, alone)?));
-    }
-    if !table.columns.is_empty() {
-        bail!(
-            "the array has no field for {}; its fields are {}",
-            table.names(),
-            names(fields)
-        );
-    }
-    if !schema.is_dense() {
-        ensure!(
-            select.is_none(),
-            usage("--select", "a sparse array takes coordinates from columns")
-        );
-        coordinates.append(&mut columns);
-        return Ok(Cells {
-            region: None,
-            layout: Layout::Unordered,
-            columns: coordinates,
-        });
-    }
+    let (coordinates, mut columns) = split(&mut table, fields, if has_coordinates { rank } else { 0 }, rank)?;
     let given = select.map(|text| selected(schema, text)).transpose()?;
     if has_coordinates {
         let region = fill_box(schema, &coordinates, rows, &mut columns)?;
@@ -81,6 +66,35 @@ pub(crate) fn assemble(schema: &Schema, fields: &[FieldType], mut table: Table, 
         layout,
         columns,
     })
+}
+
+/// The same as single cells: a column for each dimension, then one for each attribute.
+pub(crate) fn points(schema: &Schema, fields: &[FieldType], mut table: Table) -> Result<Columns> {
+    let rank = schema.dimensions.len();
+    let (mut columns, mut attributes) = split(&mut table, fields, rank, rank)?;
+    columns.append(&mut attributes);
+    Ok(columns)
+}
+
+/// The columns of the first `taken` of the `rank` dimensions, and those of all attributes.
+fn split(table: &mut Table, fields: &[FieldType], taken: usize, rank: usize) -> Result<(Columns, Columns)> {
+    let mut coordinates = Vec::new();
+    for field in fields.iter().take(taken) {
+        coordinates.push((field.name.clone(), take(table, field, fields, false)?));
+    }
+    let alone = fields.len() == rank + 1 && table.columns.len() == 1;
+    let mut columns = Vec::new();
+    for field in fields.iter().skip(rank) {
+        columns.push((field.name.clone(), take(table, field, fields, alone)?));
+    }
+    if !table.columns.is_empty() {
+        bail!(
+            "the array has no field for {}; its fields are {}",
+            table.names(),
+            names(fields)
+        );
+    }
+    Ok((coordinates, columns))
 }
 
 fn names(fields: &[FieldType]) -> String {
@@ -263,6 +277,7 @@ fn fill_box(
 
 fn not_a_box(rows: usize, dimensions: &str) -> String {
     format!(
-        "the {rows} cells do not fill a box along {dimensions}; a dense write takes every cell of a box exactly once"
+        "the {rows} cells do not fill a box along {dimensions}; a dense write takes every cell of a box exactly \
+         once, and single cells with --points"
     )
 }

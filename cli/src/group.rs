@@ -47,7 +47,7 @@ pub(crate) async fn group(env: &Env, command: &Group) -> Result<()> {
                     .members
                     .iter()
                     .map(|m| json!({"name": m.name, "type": kind(m.kind), "uri": m.uri, "relative": m.relative}));
-                println!("{:#}", list.collect::<Value>());
+                show::line(format_args!("{:#}", list.collect::<Value>()))
             } else {
                 let row = |m: &hyperslab::array::Member| {
                     vec![
@@ -56,9 +56,8 @@ pub(crate) async fn group(env: &Env, command: &Group) -> Result<()> {
                         m.uri.clone(),
                     ]
                 };
-                show::table(&[], opened.members.iter().map(row).collect());
+                show::table(&[], opened.members.iter().map(row).collect())
             }
-            Ok(())
         }
     }
 }

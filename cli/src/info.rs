@@ -15,11 +15,10 @@ use crate::{show, sizes, when};
 pub(crate) async fn info(env: &Env, args: &Info) -> Result<()> {
     let array = env.open(&args.array, when::window(args.at)).await?;
     if args.json {
-        println!("{:#}", as_json(&args.array, &array));
+        show::line(format_args!("{:#}", as_json(&args.array, &array)))
     } else {
-        print(&args.array, &array);
+        print(&args.array, &array)
     }
-    Ok(())
 }
 
 fn as_json(url: &str, array: &Array) -> Value {
@@ -59,7 +58,7 @@ fn domain_json(schema: &Schema, domain: &[ScalarRange]) -> Value {
     schema.dimensions.iter().zip(domain).map(ends).collect()
 }
 
-fn print(url: &str, array: &Array) {
+fn print(url: &str, array: &Array) -> Result<()> {
     let schema = array.schema();
     let total = Total::of(array);
     let mut rows = vec![
@@ -94,11 +93,11 @@ fn print(url: &str, array: &Array) {
         .map_or_else(String::new, |r| format!(", {r:.2} times smaller than the values"));
     rows.push(vec!["on disk".into(), format!("{}{ratio}", sizes::show(total.bytes))]);
     rows.push(vec!["fragments".into(), array.fragments().len().to_string()]);
-    show::table(&[], rows);
+    show::table(&[], rows)?;
     if array.fragments().is_empty() {
-        return;
+        return Ok(());
     }
-    println!();
+    show::line("")?;
     let row = |f: &std::sync::Arc<Fragment>| {
         let time = if f.start_ms == f.end_ms {
             when::iso(f.start_ms)
@@ -122,7 +121,7 @@ fn print(url: &str, array: &Array) {
     show::table(
         &["fragment", "time", "type", "cells", "bytes", "written"],
         array.fragments().iter().map(row).collect(),
-    );
+    )
 }
 
 /// `dense` or `sparse`.

@@ -34,22 +34,19 @@ pub(crate) async fn ls(env: &Env, args: &Ls, deep: bool) -> Result<()> {
         bail!("{}: there is no array, group or folder", args.path)
     };
     if args.json {
-        println!(
-            "{:#}",
-            if deep {
-                top.json()
-            } else {
-                Value::from(top.listed().iter().map(Item::json).collect::<Vec<_>>())
-            }
-        );
+        let json = if deep {
+            top.json()
+        } else {
+            top.listed().iter().map(Item::json).collect()
+        };
+        show::line(format_args!("{json:#}"))
     } else if deep {
         let mut rows = vec![top.row(&top.name)];
         top.branches("", &mut rows);
-        show::table(&[], rows);
+        show::table(&[], rows)
     } else {
-        show::table(&[], top.listed().iter().map(|i| i.row(&i.name)).collect());
+        show::table(&[], top.listed().iter().map(|i| i.row(&i.name)).collect())
     }
-    Ok(())
 }
 
 /// What lies at a place and, down to `depth`, below it. `None` for what is neither array, group nor folder.

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 
 use crate::args::{Consolidate, Delete, Evolve, Mode, Vacuum};
 use crate::failure::usage;
-use crate::input;
 use crate::store::{Env, seed};
 use crate::when::{self, Moment};
+use crate::{input, show};
 
 fn options(timestamp: Option<Moment>) -> Result<WriteOptions> {
     Ok(WriteOptions {
@@ -30,11 +30,7 @@ pub(crate) async fn delete(env: &Env, args: &Delete) -> Result<()> {
     let condition: Condition = args.condition.parse().map_err(|e| usage("--where", e))?;
     let array = env.open(&args.array, Window::ALL).await?;
     let done = maintain::delete(&array, &condition, &options(args.timestamp)?).await;
-    println!(
-        "{}",
-        done.with_context(|| format!("cannot delete from {}", args.array))?
-    );
-    Ok(())
+    show::line(done.with_context(|| format!("cannot delete from {}", args.array))?)
 }
 
 /// Merges fragments, footers, commits or metadata.
@@ -47,10 +43,10 @@ pub(crate) async fn consolidate(env: &Env, args: &Consolidate) -> Result<()> {
     let done = maintain::consolidate(&array, &what, &options(None)?).await;
     let done = done.with_context(|| format!("cannot consolidate {}", args.array))?;
     if done.written.is_empty() {
-        println!("{}: nothing to consolidate", args.array);
+        show::line(format_args!("{}: nothing to consolidate", args.array))?;
     }
     for name in &done.written {
-        println!("{name}");
+        show::line(name)?;
     }
     Ok(())
 }
@@ -60,7 +56,7 @@ pub(crate) async fn vacuum(env: &Env, args: &Vacuum) -> Result<()> {
     let array = env.open(&args.array, Window::ALL).await?;
     let gone = maintain::vacuum(&array, mode(args.mode), args.dry_run, &options(None)?).await;
     for path in gone.with_context(|| format!("cannot vacuum {}", args.array))? {
-        println!("{path}");
+        show::line(path)?;
     }
     Ok(())
 }

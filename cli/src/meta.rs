@@ -25,17 +25,14 @@ pub(crate) async fn meta(env: &Env, args: &Meta) -> Result<()> {
             if *json {
                 let entry =
                     |(k, v): (&String, &MetaValue)| (k.clone(), json!({"type": v.datatype.name(), "value": value(v)}));
-                println!(
-                    "{:#}",
-                    Value::from(all.iter().map(entry).collect::<serde_json::Map<_, _>>())
-                );
+                let json: serde_json::Map<_, _> = all.iter().map(entry).collect();
+                show::line(format_args!("{:#}", Value::from(json)))
             } else {
                 let rows = all
                     .iter()
                     .map(|(k, v)| vec![k.clone(), v.datatype.name().to_owned(), show::shorten(&text(v), 80)]);
-                show::table(&[], rows.collect());
+                show::table(&[], rows.collect())
             }
-            Ok(())
         }
         MetaAction::Get { key, at } => {
             let all = read(env, array, when::window(*at)).await?;
@@ -43,8 +40,7 @@ pub(crate) async fn meta(env: &Env, args: &Meta) -> Result<()> {
             let found = all
                 .get(key)
                 .with_context(|| format!("{array}: there is no metadata key '{key}'; the keys are {}", known()))?;
-            println!("{}", text(found));
-            Ok(())
+            show::line(text(found))
         }
         MetaAction::Set {
             key,

@@ -40,12 +40,18 @@ impl Out {
                 .with_context(|| format!("cannot write {name}"))?;
             return Ok(Self::Stream(BufWriter::with_capacity(BUFFER_BYTES, Box::new(file))));
         }
-        let half = Pending::new(beside(path));
-        let file = File::create(half.path()).with_context(|| format!("cannot write {name}"))?;
+        // What a link leads to is replaced, not the link.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let half = Pending::new(beside(&path));
+        let file = File::create(half.path()).with_context(|| {
+            let folder = path.parent().filter(|p| !p.as_os_str().is_empty() && !p.exists());
+            let hint = folder.map_or_else(String::new, |p| format!("; make the folder {} first", p.display()));
+            format!("cannot write {name}{hint}")
+        })?;
         Ok(Self::File {
             file: BufWriter::with_capacity(BUFFER_BYTES, file),
             half,
-            name: path.to_owned(),
+            name: path,
         })
     }
 

@@ -11,14 +11,13 @@ use hyperslab::schema_json;
 use crate::args::{Create, Schema};
 use crate::build::Building;
 use crate::store::{Env, Place, seed};
-use crate::when;
+use crate::{show, when};
 
 /// Prints the schema.
 pub(crate) async fn schema(env: &Env, args: &Schema) -> Result<()> {
     let array = env.open(&args.array, when::window(args.at)).await?;
     let json = schema_json::to_json(array.schema(), &enumerations(&array).await?);
-    println!("{json:#}");
-    Ok(())
+    show::line(format_args!("{json:#}"))
 }
 
 /// The array's enumerations with their values.

@@ -1,13 +1,22 @@
 //! Values and tables for people.
 
+use std::fmt::Display;
+use std::io::{self, Write as _};
+
+use anyhow::{Context as _, Result};
 use hyperslab::format::attribute::Attribute;
 use hyperslab::format::domain::Dimension;
 use hyperslab::view::selection::display_name;
 use hyperslab::{CellCount, Datatype, Scalar, ScalarRange, calendar};
 use serde_json::Value;
 
+/// Prints a line. `println!` would panic where nobody reads on, or where a disk is full.
+pub(crate) fn line(text: impl Display) -> Result<()> {
+    writeln!(io::stdout().lock(), "{text}").context("cannot write to standard output")
+}
+
 /// Prints rows with their columns aligned.
-pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>) {
+pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>) -> Result<()> {
     let mut all: Vec<Vec<String>> = Vec::new();
     if !header.is_empty() && !rows.is_empty() {
         all.push(header.iter().map(|h| (*h).to_owned()).collect());
@@ -23,9 +32,14 @@ pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>) {
     };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     for row in &all {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(c, w)| format!("{c:<w$}")).collect();
-        println!("{}", cells.join("  ").trim_end());
+        // A name may hold the end of a line.
+        let cells = row.iter().zip(&widths);
+        let cells: Vec<String> = cells
+            .map(|(c, w)| format!("{:<w$}", c.replace(char::is_control, " ")))
+            .collect();
+        line(cells.join("  ").trim_end())?;
     }
+    Ok(())
 }
 
 /// At most `n` characters, on one line.

@@ -4,15 +4,23 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Files and folders that are half made.
+/// Files and folders that are half made. A signal takes the lock and keeps it to the end: what is being removed is
+/// not finished meanwhile, and nobody complains that it is gone.
 static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// How often the removal of a folder that is written to is tried.
+const ATTEMPTS: u32 = 100;
 
 static ENDLESS: AtomicBool = AtomicBool::new(false);
 
 /// SIGINT and SIGTERM remove what is half made, and end the program with the shell's code for it.
 pub(crate) fn install() {
     let end = || {
-        remove_all();
+        let mut pending = lock();
+        for path in pending.drain(..) {
+            // Other threads go on writing.
+            (0..ATTEMPTS).take_while(|_| path.exists()).for_each(|_| remove(&path));
+        }
         std::process::exit(if ENDLESS.load(Ordering::Relaxed) { 0 } else { 130 });
     };
     // A second handler is refused; the first serves as well.
@@ -43,7 +51,10 @@ impl Pending {
 
     /// The path is whole: gives it this name.
     pub(crate) fn keep_as(self, name: &Path) -> std::io::Result<()> {
-        std::fs::rename(&self.0, name)
+        let mut pending = lock();
+        std::fs::rename(&self.0, name)?;
+        pending.retain(|p| *p != self.0);
+        Ok(())
     }
 }
 
@@ -65,15 +76,10 @@ pub(crate) fn beside(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.{}-{number}.part", std::process::id()))
 }
 
-/// Starts a new line of standard error if a progress bar is on this one.
+/// Starts a new line of standard error if a progress bar is on this one. Does not return once a signal has come.
 pub(crate) fn clear_line() {
+    drop(lock());
     crate::progress::clear();
-}
-
-fn remove_all() {
-    for path in lock().drain(..) {
-        remove(&path);
-    }
 }
 
 fn remove(path: &Path) {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use hyperslab::array::{Array, OpenOptions};
+use hyperslab::array::{Array, ObjectType, OpenOptions, object_type};
 use hyperslab::filter::Key;
 use hyperslab::{Context, Window, vfs};
 
@@ -34,7 +34,7 @@ impl Place {
 
     /// The path on the local disk, where it is one.
     pub(crate) fn local(&self) -> Option<&Path> {
-        local(&self.url)
+        vfs::local_path(&self.url)
     }
 
     /// Something within this place.
@@ -46,14 +46,6 @@ impl Place {
             path: vfs::join(&self.path, name),
         }
     }
-}
-
-/// The local path that a path or a `file:` URL names.
-pub(crate) fn local(url: &str) -> Option<&Path> {
-    if let Some(rest) = url.strip_prefix("file:") {
-        return Some(Path::new(rest.strip_prefix("//").unwrap_or(rest)));
-    }
-    (!url.contains("://")).then(|| Path::new(url))
 }
 
 /// What every command knows.
@@ -75,9 +67,19 @@ impl Env {
             window,
             key: self.key.clone(),
         };
-        Array::open(&place.context, &place.path, &options)
-            .await
-            .with_context(|| format!("cannot open {}", place.url))
+        let opened = Array::open(&place.context, &place.path, &options).await;
+        if matches!(opened, Err(hyperslab::Error::NotFound { .. }))
+            && matches!(
+                object_type(&place.context, &place.path).await,
+                Ok(Some(ObjectType::Group))
+            )
+        {
+            bail!(
+                "cannot open {}: it is a group; name one of the arrays that `hyperslab ls` shows in it",
+                place.url
+            );
+        }
+        opened.with_context(|| format!("cannot open {}", place.url))
     }
 
     /// Options to open with all of time in view.

@@ -7,7 +7,7 @@ use crate::args::{Index, Verify};
 use crate::failure::Reported;
 use crate::progress::Progress;
 use crate::store::{Env, Place};
-use crate::{sizes, when};
+use crate::{show, sizes, when};
 
 /// Reads every tile; says all that is wrong.
 pub(crate) async fn verify(env: &Env, args: &Verify) -> Result<()> {
@@ -41,8 +41,8 @@ pub(crate) async fn verify(env: &Env, args: &Verify) -> Result<()> {
         ))
         .into());
     }
-    println!("{}: sound ({} fragments, {seen})", args.array, array.fragments().len());
-    Ok(())
+    let fragments = array.fragments().len();
+    show::line(format_args!("{}: sound ({fragments} fragments, {seen})", args.array))
 }
 
 /// Writes the manifest.
@@ -51,6 +51,9 @@ pub(crate) async fn index(args: &Index) -> Result<()> {
     manifest::write(place.context.vfs.as_ref(), &place.path)
         .await
         .with_context(|| format!("cannot index {}", args.array))?;
-    println!("{}/{}", args.array.trim_end_matches('/'), manifest::MANIFEST);
-    Ok(())
+    show::line(format_args!(
+        "{}/{}",
+        args.array.trim_end_matches('/'),
+        manifest::MANIFEST
+    ))
 }

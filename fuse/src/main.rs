@@ -78,7 +78,7 @@ impl Args {
 }
 
 fn run(args: Args) -> Result<()> {
-    let place = mount::prepare(&args.mountpoint, local(&args.source))?;
+    let place = mount::prepare(&args.mountpoint, vfs::local_path(&args.source))?;
     let files = Arc::new(open(&args)?);
     let owner = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     let adapter = Adapter::new(files, owner, seconds(args.timeout)?);
@@ -189,15 +189,6 @@ fn key(file: &Path) -> Result<Key> {
         Ok(raw) if nibbles.len() == 64 => Ok(Key(raw)),
         _ => bail!("{} holds no key; a key is 32 bytes or 64 hex digits", file.display()),
     }
-}
-
-/// The local folder that a source names, if it names one.
-fn local(source: &str) -> Option<&Path> {
-    let path = source
-        .strip_prefix("file://")
-        .or_else(|| source.strip_prefix("file:"))
-        .unwrap_or(source);
-    (!path.contains("://")).then(|| Path::new(path))
 }
 
 fn seconds(value: f64) -> Result<Duration> {

@@ -79,7 +79,8 @@ async fn attempt(job: &Job, fields: &mut [FieldType], file: &mut Out) -> Result<
         .iter()
         .map(FieldType::dictionary)
         .collect::<Result<Vec<_>, _>>()?;
-    let mut writer = FileWriter::try_new(file, &schema)?;
+    let failed = "cannot write the output";
+    let mut writer = FileWriter::try_new(file, &schema).context(failed)?;
     let progress = job.progress("exporting");
     let mut batches = job.array.batches(job.query.clone());
     while !job.is_empty()
@@ -96,11 +97,8 @@ async fn attempt(job: &Job, fields: &mut [FieldType], file: &mut Out) -> Result<
             match arrays(fields, &dictionaries, &batch, part.clone()) {
                 Ok(arrays) => {
                     let options = RecordBatchOptions::new().with_row_count(Some(part.len()));
-                    writer.write(&RecordBatch::try_new_with_options(
-                        Arc::clone(&schema),
-                        arrays,
-                        &options,
-                    )?)?;
+                    let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), arrays, &options)?;
+                    writer.write(&batch).context(failed)?;
                 }
                 // Arrow counts in 31 bits: halves, the first one first.
                 Err(Error::LimitExceeded { .. }) if part.len() > 1 => {
@@ -112,7 +110,7 @@ async fn attempt(job: &Job, fields: &mut [FieldType], file: &mut Out) -> Result<
         }
         progress.add(batch.cells);
     }
-    writer.finish()?;
+    writer.finish().context(failed)?;
     Ok(true)
 }
 

@@ -14,7 +14,7 @@ use crate::build::Building;
 use crate::input::{self, Table};
 use crate::store::{Env, Place, seed};
 use crate::when;
-use crate::write::write_table;
+use crate::write::{Target, write_table};
 
 /// Runs the command.
 pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
@@ -56,7 +56,7 @@ async fn fill(env: &Env, args: &Import, mut table: Table, place: &Place) -> Resu
             )
             .await?;
     }
-    write_table(&array, table, None, timestamp_ms).await?;
+    write_table(&array, table, Target::Table, timestamp_ms).await?;
     Ok(())
 }
 

@@ -4,7 +4,6 @@ mod files;
 mod http;
 mod listing;
 
-use std::io::Write as _;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +12,7 @@ use std::thread;
 use anyhow::{Context as _, Result, ensure};
 
 use crate::args::Serve;
-use crate::signals;
+use crate::{show, signals};
 
 /// Connections served at a time; more wait in the kernel's queue.
 const CONNECTIONS_MAX: usize = 256;
@@ -30,8 +29,7 @@ pub(crate) fn serve(args: &Serve) -> Result<()> {
         TcpListener::bind(address).with_context(|| format!("cannot listen on {address}; choose another --port"))?;
     let address = listener.local_addr()?;
     signals::end_well();
-    println!("serving {} on http://{address}/", args.dir.display());
-    std::io::stdout().flush()?;
+    show::line(format_args!("serving {} on http://{address}/", args.dir.display()))?;
     accept(&listener, &Arc::new(files::Root::new(root)));
     Ok(())
 }

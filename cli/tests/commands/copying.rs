@@ -214,4 +214,12 @@ fn dense_writes_take_boxes() {
     assert!(error.contains("--select"), "{error}");
     let (_, error) = shell.fails("write a part.npy --select 0:3,0");
     assert!(error.contains("[2]") && error.contains("[3, 1]"), "{error}");
+    shell.file("points.csv", "x,data,y\n3,-1,2\n0,-2,1\n");
+    let (_, error) = shell.fails("write a points.csv");
+    assert!(error.contains("--points"), "{error}");
+    shell.ok("write a points.csv --points");
+    assert_eq!(
+        shell.ok("export a - --format csv --select 1:3,::3"),
+        "y,x,data\n1,0,-2\n1,3,7\n2,0,8\n2,3,-1\n"
+    );
 }

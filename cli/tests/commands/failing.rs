@@ -38,8 +38,11 @@ fn failures_are_one_line_and_leave_nothing() {
         &shell,
         "export a no/such/folder/out.csv",
         1,
-        &["no/such/folder/out.csv"],
+        &["no/such/folder/out.csv", "make the folder"],
     );
+    shell.ok("group create g");
+    check(&shell, "info g", 1, &["cannot open g", "it is a group"]);
+    check(&shell, "info s3:/x", 1, &["write s3://bucket/path"]);
     check(&shell, "meta a get nothing", 1, &["no metadata key 'nothing'"]);
     check(&shell, "--key-file in.npy info a", 2, &["--key-file", "64 hex digits"]);
 }
@@ -72,6 +75,7 @@ fn wrong_usage_is_code_2() {
         &["no attribute 'nope'", "data"],
     );
     check(&shell, "export a out.csv --where 'data >'", 2, &["--where"]);
+    check(&shell, "export a out.csv --where '-1 < nope'", 1, &["no field 'nope'"]);
     check(&shell, "export a out.npy --order global", 2, &["--order"]);
     check(&shell, "import in.npy b --tile 1,2,3", 2, &["--tile"]);
     check(&shell, "import in.npy b --filters zsdt:5", 2, &["--filters", "zsdt"]);
@@ -103,15 +107,26 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     let data: Vec<u8> = vec![7; 3_000_000];
     shell.file("in.npy", npy("'|u1'", "(3000, 1000)", &data));
     shell.ok("import in.npy a");
-    let mut child = shell
-        .command("export a - --format csv")
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    for line in [
+        "export a - --format csv",
+        "info a",
+        "schema a",
+        "ls .",
+        "meta a ls --json",
+    ] {
+        let mut child = shell
+            .command(line)
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert!(
+            output.status.success() && output.stderr.is_empty(),
+            "{line}: {output:?}"
+        );
+    }
 }
 
 #[test]

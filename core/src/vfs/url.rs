@@ -18,6 +18,15 @@ pub fn open_url(url: &str) -> Result<(Arc<dyn Vfs>, String)> {
     }
 }
 
+/// The path on the local disk that a path or a `file:` URL names; `None` for other URLs.
+pub fn local_path(url: &str) -> Option<&std::path::Path> {
+    match scheme(url) {
+        None => Some(url.as_ref()),
+        Some(("file", rest)) => Some(rest.strip_prefix("//").unwrap_or(rest).as_ref()),
+        Some(_) => None,
+    }
+}
+
 #[cfg(feature = "fs")]
 fn local(path: &str) -> Result<(Arc<dyn Vfs>, String)> {
     if path.is_empty() {
@@ -63,6 +72,19 @@ mod tests {
         assert_eq!(scheme("file:/tmp/x"), Some(("file", "/tmp/x")));
         for path in ["a/b", "/a:b/c", "C:/arrays", "temp@0:100", "./s3:x"] {
             assert_eq!(scheme(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn paths_on_the_local_disk() {
+        for (url, path) in [
+            ("a/b", Some("a/b")),
+            ("foo://y", None),
+            ("a/x://y", Some("a/x://y")),
+            ("file:///tmp/a%20b", Some("/tmp/a%20b")),
+            ("s3:/bucket/x", None),
+        ] {
+            assert_eq!(local_path(url), path.map(std::path::Path::new), "{url}");
         }
     }
 
