@@ -425,6 +425,13 @@ def everything_mixed():
     spots = [(k, x) for k in keys for x in range(3)]
     ops = [c.sparse_write(r, text, 10 + k, points=r.sample(spots, 12)) for k in range(3)]
     yield case("bytes", text, ops), ["0.25.1"] * 4, None
+    # In a domain as wide as its type, what lies far up is in a tile of the greatest number.
+    far = [c.dim("y", "float64", -2.0, 2.0, 0.75), c.dim("x", "float64", -sys.float_info.max, sys.float_info.max, None)]
+    wide = {**sparse([c.attr("a", "int32")], far, tile="col"), "capacity": 1}
+    r = c.rng_for("far")
+    spots = [(y / 2, x) for y in range(-4, 5) for x in (-sys.float_info.max, 0.0, sys.float_info.max)]
+    ops = [c.sparse_write(r, wide, 10 + k, points=r.sample(spots, 10)) for k in range(3)]
+    yield case("far", wide, ops), ["0.25.1"] * 4, None
     # Into arrays of 1.x, releases 2.0 to 2.16 write coordinates with filters that later ones do not expect.
     for release in ("0.6.6", "0.9.5", "0.16.5"):
         for filters in (["zstd"], ["byteshuffle"], ["double_delta", "bzip2"]):
