@@ -79,6 +79,17 @@ impl Bucket {
         ObjectVfs::new(Arc::new(store), prefix)
     }
 
+    /// What a program needs in its environment to reach the bucket by `s3://arrays/`.
+    pub(crate) fn environment(&self) -> [(&'static str, String); 5] {
+        [
+            ("AWS_ENDPOINT", format!("http://{}", self.address)),
+            ("AWS_ALLOW_HTTP", "true".to_owned()),
+            ("AWS_REGION", "us-east-1".to_owned()),
+            ("AWS_ACCESS_KEY_ID", ACCESS_KEY.to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", SECRET_KEY.to_owned()),
+        ]
+    }
+
     /// The requests since the last call of this.
     pub(crate) fn requests(&self) -> Vec<Request> {
         std::mem::take(&mut *self.seen.lock().unwrap())
