@@ -29,7 +29,7 @@ def shown(row, what="median"):
     return "" if value is None else f"{value:.3g} {row['unit']}{wrong}"
 
 
-def render(rows, machine, packages, command="cargo xtask bench"):
+def render(rows, machine, packages, command):
     by = {}
     for r in rows:
         name = r["variant"] + METRICS.get(r["metric"], "")

@@ -158,9 +158,11 @@ def main():
             rows += found
             f.writelines(json.dumps(r) + "\n" for r in found)
             f.flush()
+    asked = [f"--{k} {getattr(args, k)}" for k in ("scale", "runs", "seconds", "only") if getattr(args, k) != p.get_default(k)]
+    command = " ".join(["cargo xtask bench", *asked, *(["--engine-only"] if args.engine_only else [])])
     said = open(args.report).read() if os.path.exists(args.report) else ""
     with open(args.report, "w") as f:
-        f.write(report.render(rows, machine(), report.versions()) + report.prose(said))
+        f.write(report.render(rows, machine(), report.versions(), command) + report.prose(said))
     print(f"{args.report} is written; the lines are in {results}")
 
 

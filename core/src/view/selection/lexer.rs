@@ -78,7 +78,9 @@ pub(super) fn quote(text: &str) -> String {
         // Two dots would read as a range, and these two words as everything.
         let dots = c == '.' && out.ends_with('.');
         let word = i == 0 && matches!(text, "_" | "all");
-        if (c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | ' ')) && !dots && !word {
+        // Whoever parses leaves out spaces around what is written.
+        let edge = c == ' ' && (i == 0 || i + 1 == text.len());
+        if (c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | ' ')) && !dots && !word && !edge {
             out.push(c);
         } else {
             c.encode_utf8(&mut [0; 4])

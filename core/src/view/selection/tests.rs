@@ -126,6 +126,9 @@ fn strings_are_closed_and_escaped() {
     check("name=a%3Ab", "-10:100,-90.0:90.0,1970-01-01:2079-07-08,a%3Ab");
     check("name='a:b,c'", "-10:100,-90.0:90.0,1970-01-01:2079-07-08,a%3Ab%2Cc");
     check("name=%61ll", "-10:100,-90.0:90.0,1970-01-01:2079-07-08,%61ll");
+    check("name='a '", "-10:100,-90.0:90.0,1970-01-01:2079-07-08,a%20");
+    check("name='  a b  ':", "-10:100,-90.0:90.0,1970-01-01:2079-07-08,%20 a b %20:");
+    check("name=' '", "-10:100,-90.0:90.0,1970-01-01:2079-07-08,%20");
     refuse("name=b:a", "the end lies before the start");
     refuse("name='a", "is not closed");
     let open = parse("name=m:", &schema(), None).unwrap();
