@@ -228,4 +228,26 @@ mod tests {
         pending.finish().unwrap();
         assert!(fs::read(&place).unwrap() == part.repeat(12));
     }
+
+    /// The system tells of bytes that it could not keep only once.
+    #[test]
+    fn what_failed_to_settle_is_no_file() {
+        for later in [false, true] {
+            let dir = tempfile::tempdir().unwrap();
+            let place = dir.path().join("f");
+            let mut pending = Pending::new(dir.path(), &place).unwrap();
+            let failing = thread::spawn(|| Err(io::Error::other("the disk is gone")));
+            while !failing.is_finished() {
+                thread::yield_now();
+            }
+            pending.settling = Some(failing);
+            if later {
+                pending.unsettled = SETTLED_BYTES;
+                pending.settle();
+                assert_eq!(pending.unsettled, 0);
+            }
+            assert_eq!(pending.finish().unwrap_err().to_string(), "the disk is gone");
+            assert!(!place.exists());
+        }
+    }
 }
