@@ -168,7 +168,8 @@ def random_box(rng, schema):
 def coordinate(rng, d):
     if d["type"] == "string_ascii":
         # Never empty: libtiledb 2.30 loses tiles whose least string is empty when it reads by range.
-        return bytes(rng.choice(b"abcd") for _ in range(rng.randint(1, 3)))
+        alphabet = bytes.fromhex(d.get("alphabet", b"abcd".hex()))
+        return bytes(rng.choice(alphabet) for _ in range(rng.randint(1, 3)))
     lo, hi = span(d)
     if d["type"] in FLOATS:
         v = rng.choice([lo, hi, (lo + hi) / 2, lo + (hi - lo) * rng.randint(0, 64) / 64])
@@ -286,6 +287,11 @@ def queries(rng, case, ends, now=None, some=3):
     latest = None if now is None else [0, now]
     orders = ["row", "global"] if hilbert else ["row", "col", "global"]
     orders += [] if dense else ["unordered"]
+    beyond_ascii = any("alphabet" in d for d in dims)
+    if beyond_ascii:
+        # Libtiledb writes such strings as signed bytes, and merges and searches them as unsigned: some cells come
+        # twice in global order, and some from outside of a range.
+        orders = [o for o in orders if o in ("row", "col")]
 
     def query(layout="row", ranges=None, window=latest):
         end = None if window is None else window[1]
@@ -301,14 +307,14 @@ def queries(rng, case, ends, now=None, some=3):
     out = [query()]
     for layout in rng.sample(orders[1:], min(len(orders) - 1, max(1, some - 1))) if len(orders) > 1 else []:
         out.append(query(layout))
-    for _ in range(some):
+    for _ in range(0 if beyond_ascii else some):
         layout = rng.choice(orders)
         ranges = [[sub_range(rng, d, bounds(i))] if rng.random() < 0.8 or dense else [] for i, d in enumerate(dims)]
         if dense:
             ranges = [r or [bounds(i) or d["domain"]] for i, (r, d) in enumerate(zip(ranges, dims))]
         out.append(query(layout, ranges))
     two = [two_ranges(rng, d, bounds(0)) if i == 0 else ([bounds(i) or d["domain"]] if dense else []) for i, d in enumerate(dims)]
-    if two[0]:
+    if two[0] and not beyond_ascii:
         out.append(query(rng.choice([o for o in orders if o != "global"]), two))
     for end in ends[:-1]:
         out.append(query(rng.choice(orders), None, [0, end]))

@@ -206,6 +206,16 @@ def dimensions(m):
             yield m.case(f"dim.sparse.{t}.{where}", s, tags=[f"dimension {t}", f"domain {where}"], layout="unordered")
     yield m.case("dim.string.one", sparse(small, [c.dim("k", "string_ascii")]), tags=["dimension string_ascii"])
     yield m.case("dim.string.two", sparse(small, [c.dim("k", "string_ascii"), c.dim("l", "string_ascii")]), tags=["dimension string_ascii"])
+    for order, dups, capacity, joined in itertools.product(("row", "col", "hilbert"), (False, True), (3, 1000), (False, True)):
+        name = f"dim.string.bytes.{order}.{capacity}{'.dups' if dups else ''}{'.consolidated' if joined else ''}"
+        dims = [{**c.dim("k", "string_ascii"), "alphabet": b"ab\x7f\x80\xff".hex()}, c.dim("x", "int16", 0, 5, 2)]
+        s = sparse(small, dims[::-1] if capacity == 3 else dims, tile=order if order == "col" else "row", order=order, dups=dups, capacity=capacity)
+        rng = c.rng_for(name)
+        ops = [write(rng, s, t, t, "unordered") for t in (10, 20, 30)]
+        ops += [{"op": "consolidate", "mode": "fragments"}, write(rng, s, 40, 1, "unordered")] if joined else []
+        tags = ["dimension string_ascii", "strings beyond ASCII", *(["duplicates"] if dups else []), *(["consolidated fragments"] if joined else [])]
+        # Libtiledb lays such strings out in another order (no global writes), and other cells share tiles.
+        yield m.case(name, s, tags=tags, ops=ops, **({"only": "read"} if joined or capacity == 3 else {}))
     pool = ["string_ascii", "int8", "uint16", "int64", "float32", "float64", "datetime_day", "time_s" if False else "time_sec"]
     for i in range(60):
         rng = c.rng_for(f"mixed.{i}")

@@ -1,7 +1,13 @@
 //! Arrays written by old releases of libtiledb, from format 1 on, read cell by cell.
 
+use hyperslab::array::{Array, OpenOptions};
+use hyperslab::blocking::block_on;
 use hyperslab::filter::Nonces;
 use hyperslab::format::{consolidated_metadata, generic_tile};
+use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
+use hyperslab::write::WriteOptions;
+use hyperslab::{Context, Error};
+use hyperslab_tests::case::Case;
 use hyperslab_tests::hex::Hex;
 use hyperslab_tests::report::Report;
 use hyperslab_tests::{compare, golden};
@@ -42,4 +48,57 @@ fn a_list_with_footers_of_the_oldest_fragments_is_left_aside() {
     case.files
         .insert(format!("__fragment_meta/{path}"), list.map(Hex).expect("a list"));
     assert!(compare::check(&golden::in_memory(&case), "array", &case).expect("the same cells") > 0);
+}
+
+/// Releases before 2.0 left some cells in another order than theirs. Fragments of them that do not fit into
+/// the memory are refused: a file out of order would hide it from every reader.
+#[test]
+fn sparse_samples_consolidate_to_the_same_cells_in_little_memory_or_not_at_all() {
+    let (mut merged, mut refused) = (0, 0);
+    for release in golden::load() {
+        for mut case in release.cases {
+            case.queries.retain(|q| q.window.is_none());
+            if case.schema.kind != "sparse" || case.schema.dups || case.key.is_some() || case.queries.is_empty() {
+                continue;
+            }
+            let label = format!("{} {}", release.library, case.name);
+            let (context, outcome) = (10..=40)
+                .map(|log2| consolidated(&case, 1 << log2))
+                .find(is_enough)
+                .expect(&label);
+            match outcome {
+                Ok(0) => continue,
+                Ok(_) => merged += 1,
+                Err(Error::LimitExceeded { .. }) => refused += 1,
+                Err(e) => panic!("{label}: {e}"),
+            }
+            compare::check(&context, "array", &case).unwrap_or_else(|e| panic!("{label}: {e:#}"));
+        }
+    }
+    assert!(merged >= 100, "only {merged} samples were consolidated");
+    assert!(refused >= 1, "no sample is out of order");
+}
+
+/// A copy of the array, all fragments merged in so much memory, and how many were.
+fn consolidated(case: &Case, memory_bytes: u64) -> (Context, Result<usize, Error>) {
+    let context = golden::in_memory(case);
+    let options = ConsolidateOptions {
+        memory_bytes,
+        ..ConsolidateOptions::new(Mode::Fragments)
+    };
+    let write = WriteOptions {
+        timestamp_ms: 1 << 40,
+        seed: [7; 32],
+        sync: false,
+    };
+    let outcome = block_on(async {
+        let array = Array::open(&context, "array", &OpenOptions::default()).await?;
+        Ok(consolidate(&array, &options, &write).await?.replaced)
+    });
+    (context, outcome)
+}
+
+/// Whether two tiles fit into the memory.
+fn is_enough((_, outcome): &(Context, Result<usize, Error>)) -> bool {
+    !matches!(outcome, Err(Error::LimitExceeded { what, .. }) if what.contains("merging two fragments"))
 }

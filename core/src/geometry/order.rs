@@ -57,6 +57,9 @@ impl Order {
 }
 
 /// An order of the cells of a sparse array, as a list of terms to compare, most important first.
+///
+/// Strings compare by bytes without a sign, as in libtiledb's readers. Its writers lay them out by `char`,
+/// mostly with a sign, and its readers then give some cells twice: what is written here they read right.
 #[derive(Debug, Clone)]
 pub struct CellOrder {
     terms: Vec<Term>,

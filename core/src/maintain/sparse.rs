@@ -98,6 +98,16 @@ struct Streams<'a> {
     deletes: Arc<Deletes>,
     filter: Filter,
     held_bytes: u64,
+    /// The place of the last cell that went out.
+    last: Option<Vec<Column>>,
+    memory: Memory,
+}
+
+/// What a consolidation may take, and what it would take at once.
+#[derive(Debug, Clone, Copy)]
+struct Memory {
+    budget: u64,
+    all: u64,
 }
 
 impl<'a> Streams<'a> {
@@ -124,7 +134,11 @@ impl<'a> Streams<'a> {
         };
         // One tile is held of each, whatever it takes.
         let larger = sources.iter().filter(|s| s.fragment.tiles > 1);
-        let sizes = larger.map(Source::bytes).collect::<Result<_>>()?;
+        let sizes: Vec<u64> = larger.map(Source::bytes).collect::<Result<_>>()?;
+        let memory = Memory {
+            budget: m.memory_bytes,
+            all: sizes.iter().copied().fold(0, u64::saturating_add).saturating_mul(HELD),
+        };
         Ok(Self {
             array,
             order: CellOrder::new(&schema, Layout::Global)?,
@@ -133,6 +147,8 @@ impl<'a> Streams<'a> {
             deletes,
             filter,
             held_bytes: share(m.memory_bytes / HELD, sizes),
+            last: None,
+            memory,
         })
     }
 
@@ -165,7 +181,34 @@ impl<'a> Streams<'a> {
             .map(|(s, n)| s.take(n))
             .collect();
         let (cpu, schema, filter) = (self.array.context().cpu, Arc::clone(&self.schema), self.filter);
-        cpu.run(move || merged(&schema, parts, filter, cpu)).await.map(Some)
+        let columns = cpu.run(move || merged(&schema, parts, filter, cpu)).await?;
+        self.follow(&columns)?;
+        Ok(Some(columns))
+    }
+
+    /// Each batch is in order; so all cells are if none begins before the last of the one before. Files that
+    /// are not themselves in global order, such as some from before 2.0, can only be sorted as a whole.
+    fn follow(&mut self, batch: &[Column]) -> Result<()> {
+        let Some(end) = batch.first().map(Column::len).filter(|&n| n > 0) else {
+            return Ok(());
+        };
+        let place = |i: usize| -> Vec<Column> {
+            let dims = dimensions(&self.schema, batch);
+            dims.into_iter().map(|c| c.slice(i..i + 1)).collect()
+        };
+        if let Some(last) = &self.last
+            && source::compare(&self.order, &place(0), last)?.is_lt()
+        {
+            return Err(Error::LimitExceeded {
+                what: "memory in bytes to consolidate fragments whose cells are not in global order on disk \
+                       (give more, or consolidate fewer fragments at a time)"
+                    .into(),
+                found: self.memory.all,
+                limit: self.memory.budget,
+            });
+        }
+        self.last = Some(place(end - 1));
+        Ok(())
     }
 
     /// Loads the next tiles of the sources `which`, all at once.

@@ -4,7 +4,7 @@ use hyperslab::filter::{
     Key, Nonces, TileFormat, codes_strings, decode_tile, decode_var_tile, encode_tile, encode_var_tile,
 };
 use hyperslab::format::cursor::Reader;
-use hyperslab::format::pipeline::Pipeline;
+use hyperslab::format::pipeline::{Filter, Pipeline};
 use hyperslab::format::version::Version;
 use hyperslab::{CellCount, Datatype};
 
@@ -155,4 +155,22 @@ fn a_changed_byte_is_noticed_under_a_checksum_or_a_key() {
             case.name
         );
     }
+}
+
+/// As 2.9.5 writes a tile of one empty string: a chunk of nothing.
+#[test]
+fn coded_strings_that_are_all_empty_may_take_no_bytes() {
+    let f = TileFormat {
+        datatype: Datatype::StringAscii,
+        cell: CellCount::Var,
+        version: Version::CURRENT,
+        key: None,
+    };
+    let p = Pipeline::new(vec![Filter::Dictionary { level: -1 }]);
+    let tile = [1_u64.to_le_bytes().as_slice(), &[0; 12]].concat();
+    assert_eq!(
+        decode_var_tile(&tile, &p, &f, 0, 3).unwrap(),
+        (vec![], Some(vec![0; 3]))
+    );
+    assert!(decode_var_tile(&tile, &p, &f, 1, 3).is_err());
 }

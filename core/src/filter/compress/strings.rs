@@ -144,7 +144,7 @@ impl Strings {
     }
 
     /// Appends `text` `times` times.
-    pub(super) fn push(&mut self, text: &[u8], times: u64) -> Decoded<()> {
+    pub(in crate::filter) fn push(&mut self, text: &[u8], times: u64) -> Decoded<()> {
         let over =
             |what: &str, most: usize| Malformed::new("coded strings", 0, format!("unfold to more than {most} {what}"));
         let times = usize::try_from(times)

@@ -46,8 +46,8 @@ pub(crate) struct SparseQuery {
 /// Whether the fragment's cells lie in global order. Releases before 2.0 left some in another: dates as
 /// if they were unsigned, floats regardless of tiles, as integers whose tiles were too many to count.
 /// From 2.3 to 2.9 it was the tiles of short integers, where a domain held numbers of both signs. All of
-/// them take the bytes of strings as signed, so that what is not ASCII comes first; places on the curve are
-/// the same for all.
+/// them take the bytes of strings as signed, so that what is not ASCII comes first, and merge them as unsigned;
+/// places on the curve are the same for all.
 fn is_sorted(fragment: &Fragment) -> bool {
     let (version, dimensions) = (fragment.version, &fragment.schema.dimensions);
     let short = |d: &crate::format::schema::Dimension| matches!(d.datatype.physical(), Physical::I8 | Physical::I16);
