@@ -242,7 +242,8 @@ fn a_large_slice_takes_rounds_by_its_requests_alone() {
             let vfs = RoundsVfs::new(array(dense, 100, lists));
             let array = open(&vfs, &OpenOptions::default()).0;
             let took = read(&vfs, &array, (0, 99), &["v"]);
-            let (index, index_rounds) = if lists { (100, 4) } else { (0, 0) };
+            // Sparse fragments have one tile here, whose place needs no index.
+            let (index, index_rounds) = if lists && dense { (100, 4) } else { (0, 0) };
             // A hundred files of a field at 32 a time; the coordinates are two fields.
             let expected = if dense { (100, 4) } else { (300, 7 + 4) };
             assert_eq!(

@@ -1,11 +1,11 @@
 //! One write: its time, its cells, and the sections of its metadata, loaded when they are needed.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::directory::FragmentRef;
 use super::index::{Index, Section};
 use crate::error::{Error, Result};
-use crate::format::data_file::FRAGMENT_METADATA;
+use crate::format::data_file::{FRAGMENT_METADATA, Part, file_name};
 use crate::format::fragment::footer::Footer;
 use crate::format::fragment::slots::{FieldId, Slots};
 use crate::format::schema::Schema;
@@ -43,7 +43,11 @@ pub struct Fragment {
     pub(crate) footer: Arc<Footer>,
     pub(crate) slots: Slots,
     pub(crate) index: Index,
+    files: OnceLock<Vec<OnceLock<FieldFiles>>>,
 }
+
+/// The paths of a field's files: of fixed-size values or offsets, of variable-length values, of validity.
+pub(crate) type FieldFiles = [Arc<str>; 3];
 
 impl Fragment {
     /// A fragment of the array at `array`.
@@ -111,8 +115,19 @@ impl Fragment {
             schema,
             footer,
             slots,
-            index,
+            index: index.of_tiles(tiles),
+            files: OnceLock::new(),
         })
+    }
+
+    /// The files of the field `id`, which has the place `slot`: their paths are put together once.
+    pub(crate) fn files(&self, id: FieldId, slot: usize) -> FieldFiles {
+        let path = |part| Arc::from(join(&self.path, &file_name(&self.schema, self.version, id, part)));
+        let make = || [path(Part::Fixed), path(Part::Var), path(Part::Validity)];
+        let all = self
+            .files
+            .get_or_init(|| (0..self.slots.len()).map(|_| OnceLock::new()).collect());
+        all.get(slot).map_or_else(make, |files| files.get_or_init(make).clone())
     }
 
     /// The fragment's metadata file.

@@ -12,7 +12,7 @@ use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
 use crate::format::fragment::footer::Footer;
 use crate::format::fragment::legacy::LegacyMetadata;
-use crate::format::fragment::rtree::RTree;
+use crate::format::fragment::rtree::{Level, RTree};
 use crate::format::fragment::stats::TileValues;
 use crate::format::fragment::{conditions, tile_index};
 use crate::format::generic_tile;
@@ -47,6 +47,8 @@ pub(crate) struct Missing {
 #[derive(Debug)]
 pub(crate) struct Index {
     footer: Arc<Footer>,
+    /// Tiles of each field.
+    tiles: u64,
     /// Starts of all sections, ascending: a section ends where the next one starts.
     starts: OnceLock<Vec<u64>>,
     /// Where the last section ends, if the file's size is known.
@@ -92,6 +94,7 @@ impl Index {
     pub(crate) const fn new(footer: Arc<Footer>, end: Option<u64>, tail: (u64, Bytes)) -> Self {
         Self {
             footer,
+            tiles: u64::MAX,
             starts: OnceLock::new(),
             end,
             tail,
@@ -99,6 +102,23 @@ impl Index {
             lists: OnceLock::new(),
             conditions: OnceLock::new(),
         }
+    }
+
+    /// The same index, of a fragment of so many tiles. Where there is only one, it lies where its files start,
+    /// and its bounding box is the fragment's: that need not be looked up.
+    pub(crate) fn of_tiles(self, tiles: u64) -> Self {
+        Self { tiles, ..self }
+    }
+
+    /// Whether a section says no more than is known without it.
+    fn is_implied(&self, section: Section) -> bool {
+        let fragment_box = !self.footer.dense && self.footer.version.has_dimension_files();
+        let implied = match section {
+            Section::TileOffsets(_) | Section::VarOffsets(_) | Section::ValidityOffsets(_) => true,
+            Section::RTree => fragment_box && self.footer.non_empty_domain.is_some(),
+            _ => false,
+        };
+        implied && self.tiles == 1
     }
 
     fn starts(&self) -> &[u64] {
@@ -143,6 +163,20 @@ impl Index {
         fill(&into.var_sizes, metadata.tile_var_sizes);
         index.rtree.get_or_init(|| metadata.rtree);
         index
+    }
+
+    /// Those of `wanted` that say more than is known without them. `schema`: of the fragment.
+    pub(crate) fn needed(&self, wanted: &[Section], schema: &Schema) -> Vec<Section> {
+        let implied = |section: &Section| self.is_implied(*section);
+        let (known, needed): (Vec<Section>, Vec<Section>) = wanted.iter().partition(|s| implied(s));
+        if let (true, Some(domain)) = (known.contains(&Section::RTree), &self.footer.non_empty_domain) {
+            self.rtree.get_or_init(|| {
+                let mut leaf = Level::new(schema);
+                leaf.push(domain);
+                RTree::build(leaf)
+            });
+        }
+        needed
     }
 
     /// Those of `wanted` that are neither decoded nor absent from the file.
@@ -274,19 +308,32 @@ impl Index {
         sizes.map_or(0, |s| s.iter().fold(0, |n, v| n.saturating_add(*v)))
     }
 
+    fn range(
+        &self,
+        of: impl Fn(&Lists) -> &[OnceLock<Vec<u64>>],
+        slot: usize,
+        tile: u64,
+        file_bytes: u64,
+    ) -> Result<Range<u64>, String> {
+        if self.tiles == 1 && tile == 0 {
+            return Ok(0..file_bytes);
+        }
+        range(of(self.lists()), slot, tile, file_bytes)
+    }
+
     /// Bytes of a tile in the field's file, of which there are `file_bytes`.
     pub(crate) fn fixed_range(&self, slot: usize, tile: u64, file_bytes: u64) -> Result<Range<u64>, String> {
-        range(&self.lists().tile_offsets, slot, tile, file_bytes)
+        self.range(|lists| &lists.tile_offsets, slot, tile, file_bytes)
     }
 
     /// Bytes of a tile in the file of variable-length data.
     pub(crate) fn var_range(&self, slot: usize, tile: u64, file_bytes: u64) -> Result<Range<u64>, String> {
-        range(&self.lists().var_offsets, slot, tile, file_bytes)
+        self.range(|lists| &lists.var_offsets, slot, tile, file_bytes)
     }
 
     /// Bytes of a tile in the validity file.
     pub(crate) fn validity_range(&self, slot: usize, tile: u64, file_bytes: u64) -> Result<Range<u64>, String> {
-        range(&self.lists().validity_offsets, slot, tile, file_bytes)
+        self.range(|lists| &lists.validity_offsets, slot, tile, file_bytes)
     }
 }
 
@@ -334,3 +381,6 @@ fn range(lists: &[OnceLock<Vec<u64>>], slot: usize, tile: u64, file_bytes: u64) 
     }
     Ok(start..end)
 }
+
+#[cfg(test)]
+mod tests;

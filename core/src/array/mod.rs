@@ -2,7 +2,7 @@
 
 pub(crate) mod create;
 pub mod directory;
-mod fragment;
+pub(crate) mod fragment;
 pub(crate) mod group;
 pub(crate) mod index;
 mod meta;

@@ -15,6 +15,7 @@ use super::fragment::Fragment;
 use super::index::Index;
 use super::snapshot::{Array, Delete, OpenOptions, Snapshot, Window};
 use crate::context::Context;
+use crate::cpu::Cpu;
 use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
 use crate::format::condition::StoredCondition;
@@ -31,6 +32,8 @@ use crate::vfs::{IN_FLIGHT, join};
 const TAIL_BYTES: u64 = 64 << 10;
 /// How often an array is listed anew where files that a listing named are gone.
 pub(crate) const RELISTINGS: usize = 8;
+/// Fragments whose footers are decoded on the calling thread.
+const FRAGMENTS_AT_ONCE: usize = 8;
 /// The schema of arrays older than the folder of schemas.
 const OLD_SCHEMA: &str = "__array_schema.tdb";
 impl Array {
@@ -82,20 +85,21 @@ impl Array {
             deletes,
         } = found;
         let deletes = if schema.is_dense() { Vec::new() } else { deletes? };
-        let mut tails = tails.into_iter();
-        let raw = visible.fragments.iter().map(|f| {
-            let known = consolidated.get(f.name.as_str());
+        let (mut tails, mut raw, mut far) = (tails.into_iter(), Vec::new(), Vec::new());
+        for (i, f) in visible.fragments.iter().enumerate() {
             let tail = if has_tail(f, &consolidated) { tails.next() } else { None };
-            let schema = &schema;
-            async move {
-                match known {
-                    Some((payload, range)) => Ok(Some(Raw::Consolidated(payload.slice(range.clone())))),
-                    None => load_raw(context, path, f, tail, schema, key).await,
-                }
+            let near = at_hand(f, &consolidated, tail.as_ref(), &schema);
+            if near.is_none() {
+                let load = load_raw(context, path, f, tail, &schema, key);
+                far.push(async move { Ok::<_, Error>((i, load.await?)) });
             }
-        });
-        let raw = stream::iter(raw);
-        let raw: Vec<Option<Raw>> = raw.buffered(IN_FLIGHT).try_collect().await?;
+            raw.push(near);
+        }
+        let mut far = stream::iter(far).buffered(IN_FLIGHT);
+        while let Some((i, loaded)) = far.try_next().await? {
+            raw[i] = loaded;
+        }
+        drop(far);
         let found: Vec<(&FragmentRef, Raw)> = visible
             .fragments
             .iter()
@@ -108,12 +112,16 @@ impl Array {
             .first()
             .map_or_else(String::new, |s| file_name(s).to_owned());
         let schemas = load_schemas(context, path, &found, (&schema_name, &schema), &oldest, key).await?;
-        let fragments = found.into_iter().map(|(f, raw)| {
+        let cpu = if found.len() > FRAGMENTS_AT_ONCE {
+            context.cpu
+        } else {
+            Cpu::Inline
+        };
+        let fragments = cpu.try_map_owned(found, |(f, raw)| {
             let own = raw.schema_name(path, f)?.unwrap_or(&oldest);
             let own = schemas.get(own).unwrap_or(&schema);
             raw.into_fragment(path, f, own).map(Arc::new)
-        });
-        let fragments = fragments.collect::<Result<_>>()?;
+        })?;
         Ok(Self(Arc::new(Snapshot {
             context: context.clone(),
             path: path.to_owned(),
@@ -356,6 +364,27 @@ enum Raw {
     Legacy { payload: Vec<u8>, dense: bool },
 }
 
+/// What was read of a fragment's metadata, if that is enough.
+fn at_hand(
+    f: &FragmentRef,
+    consolidated: &Consolidated,
+    tail: Option<&Result<(u64, Bytes)>>,
+    latest: &Schema,
+) -> Option<Raw> {
+    if let Some((payload, range)) = consolidated.get(f.name.as_str()) {
+        return Some(Raw::Consolidated(payload.slice(range.clone())));
+    }
+    let (size, bytes) = tail?.as_ref().ok()?;
+    let footer = Footer::locate(f.version, latest, *size, bytes).ok()?;
+    let start = size.saturating_sub(bytes.len() as u64);
+    (start <= footer.start).then(|| Raw::Tail {
+        start,
+        bytes: bytes.clone(),
+        footer,
+    })
+}
+
+/// What must be read of it where that is not enough, or where it says why.
 async fn load_raw(
     context: &Context,
     array: &str,

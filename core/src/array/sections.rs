@@ -17,11 +17,24 @@ use crate::filter::Key;
 /// Fragments whose index is decoded on the calling thread.
 const FRAGMENTS_AT_ONCE: usize = 8;
 
-/// Decodes those of the wanted sections that were not decoded before, for each fragment.
+/// Decodes those of the wanted sections that were not decoded before and that say more than is known without
+/// them, for each fragment.
 ///
 /// # Errors
 /// A metadata file cannot be read, or is damaged.
 pub(crate) async fn load_index(array: &Array, wanted: &[(Arc<Fragment>, Vec<Section>)]) -> Result<()> {
+    let needed = wanted.iter().filter_map(|(fragment, sections)| {
+        let needed = fragment.index.needed(sections, &fragment.schema);
+        (!needed.is_empty()).then(|| (Arc::clone(fragment), needed))
+    });
+    load_all(array, &needed.collect::<Vec<_>>()).await
+}
+
+/// Decodes all of the wanted sections that were not decoded before.
+///
+/// # Errors
+/// As [`load_index`].
+pub(crate) async fn load_all(array: &Array, wanted: &[(Arc<Fragment>, Vec<Section>)]) -> Result<()> {
     let (context, key) = (array.context(), array.key());
     let cpu = if wanted.len() > FRAGMENTS_AT_ONCE {
         context.cpu

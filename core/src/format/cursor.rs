@@ -233,7 +233,8 @@ impl<'a> Reader<'a> {
     /// Too few bytes are left.
     pub fn u64s(&mut self, n: u64, what: &str) -> Decoded<Vec<u64>> {
         let n = self.count(n, 8, what)?;
-        Ok(bytemuck::pod_collect_to_vec(self.take(n * 8, what)?))
+        let numbers = self.take(n * 8, what)?.as_chunks::<8>().0;
+        Ok(numbers.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
     }
 
     /// Rejects trailing bytes.

@@ -16,8 +16,6 @@ pub struct TimestampedName {
     pub start_ms: u64,
     /// The latest time, not before `start_ms`.
     pub end_ms: u64,
-    /// What makes the name unique: 32 hexadecimal digits.
-    pub uuid: String,
     /// The number at the end, where there is one: the format version of fragments, commits and
     /// consolidated files, the group version of group details.
     pub number: Option<u32>,
@@ -53,15 +51,19 @@ impl TimestampedName {
         let body = full
             .strip_prefix("__")
             .ok_or_else(|| bad("does not start with two underscores"))?;
-        let parts: Vec<&str> = body.split('_').collect();
-        let (start_ms, end_ms, uuid, tail, form) = match *parts.as_slice() {
-            [t1, t2, uuid, n] => {
+        let mut parts = body.split('_');
+        let (start_ms, end_ms, tail, form) = match std::array::from_fn(|_| parts.next()) {
+            [Some(t1), Some(t2), Some(_), Some(n), None] => {
                 let n = n.parse::<u32>().map_err(|_| bad("does not end in a version number"))?;
-                (number(t1)?, number(t2)?, uuid, Some(n), NameForm::Numbered)
+                (number(t1)?, number(t2)?, Some(n), NameForm::Numbered)
             }
-            [t1, t2, uuid] if uuid.len() == 32 => (number(t1)?, number(t2)?, uuid, None, NameForm::Plain),
+            [Some(t1), Some(t2), Some(uuid), None, None] if uuid.len() == 32 => {
+                (number(t1)?, number(t2)?, None, NameForm::Plain)
+            }
             // Both times of the oldest names are taken from their last number.
-            [uuid, t] | [uuid, _, t] => (number(t)?, number(t)?, uuid, None, NameForm::UuidFirst),
+            [Some(_), Some(t), None, None, None] | [Some(_), Some(_), Some(t), None, None] => {
+                (number(t)?, number(t)?, None, NameForm::UuidFirst)
+            }
             _ => return Err(bad("is not of the form __t1_t2_uuid")),
         };
         if start_ms > end_ms {
@@ -70,7 +72,6 @@ impl TimestampedName {
         Ok(Self {
             start_ms,
             end_ms,
-            uuid: uuid.to_owned(),
             number: tail,
             form,
             full: full.to_owned(),

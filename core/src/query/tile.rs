@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::array::Fragment;
+use crate::array::fragment::FieldFiles;
 use crate::array::index::inconsistent;
 use crate::cache::{Cache, CacheKey};
 use crate::column::Column;
@@ -18,13 +19,12 @@ use crate::datatype::{CellCount, Datatype};
 use crate::error::{AtPath, Error, Malformed, Result};
 use crate::filter::{Key, TileFormat, codes_strings, decode_tile, decode_var_tile};
 use crate::format::cursor::Decoded;
-use crate::format::data_file::{Part, file_name};
 use crate::format::fragment::slots::FieldId;
 use crate::format::pipeline::Pipeline;
 use crate::format::schema::Schema;
 use crate::format::version::Version;
 use crate::limits;
-use crate::vfs::{Vfs, join};
+use crate::vfs::Vfs;
 pub(crate) use input::Input;
 pub(crate) use plane::{Piece, Plane, copy_pieces};
 
@@ -37,8 +37,7 @@ pub(crate) struct StoredField {
     pub(crate) datatype: Datatype,
     pub(crate) cell: CellCount,
     pub(crate) nullable: bool,
-    /// Of fixed-size values or offsets, variable-length values, validity.
-    paths: [Arc<str>; 3],
+    paths: FieldFiles,
 }
 
 /// A tile of a field.
@@ -72,16 +71,14 @@ impl StoredField {
                 (Datatype::Uint64, CellCount::ONE, false)
             }
         };
-        let path = |part| Arc::from(join(&fragment.path, &file_name(schema, fragment.version, id, part)));
-        let paths = [path(Part::Fixed), path(Part::Var), path(Part::Validity)];
         Some(Self {
+            paths: fragment.files(id, slot),
             fragment: Arc::clone(fragment),
             id,
             slot,
             datatype,
             cell,
             nullable,
-            paths,
         })
     }
 

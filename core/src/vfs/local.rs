@@ -56,9 +56,17 @@ impl LocalVfs {
     }
 
     fn ranges(&self, path: &str, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        let file = self.handles.open(path, &self.resolve(path)?).map_err(failed(path))?;
+        let known = self.handles.get(path);
+        let file = match &known {
+            Some(file) => Arc::clone(file),
+            None => Arc::new(Handles::once(&self.resolve(path)?).map_err(failed(path))?),
+        };
         if let Some(range) = ranges.iter().find(|r| r.end > file.size) {
             return Err(super::too_short(path, range, file.size));
+        }
+        // Who has read all of a file will not come back for more of it.
+        if known.is_none() && ranges != [0..file.size] {
+            self.handles.keep(path, &file);
         }
         let plan = coalesce(ranges, GAP_BYTES, MERGED_BYTES_MAX)?;
         let fetched = file.read(&plan.fetches).map_err(failed(path))?;
@@ -428,6 +436,18 @@ mod tests {
             assert_eq!(block_on(vfs.read("a/f", &[0..5])).unwrap(), [content]);
             block_on(vfs.remove_dir("a")).unwrap();
         }
+    }
+
+    #[test]
+    fn a_file_that_was_read_whole_is_not_kept_open() {
+        let dir = tempfile::tempdir().unwrap();
+        let vfs = LocalVfs::new(dir.path());
+        block_on(vfs.put("f", vec![Bytes::from_static(b"whole")])).unwrap();
+        assert_eq!(block_on(vfs.read("f", &[0..5])).unwrap(), ["whole"]);
+        assert_eq!(vfs.handles.count(), 0);
+        assert_eq!(block_on(vfs.read("f", &[0..2, 3..5])).unwrap(), ["wh", "le"]);
+        assert_eq!(vfs.handles.count(), 1);
+        assert_eq!(block_on(vfs.read("f", &[0..5])).unwrap(), ["whole"]);
     }
 
     #[test]

@@ -136,19 +136,7 @@ impl Array {
 
     /// Loads the next tiles of a sweep.
     async fn load(&self, query: &Arc<SparseQuery>, sweep: &mut Sweep, bytes_max: u64) -> Result<()> {
-        let mut room = bytes_max;
-        let cell_bytes = query.loaded_bytes();
-        let candidates = sweep.next_to_load(|c| {
-            let cells = query
-                .layers
-                .get(c.layer)
-                .and_then(|l| l.fragment.tile_cells(c.tile).ok())
-                .unwrap_or(0);
-            let bytes = cell_bytes.saturating_mul(cells as u64);
-            let fits = bytes <= room;
-            room = room.saturating_sub(bytes);
-            fits
-        });
+        let candidates = sweep.next_to_load(&query.layers, bytes_max, query.loaded_bytes())?;
         let (mut work, mut extents) = (Vec::new(), Vec::new());
         let coordinates = query.needs_coordinates();
         for candidate in candidates {

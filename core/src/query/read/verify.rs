@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::array::index::Section;
-use crate::array::sections::load_index;
+use crate::array::sections::load_all;
 use crate::array::{Array, Fragment};
 use crate::column::Column;
 use crate::error::{Error, Result};
@@ -41,7 +41,7 @@ impl Array {
                 sections.push(Section::RTree);
             }
             let path = fragment.metadata_path();
-            let loaded = load_index(self, &[(Arc::clone(fragment), sections)]).await;
+            let loaded = load_all(self, &[(Arc::clone(fragment), sections)]).await;
             let sound = loaded.is_ok();
             report(Finding {
                 path,

@@ -22,8 +22,8 @@ use crate::query::tile::{Decoding, Extent, Input};
 pub(crate) struct Chunk {
     pub(crate) runs: Vec<Arc<Run>>,
     pub(crate) segments: Vec<Segment>,
-    /// Tiles of attributes that were decoded, by attribute and run.
-    tiles: HashMap<(usize, u32), Arc<Column>>,
+    /// Tiles that were decoded, for each attribute by run.
+    tiles: Vec<Vec<Option<Arc<Column>>>>,
 }
 
 /// A tile of an attribute that is to be decoded.
@@ -41,7 +41,7 @@ impl Chunk {
         Self {
             runs,
             segments,
-            tiles: HashMap::new(),
+            tiles: Vec::new(),
         }
     }
 
@@ -49,18 +49,19 @@ impl Chunk {
         self.segments.iter().map(|s| s.len as usize).sum()
     }
 
-    /// Cells of the chunk in each run that has some, in the order they first come.
+    /// Cells of the chunk in each run that has some, in the order of the runs.
     fn runs_used(&self) -> Vec<(u32, usize)> {
-        let mut places: HashMap<u32, usize> = HashMap::new();
-        let mut out: Vec<(u32, usize)> = Vec::new();
+        let mut cells = vec![0; self.runs.len()];
         for s in &self.segments {
-            let place = *places.entry(s.run).or_insert_with(|| {
-                out.push((s.run, 0));
-                out.len() - 1
-            });
-            out[place].1 += s.len as usize;
+            if let Some(n) = cells.get_mut(s.run as usize) {
+                *n += s.len as usize;
+            }
         }
-        out
+        (0_u32..).zip(cells).filter(|(_, n)| *n > 0).collect()
+    }
+
+    fn tile(&self, attribute: usize, run: u32) -> Option<&Arc<Column>> {
+        self.tiles.get(attribute)?.get(run as usize)?.as_ref()
     }
 
     fn layer<'a>(&self, query: &'a SparseQuery, run: u32) -> Option<(&Run, &'a Layer)> {
@@ -71,14 +72,13 @@ impl Chunk {
     /// Leaves out the cells of tiles whose statistics say that none satisfies the condition.
     pub(crate) fn prune(&mut self, query: &SparseQuery) {
         let Some(condition) = &query.condition else { return };
-        let mut gone: HashMap<u32, bool> = HashMap::new();
+        let mut gone = vec![false; self.runs.len()];
         for (run, _) in self.runs_used() {
-            let excluded = self
+            gone[run as usize] = self
                 .layer(query, run)
                 .is_some_and(|(r, layer)| layer.excludes(condition, &query.attributes, r.tile));
-            gone.insert(run, excluded);
         }
-        self.segments.retain(|s| gone.get(&s.run) != Some(&true));
+        self.segments.retain(|s| gone.get(s.run as usize) != Some(&true));
     }
 
     /// The tiles of these attributes that are not decoded yet.
@@ -98,7 +98,7 @@ impl Chunk {
                 continue;
             };
             for &attribute in attributes {
-                if self.tiles.contains_key(&(attribute, run)) {
+                if self.tile(attribute, run).is_some() {
                     continue;
                 }
                 let Some(stored) = layer.attributes.get(attribute).and_then(Option::as_ref) else {
@@ -121,10 +121,13 @@ impl Chunk {
     /// # Errors
     /// A tile is damaged.
     pub(crate) fn decode(&mut self, work: &[Work], fetched: &[Bytes], d: &Decoding) -> Result<()> {
-        let decoded = d.cpu.try_map(work, |w| {
-            Ok::<_, crate::Error>(((w.attribute, w.run), w.input.decode(fetched, d, w.keep)?))
-        })?;
-        self.tiles.extend(decoded);
+        let decoded = d.cpu.try_map(work, |w| w.input.decode(fetched, d, w.keep))?;
+        for (w, column) in work.iter().zip(decoded) {
+            if self.tiles.len() <= w.attribute {
+                self.tiles.resize(w.attribute + 1, vec![None; self.runs.len()]);
+            }
+            self.tiles[w.attribute][w.run as usize] = Some(column);
+        }
         Ok(())
     }
 
@@ -256,7 +259,7 @@ impl Chunk {
                     Some(column) => out.copy(column, &Places::Stretch(start), len),
                     None => out.fill(len),
                 },
-                FieldKind::Attribute(_) => match attribute.and_then(|a| self.tiles.get(&(a, s.run))) {
+                FieldKind::Attribute(_) => match attribute.and_then(|a| self.tile(a, s.run)) {
                     Some(column) => out.copy(column, &run.places(start, len), len),
                     None => out.fill(len),
                 },

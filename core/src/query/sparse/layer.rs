@@ -160,14 +160,6 @@ impl Layer {
     /// # Errors
     /// The R-tree does not fit the footer.
     pub(crate) fn candidates(&self, layer: usize, ranges: &Ranges, out: &mut Vec<Candidate>) -> Result<()> {
-        if self
-            .fragment
-            .non_empty_domain
-            .as_ref()
-            .is_some_and(|d| ranges.relation_to(d) == Relation::Outside)
-        {
-            return Ok(());
-        }
         let leaves = self.fragment.index.rtree().and_then(|t| t.leaves());
         let tiles = usize::try_from(self.fragment.tiles).unwrap_or(usize::MAX);
         let Some(leaves) = leaves.filter(|l| l.len == tiles) else {

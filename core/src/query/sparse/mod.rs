@@ -8,7 +8,7 @@ pub(crate) mod run;
 pub(crate) mod sweep;
 pub(crate) mod whole;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use self::layer::{Candidate, Hiding, Layer};
 pub(crate) use self::merge::Segment;
@@ -23,6 +23,7 @@ use crate::datatype::Physical;
 use crate::error::Result;
 use crate::format::schema::{Layout, Schema};
 use crate::query::condition::{Bound, bind_stored};
+use crate::scalar::ScalarRange;
 
 /// A query of sparse cells, resolved.
 #[derive(Debug)]
@@ -39,8 +40,9 @@ pub(crate) struct SparseQuery {
     pub(crate) condition: Option<Bound>,
     /// The time of each delete, and the condition of the cells that it keeps.
     pub(crate) deletes: Vec<(u64, Bound)>,
-    /// Oldest first.
+    /// The fragments that the region may meet, oldest first.
     pub(crate) layers: Vec<Layer>,
+    row_bytes: OnceLock<u64>,
 }
 
 /// Whether the fragment's cells lie in global order. Releases before 2.0 left some in another: dates as
@@ -93,7 +95,11 @@ impl SparseQuery {
             }
         }
         let duplicates = schema.allows_duplicates && !schema.is_dense();
-        let fragments: Vec<&Arc<Fragment>> = fragments.iter().filter(|f| !f.dense && f.tiles > 0).collect();
+        let meets = |f: &&Arc<Fragment>| {
+            let apart = |d: &Vec<ScalarRange>| ranges.relation_to(d) == region::Relation::Outside;
+            !f.dense && f.tiles > 0 && !f.non_empty_domain.as_ref().is_some_and(apart)
+        };
+        let fragments: Vec<&Arc<Fragment>> = fragments.iter().filter(meets).collect();
         let dedup = !duplicates && (fragments.len() > 1 || fragments.iter().any(|f| f.footer.has_timestamps));
         let layer = |f: &&Arc<Fragment>| Layer::new(f, &attributes, array.window(), deletes, dedup);
         let layers = fragments.iter().map(layer).collect();
@@ -120,6 +126,7 @@ impl SparseQuery {
             condition,
             deletes: kept,
             layers,
+            row_bytes: OnceLock::new(),
         })
     }
 
@@ -129,15 +136,8 @@ impl SparseQuery {
         let tested: Vec<usize> = (0..self.attributes.len())
             .filter(|&i| tested.contains(&self.attributes[i].name.as_str()))
             .collect();
-        let near = |l: &&Layer| {
-            l.fragment
-                .non_empty_domain
-                .as_ref()
-                .is_none_or(|d| self.ranges.relation_to(d) != region::Relation::Outside)
-        };
         self.layers
             .iter()
-            .filter(near)
             .map(|l| (Arc::clone(&l.fragment), l.sections(&tested)))
             .collect()
     }
@@ -168,7 +168,7 @@ impl SparseQuery {
             };
             candidates.retain(|c| !excluded(c));
         }
-        Sweep::new(candidates, &self.layers, self.order.clone(), self.dedup)
+        Ok(Sweep::new(candidates, &self.layers, self.order.clone(), self.dedup))
     }
 
     /// Whether coordinates matter even of tiles that are wholly in the region.
@@ -180,8 +180,12 @@ impl SparseQuery {
             || tested.iter().any(is_dimension)
     }
 
-    /// Bytes that a cell of the result takes, an estimate where cells vary in length.
+    /// Bytes that a cell of the result takes, an estimate where cells vary in length. The index must be loaded.
     pub(crate) fn row_bytes(&self) -> u64 {
+        *self.row_bytes.get_or_init(|| self.estimate_row_bytes())
+    }
+
+    fn estimate_row_bytes(&self) -> u64 {
         let fixed: u64 = self
             .attributes
             .iter()

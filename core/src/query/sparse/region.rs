@@ -1,6 +1,6 @@
 //! The region of a sparse read: sorted, merged ranges, tested against bounding boxes and coordinates.
 
-use bytemuck::Pod;
+use std::sync::Arc;
 
 use crate::column::{Column, typed};
 use crate::error::{Error, Result};
@@ -8,7 +8,7 @@ use crate::format::domain::Dimension;
 use crate::format::fragment::rtree::{Bounds, Level};
 use crate::format::schema::Schema;
 use crate::geometry::Span;
-use crate::geometry::key::{self, Keyed};
+use crate::geometry::key::{self, Keyed as _};
 use crate::query::Region;
 use crate::scalar::{Scalar, ScalarRange};
 use crate::with_type;
@@ -82,45 +82,55 @@ impl Ranges {
     }
 
     /// The cells inside, by number; `None` for all of them.
-    pub(crate) fn select(&self, dims: &[Column]) -> Option<Vec<u32>> {
-        let cells = dims.first().map_or(0, Column::len);
-        let mut mask = vec![1_u8; cells];
+    pub(crate) fn select(&self, dims: &[Arc<Column>]) -> Option<Vec<u32>> {
+        let mut kept: Option<Vec<u32>> = None;
         for (along, column) in self.0.iter().zip(dims) {
             match along {
                 Along::All => {}
-                Along::Numbers(all) => {
-                    with_type!(column.datatype.physical(), T => mask_numbers::<T>(all, &column.data, &mut mask))
-                }
-                Along::Strings(all) => {
-                    for (i, m) in mask.iter_mut().enumerate().filter(|(_, m)| **m == 1) {
-                        let cell = column.cell(i);
-                        *m = u8::from(strings(all, cell, cell) == Relation::Inside);
+                Along::Numbers(all) => with_type!(column.datatype.physical(), T => {
+                    let values = typed::<T>(&column.data);
+                    kept = match all.as_slice() {
+                        [one] => {
+                            let (lo, hi) = (T::from_key(one.first), T::from_key(one.last));
+                            narrow(kept, &values, |v| (lo <= *v) & (*v <= hi))
+                        }
+                        all => narrow(kept, &values, |v| {
+                            v.key().is_some_and(|k| numbers(all, k, k) == Relation::Inside)
+                        }),
                     }
+                }),
+                Along::Strings(all) => {
+                    let cells: Vec<&[u8]> = (0..column.len()).map(|i| column.cell(i)).collect();
+                    kept = narrow(kept, &cells, |cell| strings(all, cell, cell) == Relation::Inside);
                 }
             }
         }
-        let kept = mask.iter().map(|&m| usize::from(m)).sum();
-        if kept == cells {
-            return None;
-        }
-        let mut out = Vec::with_capacity(kept);
-        out.extend((0_u32..).zip(&mask).filter(|(_, m)| **m == 1).map(|(i, _)| i));
-        Some(out)
+        kept
     }
 }
 
-fn mask_numbers<T: Pod + Keyed + PartialOrd>(all: &[Span], data: &[u8], mask: &mut [u8]) {
-    let values = typed::<T>(data);
-    if let [one] = all {
-        let (lo, hi) = (T::from_key(one.first), T::from_key(one.last));
-        for (m, v) in mask.iter_mut().zip(values.iter()) {
-            *m &= u8::from(lo <= *v) & u8::from(*v <= hi);
+/// Cells that are looked at together: in most groups none is inside, or all are.
+const GROUP: usize = 32;
+
+/// Which of `values`, or of those of them that are in `among`, are `inside`; `None` for all.
+fn narrow<T>(among: Option<Vec<u32>>, values: &[T], inside: impl Fn(&T) -> bool) -> Option<Vec<u32>> {
+    if let Some(mut among) = among {
+        among.retain(|&i| values.get(i as usize).is_some_and(&inside));
+        return Some(among);
+    }
+    let mut out = Vec::new();
+    for (start, group) in (0_u32..).step_by(GROUP).zip(values.chunks(GROUP)) {
+        let found: usize = group.iter().map(|v| usize::from(inside(v))).sum();
+        if found > 0 {
+            let numbered = (start..).zip(group);
+            out.extend(
+                numbered
+                    .filter(|(_, v)| found == group.len() || inside(v))
+                    .map(|(i, _)| i),
+            );
         }
-        return;
     }
-    for (m, v) in mask.iter_mut().zip(values.iter()).filter(|(m, _)| **m == 1) {
-        *m = v.key().map_or(0, |k| u8::from(numbers(all, k, k) == Relation::Inside));
-    }
+    (out.len() < values.len()).then_some(out)
 }
 
 /// How `lo..=hi` lies to ascending ranges.
@@ -248,10 +258,40 @@ mod tests {
         let dims = [
             Column::from_values(Datatype::Int32, &[-3, 3, 4, 20, 21, 6]),
             Column::from_cells(Datatype::StringAscii, ["b", "a", "c", "d", "b", "da"]),
-        ];
+        ]
+        .map(Arc::new);
         assert_eq!(r.select(&dims), Some(vec![0, 3]));
         let all = Ranges::new(&Region::all(), &schema()).unwrap();
         assert_eq!(all.select(&dims), None);
+    }
+
+    #[test]
+    fn groups_of_cells_are_selected_as_cells_are() {
+        let r = ranges(&[(-40, 30)], &[("b", "k")]).unwrap();
+        for cells in [0_usize, 1, GROUP - 1, GROUP, GROUP + 1, 5 * GROUP + 7] {
+            for step in [0, 1, 7] {
+                // In stretches of many lengths, so that groups are whole, empty and mixed.
+                let x: Vec<i32> = (0..cells as i32).map(|i| (i * step / 3) % 100 - 50).collect();
+                let s: Vec<String> = (0..cells)
+                    .map(|i| char::from(b'a' + (i / 9 % 20) as u8).to_string())
+                    .collect();
+                let inside = |i: &u32| {
+                    let (x, s) = (x[*i as usize], s[*i as usize].as_str());
+                    (-40..=30).contains(&x) && ("b"..="k").contains(&s)
+                };
+                let plain: Vec<u32> = (0..cells as u32).filter(inside).collect();
+                let dims = [
+                    Column::from_values(Datatype::Int32, &x),
+                    Column::from_cells(Datatype::StringAscii, &s),
+                ];
+                let found = r.select(&dims.map(Arc::new));
+                assert_eq!(
+                    found.unwrap_or_else(|| (0..cells as u32).collect()),
+                    plain,
+                    "{cells}, {step}"
+                );
+            }
+        }
     }
 
     #[test]

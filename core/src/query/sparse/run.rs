@@ -1,6 +1,7 @@
 //! A run: the cells of one tile that are in the region, with their coordinates and keys, in the order
 //! of the result.
 
+use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -92,9 +93,8 @@ impl ResultOrder {
         self
     }
 
-    fn terms(&self, dims: &[Column]) -> Result<Vec<Term>> {
-        let columns: Vec<&Column> = dims.iter().collect();
-        let keys = self.cells.keys(&columns)?;
+    fn terms(&self, dims: &[&Column]) -> Result<Vec<Term>> {
+        let keys = self.cells.keys(dims)?;
         let first = self.cells.places().saturating_sub(self.coordinates.len());
         let term = |(i, key)| match key {
             KeyColumn::Numbers(v) => Term::Numbers(v),
@@ -108,17 +108,18 @@ impl ResultOrder {
     /// # Errors
     /// As [`CellOrder::keys`].
     pub(crate) fn keys(&self, dims: &[Column]) -> Result<Vec<CellKey>> {
-        let terms = self.terms(dims)?;
-        Ok((0..dims.first().map_or(0, Column::len))
-            .map(|i| key_at(&terms, dims, i).place(self))
+        let dims: Vec<&Column> = dims.iter().collect();
+        let terms = self.terms(&dims)?;
+        Ok((0..dims.first().map_or(0, |c| c.len()))
+            .map(|i| key_at(&terms, &dims, i).place(self))
             .collect())
     }
 }
 
-fn key_at(terms: &[Term], dims: &[Column], i: usize) -> CellKey {
+fn key_at<C: Borrow<Column>>(terms: &[Term], dims: &[C], i: usize) -> CellKey {
     let part = |t: &Term| match t {
         Term::Numbers(v) => KeyPart::Number(number(v, i)),
-        Term::Strings(d) => KeyPart::Text(dims.get(*d).map_or(&[][..], |c| c.cell(i)).to_vec()),
+        Term::Strings(d) => KeyPart::Text(dims.get(*d).map_or(&[][..], |c| c.borrow().cell(i)).to_vec()),
     };
     CellKey(terms.iter().map(part).collect())
 }
@@ -131,7 +132,7 @@ pub(crate) struct Run {
     /// Cells of the tile, whether they are in the run or not.
     pub(crate) tile_cells: usize,
     /// Coordinates of the cells of the run.
-    pub(crate) dims: Vec<Column>,
+    pub(crate) dims: Vec<Arc<Column>>,
     /// Number of each cell in its tile; `None` where the run is the whole tile in its own order.
     pub(crate) cells: Option<Vec<u32>>,
     /// When each cell was written.
@@ -313,18 +314,17 @@ impl RunWork {
         d: &Decoding,
     ) -> Result<Run> {
         let keep = !self.candidate.inside;
-        let columns = self
+        let mut dims = self
             .coordinates
             .iter()
             .map(|c| c.decode(fetched, d, keep))
             .collect::<Result<Vec<_>>>()?;
-        let mut dims: Vec<Column> = match columns.as_slice() {
-            [one] if !layer.fragment.version.has_dimension_files() => split_coordinates(one, &layer.fragment),
-            _ => columns
+        if let ([one], false) = (dims.as_slice(), layer.fragment.version.has_dimension_files()) {
+            dims = split_coordinates(one, &layer.fragment)
                 .into_iter()
-                .map(|c| Arc::try_unwrap(c).unwrap_or_else(|c| (*c).clone()))
-                .collect(),
-        };
+                .map(Arc::new)
+                .collect();
+        }
         let numbers = |input: Option<Input>| -> Result<Option<Vec<u64>>> {
             Ok(input
                 .map(|i| i.decode(fetched, d, false))
@@ -361,19 +361,22 @@ impl RunWork {
             }
         }
         if let Some(cells) = &cells {
-            dims = dims.iter().map(|c| pick(c, cells)).collect();
+            dims = dims.iter().map(|c| Arc::new(pick(c, cells))).collect();
             times = times.map(|t| pick_values(&t, cells));
             deleted = deleted.map(|t| pick_values(&t, cells));
         }
         let len = cells.as_ref().map_or(self.tile_cells, Vec::len);
-        let path = layer.fragment.metadata_path();
-        let terms = |dims: &[Column]| match order {
+        let terms = match order.filter(|_| len > 0) {
             Some(order) => order
-                .terms(dims)
-                .map_err(|e| inconsistent(&path, format!("tile {}: {e}", self.candidate.tile))),
-            None => Ok(Vec::new()),
+                .terms(&dims.iter().map(Arc::as_ref).collect::<Vec<_>>())
+                .map_err(|e| {
+                    inconsistent(
+                        &layer.fragment.metadata_path(),
+                        format!("tile {}: {e}", self.candidate.tile),
+                    )
+                })?,
+            None => Vec::new(),
         };
-        let terms = terms(&dims)?;
         let run = Run {
             layer: self.candidate.layer,
             tile: self.candidate.tile,
@@ -412,7 +415,7 @@ impl Run {
         };
         Self {
             terms: self.terms.iter().map(term).collect(),
-            dims: self.dims.iter().map(|c| pick(c, &places)).collect(),
+            dims: self.dims.iter().map(|c| Arc::new(pick(c, &places))).collect(),
             times: self.times.as_ref().map(|t| pick_values(t, &places)),
             deleted: self.deleted.as_ref().map(|t| pick_values(t, &places)),
             cells: Some(cells),

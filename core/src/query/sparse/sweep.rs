@@ -20,7 +20,8 @@ pub(crate) struct Sweep {
     order: Option<Arc<ResultOrder>>,
     /// Whether only the newest of cells with equal coordinates counts.
     dedup: bool,
-    /// In the order they are loaded.
+    /// Whether `waiting` is in the order that tiles are loaded in, with their bounds.
+    is_planned: bool,
     waiting: Vec<Waiting>,
     next: usize,
     /// The greatest key loaded of each layer, where tiles of a layer follow each other.
@@ -45,78 +46,73 @@ struct Waiting {
 
 impl Sweep {
     /// A sweep over these candidates, which are in the order of layers and tiles.
-    ///
-    /// # Errors
-    /// A bounding box is damaged.
     pub(crate) fn new(
         candidates: Vec<Candidate>,
         layers: &[Layer],
         order: Option<Arc<ResultOrder>>,
         dedup: bool,
-    ) -> Result<Self> {
-        let mut bounds: Vec<Option<CellKey>> = vec![None; candidates.len()];
-        if let Some(order) = order.as_ref().filter(|o| o.corners && !candidates.is_empty()) {
-            for (bound, key) in bounds.iter_mut().zip(order.keys(&corners(&candidates, layers))?) {
-                *bound = Some(key);
-            }
-            if order.natural {
-                // Tiles of a fragment follow each other: none holds a cell before the corner of an earlier one.
-                for i in 1..bounds.len() {
-                    let same = candidates.get(i - 1).map(|c| c.layer) == candidates.get(i).map(|c| c.layer);
-                    let (before, from) = bounds.split_at_mut(i);
-                    if let (true, Some(last), Some(this)) = (same, before.last(), from.first_mut())
-                        && *last > *this
-                    {
-                        this.clone_from(last);
-                    }
-                }
-            }
-        }
+    ) -> Self {
         let cells = |c: &Candidate| {
             layers
                 .get(c.layer)
                 .and_then(|l| l.fragment.tile_cells(c.tile).ok())
                 .unwrap_or(0) as u64
         };
-        let waiting = candidates.into_iter().zip(bounds).map(|(c, bound)| Waiting {
+        let waiting = candidates.into_iter().map(|c| Waiting {
             cells: cells(&c),
             candidate: c,
-            bound,
+            bound: None,
         });
-        let mut waiting: Vec<Waiting> = waiting.collect();
-        match &order {
-            Some(order) if order.corners => {
-                waiting.sort_by(|a, b| {
-                    (&a.bound, a.candidate.layer, a.candidate.tile).cmp(&(
-                        &b.bound,
-                        b.candidate.layer,
-                        b.candidate.tile,
-                    ))
-                });
-            }
-            // Without bounds the layers take turns, so that all of them have reached something.
-            Some(_) => {
-                let mut turns = vec![0_usize; layers.len()];
-                let mut turn = |c: &Candidate| turns.get_mut(c.layer).map_or(0, |t| std::mem::replace(t, *t + 1));
-                let mut with_turns: Vec<(usize, Waiting)> =
-                    waiting.into_iter().map(|w| (turn(&w.candidate), w)).collect();
-                with_turns.sort_by_key(|(turn, w)| (*turn, w.candidate.layer));
-                waiting = with_turns.into_iter().map(|(_, w)| w).collect();
-            }
-            None => {}
-        }
-        let reached = vec![None; layers.len()];
-        Ok(Self {
+        Self {
+            is_planned: order.is_none(),
             order,
             dedup,
-            waiting,
+            waiting: waiting.collect(),
             next: 0,
-            reached,
+            reached: vec![None; layers.len()],
             runs: Vec::new(),
             done: Vec::new(),
             ready: Vec::new(),
             taken: 0,
-        })
+        }
+    }
+
+    /// Puts the tiles in the order they are to be loaded. What is loaded in one go needs none.
+    fn plan(&mut self, layers: &[Layer]) -> Result<()> {
+        self.is_planned = true;
+        let Some(order) = self.order.as_ref().filter(|_| !self.waiting.is_empty()) else {
+            return Ok(());
+        };
+        if !order.corners {
+            // Without bounds the layers take turns, so that all of them have reached something.
+            let mut turns = vec![0_usize; layers.len()];
+            let mut turn = |c: &Candidate| turns.get_mut(c.layer).map_or(0, |t| std::mem::replace(t, *t + 1));
+            let waiting = std::mem::take(&mut self.waiting);
+            let mut with_turns: Vec<(usize, Waiting)> = waiting.into_iter().map(|w| (turn(&w.candidate), w)).collect();
+            with_turns.sort_by_key(|(turn, w)| (*turn, w.candidate.layer));
+            self.waiting = with_turns.into_iter().map(|(_, w)| w).collect();
+            return Ok(());
+        }
+        let bounds = order.keys(&corners(&self.waiting, layers))?;
+        for (w, key) in self.waiting.iter_mut().zip(bounds) {
+            w.bound = Some(key);
+        }
+        if order.natural {
+            // Tiles of a fragment follow each other: none holds a cell before the corner of an earlier one.
+            for i in 1..self.waiting.len() {
+                let (before, from) = self.waiting.split_at_mut(i);
+                if let (Some(last), Some(this)) = (before.last(), from.first_mut())
+                    && last.candidate.layer == this.candidate.layer
+                    && last.bound > this.bound
+                {
+                    this.bound.clone_from(&last.bound);
+                }
+            }
+        }
+        self.waiting.sort_by(|a, b| {
+            (&a.bound, a.candidate.layer, a.candidate.tile).cmp(&(&b.bound, b.candidate.layer, b.candidate.tile))
+        });
+        Ok(())
     }
 
     /// Leaves out the tiles, given with their cells, that `is_known` says of need not be loaded. Only before
@@ -125,17 +121,27 @@ impl Sweep {
         self.waiting.retain(|w| !is_known(&w.candidate, w.cells));
     }
 
-    /// The next candidates to load: as many as `fits` allows, at least one; none after the last.
-    pub(crate) fn next_to_load(&mut self, mut fits: impl FnMut(&Candidate) -> bool) -> Vec<Candidate> {
-        let mut out = Vec::new();
+    /// The next candidates to load: as many as fit into `bytes_max` with so many bytes a cell, at least one;
+    /// none after the last.
+    ///
+    /// # Errors
+    /// A bounding box is damaged.
+    pub(crate) fn next_to_load(&mut self, layers: &[Layer], bytes_max: u64, cell_bytes: u64) -> Result<Vec<Candidate>> {
+        let bytes = |w: &Waiting| cell_bytes.saturating_mul(w.cells);
+        if !self.is_planned && self.waiting.iter().map(bytes).fold(0, u64::saturating_add) > bytes_max {
+            self.plan(layers)?;
+        }
+        let (mut out, mut room) = (Vec::new(), bytes_max);
         while let Some(w) = self.waiting.get(self.next) {
-            if !fits(&w.candidate) && !out.is_empty() {
+            let fits = bytes(w) <= room;
+            room = room.saturating_sub(bytes(w));
+            if !fits && !out.is_empty() {
                 break;
             }
             out.push(w.candidate.clone());
             self.next += 1;
         }
-        out
+        Ok(out)
     }
 
     /// Takes the runs that were loaded, and finds out which cells are final.
@@ -252,12 +258,12 @@ impl Sweep {
 }
 
 /// The low corners of the candidates' bounding boxes, a column a dimension.
-fn corners(candidates: &[Candidate], layers: &[Layer]) -> Vec<Column> {
+fn corners(waiting: &[Waiting], layers: &[Layer]) -> Vec<Column> {
     let Some(schema) = layers.first().map(|l| &l.fragment.schema) else {
         return Vec::new();
     };
     let column = |(d, dim): (usize, &crate::format::schema::Dimension)| {
-        let bounds = candidates.iter().map(|c| {
+        let bounds = waiting.iter().map(|w| &w.candidate).map(|c| {
             let leaves = layers.get(c.layer).and_then(|l| l.fragment.index.rtree()?.leaves());
             (
                 leaves.and_then(|l| l.dimensions.get(d)),

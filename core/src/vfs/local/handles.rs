@@ -39,17 +39,26 @@ pub(super) struct OpenFile {
 impl Handles {
     /// The file `path`, which lies at `place` on the disk.
     pub(super) fn open(&self, path: &str, place: &Path) -> io::Result<Arc<OpenFile>> {
+        if let Some(file) = self.get(path) {
+            return Ok(file);
+        }
+        let file = Arc::new(Self::once(place)?);
+        self.keep(path, &file);
+        Ok(file)
+    }
+
+    /// The file `path`, if it is open.
+    pub(super) fn get(&self, path: &str) -> Option<Arc<OpenFile>> {
         let mut guard = self.lock();
         let open = &mut *guard;
         open.clock += 1;
-        if let Some((used, file)) = open.files.get_mut(path) {
-            *used = open.clock;
-            return Ok(Arc::clone(file));
-        }
-        drop(guard);
+        let (used, file) = open.files.get_mut(path)?;
+        *used = open.clock;
+        Some(Arc::clone(file))
+    }
 
-        let file = Arc::new(Self::once(place)?);
-
+    /// Keeps the file `path` open.
+    pub(super) fn keep(&self, path: &str, file: &Arc<OpenFile>) {
         let mut open = self.lock();
         if open.files.len() >= OPEN_MAX {
             // The older half at once: finding the oldest each time would cost more than opening a file.
@@ -58,8 +67,7 @@ impl Handles {
             open.files.retain(|_, (used, _)| *used > middle);
         }
         let used = open.clock;
-        open.files.insert(path.to_owned(), (used, Arc::clone(&file)));
-        Ok(file)
+        open.files.insert(path.to_owned(), (used, Arc::clone(file)));
     }
 
     /// The file at `place`, which is not kept.

@@ -1,0 +1,87 @@
+use super::*;
+use crate::array::create::{CreateOptions, create};
+use crate::array::sections::{load_all, load_index};
+use crate::array::{Array, OpenOptions};
+use crate::blocking::block_on;
+use crate::format::schema::{ArrayType, Attribute, Dimension, Layout};
+use crate::{CellCount, Cells, Column, Context, Datatype, WriteOptions};
+
+fn array(context: &Context, cells: u64) -> Array {
+    let x = Dimension::new("x", Datatype::Int64, -1000_i64, 1000_i64, 7_i64);
+    let dimensions = vec![Dimension::string("s"), x];
+    let mut text = Attribute::new("t", Datatype::StringUtf8, CellCount::Var);
+    text.nullable = true;
+    let mut schema = Schema::new(ArrayType::Sparse, dimensions, vec![text]);
+    schema.capacity = 4;
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [1; 32],
+        key: None,
+    };
+    block_on(create(context, "a", &schema, &[], &options)).unwrap();
+    let open = || block_on(Array::open(context, "a", &OpenOptions::default())).unwrap();
+    let names: Vec<String> = (0..cells).map(|i| format!("name {}", i * 7 % 5)).collect();
+    let columns = vec![
+        ("s".to_owned(), Column::from_cells(Datatype::StringAscii, &names)),
+        (
+            "x".to_owned(),
+            Column::from_values(
+                Datatype::Int64,
+                &(0..cells as i64).map(|i| 30 - 13 * i).collect::<Vec<_>>(),
+            ),
+        ),
+        (
+            "t".to_owned(),
+            Column {
+                validity: Some((0..cells).map(|i| (i % 2) as u8).collect()),
+                ..Column::from_cells(Datatype::StringUtf8, &names)
+            },
+        ),
+    ];
+    let cells = Cells {
+        region: None,
+        layout: Layout::Unordered,
+        columns,
+    };
+    let options = WriteOptions {
+        timestamp_ms: 2,
+        seed: [2; 32],
+        sync: false,
+    };
+    block_on(open().write(cells, &options)).unwrap();
+    open()
+}
+
+#[test]
+fn what_one_tile_implies_is_what_its_files_say() {
+    for (cells, implied) in [(3, true), (4, true), (5, false)] {
+        let context = Context::memory();
+        let short = array(&context, cells);
+        let long = block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
+        let wanted = |array: &Array| {
+            let fragment = &array.fragments()[0];
+            let mut sections = fragment.sections(&fragment.stored_fields());
+            sections.push(Section::RTree);
+            vec![(Arc::clone(fragment), sections)]
+        };
+        block_on(load_index(&short, &wanted(&short))).unwrap();
+        block_on(load_all(&long, &wanted(&long))).unwrap();
+        let (short, long) = (&short.fragments()[0], &long.fragments()[0]);
+        assert_eq!((short.index.rtree(), short.tiles == 1), (long.index.rtree(), implied));
+        assert_eq!(is_set(&short.index.lists().tile_offsets, 0), !implied);
+        let lists = long.index.lists();
+        for slot in 0..long.slots.len() {
+            for tile in (0..long.tiles).filter(|_| is_set(&lists.tile_offsets, slot)) {
+                let bytes = long.footer.file_sizes[slot];
+                let told = range(&lists.tile_offsets, slot, tile, bytes).unwrap();
+                assert_eq!(short.index.fixed_range(slot, tile, bytes), Ok(told));
+            }
+        }
+        let (text, bytes) = (0, long.footer.file_var_sizes[0]);
+        let told = range(&lists.var_offsets, text, 0, bytes).unwrap();
+        assert_eq!(short.index.var_range(text, 0, bytes), Ok(told));
+        let bytes = long.footer.file_validity_sizes[0];
+        let told = range(&lists.validity_offsets, text, 0, bytes).unwrap();
+        assert_eq!(short.index.validity_range(text, 0, bytes), Ok(told));
+    }
+}
