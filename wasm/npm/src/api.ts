@@ -1,6 +1,7 @@
 export { init, type WasmSource } from "./engine.js";
 export { HyperslabError, isHyperslabError, type ErrorCode } from "./errors.js";
 export { MemoryStore, type Store, type StoreEntry, type StoreOptions } from "./store.js";
+export { DirectoryStore, OpfsStore } from "./directory.js";
 export { HttpStore, type HttpOptions, type RequestEvent } from "./http.js";
 export {
   kindOf, members, open, TileArray,

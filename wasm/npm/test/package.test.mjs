@@ -50,14 +50,42 @@ test("TypeScript finds its types", async () => {
   execFileSync(process.execPath, [tsc, "--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "--lib", "es2023,dom", "use.mts"], { cwd: folder, stdio: "inherit" });
 });
 
-test("a page imports it, without a bundler and under a strict policy", async () => {
+/** The package and a page that runs `script`. */
+async function site(script) {
   const files = new Map();
   const dist = join(folder, "node_modules/hyperslab/dist");
   for (const name of await readdir(dist)) files.set(`pkg/${name}`, await readFile(join(dist, name)));
   files.set("index.html", new TextEncoder().encode(`<!doctype html>
     <meta http-equiv="Content-Security-Policy" content="default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:">
     <link rel="icon" href="data:,"><script type="module" src="page.js"></script>`));
-  files.set("page.js", new TextEncoder().encode(`
+  files.set("page.js", new TextEncoder().encode(script));
+  return files;
+}
+
+/** Opens the page so often, and gives the titles that it ends with. Nothing may fail in it. */
+async function titles(server, times) {
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--no-first-run"] });
+  try {
+    const page = await browser.newPage();
+    const errors = [];
+    page.on("console", (m) => m.type() === "error" && errors.push(m.text()));
+    page.on("pageerror", (e) => errors.push(String(e)));
+    const found = [];
+    for (let i = 0; i < times; i += 1) {
+      await page.goto(`${server.url}/index.html`);
+      await page.waitForFunction(() => document.title !== "", undefined, { timeout: 30_000 }).catch(() => {});
+      assert.deepEqual(errors, []);
+      found.push(JSON.parse(await page.title()));
+    }
+    return found;
+  } finally {
+    await browser.close();
+    await server.close();
+  }
+}
+
+test("a page imports it, without a bundler and under a strict policy", async () => {
+  const files = await site(`
     import { create, get, MemoryStore, mount, open, put, writeManifest } from "./pkg/index.js";
     ${use}
     const files = await mount(array).readDir();
@@ -65,7 +93,7 @@ test("a page imports it, without a bundler and under a strict policy", async () 
     const remote = await open("data/array");
     const chunk = await get(remote, "1:3");
     document.title = JSON.stringify([String(sum), files.length > 3, [...chunk.data].map(String)]);
-  `));
+  `);
   const { FileStore, create, put, writeManifest } = await import("hyperslab");
   const place = join(folder, "array");
   const array = await create(new FileStore(place), {
@@ -79,21 +107,51 @@ test("a page imports it, without a bundler and under a strict policy", async () 
   }
 
   const server = await serve(files, { listing: "none" });
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--no-first-run"] });
-  try {
-    const page = await browser.newPage();
-    const errors = [];
-    page.on("console", (m) => m.type() === "error" && errors.push(m.text()));
-    page.on("pageerror", (e) => errors.push(String(e)));
-    await page.goto(`${server.url}/index.html`);
-    await page.waitForFunction(() => document.title !== "", undefined, { timeout: 30_000 }).catch(() => {});
-    assert.deepEqual(errors, []);
-    assert.deepEqual(JSON.parse(await page.title()), ["10", true, ["6", "7"]]);
-    assert.ok(server.log.every((r) => r.method === "GET"), "no preflight, no HEAD");
-  } finally {
-    await browser.close();
-    await server.close();
-  }
+  assert.deepEqual(await titles(server, 1), [["10", true, ["6", "7"]]]);
+  assert.ok(server.log.every((r) => r.method === "GET"), "no preflight, no HEAD");
+});
+
+test("a page keeps arrays in its own storage, and shows folders and files of the user's disk", async () => {
+  const files = await site(`
+    import { create, DirectoryStore, get, open, OpfsStore, put, writeManifest } from "./pkg/index.js";
+    const store = await OpfsStore.open("kept/here");
+    const sum = async (from) => String((await get(await open(from, { path: "array" }))).data.reduce((a, b) => a + b));
+    const made = (await store.list("")).length === 0;
+    const schema = { type: "dense", dims: [{ name: "i", type: "int64", domain: [0, 3], tile: 2 }], attrs: [{ name: "a", type: "int64" }] };
+    if (made) {
+      const array = await create(store, schema, { path: "array" });
+      await put(array, null, BigInt64Array.of(1n, 2n, 3n, 4n));
+      await writeManifest(array);
+      await writeManifest(array);
+    }
+    const again = await create(store, schema, { path: "array" }).catch((e) => e.code);
+    const race = await Promise.allSettled([1, 2, 3].map((n) => store.set("race/x", Uint8Array.of(n), { ifNoneMatch: "*" })));
+    const codes = race.map((r) => r.reason?.code ?? "done").sort();
+    await store.delete("race/x");
+    await store.delete("race/x");
+
+    const picked = new DirectoryStore(store.root);
+    globalThis.showDirectoryPicker = async ({ mode }) => (mode === "readwrite" ? store.root : null);
+    const asked = await DirectoryStore.pick({ mode: "readwrite" });
+    const item = (handle) => ({ getAsFileSystemHandle: async () => handle });
+    const dropped = await DirectoryStore.fromDrop([{}, item(null), item(store.root)]);
+    const nothing = await DirectoryStore.fromDrop([item(null)]).catch((e) => e.code);
+    const flat = async (folder, path) => (await Promise.all((await store.list(path)).map(async ({ key, dir }) => {
+      if (dir) return flat(folder, key + "/");
+      const file = new File([await store.get(key)], key.split("/").at(-1));
+      Object.defineProperty(file, "webkitRelativePath", { value: "folder/" + key });
+      return [file];
+    }))).flat();
+    const given = DirectoryStore.fromFiles(await flat(store, ""));
+    const names = [];
+    for await (const name of store.root.keys()) names.push(name);
+    document.title = JSON.stringify([made, again, codes, nothing, names.sort(),
+      [await store.getSize("race/x") ?? null, await store.get("array") ?? null, (await store.list("nothing/")).length],
+      await Promise.all([store, picked, asked, dropped, given].map(sum))]);
+  `);
+  const server = await serve(files, { listing: "none" });
+  const rest = ["AlreadyExists", ["AlreadyExists", "AlreadyExists", "done"], "NotFound", ["array", "race"], [null, null, 0], Array(5).fill("10")];
+  assert.deepEqual(await titles(server, 2), [[true, ...rest], [false, ...rest]]);
 });
 
 test("it stays small", async () => {

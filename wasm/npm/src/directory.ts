@@ -1,0 +1,148 @@
+import { HyperslabError } from "./errors.js";
+import type { Store, StoreEntry, StoreOptions } from "./store.js";
+
+// What the DOM library of the compiler does not have.
+type Entries = AsyncIterable<[string, FileSystemHandle]>;
+type Movable = FileSystemFileHandle & { move?(parent: FileSystemDirectoryHandle, name: string): Promise<void> };
+type Picker = (options: { mode: "read" | "readwrite" }) => Promise<FileSystemDirectoryHandle>;
+type Dropped = DataTransferItem & { getAsFileSystemHandle?(): Promise<FileSystemHandle | null> };
+
+/** The files below a folder that a browser gives: one of the user's disk, or of the page's own storage. */
+export class DirectoryStore implements Store {
+  private static temporary = 0;
+
+  constructor(readonly root: FileSystemDirectoryHandle) {}
+
+  /** Lets the user pick a folder; browsers ask only in answer to a click or a key. */
+  static async pick({ mode = "read" }: { mode?: "read" | "readwrite" } = {}): Promise<DirectoryStore> {
+    const picker = (globalThis as { showDirectoryPicker?: Picker }).showDirectoryPicker;
+    if (!picker) throw unsupported("pick folders; use `DirectoryStore.fromFiles` with an <input type=file webkitdirectory>");
+    return new DirectoryStore(await picker.call(globalThis, { mode }));
+  }
+
+  /** The first folder among what was dropped on the page. To be called before the event's handler first waits. */
+  static async fromDrop(items: Iterable<DataTransferItem>): Promise<DirectoryStore> {
+    const handles = await Promise.all(Array.from(items, (item) => (item as Dropped).getAsFileSystemHandle?.()));
+    const folder = handles.find((handle) => handle?.kind === "directory");
+    if (!folder) throw new HyperslabError("NotFound", "no folder was dropped; drop the folder of an array");
+    return new DirectoryStore(folder as FileSystemDirectoryHandle);
+  }
+
+  /** The files of an `<input type=file webkitdirectory>`, which works in every browser; they can only be read. */
+  static fromFiles(files: Iterable<File>): Store {
+    // The first part of each path is the name of the folder itself.
+    const byKey = new Map(Array.from(files, (file) => [file.webkitRelativePath.split("/").slice(1).join("/"), file] as const));
+    return {
+      get: async (key) => bytes(byKey.get(key)),
+      getRange: async (key, range) => part(byKey.get(key), range),
+      getSize: (key) => byKey.get(key)?.size,
+      list: (prefix) => Array.from(byKey, ([key, { size }]) => ({ key, size })).filter(({ key }) => key.startsWith(prefix)),
+    };
+  }
+
+  async get(key: string): Promise<Uint8Array | undefined> {
+    return bytes(await this.file(key));
+  }
+
+  async getRange(key: string, range: { offset: number; length: number }): Promise<Uint8Array | undefined> {
+    return part(await this.file(key), range);
+  }
+
+  async getSize(key: string): Promise<number | undefined> {
+    return (await this.file(key))?.size;
+  }
+
+  async list(prefix: string): Promise<StoreEntry[]> {
+    const folder = await this.folder(prefix.split("/").filter(Boolean), false);
+    const found: StoreEntry[] = [];
+    for await (const [name, { kind }] of folder ? (folder as unknown as Entries) : []) {
+      if (!name.startsWith(".")) found.push({ key: prefix + name, dir: kind === "directory" });
+    }
+    return found;
+  }
+
+  /** The file appears whole or not at all. */
+  async set(key: string, content: Uint8Array, options?: StoreOptions & { ifNoneMatch?: "*" }): Promise<void> {
+    const { folder, name } = await this.parent(key, true);
+    if (!folder) throw new HyperslabError("Io", `${key}: its folder cannot be made`);
+    const write = async () => {
+      if (options?.ifNoneMatch && (await present(folder.getFileHandle(name)))) {
+        throw new HyperslabError("AlreadyExists", `${key}: already exists`);
+      }
+      // In the root: other readers of the format take every name in an array's own folders for theirs.
+      const temporary = `.hyperslab-${crypto.randomUUID()}-${(DirectoryStore.temporary += 1)}.tmp`;
+      const made: Movable = await this.root.getFileHandle(temporary, { create: true });
+      try {
+        await fill(made, content);
+        if (made.move) await made.move(folder, name);
+        else await fill(await folder.getFileHandle(name, { create: true }), content);
+      } finally {
+        await present(this.root.removeEntry(temporary));
+      }
+    };
+    // Two tabs may want the same name at the same time.
+    await (globalThis.navigator?.locks ? navigator.locks.request(`hyperslab ${key}`, write) : write());
+  }
+
+  async delete(key: string): Promise<void> {
+    const { folder, name } = await this.parent(key, false);
+    await present(folder?.removeEntry(name));
+  }
+
+  private async file(key: string): Promise<File | undefined> {
+    const { folder, name } = await this.parent(key, false);
+    return (await present(folder?.getFileHandle(name)))?.getFile();
+  }
+
+  private async parent(key: string, create: boolean): Promise<{ folder: FileSystemDirectoryHandle | undefined; name: string }> {
+    const parts = key.split("/");
+    const name = parts.pop() ?? "";
+    return { folder: await this.folder(parts, create), name };
+  }
+
+  private async folder(parts: readonly string[], create: boolean): Promise<FileSystemDirectoryHandle | undefined> {
+    let folder: FileSystemDirectoryHandle | undefined = this.root;
+    for (const part of parts) folder = await present(folder?.getDirectoryHandle(part, { create }));
+    return folder;
+  }
+}
+
+/** Files in the page's own storage (OPFS), which stay when the page is closed. */
+export class OpfsStore extends DirectoryStore {
+  /** The folder at `path` of the storage, made if it is not there. */
+  static async open(path = ""): Promise<OpfsStore> {
+    const storage = globalThis.navigator?.storage;
+    if (!storage?.getDirectory) throw unsupported("keep files; pages that are not served over https have no storage");
+    let folder = await storage.getDirectory();
+    for (const part of path.split("/").filter(Boolean)) folder = await folder.getDirectoryHandle(part, { create: true });
+    return new OpfsStore(folder);
+  }
+}
+
+async function fill(handle: FileSystemFileHandle, content: Uint8Array): Promise<void> {
+  const out = await handle.createWritable();
+  await out.write(content as Uint8Array<ArrayBuffer>);
+  await out.close();
+}
+
+async function bytes(file: Blob | undefined): Promise<Uint8Array | undefined> {
+  return file && new Uint8Array(await file.arrayBuffer());
+}
+
+async function part(file: Blob | undefined, { offset, length }: { offset: number; length: number }): Promise<Uint8Array | undefined> {
+  return bytes(file?.slice(offset, offset + length));
+}
+
+/** What is not there, or is a folder where a file is meant, is `undefined`. */
+async function present<T>(found: Promise<T> | undefined): Promise<T | undefined> {
+  try {
+    return await found;
+  } catch (error) {
+    if (error instanceof DOMException && (error.name === "NotFoundError" || error.name === "TypeMismatchError")) return undefined;
+    throw error;
+  }
+}
+
+function unsupported(what: string): HyperslabError {
+  return new HyperslabError("Unsupported", `this browser lets no page ${what}`);
+}
