@@ -2,7 +2,7 @@ export { init, type WasmSource } from "./engine.js";
 export { HyperslabError, isHyperslabError, type ErrorCode } from "./errors.js";
 export { MemoryStore, type Store, type StoreEntry, type StoreOptions } from "./store.js";
 export { DirectoryStore, OpfsStore } from "./directory.js";
-export { HttpStore, type HttpOptions, type RequestEvent } from "./http.js";
+export { HttpStore, type HttpOptions, type Listing, type RequestEvent } from "./http.js";
 export {
   kindOf, members, open, TileArray,
   type Attr, type CallOptions, type Dim, type Extreme, type FragmentInfo, type Member, type Moment, type OpenOptions,

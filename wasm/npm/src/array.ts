@@ -192,7 +192,7 @@ export function rawStore(store: Store): RawStore {
   let raw = raws.get(store);
   if (!raw) {
     const listing = store instanceof HttpStore ? store.listing : store.list ? "index" : "manifest";
-    raw = new RawStore(new Bridge(store) as never, listing !== "index", CACHE_BYTES);
+    raw = new RawStore(new Bridge(store) as never, listing === "auto" || listing === "manifest", CACHE_BYTES);
     raws.set(store, raw);
   }
   return raw;

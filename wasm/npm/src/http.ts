@@ -1,3 +1,4 @@
+import { bucketOf, listAddress, readPage, type Bucket, type Page } from "./buckets.js";
 import { parseListing } from "./core.js";
 import { init } from "./engine.js";
 import { HyperslabError } from "./errors.js";
@@ -16,16 +17,19 @@ export interface RequestEvent {
   ms: number;
 }
 
+export type Listing = "auto" | "manifest" | "index" | "s3" | "gcs";
+
 export interface HttpOptions {
   /** Used in place of the global `fetch`: for credentials, signatures, tests. */
   fetch?: (request: Request) => Promise<Response>;
   /** Sent with every request. Anything but the simplest headers costs a preflight across origins. */
   headers?: Record<string, string>;
   /**
-   * Where names come from. `"auto"`: `__manifest.json`, else the server's list in JSON or HTML.
-   * `"manifest"`: only the manifest. `"index"`: only the server's list.
+   * Where names come from. `"auto"`: `__manifest.json`, else the bucket's list at hosts of S3 and of
+   * Google Cloud Storage, else the server's list in JSON or HTML. `"manifest"`: only the manifest.
+   * `"index"`: only a list. `"s3"`, `"gcs"`: the list of a bucket whose name is the first part of the path.
    */
-  listing?: "auto" | "manifest" | "index";
+  listing?: Listing;
   /** Requests at a time. */
   concurrency?: number;
   /** Bytes of answers kept. */
@@ -43,7 +47,8 @@ const TRIES = 3;
 /** The files below a URL, read by ranges. */
 export class HttpStore implements Store {
   readonly url: string;
-  readonly listing: "auto" | "manifest" | "index";
+  readonly listing: Listing;
+  private readonly bucket: Bucket | undefined;
   private readonly cache: RangeCache;
   private readonly flights = new Flights<Uint8Array | undefined>();
   private readonly gate: Gate;
@@ -51,12 +56,13 @@ export class HttpStore implements Store {
   constructor(url: string | URL, private readonly options: HttpOptions = {}) {
     this.url = new URL(url, globalThis.location?.href).href;
     this.listing = options.listing ?? "auto";
+    this.bucket = bucketOf(new URL(this.url), this.listing === "s3" || this.listing === "gcs" ? this.listing : undefined);
     this.cache = new RangeCache(options.cacheBytes ?? 32 * 2 ** 20);
     this.gate = new Gate(options.concurrency ?? 16);
   }
 
   async get(key: string, { signal }: StoreOptions = {}): Promise<Uint8Array | undefined> {
-    return this.flights.join(`${key} *`, signal, async (signal) => (await this.request(key, undefined, signal))?.body);
+    return this.flights.join(`${key} *`, signal, async (signal) => (await this.request(this.address(key), undefined, signal))?.body);
   }
 
   async getRange(key: string, range: { offset: number; length: number }, { signal }: StoreOptions = {}): Promise<Uint8Array | undefined> {
@@ -65,7 +71,7 @@ export class HttpStore implements Store {
     const held = this.cache.get(key, start, end);
     if (held) return held;
     return this.flights.join(`${key} ${start}-${end}`, signal, async (signal) => {
-      const answer = await this.request(key, [start, end - 1], signal);
+      const answer = await this.request(this.address(key), [start, end - 1], signal);
       if (!answer) return undefined;
       const data = answer.status === 206 ? answer.body : answer.body.slice(start, end);
       if (data.length !== end - start) throw short(key, start, end, data.length);
@@ -76,7 +82,7 @@ export class HttpStore implements Store {
 
   /** From the header of a request for one byte: HEAD is refused by signed URLs and lies about compressed files. */
   async getSize(key: string, { signal }: StoreOptions = {}): Promise<number | undefined> {
-    const answer = await this.request(key, [0, 0], signal ?? new AbortController().signal);
+    const answer = await this.request(this.address(key), [0, 0], signal ?? new AbortController().signal);
     if (!answer) return undefined;
     if (answer.status === 200) return answer.body.length;
     const total = /\/(\d+)$/.exec(answer.headers.get("Content-Range") ?? "")?.[1];
@@ -86,8 +92,9 @@ export class HttpStore implements Store {
 
   async list(prefix: string, { signal }: StoreOptions = {}): Promise<StoreEntry[]> {
     if (this.listing === "manifest") throw this.unlisted("it has no __manifest.json");
+    if (this.bucket) return this.listBucket(this.bucket, prefix, signal ?? new AbortController().signal);
     await init();
-    const answer = await this.request(prefix, undefined, signal ?? new AbortController().signal, "application/json, text/html;q=0.5");
+    const answer = await this.request(this.address(prefix), undefined, signal ?? new AbortController().signal, "application/json, text/html;q=0.5");
     if (!answer) {
       // Folders without files do not exist; but a root that does not exist is a host without lists.
       if (prefix !== "") return [];
@@ -97,6 +104,21 @@ export class HttpStore implements Store {
     if (list === undefined) throw this.unlisted("it has no __manifest.json, and its answer is no list of files");
     const children = JSON.parse(list) as { name: string; dir: boolean; size?: number | null }[];
     return children.map(({ name, dir, size }) => ({ key: prefix + name, dir, size: size ?? undefined }));
+  }
+
+  private async listBucket(bucket: Bucket, folder: string, signal: AbortSignal): Promise<StoreEntry[]> {
+    const entries: StoreEntry[] = [];
+    let next: string | undefined;
+    do {
+      const answer = await this.request(listAddress(bucket, folder, next), undefined, signal).catch((error: unknown) => {
+        throw error instanceof HyperslabError ? this.unlisted(`it has no __manifest.json, and ${error.message}`) : error;
+      });
+      const page: Page | undefined = answer && readPage(bucket, new TextDecoder().decode(answer.body));
+      if (!page) throw this.unlisted("it has no __manifest.json, and its bucket gives no list of files");
+      entries.push(...page.entries);
+      next = page.next;
+    } while (next);
+    return entries;
   }
 
   private unlisted(why: string): HyperslabError {
@@ -109,10 +131,10 @@ export class HttpStore implements Store {
     return url.href;
   }
 
-  private async request(key: string, range: [number, number] | undefined, signal: AbortSignal, accept?: string): Promise<Answer | undefined> {
+  private async request(url: string, range: [number, number] | undefined, signal: AbortSignal, accept?: string): Promise<Answer | undefined> {
     for (let tried = 1; ; tried += 1) {
       try {
-        return await this.gate.pass(signal, () => this.once(key, range, signal, accept));
+        return await this.gate.pass(signal, () => this.once(url, range, signal, accept));
       } catch (error) {
         if (signal.aborted || tried === TRIES || error instanceof HyperslabError) throw error;
       }
@@ -120,9 +142,8 @@ export class HttpStore implements Store {
     }
   }
 
-  private async once(key: string, range: [number, number] | undefined, signal: AbortSignal, accept?: string): Promise<Answer | undefined> {
+  private async once(url: string, range: [number, number] | undefined, signal: AbortSignal, accept?: string): Promise<Answer | undefined> {
     const { fetch = globalThis.fetch, onRequest, treat403AsMissing } = this.options;
-    const url = this.address(key);
     const headers = new Headers(this.options.headers);
     if (range) headers.set("Range", `bytes=${range[0]}-${range[1]}`);
     if (accept) headers.set("Accept", accept);

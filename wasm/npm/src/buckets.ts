@@ -1,0 +1,87 @@
+// Object stores that list their files by requests of their own. Pure.
+import type { StoreEntry } from "./store.js";
+
+/** A folder of a bucket. */
+export interface Bucket {
+  kind: "s3" | "gcs";
+  /** Where its lists are asked for. */
+  address: string;
+  /** What the keys of the folder's files start with: nothing, or a path that ends with `/`. */
+  prefix: string;
+}
+
+/** One answer: some of the files, and what to ask for the next ones with. */
+export interface Page { entries: StoreEntry[]; next: string | undefined }
+
+const S3_HOST = /^(?:(.+)\.)?s3[.-](?:[a-z0-9-]+\.)*amazonaws\.com(?:\.cn)?$/;
+const GCS_HOST = /^(?:(.+)\.)?storage\.googleapis\.com$/;
+
+/**
+ * The bucket that a URL lies in: by the name of the host, or because `kind` says so; then the bucket
+ * is the first part of the path. The prefix is what the folder's own path is in the bucket.
+ */
+export function bucketOf(url: URL, kind?: Bucket["kind"]): Bucket | undefined {
+  const [s3, gcs] = [S3_HOST.exec(url.hostname), GCS_HOST.exec(url.hostname)];
+  const found = kind ?? (s3 ? "s3" : gcs ? "gcs" : undefined);
+  if (!found) return undefined;
+  const parts = url.pathname.split("/").filter(Boolean).map(decodeURIComponent);
+  const inHost = (found === "s3" ? s3 : gcs)?.[1];
+  const bucket = inHost ?? parts.shift();
+  if (!bucket) return undefined;
+  const prefix = parts.map((part) => `${part}/`).join("");
+  if (found === "s3") return { kind: found, prefix, address: `${url.origin}/${inHost ? "" : encodeURIComponent(bucket)}` };
+  const origin = gcs ? "https://storage.googleapis.com" : url.origin;
+  return { kind: found, prefix, address: `${origin}/storage/v1/b/${encodeURIComponent(bucket)}/o` };
+}
+
+/** The request for the direct children of `folder` below the bucket's prefix, from `next` on. */
+export function listAddress({ kind, address, prefix }: Bucket, folder: string, next: string | undefined): string {
+  const url = new URL(address);
+  const ask = { prefix: prefix + folder, delimiter: "/" };
+  const more = kind === "s3"
+    ? { "list-type": "2", "encoding-type": "url", ...(next ? { "continuation-token": next } : {}) }
+    : { fields: "prefixes,items(name,size),nextPageToken", ...(next ? { pageToken: next } : {}) };
+  for (const [name, value] of Object.entries({ ...ask, ...more })) url.searchParams.set(name, value);
+  return url.href;
+}
+
+/** What an answer lists, with keys below the bucket's prefix; `undefined` if it is no list. */
+export function readPage(bucket: Bucket, text: string): Page | undefined {
+  const below = (key: string) => key.slice(bucket.prefix.length);
+  const file = (key: string, size: string | undefined): StoreEntry => ({ key: below(key), size: size === undefined ? undefined : Number(size) });
+  const dir = (key: string): StoreEntry => ({ key: below(key).replace(/\/$/, ""), dir: true });
+  // A key that ends with a slash stands for a folder that somebody made by hand.
+  const isFile = ({ key }: StoreEntry) => key !== "" && !key.endsWith("/");
+  if (bucket.kind === "gcs") {
+    const list = json(text);
+    if (!list) return undefined;
+    const files = (list.items ?? []).map(({ name, size }) => file(name, size)).filter(isFile);
+    return { entries: [...files, ...(list.prefixes ?? []).map(dir)], next: list.nextPageToken };
+  }
+  if (!text.includes("<ListBucketResult")) return undefined;
+  // Some servers do not know how to encode keys, and say nothing of it.
+  const encoded = text.includes("<EncodingType>url</EncodingType>");
+  const key = (found: string) => (encoded ? decodeURIComponent(plain(found).replaceAll("+", "%20")) : plain(found));
+  const files = elements(text, "Contents").map((e) => file(key(elements(e, "Key")[0] ?? ""), elements(e, "Size")[0])).filter(isFile);
+  const folders = elements(text, "CommonPrefixes").map((e) => dir(key(elements(e, "Prefix")[0] ?? "")));
+  const next = elements(text, "NextContinuationToken")[0];
+  return { entries: [...files, ...folders], next: next && plain(next) };
+}
+
+/** The contents of elements that hold no others of the same name. Workers and Node have no parser of XML. */
+function elements(xml: string, name: string): string[] {
+  return Array.from(xml.matchAll(new RegExp(`<${name}>([^]*?)</${name}>`, "g")), (match) => match[1] ?? "");
+}
+
+function plain(text: string): string {
+  return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"').replaceAll("&apos;", "'").replaceAll("&amp;", "&");
+}
+
+function json(text: string): { items?: { name: string; size?: string }[]; prefixes?: string[]; nextPageToken?: string } | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,81 @@
+// Arrays in buckets, by the lists that S3 and Google Cloud Storage give, a name a page.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { create, get, HttpStore, MemoryStore, open, put } from "hyperslab";
+
+const memory = new MemoryStore();
+const path = "some data+more/a&b";
+const array = await create(memory, {
+  type: "dense", dims: [{ name: "i", type: "int32", domain: [0, 9], tile: 5 }], attrs: [{ name: "a", type: "int16" }],
+}, { path });
+const data = Int16Array.from({ length: 10 }, (_, i) => i * i);
+await put(array, [[0, 4]], data.slice(0, 5), { at: 10 });
+await put(array, [[5, 9]], data.slice(5), { at: 20 });
+// Folders that somebody made by hand.
+memory.set(`${path}/__meta/`, new Uint8Array());
+
+/** The direct children of `prefix` from the `from`-th on: at most one. */
+function page(prefix, from) {
+  const names = new Set([...memory.keys()].filter((k) => k.startsWith(prefix)).map((k) => prefix + /^[^/]*\/?/.exec(k.slice(prefix.length))[0]));
+  const all = [...names].sort();
+  return { found: all.slice(from, from + 1), next: from + 1 < all.length ? String(from + 1) : undefined };
+}
+
+const encode = (key) => encodeURIComponent(key).replaceAll("%20", "+");
+const escape = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+
+function s3(query, encoded) {
+  assert.equal(query.get("list-type"), "2");
+  const { found, next } = page(query.get("prefix"), Number(query.get("continuation-token")?.slice(1) ?? 0));
+  const name = encoded ? encode : escape;
+  const items = found.map((key) => (key.endsWith("/") && key !== query.get("prefix")
+    ? `<CommonPrefixes><Prefix>${name(key)}</Prefix></CommonPrefixes>`
+    : `<Contents><Key>${name(key)}</Key><Size>${memory.get(key).length}</Size></Contents>`));
+  return `<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${encoded ? "<EncodingType>url</EncodingType>" : ""}
+    ${items.join("\n")}${next ? `<NextContinuationToken>&amp;${next}</NextContinuationToken>` : ""}</ListBucketResult>`;
+}
+
+function gcs(query) {
+  const { found, next } = page(query.get("prefix"), Number(query.get("pageToken") ?? 0));
+  const folders = found.filter((key) => key.endsWith("/") && key !== query.get("prefix"));
+  const files = found.filter((key) => !folders.includes(key)).map((key) => ({ name: key, size: String(memory.get(key).length) }));
+  return JSON.stringify({ prefixes: folders, items: files, nextPageToken: next });
+}
+
+/** A host whose lists are at `lists` and whose files are below `files`. */
+const host = (lists, files, list) => async (request) => {
+  const url = new URL(request.url);
+  const address = url.origin + url.pathname;
+  if (address === lists && url.searchParams.has("prefix")) return new Response(list(url.searchParams));
+  assert.ok(address.startsWith(files), address);
+  const bytes = memory.get(decodeURIComponent(address.slice(files.length)));
+  const range = /^bytes=(\d+)-(\d+)$/.exec(request.headers.get("Range") ?? "");
+  if (!bytes) return new Response("", { status: 404 });
+  return range ? new Response(bytes.slice(Number(range[1]), Number(range[2]) + 1), { status: 206 }) : new Response(bytes);
+};
+
+const xml = (query) => s3(query, true);
+for (const [name, url, lists, list, options] of [
+  ["S3 by host", "https://data.s3.eu-west-1.amazonaws.com/", "https://data.s3.eu-west-1.amazonaws.com/", xml],
+  ["S3 by path", "https://s3.us-east-2.amazonaws.com/data/", "https://s3.us-east-2.amazonaws.com/data", xml],
+  ["S3 elsewhere", "http://localhost:9000/data/", "http://localhost:9000/data", xml, { listing: "s3" }],
+  ["S3 without encoded keys", "http://localhost:9000/data/", "http://localhost:9000/data", (query) => s3(query, false), { listing: "s3" }],
+  ["GCS by path", "https://storage.googleapis.com/data/", "https://storage.googleapis.com/storage/v1/b/data/o", gcs],
+  ["GCS by host", "https://data.storage.googleapis.com/", "https://storage.googleapis.com/storage/v1/b/data/o", gcs],
+]) {
+  test(name, async () => {
+    const http = { ...options, fetch: host(lists, url, list) };
+    const inside = new URL(path.split("/").map(encodeURIComponent).join("/"), url);
+    const opened = await open(inside, { http });
+    assert.deepEqual(opened.fragments().map((f) => f.start), [10, 20]);
+    assert.deepEqual((await get(opened)).data, data);
+    assert.deepEqual((await get(await open(new HttpStore(url, http), { path }))).data, data);
+  });
+}
+
+test("a bucket that does not list says what to do", async () => {
+  for (const answer of [["", { status: 403, statusText: "Forbidden" }], ["<html>"], ["", { status: 404 }]]) {
+    const fetch = async (request) => (new URL(request.url).search ? new Response(...answer) : new Response("", { status: 404 }));
+    await assert.rejects(open("https://data.s3.amazonaws.com/x", { http: { fetch } }), (e) => e.code === "NotFound" && e.message.includes("hyperslab index"));
+  }
+});
