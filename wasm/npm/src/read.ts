@@ -96,7 +96,23 @@ export class Query implements AsyncIterable<Columns> {
     const found: RawResult[] = [];
     for (let next = await this.next(batches); next; next = await this.next(batches)) found.push(next);
     batches.free();
-    return found.length === 1 && found[0] ? columns(found[0]) : columns(joined(found));
+    const [first, ...more] = found;
+    if (!first) return columns(this.nothing());
+    return columns(more.length === 0 ? first : joined(first, found));
+  }
+
+  /** The columns of no cells. */
+  private nothing(): RawResult {
+    const { dims, attrs } = this.array;
+    const asked = this.options.attrs === undefined ? undefined : [this.options.attrs].flat();
+    const fields = [...dims.map((d) => ({ ...d, nullable: false })), ...attrs];
+    const empty = ({ name, type, cell, nullable }: (typeof fields)[number]): RawColumn => ({
+      name, type, cell: cell === "var" ? 0 : cell, data: new Uint8Array(),
+      ...(cell === "var" ? { offsets: new Uint32Array(1) } : {}),
+      ...(nullable ? { validity: new Uint8Array() } : {}),
+    });
+    const named = asked ? asked.flatMap((name) => fields.find((f) => f.name === name) ?? []) : fields;
+    return { columns: named.map(empty), cells: 0 };
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Columns> {
@@ -144,9 +160,7 @@ function columns({ columns, cells }: RawResult): Columns {
 }
 
 /** Batches one after another. */
-function joined(batches: RawResult[]): RawResult {
-  const first = batches[0];
-  if (!first) return { columns: [], cells: 0 };
+function joined(first: RawResult, batches: readonly RawResult[]): RawResult {
   const join = (raw: RawColumn, i: number): RawColumn => {
     const parts = batches.map((b) => b.columns[i] ?? raw);
     const { data, validity, offsets, ...rest } = raw;

@@ -158,6 +158,12 @@ test("sparse cells as columns", async () => {
   assert.deepEqual([...box.mag], [4.5]);
   const strong = await query(array, { where: "mag >= 4.5 and place != 'b'", attrs: "place", order: "row" }).columns();
   assert.deepEqual([Object.keys(strong), [...strong.place]], [["place"], ["a", "Fiji"]]);
+  const some = await query(array, { order: "row" }).columns();
+  const shapeOf = (columns) => Object.entries(columns).map(([name, c]) => [name, c.type, c.cell, c.values.constructor.name, !!c.offsets, !!c.validity]);
+  const none = await query(array, { where: "mag > 1000" }).columns();
+  assert.deepEqual(shapeOf(none), shapeOf(some));
+  assert.deepEqual([none.length, ...Object.values(none).map((c) => c.length)], [0, ...Object.values(some).map(() => 0)]);
+  assert.deepEqual(Object.keys(await query(array, { where: "mag > 1000", attrs: ["place"] }).columns()), Object.keys(await query(array, { attrs: ["place"] }).columns()));
   assert.equal(await query(array, { ranges: { lon: [[-90, 0], [100, 180]] } }).count(), 2);
 });
 
