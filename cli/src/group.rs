@@ -41,7 +41,7 @@ pub(crate) async fn group(env: &Env, command: &Group) -> Result<()> {
             let place = Place::new(path)?;
             let opened = Opened::open(&place.context, &place.path, &env.options(when::window(*at))).await;
             let opened = opened.with_context(|| format!("cannot open {path}"))?;
-            let kind = |k| if k == ObjectType::Array { "array" } else { "group" };
+            let kind = |k: Option<ObjectType>| k.map_or("unknown", ObjectType::name);
             if *json {
                 let list = opened
                     .members

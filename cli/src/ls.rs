@@ -114,12 +114,12 @@ async fn members(env: &Env, place: &Place, group: &Group, depth: usize) -> Resul
             (false, _) => Place::new(&member.uri)?,
         };
         // A member that is gone is shown as what the group says it was.
-        let kind = object_type(&at.context, &at.path)
-            .await
-            .ok()
-            .flatten()
-            .unwrap_or(member.kind);
-        children.extend(Box::pin(item(env, &at, name, Some(kind), depth)).await?);
+        let kind = object_type(&at.context, &at.path).await.ok().flatten().or(member.kind);
+        let found = match kind {
+            Some(_) => Box::pin(item(env, &at, name, kind, depth)).await?,
+            None => Some(Item::absent(name)),
+        };
+        children.extend(found);
     }
     Ok(children)
 }
@@ -165,6 +165,17 @@ fn fragments(n: usize) -> String {
 }
 
 impl Item {
+    /// A member of a group that is not there, and was not when it was added.
+    fn absent(name: String) -> Self {
+        Self {
+            name,
+            kind: "unknown",
+            shape: String::new(),
+            fields: "(nothing is there)".to_owned(),
+            children: Vec::new(),
+        }
+    }
+
     /// What `ls` shows of it: its children, or itself if it is an array.
     fn listed(&self) -> &[Self] {
         if matches!(self.kind, "dense" | "sparse" | "array") {

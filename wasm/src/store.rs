@@ -66,10 +66,7 @@ impl RawStore {
     /// What is at `path`: `"array"`, `"group"` or nothing.
     pub async fn kind(&self, path: String) -> Result<Option<String>, JsValue> {
         let found = object_type(&self.context, &path).await.map_err(|e| to_js(&e))?;
-        Ok(found.map(|kind| match kind {
-            ObjectType::Array => "array".to_owned(),
-            ObjectType::Group => "group".to_owned(),
-        }))
+        Ok(found.map(|kind| kind.name().to_owned()))
     }
 
     /// The members of the group at `path`, as JSON: `[{name, uri, relative, type}]`.
@@ -78,7 +75,7 @@ impl RawStore {
             .await
             .map_err(|e| to_js(&e))?;
         let members = group.members.iter().map(|m| {
-            let kind = if m.kind == ObjectType::Group { "group" } else { "array" };
+            let kind = m.kind.map_or("unknown", ObjectType::name);
             json!({"name": m.name, "uri": m.uri, "relative": m.relative, "type": kind})
         });
         Ok(members.collect::<serde_json::Value>().to_string())

@@ -24,6 +24,16 @@ pub enum ObjectType {
     Group,
 }
 
+impl ObjectType {
+    /// `array` or `group`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Array => "array",
+            Self::Group => "group",
+        }
+    }
+}
+
 /// What lies at `path`: an array, a group, or neither.
 ///
 /// # Errors
@@ -60,8 +70,8 @@ pub struct Member {
     pub uri: String,
     /// Whether `uri` is a path in the group's store.
     pub relative: bool,
-    /// What it is.
-    pub kind: ObjectType,
+    /// What it is; `None` if nothing was there when it was added.
+    pub kind: Option<ObjectType>,
 }
 
 impl Group {
@@ -181,8 +191,9 @@ impl Member {
             m.uri
         };
         let kind = match m.kind {
-            MemberKind::Array => ObjectType::Array,
-            MemberKind::Group => ObjectType::Group,
+            MemberKind::Array => Some(ObjectType::Array),
+            MemberKind::Group => Some(ObjectType::Group),
+            MemberKind::Unknown => None,
         };
         Self {
             name: m.name,

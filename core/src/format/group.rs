@@ -42,6 +42,8 @@ pub struct GroupMember {
 pub enum MemberKind {
     Group,
     Array,
+    /// Nothing was there when it was added, which libtiledb allows.
+    Unknown,
 }
 
 impl GroupMember {
@@ -94,6 +96,7 @@ impl GroupMember {
         let version = known_version(r, "group member version")?;
         let at = r.offset();
         let kind = match r.u8("group member type")? {
+            0 => MemberKind::Unknown,
             1 => MemberKind::Group,
             2 => MemberKind::Array,
             other => {
@@ -125,6 +128,7 @@ impl GroupMember {
         w.u32(VERSION).u8(match self.kind {
             MemberKind::Group => 1,
             MemberKind::Array => 2,
+            MemberKind::Unknown => 0,
         });
         w.bool(self.relative)
             .bytes64(self.uri.as_bytes())
@@ -177,6 +181,21 @@ mod tests {
         ]
         .concat();
         assert_eq!(bytes, expect);
+    }
+
+    #[test]
+    fn a_member_may_have_been_nothing_when_it_was_added() {
+        let unknown = GroupMember {
+            kind: MemberKind::Unknown,
+            ..member(None, false)
+        };
+        let details = GroupDetails {
+            version: VERSION,
+            members: vec![unknown],
+        };
+        let bytes = details.encode();
+        assert_eq!(bytes[16], 0);
+        assert_eq!(GroupDetails::decode(&bytes).unwrap(), details);
     }
 
     #[test]

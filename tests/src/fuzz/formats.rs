@@ -251,6 +251,7 @@ fn group_seeds() -> Vec<Vec<u8>> {
     let members = vec![
         member(MemberKind::Array, "a", None, false),
         member(MemberKind::Group, "file:///b/c", Some("d"), true),
+        member(MemberKind::Unknown, "e", None, false),
     ];
     vec![GroupDetails { version: 2, members }.encode()]
 }

@@ -153,7 +153,13 @@ export async function open(source: string | URL | Store, options: OpenOptions = 
 }
 
 /** A member of a group. */
-export interface Member { readonly name: string; readonly type: "array" | "group"; readonly uri: string; readonly relative: boolean }
+export interface Member {
+  readonly name: string;
+  /** `"unknown"` if nothing was there when it was added. */
+  readonly type: "array" | "group" | "unknown";
+  readonly uri: string;
+  readonly relative: boolean;
+}
 
 /** What the group at a URL or in a store has. */
 export async function members(source: string | URL | Store, options: OpenOptions = {}): Promise<Member[]> {
