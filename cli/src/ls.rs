@@ -1,9 +1,10 @@
 //! `ls` and `tree`: arrays and groups, with shapes and types.
 
 use anyhow::{Context as _, Result, bail};
-use hyperslab::Window;
 use hyperslab::array::{Array, Group, ObjectType, object_type};
+use hyperslab::format::attribute::Attribute;
 use hyperslab::vfs::EntryKind;
+use hyperslab::{CellCount, ScalarRange, Window};
 use serde_json::{Value, json};
 
 use crate::args::Ls;
@@ -17,9 +18,22 @@ const DEPTH_MAX: usize = 64;
 struct Item {
     name: String,
     kind: &'static str,
-    shape: String,
-    fields: String,
+    array: Option<Summary>,
+    /// Why there is nothing more to say about it.
+    problem: Option<String>,
     children: Vec<Item>,
+}
+
+/// What is said about an array.
+struct Summary {
+    /// Cells along each dimension of a dense array.
+    shape: Option<Vec<u64>>,
+    dimensions: Vec<String>,
+    attributes: Vec<Attribute>,
+    /// Cells that were written, over all fragments.
+    cells: u64,
+    bytes: u64,
+    fragments: usize,
 }
 
 /// Lists one level, or all of them.
@@ -54,16 +68,19 @@ async fn item(env: &Env, place: &Place, name: String, kind: Option<ObjectType>, 
     let mut found = Item {
         name,
         kind: "folder",
-        shape: String::new(),
-        fields: String::new(),
+        array: None,
+        problem: None,
         children: Vec::new(),
     };
     match kind {
         Some(ObjectType::Array) => {
             found.kind = "array";
             match env.open_at(place, Window::ALL).await {
-                Ok(array) => describe(&mut found, &array),
-                Err(e) => found.fields = format!("({})", failure::sentence(&e)),
+                Ok(array) => {
+                    found.kind = info::kind(array.schema());
+                    found.array = Some(Summary::of(&array));
+                }
+                Err(e) => found.problem = Some(failure::sentence(&e)),
             }
         }
         Some(ObjectType::Group) => {
@@ -71,7 +88,7 @@ async fn item(env: &Env, place: &Place, name: String, kind: Option<ObjectType>, 
             if depth > 0 {
                 match Group::open(&place.context, &place.path, &env.options(Window::ALL)).await {
                     Ok(group) => found.children = members(env, place, &group, depth - 1).await?,
-                    Err(e) => found.fields = format!("({e})"),
+                    Err(e) => found.problem = Some(e.to_string()),
                 }
             }
         }
@@ -124,36 +141,65 @@ async fn members(env: &Env, place: &Place, group: &Group, depth: usize) -> Resul
     Ok(children)
 }
 
-fn describe(item: &mut Item, array: &Array) {
-    let schema = array.schema();
-    let domain = || {
-        schema
-            .dimensions
-            .iter()
-            .map(|d| d.domain.clone())
-            .collect::<Option<Vec<_>>>()
-    };
-    let current = schema.current_domain.as_ref().map(|c| c.ranges.clone());
-    item.kind = if schema.is_dense() { "dense" } else { "sparse" };
-    item.shape = if schema.is_dense() {
-        current
-            .or_else(domain)
-            .and_then(|d| show::shape(&d))
-            .unwrap_or_default()
-    } else {
-        let cells: u64 = array.fragments().iter().map(|f| f.cells).sum();
-        let names: Vec<_> = schema.dimensions.iter().map(|d| d.name.as_str()).collect();
-        format!("{cells} cells by {}", names.join(", "))
-    };
-    let bytes: u64 = array.fragments().iter().map(|f| f.bytes).sum();
-    let attributes: Vec<_> = schema.attributes.iter().map(show::attribute).collect();
-    item.fields = format!(
-        "{}  ({}, {})",
-        show::shorten(&attributes.join(", "), 100),
-        sizes::show(bytes),
-        fragments(array.fragments().len())
-    );
-    debug_assert_eq!(item.kind, info::kind(schema));
+impl Summary {
+    fn of(array: &Array) -> Self {
+        let schema = array.schema();
+        let domain = || {
+            schema
+                .dimensions
+                .iter()
+                .map(|d| d.domain.clone())
+                .collect::<Option<Vec<_>>>()
+        };
+        let current = schema.current_domain.as_ref().map(|c| c.ranges.clone());
+        let length = |range: &ScalarRange| show::length(range).and_then(|n| u64::try_from(n).ok());
+        let lengths = |ranges: Vec<ScalarRange>| ranges.iter().map(length).collect::<Option<Vec<_>>>();
+        Self {
+            shape: current.or_else(domain).filter(|_| schema.is_dense()).and_then(lengths),
+            dimensions: schema.dimensions.iter().map(|d| d.name.clone()).collect(),
+            attributes: schema.attributes.clone(),
+            cells: array.fragments().iter().map(|f| f.cells).sum(),
+            bytes: array.fragments().iter().map(|f| f.bytes).sum(),
+            fragments: array.fragments().len(),
+        }
+    }
+
+    /// `344 × 403`, or `9 cells by x, y`.
+    fn extent(&self, kind: &str) -> String {
+        match &self.shape {
+            Some(lengths) => lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(" × "),
+            None if kind == "dense" => String::new(),
+            None => format!("{} cells by {}", self.cells, self.dimensions.join(", ")),
+        }
+    }
+
+    fn fields(&self) -> String {
+        let attributes: Vec<_> = self.attributes.iter().map(show::attribute).collect();
+        format!(
+            "{}  ({}, {})",
+            show::shorten(&attributes.join(", "), 100),
+            sizes::show(self.bytes),
+            fragments(self.fragments)
+        )
+    }
+
+    fn json(&self) -> Value {
+        let attribute = |a: &Attribute| {
+            let cell = match a.cell {
+                CellCount::Fixed(n) => json!(n),
+                CellCount::Var => json!("var"),
+            };
+            json!({"name": a.name, "type": a.datatype.to_string(), "cell": cell, "nullable": a.nullable})
+        };
+        json!({
+            "shape": self.shape,
+            "dimensions": self.dimensions,
+            "attributes": self.attributes.iter().map(attribute).collect::<Vec<_>>(),
+            "cells": self.cells,
+            "bytes": self.bytes,
+            "fragments": self.fragments,
+        })
+    }
 }
 
 fn fragments(n: usize) -> String {
@@ -170,8 +216,8 @@ impl Item {
         Self {
             name,
             kind: "unknown",
-            shape: String::new(),
-            fields: "(nothing is there)".to_owned(),
+            array: None,
+            problem: Some("nothing is there".to_owned()),
             children: Vec::new(),
         }
     }
@@ -186,11 +232,13 @@ impl Item {
     }
 
     fn row(&self, name: &str) -> Vec<String> {
+        let problem = self.problem.as_ref().map(|p| format!("({p})"));
+        let array = self.array.as_ref();
         vec![
             name.to_owned(),
             self.kind.to_owned(),
-            self.shape.clone(),
-            self.fields.clone(),
+            array.map_or_else(String::new, |a| a.extent(self.kind)),
+            array.map(Summary::fields).or(problem).unwrap_or_default(),
         ]
     }
 
@@ -205,13 +253,13 @@ impl Item {
     fn json(&self) -> Value {
         let mut value = json!({"name": self.name, "type": self.kind});
         if let Some(map) = value.as_object_mut() {
-            if !self.shape.is_empty() {
-                map.insert("shape".into(), self.shape.clone().into());
+            if let Some(Value::Object(array)) = self.array.as_ref().map(Summary::json) {
+                map.extend(array);
             }
-            if !self.fields.is_empty() {
-                map.insert("attributes".into(), self.fields.clone().into());
+            if let Some(problem) = &self.problem {
+                map.insert("error".into(), problem.clone().into());
             }
-            if !self.children.is_empty() {
+            if self.kind == "group" || self.kind == "folder" {
                 map.insert("children".into(), self.children.iter().map(Self::json).collect());
             }
         }

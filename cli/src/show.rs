@@ -162,9 +162,3 @@ pub(crate) fn attribute(a: &Attribute) -> String {
 pub(crate) fn length(range: &ScalarRange) -> Option<u128> {
     u128::try_from(range.hi.as_i128()? - range.lo.as_i128()? + 1).ok()
 }
-
-/// `344 × 403`.
-pub(crate) fn shape(ranges: &[ScalarRange]) -> Option<String> {
-    let lengths: Option<Vec<String>> = ranges.iter().map(|r| length(r).map(|n| n.to_string())).collect();
-    lengths.map(|l| l.join(" × "))
-}

@@ -16,6 +16,17 @@ fn listings_show_shapes_and_types() {
         ls.contains("height") && ls.contains("dense") && ls.contains("3 × 4") && ls.contains("metres int16"),
         "{ls}"
     );
+    let listed: Value = serde_json::from_str(&shell.ok("ls g --json")).unwrap();
+    let bytes = listed[0]["bytes"].as_u64().unwrap();
+    let attributes = serde_json::json!([{"name": "metres", "type": "int16", "cell": 1, "nullable": false}]);
+    let height = serde_json::json!({
+        "name": "height", "type": "dense", "shape": [3, 4], "dimensions": ["d0", "d1"], "attributes": attributes,
+        "cells": 12, "bytes": bytes, "fragments": 1,
+    });
+    let inner = serde_json::json!({"name": "second", "type": "group", "children": []});
+    assert_eq!(listed, serde_json::json!([height, inner]));
+    let whole: Value = serde_json::from_str(&shell.ok("tree g --json")).unwrap();
+    assert_eq!(whole["children"], listed);
     let tree = shell.ok("tree .");
     assert!(tree.contains("└─ second") || tree.contains("├─ second"), "{tree}");
     let members: Value = serde_json::from_str(&shell.ok("group ls g --json")).unwrap();
