@@ -57,6 +57,8 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     let (message, usage) = text.split_once("Usage:").unwrap_or((&text, ""));
     let usage = usage.lines().next().unwrap_or("").trim();
+    // The hint below says as much.
+    let message = message.split("For more information").next().unwrap_or(message);
     let message = one_line(message.trim_start_matches("error:"));
     let hint = if usage.is_empty() {
         "try --help".to_owned()

@@ -9,6 +9,7 @@
 mod args;
 mod build;
 mod cells;
+mod condition;
 mod copy;
 mod export;
 mod failure;

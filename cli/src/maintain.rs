@@ -7,11 +7,12 @@ use hyperslab::format::pipeline::{DEFAULT_LEVEL, Filter, Pipeline};
 use hyperslab::format::schema::Schema;
 use hyperslab::maintain::{self, ConsolidateOptions, Evolution};
 use hyperslab::write::WriteOptions;
-use hyperslab::{CellCount, Column, Condition, Datatype, Scalar, ScalarRange, Window, schema_json};
+use hyperslab::{CellCount, Column, Datatype, Scalar, ScalarRange, Window, schema_json};
 
 use serde_json::{Value, json};
 
 use crate::args::{Consolidate, Delete, Evolve, Mode, Vacuum};
+use crate::condition;
 use crate::failure::usage;
 use crate::store::{Env, seed};
 use crate::when::{self, Moment};
@@ -27,8 +28,8 @@ fn options(timestamp: Option<Moment>) -> Result<WriteOptions> {
 
 /// Deletes cells by a condition.
 pub(crate) async fn delete(env: &Env, args: &Delete) -> Result<()> {
-    let condition: Condition = args.condition.parse().map_err(|e| usage("--where", e))?;
     let array = env.open(&args.array, Window::ALL).await?;
+    let condition = condition::read(&args.condition, array.schema())?;
     let done = maintain::delete(&array, &condition, &options(args.timestamp)?).await;
     show::line(done.with_context(|| format!("cannot delete from {}", args.array))?)
 }

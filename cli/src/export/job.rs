@@ -9,9 +9,10 @@ use hyperslab::arrow::FieldType;
 use hyperslab::format::enumeration::Enumeration;
 use hyperslab::format::schema::Layout;
 use hyperslab::view::selection;
-use hyperslab::{Condition, Query, Region};
+use hyperslab::{Query, Region};
 
 use crate::args::{Export, Format, Order};
+use crate::condition;
 use crate::failure::usage;
 use crate::progress::Progress;
 use crate::store::Env;
@@ -61,9 +62,8 @@ impl Job {
         let condition = pick
             .condition
             .as_deref()
-            .map(str::parse::<Condition>)
-            .transpose()
-            .map_err(|e| usage("--where", e))?;
+            .map(|text| condition::read(text, &schema))
+            .transpose()?;
         let order = order(pick.order, schema.is_dense(), format)?;
         let query = Query {
             fields: Some(names.clone()),

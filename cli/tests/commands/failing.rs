@@ -75,11 +75,24 @@ fn wrong_usage_is_code_2() {
         &["no attribute 'nope'", "data"],
     );
     check(&shell, "export a out.csv --where 'data >'", 2, &["--where"]);
-    check(&shell, "export a out.csv --where '-1 < nope'", 1, &["no field 'nope'"]);
+    check(
+        &shell,
+        "export a out.csv --where '-1 < nope'",
+        2,
+        &["--where", "no field 'nope'"],
+    );
+    check(
+        &shell,
+        "delete a --where 'nope is null'",
+        2,
+        &["--where", "no field 'nope'"],
+    );
     check(&shell, "export a out.npy --order global", 2, &["--order"]);
     check(&shell, "import in.npy b --tile 1,2,3", 2, &["--tile"]);
     check(&shell, "import in.npy b --filters zsdt:5", 2, &["--filters", "zsdt"]);
     check(&shell, "evolve a", 2, &["--add-attr"]);
+    let (_, error) = shell.fails("consolidate a --mode all");
+    assert!(error.ends_with("array-meta] (try --help)\n"), "{error}");
 }
 
 #[test]
