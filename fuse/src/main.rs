@@ -12,6 +12,7 @@ use hyperslab::filter::Key;
 use hyperslab::view::{Source, View, parse_time};
 use hyperslab::{Context, OpenOptions, Window, vfs};
 use hyperslab_fuse::adapter::Adapter;
+use hyperslab_fuse::background;
 use hyperslab_fuse::filesystem::FileSystem;
 use hyperslab_fuse::mount::{self, Mount};
 
@@ -43,17 +44,31 @@ struct Args {
     /// Seconds after which a program that waits for data is told that it failed.
     #[arg(long, value_name = "SECONDS", default_value_t = 120.0)]
     timeout: f64,
+    /// Come back once the files can be read, and go on without the terminal.
+    #[arg(short, long, conflicts_with = "foreground")]
+    background: bool,
     /// Stay in the foreground, which is what happens anyway.
     #[arg(short = 'f', long)]
     foreground: bool,
-    /// Mount options as in fstab: allow_other, at=T, key_file=FILE; those of the system are ignored.
+    /// This is the program that the one in the foreground has started.
+    #[arg(long, hide = true)]
+    detached: bool,
+    /// Mount options as in fstab: allow_other, background, at=T, key_file=FILE; those of the system are ignored.
     #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
     options: Vec<String>,
 }
 
 fn main() -> ExitCode {
-    match run(Args::parse().with_options()) {
-        Ok(()) => ExitCode::SUCCESS,
+    let args = Args::parse().with_options();
+    let outcome = if args.background && !args.detached {
+        background::start().map(|ready| ready.map(|line| println!("{line}")))
+    } else {
+        run(args).map(Some)
+    };
+    match outcome {
+        Ok(Some(())) => ExitCode::SUCCESS,
+        // The program in the background has said why.
+        Ok(None) => ExitCode::FAILURE,
         Err(e) => {
             eprintln!("fuse-mount: {e:#}");
             ExitCode::FAILURE
@@ -67,6 +82,7 @@ impl Args {
         for option in std::mem::take(&mut self.options) {
             match option.split_once('=') {
                 None if option == "allow_other" => self.allow_other = true,
+                None if option == "background" => self.background = true,
                 Some(("at", time)) => self.at = Some(time.to_owned()),
                 Some(("key_file", file)) => self.key_file = Some(file.into()),
                 // `ro`, `_netdev`, `x-systemd.…`: for the system, or true anyway.
@@ -78,6 +94,9 @@ impl Args {
 }
 
 fn run(args: Args) -> Result<()> {
+    if args.detached {
+        background::leave_terminal()?;
+    }
     let place = mount::prepare(&args.mountpoint, vfs::local_path(&args.source))?;
     let files = Arc::new(open(&args)?);
     let owner = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
@@ -141,6 +160,9 @@ fn serve(
     // The first answer through the kernel shows that it works.
     std::fs::metadata(&args.mountpoint).context("the mount does not answer")?;
     println!("READY: mounted {} at {}", args.source, args.mountpoint.display());
+    if args.detached {
+        background::close_outputs()?;
+    }
     Ok(happened.recv().unwrap_or(Event::Signal))
 }
 

@@ -228,6 +228,36 @@ fn a_dead_mount_of_ours_is_replaced() {
 }
 
 #[test]
+fn a_mount_in_the_background_is_there_when_the_program_comes_back() {
+    let folder = arrays();
+    let source = folder.path().join("arrays");
+    let place = folder.path().join("mnt");
+    std::fs::create_dir(&place).unwrap();
+    let run = |options: &[&str]| {
+        let mut c = Command::new(env!("CARGO_BIN_EXE_fuse-mount"));
+        c.arg(&source).arg(&place).args(options).output().unwrap()
+    };
+    for options in [&["--background"][..], &["-o", "ro,background"]] {
+        // Its outputs end although the mount goes on, or this would wait for ever.
+        let output = run(options);
+        assert!(output.status.success(), "{output:?}");
+        assert!(output.stdout.starts_with(b"READY: mounted "), "{output:?}");
+        assert!(place.join("dense/README.md").exists());
+        let second = run(options);
+        assert_eq!(second.status.code(), Some(1));
+        let why = String::from_utf8(second.stderr).unwrap();
+        assert!(why.contains("is not empty") && why.lines().count() == 1, "{why}");
+        let mut off = Command::new("umount");
+        if Command::new("id").arg("-u").output().unwrap().stdout != b"0\n" {
+            off = Command::new("fusermount3");
+            off.arg("-u");
+        }
+        succeed(off.arg(&place));
+        assert!(!is_mounted(&place));
+    }
+}
+
+#[test]
 fn wrong_places_are_refused_in_one_line() {
     let folder = arrays();
     let source = folder.path().join("arrays");
