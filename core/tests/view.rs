@@ -6,7 +6,9 @@ use std::ops::Range;
 
 use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
+use hyperslab::format::group::{GroupMember, MemberKind};
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::maintain::{GroupChange, change_group, create_group};
 use hyperslab::view::{NodeKind, Source, View};
 use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, Error, OpenOptions, ScalarRange, WriteOptions};
 
@@ -117,6 +119,7 @@ fn view() -> View {
     );
     View::new(Source {
         context,
+        url: String::new(),
         path: String::new(),
         options: OpenOptions::default(),
         name: "all".into(),
@@ -178,6 +181,7 @@ fn folders_and_their_names() {
         "fragments",
         "metadata.json",
         "schema.json",
+        "since",
         "slices",
         "tiles",
         "zarr",
@@ -191,7 +195,15 @@ fn folders_and_their_names() {
     );
     assert_eq!(
         names(&view, "points"),
-        ["README.md", "at", "fragments", "metadata.json", "schema.json", "slices"]
+        [
+            "README.md",
+            "at",
+            "fragments",
+            "metadata.json",
+            "schema.json",
+            "since",
+            "slices"
+        ]
     );
     for absent in [
         "nothing",
@@ -294,6 +306,7 @@ fn zarr_shows_what_cells_hold_that_nobody_wrote() {
     block_on(create(&context, "a", &schema, &[], &options)).unwrap();
     let view = View::new(Source {
         context,
+        url: String::new(),
         path: "a".into(),
         options: OpenOptions::default(),
         name: "a".into(),
@@ -324,6 +337,86 @@ fn the_past_stays_readable() {
         );
     }
     assert!(refusal(&view, "grids/dense/at/yesterday").contains("is no date"));
+}
+
+#[test]
+fn writes_are_found_by_their_order_and_between_times() {
+    let view = view();
+    let first = |path: &str| file(&view, &format!("grids/dense/{path}/slices/v@all.bin"))[..2].to_vec();
+    assert_eq!(first("at/latest"), (-1_i16).to_le_bytes());
+    assert_eq!(first("at/latest-1"), value(0, 0).to_le_bytes());
+    assert!(block_on(view.lookup("grids/dense/at/latest-2")).unwrap().is_none());
+    assert!(block_on(view.lookup("grids/dense/at/.git")).unwrap().is_none());
+
+    assert_eq!(first("since/1..1500"), value(0, 0).to_le_bytes());
+    assert_eq!(names(&view, "grids/dense/since/1001../fragments").len(), 1);
+    assert_eq!(names(&view, "grids/dense/since/0..1970-01/fragments").len(), 2);
+    assert!(block_on(view.lookup("grids/dense/since/..2")).unwrap().is_none());
+    assert!(names(&view, "grids/dense/since").is_empty());
+    assert!(refusal(&view, "grids/dense/since/1000").contains("T0..T1"));
+    assert!(block_on(view.lookup("grids/dense/since/1..2/since")).unwrap().is_none());
+}
+
+#[test]
+fn members_named_in_full_are_shown_if_they_lie_in_the_group() {
+    let context = Context::memory();
+    block_on(create_group(&context, "g")).unwrap();
+    let x = Dimension::new("x", Datatype::Int32, 0_i32, 4_i32, 2_i32);
+    let attribute = Attribute::new("a", Datatype::Int16, CellCount::ONE);
+    let schema = Schema::new(ArrayType::Dense, vec![x], vec![attribute]);
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [9; 32],
+        key: None,
+    };
+    block_on(create(&context, "g/inner", &schema, &[], &options)).unwrap();
+    let member = |name: &str, uri: &str, kind| {
+        GroupChange::Add(GroupMember {
+            kind,
+            relative: !uri.contains(':'),
+            uri: uri.into(),
+            name: Some(name.into()),
+            deleted: false,
+        })
+    };
+    let changes = [
+        member("full", "file:///data/g/inner", MemberKind::Array),
+        member("by path", "inner", MemberKind::Array),
+        member("gone", "gone", MemberKind::Unknown),
+        member("itself", "file:///data/g", MemberKind::Group),
+        member("other", "file:///data/other", MemberKind::Array),
+        member("up", "../other", MemberKind::Array),
+        member("bucket", "s3://data/g/inner", MemberKind::Array),
+    ];
+    let options = WriteOptions {
+        timestamp_ms: 2,
+        seed: [8; 32],
+        sync: false,
+    };
+    block_on(change_group(&context, "g", &changes, None, &options)).unwrap();
+    let view = View::new(Source {
+        context,
+        url: "/data".into(),
+        path: "g".into(),
+        options: OpenOptions::default(),
+        name: "g".into(),
+    });
+    assert_eq!(names(&view, ""), ["README.md", "by path", "full", "gone"]);
+    assert_eq!(
+        file(&view, "full/slices/all.npy"),
+        file(&view, "by path/slices/all.npy")
+    );
+    assert!(names(&view, "gone").is_empty());
+    let page = String::from_utf8(file(&view, "README.md")).unwrap();
+    for line in [
+        "- `itself`: file:///data/g",
+        "- `other`: file:///data/other",
+        "- `up`: g/../other",
+        "- `bucket`: s3://data/g/inner",
+    ] {
+        assert!(page.contains(line), "{page}");
+    }
+    assert!(!page.contains("gone`:"), "{page}");
 }
 
 #[test]

@@ -180,8 +180,14 @@ fn open(args: &Args) -> Result<FileSystem> {
         .filter(|n| !n.is_empty() && *n != ".")
         .unwrap_or("arrays")
         .to_owned();
+    // Groups name their members by full paths, whatever was typed here.
+    let url = match vfs::local_path(&args.source) {
+        Some(local) => std::path::absolute(local)?.to_string_lossy().into_owned(),
+        None => args.source.clone(),
+    };
     let source = Source {
         context: Context::new(store),
+        url,
         path,
         options: OpenOptions { window, key },
         name,

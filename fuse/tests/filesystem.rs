@@ -30,6 +30,7 @@ fn files(context: &Context) -> FileSystem {
     write(context, 10, 0);
     let source = Source {
         context: context.clone(),
+        url: String::new(),
         path: String::new(),
         options: OpenOptions::default(),
         name: "a".into(),
@@ -198,6 +199,7 @@ fn facts_about_a_slice_are_attributes_of_its_file() {
 fn nothing_to_show_is_an_error_at_once() {
     let source = Source {
         context: Context::memory(),
+        url: String::new(),
         path: String::new(),
         options: OpenOptions::default(),
         name: "x".into(),

@@ -19,6 +19,7 @@ impl RawView {
         Self {
             view: View::new(Source {
                 context: context.clone(),
+                url: String::new(),
                 path,
                 options,
                 name,

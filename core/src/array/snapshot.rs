@@ -48,7 +48,7 @@ pub(crate) struct Delete {
 }
 
 /// A closed window of time, in milliseconds since 1970.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Window {
     /// Writes before this are not seen.
     pub start_ms: u64,

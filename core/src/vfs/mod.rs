@@ -36,7 +36,7 @@ pub use mem::MemVfs;
 pub use path::{check_path, join, split};
 #[cfg(feature = "object-store")]
 pub use remote::{HttpVfs, ObjectVfs};
-pub use url::{local_path, open_url};
+pub use url::{local_path, open_url, path_within};
 
 /// What every store operation returns: a boxed future that may cross threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;

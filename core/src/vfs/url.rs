@@ -27,6 +27,23 @@ pub fn local_path(url: &str) -> Option<&std::path::Path> {
     }
 }
 
+/// The path of what `url` names in the store at `root`, if it lies there. Links are not followed.
+pub fn path_within(root: &str, url: &str) -> Option<String> {
+    let parts = |url: &str| match scheme(url) {
+        None => ("file".to_owned(), url.to_owned()),
+        Some((scheme, rest)) => (
+            scheme.to_ascii_lowercase(),
+            rest.strip_prefix("//").unwrap_or(rest).to_owned(),
+        ),
+    };
+    let ((root_scheme, root), (scheme, path)) = (parts(root), parts(url));
+    let rest = path.strip_prefix(root.trim_end_matches('/'))?;
+    let inside = rest.is_empty() || rest.starts_with('/');
+    let names: Vec<&str> = rest.split('/').filter(|p| !p.is_empty()).collect();
+    let plain = !names.iter().any(|p| matches!(*p, "." | ".."));
+    (scheme == root_scheme && inside && plain).then(|| names.join("/"))
+}
+
 #[cfg(feature = "fs")]
 fn local(path: &str) -> Result<(Arc<dyn Vfs>, String)> {
     if path.is_empty() {
@@ -72,6 +89,22 @@ mod tests {
         assert_eq!(scheme("file:/tmp/x"), Some(("file", "/tmp/x")));
         for path in ["a/b", "/a:b/c", "C:/arrays", "temp@0:100", "./s3:x"] {
             assert_eq!(scheme(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn paths_in_a_store() {
+        for (root, url, path) in [
+            ("/a/g", "file:///a/g/x/y", Some("x/y")),
+            ("file:///a/g/", "/a/g/x/", Some("x")),
+            ("/a/g", "/a/g", Some("")),
+            ("/a/g", "/a/gg/x", None),
+            ("/a/g", "/a/g/../x", None),
+            ("s3://b/g", "s3://b/g/x", Some("x")),
+            ("s3://b/g", "gs://b/g/x", None),
+            ("s3://b/g", "/b/g/x", None),
+        ] {
+            assert_eq!(path_within(root, url).as_deref(), path, "{root} {url}");
         }
     }
 

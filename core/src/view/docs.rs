@@ -58,7 +58,8 @@ pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
         out.push_str("- `zarr/`: the same as a Zarr v3 group, for zarr-python, xarray, tensorstore\n");
     }
     if at_now {
-        out.push_str("- `at/TIME/`: all of this as it was then; TIME is listed there, or 2024-05-01, or milliseconds since 1970\n");
+        out.push_str("- `at/TIME/`: all of this as it was then; TIME is listed there, or 2024-05-01, or milliseconds since 1970, or latest-1\n");
+        out.push_str("- `since/T0..T1/`: only what was written between two times\n");
     }
     out
 }
@@ -117,10 +118,16 @@ pub(super) fn slices_readme(array: &Array) -> String {
 }
 
 /// The page at the root of a folder of arrays.
-pub(super) fn folder_readme(name: &str, children: &[String]) -> String {
+pub(super) fn folder_readme(name: &str, children: &[String], elsewhere: &[(String, String)]) -> String {
     let mut out = format!("# {name}\n\nArrays, each shown as a folder of files:\n\n");
     for child in children {
         let _ = writeln!(out, "- `{child}/`");
+    }
+    if !elsewhere.is_empty() {
+        out.push_str("\nMembers of the group that lie elsewhere, and are not shown here:\n\n");
+        for (member, uri) in elsewhere {
+            let _ = writeln!(out, "- `{member}`: {uri}");
+        }
     }
     out
 }

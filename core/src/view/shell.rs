@@ -13,14 +13,14 @@ use super::node::{Content, DirEntry, Node, NodeKind, Snapshot};
 use super::selection::{self, Selection};
 use super::slice::Slice;
 use super::tiles::Tiles;
-use super::tree::{self, Place};
+use super::tree::{self, Past, Place};
 use super::zarr::{self, Chunk, Member};
 use crate::array::{Array, Group, ObjectType, OpenOptions, Window, object_type};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::enumeration::Enumeration;
 use crate::schema_json;
-use crate::vfs::{EntryKind, join};
+use crate::vfs::{EntryKind, join, path_within};
 
 /// Numbers of cells of sparse slices that are remembered.
 const COUNTS_MAX: usize = 1 << 16;
@@ -30,6 +30,8 @@ const COUNTS_MAX: usize = 1 << 16;
 pub struct Source {
     /// The store.
     pub context: Context,
+    /// The URL of the store, by which members that a group names in full are found in it; empty if it has none.
+    pub url: String,
     /// An array, a group, or a folder of arrays in it.
     pub path: String,
     /// Which writes to see, and the key of encrypted arrays.
@@ -43,17 +45,28 @@ pub struct Source {
 pub struct View {
     source: Source,
     /// What was found in the store, until [`View::refresh`].
-    objects: Mutex<HashMap<(String, u64), Arc<Object>>>,
+    objects: Mutex<Objects>,
     contents: Contents,
     /// How many cells sparse slices have, by their ids.
     counts: Mutex<HashMap<u64, u64>>,
 }
 
+/// What lies at paths of the store in windows of time.
+type Objects = HashMap<(String, Window), Arc<Object>>;
+
 /// What lies at a path of the store.
 #[derive(Debug)]
 enum Object {
     Array(Snapshot),
-    Folder(Vec<Child>),
+    Folder(Folder),
+}
+
+#[derive(Debug, Default)]
+struct Folder {
+    children: Vec<Child>,
+    /// Members of a group that do not lie below it, by name and URI. They are not shown: what lies
+    /// outside was not asked for, and groups that hold each other would have no end.
+    elsewhere: Vec<(String, String)>,
 }
 
 #[derive(Debug)]
@@ -106,7 +119,7 @@ impl View {
             Some(Found::FolderReadme(folder)) => Some(Node::text(
                 path,
                 0,
-                docs::folder_readme(&self.source.name, &names(&folder)),
+                docs::folder_readme(&self.source.name, &names(&folder), elsewhere(&folder)),
             )),
             Some(Found::InArray(array, place, name, now)) => self.node(path, &array, &place, name, now).await?,
         })
@@ -160,8 +173,9 @@ impl View {
                 (Object::Array(array), _) => return self.walk_array(array, rest, name).await,
                 (Object::Folder(_), []) => return Ok(Some(Found::Folder(object))),
                 (Object::Folder(_), ["README.md"]) if name.is_none() => return Ok(Some(Found::FolderReadme(object))),
-                (Object::Folder(children), [first, ..]) => {
-                    children.iter().find(|c| c.name == *first).map(|c| c.path.clone())
+                (Object::Folder(folder), [first, ..]) => {
+                    let child = folder.children.iter().find(|c| c.name == *first);
+                    child.map(|c| c.path.clone())
                 }
             };
             let Some(next) = next else { return Ok(None) };
@@ -180,28 +194,29 @@ impl View {
         name: Option<&'a str>,
     ) -> Result<Option<Found<'a>>> {
         let name = name.unwrap_or("");
-        let (array, parts, now) = match parts {
-            ["at", time, rest @ ..] if !time.starts_with('.') => {
-                let end_ms = tree::time(time)?.min(self.source.options.window.end_ms);
+        let (array, parts, now) = match tree::past(parts, &array.array)? {
+            Past::Unseen => return Ok(None),
+            Past::Now => (array.clone(), parts, true),
+            Past::Window(window, rest) => {
+                let all = self.source.options.window;
                 let window = Window {
-                    end_ms,
-                    ..self.source.options.window
+                    start_ms: window.start_ms.max(all.start_ms),
+                    end_ms: window.end_ms.min(all.end_ms),
                 };
                 match &*self.object(array.array.path(), window).await? {
                     Object::Array(then) => (then.clone(), rest, false),
                     Object::Folder(_) => return Ok(None),
                 }
             }
-            _ => (array.clone(), parts, true),
         };
         let place = tree::place(parts, array.array.schema())?;
         Ok(place
-            .filter(|p| now || *p != Place::Times)
+            .filter(|p| now || !matches!(p, Place::Times | Place::Since))
             .map(|p| Found::InArray(array, p, name, now)))
     }
 
     async fn object(&self, path: &str, window: Window) -> Result<Arc<Object>> {
-        let key = (path.to_owned(), window.end_ms);
+        let key = (path.to_owned(), window);
         if let Some(found) = self.objects().get(&key) {
             return Ok(Arc::clone(found));
         }
@@ -212,8 +227,13 @@ impl View {
         };
         let object = match object_type(context, path).await? {
             Some(ObjectType::Array) => Object::Array(Snapshot::new(Array::open(context, path, &options).await?)),
-            Some(ObjectType::Group) => Object::Folder(members(&Group::open(context, path, &options).await?)),
-            None => Object::Folder(self.folders(path).await?),
+            Some(ObjectType::Group) => {
+                Object::Folder(members(&Group::open(context, path, &options).await?, &self.source.url))
+            }
+            None => Object::Folder(Folder {
+                children: self.folders(path).await?,
+                elsewhere: Vec::new(),
+            }),
         };
         let object = Arc::new(object);
         self.objects().insert(key, Arc::clone(&object));
@@ -250,7 +270,7 @@ impl View {
         let (array, modified) = (&snapshot.array, snapshot.modified_ms);
         let text = |text: String| Some(Node::text(path, modified, text));
         Ok(match place {
-            Place::Root | Place::Slices | Place::Tiles | Place::Times | Place::Fragments => {
+            Place::Root | Place::Slices | Place::Tiles | Place::Times | Place::Since | Place::Fragments => {
                 Some(Node::dir(path, modified))
             }
             Place::TileDir(_, prefix) => Tiles::of(array)?.holds(prefix).then(|| Node::dir(path, modified)),
@@ -360,7 +380,7 @@ impl View {
         Ok(cells)
     }
 
-    fn objects(&self) -> MutexGuard<'_, HashMap<(String, u64), Arc<Object>>> {
+    fn objects(&self) -> MutexGuard<'_, Objects> {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -378,25 +398,40 @@ fn chunk_node(snapshot: &Snapshot, chunk: Chunk) -> Node {
 
 fn names(object: &Object) -> Vec<String> {
     match object {
-        Object::Folder(children) => children.iter().map(|c| c.name.clone()).collect(),
+        Object::Folder(folder) => folder.children.iter().map(|c| c.name.clone()).collect(),
         Object::Array(_) => Vec::new(),
     }
 }
 
-/// The members that lie in the group's own store; others cannot be reached from here.
-fn members(group: &Group) -> Vec<Child> {
-    let inside = group.members.iter().filter(|m| m.relative);
-    let child = |m: &crate::array::Member| {
-        let name = m
-            .name
-            .clone()
-            .unwrap_or_else(|| m.uri.rsplit('/').next().unwrap_or(&m.uri).to_owned());
-        Child {
-            name: tree::file_name(&name),
-            path: m.uri.clone(),
+fn elsewhere(object: &Object) -> &[(String, String)] {
+    match object {
+        Object::Folder(folder) => &folder.elsewhere,
+        Object::Array(_) => &[],
+    }
+}
+
+/// The members of a group: those below it, whether they are named by a path or in full, and the others.
+fn members(group: &Group, url: &str) -> Folder {
+    let mut folder = Folder::default();
+    for m in &group.members {
+        let last = || m.uri.trim_end_matches('/').rsplit('/').next().unwrap_or(&m.uri);
+        let name = tree::file_name(m.name.as_deref().unwrap_or_else(last));
+        let path = if m.relative {
+            path_within("/", &format!("/{}", m.uri))
+        } else {
+            path_within(url, &m.uri).filter(|_| !url.is_empty())
+        };
+        match path.filter(|path| is_below(path, &group.path)) {
+            Some(path) => folder.children.push(Child { name, path }),
+            None => folder.elsewhere.push((name, m.uri.clone())),
         }
-    };
-    inside.map(child).collect()
+    }
+    folder
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    let rest = path.strip_prefix(folder.trim_matches('/'));
+    rest.is_some_and(|rest| !rest.trim_matches('/').is_empty() && (folder.is_empty() || rest.starts_with('/')))
 }
 
 async fn enumerations(array: &Array) -> Result<Vec<Enumeration>> {

@@ -4,7 +4,8 @@
 //! README.md  schema.json  metadata.json
 //! slices/    README.md; any selection with an ending resolves, none is listed
 //! tiles/     <attribute>/<i>/<j>.npy, one for each space tile that holds data (dense arrays)
-//! at/        a folder for each time something was written; any time resolves
+//! at/        a folder for each time something was written; any time resolves, and so do `latest`, `latest-1`, …
+//! since/     nothing is listed; `T0..T1` resolves to what was written between two times
 //! fragments/ <name>.json
 //! zarr/      the same as a Zarr v3 hierarchy (dense arrays)
 //! ```
@@ -17,7 +18,7 @@ use super::node::DirEntry;
 use super::selection::display_name;
 use super::tiles::Tiles;
 use super::zarr::{self, Member};
-use crate::array::Array;
+use crate::array::{Array, Window};
 use crate::calendar;
 use crate::datatype::Datatype;
 use crate::error::{Error, Result};
@@ -39,6 +40,7 @@ pub(super) enum Place<'a> {
     TileDir(String, Vec<u64>),
     Tile(String, Vec<u64>),
     Times,
+    Since,
     Fragments,
     Fragment(&'a str),
     Zarr,
@@ -75,6 +77,7 @@ pub(super) fn place<'a>(parts: &[&'a str], schema: &Schema) -> Result<Option<Pla
         ["tiles"] if schema.is_dense() => Place::Tiles,
         ["tiles", attribute, ref rest @ ..] if schema.is_dense() => return Ok(tile(attribute, rest, schema)),
         ["at"] => Place::Times,
+        ["since"] => Place::Since,
         ["fragments"] => Place::Fragments,
         ["fragments", name] => match name.strip_suffix(".json") {
             Some(name) => Place::Fragment(name),
@@ -165,6 +168,9 @@ pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec
                 DirEntry::file("metadata.json"),
                 DirEntry::file("schema.json"),
             ]);
+            if at_now {
+                names.push(DirEntry::dir("since"));
+            }
             names.push(DirEntry::dir("slices"));
             if schema.is_dense() {
                 names.push(DirEntry::dir("tiles"));
@@ -175,6 +181,7 @@ pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec
             names
         }
         Place::Slices => vec![DirEntry::file("README.md")],
+        Place::Since => Vec::new(),
         Place::Tiles => tiled_attributes(schema)
             .map(|a| DirEntry::dir(file_name(display_name(a))))
             .collect(),
@@ -235,19 +242,76 @@ pub(super) fn times(array: &Array) -> Vec<u64> {
     times
 }
 
+/// Which moment of an array a path below it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Past<'p, 'a> {
+    /// As it is.
+    Now,
+    /// What was written in a window of time; the path below that.
+    Window(Window, &'p [&'a str]),
+    /// No time at which something was written, or none at all.
+    Unseen,
+}
+
+/// Reads `at/TIME/…` and `since/T0..T1/…`.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] says how a time is written.
+pub(super) fn past<'p, 'a>(parts: &'p [&'a str], array: &Array) -> Result<Past<'p, 'a>> {
+    let window = match *parts {
+        ["at" | "since", name, ..] if name.starts_with('.') => return Ok(Past::Unseen),
+        ["at", name, ..] => match back(name) {
+            None => Window::at(time(name)?),
+            Some(back) => match times(array).iter().rev().nth(back) {
+                Some(end_ms) => Window::at(*end_ms),
+                None => return Ok(Past::Unseen),
+            },
+        },
+        ["since", name, ..] => {
+            let (from, to) = name
+                .split_once("..")
+                .ok_or_else(|| Error::invalid(format!("'{name}' is no window of time; write T0..T1")))?;
+            Window {
+                start_ms: start(from)?,
+                end_ms: if to.is_empty() { u64::MAX } else { time(to)? },
+            }
+        }
+        _ => return Ok(Past::Now),
+    };
+    Ok(Past::Window(window, parts.get(2..).unwrap_or(&[])))
+}
+
+/// How many writes before the last: 0 for `latest`, 2 for `latest-2`.
+fn back(name: &str) -> Option<usize> {
+    match name.strip_prefix("latest")? {
+        "" => Some(0),
+        rest => rest.strip_prefix('-')?.parse().ok(),
+    }
+}
+
 /// The time a folder below `at/` names: milliseconds since 1970, or the end of an ISO 8601 period.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] says what to write.
 pub fn time(name: &str) -> Result<u64> {
+    period(name).map(|(_, end)| end)
+}
+
+/// The beginning of a period.
+fn start(name: &str) -> Result<u64> {
+    period(name).map(|(start, _)| start)
+}
+
+fn period(name: &str) -> Result<(u64, u64)> {
     if name.bytes().all(|b| b.is_ascii_digit())
         && let Ok(ms) = name.parse()
     {
-        return Ok(ms);
+        return Ok((ms, ms));
     }
-    let (_, end) = calendar::parse(name, Datatype::DatetimeMs)
+    let (start, end) = calendar::parse(name, Datatype::DatetimeMs)
         .map_err(|why| Error::invalid(format!("{why}; or write milliseconds since 1970")))?;
-    u64::try_from(end).map_err(|_| Error::invalid(format!("'{name}' is before 1970")))
+    let unsigned = |t: i64| u64::try_from(t).map_err(|_| Error::invalid(format!("'{name}' is before 1970")));
+    Ok((unsigned(start)?, unsigned(end)?))
 }
 
 /// A name as one component of a path: `/`, and what would be hidden or special, is escaped.
