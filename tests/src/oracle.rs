@@ -23,8 +23,17 @@ impl Oracle {
     /// # Errors
     /// It cannot be started.
     pub fn start() -> Result<Self> {
+        Self::start_with(Vec::new())
+    }
+
+    /// Starts it with more in its environment, from which libtiledb takes settings.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start_with(environment: Vec<(&str, String)>) -> Result<Self> {
         let mut child = Command::new(python())
             .arg(here().join("interop/serve.py"))
+            .envs(environment)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;

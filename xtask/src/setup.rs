@@ -19,16 +19,19 @@ pub(crate) enum Need {
     Oracle,
     /// FUSE: the device and the mount helper.
     Fuse,
+    /// Azurite, the emulator of Azure's blobs, and the Node that runs it.
+    Azurite,
 }
 
 /// Every need, in the order in which they are set up.
-pub(crate) const ALL: [Need; 6] = [
+pub(crate) const ALL: [Need; 7] = [
     Need::Oracle,
     Need::Fuse,
     Need::Wasm,
     Need::Browser,
     Need::Node,
     Need::WasmBindgen,
+    Need::Azurite,
 ];
 
 /// Installs what is missing; gives what could not be had, and why.
@@ -82,6 +85,10 @@ fn provide(need: Need) -> Outcome {
                 node_packages(&root().join(folder))?;
             }
             Ok(())
+        }
+        Need::Azurite => {
+            have_or_install("npm", "npm")?;
+            node_packages(&root().join("tests/azurite"))
         }
         Need::Oracle => oracle(),
         Need::Fuse => {

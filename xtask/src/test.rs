@@ -51,6 +51,11 @@ const STEPS: &[Step] = &[
         commands: promises,
     },
     Step {
+        name: "azure",
+        needs: &[Need::Oracle, Need::Azurite],
+        commands: azure,
+    },
+    Step {
         name: "wasm",
         needs: &[Need::Wasm, Need::Browser, Need::WasmBindgen],
         commands: wasm,
@@ -123,7 +128,14 @@ fn promises() -> Vec<Command> {
         "stores",
         "--",
         "--nocapture",
+        "--skip",
+        "azure::",
     ])]
+}
+
+/// The rest of the stores: they need what the promises do not.
+fn azure() -> Vec<Command> {
+    vec![integration(&["--test", "stores", "--", "--nocapture", "azure::"])]
 }
 
 fn wasm() -> Vec<Command> {
@@ -176,6 +188,7 @@ fn is_summary(line: &str) -> bool {
         "copies:",
         "memory:",
         "buckets:",
+        "azure:",
         "ℹ tests",
         "ℹ pass",
         "ℹ fail",

@@ -1,6 +1,5 @@
 //! Arrays in a bucket live as they do on a disk.
 
-use anyhow::{Context as _, Result, ensure};
 use bytes::Bytes;
 use hyperslab::array::Group;
 use hyperslab::blocking::block_on;
@@ -8,15 +7,10 @@ use hyperslab::format::group::{GroupMember, MemberKind};
 use hyperslab::maintain::{GroupChange, change_group, create_group};
 use hyperslab::vfs::conformance;
 use hyperslab::{Array, OpenOptions, WriteOptions};
-use hyperslab_tests::case::{Case, Op};
 use hyperslab_tests::oracle::Oracle;
-use hyperslab_tests::{compare, perform};
-use serde_json::{Value, json};
 
 use crate::bucket::Bucket;
-
-/// Lives that do not evolve: their times are those of the case, whenever they are lived.
-const LIVES: [u64; 3] = [0, 1, 3];
+use crate::lives::live;
 
 #[test]
 fn a_bucket_is_a_store() {
@@ -67,45 +61,11 @@ fn folders_of_more_files_than_one_answer_names_are_listed_whole() {
 fn the_same_life_gives_the_same_cells_in_a_bucket() {
     let bucket = Bucket::start("s3-lives");
     let mut oracle = Oracle::start().unwrap();
-    let mut cells = 0;
-    for number in LIVES {
-        let case = oracle.ask(&json!({"do": "sequence", "number": number})).unwrap();
-        let lived = live(&bucket, &mut oracle, &case).with_context(|| format!("sequence {number}"));
-        cells += lived.unwrap();
-    }
-    println!("buckets: {} lives, {cells} cells compared", LIVES.len());
-    assert!(cells > 0, "no cell was compared");
-}
-
-/// Lives a life in the bucket and, by libtiledb, on a disk; gives how many cells were compared.
-fn live(bucket: &Bucket, oracle: &mut Oracle, case: &Value) -> Result<u64> {
-    let name = case["name"].as_str().context("a name")?;
-    let truth = bucket.objects().with_file_name("truth").join(name);
-    std::fs::create_dir_all(truth.parent().context("a folder")?)?;
-    let (context, mut asked) = (bucket.context("lives"), case.clone());
-    asked["queries"] = json!([]);
-    let parsed: Case = serde_json::from_value(asked.clone())?;
-    perform::begin(&context, name, &parsed, 1)?;
-    oracle.about("create", &truth, case, &[])?;
-    for (number, step) in (1_usize..).zip(case["ops"].as_array().context("a list")?) {
-        let op: Op = serde_json::from_value(step.clone())?;
-        let seed = perform::seed(name, number);
-        perform::step(&context, name, &parsed, &op, seed).with_context(|| format!("step {number}, {}", step["op"]))?;
-        oracle.about("perform", &truth, case, &[("op", step)])?;
-    }
-    let mut answered = Vec::new();
-    for query in case["queries"].as_array().context("a list")? {
-        let mut query = query.clone();
-        query["expect"] = oracle.about("read", &truth, case, &[("query", &query)])?;
-        answered.push(query);
-    }
-    asked["queries"] = answered.into();
-    asked["metadata"] = oracle.about("metadata", &truth, case, &[])?;
-    let cells = compare::check(&context, name, &serde_json::from_value(asked.clone())?)?;
+    let truth = bucket.objects().with_file_name("truth");
+    std::fs::create_dir(&truth).unwrap();
     // The objects are files: libtiledb reads them where they lie.
-    let why = oracle.about("judge", &bucket.objects().join("lives").join(name), &asked, &[])?;
-    ensure!(why == "", "libtiledb reads the bucket: {why}");
-    Ok(cells)
+    let (ours, theirs) = (bucket.objects().join("lives"), truth.join("lives"));
+    live("buckets", &bucket.context("lives"), &mut oracle, &ours, &theirs);
 }
 
 #[test]

@@ -1,0 +1,123 @@
+//! Azurite, Microsoft's own emulator of Azure's blobs, in a process of its own.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use hyperslab::Context;
+use hyperslab::vfs::{ObjectVfs, Vfs};
+use hyperslab_tests::here;
+use object_store::azure::MicrosoftAzureBuilder;
+
+/// The container, which is Azure's word for a bucket.
+pub(crate) const CONTAINER: &str = "arrays";
+/// The account that every Azurite has.
+const ACCOUNT: &str = "devstoreaccount1";
+/// Its key, which is public and always the same.
+const KEY: &str = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+/// A permission to make containers, signed with that key.
+const SIGNATURE: &str = "sv=2018-11-09&ss=b&srt=sco&sp=rwdlac&se=2999-01-01T00%3A00%3A00Z\
+    &sig=xDYB2IOEEkT6K94IFO9tt6KbqcJl6ccpekvy8eAoyWg%3D";
+
+/// A server with one container, kept in memory; it ends with this value.
+pub(crate) struct Azurite {
+    address: SocketAddr,
+    process: Child,
+}
+
+impl Azurite {
+    /// Serves a new, empty container.
+    pub(crate) fn start() -> Self {
+        // Fails where another test was first.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let program = here().join("azurite/node_modules/azurite/dist/src/blob/main.js");
+        assert!(program.exists(), "Azurite is missing: run `cargo xtask setup`");
+        // libtiledb's client asks in words of a later version, and means the same by them.
+        let loose = "--skipApiVersionCheck";
+        let mut command = Command::new("node");
+        command
+            .arg(program)
+            .args(["--inMemoryPersistence", "--silent", loose, "--blobPort", "0"]);
+        let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(process.stdout.take().unwrap());
+        let address = loop {
+            let mut line = String::new();
+            assert!(
+                said.read_line(&mut line).unwrap() > 0,
+                "Azurite ended: {:?}",
+                process.wait()
+            );
+            if let Some((_, address)) = line.split_once("successfully listens on http://") {
+                break address.trim().parse().unwrap();
+            }
+        };
+        // It would stop where nobody reads.
+        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+        let azurite = Self { address, process };
+        azurite.make_container();
+        azurite
+    }
+
+    /// The engine makes no containers, and neither does its client.
+    fn make_container(&self) {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        let path = format!("/{ACCOUNT}/{CONTAINER}?restype=container&{SIGNATURE}");
+        let head = format!("Host: {}\r\nContent-Length: 0\r\nConnection: close", self.address);
+        write!(stream, "PUT {path} HTTP/1.1\r\n{head}\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    }
+
+    fn endpoint(&self) -> String {
+        format!("http://{}/{ACCOUNT}", self.address)
+    }
+
+    /// The blobs below a prefix, as a store.
+    pub(crate) fn context(&self, prefix: &str) -> Context {
+        Context::new(Arc::new(self.store(KEY, prefix)))
+    }
+
+    /// The container as somebody sees it who does not know the key.
+    pub(crate) fn stranger(&self) -> Arc<dyn Vfs> {
+        Arc::new(self.store("YSBndWVzcw==", ""))
+    }
+
+    fn store(&self, key: &str, prefix: &str) -> ObjectVfs {
+        let store = MicrosoftAzureBuilder::new()
+            .with_endpoint(self.endpoint())
+            .with_allow_http(true)
+            .with_account(ACCOUNT)
+            .with_access_key(key)
+            .with_container_name(CONTAINER)
+            .build()
+            .unwrap();
+        ObjectVfs::new(Arc::new(store), prefix)
+    }
+
+    /// What a program needs in its environment to reach the container by `az://arrays/`.
+    pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("AZURE_STORAGE_USE_EMULATOR", "true".to_owned()),
+            ("AZURITE_BLOB_STORAGE_URL", format!("http://{}", self.address)),
+        ]
+    }
+
+    /// What libtiledb needs there to reach it by `azure://arrays/`.
+    pub(crate) fn environment_of_libtiledb(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("TILEDB_VFS_AZURE_STORAGE_ACCOUNT_NAME", ACCOUNT.to_owned()),
+            ("TILEDB_VFS_AZURE_STORAGE_ACCOUNT_KEY", KEY.to_owned()),
+            ("TILEDB_VFS_AZURE_BLOB_ENDPOINT", self.endpoint()),
+        ]
+    }
+}
+
+impl Drop for Azurite {
+    fn drop(&mut self) {
+        // It may have died already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

@@ -1,0 +1,55 @@
+//! The same life of an array in a store across a network, by this engine and by libtiledb.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, ensure};
+use hyperslab::Context;
+use hyperslab_tests::case::{Case, Op};
+use hyperslab_tests::oracle::Oracle;
+use hyperslab_tests::{compare, perform};
+use serde_json::{Value, json};
+
+/// Lives that do not evolve: their times are those of the case, whenever they are lived.
+const LIVES: [u64; 3] = [0, 1, 3];
+
+/// Lives some lives in the root of `context`, which libtiledb knows as `ours`, and by libtiledb in `theirs`. The
+/// two hold the same cells, and libtiledb reads ours.
+pub(crate) fn live(what: &str, context: &Context, oracle: &mut Oracle, ours: &Path, theirs: &Path) {
+    let mut cells = 0;
+    for number in LIVES {
+        let case = oracle.ask(&json!({"do": "sequence", "number": number})).unwrap();
+        let lived = one(context, oracle, &case, ours, theirs).with_context(|| format!("sequence {number}"));
+        cells += lived.unwrap();
+    }
+    println!("{what}: {} lives, {cells} cells compared", LIVES.len());
+    assert!(cells > 0, "no cell was compared");
+}
+
+/// One life; gives how many cells were compared.
+fn one(context: &Context, oracle: &mut Oracle, case: &Value, ours: &Path, theirs: &Path) -> Result<u64> {
+    let name = case["name"].as_str().context("a name")?;
+    let (ours, theirs) = (ours.join(name), theirs.join(name));
+    let mut asked = case.clone();
+    asked["queries"] = json!([]);
+    let parsed: Case = serde_json::from_value(asked.clone())?;
+    perform::begin(context, name, &parsed, 1)?;
+    oracle.about("create", &theirs, case, &[])?;
+    for (number, step) in (1_usize..).zip(case["ops"].as_array().context("a list")?) {
+        let op: Op = serde_json::from_value(step.clone())?;
+        let seed = perform::seed(name, number);
+        perform::step(context, name, &parsed, &op, seed).with_context(|| format!("step {number}, {}", step["op"]))?;
+        oracle.about("perform", &theirs, case, &[("op", step)])?;
+    }
+    let mut answered = Vec::new();
+    for query in case["queries"].as_array().context("a list")? {
+        let mut query = query.clone();
+        query["expect"] = oracle.about("read", &theirs, case, &[("query", &query)])?;
+        answered.push(query);
+    }
+    asked["queries"] = answered.into();
+    asked["metadata"] = oracle.about("metadata", &theirs, case, &[])?;
+    let cells = compare::check(context, name, &serde_json::from_value(asked.clone())?)?;
+    let why = oracle.about("judge", &ours, &asked, &[])?;
+    ensure!(why == "", "libtiledb reads {}: {why}", ours.display());
+    Ok(cells)
+}
