@@ -1,17 +1,28 @@
 //! Making something whole: it appears under its name when it is finished, or not at all.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
+use hyperslab::Context;
 
-use crate::signals::{Pending, beside};
+use crate::signals::{self, Pending, beside};
+use crate::staging::Staging;
 use crate::store::Place;
 
 /// An array or folder in the making.
 pub(crate) struct Building {
     place: Place,
     to: Place,
-    local: Option<(Pending, PathBuf)>,
+    way: Way,
+}
+
+/// How it stays unseen until it is whole.
+enum Way {
+    /// It is made beside the name that it gets.
+    Beside(Pending, PathBuf),
+    /// It is made in its place, and what shows it is put last.
+    Staged(Staging),
 }
 
 impl Building {
@@ -21,10 +32,16 @@ impl Building {
             bail!("{}: already exists; choose another name or remove it first", to.url);
         }
         let Some(path) = to.local() else {
+            let staging = Staging::new(Arc::clone(&to.context.vfs));
+            signals::begin_remote(&staging, &to.path);
+            let place = Place {
+                context: Context::new(Arc::new(staging.clone())),
+                ..to.clone()
+            };
             return Ok(Self {
-                place: to.clone(),
+                place,
                 to: to.clone(),
-                local: None,
+                way: Way::Staged(staging),
             });
         };
         if path.is_file() {
@@ -42,7 +59,7 @@ impl Building {
         Ok(Self {
             place,
             to: to.clone(),
-            local: Some((half, path)),
+            way: Way::Beside(half, path),
         })
     }
 
@@ -53,18 +70,25 @@ impl Building {
 
     /// It is whole, or it failed: in that case nothing is left of it.
     pub(crate) async fn end<T>(self, outcome: Result<T>) -> Result<T> {
-        match (outcome, self.local) {
-            (Ok(value), Some((half, name))) => {
-                half.keep_as(&name)
-                    .with_context(|| format!("cannot make {}", self.to.url))?;
+        let what = || format!("cannot make {}", self.to.url);
+        match self.way {
+            Way::Beside(half, name) => {
+                let value = outcome?;
+                half.keep_as(&name).with_context(what)?;
                 Ok(value)
             }
-            (Err(error), None) => {
-                // The first error says more than one about the clearing up would.
-                let _ = self.to.context.vfs.remove_dir(&self.to.path).await;
-                Err(error)
+            Way::Staged(staging) => {
+                let ended = match outcome {
+                    Ok(value) => staging.publish().await.map(|()| value).with_context(what),
+                    Err(error) => Err(error),
+                };
+                if ended.is_err() {
+                    // The first error says more than one about the clearing up would.
+                    let _ = self.to.context.vfs.remove_dir(&self.to.path).await;
+                }
+                signals::end_remote();
+                ended
             }
-            (outcome, _) => outcome,
         }
     }
 }

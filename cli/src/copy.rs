@@ -15,12 +15,10 @@ const CHUNK_BYTES: u64 = 8 << 20;
 pub(crate) async fn copy(args: &Copy) -> Result<()> {
     let from = Place::new(&args.src)?;
     let what = || format!("cannot copy {} to {}", args.src, args.dst);
-    let mut files = files(&from).await.with_context(what)?;
+    let files = files(&from).await.with_context(what)?;
     if files.is_empty() {
         bail!("{}: there is nothing to copy", args.src);
     }
-    // What makes data visible comes after the data.
-    files.sort_by_cached_key(|f| (rank(&f.path), f.path.clone()));
     let building = Building::start(&Place::new(&args.dst)?).await?;
     let copied = all(&from, building.place(), &files).await;
     building.end(copied.with_context(what)).await
@@ -64,17 +62,6 @@ async fn files(place: &Place) -> Result<Vec<File>> {
         }
     }
     Ok(found)
-}
-
-fn rank(path: &str) -> u8 {
-    let within = |dir: &str| path.split('/').any(|p| p == dir);
-    if path.ends_with("__manifest.json") {
-        3
-    } else if within("__schema") || within("__group") {
-        2
-    } else {
-        u8::from(within("__commits"))
-    }
 }
 
 async fn all(from: &Place, to: &Place, files: &[File]) -> Result<()> {

@@ -28,6 +28,7 @@ mod serve;
 mod show;
 mod signals;
 mod sizes;
+mod staging;
 mod store;
 mod verify;
 mod when;

@@ -4,9 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Files and folders that are half made. A signal takes the lock and keeps it to the end: what is being removed is
-/// not finished meanwhile, and nobody complains that it is gone.
-static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+use crate::staging::Staging;
+
+/// What is half made. A signal takes the lock and keeps it to the end: what is being removed is not finished
+/// meanwhile, and nobody complains that it is gone.
+static PENDING: Mutex<Vec<Half>> = Mutex::new(Vec::new());
+
+enum Half {
+    /// A file or folder on the local disk.
+    Local(PathBuf),
+    /// What is in the making in another store, and the folder of it there.
+    Remote(Staging, String),
+}
 
 /// How often the removal of a folder that is written to is tried.
 const ATTEMPTS: u32 = 100;
@@ -17,9 +26,12 @@ static ENDLESS: AtomicBool = AtomicBool::new(false);
 pub(crate) fn install() {
     let end = || {
         let mut pending = lock();
-        for path in pending.drain(..) {
-            // Other threads go on writing.
-            (0..ATTEMPTS).take_while(|_| path.exists()).for_each(|_| remove(&path));
+        for half in pending.drain(..) {
+            match half {
+                // Other threads go on writing.
+                Half::Local(path) => (0..ATTEMPTS).take_while(|_| path.exists()).for_each(|_| remove(&path)),
+                Half::Remote(staging, dir) => staging.abandon(&dir),
+            }
         }
         std::process::exit(if ENDLESS.load(Ordering::Relaxed) { 0 } else { 130 });
     };
@@ -40,7 +52,7 @@ impl Pending {
     /// Marks `path` as half made.
     pub(crate) fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        lock().push(path.clone());
+        lock().push(Half::Local(path.clone()));
         Self(path)
     }
 
@@ -53,16 +65,30 @@ impl Pending {
     pub(crate) fn keep_as(self, name: &Path) -> std::io::Result<()> {
         let mut pending = lock();
         std::fs::rename(&self.0, name)?;
-        pending.retain(|p| *p != self.0);
+        forget(&mut pending, &self.0);
         Ok(())
     }
 }
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        lock().retain(|p| *p != self.0);
+        forget(&mut lock(), &self.0);
         remove(&self.0);
     }
+}
+
+fn forget(pending: &mut Vec<Half>, path: &Path) {
+    pending.retain(|half| !matches!(half, Half::Local(p) if p == path));
+}
+
+/// Until [`end_remote`], a signal abandons what is made in the folder `dir` of this store. There is one at a time.
+pub(crate) fn begin_remote(staging: &Staging, dir: &str) {
+    lock().push(Half::Remote(staging.clone(), dir.to_owned()));
+}
+
+/// What was made in another store is whole, or removed.
+pub(crate) fn end_remote() {
+    lock().retain(|half| matches!(half, Half::Local(_)));
 }
 
 /// A name beside `path`, never given twice, for what is not finished yet.
@@ -91,6 +117,6 @@ fn remove(path: &Path) {
     };
 }
 
-fn lock() -> MutexGuard<'static, Vec<PathBuf>> {
+fn lock() -> MutexGuard<'static, Vec<Half>> {
     PENDING.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -27,11 +27,27 @@ pub(crate) struct Request {
     pub(crate) key: String,
 }
 
+/// What becomes of requests that the server does not answer as they ask.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Fate {
+    /// They wait for ever.
+    Held,
+    /// They are forbidden.
+    Refused,
+}
+
+/// What the server has seen, and what it does to requests for keys of some ending.
+#[derive(Default)]
+struct Watch {
+    seen: Mutex<Vec<Request>>,
+    rule: Mutex<Option<(&'static str, Fate)>>,
+}
+
 /// A server with one bucket.
 pub(crate) struct Bucket {
     folder: PathBuf,
     address: SocketAddr,
-    seen: Arc<Mutex<Vec<Request>>>,
+    watch: Arc<Watch>,
 }
 
 impl Bucket {
@@ -46,10 +62,10 @@ impl Bucket {
         let service = builder.build();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let record = Arc::clone(&seen);
-        std::thread::spawn(move || serve(listener, &service, &record));
-        Self { folder, address, seen }
+        let watch = Arc::new(Watch::default());
+        let watcher = Arc::clone(&watch);
+        std::thread::spawn(move || serve(listener, &service, &watcher));
+        Self { folder, address, watch }
     }
 
     /// The folder whose files are the bucket's objects.
@@ -92,11 +108,16 @@ impl Bucket {
 
     /// The requests since the last call of this.
     pub(crate) fn requests(&self) -> Vec<Request> {
-        std::mem::take(&mut *self.seen.lock().unwrap())
+        std::mem::take(&mut *self.watch.seen.lock().unwrap())
+    }
+
+    /// From now on this becomes of requests that put an object whose key ends so.
+    pub(crate) fn when_put(&self, ending: &'static str, fate: Fate) {
+        *self.watch.rule.lock().unwrap() = Some((ending, fate));
     }
 }
 
-fn serve(listener: std::net::TcpListener, service: &S3Service, record: &Arc<Mutex<Vec<Request>>>) {
+fn serve(listener: std::net::TcpListener, service: &S3Service, watch: &Arc<Watch>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -106,11 +127,24 @@ fn serve(listener: std::net::TcpListener, service: &S3Service, record: &Arc<Mute
         let listener = tokio::net::TcpListener::from_std(listener).unwrap();
         loop {
             let (stream, _) = listener.accept().await.unwrap();
-            let (service, record) = (service.clone(), Arc::clone(record));
+            let (service, watch) = (service.clone(), Arc::clone(watch));
             let answer = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
-                record.lock().unwrap().push(seen(&request));
+                let seen = seen(&request);
+                let rule = *watch.rule.lock().unwrap();
+                let rule = rule.filter(|(ending, _)| seen.kind == "PUT" && seen.key.ends_with(ending));
+                watch.seen.lock().unwrap().push(seen);
                 let service = service.clone();
-                async move { service.call(request.map(s3s::Body::from)).await }
+                async move {
+                    match rule {
+                        Some((_, Fate::Held)) => std::future::pending().await,
+                        Some((_, Fate::Refused)) => {
+                            let mut answer = hyper::Response::new(s3s::Body::empty());
+                            *answer.status_mut() = hyper::StatusCode::FORBIDDEN;
+                            Ok(answer)
+                        }
+                        None => service.call(request.map(s3s::Body::from)).await,
+                    }
+                }
             });
             // A client that hangs up is no concern of the server's.
             tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), answer));

@@ -5,6 +5,7 @@
 mod azure;
 mod azurite;
 mod bucket;
+mod halfway;
 mod lives;
 mod program;
 mod requests;

@@ -1,0 +1,198 @@
+//! A store as it will be: what makes arrays and groups exist is held back until all else is there.
+
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyperslab::vfs::{BoxFuture, Entry, FileWriter, MemVfs, Vfs};
+
+/// Files and folders by which readers know that something exists.
+const MARKS: [&str; 5] = [
+    "__schema",
+    "__array_schema.tdb",
+    "__group",
+    "__tiledb_group.tdb",
+    "__manifest.json",
+];
+
+/// How long a signal waits for what is being sent.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// Something half made in a store that has no names to give: it is written in its place, and its marks last.
+#[derive(Clone)]
+pub(crate) struct Staging {
+    inner: Arc<dyn Vfs>,
+    /// The marks so far, under their paths.
+    held: MemVfs,
+    gate: Arc<Gate>,
+}
+
+impl Staging {
+    /// Holds back what would be put in `inner`.
+    pub(crate) fn new(inner: Arc<dyn Vfs>) -> Self {
+        Self {
+            inner,
+            held: MemVfs::new(),
+            gate: Arc::default(),
+        }
+    }
+
+    /// Puts the marks, those of what lies within before those of what it lies in.
+    pub(crate) async fn publish(&self) -> hyperslab::Result<()> {
+        let mut files = self.held.files();
+        files.sort_by_key(|(path, _)| std::cmp::Reverse(path.split('/').count()));
+        for (path, bytes) in files {
+            let _passed = self.gate.pass().await;
+            self.inner.put(&path, vec![bytes]).await?;
+        }
+        Ok(())
+    }
+
+    /// Lets nothing more be written, and removes `dir`. A request that is not answered in time may still come
+    /// through: its file belongs to nothing that readers know of.
+    pub(crate) fn abandon(&self, dir: &str) {
+        self.gate.close();
+        // There is nobody to tell of a failure.
+        let _ = pollster::block_on(self.inner.remove_dir(dir));
+    }
+
+    fn holds(&self, path: &str) -> bool {
+        path.split('/').any(|part| MARKS.contains(&part))
+    }
+
+    fn of(&self, path: &str) -> &dyn Vfs {
+        if self.holds(path) { &self.held } else { &*self.inner }
+    }
+}
+
+impl Vfs for Staging {
+    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
+        self.of(path).read(path, ranges)
+    }
+
+    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
+        self.of(path).read_all(path)
+    }
+
+    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
+        self.of(path).size(path)
+    }
+
+    fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
+        Box::pin(async move {
+            let mut entries = self.inner.list(dir).await?;
+            entries.extend(self.held.list(dir).await?);
+            entries.sort();
+            entries.dedup_by(|a, b| a.name == b.name);
+            Ok(entries)
+        })
+    }
+
+    fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let _passed = self.gate.pass().await;
+            self.of(path).put(path, parts).await
+        })
+    }
+
+    fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
+        Box::pin(async move {
+            let inner = self.of(path).create(path).await?;
+            let gate = Arc::clone(&self.gate);
+            Ok(Box::new(Writer { inner, gate }) as Box<dyn FileWriter>)
+        })
+    }
+
+    fn create_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        self.of(dir).create_dir(dir)
+    }
+
+    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()> {
+        self.of(path).remove(path)
+    }
+
+    fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            self.held.remove_dir(dir).await?;
+            self.inner.remove_dir(dir).await
+        })
+    }
+
+    fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        self.of(dir).sync(dir)
+    }
+}
+
+struct Writer {
+    inner: Box<dyn FileWriter>,
+    gate: Arc<Gate>,
+}
+
+impl FileWriter for Writer {
+    fn append(&mut self, part: Bytes) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let _passed = self.gate.pass().await;
+            self.inner.append(part).await
+        })
+    }
+
+    fn settle(&mut self) {
+        self.inner.settle();
+    }
+
+    fn finish(self: Box<Self>) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let Self { inner, gate } = *self;
+            let _passed = gate.pass().await;
+            inner.finish().await
+        })
+    }
+}
+
+/// What is being written passes here, until it is closed.
+#[derive(Default)]
+struct Gate {
+    state: Mutex<State>,
+    through: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    closed: bool,
+    underway: usize,
+}
+
+impl Gate {
+    /// Never comes back once the gate is closed.
+    async fn pass(&self) -> Passed<'_> {
+        let passed = {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let open = !state.closed;
+            state.underway += usize::from(open);
+            open
+        };
+        if !passed {
+            std::future::pending::<()>().await;
+        }
+        Passed(self)
+    }
+
+    /// Closes, and waits for what is underway.
+    fn close(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.closed = true;
+        // Whether all came through makes no difference to what follows.
+        drop(self.through.wait_timeout_while(state, GRACE, |s| s.underway > 0));
+    }
+}
+
+/// Something underway.
+struct Passed<'a>(&'a Gate);
+
+impl Drop for Passed<'_> {
+    fn drop(&mut self) {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).underway -= 1;
+        self.0.through.notify_all();
+    }
+}
