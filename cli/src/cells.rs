@@ -114,10 +114,12 @@ fn take(table: &mut Table, field: &FieldType, fields: &[FieldType], alone: bool)
     let known = table.names();
     let found = table.take(is);
     let found = found.with_context(|| {
-        format!(
-            "there is no column '{}' in it; it has {known}",
-            display_name(&field.name)
-        )
+        let name = display_name(&field.name);
+        if known.is_empty() {
+            format!("there is no column '{name}' in it, only values without names; they are written to arrays of one attribute")
+        } else {
+            format!("there is no column '{name}' in it; it has {known}")
+        }
     })?;
     input::column(found, field)
 }

@@ -22,6 +22,11 @@ fn failures_are_one_line_and_leave_nothing() {
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.file("short.npy", npy("'<i2'", "(3, 4)", &int16s(5)));
     shell.file("bad.json", "{");
+    let dimensions =
+        r#"[{"name": "i", "type": "int32", "domain": [0, 2]}, {"name": "j", "type": "int32", "domain": [0, 3]}]"#;
+    let attributes = r#"[{"name": "x", "type": "int16"}, {"name": "y", "type": "int16"}]"#;
+    let both = format!(r#"{{"type": "dense", "dimensions": {dimensions}, "attributes": {attributes}}}"#);
+    shell.file("both.json", both);
     shell.ok("import in.npy a");
     check(&shell, "info nowhere", 1, &["nowhere", "not found"]);
     check(&shell, "export nowhere out.csv", 1, &["cannot open nowhere"]);
@@ -40,6 +45,14 @@ fn failures_are_one_line_and_leave_nothing() {
         1,
         &["no/such/folder/out.csv", "make the folder"],
     );
+    shell.ok("create both --schema both.json");
+    check(
+        &shell,
+        "write both in.npy",
+        1,
+        &["no column 'x'", "values without names"],
+    );
+    check(&shell, "export both out.png", 1, &["name one of x, y\n"]);
     shell.ok("group create g");
     check(&shell, "info g", 1, &["cannot open g", "it is a group"]);
     check(&shell, "info s3:/x", 1, &["write s3://bucket/path"]);

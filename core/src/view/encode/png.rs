@@ -49,7 +49,7 @@ impl Picture {
         let [field] = frame.fields.as_slice() else {
             let names: Vec<_> = frame.fields.iter().map(|f| f.name.as_str()).collect();
             return Err(Error::invalid(format!(
-                "a picture shows one attribute; name one of {} before an @",
+                "a picture shows one attribute; name one of {}",
                 names.join(", ")
             )));
         };
