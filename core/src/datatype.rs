@@ -216,6 +216,11 @@ impl Physical {
             Self::I64 | Self::U64 | Self::F64 => 8,
         }
     }
+
+    /// Whether these are integers that may be negative.
+    pub const fn is_signed(self) -> bool {
+        matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
+    }
 }
 
 /// Evaluates an expression with `$T` bound to the Rust type of a [`Physical`] kind.

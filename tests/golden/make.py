@@ -425,6 +425,35 @@ def everything_mixed():
     spots = [(k, x) for k in keys for x in range(3)]
     ops = [c.sparse_write(r, text, 10 + k, points=r.sample(spots, 12)) for k in range(3)]
     yield case("bytes", text, ops), ["0.25.1"] * 4, None
+    # Up to 2.16 every filter sees the field's own type, later each sees what the one before it gives, whatever the
+    # fragment's version; neither reads the other's, and an array without filters answers.
+    for width, after in ((2, ["byteshuffle", "zstd"]), (4, ["bit_width_reduction"]), (2, ["xor", "bitshuffle"])):
+        filters = [("float_scale", {"scale": 0.5, "offset": 1.0, "byte_width": width}), *after]
+        line = dense([c.attr("a", "float64", 1, filters)], [c.dim("x", "int32", 0, 15, 8)])
+        r = c.rng_for(f"scaled {after[0]}")
+        ops = []
+        for lo in (0, 8):
+            cols = {"a": c.fixed("float64", [r.randrange(-200, 200) / 2 for _ in range(lo, 16)])}
+            box = [[c.enc("int32", lo), c.enc("int32", 15)]]
+            ops.append({"op": "write", "t": 10 + lo, "layout": "row", "box": box, "cols": cols})
+        yield case(f"scaled {after[0]}", line, ops), ["0.20.0", "0.20.0", "0.25.1"], "twin"
+    filters = [("float_scale", {"scale": 0.5, "offset": 0.0, "byte_width": 4}), "byteshuffle", "zstd"]
+    places = sparse([c.attr("a", "int32")], [c.dim("x", "float64", 0.0, 100.0, 10.0, filters)])
+    r = c.rng_for("scaled places")
+    ops = [c.sparse_write(r, places, 10 + k, points=[(i / 2,) for i in r.sample(range(200), 9)]) for k in range(2)]
+    yield case("scaled places", places, ops), ["0.20.0", "0.20.0", "0.25.1"], "twin"
+    # Tiles are bounded by the coordinates as they were given.
+    filters[0][1]["scale"] = 0.25
+    places = sparse([c.attr("a", "int32")], [c.dim("x", "float64", 0.0, 100.0, 10.0, filters)])
+    r = c.rng_for("rounded places")
+    ops = [c.sparse_write(r, places, 10, points=[(i / 3 + 0.1,) for i in r.sample(range(299), 9)])]
+    yield case("rounded places", places, ops), ["0.25.1"] * 2, None
+    # Of signed numbers too far apart, bit width reduction stores others than those it is given, and statistics of.
+    r = c.rng_for("reduced")
+    apart = sparse([c.attr("a", "int32", 1, ["bit_width_reduction"])], [c.dim("x", "int32", 0, 99, 10)])
+    far = [-(2**31) + 1, 2**31 - 2]
+    cols = {"x": c.fixed("int32", range(0, 60, 3)), "a": c.fixed("int32", [r.choice([*far, r.randrange(100)]) for _ in range(20)])}
+    yield case("reduced", apart, [{"op": "write", "t": 10, "layout": "unordered", "cols": cols}]), ["0.25.1"] * 2, None
     # In a domain as wide as its type, what lies far up is in a tile of the greatest number.
     far = [c.dim("y", "float64", -2.0, 2.0, 0.75), c.dim("x", "float64", -sys.float_info.max, sys.float_info.max, None)]
     wide = {**sparse([c.attr("a", "int32")], far, tile="col"), "capacity": 1}
@@ -458,8 +487,8 @@ def mixed(libraries, place):
             isolated(label, lambda one=one, i=i, release=release: step(libraries[release], place, one, i))
         asked = one
         if answers == "twin":
-            attrs = [{**a, "filters": []} for a in one["schema"]["attrs"]]
-            asked = {**one, "name": one["name"] + "_twin", "schema": {**one["schema"], "attrs": attrs}}
+            bare = {part: [{**f, "filters": []} for f in one["schema"][part]] for part in ("attrs", "dims")}
+            asked = {**one, "name": one["name"] + "_twin", "schema": {**one["schema"], **bare}}
             for i in range(len(by)):
                 isolated(label, lambda i=i, asked=asked: step(libraries[by[0]], place, asked, i))
         one["files"] = snapshot(os.path.join(place, one["name"]))

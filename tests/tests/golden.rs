@@ -1,10 +1,11 @@
 //! Arrays written by old releases of libtiledb, from format 1 on, read cell by cell.
 
-use hyperslab::array::{Array, OpenOptions};
+use hyperslab::array::{Array, OpenOptions, Window};
 use hyperslab::blocking::block_on;
 use hyperslab::filter::Nonces;
 use hyperslab::format::{consolidated_metadata, generic_tile};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
+use hyperslab::query::Finding;
 use hyperslab::write::WriteOptions;
 use hyperslab::{Context, Error};
 use hyperslab_tests::case::Case;
@@ -29,6 +30,26 @@ fn every_old_array_reads_as_libtiledb_reads_it() {
         report.arrays()
     );
     report.finish("golden");
+}
+
+/// Coordinates that a filter has rounded may lie outside the box of their tile.
+#[test]
+fn rounded_coordinates_are_not_called_damaged() {
+    let release = golden::load().into_iter().find(|r| r.library == "mixed");
+    let cases = release.map_or_else(Vec::new, |r| r.cases);
+    let case = cases.iter().find(|c| c.name == "rounded_places").expect("a sample");
+    let options = OpenOptions {
+        window: Window::ALL,
+        key: None,
+    };
+    let array = block_on(Array::open(&golden::in_memory(case), "array", &options)).expect("an array");
+    let (mut damage, mut files) = (Vec::new(), 0);
+    let mut tell = |f: Finding| {
+        files += 1;
+        damage.extend(f.error.map(|e| e.to_string()));
+    };
+    block_on(array.verify(&mut tell)).expect("findings");
+    assert_eq!((damage, files > 1), (Vec::<String>::new(), true));
 }
 
 /// libtiledb lists the footers of fragments older than version 5 at places where they are not.

@@ -16,7 +16,9 @@ use crate::format::fragment::rtree::{Level, RTree};
 use crate::format::fragment::stats::TileValues;
 use crate::format::fragment::{conditions, tile_index};
 use crate::format::generic_tile;
+use crate::format::pipeline::Pipeline;
 use crate::format::schema::Schema;
+use crate::format::version::Version;
 
 /// A section, by the slot of its field where there is one a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,6 +57,8 @@ pub(crate) struct Index {
     end: Option<u64>,
     /// The end of the file as far as it was read with the footer, and where it starts.
     tail: (u64, Bytes),
+    /// As a section says.
+    writer: OnceLock<Version>,
     rtree: OnceLock<RTree>,
     lists: OnceLock<Lists>,
     conditions: OnceLock<Vec<String>>,
@@ -98,6 +102,7 @@ impl Index {
             starts: OnceLock::new(),
             end,
             tail,
+            writer: OnceLock::new(),
             rtree: OnceLock::new(),
             lists: OnceLock::new(),
             conditions: OnceLock::new(),
@@ -167,7 +172,9 @@ impl Index {
 
     /// Those of `wanted` that say more than is known without them. `schema`: of the fragment.
     pub(crate) fn needed(&self, wanted: &[Section], schema: &Schema) -> Vec<Section> {
-        let implied = |section: &Section| self.is_implied(*section);
+        // Any section says who wrote the fragment; boxes can be implied all the same.
+        let anonymous = !self.footer.version.has_types_of_filters() && schema.pipelines().any(Pipeline::hands_on_types);
+        let implied = |s: &Section| self.is_implied(*s) && (!anonymous || *s == Section::RTree);
         let (known, needed): (Vec<Section>, Vec<Section>) = wanted.iter().partition(|s| implied(s));
         if let (true, Some(domain)) = (known.contains(&Section::RTree), &self.footer.non_empty_domain) {
             self.rtree.get_or_init(|| {
@@ -243,6 +250,7 @@ impl Index {
     ) -> Result<()> {
         let shift = |e: crate::Malformed| e.shifted(m.start);
         let (payload, _) = generic_tile::decode(bytes, key).map_err(shift).at(path)?;
+        set(&self.writer, generic_tile::writer(bytes).map_err(shift).at(path)?);
         let list = || {
             let mut list = tile_index::decode(&payload).map_err(shift).at(path)?;
             // Where there are nulls, 2.2 ends a global write with an entry for a tile that there is not:
@@ -269,6 +277,13 @@ impl Index {
             Section::Conditions => set(&self.conditions, conditions::decode(&payload).map_err(shift).at(path)?),
         }
         Ok(())
+    }
+
+    /// The newest version that the release which wrote the fragment knew of; the fragment's own until a section
+    /// is decoded.
+    pub(crate) fn writer(&self) -> Version {
+        let own = self.footer.version;
+        self.writer.get().map_or(own, |&writer| writer.max(own))
     }
 
     pub(crate) fn rtree(&self) -> Option<&RTree> {

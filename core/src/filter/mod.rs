@@ -41,6 +41,9 @@ pub struct TileFormat<'a> {
     pub cell: CellCount,
     /// The format version of the fragment (or file) the tile is in.
     pub version: Version,
+    /// The newest version that the release which wrote the tile knew of: later than `version` in arrays that an
+    /// older one made.
+    pub writer: Version,
     /// The key of an encrypted array.
     pub key: Option<&'a Key>,
 }

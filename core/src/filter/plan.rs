@@ -67,7 +67,9 @@ impl<'a> Plan<'a> {
                 ));
             }
             steps.extend(step(filter, datatype, f)?);
-            datatype = output(filter, datatype);
+            if f.writer.has_types_of_filters() {
+                datatype = output(filter, datatype);
+            }
         }
         if let Some(key) = f.key.filter(|_| !matches!(p.filters.last(), Some(Filter::Aes256Gcm))) {
             steps.push(Step::Aes(key));

@@ -16,13 +16,21 @@ use crate::filter::{Key, Nonces, TileFormat, decode_tile, encode_tile};
 /// The level of gzip that generic tiles are written with.
 const LEVEL: i32 = 1;
 
+/// The newest version that the library which wrote the generic tile at the start of `bytes` knew of.
+///
+/// # Errors
+/// The tile is damaged.
+pub fn writer(bytes: &[u8]) -> Decoded<Version> {
+    Ok(Version::nearest(Reader::new(bytes).u32("version of a generic tile")?))
+}
+
 /// The payload of the generic tile at the start of `bytes`, and how many bytes the whole tile takes.
 ///
 /// # Errors
 /// The tile is damaged, or encrypted with another key, or not encrypted although there is a key.
 pub fn decode(bytes: &[u8], key: Option<&Key>) -> Decoded<(Vec<u8>, u64)> {
     let mut r = Reader::new(bytes);
-    // The version of the library that wrote the tile, which says nothing about what is in it.
+    // The writer's, which says nothing about what is in the tile.
     r.u32("version of a generic tile")?;
     let stored_bytes = r.u64("stored bytes of a generic tile")?;
     let plain_bytes = r.u64("plain bytes of a generic tile")?;
@@ -39,6 +47,7 @@ pub fn decode(bytes: &[u8], key: Option<&Key>) -> Decoded<(Vec<u8>, u64)> {
         datatype,
         cell: CellCount::Fixed(values),
         version: Version::CURRENT,
+        writer: Version::CURRENT,
         key,
     };
     let payload = decode_tile(framed, &p, &f, plain_bytes).map_err(|e| e.shifted(start))?;
@@ -70,6 +79,7 @@ pub fn encode(payload: &[u8], key: Option<&Key>, nonces: &Nonces) -> Result<Vec<
         datatype: Datatype::Char,
         cell: CellCount::ONE,
         version: Version::CURRENT,
+        writer: Version::CURRENT,
         key,
     };
     let framed = encode_tile(payload, &p, &f, nonces)?;

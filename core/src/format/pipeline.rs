@@ -5,7 +5,7 @@
 
 use super::cursor::{Decoded, Reader, Writer};
 use super::version::Version;
-use crate::datatype::Datatype;
+use crate::datatype::{Datatype, Physical};
 use crate::limits::FILTERS_MAX;
 
 /// A filter without options: its number and the length 0.
@@ -44,6 +44,32 @@ impl Pipeline {
     pub fn is_exact(&self) -> bool {
         let loses = |f: &Filter| matches!(f, Filter::FloatScale { .. } | Filter::Webp { .. });
         !self.filters.iter().any(loses)
+    }
+
+    /// Whether integers of this type between `lo` and `hi` are read as they were given. Most releases of
+    /// libtiledb store others where they reduce the width of signed ones that are too far apart; how far
+    /// apart they are is not known of what another filter made of them.
+    pub fn keeps(&self, integers: Physical, lo: i128, hi: i128) -> bool {
+        let reduces = |f: &Filter| matches!(f, Filter::BitWidthReduction { .. });
+        let near = !integers.is_signed() || hi - lo < 1 << (8 * integers.size() - 1);
+        let mut changing = self
+            .filters
+            .iter()
+            .filter(|f| !matches!(f, Filter::None | Filter::Md5 | Filter::Sha256));
+        let first_keeps = changing.next().is_none_or(|f| near || !reduces(f));
+        self.is_exact() && first_keeps && !changing.any(reduces)
+    }
+
+    /// Whether a filter gives another type than it sees, and others come after it.
+    pub fn hands_on_types(&self) -> bool {
+        let changes = |f: &Filter| match f {
+            Filter::FloatScale { .. } | Filter::Xor => true,
+            Filter::Delta { reinterpret, .. } | Filter::DoubleDelta { reinterpret, .. } => reinterpret.is_some(),
+            _ => false,
+        };
+        self.filters
+            .split_last()
+            .is_some_and(|(_, before)| before.iter().any(changes))
     }
 
     /// Whether there are no filters.

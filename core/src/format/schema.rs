@@ -122,6 +122,13 @@ impl Schema {
         self.dimensions.iter().enumerate().find(|(_, d)| d.name == name)
     }
 
+    /// Every list of filters in it.
+    pub fn pipelines(&self) -> impl Iterator<Item = &Pipeline> {
+        let fields = self.attributes.iter().map(|a| &a.filters);
+        let fields = fields.chain(self.dimensions.iter().map(|d| &d.filters));
+        fields.chain([&self.coords_filters, &self.offsets_filters, &self.validity_filters])
+    }
+
     /// The filters a dimension's own file is stored with: the dimension's, or the coordinates' where
     /// it has none. Schemas older than such files lend it nothing.
     pub fn dimension_filters<'a>(&'a self, dimension: &'a Dimension) -> &'a Pipeline {

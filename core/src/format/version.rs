@@ -39,6 +39,15 @@ impl Version {
         }
     }
 
+    /// The version with this number, or the one this release knows that is nearest to it.
+    pub const fn nearest(number: u32) -> Self {
+        match number {
+            0 => Self(1),
+            n if n > Self::CURRENT.0 => Self::CURRENT,
+            n => Self(n),
+        }
+    }
+
     /// The number on disk.
     pub const fn number(self) -> u32 {
         self.0
@@ -119,6 +128,9 @@ capabilities! {
     has_double_delta_reinterpret >= 20;
     /// Since 20 (2.17): bit width reduction and positive delta act on dates and times.
     has_date_reduction >= 20;
+    /// Since 20 (2.17), of the release that writes: a filter sees the type that the one before it gives. Before,
+    /// all saw the field's own.
+    has_types_of_filters >= 20;
     /// Since 21 (2.19): the statistics of nullable fixed-size strings in dense arrays can be trusted.
     has_sound_string_statistics >= 21;
     /// Since 22 (2.25): the current domain.

@@ -140,10 +140,10 @@ impl<'a> Question<'a> {
         if self.aggregate == Aggregate::NullCount || out.values == 0 {
             return Some(out);
         }
+        let physical = self.field.datatype.physical();
         let number = usize::try_from(tile).ok()?;
         let end = |values: Option<&TileValues>| Some(values?.get(number, self.field.width())?.to_vec());
         let (min, max) = (end(index.mins(slot))?, end(index.maxs(slot))?);
-        let physical = self.field.datatype.physical();
         match kind(self.field) {
             Kind::Text => {
                 let unsure = |end: &Vec<u8>| !self.field.cell.is_var() && goes_on_behind_zero(end);
@@ -154,17 +154,13 @@ impl<'a> Question<'a> {
                 out.max = Some(Scalar::Bytes(max));
             }
             Kind::Integers => {
-                let (min, max) = (
-                    Scalar::from_le_bytes(physical, &min)?,
-                    Scalar::from_le_bytes(physical, &max)?,
-                );
+                let (min, max) = integers(self.fragment, &self.field.name, physical, tile)?;
                 let sums = matches!(self.aggregate, Aggregate::Sum | Aggregate::Mean);
-                let (lo, hi) = (min.as_i128()?, max.as_i128()?);
-                if lo > hi || (sums && !fits(physical, lo, hi, out.values)) {
+                if sums && !fits(physical, min.as_i128()?, max.as_i128()?, out.values) {
                     return None;
                 }
                 let bits = index.sum(slot, tile)?;
-                out.whole = if is_signed(physical) {
+                out.whole = if physical.is_signed() {
                     i128::from(bits.cast_signed())
                 } else {
                     i128::from(bits)
@@ -193,6 +189,19 @@ impl<'a> Question<'a> {
     }
 }
 
+/// The least and the greatest value of a tile of integers, by the fragment's statistics, which must be loaded.
+/// `None` where they are not those of the cells that are read.
+pub(crate) fn integers(fragment: &Fragment, name: &str, physical: Physical, tile: u64) -> Option<(Scalar, Scalar)> {
+    let id = fragment.attribute(name)?;
+    let FieldId::Attribute(i) = id else { return None };
+    let (slot, tile) = (fragment.slots.index(id)?, usize::try_from(tile).ok()?);
+    let end = |values: Option<&TileValues>| Scalar::from_le_bytes(physical, values?.get(tile, Some(physical.size()))?);
+    let (min, max) = (end(fragment.index.mins(slot))?, end(fragment.index.maxs(slot))?);
+    let (lo, hi) = (min.as_i128()?, max.as_i128()?);
+    let filters = &fragment.schema.attributes.get(i)?.filters;
+    (lo <= hi && filters.keeps(physical, lo, hi)).then_some((min, max))
+}
+
 /// Whether text of this length that is alike up to its first zero byte may yet be other text: it is not
 /// compared any further.
 fn goes_on_behind_zero(text: &[u8]) -> bool {
@@ -204,14 +213,10 @@ fn goes_on_behind_zero(text: &[u8]) -> bool {
 /// Whether `values` integers from `lo` to `hi` cannot meet the limit of their sum in any order.
 fn fits(physical: Physical, lo: i128, hi: i128, values: u64) -> bool {
     let most = lo.unsigned_abs().max(hi.unsigned_abs()).checked_mul(u128::from(values));
-    let limit = if is_signed(physical) {
+    let limit = if physical.is_signed() {
         i64::MAX.unsigned_abs()
     } else {
         u64::MAX
     };
     most.is_some_and(|most| most <= u128::from(limit))
-}
-
-const fn is_signed(physical: Physical) -> bool {
-    matches!(physical, Physical::I8 | Physical::I16 | Physical::I32 | Physical::I64)
 }

@@ -319,6 +319,7 @@ impl TileRef {
             datatype: self.field.datatype,
             cell: self.field.cell,
             version: self.field.fragment.version,
+            writer: self.field.fragment.index.writer(),
             key,
         }
     }

@@ -101,6 +101,7 @@ impl Fields {
             datatype,
             cell,
             version: self.version,
+            writer: Version::CURRENT,
             key: self.key.as_ref(),
         }
     }

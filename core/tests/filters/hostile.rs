@@ -69,7 +69,7 @@ proptest! {
         bytes in prop_oneof![0..300_u32, Just(96), Just(u32::MAX)],
         cells in prop_oneof![0..300_u64, Just(u64::MAX)],
     ) {
-        let f = TileFormat { datatype, cell, version, key: None };
+        let f = TileFormat { datatype, cell, version, writer: Version::CURRENT, key: None };
         decode_all_ways(&one_chunk(bytes, &words(&metadata), &data), &Pipeline::new(filters.clone()), &f, u64::from(bytes), cells);
         decode_all_ways(&data, &Pipeline::new(filters), &f, u64::from(bytes), cells);
     }
@@ -84,7 +84,7 @@ proptest! {
         encrypted in prop::bool::weighted(0.1),
     ) {
         let key = Key([1; 32]);
-        let (f, p) = (TileFormat { datatype, cell, version, key: encrypted.then_some(&key) }, Pipeline::new(filters));
+        let (f, p) = (TileFormat { datatype, cell, version, writer: Version::CURRENT, key: encrypted.then_some(&key) }, Pipeline::new(filters));
         let offsets: Vec<u64> = (0..=96).step_by(8).collect();
         let tile = if cell.is_var() { encode_var_tile(&values, &offsets, &p, &f, &Nonces::new([0; 32])) } else { encode_tile(&values, &p, &f, &Nonces::new([0; 32])) };
         // Some filters refuse some values; there is nothing to damage then.
@@ -139,6 +139,7 @@ fn bombs_are_refused_before_they_go_off() {
         datatype,
         cell,
         version: Version::CURRENT,
+        writer: Version::CURRENT,
         key: None,
     };
     let bytes = f(Datatype::Uint8, CellCount::ONE);
@@ -207,6 +208,7 @@ fn a_filter_in_between_cannot_unfold_more_than_it_was_made_of() {
         datatype: Datatype::Uint8,
         cell: CellCount::ONE,
         version: Version::CURRENT,
+        writer: Version::CURRENT,
         key: None,
     };
     let zstd = Pipeline::new(vec![Filter::Zstd { level: 1 }]);
@@ -231,6 +233,7 @@ fn an_image_of_another_size_is_refused_unseen() {
         datatype: Datatype::Uint8,
         cell: CellCount::ONE,
         version: Version::CURRENT,
+        writer: Version::CURRENT,
         key: None,
     };
     let small = encode_tile(&[7; 96], &Pipeline::new(vec![WEBP]), &f, &Nonces::none()).unwrap();

@@ -48,6 +48,7 @@ impl<'a> Case<'a> {
             datatype: self.datatype,
             cell: self.cell,
             version: Version::CURRENT,
+            writer: Version::CURRENT,
             key,
         }
     }
@@ -164,6 +165,7 @@ fn coded_strings_that_are_all_empty_may_take_no_bytes() {
         datatype: Datatype::StringAscii,
         cell: CellCount::Var,
         version: Version::CURRENT,
+        writer: Version::CURRENT,
         key: None,
     };
     let p = Pipeline::new(vec![Filter::Dictionary { level: -1 }]);

@@ -43,6 +43,7 @@ pub(super) fn filters(job: &Job) -> Result<bool> {
         datatype: Datatype::Int64,
         cell: CellCount::ONE,
         version: Version::CURRENT,
+        writer: Version::CURRENT,
         key: encrypted.then_some(&key),
     };
     let (p, nonces) = (Pipeline::new(vec![filter.clone()]), Nonces::new([9; 32]));

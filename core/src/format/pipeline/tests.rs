@@ -109,3 +109,42 @@ fn a_count_of_filters_is_not_believed() {
     let bytes = hex("00000100 FF030000 00 00000000");
     assert!(Pipeline::decode(&mut Reader::new(&bytes), Version::CURRENT).is_err());
 }
+
+#[test]
+fn integers_far_apart_are_not_relied_on_where_their_width_is_reduced() {
+    let reduced = Filter::BitWidthReduction { max_window: 256 };
+    let check = |filters: &[Filter], integers, lo, hi, expect| {
+        let keeps = Pipeline::new(filters.to_vec()).keeps(integers, lo, hi);
+        assert_eq!(keeps, expect, "{filters:?} {integers:?} {lo} {hi}");
+    };
+    let alone = [Filter::Md5, reduced.clone(), Filter::Gzip { level: 1 }];
+    check(&alone, Physical::I16, -1, i16::MAX.into(), false);
+    check(&alone, Physical::I16, -1, 32766, true);
+    check(&alone, Physical::I64, i64::MIN.into(), i64::MAX.into(), false);
+    check(&alone, Physical::U64, 0, u64::MAX.into(), true);
+    check(&[Filter::Byteshuffle, reduced], Physical::U8, 0, 1, false);
+    check(
+        &[Filter::Byteshuffle],
+        Physical::I32,
+        i32::MIN.into(),
+        i32::MAX.into(),
+        true,
+    );
+}
+
+#[test]
+fn types_are_handed_on_where_something_comes_behind_the_filter_that_changes_them() {
+    let scale = Filter::FloatScale {
+        scale: 0.5,
+        offset: 0.0,
+        byte_width: 2,
+    };
+    let check = |filters: &[Filter], expect| {
+        assert_eq!(Pipeline::new(filters.to_vec()).hands_on_types(), expect, "{filters:?}");
+    };
+    check(&[], false);
+    check(&[Filter::Byteshuffle, scale.clone()], false);
+    check(&[scale, Filter::Byteshuffle], true);
+    check(&[Filter::Xor, Filter::Md5], true);
+    check(&[Filter::Byteshuffle, Filter::Md5], false);
+}

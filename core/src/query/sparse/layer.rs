@@ -10,11 +10,12 @@ use crate::column::Column;
 use crate::error::Result;
 use crate::format::fragment::rtree::Bounds;
 use crate::format::fragment::slots::FieldId;
+use crate::format::pipeline::Pipeline;
 use crate::geometry::key;
 use crate::query::condition::Bound;
 use crate::query::field::Field;
+use crate::query::summary::integers;
 use crate::query::tile::{StoredField, TileRef};
-use crate::scalar::Scalar;
 
 /// A sparse fragment.
 #[derive(Debug)]
@@ -194,21 +195,13 @@ impl Layer {
             let i = attributes.iter().position(|f| f.name == name)?;
             let field = attributes.get(i)?;
             let stored = self.attributes.get(i)?.as_ref()?;
-            let slot = self.fragment.slots.index(stored.id)?;
-            let tile = usize::try_from(tile).ok()?;
             // Where one cell is NaN, the extremes that libtiledb writes may be those of the cells after it.
             let float = field.datatype.is_float();
             let plain = field.cell == crate::CellCount::ONE && !field.datatype.is_string() && !float;
             if !plain || stored.datatype != field.datatype {
                 return None;
             }
-            let value = |v: Option<&crate::format::fragment::stats::TileValues>| {
-                Scalar::from_le_bytes(field.datatype.physical(), v?.get(tile, field.width())?)
-            };
-            Some((
-                value(self.fragment.index.mins(slot))?,
-                value(self.fragment.index.maxs(slot))?,
-            ))
+            integers(&self.fragment, name, field.datatype.physical(), tile)
         };
         crate::query::condition::excludes(condition, &range)
     }
@@ -222,8 +215,8 @@ impl Layer {
     }
 }
 
-/// Whether all coordinates of a tile along dimension `d` are within its bounding box. `path` is the
-/// file they are in.
+/// Whether all coordinates of a tile along dimension `d` are within its bounding box, which is that of the
+/// coordinates as they were given, before filters that lose something. `path` is the file they are in.
 ///
 /// # Errors
 /// [`crate::Error::Corrupt`] if not.
@@ -231,6 +224,15 @@ pub(crate) fn check_box(fragment: &Fragment, d: usize, tile: u64, column: &Colum
     let (leaves, Ok(i)) = (fragment.index.rtree().and_then(|t| t.leaves()), usize::try_from(tile)) else {
         return Ok(());
     };
+    let given = |filters: &Pipeline| filters.keeps(column.datatype.physical(), i64::MIN.into(), i64::MAX.into());
+    if !fragment
+        .schema
+        .dimensions
+        .get(d)
+        .is_some_and(|d| given(fragment.schema.dimension_filters(d)))
+    {
+        return Ok(());
+    }
     let inside = match leaves.and_then(|l| l.dimensions.get(d)) {
         Some(Bounds::Keys { lo, hi, .. }) => match (lo.get(i), hi.get(i)) {
             (Some(lo), Some(hi)) => key::keys(column.datatype.physical(), &column.data)
