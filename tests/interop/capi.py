@@ -452,22 +452,27 @@ class Lib:
 
     # ---- reading
 
+    def query(self, h, case, query):
+        """A query for these cells of the open array `h`, without its buffers."""
+        q = self.handle("tiledb_query_alloc", h, C.c_int(READ))
+        self.call("tiledb_query_set_layout", q, C.c_int(LAYOUT[query["layout"]]))
+        dims = case["schema"]["dims"]
+        if query.get("ranges") is not None:
+            self._subarray(q, h, dims, query["ranges"])
+        elif case["schema"]["kind"] == "dense":
+            domain = query.get("domain") or [d["domain"] for d in dims]
+            self._subarray(q, h, dims, [[r] for r in domain])
+        if query.get("cond") is not None:
+            self.call("tiledb_query_set_condition", q, self.condition(query["cond"]))
+        return q
+
     def read(self, uri, case, query):
         """The cells of one query: {"cells": n, "cols": {field: {data, off, valid}}}, all bytes in hex.
 
         `query["schema"]` lists the fields as [name, type, cell, nullable]; `off` has n + 1 entries.
         """
         me, h = self.open(uri, READ, query.get("window"), case.get("key"))
-        q = me.handle("tiledb_query_alloc", h, C.c_int(READ))
-        me.call("tiledb_query_set_layout", q, C.c_int(LAYOUT[query["layout"]]))
-        dims = case["schema"]["dims"]
-        if query.get("ranges") is not None:
-            me._subarray(q, h, dims, query["ranges"])
-        elif case["schema"]["kind"] == "dense":
-            domain = query.get("domain") or [d["domain"] for d in dims]
-            me._subarray(q, h, dims, [[r] for r in domain])
-        if query.get("cond") is not None:
-            me.call("tiledb_query_set_condition", q, me.condition(query["cond"]))
+        q = me.query(h, case, query)
         hold = {}
         room = READ_BUFFER_BYTES * (8 if case.get("big") else 1)
         for i, (name, _, cell, nullable) in enumerate(query["fields"]):

@@ -11,6 +11,7 @@ import shutil
 import sys
 import time
 
+import aggregates
 import capi
 import cases as c
 import matrix
@@ -37,6 +38,10 @@ def ask(lib, uri, case):
             queries.append({**plain, "cond": cond, "layout": "unordered"})
     for q in queries:
         q["expect"] = lib.read(uri, case, q)
+    # Of every second array one question is asked for its aggregates too.
+    if rng.random() < 0.5:
+        q = rng.choice(queries)
+        q["aggregates"] = aggregates.ask(lib, uri, case, q)
     return queries
 
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::aggregates::Said;
 use crate::hex::Hex;
 
 pub use build::{condition, layout, scalar};
@@ -188,6 +189,9 @@ pub struct QuerySpec {
     #[serde(default)]
     pub cond: Option<Value>,
     pub expect: Answer,
+    /// What libtiledb makes of the cells, by field.
+    #[serde(default)]
+    pub aggregates: Option<BTreeMap<String, Said>>,
 }
 
 /// Cells by field.

@@ -3,9 +3,10 @@
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::array::{Array, OpenOptions, Window};
 use hyperslab::blocking::block_on;
-use hyperslab::query::{Aggregate, Batch, Query};
-use hyperslab::{CellCount, Column, Context, Physical, Scalar};
+use hyperslab::query::{Batch, Query};
+use hyperslab::{Column, Context};
 
+use crate::aggregates;
 use crate::case::{Case, QuerySpec, condition, layout};
 
 /// Asks every question of a case of the array at `path`; gives the number of cells compared.
@@ -68,7 +69,8 @@ fn check_query(context: &Context, path: &str, case: &Case, q: &QuerySpec) -> Res
     same(case, q, &parts).context("read in batches")?;
     let count = block_on(array.count(&query))?;
     if q.cond.is_none() || !array.schema().is_dense() {
-        check_aggregates(&array, &query, &got).context("aggregates")?;
+        let theirs = q.aggregates.as_ref();
+        aggregates::check(&array, &query, &got, theirs).context("aggregates")?;
         ensure!(
             count == q.expect.cells,
             "counted {count} cells, libtiledb found {}",
@@ -76,90 +78,6 @@ fn check_query(context: &Context, path: &str, case: &Case, q: &QuerySpec) -> Res
         );
     }
     Ok(got.cells)
-}
-
-/// Holds the aggregates of a query, some of which come from statistics, against the cells it finds.
-fn check_aggregates(array: &Array, query: &Query, cells: &Batch) -> Result<()> {
-    for (name, column) in &cells.columns {
-        for aggregate in [
-            Aggregate::Count,
-            Aggregate::NullCount,
-            Aggregate::Sum,
-            Aggregate::Min,
-            Aggregate::Max,
-        ] {
-            let found = match block_on(array.aggregate(query, &[(aggregate, name)])) {
-                Ok(found) => found,
-                Err(e) if e.code() == "InvalidArgument" => continue,
-                Err(e) => return Err(e.into()),
-            };
-            let expected = by_hand(aggregate, column);
-            ensure!(
-                alike(
-                    found.first().and_then(Option::as_ref),
-                    expected.as_ref(),
-                    aggregate,
-                    column
-                ),
-                "{aggregate:?} of '{name}' is {found:?}, its cells say {expected:?}"
-            );
-        }
-    }
-    Ok(())
-}
-
-/// An aggregate, cell by cell.
-fn by_hand(aggregate: Aggregate, column: &Column) -> Option<Scalar> {
-    let values = (0..column.len()).filter(|&i| !column.is_null(i));
-    let cells = column.len() as u64;
-    let physical = column.datatype.physical();
-    let text = column.cell != CellCount::ONE;
-    let scalar = |i: usize| match text {
-        true => Some(Scalar::Bytes(column.cell(i).to_vec())),
-        false => Scalar::from_le_bytes(physical, column.cell(i)),
-    };
-    let nan = |s: &Scalar| s.as_f64().is_some_and(f64::is_nan);
-    match aggregate {
-        Aggregate::Count => Some(Scalar::U64(cells)),
-        Aggregate::NullCount => Some(Scalar::U64(cells - values.count() as u64)),
-        Aggregate::Min | Aggregate::Max => values.filter_map(scalar).reduce(|a, b| {
-            let better = if aggregate == Aggregate::Min {
-                b.order(&a).is_lt()
-            } else {
-                b.order(&a).is_gt()
-            };
-            if nan(&a) || (better && !nan(&b)) { b } else { a }
-        }),
-        _ if values.clone().next().is_none() => None,
-        _ if matches!(physical, Physical::F32 | Physical::F64) => {
-            Some(Scalar::F64(values.filter_map(scalar).filter_map(|s| s.as_f64()).sum()))
-        }
-        _ => {
-            let sum: i128 = values.filter_map(scalar).filter_map(|s| s.as_i128()).sum();
-            let signed = matches!(physical, Physical::I8 | Physical::I16 | Physical::I32 | Physical::I64);
-            Some(match signed {
-                true => Scalar::I64(i64::try_from(sum).unwrap_or(if sum < 0 { i64::MIN } else { i64::MAX })),
-                false => Scalar::U64(u64::try_from(sum).unwrap_or(u64::MAX)),
-            })
-        }
-    }
-}
-
-/// Whether two aggregates of a column are the same. Sums of floats may have been added up in another order:
-/// they agree as far as the size of what was added up lets them.
-fn alike(a: Option<&Scalar>, b: Option<&Scalar>, aggregate: Aggregate, column: &Column) -> bool {
-    let float = |s: Option<&Scalar>| s.filter(|s| s.as_i128().is_none()).and_then(Scalar::as_f64);
-    let (Some(x), Some(y)) = (float(a), float(b)) else {
-        return a == b;
-    };
-    if x == y || (x.is_nan() && y.is_nan()) {
-        return true;
-    }
-    let values = (0..column.len()).filter(|&i| !column.is_null(i));
-    let numbers = values.filter_map(|i| Scalar::from_le_bytes(column.datatype.physical(), column.cell(i))?.as_f64());
-    let size: f64 = numbers.clone().map(f64::abs).sum();
-    let met_the_limit = size > 1e300 && numbers.clone().all(f64::is_finite);
-    aggregate == Aggregate::Sum && (met_the_limit || (x - y).abs() <= size * 1e-12)
 }
 
 /// The batches of a streamed read, joined.

@@ -2,6 +2,7 @@
 //! that the Python scripts beside them perform with libtiledb.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+pub mod aggregates;
 pub mod bench;
 pub mod case;
 pub mod compare;

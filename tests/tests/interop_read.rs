@@ -7,10 +7,21 @@ use hyperslab::Context;
 use hyperslab_tests::case::Case;
 use hyperslab_tests::compare;
 
+/// The least number of aggregates that libtiledb was asked for.
+const AGGREGATES_MIN: usize = 5_000;
+
 #[test]
 fn what_libtiledb_writes_reads_alike() {
     let matrix = matrix::generated();
     let context = Context::local(&matrix.folder);
+    let asked = matrix
+        .cases
+        .iter()
+        .flat_map(|c| &c.queries)
+        .filter_map(|q| q.aggregates.as_ref());
+    let aggregates: usize = asked.flat_map(|fields| fields.values()).map(|said| said.len()).sum();
+    println!("matrix: {aggregates} of libtiledb's own aggregates among the questions");
+    assert!(aggregates > AGGREGATES_MIN, "only {aggregates} aggregates");
     matrix.check("matrix: written by libtiledb, read by Hyperslab", |case: &Case| {
         compare::check(&context, &case.name, case)
     });

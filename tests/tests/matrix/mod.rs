@@ -23,7 +23,8 @@ const REFUSED_MAX: usize = 60;
 pub struct Matrix {
     /// The folder of the arrays.
     pub folder: PathBuf,
-    cases: Vec<Case>,
+    /// What they are, and what is asked of them.
+    pub cases: Vec<Case>,
 }
 
 /// The matrix, made anew if the scripts have changed since.
@@ -32,11 +33,12 @@ pub fn generated() -> &'static Matrix {
     MATRIX.get_or_init(|| {
         let folder = scratch("libtiledb");
         let stamp = scratch("libtiledb.stamp");
-        let scripts = ["capi.py", "cases.py", "matrix.py", "generate.py"].map(|n| here().join("interop").join(n));
+        let scripts = ["capi.py", "cases.py", "matrix.py", "aggregates.py", "generate.py"]
+            .map(|n| here().join("interop").join(n));
         let wanted: String = scripts.iter().map(|p| std::fs::read_to_string(p).unwrap()).collect();
         if std::fs::read_to_string(&stamp).ok().as_deref() != Some(&wanted) {
             std::fs::create_dir_all(folder.parent().unwrap()).unwrap();
-            let status = Command::new(python()).arg(&scripts[3]).arg(&folder).status().unwrap();
+            let status = Command::new(python()).arg(&scripts[4]).arg(&folder).status().unwrap();
             assert!(status.success(), "generate.py failed: {status}");
             std::fs::write(&stamp, wanted).unwrap();
         }
