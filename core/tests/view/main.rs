@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+mod groups;
+mod zarr;
+
 use std::ops::Range;
 
 use hyperslab::array::{CreateOptions, create};
@@ -249,82 +252,6 @@ fn raw_values_of_boxes_steps_and_tiles() {
 }
 
 #[test]
-fn zarr_chunks_are_whole_tiles() {
-    let view = view();
-    assert_eq!(
-        names(&view, "grids/dense/zarr"),
-        ["v", "pair", "row", "col", "zarr.json"]
-    );
-    assert_eq!(names(&view, "grids/dense/zarr/pair/c/0/0"), ["0"]);
-    let chunk = |key: &str| file(&view, &format!("grids/dense/zarr/{key}"));
-    // Tiles are 4 x 5; the last column of tiles sticks out by 3.
-    assert_eq!(chunk("v/c/1/1"), expect(4..8, 5..10));
-    let edge = chunk("v/c/5/3");
-    assert_eq!(edge.len(), 40);
-    assert_eq!(edge[..4], expect(20..21, 15..17));
-    assert_eq!(edge[4..6], i16::MIN.to_le_bytes());
-    assert_eq!(chunk("pair/c/0/0/0")[..4], [1, 1, 1, 1]);
-    assert_eq!(
-        chunk("row/c/0")[..8],
-        [(-5_i32).to_le_bytes(), (-4_i32).to_le_bytes()].concat()
-    );
-    for absent in [
-        "v/c/6/0",
-        "v/c/0/0/0",
-        "v/c/01/0",
-        "pair/c/0/0/1",
-        "row/c/6",
-        "v/.zarray",
-    ] {
-        assert!(
-            block_on(view.lookup(&format!("grids/dense/zarr/{absent}")))
-                .unwrap()
-                .is_none(),
-            "{absent}"
-        );
-    }
-    let group: serde_json::Value = serde_json::from_slice(&chunk("zarr.json")).unwrap();
-    let one: serde_json::Value = serde_json::from_slice(&chunk("pair/zarr.json")).unwrap();
-    assert_eq!(group["consolidated_metadata"]["metadata"]["pair"], one);
-    assert_eq!(one["shape"], serde_json::json!([23, 17, 2]));
-}
-
-#[test]
-fn zarr_shows_what_cells_hold_that_nobody_wrote() {
-    let context = Context::memory();
-    let mut rgb = Attribute::new("rgb", Datatype::Uint8, CellCount::Fixed(3));
-    rgb.fill = vec![1, 2, 3];
-    let mut there = Attribute::new("there", Datatype::Int16, CellCount::ONE);
-    (there.nullable, there.fill_valid) = (true, true);
-    let x = Dimension::new("x", Datatype::Int32, 0_i32, 4_i32, 2_i32);
-    let schema = Schema::new(ArrayType::Dense, vec![x], vec![rgb, there]);
-    let options = CreateOptions {
-        timestamp_ms: 1,
-        seed: [9; 32],
-        key: None,
-    };
-    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
-    let view = View::new(Source {
-        context,
-        url: String::new(),
-        path: "a".into(),
-        options: OpenOptions::default(),
-        name: "a".into(),
-    });
-    // Zarr has one fill value for all three, so that nothing may be left to it.
-    assert_eq!(names(&view, "zarr/rgb/c"), ["0", "1", "2"]);
-    assert_eq!(file(&view, "zarr/rgb/c/2/0"), [1, 2, 3, 1, 2, 3]);
-    assert_eq!(names(&view, "zarr/there"), ["c", "zarr.json"]);
-    assert!(block_on(view.lookup("zarr/there/c/0")).unwrap().is_none());
-    for folder in ["zarr/there/c", "tiles/there"] {
-        assert!(block_on(view.lookup(folder)).unwrap().is_some(), "{folder} is listed");
-        assert!(names(&view, folder).is_empty());
-    }
-    let valid: String = String::from_utf8(file(&view, "zarr/there_valid/zarr.json")).unwrap();
-    assert!(valid.contains("\"fill_value\": true"), "{valid}");
-}
-
-#[test]
 fn the_past_stays_readable() {
     let view = view();
     let first = |path: &str| file(&view, path)[..2].to_vec();
@@ -355,68 +282,6 @@ fn writes_are_found_by_their_order_and_between_times() {
     assert!(names(&view, "grids/dense/since").is_empty());
     assert!(refusal(&view, "grids/dense/since/1000").contains("T0..T1"));
     assert!(block_on(view.lookup("grids/dense/since/1..2/since")).unwrap().is_none());
-}
-
-#[test]
-fn members_named_in_full_are_shown_if_they_lie_in_the_group() {
-    let context = Context::memory();
-    block_on(create_group(&context, "g")).unwrap();
-    let x = Dimension::new("x", Datatype::Int32, 0_i32, 4_i32, 2_i32);
-    let attribute = Attribute::new("a", Datatype::Int16, CellCount::ONE);
-    let schema = Schema::new(ArrayType::Dense, vec![x], vec![attribute]);
-    let options = CreateOptions {
-        timestamp_ms: 1,
-        seed: [9; 32],
-        key: None,
-    };
-    block_on(create(&context, "g/inner", &schema, &[], &options)).unwrap();
-    let member = |name: &str, uri: &str, kind| {
-        GroupChange::Add(GroupMember {
-            kind,
-            relative: !uri.contains(':'),
-            uri: uri.into(),
-            name: Some(name.into()),
-            deleted: false,
-        })
-    };
-    let changes = [
-        member("full", "file:///data/g/inner", MemberKind::Array),
-        member("by path", "inner", MemberKind::Array),
-        member("gone", "gone", MemberKind::Unknown),
-        member("itself", "file:///data/g", MemberKind::Group),
-        member("other", "file:///data/other", MemberKind::Array),
-        member("up", "../other", MemberKind::Array),
-        member("bucket", "s3://data/g/inner", MemberKind::Array),
-    ];
-    let options = WriteOptions {
-        timestamp_ms: 2,
-        seed: [8; 32],
-        sync: false,
-    };
-    block_on(change_group(&context, "g", &changes, None, &options)).unwrap();
-    let view = View::new(Source {
-        context,
-        url: "/data".into(),
-        path: "g".into(),
-        options: OpenOptions::default(),
-        name: "g".into(),
-    });
-    assert_eq!(names(&view, ""), ["README.md", "by path", "full", "gone"]);
-    assert_eq!(
-        file(&view, "full/slices/all.npy"),
-        file(&view, "by path/slices/all.npy")
-    );
-    assert!(names(&view, "gone").is_empty());
-    let page = String::from_utf8(file(&view, "README.md")).unwrap();
-    for line in [
-        "- `itself`: file:///data/g",
-        "- `other`: file:///data/other",
-        "- `up`: g/../other",
-        "- `bucket`: s3://data/g/inner",
-    ] {
-        assert!(page.contains(line), "{page}");
-    }
-    assert!(!page.contains("gone`:"), "{page}");
 }
 
 #[test]

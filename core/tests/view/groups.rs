@@ -1,0 +1,65 @@
+//! Groups as folders.
+
+use super::*;
+
+#[test]
+fn members_named_in_full_are_shown_if_they_lie_in_the_group() {
+    let context = Context::memory();
+    block_on(create_group(&context, "g")).unwrap();
+    let x = Dimension::new("x", Datatype::Int32, 0_i32, 4_i32, 2_i32);
+    let attribute = Attribute::new("a", Datatype::Int16, CellCount::ONE);
+    let schema = Schema::new(ArrayType::Dense, vec![x], vec![attribute]);
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [9; 32],
+        key: None,
+    };
+    block_on(create(&context, "g/inner", &schema, &[], &options)).unwrap();
+    let member = |name: &str, uri: &str, kind| {
+        GroupChange::Add(GroupMember {
+            kind,
+            relative: !uri.contains(':'),
+            uri: uri.into(),
+            name: Some(name.into()),
+            deleted: false,
+        })
+    };
+    let changes = [
+        member("full", "file:///data/g/inner", MemberKind::Array),
+        member("by path", "inner", MemberKind::Array),
+        member("gone", "gone", MemberKind::Unknown),
+        member("itself", "file:///data/g", MemberKind::Group),
+        member("other", "file:///data/other", MemberKind::Array),
+        member("up", "../other", MemberKind::Array),
+        member("bucket", "s3://data/g/inner", MemberKind::Array),
+    ];
+    let options = WriteOptions {
+        timestamp_ms: 2,
+        seed: [8; 32],
+        sync: false,
+    };
+    block_on(change_group(&context, "g", &changes, None, &options)).unwrap();
+    let view = View::new(Source {
+        context,
+        url: "/data".into(),
+        path: "g".into(),
+        options: OpenOptions::default(),
+        name: "g".into(),
+    });
+    assert_eq!(names(&view, ""), ["README.md", "by path", "full", "gone"]);
+    assert_eq!(
+        file(&view, "full/slices/all.npy"),
+        file(&view, "by path/slices/all.npy")
+    );
+    assert!(names(&view, "gone").is_empty());
+    let page = String::from_utf8(file(&view, "README.md")).unwrap();
+    for line in [
+        "- `itself`: file:///data/g",
+        "- `other`: file:///data/other",
+        "- `up`: g/../other",
+        "- `bucket`: s3://data/g/inner",
+    ] {
+        assert!(page.contains(line), "{page}");
+    }
+    assert!(!page.contains("gone`:"), "{page}");
+}

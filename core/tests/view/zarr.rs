@@ -1,0 +1,79 @@
+//! A dense array as Zarr.
+
+use super::*;
+
+#[test]
+fn zarr_chunks_are_whole_tiles() {
+    let view = view();
+    assert_eq!(
+        names(&view, "grids/dense/zarr"),
+        ["v", "pair", "row", "col", "zarr.json"]
+    );
+    assert_eq!(names(&view, "grids/dense/zarr/pair/c/0/0"), ["0"]);
+    let chunk = |key: &str| file(&view, &format!("grids/dense/zarr/{key}"));
+    // Tiles are 4 x 5; the last column of tiles sticks out by 3.
+    assert_eq!(chunk("v/c/1/1"), expect(4..8, 5..10));
+    let edge = chunk("v/c/5/3");
+    assert_eq!(edge.len(), 40);
+    assert_eq!(edge[..4], expect(20..21, 15..17));
+    assert_eq!(edge[4..6], i16::MIN.to_le_bytes());
+    assert_eq!(chunk("pair/c/0/0/0")[..4], [1, 1, 1, 1]);
+    assert_eq!(
+        chunk("row/c/0")[..8],
+        [(-5_i32).to_le_bytes(), (-4_i32).to_le_bytes()].concat()
+    );
+    for absent in [
+        "v/c/6/0",
+        "v/c/0/0/0",
+        "v/c/01/0",
+        "pair/c/0/0/1",
+        "row/c/6",
+        "v/.zarray",
+    ] {
+        assert!(
+            block_on(view.lookup(&format!("grids/dense/zarr/{absent}")))
+                .unwrap()
+                .is_none(),
+            "{absent}"
+        );
+    }
+    let group: serde_json::Value = serde_json::from_slice(&chunk("zarr.json")).unwrap();
+    let one: serde_json::Value = serde_json::from_slice(&chunk("pair/zarr.json")).unwrap();
+    assert_eq!(group["consolidated_metadata"]["metadata"]["pair"], one);
+    assert_eq!(one["shape"], serde_json::json!([23, 17, 2]));
+}
+
+#[test]
+fn zarr_shows_what_cells_hold_that_nobody_wrote() {
+    let context = Context::memory();
+    let mut rgb = Attribute::new("rgb", Datatype::Uint8, CellCount::Fixed(3));
+    rgb.fill = vec![1, 2, 3];
+    let mut there = Attribute::new("there", Datatype::Int16, CellCount::ONE);
+    (there.nullable, there.fill_valid) = (true, true);
+    let x = Dimension::new("x", Datatype::Int32, 0_i32, 4_i32, 2_i32);
+    let schema = Schema::new(ArrayType::Dense, vec![x], vec![rgb, there]);
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [9; 32],
+        key: None,
+    };
+    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
+    let view = View::new(Source {
+        context,
+        url: String::new(),
+        path: "a".into(),
+        options: OpenOptions::default(),
+        name: "a".into(),
+    });
+    // Zarr has one fill value for all three, so that nothing may be left to it.
+    assert_eq!(names(&view, "zarr/rgb/c"), ["0", "1", "2"]);
+    assert_eq!(file(&view, "zarr/rgb/c/2/0"), [1, 2, 3, 1, 2, 3]);
+    assert_eq!(names(&view, "zarr/there"), ["c", "zarr.json"]);
+    assert!(block_on(view.lookup("zarr/there/c/0")).unwrap().is_none());
+    for folder in ["zarr/there/c", "tiles/there"] {
+        assert!(block_on(view.lookup(folder)).unwrap().is_some(), "{folder} is listed");
+        assert!(names(&view, folder).is_empty());
+    }
+    let valid: String = String::from_utf8(file(&view, "zarr/there_valid/zarr.json")).unwrap();
+    assert!(valid.contains("\"fill_value\": true"), "{valid}");
+}
