@@ -19,6 +19,24 @@ pub(super) struct Deletes {
     places: HashMap<String, u64>,
 }
 
+/// Cells of one tile, and what their fragment says of them.
+#[derive(Debug)]
+pub(super) struct Tile<'a> {
+    /// Attributes, then dimensions, of the schema.
+    pub(super) columns: &'a [Column],
+    /// Which attributes the fragment does not have: every comparison with them fails, so a cell without
+    /// the field does not stay.
+    pub(super) absent: &'a [bool],
+    /// When each cell was written.
+    pub(super) times: &'a [u64],
+    /// When each cell was deleted; `u64::MAX` for never.
+    pub(super) deleted: Vec<u64>,
+    /// By which delete, as a place in `names`; `u64::MAX` for none.
+    pub(super) conditions: &'a [u64],
+    /// The conditions that the fragment has processed.
+    pub(super) names: &'a [String],
+}
+
 impl Deletes {
     /// Those of `deletes` that may concern cells written at `first_ms` or later, and the `earlier` ones
     /// that the fragments have taken account of already.
@@ -45,23 +63,17 @@ impl Deletes {
     }
 
     /// When each cell was deleted, and by which of the processed conditions; `u64::MAX` for neither.
-    ///
-    /// `deleted` and `conditions` are what the fragment says already, the latter by place in
-    /// `own_names`; `times` are the times of writing. Attributes that the fragment does not have are
-    /// `absent`: every comparison with them fails, so a cell without the field does not stay.
-    #[allow(clippy::too_many_arguments, reason = "they are the parts of one tile")]
-    pub(super) fn apply(
-        &self,
-        schema: &Schema,
-        columns: &[Column],
-        absent: &[bool],
-        times: &[u64],
-        mut deleted: Vec<u64>,
-        conditions: &[u64],
-        own_names: &[String],
-    ) -> (Vec<u64>, Vec<u64>) {
+    pub(super) fn apply(&self, schema: &Schema, tile: Tile<'_>) -> (Vec<u64>, Vec<u64>) {
+        let Tile {
+            columns,
+            absent,
+            times,
+            mut deleted,
+            conditions,
+            names,
+        } = tile;
         let translate = |own: &u64| {
-            let name = usize::try_from(*own).ok().and_then(|i| own_names.get(i));
+            let name = usize::try_from(*own).ok().and_then(|i| names.get(i));
             name.and_then(|n| self.places.get(n)).copied().unwrap_or(u64::MAX)
         };
         let mut by: Vec<u64> = conditions.iter().map(translate).collect();
@@ -141,7 +153,15 @@ mod tests {
             Column::from_values(Datatype::Int32, a),
         ];
         let never = vec![u64::MAX; a.len()];
-        deletes.apply(&schema(), &columns, &[absent], times, never.clone(), &never, &[])
+        let tile = Tile {
+            columns: &columns,
+            absent: &[absent],
+            times,
+            deleted: never.clone(),
+            conditions: &never,
+            names: &[],
+        };
+        deletes.apply(&schema(), tile)
     }
 
     #[test]
@@ -163,15 +183,15 @@ mod tests {
             Column::from_values(Datatype::Int32, &[9, 1]),
             Column::from_values(Datatype::Int32, &[9, 1]),
         ];
-        let (when, by) = deletes.apply(
-            &schema(),
-            &columns,
-            &[false],
-            &[0, 0],
-            vec![1, u64::MAX],
-            &[0, u64::MAX],
-            &[old],
-        );
+        let tile = Tile {
+            columns: &columns,
+            absent: &[false],
+            times: &[0, 0],
+            deleted: vec![1, u64::MAX],
+            conditions: &[0, u64::MAX],
+            names: &[old],
+        };
+        let (when, by) = deletes.apply(&schema(), tile);
         assert_eq!((when, by), (vec![1, 3], vec![0, 1]));
     }
 

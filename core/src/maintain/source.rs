@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::deletes::Deletes;
+use super::deletes::{Deletes, Tile};
 use crate::array::Fragment;
 use crate::array::index::Section;
 use crate::column::Column;
@@ -214,7 +214,15 @@ impl Source {
         let deleted = deleted.map_or_else(|| Ok(vec![u64::MAX; cells]), numbers)?;
         let conditions = conditions.map_or_else(|| Ok(vec![u64::MAX; cells]), numbers)?;
         let own_names = self.fragment.index.conditions();
-        let (deleted, conditions) = deletes.apply(schema, &out, &absent, &times, deleted, &conditions, own_names);
+        let tile = Tile {
+            columns: &out,
+            absent: &absent,
+            times: &times,
+            deleted,
+            conditions: &conditions,
+            names: own_names,
+        };
+        let (deleted, conditions) = deletes.apply(schema, tile);
         let special = |v: &[u64]| Column::from_values(Datatype::Uint64, v);
         out.extend([special(&times), special(&deleted), special(&conditions)]);
         Ok(out)
