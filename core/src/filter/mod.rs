@@ -47,3 +47,16 @@ pub struct TileFormat<'a> {
     /// The key of an encrypted array.
     pub key: Option<&'a Key>,
 }
+
+impl TileFormat<'_> {
+    /// Of a tile as it is written today, not encrypted.
+    pub const fn new(datatype: Datatype, cell: CellCount) -> Self {
+        Self {
+            datatype,
+            cell,
+            version: Version::CURRENT,
+            writer: Version::CURRENT,
+            key: None,
+        }
+    }
+}

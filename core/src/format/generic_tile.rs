@@ -44,11 +44,8 @@ pub fn decode(bytes: &[u8], key: Option<&Key>) -> Decoded<(Vec<u8>, u64)> {
     let framed = r.take_u64(stored_bytes, "generic tile")?;
     let values = u32::try_from(cell_bytes / datatype.size() as u64).unwrap_or(1).max(1);
     let f = TileFormat {
-        datatype,
-        cell: CellCount::Fixed(values),
-        version: Version::CURRENT,
-        writer: Version::CURRENT,
         key,
+        ..TileFormat::new(datatype, CellCount::Fixed(values))
     };
     let payload = decode_tile(framed, &p, &f, plain_bytes).map_err(|e| e.shifted(start))?;
     Ok((payload, r.offset()))
@@ -76,11 +73,8 @@ pub fn encode(payload: &[u8], key: Option<&Key>, nonces: &Nonces) -> Result<Vec<
     filters.extend(key.map(|_| Filter::Aes256Gcm));
     let p = Pipeline::new(filters);
     let f = TileFormat {
-        datatype: Datatype::Char,
-        cell: CellCount::ONE,
-        version: Version::CURRENT,
-        writer: Version::CURRENT,
         key,
+        ..TileFormat::new(Datatype::Char, CellCount::ONE)
     };
     let framed = encode_tile(payload, &p, &f, nonces)?;
     let mut pipeline = Writer::new();

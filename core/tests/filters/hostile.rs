@@ -69,7 +69,7 @@ proptest! {
         bytes in prop_oneof![0..300_u32, Just(96), Just(u32::MAX)],
         cells in prop_oneof![0..300_u64, Just(u64::MAX)],
     ) {
-        let f = TileFormat { datatype, cell, version, writer: Version::CURRENT, key: None };
+        let f = TileFormat { version, writer: version, ..TileFormat::new(datatype, cell) };
         decode_all_ways(&one_chunk(bytes, &words(&metadata), &data), &Pipeline::new(filters.clone()), &f, u64::from(bytes), cells);
         decode_all_ways(&data, &Pipeline::new(filters), &f, u64::from(bytes), cells);
     }
@@ -84,7 +84,7 @@ proptest! {
         encrypted in prop::bool::weighted(0.1),
     ) {
         let key = Key([1; 32]);
-        let (f, p) = (TileFormat { datatype, cell, version, writer: Version::CURRENT, key: encrypted.then_some(&key) }, Pipeline::new(filters));
+        let (f, p) = (TileFormat { version, writer: version, key: encrypted.then_some(&key), ..TileFormat::new(datatype, cell) }, Pipeline::new(filters));
         let offsets: Vec<u64> = (0..=96).step_by(8).collect();
         let tile = if cell.is_var() { encode_var_tile(&values, &offsets, &p, &f, &Nonces::new([0; 32])) } else { encode_tile(&values, &p, &f, &Nonces::new([0; 32])) };
         // Some filters refuse some values; there is nothing to damage then.
@@ -135,13 +135,7 @@ fn refused(filter: Filter, f: &TileFormat<'_>, tile: &[u8], bytes: u64, cells: u
 
 #[test]
 fn bombs_are_refused_before_they_go_off() {
-    let f = |datatype, cell| TileFormat {
-        datatype,
-        cell,
-        version: Version::CURRENT,
-        writer: Version::CURRENT,
-        key: None,
-    };
+    let f = |datatype, cell| TileFormat::new(datatype, cell);
     let bytes = f(Datatype::Uint8, CellCount::ONE);
     let big = u32::MAX;
     let header = words(&[0, 1, big, 3]);
@@ -204,13 +198,7 @@ fn bombs_are_refused_before_they_go_off() {
 #[test]
 fn a_filter_in_between_cannot_unfold_more_than_it_was_made_of() {
     // zstd(zstd(64 MiB of zeros)) for a chunk that says it has 64 bytes.
-    let f = TileFormat {
-        datatype: Datatype::Uint8,
-        cell: CellCount::ONE,
-        version: Version::CURRENT,
-        writer: Version::CURRENT,
-        key: None,
-    };
+    let f = TileFormat::new(Datatype::Uint8, CellCount::ONE);
     let zstd = Pipeline::new(vec![Filter::Zstd { level: 1 }]);
     let one = Pipeline {
         max_chunk_bytes: hyperslab::format::pipeline::MaxChunk(0),
@@ -229,13 +217,7 @@ fn a_filter_in_between_cannot_unfold_more_than_it_was_made_of() {
 
 #[test]
 fn an_image_of_another_size_is_refused_unseen() {
-    let f = TileFormat {
-        datatype: Datatype::Uint8,
-        cell: CellCount::ONE,
-        version: Version::CURRENT,
-        writer: Version::CURRENT,
-        key: None,
-    };
+    let f = TileFormat::new(Datatype::Uint8, CellCount::ONE);
     let small = encode_tile(&[7; 96], &Pipeline::new(vec![WEBP]), &f, &Nonces::none()).unwrap();
     let mut tile = small.clone();
     // The 14-bit width of the lossless frame, after the chunk's header, `RIFF`, `WEBP` and `VP8L`.

@@ -91,7 +91,7 @@ proptest! {
         let p = Pipeline::new(filters);
         prop_assume!(check(&p, datatype, CellCount::ONE, Role::Attribute).is_ok());
         let key = Key([9; 32]);
-        let f = TileFormat { datatype, cell: CellCount::ONE, version, writer: Version::CURRENT, key: encrypted.then_some(&key) };
+        let f = TileFormat { version, writer: version, key: encrypted.then_some(&key), ..TileFormat::new(datatype, CellCount::ONE) };
         match encode_tile(&data, &p, &f, &Nonces::new([1; 32])) {
             Ok(tile) => {
                 prop_assert_eq!(&decode_tile(&tile, &p, &f, data.len() as u64).unwrap(), &data);
@@ -115,7 +115,7 @@ proptest! {
         let p = Pipeline::new(filters);
         prop_assume!(check(&p, datatype, CellCount::Var, Role::Attribute).is_ok());
         let key = Key([9; 32]);
-        let f = TileFormat { datatype, cell: CellCount::Var, version, writer: Version::CURRENT, key: encrypted.then_some(&key) };
+        let f = TileFormat { version, writer: version, key: encrypted.then_some(&key), ..TileFormat::new(datatype, CellCount::Var) };
         let data = cells.concat().into_bytes();
         let mut offsets = vec![0];
         offsets.extend(cells.iter().scan(0, |end, cell| { *end += cell.len() as u64; Some(*end) }));
@@ -135,7 +135,7 @@ proptest! {
     #[test]
     fn cells_of_several_values(n in 1..20_u32, cells in 0..3000_usize, seed in any::<u32>()) {
         let data: Vec<u8> = (0..cells as u32 * n).flat_map(|i| (i.wrapping_mul(seed) >> 30).to_le_bytes()).collect();
-        let f = TileFormat { datatype: Datatype::Uint32, cell: CellCount::Fixed(n), version: Version::CURRENT, writer: Version::CURRENT, key: None };
+        let f = TileFormat::new(Datatype::Uint32, CellCount::Fixed(n));
         let p = Pipeline::new(vec![Filter::Rle { level: -1 }, Filter::Zstd { level: -1 }]);
         let tile = encode_tile(&data, &p, &f, &Nonces::none()).unwrap();
         prop_assert_eq!(decode_tile(&tile, &p, &f, data.len() as u64).unwrap(), data);
@@ -144,7 +144,7 @@ proptest! {
     #[test]
     fn scaled_floats_come_back_near(values in prop::collection::vec(-1000.0..1000.0_f64, 0..300), byte_width in prop::sample::select(vec![4_u64, 8])) {
         let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        let f = TileFormat { datatype: Datatype::Float64, cell: CellCount::ONE, version: Version::CURRENT, writer: Version::CURRENT, key: None };
+        let f = TileFormat::new(Datatype::Float64, CellCount::ONE);
         let p = Pipeline::new(vec![Filter::FloatScale { scale: 0.001, offset: 5.0, byte_width }]);
         let tile = encode_tile(&data, &p, &f, &Nonces::none()).unwrap();
         let back = decode_tile(&tile, &p, &f, data.len() as u64).unwrap();
@@ -157,7 +157,7 @@ proptest! {
     fn images(rows in 1..20_u16, columns in 1..20_u16, seed in any::<u64>(), format in prop::sample::select(vec![WebpFormat::Rgb, WebpFormat::Bgr, WebpFormat::Rgba, WebpFormat::Bgra])) {
         let x_extent = columns * format.depth() as u16;
         let data: Vec<u8> = (0..u64::from(rows) * u64::from(x_extent)).map(|i| (seed.rotate_left(i as u32 % 64) ^ i) as u8).collect();
-        let f = TileFormat { datatype: Datatype::Uint8, cell: CellCount::ONE, version: Version::CURRENT, writer: Version::CURRENT, key: None };
+        let f = TileFormat::new(Datatype::Uint8, CellCount::ONE);
         let p = Pipeline::new(vec![Filter::Webp { quality: 100.0, format, lossless: true, y_extent: rows, x_extent }, Filter::Md5]);
         let tile = encode_tile(&data, &p, &f, &Nonces::none()).unwrap();
         prop_assert_eq!(decode_tile(&tile, &p, &f, data.len() as u64).unwrap(), data);
@@ -166,13 +166,7 @@ proptest! {
 
 #[test]
 fn gzip_takes_bytes_that_do_not_shrink() {
-    let f = TileFormat {
-        datatype: Datatype::Uint8,
-        cell: CellCount::ONE,
-        version: Version::CURRENT,
-        writer: Version::CURRENT,
-        key: None,
-    };
+    let f = TileFormat::new(Datatype::Uint8, CellCount::ONE);
     let mut state = 88_172_645_463_325_252_u64;
     let noise: Vec<u8> = std::iter::repeat_with(|| {
         state ^= state << 13;
@@ -194,13 +188,7 @@ fn gzip_takes_bytes_that_do_not_shrink() {
 
 #[test]
 fn a_value_out_of_range_of_a_scaled_integer_becomes_the_nearest() {
-    let f = TileFormat {
-        datatype: Datatype::Float32,
-        cell: CellCount::ONE,
-        version: Version::CURRENT,
-        writer: Version::CURRENT,
-        key: None,
-    };
+    let f = TileFormat::new(Datatype::Float32, CellCount::ONE);
     let p = Pipeline::new(vec![Filter::FloatScale {
         scale: 1.0,
         offset: 0.0,
@@ -213,13 +201,7 @@ fn a_value_out_of_range_of_a_scaled_integer_becomes_the_nearest() {
 
 #[test]
 fn a_tile_of_nothing_has_no_chunks() {
-    let f = TileFormat {
-        datatype: Datatype::Int32,
-        cell: CellCount::ONE,
-        version: Version::CURRENT,
-        writer: Version::CURRENT,
-        key: None,
-    };
+    let f = TileFormat::new(Datatype::Int32, CellCount::ONE);
     let p = Pipeline::new(vec![Filter::DoubleDelta {
         level: -1,
         reinterpret: None,
@@ -241,13 +223,7 @@ fn a_tile_of_nothing_has_no_chunks() {
 
 #[test]
 fn offsets_that_do_not_fit_the_data_are_refused() {
-    let f = TileFormat {
-        datatype: Datatype::StringAscii,
-        cell: CellCount::Var,
-        version: Version::CURRENT,
-        writer: Version::CURRENT,
-        key: None,
-    };
+    let f = TileFormat::new(Datatype::StringAscii, CellCount::Var);
     let p = Pipeline::new(vec![Filter::Rle { level: -1 }]);
     for offsets in [&[0, 2, 1, 3][..], &[0, 4], &[1, 3], &[0, 2]] {
         assert!(

@@ -45,11 +45,8 @@ impl<'a> Case<'a> {
 
     pub(crate) fn format<'k>(&self, key: Option<&'k Key>) -> TileFormat<'k> {
         TileFormat {
-            datatype: self.datatype,
-            cell: self.cell,
-            version: Version::CURRENT,
-            writer: Version::CURRENT,
             key,
+            ..TileFormat::new(self.datatype, self.cell)
         }
     }
 
@@ -161,13 +158,7 @@ fn a_changed_byte_is_noticed_under_a_checksum_or_a_key() {
 /// As 2.9.5 writes a tile of one empty string: a chunk of nothing.
 #[test]
 fn coded_strings_that_are_all_empty_may_take_no_bytes() {
-    let f = TileFormat {
-        datatype: Datatype::StringAscii,
-        cell: CellCount::Var,
-        version: Version::CURRENT,
-        writer: Version::CURRENT,
-        key: None,
-    };
+    let f = TileFormat::new(Datatype::StringAscii, CellCount::Var);
     let p = Pipeline::new(vec![Filter::Dictionary { level: -1 }]);
     let tile = [1_u64.to_le_bytes().as_slice(), &[0; 12]].concat();
     assert_eq!(

@@ -10,7 +10,6 @@ use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use hyperslab::filter::{Key, Nonces, TileFormat, decode_tile, encode_tile};
 use hyperslab::format::pipeline::{Filter, Pipeline};
-use hyperslab::format::version::Version;
 use hyperslab::{CellCount, Datatype};
 use serde_json::json;
 
@@ -40,11 +39,8 @@ pub(super) fn filters(job: &Job) -> Result<bool> {
     let key = Key([7; 32]);
     let encrypted = job.variant == "aes_256_gcm";
     let f = TileFormat {
-        datatype: Datatype::Int64,
-        cell: CellCount::ONE,
-        version: Version::CURRENT,
-        writer: Version::CURRENT,
         key: encrypted.then_some(&key),
+        ..TileFormat::new(Datatype::Int64, CellCount::ONE)
     };
     let (p, nonces) = (Pipeline::new(vec![filter.clone()]), Nonces::new([9; 32]));
     let nonces = if encrypted { nonces } else { Nonces::none() };

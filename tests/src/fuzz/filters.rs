@@ -140,7 +140,7 @@ fn set_up<'k>(name: &str, c: &Choices, key: &'k Key) -> (Pipeline, TileFormat<'k
         datatype: TYPES[usize::from(c[2]) % TYPES.len()],
         cell: cell_count(c[3]),
         version: version(c[4]),
-        writer: Version::CURRENT,
+        writer: version(c[4]),
         key: is_encrypted.then_some(key),
     };
     let filter = if is_encrypted {
