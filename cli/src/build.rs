@@ -32,8 +32,8 @@ impl Building {
             bail!("{}: already exists; choose another name or remove it first", to.url);
         }
         let Some(path) = to.local() else {
-            let staging = Staging::new(Arc::clone(&to.context.vfs));
-            signals::begin_remote(&staging, &to.path);
+            let staging = Staging::new(Arc::clone(&to.context.vfs), &to.path);
+            signals::begin_remote(&staging);
             let place = Place {
                 context: Context::new(Arc::new(staging.clone())),
                 ..to.clone()

@@ -13,8 +13,8 @@ static PENDING: Mutex<Vec<Half>> = Mutex::new(Vec::new());
 enum Half {
     /// A file or folder on the local disk.
     Local(PathBuf),
-    /// What is in the making in another store, and the folder of it there.
-    Remote(Staging, String),
+    /// What is in the making in another store.
+    Remote(Staging),
 }
 
 /// How often the removal of a folder that is written to is tried.
@@ -30,7 +30,7 @@ pub(crate) fn install() {
             match half {
                 // Other threads go on writing.
                 Half::Local(path) => (0..ATTEMPTS).take_while(|_| path.exists()).for_each(|_| remove(&path)),
-                Half::Remote(staging, dir) => staging.abandon(&dir),
+                Half::Remote(staging) => staging.abandon(),
             }
         }
         std::process::exit(if ENDLESS.load(Ordering::Relaxed) { 0 } else { 130 });
@@ -81,9 +81,9 @@ fn forget(pending: &mut Vec<Half>, path: &Path) {
     pending.retain(|half| !matches!(half, Half::Local(p) if p == path));
 }
 
-/// Until [`end_remote`], a signal abandons what is made in the folder `dir` of this store. There is one at a time.
-pub(crate) fn begin_remote(staging: &Staging, dir: &str) {
-    lock().push(Half::Remote(staging.clone(), dir.to_owned()));
+/// Until [`end_remote`], a signal abandons what is made there. There is one at a time.
+pub(crate) fn begin_remote(staging: &Staging) {
+    lock().push(Half::Remote(staging.clone()));
 }
 
 /// What was made in another store is whole, or removed.

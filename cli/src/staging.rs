@@ -23,16 +23,19 @@ const GRACE: Duration = Duration::from_secs(3);
 #[derive(Clone)]
 pub(crate) struct Staging {
     inner: Arc<dyn Vfs>,
+    /// The folder that is made, whose own path may have any names in it.
+    dir: Arc<str>,
     /// The marks so far, under their paths.
     held: MemVfs,
     gate: Arc<Gate>,
 }
 
 impl Staging {
-    /// Holds back what would be put in `inner`.
-    pub(crate) fn new(inner: Arc<dyn Vfs>) -> Self {
+    /// Holds back what would be put in the folder `dir` of `inner`.
+    pub(crate) fn new(inner: Arc<dyn Vfs>, dir: &str) -> Self {
         Self {
             inner,
+            dir: dir.into(),
             held: MemVfs::new(),
             gate: Arc::default(),
         }
@@ -49,16 +52,17 @@ impl Staging {
         Ok(())
     }
 
-    /// Lets nothing more be written, and removes `dir`. A request that is not answered in time may still come
+    /// Lets nothing more be written, and removes the folder. A request that is not answered in time may still come
     /// through: its file belongs to nothing that readers know of.
-    pub(crate) fn abandon(&self, dir: &str) {
+    pub(crate) fn abandon(&self) {
         self.gate.close();
         // There is nobody to tell of a failure.
-        let _ = pollster::block_on(self.inner.remove_dir(dir));
+        let _ = pollster::block_on(self.inner.remove_dir(&self.dir));
     }
 
     fn holds(&self, path: &str) -> bool {
-        path.split('/').any(|part| MARKS.contains(&part))
+        let within = path.strip_prefix(&*self.dir).unwrap_or(path);
+        within.split('/').any(|part| MARKS.contains(&part))
     }
 
     fn of(&self, path: &str) -> &dyn Vfs {
@@ -194,5 +198,25 @@ impl Drop for Passed<'_> {
     fn drop(&mut self) {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner).underway -= 1;
         self.0.through.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_held_back_below_what_is_made_whatever_it_lies_in() {
+        let store = MemVfs::new();
+        let dir = "data/__group/new";
+        let staging = Staging::new(Arc::new(store.clone()), dir);
+        let put =
+            |name: &str| pollster::block_on(staging.put(&format!("{dir}/{name}"), vec![Bytes::from_static(b"x")]));
+        put("__schema/__1_1_0").unwrap();
+        put("__fragments/f/a0.tdb").unwrap();
+        let names = || store.files().into_iter().map(|(path, _)| path).collect::<Vec<_>>();
+        assert_eq!(names(), ["data/__group/new/__fragments/f/a0.tdb"]);
+        pollster::block_on(staging.publish()).unwrap();
+        assert_eq!(names().len(), 2);
     }
 }
