@@ -338,7 +338,7 @@ pub(crate) struct Consolidate {
     pub(crate) array: String,
     #[arg(long, default_value = "fragments")]
     pub(crate) mode: Mode,
-    /// Bytes to use at most
+    /// Bytes that the program may take, itself included
     #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
     pub(crate) memory: u64,
     /// The time of what is merged (default: that of the sources)

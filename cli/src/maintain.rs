@@ -7,7 +7,7 @@ use hyperslab::format::pipeline::{DEFAULT_LEVEL, Filter, Pipeline};
 use hyperslab::format::schema::Schema;
 use hyperslab::maintain::{self, ConsolidateOptions, Evolution};
 use hyperslab::write::WriteOptions;
-use hyperslab::{CellCount, Column, Datatype, Scalar, ScalarRange, Window, schema_json};
+use hyperslab::{CellCount, Column, Datatype, Error, Scalar, ScalarRange, Window, schema_json};
 
 use serde_json::{Value, json};
 
@@ -17,6 +17,11 @@ use crate::failure::usage;
 use crate::store::{Env, seed};
 use crate::when::{self, Moment};
 use crate::{input, show};
+
+/// What the program takes itself, in bytes: its code, its stacks and the index of an array of ordinary size.
+const PROGRAM_BYTES: u64 = 24 << 20;
+/// The least that a merge is given, whatever the budget.
+const MERGE_BYTES_MIN: u64 = 4 << 20;
 
 fn options(timestamp: Option<Moment>) -> Result<WriteOptions> {
     Ok(WriteOptions {
@@ -38,10 +43,11 @@ pub(crate) async fn delete(env: &Env, args: &Delete) -> Result<()> {
 pub(crate) async fn consolidate(env: &Env, args: &Consolidate) -> Result<()> {
     let array = env.open(&args.array, when::window(args.at)).await?;
     let what = ConsolidateOptions {
-        memory_bytes: args.memory,
+        memory_bytes: args.memory.saturating_sub(PROGRAM_BYTES).max(MERGE_BYTES_MIN),
         ..ConsolidateOptions::new(mode(args.mode))
     };
     let done = maintain::consolidate(&array, &what, &options(None)?).await;
+    let done = done.map_err(|e| with_program(e, args.memory));
     let done = done.with_context(|| format!("cannot consolidate {}", args.array))?;
     if done.written.is_empty() {
         show::line(format_args!("{}: nothing to consolidate", args.array))?;
@@ -50,6 +56,18 @@ pub(crate) async fn consolidate(env: &Env, args: &Consolidate) -> Result<()> {
         show::line(name)?;
     }
     Ok(())
+}
+
+/// The bounds of an error as `--memory` counts them.
+fn with_program(e: Error, memory: u64) -> Error {
+    match e {
+        Error::LimitExceeded { what, found, limit } if limit < memory => Error::LimitExceeded {
+            what,
+            found: found.saturating_add(PROGRAM_BYTES),
+            limit: memory,
+        },
+        other => other,
+    }
 }
 
 /// Removes what was replaced.

@@ -20,7 +20,7 @@ pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: 
     let source = array.with_fragments(run.to_vec());
     let times = super::consolidate::times(run);
     let whole = Region::from_box(grid.ranges(&spans));
-    let mut draft = Draft::new(array, ArrayType::Dense, times, &[], ids, m.sync);
+    let mut draft = Draft::new(array, ArrayType::Dense, times, &[], ids, m.sync).within(m.memory_bytes);
     let name = draft.name.clone();
     let result = async {
         for part in parts(&grid, &spans, cells_at_once(schema, &grid, run, m.memory_bytes)?) {

@@ -285,7 +285,7 @@ impl Output<'_> {
                         self.m.sync,
                     );
                     self.written.push(draft.name.clone());
-                    FragmentWriter::over(draft)
+                    FragmentWriter::over(draft.within(self.m.memory_bytes))
                 }
             };
             current.take(piece).await?;

@@ -31,6 +31,8 @@ pub(crate) struct Draft {
     files: Files,
     /// The fragment's name.
     pub(crate) name: String,
+    /// Bytes of the tiles that are packed at a time.
+    packing: u64,
     sync: bool,
 }
 
@@ -67,8 +69,17 @@ impl Draft {
             fields,
             files,
             name,
+            packing: limits::PACK_BYTES,
             sync,
         }
+    }
+
+    /// Keeps what is packed and put at a time to a small part of `memory_bytes`: one lot is packed while the one
+    /// before is written, each as cells and as filtered bytes.
+    pub(crate) fn within(mut self, memory_bytes: u64) -> Self {
+        self.packing = self.packing.min(memory_bytes / 16);
+        self.files.within(memory_bytes / 32);
+        self
     }
 
     /// What it is written with.
@@ -102,7 +113,7 @@ impl Draft {
             .map(|f| f.cell_bytes().unwrap_or(32) as u64)
             .sum();
         let cells = if count > 0 { tiles.cells(0).max(1) } else { 1 };
-        let lot = (limits::PACK_BYTES / tile_bytes.saturating_mul(cells).max(1)).max(2);
+        let lot = (self.packing / tile_bytes.saturating_mul(cells).max(1)).max(2);
         let job = |start: u64| {
             let (tiles, fields) = (Arc::clone(&tiles), Arc::clone(&self.fields));
             cpu.run(move || tiler::pack_range(tiles.as_ref(), &fields, cpu, start..count.min(start + lot)))
@@ -133,6 +144,7 @@ impl Draft {
             files,
             name,
             sync,
+            packing: _,
         } = self;
         let vfs = Arc::clone(&array.context().vfs);
         let version = fields.version;

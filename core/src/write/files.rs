@@ -19,6 +19,8 @@ pub(super) struct Files {
     vfs: Arc<dyn Vfs>,
     files: Vec<File>,
     waiting: u64,
+    /// Bytes that may wait.
+    waiting_max: u64,
     sync: bool,
 }
 
@@ -51,8 +53,14 @@ impl Files {
             vfs,
             files,
             waiting: 0,
+            waiting_max: limits::PUT_BYTES,
             sync,
         }
+    }
+
+    /// Keeps at most `bytes` back, if that is fewer than usual.
+    pub(super) fn within(&mut self, bytes: u64) {
+        self.waiting_max = self.waiting_max.min(bytes);
     }
 
     /// Adds tiles, by tile and then by field, and hands them to the store once enough have gathered.
@@ -66,7 +74,7 @@ impl Files {
                 file.parts.push(Bytes::from(part));
             }
         }
-        if self.waiting < limits::PUT_BYTES {
+        if self.waiting < self.waiting_max {
             return Ok(());
         }
         self.waiting = 0;
