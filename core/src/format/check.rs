@@ -294,17 +294,17 @@ fn check_integer_extent(d: &Dimension, domain: &ScalarRange) -> Result<(), Strin
 }
 
 fn check_float_extent(domain: &ScalarRange, extent: Option<&Scalar>) -> Result<(), String> {
-    let (lo, hi) = (
-        domain.lo.as_f64().unwrap_or(f64::NAN),
-        domain.hi.as_f64().unwrap_or(f64::NAN),
-    );
+    // As libtiledb has it, which counts one coordinate more than the width, as with integers, in the
+    // precision of the type.
+    let (width, most) = match (&domain.lo, &domain.hi) {
+        (Scalar::F32(lo), Scalar::F32(hi)) => (f64::from(hi - lo), f64::from(hi - lo + 1.0)),
+        (Scalar::F64(lo), Scalar::F64(hi)) => (hi - lo, hi - lo + 1.0),
+        _ => (f64::NAN, f64::NAN),
+    };
     match extent.and_then(Scalar::as_f64) {
         // A domain of one value may have the extent 0 that libtiledb gives it.
-        Some(e) if e > 0.0 && e <= hi - lo || (e == 0.0 && lo == hi) => Ok(()),
-        Some(e) => Err(format!(
-            "the tile extent must be above 0 and at most {}, not {e}",
-            hi - lo
-        )),
+        Some(e) if e > 0.0 && e <= most || (e == 0.0 && width == 0.0) => Ok(()),
+        Some(e) => Err(format!("the tile extent must be above 0 and at most {most}, not {e}")),
         None => Ok(()),
     }
 }

@@ -56,7 +56,10 @@ fn domains_and_extents() {
     check(dense(Dimension { domain: None, ..x() }), "a domain is needed");
     let float = |lo: f64, hi: f64, extent: f64| Dimension::new("x", Datatype::Float64, lo, hi, extent);
     check(sparse(float(0.0, 1.0, 0.5)), "ok");
-    check(sparse(float(0.0, 1.0, 0.0)), "must be above 0 and at most 1");
+    check(sparse(float(0.0, 1.0, 2.0)), "ok");
+    check(sparse(float(0.0, 1.0, 2.1)), "must be above 0 and at most 2");
+    check(sparse(float(0.0, 1.0, 0.0)), "must be above 0 and at most 2");
+    check(sparse(float(0.0, 0.0, 0.0)), "ok");
     check(sparse(float(0.0, 1.0, f64::NAN)), "not NaN");
     check(sparse(float(0.0, f64::INFINITY, 1.0)), "must be finite");
     check(sparse(float(f64::NAN, 1.0, 1.0)), "must be finite");

@@ -363,6 +363,11 @@ pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Resul
         StoredCondition::Or(children) => Ok(Bound::Or(all(children)?)),
         StoredCondition::Compare { field, op, value } => Ok(match plain(field) {
             None => Bound::Always(false),
+            // A test of null: libtiledb stores it without a value, and most releases then cannot read it. With
+            // a field of variable length it is the same as a test of the empty string.
+            Some(ty) if value.is_empty() && !ty.cell.is_var() && matches!(op, CompareOp::Eq | CompareOp::Ne) => {
+                Bound::Test(field.clone(), Test::Null(*op == CompareOp::Ne))
+            }
             Some(ty) if ty.is_number() => Bound::Test(field.clone(), Test::Number(*op, number(field, &ty, value)?)),
             Some(_) => Bound::Test(field.clone(), Test::Bytes(*op, value.clone())),
         }),

@@ -180,11 +180,12 @@ mod tests {
 
     use super::*;
     use crate::datatype::{CellCount, Datatype};
+    use crate::format::condition::StoredCondition;
     use crate::format::domain::Dimension;
     use crate::format::enumeration::Enumeration;
     use crate::format::schema::{ArrayType, Attribute, Schema};
     use crate::query::Condition;
-    use crate::query::condition::bind;
+    use crate::query::condition::{bind, bind_stored};
 
     fn columns() -> Vec<(&'static str, Column)> {
         vec![
@@ -251,6 +252,37 @@ mod tests {
         check("i not in (1)", [0, 1, 0, 1]);
         check("i is null", [0, 0, 1, 0]);
         check("i is not null or u == 2", [1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn a_stored_test_of_null_has_no_value() {
+        let columns = columns();
+        let schema = Schema::new(
+            ArrayType::Sparse,
+            vec![Dimension::string("d")],
+            columns
+                .iter()
+                .map(|(n, c)| Attribute::new(n, c.datatype, c.cell))
+                .collect(),
+        );
+        let kept = |field: &str, op| {
+            let stored = StoredCondition::Compare {
+                field: field.into(),
+                op,
+                value: Vec::new(),
+            };
+            let find = |name: &str| {
+                let (_, column) = columns.iter().find(|(n, _)| *n == name)?;
+                Some(TestColumn { column, present: None })
+            };
+            bind_stored(&stored, &schema)
+                .map(|b| evaluate(&b, 4, &find))
+                .map_err(|e| e.to_string())
+        };
+        assert_eq!(kept("i", CompareOp::Eq), Ok(vec![0, 0, 1, 0]));
+        assert_eq!(kept("i", CompareOp::Ne), Ok(vec![1, 1, 0, 1]));
+        assert_eq!(kept("s", CompareOp::Eq), Ok(vec![0, 0, 1, 0]), "an empty string");
+        assert!(kept("i", CompareOp::Lt).is_err());
     }
 
     #[test]
