@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+use std::sync::Arc;
+
 use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
 use hyperslab::format::attribute::DataOrder;
 use hyperslab::format::dimension_label::DimensionLabel;
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::vfs::MemVfs;
 use hyperslab::view::selection;
 use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, ScalarRange, WriteOptions};
 
@@ -28,6 +31,10 @@ fn label(name: &str, dimension: u32, order: DataOrder, datatype: Datatype, cell:
 
 /// An array of rows -2 to 5 with latitudes, names and numbers, and columns 0 to 3 without labels.
 fn labelled() -> Context {
+    labelled_in(Arc::new(MemVfs::new()))
+}
+
+fn labelled_in(store: Arc<MemVfs>) -> Context {
     let rows = Dimension::new("y", Datatype::Int64, -2_i64, ROWS - 3, 4_i64);
     let columns = Dimension::new("x", Datatype::Int64, 0_i64, 3_i64, 2_i64);
     let v = Attribute::new("v", Datatype::Int32, CellCount::ONE);
@@ -37,7 +44,7 @@ fn labelled() -> Context {
         label("name", 0, DataOrder::Increasing, Datatype::StringAscii, CellCount::Var),
         label("number", 0, DataOrder::Unordered, Datatype::Uint8, CellCount::ONE),
     ];
-    let context = Context::memory();
+    let context = Context::new(store);
     let options = CreateOptions {
         timestamp_ms: 1,
         seed: [1; 32],
@@ -114,6 +121,28 @@ fn labels_select_the_coordinates_that_bear_them() {
         let said = select(text).unwrap_err().to_string();
         assert!(said.contains(why), "{text}: {said}");
     }
+}
+
+#[test]
+fn damage_to_labels_is_found_by_verify() {
+    let store = Arc::new(MemVfs::new());
+    drop(labelled_in(Arc::clone(&store)));
+    let found = || {
+        let mut damaged = Vec::new();
+        let array = open(&Context::new(store.clone()));
+        block_on(array.verify(&mut |f| damaged.extend(f.error.map(|_| f.path)))).unwrap();
+        damaged
+    };
+    assert_eq!(found(), Vec::<String>::new());
+    let break_file = |of: &dyn Fn(&str) -> bool| {
+        let (path, bytes) = store.files().into_iter().find(|(path, _)| of(path)).unwrap();
+        store.replace(path.clone(), vec![0xff; bytes.len()]);
+        path
+    };
+    let tile = break_file(&|p| p.starts_with("a/__labels/l1/") && p.ends_with("a0.tdb"));
+    assert_eq!(found(), std::slice::from_ref(&tile));
+    break_file(&|p| p.starts_with("a/__labels/l2/__schema/__"));
+    assert_eq!(found(), [tile, "a/__labels/l2".to_owned()]);
 }
 
 #[test]

@@ -22,8 +22,7 @@ impl Array {
                 label.name, label.uri
             )));
         }
-        let path = join(self.path(), &label.uri);
-        let labels = Self::open(self.context(), &path, &self.0.options).await?;
+        let labels = self.open_label(label).await?;
         let Some(written) = labels.non_empty_domain() else {
             return Ok(Vec::new());
         };
@@ -62,6 +61,11 @@ impl Array {
             })
         };
         Ok(runs.into_iter().filter_map(range).collect())
+    }
+
+    /// The array of a label that is part of this one.
+    pub(super) async fn open_label(&self, label: &DimensionLabel) -> Result<Self> {
+        Self::open(self.context(), &join(self.path(), &label.uri), &self.0.options).await
     }
 }
 

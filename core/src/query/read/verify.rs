@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::format::fragment::slots::FieldId;
 use crate::query::sparse::layer::check_box;
 use crate::query::tile::{Decoding, StoredField, TileRef, split_coordinates};
+use crate::vfs::join;
 
 /// Tiles that are read and decoded in one go.
 const TILES_AT_ONCE: u64 = 16;
@@ -28,12 +29,29 @@ pub struct Finding {
 }
 
 impl Array {
-    /// Reads every tile of every fragment, and reports on each file. Coordinates are held against the
-    /// bounding boxes of their tiles.
+    /// Reads every tile of every fragment, of the array's dimension labels too, and reports on each file.
+    /// Coordinates are held against the bounding boxes of their tiles.
     ///
     /// # Errors
     /// None for damage, which is reported; only what keeps the check itself from going on.
     pub async fn verify(&self, report: &mut dyn FnMut(Finding)) -> Result<()> {
+        self.verify_own(report).await;
+        for label in self.schema().labels.iter().filter(|l| l.relative && !l.external) {
+            match self.open_label(label).await {
+                Ok(labels) => labels.verify_own(report).await,
+                Err(error) => report(Finding {
+                    path: join(self.path(), &label.uri),
+                    error: Some(error),
+                    tiles: 0,
+                    bytes: 0,
+                }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Verifies what is not in other arrays.
+    async fn verify_own(&self, report: &mut dyn FnMut(Finding)) {
         for fragment in self.fragments() {
             let fields = fragment.stored_fields();
             let mut sections = fragment.sections(&fields);
@@ -59,7 +77,6 @@ impl Array {
             }
         }
         self.verify_rest(report).await;
-        Ok(())
     }
 
     async fn verify_field(&self, field: &Arc<StoredField>) -> Finding {
@@ -112,14 +129,14 @@ impl Array {
     async fn verify_rest(&self, report: &mut dyn FnMut(Finding)) {
         if let Err(error) = self.metadata().await {
             report(Finding {
-                path: crate::vfs::join(self.path(), "__meta"),
+                path: join(self.path(), "__meta"),
                 error: Some(error),
                 tiles: 0,
                 bytes: 0,
             });
         }
         for e in &self.schema().enumerations {
-            let path = crate::vfs::join(&crate::vfs::join(self.path(), "__schema/__enumerations"), &e.file);
+            let path = join(&join(self.path(), "__schema/__enumerations"), &e.file);
             report(Finding {
                 path,
                 error: self.enumeration(&e.name).await.err(),
