@@ -1,8 +1,9 @@
 // Builds the package into dist: the engine to wasm, its bindings, and the TypeScript around them.
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { minify } from "terser";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = join(here, "../..");
@@ -21,3 +22,10 @@ run("wasm-bindgen", [wasm, "--target", "web", "--out-dir", dist, "--out-name", "
 cpSync(join(dist, "core.d.ts"), join(here, "src/core.d.ts"));
 run(process.execPath, [join(here, "node_modules/typescript/bin/tsc"), "-p", here]);
 for (const internal of ["core.d.ts", "core_bg.wasm.d.ts"]) rmSync(join(dist, internal));
+
+// Every page fetches these files as they are, most without a bundler; the names of classes are seen by users.
+for (const name of readdirSync(dist).filter((name) => name.endsWith(".js"))) {
+  const file = join(dist, name);
+  const { code } = await minify(readFileSync(file, "utf8"), { module: true, ecma: 2022, keep_classnames: true });
+  writeFileSync(file, code);
+}
