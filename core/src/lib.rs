@@ -22,6 +22,7 @@ pub mod maintain;
 pub mod query;
 pub mod scalar;
 pub mod schema_json;
+mod sort;
 pub mod vfs;
 pub mod view;
 pub mod write;

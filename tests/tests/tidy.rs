@@ -231,13 +231,17 @@ fn lints_are_silenced_with_a_reason() {
 /// What each module of core may use of the others. The leaves of the tree come first.
 const LAYERS: &[(&str, &[&str])] = &[
     ("limits", &[]),
+    ("sort", &[]),
     ("error", &["limits"]),
     ("datatype", &["error"]),
     ("scalar", &["datatype", "error"]),
     ("column", &["datatype", "error"]),
     ("calendar", &["datatype", "error", "scalar"]),
     // Generic tiles describe their own filters, so the two know each other.
-    ("format", &["limits", "error", "datatype", "scalar", "column", "filter"]),
+    (
+        "format",
+        &["limits", "sort", "error", "datatype", "scalar", "column", "filter"],
+    ),
     ("filter", &["limits", "error", "datatype", "scalar", "column", "format"]),
     (
         "geometry",
@@ -249,7 +253,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "blocking",
         &["error", "context", "array", "query", "write", "maintain", "format"],
     ),
-    ("vfs", &["limits", "error", "cpu", "blocking"]),
+    ("vfs", &["limits", "sort", "error", "cpu", "blocking"]),
     ("context", &["limits", "vfs", "cpu", "cache"]),
     (
         "schema_json",
@@ -273,15 +277,15 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "array",
         &[
-            "limits", "error", "datatype", "scalar", "column", "format", "filter", "geometry", "vfs", "cpu", "cache",
-            "context", "write",
+            "limits", "sort", "error", "datatype", "scalar", "column", "format", "filter", "geometry", "vfs", "cpu",
+            "cache", "context", "write",
         ],
     ),
     (
         "query",
         &[
-            "limits", "error", "datatype", "scalar", "column", "calendar", "format", "filter", "geometry", "vfs",
-            "cpu", "cache", "context", "array",
+            "limits", "sort", "error", "datatype", "scalar", "column", "calendar", "format", "filter", "geometry",
+            "vfs", "cpu", "cache", "context", "array",
         ],
     ),
     (
@@ -302,6 +306,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "view",
         &[
             "limits",
+            "sort",
             "error",
             "datatype",
             "scalar",

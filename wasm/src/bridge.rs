@@ -14,7 +14,7 @@ use bytes::{Bytes, BytesMut};
 use futures_channel::oneshot;
 use futures_util::future::{Either, select, try_join_all};
 use hyperslab::vfs::coalesce::{self, coalesce};
-use hyperslab::vfs::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, check_path};
+use hyperslab::vfs::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, check_path, listing};
 use hyperslab::{Error, Result};
 use js_sys::{Array, Promise, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
@@ -163,10 +163,8 @@ fn children(dir: &str, value: &JsValue) -> Result<Vec<Entry>> {
     let list = value
         .dyn_ref::<Array>()
         .ok_or_else(|| Error::io(dir, "the store's list is no array"))?;
-    let mut entries = list.iter().map(|item| entry(dir, &item)).collect::<Result<Vec<_>>>()?;
-    entries.sort();
-    entries.dedup_by(|a, b| a.name == b.name);
-    Ok(entries)
+    let entries = list.iter().map(|item| entry(dir, &item)).collect::<Result<_>>()?;
+    Ok(listing::in_order(entries))
 }
 
 impl Vfs for JsVfs {

@@ -13,6 +13,7 @@ use crate::error::{AtPath, Result};
 use crate::format::commits::{self, COMMITS_DIR, ConsolidatedCommit, FRAGMENTS_DIR};
 use crate::format::name::{NameForm, TimestampedName};
 use crate::format::version::Version;
+use crate::sort::{sort_by, sort_by_number};
 use crate::vfs::{Entry, EntryKind, join};
 
 /// The folder of schemas.
@@ -121,7 +122,7 @@ impl Listing {
             .map(|name| join(SCHEMA_DIR, name))
             .collect();
         // By name, as libtiledb does: times of equal length sort as numbers.
-        own.sort_unstable();
+        sort_by(&mut own, Ord::cmp);
         root.chain(own).collect()
     }
 
@@ -189,7 +190,7 @@ pub fn visible(listing: &Listing, fetched: &[(String, Bytes)], window: Window, s
     }
     let replaced = lists.replaced(|path| !path.starts_with(META_DIR), |name| rule.admits(name));
     fragments.retain(|f| !replaced.contains(f.name.as_str()));
-    fragments.sort_unstable_by(|a, b| (a.start_ms, &a.name).cmp(&(b.start_ms, &b.name)));
+    sort_by(&mut fragments, |a, b| (a.start_ms, &a.name).cmp(&(b.start_ms, &b.name)));
     Ok(Visible {
         fragments,
         deletes: deletes(listing, &lists, window),
@@ -329,7 +330,7 @@ fn deletes(listing: &Listing, lists: &Lists<'_>, window: Window) -> Vec<DeleteRe
         })
     };
     let mut deletes: Vec<_> = found.into_iter().filter_map(in_time).collect();
-    deletes.sort_by_key(|d| d.time_ms);
+    sort_by_number(&mut deletes, |d| d.time_ms);
     deletes
 }
 
@@ -353,7 +354,7 @@ pub(super) fn metadata_names(entries: &[Entry], replaced: &HashSet<&str>, window
     };
     let own = |name: &&str| !name.contains('.') && !replaced.contains(name);
     let mut found: Vec<_> = files(entries).filter(own).filter_map(timed).collect();
-    found.sort_unstable();
+    sort_by(&mut found, Ord::cmp);
     found.into_iter().map(|(_, name)| name).collect()
 }
 

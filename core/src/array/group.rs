@@ -14,6 +14,7 @@ use crate::format::commits;
 use crate::format::group::{GroupDetails, GroupMember, MemberKind};
 use crate::format::metadata::MetaValue;
 use crate::format::name::TimestampedName;
+use crate::sort::sort_by;
 use crate::vfs::join;
 
 /// What a folder of a store is.
@@ -164,7 +165,7 @@ fn visible(names: Vec<String>, gone: &[String], window: Window) -> Vec<String> {
                 .map(|parsed| (parsed.start_ms, n))
         })
         .collect();
-    files.sort();
+    sort_by(&mut files, Ord::cmp);
     files.into_iter().map(|(_, n)| n).collect()
 }
 

@@ -19,6 +19,7 @@ use crate::format::generic_tile;
 use crate::format::pipeline::Pipeline;
 use crate::format::schema::Schema;
 use crate::format::version::Version;
+use crate::sort::sort_by_number;
 
 /// A section, by the slot of its field where there is one a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -145,7 +146,7 @@ impl Index {
                     .into_iter()
                     .flatten(),
             );
-            starts.sort_unstable();
+            sort_by_number(&mut starts, |s| *s);
             starts
         })
     }

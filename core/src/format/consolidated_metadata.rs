@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::cursor::{Decoded, Reader, Writer};
 use crate::error::Malformed;
+use crate::sort::sort_by_number;
 
 /// A fragment's footer in the payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +46,7 @@ pub fn decode(payload: &[u8]) -> Decoded<Vec<ConsolidatedFooter>> {
         found.push((name, start));
     }
     let mut starts: Vec<usize> = found.iter().map(|f| f.1).collect();
-    starts.sort_unstable();
+    sort_by_number(&mut starts, |s| *s as u64);
     let end = |start: usize| {
         let next = starts.partition_point(|&s| s <= start);
         starts.get(next).copied().unwrap_or(payload.len())

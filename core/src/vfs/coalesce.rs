@@ -5,6 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
+use crate::sort::sort_by_number;
 
 /// Bytes between two ranges that are cheaper to read through than to ask for separately.
 pub const GAP_BYTES: u64 = 32 << 10;
@@ -27,7 +28,7 @@ pub struct Coalesced {
 /// `InvalidArgument` for a range that ends before it starts or does not fit into memory.
 pub fn coalesce(ranges: &[Range<u64>], gap: u64, merged_max: u64) -> Result<Coalesced> {
     let mut by_start: Vec<usize> = (0..ranges.len()).collect();
-    by_start.sort_by_key(|&i| ranges.get(i).map_or(0, |r| r.start));
+    sort_by_number(&mut by_start, |&i| ranges.get(i).map_or(0, |r| r.start));
 
     let mut fetches: Vec<Range<u64>> = Vec::new();
     let mut parts = vec![(0, 0..0); ranges.len()];

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::path::percent_decode;
 use super::{Entry, EntryKind};
+use crate::sort::sort_by;
 
 /// What a server's answer for a folder turned out to be.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,12 +29,14 @@ pub fn parse_index(kind: &str, text: &str) -> FolderIndex {
     } else {
         None
     };
-    let Some(mut entries): Option<Vec<Entry>> = entries else {
-        return FolderIndex::Unknown;
-    };
-    entries.sort();
+    entries.map_or(FolderIndex::Unknown, |entries| FolderIndex::Entries(in_order(entries)))
+}
+
+/// The children of a folder in the order of [`Vfs::list`](super::Vfs::list), none of them named twice.
+pub fn in_order(mut entries: Vec<Entry>) -> Vec<Entry> {
+    sort_by(&mut entries, Ord::cmp);
     entries.dedup_by(|a, b| a.name == b.name);
-    FolderIndex::Entries(entries)
+    entries
 }
 
 /// One child in JSON: `type` is nginx's and our own server's, `is_dir` is Caddy's.

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::mem::children;
 use super::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, join, slice};
 use crate::error::{Error, Malformed, Result};
+use crate::sort::sort_by;
 
 /// The manifest's name in the folder it describes.
 pub const MANIFEST: &str = "__manifest.json";
@@ -80,7 +81,7 @@ impl Manifest {
         }
         // What every reader needs first, then the newest: their names start with their time.
         let order = |path: &str| rank(path).unwrap_or(u8::MAX);
-        wanted.sort_by(|(a, _), (b, _)| order(a).cmp(&order(b)).then(b.cmp(a)));
+        sort_by(&mut wanted, |(a, _), (b, _)| order(a).cmp(&order(b)).then(b.cmp(a)));
         let mut inline = BTreeMap::new();
         let mut budget = INLINE_BYTES_MAX;
         for (path, size) in wanted {

@@ -9,6 +9,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, check_path, slice};
 use crate::error::{Error, Result};
+use crate::sort::sort_by;
 
 /// Files in memory; folders are the prefixes of their names, as on object stores. Clones share the files.
 #[derive(Debug, Clone, Default)]
@@ -146,7 +147,7 @@ pub(super) fn children<T>(files: &BTreeMap<String, T>, dir: &str, size: impl Fn(
         }
     }
     // "a.b" comes before "a/b" as a path, and after "a" as a name.
-    entries.sort();
+    sort_by(&mut entries, Ord::cmp);
     entries
 }
 

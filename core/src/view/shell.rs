@@ -20,6 +20,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::enumeration::Enumeration;
 use crate::schema_json;
+use crate::sort::sort_by;
 use crate::vfs::{EntryKind, join, path_within};
 
 /// Numbers of cells of sparse slices that are remembered.
@@ -136,7 +137,7 @@ impl View {
                 if path.is_empty() {
                     names.push(DirEntry::file("README.md"));
                 }
-                names.sort_by(|a, b| a.name.cmp(&b.name));
+                sort_by(&mut names, |a, b| a.name.cmp(&b.name));
                 Ok(names)
             }
             Some(Found::InArray(array, place, _, now)) => tree::list(&array.array, &place, now),

@@ -23,6 +23,7 @@ use crate::calendar;
 use crate::datatype::Datatype;
 use crate::error::{Error, Result};
 use crate::format::schema::Schema;
+use crate::sort::{sort_by, sort_by_number};
 
 /// What a path below an array means.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -207,7 +208,7 @@ pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec
                 .iter()
                 .map(|f| DirEntry::file(format!("{}.json", f.name)))
                 .collect();
-            names.sort_by(|a, b| a.name.cmp(&b.name));
+            sort_by(&mut names, |a, b| a.name.cmp(&b.name));
             names
         }
         Place::Zarr => {
@@ -237,7 +238,7 @@ pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec
 /// The times at which something was written, in milliseconds since 1970.
 pub(super) fn times(array: &Array) -> Vec<u64> {
     let mut times: Vec<u64> = array.fragments().iter().map(|f| f.end_ms).collect();
-    times.sort_unstable();
+    sort_by_number(&mut times, |t| *t);
     times.dedup();
     times
 }

@@ -8,7 +8,7 @@ use super::canvas::FieldCanvas;
 use super::fill::Work;
 use super::paint;
 use super::plan::Plan;
-use super::runs::{Run, runs};
+use super::runs::{Run, runs, sort};
 use crate::error::Result;
 use crate::query::tile::{Decoding, Input, Piece, Plane, copy_pieces};
 
@@ -19,7 +19,7 @@ const FEW_TILES: usize = 8;
 /// The runs of these tiles, in the order of the result.
 pub(super) fn in_order(plan: &Plan, tiles: &[usize]) -> Vec<Run> {
     let mut runs = runs(plan, tiles.iter().copied());
-    runs.sort_unstable_by_key(|r| r.to);
+    sort(&mut runs);
     runs
 }
 

@@ -1,7 +1,7 @@
 //! Single cells of a dense array, in any order. Pure.
 
 use super::plan::{Layer, Plan, Source, TilePlan};
-use super::runs::Run;
+use super::runs::{Run, sort};
 use crate::error::Result;
 use crate::geometry::{Grid, Span, TileBox};
 
@@ -74,7 +74,7 @@ impl Points {
             }
             tiles.push(plan);
         }
-        runs.sort_unstable_by_key(|r| r.to);
+        sort(&mut runs);
         Ok((Plan::of_points(grid, self.points.len(), tiles)?, runs))
     }
 

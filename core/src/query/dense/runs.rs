@@ -4,6 +4,7 @@
 
 use super::plan::{BoxPlan, Plan, TilePlan};
 use crate::geometry::{Span, region};
+use crate::sort::sort_by_number;
 
 /// Cells that lie side by side in a tile and in the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +19,11 @@ pub(crate) struct Run {
     pub(crate) to: u64,
     /// How many.
     pub(crate) cells: u64,
+}
+
+/// Puts runs in the order of the result.
+pub(super) fn sort(runs: &mut [Run]) {
+    runs.sort_unstable_by_key(|r| r.to);
 }
 
 /// The runs of some tiles of a plan, in no particular order.
@@ -92,7 +98,7 @@ fn box_runs(plan: &Plan, b: &BoxPlan, part: &[Span], mut emit: impl FnMut(u64, u
             loops.push((span.len(), plan.strides[d], steps[d]));
         }
     }
-    loops.sort_unstable_by_key(|l| l.2);
+    sort_by_number(&mut loops, |l| l.2);
     let (mut run, mut joined) = (1, 0);
     while let Some(&(n, tile_step, step)) = loops.get(joined).filter(|l| l.1 == run && l.2 == run) {
         debug_assert_eq!(tile_step, step);

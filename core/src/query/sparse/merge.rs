@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::run::Run;
 use crate::cpu::Cpu;
 use crate::geometry::number;
+use crate::sort::sort_places;
 
 /// Cells of a run that follow each other, in the run and in the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +39,7 @@ pub(crate) fn merge(
     let mut parts: Vec<usize> = (0..runs.len()).filter(|&i| starts[i] < ends[i]).collect();
     let last = |i: usize| ends[i] - 1;
     if ordered {
-        parts.sort_by(|&i, &j| runs[i].compare(starts[i], &runs[j], starts[j]));
+        sort_places(&mut parts, &|i, j| runs[i].compare(starts[i], &runs[j], starts[j]));
         // Where several cells may share coordinates they come in the order of their fragments and tiles.
         let place = |i: usize| (runs[i].layer, runs[i].tile);
         let apart = parts.windows(2).all(|w| {
@@ -46,7 +47,7 @@ pub(crate) fn merge(
             order.is_lt() || (order.is_eq() && !dedup && place(w[0]) < place(w[1]))
         });
         if !apart {
-            parts.sort_by_key(|&i| place(i));
+            sort_places(&mut parts, &|i, j| place(i).cmp(&place(j)));
             return clean(runs, sort(runs, starts, ends, &parts, dedup, cpu));
         }
     }

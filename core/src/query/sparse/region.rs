@@ -11,6 +11,7 @@ use crate::geometry::Span;
 use crate::geometry::key::{self, Keyed as _};
 use crate::query::Region;
 use crate::scalar::{Scalar, ScalarRange};
+use crate::sort::{sort_by, sort_by_number};
 use crate::with_type;
 
 /// Ranges of every dimension.
@@ -170,7 +171,7 @@ impl Along {
                     _ => return Err(bad(r, "is not of strings")),
                 }
             }
-            all.sort();
+            sort_by(&mut all, Ord::cmp);
             let mut merged: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
             for (lo, hi) in all {
                 match merged.last_mut() {
@@ -188,7 +189,7 @@ impl Along {
             };
             all.push(Span::new(lo, hi).ok_or_else(|| bad(r, "ends before it starts"))?);
         }
-        all.sort_unstable();
+        sort_by_number(&mut all, |s: &Span| s.first);
         let mut merged: Vec<Span> = Vec::new();
         for span in all {
             match merged.last_mut() {

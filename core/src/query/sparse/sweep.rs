@@ -13,6 +13,7 @@ use crate::datatype::CellCount;
 use crate::error::Result;
 use crate::format::fragment::rtree::Bounds;
 use crate::geometry::key;
+use crate::sort::sort_by;
 
 /// Tiles waiting to be loaded, and cells waiting to go out.
 #[derive(Debug)]
@@ -89,7 +90,9 @@ impl Sweep {
             let mut turn = |c: &Candidate| turns.get_mut(c.layer).map_or(0, |t| std::mem::replace(t, *t + 1));
             let waiting = std::mem::take(&mut self.waiting);
             let mut with_turns: Vec<(usize, Waiting)> = waiting.into_iter().map(|w| (turn(&w.candidate), w)).collect();
-            with_turns.sort_by_key(|(turn, w)| (*turn, w.candidate.layer));
+            sort_by(&mut with_turns, |(a, v), (b, w)| {
+                (a, v.candidate.layer).cmp(&(b, w.candidate.layer))
+            });
             self.waiting = with_turns.into_iter().map(|(_, w)| w).collect();
             return Ok(());
         }
@@ -109,7 +112,7 @@ impl Sweep {
                 }
             }
         }
-        self.waiting.sort_by(|a, b| {
+        sort_by(&mut self.waiting, |a, b| {
             (&a.bound, a.candidate.layer, a.candidate.tile).cmp(&(&b.bound, b.candidate.layer, b.candidate.tile))
         });
         Ok(())
