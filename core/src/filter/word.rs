@@ -113,3 +113,36 @@ macro_rules! with_word {
     };
 }
 pub(super) use with_word;
+
+/// Evaluates an expression with `$T` bound to the unsigned, or the signed, integer of 1, 2, 4 or 8 bytes.
+/// For arithmetic modulo the width, which is the same for both, and for what knows only one of them: half as
+/// much code as [`with_word`] makes.
+macro_rules! with_width {
+    (unsigned $width:expr, $T:ident => $body:expr) => {
+        $crate::filter::word::with_width!($width, [u8 u16 u32 u64], $T => $body)
+    };
+    (signed $width:expr, $T:ident => $body:expr) => {
+        $crate::filter::word::with_width!($width, [i8 i16 i32 i64], $T => $body)
+    };
+    ($width:expr, [$one:ident $two:ident $four:ident $eight:ident], $T:ident => $body:expr) => {
+        match $width {
+            1 => {
+                type $T = $one;
+                $body
+            }
+            2 => {
+                type $T = $two;
+                $body
+            }
+            4 => {
+                type $T = $four;
+                $body
+            }
+            _ => {
+                type $T = $eight;
+                $body
+            }
+        }
+    };
+}
+pub(super) use with_width;

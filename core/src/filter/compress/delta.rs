@@ -3,7 +3,7 @@
 use super::exactly;
 use crate::datatype::Physical;
 use crate::error::Malformed;
-use crate::filter::word::{Word, with_word};
+use crate::filter::word::{Word, with_width};
 use crate::format::cursor::{Decoded, Reader};
 
 /// Appends the differences of `data`.
@@ -12,7 +12,7 @@ pub(super) fn pack(kind: Physical, data: &[u8], out: &mut Vec<u8>) -> Result<(),
     out.extend_from_slice(&((data.len() / kind.size()) as u64).to_le_bytes());
     let start = out.len();
     out.resize(start + data.len(), 0);
-    with_word!(kind, T => differences::<T>(data, out.get_mut(start..).unwrap_or_default()));
+    with_width!(unsigned kind.size(), T => differences::<T>(data, out.get_mut(start..).unwrap_or_default()));
     Ok(())
 }
 
@@ -22,7 +22,7 @@ pub(super) fn unpack(kind: Physical, data: &[u8], out: &mut [u8]) -> Decoded<()>
     let n = values(&mut r, kind, out.len(), "delta")?;
     // libtiledb 2.16 leaves one more value behind them, which means nothing.
     let stored = r.take(n, "differences")?;
-    with_word!(kind, T => sums::<T>(stored, out));
+    with_width!(unsigned kind.size(), T => sums::<T>(stored, out));
     Ok(())
 }
 

@@ -6,7 +6,7 @@
 use super::delta::{values, whole};
 use crate::datatype::Physical;
 use crate::error::Malformed;
-use crate::filter::word::{Word, with_word};
+use crate::filter::word::{Word, with_width, with_word};
 use crate::format::cursor::{Decoded, Reader};
 
 /// Appends the second differences of `data`.
@@ -41,7 +41,7 @@ pub(super) fn unpack(kind: Physical, data: &[u8], out: &mut [u8]) -> Decoded<()>
     if let Some(to) = out.get_mut(..head) {
         to.copy_from_slice(first);
     }
-    with_word!(kind, T => unpack_words::<T>(bits, words, out));
+    with_width!(unsigned width, T => unpack_words::<T>(bits, words, out));
     Ok(())
 }
 

@@ -6,7 +6,7 @@
 use crate::datatype::Physical;
 use crate::error::Malformed;
 use crate::filter::chunk::{Notes, filled, len32, split, split_mut};
-use crate::filter::word::{Word, with_word};
+use crate::filter::word::{Word, with_width, with_word};
 use crate::format::cursor::{Decoded, Reader, Writer};
 
 /// Bytes of a full window: whole values, at least one.
@@ -69,7 +69,7 @@ pub(in crate::filter) fn decode(
         }
         let from = split(&mut data, (to.len() / kind.size() * stored_bytes) as u64, "window")?;
         match bits {
-            8 | 16 | 32 => with_word!(kind, T => restore::<T>(minimum, bits, from, to)),
+            8 | 16 | 32 => with_width!(unsigned kind.size(), T => restore::<T>(kind, minimum, bits, from, to)),
             _ => {
                 return Err(Malformed::new(
                     "window",
@@ -134,10 +134,10 @@ fn minimum_and_bits<T: Word>(values: &[u8]) -> (T, u8) {
     }
 }
 
-fn restore<T: Word>(minimum: &[u8], bits: u8, from: &[u8], to: &mut [u8]) {
+fn restore<T: Word>(kind: Physical, minimum: &[u8], bits: u8, from: &[u8], to: &mut [u8]) {
     let minimum = T::load(minimum);
-    let signed = T::narrow(u64::MAX) < T::narrow(0);
-    match (bits, signed) {
+    // Floats are taken for signed integers.
+    match (bits, kind.is_signed() || matches!(kind, Physical::F32 | Physical::F64)) {
         (8, false) => widen::<u8, T>(minimum, from, to),
         (8, true) => widen::<i8, T>(minimum, from, to),
         (16, false) => widen::<u16, T>(minimum, from, to),

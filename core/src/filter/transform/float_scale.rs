@@ -4,7 +4,7 @@ use super::{parts_header, whole};
 use crate::datatype::Physical;
 use crate::error::Malformed;
 use crate::filter::chunk::{Notes, filled, split, split_mut};
-use crate::filter::word::{Word, with_word};
+use crate::filter::word::{Word, with_width};
 use crate::format::cursor::{Decoded, Reader};
 
 /// The filter's options, checked.
@@ -39,7 +39,7 @@ impl Scaling {
         let stored_bytes = data.len() / self.width() * self.stored.size();
         notes.put(parts_header(&[stored_bytes])?);
         out.resize(stored_bytes, 0);
-        with_word!(self.stored, T => self.scale_down::<T>(data, out));
+        with_width!(signed self.stored.size(), T => self.scale_down::<T>(data, out));
         Ok(())
     }
 
@@ -54,7 +54,7 @@ impl Scaling {
             let from = split(&mut data, u64::from(r.u32("length of a part")?), "part")?;
             whole(from.len(), self.stored.size(), "float scale")?;
             let to = split_mut(&mut out, self.plain_bytes(from.len() as u64), "part")?;
-            with_word!(self.stored, T => self.scale_up::<T>(from, to));
+            with_width!(signed self.stored.size(), T => self.scale_up::<T>(from, to));
         }
         filled(data, "float scale")?;
         filled(out, "float scale")

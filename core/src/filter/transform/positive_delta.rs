@@ -6,7 +6,7 @@
 use crate::datatype::Physical;
 use crate::error::Malformed;
 use crate::filter::chunk::{Notes, filled, len32, split, split_mut};
-use crate::filter::word::{Word, with_word};
+use crate::filter::word::{Word, with_width, with_word};
 use crate::format::cursor::{Decoded, Reader, Writer};
 
 /// Appends the differences of `data`.
@@ -50,7 +50,7 @@ pub(in crate::filter) fn decode(
             split(&mut data, bytes, "window")?,
             split_mut(&mut out, bytes, "window")?,
         );
-        with_word!(kind, T => values::<T>(first, from, to));
+        with_width!(unsigned kind.size(), T => values::<T>(first, from, to));
     }
     filled(data, "positive delta")?;
     filled(out, "positive delta")

@@ -4,7 +4,7 @@ use super::{each_part, parts_header, whole};
 use crate::datatype::Physical;
 use crate::error::Malformed;
 use crate::filter::chunk::Notes;
-use crate::filter::word::{Word, with_word};
+use crate::filter::word::{Word, with_width};
 use crate::format::cursor::{Decoded, Reader};
 
 /// Appends the differences of `data`.
@@ -20,7 +20,7 @@ pub(in crate::filter) fn encode(
     whole(data.len(), kind.size(), "xor")?;
     notes.put(parts_header(&[data.len()])?);
     out.resize(data.len(), 0);
-    with_word!(kind, T => differences::<T>(data, out));
+    with_width!(unsigned kind.size(), T => differences::<T>(data, out));
     Ok(())
 }
 
@@ -31,7 +31,7 @@ pub(in crate::filter) fn encode(
 pub(in crate::filter) fn decode(kind: Physical, r: &mut Reader<'_>, data: &[u8], out: &mut [u8]) -> Decoded<()> {
     each_part(r, data, out, |data, out| {
         whole(data.len(), kind.size(), "xor")?;
-        with_word!(kind, T => values::<T>(data, out));
+        with_width!(unsigned kind.size(), T => values::<T>(data, out));
         Ok(())
     })
 }
