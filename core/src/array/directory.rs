@@ -304,14 +304,14 @@ fn committed(listing: &Listing, lists: &Lists<'_>) -> BTreeMap<String, bool> {
     found
 }
 
-/// Delete commits; one inside a consolidated file counts even if an ignore file names it.
+/// Delete and update commits; one inside a consolidated file counts even if an ignore file names it.
 fn deletes(listing: &Listing, lists: &Lists<'_>, window: Window) -> Vec<DeleteRef> {
     let mut found = BTreeMap::new();
-    for name in files(&listing.commits).filter(|n| n.ends_with(".del")) {
+    for name in files(&listing.commits).filter(|n| commits::holds_condition(n)) {
         found.insert(join(COMMITS_DIR, name), DeleteSource::File);
     }
     for (file, commit) in &lists.consolidated {
-        if let Some(range) = commit.embedded.clone().filter(|_| commit.path.ends_with(".del")) {
+        if let Some(range) = commit.embedded.clone() {
             found.insert(
                 commit.path.clone(),
                 DeleteSource::Embedded {

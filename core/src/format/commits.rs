@@ -35,7 +35,7 @@ pub fn decode_consolidated(bytes: &[u8]) -> Decoded<Vec<ConsolidatedCommit>> {
     let mut commits = Vec::new();
     while !r.is_done() {
         let path = line(&mut r, "consolidated commit")?;
-        let embedded = if path.ends_with(".del") || path.ends_with(".upd") {
+        let embedded = if holds_condition(&path) {
             let embedded = r.bytes64("embedded commit")?;
             let end = bytes.len() - r.remaining();
             Some(end - embedded.len()..end)
@@ -45,6 +45,15 @@ pub fn decode_consolidated(bytes: &[u8]) -> Decoded<Vec<ConsolidatedCommit>> {
         commits.push(ConsolidatedCommit { path, embedded });
     }
     Ok(commits)
+}
+
+/// Whether a commit holds a condition: a delete, or an update.
+///
+/// Updates are an experiment of libtiledb, whose readers, from 2.14 to 2.30, take one for a delete of the cells
+/// that it would change; what they would be is written behind the condition. It leaves them out of what it
+/// consolidates, and so do we.
+pub fn holds_condition(path: &str) -> bool {
+    path.ends_with(".del") || path.ends_with(".upd")
 }
 
 /// A `.con` file of these commits: the path of each below the array, and a delete commit's bytes.

@@ -160,8 +160,14 @@ fn a_fragment_newer_than_this_release_is_an_error_only_where_it_counts() {
 }
 
 #[test]
-fn deletes_come_from_files_and_from_consolidated_ones() {
-    let listing = commits(&["__1_2_#_22.con", "__3_3_#_22.del", "__2_2_#_22.del", "__9_9_#_22.del"]);
+fn deletes_and_updates_come_from_files_and_from_consolidated_ones() {
+    let listing = commits(&[
+        "__1_2_#_22.con",
+        "__3_3_#_22.del",
+        "__2_2_#_22.del",
+        "__4_4_#_22.upd",
+        "__9_9_#_22.del",
+    ]);
     let mut con = full("__commits/__1_1_#_22.wrt\n__commits/__2_2_#_22.del\n").into_bytes();
     con.extend_from_slice(&3_u64.to_le_bytes());
     let start = con.len();
@@ -174,7 +180,7 @@ fn deletes_come_from_files_and_from_consolidated_ones() {
         ),
     ];
     let deletes = visible(&listing, &files, window(0, 5), true).unwrap().deletes;
-    assert_eq!(deletes.iter().map(|d| d.time_ms).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(deletes.iter().map(|d| d.time_ms).collect::<Vec<_>>(), [2, 3, 4]);
     assert_eq!(
         deletes[0].source,
         DeleteSource::Embedded {
@@ -183,6 +189,7 @@ fn deletes_come_from_files_and_from_consolidated_ones() {
         }
     );
     assert_eq!(deletes[1].source, DeleteSource::File);
+    assert!(deletes[2].path.ends_with(".upd"));
 }
 
 #[test]
