@@ -55,6 +55,7 @@ fn failures_are_one_line_and_leave_nothing() {
     check(&shell, "export both out.png", 1, &["name one of x, y\n"]);
     shell.ok("group create g");
     check(&shell, "info g", 1, &["cannot open g", "it is a group"]);
+    check(&shell, "copy a http://127.0.0.1:9/b", 1, &["writing over HTTP"]);
     check(&shell, "info s3:/x", 1, &["write s3://bucket/path"]);
     check(&shell, "meta a get nothing", 1, &["no metadata key 'nothing'"]);
     check(&shell, "--key-file in.npy info a", 2, &["--key-file", "64 hex digits"]);

@@ -1,5 +1,5 @@
 //! Consolidation keeps to its budget: arrays ten times as large are merged by the program, whose
-//! peak memory the system tells. `HYPERSLAB_MEMORY_MIB` is the budget (48).
+//! peak memory the system tells. `HYPERSLAB_MEMORY_MIB` is the budget (32).
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -99,7 +99,7 @@ fn consolidate(folder: &Path, budget_mib: usize) -> usize {
 
 #[test]
 fn consolidation_of_ten_times_the_budget_stays_within_it() {
-    let budget = setting("HYPERSLAB_MEMORY_MIB", 48);
+    let budget = setting("HYPERSLAB_MEMORY_MIB", 32);
     for dense in [false, true] {
         let folder = fresh(if dense { "memory-dense" } else { "memory-sparse" });
         let bytes = fill(&folder, dense, (budget as u64) << 20);

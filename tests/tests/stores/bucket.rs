@@ -1,9 +1,11 @@
-//! An S3 server on loopback, whose objects are files in a folder, and a record of what it is asked.
+//! A server of S3 on loopback, whose objects are files in a folder, and a record of what it is asked. It speaks the XML
+//! interface of Google's store as well, which differs in how a request proves who asks and says "only if it is new".
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use hyper::header::{HeaderMap, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -11,12 +13,14 @@ use hyperslab::Context;
 use hyperslab::vfs::{ObjectVfs, Vfs};
 use hyperslab_tests::fresh;
 use object_store::aws::AmazonS3Builder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::{ClientOptions, ObjectStore};
 use s3s::auth::SimpleAuth;
 use s3s::service::{S3Service, S3ServiceBuilder};
 
 const BUCKET: &str = "arrays";
 const ACCESS_KEY: &str = "someone";
-const SECRET_KEY: &str = "open sesame";
+const SECRET_KEY: &str = "open-sesame";
 
 /// One request, as it came in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,29 +47,58 @@ struct Watch {
     rule: Mutex<Option<(&'static str, Fate)>>,
 }
 
+/// Whose interface a server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// Amazon's.
+    S3,
+    /// Google's.
+    Gcs,
+}
+
 /// A server with one bucket.
 pub(crate) struct Bucket {
+    dialect: Dialect,
     folder: PathBuf,
     address: SocketAddr,
     watch: Arc<Watch>,
 }
 
 impl Bucket {
-    /// Serves a new, empty bucket until the process ends; `name` is that of its folder.
+    /// Serves a new, empty bucket of S3 until the process ends; `name` is that of its folder.
     pub(crate) fn start(name: &str) -> Self {
+        Self::speaking(Dialect::S3, name)
+    }
+
+    /// One bucket of each kind of store.
+    pub(crate) fn of_each_kind(name: &str) -> [Self; 2] {
+        [
+            Self::speaking(Dialect::S3, &format!("s3-{name}")),
+            Self::speaking(Dialect::Gcs, &format!("gs-{name}")),
+        ]
+    }
+
+    fn speaking(dialect: Dialect, name: &str) -> Self {
         // Fails where another test was first.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = fresh(name);
         std::fs::create_dir(folder.join(BUCKET)).unwrap();
         let mut builder = S3ServiceBuilder::new(s3s_fs::FileSystem::new(&folder).unwrap());
-        builder.set_auth(SimpleAuth::from_single(ACCESS_KEY, SECRET_KEY));
+        if dialect == Dialect::S3 {
+            builder.set_auth(SimpleAuth::from_single(ACCESS_KEY, SECRET_KEY));
+        }
         let service = builder.build();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let watch = Arc::new(Watch::default());
         let watcher = Arc::clone(&watch);
-        std::thread::spawn(move || serve(listener, &service, &watcher));
-        Self { folder, address, watch }
+        std::thread::spawn(move || serve(listener, &service, &watcher, dialect));
+        Self {
+            dialect,
+            folder,
+            address,
+            watch,
+        }
     }
 
     /// The folder whose files are the bucket's objects.
@@ -84,26 +117,57 @@ impl Bucket {
     }
 
     fn store(&self, secret: &str, prefix: &str) -> ObjectVfs {
-        let store = AmazonS3Builder::new()
-            .with_endpoint(format!("http://{}", self.address))
-            .with_allow_http(true)
-            .with_bucket_name(BUCKET)
-            .with_access_key_id(ACCESS_KEY)
-            .with_secret_access_key(secret)
-            .build()
-            .unwrap();
-        ObjectVfs::new(Arc::new(store), prefix)
+        let url = format!("http://{}", self.address);
+        let store: Arc<dyn ObjectStore> = match self.dialect {
+            Dialect::S3 => Arc::new(
+                AmazonS3Builder::new()
+                    .with_endpoint(url)
+                    .with_allow_http(true)
+                    .with_bucket_name(BUCKET)
+                    .with_access_key_id(ACCESS_KEY)
+                    .with_secret_access_key(secret)
+                    .build()
+                    .unwrap(),
+            ),
+            Dialect::Gcs => Arc::new(
+                GoogleCloudStorageBuilder::new()
+                    .with_base_url(&url)
+                    .with_client_options(ClientOptions::new().with_allow_http(true))
+                    .with_bucket_name(BUCKET)
+                    .with_bearer_token(secret)
+                    .build()
+                    .unwrap(),
+            ),
+        };
+        ObjectVfs::new(store, prefix)
     }
 
-    /// What a program needs in its environment to reach the bucket by `s3://arrays/`.
-    pub(crate) fn environment(&self) -> [(&'static str, String); 5] {
-        [
-            ("AWS_ENDPOINT", format!("http://{}", self.address)),
-            ("AWS_ALLOW_HTTP", "true".to_owned()),
-            ("AWS_REGION", "us-east-1".to_owned()),
-            ("AWS_ACCESS_KEY_ID", ACCESS_KEY.to_owned()),
-            ("AWS_SECRET_ACCESS_KEY", SECRET_KEY.to_owned()),
-        ]
+    /// The bucket's address for a program in its [`environment`](Self::environment).
+    pub(crate) fn url(&self) -> String {
+        let scheme = match self.dialect {
+            Dialect::S3 => "s3",
+            Dialect::Gcs => "gs",
+        };
+        format!("{scheme}://{BUCKET}")
+    }
+
+    /// What a program needs in its environment to reach the bucket.
+    pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
+        let url = format!("http://{}", self.address);
+        match self.dialect {
+            Dialect::S3 => vec![
+                ("AWS_ENDPOINT", url),
+                ("AWS_ALLOW_HTTP", "true".to_owned()),
+                ("AWS_REGION", "us-east-1".to_owned()),
+                ("AWS_ACCESS_KEY_ID", ACCESS_KEY.to_owned()),
+                ("AWS_SECRET_ACCESS_KEY", SECRET_KEY.to_owned()),
+            ],
+            Dialect::Gcs => vec![
+                ("GOOGLE_BASE_URL", url),
+                ("GOOGLE_ALLOW_HTTP", "true".to_owned()),
+                ("GOOGLE_BEARER_TOKEN", SECRET_KEY.to_owned()),
+            ],
+        }
     }
 
     /// The requests since the last call of this.
@@ -111,13 +175,13 @@ impl Bucket {
         std::mem::take(&mut *self.watch.seen.lock().unwrap())
     }
 
-    /// From now on this becomes of requests that put an object whose key ends so.
-    pub(crate) fn when_put(&self, ending: &'static str, fate: Fate) {
-        *self.watch.rule.lock().unwrap() = Some((ending, fate));
+    /// From now on this becomes of requests that put an object whose key has this in it.
+    pub(crate) fn when_put(&self, part: &'static str, fate: Fate) {
+        *self.watch.rule.lock().unwrap() = Some((part, fate));
     }
 }
 
-fn serve(listener: std::net::TcpListener, service: &S3Service, watch: &Arc<Watch>) {
+fn serve(listener: std::net::TcpListener, service: &S3Service, watch: &Arc<Watch>, dialect: Dialect) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -128,16 +192,22 @@ fn serve(listener: std::net::TcpListener, service: &S3Service, watch: &Arc<Watch
         loop {
             let (stream, _) = listener.accept().await.unwrap();
             let (service, watch) = (service.clone(), Arc::clone(watch));
-            let answer = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+            let answer = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
                 let seen = seen(&request);
+                let is_known = dialect == Dialect::S3 || translate(request.headers_mut());
                 let rule = *watch.rule.lock().unwrap();
-                let rule = rule.filter(|(ending, _)| seen.kind == "PUT" && seen.key.ends_with(ending));
+                let rule = rule.filter(|(part, _)| seen.kind == "PUT" && seen.key.contains(part));
+                let fate = if is_known {
+                    rule.map(|r| r.1)
+                } else {
+                    Some(Fate::Refused)
+                };
                 watch.seen.lock().unwrap().push(seen);
                 let service = service.clone();
                 async move {
-                    match rule {
-                        Some((_, Fate::Held)) => std::future::pending().await,
-                        Some((_, Fate::Refused)) => {
+                    match fate {
+                        Some(Fate::Held) => std::future::pending().await,
+                        Some(Fate::Refused) => {
                             let mut answer = hyper::Response::new(s3s::Body::empty());
                             *answer.status_mut() = hyper::StatusCode::FORBIDDEN;
                             Ok(answer)
@@ -150,6 +220,16 @@ fn serve(listener: std::net::TcpListener, service: &S3Service, watch: &Arc<Watch
             tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), answer));
         }
     });
+}
+
+/// From Google's headers to those of S3; whether they prove who asks.
+fn translate(headers: &mut HeaderMap) -> bool {
+    if headers.remove("x-goog-if-generation-match").is_some_and(|v| v == "0") {
+        headers.insert("if-none-match", HeaderValue::from_static("*"));
+    }
+    headers
+        .remove("authorization")
+        .is_some_and(|v| v.as_bytes() == format!("Bearer {SECRET_KEY}").as_bytes())
 }
 
 fn seen<T>(request: &hyper::Request<T>) -> Request {

@@ -63,13 +63,16 @@ fn a_signal_removes_what_an_import_has_put() {
 
 #[test]
 fn a_failure_removes_what_an_import_has_put() {
-    let bucket = Bucket::start("s3-failure");
-    bucket.when_put(LAST_OF_DATA, Fate::Refused);
-    let output = import(&bucket).wait_with_output().unwrap();
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(complaint.contains(LAST_OF_DATA), "{complaint}");
-    assert_eq!(output.status.code(), Some(1));
-    let put = bucket.requests().iter().filter(|r| r.kind == "PUT").count();
-    assert!(put > 2, "{put} files were put before");
-    assert_eq!(files(&bucket.objects()), [""; 0]);
+    // Before the fragment is whole, and after.
+    for (name, refused) in [("s3-failure", LAST_OF_DATA), ("s3-late-failure", "/__schema/")] {
+        let bucket = Bucket::start(name);
+        bucket.when_put(refused, Fate::Refused);
+        let output = import(&bucket).wait_with_output().unwrap();
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(complaint.contains(refused), "{complaint}");
+        assert_eq!(output.status.code(), Some(1));
+        let put = bucket.requests().iter().filter(|r| r.kind == "PUT").count();
+        assert!(put > 2, "{put} files were put before");
+        assert_eq!(files(&bucket.objects()), [""; 0]);
+    }
 }

@@ -1,0 +1,125 @@
+//! Arrays in a bucket, of S3 or of Google's store, live as they do on a disk.
+
+use bytes::Bytes;
+use hyperslab::array::Group;
+use hyperslab::blocking::block_on;
+use hyperslab::format::group::{GroupMember, MemberKind};
+use hyperslab::maintain::{GroupChange, change_group, create_group};
+use hyperslab::vfs::conformance;
+use hyperslab::{Array, OpenOptions, WriteOptions};
+use hyperslab_tests::oracle::Oracle;
+
+use crate::bucket::Bucket;
+use crate::lives::live;
+
+#[test]
+fn a_bucket_is_a_store() {
+    for bucket in Bucket::of_each_kind("store") {
+        let vfs = bucket.context("deep/prefix").vfs;
+        block_on(conformance::check(&*vfs)).unwrap();
+    }
+}
+
+#[test]
+fn large_files_go_up_in_parts_and_come_back_whole() {
+    for bucket in Bucket::of_each_kind("large") {
+        let vfs = bucket.context("").vfs;
+        let part = Bytes::from((0..7_u32 << 18).flat_map(u32::to_le_bytes).collect::<Vec<u8>>());
+        let write = async {
+            let mut writer = vfs.create("large").await?;
+            for _ in 0..6 {
+                writer.append(part.clone()).await?;
+            }
+            writer.finish().await
+        };
+        block_on(write).unwrap();
+        let whole = block_on(vfs.read_all("large")).unwrap();
+        assert!(whole == part.repeat(6), "{} bytes", whole.len());
+        let sent = bucket.requests();
+        let puts = sent.iter().filter(|r| r.kind == "PUT").count();
+        assert_eq!(puts, 3, "42 MiB in parts of 16: {sent:?}");
+
+        let tail = block_on(vfs.read_tail("large", 5 << 20)).unwrap();
+        assert_eq!(tail.0, whole.len() as u64);
+        assert!(tail.1 == whole.slice(whole.len() - (5 << 20)..));
+    }
+}
+
+#[test]
+fn folders_of_more_files_than_one_answer_names_are_listed_whole() {
+    for bucket in Bucket::of_each_kind("listing") {
+        let commits = bucket.objects().join("array/__commits");
+        std::fs::create_dir_all(&commits).unwrap();
+        for i in 0..2500 {
+            std::fs::write(commits.join(format!("{i:04}.wrt")), b"").unwrap();
+        }
+        let listed = block_on(bucket.context("array").vfs.list("__commits")).unwrap();
+        let names: Vec<String> = listed.into_iter().map(|e| e.name).collect();
+        assert!((0..2500).map(|i| format!("{i:04}.wrt")).eq(names));
+        assert_eq!(bucket.requests().len(), 3, "a thousand names an answer");
+    }
+}
+
+#[test]
+fn the_same_life_gives_the_same_cells_in_a_bucket() {
+    for bucket in Bucket::of_each_kind("lives") {
+        let mut oracle = Oracle::start().unwrap();
+        let truth = bucket.objects().with_file_name("truth");
+        std::fs::create_dir(&truth).unwrap();
+        // The objects are files: libtiledb reads them where they lie.
+        let (ours, theirs) = (bucket.objects().join("lives"), truth.join("lives"));
+        live("buckets", &bucket.context("lives"), &mut oracle, &ours, &theirs);
+    }
+}
+
+#[test]
+fn groups_live_in_a_bucket() {
+    for bucket in Bucket::of_each_kind("groups") {
+        let context = bucket.context("");
+        block_on(create_group(&context, "all")).unwrap();
+        block_on(create_group(&context, "all/inner")).unwrap();
+        let member = GroupMember {
+            kind: MemberKind::Group,
+            relative: true,
+            uri: "inner".into(),
+            name: Some("first".into()),
+            deleted: false,
+        };
+        let options = WriteOptions {
+            timestamp_ms: 7,
+            seed: [7; 32],
+            sync: false,
+        };
+        block_on(change_group(
+            &context,
+            "all",
+            &[GroupChange::Add(member)],
+            None,
+            &options,
+        ))
+        .unwrap();
+        let group = block_on(Group::open(&context, "all", &OpenOptions::default())).unwrap();
+        let members: Vec<_> = group
+            .members
+            .iter()
+            .map(|m| (m.name.as_deref(), m.uri.as_str()))
+            .collect();
+        assert_eq!(members, [(Some("first"), "all/inner")]);
+        let again = block_on(create_group(&context, "all")).unwrap_err();
+        assert_eq!(again.code(), "AlreadyExists");
+    }
+}
+
+#[test]
+fn what_is_missing_or_forbidden_is_said() {
+    for bucket in Bucket::of_each_kind("missing") {
+        let context = bucket.context("");
+        let error = block_on(Array::open(&context, "nothing", &OpenOptions::default())).unwrap_err();
+        assert_eq!(error.code(), "NotFound", "{error}");
+        let mut refused = bucket.context("");
+        refused.vfs = bucket.stranger();
+        let error = block_on(refused.vfs.read_all("nothing")).unwrap_err();
+        assert_eq!(error.code(), "Io", "{error}");
+        assert!(error.to_string().contains("403"), "{error}");
+    }
+}
