@@ -61,7 +61,7 @@ pub(crate) async fn consolidate(env: &Env, args: &Consolidate) -> Result<()> {
 /// The bounds of an error as `--memory` counts them.
 fn with_program(e: Error, memory: u64) -> Error {
     match e {
-        Error::LimitExceeded { what, found, limit } if limit < memory => Error::LimitExceeded {
+        Error::LimitExceeded { what, found, .. } => Error::LimitExceeded {
             what,
             found: found.saturating_add(PROGRAM_BYTES),
             limit: memory,

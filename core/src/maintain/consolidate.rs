@@ -150,6 +150,23 @@ pub(super) fn times(run: &[Arc<Fragment>]) -> (u64, u64) {
     (first, run.iter().map(|f| f.end_ms).max().unwrap_or(first))
 }
 
+/// Complains unless every fragment of `run` is still there: where another consolidation has replaced some meanwhile,
+/// their cells would be seen twice.
+pub(super) async fn still_there(array: &Array, run: &[Arc<Fragment>]) -> Result<()> {
+    let now = array.at(array.window()).await?;
+    match run.iter().find(|f| !now.fragments().iter().any(|n| n.name == f.name)) {
+        None => Ok(()),
+        Some(gone) => Err(Error::not_found(
+            array.path(),
+            format!(
+                "fragment '{}' was merged or removed by another process meanwhile; nothing was changed here, so run the \
+                 consolidation again",
+                gone.name
+            ),
+        )),
+    }
+}
+
 /// Says which fragments the new one replaces. Written last: until then readers see both, which is the
 /// same cells twice at worst; the other way round they would see neither.
 async fn put_vacuum_list(array: &Array, name: &str, run: &[Arc<Fragment>], sync: bool) -> Result<()> {

@@ -97,6 +97,35 @@ pub async fn delete_fragments(array: &Array, window: Window, options: &WriteOpti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::datatype::{CellCount, Datatype};
+    use crate::format::attribute::Attribute;
+    use crate::format::domain::Dimension;
+    use crate::format::schema::{ArrayType, Schema};
+
+    /// What libtiledb 2.30 cannot read: combinations of one, lists of nothing, lists of empty strings.
+    #[test]
+    fn conditions_are_stored_as_libtiledb_can_read_them() {
+        let schema = Schema::new(
+            ArrayType::Sparse,
+            vec![Dimension::string("d")],
+            vec![
+                Attribute::new("day", Datatype::DatetimeDay, CellCount::ONE),
+                Attribute::new("small", Datatype::Int8, CellCount::ONE),
+            ],
+        );
+        let stored = |text: &str| {
+            let condition: Condition = text.parse().unwrap();
+            let bound = binding::bind(&condition, &schema, &BTreeMap::new()).unwrap();
+            binding::to_stored(&bound, &schema).unwrap()
+        };
+        assert_eq!(stored("day in ('2020-01-01')"), stored("day == '2020-01-01'"));
+        assert_eq!(stored("day not in ('2020-01-01')"), stored("day != '2020-01-01'"));
+        assert_eq!(stored("d in ['', '']"), stored("d == ''"));
+        assert_eq!(stored("d not in ['']"), stored("d != ''"));
+        assert_eq!(stored("small in [300]"), StoredCondition::Always(false));
+        assert_eq!(stored("small not in [300, 5.5]"), StoredCondition::Always(true));
+        assert!(matches!(stored("small in [3, 300]"), StoredCondition::In { values, .. } if values == [[3]]));
+    }
 
     #[test]
     fn constants_are_found_at_any_depth() {

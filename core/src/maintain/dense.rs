@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::consolidate::Merge;
+use super::consolidate::{Merge, still_there};
 use crate::array::{Array, Fragment};
 use crate::error::{Error, Result};
 use crate::format::schema::{ArrayType, Schema};
@@ -41,7 +41,9 @@ pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: 
                 .add(Arc::new(DenseBox::new(grid.clone(), part, frame, columns)?))
                 .await?;
         }
-        draft.seal(Some(grid.ranges(&spans)), Vec::new()).await
+        let sealed = draft.seal(Some(grid.ranges(&spans)), Vec::new()).await?;
+        still_there(array, run).await?;
+        Ok(sealed)
     };
     match result.await {
         Ok(sealed) => Ok(vec![sealed.commit().await?]),

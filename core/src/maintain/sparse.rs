@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use futures_util::future::try_join;
 
-use super::consolidate::{Merge, times};
+use super::consolidate::{Merge, still_there, times};
 use super::deletes::{self, Deletes};
 use super::source::{self, Source, Special};
 use crate::array::sections::load_index;
@@ -32,7 +32,12 @@ const HELD: u64 = 12;
 /// Returns the names; none if no cell is left.
 pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: &mut Ids) -> Result<Vec<String>> {
     let mut written = Vec::new();
-    let sealed = match write(array, run, m, ids, &mut written).await {
+    let sealed = async {
+        let sealed = write(array, run, m, ids, &mut written).await?;
+        still_there(array, run).await?;
+        Ok(sealed)
+    };
+    let sealed = match sealed.await {
         Ok(sealed) => sealed,
         Err(e) => {
             for name in &written {

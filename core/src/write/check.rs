@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::sort::{duplicate, show};
+use super::sort::{duplicate, show, show_value};
 use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::format::attribute::DataOrder;
@@ -33,11 +33,11 @@ pub(crate) fn inside(schema: &Schema, dims: &[&Column]) -> Result<()> {
             };
             if let Some(i) = outside {
                 return Err(Error::invalid(format!(
-                    "cell {i}: {} = {} is outside the {what}, {:?} to {:?}",
+                    "cell {i}: {} = {} is outside the {what}, {} to {}",
                     dimension.name,
                     show(column, i),
-                    range.lo,
-                    range.hi
+                    show_value(&range.lo),
+                    show_value(&range.hi)
                 )));
             }
         }
@@ -146,7 +146,8 @@ mod tests {
         inside(&schema(), &[&x(&[-1.0, 1.0])]).unwrap();
         let e = inside(&schema(), &[&x(&[0.0, 1.5])]).unwrap_err();
         assert!(
-            e.to_string().starts_with("cell 1: x = 1.5 is outside the domain"),
+            e.to_string()
+                .starts_with("cell 1: x = 1.5 is outside the domain, -1 to 1"),
             "{e}"
         );
         assert!(inside(&schema(), &[&x(&[f32::NAN])]).is_err());

@@ -11,6 +11,7 @@ use crate::cpu::Cpu;
 use crate::error::{Error, Result};
 use crate::format::schema::{Layout, Schema};
 use crate::geometry::{CellOrder, KeyColumn};
+use crate::scalar::Scalar;
 
 /// Buckets that cells are dealt into, at most.
 const BUCKETS_LOG2: u32 = 12;
@@ -65,13 +66,18 @@ pub(crate) fn duplicate(schema: &Schema, dims: &[&Column], cell: usize) -> Error
 
 /// A coordinate for people.
 pub(crate) fn show(column: &Column, cell: usize) -> String {
-    match crate::Scalar::from_le_bytes(column.datatype.physical(), column.cell(cell)) {
-        Some(value) if !column.cell.is_var() => match (value.as_i128(), value.as_f64()) {
-            (Some(i), _) => i.to_string(),
-            (None, Some(f)) => f.to_string(),
-            (None, None) => String::new(),
-        },
-        _ => format!("'{}'", String::from_utf8_lossy(column.cell(cell))),
+    match Scalar::from_le_bytes(column.datatype.physical(), column.cell(cell)) {
+        Some(value) if !column.cell.is_var() => show_value(&value),
+        _ => show_value(&Scalar::Bytes(column.cell(cell).to_vec())),
+    }
+}
+
+/// A value, for a message.
+pub(crate) fn show_value(value: &Scalar) -> String {
+    match (value.as_i128(), value.as_f64(), value.as_bytes()) {
+        (Some(i), ..) => i.to_string(),
+        (None, Some(f), _) => f.to_string(),
+        (None, None, text) => format!("'{}'", String::from_utf8_lossy(text.unwrap_or_default())),
     }
 }
 

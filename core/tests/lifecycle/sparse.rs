@@ -220,6 +220,23 @@ fn a_result_that_grows_too_large_is_split_and_seen_as_one() {
 }
 
 #[test]
+fn a_merge_that_another_overtakes_changes_nothing() {
+    let context = new_array(&schema(Layout::RowMajor, true, 3));
+    for time in 1..3 {
+        write(&context, time, &BTreeMap::from([((0, 0), 1), ((5, 5), 2)]));
+    }
+    let late = open(&context, Window::ALL);
+    assert!(do_chore(&context, Chore::Fragments { small: false }, 50));
+    let merged = read(&context, Window::ALL);
+    let options = ConsolidateOptions::new(Mode::Fragments);
+    let error = block_on(consolidate(&late, &options, &at(60))).unwrap_err();
+    assert!(error.to_string().contains("by another process"), "{error}");
+    assert_eq!(read(&context, Window::ALL), merged);
+    assert_eq!(merged.len(), 4, "both writes of each cell are there, once");
+    assert_eq!(open(&context, Window::ALL).fragments().len(), 1);
+}
+
+#[test]
 fn cells_at_the_two_zeros_are_two_cells() {
     for order in [Layout::RowMajor, Layout::Hilbert] {
         let x = Dimension::new("x", Datatype::Float64, -1.0, 1.0, 0.5);

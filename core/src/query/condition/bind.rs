@@ -382,6 +382,21 @@ pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Resul
     }
 }
 
+/// A list as libtiledb can read it, which takes none without a value or without a byte in its values.
+fn stored_list(field: String, values: Vec<Vec<u8>>, negated: bool) -> StoredCondition {
+    if values.is_empty() {
+        return StoredCondition::Always(negated);
+    }
+    if values.iter().all(Vec::is_empty) {
+        return StoredCondition::Compare {
+            field,
+            op: if negated { CompareOp::Ne } else { CompareOp::Eq },
+            value: Vec::new(),
+        };
+    }
+    StoredCondition::In { field, negated, values }
+}
+
 /// The condition as a delete commit stores it: its values as bytes.
 ///
 /// # Errors
@@ -393,9 +408,11 @@ pub(crate) fn to_stored(condition: &Bound, schema: &Schema) -> Result<StoredCond
             .map(|c| to_stored(c, schema))
             .collect::<Result<Vec<_>>>()
     };
-    let bytes = |values: &[Scalar]| values.iter().map(Scalar::to_le_bytes).collect();
+    let bytes = |values: &[Scalar]| values.iter().map(Scalar::to_le_bytes).collect::<Vec<_>>();
     Ok(match condition {
         Bound::Always(b) => StoredCondition::Always(*b),
+        // libtiledb reads no combination of fewer than two.
+        Bound::And(children) | Bound::Or(children) if children.len() == 1 => all(children)?.remove(0),
         Bound::And(children) => StoredCondition::And(all(children)?),
         Bound::Or(children) => StoredCondition::Or(all(children)?),
         Bound::Test(field, test) => {
@@ -411,16 +428,8 @@ pub(crate) fn to_stored(condition: &Bound, schema: &Schema) -> Result<StoredCond
                     op: *op,
                     value: v.clone(),
                 },
-                Test::Numbers(values, negated) => StoredCondition::In {
-                    field,
-                    negated: *negated,
-                    values: bytes(values),
-                },
-                Test::ByteStrings(values, negated) => StoredCondition::In {
-                    field,
-                    negated: *negated,
-                    values: values.clone(),
-                },
+                Test::Numbers(values, negated) => stored_list(field, bytes(values), *negated),
+                Test::ByteStrings(values, negated) => stored_list(field, values.clone(), *negated),
                 Test::Null(negated) if schema.attribute(&field).is_none_or(|(_, a)| !a.nullable) => {
                     StoredCondition::Always(*negated)
                 }
