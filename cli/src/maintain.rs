@@ -42,12 +42,13 @@ pub(crate) async fn delete(env: &Env, args: &Delete) -> Result<()> {
 /// Merges fragments, footers, commits or metadata.
 pub(crate) async fn consolidate(env: &Env, args: &Consolidate) -> Result<()> {
     let array = env.open(&args.array, when::window(args.at)).await?;
+    let memory_bytes = args.memory.saturating_sub(PROGRAM_BYTES).max(MERGE_BYTES_MIN);
     let what = ConsolidateOptions {
-        memory_bytes: args.memory.saturating_sub(PROGRAM_BYTES).max(MERGE_BYTES_MIN),
+        memory_bytes,
         ..ConsolidateOptions::new(mode(args.mode))
     };
     let done = maintain::consolidate(&array, &what, &options(None)?).await;
-    let done = done.map_err(|e| with_program(e, args.memory));
+    let done = done.map_err(|e| with_program(e, memory_bytes));
     let done = done.with_context(|| format!("cannot consolidate {}", args.array))?;
     if done.written.is_empty() {
         show::line(format_args!("{}: nothing to consolidate", args.array))?;
@@ -58,13 +59,13 @@ pub(crate) async fn consolidate(env: &Env, args: &Consolidate) -> Result<()> {
     Ok(())
 }
 
-/// The bounds of an error as `--memory` counts them.
-fn with_program(e: Error, memory: u64) -> Error {
+/// An error about the memory of a merge, with its bounds as `--memory` counts them.
+fn with_program(e: Error, memory_bytes: u64) -> Error {
     match e {
-        Error::LimitExceeded { what, found, .. } => Error::LimitExceeded {
+        Error::LimitExceeded { what, found, limit } if limit == memory_bytes => Error::LimitExceeded {
             what,
             found: found.saturating_add(PROGRAM_BYTES),
-            limit: memory,
+            limit: limit.saturating_add(PROGRAM_BYTES),
         },
         other => other,
     }
@@ -253,5 +254,18 @@ mod tests {
             range("-5:7", Datatype::Int8, CellCount::ONE).unwrap(),
             ScalarRange::new(-5_i8, 7_i8)
         );
+    }
+
+    #[test]
+    fn only_bounds_of_memory_count_the_program() {
+        let shown = |limit: u64| {
+            let what = "bytes".to_owned();
+            match with_program(Error::LimitExceeded { what, found: 9, limit }, 5) {
+                Error::LimitExceeded { found, limit, .. } => (found, limit),
+                other => unreachable!("{other}"),
+            }
+        };
+        assert_eq!(shown(5), (9 + PROGRAM_BYTES, 5 + PROGRAM_BYTES));
+        assert_eq!(shown(6), (9, 6), "a bound of the format");
     }
 }

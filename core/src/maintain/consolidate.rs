@@ -159,7 +159,7 @@ pub(super) async fn still_there(array: &Array, run: &[Arc<Fragment>]) -> Result<
         Some(gone) => Err(Error::not_found(
             array.path(),
             format!(
-                "fragment '{}' was merged or removed by another process meanwhile; nothing was changed here, so run the \
+                "fragment '{}' was merged or removed by another process meanwhile; this merge was given up, run the \
                  consolidation again",
                 gone.name
             ),
