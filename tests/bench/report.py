@@ -1,14 +1,14 @@
-"""Turns the lines of a run into tables."""
+"""Turns the lines of a run into tables. What a run does not measure stays as an earlier report says it."""
 
 import importlib.metadata
 import math
+import re
 
-RIVALS = ["tiledb", "hdf5", "zarrs", "duckdb", "wasm", "limit"]
+RIVALS = ["tiledb", "hdf5", "zarrs", "duckdb", "node", "chromium", "limit"]
 # What stands behind a variant's name where a workload measures more than one thing.
 METRICS = {"read_after": ", then read", "open_read": ", small read", "encode": ", encode", "decode": ", decode"}
-# The first heading that no run writes.
-PROSE = "## Goals that fall short"
 PACKAGES = ["tiledb", "h5py", "hdf5plugin", "zarr", "zarrs", "duckdb", "numpy"]
+TOGETHER = "Together"
 
 
 def versions():
@@ -29,56 +29,87 @@ def shown(row, what="median"):
     return "" if value is None else f"{value:.3g} {row['unit']}{wrong}"
 
 
-def render(rows, machine, packages, command):
-    by = {}
-    for r in rows:
-        name = r["variant"] + METRICS.get(r["metric"], "")
-        by.setdefault((r["workload"], name), {}).setdefault(r["peer"], r)
-    present = [p for p in RIVALS if any(p in cells for cells in by.values())]
-    text = [
-        "# Benchmarks", "",
-        f"`{command}` on {machine}. {packages}.", "",
-        "Medians of one operation; a ratio is the rival's time over Hyperslab's: above 1, Hyperslab is faster. Behind each"
-        " time is the processor time of all cores, which says more where the machine has other work. The memory is what"
-        " Hyperslab took at most beyond what it held before. Every read is checked against sums that no engine computed."
-        " Beside wasm, which is the npm package in Node, Hyperslab runs on one thread. The limit of a filter is its compression library with nothing around it, or a copy of the bytes.", "",
-    ]
-    ratios = {p: [] for p in present}
-    for workload in dict.fromkeys(k[0] for k in by):
-        here = [p for p in present if any(p in cells for k, cells in by.items() if k[0] == workload)]
-        head = ["variant", "Hyperslab", "cpu", "memory"] + [x for p in here for x in (p, "cpu", "ratio")]
-        text += [f"## {workload}", "", "| " + " | ".join(head) + " |", "| " + " | ".join(["---"] * len(head)) + " |"]
-        for (w, variant), cells in by.items():
-            if w != workload:
-                continue
-            own = cells.get("hyperslab")
-            line = [variant, shown(own), shown(own, "cpu"), memory(own)]
-            for p in here:
-                rival = cells.get(p)
-                ratio = ""
-                if own and rival and own["median"] and rival["median"]:
-                    ratio = rival["median"] / own["median"]
-                    ratios[p].append(ratio)
-                    ratio = f"{ratio:.2f}"
-                line += [shown(rival), shown(rival, "cpu"), ratio]
-            text.append("| " + " | ".join(line) + " |")
-        text.append("")
-    text += ["## Together", ""]
-    for p, found in ratios.items():
-        if found:
-            mean = math.exp(sum(map(math.log, found)) / len(found))
-            text.append(f"- {p}: {mean:.2f} in the geometric mean of {len(found)} measurements, {min(found):.2f} at worst")
-    return "\n".join(text) + "\n"
-
-
-def prose(text):
-    """What somebody wrote behind the tables of an earlier report."""
-    at = text.find(PROSE)
-    return "" if at < 0 else "\n" + text[at:]
-
-
 def memory(row):
     p = row["params"] if row else {}
     if p.get("memory_peak_kb") is None or "memory_before_kb" not in p:
         return ""
     return f"{max(0, p['memory_peak_kb'] - p['memory_before_kb']) / 1024:.0f} MB"
+
+
+def table(head, lines):
+    return ["| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *lines]]
+
+
+def beside(rows):
+    """A line for each thing measured: Hyperslab, and each rival beside it."""
+    by = {}
+    for r in rows:
+        by.setdefault(r["variant"] + METRICS.get(r["metric"], ""), {}).setdefault(r["peer"], r)
+    here = [p for p in RIVALS if any(p in cells for cells in by.values())]
+    head = ["variant", "Hyperslab", "cpu", "memory"] + [x for p in here for x in (p, "cpu", "ratio")]
+    lines = []
+    for variant, cells in by.items():
+        own = cells.get("hyperslab")
+        line = [variant, shown(own), shown(own, "cpu"), memory(own)]
+        for p in here:
+            rival = cells.get(p)
+            both = own and rival and own["median"] and rival["median"]
+            line += [shown(rival), shown(rival, "cpu"), f"{rival['median'] / own['median']:.2f}" if both else ""]
+        lines.append(line)
+    return table(head, lines)
+
+
+def growth(rows):
+    """A line for each thing that grows: its times, and what each doubling multiplies them by."""
+    by = {}
+    for r in rows:
+        kind, axis, n = r["variant"].split("/")
+        by.setdefault((kind, axis, r["metric"]), []).append((int(n), r))
+    lines = []
+    for (kind, axis, metric), steps in by.items():
+        pairs = list(zip(steps, steps[1:]))
+        factors = [(b["median"] / a["median"]) ** (1 / math.log2(n / m)) for (m, a), (n, b) in pairs]
+        lines.append([f"{kind}, {metric}", f"{axis}: " + ", ".join(str(n) for n, _ in steps),
+                      ", ".join(shown(r) for _, r in steps), ", ".join(f"{x:.2f}" for x in factors)])
+    return table(["what", "steps", "times", "of a doubling"], lines)
+
+
+def together(sections):
+    """What all tables say of each rival."""
+    found = {}
+    for text in sections.values():
+        head = []
+        for line in re.findall(r"(?m)^\| (.*) \|$", text):
+            cells = line.split(" | ")
+            head = cells if "ratio" in cells else head
+            for at, (name, cell) in enumerate(zip(head, cells)):
+                if name == "ratio" and re.fullmatch(r"[\d.]*[1-9][\d.]*", cell.strip()):
+                    found.setdefault(head[at - 2], []).append(float(cell))
+    return "\n".join(
+        f"- {p}: {math.exp(sum(map(math.log, r)) / len(r)):.2f} in the geometric mean of {len(r)} measurements,"
+        f" {min(r):.2f} at worst" for p, r in found.items())
+
+
+def render(said, rows, unmeasured, order, machine, command):
+    """The report: `said` is the earlier one, `unmeasured` says of a workload why it could not be measured."""
+    sections = dict(part.strip().split("\n\n", 1) for part in re.split(r"(?m)^## ", said)[1:])
+    for workload in dict.fromkeys(r["workload"] for r in rows):
+        mine = [r for r in rows if r["workload"] == workload]
+        sections[workload] = "\n".join([command, "", *(growth if workload == "growth" else beside)(mine)])
+    for workload, why in unmeasured.items():
+        sections[workload] = f"Not measured: {why}."
+    measured = {w: sections.pop(w) for w in order if w in sections}
+    sections = measured | {TOGETHER: together(measured)} | {k: v for k, v in sections.items() if k != TOGETHER}
+    return f"""# Benchmarks
+
+{machine}. {versions()}. Each table says which command it is of, and when.
+
+Medians of one operation; a ratio is the rival's time over Hyperslab's: above 1, Hyperslab is faster. Behind each time is the processor time of all cores, which says more where the machine has other work. The memory is what Hyperslab took at most beyond what it held before. Every read is checked against sums that no engine computed, and so is an array after an update.
+
+- In `dense-random` and `dense-update` each rival does it in the quickest of the ways it has: by a list of cells, or by blocks read and written whole. libtiledb takes no list of cells for a dense array. Each run updates a fresh copy and ends when it is on the disk.
+- `dense-cold` and `sparse-cold` are the same boxes, with the page cache dropped before each pass over them.
+- `growth` is Hyperslab alone; the last column is what a doubling multiplies the time by, and the goal is 2 at most.
+- Beside `wasm`, which is the npm package in Node and in Chromium, Hyperslab runs on one thread.
+- The limit of a filter is its compression library with nothing around it, or a copy of the bytes.
+
+""" + "\n".join(f"## {name}\n\n{text}\n" for name, text in sections.items())

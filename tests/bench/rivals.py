@@ -1,7 +1,8 @@
 """The rivals, each behind the same few calls: write a matrix or cells, open, read a box.
 
-`python rivals.py RIVAL WORKLOAD VARIANT PATH DATA RUNS SECONDS` measures one of them in this process and
-prints a line of JSON. libtiledb reads the very arrays that Hyperslab wrote.
+`python rivals.py RIVAL WORKLOAD VARIANT PATH DATA RUNS SECONDS PREPARE` measures one of them in this process
+and prints a line of JSON. PREPARE is a command that runs before each run, untimed; it may be empty. libtiledb
+reads the very arrays that Hyperslab wrote.
 """
 
 import json
@@ -9,24 +10,18 @@ import os
 import resource
 import shutil
 import statistics
+import subprocess
 import sys
 import time
 
 import numpy as np
 
 import data as D
+from prepare import sync
 
 TUNED = {"sm.mem.malloc_trim": "false", "vfs.read_ahead_size": "0", "sm.compute_concurrency_level": "2",
          "sm.io_concurrency_level": "2", "sm.check_coord_dups": "false", "sm.check_coord_oob": "false",
          "sm.check_global_order": "false", "py.init_buffer_bytes": str(64 << 20)}
-
-
-def sync(path):
-    for base, folders, files in os.walk(path) if os.path.isdir(path) else [(os.path.dirname(path), [], [os.path.basename(path)])]:
-        for name in files + [""]:
-            fd = os.open(os.path.join(base, name), os.O_RDONLY)
-            os.fsync(fd)
-            os.close(fd)
 
 
 def remove(path):
@@ -46,11 +41,16 @@ class Tiledb:
         return t.FilterList({"none": [t.NoOpFilter()], "zstd3": [t.ZstdFilter(3)], "gzip6": [t.GzipFilter(6)],
                              "bszstd3": [t.BitShuffleFilter(), t.ZstdFilter(3)]}[codec])
 
-    def open(self, path):
-        self.a = self.t.open(path, ctx=self.ctx)
+    def open(self, path, mode="r"):
+        # A handle either reads or writes: this one reads, and each write has one of its own.
+        self.path, self.a = path, self.t.open(path, ctx=self.ctx)
 
     def box(self, b):
         return self.a[b[0]:b[1] + 1, b[2]:b[3] + 1]["v"]
+
+    def set_box(self, b, m):
+        with self.t.open(self.path, "w", ctx=self.ctx) as a:
+            a[b[0]:b[1] + 1, b[2]:b[3] + 1] = m
 
     def cells(self, b, columns):
         dims = [c for c in columns if c in "XY"]
@@ -84,10 +84,34 @@ class Hdf5:
         import hdf5plugin
         self.h5, self.plugin = h5py, hdf5plugin
 
-    def open(self, path):
-        self.f = self.h5.File(path)
+    def open(self, path, mode="r"):
+        self.f = self.h5.File(path, mode)
         self.v = self.f["v"]
         self.out = getattr(self, "out", np.empty(0, "i4"))
+
+    def close(self):
+        self.f.close()
+
+    def elements(self, r, c):
+        """The cells in the order of their chunks, each of which is then read and written once."""
+        order = np.lexsort((c // D.TILE[1], r // D.TILE[0]))
+        space = self.v.id.get_space()
+        space.select_elements(np.stack([r, c], 1)[order].astype("u8"))
+        return order, self.h5.h5s.create_simple((len(r),)), space
+
+    def points(self, r, c):
+        order, memory, space = self.elements(r, c)
+        found, out = np.empty((2, len(r)), "i4")
+        self.v.id.read(memory, space, found)
+        out[order] = found
+        return out
+
+    def set_points(self, r, c, values):
+        order, memory, space = self.elements(r, c)
+        self.v.id.write(memory, space, values[order])
+
+    def set_box(self, b, m):
+        self.v[b[0]:b[1] + 1, b[2]:b[3] + 1] = m
 
     def box(self, b):
         shape = (b[1] - b[0] + 1, b[3] - b[2] + 1)
@@ -114,11 +138,20 @@ class Zarr:
         zarr.config.set({"array.write_empty_chunks": True, "threading.max_workers": 2,
                          "codec_pipeline.path": "zarrs.ZarrsCodecPipeline"})
 
-    def open(self, path):
-        self.v = self.z.open_array(path, mode="r")
+    def open(self, path, mode="r"):
+        self.v = self.z.open_array(path, mode=mode)
 
     def box(self, b):
         return self.v[b[0]:b[1] + 1, b[2]:b[3] + 1]
+
+    def points(self, r, c):
+        return self.v.get_coordinate_selection((r, c))
+
+    def set_points(self, r, c, values):
+        self.v.set_coordinate_selection((r, c), values)
+
+    def set_box(self, b, m):
+        self.v[b[0]:b[1] + 1, b[2]:b[3] + 1] = m
 
     def load_dense(self, path, m, codec):
         from zarr import codecs as c
@@ -148,21 +181,92 @@ class Duckdb:
         con.close()
 
 
+def blocks(r, c, block):
+    """For each block of this shape with some of the cells: which of them, and its box."""
+    at = r // block[0], c // block[1]
+    order = np.lexsort(at[::-1])
+    ends = np.flatnonzero(np.diff(at[0][order]) | np.diff(at[1][order])) + 1
+    for part in np.split(order, ends):
+        top, left = (int(a[part[0]]) * n for a, n in zip(at, block))
+        yield part, [top, top + block[0] - 1, left, left + block[1] - 1]
+
+
+def gather(rival, r, c, block):
+    out = np.empty(len(r), "i4")
+    for part, b in blocks(r, c, block):
+        out[part] = rival.box(b)[r[part] - b[0], c[part] - b[2]]
+    return out
+
+
+def scatter(rival, r, c, values, block):
+    for part, b in blocks(r, c, block):
+        m = np.ascontiguousarray(rival.box(b))
+        m[r[part] - b[0], c[part] - b[2]] = values[part]
+        rival.set_box(b, m)
+
+
+def quickest(ways, before):
+    """Of several ways to do the same, each tried once, the name of the quickest and what it gave."""
+    took = {}
+    for name, way in ways.items():
+        before()
+        began = time.perf_counter()
+        took[name] = way(), time.perf_counter() - began
+    name = min(took, key=lambda n: took[n][1])
+    return name, took[name][0]
+
+
+def random_cells(rival, workload, n, path, root, q, prepare):
+    """Cells all over the matrix, read or set to minus their value. Which way is quickest depends on how many they
+    are, on the codec and on the machine: by a list of cells where the rival takes one, or by blocks read whole."""
+    one, shape = q["random"][n], q["shape"]
+    r, c = np.fromfile(os.path.join(root, "queries", one["file"]), "<i8").reshape(-1, 2).T
+    block = {"tiles": D.TILE} | ({} if hasattr(rival, "points") else {"rows of tiles": (D.TILE[0], shape[1])})
+    if workload == "dense-random":
+        ways = {name: lambda b=b: gather(rival, r, c, b) for name, b in block.items()}
+        if hasattr(rival, "points"):
+            ways["points"] = lambda: rival.points(r, c)
+        name, found = quickest(ways, lambda: rival.open(path))
+        return lambda: rival.open(path), ways[name], 1, int(found.sum(dtype="i8")) == one["sum"], name
+    values = -(r * shape[1] + c).astype("i4")
+    change = {name: lambda b=b: scatter(rival, r, c, values, b) for name, b in block.items()}
+    if hasattr(rival, "set_points"):
+        change["points"] = lambda: rival.set_points(r, c, values)
+
+    def durably(way):
+        rival.open(path, "r+")
+        way()
+        getattr(rival, "close", lambda: None)()
+        sync(path)
+
+    ways = {name: lambda way=way: durably(way) for name, way in change.items()}
+    name, _ = quickest(ways, prepare)
+
+    def right():
+        rival.open(path)
+        m = rival.box([0, shape[0] - 1, 0, shape[1] - 1])
+        flipped = 2 * int(np.unique(r * shape[1] + c).sum())
+        return bool((m[r, c] == values).all()) and int(m.sum(dtype="i8")) == q["subarray"]["full"]["sum"] - flipped
+
+    return lambda: None, ways[name], 1, right, name
+
+
 RIVALS = {"tiledb": Tiledb, "hdf5": Hdf5, "zarrs": Zarr, "duckdb": Duckdb}
 
 
-def job(rival, workload, variant, path, root):
-    """What to do before each run, what to time, how many operations that is, whether it is right."""
+def job(rival, workload, variant, path, root, prepare):
+    """What to do before each run, what to time, how many operations that is, whether it is right (or how to find
+    out after the last run), and in which way it is done."""
     q = {k: json.load(open(os.path.join(root, "queries", k + ".json"))) for k in ("dense", "sparse")}
     part = variant.split("/")
     if workload == "dense-load":
         m = np.fromfile(os.path.join(root, "input", "dense.i32"), "<i4").reshape(q["dense"]["shape"])
-        return lambda: remove(path), lambda: (rival.load_dense(path, m, part[0]), sync(path)), 1, None
+        return lambda: remove(path), lambda: (rival.load_dense(path, m, part[0]), sync(path)), 1, None, None
     if workload == "sparse-load":
         cells = [np.fromfile(os.path.join(root, "input", "sparse", c + ".i64"), "<i8") for c in D.COLUMNS]
-        return lambda: remove(path), lambda: (rival.load_sparse(path, cells, part[0]), sync(path)), 1, None
+        return lambda: remove(path), lambda: (rival.load_sparse(path, cells, part[0]), sync(path)), 1, None, None
     if workload.endswith("-consolidate"):
-        return lambda: None, lambda: (rival.consolidate(path), sync(path)), 1, None
+        return lambda: None, lambda: (rival.consolidate(path), sync(path)), 1, None, None
     if workload == "open":
         times, box, columns = 3 if "/1000" in variant else 10, [50_000, 50_009, 0, 9], ["X", "Y"]
         small = lambda: rival.box(box)  # noqa: E731
@@ -173,7 +277,9 @@ def job(rival, workload, variant, path, root):
             for _ in range(times):
                 rival.open(path)
                 read()
-        return lambda: None, {"open": lambda: again(lambda: None), "open_read": lambda: again(small)}, times, None
+        return lambda: None, {"open": lambda: again(lambda: None), "open_read": lambda: again(small)}, times, None, None
+    if workload in ("dense-random", "dense-update"):
+        return random_cells(rival, workload, part[1], path, root, q["dense"], prepare)
     rival.open(path)
     if workload.startswith("dense-"):
         name = part[1] if workload == "dense-subarray" else "sq1k"
@@ -181,7 +287,7 @@ def job(rival, workload, variant, path, root):
         want = one["sum"] if workload == "dense-subarray" else q["dense"]["sq1k_sum_after"][part[1]]
         boxes = one["boxes"]
         right = sum(int(np.asarray(rival.box(b)).sum(dtype="i8")) for b in boxes) == want
-        return lambda: rival.open(path), lambda: [rival.box(b) for b in boxes], len(boxes), right
+        return lambda: rival.open(path), lambda: [rival.box(b) for b in boxes], len(boxes), right, None
     if workload == "sparse-subarray":
         one, columns = q["sparse"]["subarray"][part[1]], D.COLUMNS[:2] if part[2] == "xy" else D.COLUMNS
         boxes = one["boxes"] if part[2] == "xy" else one["boxes"][:D.FIRST]
@@ -195,17 +301,19 @@ def job(rival, workload, variant, path, root):
         one = dict({"cells": len(arrays[0])}, **{c: int(np.asarray(a).sum()) for c, a in zip(columns, arrays)})
         got = D.add(got, one) if got else one
     right = all(want[k] == v for k, v in got.items())
-    return lambda: rival.open(path), lambda: [rival.cells(b, columns) for b in boxes], len(boxes), right
+    return lambda: rival.open(path), lambda: [rival.cells(b, columns) for b in boxes], len(boxes), right, None
 
 
 def main():
-    name, workload, variant, path, root, runs, seconds = sys.argv[1:]
-    setup, run, per, right = job(RIVALS[name](), workload, variant, path, root)
-    unit, scale = ("s", 1) if per == 1 and "load" in workload or "consolidate" in workload else ("ms", 1e3)
+    name, workload, variant, path, root, runs, seconds, command = sys.argv[1:]
+    prepare = lambda: subprocess.run(command, shell=True, check=True)  # noqa: E731
+    setup, run, per, right, way = job(RIVALS[name](), workload, variant, path, root, prepare)
+    unit, scale = ("s", 1) if workload.endswith(("-load", "-update", "-consolidate")) else ("ms", 1e3)
     runs = 1 if "consolidate" in workload else int(runs)
     for metric, one in (run if isinstance(run, dict) else {"time": run}).items():
         walls, cpus, began = [], [], time.perf_counter()
         for k in range(runs + 1):
+            prepare()
             setup()
             c, t = time.process_time(), time.perf_counter()
             one()
@@ -215,9 +323,10 @@ def main():
                 cpus.append(c * scale / per)
             if walls and (len(walls) == runs or time.perf_counter() - began > float(seconds)):
                 break
+        right = right() if callable(right) else right
         print(json.dumps({"workload": workload, "variant": variant, "peer": name, "metric": metric, "unit": unit,
                           "median": statistics.median(walls), "min": min(walls), "runs": len(walls),
-                          "params": {"values": walls, "cpu": statistics.median(cpus), "check_ok": right,
+                          "params": {"values": walls, "cpu": statistics.median(cpus), "check_ok": right, "method": way,
                                      "memory_peak_kb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}}))
 
 

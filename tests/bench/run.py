@@ -2,19 +2,21 @@
 
     python run.py --engine PATH --data FOLDER [--scale S] [--engine-only] [--only WORKLOAD,...] --report FILE
 
-Makes the inputs where they are missing, lets Hyperslab write every array, and measures all rivals on each
-workload one after the other, so that a ratio along a line is of one time.
+Makes the inputs and the arrays where they are missing, and measures all rivals on each workload one after the
+other, so that a ratio along a line is of one time.
 """
 
 import argparse
+import datetime
 import json
 import os
 import platform
-import shutil
+import shlex
 import subprocess
 import sys
 
 import data
+import prepare
 import report
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -32,8 +34,8 @@ PLAN = (
     + [("sparse-load", c, SPARSE_RIVALS) for c in ("none", "zstd3")]
     + [("dense-subarray", v, DENSE_RIVALS) for v in DENSE]
     + [("dense-subarray", v, []) for v in ("none/cell", "zstd3/cell")]
-    + [("dense-random", f"{c}/{n}", []) for c in ("none", "zstd3") for n in (1000, 10_000, 100_000)]
-    + [("dense-update", f"none/{n}", []) for n in (1000, 10_000, 100_000)]
+    + [("dense-random", f"{c}/{n}", DENSE_RIVALS) for c in ("none", "zstd3") for n in (1000, 10_000, 100_000)]
+    + [("dense-update", v, DENSE_RIVALS) for v in ("none/1000", "none/10000", "none/100000", "zstd3/100000")]
     + [("sparse-subarray", v, SPARSE_RIVALS) for v in SPARSE]
     + [("dense-fragments", f"zstd3/{f}", ["tiledb"]) for f in (0, 10, 100)]
     + [("sparse-fragments", f"zstd3/{f}/{s}", ["tiledb"]) for f in (0, 10, 100, 1000) for s in ("dq-10k", "sq-10k")]
@@ -41,20 +43,30 @@ PLAN = (
     + [("sparse-consolidate", f"zstd3/{f}", ["tiledb"]) for f in (100, 1000)]
     + [("open", f"{kind}/{how}", ["tiledb"]) for kind in ("sparse", "dense")
        for how in ("1", "100", "100+meta+commits", "1000", "1000+meta", "1000+meta+commits")]
-    + [("wasm", f"{c}/{name}", ["wasm"]) for c in ("none", "zstd3", "bszstd3", "gzip6") for name in ("tile", "sq1k")]
+    + [("dense-cold", f"{c}/{name}", DENSE_RIVALS) for c in ("none", "zstd3") for name in ("tile", "row", "sq1k", "full")]
+    + [("sparse-cold", f"{c}/{name}", SPARSE_RIVALS) for c in ("none", "zstd3")
+       for name in ("dq-10k/xy", "dq-1m/xy", "sq-10k/xy", "dq-1m/all")]
+    + [("growth", f"{kind}/{axis}/{n}", []) for kind in ("dense", "sparse")
+       for axis, steps in (("data", (1, 2, 4)), ("attributes", (1, 2, 4, 8)), ("fragments", (10, 100, 1000))) for n in steps]
+    + [("wasm", f"{c}/{name}", ["node", "chromium"]) for c in ("none", "zstd3", "bszstd3", "gzip6") for name in ("tile", "sq1k")]
     + [("filters", name, []) for name in ("gzip-6", "zstd-3", "lz4", "bzip2-9", "rle", "double_delta", "delta",
                                           "bit_width_reduction", "positive_delta", "bitshuffle", "byteshuffle", "xor",
                                           "float_scale", "md5", "sha256", "aes_256_gcm")]
 )
+# Workloads that are another one under other circumstances: by an engine with one thread, as a page has, or after
+# the page cache was dropped.
+SAME_AS = {"wasm": "dense-subarray", "dense-cold": "dense-subarray", "sparse-cold": "sparse-subarray"}
+# Those that read Hyperslab's own arrays.
+OURS = ("hyperslab", "tiledb", "node", "chromium")
 
 
 def folder(args, workload, variant, rival="hyperslab"):
     """The array that a workload reads, writes or changes."""
     kind, codec = workload.split("-")[0].replace("wasm", "dense"), variant.split("/")[0]
-    name = f"{kind}-{codec}" if workload != "open" else "open-" + variant.replace("/", "-")
+    name = f"{kind}-{codec}" if workload not in ("open", "growth") else f"{workload}-" + variant.replace("/", "-")
     if workload.endswith(("-fragments", "-consolidate")) and variant.split("/")[1] != "0":
         name += "-f" + variant.split("/")[1]
-    if rival in ("hyperslab", "tiledb", "wasm") and not workload.endswith("-load"):
+    if rival in OURS and not workload.endswith("-load"):
         rival = "hyperslab"
     return os.path.join(args.data, "arrays", f"{rival}-{name}")
 
@@ -63,69 +75,67 @@ def lines(command, env=None):
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ, **(env or {})))
     if done.returncode:
         print("  failed: " + " ".join(command), file=sys.stderr)
+        return []
     return [json.loads(x) for x in done.stdout.splitlines() if x.startswith("{")]
 
 
-def engine(args, workload, variant, array):
-    # What runs in the browser has one thread: beside it the same reads, native, with one thread.
-    threads, native = (1, "dense-subarray") if workload == "wasm" else (os.cpu_count(), workload)
-    found = lines([args.engine, native, variant, array, "--data", args.data, "--runs", str(args.runs),
-                   "--seconds", str(args.seconds), "--threads", str(threads)])
-    return [dict(line, workload=workload) for line in found]
+def engine(args, workload, variant, array, before):
+    threads = 1 if workload == "wasm" else os.cpu_count()
+    return lines([args.engine, SAME_AS.get(workload, workload), variant, array, "--data", args.data,
+                  "--runs", str(args.runs), "--seconds", str(args.seconds), "--threads", str(threads), "--prepare", before])
 
 
-def wasm(args, variant, array):
+def wasm(args, variant, array, where):
     queries = os.path.join(args.data, "queries", "dense.json")
-    return lines(["node", os.path.join(HERE, "wasm.mjs"), os.path.join(HERE, "../../wasm/npm"), array, queries, variant,
-                  str(args.runs), str(args.seconds)])
+    return lines(["node", os.path.join(HERE, "wasm.mjs"), where, os.path.join(HERE, "../../wasm/npm"), array, queries,
+                  variant, str(args.runs), str(args.seconds)])
 
 
-def ready(args, workload, variant):
-    """The array that a workload needs; Hyperslab writes it if it is not there."""
-    array = folder(args, workload, variant)
-    if not os.path.exists(array):
-        codec = variant.split("/")[0]
-        kind = workload.split("-")[0].replace("wasm", "dense")
+def other(args, workload, variant, array, rival, before, runs):
+    return lines([sys.executable, os.path.join(HERE, "rivals.py"), rival, SAME_AS.get(workload, workload), variant, array,
+                  args.data, str(runs), str(args.seconds), before], MALLOC)
+
+
+def ready(args, workload, variant, rival):
+    """Where the array of a workload is; it is written if the workload finds none and does not write it itself."""
+    array, codec = folder(args, workload, variant, rival), variant.split("/")[0]
+    if workload == "filters":
+        return args.data
+    if workload == "growth" or workload.endswith("-load") or os.path.exists(array):
+        return array
+    kind = workload.split("-")[0].replace("wasm", "dense")
+    if rival in OURS:
         fragments = array.rsplit("-f", 1)[1] if "-f" in os.path.basename(array) else "0"
         what = f"{kind}/{codec}/{fragments}" if workload != "open" else f"open/{variant}"
         lines([args.engine, "make", what, array, "--data", args.data])
+    else:
+        other(args, f"{kind}-load", codec, array, rival, "", 1)
     return array
 
 
-def copy(source):
-    """By hard links: files of arrays are never changed."""
-    target = source + "-changed"
-    shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(source, target, copy_function=os.link)
-    return target
-
-
-def measure(args, workload, variant, rivals):
-    found = []
-    for rival in ["hyperslab"] + ([] if args.engine_only else rivals):
-        if workload.endswith("-load"):
-            array = folder(args, workload, variant, rival)
-        elif workload == "filters":
-            array = args.data
-        elif rival in ("hyperslab", "tiledb", "wasm"):
-            array = ready(args, workload, variant)
-        else:
-            array = folder(args, workload, variant, rival)
-        changes = workload.endswith(("-update", "-consolidate"))
-        array = copy(array) if changes else array
-        if rival == "wasm":
-            found += wasm(args, variant, array)
-        elif rival == "hyperslab":
-            found += engine(args, workload, variant, array)
-        else:
-            found += lines([sys.executable, os.path.join(HERE, "rivals.py"), rival, workload, variant, array, args.data,
-                            str(args.runs), str(args.seconds)], MALLOC)
-        if changes:
-            shutil.rmtree(array)
-        if found:
-            last = found[-1]
-            print(f"{workload:18} {variant:20} {rival:10} {last['metric']:11} {last['median']:10.4g} {last['unit']}", flush=True)
-    return found
+def measure(args, workload, variant, rival):
+    """The lines of one engine. What changes an array changes a copy: by hard links where an engine leaves
+    files as they are."""
+    array = ready(args, workload, variant, rival)
+    copied, before = array + "-changed", ""
+    prepared = [sys.executable, os.path.join(HERE, "prepare.py")]
+    if workload.endswith("-cold"):
+        before = shlex.join([*prepared, "cold", array])
+    elif workload.endswith("-update"):
+        before = shlex.join([*prepared, "link" if rival in OURS else "copy", array, copied])
+    elif workload.endswith("-consolidate"):
+        prepare.link(array, copied)
+    at = copied if workload.endswith(("-update", "-consolidate")) else array
+    if rival == "hyperslab":
+        found = engine(args, workload, variant, at, before)
+    elif rival in ("node", "chromium"):
+        found = wasm(args, variant, at, rival)
+    else:
+        found = other(args, workload, variant, at, rival, before, args.runs)
+    prepare.remove(copied)
+    for line in found[-1:]:
+        print(f"{workload:18} {variant:20} {rival:10} {line['metric']:11} {line['median']:10.4g} {line['unit']}", flush=True)
+    return [dict(line, workload=workload) for line in found]
 
 
 def machine():
@@ -148,21 +158,26 @@ def main():
     if not os.path.exists(os.path.join(args.data, "queries", "sparse.json")):
         print("making the inputs", flush=True)
         data.make(args.data, args.scale)
+    unmeasured = {}
+    if not prepare.can_be_cold(args.data):
+        unmeasured = {w: "the page cache cannot be dropped here" for w, _, _ in PLAN if w.endswith("-cold")}
     results = os.path.join(args.data, "results.jsonl")
     rows = []
     with open(results, "w") as f:
         for workload, variant, rivals in PLAN:
-            if args.only and workload not in args.only.split(","):
+            if workload in unmeasured or args.only and workload not in args.only.split(","):
                 continue
-            found = measure(args, workload, variant, rivals)
-            rows += found
-            f.writelines(json.dumps(r) + "\n" for r in found)
-            f.flush()
+            for rival in ["hyperslab"] + ([] if args.engine_only else rivals):
+                found = measure(args, workload, variant, rival)
+                rows += found
+                f.writelines(json.dumps(r) + "\n" for r in found)
+                f.flush()
     asked = [f"--{k} {getattr(args, k)}" for k in ("scale", "runs", "seconds", "only") if getattr(args, k) != p.get_default(k)]
     command = " ".join(["cargo xtask bench", *asked, *(["--engine-only"] if args.engine_only else [])])
     said = open(args.report).read() if os.path.exists(args.report) else ""
+    order = list(dict.fromkeys(w for w, _, _ in PLAN))
     with open(args.report, "w") as f:
-        f.write(report.render(rows, machine(), report.versions(), command) + report.prose(said))
+        f.write(report.render(said, rows, unmeasured, order, machine(), f"`{command}`, {datetime.date.today()}."))
     print(f"{args.report} is written; the lines are in {results}")
 
 

@@ -1,41 +1,61 @@
-// Boxes of a dense array read by the npm package in Node, out of memory:
-// `node wasm.mjs PACKAGE ARRAY QUERIES VARIANT RUNS SECONDS` prints a line of JSON.
-import { readFileSync, readdirSync } from "node:fs";
-import { join, relative } from "node:path";
-import { pathToFileURL } from "node:url";
+// Boxes of a dense array read by the npm package, in Node or in Chromium:
+// `node wasm.mjs node|chromium PACKAGE ARRAY QUERIES VARIANT RUNS SECONDS` prints a line of JSON.
+import { createReadStream, existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { join, relative, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { reads } from "./reads.mjs";
 
-const [folder, path, queries, variant, runs, seconds] = process.argv.slice(2);
-const { MemoryStore, get, open } = await import(pathToFileURL(join(folder, "dist/node.js")));
+const [where, folder, path, queries, variant, runs, seconds] = process.argv.slice(2);
+const asked = JSON.parse(readFileSync(queries)).subarray[variant.split("/")[1]];
+const names = readdirSync(path, { recursive: true }).filter((name) => statSync(join(path, name)).isFile());
 
-const store = new MemoryStore();
-for (const entry of readdirSync(path, { recursive: true, withFileTypes: true })) {
-  if (!entry.isFile()) continue;
-  const file = join(entry.parentPath, entry.name);
-  await store.set(relative(path, file), readFileSync(file));
+async function inNode() {
+  const engine = await import(pathToFileURL(join(folder, "dist/node.js")));
+  const files = names.map((name) => [name, readFileSync(join(path, name))]);
+  const cpu = () => Object.values(process.cpuUsage()).reduce((a, b) => a + b) / 1e3;
+  return reads(engine, files, asked, runs, seconds, cpu);
 }
 
-const { boxes, sum } = JSON.parse(readFileSync(queries)).subarray[variant.split("/")[1]];
-// One box after the other, in an array opened anew, as in the native runs.
-async function pass(use) {
-  const array = await open(store);
-  const began = [performance.now(), process.cpuUsage()];
-  for (const [top, bottom, left, right] of boxes) {
-    use(await get(array, [[top, bottom], [left, right]]));
+/** A page that fetches the package and the array, and then reads out of memory as Node does. */
+async function inChromium() {
+  const { chromium } = createRequire(resolve(folder, "package.json"))("playwright-core");
+  const served = { pkg: join(folder, "dist"), array: path, bench: fileURLToPath(new URL(".", import.meta.url)) };
+  const types = { js: "text/javascript", mjs: "text/javascript", wasm: "application/wasm" };
+  const server = createServer((request, response) => {
+    const [top, ...rest] = decodeURIComponent(new URL(request.url, "http://x").pathname).slice(1).split("/");
+    const file = top in served ? join(served[top], ...rest) : "";
+    if (top === "") return response.writeHead(200, { "Content-Type": "text/html" }).end("<!doctype html>");
+    if (!existsSync(file)) return response.writeHead(404).end();
+    response.writeHead(200, { "Content-Type": types[file.split(".").at(-1)] ?? "application/octet-stream" });
+    createReadStream(file).pipe(response);
+  });
+  await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+  const browser = await chromium.launch({
+    executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
+  });
+  try {
+    const page = await browser.newPage();
+    await page.goto(`http://127.0.0.1:${server.address().port}/`);
+    // A page is not told its processor time.
+    const found = await page.evaluate(async ({ names, asked, runs, seconds }) => {
+      const [engine, { reads }] = await Promise.all([import("/pkg/index.js"), import("/bench/reads.mjs")]);
+      async function* files() {
+        for (const name of names) {
+          const url = `/array/${name.split("/").map(encodeURIComponent).join("/")}`;
+          yield [name, new Uint8Array(await (await fetch(url)).arrayBuffer())];
+        }
+      }
+      return reads(engine, files(), asked, runs, seconds, () => NaN);
+    }, { names, asked, runs, seconds });
+    return { ...found, params: { ...found.params, cpu: null } };
+  } finally {
+    await browser.close();
+    server.close();
   }
-  const { user, system } = process.cpuUsage(began[1]);
-  return [performance.now() - began[0], (user + system) / 1e3];
 }
 
-let found = 0n;
-await pass(({ data }) => data.forEach((value) => (found += BigInt(value))));
-const walls = [];
-const cpus = [];
-const started = performance.now();
-for (let k = 0; k < runs && (k === 0 || performance.now() - started < seconds * 1e3); k++) {
-  const [wall, cpu] = await pass(() => {});
-  walls.push(wall / boxes.length);
-  cpus.push(cpu / boxes.length);
-}
-const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
-const params = { values: walls, cpu: median(cpus), check_ok: found === BigInt(sum), memory_peak_kb: process.resourceUsage().maxRSS };
-console.log(JSON.stringify({ workload: "wasm", variant, peer: "wasm", metric: "time", unit: "ms", median: median(walls), min: Math.min(...walls), runs: walls.length, params }));
+const found = await { node: inNode, chromium: inChromium }[where]();
+console.log(JSON.stringify({ workload: "wasm", variant, peer: where, metric: "time", unit: "ms", ...found }));

@@ -6,7 +6,8 @@ use crate::setup;
 
 /// The command `bench`: Hyperslab and its rivals on the same data, and `BENCHMARKS.md` from what was
 /// measured. Arguments are handed on: `--scale 0.1` makes it small, `--engine-only` leaves the rivals
-/// out, `--only dense-load,open` picks workloads, `--data FOLDER` says where inputs and arrays are kept.
+/// out, `--only dense-load,open` picks workloads and leaves what the report says of others,
+/// `--data FOLDER` says where inputs and arrays are kept.
 ///
 /// # Errors
 /// Something could not be built, set up or run.

@@ -1,16 +1,17 @@
 //! Workloads on the dense matrix.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use hyperslab::blocking::block_on;
 use hyperslab::format::schema::Layout;
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
-use hyperslab::{Array, Batch, Cells, Column, Datatype, Query, Region, ScalarRange};
+use hyperslab::{Array, Cells, Column, Datatype, Query, Region, ScalarRange};
 use serde_json::{Value, json};
 
 use super::Job;
-use super::data::{self, Box4, DenseQueries};
+use super::data::{self, Box4, DenseQueries, Sums};
 use super::job::written;
 use super::measure::{Metric, Unit, measure};
+use super::read::read;
 use super::schema;
 
 const READ: &str = "read";
@@ -90,6 +91,16 @@ pub(super) fn update(job: &Job) -> Result<bool> {
     };
     let params = json!({"method": "sparse fragment"});
     measure(job, &Metric::new("update", Unit::Seconds, 1, params), None, setup, run)?;
+
+    let array = job.open()?;
+    let found = block_on(array.read_points(None, &[column(&|c| c.0), column(&|c| c.1)]))?;
+    let v = &found.columns.iter().find(|c| c.0 == "v").context("no column v")?.1;
+    ensure!(v.values::<i32>()? == new, "the cells that were written are not read");
+    let full = q.subarray.get("full").context("no set full")?;
+    let all = data::sums(&block_on(array.read(&query(&full.boxes[0])))?)?;
+    // Each cell was minus what it is now.
+    let changed: i64 = new.iter().map(|v| 2 * i64::from(*v)).sum();
+    ensure!(all["v"] == full.sum + changed, "other cells have changed");
     Ok(true)
 }
 
@@ -100,7 +111,7 @@ pub(super) fn subarray(job: &Job) -> Result<bool> {
     let Some(set) = q.subarray.get(set) else {
         return Ok(false);
     };
-    read(job, READ, &set.boxes, set.sum)?;
+    boxes(job, READ, &set.boxes, set.sum)?;
     Ok(true)
 }
 
@@ -128,7 +139,7 @@ pub(super) fn fragments(job: &Job) -> Result<bool> {
         let Some(sum) = q.sq1k_sum_after.get(f) else {
             return Ok(false);
         };
-        read(job, READ, &sq1k.boxes, *sum)?;
+        boxes(job, READ, &sq1k.boxes, *sum)?;
         return Ok(true);
     }
     let boxes: Vec<Box4> = q.updates.iter().take(10).copied().collect();
@@ -164,7 +175,7 @@ pub(super) fn consolidated(job: &Job) -> Result<bool> {
         return Ok(false);
     };
     merge(job)?;
-    read(job, "read_after", &sq1k.boxes, *sum)?;
+    boxes(job, "read_after", &sq1k.boxes, *sum)?;
     Ok(true)
 }
 
@@ -195,28 +206,13 @@ pub(super) fn merge(job: &Job) -> Result<()> {
     )
 }
 
-fn read(job: &Job, name: &'static str, boxes: &[Box4], sum: i64) -> Result<()> {
-    let mut batch = Batch::default();
-    let queries: Vec<Query> = boxes.iter().map(query).collect();
-    let mut total = 0;
-    let array = job.open()?;
-    for query in &queries {
-        block_on(array.read_into(query, &mut batch))?;
-        total += data::sums(&batch)?.get("v").copied().unwrap_or(0);
-    }
-    let cells: i64 = boxes.iter().map(|b| (b[1] - b[0] + 1) * (b[3] - b[2] + 1)).sum();
-    let params = json!({"queries": boxes.len(), "bytes": 4 * cells / boxes.len().max(1) as i64});
-    let run = |array: Array| {
-        for query in &queries {
-            block_on(array.read_into(query, &mut batch))?;
-        }
-        Ok(())
-    };
-    let metric = Metric::new(name, Unit::Milliseconds, boxes.len(), params);
-    measure(job, &metric, Some(total == sum), || job.open(), run)
+fn boxes(job: &Job, name: &'static str, boxes: &[Box4], sum: i64) -> Result<()> {
+    let cells = boxes.iter().map(|b| (b[1] - b[0] + 1) * (b[3] - b[2] + 1)).sum();
+    let want = Sums::from([("cells".to_owned(), cells), ("v".to_owned(), sum)]);
+    read(job, name, &boxes.iter().map(query).collect::<Vec<_>>(), &want)
 }
 
-fn query(b: &Box4) -> Query {
+pub(super) fn query(b: &Box4) -> Query {
     Query {
         region: Region::from_box(ranges(b)),
         ..Query::default()

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::array::CreateOptions;
 use hyperslab::blocking::block_on;
 use hyperslab::format::schema::Schema;
@@ -28,6 +28,8 @@ pub struct Job {
     pub seconds: f64,
     /// Threads that compute.
     pub threads: usize,
+    /// A command of the shell before each run, untimed.
+    pub prepare: Option<String>,
 }
 
 impl Job {
@@ -46,6 +48,7 @@ impl Job {
             warmup: 1,
             seconds: 8.0,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
+            prepare: None,
         };
         let mut args = args;
         while let Some(arg) = args.next() {
@@ -57,6 +60,7 @@ impl Job {
                 "--warmup" => job.warmup = value()?.parse()?,
                 "--seconds" => job.seconds = value()?.parse()?,
                 "--threads" => job.threads = value()?.parse()?,
+                "--prepare" => job.prepare = Some(value()?),
                 _ if arg.starts_with("--") => bail!("no option {arg}"),
                 _ => places.push(arg),
             }
@@ -74,6 +78,15 @@ impl Job {
     /// The parts of the variant.
     pub(super) fn parts(&self) -> Vec<&str> {
         self.variant.split('/').collect()
+    }
+
+    /// Runs the command that comes before each run.
+    pub(super) fn prepare(&self) -> Result<()> {
+        if let Some(command) = &self.prepare {
+            let status = std::process::Command::new("sh").args(["-c", command]).status()?;
+            ensure!(status.success(), "{command}: {status}");
+        }
+        Ok(())
     }
 
     /// A context that remembers nothing, and the array's name in it.

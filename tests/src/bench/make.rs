@@ -69,7 +69,7 @@ fn many(job: &Job, kind: &str, how: &str) -> Result<bool> {
     let fresh = data::columns(&job.data, "sparse-new", &q.columns)?;
     let cells = fresh[0].len() / 8 / count;
     match kind {
-        "dense" => job.create(&schema::many_tiles(open::ROWS, open::COLUMNS)?)?,
+        "dense" => job.create(&schema::many_tiles(open::ROWS, open::COLUMNS, &["v".to_owned()])?)?,
         "sparse" => job.create(&schema::sparse(&q, "zstd3", false)?)?,
         _ => return Ok(false),
     }

@@ -61,7 +61,7 @@ impl Unit {
     }
 }
 
-/// Makes ready with `setup`, untimed, and times `run` with what that gave; as often as the job says.
+/// Makes ready with the job's own command and with `setup`, untimed, and times `run` with what that gave; as often as the job says.
 /// `correct` is what an earlier check said.
 pub(super) fn measure<T>(
     job: &Job,
@@ -75,6 +75,7 @@ pub(super) fn measure<T>(
     let scale = |seconds: f64| metric.unit.of_seconds(seconds) / metric.per as f64;
     let mut held = 0;
     for k in 0..job.warmup + job.runs {
+        job.prepare()?;
         let ready = setup()?;
         forget_peak();
         held = memory_kb("VmRSS:").unwrap_or(0);

@@ -6,10 +6,12 @@
 mod data;
 mod dense;
 mod filters;
+mod growth;
 mod job;
 mod make;
 mod measure;
 mod open;
+mod read;
 mod schema;
 mod sparse;
 
@@ -38,6 +40,7 @@ pub fn run(job: &Job) -> Result<bool> {
         "sparse-fragments" => sparse::fragments(job),
         "sparse-consolidate" => sparse::consolidated(job),
         "open" => open::open(job),
+        "growth" => growth::growth(job),
         "filters" => filters::filters(job),
         _ => Ok(false),
     }

@@ -33,13 +33,20 @@ pub(super) fn dense(q: &DenseQueries, codec: &str) -> Result<Schema> {
     ))
 }
 
-/// A matrix of integers in tiles of a hundred whole rows.
-pub(super) fn many_tiles(rows: i64, columns: i64) -> Result<Schema> {
+/// Matrices of integers, one for each name, in tiles of a hundred whole rows.
+pub(super) fn many_tiles(rows: i64, columns: i64, names: &[String]) -> Result<Schema> {
     let dimension = |n: i64, tile: i64, name| Dimension::new(name, Datatype::Int64, 0_i64, n - 1, tile);
-    let mut v = Attribute::new("v", Datatype::Int32, CellCount::ONE);
-    v.filters = Pipeline::new(filters("zstd3")?);
+    let filters = Pipeline::new(filters("zstd3")?);
+    let attribute = |name: &String| Attribute {
+        filters: filters.clone(),
+        ..Attribute::new(name, Datatype::Int32, CellCount::ONE)
+    };
     let dimensions = vec![dimension(rows, 100, "row"), dimension(columns, columns, "col")];
-    Ok(Schema::new(ArrayType::Dense, dimensions, vec![v]))
+    Ok(Schema::new(
+        ArrayType::Dense,
+        dimensions,
+        names.iter().map(attribute).collect(),
+    ))
 }
 
 /// The positions of ships: two dimensions, then attributes.

@@ -3,13 +3,14 @@
 use anyhow::{Context, Result};
 use hyperslab::blocking::block_on;
 use hyperslab::format::schema::Layout;
-use hyperslab::{Array, Batch, Cells, Query, Region, ScalarRange};
-use serde_json::{Value, json};
+use hyperslab::{Cells, Query, Region, ScalarRange};
+use serde_json::Value;
 
 use super::Job;
 use super::data::{self, Box4, SparseQueries, Sums};
 use super::job::written;
 use super::measure::{Metric, Unit, measure};
+use super::read::read;
 use super::schema;
 
 /// Cells of a later fragment.
@@ -70,7 +71,7 @@ fn in_global_order(columns: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
 }
 
 /// The cells in `n` batches of nearly equal size.
-fn split(columns: Vec<Vec<u8>>, n: usize) -> Vec<Vec<Vec<u8>>> {
+pub(super) fn split(columns: Vec<Vec<u8>>, n: usize) -> Vec<Vec<Vec<u8>>> {
     if n == 1 {
         return vec![columns];
     }
@@ -94,7 +95,7 @@ pub(super) fn subarray(job: &Job) -> Result<bool> {
         "all" => (&one.boxes[..q.first], &q.columns[..], &one.expect_first),
         _ => return Ok(false),
     };
-    read(job, "read", boxes, names, want)?;
+    read(job, "read", &queries(boxes, names), want)?;
     Ok(true)
 }
 
@@ -104,7 +105,7 @@ pub(super) fn fragments(job: &Job) -> Result<bool> {
     match job.parts()[..] {
         [codec, f, set] => {
             let (boxes, want) = expected(&q, codec, f, set)?;
-            read(job, "read", boxes, &q.columns[..3], want)?;
+            read(job, "read", &queries(boxes, &q.columns[..3]), want)?;
         }
         [_, "write"] => {
             let fresh = data::columns(&job.data, "sparse-new", &q.columns)?;
@@ -146,7 +147,7 @@ pub(super) fn consolidated(job: &Job) -> Result<bool> {
     let set = q.after.keys().find_map(|k| k.split('/').nth(1)).context("no sums")?;
     let (boxes, want) = expected(&q, codec, f, set)?;
     super::dense::merge(job)?;
-    read(job, "read_after", boxes, &q.columns[..3], want)?;
+    read(job, "read_after", &queries(boxes, &q.columns[..3]), want)?;
     Ok(true)
 }
 
@@ -158,26 +159,9 @@ fn expected<'a>(q: &'a SparseQueries, codec: &str, f: &str, set: &str) -> Result
     Ok((&one.boxes[..q.first], want))
 }
 
-fn read(job: &Job, name: &'static str, boxes: &[Box4], names: &[String], want: &Sums) -> Result<()> {
-    let mut batch = Batch::default();
-    let queries: Vec<Query> = boxes.iter().map(|b| query(b, names)).collect();
-    let mut total = Sums::new();
-    let array = job.open()?;
-    for query in &queries {
-        block_on(array.read_into(query, &mut batch))?;
-        data::add(&mut total, data::sums(&batch)?);
-    }
-    let correct = total.iter().all(|(name, sum)| want.get(name) == Some(sum));
-    let cells = total.get("cells").copied().unwrap_or(0);
-    let params = json!({"queries": boxes.len(), "cells": cells / boxes.len().max(1) as i64});
-    let run = |array: Array| {
-        for query in &queries {
-            block_on(array.read_into(query, &mut batch))?;
-        }
-        Ok(())
-    };
-    let metric = Metric::new(name, Unit::Milliseconds, boxes.len(), params);
-    measure(job, &metric, Some(correct), || job.open(), run)
+/// The queries of boxes.
+pub(super) fn queries(boxes: &[Box4], names: &[String]) -> Vec<Query> {
+    boxes.iter().map(|b| query(b, names)).collect()
 }
 
 /// The query of a box, in any order.
