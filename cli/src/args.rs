@@ -86,7 +86,7 @@ pub(crate) struct Create {
 #[derive(Debug, Args)]
 pub(crate) struct Schema {
     pub(crate) array: String,
-    /// As it was then
+    /// As it was then (default: as it is now)
     #[arg(long, value_name = "T")]
     pub(crate) at: Option<Span>,
 }
@@ -96,7 +96,7 @@ pub(crate) struct Info {
     pub(crate) array: String,
     #[arg(long)]
     pub(crate) json: bool,
-    /// As it was then
+    /// As it was then (default: with what bears a time of the future)
     #[arg(long, value_name = "T|T0..T1")]
     pub(crate) at: Option<Span>,
 }
@@ -113,7 +113,7 @@ pub(crate) struct Pick {
     /// Only cells that meet this, as in "mag >= 4.5 and place != 'Alaska'"
     #[arg(long = "where", value_name = "COND", allow_hyphen_values = true)]
     pub(crate) condition: Option<String>,
-    /// As it was then
+    /// As it was then (default: as it is now)
     #[arg(long, value_name = "T|T0..T1")]
     pub(crate) at: Option<Span>,
     /// The order of cells (default: row for dense arrays, global for sparse ones)
@@ -255,14 +255,14 @@ pub(crate) enum MetaAction {
         /// As JSON
         #[arg(long)]
         json: bool,
-        /// As it was then
+        /// As it was then (default: as it is now)
         #[arg(long, value_name = "T|T0..T1")]
         at: Option<Span>,
     },
     /// One value
     Get {
         key: String,
-        /// As it was then
+        /// As it was then (default: as it is now)
         #[arg(long, value_name = "T|T0..T1")]
         at: Option<Span>,
     },
@@ -386,7 +386,7 @@ pub(crate) enum Group {
         path: String,
         #[arg(long)]
         json: bool,
-        /// As it was then
+        /// As it was then (default: as it is now)
         #[arg(long, value_name = "T|T0..T1")]
         at: Option<Span>,
     },
@@ -402,7 +402,7 @@ pub(crate) struct Ls {
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
     pub(crate) array: String,
-    /// As it was then
+    /// As it was then (default: with what bears a time of the future)
     #[arg(long, value_name = "T|T0..T1")]
     pub(crate) at: Option<Span>,
 }

@@ -39,7 +39,7 @@ pub(crate) async fn group(env: &Env, command: &Group) -> Result<()> {
         } => change(env, path, GroupChange::Remove(member.clone()), *timestamp).await,
         Group::Ls { path, json, at } => {
             let place = Place::new(path)?;
-            let opened = Opened::open(&place.context, &place.path, &env.options(when::window(*at))).await;
+            let opened = Opened::open(&place.context, &place.path, &env.options(when::window(*at)?)).await;
             let opened = opened.with_context(|| format!("cannot open {path}"))?;
             let kind = |k: Option<ObjectType>| k.map_or("unknown", ObjectType::name);
             if *json {

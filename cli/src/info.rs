@@ -13,7 +13,7 @@ use crate::{show, sizes, when};
 
 /// Runs the command.
 pub(crate) async fn info(env: &Env, args: &Info) -> Result<()> {
-    let array = env.open(&args.array, when::window(args.at)).await?;
+    let array = env.open(&args.array, when::all(args.at)).await?;
     if args.json {
         show::line(format_args!("{:#}", as_json(&args.array, &array)))
     } else {

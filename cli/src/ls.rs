@@ -4,12 +4,12 @@ use anyhow::{Context as _, Result, bail};
 use hyperslab::array::{Array, Group, ObjectType, object_type};
 use hyperslab::format::attribute::Attribute;
 use hyperslab::vfs::EntryKind;
-use hyperslab::{CellCount, ScalarRange, Window};
+use hyperslab::{CellCount, ScalarRange};
 use serde_json::{Value, json};
 
 use crate::args::Ls;
 use crate::store::{Env, Place};
-use crate::{failure, info, show, sizes};
+use crate::{failure, info, show, sizes, when};
 
 /// Groups within groups and folders within folders, before it is taken for a circle.
 const DEPTH_MAX: usize = 64;
@@ -75,7 +75,7 @@ async fn item(env: &Env, place: &Place, name: String, kind: Option<ObjectType>, 
     match kind {
         Some(ObjectType::Array) => {
             found.kind = "array";
-            match env.open_at(place, Window::ALL).await {
+            match env.open_at(place, when::window(None)?).await {
                 Ok(array) => {
                     found.kind = info::kind(array.schema());
                     found.array = Some(Summary::of(&array));
@@ -86,7 +86,7 @@ async fn item(env: &Env, place: &Place, name: String, kind: Option<ObjectType>, 
         Some(ObjectType::Group) => {
             found.kind = "group";
             if depth > 0 {
-                match Group::open(&place.context, &place.path, &env.options(Window::ALL)).await {
+                match Group::open(&place.context, &place.path, &env.options(when::window(None)?)).await {
                     Ok(group) => found.children = members(env, place, &group, depth - 1).await?,
                     Err(e) => found.problem = Some(e.to_string()),
                 }

@@ -41,7 +41,7 @@ pub(crate) async fn delete(env: &Env, args: &Delete) -> Result<()> {
 
 /// Merges fragments, footers, commits or metadata.
 pub(crate) async fn consolidate(env: &Env, args: &Consolidate) -> Result<()> {
-    let array = env.open(&args.array, when::window(args.at)).await?;
+    let array = env.open(&args.array, when::all(args.at)).await?;
     let memory_bytes = args.memory.saturating_sub(PROGRAM_BYTES).max(MERGE_BYTES_MIN);
     let what = ConsolidateOptions {
         memory_bytes,

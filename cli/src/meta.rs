@@ -21,7 +21,7 @@ pub(crate) async fn meta(env: &Env, args: &Meta) -> Result<()> {
     let array = &args.array;
     match &args.action {
         MetaAction::Ls { json, at } => {
-            let all = read(env, array, when::window(*at)).await?;
+            let all = read(env, array, when::window(*at)?).await?;
             if *json {
                 let entry =
                     |(k, v): (&String, &MetaValue)| (k.clone(), json!({"type": v.datatype.name(), "value": value(v)}));
@@ -35,7 +35,7 @@ pub(crate) async fn meta(env: &Env, args: &Meta) -> Result<()> {
             }
         }
         MetaAction::Get { key, at } => {
-            let all = read(env, array, when::window(*at)).await?;
+            let all = read(env, array, when::window(*at)?).await?;
             let known = || all.keys().cloned().collect::<Vec<_>>().join(", ");
             let found = all
                 .get(key)

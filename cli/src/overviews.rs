@@ -29,7 +29,7 @@ const BAND_CELLS: i128 = 1 << 25;
 /// Runs the command.
 pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
     let url = args.array.trim_end_matches('/');
-    let array = env.open(url, Window::ALL).await?;
+    let array = env.open(url, when::window(None)?).await?;
     ensure!(array.schema().is_dense(), "{url}: overviews are made of dense arrays");
     ensure!(
         args.factors.iter().all(|f| *f > 1),

@@ -15,7 +15,7 @@ use crate::{show, when};
 
 /// Prints the schema.
 pub(crate) async fn schema(env: &Env, args: &Schema) -> Result<()> {
-    let array = env.open(&args.array, when::window(args.at)).await?;
+    let array = env.open(&args.array, when::window(args.at)?).await?;
     let json = schema_json::to_json(array.schema(), &enumerations(&array).await?);
     show::line(format_args!("{json:#}"))
 }

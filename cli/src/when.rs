@@ -41,8 +41,13 @@ impl FromStr for Span {
     }
 }
 
+/// The window of `--at`, or all that was written until now, as libtiledb reads.
+pub(crate) fn window(at: Option<Span>) -> Result<Window> {
+    at.map_or_else(|| or_now(None).map(Window::at), |s| Ok(s.0))
+}
+
 /// The window of `--at`, or all of time.
-pub(crate) fn window(at: Option<Span>) -> Window {
+pub(crate) fn all(at: Option<Span>) -> Window {
     at.map_or(Window::ALL, |s| s.0)
 }
 
@@ -53,7 +58,7 @@ pub(crate) fn or_now(moment: Option<Moment>) -> Result<u64> {
     }
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
-        .context("the clock stands before 1970; set it or give --timestamp")?;
+        .context("the clock stands before 1970; set it, or give the time")?;
     Ok(u64::try_from(since.as_millis())?)
 }
 

@@ -160,15 +160,29 @@ fn opening_what_is_consolidated_takes_the_same_however_many_fragments_there_are(
 }
 
 #[test]
-fn the_past_is_opened_with_one_round_more() {
-    let vfs = RoundsVfs::new(array(false, 10, false));
-    let options = OpenOptions {
+fn the_past_takes_a_round_more_only_where_a_merge_straddles_its_end() {
+    let files = array(false, 10, false);
+    let past = OpenOptions {
         window: Window::at(12),
         ..OpenOptions::default()
     };
-    let (array, took) = open(&vfs, &options);
-    assert_eq!(array.fragments().len(), 3);
-    assert_eq!(took, seen(5, 1, 3, 0, 3));
+    let vfs = RoundsVfs::new(files.clone());
+    let (opened, took) = open(&vfs, &past);
+    assert_eq!(opened.fragments().len(), 3);
+    assert_eq!(took, seen(5, 1, 3, 0, 2));
+
+    let now = block_on(Array::open(
+        &Context::new(Arc::new(files.clone())),
+        "a",
+        &OpenOptions::default(),
+    ))
+    .unwrap();
+    block_on(consolidate(&now, &ConsolidateOptions::new(Mode::Fragments), &at(500))).unwrap();
+    block_on(vacuum(&now, Mode::Fragments, false, &at(501))).unwrap();
+    let vfs = RoundsVfs::new(files);
+    let (opened, took) = open(&vfs, &past);
+    assert_eq!(opened.fragments().len(), 1);
+    assert_eq!(took, seen(5, 1, 1, 0, 3));
 }
 
 #[test]

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use hyperslab::blocking::block_on;
-use hyperslab::view::{DirEntry, Node, NodeKind, View, dir_id};
+use hyperslab::view::{DirEntry, Node, NodeKind, Source, View, dir_id};
 
 use crate::errno::Refusal;
 
@@ -66,11 +66,12 @@ pub struct Listed {
 }
 
 impl FileSystem {
-    /// A file system over `view`, which looks at the store anew after `ttl`.
+    /// A file system over `source`, which is looked at anew after `ttl`.
     ///
     /// # Errors
     /// The source cannot be read, or is nothing that can be shown.
-    pub fn new(view: View, ttl: Duration) -> Result<Self, Refusal> {
+    pub fn new(source: Source, ttl: Duration) -> Result<Self, Refusal> {
+        let view = View::new(source, now_ms());
         let root = block_on(view.lookup(""))?.ok_or(Refusal::Absent)?;
         let root = Inode {
             path: String::new(),
@@ -251,7 +252,7 @@ impl FileSystem {
         if looked.elapsed() >= self.ttl {
             *looked = Instant::now();
             drop(looked);
-            self.view.refresh();
+            self.view.refresh(now_ms());
         }
     }
 
@@ -264,6 +265,14 @@ impl FileSystem {
         complaints.insert(ino, refusal.to_string());
         refusal
     }
+}
+
+/// Milliseconds since 1970; a clock that stands before shows everything.
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).ok();
+    since
+        .and_then(|t| u64::try_from(t.as_millis()).ok())
+        .unwrap_or(u64::MAX)
 }
 
 fn attributes(ino: u64, node: &Node) -> Attributes {

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Parser;
 use fuser::{Session, SessionACL};
 use hyperslab::filter::Key;
-use hyperslab::view::{Source, View, parse_time};
+use hyperslab::view::{Source, parse_time};
 use hyperslab::{Context, OpenOptions, Window, vfs};
 use hyperslab_fuse::adapter::Adapter;
 use hyperslab_fuse::background;
@@ -192,8 +192,7 @@ fn open(args: &Args) -> Result<FileSystem> {
         options: OpenOptions { window, key },
         name,
     };
-    FileSystem::new(View::new(source), seconds(args.ttl)?)
-        .map_err(|e| anyhow::anyhow!("cannot open {}: {e}", args.source))
+    FileSystem::new(source, seconds(args.ttl)?).map_err(|e| anyhow::anyhow!("cannot open {}: {e}", args.source))
 }
 
 /// The key in a file.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
-use hyperslab::view::{Source, View};
+use hyperslab::view::Source;
 use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, WriteOptions};
 use hyperslab_fuse::errno::{Refusal, errno};
 use hyperslab_fuse::filesystem::{Attributes, FileSystem, ROOT};
@@ -35,7 +35,7 @@ fn files(context: &Context) -> FileSystem {
         options: OpenOptions::default(),
         name: "a".into(),
     };
-    FileSystem::new(View::new(source), Duration::ZERO).unwrap()
+    FileSystem::new(source, Duration::ZERO).unwrap()
 }
 
 /// Writes `first`, `first` + 1, … at a time.
@@ -204,6 +204,6 @@ fn nothing_to_show_is_an_error_at_once() {
         options: OpenOptions::default(),
         name: "x".into(),
     };
-    let error = FileSystem::new(View::new(source), Duration::ZERO).unwrap_err();
+    let error = FileSystem::new(source, Duration::ZERO).unwrap_err();
     assert!(error.to_string().contains("neither an array nor a group"), "{error}");
 }

@@ -69,11 +69,20 @@ impl RawStore {
         Ok(found.map(|kind| kind.name().to_owned()))
     }
 
-    /// The members of the group at `path`, as JSON: `[{name, uri, relative, type}]`.
-    pub async fn members(&self, path: String) -> Result<String, JsValue> {
-        let group = Group::open(&self.context, &path, &OpenOptions::default())
-            .await
-            .map_err(|e| to_js(&e))?;
+    /// The members of the group at `path` in a window of time, as JSON: `[{name, uri, relative, type}]`.
+    pub async fn members(
+        &self,
+        path: String,
+        start: f64,
+        end: f64,
+        key: Option<Vec<u8>>,
+        aborted: Option<Promise>,
+    ) -> Result<String, JsValue> {
+        let options = OpenOptions {
+            window: window(start, end),
+            key: parse_key(key).map_err(|e| to_js(&e))?,
+        };
+        let group = until(aborted, Group::open(&self.context, &path, &options)).await?;
         let members = group.members.iter().map(|m| {
             let kind = m.kind.map_or("unknown", ObjectType::name);
             json!({"name": m.name, "uri": m.uri, "relative": m.relative, "type": kind})
@@ -111,20 +120,22 @@ impl RawStore {
             .map_err(|e| to_js(&e))
     }
 
-    /// What is at `path` as a tree of files.
+    /// What is at `path` as a tree of files. Of all of time, names without a time show what was written
+    /// until `now`.
     pub fn view(
         &self,
         path: String,
         name: String,
         start: f64,
         end: f64,
+        now: f64,
         key: Option<Vec<u8>>,
     ) -> Result<RawView, JsValue> {
         let options = OpenOptions {
             window: window(start, end),
             key: parse_key(key).map_err(|e| to_js(&e))?,
         };
-        Ok(RawView::new(&self.context, path, name, options))
+        Ok(RawView::new(&self.context, path, name, options, milliseconds(now)))
     }
 }
 

@@ -15,15 +15,18 @@ pub struct RawView {
 }
 
 impl RawView {
-    pub(crate) fn new(context: &Context, path: String, name: String, options: OpenOptions) -> Self {
+    pub(crate) fn new(context: &Context, path: String, name: String, options: OpenOptions, now_ms: u64) -> Self {
         Self {
-            view: View::new(Source {
-                context: context.clone(),
-                url: String::new(),
-                path,
-                options,
-                name,
-            }),
+            view: View::new(
+                Source {
+                    context: context.clone(),
+                    url: String::new(),
+                    path,
+                    options,
+                    name,
+                },
+                now_ms,
+            ),
         }
     }
 }
@@ -61,10 +64,5 @@ impl RawView {
         };
         let bytes = until(aborted, work).await?;
         Ok(Uint8Array::from(&bytes[..]))
-    }
-
-    /// Forgets what was found, so that later names show later writes.
-    pub fn refresh(&self) {
-        self.view.refresh();
     }
 }

@@ -36,7 +36,7 @@ impl Job {
     /// Opens the array and finds out what the options mean for it.
     pub(crate) async fn new(env: &Env, args: &Export, format: Format) -> Result<Self> {
         let pick = &args.pick;
-        let array = env.open(&args.array, when::window(pick.at)).await?;
+        let array = env.open(&args.array, when::window(pick.at)?).await?;
         let schema = Arc::clone(array.schema());
         let written = array.non_empty_domain();
         let selected = match &pick.select {

@@ -37,3 +37,24 @@ fn deletes_and_new_schemas_count_from_their_time_on() {
     assert_eq!(shell.ok("export a - --format csv"), "x,n\n1,\n3,\n");
     assert_eq!(shell.ok("export a - --format csv --at 350"), "x,v,n\n1,a,\n3,c,\n");
 }
+
+#[test]
+fn what_bears_a_time_of_the_future_is_not_there_yet() {
+    let shell = Shell::new();
+    shell.file("in.csv", "x,v\n1,1\n2,2\n");
+    shell.file("more.csv", "x,v\n2,9\n");
+    shell.ok("import in.csv a --sparse --dims x --timestamp 100");
+    shell.ok("write a more.csv --timestamp 2100-01-01");
+    shell.ok("meta a set unit metre --timestamp 2100-01-01");
+    shell.ok("evolve a --add-attr n:int32? --timestamp 2100-01-01");
+    assert_eq!(shell.ok("export a - --format csv"), "x,v\n1,1\n2,2\n");
+    assert_eq!(shell.ok("meta a ls"), "");
+    assert_eq!(
+        shell.ok("export a - --format csv --at 0.."),
+        "x,v,n\n1,1,\n2,2,\n2,9,\n"
+    );
+    assert_eq!(shell.ok("meta a get unit --at 2100-01-01"), "metre\n");
+    assert!(shell.ok("info a").contains("2100-01-01"));
+    shell.ok("consolidate a");
+    assert_eq!(shell.ok("export a - --format csv"), "x,v\n1,1\n2,2\n");
+}

@@ -130,13 +130,7 @@ impl Listing {
     /// is that old. `None` if there is no array.
     pub fn schema_at(&self, window: Window) -> Option<String> {
         let schemas = self.schemas();
-        let in_time = |path: &&String| {
-            let name = path
-                .rsplit('/')
-                .next()
-                .and_then(|name| TimestampedName::parse(name).ok());
-            name.is_some_and(|name| name.end_ms <= window.end_ms)
-        };
+        let in_time = |path: &&String| own_name(path).is_some_and(|name| name.end_ms <= window.end_ms);
         schemas.iter().rev().find(in_time).or(schemas.first()).cloned()
     }
 
@@ -162,40 +156,79 @@ impl Listing {
     }
 }
 
-/// What counts in `window`. `fetched`: the files that [`Listing::to_fetch`] named, with their bytes.
-/// `sparse`: the array's schema is sparse.
-///
-/// # Errors
-/// [`crate::Error::Corrupt`] for a damaged list, [`crate::Error::UnsupportedVersion`] for a fragment
-/// newer than this release.
-pub fn visible(listing: &Listing, fetched: &[(String, Bytes)], window: Window, sparse: bool) -> Result<Visible> {
-    let rule = Rule { window, sparse };
-    let lists = Lists::read(fetched)?;
-    let mut fragments = Vec::new();
-    for (path, unmarked) in committed(listing, &lists) {
-        let name = path.rsplit('/').next().unwrap_or(&path);
-        let parsed = TimestampedName::parse(name).at(&path)?;
-        if rule.admits(&parsed) {
-            let version = parsed.version().at(&path)?;
-            let (start_ms, end_ms) = (parsed.start_ms, parsed.end_ms);
-            fragments.push(FragmentRef {
-                name: parsed.full,
-                version,
-                start_ms,
-                end_ms,
-                unmarked,
-                path,
-            });
-        }
+/// What is committed in an array, whenever it was written.
+pub struct Committed<'a> {
+    listing: &'a Listing,
+    lists: Lists<'a>,
+    /// Folders of fragments with what their names say; and whether nothing but their metadata marks them.
+    fragments: Vec<(String, TimestampedName, bool)>,
+}
+
+impl<'a> Committed<'a> {
+    /// Reads the names of `listing`. `fetched`: the files that [`Listing::to_fetch`] named, with their bytes.
+    ///
+    /// # Errors
+    /// [`crate::Error::Corrupt`] for a damaged list or name.
+    pub fn read(listing: &'a Listing, fetched: &'a [(String, Bytes)]) -> Result<Self> {
+        let lists = Lists::read(fetched)?;
+        let parsed = |(path, unmarked): (String, bool)| {
+            let name = TimestampedName::parse(path.rsplit('/').next().unwrap_or(&path)).at(&path)?;
+            Ok((path, name, unmarked))
+        };
+        Ok(Self {
+            listing,
+            fragments: committed(listing, &lists)
+                .into_iter()
+                .map(parsed)
+                .collect::<Result<_>>()?,
+            lists,
+        })
     }
-    let replaced = lists.replaced(|path| !path.starts_with(META_DIR), |name| rule.admits(name));
-    fragments.retain(|f| !replaced.contains(f.name.as_str()));
-    sort_by(&mut fragments, |a, b| (a.start_ms, &a.name).cmp(&(b.start_ms, &b.name)));
-    Ok(Visible {
-        fragments,
-        deletes: deletes(listing, &lists, window),
-        metadata: metadata(listing, &lists, window),
-    })
+
+    /// Whether it depends on the array being sparse what counts in `window`: it does where a fragment
+    /// may have cells within and without.
+    pub fn straddles(&self, window: Window) -> bool {
+        let differs = |name: &TimestampedName| {
+            let admitted = |sparse| Rule { window, sparse }.admits(name);
+            admitted(true) != admitted(false)
+        };
+        self.fragments.iter().any(|(_, name, _)| differs(name))
+            || self
+                .lists
+                .vacuum
+                .iter()
+                .any(|(path, _)| own_name(path).is_some_and(|n| differs(&n)))
+    }
+
+    /// What counts in `window`. `sparse`: the array's schema is sparse.
+    ///
+    /// # Errors
+    /// [`crate::Error::UnsupportedVersion`] for a fragment newer than this release.
+    pub fn visible(self, window: Window, sparse: bool) -> Result<Visible> {
+        let (listing, lists) = (self.listing, self.lists);
+        let rule = Rule { window, sparse };
+        let mut fragments = Vec::new();
+        for (path, name, unmarked) in self.fragments {
+            if rule.admits(&name) {
+                fragments.push(FragmentRef {
+                    version: name.version().at(&path)?,
+                    start_ms: name.start_ms,
+                    end_ms: name.end_ms,
+                    name: name.full,
+                    unmarked,
+                    path,
+                });
+            }
+        }
+        let replaced = lists.replaced(|path| !path.starts_with(META_DIR), |name| rule.admits(name));
+        fragments.retain(|f| !replaced.contains(f.name.as_str()));
+        sort_by(&mut fragments, |a, b| (a.start_ms, &a.name).cmp(&(b.start_ms, &b.name)));
+        Ok(Visible {
+            fragments,
+            deletes: deletes(listing, &lists, window),
+            metadata: metadata(listing, &lists, window),
+        })
+    }
 }
 
 /// When a name counts in a window.
@@ -250,16 +283,20 @@ impl<'a> Lists<'a> {
 
     /// Names of what counting vacuum files, among those whose path passes `of`, list.
     fn replaced(&self, of: impl Fn(&str) -> bool, counts: impl Fn(&TimestampedName) -> bool) -> HashSet<&str> {
-        let own_name = |path: &str| TimestampedName::parse(path.rsplit('/').next().unwrap_or(path));
         let counting = self
             .vacuum
             .iter()
-            .filter(|(path, _)| of(path) && own_name(path).is_ok_and(|n| counts(&n)));
+            .filter(|(path, _)| of(path) && own_name(path).is_some_and(|n| counts(&n)));
         let lines = counting.flat_map(|(_, lines)| lines);
         lines
             .filter_map(|line| commits::vacuumed_path(line).trim_end_matches('/').rsplit('/').next())
             .collect()
     }
+}
+
+/// What the last part of a path says, if it is a name with times.
+fn own_name(path: &str) -> Option<TimestampedName> {
+    TimestampedName::parse(path.rsplit('/').next().unwrap_or(path)).ok()
 }
 
 /// Folders of committed fragments, and whether nothing but their metadata marks them as committed.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use futures_util::future;
 
-use super::directory::{self, Listing};
+use super::directory::{Committed, Listing};
 use super::meta::load_metadata;
 use super::open::{file_name, read_generic};
 use super::snapshot::{OpenOptions, Window};
@@ -111,7 +111,7 @@ impl Group {
             Ok::<_, Error>((name, bytes))
         });
         let lists = future::try_join_all(lists).await?;
-        let visible = directory::visible(&listing, &lists, self.options.window, false)?;
+        let visible = Committed::read(&listing, &lists)?.visible(self.options.window, false)?;
         let files: Vec<String> = visible.metadata.iter().map(|f| join(&self.path, f)).collect();
         load_metadata(&self.context, &files, self.options.key.as_ref()).await
     }

@@ -10,7 +10,7 @@ use futures_channel::oneshot;
 use futures_util::future;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
-use super::directory::{self, DeleteRef, DeleteSource, FragmentRef, Listing, Visible};
+use super::directory::{Committed, DeleteRef, DeleteSource, FragmentRef, Listing, Visible};
 use super::fragment::Fragment;
 use super::index::Index;
 use super::snapshot::{Array, Delete, OpenOptions, Snapshot, Window};
@@ -74,8 +74,7 @@ impl Array {
             let _ = tell.send(!schema.is_dense());
             Ok(schema)
         };
-        // Of all of time the same fragments count whatever the schema, which then is not waited for.
-        let sparse = async { options.window == Window::ALL || told.await.unwrap_or(false) };
+        let sparse = async { told.await.unwrap_or(false) };
         let found = find(context, path, listing, options.window, sparse, key);
         let (schema, found) = future::try_join(schema, found).await?;
         let Found {
@@ -174,7 +173,10 @@ async fn find(
         load_consolidated(context, path, &consolidated, key),
     )
     .await?;
-    let visible = directory::visible(listing, &lists, window, sparse.await)?;
+    let committed = Committed::read(listing, &lists)?;
+    // Mostly the same fragments count whatever the schema, which then is not waited for.
+    let sparse = committed.straddles(window) && sparse.await;
+    let visible = committed.visible(window, sparse)?;
     let paths: Vec<String> = visible
         .fragments
         .iter()

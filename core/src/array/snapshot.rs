@@ -57,7 +57,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// All of time.
+    /// All of time, the future too. libtiledb stops at now unless it is told otherwise; the engine has no
+    /// clock, and its callers that have one pass [`Window::at`].
     pub const ALL: Self = Self {
         start_ms: 0,
         end_ms: u64::MAX,

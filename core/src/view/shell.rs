@@ -35,7 +35,7 @@ pub struct Source {
     pub url: String,
     /// An array, a group, or a folder of arrays in it.
     pub path: String,
-    /// Which writes to see, and the key of encrypted arrays.
+    /// Which writes to see, of all of time those up to now; and the key of encrypted arrays.
     pub options: OpenOptions,
     /// What the texts call it.
     pub name: String,
@@ -45,15 +45,20 @@ pub struct Source {
 #[derive(Debug)]
 pub struct View {
     source: Source,
-    /// What was found in the store, until [`View::refresh`].
-    objects: Mutex<Objects>,
+    seen: Mutex<Seen>,
     contents: Contents,
     /// How many cells sparse slices have, by their ids.
     counts: Mutex<HashMap<u64, u64>>,
 }
 
-/// What lies at paths of the store in windows of time.
-type Objects = HashMap<(String, Window), Arc<Object>>;
+/// What a view has seen since [`View::refresh`].
+#[derive(Debug)]
+struct Seen {
+    /// What names without a time show.
+    window: Window,
+    /// What lies at paths of the store in windows of time.
+    objects: HashMap<(String, Window), Arc<Object>>,
+}
 
 /// What lies at a path of the store.
 #[derive(Debug)]
@@ -87,11 +92,12 @@ enum Found<'a> {
 }
 
 impl View {
-    /// A view of `source`. Nothing is read yet.
-    pub fn new(source: Source) -> Self {
+    /// A view of `source` at `now_ms`, in milliseconds since 1970: what bears a later time is shown only
+    /// where a name or the window of `source` asks for it. Nothing is read yet.
+    pub fn new(source: Source, now_ms: u64) -> Self {
         Self {
+            seen: Mutex::new(Seen::new(&source, now_ms)),
             source,
-            objects: Mutex::default(),
             contents: Contents::default(),
             counts: Mutex::default(),
         }
@@ -102,10 +108,10 @@ impl View {
         &self.source
     }
 
-    /// Forgets which arrays there are and what is in them, so that later names show later writes.
-    /// Nodes that were looked up before do not change.
-    pub fn refresh(&self) {
-        self.objects().clear();
+    /// Forgets which arrays there are and what is in them, so that later names show what was written
+    /// until `now_ms`. Nodes that were looked up before do not change.
+    pub fn refresh(&self, now_ms: u64) {
+        *self.seen() = Seen::new(&self.source, now_ms);
     }
 
     /// What `path` leads to; `None` if there is no such name.
@@ -168,7 +174,8 @@ impl View {
         let parts: Vec<&str> = path.split('/').filter(|p| !p.is_empty()).collect();
         let mut rest = parts.as_slice();
         let mut name = None;
-        let mut object = self.object(&self.source.path, self.source.options.window).await?;
+        let window = self.seen().window;
+        let mut object = self.object(&self.source.path, window).await?;
         loop {
             let next = match (&*object, rest) {
                 (Object::Array(array), _) => return self.walk_array(array, rest, name).await,
@@ -180,7 +187,7 @@ impl View {
                 }
             };
             let Some(next) = next else { return Ok(None) };
-            object = self.object(&next, self.source.options.window).await?;
+            object = self.object(&next, window).await?;
             if let Some((first, tail)) = rest.split_first() {
                 name = Some(*first);
                 rest = tail;
@@ -218,7 +225,7 @@ impl View {
 
     async fn object(&self, path: &str, window: Window) -> Result<Arc<Object>> {
         let key = (path.to_owned(), window);
-        if let Some(found) = self.objects().get(&key) {
+        if let Some(found) = self.seen().objects.get(&key) {
             return Ok(Arc::clone(found));
         }
         let context = &self.source.context;
@@ -237,7 +244,7 @@ impl View {
             }),
         };
         let object = Arc::new(object);
-        self.objects().insert(key, Arc::clone(&object));
+        self.seen().objects.insert(key, Arc::clone(&object));
         Ok(object)
     }
 
@@ -381,8 +388,22 @@ impl View {
         Ok(cells)
     }
 
-    fn objects(&self) -> MutexGuard<'_, Objects> {
-        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Seen {
+    fn new(source: &Source, now_ms: u64) -> Self {
+        let window = source.options.window;
+        Self {
+            window: if window == Window::ALL {
+                Window::at(now_ms)
+            } else {
+                window
+            },
+            objects: HashMap::new(),
+        }
     }
 }
 

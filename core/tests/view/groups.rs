@@ -39,13 +39,16 @@ fn members_named_in_full_are_shown_if_they_lie_in_the_group() {
         sync: false,
     };
     block_on(change_group(&context, "g", &changes, None, &options)).unwrap();
-    let view = View::new(Source {
-        context,
-        url: "/data".into(),
-        path: "g".into(),
-        options: OpenOptions::default(),
-        name: "g".into(),
-    });
+    let view = View::new(
+        Source {
+            context,
+            url: "/data".into(),
+            path: "g".into(),
+            options: OpenOptions::default(),
+            name: "g".into(),
+        },
+        NOW_MS,
+    );
     assert_eq!(names(&view, ""), ["README.md", "by path", "full", "gone"]);
     assert_eq!(
         file(&view, "full/slices/all.npy"),

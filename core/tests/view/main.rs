@@ -13,10 +13,14 @@ use hyperslab::format::group::{GroupMember, MemberKind};
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::maintain::{GroupChange, change_group, create_group};
 use hyperslab::view::{NodeKind, Source, View};
-use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, Error, OpenOptions, ScalarRange, WriteOptions};
+use hyperslab::{
+    Array, CellCount, Cells, Column, Context, Datatype, Error, OpenOptions, ScalarRange, Window, WriteOptions,
+};
 
 const ROWS: i32 = 23;
 const COLUMNS: i32 = 17;
+/// After all writes.
+const NOW_MS: u64 = 5000;
 
 fn write(context: &Context, path: &str, timestamp_ms: u64, cells: Cells) {
     let array = block_on(Array::open(context, path, &OpenOptions::default())).unwrap();
@@ -120,13 +124,16 @@ fn view() -> View {
             columns,
         },
     );
-    View::new(Source {
-        context,
-        url: String::new(),
-        path: String::new(),
-        options: OpenOptions::default(),
-        name: "all".into(),
-    })
+    View::new(
+        Source {
+            context,
+            url: String::new(),
+            path: String::new(),
+            options: OpenOptions::default(),
+            name: "all".into(),
+        },
+        NOW_MS,
+    )
 }
 
 fn file(view: &View, path: &str) -> Vec<u8> {
@@ -387,9 +394,9 @@ fn later_writes_show_after_a_refresh_and_old_nodes_stay() {
     let view = view();
     let path = "points/slices/mag@all.bin";
     let before = block_on(view.lookup(path)).unwrap().unwrap();
-    extend(&view);
+    extend(&view, 3000);
     assert_eq!(block_on(view.lookup(path)).unwrap().unwrap().kind, before.kind);
-    view.refresh();
+    view.refresh(NOW_MS);
     let after = block_on(view.lookup(path)).unwrap().unwrap();
     assert_eq!(
         (before.kind, after.kind),
@@ -400,7 +407,32 @@ fn later_writes_show_after_a_refresh_and_old_nodes_stay() {
     assert_eq!(block_on(view.read(&after, 0..1000)).unwrap().len(), 164);
 }
 
-fn extend(view: &View) {
+#[test]
+fn what_bears_a_time_of_the_future_shows_when_it_has_come_or_is_asked_for() {
+    let view = view();
+    let size = |path: &str| block_on(view.lookup(path)).unwrap().map(|node| node.kind);
+    let (now, then) = ("points/slices/mag@all.bin", "points/at/7000/slices/mag@all.bin");
+    extend(&view, 7000);
+    assert_eq!(size(now), Some(NodeKind::File { size: 160 }));
+    assert_eq!(size(then), Some(NodeKind::File { size: 164 }));
+    assert!(!names(&view, "points/at").contains(&"7000".to_owned()));
+    view.refresh(7000);
+    assert_eq!(size(now), Some(NodeKind::File { size: 164 }));
+    let source = Source {
+        options: OpenOptions {
+            window: Window::at(8000),
+            key: None,
+        },
+        ..view.source().clone()
+    };
+    let until = View::new(source, NOW_MS);
+    assert_eq!(
+        block_on(until.lookup(now)).unwrap().map(|node| node.kind),
+        Some(NodeKind::File { size: 164 })
+    );
+}
+
+fn extend(view: &View, time_ms: u64) {
     let columns = vec![
         ("x".to_owned(), Column::from_values(Datatype::Float64, &[-9.5_f64])),
         ("mag".to_owned(), Column::from_values(Datatype::Float32, &[9_f32])),
@@ -409,7 +441,7 @@ fn extend(view: &View) {
     write(
         &view.source().context,
         "points",
-        3000,
+        time_ms,
         Cells {
             region: None,
             layout: Layout::Unordered,

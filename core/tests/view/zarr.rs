@@ -58,13 +58,16 @@ fn zarr_shows_what_cells_hold_that_nobody_wrote() {
         key: None,
     };
     block_on(create(&context, "a", &schema, &[], &options)).unwrap();
-    let view = View::new(Source {
-        context,
-        url: String::new(),
-        path: "a".into(),
-        options: OpenOptions::default(),
-        name: "a".into(),
-    });
+    let view = View::new(
+        Source {
+            context,
+            url: String::new(),
+            path: "a".into(),
+            options: OpenOptions::default(),
+            name: "a".into(),
+        },
+        NOW_MS,
+    );
     // Zarr has one fill value for all three, so that nothing may be left to it.
     assert_eq!(names(&view, "zarr/rgb/c"), ["0", "1", "2"]);
     assert_eq!(file(&view, "zarr/rgb/c/2/0"), [1, 2, 3, 1, 2, 3]);

@@ -17,7 +17,7 @@ export interface CallOptions {
 export interface OpenOptions extends CallOptions {
   /** The path of the array in the store. */
   path?: string;
-  /** Only what was written up to here, or between the two. */
+  /** Only what was written up to here, or between the two. Without it, up to now: `[0, Infinity]` shows what bears a later time too. */
   at?: Moment | readonly [Moment, Moment];
   /** The 32 bytes that encrypt the array. */
   key?: Uint8Array;
@@ -81,6 +81,7 @@ export class TileArray {
     /** The array's path in the store. */
     readonly path: string,
     private readonly key: Uint8Array | undefined,
+    private readonly window: readonly [number, number],
   ) {
     this.raw = raw;
     this.dims = (JSON.parse(raw.dims()) as RawDim[]).map(dim);
@@ -96,7 +97,7 @@ export class TileArray {
       const array = await rawStore(store).open(path, start, end, options.key, aborted);
       return array;
     });
-    return new TileArray(raw, store, path, options.key);
+    return new TileArray(raw, store, path, options.key, [start, end]);
   }
 
   /** The schema as JSON, as `hyperslab schema` prints it, without the values of enumerations. */
@@ -108,7 +109,7 @@ export class TileArray {
   async at(at: Moment | readonly [Moment, Moment], { signal }: CallOptions = {}): Promise<TileArray> {
     const [start, end] = span(at);
     const raw = await call(signal, (aborted) => this.raw.at(start, end, aborted));
-    return new TileArray(raw, this.store, this.path, this.key);
+    return new TileArray(raw, this.store, this.path, this.key, [start, end]);
   }
 
   /** The writes that are visible, oldest first. */
@@ -136,7 +137,8 @@ export class TileArray {
 
   /** @internal */
   view(name: string): RawView {
-    return rawStore(this.store).view(this.path, name, 0, Infinity, this.key);
+    const [start, end] = this.window;
+    return rawStore(this.store).view(this.path, name, start, end, end, this.key);
   }
 
   private ranges(found: readonly RawRange[]): (readonly [Extreme, Extreme])[] {
@@ -163,7 +165,11 @@ export interface Member {
 
 /** What the group at a URL or in a store has. */
 export async function members(source: string | URL | Store, options: OpenOptions = {}): Promise<Member[]> {
-  const json = await call(options.signal, async () => rawStore(storeOf(source, options)).members(options.path ?? ""));
+  const [start, end] = span(options.at);
+  const json = await call(options.signal, async (aborted) => {
+    const members = await rawStore(storeOf(source, options)).members(options.path ?? "", start, end, options.key, aborted);
+    return members;
+  });
   const found = JSON.parse(json) as (Omit<Member, "name"> & { name: string | null })[];
   return found.map((m) => ({ ...m, name: m.name ?? m.uri.split("/").at(-1) ?? m.uri }));
 }
@@ -204,9 +210,9 @@ export function rawStore(store: Store): RawStore {
   return raw;
 }
 
-/** First and last millisecond. */
+/** First and last millisecond; what bears a time of the future is not seen unless it is asked for. */
 export function span(at: OpenOptions["at"]): [number, number] {
-  if (at === undefined) return [0, Infinity];
+  if (at === undefined) return [0, Date.now()];
   if (Array.isArray(at)) return [Number(at[0]), Number(at[1])];
   return [0, Number(at)];
 }

@@ -37,8 +37,8 @@ export function mount(source: TileArray | string | URL | Store, options: OpenOpt
   if (source instanceof TileArray) return Mount.of(() => source.view(nameOf(source.path)));
   const store = storeOf(source, options);
   const path = options.path ?? "";
-  const [start, end] = span(options.at);
-  return Mount.of(() => rawStore(store).view(path, nameOf(path || (store instanceof HttpStore ? store.url : "")), start, end, options.key));
+  const [start, end] = options.at === undefined ? [0, Infinity] : span(options.at);
+  return Mount.of(() => rawStore(store).view(path, nameOf(path || (store instanceof HttpStore ? store.url : "")), start, end, Date.now(), options.key));
 }
 
 function nameOf(path: string): string {

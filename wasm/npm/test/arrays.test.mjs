@@ -89,6 +89,27 @@ test("time travel", async () => {
   assert.deepEqual(now.fragments().map((f) => f.end), [2, 10]);
 });
 
+test("what bears a time of the future is not there yet", async () => {
+  const { store, array } = await written();
+  const later = Date.now() + 1e9;
+  await put(array, [0, 0], Int32Array.of(100), { at: later });
+  const first = async (options) => (await get(await open(store, options))).data[0];
+  assert.equal(await first({}), 0);
+  assert.equal(await first({ at: later }), 100);
+  assert.equal(await first({ at: [0, Infinity] }), 100);
+  const shown = async (source, path) => new Int32Array((await mount(source).readFile(path)).slice(-4).buffer)[0];
+  assert.equal(await shown(store, "slices/a@0:1,0:1.npy"), 0);
+  assert.equal(await shown(store, `at/${later}/slices/a@0:1,0:1.npy`), 100);
+  assert.equal(await shown(await open(store, { at: [0, Infinity] }), "slices/a@0:1,0:1.npy"), 100);
+});
+
+test("a mount of an open array shows its moment", async () => {
+  const { store, array } = await written();
+  await put(array, [0, 0], Int32Array.of(100), { at: 10 });
+  const past = await mount(await open(store, { at: 5 })).readFile("slices/a@0:1,0:1.npy");
+  assert.deepEqual(past.slice(-4), Uint8Array.of(0, 0, 0, 0));
+});
+
 test("64-bit integers are bigint, and exact", async () => {
   const big = BigInt64Array.of(2n ** 53n + 1n, -(2n ** 63n) + 1n);
   const schema = {

@@ -41,6 +41,10 @@ fn fetched(files: &[(&str, &str)]) -> Vec<(String, Bytes)> {
         .collect()
 }
 
+fn visible(listing: &Listing, fetched: &[(String, Bytes)], window: Window, sparse: bool) -> Result<Visible> {
+    Committed::read(listing, fetched)?.visible(window, sparse)
+}
+
 #[track_caller]
 fn check(listing: &Listing, files: &[(&str, &str)], window: Window, sparse: bool, expect: &[&str]) {
     let visible = visible(listing, &fetched(files), window, sparse).unwrap();
@@ -211,6 +215,20 @@ fn the_schema_is_the_last_in_time() {
         (at(&Listing::default(), 5), Listing::default().is_array()),
         (None, false)
     );
+}
+
+#[test]
+fn the_kind_of_array_matters_only_where_cells_lie_on_both_sides() {
+    let listing = commits(&["__1_1_#_22.wrt", "__2_5_#_22.wrt"]);
+    let vac = fetched(&[("__commits/__6_8_#_22.vac", "__fragments/__6_6_#_22\n")]);
+    let straddles = |end_ms| Committed::read(&listing, &vac).unwrap().straddles(window(0, end_ms));
+    assert_eq!(
+        [1, 2, 4, 5, 6, 7, 8].map(straddles),
+        [false, true, true, false, true, true, false]
+    );
+    assert!(!Committed::read(&listing, &vac).unwrap().straddles(Window::ALL));
+    let old = commits(&["__2_5_#_11.wrt"]);
+    assert!(!Committed::read(&old, &[]).unwrap().straddles(window(0, 3)));
 }
 
 #[test]
