@@ -287,6 +287,17 @@ pub enum CellCount {
     Var,
 }
 
+/// As a message says it: "one value", "3 values", "any number of values".
+impl std::fmt::Display for CellCount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Fixed(1) => f.write_str("one value"),
+            Self::Fixed(n) => write!(f, "{n} values"),
+            Self::Var => f.write_str("any number of values"),
+        }
+    }
+}
+
 impl CellCount {
     /// One value a cell.
     pub const ONE: Self = Self::Fixed(1);

@@ -13,11 +13,11 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// There is no such file, array, group, attribute or fragment. Check the name.
-    #[error("{path}: not found{}", hint(.what))]
+    #[error("{path}: not found{}", hint(.path, .what))]
     NotFound {
         /// The path that was looked for.
         path: String,
-        /// What was looked for, and what to do; may be empty.
+        /// What was looked for, and what to do; where it is empty, the message tells it by the path.
         what: String,
     },
     /// Something of this name exists and would have been overwritten.
@@ -61,7 +61,7 @@ pub enum Error {
     #[error("{0}")]
     InvalidArgument(String),
     /// A bound of [`crate::limits`] or a caller's budget was exceeded.
-    #[error("{what}: {found} is over the limit of {limit}")]
+    #[error("{what}: {} is over the limit of {limit}", counted(*.found))]
     LimitExceeded {
         /// What is too large, with its unit.
         what: String,
@@ -83,11 +83,36 @@ pub enum Error {
     },
 }
 
-fn hint(what: &str) -> String {
+/// What a missing file is, and what to do: `what`, or what an array's own folders stand for.
+fn hint(path: &str, what: &str) -> String {
+    let within = |folder: &str| path.split('/').any(|part| part == folder);
+    let what = match what {
+        "" if within("__fragments") => {
+            "it belongs to a committed fragment; if that was vacuumed just now, open the array again, else restore the \
+             file from a copy, or remove the fragment's marker from __commits to do without its cells"
+        }
+        "" if within("__enumerations") => "it holds the values of an enumeration; restore the file from a copy",
+        "" if ["__schema", "__commits", "__meta", "__fragment_meta", "__group"]
+            .into_iter()
+            .any(within) =>
+        {
+            "the array or group names it; open it again, and if that does not help, restore the file from a copy"
+        }
+        told => told,
+    };
     if what.is_empty() {
         String::new()
     } else {
         format!(" ({what})")
+    }
+}
+
+/// A number, which is the greatest there is where it could not be counted to its end.
+fn counted(found: u64) -> String {
+    if found == u64::MAX {
+        "a number beyond 64 bits".into()
+    } else {
+        found.to_string()
     }
 }
 

@@ -1,6 +1,7 @@
 //! One value, or one closed range of values, of any type.
 
 use std::cmp::Ordering;
+use std::fmt;
 
 use crate::datatype::{Datatype, Physical};
 use crate::with_type;
@@ -35,6 +36,17 @@ scalar_from!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16,
 impl From<&str> for Scalar {
     fn from(value: &str) -> Self {
         Self::Bytes(value.as_bytes().to_vec())
+    }
+}
+
+/// The value as a message shows it: a number plain, a string in quotes.
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.as_i128(), self.as_f64(), self.as_bytes()) {
+            (Some(i), ..) => i.fmt(f),
+            (None, Some(v), _) => v.fmt(f),
+            (None, None, text) => write!(f, "'{}'", String::from_utf8_lossy(text.unwrap_or_default())),
+        }
     }
 }
 

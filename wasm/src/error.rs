@@ -7,7 +7,11 @@ use wasm_bindgen::{JsCast, JsValue};
 
 /// The JavaScript error that stands for `error`: its message, and its kind in `code`.
 pub(crate) fn to_js(error: &Error) -> JsValue {
-    let js = js_sys::Error::new(&error.to_string());
+    let mut message = error.to_string();
+    if matches!(error, Error::Key { .. }) {
+        message.push_str("; the option `key` gives the key");
+    }
+    let js = js_sys::Error::new(&message);
     js.set_name("HyperslabError");
     // Setting a property of a fresh, ordinary object cannot fail.
     let _ = Reflect::set(&js, &"code".into(), &error.code().into());

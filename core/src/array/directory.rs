@@ -9,7 +9,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::Window;
-use crate::error::{AtPath, Result};
+use crate::error::{AtPath, Malformed, Result};
 use crate::format::commits::{self, COMMITS_DIR, ConsolidatedCommit, FRAGMENTS_DIR};
 use crate::format::name::{NameForm, TimestampedName};
 use crate::format::version::Version;
@@ -53,6 +53,8 @@ pub struct Listing {
 pub struct Visible {
     /// The fragments, oldest first; of equal time the greater name counts as later.
     pub fragments: Vec<FragmentRef>,
+    /// Fragments that a consolidated one replaces, and that no vacuum has removed yet.
+    pub replaced: Vec<FragmentRef>,
     /// The delete commits, oldest first.
     pub deletes: Vec<DeleteRef>,
     /// Files of array metadata, oldest first.
@@ -172,7 +174,8 @@ impl<'a> Committed<'a> {
     pub fn read(listing: &'a Listing, fetched: &'a [(String, Bytes)]) -> Result<Self> {
         let lists = Lists::read(fetched)?;
         let parsed = |(path, unmarked): (String, bool)| {
-            let name = TimestampedName::parse(path.rsplit('/').next().unwrap_or(&path)).at(&path)?;
+            let name = TimestampedName::parse(path.rsplit('/').next().unwrap_or(&path));
+            let name = name.map_err(misnamed).at(&path)?;
             Ok((path, name, unmarked))
         };
         Ok(Self {
@@ -211,7 +214,7 @@ impl<'a> Committed<'a> {
         for (path, name, unmarked) in self.fragments {
             if rule.admits(&name) {
                 fragments.push(FragmentRef {
-                    version: name.version().at(&path)?,
+                    version: name.version().map_err(misnamed).at(&path)?,
                     start_ms: name.start_ms,
                     end_ms: name.end_ms,
                     name: name.full,
@@ -221,14 +224,21 @@ impl<'a> Committed<'a> {
             }
         }
         let replaced = lists.replaced(|path| !path.starts_with(META_DIR), |name| rule.admits(name));
-        fragments.retain(|f| !replaced.contains(f.name.as_str()));
         sort_by(&mut fragments, |a, b| (a.start_ms, &a.name).cmp(&(b.start_ms, &b.name)));
+        let (replaced, fragments) = fragments.into_iter().partition(|f| replaced.contains(f.name.as_str()));
         Ok(Visible {
             fragments,
+            replaced,
             deletes: deletes(listing, &lists, window),
             metadata: metadata(listing, &lists, window),
         })
     }
+}
+
+/// The complaint about a fragment's name, with what helps where the name itself is wrong.
+fn misnamed(mut complaint: Malformed) -> Malformed {
+    complaint.why += " (if no writer gave this name, move it and its marker in __commits out of the array)";
+    complaint
 }
 
 /// When a name counts in a window.

@@ -202,7 +202,10 @@ impl Fragment {
             .ok()
             .filter(|&n| n < u32::MAX as usize)
             .ok_or_else(|| Error::LimitExceeded {
-                what: format!("{}: cells in a tile", self.path),
+                what: format!(
+                    "{}: cells in a tile (the schema or the fragment's metadata may be damaged)",
+                    self.path
+                ),
                 found: cells,
                 limit: u64::from(u32::MAX),
             })

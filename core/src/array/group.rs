@@ -126,7 +126,7 @@ pub(crate) async fn load_members(
     let details = join(path, "__group");
     let (kind, files) = future::try_join(object_type(context, path), context.vfs.list(&details)).await?;
     if kind != Some(ObjectType::Group) {
-        return Err(Error::not_found(path, "no group is here"));
+        return Err(Error::not_found(path, "no group is here; check the path"));
     }
     let names: Vec<String> = files.into_iter().map(|e| e.name).collect();
     let vacuums = names.iter().filter(|n| n.ends_with(".vac")).map(|n| join(&details, n));

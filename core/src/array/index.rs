@@ -385,7 +385,8 @@ fn at(lists: &[OnceLock<Vec<u64>>], slot: usize, tile: u64) -> Option<u64> {
 }
 
 fn range(lists: &[OnceLock<Vec<u64>>], slot: usize, tile: u64, file_bytes: u64) -> Result<Range<u64>, String> {
-    let start = at(lists, slot, tile).ok_or_else(|| format!("there is no offset for tile {tile}"))?;
+    let start =
+        at(lists, slot, tile).ok_or_else(|| format!("the fragment has a tile {tile}, its index no place for it"))?;
     let end = tile
         .checked_add(1)
         .and_then(|next| at(lists, slot, next))

@@ -1,6 +1,7 @@
 //! What an array is at a moment: the snapshot, its fragments, its metadata; and groups of arrays.
 
 pub(crate) mod create;
+mod deletes;
 pub mod directory;
 pub(crate) mod fragment;
 pub(crate) mod group;
@@ -8,6 +9,7 @@ pub(crate) mod index;
 mod meta;
 pub(crate) mod open;
 pub(crate) mod sections;
+mod sizes;
 mod snapshot;
 
 pub use create::{CreateOptions, create};

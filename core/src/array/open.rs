@@ -10,7 +10,8 @@ use futures_channel::oneshot;
 use futures_util::future;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
-use super::directory::{Committed, DeleteRef, DeleteSource, FragmentRef, Listing, Visible};
+use super::deletes::load_deletes;
+use super::directory::{Committed, FragmentRef, Listing, Visible};
 use super::fragment::Fragment;
 use super::index::Index;
 use super::snapshot::{Array, Delete, OpenOptions, Snapshot, Window};
@@ -18,7 +19,6 @@ use crate::context::Context;
 use crate::cpu::Cpu;
 use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
-use crate::format::condition::StoredCondition;
 use crate::format::consolidated_metadata::ConsolidatedFooter;
 use crate::format::data_file::FRAGMENT_METADATA;
 use crate::format::fragment::footer::Footer;
@@ -43,9 +43,23 @@ impl Array {
     /// [`Error::NotFound`] if there is no array; [`Error::Key`] without the right key;
     /// [`Error::Corrupt`] and [`Error::Io`] name the file.
     pub async fn open(context: &Context, path: &str, options: &OpenOptions) -> Result<Self> {
+        Self::open_counting(context, path, options, Counting::Visible).await
+    }
+
+    /// The same array from a fresh look at the store, with the fragments that consolidated ones replace and that lie
+    /// there still: to look after files, not to read cells, some of which it holds twice.
+    ///
+    /// # Errors
+    /// As [`Array::open`].
+    pub async fn with_replaced(&self) -> Result<Self> {
+        let s = &*self.0;
+        Self::open_counting(&s.context, &s.path, &s.options, Counting::WithReplaced).await
+    }
+
+    async fn open_counting(context: &Context, path: &str, options: &OpenOptions, which: Counting) -> Result<Self> {
         let mut listing = list(context, path).await?;
         for _ in 0..RELISTINGS {
-            let opened = Self::open_listed(context, path, options, &listing).await;
+            let opened = Self::open_listed(context, path, options, &listing, which).await;
             if !listing.is_array() || !matches!(opened, Err(Error::NotFound { .. })) {
                 return opened;
             }
@@ -56,10 +70,16 @@ impl Array {
             }
             listing = now;
         }
-        Self::open_listed(context, path, options, &listing).await
+        Self::open_listed(context, path, options, &listing, which).await
     }
 
-    async fn open_listed(context: &Context, path: &str, options: &OpenOptions, listing: &Listing) -> Result<Self> {
+    async fn open_listed(
+        context: &Context,
+        path: &str,
+        options: &OpenOptions,
+        listing: &Listing,
+        which: Counting,
+    ) -> Result<Self> {
         let absent = || Error::not_found(path, "no array is here; a folder of arrays is opened array by array");
         let schema_name = listing
             .schema_at(options.window)
@@ -75,7 +95,7 @@ impl Array {
             Ok(schema)
         };
         let sparse = async { told.await.unwrap_or(false) };
-        let found = find(context, path, listing, options.window, sparse, key);
+        let found = find(context, path, (listing, which), options.window, sparse, key);
         let (schema, found) = future::try_join(schema, found).await?;
         let Found {
             visible,
@@ -147,6 +167,15 @@ impl Array {
     }
 }
 
+/// Which fragments an open array has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counting {
+    /// Those that readers see.
+    Visible,
+    /// Those too that others replace.
+    WithReplaced,
+}
+
 /// What is known of an array beside its schema.
 struct Found {
     visible: Visible,
@@ -162,7 +191,7 @@ struct Found {
 async fn find(
     context: &Context,
     path: &str,
-    listing: &Listing,
+    (listing, which): (&Listing, Counting),
     window: Window,
     sparse: impl Future<Output = bool>,
     key: Option<&Key>,
@@ -176,7 +205,10 @@ async fn find(
     let committed = Committed::read(listing, &lists)?;
     // Mostly the same fragments count whatever the schema, which then is not waited for.
     let sparse = committed.straddles(window) && sparse.await;
-    let visible = committed.visible(window, sparse)?;
+    let mut visible = committed.visible(window, sparse)?;
+    if which == Counting::WithReplaced {
+        visible.fragments.append(&mut visible.replaced);
+    }
     let paths: Vec<String> = visible
         .fragments
         .iter()
@@ -283,36 +315,6 @@ async fn load_schemas(
     };
     schemas.extend(future::try_join_all(wanted.into_iter().map(load)).await?);
     Ok(schemas)
-}
-
-async fn load_deletes(
-    context: &Context,
-    array: &str,
-    refs: &[DeleteRef],
-    lists: &[(String, Bytes)],
-    key: Option<&Key>,
-) -> Result<Vec<Delete>> {
-    let load = |r: DeleteRef| async move {
-        let path = join(array, &r.path);
-        let bytes = match &r.source {
-            DeleteSource::File => context.vfs.read_all(&path).await?,
-            DeleteSource::Embedded { path: list, range } => {
-                let list = lists.iter().find(|(name, _)| name == list).map(|(_, bytes)| bytes);
-                let bytes = list.filter(|b| range.end <= b.len()).map(|b| b.slice(range.clone()));
-                bytes.ok_or_else(|| Error::not_found(&path, "a consolidated commit that embeds it is gone"))?
-            }
-        };
-        let payload = generic_tile::decode(&bytes, key).at(&path)?.0;
-        Ok::<_, Error>(Delete {
-            keep: StoredCondition::decode(&payload).at(&path)?,
-            path: r.path,
-            time_ms: r.time_ms,
-        })
-    };
-    stream::iter(refs.iter().cloned().map(load))
-        .buffered(IN_FLIGHT)
-        .try_collect()
-        .await
 }
 
 /// Consolidated footers by the name of the fragment: the payload that holds it, and where.

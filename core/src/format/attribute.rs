@@ -16,6 +16,11 @@ use crate::error::Malformed;
 /// this name, and leave the name empty.
 pub const OLD_ANONYMOUS: &str = "__attr";
 
+/// What an attribute is called where a name is needed: its own name, or `data` if it has none.
+pub fn display_name(attribute: &str) -> &str {
+    if attribute.is_empty() { "data" } else { attribute }
+}
+
 /// One value (or several) that every cell holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attribute {

@@ -64,7 +64,7 @@ impl Schema {
         let mut seen = HashSet::new();
         for name in fields.chain(self.labels.iter().map(|l| &l.name)) {
             if name.len() as u64 > limits::NAME_BYTES_MAX {
-                let what = "a field's name, in bytes".into();
+                let what = "the name of a field, in bytes (choose a shorter one)".into();
                 return Err(Error::LimitExceeded {
                     what,
                     found: name.len() as u64,
@@ -79,7 +79,10 @@ impl Schema {
         }
         let mut names = HashSet::new();
         match self.enumerations.iter().find(|e| !names.insert(e.name.as_str())) {
-            Some(e) => Err(Error::invalid(format!("two enumerations are called '{}'", e.name))),
+            Some(e) => Err(Error::invalid(format!(
+                "two enumerations are called '{}'; rename one",
+                e.name
+            ))),
             None => Ok(()),
         }
     }

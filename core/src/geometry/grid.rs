@@ -199,7 +199,7 @@ impl Axis {
                 last: self.last,
             });
             Error::invalid(format!(
-                "the range {:?} to {:?} is not inside the domain, {:?} to {:?}",
+                "the range {} to {} is not inside the domain, {} to {}",
                 range.lo, range.hi, domain.lo, domain.hi
             ))
         })

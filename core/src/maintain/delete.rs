@@ -36,7 +36,7 @@ pub async fn delete(array: &Array, condition: &Condition, options: &WriteOptions
         return Err(Error::Unsupported(why));
     }
     let mut enumerations = BTreeMap::new();
-    for field in condition.fields() {
+    for field in condition.fields().into_iter().map(|f| binding::field_name(schema, f)) {
         if let Some(name) = schema.attribute(field).and_then(|(_, a)| a.enumeration.as_deref()) {
             enumerations.insert(name.to_owned(), array.enumeration(name).await?);
         }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::array::Delete;
 use crate::column::Column;
-use crate::error::Result;
+use crate::error::{AtPath, Result};
 use crate::format::schema::Schema;
 use crate::query::condition::{Bound, TestColumn, bind_stored, evaluate};
 
@@ -51,7 +51,7 @@ impl Deletes {
         names.dedup();
         let places: HashMap<String, u64> = names.iter().cloned().zip(0..).collect();
         let place = |d: &Delete| places.get(&d.path).copied().unwrap_or(u64::MAX);
-        let bound = |d: &&Delete| Ok((d.time_ms, bind_stored(&d.keep, schema)?, place(d)));
+        let bound = |d: &&Delete| Ok((d.time_ms, bind_stored(&d.keep, schema).at(&d.path)?, place(d)));
         let mut deletes = loaded.iter().map(bound).collect::<Result<Vec<_>>>()?;
         deletes.sort_by_key(|d| (d.0, d.2));
         Ok(Self { deletes, names, places })

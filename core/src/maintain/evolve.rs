@@ -97,7 +97,7 @@ fn drop_attributes(array: &Array, schema: &mut Schema, names: &[String]) -> Resu
         };
         if array.0.deletes.iter().any(|d| d.keep.fields().contains(&name.as_str())) {
             return Err(Error::invalid(format!(
-                "a delete tests the attribute '{name}'; without it libtiledb cannot open the array"
+                "a delete tests the attribute '{name}', and without it libtiledb cannot open the array; keep it, or copy the cells into a new array (export, import)"
             )));
         }
         schema.attributes.remove(i);
@@ -109,7 +109,10 @@ fn drop_attributes(array: &Array, schema: &mut Schema, names: &[String]) -> Resu
 /// fragments of that time with the latest schema's filters.
 async fn add_attribute(array: &Array, schema: &mut Schema, new: &Attribute) -> Result<()> {
     if schema.attribute(&new.name).is_some() || schema.dimension(&new.name).is_some() {
-        return Err(Error::invalid(format!("there is a field '{}' already", new.name)));
+        return Err(Error::invalid(format!(
+            "there is a field '{}' already; choose another name",
+            new.name
+        )));
     }
     for past in past_schemas(array).await? {
         if let Some((_, old)) = past.attribute(&new.name) {
@@ -146,7 +149,7 @@ async fn enumerations(
     for name in &change.drop_enumerations {
         if let Some(user) = schema.attributes.iter().find(|a| a.enumeration.as_ref() == Some(name)) {
             return Err(Error::invalid(format!(
-                "the enumeration '{name}' is used by the attribute '{}'",
+                "the enumeration '{name}' is used by the attribute '{}'; drop that too",
                 user.name
             )));
         }
@@ -160,7 +163,7 @@ async fn enumerations(
     for new in &change.add_enumerations {
         if schema.enumerations.iter().any(|e| e.name == new.name) {
             return Err(Error::invalid(format!(
-                "there is an enumeration '{}' already; extend it",
+                "there is an enumeration '{}' already; extend that, or choose another name",
                 new.name
             )));
         }
@@ -200,7 +203,7 @@ async fn check_enumerations(array: &Array, schema: &Schema, files: &[Enumeration
         let mut seen = std::collections::HashSet::new();
         if let Some(i) = (0..e.values.len()).find(|&i| !seen.insert(e.values.cell(i))) {
             return Err(Error::invalid(format!(
-                "the enumeration '{}' would have value {i} twice",
+                "the enumeration '{}' would have value {i} twice; leave it out",
                 e.name
             )));
         }
@@ -249,12 +252,12 @@ fn expand(schema: &mut Schema, ranges: &[ScalarRange]) -> Result<()> {
         let name = &dimension.name;
         if new.is_empty() || dimension.domain.as_ref().is_some_and(|domain| !holds(domain, new)) {
             return Err(Error::invalid(format!(
-                "the new current domain leaves the domain of dimension '{name}'"
+                "the new current domain leaves the domain of dimension '{name}', which cannot change; stay within it"
             )));
         }
         if old.is_some_and(|old| !holds(new, old)) {
             return Err(Error::invalid(format!(
-                "the current domain of dimension '{name}' can only grow"
+                "the current domain of dimension '{name}' can only grow; give a range that holds the present one"
             )));
         }
     }

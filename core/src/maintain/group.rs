@@ -69,7 +69,10 @@ pub async fn change_group(
             }
             GroupChange::Remove(name) => match members.get_mut(name).filter(|m| !m.deleted) {
                 Some(member) => member.deleted = true,
-                None => return Err(Error::not_found(path, format!("the group has no member '{name}'"))),
+                None => {
+                    let why = format!("the group has no member '{name}'; members are named as a listing of it shows");
+                    return Err(Error::not_found(path, why));
+                }
             },
         }
     }
@@ -102,7 +105,7 @@ pub async fn write_group_metadata(
     options: &WriteOptions,
 ) -> Result<()> {
     if object_type(context, path).await? != Some(ObjectType::Group) {
-        return Err(Error::not_found(path, "no group is here"));
+        return Err(Error::not_found(path, "no group is here; check the path"));
     }
     if entries.is_empty() {
         return Ok(());

@@ -56,7 +56,7 @@ pub(super) async fn commits(array: &Array, write: &WriteOptions) -> Result<Conso
     let version = array.schema().version.for_new_fragments();
     if !version.has_commit_folder() {
         return Err(Error::Unsupported(format!(
-            "the array is of format version {version}, whose commits are not consolidated"
+            "the array is of format version {version}, whose commits are not consolidated; consolidate its fragments"
         )));
     }
     let catalog = Catalog::load(array).await?;

@@ -83,7 +83,9 @@ impl Field {
         let names = names.map_or_else(all, <[String]>::to_vec);
         for (i, name) in names.iter().enumerate() {
             if names.get(..i).is_some_and(|before| before.contains(name)) {
-                return Err(Error::invalid(format!("field '{name}' is asked for twice")));
+                return Err(Error::invalid(format!(
+                    "field '{name}' is asked for twice; name it once"
+                )));
             }
         }
         names.iter().map(|name| Self::named(schema, name)).collect()

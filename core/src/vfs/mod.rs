@@ -125,6 +125,11 @@ pub trait FileWriter: Send {
     fn settle(&mut self) {}
     /// Makes the file visible under its name.
     fn finish(self: Box<Self>) -> BoxFuture<'static, ()>;
+    /// Gives the file up, and returns when nothing of it is left. Dropping a writer does the same, perhaps later.
+    fn abort(self: Box<Self>) -> BoxFuture<'static, ()> {
+        drop(self);
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 /// A child of a folder.

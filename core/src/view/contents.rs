@@ -139,7 +139,7 @@ async fn render(slice: &Slice) -> Result<Bytes> {
         let found = taken.max(out.len() as u64);
         if found > RENDERED_BYTES_MAX {
             let what = format!(
-                "bytes of this .{} file, which must be made as a whole",
+                "bytes of this .{} file, which must be made as a whole (select fewer cells)",
                 slice.format.extension()
             );
             return Err(Error::LimitExceeded {

@@ -17,6 +17,7 @@ mod coordinate;
 mod labels;
 mod lexer;
 
+pub use crate::format::attribute::display_name;
 pub use labels::read;
 
 use std::fmt::Write as _;
@@ -135,16 +136,13 @@ fn attributes(names: &str, schema: &Schema) -> Result<Vec<String>> {
             )));
         }
         if found.contains(&name) {
-            return Err(Error::invalid(format!("attribute '{name}' is named twice")));
+            return Err(Error::invalid(format!(
+                "attribute '{name}' is named twice; name it once"
+            )));
         }
         found.push(name);
     }
     Ok(found)
-}
-
-/// What an attribute is called in names of files: its own name, or `data` if it has none.
-pub fn display_name(attribute: &str) -> &str {
-    if attribute.is_empty() { "data" } else { attribute }
 }
 
 /// Which dimension an item of the list speaks about, and its range.
@@ -205,7 +203,10 @@ impl Axis {
         }
         let count = self.len().unwrap_or(0);
         if count > STRIDED_MAX {
-            let what = format!("coordinates selected along dimension '{}'", dimension.name);
+            let what = format!(
+                "coordinates selected along dimension '{}' (leave out the step, or select fewer)",
+                dimension.name
+            );
             return Err(Error::LimitExceeded {
                 what,
                 found: count,

@@ -342,7 +342,7 @@ impl View {
         let least = slice.bytes_at_least();
         if layout.is_none() && least > RENDERED_BYTES_MAX {
             let what = format!(
-                "bytes of this .{} file, which must be made as a whole",
+                "bytes of this .{} file, which must be made as a whole (select fewer cells)",
                 format.extension()
             );
             return Err(Error::LimitExceeded {

@@ -53,7 +53,7 @@ impl Tiles {
         for span in self.written.iter().filter(under).filter_map(|b| b.get(prefix.len())) {
             if span.len() > LISTED_MAX || found.len() as u64 > LISTED_MAX {
                 return Err(Error::LimitExceeded {
-                    what: "tiles in one folder".into(),
+                    what: "tiles in one folder (name the tile)".into(),
                     found: span.len(),
                     limit: LISTED_MAX,
                 });

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::sort::{duplicate, show, show_value};
+use super::sort::{duplicate, show};
 use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::format::attribute::DataOrder;
@@ -36,8 +36,8 @@ pub(crate) fn inside(schema: &Schema, dims: &[&Column]) -> Result<()> {
                     "cell {i}: {} = {} is outside the {what}, {} to {}",
                     dimension.name,
                     show(column, i),
-                    show_value(&range.lo),
-                    show_value(&range.hi)
+                    range.lo,
+                    range.hi
                 )));
             }
         }

@@ -166,7 +166,7 @@ impl Field {
         let name = &self.name;
         if (column.datatype, column.cell) != (self.datatype, self.cell) {
             return Err(Error::invalid(format!(
-                "field '{name}' is {} ({:?}), the column is {} ({:?})",
+                "field '{name}' is {} with {} a cell, the column {} with {}; convert it",
                 self.datatype, self.cell, column.datatype, column.cell
             )));
         }
@@ -175,7 +175,7 @@ impl Field {
             (None, true) => column.validity = Some(vec![1; column.len()]),
             (Some(v), false) if v.contains(&0) => {
                 return Err(Error::invalid(format!(
-                    "field '{name}' cannot be null, the column has nulls"
+                    "field '{name}' cannot be null, the column has nulls; give values for them"
                 )));
             }
             (Some(_), false) => column.validity = None,

@@ -67,17 +67,8 @@ pub(crate) fn duplicate(schema: &Schema, dims: &[&Column], cell: usize) -> Error
 /// A coordinate for people.
 pub(crate) fn show(column: &Column, cell: usize) -> String {
     match Scalar::from_le_bytes(column.datatype.physical(), column.cell(cell)) {
-        Some(value) if !column.cell.is_var() => show_value(&value),
-        _ => show_value(&Scalar::Bytes(column.cell(cell).to_vec())),
-    }
-}
-
-/// A value, for a message.
-pub(crate) fn show_value(value: &Scalar) -> String {
-    match (value.as_i128(), value.as_f64(), value.as_bytes()) {
-        (Some(i), ..) => i.to_string(),
-        (None, Some(f), _) => f.to_string(),
-        (None, None, text) => format!("'{}'", String::from_utf8_lossy(text.unwrap_or_default())),
+        Some(value) if !column.cell.is_var() => value.to_string(),
+        _ => Scalar::Bytes(column.cell(cell).to_vec()).to_string(),
     }
 }
 

@@ -219,7 +219,7 @@ fn checked_cells(cells: u64, cell_bytes: usize) -> Result<usize> {
     let bytes = cells.saturating_mul(cell_bytes as u64);
     let found = usize::try_from(bytes).ok().filter(|_| bytes <= limits::TILE_BYTES_MAX);
     let limit = || Error::LimitExceeded {
-        what: "bytes of a tile".into(),
+        what: "bytes of a tile (make the array with smaller tiles)".into(),
         found: bytes,
         limit: limits::TILE_BYTES_MAX,
     };

@@ -124,7 +124,9 @@ impl FragmentWriter {
     /// [`Error::InvalidArgument`] if a dense box is not full, or there is no cell at all; [`Error::Io`].
     pub async fn finish(self) -> Result<String> {
         if let Some((_, missing @ 1..)) = &self.dense {
-            return Err(Error::invalid(format!("the box still lacks {missing} cells")));
+            return Err(Error::invalid(format!(
+                "the box still lacks {missing} cells; push all of them before the end"
+            )));
         }
         match self.seal(Vec::new()).await? {
             Some(sealed) => sealed.commit().await,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::{CompareOp, Condition};
 use crate::calendar;
 use crate::datatype::{CellCount, Datatype};
-use crate::error::{Error, Result};
+use crate::error::{Error, Malformed, Result};
+use crate::format::attribute::display_name;
 use crate::format::condition::StoredCondition;
 use crate::format::enumeration::Enumeration;
 use crate::format::schema::Schema;
@@ -81,6 +82,43 @@ impl FieldType {
     }
 }
 
+/// The field that `name` stands for in a condition: the attribute without a name may be called `data`, where no
+/// field is called so.
+pub(crate) fn field_name<'a>(schema: &Schema, name: &'a str) -> &'a str {
+    let is_field = |name: &str| schema.attribute(name).is_some() || schema.dimension(name).is_some();
+    if display_name("") == name && !is_field(name) && is_field("") {
+        ""
+    } else {
+        name
+    }
+}
+
+impl Condition {
+    /// Whether the fields it tests are those of `schema`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] names the first that is not, and those there are.
+    pub fn check_fields(&self, schema: &Schema) -> Result<()> {
+        let mut names = self.fields().into_iter().map(|name| field_name(schema, name));
+        let is_field = |name: &str| schema.attribute(name).is_some() || schema.dimension(name).is_some();
+        names
+            .find(|name| !is_field(name))
+            .map_or(Ok(()), |name| Err(unknown(schema, name)))
+    }
+}
+
+fn unknown(schema: &Schema, name: &str) -> Error {
+    let dimensions = schema.dimensions.iter().map(|d| d.name.as_str());
+    // A dimension without a name cannot be called by any.
+    let dimensions = dimensions.filter(|name| !name.is_empty());
+    let attributes = schema.attributes.iter().map(|a| display_name(&a.name));
+    let known: Vec<&str> = dimensions.chain(attributes).collect();
+    Error::invalid(format!(
+        "condition: there is no field '{name}'; the fields are {}",
+        known.join(", ")
+    ))
+}
+
 fn field_type(schema: &Schema, enumerations: &BTreeMap<String, Arc<Enumeration>>, name: &str) -> Result<FieldType> {
     if let Some((_, a)) = schema.attribute(name) {
         let enumeration = match &a.enumeration {
@@ -105,16 +143,7 @@ fn field_type(schema: &Schema, enumerations: &BTreeMap<String, Arc<Enumeration>>
             enumeration: None,
         });
     }
-    let known: Vec<&str> = schema
-        .dimensions
-        .iter()
-        .map(|d| d.name.as_str())
-        .chain(schema.attributes.iter().map(|a| a.name.as_str()))
-        .collect();
-    Err(Error::invalid(format!(
-        "condition: there is no field '{name}'; the fields are {}",
-        known.join(", ")
-    )))
+    Err(unknown(schema, name))
 }
 
 /// The tests of `condition` on cells of `schema`. `enumerations` must hold those of its fields.
@@ -137,13 +166,16 @@ pub(crate) fn bind(
         Condition::Or(children) => Ok(Bound::Or(all(children)?)),
         Condition::Not(inner) => bind(&inner.negated(), schema, enumerations),
         Condition::IsNull { field, negated } => {
+            let field = field_name(schema, field);
             field_type(schema, enumerations, field)?;
-            Ok(Bound::Test(field.clone(), Test::Null(*negated)))
+            Ok(Bound::Test(field.to_owned(), Test::Null(*negated)))
         }
         Condition::Compare { field, op, value } => {
+            let field = field_name(schema, field);
             bind_compare(field, *op, value, &field_type(schema, enumerations, field)?)
         }
         Condition::In { field, values, negated } => {
+            let field = field_name(schema, field);
             bind_in(field, values, *negated, &field_type(schema, enumerations, field)?)
         }
     }
@@ -289,7 +321,7 @@ fn cell_bytes(field: &str, value: &Scalar, ty: &FieldType) -> Result<Vec<u8>> {
         _ if one_byte && ty.cell == CellCount::ONE => {
             let v = exact(field, value, ty.datatype)?;
             v.map(|v| v.to_le_bytes())
-                .ok_or_else(|| Error::invalid(format!("condition: no {} is {value:?}", ty.datatype)))
+                .ok_or_else(|| Error::invalid(format!("condition: no {} is {value}", ty.datatype)))
         }
         _ => Err(Error::invalid(format!(
             "condition: '{field}' holds {}; put the value in quotes",
@@ -336,13 +368,13 @@ fn enumeration_index(field: &str, value: &Scalar, e: &Enumeration) -> Result<Opt
 /// the schema has no longer fails every test.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for a value that is not of its field's size.
-pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Result<Bound> {
+/// A value is not of its field's size.
+pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Result<Bound, Malformed> {
     let all = |children: &[StoredCondition]| {
         children
             .iter()
             .map(|c| bind_stored(c, schema))
-            .collect::<Result<Vec<_>>>()
+            .collect::<Result<Vec<_>, _>>()
     };
     let plain = |field: &str| {
         let of = |datatype, cell| FieldType {
@@ -354,8 +386,12 @@ pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Resul
         attribute.or_else(|| schema.dimension(field).map(|(_, d)| of(d.datatype, d.cell)))
     };
     let number = |field: &str, ty: &FieldType, value: &[u8]| {
-        Scalar::from_le_bytes(ty.datatype.physical(), value)
-            .ok_or_else(|| Error::invalid(format!("a stored condition tests '{field}' with {} bytes", value.len())))
+        Scalar::from_le_bytes(ty.datatype.physical(), value).ok_or_else(|| {
+            let (found, size) = (value.len(), ty.datatype.size());
+            let why =
+                format!("it tests '{field}', of {size} bytes, with {found}; without this file its cells are back");
+            Malformed::new("delete condition", 0, why)
+        })
     };
     match condition {
         StoredCondition::Always(b) => Ok(Bound::Always(*b)),
@@ -374,7 +410,7 @@ pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Resul
         StoredCondition::In { field, negated, values } => Ok(match plain(field) {
             None => Bound::Always(false),
             Some(ty) if ty.is_number() => {
-                let values = values.iter().map(|v| number(field, &ty, v)).collect::<Result<_>>()?;
+                let values = values.iter().map(|v| number(field, &ty, v)).collect::<Result<_, _>>()?;
                 Bound::Test(field.clone(), Test::Numbers(values, *negated))
             }
             Some(_) => Bound::Test(field.clone(), Test::ByteStrings(values.clone(), *negated)),

@@ -9,7 +9,7 @@ mod parse;
 
 use std::str::FromStr;
 
-pub(crate) use bind::{Bound, bind, bind_stored, to_stored};
+pub(crate) use bind::{Bound, bind, bind_stored, field_name, to_stored};
 pub(crate) use eval::{TestColumn, evaluate, excludes};
 
 use crate::error::{Error, Result};
@@ -112,7 +112,8 @@ impl FromStr for Condition {
     /// ```
     ///
     /// Strings stand in single or double quotes, which are doubled inside; field names that are no
-    /// plain words stand in backquotes. `&&`, `||` and `!` may be written for the words.
+    /// plain words stand in backquotes. The attribute without a name, which arrays of one attribute may
+    /// have, is called `data` where no other field is. `&&`, `||` and `!` may be written for the words.
     fn from_str(text: &str) -> Result<Self> {
         parse::parse(text)
     }

@@ -185,7 +185,7 @@ fn zeroed(cells: usize, width: usize) -> Result<Vec<u8>> {
     let bytes = cells.checked_mul(width);
     let room = bytes.filter(|&b| Vec::<u8>::new().try_reserve_exact(b).is_ok());
     room.map(|b| vec![0; b]).ok_or_else(|| Error::LimitExceeded {
-        what: "bytes of a result; read it in batches".into(),
+        what: "bytes of a result (select fewer cells, or read in batches)".into(),
         found: (cells as u64).saturating_mul(width as u64),
         limit: isize::MAX as u64,
     })

@@ -424,7 +424,7 @@ fn spans(region: &Region, schema: &Schema, grid: &Grid) -> Result<Vec<Vec<Span>>
             if !whole.covers(span) {
                 let (range, whole) = (axis.range(span), axis.range(whole));
                 return Err(Error::invalid(format!(
-                    "dimension '{name}': the range {:?} to {:?} is not inside the current domain, {:?} to {:?}",
+                    "dimension '{name}': the range {} to {} is not inside the current domain, {} to {}",
                     range.lo, range.hi, whole.lo, whole.hi
                 )));
             }

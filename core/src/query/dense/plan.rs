@@ -209,7 +209,7 @@ impl Plan {
     fn of(grid: &Grid, shape: Vec<u64>, tiles: Vec<TilePlan>) -> Result<Self> {
         let cells = tiles.iter().fold(0_u64, |n, t| n.saturating_add(t.cells));
         let too_many = || Error::LimitExceeded {
-            what: "cells of a result".into(),
+            what: "cells of a result (select fewer)".into(),
             found: cells,
             limit: isize::MAX as u64,
         };

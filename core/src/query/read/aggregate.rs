@@ -18,6 +18,7 @@ impl Array {
     /// # Errors
     /// As [`Array::read`].
     pub async fn count(&self, query: &Query) -> Result<u64> {
+        let bytes_max = self.part_bytes().min(query.batch_bytes);
         let query = Query {
             fields: Some(Vec::new()),
             order: Layout::Unordered,
@@ -32,7 +33,7 @@ impl Array {
                     known += if is_whole { cells } else { 0 };
                     is_whole
                 });
-                Ok(known + self.count_sparse(&query, sweep).await?)
+                Ok(known + self.count_sparse(&query, sweep, bytes_max).await?)
             }
             State::New | State::Done => Err(Error::Cancelled),
         }

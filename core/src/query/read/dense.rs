@@ -26,7 +26,7 @@ impl Array {
     pub(super) async fn read_dense(&self, query: &Arc<DenseQuery>, mut spare: Spare) -> Result<Batch> {
         let cells = query.cells().and_then(|n| usize::try_from(n).ok());
         let cells = cells.ok_or_else(|| Error::LimitExceeded {
-            what: "cells of a result; read it in batches".into(),
+            what: "cells of a result (select fewer, or read in batches)".into(),
             found: u64::MAX,
             limit: isize::MAX as u64,
         })?;
@@ -65,7 +65,7 @@ impl Array {
 
     pub(super) async fn count_dense(&self, query: &Arc<DenseQuery>, mut boxes: Boxes) -> Result<u64> {
         if query.condition.is_none() {
-            let too_many = || Error::invalid("the region has more cells than can be counted");
+            let too_many = || Error::invalid("the region has more cells than can be counted; select fewer");
             return query.cells().ok_or_else(too_many);
         }
         let mut count = 0;

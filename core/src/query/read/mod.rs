@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::condition::{Bound, bind};
+use super::condition::{Bound, bind, field_name};
 use super::dense::canvas::Spare;
 use super::dense::{Boxes, DenseQuery};
 use super::sparse::SparseQuery;
@@ -155,7 +155,7 @@ impl Array {
             return Ok(None);
         };
         let mut enumerations = BTreeMap::new();
-        for name in condition.fields() {
+        for name in condition.fields().into_iter().map(|f| field_name(self.schema(), f)) {
             if let Some(e) = self.schema().attribute(name).and_then(|(_, a)| a.enumeration.as_ref()) {
                 enumerations.insert(e.clone(), self.enumeration(e).await?);
             }

@@ -98,9 +98,10 @@ impl Array {
         }
     }
 
-    pub(super) async fn count_sparse(&self, query: &Arc<SparseQuery>, mut sweep: Sweep) -> Result<u64> {
+    /// How many cells are found, of which `bytes_max` bytes are looked at in one go.
+    pub(super) async fn count_sparse(&self, query: &Arc<SparseQuery>, mut sweep: Sweep, bytes_max: u64) -> Result<u64> {
         let mut count = 0;
-        while let Some(chunk) = self.next_chunk(query, &mut sweep, self.part_bytes()).await? {
+        while let Some(chunk) = self.next_chunk(query, &mut sweep, bytes_max).await? {
             count += chunk.cells() as u64;
         }
         Ok(count)

@@ -29,7 +29,8 @@ pub struct Finding {
 }
 
 impl Array {
-    /// Reads every tile of every fragment, of the array's dimension labels too, and reports on each file.
+    /// Reads every tile of every fragment, of the array's dimension labels too, and reports on each file. Fragments
+    /// that consolidated ones replace are read as well where the array is open [with them](Array::with_replaced).
     /// Coordinates are held against the bounding boxes of their tiles.
     ///
     /// # Errors

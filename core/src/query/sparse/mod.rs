@@ -20,10 +20,11 @@ use super::field::Field;
 use crate::array::index::Section;
 use crate::array::{Array, Delete, Fragment, Window};
 use crate::datatype::Physical;
-use crate::error::Result;
+use crate::error::{AtPath, Result};
 use crate::format::schema::{Layout, Schema};
 use crate::query::condition::{Bound, bind_stored};
 use crate::scalar::ScalarRange;
+use crate::vfs::join;
 
 /// A query of sparse cells, resolved.
 #[derive(Debug)]
@@ -77,7 +78,10 @@ impl SparseQuery {
         let deletes: &[Delete] = &array.0.deletes;
         let kept = deletes
             .iter()
-            .map(|d| Ok((d.time_ms, bind_stored(&d.keep, schema)?)))
+            .map(|d| {
+                let keep = bind_stored(&d.keep, schema).at_with(|| join(array.path(), &d.path))?;
+                Ok((d.time_ms, keep))
+            })
             .collect::<Result<Vec<_>>>()?;
         let mut attributes: Vec<Field> = fields
             .iter()

@@ -158,7 +158,7 @@ impl Along {
         }
         let bad = |r: &ScalarRange, why: &str| {
             Error::invalid(format!(
-                "dimension '{}': the range {:?} to {:?} {why}",
+                "dimension '{}': the range {} to {} {why}",
                 dim.name, r.lo, r.hi
             ))
         };

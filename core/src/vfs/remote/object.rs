@@ -336,6 +336,16 @@ impl FileWriter for ObjectWriter {
             upload.finish().await.map(drop).map_err(failed(&path))
         })
     }
+
+    fn abort(mut self: Box<Self>) -> BoxFuture<'static, ()> {
+        let (path, upload) = (std::mem::take(&mut self.path), self.upload.take());
+        spawn(async move {
+            match upload {
+                Some(upload) => upload.abort().await.map_err(failed(&path)),
+                None => Ok(()),
+            }
+        })
+    }
 }
 
 impl Drop for ObjectWriter {

@@ -142,7 +142,7 @@ impl Frame {
     pub fn cells(&self) -> Result<u64> {
         let product = self.shape.iter().try_fold(1_u64, |n, &s| n.checked_mul(s));
         product.ok_or_else(|| Error::LimitExceeded {
-            what: "cells of the slice".into(),
+            what: "cells of the slice (select fewer)".into(),
             found: u64::MAX,
             limit: u64::MAX,
         })

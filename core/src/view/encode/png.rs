@@ -75,7 +75,7 @@ impl Picture {
         let bytes = picture.raw_bytes();
         if bytes > PIXELS_MAX {
             return Err(Error::LimitExceeded {
-                what: "bytes of pixels".into(),
+                what: "bytes of pixels (select fewer cells)".into(),
                 found: bytes,
                 limit: PIXELS_MAX,
             });

@@ -1,0 +1,47 @@
+//! Delete commits: the conditions of the cells that stay.
+
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+
+use super::directory::{DeleteRef, DeleteSource};
+use super::snapshot::Delete;
+use crate::context::Context;
+use crate::error::{AtPath, Error, Result};
+use crate::filter::Key;
+use crate::format::condition::StoredCondition;
+use crate::format::generic_tile;
+use crate::vfs::{IN_FLIGHT, join};
+
+/// Reads these delete commits, of which some lie in one of `lists`, the consolidated commits by their names.
+///
+/// # Errors
+/// A file is gone, damaged, or encrypted with another key.
+pub(super) async fn load_deletes(
+    context: &Context,
+    array: &str,
+    refs: &[DeleteRef],
+    lists: &[(String, Bytes)],
+    key: Option<&Key>,
+) -> Result<Vec<Delete>> {
+    let load = |r: DeleteRef| async move {
+        let path = join(array, &r.path);
+        let bytes = match &r.source {
+            DeleteSource::File => context.vfs.read_all(&path).await?,
+            DeleteSource::Embedded { path: list, range } => {
+                let list = lists.iter().find(|(name, _)| name == list).map(|(_, bytes)| bytes);
+                let bytes = list.filter(|b| range.end <= b.len()).map(|b| b.slice(range.clone()));
+                bytes.ok_or_else(|| Error::not_found(&path, "a consolidated commit that embeds it is gone"))?
+            }
+        };
+        let payload = generic_tile::decode(&bytes, key).at(&path)?.0;
+        Ok::<_, Error>(Delete {
+            keep: StoredCondition::decode(&payload).at(&path)?,
+            path: r.path,
+            time_ms: r.time_ms,
+        })
+    };
+    stream::iter(refs.iter().cloned().map(load))
+        .buffered(IN_FLIGHT)
+        .try_collect()
+        .await
+}

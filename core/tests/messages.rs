@@ -1,0 +1,87 @@
+//! What goes wrong in an array says on which file, and what to do.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+use bytes::Bytes;
+use hyperslab::array::{CreateOptions, create};
+use hyperslab::blocking::block_on;
+use hyperslab::filter::Nonces;
+use hyperslab::format::condition::{CompareOp, StoredCondition};
+use hyperslab::format::generic_tile;
+use hyperslab::format::schema::Layout;
+use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Schema};
+use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
+use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, Query, WriteOptions};
+
+fn at(timestamp_ms: u64) -> WriteOptions {
+    WriteOptions {
+        timestamp_ms,
+        seed: [timestamp_ms as u8; 32],
+        sync: false,
+    }
+}
+
+fn open(context: &Context) -> hyperslab::Result<Array> {
+    block_on(Array::open(context, "a", &OpenOptions::default()))
+}
+
+/// A sparse array of two fragments.
+fn sparse() -> Context {
+    let context = Context::memory();
+    let number = Attribute::new("number", Datatype::Int32, CellCount::ONE);
+    let x = Dimension::new("x", Datatype::Int32, 0_i32, 9_i32, 5_i32);
+    let schema = Schema::new(ArrayType::Sparse, vec![x], vec![number]);
+    let options = CreateOptions {
+        timestamp_ms: 0,
+        seed: [0; 32],
+        key: None,
+    };
+    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
+    for time in 1..3 {
+        let column = || Column::from_values(Datatype::Int32, &[time as i32]);
+        let cells = Cells {
+            region: None,
+            layout: Layout::Unordered,
+            columns: vec![("x".into(), column()), ("number".into(), column())],
+        };
+        block_on(open(&context).unwrap().write(cells, &at(time))).unwrap();
+    }
+    context
+}
+
+#[test]
+fn a_delete_that_tests_too_few_bytes_is_named_by_its_file() {
+    let context = sparse();
+    let keep = StoredCondition::Compare {
+        field: "number".into(),
+        op: CompareOp::Lt,
+        value: vec![1, 2, 3],
+    };
+    let bytes = generic_tile::encode(&keep.encode(), None, &Nonces::new([1; 32])).unwrap();
+    let name = "__commits/__2_2_00000000000000000000000000000001_22.del";
+    block_on(context.vfs.put(&format!("a/{name}"), vec![Bytes::from(bytes)])).unwrap();
+    let array = open(&context).unwrap();
+    let read = block_on(array.read(&Query::default())).map(drop);
+    let merged = block_on(consolidate(&array, &ConsolidateOptions::new(Mode::Fragments), &at(9))).map(drop);
+    for error in [read.unwrap_err(), merged.unwrap_err()] {
+        let text = error.to_string();
+        assert_eq!(error.code(), "Corrupt", "{text}");
+        for word in [name, "'number'", "3", "restore the file", "without this file"] {
+            assert!(text.contains(word), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_fragment_of_a_name_that_nobody_gives_says_how_to_be_rid_of_it() {
+    for (name, why) in [
+        ("__1_1_00000000000000000000000000000001_447", "no version 447"),
+        ("__junk", "__t1_t2_uuid"),
+    ] {
+        let context = sparse();
+        block_on(context.vfs.put(&format!("a/__commits/{name}.wrt"), vec![])).unwrap();
+        let text = open(&context).unwrap_err().to_string();
+        for word in [name, why, "move it and its marker in __commits"] {
+            assert!(text.contains(word), "{text}");
+        }
+    }
+}
