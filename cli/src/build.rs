@@ -58,7 +58,7 @@ impl Building {
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
         }
-        let half = Pending::new(beside(&path));
+        let half = Pending::new(beside(&path)?);
         let place = Place::new(&half.path().to_string_lossy())?;
         Ok(Self {
             place,

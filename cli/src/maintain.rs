@@ -1,25 +1,24 @@
 //! `delete`, `evolve`, `consolidate` and `vacuum`.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::format::attribute::Attribute;
 use hyperslab::format::enumeration::Enumeration;
 use hyperslab::format::pipeline::{DEFAULT_LEVEL, Filter, Pipeline};
 use hyperslab::format::schema::Schema;
 use hyperslab::maintain::{self, ConsolidateOptions, Evolution};
 use hyperslab::write::WriteOptions;
-use hyperslab::{CellCount, Column, Datatype, Error, Scalar, ScalarRange, Window, schema_json};
+use hyperslab::{CellCount, Column, Datatype, Error, Scalar, ScalarRange, schema_json};
 
 use serde_json::{Value, json};
 
 use crate::args::{Consolidate, Delete, Evolve, Mode, Vacuum};
 use crate::condition;
 use crate::failure::usage;
+use crate::sizes::PROGRAM_BYTES;
 use crate::store::{Env, seed};
 use crate::when::{self, Moment};
 use crate::{input, show};
 
-/// What the program takes itself, in bytes: its code, its stacks and the index of an array of ordinary size.
-const PROGRAM_BYTES: u64 = 24 << 20;
 /// The least that a merge is given, whatever the budget.
 const MERGE_BYTES_MIN: u64 = 4 << 20;
 
@@ -33,7 +32,7 @@ fn options(timestamp: Option<Moment>) -> Result<WriteOptions> {
 
 /// Deletes cells by a condition.
 pub(crate) async fn delete(env: &Env, args: &Delete) -> Result<()> {
-    let array = env.open(&args.array, Window::ALL).await?;
+    let array = env.open_to_write(&args.array).await?;
     let condition = condition::read(&args.condition, array.schema())?;
     let done = maintain::delete(&array, &condition, &options(args.timestamp)?).await;
     show::line(done.with_context(|| format!("cannot delete from {}", args.array))?)
@@ -41,7 +40,7 @@ pub(crate) async fn delete(env: &Env, args: &Delete) -> Result<()> {
 
 /// Merges fragments, footers, commits or metadata.
 pub(crate) async fn consolidate(env: &Env, args: &Consolidate) -> Result<()> {
-    let array = env.open(&args.array, when::all(args.at)).await?;
+    let array = env.open_to_merge(&args.array, when::all(args.at)).await?;
     let memory_bytes = args.memory.saturating_sub(PROGRAM_BYTES).max(MERGE_BYTES_MIN);
     let what = ConsolidateOptions {
         memory_bytes,
@@ -73,7 +72,7 @@ fn with_program(e: Error, memory_bytes: u64) -> Error {
 
 /// Removes what was replaced.
 pub(crate) async fn vacuum(env: &Env, args: &Vacuum) -> Result<()> {
-    let array = env.open(&args.array, Window::ALL).await?;
+    let array = env.open_to_write(&args.array).await?;
     let gone = maintain::vacuum(&array, mode(args.mode), args.dry_run, &options(None)?).await;
     for path in gone.with_context(|| format!("cannot vacuum {}", args.array))? {
         show::line(path)?;
@@ -92,7 +91,7 @@ const fn mode(mode: Mode) -> maintain::Mode {
 
 /// Writes the array's next schema.
 pub(crate) async fn evolve(env: &Env, args: &Evolve) -> Result<()> {
-    let array = env.open(&args.array, Window::ALL).await?;
+    let array = env.open_to_write(&args.array).await?;
     let schema = array.schema();
     let mut change = Evolution {
         drop: args.drop_attr.clone(),
@@ -113,7 +112,8 @@ pub(crate) async fn evolve(env: &Env, args: &Evolve) -> Result<()> {
         let Some((name, values)) = text.split_once('=') else {
             bail!(usage("--extend-enum", format!("'{text}' is not written as NAME=A,B")))
         };
-        let old = array.enumeration(name).await?;
+        let old = array.enumeration(name).await;
+        let old = old.with_context(|| format!("cannot extend the enumeration '{name}' of {}", args.array))?;
         let cells: Vec<&str> = values.split(',').collect();
         let text = Column::from_cells(Datatype::StringUtf8, cells);
         let field = Attribute::new(name, old.values.datatype, old.values.cell);
@@ -135,7 +135,11 @@ pub(crate) async fn evolve(env: &Env, args: &Evolve) -> Result<()> {
         if ends.len() != schema.dimensions.len() {
             bail!(usage(
                 "--expand-domain",
-                format!("{} ranges for {} dimensions", ends.len(), schema.dimensions.len())
+                format!(
+                    "{} ranges for {} dimensions; give one for each, as in 0:99,0:199",
+                    ends.len(),
+                    schema.dimensions.len()
+                )
             ));
         }
         let ranges = ends
@@ -180,6 +184,10 @@ fn attribute(text: &str) -> Result<Attribute> {
     let (name, kind) = text
         .rsplit_once(':')
         .context("write NAME:TYPE, as in speed:float32, words:string_utf8[], or JSON")?;
+    ensure!(
+        !name.is_empty(),
+        r#"'{text}' names no attribute; write NAME:TYPE, or, for one without a name, {{"name": "", "type": "{kind}"}}"#
+    );
     let (kind, nullable) = kind.strip_suffix('?').map_or((kind, false), |k| (k, true));
     let (kind, cell) = match kind.strip_suffix(']').and_then(|k| k.split_once('[')) {
         None => {
@@ -239,6 +247,9 @@ mod tests {
         );
         assert_eq!(attribute("words:string_utf8").unwrap().cell, CellCount::Var);
         assert!(attribute("speed").is_err() && attribute("speed:fast").is_err());
+        let nameless = attribute(":int32").unwrap_err().to_string();
+        let asked_for = attribute(nameless.split_once("without a name, ").unwrap().1).unwrap();
+        assert_eq!((asked_for.name.as_str(), asked_for.datatype), ("", Datatype::Int32));
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl Out {
         }
         // What a link leads to is replaced, not the link.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let half = Pending::new(beside(&path));
+        let half = Pending::new(beside(&path)?);
         let file = File::create(half.path()).with_context(|| {
             let folder = path.parent().filter(|p| !p.as_os_str().is_empty() && !p.exists());
             let hint = folder.map_or_else(String::new, |p| format!("; make the folder {} first", p.display()));

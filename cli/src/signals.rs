@@ -1,10 +1,11 @@
 //! What has to be undone when a command is interrupted.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::staging::Staging;
+use crate::undo::Undo;
 
 /// What is half made. A signal takes the lock and keeps it to the end: what is being removed is not finished
 /// meanwhile, and nobody complains that it is gone.
@@ -15,6 +16,8 @@ enum Half {
     Local(PathBuf),
     /// What is in the making in another store.
     Remote(Staging),
+    /// What is being written into an array.
+    Write(Undo),
 }
 
 /// How often the removal of a folder that is written to is tried.
@@ -31,6 +34,7 @@ pub(crate) fn install() {
                 // Other threads go on writing.
                 Half::Local(path) => (0..ATTEMPTS).take_while(|_| path.exists()).for_each(|_| remove(&path)),
                 Half::Remote(staging) => staging.abandon(),
+                Half::Write(undo) => undo.abandon(),
             }
         }
         std::process::exit(if ENDLESS.load(Ordering::Relaxed) { 0 } else { 130 });
@@ -88,18 +92,23 @@ pub(crate) fn begin_remote(staging: &Staging) {
 
 /// What was made in another store is whole, or removed.
 pub(crate) fn end_remote() {
-    lock().retain(|half| matches!(half, Half::Local(_)));
+    lock().retain(|half| !matches!(half, Half::Remote(_)));
 }
 
-/// A name beside `path`, never given twice, for what is not finished yet.
-pub(crate) fn beside(path: &Path) -> PathBuf {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let name = path
-        .file_name()
-        .map(|n| n.to_string_lossy().into_owned())
-        .unwrap_or_default();
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    path.with_file_name(format!(".{name}.{}-{number}.part", std::process::id()))
+/// From here on, a signal takes back what is written there and not seen yet.
+pub(crate) fn begin_write(undo: &Undo) {
+    lock().push(Half::Write(undo.clone()));
+}
+
+/// A name beside `path`, never given twice, for what is not finished yet. It is short, for `path` may have the
+/// longest name there is, and drawn, for other machines may write into the same folder.
+pub(crate) fn beside(path: &Path) -> anyhow::Result<PathBuf> {
+    let drawn: String = crate::store::seed()?
+        .iter()
+        .take(8)
+        .map(|b| format!("{b:02x}"))
+        .collect();
+    Ok(path.with_file_name(format!(".hyperslab-{drawn}.part")))
 }
 
 /// Starts a new line of standard error if a progress bar is on this one. Does not return once a signal has come.

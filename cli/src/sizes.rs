@@ -1,5 +1,8 @@
 //! Sizes in bytes, read and shown with binary units.
 
+/// What the program takes itself: its code, its stacks and the index of an array of ordinary size.
+pub(crate) const PROGRAM_BYTES: u64 = 24 << 20;
+
 const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 /// `64MiB`, `1.5 GB`, `4096`. K, M, G, T count by 1024 with or without the i.

@@ -1,11 +1,12 @@
 //! A store as it will be: what makes arrays and groups exist is held back until all else is there.
 
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use hyperslab::vfs::{BoxFuture, Entry, FileWriter, MemVfs, Vfs};
+
+use crate::gate::Gate;
 
 /// Files and folders by which readers know that something exists.
 const MARKS: [&str; 5] = [
@@ -15,9 +16,6 @@ const MARKS: [&str; 5] = [
     "__tiledb_group.tdb",
     "__manifest.json",
 ];
-
-/// How long a signal waits for what is being sent.
-const GRACE: Duration = Duration::from_secs(3);
 
 /// Something half made in a store that has no names to give: it is written in its place, and its marks last.
 #[derive(Clone)]
@@ -102,9 +100,8 @@ impl Vfs for Staging {
 
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
         Box::pin(async move {
-            let inner = self.of(path).create(path).await?;
-            let gate = Arc::clone(&self.gate);
-            Ok(Box::new(Writer { inner, gate }) as Box<dyn FileWriter>)
+            let _passed = self.gate.pass().await;
+            Ok(self.gate.guard(self.of(path).create(path).await?))
         })
     }
 
@@ -125,79 +122,6 @@ impl Vfs for Staging {
 
     fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
         self.of(dir).sync(dir)
-    }
-}
-
-struct Writer {
-    inner: Box<dyn FileWriter>,
-    gate: Arc<Gate>,
-}
-
-impl FileWriter for Writer {
-    fn append(&mut self, part: Bytes) -> BoxFuture<'_, ()> {
-        Box::pin(async move {
-            let _passed = self.gate.pass().await;
-            self.inner.append(part).await
-        })
-    }
-
-    fn settle(&mut self) {
-        self.inner.settle();
-    }
-
-    fn finish(self: Box<Self>) -> BoxFuture<'static, ()> {
-        Box::pin(async move {
-            let Self { inner, gate } = *self;
-            let _passed = gate.pass().await;
-            inner.finish().await
-        })
-    }
-}
-
-/// What is being written passes here, until it is closed.
-#[derive(Default)]
-struct Gate {
-    state: Mutex<State>,
-    through: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    closed: bool,
-    underway: usize,
-}
-
-impl Gate {
-    /// Never comes back once the gate is closed.
-    async fn pass(&self) -> Passed<'_> {
-        let passed = {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let open = !state.closed;
-            state.underway += usize::from(open);
-            open
-        };
-        if !passed {
-            std::future::pending::<()>().await;
-        }
-        Passed(self)
-    }
-
-    /// Closes, and waits for what is underway.
-    fn close(&self) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.closed = true;
-        // Whether all came through makes no difference to what follows.
-        drop(self.through.wait_timeout_while(state, GRACE, |s| s.underway > 0));
-    }
-}
-
-/// Something underway.
-struct Passed<'a>(&'a Gate);
-
-impl Drop for Passed<'_> {
-    fn drop(&mut self) {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).underway -= 1;
-        self.0.through.notify_all();
     }
 }
 

@@ -1,6 +1,7 @@
 //! From what was typed to stores and arrays.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use hyperslab::array::{Array, ObjectType, OpenOptions, object_type};
@@ -8,6 +9,8 @@ use hyperslab::filter::Key;
 use hyperslab::{Context, Window, vfs};
 
 use crate::failure::usage;
+use crate::signals;
+use crate::undo::Undo;
 
 /// A path or URL, and the store behind it.
 #[derive(Debug, Clone)]
@@ -59,6 +62,20 @@ impl Env {
     /// Opens an array as it was in a window of time.
     pub(crate) async fn open(&self, url: &str, window: Window) -> Result<Array> {
         self.open_at(&Place::new(url)?, window).await
+    }
+
+    /// Opens an array with all of time in view to write to it: a signal takes back what is not seen yet.
+    pub(crate) async fn open_to_write(&self, url: &str) -> Result<Array> {
+        self.open_to_merge(url, Window::ALL).await
+    }
+
+    /// The same in a window of time, whose fragments are to be merged.
+    pub(crate) async fn open_to_merge(&self, url: &str, window: Window) -> Result<Array> {
+        let place = Place::new(url)?;
+        let undo = Undo::new(Arc::clone(&place.context.vfs));
+        signals::begin_write(&undo);
+        let context = Context::new(Arc::new(undo));
+        self.open_at(&Place { context, ..place }, window).await
     }
 
     /// Opens the array at a place.

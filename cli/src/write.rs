@@ -1,7 +1,6 @@
 //! `write`: the cells of a file as one fragment.
 
 use anyhow::{Context as _, Result};
-use hyperslab::Window;
 use hyperslab::array::Array;
 use hyperslab::write::WriteOptions;
 
@@ -14,7 +13,7 @@ use crate::{show, when};
 
 /// Runs the command.
 pub(crate) async fn write(env: &Env, args: &Write) -> Result<()> {
-    let array = env.open(&args.array, Window::ALL).await?;
+    let array = env.open_to_write(&args.array).await?;
     let table = input::read(&args.input, args.format)?;
     let name = if args.input == "-" {
         "standard input"

@@ -55,10 +55,47 @@ fn a_signal_removes_what_an_import_has_put() {
     let there = files(&bucket.objects());
     assert!(there.iter().any(|f| f.ends_with(".tdb")), "{there:?}");
     assert!(!there.iter().any(|f| f.contains("__schema")), "{there:?}");
+    interrupt(&mut child);
+    assert_eq!(files(&bucket.objects()), [""; 0]);
+}
+
+fn interrupt(child: &mut Child) {
     let signal = ["-INT".to_owned(), child.id().to_string()];
     assert!(Command::new("kill").args(signal).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert_eq!(files(&bucket.objects()), [""; 0]);
+}
+
+#[test]
+fn a_signal_gives_up_the_parts_that_a_write_has_sent() {
+    let bucket = Bucket::start("s3-parts");
+    let array = "s3://arrays/grid";
+    let schema = r#"{"type": "dense", "attributes": [{"name": "v", "type": "uint8"}],
+        "dimensions": [{"name": "i", "type": "int64", "domain": [0, 39999999], "tile": 1000000}]}"#;
+    let create = start(&bucket.environment(), &["create", array, "--schema", "-"], schema);
+    assert!(create.wait_with_output().unwrap().status.success());
+    let before = files(&bucket.objects());
+    let mut table = b"\x93NUMPY\x01\x00".to_vec();
+    let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (40000000,), }\n";
+    table.extend((header.len() as u16).to_le_bytes());
+    table.extend(header.bytes());
+    table.resize(table.len() + 40_000_000, 7);
+    let input = bucket.objects().with_file_name("parts.npy");
+    std::fs::write(&input, table).unwrap();
+    bucket.when_put("a0.tdb", Fate::Held);
+    let line = ["write", array, input.to_str().unwrap()];
+    let mut child = start(&bucket.environment(), &line, "");
+    let started = Instant::now();
+    let sent = |kind: &str| {
+        let of_data = |r: &crate::bucket::Request| r.kind == kind && r.key.ends_with("a0.tdb");
+        bucket.requests().iter().any(of_data)
+    };
+    while !sent("PUT") {
+        assert!(started.elapsed() < Duration::from_secs(120), "the write sends no part");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    interrupt(&mut child);
+    assert!(sent("POST") && sent("DELETE"), "{:?}", bucket.requests());
+    assert_eq!(files(&bucket.objects()), before);
 }
 
 #[test]

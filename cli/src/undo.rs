@@ -1,0 +1,149 @@
+//! An array that is written to, so that a signal leaves nothing of a write that is not yet seen.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use hyperslab::format::name::TimestampedName;
+use hyperslab::vfs::{BoxFuture, Direct, Entry, FileWriter, Vfs, split};
+
+use crate::gate::Gate;
+
+/// A store that knows which fragments are in the making.
+#[derive(Clone)]
+pub(crate) struct Undo {
+    inner: Arc<dyn Vfs>,
+    gate: Arc<Gate>,
+    made: Arc<Mutex<Made>>,
+}
+
+#[derive(Default)]
+struct Made {
+    /// The folders of fragments that were begun since something was last committed.
+    folders: Vec<String>,
+    /// What shows them is being put.
+    committing: bool,
+}
+
+impl Undo {
+    pub(crate) fn new(inner: Arc<dyn Vfs>) -> Self {
+        Self {
+            inner,
+            gate: Arc::default(),
+            made: Arc::default(),
+        }
+    }
+
+    /// Lets nothing more be written, and removes what was begun; but for what may be shown still, by a commit that is
+    /// not answered in time.
+    pub(crate) fn abandon(&self) {
+        let settled = self.gate.close();
+        let made = std::mem::take(&mut *self.made());
+        if settled || !made.committing {
+            for folder in made.folders {
+                // There is nobody to tell of a failure.
+                let _ = pollster::block_on(self.inner.remove_dir(&folder));
+            }
+        }
+    }
+
+    /// Remembers which fragment a file is part of. A file that is part of none is whole by itself, or commits what
+    /// was begun before it.
+    fn begin(&self, path: &str) {
+        let (folder, _) = split(path);
+        let mut made = self.made();
+        if TimestampedName::parse(split(folder).1).is_err() {
+            made.committing = true;
+        } else if !made.folders.iter().any(|f| f == folder) {
+            made.folders.push(folder.to_owned());
+        }
+    }
+
+    /// A file was put.
+    fn end(&self) {
+        let mut made = self.made();
+        if made.committing {
+            *made = Made::default();
+        }
+    }
+
+    fn made(&self) -> MutexGuard<'_, Made> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Vfs for Undo {
+    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
+        self.inner.read(path, ranges)
+    }
+
+    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
+        self.inner.read_all(path)
+    }
+
+    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
+        self.inner.size(path)
+    }
+
+    fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
+        self.inner.read_tail(path, bytes)
+    }
+
+    fn read_tails<'a>(
+        &'a self,
+        paths: &'a [String],
+        bytes: u64,
+    ) -> BoxFuture<'a, Vec<hyperslab::Result<(u64, Bytes)>>> {
+        self.inner.read_tails(paths, bytes)
+    }
+
+    fn read_files<'a>(&'a self, files: &'a [(Arc<str>, Vec<Range<u64>>)]) -> BoxFuture<'a, Vec<Vec<Bytes>>> {
+        self.inner.read_files(files)
+    }
+
+    fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
+        self.inner.list(dir)
+    }
+
+    fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let _passed = self.gate.pass().await;
+            self.begin(path);
+            self.inner.put(path, parts).await?;
+            self.end();
+            Ok(())
+        })
+    }
+
+    fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
+        Box::pin(async move {
+            let _passed = self.gate.pass().await;
+            self.begin(path);
+            Ok(self.gate.guard(self.inner.create(path).await?))
+        })
+    }
+
+    fn create_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        self.inner.create_dir(dir)
+    }
+
+    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()> {
+        self.inner.remove(path)
+    }
+
+    fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        self.inner.remove_dir(dir)
+    }
+
+    fn leftovers<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<String>> {
+        self.inner.leftovers(dir)
+    }
+
+    fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        self.inner.sync(dir)
+    }
+
+    fn direct(&self) -> Option<&dyn Direct> {
+        self.inner.direct()
+    }
+}
