@@ -110,7 +110,8 @@ pub(crate) struct Pick {
     /// Attributes, in this order (default: all)
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) attrs: Option<Vec<String>>,
-    /// Only cells that meet this, as in "mag >= 4.5 and place != 'Alaska'"
+    /// Only cells that meet this, as in "mag >= 4.5 and place != 'Alaska'"; names that are no plain words stand in
+    /// backquotes, and data is the attribute without a name
     #[arg(long = "where", value_name = "COND", allow_hyphen_values = true)]
     pub(crate) condition: Option<String>,
     /// As it was then (default: as it is now)
@@ -139,8 +140,9 @@ pub(crate) struct Export {
     /// What to write (default: by the ending of OUT)
     #[arg(long)]
     pub(crate) format: Option<Format>,
-    /// Bytes read at a time, as in 64MiB
-    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = crate::sizes::parse)]
+    /// Bytes that the program may take, itself included, beside single tiles and the pixels of a .png;
+    /// less than 40MiB counts as that
+    #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
     pub(crate) memory: u64,
 }
 

@@ -10,7 +10,7 @@ use arrow_schema::{Schema, SchemaRef};
 use hyperslab::arrow::{FieldType, Form};
 use hyperslab::{Batch, Error, Query};
 
-use super::job::Job;
+use super::job::{Job, parts};
 use crate::out::Out;
 
 /// Streams the job into an IPC file.
@@ -92,7 +92,8 @@ async fn attempt(job: &Job, fields: &mut [FieldType], file: &mut Out) -> Result<
         if mark(fields, &batch) {
             return Ok(false);
         }
-        let mut parts = vec![0..usize::try_from(batch.cells)?];
+        let mut parts: Vec<_> = parts(&batch).collect();
+        parts.reverse();
         while let Some(part) = parts.pop() {
             match arrays(fields, &dictionaries, &batch, part.clone()) {
                 Ok(arrays) => {

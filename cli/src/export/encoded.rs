@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 use hyperslab::format::schema::Layout;
 use hyperslab::view::encode::{Encoder, Field, Format, Frame};
 
-use super::job::Job;
+use super::job::{Job, parts};
 use crate::out::Out;
 
 /// Streams the job through an encoder.
@@ -43,8 +43,18 @@ pub(super) async fn export(job: &Job, format: Format, out: &str) -> Result<()> {
             .with_context(|| format!("cannot read {}", job.url))?
     {
         progress.add(batch.cells);
-        let columns = batch.columns.into_iter().map(|(_, c)| c).collect();
-        written += write(&mut file, out, &encoder.cells(columns)?)?;
+        if let [_] = batch.columns.as_slice()
+            && fixed
+        {
+            // The cells are the bytes.
+            let column = batch.columns.into_iter().map(|(_, c)| c).collect();
+            written += write(&mut file, out, &encoder.cells(column)?)?;
+            continue;
+        }
+        for part in parts(&batch) {
+            let columns = batch.columns.iter().map(|(_, c)| c.slice(part.clone())).collect();
+            written += write(&mut file, out, &encoder.cells(columns)?)?;
+        }
     }
     written += write(&mut file, out, &encoder.finish()?)?;
     let expected = encoder.size().unwrap_or(written);

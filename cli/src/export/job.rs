@@ -1,22 +1,33 @@
 //! What is to be exported: fields, cells, order.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use hyperslab::array::Array;
 use hyperslab::arrow::FieldType;
 use hyperslab::format::enumeration::Enumeration;
 use hyperslab::format::schema::Layout;
 use hyperslab::view::selection;
-use hyperslab::{Query, Region};
+use hyperslab::{Batch, Query, Region};
 
 use crate::args::{Export, Format, Order};
 use crate::condition;
 use crate::failure::usage;
 use crate::progress::Progress;
-use crate::store::Env;
+use crate::sizes::PROGRAM_BYTES;
+use crate::store::{Env, Place};
 use crate::when;
+
+/// The least that reading is given, whatever the budget.
+const READ_BYTES_MIN: u64 = 16 << 20;
+/// What part of that a batch may take: sparse cells are held several times while they are sorted.
+const BATCH_SHARE: u64 = 4;
+/// What part the cache may take: a tile that two batches meet is decoded once.
+const CACHE_SHARE: u64 = 8;
+/// Bytes of cells that are encoded at a time: as text, or in Arrow's messages, they are held once more or twice.
+const PART_BYTES: u64 = 2 << 20;
 
 /// A read that is ready to run.
 pub(crate) struct Job {
@@ -36,7 +47,11 @@ impl Job {
     /// Opens the array and finds out what the options mean for it.
     pub(crate) async fn new(env: &Env, args: &Export, format: Format) -> Result<Self> {
         let pick = &args.pick;
-        let array = env.open(&args.array, when::window(pick.at)?).await?;
+        let memory = args.memory.saturating_sub(PROGRAM_BYTES).max(READ_BYTES_MIN);
+        let place = Place::new(&args.array)?;
+        let context = place.context.clone().with_cache_bytes(memory / CACHE_SHARE);
+        let place = Place { context, ..place };
+        let array = env.open_at(&place, when::window(pick.at)?).await?;
         let schema = Arc::clone(array.schema());
         let written = array.non_empty_domain();
         let selected = match &pick.select {
@@ -70,9 +85,10 @@ impl Job {
             region,
             order,
             condition,
-            batch_bytes: args.memory,
+            batch_bytes: memory / BATCH_SHARE,
         };
-        let fields = fields(&array, &names).await?;
+        let fields = fields(&array, &names).await;
+        let fields = fields.with_context(|| format!("cannot read {}", args.array))?;
         Ok(Self {
             array,
             query,
@@ -98,6 +114,17 @@ impl Job {
     pub(crate) fn progress(&self, what: &'static str) -> Progress {
         Progress::new(what, self.cells(), "cells")
     }
+}
+
+/// The cells of a batch in parts that are encoded one by one.
+pub(crate) fn parts(batch: &Batch) -> impl Iterator<Item = Range<usize>> + use<> {
+    let columns = batch.columns.iter().map(|(_, c)| c.data.len() as u64);
+    let (bytes, cells) = (columns.sum::<u64>(), batch.columns.first().map_or(0, |(_, c)| c.len()));
+    let count = usize::try_from(bytes.div_ceil(PART_BYTES)).unwrap_or(usize::MAX);
+    let step = cells.div_ceil(count.max(1)).max(1);
+    (0..cells)
+        .step_by(step)
+        .map(move |start| start..cells.min(start + step))
 }
 
 /// Which fields go out. Tables and Arrow files list coordinates first; arrays of numbers hold what

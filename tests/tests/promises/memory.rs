@@ -1,5 +1,5 @@
-//! Consolidation keeps to its budget: arrays ten times as large are merged by the program, whose
-//! peak memory the system tells. `HYPERSLAB_MEMORY_MIB` is the budget (32).
+//! Consolidation and export keep to their budgets: arrays ten times as large pass through the program, whose
+//! peak memory the system tells. `HYPERSLAB_MEMORY_MIB` is the budget (32, and 40 for an export).
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -78,11 +78,13 @@ fn high_water(process: u32) -> Option<usize> {
     line.trim().trim_end_matches(" kB").parse().ok()
 }
 
-fn consolidate(folder: &Path, budget_mib: usize) -> usize {
+/// The most memory, in MiB, that the program takes for this command on the array in `folder`.
+fn peak(folder: &Path, command: &[&str], budget_mib: usize) -> usize {
     let mut child = Command::new(program())
-        .args(["consolidate", "array", "--memory", &format!("{budget_mib}MiB")])
+        .args(command)
+        .args(["--memory", &format!("{budget_mib}MiB")])
         .current_dir(folder)
-        .stdout(Stdio::piped())
+        .stdout(Stdio::null())
         .spawn()
         .unwrap();
     let mut peak = 0;
@@ -103,7 +105,7 @@ fn consolidation_of_ten_times_the_budget_stays_within_it() {
     for dense in [false, true] {
         let folder = fresh(if dense { "memory-dense" } else { "memory-sparse" });
         let bytes = fill(&folder, dense, (budget as u64) << 20);
-        let peak = consolidate(&folder, budget);
+        let peak = peak(&folder, &["consolidate", "array"], budget);
         let kind = if dense { "dense" } else { "sparse" };
         println!(
             "memory: {kind}, {} MiB, a budget of {budget} MiB: peak {peak} MiB",
@@ -114,6 +116,34 @@ fn consolidation_of_ten_times_the_budget_stays_within_it() {
         let array = block_on(Array::open(&context, "array", &OpenOptions::default())).unwrap();
         assert_eq!(array.fragments().len(), 1, "all fragments became one");
         assert!(peak <= budget, "{kind}: {peak} MiB");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
+
+#[test]
+fn export_of_ten_times_the_budget_stays_within_it() {
+    let budget = setting("HYPERSLAB_MEMORY_MIB", 40);
+    for dense in [false, true] {
+        let folder = fresh(if dense {
+            "memory-export-dense"
+        } else {
+            "memory-export-sparse"
+        });
+        let bytes = fill(&folder, dense, (budget as u64) << 20);
+        assert!(bytes >> 20 >= 9 * budget as u64, "{bytes} bytes is too small an array");
+        let kind = if dense { "dense" } else { "sparse" };
+        // Text takes long to make: a fifth of the array as text is twice the budget.
+        for (format, part) in [
+            ("npy", "all"),
+            ("arrow", "all"),
+            ("csv", "y=0:1024"),
+            ("jsonl", "y=0:512"),
+        ] {
+            let command = ["export", "array", "-", "--format", format, "--select", part];
+            let peak = peak(&folder, &command, budget);
+            println!("memory: {kind} as {format}, a budget of {budget} MiB: peak {peak} MiB");
+            assert!(peak <= budget, "{kind} as {format}: {peak} MiB");
+        }
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }
