@@ -17,7 +17,7 @@ pub(crate) async fn copy(args: &Copy) -> Result<()> {
     let what = || format!("cannot copy {} to {}", args.src, args.dst);
     let files = files(&from).await.with_context(what)?;
     if files.is_empty() {
-        bail!("{}: there is nothing to copy", args.src);
+        bail!("{}: there is nothing to copy; check the path", args.src);
     }
     let building = Building::start(&Place::new(&args.dst)?).await?;
     let copied = all(&from, building.place(), &files).await;

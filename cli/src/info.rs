@@ -1,10 +1,10 @@
 //! `info`: what an array is made of.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use hyperslab::ScalarRange;
 use hyperslab::array::{Array, Fragment};
 use hyperslab::format::schema::{Layout, Schema};
 use hyperslab::view::selection::display_name;
-use hyperslab::{CellCount, Datatype, ScalarRange};
 use serde_json::{Value, json};
 
 use crate::args::Info;
@@ -14,16 +14,17 @@ use crate::{show, sizes, when};
 /// Runs the command.
 pub(crate) async fn info(env: &Env, args: &Info) -> Result<()> {
     let array = env.open(&args.array, when::all(args.at)).await?;
+    let total = Total::of(&array).await;
+    let total = total.with_context(|| format!("cannot read {}", args.array))?;
     if args.json {
-        show::line(format_args!("{:#}", as_json(&args.array, &array)))
+        show::line(format_args!("{:#}", as_json(&args.array, &array, &total)))
     } else {
-        print(&args.array, &array)
+        print(&args.array, &array, &total)
     }
 }
 
-fn as_json(url: &str, array: &Array) -> Value {
+fn as_json(url: &str, array: &Array, total: &Total) -> Value {
     let schema = array.schema();
-    let total = Total::of(array);
     json!({
         "path": url,
         "type": kind(schema),
@@ -58,9 +59,8 @@ fn domain_json(schema: &Schema, domain: &[ScalarRange]) -> Value {
     schema.dimensions.iter().zip(domain).map(ends).collect()
 }
 
-fn print(url: &str, array: &Array) -> Result<()> {
+fn print(url: &str, array: &Array, total: &Total) -> Result<()> {
     let schema = array.schema();
-    let total = Total::of(array);
     let mut rows = vec![
         vec!["array".to_owned(), url.to_owned()],
         vec![
@@ -155,36 +155,22 @@ fn domain(schema: &Schema, domain: &[ScalarRange]) -> String {
 struct Total {
     cells: u64,
     bytes: u64,
-    /// Bytes of the values before filters, where cells are of fixed length.
-    unfiltered: Option<u64>,
+    /// Bytes of the values before filters.
+    unfiltered: u64,
 }
 
 impl Total {
-    fn of(array: &Array) -> Self {
+    async fn of(array: &Array) -> hyperslab::Result<Self> {
         let fragments = array.fragments();
-        let cell = |f: &Fragment| {
-            let fixed = |t: Datatype, c: CellCount| c.cell_bytes(t).map(|n| n as u64);
-            let attributes = f
-                .schema
-                .attributes
-                .iter()
-                .map(|a| fixed(a.datatype, a.cell).map(|n| n + u64::from(a.nullable)));
-            let dimensions = f
-                .schema
-                .dimensions
-                .iter()
-                .map(|d| if f.dense { Some(0) } else { fixed(d.datatype, d.cell) });
-            attributes.chain(dimensions).sum::<Option<u64>>()
-        };
-        Self {
+        Ok(Self {
             cells: fragments.iter().map(|f| f.cells).sum(),
             bytes: fragments.iter().map(|f| f.bytes).sum(),
-            unfiltered: fragments.iter().map(|f| cell(f)?.checked_mul(f.cells)).sum(),
-        }
+            unfiltered: array.unfiltered_bytes().await?,
+        })
     }
 
     fn ratio(&self) -> Option<f64> {
-        let unfiltered = self.unfiltered.filter(|_| self.bytes > 0)?;
-        Some((unfiltered as f64 / self.bytes as f64 * 100.0).round() / 100.0)
+        let ratio = self.unfiltered as f64 / self.bytes as f64;
+        (self.bytes > 0).then(|| (ratio * 100.0).round() / 100.0)
     }
 }

@@ -1,9 +1,9 @@
 //! `ls` and `tree`: arrays and groups, with shapes and types.
 
 use anyhow::{Context as _, Result, bail};
-use hyperslab::array::{Array, Group, ObjectType, object_type};
+use hyperslab::array::{Array, Group, Member, ObjectType, object_type};
 use hyperslab::format::attribute::Attribute;
-use hyperslab::vfs::EntryKind;
+use hyperslab::vfs::{EntryKind, join};
 use hyperslab::{CellCount, ScalarRange};
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ pub(crate) async fn ls(env: &Env, args: &Ls, deep: bool) -> Result<()> {
         .with_context(|| format!("cannot list {}", args.path))?;
     let top = item(env, &place, args.path.clone(), kind, depth).await?;
     let Some(top) = top else {
-        bail!("{}: there is no array, group or folder", args.path)
+        bail!("{}: there is no array, group or folder; check the path", args.path)
     };
     if args.json {
         let json = if deep {
@@ -53,14 +53,23 @@ pub(crate) async fn ls(env: &Env, args: &Ls, deep: bool) -> Result<()> {
         } else {
             top.listed().iter().map(Item::json).collect()
         };
-        show::line(format_args!("{json:#}"))
+        show::line(format_args!("{json:#}"))?;
     } else if deep {
         let mut rows = vec![top.row(&top.name)];
         top.branches("", &mut rows);
-        show::table(&[], rows)
+        show::table(&[], rows)?;
     } else {
-        show::table(&[], top.listed().iter().map(|i| i.row(&i.name)).collect())
+        show::table(&[], top.listed().iter().map(|i| i.row(&i.name)).collect())?;
     }
+    let mut bad = Vec::new();
+    if deep {
+        top.problems("", &mut bad);
+    } else {
+        top.listed().iter().for_each(|i| i.problems("", &mut bad));
+    }
+    let Some(last) = bad.pop() else { return Ok(()) };
+    bad.iter().for_each(|problem| eprintln!("hyperslab: {problem}"));
+    bail!(last)
 }
 
 /// What lies at a place and, down to `depth`, below it. `None` for what is neither array, group nor folder.
@@ -87,8 +96,8 @@ async fn item(env: &Env, place: &Place, name: String, kind: Option<ObjectType>, 
             found.kind = "group";
             if depth > 0 {
                 match Group::open(&place.context, &place.path, &env.options(when::window(None)?)).await {
-                    Ok(group) => found.children = members(env, place, &group, depth - 1).await?,
-                    Err(e) => found.problem = Some(e.to_string()),
+                    Ok(group) => found.children = members(env, place, &group, depth - 1).await,
+                    Err(e) => found.problem = Some(failure::sentence(&e.into())),
                 }
             }
         }
@@ -106,39 +115,51 @@ async fn item(env: &Env, place: &Place, name: String, kind: Option<ObjectType>, 
                 .iter()
                 .filter(|e| depth > 0 && e.kind == EntryKind::Dir && !e.name.starts_with('.'))
             {
-                let child = place.join(&entry.name);
-                let kind = object_type(&child.context, &child.path).await?;
-                let child = Box::pin(item(env, &child, entry.name.clone(), kind, depth - 1)).await?;
-                found.children.extend(child);
+                let at = place.join(&entry.name);
+                let child = async {
+                    let kind = object_type(&at.context, &at.path).await?;
+                    Box::pin(item(env, &at, entry.name.clone(), kind, depth - 1)).await
+                };
+                let child = child.await;
+                found
+                    .children
+                    .extend(child.unwrap_or_else(|e| Some(Item::unknown(&entry.name, failure::sentence(&e)))));
             }
         }
     }
     Ok(Some(found))
 }
 
-async fn members(env: &Env, place: &Place, group: &Group, depth: usize) -> Result<Vec<Item>> {
+async fn members(env: &Env, place: &Place, group: &Group, depth: usize) -> Vec<Item> {
     let mut children = Vec::new();
     for member in &group.members {
-        let name = member.name.clone().unwrap_or_else(|| member.uri.clone());
-        let at = match (member.relative, member.uri.split('/').any(|p| p == "..")) {
-            (true, false) => Place {
-                url: member.uri.clone(),
-                context: place.context.clone(),
-                path: member.uri.clone(),
-            },
-            // Outside the group's folder, and so outside its store.
-            (true, true) => Place::new(&format!("{}/{}", place.url.trim_end_matches('/'), member.uri))?,
-            (false, _) => Place::new(&member.uri)?,
+        let name = member.name.as_ref().unwrap_or(&member.uri);
+        let found = async {
+            let at = member_place(place, member)?;
+            // A member that is gone is shown as what the group says it was.
+            let kind = object_type(&at.context, &at.path).await.ok().flatten().or(member.kind);
+            match kind {
+                Some(_) => Box::pin(item(env, &at, name.clone(), kind, depth)).await,
+                None => bail!("nothing is at {}; put it back, or `hyperslab group rm` it", at.url),
+            }
         };
-        // A member that is gone is shown as what the group says it was.
-        let kind = object_type(&at.context, &at.path).await.ok().flatten().or(member.kind);
-        let found = match kind {
-            Some(_) => Box::pin(item(env, &at, name, kind, depth)).await?,
-            None => Some(Item::absent(name)),
-        };
-        children.extend(found);
+        let found = found.await;
+        children.extend(found.unwrap_or_else(|e| Some(Item::unknown(name, failure::sentence(&e)))));
     }
-    Ok(children)
+    children
+}
+
+fn member_place(group: &Place, member: &Member) -> Result<Place> {
+    match (member.relative, member.uri.split('/').any(|p| p == "..")) {
+        (true, false) => Ok(Place {
+            url: member.uri.clone(),
+            context: group.context.clone(),
+            path: member.uri.clone(),
+        }),
+        // Outside the group's folder, and so outside its store.
+        (true, true) => Place::new(&format!("{}/{}", group.url.trim_end_matches('/'), member.uri)),
+        (false, _) => Place::new(&member.uri),
+    }
 }
 
 impl Summary {
@@ -211,15 +232,22 @@ fn fragments(n: usize) -> String {
 }
 
 impl Item {
-    /// A member of a group that is not there, and was not when it was added.
-    fn absent(name: String) -> Self {
+    /// What nothing can be said about but why.
+    fn unknown(name: &str, problem: String) -> Self {
         Self {
-            name,
+            name: name.to_owned(),
             kind: "unknown",
             array: None,
-            problem: Some("nothing is there".to_owned()),
+            problem: Some(problem),
             children: Vec::new(),
         }
+    }
+
+    /// Adds what is wrong with it and with what it holds, each with its path below `folder`.
+    fn problems(&self, folder: &str, out: &mut Vec<String>) {
+        let path = join(folder, &self.name);
+        out.extend(self.problem.iter().map(|problem| format!("{path}: {problem}")));
+        self.children.iter().for_each(|child| child.problems(&path, out));
     }
 
     /// What `ls` shows of it: its children, or itself if it is an array.

@@ -63,7 +63,7 @@ pub(crate) async fn meta(env: &Env, args: &Meta) -> Result<()> {
         MetaAction::Rm { key, timestamp } => {
             let all = read(env, array, Window::ALL).await?;
             if !all.contains_key(key) {
-                bail!("{array}: there is no metadata key '{key}'");
+                bail!("{array}: there is no metadata key '{key}'; `hyperslab meta {array} ls` shows those there are");
             }
             write(
                 env,
@@ -120,6 +120,12 @@ fn parse(text: &str, datatype: Option<&str>) -> Result<MetaValue> {
         return Ok(MetaValue::text(text));
     };
     let datatype = Datatype::from_name(name).map_err(|e| usage("--type", e))?;
+    if datatype == Datatype::StringAscii && !text.is_ascii() {
+        return Err(usage(
+            "VALUE",
+            format!("'{text}' is not ASCII; give it --type string_utf8"),
+        ));
+    }
     if datatype.is_string() && datatype.size() == 1 || datatype.is_opaque() {
         return Ok(MetaValue::bytes(datatype, text.as_bytes()));
     }
@@ -191,5 +197,7 @@ mod tests {
             assert_eq!(text(&parse(given, datatype).unwrap()), expect);
         }
         assert!(parse("300", Some("uint8")).is_err());
+        let error = parse("née", Some("string_ascii")).unwrap_err().to_string();
+        assert!(error.contains("--type string_utf8"), "{error}");
     }
 }

@@ -30,7 +30,10 @@ const BAND_CELLS: i128 = 1 << 25;
 pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
     let url = args.array.trim_end_matches('/');
     let array = env.open(url, when::window(None)?).await?;
-    ensure!(array.schema().is_dense(), "{url}: overviews are made of dense arrays");
+    ensure!(
+        array.schema().is_dense(),
+        "{url}: overviews are made of dense arrays, and this one is sparse"
+    );
     ensure!(
         args.factors.iter().all(|f| *f > 1),
         usage("--factors", "they are greater than 1")
@@ -39,7 +42,10 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
         .non_empty_domain()
         .with_context(|| format!("{url}: nothing has been written"))?;
     let fields = numbers(array.schema());
-    ensure!(!fields.is_empty(), "{url}: no attribute holds one number a cell");
+    ensure!(
+        !fields.is_empty(),
+        "{url}: no attribute holds one number a cell, and overviews are made of those"
+    );
     let mut levels = args
         .factors
         .iter()

@@ -16,7 +16,9 @@ use crate::{show, when};
 /// Prints the schema.
 pub(crate) async fn schema(env: &Env, args: &Schema) -> Result<()> {
     let array = env.open(&args.array, when::window(args.at)?).await?;
-    let json = schema_json::to_json(array.schema(), &enumerations(&array).await?);
+    let enumerations = enumerations(&array).await;
+    let enumerations = enumerations.with_context(|| format!("cannot read the schema of {}", args.array))?;
+    let json = schema_json::to_json(array.schema(), &enumerations);
     show::line(format_args!("{json:#}"))
 }
 

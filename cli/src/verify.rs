@@ -12,6 +12,13 @@ use crate::{show, sizes, when};
 /// Reads every tile; says all that is wrong.
 pub(crate) async fn verify(env: &Env, args: &Verify) -> Result<()> {
     let array = env.open(&args.array, when::all(args.at)).await?;
+    let array = array.with_replaced().await;
+    let array = array.with_context(|| {
+        format!(
+            "cannot open {} with what its consolidated fragments replace",
+            args.array
+        )
+    })?;
     let (mut files, mut tiles, mut bytes, mut damaged) = (0_u64, 0_u64, 0_u64, 0_u64);
     let progress = Progress::new(
         "verifying",

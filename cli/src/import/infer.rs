@@ -212,7 +212,7 @@ fn dimension(table: &mut Table, name: &str, args: &Import) -> Result<Dimension> 
         enumeration: None,
         ..field
     };
-    let column = input::column(found, &field).context("a coordinate cannot be null")?;
+    let column = input::column(found, &field).with_context(|| format!("the coordinates in '{name}' cannot be null"))?;
     let physical = field.datatype.physical();
     let values = (0..column.len()).filter_map(|i| Scalar::from_le_bytes(physical, column.cell(i)));
     let (lo, hi) = values.fold((None, None), |(lo, hi): (Option<Scalar>, Option<Scalar>), v| {
@@ -303,7 +303,10 @@ fn roomy(datatype: Datatype, lo: Scalar, hi: Scalar) -> Result<ScalarRange> {
     let (Some(a), Some(b)) = (lo.as_f64(), hi.as_f64()) else {
         return Ok(ScalarRange { lo, hi });
     };
-    ensure!(a.is_finite() && b.is_finite(), "a coordinate is infinite or no number");
+    ensure!(
+        a.is_finite() && b.is_finite(),
+        "a coordinate is infinite or no number; leave its row out"
+    );
     let (a, b) = tiles::round_out(a, b);
     let end = |v: f64| {
         if datatype == Datatype::Float32 {

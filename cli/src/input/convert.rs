@@ -37,7 +37,7 @@ fn plain(column: Column, field: &FieldType) -> Result<Column> {
                 ..column
             }),
             (Some(_), false) => bail!(
-                "field '{}' has nulls in the file, and takes none in the array",
+                "field '{}' has nulls in the file, and takes none in the array; fill them in the file",
                 field.name
             ),
             _ => Ok(column),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::arrow::FieldType;
 use hyperslab::{CellCount, Column, Datatype, Physical, Scalar, calendar};
 
@@ -173,7 +173,7 @@ fn nothing(field: &FieldType, out: &mut Vec<u8>) -> Result<()> {
         Physical::F64 => out.extend_from_slice(&f64::NAN.to_le_bytes()),
         _ if t.is_datetime() => out.extend_from_slice(&i64::MIN.to_le_bytes()),
         _ if field.enumeration.is_some() && !field.fill.is_empty() => out.extend_from_slice(&field.fill),
-        _ => bail!("it is empty, and the field takes no nulls"),
+        _ => bail!("it is empty, and the field takes no nulls; fill it in"),
     }
     Ok(())
 }
@@ -195,25 +195,31 @@ pub(crate) fn number(text: &str, datatype: Datatype, out: &mut Vec<u8>) -> Resul
                     .0,
             )),
         },
-        Physical::F32 => {
-            if text == "null" {
-                Some(f32::NAN.into())
-            } else {
-                text.parse::<f32>().ok().map(Scalar::F32)
-            }
-        }
-        Physical::F64 => {
-            if text == "null" {
-                Some(f64::NAN.into())
-            } else {
-                text.parse::<f64>().ok().map(Scalar::F64)
-            }
-        }
-        _ => text.parse::<i128>().ok().and_then(|v| Scalar::from_i128(datatype, v)),
+        Physical::F32 if text == "null" => Some(f32::NAN.into()),
+        Physical::F64 if text == "null" => Some(f64::NAN.into()),
+        Physical::F32 => finite(text.parse::<f32>().ok().map(Scalar::F32), text, datatype)?,
+        Physical::F64 => finite(text.parse::<f64>().ok().map(Scalar::F64), text, datatype)?,
+        physical => match text.parse::<i128>() {
+            Ok(v) => Some(Scalar::from_i128(datatype, v).with_context(|| {
+                let bits = 8 * physical.size();
+                format!("it is beyond {datatype}, which has {bits} bits")
+            })?),
+            Err(_) => None,
+        },
     };
     let value = value.with_context(|| format!("it is no {datatype}"))?;
     out.extend_from_slice(&value.to_le_bytes());
     Ok(())
+}
+
+/// The value, unless it became infinite because its digits stand for more than the type holds.
+fn finite(value: Option<Scalar>, text: &str, datatype: Datatype) -> Result<Option<Scalar>> {
+    let infinite = value.as_ref().and_then(Scalar::as_f64).is_some_and(f64::is_infinite);
+    ensure!(
+        !infinite || !text.contains(|c: char| c.is_ascii_digit()),
+        "it is beyond {datatype}; write inf where infinity is meant"
+    );
+    Ok(value)
 }
 
 fn hex(text: &[u8], out: &mut Vec<u8>) -> Result<()> {

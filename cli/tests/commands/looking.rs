@@ -37,6 +37,40 @@ fn listings_show_shapes_and_types() {
 }
 
 #[test]
+fn what_cannot_be_opened_fails_a_listing_that_shows_the_rest() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("group create g");
+    for name in ["sound", "torn", "gone"] {
+        shell.ok(&format!("import in.npy g/{name}"));
+        shell.ok(&format!("group add g {name}"));
+    }
+    let schema = std::fs::read_dir(shell.path("g/torn/__schema")).unwrap();
+    let schema = schema.map(|e| e.unwrap().path()).find(|p| p.is_file()).unwrap();
+    std::fs::write(schema, "torn").unwrap();
+    std::fs::remove_dir_all(shell.path("g/gone")).unwrap();
+    for command in ["ls g", "tree g", "tree .", "ls g --json"] {
+        let output = shell.run(command, b"");
+        let (out, error) = (
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+        assert_eq!(output.status.code(), Some(1), "{command}: {out}{error}");
+        assert!(out.contains("sound") && out.contains("int16"), "{command}: {out}");
+        let (torn, gone) = (
+            error.lines().find(|l| l.contains("torn")),
+            error.lines().find(|l| l.contains("gone")),
+        );
+        assert!(torn.unwrap().contains("restore"), "{command}: {error}");
+        assert!(gone.is_some(), "{command}: {error}");
+        assert!(
+            error.lines().all(|l| l.starts_with("hyperslab: ")),
+            "{command}: {error}"
+        );
+    }
+}
+
+#[test]
 fn info_tells_fragments_times_and_sizes() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
@@ -56,6 +90,19 @@ fn info_tells_fragments_times_and_sizes() {
     assert!(shell.ok("info a").contains("1970-01-01T00:00:00.005Z"));
     let before: Value = serde_json::from_str(&shell.ok("info a --json --at 5")).unwrap();
     assert_eq!(before["fragments"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn values_of_any_length_have_a_compression_ratio() {
+    let shell = Shell::new();
+    let rows: String = (0..1000).map(|i| format!("{i},{}\n", "x".repeat(1 + i % 30))).collect();
+    shell.file("in.csv", format!("n,word\n{rows}"));
+    shell.ok("import in.csv a --tile 100 --filters zstd");
+    let info: Value = serde_json::from_str(&shell.ok("info a --json")).unwrap();
+    let text: u64 = (0..1000).map(|i| 1 + i % 30).sum();
+    assert_eq!(info["unfiltered_bytes"], text + 1000 * (8 + 8));
+    assert!(info["compression_ratio"].as_f64().unwrap() > 2.0, "{info}");
+    assert!(shell.ok("info a").contains("times smaller"));
 }
 
 #[test]

@@ -6,7 +6,9 @@ mod failing;
 mod formats;
 mod importing;
 mod looking;
+mod messages;
 mod serving;
+mod signals;
 mod time;
 
 use std::io::Write as _;

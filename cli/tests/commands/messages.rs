@@ -1,0 +1,176 @@
+use std::path::PathBuf;
+
+use crate::failing::check;
+use crate::{Shell, int16s, npy};
+
+/// The folder of the fragment that was written at this time, in milliseconds.
+fn fragment(shell: &Shell, array: &str, time: u64) -> PathBuf {
+    let start = format!("__{time}_{time}_");
+    let all = std::fs::read_dir(shell.path(array).join("__fragments")).unwrap();
+    let is = |p: &PathBuf| p.file_name().unwrap().to_str().unwrap().starts_with(&start);
+    all.map(|f| f.unwrap().path()).find(is).unwrap()
+}
+
+#[test]
+fn a_missing_file_is_named_with_its_array_and_what_helps() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    for (array, lost, command) in [
+        ("a", "a0.tdb", "export a out.npy"),
+        ("b", "__fragment_metadata.tdb", "info b"),
+    ] {
+        shell.ok(&format!("import in.npy {array} --timestamp 1"));
+        shell.ok(&format!("write {array} in.npy --timestamp 2"));
+        let before = shell.ok(&format!("export {array} - --format csv --at 1"));
+        let folder = fragment(&shell, array, 2);
+        std::fs::remove_file(folder.join(lost)).unwrap();
+        let words = [
+            &format!(" {array}: "),
+            lost,
+            "restore the file",
+            "__commits",
+            "without its cells",
+        ];
+        check(&shell, command, 1, &words);
+        // What it says helps.
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        std::fs::remove_file(shell.path(array).join(format!("__commits/{name}.wrt"))).unwrap();
+        assert_eq!(shell.ok(&format!("export {array} - --format csv")), before);
+    }
+}
+
+#[test]
+fn a_missing_enumeration_names_its_array() {
+    let shell = Shell::new();
+    shell.pipe(
+        "create a --schema -",
+        br#"{"type": "dense", "dimensions": [{"name": "i", "type": "int32", "domain": [0, 2]}],
+        "attributes": [{"name": "e", "type": "int8", "enumeration": "animals"}],
+        "enumerations": [{"name": "animals", "type": "string_utf8", "cell": "var", "values": ["cat", "dog"]}]}"#,
+    );
+    std::fs::remove_dir_all(shell.path("a/__schema/__enumerations")).unwrap();
+    for command in ["schema a", "export a out.csv", "evolve a --extend-enum animals=cow"] {
+        check(
+            &shell,
+            command,
+            1,
+            &[" a: ", "__enumerations/", "enumeration", "restore the file"],
+        );
+    }
+}
+
+#[test]
+fn cells_beyond_counting_say_what_to_do() {
+    let shell = Shell::new();
+    shell.pipe(
+        "create a --schema -",
+        br#"{"type": "dense", "dimensions": [
+        {"name": "x", "type": "uint64", "domain": [0, 18446744073709551614], "tile": 1},
+        {"name": "y", "type": "uint64", "domain": [0, 18446744073709551614], "tile": 1}],
+        "attributes": [{"name": "v", "type": "int32"}]}"#,
+    );
+    check(
+        &shell,
+        "export a out.csv --select :",
+        1,
+        &["beyond 64 bits", "select fewer"],
+    );
+    check(
+        &shell,
+        "export a out.png --select 0:10000000,0:10000000",
+        1,
+        &["select fewer"],
+    );
+}
+
+#[test]
+fn numbers_that_do_not_fit_are_refused_by_row_and_column() {
+    let shell = Shell::new();
+    let field = |t: &str| {
+        format!(
+            r#"{{"type": "dense", "dimensions": [{{"name": "i", "type": "int32", "domain": [0, 1]}}],
+            "attributes": [{{"name": "v", "type": "{t}"}}]}}"#
+        )
+    };
+    for (datatype, text, why) in [
+        ("float32", "1e39", "beyond float32"),
+        ("float64", "-1e400", "beyond float64"),
+        ("int8", "200", "beyond int8"),
+        ("uint16", "-1", "beyond uint16"),
+        ("int32", "2.5", "no int32"),
+    ] {
+        shell.pipe(&format!("create {datatype} --schema -"), field(datatype).as_bytes());
+        shell.file("in.csv", format!("i,v\n0,1\n1,{text}\n"));
+        check(
+            &shell,
+            &format!("write {datatype} in.csv"),
+            1,
+            &["row 2, 'v'", text, why],
+        );
+    }
+    shell.file("in.csv", "i,v\n0,inf\n1,-Infinity\n");
+    shell.ok("write float32 in.csv");
+    assert_eq!(shell.ok("export float32 - --format csv"), "i,v\n0,inf\n1,-inf\n");
+}
+
+#[test]
+fn a_name_may_be_as_long_as_the_disk_allows() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    let name = |c: &str| c.repeat(255);
+    shell.ok(&format!("import in.npy {}", name("a")));
+    shell.ok(&format!("copy {} {}", name("a"), name("b")));
+    let schema = shell.pipe(&format!("schema {}", name("a")), b"");
+    shell.pipe(&format!("create {} --schema -", name("c")), &schema);
+    let out = format!("{}.npy", "d".repeat(251));
+    shell.ok(&format!("export {} {out}", name("b")));
+    assert_eq!(crate::values(&shell.bytes(&out)), int16s(12));
+    assert_eq!(
+        shell.names(),
+        [name("a"), name("b"), name("c"), out, "in.npy".to_owned()]
+    );
+}
+
+#[test]
+fn a_condition_may_name_the_attribute_without_a_name() {
+    let shell = Shell::new();
+    shell.pipe(
+        "create a --schema -",
+        br#"{"type": "sparse", "dimensions": [{"name": "i", "type": "int32", "domain": [0, 9]}],
+        "attributes": [{"name": "", "type": "int32"}]}"#,
+    );
+    shell.file("in.csv", "i,data\n0,5\n1,6\n");
+    shell.ok("write a in.csv --timestamp 1");
+    for name in ["data", "``"] {
+        assert_eq!(
+            shell.ok(&format!("export a - --format csv --where '{name} > 5'")),
+            "i,data\n1,6\n"
+        );
+    }
+    check(
+        &shell,
+        "export a out.csv --where 'v > 5'",
+        2,
+        &["the fields are i, data"],
+    );
+    shell.ok("delete a --where 'data > 5' --timestamp 2");
+    assert_eq!(shell.ok("export a - --format csv"), "i,data\n0,5\n");
+}
+
+#[test]
+fn what_was_replaced_is_verified_while_it_lies_there() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("import in.npy a --timestamp 1");
+    shell.ok("write a in.npy --timestamp 2");
+    shell.ok("consolidate a");
+    assert!(shell.ok("verify a").contains("3 fragments"));
+    std::fs::write(fragment(&shell, "a", 1).join("a0.tdb"), "short").unwrap();
+    let (code, error) = shell.fails("verify a");
+    assert!(
+        code == 1 && error.contains("1 damaged") && error.contains("__1_1_"),
+        "{error}"
+    );
+    shell.ok("vacuum a");
+    assert!(shell.ok("verify a").contains("1 fragments"));
+}
