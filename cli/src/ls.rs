@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 use hyperslab::array::{Array, Group, Member, ObjectType, object_type};
 use hyperslab::format::attribute::Attribute;
-use hyperslab::vfs::{EntryKind, join};
+use hyperslab::vfs::{Entry, EntryKind, join};
 use hyperslab::{CellCount, ScalarRange};
 use serde_json::{Value, json};
 
@@ -21,6 +21,8 @@ struct Item {
     array: Option<Summary>,
     /// Why there is nothing more to say about it.
     problem: Option<String>,
+    /// Whether it is a group that it lies in, and is not gone into again.
+    circle: bool,
     children: Vec<Item>,
 }
 
@@ -43,7 +45,7 @@ pub(crate) async fn ls(env: &Env, args: &Ls, deep: bool) -> Result<()> {
     let kind = object_type(&place.context, &place.path)
         .await
         .with_context(|| format!("cannot list {}", args.path))?;
-    let top = item(env, &place, args.path.clone(), kind, depth).await?;
+    let top = item(env, &place, args.path.clone(), kind, depth, &[]).await?;
     let Some(top) = top else {
         bail!("{}: there is no array, group or folder; check the path", args.path)
     };
@@ -73,12 +75,21 @@ pub(crate) async fn ls(env: &Env, args: &Ls, deep: bool) -> Result<()> {
 }
 
 /// What lies at a place and, down to `depth`, below it. `None` for what is neither array, group nor folder.
-async fn item(env: &Env, place: &Place, name: String, kind: Option<ObjectType>, depth: usize) -> Result<Option<Item>> {
+/// `above` are the groups on the way there.
+async fn item(
+    env: &Env,
+    place: &Place,
+    name: String,
+    kind: Option<ObjectType>,
+    depth: usize,
+    above: &[String],
+) -> Result<Option<Item>> {
     let mut found = Item {
         name,
         kind: "folder",
         array: None,
         problem: None,
+        circle: false,
         children: Vec::new(),
     };
     match kind {
@@ -94,43 +105,56 @@ async fn item(env: &Env, place: &Place, name: String, kind: Option<ObjectType>, 
         }
         Some(ObjectType::Group) => {
             found.kind = "group";
-            if depth > 0 {
+            let own = identity(place);
+            found.circle = above.contains(&own);
+            if depth > 0 && !found.circle {
+                let above = &[above, &[own]].concat();
                 match Group::open(&place.context, &place.path, &env.options(when::window(None)?)).await {
-                    Ok(group) => found.children = members(env, place, &group, depth - 1).await,
+                    Ok(group) if !group.listed => {
+                        let entries = entries(place).await?;
+                        found.children = folders(env, place, entries, depth - 1, above).await;
+                    }
+                    Ok(group) => found.children = members(env, place, &group, depth - 1, above).await,
                     Err(e) => found.problem = Some(failure::sentence(&e.into())),
                 }
             }
         }
         None => {
-            let entries = place
-                .context
-                .vfs
-                .list(&place.path)
-                .await
-                .with_context(|| format!("cannot list {}", place.url))?;
+            let entries = entries(place).await?;
             if entries.is_empty() && !place.local().is_some_and(std::path::Path::is_dir) {
                 return Ok(None);
             }
-            for entry in entries
-                .iter()
-                .filter(|e| depth > 0 && e.kind == EntryKind::Dir && !e.name.starts_with('.'))
-            {
-                let at = place.join(&entry.name);
-                let child = async {
-                    let kind = object_type(&at.context, &at.path).await?;
-                    Box::pin(item(env, &at, entry.name.clone(), kind, depth - 1)).await
-                };
-                let child = child.await;
-                found
-                    .children
-                    .extend(child.unwrap_or_else(|e| Some(Item::unknown(&entry.name, failure::sentence(&e)))));
+            if depth > 0 {
+                found.children = folders(env, place, entries, depth - 1, above).await;
             }
         }
     }
     Ok(Some(found))
 }
 
-async fn members(env: &Env, place: &Place, group: &Group, depth: usize) -> Vec<Item> {
+async fn entries(place: &Place) -> Result<Vec<Entry>> {
+    let entries = place.context.vfs.list(&place.path).await;
+    entries.with_context(|| format!("cannot list {}", place.url))
+}
+
+/// What lies in a folder, but for what is hidden and what belongs to the format.
+async fn folders(env: &Env, place: &Place, entries: Vec<Entry>, depth: usize, above: &[String]) -> Vec<Item> {
+    let mut children = Vec::new();
+    for entry in entries {
+        if entry.kind == EntryKind::Dir && !entry.name.starts_with('.') && !entry.name.starts_with("__") {
+            let at = place.join(&entry.name);
+            let found = async {
+                let kind = object_type(&at.context, &at.path).await?;
+                Box::pin(item(env, &at, entry.name.clone(), kind, depth, above)).await
+            };
+            let found = found.await;
+            children.extend(found.unwrap_or_else(|e| Some(Item::unknown(&entry.name, failure::sentence(&e)))));
+        }
+    }
+    children
+}
+
+async fn members(env: &Env, place: &Place, group: &Group, depth: usize, above: &[String]) -> Vec<Item> {
     let mut children = Vec::new();
     for member in &group.members {
         let name = member.name.as_ref().unwrap_or(&member.uri);
@@ -139,7 +163,7 @@ async fn members(env: &Env, place: &Place, group: &Group, depth: usize) -> Vec<I
             // A member that is gone is shown as what the group says it was.
             let kind = object_type(&at.context, &at.path).await.ok().flatten().or(member.kind);
             match kind {
-                Some(_) => Box::pin(item(env, &at, name.clone(), kind, depth)).await,
+                Some(_) => Box::pin(item(env, &at, name.clone(), kind, depth, above)).await,
                 None => bail!("nothing is at {}; put it back, or `hyperslab group rm` it", at.url),
             }
         };
@@ -150,16 +174,28 @@ async fn members(env: &Env, place: &Place, group: &Group, depth: usize) -> Vec<I
 }
 
 fn member_place(group: &Place, member: &Member) -> Result<Place> {
+    let root = group.url.trim_end_matches('/');
+    let root = root.strip_suffix(&*group.path).unwrap_or(root).trim_end_matches('/');
+    let url = format!("{root}/{}", member.uri);
     match (member.relative, member.uri.split('/').any(|p| p == "..")) {
         (true, false) => Ok(Place {
-            url: member.uri.clone(),
+            url,
             context: group.context.clone(),
             path: member.uri.clone(),
         }),
-        // Outside the group's folder, and so outside its store.
-        (true, true) => Place::new(&format!("{}/{}", group.url.trim_end_matches('/'), member.uri)),
+        // Outside the group's folder, and perhaps outside its store.
+        (true, true) => Place::new(&url),
         (false, _) => Place::new(&member.uri),
     }
+}
+
+/// What tells a group from others, however it was named.
+fn identity(place: &Place) -> String {
+    let local = place.local().and_then(|p| p.canonicalize().ok());
+    local.map_or_else(
+        || place.url.trim_end_matches('/').to_owned(),
+        |p| p.display().to_string(),
+    )
 }
 
 impl Summary {
@@ -239,6 +275,7 @@ impl Item {
             kind: "unknown",
             array: None,
             problem: Some(problem),
+            circle: false,
             children: Vec::new(),
         }
     }
@@ -260,13 +297,14 @@ impl Item {
     }
 
     fn row(&self, name: &str) -> Vec<String> {
-        let problem = self.problem.as_ref().map(|p| format!("({p})"));
+        let circle = self.circle.then_some("it is this group, or one above it");
+        let remark = self.problem.as_deref().or(circle).map(|p| format!("({p})"));
         let array = self.array.as_ref();
         vec![
             name.to_owned(),
             self.kind.to_owned(),
             array.map_or_else(String::new, |a| a.extent(self.kind)),
-            array.map(Summary::fields).or(problem).unwrap_or_default(),
+            array.map(Summary::fields).or(remark).unwrap_or_default(),
         ]
     }
 
@@ -286,6 +324,9 @@ impl Item {
             }
             if let Some(problem) = &self.problem {
                 map.insert("error".into(), problem.clone().into());
+            }
+            if self.circle {
+                map.insert("circle".into(), true.into());
             }
             if self.kind == "group" || self.kind == "folder" {
                 map.insert("children".into(), self.children.iter().map(Self::json).collect());

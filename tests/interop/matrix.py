@@ -307,7 +307,7 @@ def enumerations(m):
         "bool": {"data": c.enc("bool", 0, 1)},
         "char": {"data": b"abcdef".hex(), "cell": 2},
     }
-    for kind, (t, v), index, ordered in itertools.product((dense, sparse), values.items(), ("int8", "uint8", "int32", "uint16"), (False, True)):
+    for kind, (t, v), index, ordered in itertools.product((dense, sparse), values.items(), ("int8", "uint8", "int32", "uint16", "bool"), (False, True)):
         e = {"name": "e", "type": t, "ordered": ordered, **v}
         attrs = [c.attr("a", index, enum="e", enum_size=2), c.attr("b", index, nullable=True, enum="e", enum_size=2), c.attr("c")]
         tags = ["enumerations", f"enumeration of {t}", *(["ordered enumeration"] if ordered else [])]
@@ -515,6 +515,20 @@ def evolved(m):
             ops.append({"op": "consolidate", "mode": "fragments"})
             tags.append("consolidated fragments")
         yield m.case(name, s, ops=ops, tags=tags, now=LATER)
+    for i in range(24):
+        # Dropped and added again: in dense arrays the writes in between may show what lies below them.
+        name = f"evolve.again.{i}"
+        rng = c.rng_for(name)
+        kept = c.attr("kept", "int32")
+        gone = c.attr("gone", "int32", (1, 2, "var")[i % 3], [[], ["zstd"]][i // 3 % 2], nullable=i % 4 == 1)
+        s = (dense, sparse)[i // 2 % 2]([kept, gone])
+        both, one = [kept, gone], [kept]
+        ops = [write(rng, s, BASE, 0, attrs=both), {"op": "evolve", "t": BASE + 10, "drop": ["gone"]},
+               write(rng, s, BASE + 20, 1, attrs=one), write(rng, s, BASE + 30, 1, attrs=one),
+               {"op": "evolve", "t": BASE + 40, "add": [gone]}, write(rng, s, BASE + 50, 1, attrs=both)]  # fmt: skip
+        if i % 8 > 5:
+            ops.append({"op": "consolidate", "mode": "fragments"})
+        yield m.case(name, s, ops=ops, tags=["evolved", "added again"], now=LATER)
     for i in range(16):
         e = {"name": "e", "type": "string_ascii", "ordered": i % 2 == 0, "data": b"ab".hex(), "off": [0, 1]}
         a = c.attr("a", "uint8", enum="e", enum_size=2)

@@ -1,3 +1,7 @@
+use hyperslab::blocking::block_on;
+use hyperslab::format::group::{GroupMember, MemberKind};
+use hyperslab::maintain::{GroupChange, change_group};
+use hyperslab::{Context, WriteOptions};
 use serde_json::Value;
 
 use crate::{Shell, int16s, npy};
@@ -138,5 +142,74 @@ fn overviews_lie_beside_the_array() {
     assert_eq!(
         shell.ok("export a.2 - --format csv --select 1,:"),
         "d0,d1,data\n1,0,16\n1,1,18\n1,2,20\n"
+    );
+}
+
+#[test]
+fn groups_of_old_releases_hold_what_lies_in_their_folders() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    for group in ["g", "g/sub"] {
+        std::fs::create_dir(shell.path(group)).unwrap();
+        shell.file(&format!("{group}/__tiledb_group.tdb"), b"");
+        shell.ok(&format!("import in.npy {group}/array"));
+    }
+    let tree: Value = serde_json::from_str(&shell.ok("tree g --json")).unwrap();
+    let found = |group: &Value| {
+        let children = group["children"].as_array().unwrap().iter();
+        children
+            .map(|c| format!("{} {}", c["name"], c["type"]))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(found(&tree), [r#""array" "dense""#, r#""sub" "group""#]);
+    assert_eq!(found(&tree["children"][1]), [r#""array" "dense""#]);
+    shell.ok("group create new");
+    shell.ok("import in.npy new/array");
+    assert_eq!(shell.ok("ls new --json"), "[]\n");
+}
+
+#[test]
+fn a_tree_goes_up_and_ends_where_a_group_holds_itself() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("group create g");
+    shell.ok("import in.npy g/array");
+    shell.ok("group create g/inner");
+    shell.ok("group add g g/inner");
+    let context = Context::local(shell.path("g"));
+    let member = |kind, relative, uri: &str, name: &str| {
+        GroupChange::Add(GroupMember {
+            kind,
+            relative,
+            uri: uri.to_owned(),
+            name: Some(name.to_owned()),
+            deleted: false,
+        })
+    };
+    let top = shell.path("g").display().to_string();
+    let members = [
+        member(MemberKind::Array, true, "../array", "sideways"),
+        member(MemberKind::Group, false, &top, "once"),
+        member(MemberKind::Group, false, &format!("file://{top}/"), "twice"),
+    ];
+    let options = WriteOptions {
+        timestamp_ms: 1,
+        seed: [7; 32],
+        sync: false,
+    };
+    block_on(change_group(&context, "inner", &members, None, &options)).unwrap();
+    let tree: Value = serde_json::from_str(&shell.ok("tree g --json")).unwrap();
+    let inner = tree["children"][0]["children"].as_array().unwrap();
+    let kinds: Vec<_> = inner
+        .iter()
+        .map(|c| (&c["name"], &c["type"], c["children"].to_string()))
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            (&"once".into(), &"group".into(), "[]".to_owned()),
+            (&"sideways".into(), &"dense".into(), "null".to_owned()),
+            (&"twice".into(), &"group".into(), "[]".to_owned()),
+        ]
     );
 }

@@ -58,6 +58,9 @@ pub struct Group {
     pub path: String,
     /// Its members, in the order of their names.
     pub members: Vec<Member>,
+    /// Whether it has a list of members, if an empty one. Releases before 2.8 wrote none: what lay in the
+    /// folder of a group belonged to it. Stores without empty folders keep no empty list either.
+    pub listed: bool,
     context: Context,
     options: OpenOptions,
 }
@@ -82,10 +85,15 @@ impl Group {
     /// [`Error::NotFound`] if there is no group; others as for arrays.
     pub async fn open(context: &Context, path: &str, options: &OpenOptions) -> Result<Self> {
         let members = load_members(context, path, options).await?;
+        let listed = match members.is_empty() {
+            true => context.vfs.list(path).await?.iter().any(|e| e.name == "__group"),
+            false => true,
+        };
         let members = members.into_values().map(|m| Member::new(path, m)).collect();
         Ok(Self {
             path: path.to_owned(),
             members,
+            listed,
             context: context.clone(),
             options: options.clone(),
         })

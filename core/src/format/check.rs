@@ -195,7 +195,9 @@ impl Schema {
             return Err("only attributes of dense arrays with one dimension can be ordered".into());
         }
         let Some(name) = &a.enumeration else { return Ok(()) };
-        if !a.datatype.is_integer() || a.cell != CellCount::ONE {
+        // Bytes of bool are numbers too, as libtiledb has it.
+        let counts = a.datatype.is_integer() || a.datatype == Datatype::Bool;
+        if !counts || a.cell != CellCount::ONE {
             return Err("an attribute with an enumeration holds one integer a cell".into());
         }
         if !self.enumerations.iter().any(|e| e.name == *name) {

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::format::enumeration::Enumeration;
 use crate::schema_json;
 use crate::sort::sort_by;
-use crate::vfs::{EntryKind, join, path_within};
+use crate::vfs::{Entry, EntryKind, join, path_within};
 
 /// Numbers of cells of sparse slices that are remembered.
 const COUNTS_MAX: usize = 1 << 16;
@@ -235,20 +235,18 @@ impl View {
         };
         let object = match object_type(context, path).await? {
             Some(ObjectType::Array) => Object::Array(Snapshot::new(Array::open(context, path, &options).await?)),
-            Some(ObjectType::Group) => {
-                Object::Folder(members(&Group::open(context, path, &options).await?, &self.source.url))
-            }
-            None => Object::Folder(Folder {
-                children: self.folders(path).await?,
-                elsewhere: Vec::new(),
-            }),
+            Some(ObjectType::Group) => match Group::open(context, path, &options).await? {
+                group if group.listed => Object::Folder(members(&group, &self.source.url)),
+                _ => Object::Folder(self.folders(path).await?),
+            },
+            None => Object::Folder(self.folders(path).await?),
         };
         let object = Arc::new(object);
         self.seen().objects.insert(key, Arc::clone(&object));
         Ok(object)
     }
 
-    async fn folders(&self, path: &str) -> Result<Vec<Child>> {
+    async fn folders(&self, path: &str) -> Result<Folder> {
         let entries = self.source.context.vfs.list(path).await?;
         if entries.is_empty() && path == self.source.path {
             return Err(Error::not_found(
@@ -259,12 +257,14 @@ impl View {
         let shown = entries
             .into_iter()
             .filter(|e| e.kind == EntryKind::Dir && !e.name.starts_with('.') && !e.name.starts_with("__"));
-        Ok(shown
-            .map(|e| Child {
-                name: tree::file_name(&e.name),
-                path: join(path, &e.name),
-            })
-            .collect())
+        let child = |e: Entry| Child {
+            name: tree::file_name(&e.name),
+            path: join(path, &e.name),
+        };
+        Ok(Folder {
+            children: shown.map(child).collect(),
+            elsewhere: Vec::new(),
+        })
     }
 
     async fn node(

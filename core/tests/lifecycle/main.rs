@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod dense;
+mod evolved;
 #[cfg(feature = "test-util")]
 mod faults;
 mod sparse;

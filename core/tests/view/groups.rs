@@ -66,3 +66,31 @@ fn members_named_in_full_are_shown_if_they_lie_in_the_group() {
     }
     assert!(!page.contains("gone`:"), "{page}");
 }
+
+#[test]
+fn a_group_without_a_list_shows_what_lies_in_it() {
+    let context = Context::memory();
+    // As releases before 2.8 left it.
+    block_on(context.vfs.put("g/__tiledb_group.tdb", vec![])).unwrap();
+    let x = Dimension::new("x", Datatype::Int32, 0_i32, 4_i32, 2_i32);
+    let attribute = Attribute::new("a", Datatype::Int16, CellCount::ONE);
+    let schema = Schema::new(ArrayType::Dense, vec![x], vec![attribute]);
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [9; 32],
+        key: None,
+    };
+    block_on(create(&context, "g/inner", &schema, &[], &options)).unwrap();
+    let view = View::new(
+        Source {
+            context,
+            url: "/data".into(),
+            path: "g".into(),
+            options: OpenOptions::default(),
+            name: "g".into(),
+        },
+        NOW_MS,
+    );
+    assert!(names(&view, "").contains(&"inner".to_owned()));
+    assert!(names(&view, "inner").contains(&"slices".to_owned()));
+}

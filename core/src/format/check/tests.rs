@@ -282,6 +282,17 @@ fn attributes() {
         },
         "ok",
     );
+    let truth = Attribute {
+        enumeration: Some("e".into()),
+        ..Attribute::new("a", Datatype::Bool, CellCount::ONE)
+    };
+    check(
+        Schema {
+            enumerations: vec![named.clone()],
+            ..with(truth)
+        },
+        "ok",
+    );
     let float = Attribute {
         enumeration: Some("e".into()),
         ..Attribute::new("a", Datatype::Float32, CellCount::ONE)

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::canvas::FieldCanvas;
 use super::fill::Work;
 use super::paint;
-use super::plan::Plan;
+use super::plan::{Has, Plan};
 use super::runs::{Run, runs, sort};
 use crate::error::Result;
 use crate::query::tile::{Decoding, Input, Piece, Plane, copy_pieces};
@@ -16,9 +16,9 @@ use crate::query::tile::{Decoding, Input, Piece, Plane, copy_pieces};
 const SMALL_CELLS: usize = 4096;
 const FEW_TILES: usize = 8;
 
-/// The runs of these tiles, in the order of the result.
-pub(super) fn in_order(plan: &Plan, tiles: &[usize]) -> Vec<Run> {
-    let mut runs = runs(plan, tiles.iter().copied());
+/// The runs of these tiles, in the order of the result, of an attribute that some sources have.
+pub(super) fn in_order(plan: &Plan, tiles: &[usize], has: Has<'_>) -> Vec<Run> {
+    let mut runs = runs(plan, tiles.iter().copied(), has);
     sort(&mut runs);
     runs
 }

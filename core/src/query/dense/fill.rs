@@ -1,5 +1,6 @@
 //! Decodes tiles and paints them, each into its own part of the canvas.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use super::canvas::{Canvas, FieldCanvas};
 use super::copy::{RunsJob, in_order, run_jobs};
 use super::paint::{Fill, Ids, Values};
 use super::plan::Plan;
+use super::points::with_sources;
 use super::runs::Run;
 use crate::cache::Cache;
 use crate::column::Column;
@@ -16,7 +18,7 @@ use crate::error::Result;
 use crate::query::field::Field;
 use crate::query::tile::{Decoding, Extent, Input, StoredField, TileRef};
 
-/// How each layer stores each attribute of the result; `None` where it has no such attribute.
+/// How each layer stores each attribute of the result; `None` where it has none of that name and type.
 pub(crate) type StoredFields = Vec<Vec<Option<Arc<StoredField>>>>;
 
 /// A tile of one attribute that is to be painted.
@@ -47,12 +49,7 @@ pub(crate) fn work(
         for (field, wanted) in fields.iter().enumerate() {
             let mut inputs = Vec::with_capacity(t.sources.len());
             for source in &t.sources {
-                let like = |s: &&Arc<StoredField>| s.is_like(wanted.datatype, wanted.cell);
-                let Some(own) = stored
-                    .get(source.layer)
-                    .and_then(|l| l.get(field)?.as_ref())
-                    .filter(like)
-                else {
+                let Some(own) = stored.get(source.layer).and_then(|l| l.get(field)?.as_ref()) else {
                     inputs.push(None);
                     continue;
                 };
@@ -73,6 +70,16 @@ impl Plan {
     /// Whether a field's cells are copied run by run, rather than painted tile by tile.
     fn in_runs(&self, field: &Field) -> bool {
         !field.cell.is_var() && self.in_cell_order
+    }
+
+    /// Whether a source lacks the attribute of this work and an older one may have it.
+    fn is_seen_through(&self, work: &[Work]) -> bool {
+        let through = |w: &Work| {
+            let sources = self.tiles.get(w.tile).map_or(&[][..], |t| &t.sources);
+            let mut each = sources.iter().zip(&w.inputs);
+            each.any(|(source, input)| !source.whole && input.is_none())
+        };
+        work.iter().any(through)
     }
 }
 
@@ -113,7 +120,7 @@ pub(crate) fn groups(
 }
 
 /// Does the work: `base` is the place of the plan's first cell in the canvas. `known` are the runs of
-/// the whole plan in the order of the result, where it has no boxes.
+/// the whole plan in the order of the result, each of one cell, where it has no boxes.
 ///
 /// # Errors
 /// A tile is damaged.
@@ -137,9 +144,18 @@ pub(crate) fn paint(
     for (field, (f, work)) in canvas.fields.iter_mut().zip(by_field).enumerate() {
         let tiles: Vec<usize> = work.iter().map(|w| w.tile).collect();
         if plan.in_runs(&f.field) {
-            let runs = match known {
-                Some(known) => known,
-                None => &*runs.get_or_insert_with(|| in_order(plan, &tiles)),
+            let own = plan.is_seen_through(&work).then(|| {
+                let inputs: HashMap<usize, &[Option<Input>]> = work.iter().map(|w| (w.tile, &w.inputs[..])).collect();
+                let has = |tile: usize, source: usize| matches!(inputs.get(&tile), Some(i) if matches!(i.get(source), Some(Some(_))));
+                match known {
+                    Some(known) => with_sources(plan, known, &has),
+                    None => in_order(plan, &tiles, &has),
+                }
+            });
+            let runs = match (&own, known) {
+                (Some(own), _) => own,
+                (None, Some(known)) => known,
+                (None, None) => &*runs.get_or_insert_with(|| in_order(plan, &tiles, &|_, _| true)),
             };
             jobs.extend(run_jobs(f, base, plan, runs, work).map(Job::Runs));
             continue;
@@ -240,7 +256,7 @@ impl BoxesJob<'_> {
         let Some(tile) = plan.tiles.get(self.work.tile) else {
             return Ok((self.field, Vec::new()));
         };
-        if !tile.covered {
+        if !tile.covered || self.work.inputs.last().is_none_or(Option::is_none) {
             let valid = [u8::from(self.wanted.fill_valid)];
             self.cells
                 .iter_mut()
@@ -257,49 +273,36 @@ impl BoxesJob<'_> {
         for (i, input) in std::mem::take(&mut self.work.inputs).into_iter().enumerate() {
             let Some(source) = tile.sources.get(i) else { continue };
             let partial = tile.cells < plan.tile_cells();
-            let column = input.map(|i| i.decode(fetched, d, partial)).transpose()?;
+            let Some(input) = input else {
+                // What older sources have is seen, or the fill values.
+                columns.extend(var.then(|| Arc::new(self.wanted.empty_column())));
+                continue;
+            };
+            let column = input.decode(fetched, d, partial)?;
             for (b, plan_box) in tile.boxes.iter().enumerate() {
                 let shape = &plan_box.shape;
                 let Some(rows) = self.cells.get_mut(b) else { continue };
                 let strides = &plan.strides;
-                match &column {
-                    None => shape.paint(&Fill(&self.fill), strides, &source.inside, rows, self.width),
-                    Some(_) if var => {
-                        let ids = Ids {
-                            base: FieldCanvas::id_base(self.first_id + i),
-                        };
-                        shape.paint(&ids, strides, &source.inside, rows, 8);
-                    }
-                    Some(c) => shape.paint(
-                        &Values {
-                            data: &c.data,
-                            width: self.width,
-                        },
-                        strides,
-                        &source.inside,
-                        rows,
-                        self.width,
-                    ),
+                if var {
+                    let ids = Ids {
+                        base: FieldCanvas::id_base(self.first_id + i),
+                    };
+                    shape.paint(&ids, strides, &source.inside, rows, 8);
+                } else {
+                    let values = Values {
+                        data: &column.data,
+                        width: self.width,
+                    };
+                    shape.paint(&values, strides, &source.inside, rows, self.width);
                 }
                 if let Some(rows) = self.validity.as_mut().and_then(|v| v.get_mut(b)) {
-                    match &column {
-                        None => shape.paint(
-                            &Fill(&[u8::from(self.wanted.fill_valid)]),
-                            strides,
-                            &source.inside,
-                            rows,
-                            1,
-                        ),
-                        Some(c) => match &c.validity {
-                            Some(v) => shape.paint(&Values { data: v, width: 1 }, strides, &source.inside, rows, 1),
-                            None => shape.paint(&Fill(&[1]), strides, &source.inside, rows, 1),
-                        },
+                    match &column.validity {
+                        Some(v) => shape.paint(&Values { data: v, width: 1 }, strides, &source.inside, rows, 1),
+                        None => shape.paint(&Fill(&[1]), strides, &source.inside, rows, 1),
                     }
                 }
             }
-            if var {
-                columns.push(column.unwrap_or_else(|| Arc::new(self.wanted.empty_column())));
-            }
+            columns.extend(var.then_some(column));
         }
         Ok((self.field, columns))
     }

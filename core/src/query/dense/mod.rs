@@ -110,7 +110,7 @@ impl DenseQuery {
                 overlays.push((Arc::clone(fragment), Arc::new(hiding)));
                 continue;
             }
-            let Some(layer) = Layer::new(fragment, &grid)? else {
+            let Some(mut layer) = Layer::new(fragment, &grid)? else {
                 continue;
             };
             if bounding
@@ -123,9 +123,17 @@ impl DenseQuery {
                 fragment
                     .attribute(&f.name)
                     .and_then(|id| StoredField::new(fragment, id))
+                    .filter(|s| s.is_like(f.datatype, f.cell))
                     .map(Arc::new)
             };
-            stored.push(attributes.iter().map(own).collect());
+            let own: Vec<_> = attributes.iter().map(own).collect();
+            layer.whole = own.iter().enumerate().all(|(i, f)| {
+                f.is_some()
+                    || stored
+                        .iter()
+                        .all(|older: &Vec<_>| older.get(i).is_none_or(Option::is_none))
+            });
+            stored.push(own);
             layers.push(layer);
         }
         let dimensions = schema
@@ -259,7 +267,8 @@ impl DenseQuery {
             .all(|(spans, tile)| matches!(spans[..], [span] if span.covers(*tile)));
         let meets = |(_, l): &(usize, &Layer)| region::intersect(&l.spans, &cells).is_some();
         let (i, newest) = self.layers.iter().enumerate().rev().find(meets)?;
-        if !wanted || !self.overlays.is_empty() || self.condition.is_some() || !region::covers(&newest.spans, &cells) {
+        let alone = newest.whole && region::covers(&newest.spans, &cells);
+        if !wanted || !self.overlays.is_empty() || self.condition.is_some() || !alone {
             return None;
         }
         Some((i, newest.tiles.index(tile)?))

@@ -14,6 +14,10 @@ pub(crate) struct Layer {
     pub(crate) fragment: Arc<Fragment>,
     pub(crate) spans: Vec<Span>,
     pub(crate) tiles: TileBox,
+    /// Whether it has every attribute of the query that an older layer has. Where it has not, an attribute was
+    /// dropped and added again in between, and its cells show what older layers have; but not those that this
+    /// one covers in the whole of a tile. Libtiledb has it so.
+    pub(crate) whole: bool,
 }
 
 impl Layer {
@@ -27,6 +31,7 @@ impl Layer {
             fragment: Arc::clone(fragment),
             tiles: grid.tiles(&spans),
             spans,
+            whole: true,
         }))
     }
 }
@@ -54,7 +59,7 @@ pub(crate) struct TilePlan {
     pub(crate) boxes: Vec<BoxPlan>,
     /// What its cells are made of, oldest first.
     pub(crate) sources: Vec<Source>,
-    /// Whether the last source alone has every cell.
+    /// Whether the last source alone has every cell, of each attribute that any source has.
     pub(crate) covered: bool,
     /// Cells that the box takes of it.
     pub(crate) cells: u64,
@@ -122,7 +127,12 @@ pub(crate) struct Source {
     pub(crate) tile: u64,
     /// Cells that the fragment holds and that are wanted, counted from the tile's first.
     pub(crate) inside: Vec<Span>,
+    /// As in its [`Layer`].
+    pub(crate) whole: bool,
 }
+
+/// Says of a tile and one of its sources, by their numbers, whether the source has the attribute in question.
+pub(crate) type Has<'a> = &'a dyn Fn(usize, usize) -> bool;
 
 impl Plan {
     /// The plan of a box in row- or column-major order.
@@ -236,6 +246,14 @@ impl Plan {
     pub(crate) fn tile_cells(&self) -> u64 {
         self.extents.iter().fold(1, |n, e| n.saturating_mul(*e))
     }
+
+    /// The newest source of a tile's cell among those that have the attribute.
+    pub(crate) fn newest(&self, tile: usize, cell: u64, has: Has<'_>) -> Option<usize> {
+        let along = |d: usize| cell / self.strides[d] % self.extents[d];
+        let holds = |s: &Source| s.inside.iter().enumerate().all(|(d, span)| span.contains(along(d)));
+        let sources = self.tiles.get(tile)?.sources.iter().enumerate();
+        sources.rev().find(|(i, s)| has(tile, *i) && holds(s)).map(|(i, _)| i)
+    }
 }
 
 impl TilePlan {
@@ -275,15 +293,20 @@ impl TilePlan {
 }
 
 /// The fragments that have some of the `wanted` cells of a tile that starts at `origin`, oldest first, and
-/// whether the newest of them has all.
+/// whether the newest of them has all. Those are left out that a newer one hides, whatever the attribute.
 fn sources(tile: &[u64], origin: &[Span], wanted: &[Span], layers: &[Layer]) -> (Vec<Source>, bool) {
     let (mut sources, mut covered) = (Vec::new(), false);
-    let mut taken: Vec<Vec<Span>> = Vec::new();
+    // What newer layers have: of the wanted cells, and of the tile.
+    let (mut taken, mut lacking): (Vec<Vec<Span>>, Vec<Vec<Span>>) = (Vec::new(), Vec::new());
     for (i, layer) in layers.iter().enumerate().rev() {
         let Some(inside) = region::intersect(&layer.spans, wanted) else {
             continue;
         };
-        if taken.iter().any(|newer| region::covers(newer, &inside)) {
+        let Some(of_tile) = region::intersect(&layer.spans, origin) else {
+            continue;
+        };
+        let hides = |newer: &[Vec<Span>], cells: &[Span]| newer.iter().any(|n| region::covers(n, cells));
+        if hides(&taken, &inside) || hides(&lacking, &of_tile) {
             continue;
         }
         let Some(number) = layer.tiles.index(tile) else {
@@ -297,7 +320,12 @@ fn sources(tile: &[u64], origin: &[Span], wanted: &[Span], layers: &[Layer]) -> 
             layer: i,
             tile: number,
             inside: local.collect(),
+            whole: layer.whole,
         });
+        if !layer.whole {
+            lacking.push(of_tile);
+            continue;
+        }
         let all = inside == wanted;
         covered |= all && sources.len() == 1;
         taken.push(inside);

@@ -1,6 +1,6 @@
 //! Single cells of a dense array, in any order. Pure.
 
-use super::plan::{Layer, Plan, Source, TilePlan};
+use super::plan::{Has, Layer, Plan, TilePlan};
 use super::runs::{Run, sort};
 use crate::error::Result;
 use crate::geometry::{Grid, Span, TileBox};
@@ -61,30 +61,20 @@ impl Points {
         let (mut tiles, mut runs) = (Vec::new(), Vec::with_capacity(self.points.len()));
         for group in self.points.chunk_by(|a, b| a.tile == b.tile) {
             let Some(first) = group.first() else { continue };
-            let plan = TilePlan::of_points(grid, self.tiles.tile(first.tile), group.len() as u64, layers);
-            for point in group {
-                let source = plan.sources.iter().rposition(|s| self.is_inside(s, point.cell));
-                runs.push(Run {
-                    tile: tiles.len(),
-                    source,
-                    from: point.cell,
-                    to: point.to as u64,
-                    cells: 1,
-                });
-            }
-            tiles.push(plan);
+            runs.extend(group.iter().map(|point| Run {
+                tile: tiles.len(),
+                source: None,
+                from: point.cell,
+                to: point.to as u64,
+                cells: 1,
+            }));
+            let tile = self.tiles.tile(first.tile);
+            tiles.push(TilePlan::of_points(grid, tile, group.len() as u64, layers));
         }
         sort(&mut runs);
-        Ok((Plan::of_points(grid, self.points.len(), tiles)?, runs))
-    }
-
-    fn is_inside(&self, source: &Source, cell: u64) -> bool {
-        let along = |d: usize| cell / self.strides[d] % self.extents[d];
-        source
-            .inside
-            .iter()
-            .enumerate()
-            .all(|(d, span)| span.contains(along(d)))
+        let plan = Plan::of_points(grid, self.points.len(), tiles)?;
+        let runs = with_sources(&plan, &runs, &|_, _| true);
+        Ok((plan, runs))
     }
 
     /// Calls `found` with the places in the result of the cell at these offsets.
@@ -111,4 +101,13 @@ impl Points {
         let span = |list: &Vec<u64>| Span::new(*list.iter().min()?, *list.iter().max()?);
         offsets.iter().map(span).collect()
     }
+}
+
+/// Runs of single cells, each from the newest source that has the attribute.
+pub(super) fn with_sources(plan: &Plan, runs: &[Run], has: Has<'_>) -> Vec<Run> {
+    let from_newest = |run: &Run| Run {
+        source: plan.newest(run.tile, run.from, has),
+        ..*run
+    };
+    runs.iter().map(from_newest).collect()
 }

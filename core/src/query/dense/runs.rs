@@ -2,7 +2,7 @@
 //! the result. Every cell of the result is in exactly one run, so that all of them can be written in
 //! parallel. Pure.
 
-use super::plan::{BoxPlan, Plan, TilePlan};
+use super::plan::{BoxPlan, Has, Plan, TilePlan};
 use crate::geometry::{Span, region};
 use crate::sort::sort_by_number;
 
@@ -26,12 +26,12 @@ pub(super) fn sort(runs: &mut [Run]) {
     runs.sort_unstable_by_key(|r| r.to);
 }
 
-/// The runs of some tiles of a plan, in no particular order.
-pub(crate) fn runs(plan: &Plan, tiles: impl Iterator<Item = usize>) -> Vec<Run> {
+/// The runs of some tiles of a plan, in no particular order, of an attribute that some sources have.
+pub(crate) fn runs(plan: &Plan, tiles: impl Iterator<Item = usize>, has: Has<'_>) -> Vec<Run> {
     let mut out = Vec::new();
     for (tile, t) in tiles.filter_map(|i| Some((i, plan.tiles.get(i)?))) {
         for b in &t.boxes {
-            for (source, part) in parts(t, b) {
+            for (source, part) in parts(t, b, &|source| has(tile, source)) {
                 let run = |from, to, cells| Run {
                     tile,
                     source,
@@ -47,14 +47,14 @@ pub(crate) fn runs(plan: &Plan, tiles: impl Iterator<Item = usize>) -> Vec<Run> 
 }
 
 /// The box cut into parts, each with the newest source that has it.
-fn parts(t: &TilePlan, b: &BoxPlan) -> Vec<(Option<usize>, Vec<Span>)> {
+fn parts(t: &TilePlan, b: &BoxPlan, has: &dyn Fn(usize) -> bool) -> Vec<(Option<usize>, Vec<Span>)> {
     let span = |(&at, &len): (&u64, &u64)| Span {
         first: at,
         last: at + (len - 1),
     };
     let all: Vec<Span> = b.shape.at.iter().zip(&b.shape.len).map(span).collect();
     let (mut out, mut open) = (Vec::new(), vec![all]);
-    for (i, source) in t.sources.iter().enumerate().rev() {
+    for (i, source) in t.sources.iter().enumerate().rev().filter(|(i, _)| has(*i)) {
         let mut left = Vec::with_capacity(open.len());
         for part in open {
             match region::intersect(&part, &source.inside) {
@@ -156,11 +156,12 @@ mod tests {
                         layer,
                         tile: 0,
                         inside: inside.to_vec(),
+                        whole: true,
                     };
                     t.sources = boxes.iter().take(count).enumerate().map(source).collect();
                 }
                 let mut found = vec![None; plan.cells];
-                for r in runs(&plan, 0..plan.tiles.len()) {
+                for r in runs(&plan, 0..plan.tiles.len(), &|_, _| true) {
                     for i in 0..r.cells {
                         let cell = &mut found[(r.to + i) as usize];
                         assert_eq!(*cell, None, "twice");
@@ -197,7 +198,7 @@ mod tests {
     fn whole_rows_and_whole_tiles_are_one_run() {
         let lengths = |spans: [Vec<Span>; 2]| {
             let plan = Plan::new(&grid(), Order::Row, &spans, &[]).unwrap();
-            let runs = runs(&plan, 0..plan.tiles.len());
+            let runs = runs(&plan, 0..plan.tiles.len(), &|_, _| true);
             runs.iter().map(|r| r.cells).collect::<Vec<_>>()
         };
         assert_eq!(lengths([vec![span(10, 19)], vec![span(20, 29)]]), [100]);
