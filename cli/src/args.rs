@@ -141,7 +141,7 @@ pub(crate) struct Export {
     #[arg(long)]
     pub(crate) format: Option<Format>,
     /// Bytes that the program may take, itself included, beside single tiles and the pixels of a .png;
-    /// less than 40MiB counts as that
+    /// less than 64MiB counts as that
     #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
     pub(crate) memory: u64,
 }

@@ -21,9 +21,9 @@ use crate::store::{Env, Place};
 use crate::when;
 
 /// The least that reading is given, whatever the budget.
-const READ_BYTES_MIN: u64 = 16 << 20;
+const READ_BYTES_MIN: u64 = 40 << 20;
 /// What part of that a batch may take: sparse cells are held several times while they are sorted.
-const BATCH_SHARE: u64 = 4;
+const BATCH_SHARE: u64 = 6;
 /// What part the cache may take: a tile that two batches meet is decoded once.
 const CACHE_SHARE: u64 = 8;
 /// Bytes of cells that are encoded at a time: as text, or in Arrow's messages, they are held once more or twice.
