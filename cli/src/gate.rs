@@ -55,20 +55,18 @@ impl Gate {
         })
     }
 
-    /// Closes, waits for what is underway, and gives up the files that were begun. Whether all that was underway
-    /// came through: else it may do so still.
-    pub(crate) fn close(&self) -> bool {
+    /// Closes, waits for what is underway, which may come through later still, and gives up the files that were begun.
+    pub(crate) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
         let waited = self.through.wait_timeout_while(state, GRACE, |s| s.underway > 0);
-        let (mut state, late) = waited.unwrap_or_else(PoisonError::into_inner);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let begun = std::mem::take(&mut state.begun);
         drop(state);
         for writer in begun.into_values() {
             // There is nobody to tell of a failure.
             let _ = pollster::block_on(writer.abort());
         }
-        !late.timed_out()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -34,12 +34,12 @@ impl Undo {
         }
     }
 
-    /// Lets nothing more be written, and removes what was begun; but for what may be shown still, by a commit that is
-    /// not answered in time.
+    /// Lets nothing more be written, and removes what was begun; but for what may be shown, by a commit that was not
+    /// answered in time or whose failure may be that of the answer.
     pub(crate) fn abandon(&self) {
-        let settled = self.gate.close();
+        self.gate.close();
         let made = std::mem::take(&mut *self.made());
-        if settled || !made.committing {
+        if !made.committing {
             for folder in made.folders {
                 // There is nobody to tell of a failure.
                 let _ = pollster::block_on(self.inner.remove_dir(&folder));
