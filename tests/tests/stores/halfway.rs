@@ -66,40 +66,6 @@ fn interrupt(child: &mut Child) {
 }
 
 #[test]
-fn a_signal_gives_up_the_parts_that_a_write_has_sent() {
-    let bucket = Bucket::start("s3-parts");
-    let array = "s3://arrays/grid";
-    let schema = r#"{"type": "dense", "attributes": [{"name": "v", "type": "uint8"}],
-        "dimensions": [{"name": "i", "type": "int64", "domain": [0, 39999999], "tile": 1000000}]}"#;
-    let create = start(&bucket.environment(), &["create", array, "--schema", "-"], schema);
-    assert!(create.wait_with_output().unwrap().status.success());
-    let before = files(&bucket.objects());
-    let mut table = b"\x93NUMPY\x01\x00".to_vec();
-    let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (40000000,), }\n";
-    table.extend((header.len() as u16).to_le_bytes());
-    table.extend(header.bytes());
-    table.resize(table.len() + 40_000_000, 7);
-    let input = bucket.objects().with_file_name("parts.npy");
-    std::fs::write(&input, table).unwrap();
-    bucket.when_put("a0.tdb", Fate::Held);
-    let line = ["write", array, input.to_str().unwrap()];
-    let mut child = start(&bucket.environment(), &line, "");
-    let started = Instant::now();
-    let of_data = |r: crate::bucket::Request| r.key.ends_with("a0.tdb").then_some(r.kind);
-    let mut sent: Vec<String> = Vec::new();
-    while !sent.iter().any(|kind| kind == "PUT") {
-        assert!(started.elapsed() < Duration::from_secs(120), "the write sends no part");
-        std::thread::sleep(Duration::from_millis(5));
-        sent.extend(bucket.requests().into_iter().filter_map(of_data));
-    }
-    interrupt(&mut child);
-    assert!(sent.contains(&"POST".to_owned()), "{sent:?}");
-    sent.extend(bucket.requests().into_iter().filter_map(of_data));
-    assert!(sent.contains(&"DELETE".to_owned()), "{sent:?}");
-    assert_eq!(files(&bucket.objects()), before);
-}
-
-#[test]
 fn a_failure_removes_what_an_import_has_put() {
     // Before the fragment is whole, and after.
     for (name, refused) in [("s3-failure", LAST_OF_DATA), ("s3-late-failure", "/__schema/")] {
