@@ -88,9 +88,12 @@ fn print(url: &str, array: &Array, total: &Total) -> Result<()> {
         .map_or_else(|| "nothing".to_owned(), |d| domain(schema, &d));
     rows.push(vec!["written".into(), written]);
     rows.push(vec!["cells".into(), total.cells.to_string()]);
-    let ratio = total
-        .ratio()
-        .map_or_else(String::new, |r| format!(", {r:.2} times smaller than the values"));
+    let ratio = total.ratio().map_or_else(String::new, |r| {
+        format!(
+            " for {} of values (compression ratio {r:.2})",
+            sizes::show(total.unfiltered)
+        )
+    });
     rows.push(vec!["on disk".into(), format!("{}{ratio}", sizes::show(total.bytes))]);
     rows.push(vec!["fragments".into(), array.fragments().len().to_string()]);
     show::table(&[], rows)?;

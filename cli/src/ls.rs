@@ -236,7 +236,7 @@ impl Summary {
             "{}  ({}, {})",
             show::shorten(&attributes.join(", "), 100),
             sizes::show(self.bytes),
-            fragments(self.fragments)
+            show::count(self.fragments as u64, "fragment")
         )
     }
 
@@ -256,14 +256,6 @@ impl Summary {
             "bytes": self.bytes,
             "fragments": self.fragments,
         })
-    }
-}
-
-fn fragments(n: usize) -> String {
-    if n == 1 {
-        "1 fragment".to_owned()
-    } else {
-        format!("{n} fragments")
     }
 }
 

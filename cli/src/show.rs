@@ -158,6 +158,11 @@ pub(crate) fn attribute(a: &Attribute) -> String {
     format!("{} {}{cell}{nullable}", display_name(&a.name), a.datatype)
 }
 
+/// `1 fragment`, `2 fragments`.
+pub(crate) fn count(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 /// How many cells along a range of integers.
 pub(crate) fn length(range: &ScalarRange) -> Option<u128> {
     u128::try_from(range.hi.as_i128()? - range.lo.as_i128()? + 1).ok()

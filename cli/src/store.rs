@@ -72,7 +72,7 @@ impl Env {
     /// The same in a window of time, whose fragments are to be merged.
     pub(crate) async fn open_to_merge(&self, url: &str, window: Window) -> Result<Array> {
         let place = Place::new(url)?;
-        let undo = Undo::new(Arc::clone(&place.context.vfs));
+        let undo = Undo::new(Arc::clone(&place.context.vfs), &place.path);
         signals::begin_write(&undo);
         let context = Context::new(Arc::new(undo));
         self.open_at(&Place { context, ..place }, window).await

@@ -13,6 +13,8 @@ use crate::gate::Gate;
 #[derive(Clone)]
 pub(crate) struct Undo {
     inner: Arc<dyn Vfs>,
+    /// The array's own folder.
+    array: Arc<str>,
     gate: Arc<Gate>,
     made: Arc<Mutex<Made>>,
 }
@@ -26,9 +28,11 @@ struct Made {
 }
 
 impl Undo {
-    pub(crate) fn new(inner: Arc<dyn Vfs>) -> Self {
+    /// The store `inner`, in which the array at `path` is written to.
+    pub(crate) fn new(inner: Arc<dyn Vfs>, path: &str) -> Self {
         Self {
             inner,
+            array: path.into(),
             gate: Arc::default(),
             made: Arc::default(),
         }
@@ -52,7 +56,8 @@ impl Undo {
     fn begin(&self, path: &str) {
         let (folder, _) = split(path);
         let mut made = self.made();
-        if TimestampedName::parse(split(folder).1).is_err() {
+        // An array may have the name of a fragment, and files of its own beside its folders.
+        if *folder == *self.array || TimestampedName::parse(split(folder).1).is_err() {
             made.committing = true;
         } else if !made.folders.iter().any(|f| f == folder) {
             made.folders.push(folder.to_owned());
@@ -145,5 +150,32 @@ impl Vfs for Undo {
 
     fn direct(&self) -> Option<&dyn Direct> {
         self.inner.direct()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyperslab::vfs::MemVfs;
+
+    #[test]
+    fn what_is_taken_back_is_the_fragment_and_never_the_array() {
+        let name = |t| format!("__{t}_{t}_0123456789abcdef0123456789abcdef_11");
+        let array = name(1);
+        let files = MemVfs::new();
+        let put = |undo: &Undo, path: &str| pollster::block_on(undo.put(path, vec![])).unwrap();
+        let undo = || Undo::new(Arc::new(files.clone()), &array);
+        let writing = undo();
+        put(&writing, &format!("{array}/{}.ok", name(2)));
+        put(&writing, &format!("{array}/{}/a.tdb", name(3)));
+        writing.abandon();
+        let left: Vec<String> = files.files().into_iter().map(|(path, _)| path).collect();
+        assert_eq!(left, [format!("{array}/{}.ok", name(2))]);
+
+        let committed = undo();
+        put(&committed, &format!("{array}/{}/a.tdb", name(4)));
+        put(&committed, &format!("{array}/{}.ok", name(4)));
+        committed.abandon();
+        assert_eq!(files.files().len(), 3);
     }
 }

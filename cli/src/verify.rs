@@ -40,7 +40,8 @@ pub(crate) async fn verify(env: &Env, args: &Verify) -> Result<()> {
         .await
         .with_context(|| format!("cannot verify {}", args.array))?;
     drop(progress);
-    let seen = format!("{files} files, {tiles} tiles, {} read", sizes::show(bytes));
+    let (files, tiles) = (show::count(files, "file"), show::count(tiles, "tile"));
+    let seen = format!("{files}, {tiles}, {} read", sizes::show(bytes));
     if damaged > 0 {
         return Err(Reported(format!(
             "{}: {damaged} damaged of {seen}; restore the files named above from a copy",
@@ -48,8 +49,8 @@ pub(crate) async fn verify(env: &Env, args: &Verify) -> Result<()> {
         ))
         .into());
     }
-    let fragments = array.fragments().len();
-    show::line(format_args!("{}: sound ({fragments} fragments, {seen})", args.array))
+    let fragments = show::count(array.fragments().len() as u64, "fragment");
+    show::line(format_args!("{}: sound ({fragments}, {seen})", args.array))
 }
 
 /// Writes the manifest.

@@ -54,10 +54,7 @@ impl RawStore {
         key: Option<Vec<u8>>,
         aborted: Option<Promise>,
     ) -> Result<RawArray, JsValue> {
-        let options = OpenOptions {
-            window: window(start, end),
-            key: parse_key(key).map_err(|e| to_js(&e))?,
-        };
+        let options = options(start, end, key)?;
         until(aborted, Array::open(&self.context, &path, &options))
             .await
             .map(RawArray::new)
@@ -78,10 +75,7 @@ impl RawStore {
         key: Option<Vec<u8>>,
         aborted: Option<Promise>,
     ) -> Result<String, JsValue> {
-        let options = OpenOptions {
-            window: window(start, end),
-            key: parse_key(key).map_err(|e| to_js(&e))?,
-        };
+        let options = options(start, end, key)?;
         let group = until(aborted, Group::open(&self.context, &path, &options)).await?;
         let members = group.members.iter().map(|m| {
             let kind = m.kind.map_or("unknown", ObjectType::name);
@@ -131,10 +125,7 @@ impl RawStore {
         now: f64,
         key: Option<Vec<u8>>,
     ) -> Result<RawView, JsValue> {
-        let options = OpenOptions {
-            window: window(start, end),
-            key: parse_key(key).map_err(|e| to_js(&e))?,
-        };
+        let options = options(start, end, key)?;
         Ok(RawView::new(&self.context, path, name, options, milliseconds(now)))
     }
 }
@@ -165,6 +156,13 @@ pub(crate) async fn until<T>(aborted: Option<Promise>, work: impl Future<Output 
         Either::Right((Err(reason), _)) => Err(reason),
         Either::Right((Ok(_), work)) => work.await.map_err(|e| to_js(&e)),
     }
+}
+
+fn options(start: f64, end: f64, key: Option<Vec<u8>>) -> Result<OpenOptions, JsValue> {
+    Ok(OpenOptions {
+        window: window(start, end),
+        key: parse_key(key).map_err(|e| to_js(&e))?,
+    })
 }
 
 pub(crate) fn window(start: f64, end: f64) -> Window {

@@ -172,5 +172,5 @@ fn what_was_replaced_is_verified_while_it_lies_there() {
         "{error}"
     );
     shell.ok("vacuum a");
-    assert!(shell.ok("verify a").contains("1 fragments"));
+    assert!(shell.ok("verify a").contains("1 fragment,"));
 }

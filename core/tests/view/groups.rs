@@ -2,10 +2,8 @@
 
 use super::*;
 
-#[test]
-fn members_named_in_full_are_shown_if_they_lie_in_the_group() {
-    let context = Context::memory();
-    block_on(create_group(&context, "g")).unwrap();
+/// An array in the group `g`.
+fn make_inner(context: &Context) {
     let x = Dimension::new("x", Datatype::Int32, 0_i32, 4_i32, 2_i32);
     let attribute = Attribute::new("a", Datatype::Int16, CellCount::ONE);
     let schema = Schema::new(ArrayType::Dense, vec![x], vec![attribute]);
@@ -14,7 +12,25 @@ fn members_named_in_full_are_shown_if_they_lie_in_the_group() {
         seed: [9; 32],
         key: None,
     };
-    block_on(create(&context, "g/inner", &schema, &[], &options)).unwrap();
+    block_on(create(context, "g/inner", &schema, &[], &options)).unwrap();
+}
+
+fn view_of(context: Context) -> View {
+    let source = Source {
+        context,
+        url: "/data".into(),
+        path: "g".into(),
+        options: OpenOptions::default(),
+        name: "g".into(),
+    };
+    View::new(source, NOW_MS)
+}
+
+#[test]
+fn members_named_in_full_are_shown_if_they_lie_in_the_group() {
+    let context = Context::memory();
+    block_on(create_group(&context, "g")).unwrap();
+    make_inner(&context);
     let member = |name: &str, uri: &str, kind| {
         GroupChange::Add(GroupMember {
             kind,
@@ -39,16 +55,7 @@ fn members_named_in_full_are_shown_if_they_lie_in_the_group() {
         sync: false,
     };
     block_on(change_group(&context, "g", &changes, None, &options)).unwrap();
-    let view = View::new(
-        Source {
-            context,
-            url: "/data".into(),
-            path: "g".into(),
-            options: OpenOptions::default(),
-            name: "g".into(),
-        },
-        NOW_MS,
-    );
+    let view = view_of(context);
     assert_eq!(names(&view, ""), ["README.md", "by path", "full", "gone"]);
     assert_eq!(
         file(&view, "full/slices/all.npy"),
@@ -72,25 +79,8 @@ fn a_group_without_a_list_shows_what_lies_in_it() {
     let context = Context::memory();
     // As releases before 2.8 left it.
     block_on(context.vfs.put("g/__tiledb_group.tdb", vec![])).unwrap();
-    let x = Dimension::new("x", Datatype::Int32, 0_i32, 4_i32, 2_i32);
-    let attribute = Attribute::new("a", Datatype::Int16, CellCount::ONE);
-    let schema = Schema::new(ArrayType::Dense, vec![x], vec![attribute]);
-    let options = CreateOptions {
-        timestamp_ms: 1,
-        seed: [9; 32],
-        key: None,
-    };
-    block_on(create(&context, "g/inner", &schema, &[], &options)).unwrap();
-    let view = View::new(
-        Source {
-            context,
-            url: "/data".into(),
-            path: "g".into(),
-            options: OpenOptions::default(),
-            name: "g".into(),
-        },
-        NOW_MS,
-    );
+    make_inner(&context);
+    let view = view_of(context);
     assert!(names(&view, "").contains(&"inner".to_owned()));
     assert!(names(&view, "inner").contains(&"slices".to_owned()));
 }

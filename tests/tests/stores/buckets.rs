@@ -46,6 +46,26 @@ fn large_files_go_up_in_parts_and_come_back_whole() {
 }
 
 #[test]
+fn parts_of_a_file_that_is_given_up_are_removed() {
+    for bucket in Bucket::of_each_kind("given-up") {
+        let vfs = bucket.context("").vfs;
+        let give_up = async {
+            let mut writer = vfs.create("large").await?;
+            writer.append(Bytes::from(vec![7; 20 << 20])).await?;
+            writer.abort().await
+        };
+        block_on(give_up).unwrap();
+        let sent: Vec<String> = bucket.requests().into_iter().map(|r| r.kind).collect();
+        assert_eq!(
+            (sent[0].as_str(), sent.last().unwrap().as_str()),
+            ("POST", "DELETE"),
+            "{sent:?}"
+        );
+        assert_eq!(block_on(vfs.read_all("large")).unwrap_err().code(), "NotFound");
+    }
+}
+
+#[test]
 fn folders_of_more_files_than_one_answer_names_are_listed_whole() {
     for bucket in Bucket::of_each_kind("listing") {
         let commits = bucket.objects().join("array/__commits");
