@@ -45,7 +45,7 @@ fn fragment_json(schema: &Schema, f: &Fragment) -> Value {
         "type": if f.dense { "dense" } else { "sparse" },
         "timestamps": [f.start_ms, f.end_ms],
         "format_version": f.version.number(),
-        "non_empty_domain": f.non_empty_domain.as_ref().map(|d| domain_json(schema, d)),
+        "non_empty_domain": f.non_empty_domain().map(|d| domain_json(schema, d)),
         "cells": f.cells,
         "tiles": f.tiles,
         "bytes": f.bytes,
@@ -107,10 +107,7 @@ fn print(url: &str, array: &Array, total: &Total) -> Result<()> {
         } else {
             format!("{}..{}", when::iso(f.start_ms), when::iso(f.end_ms))
         };
-        let written = f
-            .non_empty_domain
-            .as_ref()
-            .map_or_else(String::new, |d| domain(schema, d));
+        let written = f.non_empty_domain().map_or_else(String::new, |d| domain(schema, d));
         let kind = if f.dense { "dense" } else { "sparse" };
         vec![
             f.name.clone(),

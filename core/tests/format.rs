@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use hyperslab::filter::Nonces;
 use hyperslab::format::enumeration::Enumeration;
-use hyperslab::format::fragment::footer::{Footer, SectionOffsets};
+use hyperslab::format::fragment::footer::{Footer, List, Lists, SectionOffsets};
 use hyperslab::format::fragment::metadata_file::{FieldMetadata, FragmentMetadata};
 use hyperslab::format::fragment::rtree::RTree;
 use hyperslab::format::fragment::slots::{FieldId, Slots};
@@ -146,30 +146,30 @@ impl Parts {
     /// What is said about each field that has files.
     fn fields(&self) -> BTreeMap<FieldId, FieldMetadata> {
         let (f, s) = (&self.footer, &self.footer.sections);
-        let lists = |at: &[u64]| {
-            at.iter()
-                .map(|at| tile_index::decode(&self.section(*at)).unwrap())
+        let lists = |list| {
+            let at = f.lists.get(list).iter();
+            at.map(|at| tile_index::decode(&self.section(*at)).unwrap())
                 .collect::<Vec<_>>()
         };
-        let values = |at: &[u64]| {
-            at.iter()
-                .map(|at| TileValues::decode(&self.section(*at)).unwrap())
+        let values = |list| {
+            let at = f.lists.get(list).iter();
+            at.map(|at| TileValues::decode(&self.section(*at)).unwrap())
                 .collect::<Vec<_>>()
         };
         let (offsets, var_offsets, var_sizes) = (
-            lists(&s.tile_offsets),
-            lists(&s.tile_var_offsets),
-            lists(&s.tile_var_sizes),
+            lists(List::TileOffsets),
+            lists(List::TileVarOffsets),
+            lists(List::TileVarSizes),
         );
         let (validity, sums, nulls) = (
-            lists(&s.tile_validity_offsets),
-            lists(&s.tile_sums),
-            lists(&s.tile_null_counts),
+            lists(List::TileValidityOffsets),
+            lists(List::TileSums),
+            lists(List::TileNullCounts),
         );
-        let (mins, maxs) = (values(&s.tile_mins), values(&s.tile_maxs));
+        let (mins, maxs) = (values(List::TileMins), values(List::TileMaxs));
         let stats = s
             .fragment_stats
-            .map(|at| FieldStats::decode_all(&self.section(at), f.file_sizes.len()).unwrap());
+            .map(|at| FieldStats::decode_all(&self.section(at), f.lists.get(List::FileSizes).len()).unwrap());
         let slots = Slots::new(f.version, &self.schema, f.has_timestamps, f.has_delete_metadata);
         let has_files = |id: FieldId| id != FieldId::Coords && !(f.dense && matches!(id, FieldId::Dimension(_)));
         let field = |i: usize| FieldMetadata {
@@ -182,9 +182,9 @@ impl Parts {
             sums: sums.get(i).cloned().unwrap_or_default(),
             null_counts: nulls.get(i).cloned().unwrap_or_default(),
             stats: stats.as_ref().map_or(FieldStats::default(), |s| s[i].clone()),
-            file_bytes: f.file_sizes[i],
-            var_file_bytes: f.file_var_sizes[i],
-            validity_file_bytes: f.file_validity_sizes.get(i).copied().unwrap_or(0),
+            file_bytes: f.lists.at(List::FileSizes, i).unwrap(),
+            var_file_bytes: f.lists.at(List::VarFileSizes, i).unwrap(),
+            validity_file_bytes: f.lists.at(List::ValidityFileSizes, i).unwrap_or(0),
         };
         slots
             .fields()
@@ -267,7 +267,7 @@ fn whole_files_are_put_together_as_libtiledb_does() {
             schema_name: footer.schema_name.clone().unwrap_or_default(),
             dense: footer.dense,
             non_empty_domain: footer.non_empty_domain.clone().unwrap(),
-            tiles: tile_index::decode(&parts.section(footer.sections.tile_offsets[0]))
+            tiles: tile_index::decode(&parts.section(footer.lists.at(List::TileOffsets, 0).unwrap()))
                 .unwrap()
                 .len() as u64,
             last_tile_cells: footer.last_tile_cells,
@@ -280,9 +280,11 @@ fn whole_files_are_put_together_as_libtiledb_does() {
         assert_eq!(ours.sections(), parts.sections(), "{}", v[0]);
         // Sections are compressed by another library: they lie elsewhere.
         let plain = |f: &Footer| Footer {
+            lists: Lists::default(),
             sections: SectionOffsets::default(),
             ..f.clone()
         };
         assert_eq!(plain(&ours.footer), plain(footer), "{}", v[0]);
+        assert_eq!(ours.footer.lists.sizes(), footer.lists.sizes(), "{}", v[0]);
     }
 }

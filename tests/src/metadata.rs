@@ -7,7 +7,7 @@ use hyperslab::array::{Array, Fragment};
 use hyperslab::blocking::block_on;
 use hyperslab::filter::Key;
 use hyperslab::format::data_file::FRAGMENT_METADATA;
-use hyperslab::format::fragment::footer::Footer;
+use hyperslab::format::fragment::footer::{Footer, List};
 use hyperslab::format::fragment::rtree::RTree;
 use hyperslab::format::fragment::slots::{FieldId, Slots};
 use hyperslab::format::fragment::stats::{FieldStats, TileValues};
@@ -110,24 +110,25 @@ fn of_fragment(array: &Array, fragment: &Fragment) -> Result<Vec<Fact>> {
                 value,
             })
         };
-        let list = |offsets: &[u64]| tile_index::decode(&file.section(offsets[i])?).map_err(anyhow::Error::from);
-        fact("tile offsets", list(&s.tile_offsets)?.len().to_string());
-        fact("tile var offsets", list(&s.tile_var_offsets)?.len().to_string());
-        fact("tile var sizes", format!("{:?}", list(&s.tile_var_sizes)?));
+        let section = |list| file.section(footer.lists.at(list, i).context("no such section")?);
+        let list = |list| tile_index::decode(&section(list)?).map_err(anyhow::Error::from);
+        fact("tile offsets", list(List::TileOffsets)?.len().to_string());
+        fact("tile var offsets", list(List::TileVarOffsets)?.len().to_string());
+        fact("tile var sizes", format!("{:?}", list(List::TileVarSizes)?));
         fact(
             "tile validity offsets",
-            list(&s.tile_validity_offsets)?.len().to_string(),
+            list(List::TileValidityOffsets)?.len().to_string(),
         );
         fact(
             "tile minima",
-            format!("{:?}", TileValues::decode(&file.section(s.tile_mins[i])?)?),
+            format!("{:?}", TileValues::decode(&section(List::TileMins)?)?),
         );
         fact(
             "tile maxima",
-            format!("{:?}", TileValues::decode(&file.section(s.tile_maxs[i])?)?),
+            format!("{:?}", TileValues::decode(&section(List::TileMaxs)?)?),
         );
-        fact("tile sums", format!("{:?}", list(&s.tile_sums)?));
-        fact("tile null counts", format!("{:?}", list(&s.tile_null_counts)?));
+        fact("tile sums", format!("{:?}", list(List::TileSums)?));
+        fact("tile null counts", format!("{:?}", list(List::TileNullCounts)?));
         if let Some(stats) = &stats {
             fact("fragment minimum", format!("{:?}", stats[i].min));
             fact("fragment maximum", format!("{:?}", stats[i].max));

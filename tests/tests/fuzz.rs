@@ -13,8 +13,8 @@ use hyperslab_tests::hex;
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// What fuzzing found, by target: it stays mended.
-const FOUND: &[(&str, &str)] = &[
+/// What fuzzing found, by target, and how often over: it stays mended.
+const FOUND: &[(&str, &str, usize)] = &[
     // A chunk that claims more bytes than gzip can hold; memory was asked for them.
     (
         "generic-tile",
@@ -22,6 +22,7 @@ const FOUND: &[(&str, &str)] = &[
          010000000100000000000000b200007f5b00000010000000007f000001000000b20000005b0000007801636200030175\
          08cdc0c008840c0c4cac20e23f10608ab08114807015033b030b0b9001525c90939899c70c12864802b5035969066095\
          304318412a1941c682250d1961ea4134c24eb0a41107b224334827334827007ef518e3",
+        1,
     ),
     // A key twice, of which the last counts.
     (
@@ -29,7 +30,11 @@ const FOUND: &[(&str, &str)] = &[
         "06000000616e737765720001010000002a00000000ff0000050000000000000000000b00000000040000006c69737400\
          0303000000000000000000f03f000000000000044000000000000008c0050000000000000000000c050000006772c3bc\
          c3",
+        1,
     ),
+    // Lines of next to nothing; the list of them took a hundred times as much.
+    ("consolidated-commits", "0a", 10_000),
+    ("consolidated-commits", "610a", 10_000),
 ];
 
 /// A small generator: the runs need not be good chance, but the same every time.
@@ -96,14 +101,14 @@ fn every_decoder_and_every_filter_survives_hostile_bytes() {
     assert!(targets.len() > 50, "one for each decoder and two for each filter");
     let named = |name: &str| targets.iter().any(|t| t.name == name);
     assert!(
-        FOUND.iter().all(|(name, _)| named(name)),
+        FOUND.iter().all(|(name, ..)| named(name)),
         "each finding belongs to a target"
     );
     let (mut failed, mut runs) = (Vec::new(), 0);
     for target in &targets {
         assert!(!target.seeds.is_empty(), "{}: real inputs", target.name);
-        for (_, found) in FOUND.iter().filter(|(name, _)| *name == target.name) {
-            target.check(&hex::decode(found).unwrap());
+        for (_, found, times) in FOUND.iter().filter(|(name, ..)| *name == target.name) {
+            target.check(&hex::decode(found).unwrap().repeat(*times));
         }
         match catch_unwind(|| smoke(target, time)) {
             Ok(more) => runs += more,

@@ -82,7 +82,7 @@ impl RawArray {
         let one = |f: &std::sync::Arc<hyperslab::Fragment>| {
             json!({
                 "name": f.name, "start": f.start_ms, "end": f.end_ms, "dense": f.dense, "cells": f.cells,
-                "bytes": f.bytes, "nonEmptyDomain": f.non_empty_domain.as_deref().map(domain),
+                "bytes": f.bytes, "nonEmptyDomain": f.non_empty_domain().map(domain),
             })
         };
         self.array.fragments().iter().map(one).collect::<Value>().to_string()

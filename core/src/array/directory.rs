@@ -11,7 +11,7 @@ use bytes::Bytes;
 use super::Window;
 use crate::error::{AtPath, Malformed, Result};
 use crate::format::commits::{self, COMMITS_DIR, ConsolidatedCommit, FRAGMENTS_DIR};
-use crate::format::name::{NameForm, TimestampedName};
+use crate::format::name::{NameForm, TimestampedName, stem};
 use crate::format::version::Version;
 use crate::sort::{sort_by, sort_by_number};
 use crate::vfs::{Entry, EntryKind, join};
@@ -217,7 +217,7 @@ impl<'a> Committed<'a> {
                     version: name.version().map_err(misnamed).at(&path)?,
                     start_ms: name.start_ms,
                     end_ms: name.end_ms,
-                    name: name.full,
+                    name: stem(path.rsplit('/').next().unwrap_or(&path)).to_owned(),
                     unmarked,
                     path,
                 });
@@ -269,7 +269,7 @@ fn contains(window: Window, name: &TimestampedName) -> bool {
 #[derive(Default)]
 struct Lists<'a> {
     /// Each consolidated commit, ignored or not, with the file it is in.
-    consolidated: Vec<(&'a str, ConsolidatedCommit)>,
+    consolidated: Vec<(&'a str, ConsolidatedCommit<'a>)>,
     ignored: HashSet<String>,
     /// Each vacuum file with its lines.
     vacuum: Vec<(&'a str, Vec<String>)>,
@@ -310,26 +310,26 @@ fn own_name(path: &str) -> Option<TimestampedName> {
 }
 
 /// Folders of committed fragments, and whether nothing but their metadata marks them as committed.
-fn committed(listing: &Listing, lists: &Lists<'_>) -> BTreeMap<String, bool> {
+fn committed(listing: &Listing, lists: &Lists<'_>) -> Vec<(String, bool)> {
     let valid = lists
         .consolidated
         .iter()
-        .map(|(_, c)| c.path.as_str())
+        .map(|(_, c)| c.path.as_ref())
         .filter(|path| !lists.ignored.contains(*path));
-    let mut found = BTreeMap::new();
+    let mut found = Vec::new();
     let mut marked: HashSet<&str> = files(&listing.root).filter_map(|n| n.strip_suffix(".ok")).collect();
     for path in valid {
         if let Some(name) = path.strip_suffix(".ok") {
             marked.insert(name);
         } else if let Some(name) = path.strip_suffix(".wrt") {
-            found.insert(join(FRAGMENTS_DIR, name.rsplit('/').next().unwrap_or(name)), false);
+            found.push((join(FRAGMENTS_DIR, name.rsplit('/').next().unwrap_or(name)), false));
         }
     }
     for name in files(&listing.commits)
         .filter(|n| n.starts_with("__"))
         .filter_map(|n| n.strip_suffix(".wrt"))
     {
-        found.insert(join(FRAGMENTS_DIR, name), false);
+        found.push((join(FRAGMENTS_DIR, name), false));
     }
     for folder in listing
         .root
@@ -340,14 +340,16 @@ fn committed(listing: &Listing, lists: &Lists<'_>) -> BTreeMap<String, bool> {
         match TimestampedName::parse(folder) {
             Ok(name) if name.form == NameForm::Numbered => {
                 if marked.contains(folder) {
-                    found.insert(folder.to_owned(), false);
+                    found.push((folder.to_owned(), false));
                 }
             }
-            Ok(_) => drop(found.insert(folder.to_owned(), true)),
+            Ok(_) => found.push((folder.to_owned(), true)),
             // The known folders, and whatever else lies there.
             Err(_) => {}
         }
     }
+    sort_by(&mut found, Ord::cmp);
+    found.dedup();
     found
 }
 
@@ -360,7 +362,7 @@ fn deletes(listing: &Listing, lists: &Lists<'_>, window: Window) -> Vec<DeleteRe
     for (file, commit) in &lists.consolidated {
         if let Some(range) = commit.embedded.clone() {
             found.insert(
-                commit.path.clone(),
+                commit.path.to_string(),
                 DeleteSource::Embedded {
                     path: (*file).to_owned(),
                     range,

@@ -34,8 +34,6 @@ pub struct Fragment {
     pub cells: u64,
     /// Tiles of each field.
     pub tiles: u64,
-    /// The smallest box around its cells.
-    pub non_empty_domain: Option<Vec<ScalarRange>>,
     /// Bytes of its data files.
     pub bytes: u64,
     /// The schema it was written with.
@@ -43,6 +41,8 @@ pub struct Fragment {
     pub(crate) footer: Arc<Footer>,
     pub(crate) slots: Slots,
     pub(crate) index: Index,
+    /// Cells of each tile, but for the last one of a sparse fragment.
+    tile_cells: u64,
     files: OnceLock<Vec<OnceLock<FieldFiles>>>,
 }
 
@@ -56,7 +56,7 @@ impl Fragment {
     /// [`Error::Corrupt`] if what the footer says cannot be.
     pub(crate) fn new(
         array: &str,
-        name: &FragmentRef,
+        name: FragmentRef,
         footer: Arc<Footer>,
         index: Index,
         schema: Arc<Schema>,
@@ -70,7 +70,7 @@ impl Fragment {
         );
         let corrupt = |why: &str| super::index::inconsistent(&join(&path, FRAGMENT_METADATA), why);
         let mut tiles = footer.sparse_tiles;
-        let cells;
+        let (cells, tile_cells);
         if footer.dense {
             let grid = Grid::new(&schema)?;
             let domain = footer.non_empty_domain.as_deref();
@@ -84,7 +84,9 @@ impl Fragment {
                 .as_ref()
                 .map_or(Some(0), TileBox::count)
                 .ok_or_else(|| corrupt("more tiles than can be counted"))?;
+            tile_cells = grid.tile_cells().unwrap_or(u64::MAX);
         } else {
+            tile_cells = schema.capacity;
             let last = if footer.last_tile_cells == 0 {
                 schema.capacity
             } else {
@@ -96,13 +98,9 @@ impl Fragment {
                 (tiles - 1).saturating_mul(schema.capacity).saturating_add(last)
             };
         }
-        let sizes = [&footer.file_sizes, &footer.file_var_sizes, &footer.file_validity_sizes];
-        let bytes = sizes
-            .iter()
-            .flat_map(|s| s.iter())
-            .fold(0_u64, |a, b| a.saturating_add(*b));
+        let bytes = footer.lists.sizes().iter().fold(0_u64, |a, b| a.saturating_add(*b));
         Ok(Self {
-            name: name.name.clone(),
+            name: name.name,
             path,
             start_ms: name.start_ms,
             end_ms: name.end_ms,
@@ -110,14 +108,19 @@ impl Fragment {
             dense: footer.dense,
             cells,
             tiles,
-            non_empty_domain: footer.non_empty_domain.clone(),
             bytes,
             schema,
             footer,
             slots,
             index: index.of_tiles(tiles),
+            tile_cells,
             files: OnceLock::new(),
         })
+    }
+
+    /// The smallest box around its cells.
+    pub fn non_empty_domain(&self) -> Option<&[ScalarRange]> {
+        self.footer.non_empty_domain.as_deref()
     }
 
     /// The files of the field `id`, which has the place `slot`: their paths are put together once.
@@ -191,13 +194,8 @@ impl Fragment {
     /// [`Error::LimitExceeded`] for a tile too large for this machine.
     pub(crate) fn tile_cells(&self, tile: u64) -> Result<usize> {
         let last = self.footer.last_tile_cells;
-        let cells = if self.dense {
-            Grid::new(&self.schema)?.tile_cells().unwrap_or(u64::MAX)
-        } else if tile + 1 == self.tiles && last != 0 {
-            last
-        } else {
-            self.schema.capacity
-        };
+        let is_last = !self.dense && tile + 1 == self.tiles;
+        let cells = if is_last && last != 0 { last } else { self.tile_cells };
         usize::try_from(cells)
             .ok()
             .filter(|&n| n < u32::MAX as usize)

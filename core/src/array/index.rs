@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
-use crate::format::fragment::footer::Footer;
+use crate::format::fragment::footer::{Footer, List};
 use crate::format::fragment::legacy::LegacyMetadata;
 use crate::format::fragment::rtree::{Level, RTree};
 use crate::format::fragment::stats::TileValues;
@@ -130,17 +130,7 @@ impl Index {
     fn starts(&self) -> &[u64] {
         self.starts.get_or_init(|| {
             let o = &self.footer.sections;
-            let lists = [
-                &o.tile_offsets,
-                &o.tile_var_offsets,
-                &o.tile_var_sizes,
-                &o.tile_validity_offsets,
-                &o.tile_mins,
-                &o.tile_maxs,
-                &o.tile_sums,
-                &o.tile_null_counts,
-            ];
-            let mut starts: Vec<u64> = lists.iter().flat_map(|l| l.iter().copied()).collect();
+            let mut starts = self.footer.lists.sections().to_vec();
             starts.extend(
                 [Some(o.rtree), o.fragment_stats, o.processed_conditions]
                     .into_iter()
@@ -152,7 +142,8 @@ impl Index {
     }
 
     fn lists(&self) -> &Lists {
-        self.lists.get_or_init(|| Lists::new(self.footer.file_sizes.len()))
+        self.lists
+            .get_or_init(|| Lists::new(self.footer.lists.get(List::FileSizes).len()))
     }
 
     /// The index of a fragment of the oldest versions, all of it decoded.
@@ -208,17 +199,17 @@ impl Index {
     }
 
     fn place(&self, section: Section) -> Option<(u64, Option<u64>)> {
-        let o = &self.footer.sections;
+        let (o, lists) = (&self.footer.sections, &self.footer.lists);
         let start = match section {
             Section::RTree => Some(o.rtree),
-            Section::TileOffsets(i) => o.tile_offsets.get(i).copied(),
-            Section::VarOffsets(i) => o.tile_var_offsets.get(i).copied(),
-            Section::VarSizes(i) => o.tile_var_sizes.get(i).copied(),
-            Section::ValidityOffsets(i) => o.tile_validity_offsets.get(i).copied(),
-            Section::Mins(i) => o.tile_mins.get(i).copied(),
-            Section::Maxs(i) => o.tile_maxs.get(i).copied(),
-            Section::Sums(i) => o.tile_sums.get(i).copied(),
-            Section::NullCounts(i) => o.tile_null_counts.get(i).copied(),
+            Section::TileOffsets(i) => lists.at(List::TileOffsets, i),
+            Section::VarOffsets(i) => lists.at(List::TileVarOffsets, i),
+            Section::VarSizes(i) => lists.at(List::TileVarSizes, i),
+            Section::ValidityOffsets(i) => lists.at(List::TileValidityOffsets, i),
+            Section::Mins(i) => lists.at(List::TileMins, i),
+            Section::Maxs(i) => lists.at(List::TileMaxs, i),
+            Section::Sums(i) => lists.at(List::TileSums, i),
+            Section::NullCounts(i) => lists.at(List::TileNullCounts, i),
             Section::Conditions => o.processed_conditions,
         }?;
         let starts = self.starts();

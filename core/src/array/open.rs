@@ -11,7 +11,7 @@ use futures_util::future;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use super::deletes::load_deletes;
-use super::directory::{Committed, FragmentRef, Listing, Visible};
+use super::directory::{Committed, FragmentRef, Listing};
 use super::fragment::Fragment;
 use super::index::Index;
 use super::snapshot::{Array, Delete, OpenOptions, Snapshot, Window};
@@ -19,7 +19,6 @@ use crate::context::Context;
 use crate::cpu::Cpu;
 use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
-use crate::format::consolidated_metadata::ConsolidatedFooter;
 use crate::format::data_file::FRAGMENT_METADATA;
 use crate::format::fragment::footer::Footer;
 use crate::format::fragment::legacy::LegacyMetadata;
@@ -97,47 +96,37 @@ impl Array {
         let sparse = async { told.await.unwrap_or(false) };
         let found = find(context, path, (listing, which), options.window, sparse, key);
         let (schema, found) = future::try_join(schema, found).await?;
-        let Found {
-            visible,
-            consolidated,
-            tails,
-            deletes,
-        } = found;
-        let deletes = if schema.is_dense() { Vec::new() } else { deletes? };
-        let (mut tails, mut raw, mut far) = (tails.into_iter(), Vec::new(), Vec::new());
-        for (i, f) in visible.fragments.iter().enumerate() {
-            let tail = if has_tail(f, &consolidated) { tails.next() } else { None };
-            let near = at_hand(f, &consolidated, tail.as_ref(), &schema);
-            if near.is_none() {
-                let load = load_raw(context, path, f, tail, &schema, key);
-                far.push(async move { Ok::<_, Error>((i, load.await?)) });
-            }
-            raw.push(near);
+        let deletes = if schema.is_dense() { Vec::new() } else { found.deletes? };
+        let (mut refs, mut raw, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+        for (i, (f, fetched)) in found.fragments.into_iter().enumerate() {
+            let near = at_hand(&f, fetched, &schema).map_err(|tail| rest.push((i, tail)));
+            raw.push(near.ok());
+            refs.push(f);
+        }
+        let mut far = Vec::new();
+        for (i, tail) in rest {
+            let load = load_raw(context, path, &refs[i], tail, &schema, key);
+            far.push(async move { Ok::<_, Error>((i, load.await?)) });
         }
         let mut far = stream::iter(far).buffered(IN_FLIGHT);
         while let Some((i, loaded)) = far.try_next().await? {
             raw[i] = loaded;
         }
         drop(far);
-        let found: Vec<(&FragmentRef, Raw)> = visible
-            .fragments
-            .iter()
-            .zip(raw)
-            .filter_map(|(f, r)| Some((f, r?)))
-            .collect();
+        let fragments: Vec<(FragmentRef, Raw)> = refs.into_iter().zip(raw).filter_map(|(f, r)| Some((f, r?))).collect();
 
         let oldest = listing
             .schemas()
             .first()
             .map_or_else(String::new, |s| file_name(s).to_owned());
-        let schemas = load_schemas(context, path, &found, (&schema_name, &schema), &oldest, key).await?;
-        let cpu = if found.len() > FRAGMENTS_AT_ONCE {
+        let schemas = load_schemas(context, path, &fragments, (&schema_name, &schema), &oldest, key).await?;
+        let cpu = if fragments.len() > FRAGMENTS_AT_ONCE {
             context.cpu
         } else {
             Cpu::Inline
         };
-        let fragments = cpu.try_map_owned(found, |(f, raw)| {
-            let own = raw.schema_name(path, f)?.unwrap_or(&oldest);
+        let fragments = cpu.try_map_owned(fragments, |(f, raw)| {
+            let own = raw.schema_name(path, &f)?.unwrap_or(&oldest);
             let own = schemas.get(own).unwrap_or(&schema);
             raw.into_fragment(path, f, own).map(Arc::new)
         })?;
@@ -149,7 +138,7 @@ impl Array {
             schema_name,
             fragments,
             deletes,
-            metadata_files: visible.metadata,
+            metadata_files: found.metadata,
             enumerations: Mutex::default(),
         })))
     }
@@ -178,13 +167,26 @@ enum Counting {
 
 /// What is known of an array beside its schema.
 struct Found {
-    visible: Visible,
-    consolidated: Consolidated,
-    /// The ends of the metadata files of those fragments that [`has_tail`] holds for.
-    tails: Vec<Result<(u64, Bytes)>>,
+    /// The fragments that count, each with what was fetched of its metadata.
+    fragments: Vec<(FragmentRef, Fetched)>,
+    /// Files of array metadata.
+    metadata: Vec<String>,
     /// Of dense arrays they do not count, whatever they are.
     deletes: Result<Vec<Delete>>,
 }
+
+/// What was fetched of a fragment's metadata before the schema is known.
+enum Fetched {
+    /// Its footer, out of a consolidated file.
+    Footer(Bytes),
+    /// The end of its metadata file.
+    Tail(Tail),
+    /// Nothing: it has no footer.
+    Nothing,
+}
+
+/// The end of a file, and how many bytes the file has.
+type Tail = Result<(u64, Bytes)>;
 
 /// Finds what counts in a window, and fetches what is needed of it: the lists and the consolidated
 /// metadata in one round, the ends of the other metadata files and the deletes in the next.
@@ -209,28 +211,34 @@ async fn find(
     if which == Counting::WithReplaced {
         visible.fragments.append(&mut visible.replaced);
     }
-    let paths: Vec<String> = visible
+    let footers: Vec<Option<Bytes>> = visible
         .fragments
         .iter()
-        .filter(|f| has_tail(f, &consolidated))
-        .map(|f| metadata_path(path, f))
+        .map(|f| consolidated.get(f.name.as_bytes()).cloned())
         .collect();
+    let has_tail = |f: &FragmentRef, footer: &Option<Bytes>| f.version.has_footer() && footer.is_none();
+    let with_tails = visible
+        .fragments
+        .iter()
+        .zip(&footers)
+        .filter(|(f, footer)| has_tail(f, footer));
+    let paths: Vec<String> = with_tails.map(|(f, _)| metadata_path(path, f)).collect();
     let (tails, deletes) = future::join(
         context.vfs.read_tails(&paths, TAIL_BYTES),
         load_deletes(context, path, &visible.deletes, &lists, key),
     )
     .await;
+    let mut tails = tails?.into_iter();
+    let fetched = |(f, footer): (FragmentRef, Option<Bytes>)| {
+        let tail = if has_tail(&f, &footer) { tails.next() } else { None };
+        let fetched = footer.map(Fetched::Footer).or(tail.map(Fetched::Tail));
+        (f, fetched.unwrap_or(Fetched::Nothing))
+    };
     Ok(Found {
-        visible,
-        consolidated,
-        tails: tails?,
+        fragments: visible.fragments.into_iter().zip(footers).map(fetched).collect(),
+        metadata: visible.metadata,
         deletes,
     })
-}
-
-/// Whether a fragment's footer is read from the end of its own metadata file.
-fn has_tail(f: &FragmentRef, consolidated: &Consolidated) -> bool {
-    f.version.has_footer() && !consolidated.contains_key(f.name.as_str())
 }
 
 /// The folders of the array at `path`.
@@ -296,7 +304,7 @@ pub(crate) fn file_name(path: &str) -> &str {
 async fn load_schemas(
     context: &Context,
     array: &str,
-    found: &[(&FragmentRef, Raw)],
+    found: &[(FragmentRef, Raw)],
     latest: (&str, &Arc<Schema>),
     oldest: &str,
     key: Option<&Key>,
@@ -317,8 +325,8 @@ async fn load_schemas(
     Ok(schemas)
 }
 
-/// Consolidated footers by the name of the fragment: the payload that holds it, and where.
-type Consolidated = HashMap<String, (Bytes, Range<usize>)>;
+/// Consolidated footers by the name of the fragment: both lie in what was fetched.
+type Consolidated = HashMap<Bytes, Bytes>;
 
 async fn load_consolidated(
     context: &Context,
@@ -331,25 +339,30 @@ async fn load_consolidated(
         async move {
             let payload = Bytes::from(read_generic(context, &path, key).await?);
             let list = consolidated_metadata::decode(&payload).at(&path)?;
-            Ok::<_, Error>((payload, list))
+            let names = list.iter().map(|f| file_name(f.name.trim_end_matches('/')));
+            // Of fragments older than version 5 libtiledb counts too few bytes, so that the footers behind
+            // them do not start where the list says. Every fragment has its own footer as well.
+            let displaced = |name: &str| {
+                let version = TimestampedName::parse(name).and_then(|n| n.version());
+                version.is_ok_and(|v| !v.has_dimension_files())
+            };
+            if names.clone().any(displaced) {
+                return Ok(Vec::new());
+            }
+            let found = names.zip(&list).map(|(name, f)| {
+                let name = payload.slice_ref(name.as_bytes());
+                (name, payload.slice(f.range.clone()))
+            });
+            Ok::<_, Error>(found.collect())
         }
     };
     let mut out = Consolidated::new();
-    for (payload, list) in future::try_join_all(files.iter().map(load)).await? {
-        let name = |f: &ConsolidatedFooter| file_name(f.name.trim_end_matches('/')).to_owned();
-        let names: Vec<String> = list.iter().map(name).collect();
-        // Of fragments older than version 5 libtiledb counts too few bytes, so that the footers behind
-        // them do not start where the list says. Every fragment has its own footer as well.
-        let displaced = |name: &String| {
-            let version = TimestampedName::parse(name).and_then(|n| n.version());
-            version.is_ok_and(|v| !v.has_dimension_files())
-        };
-        if names.iter().any(displaced) {
-            continue;
-        }
-        for (name, footer) in names.into_iter().zip(list) {
-            out.entry(name).or_insert_with(|| (payload.clone(), footer.range));
-        }
+    for (name, footer) in future::try_join_all(files.iter().map(load))
+        .await?
+        .into_iter()
+        .flatten()
+    {
+        out.entry(name).or_insert(footer);
     }
     Ok(out)
 }
@@ -368,24 +381,19 @@ enum Raw {
     Legacy { payload: Vec<u8>, dense: bool },
 }
 
-/// What was read of a fragment's metadata, if that is enough.
-fn at_hand(
-    f: &FragmentRef,
-    consolidated: &Consolidated,
-    tail: Option<&Result<(u64, Bytes)>>,
-    latest: &Schema,
-) -> Option<Raw> {
-    if let Some((payload, range)) = consolidated.get(f.name.as_str()) {
-        return Some(Raw::Consolidated(payload.slice(range.clone())));
-    }
-    let (size, bytes) = tail?.as_ref().ok()?;
-    let footer = Footer::locate(f.version, latest, *size, bytes).ok()?;
+/// What was fetched of a fragment's metadata, if that is enough; else the end of the file, if that is what it was.
+fn at_hand(f: &FragmentRef, fetched: Fetched, latest: &Schema) -> Result<Raw, Option<Tail>> {
+    let (size, bytes) = match fetched {
+        Fetched::Footer(bytes) => return Ok(Raw::Consolidated(bytes)),
+        Fetched::Tail(Ok(tail)) => tail,
+        Fetched::Tail(failed) => return Err(Some(failed)),
+        Fetched::Nothing => return Err(None),
+    };
     let start = size.saturating_sub(bytes.len() as u64);
-    (start <= footer.start).then(|| Raw::Tail {
-        start,
-        bytes: bytes.clone(),
-        footer,
-    })
+    match Footer::locate(f.version, latest, size, &bytes) {
+        Ok(footer) if start <= footer.start => Ok(Raw::Tail { start, bytes, footer }),
+        _ => Err(Some(Ok((size, bytes)))),
+    }
 }
 
 /// What must be read of it where that is not enough, or where it says why.
@@ -393,7 +401,7 @@ async fn load_raw(
     context: &Context,
     array: &str,
     f: &FragmentRef,
-    tail: Option<Result<(u64, Bytes)>>,
+    tail: Option<Tail>,
     latest: &Schema,
     key: Option<&Key>,
 ) -> Result<Option<Raw>> {
@@ -451,8 +459,8 @@ impl Raw {
         Footer::schema_name(self.footer(), f.version).at_with(|| metadata_path(array, f))
     }
 
-    fn into_fragment(self, array: &str, f: &FragmentRef, schema: &Arc<Schema>) -> Result<Fragment> {
-        let path = || metadata_path(array, f);
+    fn into_fragment(self, array: &str, f: FragmentRef, schema: &Arc<Schema>) -> Result<Fragment> {
+        let path = || metadata_path(array, &f);
         let (footer, index) = match self {
             Self::Legacy { payload, dense } => {
                 let metadata = LegacyMetadata::decode(&payload, schema, dense).at_with(path)?;

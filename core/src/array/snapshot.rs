@@ -137,7 +137,7 @@ impl Array {
     pub fn non_empty_domain(&self) -> Option<Vec<ScalarRange>> {
         self.fragments()
             .iter()
-            .filter_map(|f| f.non_empty_domain.clone())
+            .filter_map(|f| f.non_empty_domain().map(<[_]>::to_vec))
             .reduce(|a, b| a.iter().zip(&b).map(|(a, b)| a.union(b)).collect())
     }
 }

@@ -91,7 +91,7 @@ impl Attribute {
     /// Reads an attribute of a schema of this version. Before version 6 the fill is left empty, for
     /// the schema to set: its size does not follow from bytes that are present.
     pub(super) fn decode(r: &mut Reader<'_>, version: Version) -> Decoded<Self> {
-        let name = r.string32("attribute name")?;
+        let name = r.string32("attribute name")?.to_owned();
         let datatype = r.datatype("attribute datatype")?;
         let cell = r.cell_count("attribute values per cell")?;
         let filters = Pipeline::decode(r, version)?;
@@ -115,7 +115,7 @@ impl Attribute {
             DataOrder::Unordered
         };
         let enumeration = if version.has_enumerations() {
-            r.string32("attribute enumeration")?
+            r.string32("attribute enumeration")?.to_owned()
         } else {
             String::new()
         };

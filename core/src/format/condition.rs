@@ -150,7 +150,7 @@ impl StoredCondition {
     fn read_value(r: &mut Reader<'_>) -> Decoded<Self> {
         let at = r.offset();
         let op = r.u8("condition operator")?;
-        let field = r.string32("condition field")?;
+        let field = r.string32("condition field")?.to_owned();
         let value = r.bytes64("condition value")?;
         Ok(match op {
             IN | NOT_IN => {
@@ -223,7 +223,7 @@ fn read_members(r: &mut Reader<'_>, data: &[u8]) -> Decoded<Vec<Vec<u8>>> {
     let what = "condition member offsets";
     let at = r.offset();
     let bytes = r.u64(what)?;
-    let starts = r.u64s(bytes / 8, what)?;
+    let starts: Vec<u64> = r.u64s(bytes / 8, what)?.collect();
     if bytes % 8 != 0 {
         return Err(Malformed::new(
             what,

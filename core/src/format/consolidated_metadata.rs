@@ -12,9 +12,9 @@ use crate::sort::sort_by_number;
 
 /// A fragment's footer in the payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConsolidatedFooter {
+pub struct ConsolidatedFooter<'a> {
     /// The fragment's folder; an absolute URI before version 9.
-    pub name: String,
+    pub name: &'a str,
     /// Where its footer lies in the payload. A footer does not say how long it is: the range ends
     /// where the next one starts.
     pub range: Range<usize>,
@@ -24,7 +24,7 @@ pub struct ConsolidatedFooter {
 ///
 /// # Errors
 /// The payload is damaged, or a footer lies outside it.
-pub fn decode(payload: &[u8]) -> Decoded<Vec<ConsolidatedFooter>> {
+pub fn decode(payload: &[u8]) -> Decoded<Vec<ConsolidatedFooter<'_>>> {
     let mut r = Reader::new(payload);
     let n = r.u32("consolidated footer count")?;
     let n = r.count(u64::from(n), 16, "consolidated footers")?;
@@ -83,10 +83,7 @@ mod tests {
     fn footers_are_found_where_they_lie() {
         let payload = encode(&[("a", b"first"), ("bc", b"second")]);
         let back = decode(&payload).unwrap();
-        let back: Vec<_> = back
-            .iter()
-            .map(|f| (f.name.as_str(), &payload[f.range.clone()]))
-            .collect();
+        let back: Vec<_> = back.iter().map(|f| (f.name, &payload[f.range.clone()])).collect();
         assert_eq!(back, [("a", &b"first"[..]), ("bc", b"second")]);
     }
 

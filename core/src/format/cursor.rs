@@ -132,7 +132,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Too few bytes are left, or they are not UTF-8.
-    pub fn string32(&mut self, what: &str) -> Decoded<String> {
+    pub fn string32(&mut self, what: &str) -> Decoded<&'a str> {
         let at = self.offset();
         utf8(self.bytes32(what)?, what, at)
     }
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Too few bytes are left, or they are not UTF-8.
-    pub fn string64(&mut self, what: &str) -> Decoded<String> {
+    pub fn string64(&mut self, what: &str) -> Decoded<&'a str> {
         let at = self.offset();
         utf8(self.bytes64(what)?, what, at)
     }
@@ -231,10 +231,10 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Too few bytes are left.
-    pub fn u64s(&mut self, n: u64, what: &str) -> Decoded<Vec<u64>> {
+    pub fn u64s(&mut self, n: u64, what: &str) -> Decoded<impl Iterator<Item = u64> + use<'a>> {
         let n = self.count(n, 8, what)?;
         let numbers = self.take(n * 8, what)?.as_chunks::<8>().0;
-        Ok(numbers.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
+        Ok(numbers.iter().map(|bytes| u64::from_le_bytes(*bytes)))
     }
 
     /// Rejects trailing bytes.
@@ -249,8 +249,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn utf8(bytes: &[u8], what: &str, at: u64) -> Decoded<String> {
-    String::from_utf8(bytes.to_vec()).map_err(|e| Malformed::new(what, at, format!("not UTF-8: {e}")))
+fn utf8<'a>(bytes: &'a [u8], what: &str, at: u64) -> Decoded<&'a str> {
+    std::str::from_utf8(bytes).map_err(|e| Malformed::new(what, at, format!("not UTF-8: {e}")))
 }
 
 /// Builds a structure front to back.

@@ -39,10 +39,10 @@ impl DimensionLabel {
     pub(super) fn decode(r: &mut Reader<'_>) -> Decoded<Self> {
         Ok(Self {
             dimension: r.u32("label dimension")?,
-            name: r.string32("label name")?,
+            name: r.string32("label name")?.to_owned(),
             relative: r.bool("label relative flag")?,
-            uri: r.string64("label URI")?,
-            attribute: r.string32("label attribute")?,
+            uri: r.string64("label URI")?.to_owned(),
+            attribute: r.string32("label attribute")?.to_owned(),
             order: DataOrder::decode(r)?,
             datatype: r.datatype("label datatype")?,
             cell: r.cell_count("label values per cell")?,

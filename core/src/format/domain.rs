@@ -72,7 +72,7 @@ impl Dimension {
     /// Reads a dimension of a schema of this version; `shared` is the datatype of all dimensions
     /// before version 5.
     pub(super) fn decode(r: &mut Reader<'_>, version: Version, shared: Datatype) -> Decoded<Self> {
-        let name = r.string32("dimension name")?;
+        let name = r.string32("dimension name")?.to_owned();
         let (datatype, cell, filters, domain_bytes) = if version.has_dimension_files() {
             let datatype = r.datatype("dimension datatype")?;
             let cell = r.cell_count("dimension values per coordinate")?;

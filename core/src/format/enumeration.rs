@@ -36,8 +36,8 @@ impl Enumeration {
                 format!("{version} is newer than 0"),
             ));
         }
-        let name = r.string32("enumeration name")?;
-        let file = r.string32("enumeration file name")?;
+        let name = r.string32("enumeration name")?.to_owned();
+        let file = r.string32("enumeration file name")?.to_owned();
         let datatype = r.datatype("enumeration datatype")?;
         let cell = r.cell_count("enumeration values per cell")?;
         let ordered = r.bool("enumeration ordered flag")?;
@@ -46,7 +46,7 @@ impl Enumeration {
         let offsets = if cell.is_var() {
             // The file of an enumeration without values may leave the offsets out.
             let bytes = if r.is_done() { 0 } else { r.u64("enumeration offsets")? };
-            let mut starts = r.u64s(bytes / 8, "enumeration offsets")?;
+            let mut starts: Vec<u64> = r.u64s(bytes / 8, "enumeration offsets")?.collect();
             starts.push(data.len() as u64);
             if starts.len() == 1 {
                 starts = vec![0];

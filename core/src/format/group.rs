@@ -108,9 +108,9 @@ impl GroupMember {
             }
         };
         let relative = r.bool("group member relative flag")?;
-        let uri = r.string64("group member URI")?;
+        let uri = r.string64("group member URI")?.to_owned();
         let name = if r.bool("group member name flag")? {
-            Some(r.string64("group member name")?)
+            Some(r.string64("group member name")?.to_owned())
         } else {
             None
         };

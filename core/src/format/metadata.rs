@@ -55,7 +55,7 @@ pub fn decode(payload: &[u8]) -> Decoded<Vec<Entry>> {
     let mut r = Reader::new(payload);
     let mut entries = Vec::new();
     while !r.is_done() {
-        let key = r.string32("metadata key")?;
+        let key = r.string32("metadata key")?.to_owned();
         let value = if r.bool("metadata deleted flag")? {
             None
         } else {

@@ -10,7 +10,7 @@ use super::version::Version;
 use crate::error::Malformed;
 
 /// The parts of a timestamped name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimestampedName {
     /// The earliest time of what is named, in milliseconds since 1970.
     pub start_ms: u64,
@@ -21,8 +21,6 @@ pub struct TimestampedName {
     pub number: Option<u32>,
     /// How old the form of the name is.
     pub form: NameForm,
-    /// The whole name, without the suffix behind its last dot.
-    pub full: String,
 }
 
 /// The forms that names had over time.
@@ -42,13 +40,12 @@ impl TimestampedName {
     /// # Errors
     /// The name has none of the three forms, or ends before it starts.
     pub fn parse(name: &str) -> Decoded<Self> {
-        let full = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
         let bad = |why: &str| Malformed::new("timestamped name", 0, format!("'{name}' {why}"));
         let number = |text: &str| {
             text.parse::<u64>()
                 .map_err(|_| bad(&format!("has '{text}' in place of a number")))
         };
-        let body = full
+        let body = stem(name)
             .strip_prefix("__")
             .ok_or_else(|| bad("does not start with two underscores"))?;
         let mut parts = body.split('_');
@@ -74,7 +71,6 @@ impl TimestampedName {
             end_ms,
             number: tail,
             form,
-            full: full.to_owned(),
         })
     }
 
@@ -90,6 +86,11 @@ impl TimestampedName {
             NameForm::Numbered => Version::new(self.number.unwrap_or(0)),
         }
     }
+}
+
+/// A name without the suffix behind its last dot.
+pub fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 /// The name of a fragment, commit or consolidated file.

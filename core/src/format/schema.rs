@@ -293,8 +293,8 @@ fn decode_enumerations(r: &mut Reader<'_>) -> Decoded<Vec<EnumerationRef>> {
     let n = r.count(u64::from(n), 8, "enumerations")?;
     let one = |_| {
         Ok(EnumerationRef {
-            name: r.string32("enumeration name")?,
-            file: r.string32("enumeration file name")?,
+            name: r.string32("enumeration name")?.to_owned(),
+            file: r.string32("enumeration file name")?.to_owned(),
         })
     };
     (0..n).map(one).collect()

@@ -32,7 +32,7 @@ pub(super) struct Catalog {
 #[derive(Debug)]
 pub(super) struct Consolidated {
     pub(super) path: String,
-    pub(super) commits: Vec<ConsolidatedCommit>,
+    pub(super) commits: Vec<ConsolidatedCommit<'static>>,
     pub(super) bytes: Bytes,
 }
 
@@ -81,6 +81,7 @@ impl Catalog {
         for (path, whole, bytes) in try_join_all(read).await? {
             if path.ends_with(".con") {
                 let commits = commits::decode_consolidated(&bytes).at(&whole)?;
+                let commits = commits.into_iter().map(ConsolidatedCommit::into_owned).collect();
                 new.consolidated.push(Consolidated { path, commits, bytes });
             } else if path.ends_with(".ign") {
                 new.ignored.extend(commits::decode_lines(&bytes).at(&whole)?);
@@ -110,12 +111,11 @@ impl Catalog {
 
     /// Folders of all committed fragments, replaced or not.
     pub(super) fn fragments(&self) -> BTreeSet<String> {
-        let listed = self.consolidated.iter().flat_map(|c| &c.commits).map(|c| &c.path);
-        let all = self
-            .own
-            .iter()
-            .chain(listed.filter(|path| !self.ignored.contains(*path)));
-        all.filter_map(|path| folder_of(path)).collect()
+        let commits = self.consolidated.iter().flat_map(|c| &c.commits);
+        let listed = commits.map(|c| c.path.as_ref());
+        let counting = listed.filter(|path| !self.ignored.contains(*path));
+        let own = self.own.iter().map(String::as_str);
+        own.chain(counting).filter_map(folder_of).collect()
     }
 }
 

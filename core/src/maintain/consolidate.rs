@@ -234,7 +234,7 @@ fn listed(array: &Array, names: &[String]) -> Result<Vec<Arc<Fragment>>> {
 fn boxes(grid: &Grid, fragments: &[Arc<Fragment>]) -> Result<Vec<Vec<Span>>> {
     fragments
         .iter()
-        .filter_map(|f| f.non_empty_domain.as_ref())
+        .filter_map(|f| f.non_empty_domain())
         .map(|domain| grid.spans(domain))
         .collect()
 }
@@ -263,7 +263,7 @@ async fn next_run(array: &Array, options: &ConsolidateOptions) -> Result<Option<
         return Ok(everything.then_some(all));
     }
     let candidate = |f: &Arc<Fragment>| -> Result<Candidate> {
-        let spans = match (&grid, &f.non_empty_domain) {
+        let spans = match (&grid, f.non_empty_domain()) {
             (Some(grid), Some(domain)) => Some(grid.spans(domain)?),
             _ => None,
         };

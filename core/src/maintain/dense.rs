@@ -57,7 +57,7 @@ pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: 
 /// The box around all fragments.
 fn bounds(grid: &Grid, run: &[Arc<Fragment>]) -> Result<Vec<Span>> {
     let mut union: Option<Vec<Span>> = None;
-    for domain in run.iter().filter_map(|f| f.non_empty_domain.as_ref()) {
+    for domain in run.iter().filter_map(|f| f.non_empty_domain()) {
         let spans = grid.spans(domain)?;
         union = Some(union.map_or_else(|| spans.clone(), |u| region::union(&u, &spans)));
     }

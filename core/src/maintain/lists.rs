@@ -62,11 +62,14 @@ pub(super) async fn commits(array: &Array, write: &WriteOptions) -> Result<Conso
     let catalog = Catalog::load(array).await?;
     let mut all: Vec<(String, Option<bytes::Bytes>)> = Vec::new();
     for file in &catalog.consolidated {
-        let counting = file.commits.iter().filter(|c| !catalog.ignored.contains(&c.path));
-        for commit in counting.filter(|c| !catalog.own.contains(&c.path)) {
+        let counting = file
+            .commits
+            .iter()
+            .filter(|c| !catalog.ignored.contains(c.path.as_ref()));
+        for commit in counting.filter(|c| !catalog.own.contains(c.path.as_ref())) {
             if all.iter().all(|(path, _)| *path != commit.path) {
                 all.push((
-                    commit.path.clone(),
+                    commit.path.to_string(),
                     commit.embedded.clone().map(|range| file.bytes.slice(range)),
                 ));
             }

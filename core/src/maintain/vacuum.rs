@@ -151,7 +151,8 @@ fn redundant_commits(catalog: &Catalog) -> Plan {
         .iter()
         .filter(|path| catalog.in_consolidated(path) && counts(path));
     let mut plan = Plan::default().then_files(own.cloned());
-    let listed = |c: &catalog::Consolidated| -> BTreeSet<String> { c.commits.iter().map(|c| c.path.clone()).collect() };
+    let listed =
+        |c: &catalog::Consolidated| -> BTreeSet<String> { c.commits.iter().map(|c| c.path.to_string()).collect() };
     let all: BTreeSet<String> = catalog
         .consolidated
         .iter()
@@ -215,7 +216,7 @@ mod tests {
 
     fn consolidated(path: &str, commits: &[&str]) -> Consolidated {
         let commit = |path: &&str| ConsolidatedCommit {
-            path: (*path).to_owned(),
+            path: (*path).to_owned().into(),
             embedded: None,
         };
         Consolidated {

@@ -19,6 +19,7 @@ use crate::datatype::{CellCount, Datatype};
 use crate::error::{AtPath, Error, Malformed, Result};
 use crate::filter::{Key, TileFormat, codes_strings, decode_tile, decode_var_tile};
 use crate::format::cursor::Decoded;
+use crate::format::fragment::footer::List;
 use crate::format::fragment::slots::FieldId;
 use crate::format::pipeline::Pipeline;
 use crate::format::schema::Schema;
@@ -163,17 +164,17 @@ impl TileRef {
             ..
         } = &*self.field;
         let (index, footer, slot) = (&fragment.index, &fragment.footer, *slot);
-        let size = |sizes: &[u64]| sizes.get(slot).copied().unwrap_or(0);
+        let size = |list| footer.lists.at(list, slot).unwrap_or(0);
         let corrupt = |why: String| inconsistent(&fragment.metadata_path(), why);
         let mut out = vec![Extent {
             path: Arc::clone(fixed),
             range: index
-                .fixed_range(slot, self.tile, size(&footer.file_sizes))
+                .fixed_range(slot, self.tile, size(List::FileSizes))
                 .map_err(corrupt)?,
         }];
         if self.field.cell.is_var() {
             let range = index
-                .var_range(slot, self.tile, size(&footer.file_var_sizes))
+                .var_range(slot, self.tile, size(List::VarFileSizes))
                 .map_err(corrupt)?;
             out.push(Extent {
                 path: Arc::clone(var),
@@ -182,7 +183,7 @@ impl TileRef {
         }
         if self.field.nullable {
             let range = index
-                .validity_range(slot, self.tile, size(&footer.file_validity_sizes))
+                .validity_range(slot, self.tile, size(List::ValidityFileSizes))
                 .map_err(corrupt)?;
             out.push(Extent {
                 path: Arc::clone(validity),

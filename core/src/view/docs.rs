@@ -194,7 +194,7 @@ fn meta_value(value: &MetaValue) -> Value {
 
 /// What is known about a fragment.
 pub(super) fn fragment(f: &Fragment, schema: &Schema) -> String {
-    let domain = f.non_empty_domain.as_ref().map(|box_| {
+    let domain = f.non_empty_domain().map(|box_| {
         let axes = schema.dimensions.iter().zip(box_);
         Value::Object(
             axes.map(|(d, r)| {

@@ -25,7 +25,7 @@ impl Tiles {
     /// [`Error::InvalidArgument`] for an array without a grid.
     pub(super) fn of(array: &Array) -> Result<Self> {
         let grid = Grid::new(array.schema())?;
-        let boxes = array.fragments().iter().filter_map(|f| f.non_empty_domain.as_ref());
+        let boxes = array.fragments().iter().filter_map(|f| f.non_empty_domain());
         let written = boxes
             .filter_map(|b| grid.spans(b).ok())
             .map(|spans| grid.tiles(&spans).spans)

@@ -132,7 +132,7 @@ fn con(bytes: &[u8]) -> Allowance {
     if let Ok(found) = commits::decode_consolidated(bytes) {
         let pairs = found
             .iter()
-            .map(|c| (c.path.as_str(), c.embedded.clone().map(|range| &bytes[range])));
+            .map(|c| (c.path.as_ref(), c.embedded.clone().map(|range| &bytes[range])));
         assert_eq!(commits::encode_consolidated(pairs), bytes);
     }
     Allowance::of(bytes.len())

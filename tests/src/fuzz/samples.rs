@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hyperslab::filter::Key;
-use hyperslab::format::fragment::footer::Footer;
+use hyperslab::format::fragment::footer::{Footer, List};
 use hyperslab::format::fragment::slots::Slots;
 use hyperslab::format::generic_tile;
 use hyperslab::format::name::TimestampedName;
@@ -155,12 +155,12 @@ fn fragment(s: &mut Samples, path: &str, bytes: &[u8], key: Option<&Key>, schema
         s.add("rtree", chosen(&payload));
     }
     let slots = Slots::new(version, schema, footer.has_timestamps, footer.has_delete_metadata).len();
-    for (kind, ats) in [
-        ("tile-index", &o.tile_offsets),
-        ("tile-index", &o.tile_var_sizes),
-        ("tile-values", &o.tile_mins),
+    for (kind, list) in [
+        ("tile-index", List::TileOffsets),
+        ("tile-index", List::TileVarSizes),
+        ("tile-values", List::TileMins),
     ] {
-        for payload in ats.iter().filter_map(|at| section(*at)) {
+        for payload in footer.lists.get(list).iter().filter_map(|at| section(*at)) {
             s.add(kind, payload);
         }
     }

@@ -70,17 +70,18 @@ fn what_one_tile_implies_is_what_its_files_say() {
         assert_eq!((short.index.rtree(), short.tiles == 1), (long.index.rtree(), implied));
         assert_eq!(is_set(&short.index.lists().tile_offsets, 0), !implied);
         let lists = long.index.lists();
+        let size = |list, slot| long.footer.lists.at(list, slot).unwrap();
         for slot in 0..long.slots.len() {
             for tile in (0..long.tiles).filter(|_| is_set(&lists.tile_offsets, slot)) {
-                let bytes = long.footer.file_sizes[slot];
+                let bytes = size(List::FileSizes, slot);
                 let told = range(&lists.tile_offsets, slot, tile, bytes).unwrap();
                 assert_eq!(short.index.fixed_range(slot, tile, bytes), Ok(told));
             }
         }
-        let (text, bytes) = (0, long.footer.file_var_sizes[0]);
+        let (text, bytes) = (0, size(List::VarFileSizes, 0));
         let told = range(&lists.var_offsets, text, 0, bytes).unwrap();
         assert_eq!(short.index.var_range(text, 0, bytes), Ok(told));
-        let bytes = long.footer.file_validity_sizes[0];
+        let bytes = size(List::ValidityFileSizes, 0);
         let told = range(&lists.validity_offsets, text, 0, bytes).unwrap();
         assert_eq!(short.index.validity_range(text, 0, bytes), Ok(told));
     }

@@ -15,7 +15,7 @@ pub fn decode(payload: &[u8]) -> Decoded<Vec<String>> {
     let n = r.u64("processed condition count")?;
     let n = r.count(n, 8, "processed conditions")?;
     let names = (0..n)
-        .map(|_| r.string64("processed condition"))
+        .map(|_| Ok(r.string64("processed condition")?.to_owned()))
         .collect::<Decoded<_>>()?;
     r.finish("processed conditions")?;
     Ok(names)

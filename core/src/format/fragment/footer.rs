@@ -41,29 +41,147 @@ pub struct Footer {
     pub has_timestamps: bool,
     /// Whether each cell has a delete timestamp and condition.
     pub has_delete_metadata: bool,
-    /// Bytes of each field's file (of the offsets where cells vary in length).
-    pub file_sizes: Vec<u64>,
-    /// Bytes of each field's file of variable-length data.
-    pub file_var_sizes: Vec<u64>,
-    /// Bytes of each field's validity file.
-    pub file_validity_sizes: Vec<u64>,
-    /// Where the sections lie.
+    /// The numbers that it has for each field.
+    pub lists: Lists,
+    /// Where the sections lie of which there is one a fragment.
     pub sections: SectionOffsets,
 }
 
-/// Offsets of the sections, which are generic tiles.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// A list of a footer: a number for each field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum List {
+    /// Bytes of the field's file (of the offsets where cells vary in length).
+    FileSizes,
+    /// Bytes of the field's file of variable-length data.
+    VarFileSizes,
+    /// Bytes of the field's validity file.
+    ValidityFileSizes,
+    /// Where the section of tile offsets lies.
+    TileOffsets,
+    /// Where the section of offsets of variable-length tiles lies.
+    TileVarOffsets,
+    /// Where the section of unfiltered bytes of variable-length tiles lies.
+    TileVarSizes,
+    /// Where the section of offsets of validity tiles lies.
+    TileValidityOffsets,
+    /// Where the section of the tiles' minima lies.
+    TileMins,
+    /// Where the section of the tiles' maxima lies.
+    TileMaxs,
+    /// Where the section of the tiles' sums lies.
+    TileSums,
+    /// Where the section of the tiles' null counts lies.
+    TileNullCounts,
+}
+
+impl List {
+    /// The lists of sizes of files, in their order.
+    const SIZES: [Self; 3] = [Self::FileSizes, Self::VarFileSizes, Self::ValidityFileSizes];
+    /// The lists of offsets of sections, in their order.
+    pub const SECTIONS: [Self; 8] = [
+        Self::TileOffsets,
+        Self::TileVarOffsets,
+        Self::TileVarSizes,
+        Self::TileValidityOffsets,
+        Self::TileMins,
+        Self::TileMaxs,
+        Self::TileSums,
+        Self::TileNullCounts,
+    ];
+
+    /// How long it is; lists that a version does not have are empty.
+    fn len(self, version: Version, slots: &Slots) -> usize {
+        let present = match self {
+            Self::FileSizes | Self::TileOffsets => true,
+            Self::VarFileSizes | Self::TileVarOffsets | Self::TileVarSizes => return slots.var_len(),
+            Self::ValidityFileSizes | Self::TileValidityOffsets => version.has_validity(),
+            Self::TileMins | Self::TileMaxs | Self::TileSums | Self::TileNullCounts => version.has_tile_statistics(),
+        };
+        if present { slots.len() } else { 0 }
+    }
+
+    const fn what(self) -> &'static str {
+        match self {
+            Self::FileSizes => "file sizes",
+            Self::VarFileSizes => "var file sizes",
+            Self::ValidityFileSizes => "validity file sizes",
+            Self::TileOffsets => "offsets of tile offsets",
+            Self::TileVarOffsets => "offsets of var tile offsets",
+            Self::TileVarSizes => "offsets of var tile sizes",
+            Self::TileValidityOffsets => "offsets of validity tile offsets",
+            Self::TileMins => "offsets of tile minima",
+            Self::TileMaxs => "offsets of tile maxima",
+            Self::TileSums => "offsets of tile sums",
+            Self::TileNullCounts => "offsets of tile null counts",
+        }
+    }
+}
+
+/// The lists of a footer, by [`List`]. Arrays have thousands of fragments, so that they lie in one piece.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Lists {
+    numbers: Vec<u64>,
+    /// Where each ends.
+    ends: [u32; List::SIZES.len() + List::SECTIONS.len()],
+}
+
+impl Lists {
+    /// Room for the lists of a fragment of this version.
+    fn with_capacity(version: Version, slots: &Slots) -> Self {
+        let lists = List::SIZES.into_iter().chain(List::SECTIONS);
+        Self {
+            numbers: Vec::with_capacity(lists.map(|l| l.len(version, slots)).sum()),
+            ..Self::default()
+        }
+    }
+
+    /// These numbers as the list `which`. Lists are added in their order; those left out are empty.
+    pub fn add(&mut self, which: List, numbers: impl IntoIterator<Item = u64>) {
+        self.numbers.extend(numbers);
+        let end = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
+        if let Some(ends) = self.ends.get_mut(which as usize..) {
+            ends.fill(end);
+        }
+    }
+
+    /// The list `which`, by field slot.
+    pub fn get(&self, which: List) -> &[u64] {
+        let end = |i: usize| self.ends.get(i).map_or(0, |e| *e as usize);
+        let start = (which as usize).checked_sub(1).map_or(0, end);
+        self.numbers.get(start..end(which as usize)).unwrap_or(&[])
+    }
+
+    /// The number of the field at `slot`, where the list has one.
+    pub fn at(&self, which: List, slot: usize) -> Option<u64> {
+        self.get(which).get(slot).copied()
+    }
+
+    /// The lists of sizes, one after the other.
+    pub fn sizes(&self) -> &[u64] {
+        let end = self
+            .ends
+            .get(List::ValidityFileSizes as usize)
+            .map_or(0, |e| *e as usize);
+        self.numbers.get(..end).unwrap_or(&[])
+    }
+
+    /// The lists of offsets of sections, one after the other.
+    pub fn sections(&self) -> &[u64] {
+        self.numbers.get(self.sizes().len()..).unwrap_or(&[])
+    }
+
+    fn decode(&mut self, r: &mut Reader<'_>, version: Version, slots: &Slots, which: List) -> Decoded<()> {
+        let numbers = r.u64s(which.len(version, slots) as u64, which.what())?;
+        self.add(which, numbers);
+        Ok(())
+    }
+}
+
+/// Offsets of the sections of which there is one a fragment; all are generic tiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs, reason = "each is the offset of the section of its name")]
 pub struct SectionOffsets {
     pub rtree: u64,
-    pub tile_offsets: Vec<u64>,
-    pub tile_var_offsets: Vec<u64>,
-    pub tile_var_sizes: Vec<u64>,
-    pub tile_validity_offsets: Vec<u64>,
-    pub tile_mins: Vec<u64>,
-    pub tile_maxs: Vec<u64>,
-    pub tile_sums: Vec<u64>,
-    pub tile_null_counts: Vec<u64>,
     pub fragment_stats: Option<u64>,
     pub processed_conditions: Option<u64>,
 }
@@ -128,10 +246,20 @@ impl Footer {
         let has_timestamps = version.has_timestamps() && r.bool("footer timestamps flag")?;
         let has_delete_metadata = version.has_delete_metadata() && r.bool("footer delete metadata flag")?;
         let slots = Slots::new(version, schema, has_timestamps, has_delete_metadata);
-        let (all, var) = (slots.len() as u64, slots.var_len() as u64);
-        let with = |has: bool| if has { all } else { 0 };
-        let validity = with(version.has_validity());
-        let statistics = with(version.has_tile_statistics());
+        let mut lists = Lists::with_capacity(version, &slots);
+        for which in List::SIZES {
+            lists.decode(&mut r, version, &slots, which)?;
+        }
+        let rtree = r.u64("R-tree offset")?;
+        for which in List::SECTIONS {
+            lists.decode(&mut r, version, &slots, which)?;
+        }
+        let statistics = version.has_fragment_statistics();
+        let sections = SectionOffsets {
+            rtree,
+            fragment_stats: optional(&mut r, statistics, "offset of fragment statistics")?,
+            processed_conditions: optional(&mut r, version.has_delete_commits(), "offset of processed conditions")?,
+        };
         Ok(Self {
             version,
             schema_name,
@@ -141,26 +269,8 @@ impl Footer {
             last_tile_cells,
             has_timestamps,
             has_delete_metadata,
-            file_sizes: r.u64s(all, "file sizes")?,
-            file_var_sizes: r.u64s(var, "var file sizes")?,
-            file_validity_sizes: r.u64s(validity, "validity file sizes")?,
-            sections: SectionOffsets {
-                rtree: r.u64("R-tree offset")?,
-                tile_offsets: r.u64s(all, "offsets of tile offsets")?,
-                tile_var_offsets: r.u64s(var, "offsets of var tile offsets")?,
-                tile_var_sizes: r.u64s(var, "offsets of var tile sizes")?,
-                tile_validity_offsets: r.u64s(validity, "offsets of validity tile offsets")?,
-                tile_mins: r.u64s(statistics, "offsets of tile minima")?,
-                tile_maxs: r.u64s(statistics, "offsets of tile maxima")?,
-                tile_sums: r.u64s(statistics, "offsets of tile sums")?,
-                tile_null_counts: r.u64s(statistics, "offsets of tile null counts")?,
-                fragment_stats: optional(
-                    &mut r,
-                    version.has_fragment_statistics(),
-                    "offset of fragment statistics",
-                )?,
-                processed_conditions: optional(&mut r, version.has_delete_commits(), "offset of processed conditions")?,
-            },
+            lists,
+            sections,
         })
     }
 
@@ -184,23 +294,8 @@ impl Footer {
         if v.has_delete_metadata() {
             w.bool(self.has_delete_metadata);
         }
-        // Lists that a version does not have are empty.
-        w.u64s(&self.file_sizes)
-            .u64s(&self.file_var_sizes)
-            .u64s(&self.file_validity_sizes);
         let s = &self.sections;
-        w.u64(s.rtree);
-        for list in [
-            &s.tile_offsets,
-            &s.tile_var_offsets,
-            &s.tile_var_sizes,
-            &s.tile_validity_offsets,
-        ] {
-            w.u64s(list);
-        }
-        for list in [&s.tile_mins, &s.tile_maxs, &s.tile_sums, &s.tile_null_counts] {
-            w.u64s(list);
-        }
+        w.u64s(self.lists.sizes()).u64(s.rtree).u64s(self.lists.sections());
         // libtiledb since 2.8 leaves room for it in version 11 as well, and says 0.
         if v.has_tile_statistics() {
             w.u64(s.fragment_stats.unwrap_or(0));
@@ -308,14 +403,13 @@ mod tests {
     fn footer(version: u32, schema: &Schema) -> Footer {
         let version = Version::new(version).unwrap();
         let slots = Slots::new(version, schema, version.has_timestamps(), false);
-        let mut next = 0;
-        let mut list = |present: bool, n: usize| {
-            let n = if present { n as u64 } else { 0 };
+        let (mut lists, mut next) = (Lists::default(), 0);
+        for which in List::SIZES.into_iter().chain(List::SECTIONS) {
+            let n = which.len(version, &slots) as u64;
+            lists.add(which, next..next + n);
+            assert_eq!(lists.get(which), (next..next + n).collect::<Vec<_>>());
             next += n;
-            (next - n..next).collect::<Vec<u64>>()
-        };
-        let (all, var) = (slots.len(), slots.var_len());
-        let (validity, statistics) = (version.has_validity(), version.has_tile_statistics());
+        }
         let domain = |d: &Dimension| {
             if d.cell.is_var() {
                 ScalarRange::new("a", "bc")
@@ -332,19 +426,9 @@ mod tests {
             last_tile_cells: 7,
             has_timestamps: version.has_timestamps(),
             has_delete_metadata: false,
-            file_sizes: list(true, all),
-            file_var_sizes: list(true, var),
-            file_validity_sizes: list(validity, all),
+            lists,
             sections: SectionOffsets {
                 rtree: 99,
-                tile_offsets: list(true, all),
-                tile_var_offsets: list(true, var),
-                tile_var_sizes: list(true, var),
-                tile_validity_offsets: list(validity, all),
-                tile_mins: list(statistics, all),
-                tile_maxs: list(statistics, all),
-                tile_sums: list(statistics, all),
-                tile_null_counts: list(statistics, all),
                 fragment_stats: version.has_fragment_statistics().then_some(5),
                 processed_conditions: version.has_delete_commits().then_some(6),
             },

@@ -8,7 +8,7 @@
 //! | file sizes: per attribute and __coords u64 | var file sizes: per attribute u64
 //! ```
 
-use super::footer::{Footer, SectionOffsets, widened};
+use super::footer::{Footer, List, Lists, SectionOffsets, widened};
 use super::rtree::{Level, RTree};
 use super::slots::Slots;
 use crate::error::Malformed;
@@ -20,7 +20,7 @@ use crate::scalar::ScalarRange;
 /// Everything such a file says, in the terms of later versions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LegacyMetadata {
-    /// What a footer would say; its section offsets are empty.
+    /// What a footer would say, without the offsets of sections.
     pub footer: Footer,
     /// The tree over the MBRs, built here: the file has only those of tiles.
     pub rtree: RTree,
@@ -61,25 +61,27 @@ impl LegacyMetadata {
         let mut lists = |n: usize, what: &str| -> Decoded<Vec<Vec<u64>>> {
             let one = |_| {
                 let n = r.u64(what)?;
-                r.u64s(n, what)
+                Ok(r.u64s(n, what)?.collect())
             };
             (0..n).map(one).collect()
         };
         let tile_offsets = lists(slots.len(), "tile offsets")?;
         let tile_var_offsets = lists(slots.var_len(), "var tile offsets")?;
         let tile_var_sizes = lists(slots.var_len(), "var tile sizes")?;
+        let last_tile_cells = r.u64("cells of the last tile")?;
+        let mut sizes = Lists::default();
+        sizes.add(List::FileSizes, r.u64s(slots.len() as u64, "file sizes")?);
+        sizes.add(List::VarFileSizes, r.u64s(slots.var_len() as u64, "var file sizes")?);
         let footer = Footer {
             version,
             schema_name: None,
             dense,
             non_empty_domain,
             sparse_tiles: if dense { 0 } else { n as u64 },
-            last_tile_cells: r.u64("cells of the last tile")?,
+            last_tile_cells,
             has_timestamps: false,
             has_delete_metadata: false,
-            file_sizes: r.u64s(slots.len() as u64, "file sizes")?,
-            file_var_sizes: r.u64s(slots.var_len() as u64, "var file sizes")?,
-            file_validity_sizes: Vec::new(),
+            lists: sizes,
             sections: SectionOffsets::default(),
         };
         r.finish("fragment metadata")?;
@@ -146,7 +148,8 @@ mod tests {
             (vec![vec![0, 30]], vec![vec![5, 6]])
         );
         assert_eq!((m.footer.last_tile_cells, m.footer.sparse_tiles), (2, 2));
-        assert_eq!((m.footer.file_sizes, m.footer.file_var_sizes), (vec![40, 50], vec![60]));
+        assert_eq!(m.footer.lists.get(List::FileSizes), [40, 50]);
+        assert_eq!(m.footer.lists.get(List::VarFileSizes), [60]);
         assert_eq!(
             m.rtree.leaves().unwrap().mbr(1).unwrap(),
             [ScalarRange::new(4_i32, 7_i32)]

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use super::footer::{Footer, SectionOffsets};
+use super::footer::{Footer, List, Lists, SectionOffsets};
 use super::rtree::RTree;
 use super::slots::{FieldId, Slots};
 use super::stats::{FieldStats, TileValues};
@@ -95,6 +95,13 @@ impl FragmentMetadata {
             key,
             nonces,
         };
+        let var = slots.var_len();
+        let mut lists = Lists::default();
+        lists.add(List::FileSizes, fields.iter().map(|f| f.file_bytes));
+        lists.add(List::VarFileSizes, fields.iter().take(var).map(|f| f.var_file_bytes));
+        if v.has_validity() {
+            lists.add(List::ValidityFileSizes, fields.iter().map(|f| f.validity_file_bytes));
+        }
         let mut sections = SectionOffsets {
             rtree: file.append(self.rtree.encode(schema, v))?,
             ..SectionOffsets::default()
@@ -106,19 +113,26 @@ impl FragmentMetadata {
                 tile_index::encode(list)
             }
         };
-        sections.tile_offsets = file.append_all(fields.iter().map(|f| index(&f.tile_offsets)))?;
-        sections.tile_var_offsets =
-            file.append_all(fields.iter().take(slots.var_len()).map(|f| index(&f.tile_var_offsets)))?;
-        sections.tile_var_sizes =
-            file.append_all(fields.iter().take(slots.var_len()).map(|f| index(&f.tile_var_sizes)))?;
+        let with_var = || fields.iter().take(var);
+        let var_offsets = with_var().map(|f| index(&f.tile_var_offsets));
+        let var_sizes = with_var().map(|f| index(&f.tile_var_sizes));
+        lists.add(
+            List::TileOffsets,
+            file.append_all(fields.iter().map(|f| index(&f.tile_offsets)))?,
+        );
+        lists.add(List::TileVarOffsets, file.append_all(var_offsets)?);
+        lists.add(List::TileVarSizes, file.append_all(var_sizes)?);
         if v.has_validity() {
-            sections.tile_validity_offsets = file.append_all(fields.iter().map(|f| index(&f.tile_validity_offsets)))?;
+            let offsets = fields.iter().map(|f| index(&f.tile_validity_offsets));
+            lists.add(List::TileValidityOffsets, file.append_all(offsets)?);
         }
         if v.has_tile_statistics() {
-            sections.tile_mins = file.append_all(fields.iter().map(|f| f.mins.encode()))?;
-            sections.tile_maxs = file.append_all(fields.iter().map(|f| f.maxs.encode()))?;
-            sections.tile_sums = file.append_all(fields.iter().map(|f| tile_index::encode(&f.sums)))?;
-            sections.tile_null_counts = file.append_all(fields.iter().map(|f| tile_index::encode(&f.null_counts)))?;
+            let sums = fields.iter().map(|f| tile_index::encode(&f.sums));
+            let null_counts = fields.iter().map(|f| tile_index::encode(&f.null_counts));
+            lists.add(List::TileMins, file.append_all(fields.iter().map(|f| f.mins.encode()))?);
+            lists.add(List::TileMaxs, file.append_all(fields.iter().map(|f| f.maxs.encode()))?);
+            lists.add(List::TileSums, file.append_all(sums)?);
+            lists.add(List::TileNullCounts, file.append_all(null_counts)?);
         }
         if v.has_fragment_statistics() {
             sections.fragment_stats = Some(file.append(FieldStats::encode_all(fields.iter().map(|f| &f.stats)))?);
@@ -127,7 +141,7 @@ impl FragmentMetadata {
             // Version 15 has the section, and no place in its footer for where it lies.
             sections.processed_conditions = Some(file.append(conditions::encode(&self.processed_conditions))?);
         }
-        let footer = self.footer(&slots, &fields, sections).encode(schema);
+        let footer = self.footer(&slots, lists, sections).encode(schema);
         let mut bytes = file.bytes;
         bytes.extend_from_slice(&footer);
         if Footer::has_length(v, schema) {
@@ -173,9 +187,8 @@ impl FragmentMetadata {
         }
     }
 
-    fn footer(&self, slots: &Slots, fields: &[&FieldMetadata], sections: SectionOffsets) -> Footer {
+    fn footer(&self, slots: &Slots, lists: Lists, sections: SectionOffsets) -> Footer {
         let v = self.version;
-        let with = |present: bool| if present { fields.len() } else { 0 };
         Footer {
             version: v,
             schema_name: v.has_schema_folder().then(|| self.schema_name.clone()),
@@ -185,13 +198,7 @@ impl FragmentMetadata {
             last_tile_cells: self.last_tile_cells,
             has_timestamps: slots.index(FieldId::Timestamps).is_some(),
             has_delete_metadata: slots.index(FieldId::DeleteTimestamps).is_some(),
-            file_sizes: fields.iter().map(|f| f.file_bytes).collect(),
-            file_var_sizes: fields.iter().take(slots.var_len()).map(|f| f.var_file_bytes).collect(),
-            file_validity_sizes: fields
-                .iter()
-                .take(with(v.has_validity()))
-                .map(|f| f.validity_file_bytes)
-                .collect(),
+            lists,
             sections,
         }
     }
@@ -293,22 +300,23 @@ mod tests {
             let footer = Footer::decode(&file[range.start as usize..range.end as usize], &schema, m.version).unwrap();
             assert_eq!((footer.sparse_tiles, footer.has_timestamps), (2, version >= 14));
             let section = |at: u64| generic_tile::decode(&file[at as usize..], None).unwrap().0;
-            let s = &footer.sections;
+            let (s, lists) = (&footer.sections, &footer.lists);
+            let at = |list, slot| lists.at(list, slot).unwrap();
             assert_eq!(RTree::decode(&section(s.rtree), &schema, m.version).unwrap(), m.rtree);
-            assert_eq!(tile_index::decode(&section(s.tile_offsets[0])).unwrap(), [0, 40]);
-            assert_eq!(tile_index::decode(&section(s.tile_var_sizes[3])).unwrap(), [0, 0]);
+            assert_eq!(tile_index::decode(&section(at(List::TileOffsets, 0))).unwrap(), [0, 40]);
+            assert_eq!(tile_index::decode(&section(at(List::TileVarSizes, 3))).unwrap(), [0, 0]);
             if m.version.has_tile_statistics() {
                 assert_eq!(
-                    TileValues::decode(&section(s.tile_maxs[0])).unwrap(),
+                    TileValues::decode(&section(at(List::TileMaxs, 0))).unwrap(),
                     m.fields[&FieldId::Attribute(0)].maxs
                 );
                 assert_eq!(
-                    TileValues::decode(&section(s.tile_mins[1])).unwrap(),
+                    TileValues::decode(&section(at(List::TileMins, 1))).unwrap(),
                     TileValues::fixed(vec![0; 4])
                 );
             }
             if let Some(at) = s.fragment_stats.filter(|_| version > 11) {
-                let stats = FieldStats::decode_all(&section(at), footer.file_sizes.len()).unwrap();
+                let stats = FieldStats::decode_all(&section(at), lists.get(List::FileSizes).len()).unwrap();
                 assert_eq!(stats[1].min, [0]);
             }
             if let Some(at) = s.processed_conditions {

@@ -13,7 +13,7 @@ use crate::format::cursor::{Decoded, Reader, Writer};
 pub fn decode(payload: &[u8]) -> Decoded<Vec<u64>> {
     let mut r = Reader::new(payload);
     let n = r.u64("tile count")?;
-    let values = r.u64s(n, "tile index")?;
+    let values = r.u64s(n, "tile index")?.collect();
     r.finish("tile index")?;
     Ok(values)
 }

@@ -385,7 +385,7 @@ fn hiding(later: &[Arc<Fragment>], region: &Region, schema: &Schema) -> Result<H
     let boxes = later
         .iter()
         .filter(|f| f.dense)
-        .filter_map(|f| f.non_empty_domain.clone());
+        .filter_map(|f| f.non_empty_domain().map(<[_]>::to_vec));
     Ok(Hiding {
         region: Ranges::new(region, schema)?,
         boxes: boxes

@@ -23,7 +23,7 @@ pub(crate) struct Layer {
 impl Layer {
     /// The layer of a dense fragment; `None` where it holds nothing.
     pub(crate) fn new(fragment: &Arc<Fragment>, grid: &Grid) -> Result<Option<Self>> {
-        let Some(domain) = &fragment.non_empty_domain else {
+        let Some(domain) = fragment.non_empty_domain() else {
             return Ok(None);
         };
         let spans = grid.spans(domain)?;

@@ -59,10 +59,10 @@ fn rivals(query: &SparseQuery, i: usize, layer: &Layer) -> Option<Vec<Ranges>> {
         return Some(Vec::new());
     }
     let ranges = |domain: &[ScalarRange]| Ranges::new(&Region::from_box(domain.to_vec()), &query.schema).ok();
-    let own = ranges(layer.fragment.non_empty_domain.as_deref()?)?;
+    let own = ranges(layer.fragment.non_empty_domain()?)?;
     let mut out = Vec::new();
     for other in query.layers.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, l)| l) {
-        let domain = other.fragment.non_empty_domain.as_deref()?;
+        let domain = other.fragment.non_empty_domain()?;
         let outside = |r: &Ranges| r.relation_to(domain) == Relation::Outside;
         if !outside(&query.ranges) && !outside(&own) {
             out.push(ranges(domain)?);
