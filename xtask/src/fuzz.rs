@@ -1,6 +1,8 @@
 //! libFuzzer over every decoder and every filter.
 
-use std::path::PathBuf;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
 use crate::run::{self, Outcome, cargo, root, target};
 
@@ -11,8 +13,9 @@ const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
 /// With a target named, cargo leaves build scripts and macros without the counters.
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
-/// The command `fuzz SECONDS [NAME…]`: each target in turn, for so long. What is found lies below
-/// `target/fuzz/found`, and every target is run whatever the others find.
+/// The command `fuzz SECONDS [NAME…]`: each target for so long, as many at a time as there are cores. What is found
+/// lies below `target/fuzz/found`, what libFuzzer said below `target/fuzz/log`; every target is run whatever the
+/// others find.
 ///
 /// # Errors
 /// It cannot be built, or a target failed.
@@ -25,11 +28,29 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     build.arg(&folder).current_dir(root().join("tests/fuzz"));
     run::run(build.env("RUSTFLAGS", COVERAGE))?;
     let program = folder.join(TRIPLE).join("release/hyperslab-fuzz");
-    let known = run::quiet(std::process::Command::new(&program).env("FUZZ_SEEDS", folder.join("seeds")))?;
+    let known = run::quiet(Command::new(&program).env("FUZZ_SEEDS", folder.join("seeds")))?;
     let wanted = known
         .lines()
         .filter(|n| names.is_empty() || names.iter().any(|w| n.starts_with(w.as_str())));
-    let failed: Vec<&str> = wanted.filter(|name| !one(&program, &folder, name, seconds)).collect();
+    let (waiting, failed) = (Mutex::new(wanted), Mutex::new(Vec::new()));
+    let next = || waiting.lock().ok()?.next();
+    let work = || {
+        while let Some(name) = next() {
+            match one(&program, &folder, name, seconds) {
+                Ok(done) => println!("{name}: {done}"),
+                Err(why) => {
+                    println!("{name}: FAILED, {why}");
+                    failed.lock().iter_mut().for_each(|f| f.push(name));
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    let failed = failed.into_inner().map_err(|_| "a thread panicked".to_owned())?;
     if failed.is_empty() {
         Ok(())
     } else {
@@ -37,27 +58,28 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     }
 }
 
-/// Fuzzes one target; gives whether nothing was found.
-fn one(program: &std::path::Path, folder: &std::path::Path, name: &str, seconds: u32) -> bool {
-    let made = |kind: &str| -> Option<PathBuf> {
+/// Fuzzes one target; gives libFuzzer's count of what it ran.
+///
+/// # Errors
+/// Something was found, or it could not be started.
+fn one(program: &Path, folder: &Path, name: &str, seconds: u32) -> Outcome<String> {
+    let made = |kind: &str| {
         let place = folder.join(kind).join(name);
-        std::fs::create_dir_all(&place).ok().map(|()| place)
+        std::fs::create_dir_all(&place).map_err(|e| format!("{}: {e}", place.display()))?;
+        Ok::<_, String>(place)
     };
-    let (Some(corpus), Some(found)) = (made("corpus"), made("found")) else {
-        return false;
-    };
-    println!("== {name} ==");
-    let mut c = std::process::Command::new(program);
+    let (corpus, found, log) = (made("corpus")?, made("found")?, made("log")?.join("log.txt"));
+    let said = std::fs::File::create(&log).map_err(|e| format!("{}: {e}", log.display()))?;
+    let mut c = Command::new(program);
     c.env("FUZZ_TARGET", name)
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-artifact_prefix={}/", found.display()))
-        .args([
-            "-rss_limit_mb=2048",
-            "-timeout=10",
-            "-print_final_stats=1",
-            "-max_len=8192",
-        ])
+        .args(["-rss_limit_mb=2048", "-timeout=10", "-max_len=8192"])
         .arg(corpus)
-        .arg(folder.join("seeds").join(name));
-    run::run(&mut c).is_ok()
+        .arg(folder.join("seeds").join(name))
+        .stdout(Stdio::null())
+        .stderr(said);
+    run::run(&mut c).map_err(|_| format!("see {}", log.display()))?;
+    let said = std::fs::read_to_string(&log).unwrap_or_default();
+    Ok(said.lines().rfind(|l| l.starts_with("Done ")).unwrap_or("").to_owned())
 }
