@@ -373,8 +373,15 @@ pub fn condition(schema: &Schema, enums: &BTreeMap<String, Datatype>, tree: &Val
         (None, Some((_, d))) => d.datatype,
         (None, None) => bail!("no field '{field}'"),
     };
-    let value =
-        |v: &Value| -> Result<Scalar> { Ok(scalar(own, &hex::decode(v.as_str().ok_or_else(bad)?).ok_or_else(bad)?)) };
+    let value = |v: &Value| -> Result<Scalar> {
+        let raw = hex::decode(v.as_str().ok_or_else(bad)?).ok_or_else(bad)?;
+        if own.is_string() || own.is_opaque() || raw.len() <= own.size() {
+            return Ok(scalar(own, &raw));
+        }
+        // Several numbers are written as a list in quotes.
+        let numbers: Vec<String> = raw.chunks(own.size()).map(|one| scalar(own, one).to_string()).collect();
+        Ok(Scalar::Bytes(format!("[{}]", numbers.join(", ")).into_bytes()))
+    };
     if kind == "in" || kind == "not in" {
         let values = item(2)?
             .as_array()

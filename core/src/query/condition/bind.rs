@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::values::{FieldType, cell_bytes, enumeration_index, exact};
 use super::{CompareOp, Condition};
 use crate::calendar;
-use crate::datatype::{CellCount, Datatype};
+use crate::datatype::Datatype;
 use crate::error::{Error, Malformed, Result};
 use crate::format::attribute::display_name;
 use crate::format::condition::StoredCondition;
@@ -64,21 +65,6 @@ impl Bound {
             }
             Self::And(children) | Self::Or(children) => children.iter().for_each(|c| c.collect_fields(out)),
         }
-    }
-}
-
-/// What a field's values are.
-struct FieldType {
-    datatype: Datatype,
-    cell: CellCount,
-    enumeration: Option<Arc<Enumeration>>,
-}
-
-impl FieldType {
-    /// Whether cells are compared as one number each, rather than as bytes.
-    fn is_number(&self) -> bool {
-        self.cell == CellCount::ONE && !self.datatype.is_string() && !self.datatype.is_opaque()
-            || self.cell == CellCount::ONE && matches!(self.datatype.size(), 2 | 4)
     }
 }
 
@@ -269,30 +255,6 @@ fn number_test(field: &str, op: CompareOp, value: &Scalar, datatype: Datatype) -
     }
 }
 
-/// `value` as a number of `datatype`; `None` if there is no such number. Literals for `float32` are
-/// rounded to it, so that `x == 0.1` finds what was written as 0.1.
-fn exact(field: &str, value: &Scalar, datatype: Datatype) -> Result<Option<Scalar>> {
-    let Some(float) = value.as_f64() else {
-        return Err(Error::invalid(format!(
-            "condition: '{field}' holds {datatype}; it cannot be compared with a string"
-        )));
-    };
-    #[allow(
-        clippy::cast_possible_truncation,
-        reason = "rounding to float32 is what is wanted; integers are checked"
-    )]
-    Ok(match datatype {
-        Datatype::Float32 => Some(Scalar::F32(float as f32)),
-        Datatype::Float64 => Some(Scalar::F64(float)),
-        _ => {
-            let whole = value
-                .as_i128()
-                .or_else(|| (float.fract() == 0.0).then_some(float as i128));
-            whole.and_then(|v| Scalar::from_i128(datatype, v))
-        }
-    })
-}
-
 /// A comparison with a date as text, which may name a whole period: `t == '2020'` is any time of 2020.
 fn date_test(field: &str, op: CompareOp, text: &[u8], datatype: Datatype) -> Result<Bound> {
     let text = std::str::from_utf8(text).map_err(|_| Error::invalid("condition: a date that is not UTF-8"))?;
@@ -305,63 +267,6 @@ fn date_test(field: &str, op: CompareOp, text: &[u8], datatype: Datatype) -> Res
         CompareOp::Eq => Bound::And(vec![test(CompareOp::Ge, first), test(CompareOp::Le, last)]),
         CompareOp::Ne => Bound::Or(vec![test(CompareOp::Lt, first), test(CompareOp::Gt, last)]),
     })
-}
-
-/// The bytes a cell must have to be equal to `value`.
-fn cell_bytes(field: &str, value: &Scalar, ty: &FieldType) -> Result<Vec<u8>> {
-    let one_byte = ty.datatype.size() == 1;
-    match value {
-        Scalar::Bytes(bytes) if one_byte => Ok(bytes.clone()),
-        Scalar::Bytes(bytes) => utf_units(bytes, ty.datatype).ok_or_else(|| {
-            Error::invalid(format!(
-                "condition: '{field}' holds several {} a cell; conditions cannot test those",
-                ty.datatype
-            ))
-        }),
-        _ if one_byte && ty.cell == CellCount::ONE => {
-            let v = exact(field, value, ty.datatype)?;
-            v.map(|v| v.to_le_bytes())
-                .ok_or_else(|| Error::invalid(format!("condition: no {} is {value}", ty.datatype)))
-        }
-        _ => Err(Error::invalid(format!(
-            "condition: '{field}' holds {}; put the value in quotes",
-            ty.datatype
-        ))),
-    }
-}
-
-/// UTF-8 text in the units of a wider string type.
-fn utf_units(bytes: &[u8], datatype: Datatype) -> Option<Vec<u8>> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    match datatype {
-        Datatype::StringUtf16 | Datatype::StringUcs2 => Some(text.encode_utf16().flat_map(u16::to_le_bytes).collect()),
-        Datatype::StringUtf32 | Datatype::StringUcs4 => {
-            Some(text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect())
-        }
-        _ => None,
-    }
-}
-
-/// The index of `value` in an enumeration.
-fn enumeration_index(field: &str, value: &Scalar, e: &Enumeration) -> Result<Option<u64>> {
-    let ty = FieldType {
-        datatype: e.values.datatype,
-        cell: e.values.cell,
-        enumeration: None,
-    };
-    let wanted = if ty.is_number() {
-        match exact(field, value, ty.datatype)? {
-            Some(v) => v.to_le_bytes(),
-            None => return Ok(None),
-        }
-    } else {
-        cell_bytes(field, value, &ty)?
-    };
-    let trim = |b: &[u8]| b.len() - b.iter().rev().take_while(|&&b| b == 0).count();
-    let same = |cell: &[u8]| {
-        cell == wanted || (!ty.cell.is_var() && !ty.is_number() && cell.get(..trim(cell)) == Some(&wanted))
-    };
-    Ok((0..e.values.len()).find(|&i| same(e.values.cell(i))).map(|i| i as u64))
 }
 
 /// The tests of a stored condition, whose values are bytes of the fields' types already. A field that

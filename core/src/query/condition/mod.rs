@@ -6,6 +6,7 @@
 mod bind;
 mod eval;
 mod parse;
+mod values;
 
 use std::str::FromStr;
 

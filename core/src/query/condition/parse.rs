@@ -251,6 +251,17 @@ fn quoted(rest: &str, quote: char) -> Result<(String, usize)> {
     )))
 }
 
+/// The numbers of a cell that holds several, as they are exported: `[1, -2]`.
+pub(super) fn numbers(text: &str) -> Option<Vec<Scalar>> {
+    let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
+    let one = |text: &str| match number(text.trim()) {
+        Ok((Token::Number(value), n)) if n == text.trim().len() => Some(value),
+        _ => None,
+    };
+    let parts = inner.split(',').filter(|_| !inner.trim().is_empty());
+    parts.map(one).collect()
+}
+
 fn number(rest: &str) -> Result<(Token, usize)> {
     let mut n = 0;
     let mut before = ' ';
@@ -382,6 +393,15 @@ mod tests {
         check("a is null", null(false));
         check("a is not null", null(true));
         check("a != null", null(true));
+    }
+
+    #[test]
+    fn several_numbers_are_read_as_they_are_exported() {
+        assert_eq!(numbers("[1, -2.5]"), Some(vec![Scalar::I64(1), Scalar::F64(-2.5)]));
+        assert_eq!(numbers("[]"), Some(Vec::new()));
+        for wrong in ["", "1, 2", "[1, 2", "[1,]", "[1 2]", "[a]"] {
+            assert_eq!(numbers(wrong), None, "{wrong}");
+        }
     }
 
     #[test]
