@@ -20,6 +20,7 @@ use crate::format::version::Version;
 
 pub use legal::{Role, check};
 pub use nonces::Nonces;
+pub(crate) use run::TileEncoder;
 pub use run::{ChunkDecoder, codes_strings, decode_tile, decode_var_tile, encode_tile, encode_var_tile};
 
 /// A 256-bit key.

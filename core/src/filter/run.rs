@@ -136,19 +136,65 @@ pub fn codes_strings(p: &Pipeline, f: &TileFormat<'_>) -> bool {
 /// # Errors
 /// A filter cannot take these values.
 pub fn encode_tile(data: &[u8], p: &Pipeline, f: &TileFormat<'_>, nonces: &Nonces) -> Result<Vec<u8>, Malformed> {
-    let plan = Plan::new(p, f)?;
-    let cell_bytes = f.cell.cell_bytes(f.datatype).unwrap_or(f.datatype.size());
-    let chunk_bytes = if is_one_chunk(p, f) {
-        data.len().max(1)
-    } else {
-        fixed_chunk_bytes(cell_bytes)
-    };
-    let mut tile = TileWriter::with_capacity(room(&plan, data.len()));
-    let mut scratch = Scratch::default();
-    for chunk in data.chunks(chunk_bytes) {
-        apply_chunk(&plan, chunk, Notes::default(), nonces, &mut tile, &mut scratch)?;
-    }
+    let mut tile = TileEncoder::new(p, f, nonces, data.len())?;
+    data.chunks(tile.chunk_bytes()).try_for_each(|chunk| tile.push(chunk))?;
     Ok(tile.finish())
+}
+
+/// Filters and frames a tile chunk by chunk.
+pub(crate) struct TileEncoder<'a> {
+    plan: Plan<'a>,
+    chunk_bytes: usize,
+    nonces: &'a Nonces,
+    tile: TileWriter,
+    scratch: Scratch,
+}
+
+impl<'a> TileEncoder<'a> {
+    /// An encoder of a tile of `bytes` bytes.
+    ///
+    /// # Errors
+    /// A filter cannot work on its type.
+    pub(crate) fn new(p: &Pipeline, f: &TileFormat<'a>, nonces: &'a Nonces, bytes: usize) -> Result<Self, Malformed> {
+        let plan = Plan::new(p, f)?;
+        let cell_bytes = f.cell.cell_bytes(f.datatype).unwrap_or(f.datatype.size());
+        let chunk_bytes = if is_one_chunk(p, f) {
+            bytes.max(1)
+        } else {
+            fixed_chunk_bytes(cell_bytes)
+        };
+        Ok(Self {
+            chunk_bytes,
+            nonces,
+            tile: TileWriter::with_capacity(room(&plan, bytes)),
+            scratch: Scratch::default(),
+            plan,
+        })
+    }
+
+    /// Bytes of each chunk but the last, where cells are of a fixed size.
+    pub(crate) fn chunk_bytes(&self) -> usize {
+        self.chunk_bytes
+    }
+
+    /// Adds the next chunk.
+    ///
+    /// # Errors
+    /// A filter cannot take these values.
+    pub(crate) fn push(&mut self, chunk: &[u8]) -> Result<(), Malformed> {
+        self.push_noted(chunk.len(), chunk, Notes::default())
+    }
+
+    /// Adds the chunk of `plain_bytes` of which something else has made `data` and `notes`.
+    fn push_noted(&mut self, plain_bytes: usize, data: &[u8], notes: Notes) -> Result<(), Malformed> {
+        let (notes, filtered) = apply_steps(&self.plan, data, notes, self.nonces, &mut self.scratch)?;
+        self.tile.push(plain_bytes, &notes.0, filtered)
+    }
+
+    /// The framed tile.
+    pub(crate) fn finish(self) -> Vec<u8> {
+        self.tile.finish()
+    }
 }
 
 /// The framed tile of these variable-length cells; `offsets` holds the start of each cell, in bytes,
@@ -172,10 +218,8 @@ pub fn encode_var_tile(
             format!("they must rise from 0 to {}, the end of the data", data.len()),
         ));
     }
-    let plan = Plan::new(p, f)?;
-    let mut tile = TileWriter::with_capacity(room(&plan, data.len()));
-    let mut scratch = Scratch::default();
-    if let Some(coding) = plan.strings {
+    let mut tile = TileEncoder::new(p, f, nonces, data.len())?;
+    if let Some(coding) = tile.plan.strings {
         if offsets.len() < 2 {
             return Ok(tile.finish());
         }
@@ -184,8 +228,7 @@ pub fn encode_var_tile(
             StringCoding::Rle => rle_strings::encode(&mut notes, data, offsets, &mut packed)?,
             StringCoding::Dictionary => dictionary::encode(&mut notes, data, offsets, &mut packed)?,
         }
-        let (notes, filtered) = apply_steps(&plan, &packed, notes, nonces, &mut scratch)?;
-        tile.push(data.len(), &notes.0, filtered)?;
+        tile.push_noted(data.len(), &packed, notes)?;
         return Ok(tile.finish());
     }
     let ends = if is_one_chunk(p, f) {
@@ -197,7 +240,7 @@ pub fn encode_var_tile(
     for end in ends {
         let n = usize::try_from(end - start).unwrap_or(usize::MAX);
         let (chunk, later) = rest.split_at_checked(n).unwrap_or_default();
-        apply_chunk(&plan, chunk, Notes::default(), nonces, &mut tile, &mut scratch)?;
+        tile.push(chunk)?;
         (rest, start) = (later, end);
     }
     Ok(tile.finish())
@@ -420,19 +463,6 @@ fn undo_steps<'c, 's: 'c>(
         in_scratch = true;
     }
     Ok((meta, if in_scratch { done } else { chunk.data }))
-}
-
-/// Applies all steps to one chunk and appends it to the tile.
-fn apply_chunk(
-    plan: &Plan<'_>,
-    chunk: &[u8],
-    notes: Notes,
-    nonces: &Nonces,
-    tile: &mut TileWriter,
-    scratch: &mut Scratch,
-) -> Result<(), Malformed> {
-    let (notes, filtered) = apply_steps(plan, chunk, notes, nonces, scratch)?;
-    tile.push(chunk.len(), &notes.0, filtered)
 }
 
 /// Applies all steps to `data`; gives the metadata, and the data as it was or in `scratch`.

@@ -130,9 +130,13 @@ impl CopyPlan {
         }
     }
 
-    /// Copies cells of `width` bytes. `false` if the plan does not fit the buffers; nothing is copied then.
-    #[must_use]
-    pub fn copy(&self, from: &[u8], to: &mut [u8], width: usize) -> bool {
+    /// Whether some cells lie side by side in both buffers.
+    pub fn has_runs(&self) -> bool {
+        self.run > 1
+    }
+
+    /// Whether the plan stays inside `from` and a destination of `to` bytes, for cells of `width` bytes.
+    pub fn fits(&self, from: &[u8], to: usize, width: usize) -> bool {
         if self.cells() == 0 {
             return true;
         }
@@ -143,11 +147,30 @@ impl CopyPlan {
                 .try_fold(start, |e, l| e.checked_add((l.count - 1).checked_mul(step(l))?))?;
             usize::try_from(last.checked_add(self.run)?).ok()?.checked_mul(width)
         };
-        let (Some(source), Some(target)) = (end(self.from, |l| l.from), end(self.to, |l| l.to)) else {
+        end(self.from, |l| l.from).is_some_and(|end| end <= from.len())
+            && end(self.to, |l| l.to).is_some_and(|end| end <= to)
+    }
+
+    /// The destination piece by piece, for cells of `width` bytes that come from `from`, which must fit.
+    pub fn pieces<'a>(&'a self, from: &'a [u8], width: usize) -> Pieces<'a> {
+        let mut runs = self.runs();
+        Pieces {
+            run: runs.next(),
+            runs,
+            at: 0,
+            from,
+            width,
+        }
+    }
+
+    /// Copies cells of `width` bytes. `false` if the plan does not fit the buffers; nothing is copied then.
+    #[must_use]
+    pub fn copy(&self, from: &[u8], to: &mut [u8], width: usize) -> bool {
+        if !self.fits(from, to.len(), width) {
             return false;
-        };
-        if source > from.len() || target > to.len() {
-            return false;
+        }
+        if self.cells() == 0 {
+            return true;
         }
         match (self.run, width) {
             (1, 1) => self.copy_cells::<1>(from, to),
@@ -258,6 +281,45 @@ impl Iterator for Runs<'_> {
     }
 }
 
+/// The destination of a plan, from its first cell on.
+#[derive(Debug)]
+pub struct Pieces<'a> {
+    runs: Runs<'a>,
+    /// What is left of the run that comes next.
+    run: Option<Run>,
+    /// Cells so far.
+    at: u64,
+    from: &'a [u8],
+    width: usize,
+}
+
+impl Pieces<'_> {
+    /// The next cells, as many as fill `out`; those that the plan leaves out are zero.
+    pub fn fill(&mut self, mut out: &mut [u8]) {
+        while !out.is_empty() {
+            let room = (out.len() / self.width) as u64;
+            let gap = self.run.map_or(room, |run| (run.to - self.at).min(room));
+            let (zero, rest) = out.split_at_mut(gap as usize * self.width);
+            zero.fill(0);
+            self.at += gap;
+            out = rest;
+            let Some(run) = self.run.as_mut().filter(|_| gap < room) else {
+                continue;
+            };
+            let cells = run.cells.min(room - gap);
+            let (start, bytes) = (run.from as usize * self.width, cells as usize * self.width);
+            let (cut, rest) = out.split_at_mut(bytes);
+            cut.copy_from_slice(&self.from[start..start + bytes]);
+            out = rest;
+            self.at += cells;
+            (run.from, run.to, run.cells) = (run.from + cells, run.to + cells, run.cells - cells);
+            if run.cells == 0 {
+                self.run = self.runs.next();
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -318,6 +380,7 @@ mod tests {
         fn every_cell_of_the_box_arrives_and_no_other(
             dims in prop::collection::vec((1_u64..6, 0_u64..3, 0_u64..3, 0_u64..3, 0_u64..3), 1..4),
             a in order(), b in order(), width in prop_oneof![Just(1_usize), Just(2), Just(3), Just(4), Just(8), Just(16)],
+            piece in 1_usize..9,
         ) {
             let shape: Vec<u64> = dims.iter().map(|d| d.0).collect();
             let (fa, ta): (Vec<u64>, Vec<u64>) = (dims.iter().map(|d| d.1).collect(), dims.iter().map(|d| d.2).collect());
@@ -343,7 +406,11 @@ mod tests {
                 let (f, t, n) = (r.from as usize * width, r.to as usize * width, r.cells as usize * width);
                 by_runs[t..t + n].copy_from_slice(&source[f..f + n]);
             }
-            prop_assert_eq!(by_runs, naive);
+            prop_assert_eq!(&by_runs, &naive);
+            let mut pieces = plan.pieces(&source, width);
+            let mut by_pieces = vec![9; target.len()];
+            by_pieces.chunks_mut(piece * width).for_each(|p| pieces.fill(p));
+            prop_assert_eq!(by_pieces, naive);
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Writing cells: one write makes one fragment, visible as a whole or not at all.
 
 mod build;
+mod cells;
 mod check;
 pub(crate) mod commit;
 mod field;
 mod files;
 pub(crate) mod identity;
+mod number;
 mod pack;
 pub(crate) mod sort;
 mod stats;

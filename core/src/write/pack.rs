@@ -1,41 +1,16 @@
 //! One tile of one field: its statistics, its coordinates' bounds, its filtered bytes.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
+use super::cells::TileCells;
 use super::field::{Field, Fields};
-use super::stats::TileStats;
+use super::stats::{Tally, TileStats};
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{AtPath, Result};
-use crate::filter;
+use crate::filter::{self, TileEncoder};
 use crate::format::fragment::slots::FieldId;
 use crate::geometry::key;
 use crate::scalar::{Scalar, ScalarRange};
-
-/// The cells of one tile of one field, in the order they are stored.
-#[derive(Debug, Clone)]
-pub(crate) struct TileCells<'a> {
-    /// Values, one cell after another.
-    pub(crate) data: Cow<'a, [u8]>,
-    /// Starts of variable-length cells and the end of the last, from 0.
-    pub(crate) offsets: Option<Cow<'a, [u64]>>,
-    /// One byte a cell.
-    pub(crate) validity: Option<Cow<'a, [u8]>>,
-}
-
-impl TileCells<'_> {
-    pub(crate) fn cell(&self, field: &Field, i: usize) -> &[u8] {
-        match (&self.offsets, field.cell_bytes()) {
-            (Some(o), _) => &self.data[o[i] as usize..o[i + 1] as usize],
-            (None, Some(n)) => &self.data[i * n..(i + 1) * n],
-            (None, None) => &[],
-        }
-    }
-
-    pub(crate) fn is_null(&self, i: usize) -> bool {
-        self.validity.as_ref().is_some_and(|v| v[i] == 0)
-    }
-}
 
 /// A tile as it is stored.
 #[derive(Debug)]
@@ -60,19 +35,29 @@ pub(crate) fn pack(
     live: &[Range<usize>],
     capacity: u64,
 ) -> Result<PackedTile> {
-    let stats = TileStats::of(field, cells, live, capacity);
+    let mut tally = Tally::new(field, cells.validity.as_deref(), live);
     let range = matches!(field.id, FieldId::Dimension(_))
         .then(|| bounds(field, cells))
         .flatten();
     let named = || format!("field '{}'", field.name);
     let f = fields.format(field.datatype, field.cell);
     let (fixed, var) = match &cells.offsets {
-        None => (
-            filter::encode_tile(&cells.data, &field.filters, &f, &fields.nonces).at(&named())?,
-            None,
-        ),
+        None => {
+            // Cells that were just gathered into a chunk are still in the cache for all that is done with them.
+            let mut encode = || {
+                let mut tile = TileEncoder::new(&field.filters, &f, &fields.nonces, cells.values.bytes())?;
+                cells.values.chunks(tile.chunk_bytes(), |chunk| {
+                    tally.add(chunk);
+                    tile.push(chunk)
+                })?;
+                Ok(tile.finish())
+            };
+            (encode().at(&named())?, None)
+        }
         Some(offsets) => {
-            let var = filter::encode_var_tile(&cells.data, offsets, &field.filters, &f, &fields.nonces).at(&named())?;
+            let data = cells.values.whole();
+            tally.add_var(&data, offsets);
+            let var = filter::encode_var_tile(&data, offsets, &field.filters, &f, &fields.nonces).at(&named())?;
             let starts = if filter::codes_strings(&field.filters, &f) {
                 // The strings' own coding holds their lengths: what is left is a tile of no chunks.
                 0_u64.to_le_bytes().to_vec()
@@ -81,7 +66,7 @@ pub(crate) fn pack(
                 let f = fields.format(Datatype::Uint64, CellCount::ONE);
                 filter::encode_tile(starts, &fields.offsets_filters, &f, &fields.nonces).at(&named())?
             };
-            (starts, Some((var, cells.data.len() as u64)))
+            (starts, Some((var, data.len() as u64)))
         }
     };
     let validity = match &cells.validity {
@@ -95,15 +80,16 @@ pub(crate) fn pack(
         fixed,
         var,
         validity,
-        stats,
+        stats: tally.finish(capacity),
         range,
     })
 }
 
 /// The smallest and the greatest coordinate of a tile; `None` if it has no cells.
 fn bounds(field: &Field, cells: &TileCells<'_>) -> Option<ScalarRange> {
+    let data = cells.values.whole();
     if let Some(offsets) = &cells.offsets {
-        let all = (0..offsets.len() - 1).map(|i| cells.cell(field, i));
+        let all = offsets.windows(2).map(|o| &data[o[0] as usize..o[1] as usize]);
         let (lo, hi) = all.fold(None, |e: Option<(&[u8], &[u8])>, c| {
             Some(e.map_or((c, c), |(lo, hi)| (lo.min(c), hi.max(c))))
         })?;
@@ -113,7 +99,7 @@ fn bounds(field: &Field, cells: &TileCells<'_>) -> Option<ScalarRange> {
         });
     }
     let physical = field.datatype.physical();
-    let keys = key::keys(physical, &cells.data).ok()?;
+    let keys = key::keys(physical, &data).ok()?;
     let (lo, hi) = (keys.iter().min()?, keys.iter().max()?);
     Some(ScalarRange {
         lo: key::scalar(physical, *lo),

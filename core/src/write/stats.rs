@@ -1,13 +1,10 @@
 //! Statistics of tiles: minimum, maximum, sum and null count, as the format defines which field has which.
-//!
-//! NaN takes no part in minima and maxima unless there is nothing else. Sums stop at the limit of
-//! their type.
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::field::Field;
-use super::pack::TileCells;
+use super::number::Number;
 use crate::column::typed;
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::format::fragment::slots::FieldId;
@@ -58,61 +55,127 @@ pub(crate) struct TileStats {
     pub(crate) null_count: u64,
 }
 
-impl TileStats {
-    /// The statistics of the cells in `live`, the others being padding, in a tile of at most `capacity` cells.
-    pub(crate) fn of(field: &Field, cells: &TileCells<'_>, live: &[Range<usize>], capacity: u64) -> Self {
-        let kinds = Kinds::of(field);
-        let mut stats = Self::default();
-        if let Some(validity) = &cells.validity {
+/// The statistics of a tile whose cells come one piece after another.
+pub(super) struct Tally<'a> {
+    datatype: Datatype,
+    /// Bytes of a cell; `None` where it varies.
+    width: Option<usize>,
+    kinds: Kinds,
+    validity: Option<&'a [u8]>,
+    /// Which cells are not padding, in order.
+    live: &'a [Range<usize>],
+    /// Cells so far.
+    at: usize,
+    /// Whether the sum has met its limit in the range that `at` is in.
+    full: bool,
+    stats: TileStats,
+}
+
+impl<'a> Tally<'a> {
+    /// Of a tile of `field` with this validity, no cell of which has come; those outside `live` are padding.
+    pub(super) fn new(field: &Field, validity: Option<&'a [u8]>, live: &'a [Range<usize>]) -> Self {
+        let mut stats = TileStats::default();
+        if let Some(validity) = validity {
             let nulls = |r: &Range<usize>| validity[r.clone()].iter().filter(|&&v| v == 0).count() as u64;
             stats.null_count = live.iter().map(nulls).sum();
         }
-        if kinds.min_max == MinMax::Bytes {
-            stats.bytes(field, cells, live);
+        Self {
+            datatype: field.datatype,
+            width: field.cell_bytes(),
+            kinds: Kinds::of(field),
+            validity,
+            live,
+            at: 0,
+            full: false,
+            stats,
         }
-        if kinds.min_max == MinMax::Numbers || kinds.sum {
-            with_type!(field.datatype.physical(), T => stats.numbers::<T>(kinds, cells, live, capacity));
-        }
-        stats
     }
 
-    fn numbers<T: Number>(&mut self, kinds: Kinds, cells: &TileCells<'_>, live: &[Range<usize>], capacity: u64) {
-        let values = typed::<T>(&cells.data);
-        let mut ends: Option<(T, T)> = None;
-        let mut sum = T::Sum::default();
-        for range in live {
+    /// Takes the next cells, which are of a fixed size.
+    pub(super) fn add(&mut self, data: &[u8]) {
+        let width = self.width.unwrap_or(1).max(1);
+        if self.kinds.min_max == MinMax::Bytes {
+            self.bytes(data.len() / width, |i| &data[i * width..(i + 1) * width]);
+        }
+        if self.kinds.min_max == MinMax::Numbers || self.kinds.sum {
+            with_type!(self.datatype.physical(), T => self.numbers::<T>(&typed(data)));
+        }
+        self.at += data.len() / width;
+    }
+
+    /// Takes the next cells, which vary in length: they lie between these offsets.
+    pub(super) fn add_var(&mut self, data: &[u8], offsets: &[u64]) {
+        let cells = offsets.len() - 1;
+        if self.kinds.min_max == MinMax::Bytes {
+            self.bytes(cells, |i| &data[offsets[i] as usize..offsets[i + 1] as usize]);
+        }
+        self.at += cells;
+    }
+
+    /// What is live of the next `cells` cells, by number among them, and whether it goes on with a range.
+    fn live(&self, cells: usize) -> impl Iterator<Item = (Range<usize>, bool)> + use<'a> {
+        let (live, next) = (self.live, self.at..self.at + cells);
+        let first = live.partition_point(|r| r.end <= next.start);
+        let ranges = live[first..].iter().take_while({
+            let end = next.end;
+            move |r| r.start < end
+        });
+        ranges.map(move |r| {
+            let inside = r.start.max(next.start) - next.start..r.end.min(next.end) - next.start;
+            (inside, r.start < next.start)
+        })
+    }
+
+    fn numbers<T: Number>(&mut self, values: &[T]) {
+        let value = |b: &Option<Vec<u8>>| b.as_deref().and_then(|b| bytemuck::try_pod_read_unaligned::<T>(b).ok());
+        let mut ends = value(&self.stats.min).zip(value(&self.stats.max));
+        let mut sum = T::Sum::from_bits(self.stats.sum);
+        let validity = self.validity.map(|v| &v[self.at..]);
+        for (range, goes_on) in self.live(values.len()) {
             let values = &values[range.clone()];
-            let validity = cells.validity.as_ref().map(|v| &v[range.clone()]);
-            if kinds.min_max == MinMax::Numbers {
+            let validity = validity.map(|v| &v[range]);
+            if self.kinds.min_max == MinMax::Numbers {
                 ends = T::ends(ends, values, validity);
             }
-            // A sum that has met its limit goes on with the next run, as in the reference.
-            if kinds.sum {
-                T::add(&mut sum, values, validity);
+            // A sum that has met its limit goes on with the next range, as in the reference.
+            self.full &= goes_on;
+            if self.kinds.sum && !self.full {
+                self.full = !T::add(&mut sum, values, validity);
             }
         }
-        // A tile that is padded, or not full, and whose cells are all null is not "all null" to the
-        // reference, which then stores the interval it starts from.
-        let padded = cells.validity.is_some() && self.null_count < capacity;
-        let ends = ends.or((kinds.min_max == MinMax::Numbers && padded).then_some((T::GREATEST, T::LEAST)));
-        if let Some((min, max)) = ends {
-            self.min = Some(bytemuck::bytes_of(&min).to_vec());
-            self.max = Some(bytemuck::bytes_of(&max).to_vec());
+        if self.kinds.min_max == MinMax::Numbers {
+            self.ends(ends);
         }
-        self.sum = T::bits(sum);
+        self.stats.sum = T::Sum::bits(sum);
     }
 
-    fn bytes(&mut self, field: &Field, cells: &TileCells<'_>, live: &[Range<usize>]) {
-        let mut ends: Option<(&[u8], &[u8])> = None;
-        for i in live.iter().flat_map(Range::clone) {
-            if cells.is_null(i) {
+    fn ends<T: Number>(&mut self, ends: Option<(T, T)>) {
+        self.stats.min = ends.map(|e| bytemuck::bytes_of(&e.0).to_vec());
+        self.stats.max = ends.map(|e| bytemuck::bytes_of(&e.1).to_vec());
+    }
+
+    fn bytes<'b>(&mut self, cells: usize, cell: impl Fn(usize) -> &'b [u8]) {
+        let mut ends: Option<(&[u8], &[u8])> = self.stats.min.as_deref().zip(self.stats.max.as_deref());
+        for i in self.live(cells).flat_map(|(range, _)| range) {
+            if self.validity.is_some_and(|v| v[self.at + i] == 0) {
                 continue;
             }
-            let cell = cells.cell(field, i);
+            let cell = cell(i);
             ends = Some(ends.map_or((cell, cell), |(min, max)| (min.min(cell), max.max(cell))));
         }
-        self.min = ends.map(|e| e.0.to_vec());
-        self.max = ends.map(|e| e.1.to_vec());
+        let ends = ends.map(|(min, max)| (min.to_vec(), max.to_vec()));
+        (self.stats.min, self.stats.max) = ends.unzip();
+    }
+
+    /// The statistics, in a tile of at most `capacity` cells.
+    pub(super) fn finish(mut self, capacity: u64) -> TileStats {
+        // A tile that is padded, or not full, and whose cells are all null is not "all null" to the
+        // reference, which then stores the interval it starts from.
+        let padded = self.validity.is_some() && self.stats.null_count < capacity;
+        if self.kinds.min_max == MinMax::Numbers && self.stats.min.is_none() && padded {
+            with_type!(self.datatype.physical(), T => self.ends(Some((T::GREATEST, T::LEAST))));
+        }
+        self.stats
     }
 }
 
@@ -180,173 +243,22 @@ const fn sum_kind(physical: Physical) -> SumKind {
     }
 }
 
-/// A type with statistics.
-trait Number: bytemuck::Pod + PartialOrd {
-    /// The type of sums.
-    type Sum: Copy + Default;
-    const LEAST: Self;
-    const GREATEST: Self;
-    /// The smallest and greatest of `so_far` and the values that are not null.
-    fn ends(so_far: Option<(Self, Self)>, values: &[Self], validity: Option<&[u8]>) -> Option<(Self, Self)>;
-    /// Adds the values that are not null. `false` once the sum has met its limit.
-    fn add(sum: &mut Self::Sum, values: &[Self], validity: Option<&[u8]>) -> bool;
-    /// The sum as stored.
-    fn bits(sum: Self::Sum) -> u64;
-    /// The value of a stored sum, for the three types of sums.
-    fn from_bits(bits: u64) -> Self;
-}
-
-fn valid<'a, T: Copy>(values: &'a [T], validity: &'a [u8]) -> impl Iterator<Item = T> + 'a {
-    values.iter().zip(validity).filter(|(_, v)| **v != 0).map(|(v, _)| *v)
-}
-
-macro_rules! integers {
-    ($($T:ty => $S:ty),*) => {$(
-        #[allow(clippy::cast_lossless, clippy::unnecessary_cast, reason = "one body for all widths")]
-        #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss, reason = "bits are carried, not values")]
-        impl Number for $T {
-            type Sum = $S;
-            const LEAST: Self = <$T>::MIN;
-            const GREATEST: Self = <$T>::MAX;
-
-            fn ends(so_far: Option<(Self, Self)>, values: &[Self], validity: Option<&[u8]>) -> Option<(Self, Self)> {
-                let none = (<$T>::MAX, <$T>::MIN);
-                let widen = |(min, max): (Self, Self), v: Self| (min.min(v), max.max(v));
-                let found = match validity {
-                    None => values.iter().fold(none, |e, &v| widen(e, v)),
-                    Some(validity) => valid(values, validity).fold(none, widen),
-                };
-                let found = (found.0 <= found.1).then_some(found);
-                match (so_far, found) {
-                    (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
-                    (a, b) => a.or(b),
-                }
-            }
-
-            fn add(sum: &mut $S, values: &[Self], validity: Option<&[u8]>) -> bool {
-                // Narrow values cannot overflow within a block, so that most of the work has no checks.
-                if let (None, true) = (validity, size_of::<$T>() < 8) {
-                    for block in values.chunks(1 << 16) {
-                        let part: $S = block.iter().map(|&v| v as $S).sum();
-                        match sum.checked_add(part) {
-                            Some(s) => *sum = s,
-                            None => return add_each(sum, block.iter().map(|&v| v as $S)),
-                        }
-                    }
-                    return true;
-                }
-                match validity {
-                    None => add_each(sum, values.iter().map(|&v| v as $S)),
-                    Some(validity) => add_each(sum, valid(values, validity).map(|v| v as $S)),
-                }
-            }
-
-            fn bits(sum: $S) -> u64 {
-                sum as u64
-            }
-
-            fn from_bits(bits: u64) -> Self {
-                bits as Self
-            }
-        }
-    )*};
-}
-integers!(i8 => i64, i16 => i64, i32 => i64, i64 => i64, u8 => u64, u16 => u64, u32 => u64, u64 => u64);
-
-/// A sum that stops at the limit of its type.
-trait Saturating: Copy {
-    fn checked(self, other: Self) -> Option<Self>;
-    fn saturated(self, other: Self) -> Self;
-}
-
-macro_rules! saturating {
-    ($($T:ty),*) => {$(
-        impl Saturating for $T {
-            fn checked(self, other: Self) -> Option<Self> { self.checked_add(other) }
-            fn saturated(self, other: Self) -> Self { self.saturating_add(other) }
-        }
-    )*};
-}
-saturating!(i64, u64);
-
-impl Saturating for f64 {
-    fn checked(self, other: Self) -> Option<Self> {
-        let over = (self < 0.0) == (other < 0.0) && self.abs() > Self::MAX - other.abs();
-        (!over).then_some(self + other)
-    }
-    fn saturated(self, _: Self) -> Self {
-        if self < 0.0 { Self::MIN } else { Self::MAX }
-    }
-}
-
-fn add_each<S: Saturating>(sum: &mut S, values: impl Iterator<Item = S>) -> bool {
-    for v in values {
-        match sum.checked(v) {
-            Some(s) => *sum = s,
-            None => {
-                *sum = sum.saturated(v);
-                return false;
-            }
-        }
-    }
-    true
-}
-
-macro_rules! floats {
-    ($($T:ty),*) => {$(
-        #[allow(clippy::cast_lossless, clippy::cast_possible_truncation, reason = "one body for both widths")]
-        impl Number for $T {
-            type Sum = f64;
-            const LEAST: Self = <$T>::MIN;
-            const GREATEST: Self = <$T>::MAX;
-
-            fn ends(so_far: Option<(Self, Self)>, values: &[Self], validity: Option<&[u8]>) -> Option<(Self, Self)> {
-                // Of equal values (0.0 and -0.0) the last one counts, as in the reference.
-                let widen = |e: Option<(Self, Self)>, v: Self| match e {
-                    Some((min, max)) if !min.is_nan() => {
-                        Some((if min < v || v.is_nan() { min } else { v }, if max > v || v.is_nan() { max } else { v }))
-                    }
-                    _ => Some((v, v)),
-                };
-                match validity {
-                    None => values.iter().copied().fold(so_far, widen),
-                    Some(validity) => valid(values, validity).fold(so_far, widen),
-                }
-            }
-
-            fn add(sum: &mut f64, values: &[Self], validity: Option<&[u8]>) -> bool {
-                let plain = match validity {
-                    None => values.iter().fold(*sum, |s, &v| s + f64::from(v)),
-                    Some(validity) => valid(values, validity).fold(*sum, |s, v| s + f64::from(v)),
-                };
-                // A sum far from the limit never met it on the way: infinities and NaN stay.
-                if plain.abs() < f64::MAX / 2.0 {
-                    *sum = plain;
-                    return true;
-                }
-                match validity {
-                    None => add_each(sum, values.iter().map(|&v| f64::from(v))),
-                    Some(validity) => add_each(sum, valid(values, validity).map(f64::from)),
-                }
-            }
-
-            fn bits(sum: f64) -> u64 {
-                sum.to_bits()
-            }
-
-            fn from_bits(bits: u64) -> Self {
-                f64::from_bits(bits) as Self
-            }
-        }
-    )*};
-}
-floats!(f32, f64);
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::format::pipeline::Pipeline;
-    use std::borrow::Cow;
+    use proptest::prelude::*;
+
+    fn field(datatype: Datatype) -> Field {
+        Field {
+            id: FieldId::Attribute(0),
+            name: "a".into(),
+            datatype,
+            cell: CellCount::ONE,
+            nullable: false,
+            filters: Pipeline::default(),
+        }
+    }
 
     fn stats<T: bytemuck::Pod>(datatype: Datatype, values: &[T], validity: Option<&[u8]>) -> (TileStats, FieldStats) {
         stats_in(datatype, values, validity, values.len() as u64)
@@ -359,19 +271,13 @@ mod tests {
         capacity: u64,
     ) -> (TileStats, FieldStats) {
         let field = Field {
-            id: FieldId::Attribute(0),
-            name: "a".into(),
-            datatype,
-            cell: CellCount::ONE,
             nullable: validity.is_some(),
-            filters: Pipeline::default(),
+            ..field(datatype)
         };
-        let cells = TileCells {
-            data: Cow::Borrowed(bytemuck::cast_slice(values)),
-            offsets: None,
-            validity: validity.map(Cow::Borrowed),
-        };
-        let tile = TileStats::of(&field, &cells, &[0..values.len()], capacity);
+        let live = [0..values.len()];
+        let mut tally = Tally::new(&field, validity, &live);
+        tally.add(bytemuck::cast_slice(values));
+        let tile = tally.finish(capacity);
         let fragment = of_fragment(&field, [&tile].into_iter());
         (tile, fragment)
     }
@@ -424,5 +330,38 @@ mod tests {
     fn characters_compare_unsigned_and_add_signed() {
         let (tile, _) = stats(Datatype::Char, &[0xff_u8, 1], None);
         assert_eq!((tile.min, tile.max, tile.sum), (Some(vec![1]), Some(vec![0xff]), 0));
+    }
+
+    /// Values next to the limits of their type, so that sums meet them.
+    fn values() -> impl Strategy<Value = Vec<i64>> {
+        let one = prop_oneof![
+            Just(i64::MAX),
+            Just(i64::MIN),
+            Just(-1),
+            Just(0x7ff8_0000_0000_0000),
+            -9_i64..9
+        ];
+        prop::collection::vec(one, 1..40)
+    }
+
+    proptest! {
+        #[test]
+        fn the_statistics_of_pieces_are_those_of_the_whole(
+            values in values(),
+            datatype in prop_oneof![Just(Datatype::Int64), Just(Datatype::Uint64), Just(Datatype::Float64), Just(Datatype::Int32), Just(Datatype::Char)],
+            (piece, live, null) in (1_usize..9, (0_usize..9, 1_usize..9), 0_i64..4),
+        ) {
+            let field = Field { nullable: null > 0, ..field(datatype) };
+            let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()[..datatype.size()].to_vec()).collect();
+            let validity: Vec<u8> = values.iter().map(|v| u8::from(v % 4 != null)).collect();
+            let (gap, length) = live;
+            let live: Vec<_> = (gap..values.len()).step_by(gap + length).map(|at| at..values.len().min(at + length)).collect();
+            let tally = || Tally::new(&field, field.nullable.then_some(&validity), &live);
+            let mut whole = tally();
+            whole.add(&data);
+            let mut pieces = tally();
+            data.chunks(piece * datatype.size()).for_each(|piece| pieces.add(piece));
+            prop_assert_eq!(whole.finish(40), pieces.finish(40));
+        }
     }
 }

@@ -2,11 +2,11 @@
 //! and cells that come in any order with the permutation that sorts them.
 
 use std::borrow::Cow;
-use std::cell::Cell;
 use std::ops::Range;
 
+use super::cells::{TileCells, Values};
 use super::field::{Field, Fields};
-use super::pack::{self, PackedTile, TileCells};
+use super::pack::{self, PackedTile};
 use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
@@ -47,36 +47,13 @@ pub(crate) fn pack_range(
         let field = &fields.list[number];
         let cells = tiles.cut(field, number, tile)?;
         let packed = pack::pack(fields, field, &cells, &tiles.live(tile), tiles.capacity(tile));
-        if let Cow::Owned(data) = cells.data {
-            recycle(data);
-        }
+        cells.values.recycle();
         packed
     })?;
     let mut packed = packed.into_iter();
     Ok(range
         .map(|_| packed.by_ref().take(fields.list.len()).collect())
         .collect())
-}
-
-/// Buffers that a thread keeps from tile to tile are no larger.
-const KEPT_BYTES_MAX: usize = 32 << 20;
-
-thread_local! {
-    /// Memory that is touched for the first time costs more than what is copied to it.
-    static KEPT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-}
-
-/// A buffer of this many bytes, each of which holds anything.
-fn buffer(bytes: usize) -> Vec<u8> {
-    let mut buffer = KEPT.take();
-    buffer.resize(bytes, 0);
-    buffer
-}
-
-fn recycle(buffer: Vec<u8>) {
-    if buffer.capacity() <= KEPT_BYTES_MAX {
-        KEPT.set(buffer);
-    }
 }
 
 /// A box of a dense array, its cells in row- or column-major order.
@@ -147,28 +124,22 @@ impl Tiles for DenseBox {
         if let Some(at) = whole {
             return Ok(consecutive(field, column, at..at + cells));
         }
-        let covered = plan.cells() == self.tile_cells;
-        let fixed = |from: &[u8], width: usize| {
-            let mut to = buffer(cells * width);
-            if !covered {
-                to.fill(0);
-            }
-            plan.copy(from, &mut to, width)
-                .then_some(Cow::Owned(to))
-                .ok_or_else(outside)
+        let picked = |from, width| Values::picked(from, plan.clone(), width, cells).ok_or_else(outside);
+        let validity = match &column.validity {
+            None => None,
+            Some(v) => Some(Cow::Owned(picked(v, 1)?.whole().into_owned())),
         };
-        let validity = column.validity.as_ref().map(|v| fixed(v, 1)).transpose()?;
         Ok(match (&column.offsets, field.cell_bytes()) {
             (Some(offsets), _) => {
                 let (data, offsets) = gather_var(field, &column.data, offsets, &plan, cells);
                 TileCells {
-                    data: Cow::Owned(data),
+                    values: Values::Whole(Cow::Owned(data)),
                     offsets: Some(Cow::Owned(offsets)),
                     validity,
                 }
             }
             (None, width) => TileCells {
-                data: fixed(&column.data, width.unwrap_or(1))?,
+                values: picked(&column.data, width.unwrap_or(1))?,
                 offsets: None,
                 validity,
             },
@@ -237,7 +208,7 @@ fn consecutive<'a>(field: &Field, column: &'a Column, range: Range<usize>) -> Ti
                 _ => Cow::Owned(offsets[range.start..=range.end].iter().map(|o| o - start).collect()),
             };
             TileCells {
-                data: Cow::Borrowed(&column.data[start as usize..end as usize]),
+                values: Values::Whole(Cow::Borrowed(&column.data[start as usize..end as usize])),
                 offsets: Some(rebased),
                 validity,
             }
@@ -245,7 +216,7 @@ fn consecutive<'a>(field: &Field, column: &'a Column, range: Range<usize>) -> Ti
         (None, width) => {
             let n = width.unwrap_or(1);
             TileCells {
-                data: Cow::Borrowed(&column.data[range.start * n..range.end * n]),
+                values: Values::Whole(Cow::Borrowed(&column.data[range.start * n..range.end * n])),
                 offsets: None,
                 validity,
             }
@@ -325,7 +296,7 @@ impl Tiles for Permuted {
         let cells = gather_column(&self.columns[number], &self.order[self.range(tile)]);
         let offsets = cells.offsets.map(Cow::Owned);
         Ok(TileCells {
-            data: Cow::Owned(cells.data),
+            values: Values::Whole(Cow::Owned(cells.data)),
             offsets,
             validity: cells.validity.map(Cow::Owned),
         })
@@ -431,6 +402,18 @@ mod tests {
         assert_eq!(tiles.cut(&field, 0, 1).unwrap().offsets.unwrap()[..], [0, 2, 3]);
     }
 
+    fn value<'a>(field: &Field, cells: &'a TileCells<'_>, i: usize) -> Cow<'a, [u8]> {
+        let range = match (&cells.offsets, field.cell_bytes()) {
+            (Some(o), _) => o[i] as usize..o[i + 1] as usize,
+            (None, n) => i * n.unwrap()..(i + 1) * n.unwrap(),
+        };
+        Cow::Owned(cells.values.whole()[range].to_vec())
+    }
+
+    fn is_null(cells: &TileCells<'_>, i: usize) -> bool {
+        cells.validity.as_ref().is_some_and(|v| v[i] == 0)
+    }
+
     fn layout() -> impl Strategy<Value = Layout> {
         prop_oneof![Just(Layout::RowMajor), Just(Layout::ColMajor)]
     }
@@ -471,15 +454,15 @@ mod tests {
                     let inside = at.iter().zip(&spans).all(|(a, s)| s.contains(*a));
                     let c = c as usize;
                     prop_assert_eq!(live.iter().any(|r| r.contains(&c)), inside);
-                    let number = u64::from_le_bytes(numbers.cell(&fields[0], c).try_into().unwrap());
+                    let number = u64::from_le_bytes(value(&fields[0], &numbers, c)[..].try_into().unwrap());
                     if inside {
                         let local: Vec<u64> = at.iter().zip(&spans).map(|(a, s)| a - s.first).collect();
                         let i = frame.position(&local);
-                        prop_assert_eq!((number, numbers.is_null(c)), (i + 1, false));
-                        prop_assert_eq!(strings.cell(&fields[1], c), texts(i));
+                        prop_assert_eq!((number, is_null(&numbers, c)), (i + 1, false));
+                        prop_assert_eq!(value(&fields[1], &strings, c), texts(i));
                         seen += 1;
                     } else {
-                        prop_assert_eq!((number, numbers.is_null(c), strings.cell(&fields[1], c)), (0, true, &[0][..]));
+                        prop_assert_eq!((number, is_null(&numbers, c), value(&fields[1], &strings, c)), (0, true, Cow::Borrowed(&[0][..])));
                     }
                 }
             }
