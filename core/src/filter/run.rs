@@ -136,7 +136,7 @@ pub fn codes_strings(p: &Pipeline, f: &TileFormat<'_>) -> bool {
 /// # Errors
 /// A filter cannot take these values.
 pub fn encode_tile(data: &[u8], p: &Pipeline, f: &TileFormat<'_>, nonces: &Nonces) -> Result<Vec<u8>, Malformed> {
-    let mut tile = TileEncoder::new(p, f, nonces, data.len())?;
+    let mut tile = TileEncoder::new(p, f, nonces, data.len(), Vec::with_capacity)?;
     data.chunks(tile.chunk_bytes()).try_for_each(|chunk| tile.push(chunk))?;
     Ok(tile.finish())
 }
@@ -151,11 +151,17 @@ pub(crate) struct TileEncoder<'a> {
 }
 
 impl<'a> TileEncoder<'a> {
-    /// An encoder of a tile of `bytes` bytes.
+    /// An encoder of a tile of `bytes` bytes, to an empty buffer that `memory` gives with room for as many as it is told.
     ///
     /// # Errors
     /// A filter cannot work on its type.
-    pub(crate) fn new(p: &Pipeline, f: &TileFormat<'a>, nonces: &'a Nonces, bytes: usize) -> Result<Self, Malformed> {
+    pub(crate) fn new(
+        p: &Pipeline,
+        f: &TileFormat<'a>,
+        nonces: &'a Nonces,
+        bytes: usize,
+        memory: impl FnOnce(usize) -> Vec<u8>,
+    ) -> Result<Self, Malformed> {
         let plan = Plan::new(p, f)?;
         let cell_bytes = f.cell.cell_bytes(f.datatype).unwrap_or(f.datatype.size());
         let chunk_bytes = if is_one_chunk(p, f) {
@@ -166,7 +172,7 @@ impl<'a> TileEncoder<'a> {
         Ok(Self {
             chunk_bytes,
             nonces,
-            tile: TileWriter::with_capacity(room(&plan, bytes)),
+            tile: TileWriter::over(memory(room(&plan, bytes))),
             scratch: Scratch::default(),
             plan,
         })
@@ -218,7 +224,7 @@ pub fn encode_var_tile(
             format!("they must rise from 0 to {}, the end of the data", data.len()),
         ));
     }
-    let mut tile = TileEncoder::new(p, f, nonces, data.len())?;
+    let mut tile = TileEncoder::new(p, f, nonces, data.len(), Vec::with_capacity)?;
     if let Some(coding) = tile.plan.strings {
         if offsets.len() < 2 {
             return Ok(tile.finish());
@@ -250,9 +256,9 @@ pub fn encode_var_tile(
 /// else half, as it is worth filtering.
 fn room(plan: &Plan<'_>, bytes: usize) -> usize {
     if plan.steps.is_empty() {
-        bytes.saturating_add(bytes / 1024)
+        bytes.saturating_add(bytes / 1024).saturating_add(8)
     } else {
-        bytes / 2
+        bytes / 2 + 8
     }
 }
 

@@ -187,7 +187,11 @@ pub struct TileWriter {
 impl TileWriter {
     /// A tile without chunks, with room for `capacity` bytes.
     pub fn with_capacity(capacity: usize) -> Self {
-        let mut bytes = Vec::with_capacity(capacity.saturating_add(8));
+        Self::over(Vec::with_capacity(capacity.saturating_add(8)))
+    }
+
+    /// A tile without chunks, in the memory of `bytes`, which is empty.
+    pub(crate) fn over(mut bytes: Vec<u8>) -> Self {
         bytes.extend_from_slice(&0_u64.to_le_bytes());
         Self { bytes, chunks: 0 }
     }

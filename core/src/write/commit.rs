@@ -79,6 +79,7 @@ impl Draft {
     pub(crate) fn within(mut self, memory_bytes: u64) -> Self {
         self.packing = self.packing.min(memory_bytes / 16);
         self.files.within(memory_bytes / 32);
+        self.fields.spare.keep_at_most(self.packing);
         self
     }
 

@@ -1,5 +1,6 @@
 //! The fields of a fragment that is being written, in the order of their places.
 
+use super::spare::Spare;
 use crate::column::Column;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
@@ -34,6 +35,7 @@ pub(crate) struct Fields {
     pub(crate) validity_filters: Pipeline,
     pub(crate) key: Option<Key>,
     pub(crate) nonces: Nonces,
+    pub(crate) spare: Spare,
 }
 
 impl Fields {
@@ -92,6 +94,7 @@ impl Fields {
             } else {
                 Nonces::none()
             },
+            spare: Spare::default(),
         }
     }
 

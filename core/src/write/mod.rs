@@ -10,6 +10,7 @@ pub(crate) mod identity;
 mod number;
 mod pack;
 pub(crate) mod sort;
+mod spare;
 mod stats;
 pub(crate) mod tiler;
 pub(crate) mod writer;

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use bytes::Bytes;
+
 use super::cells::TileCells;
 use super::field::{Field, Fields};
 use super::stats::{Tally, TileStats};
@@ -16,7 +18,7 @@ use crate::scalar::{Scalar, ScalarRange};
 #[derive(Debug)]
 pub(crate) struct PackedTile {
     /// Framed values, or framed offsets where cells vary in length.
-    pub(crate) fixed: Vec<u8>,
+    pub(crate) fixed: Bytes,
     /// Framed values of variable length, and how many bytes they were.
     pub(crate) var: Option<(Vec<u8>, u64)>,
     /// Framed validity.
@@ -45,14 +47,16 @@ pub(crate) fn pack(
         None => {
             // Cells that were just gathered into a chunk are still in the cache for all that is done with them.
             let mut encode = || {
-                let mut tile = TileEncoder::new(&field.filters, &f, &fields.nonces, cells.values.bytes())?;
+                let mut tile = TileEncoder::new(&field.filters, &f, &fields.nonces, cells.values.bytes(), |n| {
+                    fields.spare.take(n)
+                })?;
                 cells.values.chunks(tile.chunk_bytes(), |chunk| {
                     tally.add(chunk);
                     tile.push(chunk)
                 })?;
                 Ok(tile.finish())
             };
-            (encode().at(&named())?, None)
+            (fields.spare.lend(encode().at(&named())?), None)
         }
         Some(offsets) => {
             let data = cells.values.whole();
@@ -66,7 +70,7 @@ pub(crate) fn pack(
                 let f = fields.format(Datatype::Uint64, CellCount::ONE);
                 filter::encode_tile(starts, &fields.offsets_filters, &f, &fields.nonces).at(&named())?
             };
-            (starts, Some((var, data.len() as u64)))
+            (Bytes::from(starts), Some((var, data.len() as u64)))
         }
     };
     let validity = match &cells.validity {
