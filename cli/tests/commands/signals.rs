@@ -49,14 +49,14 @@ fn interrupted(shell: &Shell, line: &str, signal: &str) {
 fn a_signal_takes_back_what_was_not_yet_seen() {
     let shell = Shell::new();
     let mut state = 88_172_645_463_325_252_u64;
-    let noise = (0..3_000_000).flat_map(|_| {
+    let noise = (0..5_000_000).flat_map(|_| {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         state.to_le_bytes()
     });
-    shell.file("in.npy", npy("'<u8'", "(3000, 1000)", &noise.collect::<Vec<u8>>()));
-    shell.ok("import in.npy a --filters zstd:1 --timestamp 1");
+    shell.file("in.npy", npy("'<u8'", "(5000, 1000)", &noise.collect::<Vec<u8>>()));
+    shell.ok("import in.npy a --filters gzip:9 --timestamp 1");
     interrupted(&shell, "write a in.npy", "-TERM");
     shell.ok("write a in.npy --timestamp 2");
     for signal in ["-INT", "-TERM"] {

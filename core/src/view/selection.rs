@@ -294,7 +294,12 @@ fn axis_text(out: &mut String, axis: &Axis, datatype: Datatype) {
         None if range.hi == Scalar::Bytes(coordinate::AFTER_STRINGS.to_vec()) => String::new(),
         _ => coordinate_text(&range.hi, datatype),
     };
-    let _ = write!(out, "{}:{hi}", coordinate_text(&range.lo, datatype));
+    let lo = match &range.lo {
+        // The range starts with the first of all strings.
+        Scalar::Bytes(v) if v.is_empty() && range.hi != range.lo => String::new(),
+        lo => coordinate_text(lo, datatype),
+    };
+    let _ = write!(out, "{lo}:{hi}");
     if axis.step > 1 {
         let _ = write!(out, ":{}", axis.step);
     }
@@ -305,6 +310,8 @@ fn coordinate_text(value: &Scalar, datatype: Datatype) -> String {
         Scalar::I64(v) if datatype.is_datetime() => calendar::format(*v, datatype),
         Scalar::F32(v) => format!("{v:?}"),
         Scalar::F64(v) => format!("{v:?}"),
+        // Nothing at all would read as everything.
+        Scalar::Bytes(v) if v.is_empty() => "''".to_owned(),
         Scalar::Bytes(v) => lexer::quote(&String::from_utf8_lossy(v)),
         other => other.as_i128().unwrap_or(0).to_string(),
     }

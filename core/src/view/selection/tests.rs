@@ -145,6 +145,16 @@ fn strings_are_closed_and_escaped() {
 }
 
 #[test]
+fn the_empty_string_is_not_everything() {
+    let schema = Schema::new(ArrayType::Sparse, vec![Dimension::string("name")], vec![]);
+    for text in ["''", "'':''", "'':'a'", "'a'"] {
+        let parsed = parse(text, &schema, None).unwrap();
+        let again = parse(&parsed.text(&schema), &schema, None).unwrap();
+        assert_eq!(again, parsed, "{text}");
+    }
+}
+
+#[test]
 fn strings_may_have_a_current_domain() {
     let mut schema = schema();
     let mut ranges: Vec<_> = schema.dimensions.iter().filter_map(|d| d.domain.clone()).collect();
