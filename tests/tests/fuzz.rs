@@ -32,6 +32,8 @@ const FOUND: &[(&str, &str, usize)] = &[
          c3",
         1,
     ),
+    // A step over much of a domain, which is a list of coordinates.
+    ("selection", "13022d37393a3932323333373230333737393a3233333732303733", 1),
     // Lines of next to nothing; the list of them took a hundred times as much.
     ("consolidated-commits", "0a", 10_000),
     ("consolidated-commits", "610a", 10_000),

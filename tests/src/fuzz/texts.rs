@@ -21,10 +21,17 @@ pub(super) fn targets(samples: &Samples) -> Vec<Target> {
         };
         let schema = Samples::schema(&schemas, choice);
         if let Ok(s) = selection::parse(&String::from_utf8_lossy(text), schema, None) {
-            let _ = (s.shape(), s.bounds(), s.region(schema));
+            let _ = (s.shape(), s.bounds());
+            // A step is a list of coordinates, of which there is a most.
+            let listed = s.region(schema).map_or(0, |r| r.0.iter().map(Vec::len).sum());
             let text = s.text(schema);
             let again = selection::parse(&text, schema, None).unwrap_or_else(|e| panic!("{text}: {e}"));
             assert_eq!(again.text(schema), text);
+            let given = allowance(input);
+            return Allowance {
+                bytes: given.bytes + 2 * listed,
+                ..given
+            };
         }
         allowance(input)
     };
