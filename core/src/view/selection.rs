@@ -215,9 +215,10 @@ impl Axis {
         }
         let lo = range.lo.as_i128().unwrap_or(0);
         let at = |i: u64| Scalar::from_i128(dimension.datatype, lo + i128::from(i) * i128::from(self.step));
-        Ok((0..count)
-            .filter_map(|i| at(i).map(|v| ScalarRange { lo: v.clone(), hi: v }))
-            .collect())
+        // Room for all at once: a list that grows takes up to three times as much.
+        let mut all = Vec::with_capacity(usize::try_from(count).unwrap_or(0));
+        all.extend((0..count).filter_map(|i| at(i).map(|v| ScalarRange { lo: v.clone(), hi: v })));
+        Ok(all)
     }
 }
 
