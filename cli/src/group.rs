@@ -4,6 +4,7 @@ use anyhow::{Context as _, Result, bail};
 use hyperslab::array::{Group as Opened, ObjectType, object_type};
 use hyperslab::format::group::{GroupMember, MemberKind};
 use hyperslab::maintain::{GroupChange, change_group, create_group};
+use hyperslab::vfs::last_part;
 use hyperslab::write::WriteOptions;
 use serde_json::{Value, json};
 
@@ -81,7 +82,7 @@ async fn resolve(group: &str, member: &str, name: Option<String>) -> Result<Grou
         Some(inside) => inside.clone(),
         None => absolute(&place)?,
     };
-    let last = || uri.trim_end_matches('/').rsplit('/').next().unwrap_or(&uri).to_owned();
+    let last = || last_part(uri.trim_end_matches('/')).to_owned();
     let name = Some(name.unwrap_or_else(last));
     Ok(GroupMember {
         kind,

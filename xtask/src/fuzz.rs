@@ -40,7 +40,9 @@ pub(crate) fn run(args: &[String]) -> Outcome {
                 Ok(done) => println!("{name}: {done}"),
                 Err(why) => {
                     println!("{name}: FAILED, {why}");
-                    failed.lock().iter_mut().for_each(|f| f.push(name));
+                    if let Ok(mut failed) = failed.lock() {
+                        failed.push(name);
+                    }
                 }
             }
         }

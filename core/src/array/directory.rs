@@ -14,7 +14,7 @@ use crate::format::commits::{self, COMMITS_DIR, ConsolidatedCommit, FRAGMENTS_DI
 use crate::format::name::{NameForm, TimestampedName, stem};
 use crate::format::version::Version;
 use crate::sort::{sort_by, sort_by_number};
-use crate::vfs::{Entry, EntryKind, join};
+use crate::vfs::{Entry, EntryKind, join, last_part};
 
 /// The folder of schemas.
 pub const SCHEMA_DIR: &str = "__schema";
@@ -174,7 +174,7 @@ impl<'a> Committed<'a> {
     pub fn read(listing: &'a Listing, fetched: &'a [(String, Bytes)]) -> Result<Self> {
         let lists = Lists::read(fetched)?;
         let parsed = |(path, unmarked): (String, bool)| {
-            let name = TimestampedName::parse(path.rsplit('/').next().unwrap_or(&path));
+            let name = TimestampedName::parse(last_part(&path));
             let name = name.map_err(misnamed).at(&path)?;
             Ok((path, name, unmarked))
         };
@@ -217,7 +217,7 @@ impl<'a> Committed<'a> {
                     version: name.version().map_err(misnamed).at(&path)?,
                     start_ms: name.start_ms,
                     end_ms: name.end_ms,
-                    name: stem(path.rsplit('/').next().unwrap_or(&path)).to_owned(),
+                    name: stem(last_part(&path)).to_owned(),
                     unmarked,
                     path,
                 });
@@ -299,14 +299,14 @@ impl<'a> Lists<'a> {
             .filter(|(path, _)| of(path) && own_name(path).is_some_and(|n| counts(&n)));
         let lines = counting.flat_map(|(_, lines)| lines);
         lines
-            .filter_map(|line| commits::vacuumed_path(line).trim_end_matches('/').rsplit('/').next())
+            .map(|line| last_part(commits::vacuumed_path(line).trim_end_matches('/')))
             .collect()
     }
 }
 
 /// What the last part of a path says, if it is a name with times.
 fn own_name(path: &str) -> Option<TimestampedName> {
-    TimestampedName::parse(path.rsplit('/').next().unwrap_or(path)).ok()
+    TimestampedName::parse(last_part(path)).ok()
 }
 
 /// Folders of committed fragments, and whether nothing but their metadata marks them as committed.
@@ -322,7 +322,7 @@ fn committed(listing: &Listing, lists: &Lists<'_>) -> Vec<(String, bool)> {
         if let Some(name) = path.strip_suffix(".ok") {
             marked.insert(name);
         } else if let Some(name) = path.strip_suffix(".wrt") {
-            found.push((join(FRAGMENTS_DIR, name.rsplit('/').next().unwrap_or(name)), false));
+            found.push((join(FRAGMENTS_DIR, last_part(name)), false));
         }
     }
     for name in files(&listing.commits)
@@ -371,7 +371,7 @@ fn deletes(listing: &Listing, lists: &Lists<'_>, window: Window) -> Vec<DeleteRe
         }
     }
     let in_time = |(path, source): (String, DeleteSource)| {
-        let name = TimestampedName::parse(path.rsplit('/').next()?).ok()?;
+        let name = TimestampedName::parse(last_part(&path)).ok()?;
         contains(window, &name).then_some(DeleteRef {
             time_ms: name.start_ms,
             path,

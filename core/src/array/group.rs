@@ -6,7 +6,7 @@ use futures_util::future;
 
 use super::directory::{Committed, Listing};
 use super::meta::load_metadata;
-use super::open::{file_name, read_generic};
+use super::open::read_generic;
 use super::snapshot::{OpenOptions, Window};
 use crate::context::Context;
 use crate::error::{AtPath, Error, Result};
@@ -15,7 +15,7 @@ use crate::format::group::{GroupDetails, GroupMember, MemberKind};
 use crate::format::metadata::MetaValue;
 use crate::format::name::TimestampedName;
 use crate::sort::sort_by;
-use crate::vfs::join;
+use crate::vfs::{join, last_part};
 
 /// What a folder of a store is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,7 +148,7 @@ pub(crate) async fn load_members(
             commits::decode_lines(bytes)
                 .at(path)?
                 .iter()
-                .map(|line| file_name(line).to_owned()),
+                .map(|line| last_part(line).to_owned()),
         );
     }
     let visible = visible(names, &gone, options.window);

@@ -25,7 +25,7 @@ use crate::format::fragment::legacy::LegacyMetadata;
 use crate::format::name::TimestampedName;
 use crate::format::schema::Schema;
 use crate::format::{consolidated_metadata, generic_tile};
-use crate::vfs::{IN_FLIGHT, join};
+use crate::vfs::{IN_FLIGHT, join, last_part};
 
 /// Bytes read from the end of a fragment's metadata: the footer, and in small fragments all of it.
 const TAIL_BYTES: u64 = 64 << 10;
@@ -84,7 +84,7 @@ impl Array {
             .schema_at(options.window)
             .filter(|_| listing.is_array())
             .ok_or_else(absent)?;
-        let schema_name = file_name(&schema_name).to_owned();
+        let schema_name = last_part(&schema_name).to_owned();
         let key = options.key.as_ref();
         let (tell, told) = oneshot::channel();
         let schema = async {
@@ -99,8 +99,13 @@ impl Array {
         let deletes = if schema.is_dense() { Vec::new() } else { found.deletes? };
         let (mut refs, mut raw, mut rest) = (Vec::new(), Vec::new(), Vec::new());
         for (i, (f, fetched)) in found.fragments.into_iter().enumerate() {
-            let near = at_hand(&f, fetched, &schema).map_err(|tail| rest.push((i, tail)));
-            raw.push(near.ok());
+            raw.push(match at_hand(&f, fetched, &schema) {
+                Ok(near) => Some(near),
+                Err(tail) => {
+                    rest.push((i, tail));
+                    None
+                }
+            });
             refs.push(f);
         }
         let mut far = Vec::new();
@@ -118,7 +123,7 @@ impl Array {
         let oldest = listing
             .schemas()
             .first()
-            .map_or_else(String::new, |s| file_name(s).to_owned());
+            .map_or_else(String::new, |s| last_part(s).to_owned());
         let schemas = load_schemas(context, path, &fragments, (&schema_name, &schema), &oldest, key).await?;
         let cpu = if fragments.len() > FRAGMENTS_AT_ONCE {
             context.cpu
@@ -296,11 +301,6 @@ fn schema_path(name: &str) -> String {
     }
 }
 
-/// The last component of a path.
-pub(crate) fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
 async fn load_schemas(
     context: &Context,
     array: &str,
@@ -339,7 +339,7 @@ async fn load_consolidated(
         async move {
             let payload = Bytes::from(read_generic(context, &path, key).await?);
             let list = consolidated_metadata::decode(&payload).at(&path)?;
-            let names = list.iter().map(|f| file_name(f.name.trim_end_matches('/')));
+            let names = list.iter().map(|f| last_part(f.name.trim_end_matches('/')));
             // Of fragments older than version 5 libtiledb counts too few bytes, so that the footers behind
             // them do not start where the list says. Every fragment has its own footer as well.
             let displaced = |name: &str| {

@@ -190,8 +190,9 @@ impl TileWriter {
         Self::over(Vec::with_capacity(capacity.saturating_add(8)))
     }
 
-    /// A tile without chunks, in the memory of `bytes`, which is empty.
+    /// A tile without chunks, in the memory of `bytes`, whatever that holds.
     pub(crate) fn over(mut bytes: Vec<u8>) -> Self {
+        bytes.clear();
         bytes.extend_from_slice(&0_u64.to_le_bytes());
         Self { bytes, chunks: 0 }
     }

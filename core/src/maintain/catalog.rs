@@ -11,7 +11,7 @@ use crate::error::{AtPath, Error, Result};
 use crate::format::commits::{self, COMMITS_DIR, ConsolidatedCommit, FRAGMENTS_DIR};
 use crate::format::name::TimestampedName;
 use crate::format::version::Version;
-use crate::vfs::{EntryKind, join};
+use crate::vfs::{EntryKind, join, last_part};
 
 /// The commits of an array. All paths are below the array.
 #[derive(Debug, Default)]
@@ -122,7 +122,7 @@ impl Catalog {
 /// The folder of the fragment that is committed by the file at `path`.
 pub(super) fn folder_of(path: &str) -> Option<String> {
     if let Some(name) = path.strip_suffix(".wrt") {
-        return Some(join(FRAGMENTS_DIR, file_name(name)));
+        return Some(join(FRAGMENTS_DIR, last_part(name)));
     }
     path.strip_suffix(".ok").map(str::to_owned)
 }
@@ -130,20 +130,15 @@ pub(super) fn folder_of(path: &str) -> Option<String> {
 /// The commit of the fragment in `folder`.
 pub(super) fn commit_of(folder: &str) -> String {
     if folder.contains('/') {
-        format!("{COMMITS_DIR}/{}.wrt", file_name(folder))
+        format!("{COMMITS_DIR}/{}.wrt", last_part(folder))
     } else {
         format!("{folder}.ok")
     }
 }
 
-/// The last component of a path.
-pub(super) fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
 /// The times in a path's last component; `None` if it is no timestamped name.
 pub(super) fn times(path: &str) -> Option<(u64, u64)> {
-    TimestampedName::parse(file_name(path))
+    TimestampedName::parse(last_part(path))
         .ok()
         .map(|n| (n.start_ms, n.end_ms))
 }

@@ -10,6 +10,7 @@ use crate::format::commits::COMMITS_DIR;
 use crate::format::condition::StoredCondition;
 use crate::format::{generic_tile, name};
 use crate::query::{Condition, condition as binding};
+use crate::vfs::last_part;
 use crate::write::WriteOptions;
 use crate::write::commit::{nonces, put};
 use crate::write::identity::Ids;
@@ -83,13 +84,13 @@ pub async fn delete_fragments(array: &Array, window: Window, options: &WriteOpti
         .collect();
     let lists = catalog.vacuum.iter().map(|(path, _)| path.clone());
     let gone = |list: &String| {
-        let stem = catalog::file_name(list).trim_end_matches(".vac");
-        folders.iter().any(|f| catalog::file_name(f) == stem)
+        let stem = last_part(list).trim_end_matches(".vac");
+        folders.iter().any(|f| last_part(f) == stem)
     };
     // The list of a consolidated fragment hides what that replaced, so it goes after all of them.
     let plan = Plan::fragments(&catalog, &folders).then_files(lists.filter(gone));
     plan.run(array, options).await?;
-    let mut names: Vec<String> = folders.iter().map(|f| catalog::file_name(f).to_owned()).collect();
+    let mut names: Vec<String> = folders.iter().map(|f| last_part(f).to_owned()).collect();
     names.sort_by_key(|name| catalog::times(name));
     Ok(names)
 }

@@ -15,7 +15,7 @@ use crate::format::name;
 use crate::format::schema::{EnumerationRef, Schema};
 use crate::format::version::Version;
 use crate::scalar::ScalarRange;
-use crate::vfs::join;
+use crate::vfs::{join, last_part};
 use crate::write::WriteOptions;
 use crate::write::commit::nonces;
 use crate::write::identity::Ids;
@@ -134,7 +134,7 @@ async fn past_schemas(array: &Array) -> Result<Vec<Arc<Schema>>> {
     let listing = open::list(array.context(), array.path()).await?;
     let mut out = Vec::new();
     for path in listing.schemas() {
-        out.push(open::load_schema(array.context(), array.path(), open::file_name(&path), array.key()).await?);
+        out.push(open::load_schema(array.context(), array.path(), last_part(&path), array.key()).await?);
     }
     Ok(out)
 }

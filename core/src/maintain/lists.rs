@@ -2,13 +2,13 @@
 
 use super::catalog::{self, Catalog};
 use super::consolidate::Consolidation;
-use crate::array::{Array, open};
+use crate::array::Array;
 use crate::error::{AtPath, Error, Result};
 use crate::format::commits::{self, COMMITS_DIR};
 use crate::format::fragment::footer::Footer;
 use crate::format::metadata::{self, Entry};
 use crate::format::{consolidated_metadata, generic_tile, name};
-use crate::vfs::join;
+use crate::vfs::{join, last_part};
 use crate::write::WriteOptions;
 use crate::write::commit::{nonces, put};
 use crate::write::identity::Ids;
@@ -129,7 +129,7 @@ pub(super) async fn array_metadata(array: &Array, write: &WriteOptions) -> Resul
     // Readers take both for a moment: the new file says the same as the old ones together.
     let lines = files
         .iter()
-        .map(|f| format!("/__meta/{}", open::file_name(f)))
+        .map(|f| format!("/__meta/{}", last_part(f)))
         .collect::<Vec<_>>();
     let list = commits::encode_lines(lines.iter().map(String::as_str));
     put(array, &format!("{path}.vac"), list, write.sync).await?;

@@ -8,7 +8,7 @@ use crate::array::{Array, Window};
 use crate::error::{AtPath, Result};
 use crate::format::commits::{self, COMMITS_DIR};
 use crate::format::name;
-use crate::vfs::{EntryKind, join};
+use crate::vfs::{EntryKind, join, last_part};
 use crate::write::WriteOptions;
 use crate::write::commit::put;
 use crate::write::identity::Ids;
@@ -105,7 +105,7 @@ async fn replaced_fragments(array: &Array) -> Result<Plan> {
     let root = vfs.list(array.path()).await?;
     let there = |folder: &str| {
         let entries = if folder.contains('/') { &present } else { &root };
-        entries.iter().any(|e| e.name == catalog::file_name(folder))
+        entries.iter().any(|e| e.name == last_part(folder))
     };
     let mut folders = BTreeSet::new();
     let mut done = Vec::new();
@@ -127,14 +127,14 @@ async fn replaced_fragments(array: &Array) -> Result<Plan> {
 /// Files that writers which died left unfinished, below the array.
 async fn leftovers(array: &Array) -> Result<Vec<String>> {
     let found = array.context().vfs.leftovers(array.path()).await?;
-    let below = |path: &String| catalog::file_name(path).to_owned();
+    let below = |path: &String| last_part(path).to_owned();
     Ok(found.iter().map(below).collect())
 }
 
 /// Whether what replaces the listed fragments is committed: without it nothing may be removed.
 fn replaces(catalog: &Catalog, vacuum: &str) -> bool {
     let stem = vacuum.trim_end_matches(".vac");
-    let name = catalog::file_name(stem);
+    let name = last_part(stem);
     catalog.is_committed(&format!("{COMMITS_DIR}/{name}.wrt")) || catalog.is_committed(&format!("{name}.ok"))
 }
 
@@ -190,7 +190,7 @@ async fn old_fragment_metadata(array: &Array) -> Result<Plan> {
 async fn replaced_metadata(array: &Array) -> Result<Plan> {
     let vfs = &array.context().vfs;
     let entries = vfs.list(&join(array.path(), "__meta")).await?;
-    let there = |path: &str| entries.iter().any(|e| e.name == catalog::file_name(path));
+    let there = |path: &str| entries.iter().any(|e| e.name == last_part(path));
     let lists = entries
         .iter()
         .filter(|e| e.name.ends_with(".vac") && within(array.window(), &e.name));
@@ -199,10 +199,7 @@ async fn replaced_metadata(array: &Array) -> Result<Plan> {
         let path = join("__meta", &list.name);
         let whole = join(array.path(), &path);
         let lines = commits::decode_lines(&vfs.read_all(&whole).await?).at(&whole)?;
-        let replaced = lines
-            .iter()
-            .map(|l| join("__meta", catalog::file_name(l)))
-            .filter(|p| there(p));
+        let replaced = lines.iter().map(|l| join("__meta", last_part(l))).filter(|p| there(p));
         plan = plan.then_files(replaced).then_files([path.clone()]);
     }
     Ok(plan)

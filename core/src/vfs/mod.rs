@@ -33,7 +33,7 @@ pub use direct::{Direct, ReadAt};
 pub use local::LocalVfs;
 pub use manifest::ManifestVfs;
 pub use mem::MemVfs;
-pub use path::{check_path, join, split};
+pub use path::{check_path, join, last_part, split};
 #[cfg(feature = "object-store")]
 pub use remote::{HttpVfs, ObjectVfs};
 pub use url::{local_path, open_url, path_within};

@@ -16,6 +16,11 @@ pub fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
+/// The last part of a path.
+pub fn last_part(path: &str) -> &str {
+    split(path).1
+}
+
 /// Whether `path` stays inside its store. Names inside arrays come from files, so stores check.
 ///
 /// # Errors

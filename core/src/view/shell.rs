@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::format::enumeration::Enumeration;
 use crate::schema_json;
 use crate::sort::sort_by;
-use crate::vfs::{Entry, EntryKind, join, path_within};
+use crate::vfs::{Entry, EntryKind, join, last_part, path_within};
 
 /// Numbers of cells of sparse slices that are remembered.
 const COUNTS_MAX: usize = 1 << 16;
@@ -436,7 +436,7 @@ fn elsewhere(object: &Object) -> &[(String, String)] {
 fn members(group: &Group, url: &str) -> Folder {
     let mut folder = Folder::default();
     for m in &group.members {
-        let last = || m.uri.trim_end_matches('/').rsplit('/').next().unwrap_or(&m.uri);
+        let last = || last_part(m.uri.trim_end_matches('/'));
         let name = tree::file_name(m.name.as_deref().unwrap_or_else(last));
         let path = if m.relative {
             path_within("/", &format!("/{}", m.uri))

@@ -1,8 +1,8 @@
 //! The cells of a tile that is to be packed: where they lie, and how they are brought in order.
 
 use std::borrow::Cow;
-use std::cell::Cell;
 
+use super::spare::Spare;
 use crate::geometry::CopyPlan;
 
 /// The cells of one tile of one field, in the order they are stored.
@@ -34,7 +34,7 @@ pub(crate) enum Values<'a> {
 
 impl<'a> Values<'a> {
     /// `cells` cells of `width` bytes, those that the plan leaves out being zero; `None` if it does not fit.
-    pub(crate) fn picked(from: &'a [u8], plan: CopyPlan, width: usize, cells: usize) -> Option<Self> {
+    pub(crate) fn picked(from: &'a [u8], plan: CopyPlan, width: usize, cells: usize, spare: &Spare) -> Option<Self> {
         let bytes = cells * width;
         if plan.has_runs() {
             let fits = plan.fits(from, bytes, width);
@@ -45,7 +45,8 @@ impl<'a> Values<'a> {
                 bytes,
             });
         }
-        let mut to = buffer(bytes);
+        let mut to = spare.take(bytes);
+        to.resize(bytes, 0);
         if plan.cells() != cells as u64 {
             to.fill(0);
         }
@@ -77,6 +78,14 @@ impl<'a> Values<'a> {
         }
     }
 
+    /// All of them side by side, copied only where they lie apart.
+    pub(crate) fn into_whole(self) -> Cow<'a, [u8]> {
+        match self {
+            Self::Whole(data) => data,
+            Self::Runs { .. } => Cow::Owned(self.whole().into_owned()),
+        }
+    }
+
     /// Calls `f` with `bytes` at a time, which are whole cells; the last time with what is left.
     pub(crate) fn chunks<E>(&self, bytes: usize, f: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         match self {
@@ -89,43 +98,20 @@ impl<'a> Values<'a> {
             } => {
                 let mut f = f;
                 let mut pieces = plan.pieces(from, *width);
-                let mut chunk = buffer(bytes.min(*all));
-                let done = (0..*all).step_by(bytes).try_for_each(|at| {
+                let mut chunk = vec![0; bytes.min(*all)];
+                (0..*all).step_by(bytes).try_for_each(|at| {
                     let chunk = &mut chunk[..bytes.min(all - at)];
                     pieces.fill(chunk);
                     f(chunk)
-                });
-                recycle(chunk);
-                done
+                })
             }
         }
     }
 
     /// Keeps the memory for the next tile.
-    pub(crate) fn recycle(self) {
+    pub(crate) fn recycle(self, spare: &Spare) {
         if let Self::Whole(Cow::Owned(data)) = self {
-            recycle(data);
+            spare.give(data);
         }
-    }
-}
-
-/// Buffers that a thread keeps from tile to tile are no larger.
-const KEPT_BYTES_MAX: usize = 32 << 20;
-
-thread_local! {
-    /// Memory that is touched for the first time costs more than what is copied to it.
-    static KEPT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-}
-
-/// A buffer of this many bytes, each of which holds anything.
-fn buffer(bytes: usize) -> Vec<u8> {
-    let mut buffer = KEPT.take();
-    buffer.resize(bytes, 0);
-    buffer
-}
-
-fn recycle(buffer: Vec<u8>) {
-    if buffer.capacity() <= KEPT_BYTES_MAX {
-        KEPT.set(buffer);
     }
 }

@@ -7,6 +7,7 @@ use std::ops::Range;
 use super::cells::{TileCells, Values};
 use super::field::{Field, Fields};
 use super::pack::{self, PackedTile};
+use super::spare::Spare;
 use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
@@ -22,8 +23,8 @@ pub(crate) trait Tiles: Send + Sync {
     /// Cells of tile `tile`, padding included.
     fn cells(&self, tile: u64) -> u64;
 
-    /// The tile's cells of field number `field`.
-    fn cut(&self, field: &Field, number: usize, tile: u64) -> Result<TileCells<'_>>;
+    /// The tile's cells of field number `number`, in memory of `spare` where they are brought together.
+    fn cut(&self, field: &Field, number: usize, tile: u64, spare: &Spare) -> Result<TileCells<'_>>;
 
     /// Cells that the tile has room for: the last one of cells written in global order may have fewer.
     fn capacity(&self, tile: u64) -> u64;
@@ -45,9 +46,9 @@ pub(crate) fn pack_range(
         .collect();
     let packed = cpu.try_map(&jobs, |&(tile, number)| {
         let field = &fields.list[number];
-        let cells = tiles.cut(field, number, tile)?;
+        let cells = tiles.cut(field, number, tile, &fields.spare)?;
         let packed = pack::pack(fields, field, &cells, &tiles.live(tile), tiles.capacity(tile));
-        cells.values.recycle();
+        cells.values.recycle(&fields.spare);
         packed
     })?;
     let mut packed = packed.into_iter();
@@ -112,7 +113,7 @@ impl Tiles for DenseBox {
         self.tile_cells
     }
 
-    fn cut(&self, field: &Field, number: usize, tile: u64) -> Result<TileCells<'_>> {
+    fn cut(&self, field: &Field, number: usize, tile: u64, spare: &Spare) -> Result<TileCells<'_>> {
         let column = &self.columns[number];
         let outside = || Error::invalid(format!("field '{}' has fewer cells than its box", field.name));
         let plan = self.plan(tile).ok_or_else(outside)?;
@@ -124,10 +125,10 @@ impl Tiles for DenseBox {
         if let Some(at) = whole {
             return Ok(consecutive(field, column, at..at + cells));
         }
-        let picked = |from, width| Values::picked(from, plan.clone(), width, cells).ok_or_else(outside);
+        let picked = |from, width| Values::picked(from, plan.clone(), width, cells, spare).ok_or_else(outside);
         let validity = match &column.validity {
             None => None,
-            Some(v) => Some(Cow::Owned(picked(v, 1)?.whole().into_owned())),
+            Some(v) => Some(picked(v, 1)?.into_whole()),
         };
         Ok(match (&column.offsets, field.cell_bytes()) {
             (Some(offsets), _) => {
@@ -250,7 +251,7 @@ impl Tiles for InOrder {
         self.range(tile).len() as u64
     }
 
-    fn cut(&self, field: &Field, number: usize, tile: u64) -> Result<TileCells<'_>> {
+    fn cut(&self, field: &Field, number: usize, tile: u64, _: &Spare) -> Result<TileCells<'_>> {
         Ok(consecutive(field, &self.columns[number], self.range(tile)))
     }
 
@@ -292,7 +293,7 @@ impl Tiles for Permuted {
         self.range(tile).len() as u64
     }
 
-    fn cut(&self, _: &Field, number: usize, tile: u64) -> Result<TileCells<'_>> {
+    fn cut(&self, _: &Field, number: usize, tile: u64, _: &Spare) -> Result<TileCells<'_>> {
         let cells = gather_column(&self.columns[number], &self.order[self.range(tile)]);
         let offsets = cells.offsets.map(Cow::Owned);
         Ok(TileCells {
@@ -398,8 +399,14 @@ mod tests {
             tile_cells: 2,
         };
         let field = field(Datatype::StringAscii, CellCount::Var, false);
-        assert_eq!(tiles.cut(&field, 0, 0).unwrap().offsets.unwrap()[..], [0, 0, 0]);
-        assert_eq!(tiles.cut(&field, 0, 1).unwrap().offsets.unwrap()[..], [0, 2, 3]);
+        assert_eq!(
+            tiles.cut(&field, 0, 0, &Spare::default()).unwrap().offsets.unwrap()[..],
+            [0, 0, 0]
+        );
+        assert_eq!(
+            tiles.cut(&field, 0, 1, &Spare::default()).unwrap().offsets.unwrap()[..],
+            [0, 2, 3]
+        );
     }
 
     fn value<'a>(field: &Field, cells: &'a TileCells<'_>, i: usize) -> Cow<'a, [u8]> {
@@ -443,8 +450,8 @@ mod tests {
             let mut seen = 0;
             for t in 0..tiles.count() {
                 let of_tile = grid.tile_spans(&grid.tiles(&spans).tile(t));
-                let numbers = tiles.cut(&fields[0], 0, t).unwrap();
-                let strings = tiles.cut(&fields[1], 1, t).unwrap();
+                let numbers = tiles.cut(&fields[0], 0, t, &Spare::default()).unwrap();
+                let strings = tiles.cut(&fields[1], 1, t, &Spare::default()).unwrap();
                 let live = tiles.live(t);
                 let shape = grid.extents();
                 let strides = grid.cell_order.strides(&shape);

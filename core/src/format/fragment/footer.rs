@@ -78,7 +78,7 @@ impl List {
     /// The lists of sizes of files, in their order.
     const SIZES: [Self; 3] = [Self::FileSizes, Self::VarFileSizes, Self::ValidityFileSizes];
     /// The lists of offsets of sections, in their order.
-    pub const SECTIONS: [Self; 8] = [
+    const SECTIONS: [Self; 8] = [
         Self::TileOffsets,
         Self::TileVarOffsets,
         Self::TileVarSizes,

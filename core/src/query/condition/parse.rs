@@ -7,17 +7,26 @@ use crate::scalar::Scalar;
 
 /// Reads the whole of `text` as one condition.
 pub(super) fn parse(text: &str) -> Result<Condition> {
-    let mut parser = Parser {
-        text,
-        tokens: tokens(text)?,
-        at: 0,
-        depth: 0,
-    };
+    let mut parser = Parser::new(text)?;
     let condition = parser.any()?;
     match parser.peek() {
         None => Ok(condition),
         Some(_) => Err(parser.error_here("'and' or 'or' was expected")),
     }
+}
+
+/// The values of a cell that holds several, as they are exported: `[1, -2]`.
+pub(super) fn numbers(text: &str) -> Result<Vec<Scalar>> {
+    let inner = text.trim().strip_prefix('[').and_then(|t| t.strip_suffix(']'));
+    let mut parser = Parser::new(inner.ok_or_else(|| Error::invalid("no list in brackets"))?)?;
+    let mut values = Vec::new();
+    while parser.peek().is_some() {
+        values.push(parser.value()?);
+        if parser.peek().is_some() && (!parser.accept(&Token::Comma) || parser.peek().is_none()) {
+            return Err(parser.error_here("a comma and a value were expected"));
+        }
+    }
+    Ok(values)
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +55,16 @@ struct Parser<'a> {
     depth: u32,
 }
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Result<Self> {
+        Ok(Self {
+            text,
+            tokens: tokens(text)?,
+            at: 0,
+            depth: 0,
+        })
+    }
+
     fn peek(&self) -> Option<&Token> {
         self.tokens.get(self.at).map(|(_, t)| t)
     }
@@ -251,17 +269,6 @@ fn quoted(rest: &str, quote: char) -> Result<(String, usize)> {
     )))
 }
 
-/// The numbers of a cell that holds several, as they are exported: `[1, -2]`.
-pub(super) fn numbers(text: &str) -> Option<Vec<Scalar>> {
-    let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
-    let one = |text: &str| match number(text.trim()) {
-        Ok((Token::Number(value), n)) if n == text.trim().len() => Some(value),
-        _ => None,
-    };
-    let parts = inner.split(',').filter(|_| !inner.trim().is_empty());
-    parts.map(one).collect()
-}
-
 fn number(rest: &str) -> Result<(Token, usize)> {
     let mut n = 0;
     let mut before = ' ';
@@ -397,10 +404,11 @@ mod tests {
 
     #[test]
     fn several_numbers_are_read_as_they_are_exported() {
-        assert_eq!(numbers("[1, -2.5]"), Some(vec![Scalar::I64(1), Scalar::F64(-2.5)]));
-        assert_eq!(numbers("[]"), Some(Vec::new()));
-        for wrong in ["", "1, 2", "[1, 2", "[1,]", "[1 2]", "[a]"] {
-            assert_eq!(numbers(wrong), None, "{wrong}");
+        assert_eq!(numbers("[1, -2.5]").unwrap(), [Scalar::I64(1), Scalar::F64(-2.5)]);
+        assert_eq!(numbers("[true,false]").unwrap(), [Scalar::I64(1), Scalar::I64(0)]);
+        assert_eq!(numbers("[]").unwrap(), []);
+        for wrong in ["", "1, 2", "[1, 2", "[1,]", "[,1]", "[1 2]", "[a]"] {
+            assert!(numbers(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -93,7 +93,7 @@ fn several(field: &str, value: &Scalar, ty: &FieldType) -> Result<Option<Vec<u8>
         Scalar::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
         _ => None,
     };
-    let Some(numbers) = text.and_then(numbers) else {
+    let Some(Ok(numbers)) = text.map(numbers) else {
         return Err(Error::invalid(format!(
             "condition: values of '{field}' are lists of {}; write one as '[1, 2]', in quotes",
             ty.datatype
@@ -111,23 +111,18 @@ pub(super) fn enumeration_index(field: &str, value: &Scalar, e: &Enumeration) ->
         cell: e.values.cell,
         enumeration: None,
     };
+    let numbers = ty.is_number() || ty.holds_numbers();
     let wanted = if ty.is_number() {
-        match exact(field, value, ty.datatype)? {
-            Some(v) => v.to_le_bytes(),
-            None => return Ok(None),
-        }
-    } else if ty.holds_numbers() {
-        match several(field, value, &ty)? {
-            Some(bytes) => bytes,
-            None => return Ok(None),
-        }
+        exact(field, value, ty.datatype)?.map(|v| v.to_le_bytes())
+    } else if numbers {
+        several(field, value, &ty)?
     } else {
-        cell_bytes(field, value, &ty)?
+        Some(cell_bytes(field, value, &ty)?)
     };
+    let Some(wanted) = wanted else { return Ok(None) };
+    // Text of a fixed length ends with zeros.
     let trim = |b: &[u8]| b.len() - b.iter().rev().take_while(|&&b| b == 0).count();
-    let same = |cell: &[u8]| {
-        cell == wanted
-            || (!ty.cell.is_var() && !ty.is_number() && !ty.holds_numbers() && cell.get(..trim(cell)) == Some(&wanted))
-    };
+    let same =
+        |cell: &[u8]| cell == wanted || (!ty.cell.is_var() && !numbers && cell.get(..trim(cell)) == Some(&wanted));
     Ok((0..e.values.len()).find(|&i| same(e.values.cell(i))).map(|i| i as u64))
 }
