@@ -44,6 +44,15 @@ impl Order {
         self.slow_to_fast(n).rev()
     }
 
+    /// Which of two places comes first.
+    pub fn compare(self, a: &[u64], b: &[u64]) -> Ordering {
+        let along = |d: usize| a.get(d).cmp(&b.get(d));
+        self.slow_to_fast(a.len())
+            .map(along)
+            .find(|o| o.is_ne())
+            .unwrap_or(Ordering::Equal)
+    }
+
     /// Cells to step over for the next cell along each dimension. Saturates where it does not fit.
     pub fn strides(self, shape: &[u64]) -> Vec<u64> {
         let mut strides = vec![1; shape.len()];

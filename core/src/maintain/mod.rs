@@ -8,6 +8,7 @@ mod deletes;
 mod dense;
 mod evolve;
 mod group;
+mod kept;
 mod lists;
 mod source;
 mod sparse;

@@ -2,11 +2,11 @@
 
 mod aggregate;
 pub(crate) mod condition;
-mod dense;
-mod field;
+pub(crate) mod dense;
+pub(crate) mod field;
 mod read;
 mod sparse;
-mod summary;
+pub(crate) mod summary;
 pub(crate) mod tile;
 
 pub use aggregate::Aggregate;

@@ -106,6 +106,11 @@ impl StoredField {
         }
     }
 
+    /// Its place in the fragment's index.
+    pub(crate) const fn slot(&self) -> usize {
+        self.slot
+    }
+
     /// The first of its files.
     pub(crate) fn path(&self) -> &str {
         &self.paths[0]
@@ -203,7 +208,8 @@ impl TileRef {
         data.saturating_add(if self.field.nullable { cells } else { 0 })
     }
 
-    fn var_bytes(&self) -> Option<u64> {
+    /// Unfiltered bytes of its variable-length cells.
+    pub(crate) fn var_bytes(&self) -> Option<u64> {
         self.field.fragment.index.var_bytes(self.field.slot, self.tile)
     }
 

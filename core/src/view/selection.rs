@@ -194,31 +194,38 @@ impl Axis {
         self.range.as_ref().is_some_and(ScalarRange::is_empty)
     }
 
-    fn ranges(&self, dimension: &Dimension) -> Result<Vec<ScalarRange>> {
+    /// Complains of a step that picks too many single coordinates.
+    fn check_step(&self, dimension: &Dimension) -> Result<()> {
+        let count = self.len().unwrap_or(0);
+        if self.range.is_none() || self.step <= 1 || count <= STRIDED_MAX {
+            return Ok(());
+        }
+        let what = format!(
+            "coordinates selected along dimension '{}' (leave out the step, or select fewer)",
+            dimension.name
+        );
+        Err(Error::LimitExceeded {
+            what,
+            found: count,
+            limit: STRIDED_MAX,
+        })
+    }
+
+    /// What is selected, of which [`Axis::check_step`] does not complain.
+    fn ranges(&self, dimension: &Dimension) -> Vec<ScalarRange> {
         let Some(range) = &self.range else {
-            return Ok(Vec::new());
+            return Vec::new();
         };
         if self.step <= 1 {
-            return Ok(vec![range.clone()]);
+            return vec![range.clone()];
         }
         let count = self.len().unwrap_or(0);
-        if count > STRIDED_MAX {
-            let what = format!(
-                "coordinates selected along dimension '{}' (leave out the step, or select fewer)",
-                dimension.name
-            );
-            return Err(Error::LimitExceeded {
-                what,
-                found: count,
-                limit: STRIDED_MAX,
-            });
-        }
         let lo = range.lo.as_i128().unwrap_or(0);
         let at = |i: u64| Scalar::from_i128(dimension.datatype, lo + i128::from(i) * i128::from(self.step));
         // Room for all at once: a list that grows takes up to three times as much.
         let mut all = Vec::with_capacity(usize::try_from(count).unwrap_or(0));
         all.extend((0..count).filter_map(|i| at(i).map(|v| ScalarRange { lo: v.clone(), hi: v })));
-        Ok(all)
+        all
     }
 }
 
@@ -249,12 +256,10 @@ impl Selection {
     /// # Errors
     /// [`Error::LimitExceeded`] if a step picks too many single coordinates.
     pub fn region(&self, schema: &Schema) -> Result<Region> {
-        self.axes
-            .iter()
-            .zip(&schema.dimensions)
-            .map(|(a, d)| a.ranges(d))
-            .collect::<Result<_>>()
-            .map(Region)
+        let axes = || self.axes.iter().zip(&schema.dimensions);
+        // Before any of them is listed: that takes memory.
+        axes().try_for_each(|(a, d)| a.check_step(d))?;
+        Ok(Region(axes().map(|(a, d)| a.ranges(d)).collect()))
     }
 
     /// The smallest box around the cells, ignoring steps; `None` for an axis of strings taken whole.

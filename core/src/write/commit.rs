@@ -1,5 +1,6 @@
 //! The shell of a write: data files, then metadata, then the commit.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -114,19 +115,26 @@ impl Draft {
             .map(|f| f.cell_bytes().unwrap_or(32) as u64)
             .sum();
         let cells = if count > 0 { tiles.cells(0).max(1) } else { 1 };
-        let lot = (self.packing / tile_bytes.saturating_mul(cells).max(1)).max(2);
-        let job = |start: u64| {
+        let noted = self.fields.list.len() as u64 * limits::TILE_NOTES_BYTES;
+        let lot = (self.packing / tile_bytes.saturating_mul(cells).saturating_add(noted)).max(2);
+        let job = |range: Range<u64>| {
             let (tiles, fields) = (Arc::clone(&tiles), Arc::clone(&self.fields));
-            cpu.run(move || tiler::pack_range(tiles.as_ref(), &fields, cpu, start..count.min(start + lot)))
+            cpu.run(move || tiler::pack_range(tiles.as_ref(), &fields, cpu, range))
         };
-        let mut next = (count > 0).then(|| job(0));
-        let mut at = 0;
+        let end = |start: u64| {
+            let mut to_pack = (start..count).filter(|&t| tiles.stored(0, t).is_none());
+            to_pack.nth(lot as usize).unwrap_or(count)
+        };
+        let mut at = end(0);
+        let mut next = (count > 0).then(|| job(0..at));
+        let mut start = 0;
         while let Some(packing) = next.take() {
             let mut packed = packing.await?;
-            let start = at;
-            at = count.min(at + lot);
-            next = (at < count).then(|| job(at));
-            for (tile, packed) in (start..).zip(&mut packed) {
+            let of = start..at;
+            start = at;
+            at = end(start);
+            next = (start < count).then(|| job(start..at));
+            for (tile, packed) in of.zip(&mut packed) {
                 self.build.add(tiles.cells(tile), packed);
             }
             self.files.add(packed).await?;

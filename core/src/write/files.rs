@@ -68,7 +68,7 @@ impl Files {
         for tile in tiles {
             let parts = tile
                 .into_iter()
-                .flat_map(|p| [Some(p.fixed), p.var.map(|v| v.0.into()), p.validity.map(Bytes::from)]);
+                .flat_map(|p| [Some(p.fixed), p.var.map(|v| v.0), p.validity]);
             for (file, part) in self.files.iter_mut().zip(parts.flatten()) {
                 self.waiting += part.len() as u64;
                 file.parts.push(part);

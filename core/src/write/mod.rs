@@ -1,17 +1,18 @@
 //! Writing cells: one write makes one fragment, visible as a whole or not at all.
 
+pub(crate) mod boxes;
 mod build;
 mod cells;
 mod check;
 pub(crate) mod commit;
-mod field;
+pub(crate) mod field;
 mod files;
 pub(crate) mod identity;
 mod number;
-mod pack;
+pub(crate) mod pack;
 pub(crate) mod sort;
 mod spare;
-mod stats;
+pub(crate) mod stats;
 pub(crate) mod tiler;
 pub(crate) mod writer;
 

@@ -15,14 +15,14 @@ use crate::geometry::key;
 use crate::scalar::{Scalar, ScalarRange};
 
 /// A tile as it is stored.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct PackedTile {
     /// Framed values, or framed offsets where cells vary in length.
     pub(crate) fixed: Bytes,
     /// Framed values of variable length, and how many bytes they were.
-    pub(crate) var: Option<(Vec<u8>, u64)>,
+    pub(crate) var: Option<(Bytes, u64)>,
     /// Framed validity.
-    pub(crate) validity: Option<Vec<u8>>,
+    pub(crate) validity: Option<Bytes>,
     pub(crate) stats: TileStats,
     /// The range of the coordinates, for dimensions.
     pub(crate) range: Option<ScalarRange>,
@@ -70,14 +70,15 @@ pub(crate) fn pack(
                 let f = fields.format(Datatype::Uint64, CellCount::ONE);
                 filter::encode_tile(starts, &fields.offsets_filters, &f, &fields.nonces).at(&named())?
             };
-            (Bytes::from(starts), Some((var, data.len() as u64)))
+            (Bytes::from(starts), Some((Bytes::from(var), data.len() as u64)))
         }
     };
     let validity = match &cells.validity {
         None => None,
         Some(v) => {
             let f = fields.format(Datatype::Uint8, CellCount::ONE);
-            Some(filter::encode_tile(v, &fields.validity_filters, &f, &fields.nonces).at(&named())?)
+            let tile = filter::encode_tile(v, &fields.validity_filters, &f, &fields.nonces).at(&named())?;
+            Some(Bytes::from(tile))
         }
     };
     Ok(PackedTile {

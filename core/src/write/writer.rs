@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use super::boxes::DenseBox;
 use super::commit::{Draft, Sealed, nonces, put};
 use super::identity::Ids;
 use super::sort::{self, Sorted};
-use super::tiler::{DenseBox, InOrder, Permuted, Tiles};
+use super::tiler::{InOrder, Permuted, Tiles};
 use super::{Cells, WriteOptions, check};
 use crate::array::Array;
 use crate::column::Column;

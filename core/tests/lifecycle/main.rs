@@ -7,6 +7,7 @@ mod dense;
 mod evolved;
 #[cfg(feature = "test-util")]
 mod faults;
+mod kept;
 mod sparse;
 mod streaming;
 

@@ -82,7 +82,10 @@ impl DenseQuery {
                     .zip(&self.grid.axes)
                     .map(|(c, axis)| c / axis.extent)
                     .collect();
-                let Some(t) = dense.plan.tiles.iter().find(|t| t.tile == tile) else {
+                // The tiles are in their order.
+                let order = self.grid.tile_order;
+                let place = dense.plan.tiles.binary_search_by(|t| order.compare(&t.tile, &tile));
+                let Some(t) = place.ok().and_then(|i| dense.plan.tiles.get(i)) else {
                     return;
                 };
                 let Some(b) = t.boxes.first() else { return };

@@ -31,7 +31,7 @@ use crate::query::sparse::region::Ranges;
 use crate::query::tile::StoredField;
 
 /// Roughly what a plan remembers of one tile, in bytes.
-const PLAN_BYTES_PER_TILE: u64 = 1024;
+pub(crate) const PLAN_BYTES_PER_TILE: u64 = 1024;
 
 /// A query of a dense array, resolved.
 #[derive(Debug)]
@@ -274,19 +274,33 @@ impl DenseQuery {
         Some((i, newest.tiles.index(tile)?))
     }
 
-    /// Lets sparse cells be hidden as in a read of the region `whole`, of which this is a part.
+    /// The box of some tiles of a region that is read in global order, in this order.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidArgument`] if the region does not fit the schema.
-    pub(crate) fn as_part_of(&mut self, whole: &Region, schema: &Schema) -> Result<()> {
-        let region = Ranges::new(whole, schema)?;
-        for (_, hiding) in &mut self.overlays {
-            *hiding = Arc::new(Hiding {
-                region: region.clone(),
-                boxes: hiding.boxes.clone(),
-            });
+    /// [`Error::LimitExceeded`] for more cells than fit into memory.
+    pub(crate) fn box_of(&self, tiles: &[Vec<u64>]) -> Result<DenseBox> {
+        let region: Vec<Span> = self.spans.iter().filter_map(|s| s.first().copied()).collect();
+        let plan = Plan::tile_by_tile(&self.grid, &region, tiles, &self.layers)?;
+        Ok(DenseBox {
+            plan: Arc::new(plan),
+            spans: region.into_iter().map(|s| vec![s]).collect(),
+        })
+    }
+
+    /// What the cells of a box lie within: no more than that is looked at of sparse fragments.
+    pub(crate) fn bounds(&self, dense: &DenseBox) -> Vec<Vec<Span>> {
+        match self.order {
+            DenseOrder::Major(_) => dense.spans.clone(),
+            DenseOrder::Global => {
+                let tiles = dense.plan.tiles.iter().map(|t| self.grid.tile_spans(&t.tile));
+                let Some(tiles) = tiles.reduce(|a, b| region::union(&a, &b)) else {
+                    return dense.spans.clone();
+                };
+                let region: Vec<Span> = dense.spans.iter().filter_map(|s| s.first().copied()).collect();
+                let within = region::intersect(&tiles, &region).unwrap_or(region);
+                within.into_iter().map(|s| vec![s]).collect()
+            }
         }
-        Ok(())
     }
 
     /// The ranges of coordinates of a box.
@@ -370,11 +384,7 @@ impl Boxes {
                 if chosen.is_empty() {
                     return Ok(None);
                 }
-                let plan = Plan::tile_by_tile(&query.grid, region, &chosen, &query.layers)?;
-                Ok(Some(DenseBox {
-                    plan: Arc::new(plan),
-                    spans: region.iter().map(|s| vec![*s]).collect(),
-                }))
+                query.box_of(&chosen).map(Some)
             }
         }
     }

@@ -153,6 +153,8 @@ impl Plan {
         let row_dims = (whole + 1).min(n);
         let steps = order.strides(&shape);
         let grouped: Vec<Vec<(u64, Vec<Piece>)>> = dims.iter().map(|p| by_tile(p)).collect();
+        let bounds: Option<Vec<Span>> = spans.iter().map(|s| s.iter().copied().reduce(Span::union)).collect();
+        let near = near(layers, &bounds.unwrap_or_default());
 
         let mut tiles = Vec::new();
         let mut choice = vec![0_usize; n];
@@ -166,7 +168,7 @@ impl Plan {
                     box_plan(&chosen, order, row_dims, &steps)
                 })
                 .collect();
-            tiles.push(TilePlan::new(grid, tile, boxes, layers));
+            tiles.push(TilePlan::new(grid, tile, boxes, &near));
             for &d in slow_to_fast.iter().rev() {
                 choice[d] += 1;
                 if choice[d] < grouped[d].len() {
@@ -186,10 +188,13 @@ impl Plan {
     pub(crate) fn tile_by_tile(grid: &Grid, region: &[Span], tiles: &[Vec<u64>], layers: &[Layer]) -> Result<Self> {
         let n = region.len();
         let (mut out, mut base) = (Vec::new(), 0);
-        for tile in tiles {
-            let Some(cells) = region::intersect(&grid.tile_spans(tile), region) else {
-                continue;
-            };
+        let parts = tiles
+            .iter()
+            .filter_map(|tile| Some((tile, region::intersect(&grid.tile_spans(tile), region)?)));
+        let parts: Vec<(&Vec<u64>, Vec<Span>)> = parts.collect();
+        let bounds = parts.iter().map(|p| p.1.clone()).reduce(|a, b| region::union(&a, &b));
+        let near = near(layers, &bounds.unwrap_or_default());
+        for (tile, cells) in parts {
             let at = (0..n).map(|d| cells[d].first - tile[d] * grid.axes[d].extent).collect();
             let shape = TileBoxShape {
                 at,
@@ -202,7 +207,7 @@ impl Plan {
                 base,
                 loops: Vec::new(),
             };
-            out.push(TilePlan::new(grid, tile.clone(), vec![BoxPlan { shape, rows }], layers));
+            out.push(TilePlan::new(grid, tile.clone(), vec![BoxPlan { shape, rows }], &near));
             base += len;
         }
         Self::of(grid, region::shape(region), out)
@@ -260,7 +265,7 @@ impl TilePlan {
     /// The plan of `cells` single cells that are anywhere in a tile.
     pub(crate) fn of_points(grid: &Grid, tile: Vec<u64>, cells: u64, layers: &[Layer]) -> Self {
         let origin = grid.tile_spans(&tile);
-        let (sources, covered) = sources(&tile, &origin, &origin, layers);
+        let (sources, covered) = sources(&tile, &origin, &origin, &near(layers, &origin));
         Self {
             tile,
             boxes: Vec::new(),
@@ -270,7 +275,7 @@ impl TilePlan {
         }
     }
 
-    fn new(grid: &Grid, tile: Vec<u64>, boxes: Vec<BoxPlan>, layers: &[Layer]) -> Self {
+    fn new(grid: &Grid, tile: Vec<u64>, boxes: Vec<BoxPlan>, layers: &[Near<'_>]) -> Self {
         let origin = grid.tile_spans(&tile);
         let wanted = boxes
             .iter()
@@ -292,13 +297,22 @@ impl TilePlan {
     }
 }
 
+/// A layer and its number.
+type Near<'a> = (usize, &'a Layer);
+
+/// The layers that have cells in a box, in their order: with many fragments, most are elsewhere.
+fn near<'a>(layers: &'a [Layer], bounds: &[Span]) -> Vec<Near<'a>> {
+    let meets = |l: &Near<'_>| region::intersect(&l.1.spans, bounds).is_some();
+    layers.iter().enumerate().filter(meets).collect()
+}
+
 /// The fragments that have some of the `wanted` cells of a tile that starts at `origin`, oldest first, and
 /// whether the newest of them has all. Those are left out that a newer one hides, whatever the attribute.
-fn sources(tile: &[u64], origin: &[Span], wanted: &[Span], layers: &[Layer]) -> (Vec<Source>, bool) {
+fn sources(tile: &[u64], origin: &[Span], wanted: &[Span], layers: &[Near<'_>]) -> (Vec<Source>, bool) {
     let (mut sources, mut covered) = (Vec::new(), false);
     // What newer layers have: of the wanted cells, and of the tile.
     let (mut taken, mut lacking): (Vec<Vec<Span>>, Vec<Vec<Span>>) = (Vec::new(), Vec::new());
-    for (i, layer) in layers.iter().enumerate().rev() {
+    for &(i, layer) in layers.iter().rev() {
         let Some(inside) = region::intersect(&layer.spans, wanted) else {
             continue;
         };

@@ -50,7 +50,7 @@ impl Array {
     }
 
     /// The cells of a box, and 1 for each that satisfies the condition.
-    pub(super) async fn read_box(&self, query: &Arc<DenseQuery>, dense: DenseBox) -> Result<(Batch, Option<Vec<u8>>)> {
+    pub(crate) async fn read_box(&self, query: &Arc<DenseQuery>, dense: DenseBox) -> Result<(Batch, Option<Vec<u8>>)> {
         let cells = dense.plan.cells;
         let canvas = Canvas::new(&query.attributes, cells, &mut Spare::default())?;
         let (canvas, dense) = self.paint_box(query, canvas, 0, dense).await?;
@@ -88,7 +88,7 @@ impl Array {
         canvas.start_box(dense.plan.cells)?;
         canvas = self.paint_plan(query, canvas, base, &dense.plan, None).await?;
         if !query.overlays.is_empty() {
-            let points = self.overlay_cells(query, &dense.spans).await?;
+            let points = self.overlay_cells(query, &query.bounds(&dense)).await?;
             query.overlay(&mut canvas, base, &points, &|cell, out| query.places(&dense, cell, out));
         }
         canvas.finish_box();

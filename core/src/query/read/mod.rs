@@ -19,7 +19,7 @@ use super::dense::{Boxes, DenseQuery};
 use super::sparse::SparseQuery;
 use super::sparse::sweep::Sweep;
 use super::tile::{Decoding, Extent};
-use super::{Batch, Query, ReadResult, Region};
+use super::{Batch, Query, ReadResult};
 use crate::array::index::Section;
 use crate::array::sections::load_index;
 use crate::array::{Array, Fragment};
@@ -114,13 +114,12 @@ impl Array {
         Ok(())
     }
 
-    /// A part of a read of the dense region `whole`: which sparse cells are hidden depends on all of it.
-    pub(crate) async fn read_part(&self, query: &Query, whole: &Region) -> Result<ReadResult> {
+    /// The query of a dense array, with the index of its fragments and with `more` sections of each.
+    pub(crate) async fn resolve_dense(&self, query: &Query, more: &MoreSections<'_>) -> Result<Arc<DenseQuery>> {
         let condition = self.bind(query).await?;
-        let mut resolved = DenseQuery::new(self, query, condition)?;
-        resolved.as_part_of(whole, self.schema())?;
-        load_index(self, &resolved.index()).await?;
-        self.read_dense(&Arc::new(resolved), Spare::default()).await
+        let resolved = Arc::new(DenseQuery::new(self, query, condition)?);
+        load_index(self, &with_more(resolved.index(), more)).await?;
+        Ok(resolved)
     }
 
     /// The same in batches of at most `query.batch_bytes` bytes.
@@ -138,13 +137,12 @@ impl Array {
 
     /// The same with `more` sections of each fragment's index.
     async fn start_with(&self, query: &Query, more: &MoreSections<'_>) -> Result<State> {
-        let condition = self.bind(query).await?;
         if !self.schema().is_dense() {
+            let condition = self.bind(query).await?;
             let (resolved, sweep) = self.start_sparse(query, condition, self.fragments(), &[], more).await?;
             return Ok(State::Sparse(resolved, sweep));
         }
-        let resolved = Arc::new(DenseQuery::new(self, query, condition)?);
-        load_index(self, &with_more(resolved.index(), more)).await?;
+        let resolved = self.resolve_dense(query, more).await?;
         let boxes = resolved.boxes(query.batch_bytes, false);
         Ok(State::Dense(resolved, boxes))
     }

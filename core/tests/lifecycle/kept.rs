@@ -1,0 +1,149 @@
+//! Merges of dense fragments: tiles that one fragment holds alone are taken over as they are stored.
+
+use bytes::Bytes;
+use hyperslab::array::{CreateOptions, Window, create};
+use hyperslab::blocking::block_on;
+use hyperslab::filter::Key;
+use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Schema};
+use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
+use hyperslab::query::Aggregate;
+use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, Query, Scalar, ScalarRange};
+
+use super::at;
+
+const FILES: [&str; 5] = ["a0.tdb", "a1.tdb", "a1_validity.tdb", "a2.tdb", "a2_var.tdb"];
+
+/// An array of four tiles of four cells, in memory; its key makes the same cells other bytes each time.
+fn array() -> Context {
+    let context = Context::memory();
+    let mut nullable = Attribute::new("nullable", Datatype::Float64, CellCount::ONE);
+    nullable.nullable = true;
+    let schema = Schema::new(
+        ArrayType::Dense,
+        vec![Dimension::new("x", Datatype::Uint8, 0_u8, 15_u8, 4_u8)],
+        vec![
+            Attribute::new("number", Datatype::Int32, CellCount::ONE),
+            nullable,
+            Attribute::new("text", Datatype::StringUtf8, CellCount::Var),
+        ],
+    );
+    let options = CreateOptions {
+        timestamp_ms: 0,
+        seed: [0; 32],
+        key: Some(Key([7; 32])),
+    };
+    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
+    context
+}
+
+fn open(context: &Context) -> Array {
+    let options = OpenOptions {
+        window: Window::ALL,
+        key: Some(Key([7; 32])),
+    };
+    block_on(Array::open(context, "a", &options)).unwrap()
+}
+
+/// Cell `x` holds `x + 100 * time`, and is null where that is a multiple of 3.
+fn value(time: u64, x: u8) -> i32 {
+    i32::from(x) + 100 * time as i32
+}
+
+fn write(context: &Context, time: u64, first: u8, last: u8) -> String {
+    let values: Vec<i32> = (first..=last).map(|x| value(time, x)).collect();
+    let validity = values.iter().map(|v| u8::from(v % 3 != 0)).collect();
+    let reals: Vec<f64> = values.iter().map(|v| f64::from(*v)).collect();
+    let cells = Cells {
+        region: Some(vec![ScalarRange::new(first, last)]),
+        layout: hyperslab::format::schema::Layout::RowMajor,
+        columns: vec![
+            ("number".into(), Column::from_values(Datatype::Int32, &values)),
+            (
+                "nullable".into(),
+                Column::from_values(Datatype::Float64, &reals).with_validity(validity),
+            ),
+            (
+                "text".into(),
+                Column::from_cells(Datatype::StringUtf8, values.iter().map(i32::to_string)),
+            ),
+        ],
+    };
+    block_on(open(context).write(cells, &at(time))).unwrap();
+    open(context).fragments().last().unwrap().name.clone()
+}
+
+fn file(context: &Context, fragment: &str, name: &str) -> Bytes {
+    block_on(context.vfs.read_all(&format!("a/__fragments/{fragment}/{name}"))).unwrap()
+}
+
+#[test]
+fn tiles_of_one_fragment_are_taken_over_and_others_are_not() {
+    let context = array();
+    let first = write(&context, 1, 0, 7);
+    let second = write(&context, 2, 8, 15);
+    write(&context, 3, 5, 6);
+    let merged = block_on(consolidate(
+        &open(&context),
+        &ConsolidateOptions::new(Mode::Fragments),
+        &at(9),
+    ));
+    let merged = merged.unwrap().written.remove(0);
+    for name in FILES {
+        let (whole, old) = (file(&context, &merged, name), file(&context, &first, name));
+        // The second tile, of which the third write has two cells, lies between.
+        assert!(whole.ends_with(&file(&context, &second, name)), "{name}");
+        let alike = whole.iter().zip(&old).take_while(|(a, b)| a == b).count();
+        assert!(alike >= old.len() * 2 / 5 && alike < old.len(), "{name}: {alike}");
+    }
+    let array = open(&context);
+    let expected: Vec<i32> = (0..16)
+        .map(|x| value(if x < 8 { 1 + 2 * u64::from(x == 5 || x == 6) } else { 2 }, x))
+        .collect();
+    let read = block_on(array.read(&Query::default())).unwrap();
+    assert_eq!(&*read.column("number").unwrap().values::<i32>().unwrap(), &expected[..]);
+    let text = read.column("text").unwrap();
+    assert!((0..16).all(|i| text.cell(i) == expected[i].to_string().as_bytes()));
+    // These are answered by the statistics of tiles.
+    let there: Vec<i32> = expected.iter().copied().filter(|v| v % 3 != 0).collect();
+    let found = block_on(array.aggregate(
+        &Query::default(),
+        &[
+            (Aggregate::Sum, "number"),
+            (Aggregate::Max, "number"),
+            (Aggregate::Min, "nullable"),
+            (Aggregate::NullCount, "nullable"),
+        ],
+    ));
+    let real = |v: &i32| Scalar::F64(f64::from(*v));
+    let wanted = [
+        Some(Scalar::I64(expected.iter().map(|v| i64::from(*v)).sum())),
+        expected.iter().max().map(|v| Scalar::I32(*v)),
+        there.iter().min().map(real),
+        Some(Scalar::U64(16 - there.len() as u64)),
+    ];
+    assert_eq!(found.unwrap(), wanted);
+}
+
+#[test]
+fn a_damaged_tile_is_not_taken_over() {
+    for name in FILES {
+        let context = array();
+        write(&context, 1, 0, 7);
+        let second = write(&context, 2, 8, 15);
+        let path = format!("a/__fragments/{second}/{name}");
+        let mut bytes = file(&context, &second, name).to_vec();
+        // The number of chunks.
+        bytes[0] = 9;
+        block_on(context.vfs.remove(&path)).unwrap();
+        block_on(context.vfs.put(&path, vec![Bytes::from(bytes)])).unwrap();
+        let merged = block_on(consolidate(
+            &open(&context),
+            &ConsolidateOptions::new(Mode::Fragments),
+            &at(9),
+        ));
+        let error = merged.unwrap_err();
+        assert_eq!(error.code(), "Corrupt");
+        assert!(error.to_string().contains(name), "{error}");
+        assert_eq!(open(&context).fragments().len(), 2);
+    }
+}
