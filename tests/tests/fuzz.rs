@@ -34,6 +34,8 @@ const FOUND: &[(&str, &str, usize)] = &[
     ),
     // A step over much of a domain, which is a list of coordinates.
     ("selection", "13022d37393a3932323333373230333737393a3233333732303733", 1),
+    // A step that is refused in one dimension, behind one that is not: neither is listed.
+    ("selection", "13022d323232323234373a343a342c3a343a32", 1),
     // Lines of next to nothing; the list of them took a hundred times as much.
     ("consolidated-commits", "0a", 10_000),
     ("consolidated-commits", "610a", 10_000),
