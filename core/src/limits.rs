@@ -28,6 +28,6 @@ pub const CONSOLIDATION_BYTES: u64 = 512 << 20;
 /// Unfiltered bytes of the tiles that are packed at a time while writing.
 pub const PACK_BYTES: u64 = 32 << 20;
 /// Roughly what is noted in memory of one tile of one field while it is read or packed, in bytes.
-pub const TILE_NOTES_BYTES: u64 = 512;
+pub const TILE_NOTES_BYTES: u64 = 1024;
 /// Bytes of a fragment's files that are kept back before they are handed to the store in parts.
 pub const PUT_BYTES: u64 = 8 << 20;

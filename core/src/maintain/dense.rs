@@ -5,18 +5,21 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::consolidate::{Merge, still_there};
-use super::kept::{Donors, Kept};
+use super::kept::{Donor, Donors, Kept};
 use crate::array::{Array, Fragment};
 use crate::error::{Error, Result};
 use crate::format::schema::{ArrayType, Layout, Schema};
 use crate::geometry::{Grid, Span, region};
 use crate::limits;
+use crate::query::dense::plan::TilePlan;
 use crate::query::dense::{DenseQuery, PLAN_BYTES_PER_TILE};
+use crate::query::tile::Extent;
 use crate::query::{Query, Region};
 use crate::write::boxes::{RunTile, TileRun};
 use crate::write::commit::Draft;
 use crate::write::field::Fields;
 use crate::write::identity::Ids;
+use crate::write::tiler::Tiles as _;
 
 /// Merges `run`, oldest first, into one fragment and commits it. Returns its name.
 pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: &mut Ids) -> Result<Vec<String>> {
@@ -26,26 +29,34 @@ pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: 
     let mut draft = Draft::new(array, ArrayType::Dense, times, &[], ids, m.sync).within(m.memory_bytes);
     let name = draft.name.clone();
     let result = async {
-        let at_once = tiles_at_once(array.schema(), &grid, run, m.memory_bytes)?;
+        let memory = TileMemory::new(array.schema(), &grid, run, m.memory_bytes)?;
         let query = Query {
             region: Region::from_box(grid.ranges(&spans)),
             order: Layout::Global,
             ..Query::default()
         };
-        let donors = Donors::new(array.schema(), draft.fields())?;
+        let fields = Arc::clone(draft.fields());
+        let donors = Donors::new(array.schema(), &grid, &fields)?;
         let source = array.with_fragments(run.to_vec());
         let query = source.resolve_dense(&query, &|f| donors.sections(f)).await?;
+        let reader = Reader {
+            donors: query.layers.iter().map(|l| donors.donor(&l.fragment)).collect(),
+            source: &source,
+            query: &query,
+            fields: &fields,
+            memory,
+        };
         let tiles = grid.tiles(&spans);
         let count = tiles.count().unwrap_or(u64::MAX);
-        let fields = Arc::clone(draft.fields());
-        let mut next = 0;
+        let (mut next, mut ahead) = (0, reader.memory.tiles);
         while next < count {
-            let end = next.saturating_add(at_once).min(count);
+            let end = next.saturating_add(ahead).min(count);
             let lot: Vec<Vec<u64>> = (next..end).map(|i| tiles.tile(i)).collect();
-            draft
-                .add(Arc::new(tile_run(&source, &query, &donors, &fields, &lot).await?))
-                .await?;
-            next = end;
+            let run = reader.read(&lot).await?;
+            // Tiles that turn out large are not to be planned over and over.
+            ahead = run.count().saturating_mul(2).min(reader.memory.tiles);
+            next += run.count();
+            draft.add(Arc::new(run)).await?;
         }
         let sealed = draft.seal(Some(grid.ranges(&spans)), Vec::new()).await?;
         still_there(array, run).await?;
@@ -60,58 +71,91 @@ pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: 
     }
 }
 
-/// Tiles of what `source` holds, ready to be written.
-async fn tile_run(
-    source: &Array,
-    query: &Arc<DenseQuery>,
-    donors: &Donors,
-    fields: &Fields,
-    tiles: &[Vec<u64>],
-) -> Result<TileRun> {
-    let (mut kept, mut extents, mut rest) = (Vec::new(), Vec::new(), Vec::new());
-    for tile in tiles {
-        let fields = query.only_source(tile).and_then(|(layer, number)| {
-            let fragment = &query.layers.get(layer)?.fragment;
-            donors.tile(fragment, query.stored.get(layer)?, number)
-        });
-        let Some(fields) = fields else {
-            rest.push(tile.clone());
-            kept.push(None);
-            continue;
+/// What tiles are made of.
+struct Reader<'a> {
+    source: &'a Array,
+    query: &'a Arc<DenseQuery>,
+    /// For each layer of the query.
+    donors: Vec<Option<Donor<'a>>>,
+    fields: &'a Fields,
+    memory: TileMemory,
+}
+
+impl Reader<'_> {
+    /// The first of these tiles, ready to be written: as many as the memory suffices for, and at least one.
+    async fn read(&self, tiles: &[Vec<u64>]) -> Result<TileRun> {
+        let grid = &self.query.grid;
+        let plan = self.query.box_of(tiles)?.plan;
+        let (mut chosen, mut extents, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+        let mut bytes = 0_u64;
+        for tile in &plan.tiles {
+            let kept = self.kept(tile)?;
+            bytes = bytes.saturating_add(match &kept {
+                Some(fields) => {
+                    let extents = fields.iter().flat_map(|f| &f.1);
+                    extents.fold(0, |n, e| n.saturating_add(e.range.end - e.range.start))
+                }
+                None => self.memory.cells_of(tile, self.query),
+            });
+            if bytes > self.memory.share && !chosen.is_empty() {
+                break;
+            }
+            let kept = kept.map(|fields| {
+                let place = |(field, own): (Kept, Vec<Extent>)| {
+                    let first = extents.len();
+                    extents.extend(own);
+                    (field, first..extents.len())
+                };
+                fields.into_iter().map(place).collect::<Vec<_>>()
+            });
+            if kept.is_none() {
+                rest.push(tile.tile.clone());
+            }
+            chosen.push((tile, kept));
+        }
+        let fetched = self.source.fetch(&extents).await?;
+        let columns = if rest.is_empty() {
+            Vec::new()
+        } else {
+            let read = self.source.read_box(self.query, self.query.box_of(&rest)?).await?.0;
+            self.fields.arrange(read.columns)?.0
         };
-        let mut of_tile = Vec::with_capacity(fields.len());
+        let region: Vec<Span> = self.query.spans.iter().filter_map(|s| s.first().copied()).collect();
+        let (mut out, mut first) = (Vec::with_capacity(chosen.len()), 0);
+        for (plan, kept) in chosen {
+            if let Some(fields) = kept {
+                let pack = |(field, range): (Kept, Range<usize>)| field.pack(&extents[range.clone()], &fetched[range]);
+                out.push(RunTile::Stored(fields.into_iter().map(pack).collect::<Result<_>>()?));
+                continue;
+            }
+            out.push(RunTile::Cells {
+                tile: plan.tile.clone(),
+                spans: region::intersect(&grid.tile_spans(&plan.tile), &region).unwrap_or_default(),
+                first,
+            });
+            first += usize::try_from(plan.cells).unwrap_or(usize::MAX);
+        }
+        TileRun::new(grid.clone(), out, columns)
+    }
+
+    /// The fields of a tile that can be taken over, and where they lie.
+    fn kept(&self, tile: &TilePlan) -> Result<Option<Vec<(Kept, Vec<Extent>)>>> {
+        let whole = tile.covered && self.query.grid.tile_cells() == Some(tile.cells);
+        let Some(only) = tile.sources.last().filter(|_| whole && self.query.overlays.is_empty()) else {
+            return Ok(None);
+        };
+        let fields = self.donors.get(only.layer).and_then(Option::as_ref);
+        let fields = fields.and_then(|d| d.tile(self.query.stored.get(only.layer)?, only.tile));
+        let Some(fields) = fields else { return Ok(None) };
+        let mut out = Vec::with_capacity(fields.len());
         for field in fields {
-            let first = extents.len();
-            extents.extend(field.tile.extents()?);
-            of_tile.push((field, first..extents.len()));
+            let Some(extents) = field.extents()? else {
+                return Ok(None);
+            };
+            out.push((field, extents));
         }
-        kept.push(Some(of_tile));
+        Ok(Some(out))
     }
-    let fetched = source.fetch(&extents).await?;
-    let columns = if rest.is_empty() {
-        Vec::new()
-    } else {
-        let read = source.read_box(query, query.box_of(&rest)?).await?.0;
-        fields.arrange(read.columns)?.0
-    };
-    let region: Vec<Span> = query.spans.iter().filter_map(|s| s.first().copied()).collect();
-    let (mut out, mut first) = (Vec::with_capacity(tiles.len()), 0);
-    for (tile, kept) in tiles.iter().zip(kept) {
-        if let Some(of_tile) = kept {
-            let pack = |(field, range): (Kept, Range<usize>)| field.pack(&extents[range.clone()], &fetched[range]);
-            out.push(RunTile::Stored(of_tile.into_iter().map(pack).collect::<Result<_>>()?));
-            continue;
-        }
-        let spans = region::intersect(&query.grid.tile_spans(tile), &region).unwrap_or_default();
-        let cells = region::cells(&spans).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
-        out.push(RunTile::Cells {
-            tile: tile.clone(),
-            spans,
-            first,
-        });
-        first += cells;
-    }
-    TileRun::new(query.grid.clone(), out, columns)
 }
 
 /// The box around all fragments.
@@ -124,25 +168,49 @@ fn bounds(grid: &Grid, run: &[Arc<Fragment>]) -> Result<Vec<Span>> {
     union.ok_or_else(|| Error::invalid("the fragments hold no cells"))
 }
 
-/// Tiles that are read and written at a time: their cells take a quarter of the memory, since the tiles they come
+/// How many tiles are read and written at a time: their cells take a quarter of the memory, since the tiles they come
 /// from and the tiles they go to are held beside them.
-fn tiles_at_once(schema: &Schema, grid: &Grid, run: &[Arc<Fragment>], memory_bytes: u64) -> Result<u64> {
-    let fixed = schema
-        .attributes
-        .iter()
-        .map(|a| a.cell.cell_bytes(a.datatype).unwrap_or(8) as u64 + u64::from(a.nullable));
-    let var = run.iter().map(|f| f.bytes.div_ceil(f.cells.max(1))).max().unwrap_or(0);
-    let has_var = schema.attributes.iter().any(|a| a.cell.is_var());
-    let cell_bytes = fixed.sum::<u64>() + if has_var { var.saturating_mul(4) } else { 0 };
-    let tile_bytes = grid.tile_cells().unwrap_or(u64::MAX).saturating_mul(cell_bytes.max(1));
-    let share = memory_bytes / 4;
-    if tile_bytes > share {
-        return Err(Error::LimitExceeded {
-            what: "bytes that merging one tile at a time takes; give more memory".into(),
-            found: tile_bytes.saturating_mul(4),
-            limit: memory_bytes,
-        });
+struct TileMemory {
+    share: u64,
+    /// Bytes of a tile's cells, but for variable-length values.
+    fixed: u64,
+    /// Tiles that are looked at for a lot.
+    tiles: u64,
+}
+
+impl TileMemory {
+    fn new(schema: &Schema, grid: &Grid, run: &[Arc<Fragment>], memory_bytes: u64) -> Result<Self> {
+        let widths = schema
+            .attributes
+            .iter()
+            .map(|a| a.cell.cell_bytes(a.datatype).unwrap_or(8) as u64 + u64::from(a.nullable));
+        let width = widths.sum::<u64>().max(1);
+        let has_var = schema.attributes.iter().any(|a| a.cell.is_var());
+        let var = run.iter().map(|f| f.bytes.div_ceil(f.cells.max(1))).max().unwrap_or(0);
+        let cells = grid.tile_cells().unwrap_or(u64::MAX);
+        let usual = cells.saturating_mul(width + if has_var { var.saturating_mul(4) } else { 0 });
+        let share = memory_bytes / 4;
+        if usual > share {
+            return Err(Error::LimitExceeded {
+                what: "bytes that merging one tile at a time takes; give more memory".into(),
+                found: usual.saturating_mul(4),
+                limit: memory_bytes,
+            });
+        }
+        let noted = PLAN_BYTES_PER_TILE + schema.attributes.len() as u64 * limits::TILE_NOTES_BYTES;
+        Ok(Self {
+            share,
+            fixed: cells.saturating_mul(width),
+            tiles: (share / (usual + noted)).max(1),
+        })
     }
-    let noted = PLAN_BYTES_PER_TILE + schema.attributes.len() as u64 * limits::TILE_NOTES_BYTES;
-    Ok((share / (tile_bytes + noted)).max(1))
+
+    /// Bytes of the cells of a tile that is to be read, with all variable-length values that its sources hold.
+    fn cells_of(&self, tile: &TilePlan, query: &DenseQuery) -> u64 {
+        let values = tile.sources.iter().flat_map(|source| {
+            let fields = query.stored.get(source.layer).into_iter().flatten().flatten();
+            fields.filter_map(|f| f.fragment.index.var_bytes(f.slot(), source.tile))
+        });
+        values.fold(self.fixed, u64::saturating_add)
+    }
 }

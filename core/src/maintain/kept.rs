@@ -10,74 +10,96 @@ use bytes::Bytes;
 use crate::array::Fragment;
 use crate::array::index::Section;
 use crate::error::{AtPath, Error, Malformed, Result};
+use crate::filter::codes_strings;
 use crate::format::cursor::Decoded;
 use crate::format::fragment::stats::TileValues;
 use crate::format::schema::Schema;
 use crate::format::tile::chunks;
+use crate::geometry::grid::Axis;
+use crate::geometry::{Grid, Span};
 use crate::query::Aggregate;
 use crate::query::field::Field;
 use crate::query::summary::Question;
 use crate::query::tile::{Extent, StoredField, TileRef};
-use crate::write::field::{self, Fields};
+use crate::write::field::{Field as WrittenField, Fields};
 use crate::write::pack::PackedTile;
 use crate::write::stats::{Kinds, MinMax, TileStats};
+
+/// What the filters of a tile may add to few cells: chunk headers, checksums, initialisation vectors.
+const FRAMING_BYTES: u64 = 4 << 10;
 
 /// Says which tiles of dense fragments a new one may take over.
 pub(super) struct Donors {
     schema: Arc<Schema>,
+    grid: Grid,
     /// Those of the new fragment.
     fields: Arc<Fields>,
     /// The same ones, as they are read.
     named: Vec<Field>,
 }
 
+/// A fragment of which tiles may be taken over.
+pub(super) struct Donor<'a> {
+    fragment: &'a Fragment,
+    fields: Vec<DonorField<'a>>,
+}
+
+struct DonorField<'a> {
+    /// What its statistics are asked; `None` where it has none.
+    question: Option<Question<'a>>,
+    /// Whether its strings are coded with their lengths, so that chunks tell the length of their coded form.
+    coded: bool,
+}
+
 /// One field of a tile that is taken over.
 pub(super) struct Kept {
-    pub(super) tile: TileRef,
+    tile: TileRef,
+    coded: bool,
     stats: TileStats,
 }
 
 impl Donors {
     /// For a fragment with these fields, written with this schema.
-    pub(super) fn new(schema: &Arc<Schema>, fields: &Arc<Fields>) -> Result<Self> {
+    pub(super) fn new(schema: &Arc<Schema>, grid: &Grid, fields: &Arc<Fields>) -> Result<Self> {
         let named = fields.list.iter().map(|f| Field::named(schema, &f.name));
         Ok(Self {
             schema: Arc::clone(schema),
+            grid: grid.clone(),
             fields: Arc::clone(fields),
             named: named.collect::<Result<_>>()?,
         })
     }
 
-    /// The sections of a fragment's index that [`Donors::tile`] needs beside those that reads need.
+    /// The sections of a fragment's index that [`Donor::tile`] needs beside those that reads need.
     pub(super) fn sections(&self, fragment: &Fragment) -> Vec<Section> {
-        if !self.wrote_alike(fragment) {
-            return Vec::new();
-        }
-        let questions = self.named.iter().filter_map(|f| question(f, fragment));
-        questions.flat_map(|q| q.sections()).collect()
+        let donor = self.donor(fragment);
+        let questions = donor
+            .iter()
+            .flat_map(|d| d.fields.iter().filter_map(|f| f.question.as_ref()));
+        questions.flat_map(Question::sections).collect()
     }
 
-    /// Tile number `tile` of a fragment, every field of it, if it can be taken over; `stored` are the fragment's
-    /// fields. The fragment's sections must be loaded, and the tile must have all of its cells.
-    pub(super) fn tile(
-        &self,
-        fragment: &Fragment,
-        stored: &[Option<Arc<StoredField>>],
-        tile: u64,
-    ) -> Option<Vec<Kept>> {
-        if !self.wrote_alike(fragment) || !fragment.index.writer().has_types_of_filters() {
+    /// The fragment as one of which tiles may be taken over; `None` if none can be.
+    pub(super) fn donor<'a>(&'a self, fragment: &'a Fragment) -> Option<Donor<'a>> {
+        if !self.wrote_alike(fragment) || !self.has_whole_tile(fragment) {
             return None;
         }
-        let kept = |((field, named), stored): ((_, &Field), &Option<Arc<StoredField>>)| {
-            let tile = TileRef::new(stored.as_ref()?, tile).ok()?;
-            if tile.field.cell.is_var() {
-                tile.var_bytes()?;
-            }
-            let stats = statistics(field, named, fragment, &tile)?;
-            Some(Kept { tile, stats })
+        let field = |(field, named): (&WrittenField, &'a Field)| {
+            let kinds = Kinds::of(field);
+            let has_none = kinds.min_max == MinMax::None && !kinds.sum && !field.nullable;
+            // A sum takes everything that the statistics of a field say.
+            let question = Question::new(Aggregate::Sum, named, fragment);
+            let coded = codes_strings(&field.filters, &self.fields.format(field.datatype, field.cell));
+            (has_none || question.is_some()).then_some(DonorField {
+                question: question.filter(|_| !has_none),
+                coded,
+            })
         };
-        let fields = self.fields.list.iter().zip(&self.named).zip(stored);
-        fields.map(kept).collect()
+        let fields = self.fields.list.iter().zip(&self.named).map(field);
+        Some(Donor {
+            fragment,
+            fields: fields.collect::<Option<_>>()?,
+        })
     }
 
     /// Whether the fragment was written as the new one would be.
@@ -89,33 +111,92 @@ impl Donors {
             && old.offsets_filters == new.offsets_filters
             && old.validity_filters == new.validity_filters
     }
+
+    /// Whether the fragment has all cells of any tile.
+    fn has_whole_tile(&self, fragment: &Fragment) -> bool {
+        let spans = fragment.non_empty_domain().and_then(|d| self.grid.spans(d).ok());
+        spans.is_some_and(|spans| {
+            let whole = |(span, axis): (&Span, &Axis)| {
+                let first = u128::from(span.first.div_ceil(axis.extent)) * u128::from(axis.extent);
+                first + u128::from(axis.extent) <= u128::from(span.last) + 1
+            };
+            spans.iter().zip(&self.grid.axes).all(whole)
+        })
+    }
+}
+
+impl Donor<'_> {
+    /// Tile number `tile`, every field of it, if it can be taken over; `stored` are the fragment's fields. The
+    /// fragment's sections must be loaded, and the tile must have all of its cells.
+    pub(super) fn tile(&self, stored: &[Option<Arc<StoredField>>], tile: u64) -> Option<Vec<Kept>> {
+        if !self.fragment.index.writer().has_types_of_filters() || stored.len() != self.fields.len() {
+            return None;
+        }
+        let kept = |(field, stored): (&DonorField<'_>, &Option<Arc<StoredField>>)| {
+            let tile = TileRef::new(stored.as_ref()?, tile).ok()?;
+            if tile.field.cell.is_var() {
+                tile.var_bytes()?;
+            }
+            let stats = match &field.question {
+                Some(question) => statistics(question, self.fragment, &tile)?,
+                None => TileStats::default(),
+            };
+            Some(Kept {
+                tile,
+                coded: field.coded,
+                stats,
+            })
+        };
+        self.fields.iter().zip(stored).map(kept).collect()
+    }
 }
 
 impl Kept {
-    /// The field of the tile, from what its extents hold.
+    /// Where the field of the tile lies; `None` where that is so much more than its cells take that it is better
+    /// read than held as it is.
     ///
     /// # Errors
-    /// The bytes are no tile; the error names their file.
+    /// The fragment's index is damaged.
+    pub(super) fn extents(&self) -> Result<Option<Vec<Extent>>> {
+        let extents = self.tile.extents()?;
+        let bytes = extents.iter().map(|e| e.range.end - e.range.start);
+        let most = self
+            .tile
+            .decoded_bytes()
+            .saturating_mul(2)
+            .saturating_add(FRAMING_BYTES);
+        Ok((bytes.fold(0, u64::saturating_add) <= most).then_some(extents))
+    }
+
+    /// The field of the tile, from what its extents hold, which must be as many bytes of cells as it has.
+    ///
+    /// # Errors
+    /// It is not; the error names the file.
     pub(super) fn pack(self, extents: &[Extent], parts: &[Bytes]) -> Result<PackedTile> {
-        for (extent, part) in extents.iter().zip(parts) {
-            chunks(part).at(&extent.path)?;
-        }
         let stored = &self.tile.field;
-        let mut parts = parts.iter().cloned();
-        let mut part = || {
-            parts
+        let cells = self.tile.cells as u64;
+        let mut parts = extents.iter().zip(parts);
+        let mut part = |plain: Option<u64>| {
+            let (extent, part) = parts
                 .next()
-                .ok_or_else(|| Error::invalid("a tile with fewer parts than its field has files"))
+                .ok_or_else(|| Error::invalid("a tile with fewer parts than its field has files"))?;
+            check(part, plain).at(&extent.path)?;
+            Ok::<_, Error>(part.clone())
         };
-        let fixed = part()?;
-        if let (Some(width), Some(extent)) = (stored.cell.cell_bytes(stored.datatype), extents.first()) {
-            holds(&fixed, (self.tile.cells as u64).saturating_mul(width as u64)).at(&extent.path)?;
-        }
-        let var = match self.tile.var_bytes() {
-            Some(bytes) if stored.cell.is_var() => Some((part()?, bytes)),
-            _ => None,
+        let (fixed, var) = match (stored.cell.cell_bytes(stored.datatype), self.tile.var_bytes()) {
+            (Some(width), _) => (part(Some(cells.saturating_mul(width as u64)))?, None),
+            (None, bytes) => {
+                let bytes = bytes.unwrap_or(0);
+                let plain = |bytes: u64| (!self.coded).then_some(bytes);
+                let starts = part(plain(cells.saturating_mul(8)))?;
+                (starts, Some((part(plain(bytes))?, bytes)))
+            }
         };
-        let validity = if stored.nullable { Some(part()?) } else { None };
+        let validity = if stored.nullable {
+            Some(part(Some(cells))?)
+        } else {
+            None
+        };
         Ok(PackedTile {
             fixed,
             var,
@@ -126,37 +207,32 @@ impl Kept {
     }
 }
 
-/// Complains unless a framed tile holds so many bytes of cells.
-fn holds(framed: &[u8], bytes: u64) -> Decoded<()> {
+/// Complains unless this is a framed tile, of so many bytes of cells if that is known.
+fn check(framed: &[u8], plain: Option<u64>) -> Decoded<()> {
     let found: u64 = chunks(framed)?.iter().map(|c| u64::from(c.plain_bytes)).sum();
-    if found == bytes {
-        return Ok(());
+    match plain {
+        Some(bytes) if bytes != found => {
+            let why = format!("its chunks hold {found} bytes, its cells take {bytes}");
+            Err(Malformed::new("tile", 0, why))
+        }
+        _ => Ok(()),
     }
-    let why = format!("its chunks hold {found} bytes, its cells take {bytes}");
-    Err(Malformed::new("tile", 0, why))
-}
-
-/// What asks for everything that the statistics of a field say; `None` where there are none, or none that can be
-/// relied on.
-fn question<'a>(field: &'a Field, fragment: &'a Fragment) -> Option<Question<'a>> {
-    Question::new(Aggregate::Sum, field, fragment)
 }
 
 /// The statistics of a tile, where they can be relied on.
-fn statistics(field: &field::Field, named: &Field, fragment: &Fragment, tile: &TileRef) -> Option<TileStats> {
-    let kinds = Kinds::of(field);
-    if kinds.min_max == MinMax::None && !kinds.sum && !field.nullable {
-        return Some(TileStats::default());
-    }
+fn statistics(question: &Question<'_>, fragment: &Fragment, tile: &TileRef) -> Option<TileStats> {
     let cells = tile.cells as u64;
-    let summary = question(named, fragment)?.answer(tile.tile, cells)?;
+    let summary = question.answer(tile.tile, cells)?;
     // Where all is null, what stands for the extremes differs from writer to writer.
     if summary.values == 0 {
         return None;
     }
     let (index, slot) = (&fragment.index, tile.field.slot());
-    let number = usize::try_from(tile.tile).ok()?;
-    let end = |values: Option<&TileValues>| Some(values?.get(number, field.cell_bytes())?.to_vec());
+    let (number, width) = (
+        usize::try_from(tile.tile).ok()?,
+        tile.field.cell.cell_bytes(tile.field.datatype),
+    );
+    let end = |values: Option<&TileValues>| Some(values?.get(number, width)?.to_vec());
     Some(TileStats {
         min: Some(end(index.mins(slot))?),
         max: Some(end(index.maxs(slot))?),

@@ -50,8 +50,9 @@ pub(crate) struct Question<'a> {
     aggregate: Aggregate,
     field: &'a Field,
     fragment: &'a Fragment,
-    /// The field's place in the fragment's statistics; `None` where they are not needed.
-    slot: Option<usize>,
+    /// The attribute's number in the fragment's schema, and its place in the statistics; `None` where they are not
+    /// needed.
+    stored: Option<(usize, usize)>,
 }
 
 /// How the statistics of a field are to be read.
@@ -92,7 +93,7 @@ impl<'a> Question<'a> {
             aggregate,
             field,
             fragment,
-            slot: None,
+            stored: None,
         };
         if is_count(aggregate, field) {
             return Some(counts);
@@ -110,14 +111,16 @@ impl<'a> Question<'a> {
         let told = alike && reliable && stored.filters.is_exact();
         let slot = fragment.slots.index(id).filter(|_| told)?;
         Some(Self {
-            slot: Some(slot),
+            stored: Some((i, slot)),
             ..counts
         })
     }
 
     /// The sections of the fragment's index that answer it.
     pub(crate) fn sections(&self) -> Vec<Section> {
-        let Some(slot) = self.slot else { return Vec::new() };
+        let Some((_, slot)) = self.stored else {
+            return Vec::new();
+        };
         let mut out = vec![Section::Mins(slot), Section::Maxs(slot)];
         if kind(self.field) != Kind::Text {
             out.push(Section::Sums(slot));
@@ -132,7 +135,9 @@ impl<'a> Question<'a> {
     /// must be loaded. `None` where they do not say, or not reliably.
     pub(crate) fn answer(&self, tile: u64, cells: u64) -> Option<Summary> {
         let mut out = Summary::of_cells(cells);
-        let Some(slot) = self.slot else { return Some(out) };
+        let Some((attribute, slot)) = self.stored else {
+            return Some(out);
+        };
         let index = &self.fragment.index;
         if self.field.nullable {
             out.values = cells.checked_sub(index.null_count(slot, tile)?)?;
@@ -154,7 +159,7 @@ impl<'a> Question<'a> {
                 out.max = Some(Scalar::Bytes(max));
             }
             Kind::Integers => {
-                let (min, max) = integers(self.fragment, &self.field.name, physical, tile)?;
+                let (min, max) = ends(self.fragment, attribute, slot, physical, tile)?;
                 let sums = matches!(self.aggregate, Aggregate::Sum | Aggregate::Mean);
                 if sums && !fits(physical, min.as_i128()?, max.as_i128()?, out.values) {
                     return None;
@@ -194,11 +199,16 @@ impl<'a> Question<'a> {
 pub(crate) fn integers(fragment: &Fragment, name: &str, physical: Physical, tile: u64) -> Option<(Scalar, Scalar)> {
     let id = fragment.attribute(name)?;
     let FieldId::Attribute(i) = id else { return None };
-    let (slot, tile) = (fragment.slots.index(id)?, usize::try_from(tile).ok()?);
+    ends(fragment, i, fragment.slots.index(id)?, physical, tile)
+}
+
+/// The same of attribute number `attribute`, which has the place `slot`.
+fn ends(fragment: &Fragment, attribute: usize, slot: usize, physical: Physical, tile: u64) -> Option<(Scalar, Scalar)> {
+    let tile = usize::try_from(tile).ok()?;
     let end = |values: Option<&TileValues>| Scalar::from_le_bytes(physical, values?.get(tile, Some(physical.size()))?);
     let (min, max) = (end(fragment.index.mins(slot))?, end(fragment.index.maxs(slot))?);
     let (lo, hi) = (min.as_i128()?, max.as_i128()?);
-    let filters = &fragment.schema.attributes.get(i)?.filters;
+    let filters = &fragment.schema.attributes.get(attribute)?.filters;
     (lo <= hi && filters.keeps(physical, lo, hi)).then_some((min, max))
 }
 

@@ -122,6 +122,10 @@ impl Tiles for TileRun {
         self.tile_cells
     }
 
+    fn is_stored(&self, tile: u64) -> bool {
+        matches!(self.tile(tile), Some(RunTile::Stored(_)))
+    }
+
     fn stored(&self, number: usize, tile: u64) -> Option<PackedTile> {
         match self.tile(tile)? {
             RunTile::Stored(fields) => fields.get(number).cloned(),

@@ -122,7 +122,7 @@ impl Draft {
             cpu.run(move || tiler::pack_range(tiles.as_ref(), &fields, cpu, range))
         };
         let end = |start: u64| {
-            let mut to_pack = (start..count).filter(|&t| tiles.stored(0, t).is_none());
+            let mut to_pack = (start..count).filter(|&t| !tiles.is_stored(t));
             to_pack.nth(lot as usize).unwrap_or(count)
         };
         let mut at = end(0);

@@ -20,7 +20,12 @@ pub(crate) trait Tiles: Send + Sync {
     /// Cells of tile `tile`, padding included.
     fn cells(&self, tile: u64) -> u64;
 
-    /// The tile as it is to be stored, of field number `number`, where that is known without packing.
+    /// Whether the tile is known as it is to be stored, without packing.
+    fn is_stored(&self, _tile: u64) -> bool {
+        false
+    }
+
+    /// Such a tile, of field number `number`.
     fn stored(&self, _number: usize, _tile: u64) -> Option<PackedTile> {
         None
     }

@@ -4,12 +4,13 @@ use bytes::Bytes;
 use hyperslab::array::{CreateOptions, Window, create};
 use hyperslab::blocking::block_on;
 use hyperslab::filter::Key;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Schema};
+use hyperslab::format::pipeline::Pipeline;
+use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
 use hyperslab::query::Aggregate;
 use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, Query, Scalar, ScalarRange};
 
-use super::at;
+use super::at as at_time;
 
 const FILES: [&str; 5] = ["a0.tdb", "a1.tdb", "a1_validity.tdb", "a2.tdb", "a2_var.tdb"];
 
@@ -55,7 +56,7 @@ fn write(context: &Context, time: u64, first: u8, last: u8) -> String {
     let reals: Vec<f64> = values.iter().map(|v| f64::from(*v)).collect();
     let cells = Cells {
         region: Some(vec![ScalarRange::new(first, last)]),
-        layout: hyperslab::format::schema::Layout::RowMajor,
+        layout: Layout::RowMajor,
         columns: vec![
             ("number".into(), Column::from_values(Datatype::Int32, &values)),
             (
@@ -68,7 +69,7 @@ fn write(context: &Context, time: u64, first: u8, last: u8) -> String {
             ),
         ],
     };
-    block_on(open(context).write(cells, &at(time))).unwrap();
+    block_on(open(context).write(cells, &at_time(time))).unwrap();
     open(context).fragments().last().unwrap().name.clone()
 }
 
@@ -85,7 +86,7 @@ fn tiles_of_one_fragment_are_taken_over_and_others_are_not() {
     let merged = block_on(consolidate(
         &open(&context),
         &ConsolidateOptions::new(Mode::Fragments),
-        &at(9),
+        &at_time(9),
     ));
     let merged = merged.unwrap().written.remove(0);
     for name in FILES {
@@ -126,24 +127,84 @@ fn tiles_of_one_fragment_are_taken_over_and_others_are_not() {
 
 #[test]
 fn a_damaged_tile_is_not_taken_over() {
-    for name in FILES {
+    // The number of chunks; the length of what the first holds.
+    for (name, at) in FILES.iter().flat_map(|name| [(name, 0), (name, 8)]) {
         let context = array();
         write(&context, 1, 0, 7);
         let second = write(&context, 2, 8, 15);
         let path = format!("a/__fragments/{second}/{name}");
         let mut bytes = file(&context, &second, name).to_vec();
-        // The number of chunks.
-        bytes[0] = 9;
+        bytes[at] ^= 8;
         block_on(context.vfs.remove(&path)).unwrap();
         block_on(context.vfs.put(&path, vec![Bytes::from(bytes)])).unwrap();
         let merged = block_on(consolidate(
             &open(&context),
             &ConsolidateOptions::new(Mode::Fragments),
-            &at(9),
+            &at_time(9),
         ));
         let error = merged.unwrap_err();
         assert_eq!(error.code(), "Corrupt");
         assert!(error.to_string().contains(name), "{error}");
         assert_eq!(open(&context).fragments().len(), 2);
+    }
+}
+
+/// The most bytes of data that a merge within 1 MiB reads before it writes some: of 440 tiles of one text each, 40
+/// hold 64 KiB.
+#[cfg(feature = "test-util")]
+fn most_read_at_once(datatype: Datatype) -> u64 {
+    use std::sync::Arc;
+
+    use hyperslab::vfs::MemVfs;
+    use hyperslab::vfs::faulty::{Fault, FaultyVfs};
+
+    let vfs = FaultyVfs::new(Arc::new(MemVfs::new()), Fault::default());
+    let context = Context::new(Arc::new(vfs.clone()));
+    let mut text = Attribute::new("text", datatype, CellCount::Var);
+    text.filters = Pipeline::default();
+    let schema = Schema::new(
+        ArrayType::Dense,
+        vec![Dimension::new("x", Datatype::Uint16, 0_u16, 439_u16, 1_u16)],
+        vec![text],
+    );
+    let options = CreateOptions {
+        timestamp_ms: 0,
+        seed: [0; 32],
+        key: None,
+    };
+    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
+    let open = || block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
+    for half in 0..2_u16 {
+        let texts = (0..220).map(|i| vec![b'x'; if i < 20 { 64 << 10 } else { 0 }]);
+        let cells = Cells {
+            region: Some(vec![ScalarRange::new(220 * half, 220 * half + 219)]),
+            layout: Layout::RowMajor,
+            columns: vec![("text".into(), Column::from_cells(datatype, texts))],
+        };
+        block_on(open().write(cells, &at_time(1 + u64::from(half)))).unwrap();
+    }
+    vfs.set(Fault::default());
+    let mut options = ConsolidateOptions::new(Mode::Fragments);
+    options.memory_bytes = 1 << 20;
+    let merged = block_on(consolidate(&open(), &options, &at_time(9))).unwrap().written;
+    let (mut most, mut now) = (0, 0);
+    for call in vfs.calls() {
+        if call.path.contains(&merged[0]) {
+            now = 0;
+        } else if call.path.ends_with(".tdb") && call.method.starts_with("read") {
+            now += call.bytes;
+            most = most.max(now);
+        }
+    }
+    most
+}
+
+#[test]
+#[cfg(feature = "test-util")]
+fn few_large_tiles_among_small_ones_are_merged_a_few_at_a_time() {
+    // Texts without extremes are taken over, those with them are read; offsets and framing come on top.
+    for datatype in [Datatype::StringUtf8, Datatype::StringAscii] {
+        let most = most_read_at_once(datatype);
+        assert!((64 << 10..400 << 10).contains(&most), "{datatype}: {most}");
     }
 }

@@ -39,7 +39,7 @@ impl Layer {
 /// A box of the result: one run of its cells.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// Cells along each dimension; with `whole_tiles` that is of the whole box all the same.
+    /// Cells along each dimension: of the whole region in a plan of some of its tiles.
     pub(crate) shape: Vec<u64>,
     pub(crate) cells: usize,
     pub(crate) tiles: Vec<TilePlan>,
