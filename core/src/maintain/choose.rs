@@ -76,7 +76,6 @@ fn run_length(all: &[Candidate], start: usize, most: usize, rules: &Rules<'_>) -
     length
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a ratio of sizes")]
 fn ratio(a: u64, b: u64) -> f32 {
     if a.max(b) == 0 {
         1.0
@@ -87,7 +86,6 @@ fn ratio(a: u64, b: u64) -> f32 {
 
 /// Whether what is written into the box of a run leaves alone what older fragments hold there, and is
 /// not too much larger than the tiles of the run's own boxes.
-#[allow(clippy::cast_precision_loss, reason = "a ratio of cells")]
 fn mergeable(all: &[Candidate], run: std::ops::Range<usize>, union: &[Span], grid: &Grid, rules: &Rules<'_>) -> bool {
     let earlier = all[..run.start]
         .iter()

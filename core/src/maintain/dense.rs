@@ -1,11 +1,10 @@
 //! Consolidation of dense fragments: runs of tiles are read and written one after another, but for those that one
 //! fragment alone has all cells of, which are taken over as they are stored.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::consolidate::{Merge, still_there};
-use super::kept::{Donor, Donors, Kept};
+use super::kept::{self, Donor, Donors, Kept};
 use crate::array::{Array, Fragment};
 use crate::error::{Error, Result};
 use crate::format::schema::{ArrayType, Layout, Schema};
@@ -13,7 +12,6 @@ use crate::geometry::{Grid, Span, region};
 use crate::limits;
 use crate::query::dense::plan::TilePlan;
 use crate::query::dense::{DenseQuery, PLAN_BYTES_PER_TILE};
-use crate::query::tile::Extent;
 use crate::query::{Query, Region};
 use crate::write::boxes::{RunTile, TileRun};
 use crate::write::commit::Draft;
@@ -91,29 +89,19 @@ impl Reader<'_> {
         for tile in &plan.tiles {
             let kept = self.kept(tile)?;
             bytes = bytes.saturating_add(match &kept {
-                Some(fields) => {
-                    let extents = fields.iter().flat_map(|f| &f.1);
-                    extents.fold(0, |n, e| n.saturating_add(e.range.end - e.range.start))
-                }
+                Some(fields) => kept::bytes(fields.iter().flat_map(|f| &f.extents)),
                 None => self.memory.cells_of(tile, self.query),
             });
             if bytes > self.memory.share && !chosen.is_empty() {
                 break;
             }
-            let kept = kept.map(|fields| {
-                let place = |(field, own): (Kept, Vec<Extent>)| {
-                    let first = extents.len();
-                    extents.extend(own);
-                    (field, first..extents.len())
-                };
-                fields.into_iter().map(place).collect::<Vec<_>>()
-            });
-            if kept.is_none() {
-                rest.push(tile.tile.clone());
+            match &kept {
+                Some(fields) => extents.extend(fields.iter().flat_map(|f| &f.extents).cloned()),
+                None => rest.push(tile.tile.clone()),
             }
             chosen.push((tile, kept));
         }
-        let fetched = self.source.fetch(&extents).await?;
+        let mut fetched = self.source.fetch(&extents).await?.into_iter();
         let columns = if rest.is_empty() {
             Vec::new()
         } else {
@@ -124,8 +112,13 @@ impl Reader<'_> {
         let (mut out, mut first) = (Vec::with_capacity(chosen.len()), 0);
         for (plan, kept) in chosen {
             if let Some(fields) = kept {
-                let pack = |(field, range): (Kept, Range<usize>)| field.pack(&extents[range.clone()], &fetched[range]);
-                out.push(RunTile::Stored(fields.into_iter().map(pack).collect::<Result<_>>()?));
+                let mut pack = |field: Kept| {
+                    let parts: Vec<_> = fetched.by_ref().take(field.extents.len()).collect();
+                    field.pack(&parts)
+                };
+                out.push(RunTile::Stored(
+                    fields.into_iter().map(&mut pack).collect::<Result<_>>()?,
+                ));
                 continue;
             }
             out.push(RunTile::Cells {
@@ -138,23 +131,18 @@ impl Reader<'_> {
         TileRun::new(grid.clone(), out, columns)
     }
 
-    /// The fields of a tile that can be taken over, and where they lie.
-    fn kept(&self, tile: &TilePlan) -> Result<Option<Vec<(Kept, Vec<Extent>)>>> {
+    /// The fields of a tile that can be taken over.
+    fn kept(&self, tile: &TilePlan) -> Result<Option<Vec<Kept>>> {
         let whole = tile.covered && self.query.grid.tile_cells() == Some(tile.cells);
-        let Some(only) = tile.sources.last().filter(|_| whole && self.query.overlays.is_empty()) else {
-            return Ok(None);
-        };
-        let fields = self.donors.get(only.layer).and_then(Option::as_ref);
-        let fields = fields.and_then(|d| d.tile(self.query.stored.get(only.layer)?, only.tile));
-        let Some(fields) = fields else { return Ok(None) };
-        let mut out = Vec::with_capacity(fields.len());
-        for field in fields {
-            let Some(extents) = field.extents()? else {
-                return Ok(None);
-            };
-            out.push((field, extents));
+        let only = tile.sources.last().filter(|_| whole && self.query.overlays.is_empty());
+        let donor = only.and_then(|s| {
+            let donor = self.donors.get(s.layer)?.as_ref()?;
+            Some((donor, self.query.stored.get(s.layer)?, s.tile))
+        });
+        match donor {
+            Some((donor, stored, tile)) => donor.tile(stored, tile),
+            None => Ok(None),
         }
-        Ok(Some(out))
     }
 }
 

@@ -54,6 +54,8 @@ struct DonorField<'a> {
 /// One field of a tile that is taken over.
 pub(super) struct Kept {
     tile: TileRef,
+    /// Where it lies.
+    pub(super) extents: Vec<Extent>,
     coded: bool,
     stats: TileStats,
 }
@@ -128,54 +130,58 @@ impl Donors {
 impl Donor<'_> {
     /// Tile number `tile`, every field of it, if it can be taken over; `stored` are the fragment's fields. The
     /// fragment's sections must be loaded, and the tile must have all of its cells.
-    pub(super) fn tile(&self, stored: &[Option<Arc<StoredField>>], tile: u64) -> Option<Vec<Kept>> {
-        if !self.fragment.index.writer().has_types_of_filters() || stored.len() != self.fields.len() {
-            return None;
-        }
-        let kept = |(field, stored): (&DonorField<'_>, &Option<Arc<StoredField>>)| {
-            let tile = TileRef::new(stored.as_ref()?, tile).ok()?;
-            if tile.field.cell.is_var() {
-                tile.var_bytes()?;
-            }
-            let stats = match &field.question {
-                Some(question) => statistics(question, self.fragment, &tile)?,
-                None => TileStats::default(),
-            };
-            Some(Kept {
-                tile,
-                coded: field.coded,
-                stats,
-            })
-        };
-        self.fields.iter().zip(stored).map(kept).collect()
-    }
-}
-
-impl Kept {
-    /// Where the field of the tile lies; `None` where that is so much more than its cells take that it is better
-    /// read than held as it is.
     ///
     /// # Errors
     /// The fragment's index is damaged.
-    pub(super) fn extents(&self) -> Result<Option<Vec<Extent>>> {
-        let extents = self.tile.extents()?;
-        let bytes = extents.iter().map(|e| e.range.end - e.range.start);
-        let most = self
-            .tile
-            .decoded_bytes()
-            .saturating_mul(2)
-            .saturating_add(FRAMING_BYTES);
-        Ok((bytes.fold(0, u64::saturating_add) <= most).then_some(extents))
+    pub(super) fn tile(&self, stored: &[Option<Arc<StoredField>>], tile: u64) -> Result<Option<Vec<Kept>>> {
+        let mut out = Vec::with_capacity(self.fields.len());
+        for (field, stored) in self.fields.iter().zip(stored) {
+            let Some(kept) = self.field(field, stored.as_ref(), tile)? else {
+                return Ok(None);
+            };
+            out.push(kept);
+        }
+        let all = out.len() == self.fields.len() && self.fragment.index.writer().has_types_of_filters();
+        Ok(all.then_some(out))
     }
 
+    fn field(&self, field: &DonorField<'_>, stored: Option<&Arc<StoredField>>, tile: u64) -> Result<Option<Kept>> {
+        let Some(stored) = stored else { return Ok(None) };
+        let tile = TileRef::new(stored, tile)?;
+        let stats = match &field.question {
+            Some(question) => statistics(question, self.fragment, &tile),
+            None => Some(TileStats::default()),
+        };
+        let Some(stats) = stats.filter(|_| !stored.cell.is_var() || tile.var_bytes().is_some()) else {
+            return Ok(None);
+        };
+        let extents = tile.extents()?;
+        // Where that is so much more than the cells take, the tile is better read than held as it is.
+        let most = tile.decoded_bytes().saturating_mul(2).saturating_add(FRAMING_BYTES);
+        Ok((bytes(&extents) <= most).then_some(Kept {
+            tile,
+            extents,
+            coded: field.coded,
+            stats,
+        }))
+    }
+}
+
+/// How many bytes these are.
+pub(super) fn bytes<'a>(extents: impl IntoIterator<Item = &'a Extent>) -> u64 {
+    let lengths = extents.into_iter().map(|e| e.range.end - e.range.start);
+    lengths.fold(0, u64::saturating_add)
+}
+
+impl Kept {
     /// The field of the tile, from what its extents hold, which must be as many bytes of cells as it has.
     ///
     /// # Errors
     /// It is not; the error names the file.
-    pub(super) fn pack(self, extents: &[Extent], parts: &[Bytes]) -> Result<PackedTile> {
+    pub(super) fn pack(self, parts: &[Bytes]) -> Result<PackedTile> {
         let stored = &self.tile.field;
         let cells = self.tile.cells as u64;
-        let mut parts = extents.iter().zip(parts);
+        let mut parts = self.extents.iter().zip(parts);
         let mut part = |plain: Option<u64>| {
             let (extent, part) = parts
                 .next()
