@@ -169,7 +169,7 @@ trait Number: Copy + PartialEq + bytemuck::Pod {
 macro_rules! numbers {
     ($($T:ty),*) => {$(
         impl Number for $T {
-            #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "the nearest double is what is wanted")]
+            // The nearest double is what is wanted.
             fn double(self) -> f64 {
                 self as f64
             }

@@ -106,7 +106,7 @@ impl Scalar {
     }
 
     /// The nearest `f64`; `None` for strings.
-    #[allow(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
+    // The nearest double is what is asked for.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::F32(v) => Some(f64::from(*v)),
@@ -121,7 +121,7 @@ impl Scalar {
     }
 
     /// The integer `value` as a scalar of `datatype`; `None` if it does not fit or is a string.
-    #[allow(clippy::cast_precision_loss, reason = "an integer literal given for a float field")]
+    // An integer may be given for a float field.
     pub fn from_i128(datatype: Datatype, value: i128) -> Option<Self> {
         Some(match datatype.physical() {
             Physical::I8 => Self::I8(value.try_into().ok()?),

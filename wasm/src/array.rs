@@ -174,7 +174,7 @@ impl RawArray {
             let region = select::region(&ranges, self.array.schema())?;
             self.array.count(&query(None, region, "unordered", condition)?).await
         };
-        #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+        // Counts are far below 2^53.
         until(aborted, work).await.map(|n| n as f64)
     }
 
@@ -271,7 +271,7 @@ fn layout(order: &str) -> Result<Layout> {
 fn batch_to_js(batch: &Batch) -> Result<Object> {
     let object = Object::new();
     set(&object, "columns", &columns::all_to_js(&batch.columns)?.into());
-    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+    // Counts are far below 2^53.
     let number = |n: u64| JsValue::from(n as f64);
     set(&object, "cells", &number(batch.cells));
     if let Some(shape) = &batch.shape {

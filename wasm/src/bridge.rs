@@ -121,7 +121,7 @@ fn bytes(path: &str, value: &JsValue) -> Result<Bytes> {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "files are far smaller than 2^53 bytes")]
+// Files are far smaller than 2^53 bytes.
 async fn fetch(backend: &Backend, path: &str, range: Range<u64>, signal: &JsValue) -> Result<Bytes> {
     if range.is_empty() {
         return Ok(Bytes::new());
@@ -145,11 +145,7 @@ fn entry(path: &str, value: &JsValue) -> Result<Entry> {
     let name = get("name")
         .as_string()
         .ok_or_else(|| Error::io(path, "the store listed an entry without a name"))?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "sizes are whole and not negative"
-    )]
+    // Sizes are whole and not negative.
     let size = get("size").as_f64().map(|size| size as u64);
     let kind = if get("dir").is_truthy() {
         EntryKind::Dir
@@ -195,11 +191,7 @@ impl Vfs for JsVfs {
         let path = path.to_owned();
         self.task(async move |backend, signal| {
             let size = answer(&path, backend.size(&path, &signal)).await?.as_f64();
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "sizes are whole and not negative"
-            )]
+            // Sizes are whole and not negative.
             size.map(|n| n as u64).ok_or_else(|| Error::not_found(path, ""))
         })
     }

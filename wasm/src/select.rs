@@ -172,14 +172,11 @@ fn whole(number: &serde_json::Number) -> Option<i128> {
         .as_i64()
         .map(i128::from)
         .or_else(|| number.as_u64().map(i128::from));
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "checked to be whole; a double's range fits"
-    )]
+    // It was checked to be whole, and a double's range fits.
     exact.or_else(|| number.as_f64().filter(|v| v.fract() == 0.0).map(|v| v as i128))
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the nearest float is what is asked for")]
+// The nearest float is what is asked for.
 fn float(value: f64, datatype: Datatype) -> Option<Scalar> {
     match datatype {
         Datatype::Float32 => Some(Scalar::F32(value as f32)),

@@ -34,7 +34,7 @@ impl RawStore {
         } else {
             js
         };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        // The cast saturates.
         let cache = Arc::new(Cache::new(cache_bytes as u64));
         Self {
             context: Context {
@@ -173,7 +173,7 @@ pub(crate) fn window(start: f64, end: f64) -> Window {
 }
 
 /// Whole milliseconds; infinity is the end of time.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+// The cast saturates.
 pub(crate) fn milliseconds(time: f64) -> u64 {
     time as u64
 }

@@ -63,7 +63,7 @@ macro_rules! words {
             }
 
             #[inline]
-            #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "the low bits are what is asked for")]
+            // The low bits are what is asked for.
             fn narrow(value: u64) -> Self {
                 value as Self
             }

@@ -324,7 +324,7 @@ const TILES_MAX: f64 = 9_223_372_036_854_775_808.0;
 
 /// The whole part of a quotient as libtiledb has it on disk, which is what the processor makes of one that
 /// does not fit: NaN, of a domain as wide as the type, counts as 2^63, and what is beyond 2^64 as 0.
-#[allow(clippy::cast_possible_truncation, reason = "the range is checked first")]
+// The range is checked first.
 fn counted(quotient: f64) -> u64 {
     let signed = |v: f64| {
         if (-TILES_MAX..TILES_MAX).contains(&v) {

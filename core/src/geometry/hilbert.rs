@@ -35,7 +35,7 @@ impl Hilbert {
             .dimensions
             .iter()
             .map(|d| d.domain.as_ref().and_then(|r| Some((ends(&r.lo)?, ends(&r.hi)?))));
-        #[allow(clippy::cast_possible_truncation, reason = "1 to 63")]
+        // At most 63.
         Ok(Self {
             bits: (63 / n) as u32,
             domain: domain.collect(),
@@ -43,12 +43,7 @@ impl Hilbert {
     }
 
     /// The bucket of a number along dimension `d`.
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "the format computes buckets in doubles and truncates"
-    )]
+    // The format computes buckets in doubles and truncates.
     fn bucket(&self, d: usize, value: f64) -> u64 {
         let max = (1_u64 << self.bits) - 1;
         match self.domain.get(d) {
@@ -73,7 +68,6 @@ impl Hilbert {
     /// # Errors
     /// [`Error::InvalidArgument`] if the columns are not of one length, or not one a dimension.
     #[allow(
-        clippy::cast_precision_loss,
         clippy::unnecessary_cast,
         reason = "the format computes buckets in doubles, whatever the type"
     )]

@@ -24,7 +24,7 @@ macro_rules! signed {
             fn key(self) -> Option<u64> {
                 Some(i64::from(self).cast_unsigned() ^ SIGN)
             }
-            #[allow(clippy::cast_possible_truncation, reason = "a key comes from a value of this width")]
+            // A key comes from a value of this width.
             #[allow(trivial_numeric_casts, reason = "one of the types is i64 itself")]
             fn from_key(key: u64) -> Self {
                 (key ^ SIGN).cast_signed() as Self
@@ -40,7 +40,7 @@ macro_rules! unsigned {
             fn key(self) -> Option<u64> {
                 Some(u64::from(self))
             }
-            #[allow(clippy::cast_possible_truncation, reason = "a key comes from a value of this width")]
+            // A key comes from a value of this width.
             #[allow(trivial_numeric_casts, reason = "one of the types is u64 itself")]
             fn from_key(key: u64) -> Self {
                 key as Self
@@ -57,7 +57,7 @@ impl Keyed for f32 {
         let flip = if bits >> 31 == 1 { u32::MAX } else { 1 << 31 };
         (!self.is_nan()).then_some(u64::from(bits ^ flip))
     }
-    #[allow(clippy::cast_possible_truncation, reason = "keys of this type have 32 bits")]
+    // Keys of this type have 32 bits.
     fn from_key(key: u64) -> Self {
         let key = key as u32;
         Self::from_bits(key ^ if key >> 31 == 1 { 1 << 31 } else { u32::MAX })

@@ -161,11 +161,7 @@ impl Accumulator {
     }
 
     /// The result; `None` where there was no value.
-    #[allow(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        reason = "means are doubles; sums are clamped first"
-    )]
+    // Means are doubles; sums are clamped first.
     pub(crate) fn finish(self) -> Option<Scalar> {
         let float = matches!(self.physical, Physical::F32 | Physical::F64);
         let signed = matches!(

@@ -181,7 +181,7 @@ impl<'a> Question<'a> {
                 let (lo, hi) = (min.as_f64()?, max.as_f64()?);
                 // A NaN, which the extremes may not show, would make the sum NaN; unless that had met its
                 // limit before, for which some of the numbers must be huge.
-                #[expect(clippy::cast_precision_loss, reason = "a bound with room to spare")]
+                // It is a bound with room to spare.
                 let most = lo.abs().max(hi.abs()) * out.values as f64;
                 if !(out.real.abs() < REAL_MAX && most < REAL_MAX && lo <= hi) {
                     return None;

@@ -25,8 +25,8 @@ fn valid<'a, T: Copy>(values: &'a [T], validity: &'a [u8]) -> impl Iterator<Item
 
 macro_rules! integers {
     ($($T:ty => $S:ty),*) => {$(
-        #[allow(clippy::cast_lossless, clippy::unnecessary_cast, reason = "one body for all widths")]
-        #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss, reason = "bits are carried, not values")]
+        #[allow(clippy::unnecessary_cast, reason = "one body for all widths")]
+        // Bits are carried, not values.
         impl Number for $T {
             type Sum = $S;
             const LEAST: Self = <$T>::MIN;
@@ -117,7 +117,6 @@ fn add_each<S: Saturating>(sum: &mut S, values: impl Iterator<Item = S>) -> bool
 
 macro_rules! floats {
     ($($T:ty),*) => {$(
-        #[allow(clippy::cast_lossless, clippy::cast_possible_truncation, reason = "one body for both widths")]
         impl Number for $T {
             type Sum = f64;
             const LEAST: Self = <$T>::MIN;

@@ -71,11 +71,6 @@ fn pipeline(filters: &[FilterSpec]) -> Result<Pipeline> {
 
 fn filter((name, options): &FilterSpec) -> Result<Filter> {
     let number = |key: &str| options.get(key).and_then(Value::as_f64);
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "small numbers of a description"
-    )]
     let int = |key: &str, default: i64| number(key).map_or(default, |v| v as i64);
     let level = i32::try_from(int("level", -1))?;
     let reinterpret = options

@@ -99,11 +99,7 @@ fn reduce<T: Word>(values: &[u8], w: &mut Writer, out: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the differences fit, and only their low bits are stored"
-)]
+// The differences fit, and only their low bits are stored.
 fn shorten<T: Word, S: Word>(minimum: T, values: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.resize(start + values.len() / T::BYTES * S::BYTES, 0);
@@ -147,11 +143,7 @@ fn restore<T: Word>(kind: Physical, minimum: &[u8], bits: u8, from: &[u8], to: &
     }
 }
 
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a sign is extended to 64 bits and cut to the width"
-)]
+// A sign is extended to 64 bits and cut to the width.
 fn widen<S: Word, T: Word>(minimum: T, from: &[u8], to: &mut [u8]) {
     for (from, to) in from.chunks_exact(S::BYTES).zip(to.chunks_exact_mut(T::BYTES)) {
         T::narrow(S::load(from).wide() as u64).plus(minimum).store(to);

@@ -60,11 +60,7 @@ impl Scaling {
         filled(out, "float scale")
     }
 
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "libtiledb computes in the type of the values"
-    )]
+    // Libtiledb computes in the type of the values.
     fn scale_down<T: Word>(&self, data: &[u8], out: &mut [u8]) {
         let greatest = (1_i128 << (T::BYTES * 8 - 1)) - 1;
         let integer = |rounded: f64| T::narrow((rounded as i128).clamp(-greatest - 1, greatest) as u64);
@@ -83,11 +79,7 @@ impl Scaling {
         }
     }
 
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        reason = "the nearest float is what is stored"
-    )]
+    // The nearest float is what is stored.
     fn scale_up<T: Word>(&self, data: &[u8], out: &mut [u8]) {
         let from = data.chunks_exact(T::BYTES).map(|v| T::load(v).wide() as i64);
         if self.double {

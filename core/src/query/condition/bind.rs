@@ -246,7 +246,7 @@ fn number_test(field: &str, op: CompareOp, value: &Scalar, datatype: Datatype) -
     }
     let below = matches!(op, CompareOp::Lt | CompareOp::Le);
     let bound = if below { nearest.floor() } else { nearest.ceil() };
-    #[allow(clippy::cast_possible_truncation, reason = "saturates, which is what is wanted")]
+    // The cast saturates, which is what is wanted.
     let whole = value.as_i128().unwrap_or(bound as i128);
     match Scalar::from_i128(datatype, whole) {
         Some(v) => test(Test::Number(if below { CompareOp::Le } else { CompareOp::Ge }, v)),

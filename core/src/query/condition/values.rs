@@ -36,10 +36,7 @@ pub(super) fn exact(field: &str, value: &Scalar, datatype: Datatype) -> Result<O
             "condition: '{field}' holds {datatype}; it cannot be compared with a string"
         )));
     };
-    #[allow(
-        clippy::cast_possible_truncation,
-        reason = "rounding to float32 is what is wanted; integers are checked"
-    )]
+    // Rounding to float32 is what is wanted; integers are checked.
     Ok(match datatype {
         Datatype::Float32 => Some(Scalar::F32(float as f32)),
         Datatype::Float64 => Some(Scalar::F64(float)),

@@ -19,10 +19,7 @@ pub(crate) struct Segment {
 /// The cells `starts..ends` of each run, merged. Without `ordered` runs simply
 /// follow each other. With `dedup` only the newest of equal coordinates is kept; cells that were
 /// deleted are left out after that.
-#[allow(
-    clippy::cast_possible_truncation,
-    reason = "tiles have fewer than 2^32 cells, and there are fewer runs than that"
-)]
+// Tiles have fewer than 2^32 cells, and there are fewer runs than that.
 pub(crate) fn merge(
     runs: &[Arc<Run>],
     starts: &[usize],

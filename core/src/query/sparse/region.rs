@@ -217,7 +217,7 @@ impl Along {
 fn coordinate(value: &Scalar, dim: &Dimension) -> Option<Scalar> {
     match value.as_i128() {
         Some(v) => Scalar::from_i128(dim.datatype, v),
-        #[allow(clippy::cast_possible_truncation, reason = "a double given for a float32 dimension")]
+        // A double may be given for a float32 dimension.
         None => match (value, dim.datatype.physical()) {
             (Scalar::F64(v), crate::Physical::F32) => Some(Scalar::F32(*v as f32)),
             (Scalar::F32(v), crate::Physical::F64) => Some(Scalar::F64(f64::from(*v))),

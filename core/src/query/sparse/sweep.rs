@@ -212,7 +212,7 @@ impl Sweep {
                 cells += u64::from(segment.len);
                 self.taken += 1;
             } else {
-                #[allow(clippy::cast_possible_truncation, reason = "less than a length that is u32")]
+                // It is less than a length that is u32.
                 let part = room as u32;
                 if part > 0 {
                     out.push(Segment { len: part, ..*segment });

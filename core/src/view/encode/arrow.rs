@@ -102,7 +102,7 @@ fn field_type(field: &Field) -> FieldType {
     }
 }
 
-#[allow(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
+// By value, as `map_err` wants it.
 fn failed(error: ArrowError) -> Error {
     Error::invalid(format!("this cannot be written as an Arrow file: {error}"))
 }

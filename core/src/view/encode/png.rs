@@ -203,11 +203,7 @@ impl Picture {
     }
 }
 
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the factor lies between 0 and 1"
-)]
+// The factor lies between 0 and 1.
 fn gray_of(share: f64) -> u16 {
     (share.clamp(0.0, 1.0) * 65534.0).round() as u16
 }
