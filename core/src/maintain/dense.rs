@@ -90,7 +90,7 @@ impl Reader<'_> {
             let kept = self.kept(tile)?;
             bytes = bytes.saturating_add(match &kept {
                 Some(fields) => kept::bytes(fields.iter().flat_map(|f| &f.extents)),
-                None => self.memory.cells_of(tile, self.query),
+                None => self.memory.cells_of(tile, self.query)?,
             });
             if bytes > self.memory.share && !chosen.is_empty() {
                 break;
@@ -177,28 +177,42 @@ impl TileMemory {
         let var = run.iter().map(|f| f.bytes.div_ceil(f.cells.max(1))).max().unwrap_or(0);
         let cells = grid.tile_cells().unwrap_or(u64::MAX);
         let usual = cells.saturating_mul(width + if has_var { var.saturating_mul(4) } else { 0 });
-        let share = memory_bytes / 4;
-        if usual > share {
-            return Err(Error::LimitExceeded {
-                what: "bytes that merging one tile at a time takes; give more memory".into(),
-                found: usual.saturating_mul(4),
-                limit: memory_bytes,
-            });
-        }
         let noted = PLAN_BYTES_PER_TILE + schema.attributes.len() as u64 * limits::TILE_NOTES_BYTES;
-        Ok(Self {
+        let share = memory_bytes / 4;
+        let new = Self {
             share,
             fixed: cells.saturating_mul(width),
-            tiles: (share / (usual + noted)).max(1),
-        })
+            tiles: (share / usual.saturating_add(noted)).max(1),
+        };
+        new.check(new.fixed)?;
+        Ok(new)
     }
 
     /// Bytes of the cells of a tile that is to be read, with all variable-length values that its sources hold.
-    fn cells_of(&self, tile: &TilePlan, query: &DenseQuery) -> u64 {
-        let values = tile.sources.iter().flat_map(|source| {
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`] if one of the sources alone has too many.
+    fn cells_of(&self, tile: &TilePlan, query: &DenseQuery) -> Result<u64> {
+        let mut all = self.fixed;
+        for source in &tile.sources {
             let fields = query.stored.get(source.layer).into_iter().flatten().flatten();
-            fields.filter_map(|f| f.fragment.index.var_bytes(f.slot(), source.tile))
-        });
-        values.fold(self.fixed, u64::saturating_add)
+            let values = fields.filter_map(|f| f.fragment.index.var_bytes(f.slot(), source.tile));
+            let values = values.fold(0, u64::saturating_add);
+            self.check(self.fixed.saturating_add(values))?;
+            all = all.saturating_add(values);
+        }
+        Ok(all)
+    }
+
+    /// Complains of a tile with so many bytes of cells, if it is too large.
+    fn check(&self, tile: u64) -> Result<()> {
+        if tile <= self.share {
+            return Ok(());
+        }
+        Err(Error::LimitExceeded {
+            what: "bytes that merging one tile at a time takes; give more memory".into(),
+            found: tile.saturating_mul(4),
+            limit: self.share.saturating_mul(4),
+        })
     }
 }

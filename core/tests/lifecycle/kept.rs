@@ -1,5 +1,8 @@
 //! Merges of dense fragments: tiles that one fragment holds alone are taken over as they are stored.
 
+#[cfg(feature = "test-util")]
+use std::sync::Arc;
+
 use bytes::Bytes;
 use hyperslab::array::{CreateOptions, Window, create};
 use hyperslab::blocking::block_on;
@@ -8,6 +11,11 @@ use hyperslab::format::pipeline::Pipeline;
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
 use hyperslab::query::Aggregate;
+#[cfg(feature = "test-util")]
+use hyperslab::vfs::{
+    MemVfs,
+    faulty::{Fault, FaultyVfs},
+};
 use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, Query, Scalar, ScalarRange};
 
 use super::at as at_time;
@@ -149,15 +157,9 @@ fn a_damaged_tile_is_not_taken_over() {
     }
 }
 
-/// The most bytes of data that a merge within 1 MiB reads before it writes some: of 440 tiles of one text each, 40
-/// hold 64 KiB.
+/// Two fragments of 220 tiles of one text each, 20 of which hold 64 KiB.
 #[cfg(feature = "test-util")]
-fn most_read_at_once(datatype: Datatype) -> u64 {
-    use std::sync::Arc;
-
-    use hyperslab::vfs::MemVfs;
-    use hyperslab::vfs::faulty::{Fault, FaultyVfs};
-
+fn large_among_small(datatype: Datatype) -> (Context, FaultyVfs) {
     let vfs = FaultyVfs::new(Arc::new(MemVfs::new()), Fault::default());
     let context = Context::new(Arc::new(vfs.clone()));
     let mut text = Attribute::new("text", datatype, CellCount::Var);
@@ -173,7 +175,6 @@ fn most_read_at_once(datatype: Datatype) -> u64 {
         key: None,
     };
     block_on(create(&context, "a", &schema, &[], &options)).unwrap();
-    let open = || block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
     for half in 0..2_u16 {
         let texts = (0..220).map(|i| vec![b'x'; if i < 20 { 64 << 10 } else { 0 }]);
         let cells = Cells {
@@ -181,12 +182,21 @@ fn most_read_at_once(datatype: Datatype) -> u64 {
             layout: Layout::RowMajor,
             columns: vec![("text".into(), Column::from_cells(datatype, texts))],
         };
-        block_on(open().write(cells, &at_time(1 + u64::from(half)))).unwrap();
+        let array = block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
+        block_on(array.write(cells, &at_time(1 + u64::from(half)))).unwrap();
     }
+    (context, vfs)
+}
+
+/// The most bytes of data that a merge within 1 MiB reads before it writes some.
+#[cfg(feature = "test-util")]
+fn most_read_at_once(datatype: Datatype) -> u64 {
+    let (context, vfs) = large_among_small(datatype);
     vfs.set(Fault::default());
     let mut options = ConsolidateOptions::new(Mode::Fragments);
     options.memory_bytes = 1 << 20;
-    let merged = block_on(consolidate(&open(), &options, &at_time(9))).unwrap().written;
+    let array = block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
+    let merged = block_on(consolidate(&array, &options, &at_time(9))).unwrap().written;
     let (mut most, mut now) = (0, 0);
     for call in vfs.calls() {
         if call.path.contains(&merged[0]) {
@@ -207,4 +217,20 @@ fn few_large_tiles_among_small_ones_are_merged_a_few_at_a_time() {
         let most = most_read_at_once(datatype);
         assert!((64 << 10..400 << 10).contains(&most), "{datatype}: {most}");
     }
+}
+
+#[test]
+#[cfg(feature = "test-util")]
+fn a_tile_that_is_too_large_for_the_budget_is_refused() {
+    let merge = |memory_bytes| {
+        let context = large_among_small(Datatype::StringAscii).0;
+        let mut options = ConsolidateOptions::new(Mode::Fragments);
+        options.memory_bytes = memory_bytes;
+        let array = block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
+        block_on(consolidate(&array, &options, &at_time(9))).map(|done| done.replaced)
+    };
+    assert_eq!(merge(300 << 10).unwrap(), 2);
+    let error = merge(200 << 10).unwrap_err();
+    assert_eq!(error.code(), "LimitExceeded");
+    assert!(error.to_string().contains("give more memory"), "{error}");
 }
