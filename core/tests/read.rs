@@ -2,13 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use hyperslab::array::{Array, CreateOptions, OpenOptions, Window, create};
 use hyperslab::blocking::block_on;
 use hyperslab::format::attribute::Attribute;
 use hyperslab::format::domain::Dimension;
 use hyperslab::format::schema::{ArrayType, Layout, Schema};
+use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
 use hyperslab::query::Aggregate;
 use hyperslab::write::{Cells, WriteOptions};
 use hyperslab::{Batch, CellCount, Column, Context, Datatype, Query, Region, Scalar, ScalarRange};
@@ -84,6 +86,18 @@ fn write(context: &Context, time: u64, cells: Cells) {
     .unwrap();
 }
 
+/// Merges the fragments into one, which keeps when each cell was written, and removes them.
+fn merge(context: &Context) {
+    let options = ConsolidateOptions::new(Mode::Fragments);
+    let write = WriteOptions {
+        timestamp_ms: 9,
+        seed: [9; 32],
+        sync: false,
+    };
+    block_on(consolidate(&open(context, Window::ALL), &options, &write)).unwrap();
+    block_on(vacuum(&open(context, Window::ALL), Mode::Fragments, false, &write)).unwrap();
+}
+
 /// The result in one go and in batches, which must be the same.
 fn read(array: &Array, query: &Query) -> Batch {
     let whole = block_on(array.read(query)).unwrap();
@@ -157,6 +171,16 @@ fn major() -> impl Strategy<Value = Layout> {
     prop_oneof![Just(Layout::RowMajor), Just(Layout::ColMajor)]
 }
 
+/// So many places of sparse cells.
+fn points(count: Range<usize>) -> impl Strategy<Value = BTreeSet<(i32, i64)>> {
+    prop::collection::btree_set((-9_i32..9, 0_i64..12), count)
+}
+
+/// The time that [`cell`] was told.
+fn written_at(cell: &Cell) -> i32 {
+    cell.0 % 10
+}
+
 fn cell(k: usize, time: u64) -> Cell {
     let k = k as i32;
     let text = "abcdefg".repeat(2).as_bytes()[..(k as usize * 3 + time as usize) % 9].to_vec();
@@ -224,7 +248,8 @@ proptest! {
     fn sparse_reads_are_the_newest_cells_in_the_order_asked_for(
         extents in (1_i32..30, 1_i64..30), tile_order in major(), cell_order in prop_oneof![major(), Just(Layout::Hilbert)],
         duplicates in any::<bool>(), capacity in 1_u64..9,
-        writes in prop::collection::vec(prop::collection::btree_set((-9_i32..9, 0_i64..12), 0..40), 0..5),
+        writes in prop::collection::vec(prop_oneof![points(0..4), points(0..40), points(60..120)], 0..5),
+        merged in any::<bool>(),
         x in prop::collection::vec((-9_i32..9, 0_i32..6), 0..3), y in prop::collection::vec((0_i64..12, 0_i64..6), 0..3),
         end in 1_u64..7, batch_bytes in prop_oneof![Just(1_u64), 20..3000_u64],
     ) {
@@ -236,7 +261,11 @@ proptest! {
         (schema.tile_order, schema.cell_order, schema.allows_duplicates, schema.capacity) = (tile_order, cell_order, duplicates, capacity);
         let context = new_array(&schema);
         let mut model: BTreeMap<(i32, i64), Vec<Cell>> = BTreeMap::new();
-        for (time, points) in (1..).zip(writes.iter().filter(|w| !w.is_empty())) {
+        let written: Vec<_> = writes.iter().filter(|w| !w.is_empty()).collect();
+        for (time, points) in (1..).zip(&written) {
+            if merged && time > 1 && time == written.len() as u64 {
+                merge(&context);
+            }
             let cells: Vec<Cell> = (0..points.len()).map(|k| cell(k, time)).collect();
             for (p, c) in points.iter().zip(&cells).filter(|_| time <= end) {
                 let here = model.entry(*p).or_default();
@@ -285,6 +314,8 @@ proptest! {
                 }
                 _ => {}
             }
+            let in_turn = |w: &[((i32, i64), Cell)]| w[0].0 != w[1].0 || written_at(&w[0].1) <= written_at(&w[1].1);
+            prop_assert!(merged || order == Layout::Unordered || found.windows(2).all(in_turn), "out of turn, {order:?} {:?}", found.windows(2).find(|w| !in_turn(w)));
             let mut found = found;
             found.sort();
             expect.sort();

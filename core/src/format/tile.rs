@@ -290,6 +290,18 @@ mod tests {
     }
 
     #[test]
+    fn a_tile_in_used_memory_starts_empty() {
+        let written = |mut tile: TileWriter| {
+            tile.push(3, &[], b"abc").unwrap();
+            tile.finish()
+        };
+        assert_eq!(
+            written(TileWriter::over(vec![7; 40])),
+            written(TileWriter::with_capacity(0))
+        );
+    }
+
+    #[test]
     fn variable_cells_are_not_cut() {
         check(&[], &[]);
         check(&[0, 0], &[]);

@@ -303,6 +303,24 @@ impl Tiling {
         }
     }
 
+    /// The tile coordinate of each of these keys, in its place.
+    pub(crate) fn tiles(self, keys: &mut [u64]) {
+        let Self::Integer { low, extent } = self else {
+            keys.iter_mut().for_each(|k| *k = self.tile(*k));
+            return;
+        };
+        // Cells that follow each other are mostly of one tile, and a division takes long.
+        let (mut tile, mut start) = (0, 0);
+        for key in keys {
+            let offset = key.wrapping_sub(low);
+            if offset < start || offset - start >= extent {
+                tile = offset / extent;
+                start = tile * extent;
+            }
+            *key = tile;
+        }
+    }
+
     /// Whether greater coordinates may be in tiles of lower numbers: where there are too many to count.
     pub fn wraps(self, high: &Scalar) -> bool {
         let tiles = match (self, high) {
@@ -364,6 +382,36 @@ mod tests {
             }
             .wraps(&Scalar::F64(0.0))
         );
+    }
+
+    #[test]
+    fn many_keys_have_the_tiles_that_each_has() {
+        let tilings = [
+            Tiling::None,
+            Tiling::Integer { low: 5, extent: 1 },
+            Tiling::Integer {
+                low: u64::MAX - 3,
+                extent: 7,
+            },
+            Tiling::Integer {
+                low: 2,
+                extent: u64::MAX,
+            },
+            Tiling::F64 {
+                low: -3.5,
+                extent: 0.25,
+            },
+        ];
+        for tiling in tilings {
+            let keys: Vec<u64> = (0..40).chain((0..40).map(|i| u64::MAX - 3 * i)).collect();
+            let mut tiles = keys.clone();
+            tiling.tiles(&mut tiles);
+            assert_eq!(
+                tiles,
+                keys.iter().map(|&k| tiling.tile(k)).collect::<Vec<_>>(),
+                "{tiling:?}"
+            );
+        }
     }
 
     fn grid(dims: Vec<Dimension>) -> Grid {

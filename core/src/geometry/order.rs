@@ -203,7 +203,7 @@ impl CellOrder {
             Some(Term::NegativeZero(d)) => Ok(KeyColumn::Numbers(negative_zeros(dims[*d]))),
             Some(Term::Tile(d, tiling)) => Ok(match coordinates(*d)? {
                 KeyColumn::Numbers(mut keys) => {
-                    keys.iter_mut().for_each(|k| *k = tiling.tile(*k));
+                    tiling.tiles(&mut keys);
                     KeyColumn::Numbers(keys)
                 }
                 strings => strings,

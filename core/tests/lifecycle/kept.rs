@@ -7,7 +7,6 @@ use bytes::Bytes;
 use hyperslab::array::{CreateOptions, Window, create};
 use hyperslab::blocking::block_on;
 use hyperslab::filter::Key;
-use hyperslab::format::pipeline::Pipeline;
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
 use hyperslab::query::Aggregate;
@@ -163,7 +162,7 @@ fn large_among_small(datatype: Datatype) -> (Context, FaultyVfs) {
     let vfs = FaultyVfs::new(Arc::new(MemVfs::new()), Fault::default());
     let context = Context::new(Arc::new(vfs.clone()));
     let mut text = Attribute::new("text", datatype, CellCount::Var);
-    text.filters = Pipeline::default();
+    text.filters = hyperslab::format::pipeline::Pipeline::default();
     let schema = Schema::new(
         ArrayType::Dense,
         vec![Dimension::new("x", Datatype::Uint16, 0_u16, 439_u16, 1_u16)],

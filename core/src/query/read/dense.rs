@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::PART_BYTES;
+use super::{PART_BYTES, fetched_bytes};
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::format::schema::Layout;
@@ -115,7 +115,7 @@ impl Array {
             let cpu = if plan.cells > SMALL_CELLS {
                 self.context().cpu
             } else {
-                self.cpu_for(&fetched)
+                self.cpu_for(fetched_bytes(&fetched))
             };
             let decoding = self.decoding(cpu);
             let (plan, runs) = (Arc::clone(plan), runs.clone());

@@ -54,6 +54,10 @@ enum State {
 /// Sections of a fragment's index that are needed beside those of the query.
 type MoreSections<'a> = dyn Fn(&Fragment) -> Vec<Section> + Sync + 'a;
 
+fn fetched_bytes(fetched: &[Bytes]) -> u64 {
+    fetched.iter().map(|b| b.len() as u64).sum()
+}
+
 fn with_more(
     mut index: Vec<(Arc<Fragment>, Vec<Section>)>,
     more: &MoreSections<'_>,
@@ -179,10 +183,9 @@ impl Array {
         }
     }
 
-    /// Small work is done on the spot.
-    fn cpu_for(&self, fetched: &[Bytes]) -> Cpu {
-        let bytes: usize = fetched.iter().map(Bytes::len).sum();
-        if (bytes as u64) < SMALL_BYTES {
+    /// Work on so few bytes is done on the spot.
+    fn cpu_for(&self, bytes: u64) -> Cpu {
+        if bytes < SMALL_BYTES {
             Cpu::Inline
         } else {
             self.context().cpu

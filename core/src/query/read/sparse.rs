@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{MoreSections, with_more};
+use super::{MoreSections, fetched_bytes, with_more};
 use crate::array::sections::load_index;
 use crate::array::{Array, Fragment};
 use crate::error::{Error, Result};
@@ -15,6 +15,9 @@ use crate::query::sparse::run::RunWork;
 use crate::query::sparse::sweep::Sweep;
 use crate::query::tile::Decoding;
 use crate::query::{Batch, Query};
+
+/// How many bytes of coordinates are tested in the time that one that was fetched takes.
+const TESTED_FASTER: u64 = 2;
 
 impl Array {
     pub(super) async fn start_sparse(
@@ -149,7 +152,12 @@ impl Array {
             }
         }
         let fetched = self.fetch(&extents).await?;
-        let decoding = self.decoding(self.cpu_for(&fetched));
+        // Coordinates are tested even if their tiles come out of the cache.
+        let tested: u64 = work
+            .iter()
+            .map(|(_, w)| w.coordinate_bytes())
+            .fold(0, u64::saturating_add);
+        let decoding = self.decoding(self.cpu_for(fetched_bytes(&fetched).max(tested / TESTED_FASTER)));
         let cpu = decoding.cpu;
         let query = Arc::clone(query);
         let runs = cpu.run(move || {
@@ -180,7 +188,7 @@ impl Array {
         let mut extents = Vec::new();
         let work = chunk.work(query, attributes, &self.context().cache, &mut extents)?;
         let fetched = self.fetch(&extents).await?;
-        let decoding = self.decoding(self.cpu_for(&fetched));
+        let decoding = self.decoding(self.cpu_for(fetched_bytes(&fetched)));
         let mine = decoding.clone();
         let chunk = decoding.cpu.run(move || {
             chunk.decode(&work, &fetched, &mine)?;

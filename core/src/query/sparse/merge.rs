@@ -1,5 +1,7 @@
 //! Merges sorted runs into one sequence of cells, newest of equal coordinates first or only.
 
+use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::run::Run;
@@ -19,7 +21,6 @@ pub(crate) struct Segment {
 /// The cells `starts..ends` of each run, merged. Without `ordered` runs simply
 /// follow each other. With `dedup` only the newest of equal coordinates is kept; cells that were
 /// deleted are left out after that.
-// Tiles have fewer than 2^32 cells, and there are fewer runs than that.
 pub(crate) fn merge(
     runs: &[Arc<Run>],
     starts: &[usize],
@@ -28,51 +29,52 @@ pub(crate) fn merge(
     dedup: bool,
     cpu: Cpu,
 ) -> Vec<Segment> {
-    let whole = |i: usize| Segment {
-        run: i as u32,
-        start: starts[i] as u32,
-        len: (ends[i] - starts[i]) as u32,
+    let merge = Merge {
+        runs,
+        starts,
+        ends,
+        dedup,
+        cpu,
     };
     let mut parts: Vec<usize> = (0..runs.len()).filter(|&i| starts[i] < ends[i]).collect();
-    let last = |i: usize| ends[i] - 1;
-    if ordered {
-        sort_places(&mut parts, &|i, j| runs[i].compare(starts[i], &runs[j], starts[j]));
-        // Where several cells may share coordinates they come in the order of their fragments and tiles.
-        let place = |i: usize| (runs[i].layer, runs[i].tile);
-        let apart = parts.windows(2).all(|w| {
-            let order = runs[w[0]].compare(last(w[0]), &runs[w[1]], starts[w[1]]);
-            order.is_lt() || (order.is_eq() && !dedup && place(w[0]) < place(w[1]))
-        });
-        if !apart {
-            sort_places(&mut parts, &|i, j| place(i).cmp(&place(j)));
-            return clean(runs, sort(runs, starts, ends, &parts, dedup, cpu));
-        }
-    }
-    let versions = |i: &usize| dedup && runs[*i].has_times();
     let mut out = Segments::default();
-    for i in parts {
-        if versions(&i) {
-            let cells = (starts[i]..ends[i]).map(|c| Cell {
-                run: i as u32,
-                cell: c as u32,
-            });
-            newest(
-                runs,
-                cells,
-                |a, b| runs[i].compare(a.cell as usize, &runs[i], b.cell as usize).is_eq(),
-                &mut out,
-            );
-        } else {
-            out.0.push(whole(i));
-        }
+    if ordered {
+        merge.sort_by_start(&mut parts);
+    }
+    if !ordered || merge.are_apart(&parts) {
+        parts
+            .iter()
+            .for_each(|&i| merge.stretch(i, starts[i], ends[i], &mut out));
+    } else {
+        merge.overlapping(&parts, &mut out);
     }
     clean(runs, out.0)
+}
+
+/// Cells `starts..ends` of each run, which are in the order of the run's keys.
+// Tiles have fewer than 2^32 cells, and there are fewer runs than that.
+struct Merge<'a> {
+    runs: &'a [Arc<Run>],
+    starts: &'a [usize],
+    ends: &'a [usize],
+    /// Whether only the newest of cells with equal coordinates counts.
+    dedup: bool,
+    cpu: Cpu,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     run: u32,
     cell: u32,
+}
+
+impl Cell {
+    const fn new(run: usize, cell: usize) -> Self {
+        Self {
+            run: run as u32,
+            cell: cell as u32,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -91,78 +93,211 @@ impl Segments {
     }
 }
 
-/// Sorts the cells of runs that overlap. Keys are packed into one number where they fit.
-fn sort(runs: &[Arc<Run>], starts: &[usize], ends: &[usize], parts: &[usize], dedup: bool, cpu: Cpu) -> Vec<Segment> {
-    let mut out = Segments::default();
-    let mut emit = |cells: &mut dyn Iterator<Item = Cell>, equal: &dyn Fn(Cell, Cell) -> bool| {
-        if dedup {
-            newest(runs, cells, equal, &mut out);
-        } else {
-            cells.for_each(|c| out.push(c));
-        }
-    };
-    let compare =
-        |a: Cell, b: Cell| runs[a.run as usize].compare(a.cell as usize, &runs[b.run as usize], b.cell as usize);
-    match Packing::new(runs, starts, ends, parts) {
-        Some(packing) if packing.bits <= 64 => {
-            let mut cells = packing.cells(runs, starts, ends, parts, |key| key as u64);
-            cpu.sort_by_key(&mut cells, |c| c.0);
-            emit(&mut cells.iter().map(|c| c.1), &|a, b| compare(a, b).is_eq());
-        }
-        Some(packing) => {
-            let mut cells = packing.cells(runs, starts, ends, parts, |key| key);
-            cpu.sort_by_key(&mut cells, |c| c.0);
-            emit(&mut cells.iter().map(|c| c.1), &|a, b| compare(a, b).is_eq());
-        }
-        None => {
-            let cells_of = |&i: &usize| {
-                (starts[i]..ends[i]).map(move |c| Cell {
-                    run: i as u32,
-                    cell: c as u32,
-                })
-            };
-            let mut cells: Vec<Cell> = parts.iter().flat_map(cells_of).collect();
-            cells.sort_by(|a, b| compare(*a, *b));
-            emit(&mut cells.iter().copied(), &|a, b| compare(a, b).is_eq());
+/// Cells in order, each with whether it equals the one before.
+type InOrder<'a> = dyn Iterator<Item = (Cell, bool)> + 'a;
+
+impl Merge<'_> {
+    fn compare(&self, a: Cell, b: Cell) -> Ordering {
+        self.runs[a.run as usize].compare(a.cell as usize, &self.runs[b.run as usize], b.cell as usize)
+    }
+
+    /// Where several cells share coordinates they come in the order of their fragments and tiles.
+    fn place(&self, run: usize) -> (usize, u64) {
+        (self.runs[run].layer, self.runs[run].tile)
+    }
+
+    fn cells(&self, run: usize) -> usize {
+        self.ends[run] - self.starts[run]
+    }
+
+    fn first(&self, run: usize) -> Cell {
+        Cell::new(run, self.starts[run])
+    }
+
+    fn last(&self, run: usize) -> Cell {
+        Cell::new(run, self.ends[run] - 1)
+    }
+
+    fn sort_by_start(&self, parts: &mut [usize]) {
+        sort_places(parts, &|i, j| self.compare(self.first(i), self.first(j)));
+    }
+
+    /// Whether these runs, in the order of their first cells, follow each other without overlap.
+    fn are_apart(&self, parts: &[usize]) -> bool {
+        parts.windows(2).all(|w| {
+            let order = self.compare(self.last(w[0]), self.first(w[1]));
+            order.is_lt() || (order.is_eq() && !self.dedup && self.place(w[0]) < self.place(w[1]))
+        })
+    }
+
+    /// Puts cells of one run into `out`, where no other run has cells between them.
+    fn stretch(&self, run: usize, start: usize, end: usize, out: &mut Segments) {
+        if self.dedup && !self.runs[run].distinct {
+            let cells = (start..end).map(|c| Cell::new(run, c));
+            let same = |c: Cell| c.cell as usize > start && self.compare(Cell { cell: c.cell - 1, ..c }, c).is_eq();
+            self.newest(&mut cells.map(|c| (c, same(c))), out);
+        } else if start < end {
+            out.0.push(Segment {
+                run: run as u32,
+                start: start as u32,
+                len: (end - start) as u32,
+            });
         }
     }
-    out.0
-}
 
-/// Puts the newest of each group of equal cells into `out`.
-fn newest(
-    runs: &[Arc<Run>],
-    cells: impl Iterator<Item = Cell>,
-    equal: impl Fn(Cell, Cell) -> bool,
-    out: &mut Segments,
-) {
-    let age = |c: Cell| {
-        let run = &runs[c.run as usize];
-        // Of equal times the later fragment wins; in one fragment, what comes first.
-        (
-            run.time(c.cell as usize),
-            run.layer,
-            std::cmp::Reverse((run.tile, run.cell(c.cell as usize))),
-        )
-    };
-    let mut best: Option<Cell> = None;
-    for cell in cells {
-        best = Some(match best {
-            None => cell,
-            Some(old) if equal(old, cell) => {
-                if age(cell) > age(old) {
-                    cell
+    /// Puts the cells of runs that overlap into `out`.
+    fn overlapping(&self, parts: &[usize], out: &mut Segments) {
+        match self.chain(parts) {
+            Some((chain, others)) => self.sorted(&others, &mut |cells| self.weave(&chain, cells, out)),
+            None => self.sorted(parts, &mut |cells| {
+                if self.dedup {
+                    self.newest(cells, out);
                 } else {
-                    old
+                    cells.for_each(|c| out.push(c.0));
+                }
+            }),
+        }
+    }
+
+    /// The runs of the fragment that has most cells, in order, and those of all others; `None` where
+    /// it has less than half of all cells, or its own runs overlap.
+    fn chain(&self, parts: &[usize]) -> Option<(Vec<usize>, Vec<usize>)> {
+        let mut cells: BTreeMap<usize, usize> = BTreeMap::new();
+        for &i in parts {
+            *cells.entry(self.runs[i].layer).or_default() += self.cells(i);
+        }
+        let all: usize = cells.values().sum();
+        let (layer, most) = cells.into_iter().max_by_key(|c| c.1)?;
+        let (chain, others): (Vec<usize>, Vec<usize>) = parts.iter().partition(|&&i| self.runs[i].layer == layer);
+        (most >= all - most && !others.is_empty() && self.are_apart(&chain)).then_some((chain, others))
+    }
+
+    /// Merges the runs of a chain, whose cells mostly stay together, with other cells.
+    fn weave(&self, chain: &[usize], others: &mut InOrder<'_>, out: &mut Segments) {
+        let mut others = others.peekable();
+        let (mut rest, mut at) = (chain.iter().copied(), 0);
+        let mut run = rest.next();
+        if let Some(i) = run {
+            at = self.starts[i];
+        }
+        while let Some((cell, _)) = others.next() {
+            // What comes before the cell goes out: runs as a whole, then a part of one.
+            while let Some(i) = run {
+                let end = self.cells_before(i, at, cell);
+                self.stretch(i, at, end, out);
+                at = end;
+                if end < self.ends[i] {
+                    break;
+                }
+                run = rest.next();
+                at = run.map_or(0, |i| self.starts[i]);
+            }
+            let mut best = cell;
+            if self.dedup {
+                while let Some((same, _)) = others.next_if(|o| o.1) {
+                    best = self.newer(best, same);
+                }
+                // Runs of a chain share no coordinates.
+                if let Some(i) = run {
+                    while at < self.ends[i] && self.compare(Cell::new(i, at), cell).is_eq() {
+                        best = self.newer(best, Cell::new(i, at));
+                        at += 1;
+                    }
                 }
             }
-            Some(old) => {
-                out.push(old);
-                cell
-            }
-        });
+            out.push(best);
+        }
+        while let Some(i) = run {
+            self.stretch(i, at, self.ends[i], out);
+            run = rest.next();
+            at = run.map_or(0, |i| self.starts[i]);
+        }
     }
-    best.into_iter().for_each(|c| out.push(c));
+
+    /// The first cell of a run, from `at` on, that does not come before `cell` of another fragment.
+    fn cells_before(&self, run: usize, at: usize, cell: Cell) -> usize {
+        let is_before = |i: usize| match self.compare(Cell::new(run, i), cell) {
+            Ordering::Less => true,
+            Ordering::Equal => !self.dedup && self.runs[run].layer < self.runs[cell.run as usize].layer,
+            Ordering::Greater => false,
+        };
+        let (mut lo, mut hi, mut step) = (at, self.ends[run], 1);
+        // In growing steps, for the cell is likely near.
+        while lo + step <= hi {
+            if !is_before(lo + step - 1) {
+                hi = lo + step - 1;
+                break;
+            }
+            lo += step;
+            step *= 2;
+        }
+        while lo < hi {
+            let middle = lo + (hi - lo) / 2;
+            if is_before(middle) {
+                lo = middle + 1
+            } else {
+                hi = middle
+            }
+        }
+        lo
+    }
+
+    /// Sorts the cells of these runs and hands them on. Keys are packed into one number where they fit.
+    fn sorted(&self, parts: &[usize], take: &mut dyn FnMut(&mut InOrder<'_>)) {
+        let mut parts = parts.to_vec();
+        sort_places(&mut parts, &|i, j| self.place(i).cmp(&self.place(j)));
+        match Packing::new(self, &parts) {
+            Some(packing) if packing.bits <= 64 => {
+                let mut cells = packing.cells(self, &parts, |key| key as u64);
+                self.cpu.sort_by_key(&mut cells, |c| c.0);
+                take(&mut with_equality(&cells, |a, b| a.0 == b.0).map(|(c, same)| (c.1, same)));
+            }
+            Some(packing) => {
+                let mut cells = packing.cells(self, &parts, |key| key);
+                self.cpu.sort_by_key(&mut cells, |c| c.0);
+                take(&mut with_equality(&cells, |a, b| a.0 == b.0).map(|(c, same)| (c.1, same)));
+            }
+            None => {
+                let cells_of = |&i: &usize| (self.starts[i]..self.ends[i]).map(move |c| Cell::new(i, c));
+                let mut cells: Vec<Cell> = parts.iter().flat_map(cells_of).collect();
+                cells.sort_by(|a, b| self.compare(*a, *b));
+                take(&mut with_equality(&cells, |a, b| self.compare(*a, *b).is_eq()));
+            }
+        }
+    }
+
+    /// Puts the newest of each group of equal cells into `out`.
+    fn newest(&self, cells: &mut InOrder<'_>, out: &mut Segments) {
+        let mut best: Option<Cell> = None;
+        for (cell, same) in cells {
+            best = Some(match best {
+                Some(old) if same => self.newer(old, cell),
+                Some(old) => {
+                    out.push(old);
+                    cell
+                }
+                None => cell,
+            });
+        }
+        best.into_iter().for_each(|c| out.push(c));
+    }
+
+    /// The newer of two cells with equal coordinates: of equal times that of the later fragment; in one
+    /// fragment, what comes first.
+    fn newer(&self, a: Cell, b: Cell) -> Cell {
+        let age = |c: Cell| {
+            let run = &self.runs[c.run as usize];
+            let place = Reverse((run.tile, run.cell(c.cell as usize)));
+            (run.time(c.cell as usize), run.layer, place)
+        };
+        if age(b) > age(a) { b } else { a }
+    }
+}
+
+/// Items, each with whether it equals the one before.
+fn with_equality<T: Copy>(items: &[T], equal: impl Fn(&T, &T) -> bool) -> impl Iterator<Item = (T, bool)> {
+    let same = move |i: usize| i > 0 && equal(&items[i - 1], &items[i]);
+    items.iter().enumerate().map(move |(i, item)| (*item, same(i)))
 }
 
 /// Leaves out cells that were deleted.
@@ -189,13 +324,13 @@ struct Packing {
 }
 
 impl Packing {
-    fn new(runs: &[Arc<Run>], starts: &[usize], ends: &[usize], parts: &[usize]) -> Option<Self> {
+    fn new(merge: &Merge<'_>, parts: &[usize]) -> Option<Self> {
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         for &i in parts {
-            let numbers = runs[i].numbers()?;
+            let numbers = merge.runs[i].numbers()?;
             ranges.resize(numbers.len(), (u64::MAX, 0));
             for (range, keys) in ranges.iter_mut().zip(numbers) {
-                for &k in keys.get(starts[i]..ends[i]).unwrap_or(&[0]) {
+                for &k in keys.get(merge.starts[i]..merge.ends[i]).unwrap_or(&[0]) {
                     *range = (range.0.min(k), range.1.max(k));
                 }
             }
@@ -208,19 +343,11 @@ impl Packing {
         (bits <= 128).then_some(Self { terms, bits })
     }
 
-    fn cells<K>(
-        &self,
-        runs: &[Arc<Run>],
-        starts: &[usize],
-        ends: &[usize],
-        parts: &[usize],
-        key: impl Fn(u128) -> K,
-    ) -> Vec<(K, Cell)> {
-        let total = parts.iter().map(|&i| ends[i] - starts[i]).sum();
-        let mut out = Vec::with_capacity(total);
+    fn cells<K>(&self, merge: &Merge<'_>, parts: &[usize], key: impl Fn(u128) -> K) -> Vec<(K, Cell)> {
+        let mut out = Vec::with_capacity(parts.iter().map(|&i| merge.cells(i)).sum());
         for &i in parts {
-            let numbers = runs[i].numbers().unwrap_or_default();
-            for c in starts[i]..ends[i] {
+            let numbers = merge.runs[i].numbers().unwrap_or_default();
+            for c in merge.starts[i]..merge.ends[i] {
                 let mut packed = 0_u128;
                 for (keys, (lo, bits)) in numbers.iter().zip(&self.terms) {
                     let part = number(keys, c).wrapping_sub(*lo);
@@ -230,13 +357,7 @@ impl Packing {
                         (packed << bits) | u128::from(part)
                     };
                 }
-                out.push((
-                    key(packed),
-                    Cell {
-                        run: i as u32,
-                        cell: c as u32,
-                    },
-                ));
+                out.push((key(packed), Cell::new(i, c)));
             }
         }
         out

@@ -145,6 +145,8 @@ pub(crate) struct Run {
     pub(crate) len: usize,
     /// Whether the cells are in the order of their tile.
     ascending: bool,
+    /// Whether no two of the cells have equal keys.
+    pub(crate) distinct: bool,
 }
 
 impl Run {
@@ -162,10 +164,6 @@ impl Run {
 
     pub(crate) fn has_deleted(&self) -> bool {
         self.deleted.is_some()
-    }
-
-    pub(crate) fn has_times(&self) -> bool {
-        self.times.is_some()
     }
 
     /// Number of the cell in its tile.
@@ -300,6 +298,11 @@ impl RunWork {
         })
     }
 
+    /// Bytes of the coordinates that are looked at, where they are numbers.
+    pub(crate) fn coordinate_bytes(&self) -> u64 {
+        (self.tile_cells as u64).saturating_mul((self.coordinates.len() * size_of::<u64>()) as u64)
+    }
+
     /// Decodes, keeps what is in the region and the window, and puts it in order.
     ///
     /// # Errors
@@ -389,6 +392,7 @@ impl RunWork {
             terms,
             len,
             ascending: true,
+            distinct: false,
         };
         if run.dims.iter().any(|c| c.len() != len) {
             return Err(Error::invalid("dimensions of one tile differ in length"));
@@ -400,8 +404,10 @@ impl RunWork {
 impl Run {
     /// The run in the order of its keys.
     fn sorted(self) -> Self {
-        if self.terms.is_empty() || (1..self.len).all(|i| self.compare(i - 1, &self, i).is_le()) {
-            return self;
+        let steps = self.least_step();
+        if steps.is_le() {
+            let distinct = steps.is_lt();
+            return Self { distinct, ..self };
         }
         let mut places: Vec<u32> = (0..self.len as u32).collect();
         places.sort_by(|&i, &j| self.compare(i as usize, &self, j as usize));
@@ -413,7 +419,7 @@ impl Run {
             Some(cells) => pick_values(cells, &places),
             None => places.clone(),
         };
-        Self {
+        let sorted = Self {
             terms: self.terms.iter().map(term).collect(),
             dims: self.dims.iter().map(|c| Arc::new(pick(c, &places))).collect(),
             times: self.times.as_ref().map(|t| pick_values(t, &places)),
@@ -421,9 +427,46 @@ impl Run {
             cells: Some(cells),
             ascending: false,
             ..self
+        };
+        let distinct = sorted.least_step().is_lt();
+        Self { distinct, ..sorted }
+    }
+
+    /// How each cell compares with the next: less if all are before it, equal if some have equal keys,
+    /// greater if one comes after it.
+    fn least_step(&self) -> Ordering {
+        let Some(keys) = self.numbers() else {
+            let steps = (1..self.len).map(|i| self.compare(i - 1, self, i));
+            return steps.max().unwrap_or(Ordering::Less);
+        };
+        // Key by key, the least important first, over a block of cells: no branch depends on a value.
+        let (mut worst, mut start) = (LESS, 1);
+        while start < self.len {
+            let end = self.len.min(start + STEPS);
+            let mut steps = [EQUAL; STEPS];
+            for key in keys.iter().rev() {
+                let (before, cells) = (key.get(start - 1..end - 1), key.get(start..end));
+                let pairs = before.unwrap_or(&[]).iter().zip(cells.unwrap_or(&[]));
+                for (step, (a, b)) in steps.iter_mut().zip(pairs) {
+                    *step = if a == b {
+                        *step
+                    } else {
+                        LESS + (GREATER - LESS) * u8::from(a > b)
+                    };
+                }
+            }
+            worst = steps.iter().take(end - start).fold(worst, |w, s| w.max(*s));
+            start = end;
         }
+        worst.cmp(&EQUAL)
     }
 }
+
+/// Cells whose order is looked at together.
+const STEPS: usize = 256;
+const LESS: u8 = 0;
+const EQUAL: u8 = 1;
+const GREATER: u8 = 2;
 
 fn pick_values<T: Copy>(values: &[T], places: &[u32]) -> Vec<T> {
     places.iter().filter_map(|&i| values.get(i as usize).copied()).collect()
