@@ -37,7 +37,7 @@ PLAN = (
     + [("dense-random", f"{c}/{n}", DENSE_RIVALS) for c in ("none", "zstd3") for n in (1000, 10_000, 100_000)]
     + [("dense-update", v, DENSE_RIVALS) for v in ("none/1000", "none/10000", "none/100000", "zstd3/100000")]
     + [("sparse-subarray", v, SPARSE_RIVALS) for v in SPARSE]
-    + [("dense-fragments", f"zstd3/{f}", ["tiledb"]) for f in (0, 10, 100)]
+    + [("dense-fragments", f"zstd3/{f}", ["tiledb"]) for f in (0, 10, 100, 1000)]
     + [("sparse-fragments", f"zstd3/{f}/{s}", ["tiledb"]) for f in (0, 10, 100, 1000) for s in ("dq-10k", "sq-10k")]
     + [("dense-consolidate", f"zstd3/{f}", ["tiledb"]) for f in (10, 100)]
     + [("sparse-consolidate", f"zstd3/{f}", ["tiledb"]) for f in (100, 1000)]

@@ -175,22 +175,18 @@ impl Merge<'_> {
     /// Merges the runs of a chain, whose cells mostly stay together, with other cells.
     fn weave(&self, chain: &[usize], others: &mut InOrder<'_>, out: &mut Segments) {
         let mut others = others.peekable();
-        let (mut rest, mut at) = (chain.iter().copied(), 0);
-        let mut run = rest.next();
-        if let Some(i) = run {
-            at = self.starts[i];
-        }
+        let mut chain = chain.iter().map(|&i| (i, self.starts[i]));
+        let mut front = chain.next();
         while let Some((cell, _)) = others.next() {
             // What comes before the cell goes out: runs as a whole, then a part of one.
-            while let Some(i) = run {
+            while let Some((i, at)) = front {
                 let end = self.cells_before(i, at, cell);
                 self.stretch(i, at, end, out);
-                at = end;
                 if end < self.ends[i] {
+                    front = Some((i, end));
                     break;
                 }
-                run = rest.next();
-                at = run.map_or(0, |i| self.starts[i]);
+                front = chain.next();
             }
             let mut best = cell;
             if self.dedup {
@@ -198,19 +194,18 @@ impl Merge<'_> {
                     best = self.newer(best, same);
                 }
                 // Runs of a chain share no coordinates.
-                if let Some(i) = run {
-                    while at < self.ends[i] && self.compare(Cell::new(i, at), cell).is_eq() {
-                        best = self.newer(best, Cell::new(i, at));
-                        at += 1;
+                if let Some((i, at)) = &mut front {
+                    while *at < self.ends[*i] && self.compare(Cell::new(*i, *at), cell).is_eq() {
+                        best = self.newer(best, Cell::new(*i, *at));
+                        *at += 1;
                     }
                 }
             }
             out.push(best);
         }
-        while let Some(i) = run {
+        while let Some((i, at)) = front {
             self.stretch(i, at, self.ends[i], out);
-            run = rest.next();
-            at = run.map_or(0, |i| self.starts[i]);
+            front = chain.next();
         }
     }
 
