@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::Job;
 use super::data::{self, Box4, DenseQueries, Sums};
 use super::job::written;
+use super::limit;
 use super::measure::{Metric, Unit, measure};
 use super::read::read;
 use super::schema;
@@ -55,6 +56,9 @@ pub(super) fn load(job: &Job) -> Result<bool> {
         setup,
         run,
     )?;
+    if job.limit {
+        limit::load(job, codec)?;
+    }
     Ok(true)
 }
 
@@ -106,12 +110,17 @@ pub(super) fn update(job: &Job) -> Result<bool> {
 
 /// Boxes of a freshly loaded array.
 pub(super) fn subarray(job: &Job) -> Result<bool> {
-    let [_, set] = job.parts()[..] else { return Ok(false) };
+    let [codec, name] = job.parts()[..] else {
+        return Ok(false);
+    };
     let q = DenseQueries::load(&job.data)?;
-    let Some(set) = q.subarray.get(set) else {
+    let Some(set) = q.subarray.get(name) else {
         return Ok(false);
     };
     boxes(job, READ, &set.boxes, set.sum)?;
+    if job.limit {
+        limit::read(job, codec, name, &set.boxes)?;
+    }
     Ok(true)
 }
 

@@ -2,18 +2,15 @@
 //! on the same chunks with nothing around it, or for filters without one a copy of the same bytes.
 
 use std::hint::black_box;
-use std::io::{Read as _, Write as _};
 
 use anyhow::{Context as _, Result, ensure};
-use flate2::Compression;
-use flate2::read::ZlibDecoder;
-use flate2::write::ZlibEncoder;
 use hyperslab::filter::{Key, Nonces, TileFormat, decode_tile, encode_tile};
 use hyperslab::format::pipeline::{Filter, Pipeline};
 use hyperslab::{CellCount, Datatype};
 use serde_json::json;
 
 use super::Job;
+use super::bare::Bare;
 use super::data;
 use super::measure::{LIMIT, Metric, Unit, measure};
 
@@ -76,7 +73,7 @@ pub(super) fn filters(job: &Job) -> Result<bool> {
         tiles.iter().zip(&encoded).try_for_each(decode).map_err(Into::into)
     })?;
 
-    let bare = Bare::of(&filter);
+    let mut bare = Bare::of(&filter)?;
     let chunks: Vec<&[u8]> = values.chunks(CHUNK_BYTES).collect();
     let packed = chunks.iter().map(|c| bare.encode(c)).collect::<Result<Vec<_>>>()?;
     measure(job, &metric(LIMIT, "encode"), None, ready, |()| {
@@ -122,54 +119,4 @@ fn filter(name: &str) -> Option<Filter> {
         "aes_256_gcm" => Filter::None,
         _ => return None,
     })
-}
-
-/// The library of a filter by itself.
-enum Bare {
-    Zlib(u32),
-    Zstd(i32),
-    Lz4,
-    Bzip2(u32),
-    Copy,
-}
-
-impl Bare {
-    fn of(filter: &Filter) -> Self {
-        match filter {
-            Filter::Gzip { level } => Self::Zlib(level.unsigned_abs()),
-            Filter::Zstd { level } => Self::Zstd(*level),
-            Filter::Lz4 { .. } => Self::Lz4,
-            Filter::Bzip2 { level } => Self::Bzip2(level.unsigned_abs()),
-            _ => Self::Copy,
-        }
-    }
-
-    fn encode(&self, chunk: &[u8]) -> Result<Vec<u8>> {
-        Ok(match self {
-            Self::Zlib(level) => {
-                let mut to = ZlibEncoder::new(Vec::new(), Compression::new(*level));
-                to.write_all(chunk)?;
-                to.finish()?
-            }
-            Self::Zstd(level) => zstd::bulk::compress(chunk, *level)?,
-            Self::Lz4 => lz4_flex::block::compress(chunk),
-            Self::Bzip2(level) => {
-                let mut to = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::new(*level));
-                to.write_all(chunk)?;
-                to.finish()?
-            }
-            Self::Copy => chunk.to_vec(),
-        })
-    }
-
-    fn decode(&self, packed: &[u8], out: &mut [u8]) -> Result<()> {
-        match self {
-            Self::Zlib(_) => ZlibDecoder::new(packed).read_exact(out)?,
-            Self::Zstd(_) => drop(zstd::bulk::decompress_to_buffer(packed, out)?),
-            Self::Lz4 => drop(lz4_flex::block::decompress_into(packed, out)?),
-            Self::Bzip2(_) => bzip2::read::BzDecoder::new(packed).read_exact(out)?,
-            Self::Copy => out.copy_from_slice(packed),
-        }
-        Ok(())
-    }
 }

@@ -30,6 +30,8 @@ pub struct Job {
     pub threads: usize,
     /// A command of the shell before each run, untimed.
     pub prepare: Option<String>,
+    /// Whether what no engine can undercut is measured too, where it is known.
+    pub limit: bool,
 }
 
 impl Job {
@@ -49,12 +51,14 @@ impl Job {
             seconds: 8.0,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             prepare: None,
+            limit: false,
         };
         let mut args = args;
         while let Some(arg) = args.next() {
             let mut value = || args.next().with_context(|| format!("{arg} needs a value"));
             match arg.as_str() {
                 "--json" | "--engine-only" => {}
+                "--limit" => job.limit = true,
                 "--data" => job.data = value()?.into(),
                 "--runs" => job.runs = value()?.parse()?,
                 "--warmup" => job.warmup = value()?.parse()?,

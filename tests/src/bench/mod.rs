@@ -3,11 +3,13 @@
 //! Each reads its inputs, its queries and the answers to expect from a folder of data, and is timed
 //! inside the process. An answer is checked before it is timed.
 
+mod bare;
 mod data;
 mod dense;
 mod filters;
 mod growth;
 mod job;
+mod limit;
 mod make;
 mod measure;
 mod open;

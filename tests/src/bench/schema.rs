@@ -11,7 +11,7 @@ use super::data::{DenseQueries, SparseQueries};
 const EXTENT: i64 = 10_000;
 
 /// The filters that a codec's name stands for.
-fn filters(codec: &str) -> Result<Vec<Filter>> {
+pub(super) fn filters(codec: &str) -> Result<Vec<Filter>> {
     Ok(match codec {
         "none" => Vec::new(),
         "gzip6" => vec![Filter::Gzip { level: 6 }],

@@ -1,7 +1,7 @@
 //! Measures one workload on one array, and prints a line of JSON for each metric.
 //!
 //! `engine_bench WORKLOAD VARIANT ARRAY --data DATA [--runs N] [--warmup W] [--seconds S] [--threads T]
-//! [--prepare COMMAND]`
+//! [--prepare COMMAND] [--limit]`
 //!
 //! Exit status 3 says that there is no such workload or variant.
 

@@ -1,0 +1,79 @@
+//! The compression libraries by themselves, which keep their memory from chunk to chunk.
+
+use std::io::{Read as _, Write as _};
+
+use anyhow::{Result, ensure};
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use hyperslab::format::pipeline::Filter;
+
+/// The library of a filter.
+pub(super) enum Bare {
+    Zlib(Box<(Compress, Decompress)>),
+    Zstd(zstd::bulk::Compressor<'static>, zstd::bulk::Decompressor<'static>),
+    Lz4,
+    Bzip2(u32),
+    /// Of a filter without a library: a copy of its bytes.
+    Copy,
+}
+
+impl Bare {
+    pub(super) fn of(filter: &Filter) -> Result<Self> {
+        Ok(match filter {
+            Filter::Gzip { level } => {
+                let level = Compression::new(level.unsigned_abs());
+                Self::Zlib(Box::new((Compress::new(level, true), Decompress::new(true))))
+            }
+            Filter::Zstd { level } => {
+                Self::Zstd(zstd::bulk::Compressor::new(*level)?, zstd::bulk::Decompressor::new()?)
+            }
+            Filter::Lz4 { .. } => Self::Lz4,
+            Filter::Bzip2 { level } => Self::Bzip2(level.unsigned_abs()),
+            _ => Self::Copy,
+        })
+    }
+
+    pub(super) fn encode(&mut self, chunk: &[u8]) -> Result<Vec<u8>> {
+        Ok(match self {
+            Self::Zlib(both) => {
+                let to = &mut both.0;
+                // What deflate cannot make smaller it stores, with five bytes for every 16 KiB or more.
+                let mut out = Vec::with_capacity(chunk.len() + chunk.len() / 1024 + 64);
+                to.reset();
+                let status = to.compress_vec(chunk, &mut out, FlushCompress::Finish)?;
+                ensure!(status == Status::StreamEnd, "zlib has no room");
+                out
+            }
+            Self::Zstd(to, _) => to.compress(chunk)?,
+            Self::Lz4 => lz4_flex::block::compress(chunk),
+            Self::Bzip2(level) => {
+                let mut to = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::new(*level));
+                to.write_all(chunk)?;
+                to.finish()?
+            }
+            Self::Copy => chunk.to_vec(),
+        })
+    }
+
+    /// The chunk, which is as long as `out`.
+    pub(super) fn decode(&mut self, packed: &[u8], out: &mut [u8]) -> Result<()> {
+        match self {
+            Self::Zlib(both) => {
+                let from = &mut both.1;
+                from.reset(true);
+                let status = from.decompress(packed, out, FlushDecompress::Finish)?;
+                ensure!(
+                    status == Status::StreamEnd && from.total_out() == out.len() as u64,
+                    "zlib gives another length"
+                );
+            }
+            Self::Zstd(_, from) => ensure!(
+                from.decompress_to_buffer(packed, out)? == out.len(),
+                "zstd gives another length"
+            ),
+            Self::Lz4 => drop(lz4_flex::block::decompress_into(packed, out)?),
+            Self::Bzip2(_) => bzip2::read::BzDecoder::new(packed).read_exact(out)?,
+            Self::Copy => out.copy_from_slice(packed),
+        }
+        Ok(())
+    }
+}
