@@ -26,6 +26,15 @@ impl Default for Cpu {
 }
 
 impl Cpu {
+    /// How many jobs go on at a time.
+    pub(crate) fn threads(self) -> usize {
+        match self {
+            Self::Inline => 1,
+            #[cfg(feature = "rayon")]
+            Self::Rayon => rayon::current_num_threads(),
+        }
+    }
+
     /// `f` of each item, in the items' order.
     ///
     /// # Errors

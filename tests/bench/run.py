@@ -136,8 +136,8 @@ def measure(args, workload, variant, rival):
     else:
         found = other(args, workload, variant, at, rival, before, args.runs)
     prepare.remove(copied)
-    for line in found[-1:]:
-        print(f"{workload:18} {variant:20} {rival:10} {line['metric']:11} {line['median']:10.4g} {line['unit']}", flush=True)
+    for line in found:
+        print(f"{workload:18} {variant:20} {line['peer']:10} {line['metric']:11} {line['median']:10.4g} {line['unit']}", flush=True)
     return [dict(line, workload=workload) for line in found]
 
 

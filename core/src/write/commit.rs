@@ -1,5 +1,6 @@
 //! The shell of a write: data files, then metadata, then the commit.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -103,8 +104,7 @@ impl Draft {
         self.build.tiles()
     }
 
-    /// Packs and writes these tiles, a bounded number at a time; while one lot is written the next is
-    /// packed.
+    /// Packs and writes these tiles, a bounded number at a time; while some are written the next are packed.
     pub(crate) async fn add(&mut self, tiles: Arc<dyn Tiles>) -> Result<()> {
         let cpu = self.array.context().cpu;
         let count = tiles.count();
@@ -117,29 +117,35 @@ impl Draft {
         let cells = if count > 0 { tiles.cells(0).max(1) } else { 1 };
         let noted = self.fields.list.len() as u64 * limits::TILE_NOTES_BYTES;
         let lot = (self.packing / tile_bytes.saturating_mul(cells).saturating_add(noted)).max(2);
+        // In pieces, so that no core waits for the others at the end of a lot.
+        let pieces = 2 * cpu.threads() as u64;
+        let piece = (lot / pieces).max(1);
+        let at_a_time = (lot / piece).min(pieces) as usize;
         let job = |range: Range<u64>| {
             let (tiles, fields) = (Arc::clone(&tiles), Arc::clone(&self.fields));
             cpu.run(move || tiler::pack_range(tiles.as_ref(), &fields, cpu, range))
         };
         let end = |start: u64| {
             let mut to_pack = (start..count).filter(|&t| !tiles.is_stored(t));
-            to_pack.nth(lot as usize).unwrap_or(count)
+            to_pack.nth(piece as usize).unwrap_or(count)
         };
-        let mut at = end(0);
-        let mut next = (count > 0).then(|| job(0..at));
-        let mut start = 0;
-        while let Some(packing) = next.take() {
+        let mut at = 0;
+        let mut jobs = VecDeque::new();
+        loop {
+            while at < count && jobs.len() < at_a_time {
+                let range = at..end(at);
+                at = range.end;
+                jobs.push_back((range.clone(), job(range)));
+            }
+            let Some((range, packing)) = jobs.pop_front() else {
+                return Ok(());
+            };
             let mut packed = packing.await?;
-            let of = start..at;
-            start = at;
-            at = end(start);
-            next = (start < count).then(|| job(start..at));
-            for (tile, packed) in of.zip(&mut packed) {
+            for (tile, packed) in range.zip(&mut packed) {
                 self.build.add(tiles.cells(tile), packed);
             }
             self.files.add(packed).await?;
         }
-        Ok(())
     }
 
     /// Writes the metadata; the fragment is complete, but nobody sees it before its commit.

@@ -50,19 +50,14 @@ pub(super) fn load(job: &Job, codec: &str) -> Result<()> {
         .map(|(l, b)| (l.clone(), b.to_vec()))
     else {
         let matrix = data::matrix(&job.data)?;
-        job.remove()?;
-        std::fs::create_dir_all(&job.array)?;
-        let bytes = job.array.join("bytes");
-        return measure(
-            job,
-            &metric,
-            None,
-            || Ok(()),
-            |()| {
-                std::fs::write(&bytes, &matrix)?;
-                Ok(File::open(&bytes)?.sync_all()?)
-            },
-        );
+        // Beside the array, which is read later.
+        let file = job.array.with_extension("bytes");
+        let write = |()| {
+            std::fs::write(&file, &matrix)?;
+            Ok(File::open(&file)?.sync_all()?)
+        };
+        measure(job, &metric, None, || Ok(()), write)?;
+        return Ok(std::fs::remove_file(&file)?);
     };
     let coding = Coding {
         last: &last,
