@@ -1,4 +1,4 @@
-//! Sorting lists of any type with one copy of the sort.
+//! Sorting lists of any type with one copy of the sort, and searching what is sorted.
 //!
 //! A sort is some ten kilobytes of code for each type of items and each order. So items are put in order
 //! by their places: those are sorted, by one function, and then the items are moved to where they belong.
@@ -6,6 +6,7 @@
 //! mostly are in order. Lists with an item for each cell or row of cells are sorted as they are.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// Sorts by `compare`; items that are equal keep their order.
 pub(crate) fn sort_by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
@@ -30,6 +31,29 @@ pub(crate) fn sort_by_number<T>(items: &mut [T], number: impl Fn(&T) -> u64) {
 /// Sorts places of a list by the order of what is there; of equal ones the first stays first.
 pub(crate) fn sort_places(places: &mut [usize], compare: &dyn Fn(usize, usize) -> Ordering) {
     places.sort_by(|&a, &b| compare(a, b));
+}
+
+/// The first place in `range` that `is_before` is not true of, where it is true of all places up to one.
+/// In growing steps, for that place is likely near.
+pub(crate) fn first_not(range: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut lo, mut hi, mut step) = (range.start, range.end, 1);
+    while lo + step <= hi {
+        if !is_before(lo + step - 1) {
+            hi = lo + step - 1;
+            break;
+        }
+        lo += step;
+        step *= 2;
+    }
+    while lo < hi {
+        let middle = lo + (hi - lo) / 2;
+        if is_before(middle) {
+            lo = middle + 1
+        } else {
+            hi = middle
+        }
+    }
+    lo
 }
 
 fn sort_numbers(numbers: &mut [(u64, usize)]) {
@@ -58,6 +82,15 @@ mod tests {
     /// Items with a number that many share, and their place in the list.
     fn items() -> Vec<(u64, String)> {
         (0_u64..500).map(|i| (i * 7919 % 41, i.to_string())).collect()
+    }
+
+    #[test]
+    fn the_first_place_is_found_wherever_it_is() {
+        for (start, end) in [(0, 0), (3, 3), (0, 1), (2, 40)] {
+            for first in start..=end {
+                assert_eq!(first_not(start..end, |i| i < first), first, "{start}..{end}");
+            }
+        }
     }
 
     #[test]

@@ -7,6 +7,8 @@ use bytes::Bytes;
 use hyperslab::array::{CreateOptions, Window, create};
 use hyperslab::blocking::block_on;
 use hyperslab::filter::Key;
+#[cfg(feature = "test-util")]
+use hyperslab::format::pipeline::Pipeline;
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
 use hyperslab::query::Aggregate;
@@ -162,7 +164,7 @@ fn large_among_small(datatype: Datatype) -> (Context, FaultyVfs) {
     let vfs = FaultyVfs::new(Arc::new(MemVfs::new()), Fault::default());
     let context = Context::new(Arc::new(vfs.clone()));
     let mut text = Attribute::new("text", datatype, CellCount::Var);
-    text.filters = hyperslab::format::pipeline::Pipeline::default();
+    text.filters = Pipeline::default();
     let schema = Schema::new(
         ArrayType::Dense,
         vec![Dimension::new("x", Datatype::Uint16, 0_u16, 439_u16, 1_u16)],

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::run::Run;
 use crate::cpu::Cpu;
 use crate::geometry::number;
-use crate::sort::sort_places;
+use crate::sort::{first_not, sort_places};
 
 /// Cells of a run that follow each other, in the run and in the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(crate) fn merge(
     let mut parts: Vec<usize> = (0..runs.len()).filter(|&i| starts[i] < ends[i]).collect();
     let mut out = Segments::default();
     if ordered {
-        merge.sort_by_start(&mut parts);
+        sort_places(&mut parts, &|i, j| merge.compare(merge.first(i), merge.first(j)));
     }
     if !ordered || merge.are_apart(&parts) {
         parts
@@ -116,10 +116,6 @@ impl Merge<'_> {
 
     fn last(&self, run: usize) -> Cell {
         Cell::new(run, self.ends[run] - 1)
-    }
-
-    fn sort_by_start(&self, parts: &mut [usize]) {
-        sort_places(parts, &|i, j| self.compare(self.first(i), self.first(j)));
     }
 
     /// Whether these runs, in the order of their first cells, follow each other without overlap.
@@ -216,25 +212,7 @@ impl Merge<'_> {
             Ordering::Equal => !self.dedup && self.runs[run].layer < self.runs[cell.run as usize].layer,
             Ordering::Greater => false,
         };
-        let (mut lo, mut hi, mut step) = (at, self.ends[run], 1);
-        // In growing steps, for the cell is likely near.
-        while lo + step <= hi {
-            if !is_before(lo + step - 1) {
-                hi = lo + step - 1;
-                break;
-            }
-            lo += step;
-            step *= 2;
-        }
-        while lo < hi {
-            let middle = lo + (hi - lo) / 2;
-            if is_before(middle) {
-                lo = middle + 1
-            } else {
-                hi = middle
-            }
-        }
-        lo
+        first_not(at..self.ends[run], is_before)
     }
 
     /// Sorts the cells of these runs and hands them on. Keys are packed into one number where they fit.

@@ -3,6 +3,7 @@
 pub(crate) mod gather;
 pub(crate) mod layer;
 mod merge;
+mod order;
 pub(crate) mod region;
 pub(crate) mod run;
 pub(crate) mod sweep;
@@ -12,8 +13,8 @@ use std::sync::{Arc, OnceLock};
 
 use self::layer::{Candidate, Hiding, Layer};
 pub(crate) use self::merge::Segment;
+use self::order::ResultOrder;
 use self::region::Ranges;
-use self::run::ResultOrder;
 use self::sweep::Sweep;
 use super::Query;
 use super::field::Field;

@@ -1,13 +1,13 @@
 //! A run: the cells of one tile that are in the region, with their coordinates and keys, in the order
 //! of the result.
 
-use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::layer::{Candidate, Layer};
+use super::order::{CellKey, KeyPart, ResultOrder, Term, key_at};
 use super::region::Ranges;
 use crate::array::Window;
 use crate::array::index::inconsistent;
@@ -15,114 +15,9 @@ use crate::cache::Cache;
 use crate::column::Column;
 use crate::datatype::CellCount;
 use crate::error::{Error, Result};
-use crate::format::schema::{Layout, Schema};
-use crate::geometry::{CellOrder, KeyColumn, Order, Tiling, number};
+use crate::geometry::number;
 use crate::query::tile::{Decoding, Extent, Input, split_coordinates};
-
-/// The order of a sparse result.
-#[derive(Debug, Clone)]
-pub(crate) struct ResultOrder {
-    cells: CellOrder,
-    /// The dimension of each of the last keys.
-    coordinates: Vec<usize>,
-    /// Whether it is the order of the tiles on disk.
-    pub(crate) natural: bool,
-    /// Whether the low corner of a box comes before every cell of it. Not so along the Hilbert curve, nor
-    /// where tiles are too many to count.
-    pub(crate) corners: bool,
-}
-
-/// One of the keys that cells are ordered by.
-#[derive(Debug)]
-enum Term {
-    Numbers(Vec<u64>),
-    /// The strings of this dimension.
-    Strings(usize),
-}
-
-/// The keys of one cell, apart from its run.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct CellKey(Vec<KeyPart>);
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum KeyPart {
-    Number(u64),
-    Text(Vec<u8>),
-}
-
-impl CellKey {
-    /// The least key of the cells of its place.
-    pub(crate) fn place(mut self, order: &ResultOrder) -> Self {
-        self.0.truncate(order.cells.places());
-        self
-    }
-
-    /// Forgets all but the most important part: the least key of the cells that have it.
-    pub(crate) fn keep_first(&mut self) {
-        self.0.truncate(1);
-    }
-}
-
-impl ResultOrder {
-    /// The order of `layout`, which is not [`Layout::Unordered`].
-    ///
-    /// # Errors
-    /// As [`CellOrder::new`].
-    pub(crate) fn new(schema: &Schema, layout: Layout) -> Result<Self> {
-        let hilbert = layout == Layout::Hilbert || (layout == Layout::Global && schema.cell_order == Layout::Hilbert);
-        let wraps = schema
-            .dimensions
-            .iter()
-            .any(|d| d.domain.as_ref().is_some_and(|r| Tiling::of(d).wraps(&r.hi)));
-        let order = match (hilbert, layout) {
-            (true, _) => Order::Row,
-            (false, Layout::Global) => Order::of(schema.cell_order)?,
-            (false, layout) => Order::of(layout)?,
-        };
-        Ok(Self {
-            cells: CellOrder::new(schema, layout)?,
-            coordinates: order.slow_to_fast(schema.dimensions.len()).collect(),
-            natural: layout == Layout::Global || (hilbert && schema.cell_order == Layout::Hilbert),
-            corners: !(hilbert || layout == Layout::Global && wraps),
-        })
-    }
-
-    /// The same order of results, where `trusted` is false from files that may be in another.
-    pub(crate) const fn trusting_files(mut self, trusted: bool) -> Self {
-        self.natural &= trusted;
-        self
-    }
-
-    fn terms(&self, dims: &[&Column]) -> Result<Vec<Term>> {
-        let keys = self.cells.keys(dims)?;
-        let first = self.cells.places().saturating_sub(self.coordinates.len());
-        let term = |(i, key)| match key {
-            KeyColumn::Numbers(v) => Term::Numbers(v),
-            KeyColumn::Strings(..) => Term::Strings(self.coordinates.get(i - first).copied().unwrap_or(0)),
-        };
-        Ok(keys.into_iter().enumerate().map(term).collect())
-    }
-
-    /// The least keys at the places of cells that are not of a tile, such as corners of boxes.
-    ///
-    /// # Errors
-    /// As [`CellOrder::keys`].
-    pub(crate) fn keys(&self, dims: &[Column]) -> Result<Vec<CellKey>> {
-        let dims: Vec<&Column> = dims.iter().collect();
-        let terms = self.terms(&dims)?;
-        Ok((0..dims.first().map_or(0, |c| c.len()))
-            .map(|i| key_at(&terms, &dims, i).place(self))
-            .collect())
-    }
-}
-
-fn key_at<C: Borrow<Column>>(terms: &[Term], dims: &[C], i: usize) -> CellKey {
-    let part = |t: &Term| match t {
-        Term::Numbers(v) => KeyPart::Number(number(v, i)),
-        Term::Strings(d) => KeyPart::Text(dims.get(*d).map_or(&[][..], |c| c.borrow().cell(i)).to_vec()),
-    };
-    CellKey(terms.iter().map(part).collect())
-}
+use crate::sort::first_not;
 
 /// Cells of one tile.
 #[derive(Debug)]
@@ -222,16 +117,7 @@ impl Run {
 
     /// The first cell from `start` on that is not before `key`.
     pub(crate) fn cells_before(&self, start: usize, key: &CellKey) -> usize {
-        let (mut lo, mut hi) = (start, self.len);
-        while lo < hi {
-            let middle = lo + (hi - lo) / 2;
-            if self.is_before(middle, key) {
-                lo = middle + 1
-            } else {
-                hi = middle
-            }
-        }
-        lo
+        first_not(start..self.len, |i| self.is_before(i, key))
     }
 
     /// The keys as plain numbers, most important first; `None` where some are strings.
@@ -404,7 +290,7 @@ impl RunWork {
 impl Run {
     /// The run in the order of its keys.
     fn sorted(self) -> Self {
-        let steps = self.least_step();
+        let steps = self.worst_step();
         if steps.is_le() {
             let distinct = steps.is_lt();
             return Self { distinct, ..self };
@@ -428,45 +314,38 @@ impl Run {
             ascending: false,
             ..self
         };
-        let distinct = sorted.least_step().is_lt();
+        let distinct = sorted.worst_step().is_lt();
         Self { distinct, ..sorted }
     }
 
-    /// How each cell compares with the next: less if all are before it, equal if some have equal keys,
-    /// greater if one comes after it.
-    fn least_step(&self) -> Ordering {
+    /// How each cell compares with the next: less if all come before it, equal if some have its keys,
+    /// greater if some come after it.
+    fn worst_step(&self) -> Ordering {
         let Some(keys) = self.numbers() else {
             let steps = (1..self.len).map(|i| self.compare(i - 1, self, i));
             return steps.max().unwrap_or(Ordering::Less);
         };
         // Key by key, the least important first, over a block of cells: no branch depends on a value.
-        let (mut worst, mut start) = (LESS, 1);
+        let (mut worst, mut start) = (Ordering::Less, 1);
         while start < self.len {
             let end = self.len.min(start + STEPS);
-            let mut steps = [EQUAL; STEPS];
+            let mut steps = [Ordering::Equal; STEPS];
             for key in keys.iter().rev() {
                 let (before, cells) = (key.get(start - 1..end - 1), key.get(start..end));
                 let pairs = before.unwrap_or(&[]).iter().zip(cells.unwrap_or(&[]));
                 for (step, (a, b)) in steps.iter_mut().zip(pairs) {
-                    *step = if a == b {
-                        *step
-                    } else {
-                        LESS + (GREATER - LESS) * u8::from(a > b)
-                    };
+                    *step = a.cmp(b).then(*step);
                 }
             }
             worst = steps.iter().take(end - start).fold(worst, |w, s| w.max(*s));
             start = end;
         }
-        worst.cmp(&EQUAL)
+        worst
     }
 }
 
 /// Cells whose order is looked at together.
 const STEPS: usize = 256;
-const LESS: u8 = 0;
-const EQUAL: u8 = 1;
-const GREATER: u8 = 2;
 
 fn pick_values<T: Copy>(values: &[T], places: &[u32]) -> Vec<T> {
     places.iter().filter_map(|&i| values.get(i as usize).copied()).collect()

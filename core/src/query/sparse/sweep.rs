@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::layer::{Candidate, Layer};
 use super::merge::{self, Segment};
-use super::run::{CellKey, ResultOrder, Run};
+use super::order::{CellKey, ResultOrder};
+use super::run::Run;
 use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::datatype::CellCount;
