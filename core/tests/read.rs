@@ -176,6 +176,80 @@ fn points(count: Range<usize>) -> impl Strategy<Value = BTreeSet<(i32, i64)>> {
     prop::collection::btree_set((-9_i32..9, 0_i64..12), count)
 }
 
+/// What the second dimension of a sparse array is: how coordinates are compared and packed depends on it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Second {
+    Whole,
+    /// Floats whose bits differ in the highest: beside another coordinate they take more than 64 bits.
+    Wide,
+    Text,
+}
+
+impl Second {
+    /// The distance of floats: a power of two, so that tiles are counted without rounding.
+    const STEP: f64 = (1_u64 << 60) as f64;
+    const LOW: i64 = -64;
+
+    fn any() -> impl Strategy<Value = Self> {
+        prop_oneof![Just(Self::Whole), Just(Self::Wide), Just(Self::Text)]
+    }
+
+    fn dimension(self, extent: i64) -> Dimension {
+        match self {
+            Self::Whole => Dimension::new("y", Datatype::Int64, 0_i64, 40_i64, extent),
+            Self::Wide => {
+                let [lo, hi, extent] = [Self::LOW, -Self::LOW, extent].map(|v| v as f64 * Self::STEP);
+                Dimension::new("y", Datatype::Float64, lo, hi, extent)
+            }
+            Self::Text => Dimension::string("y"),
+        }
+    }
+
+    fn value(self, y: i64) -> Scalar {
+        match self {
+            Self::Whole => Scalar::I64(y),
+            Self::Wide => Scalar::F64((y - 9) as f64 * Self::STEP),
+            Self::Text => Scalar::Bytes(Self::text(y)),
+        }
+    }
+
+    /// Numbers below 100 in their order, some of them the beginning of others.
+    fn text(y: i64) -> Vec<u8> {
+        let units = "a".repeat(y as usize % 10);
+        format!("{}{units}", y / 10).into_bytes()
+    }
+
+    fn column(self, places: impl Iterator<Item = i64>) -> Column {
+        match self {
+            Self::Whole => Column::from_values(Datatype::Int64, &places.collect::<Vec<_>>()),
+            Self::Wide => {
+                let values: Vec<f64> = places.map(|y| (y - 9) as f64 * Self::STEP).collect();
+                Column::from_values(Datatype::Float64, &values)
+            }
+            Self::Text => Column::from_cells(Datatype::StringAscii, places.map(Self::text)),
+        }
+    }
+
+    fn places(self, column: &Column) -> Vec<i64> {
+        match self {
+            Self::Whole => column.values::<i64>().unwrap().to_vec(),
+            Self::Wide => column.values::<f64>().unwrap().iter().map(|v| (v / Self::STEP) as i64 + 9).collect(),
+            Self::Text => {
+                let place = |k| (0..100).find(|y| Self::text(*y) == column.cell(k)).unwrap();
+                (0..column.len()).map(place).collect()
+            }
+        }
+    }
+
+    fn tile(self, y: i64, extent: i64) -> i64 {
+        match self {
+            Self::Whole => y / extent,
+            Self::Wide => (y - 9 - Self::LOW) / extent,
+            Self::Text => 0,
+        }
+    }
+}
+
 /// The time that [`cell`] was told.
 fn written_at(cell: &Cell) -> i32 {
     cell.0 % 10
@@ -246,7 +320,7 @@ proptest! {
 
     #[test]
     fn sparse_reads_are_the_newest_cells_in_the_order_asked_for(
-        extents in (1_i32..30, 1_i64..30), tile_order in major(), cell_order in prop_oneof![major(), Just(Layout::Hilbert)],
+        extents in (1_i32..30, 1_i64..30), second in Second::any(), tile_order in major(), cell_order in prop_oneof![major(), Just(Layout::Hilbert)],
         duplicates in any::<bool>(), capacity in 1_u64..9,
         writes in prop::collection::vec(prop_oneof![points(0..4), points(0..40), points(60..120)], 0..5),
         merged in any::<bool>(),
@@ -255,7 +329,7 @@ proptest! {
     ) {
         let dims = vec![
             Dimension::new("x", Datatype::Int32, -20, 20, extents.0),
-            Dimension::new("y", Datatype::Int64, 0_i64, 40_i64, extents.1),
+            second.dimension(extents.1),
         ];
         let mut schema = Schema::new(ArrayType::Sparse, dims, attributes());
         (schema.tile_order, schema.cell_order, schema.allows_duplicates, schema.capacity) = (tile_order, cell_order, duplicates, capacity);
@@ -276,7 +350,7 @@ proptest! {
             }
             let mut columns = columns(&cells);
             columns.push(("x".into(), Column::from_values(Datatype::Int32, &points.iter().map(|p| p.0).collect::<Vec<_>>())));
-            columns.push(("y".into(), Column::from_values(Datatype::Int64, &points.iter().map(|p| p.1).collect::<Vec<_>>())));
+            columns.push(("y".into(), second.column(points.iter().map(|p| p.1))));
             write(&context, time, Cells { region: None, layout: Layout::Unordered, columns });
         }
         let array = open(&context, Window::at(end));
@@ -286,7 +360,7 @@ proptest! {
         };
         let region = Region(vec![
             x.iter().map(|r| ScalarRange::new(r.0, r.0 + r.1)).collect(),
-            y.iter().map(|r| ScalarRange::new(r.0, r.0 + r.1)).collect(),
+            y.iter().map(|r| ScalarRange::new(second.value(r.0), second.value(r.0 + r.1))).collect(),
         ]);
         let wanted = |p: &Cell| p.2.is_some_and(|n| n < 9) || p.1 == b"ab";
         for (order, filtered) in
@@ -298,14 +372,14 @@ proptest! {
             expect.retain(|(_, c)| !filtered || wanted(c));
             let query = Query { region: region.clone(), order, batch_bytes, condition, ..Query::default() };
             let batch = read(&array, &query);
-            let (x, y) = (batch.column("x").unwrap().values::<i32>().unwrap(), batch.column("y").unwrap().values::<i64>().unwrap());
-            let found: Vec<((i32, i64), Cell)> = x.iter().copied().zip(y.iter().copied()).zip(cells_of(&batch)).collect();
+            let (x, y) = (batch.column("x").unwrap().values::<i32>().unwrap(), second.places(batch.column("y").unwrap()));
+            let found: Vec<((i32, i64), Cell)> = x.iter().copied().zip(y).zip(cells_of(&batch)).collect();
             match order {
                 Layout::RowMajor => prop_assert!(found.is_sorted_by_key(|c| c.0)),
                 Layout::ColMajor => prop_assert!(found.is_sorted_by_key(|c| (c.0.1, c.0.0))),
                 Layout::Global if cell_order != Layout::Hilbert => {
                     let place = |c: &((i32, i64), Cell)| {
-                        let (tile, at) = (((c.0.0 + 20) / extents.0, c.0.1 / extents.1), c.0);
+                        let (tile, at) = (((c.0.0 + 20) / extents.0, second.tile(c.0.1, extents.1)), c.0);
                         let tile = if tile_order == Layout::RowMajor { (i64::from(tile.0), tile.1) } else { (tile.1, i64::from(tile.0)) };
                         let at = if cell_order == Layout::RowMajor { (i64::from(at.0), at.1) } else { (at.1, i64::from(at.0)) };
                         (tile, at)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use hyperslab::{Batch, Column, Datatype};
@@ -87,11 +87,7 @@ fn json<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T> {
 
 /// The dense matrix, row by row.
 pub(super) fn matrix(data: &Path) -> Result<Vec<u8>> {
-    whole(&matrix_path(data))
-}
-
-pub(super) fn matrix_path(data: &Path) -> PathBuf {
-    data.join("input/dense.i32")
+    whole(&data.join("input/dense.i32"))
 }
 
 /// The matrix tile by tile.

@@ -119,7 +119,7 @@ pub(super) fn subarray(job: &Job) -> Result<bool> {
     };
     boxes(job, READ, &set.boxes, set.sum)?;
     if job.limit {
-        limit::read(job, codec, name, &set.boxes)?;
+        limit::read(job, codec, name, set)?;
     }
     Ok(true)
 }

@@ -32,12 +32,17 @@ pub(super) fn filters(job: &Job) -> Result<bool> {
         sorted.sort_unstable();
         values = bytemuck::cast_slice(&sorted).to_vec();
     }
+    let scaled = job.variant == "float_scale";
+    if scaled {
+        let whole: Vec<i64> = bytemuck::pod_collect_to_vec(&values);
+        values = bytemuck::cast_slice(&whole.iter().map(|v| *v as f64).collect::<Vec<_>>()).to_vec();
+    }
     let tiles: Vec<&[u8]> = values.chunks(TILE_BYTES).collect();
     let key = Key([7; 32]);
     let encrypted = job.variant == "aes_256_gcm";
     let f = TileFormat {
         key: encrypted.then_some(&key),
-        ..TileFormat::new(Datatype::Int64, CellCount::ONE)
+        ..TileFormat::new(if scaled { Datatype::Float64 } else { Datatype::Int64 }, CellCount::ONE)
     };
     let (p, nonces) = (Pipeline::new(vec![filter.clone()]), Nonces::new([9; 32]));
     let nonces = if encrypted { nonces } else { Nonces::none() };

@@ -1,11 +1,10 @@
 //! What no engine can undercut on the dense matrix with as many threads. Of reads without a filter it is
-//! the result's bytes copied out of the page cache, of compressed ones the library's decoding of the
+//! the result's cells copied out of tiles that lie in memory, of compressed ones the library's decoding of the
 //! same chunks, from memory to memory; of loads it is writing the bytes, or encoding the chunks.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::hint::black_box;
-use std::os::unix::fs::FileExt as _;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result, ensure};
@@ -17,7 +16,7 @@ use serde_json::Value;
 
 use super::Job;
 use super::bare::Bare;
-use super::data::{self, Box4, DenseQueries};
+use super::data::{self, Box4, DenseQueries, DenseSet};
 use super::measure::{LIMIT, Metric, Unit, measure};
 use super::schema;
 
@@ -27,15 +26,15 @@ const PIECE_BYTES: usize = 1 << 20;
 /// Bytes of a chunk of cells of this size.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// Beside the read of `boxes`. Of compressed arrays only where these are whole tiles, or nearly: of others
+/// Beside the read of a set of boxes. Of compressed arrays only where these are whole tiles, or nearly: of others
 /// an engine may leave chunks out.
-pub(super) fn read(job: &Job, codec: &str, set: &str, boxes: &[Box4]) -> Result<()> {
-    let metric = metric("read", Unit::Milliseconds, boxes.len());
+pub(super) fn read(job: &Job, codec: &str, name: &str, set: &DenseSet) -> Result<()> {
+    let metric = metric("read", Unit::Milliseconds, set.boxes.len());
     let q = DenseQueries::load(&job.data)?;
     match schema::filters(codec)?.split_last() {
-        None => copy(job, &metric, &q, boxes),
-        Some((last, before)) if ["tile", "par", "full"].contains(&set) => {
-            decode(job, &metric, &Coding { last, before }, &q, boxes)
+        None => copy(job, &metric, &q, set),
+        Some((last, before)) if ["tile", "par", "full"].contains(&name) => {
+            decode(job, &metric, &Coding { last, before }, &q, &set.boxes)
         }
         Some(_) => Ok(()),
     }
@@ -93,23 +92,47 @@ fn tile_bytes(q: &DenseQueries) -> Result<usize> {
     Ok(usize::try_from(q.tile[0] * q.tile[1] * CELL_BYTES)?)
 }
 
-/// As many bytes as each box has, out of the page cache.
-fn copy(job: &Job, metric: &Metric, q: &DenseQueries, boxes: &[Box4]) -> Result<()> {
-    let file = File::open(data::matrix_path(&job.data))?;
-    let size = q.shape[0] * q.shape[1] * CELL_BYTES;
-    let mut out = Vec::new();
-    let mut run = |()| {
-        for b in boxes {
-            let bytes = (b[1] - b[0] + 1) * (b[3] - b[2] + 1) * CELL_BYTES;
-            let start = (b[0] * q.shape[1] * CELL_BYTES).min(size - bytes);
-            out.resize(usize::try_from(bytes)?, 0_u8);
-            let pieces = out.par_chunks_mut(PIECE_BYTES).enumerate();
-            pieces.try_for_each(|(i, piece)| file.read_exact_at(piece, start as u64 + (i * PIECE_BYTES) as u64))?;
-            black_box(&out);
+/// The cells of each box, copied out of the tiles that hold them: as from a mapped file, without a call of
+/// the system.
+fn copy(job: &Job, metric: &Metric, q: &DenseQueries, set: &DenseSet) -> Result<()> {
+    let tiles = data::tiled(&data::matrix(&job.data)?, q.shape, q.tile);
+    let [rows, columns] = q.tile;
+    let across = q.shape[1] / columns;
+    let at = |row: i64, column: i64| {
+        let tile = row / rows * across + column / columns;
+        ((tile * rows + row % rows) * columns + column % columns) * CELL_BYTES
+    };
+    let copy_row = |b: &Box4, row: i64, to: &mut [u8]| -> Result<()> {
+        let mut rest = to;
+        let mut column = b[2];
+        while column <= b[3] {
+            let end = (column / columns * columns + columns).min(b[3] + 1);
+            let (start, len) = (at(row, column), (end - column) * CELL_BYTES);
+            let (run, behind) = rest.split_at_mut(usize::try_from(len)?);
+            let stored = usize::try_from(start)?..usize::try_from(start + len)?;
+            run.copy_from_slice(tiles.get(stored).context("no such cells")?);
+            (rest, column) = (behind, end);
         }
         Ok(())
     };
-    measure(job, metric, None, || Ok(()), &mut run)
+    let mut out = Vec::new();
+    let mut copied = |b: &Box4, see: &mut dyn FnMut(&[u8])| -> Result<()> {
+        let width = usize::try_from((b[3] - b[2] + 1) * CELL_BYTES)?;
+        out.resize(usize::try_from(b[1] - b[0] + 1)? * width, 0_u8);
+        let lot = PIECE_BYTES.div_ceil(width);
+        out.par_chunks_mut(lot * width).enumerate().try_for_each(|(i, piece)| {
+            let first = b[0] + i64::try_from(i * lot)?;
+            (first..).zip(piece.chunks_mut(width)).try_for_each(|(row, to)| copy_row(b, row, to))
+        })?;
+        see(&out);
+        Ok(())
+    };
+    let mut sum = 0;
+    let mut add = |bytes: &[u8]| sum += bytemuck::pod_collect_to_vec::<u8, i32>(bytes).iter().map(|v| i64::from(*v)).sum::<i64>();
+    set.boxes.iter().try_for_each(|b| copied(b, &mut add))?;
+    ensure!(sum == set.sum, "the copies are of other cells");
+    let run = |()| set.boxes.iter().try_for_each(|b| copied(b, &mut |bytes| drop(black_box(bytes))));
+    measure(job, metric, None, || Ok(()), run)
 }
 
 /// The bytes of a chunk before, and what the library makes of them.
