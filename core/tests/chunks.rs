@@ -3,6 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+#[cfg(feature = "test-util")]
+use std::sync::Arc;
+
 use hyperslab::array::{Array, CreateOptions, OpenOptions, create};
 use hyperslab::blocking::block_on;
 use hyperslab::filter::Key;
@@ -10,6 +13,10 @@ use hyperslab::format::attribute::Attribute;
 use hyperslab::format::domain::Dimension;
 use hyperslab::format::pipeline::{Filter, Pipeline};
 use hyperslab::format::schema::{ArrayType, Layout, Schema};
+#[cfg(feature = "test-util")]
+use hyperslab::vfs::MemVfs;
+#[cfg(feature = "test-util")]
+use hyperslab::vfs::faulty::{Fault, FaultyVfs};
 use hyperslab::write::{Cells, WriteOptions};
 use hyperslab::{Batch, CellCount, Column, Context, Datatype, Query, Region, ScalarRange};
 use proptest::prelude::*;
@@ -317,6 +324,108 @@ fn a_damaged_chunk_is_an_error_and_no_panic() {
         }
         std::fs::write(&file, sound).unwrap();
         assert!(block_on(open().read(&Query::default())).is_ok());
+    }
+}
+
+/// An unfiltered matrix in memory, behind a store that counts; the path of its values, and what is in that file.
+#[cfg(feature = "test-util")]
+fn unfiltered() -> (MemVfs, FaultyVfs, String, Vec<u8>) {
+    let files = MemVfs::new();
+    let vfs = FaultyVfs::new(Arc::new(files.clone()), Fault::default());
+    let context = Context::new(Arc::new(vfs.clone()));
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [1; 32],
+        key: None,
+    };
+    block_on(create(&context, "a", &schema(&[], Layout::RowMajor), &[], &options)).unwrap();
+    let all = points([0, ROWS - 1, 0, COLS - 1]).map(|(y, x)| Some(value(1, y, x)));
+    let cells = Cells {
+        region: None,
+        layout: Layout::RowMajor,
+        columns: columns(&all.collect::<Vec<_>>()),
+    };
+    let at = WriteOptions {
+        timestamp_ms: 2,
+        seed: [2; 32],
+        sync: false,
+    };
+    let array = block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
+    block_on(array.write(cells, &at)).unwrap();
+    let (path, bytes) = files.files().into_iter().find(|f| f.0.ends_with("a0.tdb")).unwrap();
+    (files, vfs, path, bytes.to_vec())
+}
+
+/// Reads a box of the values, looks at its cells, and gives how many bytes were fetched.
+#[cfg(feature = "test-util")]
+fn bytes_of(vfs: &FaultyVfs, array: &Array, b: Box4) -> u64 {
+    vfs.set(Fault::default());
+    let query = Query {
+        fields: Some(vec!["v".into()]),
+        region: Region::from_box(ranges(b)),
+        ..Query::default()
+    };
+    let found = block_on(array.read(&query)).unwrap();
+    let want: Vec<i32> = points(b).map(|(y, x)| value(1, y, x)).collect();
+    assert!(*found.columns[0].1.values::<i32>().unwrap() == want[..], "{b:?}");
+    let of_values = vfs.calls().into_iter().filter(|c| c.path.ends_with("a0.tdb"));
+    of_values.map(|c| c.bytes).sum()
+}
+
+#[test]
+#[cfg(feature = "test-util")]
+fn of_an_unfiltered_tile_the_chunks_that_are_wanted_are_fetched() {
+    const CHUNK: u64 = 12 + (64 << 10);
+    const LAST: u64 = 12 + 300 * 200 * 4 - 3 * (64 << 10);
+    let (_, vfs, ..) = unfiltered();
+    let context = Context::new(Arc::new(vfs.clone()));
+    let array = block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
+    // Row 245 begins in the third chunk and ends in the fourth, which is short.
+    for (b, bytes) in [
+        ([0, 9, 0, 199], CHUNK),
+        ([3, 20, 7, 90], 0),
+        ([170, 240, 0, 199], CHUNK),
+        ([244, 245, 0, 199], CHUNK + LAST),
+        ([170, 299, 0, 199], 0),
+        ([83, 100, 150, 150], CHUNK),
+        ([299, 299, 199, 199], LAST),
+        ([80, 80, 0, 399], CHUNK),
+        ([80, 299, 0, 199], 8 + 4 * 12 + 300 * 200 * 4),
+        ([83, 100, 0, 199], 0),
+    ] {
+        assert_eq!(bytes_of(&vfs, &array, b), bytes, "{b:?}");
+    }
+}
+
+#[test]
+#[cfg(feature = "test-util")]
+fn an_unfiltered_tile_that_is_cut_in_another_way_is_read() {
+    let (files, vfs, path, sound) = unfiltered();
+    let (first, second) = (64 << 10, 8 + 12 + (64 << 10));
+    // Every chunk begins four bytes earlier, and the last is as much longer.
+    let mut cut = sound[..8].to_vec();
+    let tile = &sound[..8 + 4 * 12 + 300 * 200 * 4];
+    let cells: Vec<u8> = tile[8..].chunks(first + 12).flat_map(|c| &c[12..]).copied().collect();
+    let mut rest = &cells[..];
+    for n in [first - 4, first, first, 43_392 + 4] {
+        let (chunk, behind) = rest.split_at(n);
+        cut.extend([n as u32, n as u32, 0].iter().flat_map(|n| n.to_le_bytes()));
+        cut.extend(chunk);
+        rest = behind;
+    }
+    assert!(cut.len() == tile.len() && cut[second..] != tile[second..]);
+    files.replace(&path, [&cut, &sound[tile.len()..]].concat());
+    let context = Context::new(Arc::new(vfs.clone()));
+    let array = block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
+    // Cell 183 of row 81 is the last that a usual first chunk has.
+    for b in [
+        [81, 81, 180, 183],
+        [90, 100, 3, 190],
+        [0, 2, 0, 5],
+        [299, 299, 100, 199],
+        [0, 0, 0, 399],
+    ] {
+        bytes_of(&vfs, &array, b);
     }
 }
 

@@ -233,7 +233,12 @@ impl Second {
     fn places(self, column: &Column) -> Vec<i64> {
         match self {
             Self::Whole => column.values::<i64>().unwrap().to_vec(),
-            Self::Wide => column.values::<f64>().unwrap().iter().map(|v| (v / Self::STEP) as i64 + 9).collect(),
+            Self::Wide => column
+                .values::<f64>()
+                .unwrap()
+                .iter()
+                .map(|v| (v / Self::STEP) as i64 + 9)
+                .collect(),
             Self::Text => {
                 let place = |k| (0..100).find(|y| Self::text(*y) == column.cell(k)).unwrap();
                 (0..column.len()).map(place).collect()

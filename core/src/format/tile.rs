@@ -5,7 +5,9 @@
 //! chunk: plain length u32 | filtered length u32 | metadata length u32 | metadata | filtered bytes
 //! ```
 
-use super::cursor::{Decoded, Reader, Writer};
+use std::ops::Range;
+
+use super::cursor::{Decoded, Reader};
 use crate::error::Malformed;
 use crate::limits::CHUNK_BYTES;
 
@@ -138,15 +140,30 @@ pub struct UnfilteredChunks {
 impl UnfilteredChunks {
     /// What the tile must start with: the number of its chunks, and the header of the first.
     pub fn start(&self) -> Vec<u8> {
-        let n = self.plain.min(self.chunk_bytes) as u32;
-        let mut w = Writer::new();
-        w.u64(self.plain.div_ceil(self.chunk_bytes)).u32(n).u32(n).u32(0);
-        w.into_bytes()
+        let count = self.plain.div_ceil(self.chunk_bytes).to_le_bytes();
+        [&count[..], &self.header(0)].concat()
+    }
+
+    /// What must be stored before the cells of a chunk.
+    pub fn header(&self, chunk: u64) -> [u8; CHUNK_HEADER_BYTES] {
+        let behind = self.plain.saturating_sub(chunk.saturating_mul(self.chunk_bytes));
+        let n = (behind.min(self.chunk_bytes) as u32).to_le_bytes();
+        let mut header = [0; CHUNK_HEADER_BYTES];
+        header[..4].copy_from_slice(&n);
+        header[4..8].copy_from_slice(&n);
+        header
     }
 
     /// Where byte `at` of the cells lies in the tile.
     pub const fn place(&self, at: u64) -> u64 {
         8 + (at / self.chunk_bytes + 1) * CHUNK_HEADER_BYTES as u64 + at
+    }
+
+    /// Where these chunks lie in the tile, with their headers.
+    pub fn stored(&self, chunks: &Range<u64>) -> Range<u64> {
+        let start = |chunk: u64| 8 + chunk * (CHUNK_HEADER_BYTES as u64 + self.chunk_bytes);
+        let end = self.place(self.plain.saturating_sub(1)) + 1;
+        start(chunks.start)..start(chunks.end).min(end)
     }
 }
 

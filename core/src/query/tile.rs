@@ -3,6 +3,7 @@
 mod input;
 mod parts;
 mod plane;
+mod stretch;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use crate::limits;
 use crate::vfs::Vfs;
 pub(crate) use input::Input;
 pub(crate) use plane::{Piece, Plane, copy_pieces};
+pub(crate) use stretch::Stretch;
 
 /// A field as one fragment stores it.
 #[derive(Debug, Clone)]

@@ -122,16 +122,27 @@ fn copy(job: &Job, metric: &Metric, q: &DenseQueries, set: &DenseSet) -> Result<
         let lot = PIECE_BYTES.div_ceil(width);
         out.par_chunks_mut(lot * width).enumerate().try_for_each(|(i, piece)| {
             let first = b[0] + i64::try_from(i * lot)?;
-            (first..).zip(piece.chunks_mut(width)).try_for_each(|(row, to)| copy_row(b, row, to))
+            (first..)
+                .zip(piece.chunks_mut(width))
+                .try_for_each(|(row, to)| copy_row(b, row, to))
         })?;
         see(&out);
         Ok(())
     };
     let mut sum = 0;
-    let mut add = |bytes: &[u8]| sum += bytemuck::pod_collect_to_vec::<u8, i32>(bytes).iter().map(|v| i64::from(*v)).sum::<i64>();
+    let mut add = |bytes: &[u8]| {
+        sum += bytemuck::pod_collect_to_vec::<u8, i32>(bytes)
+            .iter()
+            .map(|v| i64::from(*v))
+            .sum::<i64>()
+    };
     set.boxes.iter().try_for_each(|b| copied(b, &mut add))?;
     ensure!(sum == set.sum, "the copies are of other cells");
-    let run = |()| set.boxes.iter().try_for_each(|b| copied(b, &mut |bytes| drop(black_box(bytes))));
+    let run = |()| {
+        set.boxes
+            .iter()
+            .try_for_each(|b| copied(b, &mut |bytes| drop(black_box(bytes))))
+    };
     measure(job, metric, None, || Ok(()), run)
 }
 

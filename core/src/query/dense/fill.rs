@@ -9,14 +9,15 @@ use bytes::Bytes;
 use super::canvas::{Canvas, FieldCanvas};
 use super::copy::{RunsJob, in_order, run_jobs};
 use super::paint::{Fill, Ids, Values};
-use super::plan::Plan;
+use super::plan::{Plan, Source};
 use super::points::with_sources;
 use super::runs::Run;
 use crate::cache::Cache;
 use crate::column::Column;
 use crate::error::Result;
+use crate::geometry::Span;
 use crate::query::field::Field;
-use crate::query::tile::{Decoding, Extent, Input, StoredField, TileRef};
+use crate::query::tile::{Decoding, Extent, Input, StoredField, Stretch, TileRef};
 
 /// How each layer stores each attribute of the result; `None` where it has none of that name and type.
 pub(crate) type StoredFields = Vec<Vec<Option<Arc<StoredField>>>>;
@@ -30,8 +31,17 @@ pub(crate) struct Work {
     pub(super) inputs: Vec<Option<Input>>,
 }
 
-/// The work on some tiles of a plan, and what must be fetched for it. Where the store is `direct`, the
-/// tiles of fixed-size cells are not fetched: whoever decodes them reads them.
+/// What is fetched before tiles of fixed-size cells are decoded. Of others it is always the whole tile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fetching {
+    /// Nothing: whoever decodes them reads them.
+    Nothing,
+    /// Of unfiltered tiles, the chunks that hold wanted cells, if these are few.
+    Chunks,
+    Tiles,
+}
+
+/// The work on some tiles of a plan, and what must be fetched for it.
 ///
 /// # Errors
 /// The index of a fragment is damaged.
@@ -41,7 +51,7 @@ pub(crate) fn work(
     fields: &[Field],
     stored: &StoredFields,
     cache: &Cache,
-    direct: bool,
+    fetching: Fetching,
 ) -> Result<(Vec<Work>, Vec<Extent>)> {
     let (mut out, mut extents) = (Vec::new(), Vec::new());
     for tile in tiles {
@@ -54,8 +64,10 @@ pub(crate) fn work(
                     continue;
                 };
                 let tile = TileRef::new(own, source.tile)?;
-                inputs.push(Some(if direct && plan.in_runs(wanted) {
+                inputs.push(Some(if fetching == Fetching::Nothing && plan.in_runs(wanted) {
                     Input::Direct(tile)
+                } else if let Some(stretch) = plan.stretch(wanted, source, &tile, fetching)? {
+                    Input::part(stretch, cache, &mut extents)
                 } else {
                     Input::new(tile, cache, &mut extents)?
                 }));
@@ -66,7 +78,32 @@ pub(crate) fn work(
     Ok((out, extents))
 }
 
+/// Whether the chunks that were fetched for this work are what they were taken for. Where they are not, the tiles
+/// must be fetched.
+pub(crate) fn are_chunks(work: &[Work], fetched: &[Bytes], cache: &Cache) -> bool {
+    work.iter().flat_map(|w| &w.inputs).flatten().all(|input| match input {
+        Input::Part(stretch) => stretch.keep(fetched, cache),
+        _ => true,
+    })
+}
+
 impl Plan {
+    /// The chunks of a source's tile to fetch without the others, if that is what to do.
+    fn stretch(&self, field: &Field, source: &Source, tile: &TileRef, fetching: Fetching) -> Result<Option<Stretch>> {
+        if fetching != Fetching::Chunks || !self.in_runs(field) {
+            return Ok(None);
+        }
+        let cell = |of: fn(&Span) -> u64| -> u64 {
+            source
+                .inside
+                .iter()
+                .zip(&self.strides)
+                .map(|(s, step)| of(s) * step)
+                .sum()
+        };
+        Stretch::of(tile, cell(|s| s.first)..cell(|s| s.last) + 1)
+    }
+
     /// Whether a field's cells are copied run by run, rather than painted tile by tile.
     fn in_runs(&self, field: &Field) -> bool {
         !field.cell.is_var() && self.in_cell_order
@@ -92,17 +129,22 @@ pub(crate) fn groups(
     fields: &[Field],
     stored: &StoredFields,
     bytes_max: u64,
-    direct: bool,
+    fetching: Fetching,
 ) -> Result<Vec<Range<usize>>> {
     let (mut out, mut start, mut bytes) = (Vec::new(), 0, 0_u64);
     for (i, t) in plan.tiles.iter().enumerate() {
         let mut here = 0_u64;
         for source in &t.sources {
             let own = stored.get(source.layer).into_iter().flatten().zip(fields);
-            for (own, _) in own.filter(|(_, f)| !direct || !plan.in_runs(f)) {
+            for (own, field) in own.filter(|(_, f)| fetching != Fetching::Nothing || !plan.in_runs(f)) {
                 let Some(own) = own else { continue };
-                let extents = TileRef::new(own, source.tile)?.extents()?;
-                here = extents
+                let tile = TileRef::new(own, source.tile)?;
+                if let Some(stretch) = plan.stretch(field, source, &tile, fetching)? {
+                    here = here.saturating_add(stretch.bytes());
+                    continue;
+                }
+                here = tile
+                    .extents()?
                     .iter()
                     .fold(here, |n, e| n.saturating_add(e.range.end - e.range.start));
             }

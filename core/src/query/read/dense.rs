@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::format::schema::Layout;
 use crate::geometry::Span;
 use crate::query::dense::canvas::{Canvas, Spare};
+use crate::query::dense::fill::Fetching;
 use crate::query::dense::plan::Plan;
 use crate::query::dense::runs::Run;
 use crate::query::dense::{Boxes, DenseBox, DenseOrder, DenseQuery, fill};
@@ -104,8 +105,8 @@ impl Array {
         plan: &Arc<Plan>,
         runs: Option<Arc<Vec<Run>>>,
     ) -> Result<Canvas> {
-        let direct = self.context().vfs.direct().is_some();
-        let groups = fill::groups(plan, &query.attributes, &query.stored, GROUP_BYTES, direct)?;
+        let fetching = self.fetching();
+        let groups = fill::groups(plan, &query.attributes, &query.stored, GROUP_BYTES, fetching)?;
         let mut next = match groups.first() {
             Some(first) => Some(self.fetch_work(query, plan, first.clone()).await?),
             None => None,
@@ -130,21 +131,29 @@ impl Array {
         Ok(canvas)
     }
 
+    fn fetching(&self) -> Fetching {
+        match (self.context().vfs.direct(), &self.0.options.key) {
+            (Some(_), _) => Fetching::Nothing,
+            (None, None) => Fetching::Chunks,
+            (None, Some(_)) => Fetching::Tiles,
+        }
+    }
+
     async fn fetch_work(
         &self,
         query: &DenseQuery,
         plan: &Plan,
         group: Range<usize>,
     ) -> Result<(Vec<fill::Work>, Vec<Bytes>)> {
-        let (work, extents) = fill::work(
-            plan,
-            group,
-            &query.attributes,
-            &query.stored,
-            &self.context().cache,
-            self.context().vfs.direct().is_some(),
-        )?;
-        Ok((work, self.fetch(&extents).await?))
+        let cache = &self.context().cache;
+        let work = |fetching| fill::work(plan, group.clone(), &query.attributes, &query.stored, cache, fetching);
+        let (found, extents) = work(self.fetching())?;
+        let fetched = self.fetch(&extents).await?;
+        if fill::are_chunks(&found, &fetched, cache) {
+            return Ok((found, fetched));
+        }
+        let (found, extents) = work(Fetching::Tiles)?;
+        Ok((found, self.fetch(&extents).await?))
     }
 
     /// The cells of sparse fragments in a box of a dense array: coordinates, then attributes.

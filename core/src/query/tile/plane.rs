@@ -71,6 +71,7 @@ pub(crate) fn copy_pieces(
     let done = match input {
         Input::Direct(tile) => from_file(tile, plane, pieces, d, remember),
         Input::Decoded(_) => Err(corrupt("", "is decoded already")),
+        Input::Part(stretch) => return stretch.copy(fetched, pieces),
         Input::Fetched(tile, _) | Input::Kept(tile, _) => {
             let parts = input.parts(fetched);
             let stored = Stored::new(tile, plane, d)?;
