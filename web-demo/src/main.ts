@@ -1,5 +1,5 @@
 // The viewer: opens an array, draws it, and lets the user move through space and time.
-import { ramp } from "./colours.js";
+import { pixel, ramp } from "./colours.js";
 import { attachGestures } from "./gestures.js";
 import { readLink, writeLink } from "./link.js";
 import { element, listed, markCurrent, say, showCatalog, showControls, showFacts, showTip, type Listed } from "./panel.js";
@@ -210,8 +210,18 @@ function showLegend(): void {
   const bar = element<HTMLCanvasElement>("legend-bar");
   const image = new ImageData(bar.width, bar.height);
   const out = new Uint32Array(image.data.buffer);
-  for (let i = 0; i < out.length; i++) out[i] = colours[Math.floor(((i % bar.width) / bar.width) * colours.length)] ?? 0;
+  const steps = legendSteps(lo, hi);
+  for (let i = 0; i < out.length; i++) {
+    const t = (i % bar.width) / bar.width;
+    out[i] = steps > 0 ? pixel(colours, lo + Math.floor(t * steps), lo, hi) : (colours[Math.floor(t * colours.length)] ?? 0);
+  }
   bar.getContext("2d")?.putImageData(image, 0, 0);
+}
+
+/** How many values there are, where they are whole and so few that each has a field of its own; otherwise 0. */
+function legendSteps(lo: number, hi: number): number {
+  const type = source?.array.attrs.find((a) => a.name === attribute)?.type ?? "";
+  return (type === "bool" || /^u?int/.test(type)) && hi - lo < 16 ? hi - lo + 1 : 0;
 }
 
 function legendText(v: number): string {
