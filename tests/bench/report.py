@@ -110,6 +110,6 @@ Medians of one operation; a ratio is the rival's time over Hyperslab's: above 1,
 - `dense-cold` and `sparse-cold` are the same boxes, with the page cache dropped before each pass over them.
 - `growth` is Hyperslab alone; the last column is what a doubling multiplies the time by, and the goal is 2 at most.
 - Beside `wasm`, which is the npm package in Node and in Chromium, Hyperslab runs on one thread.
-- The limit of a filter is its compression library with nothing around it, or a copy of the bytes. That of dense reads is the result's bytes copied out of the page cache or, of whole tiles that are compressed, the library's decoding of their chunks from memory to memory; that of dense loads is writing the bytes to the disk, or the library's encoding of the chunks, which writes nothing. They have as many threads.
+- The limit of a filter is its compression library with nothing around it, or a copy of the bytes. That of dense reads is the result's cells copied out of tiles that lie in memory, without a call of the system, or, of whole tiles that are compressed, the library's decoding of their chunks from memory to memory; that of dense loads is writing the bytes to the disk, or the library's encoding of the chunks, which writes nothing. They have as many threads.
 
 """ + "\n".join(f"## {name}\n\n{text}\n" for name, text in sections.items())

@@ -161,22 +161,27 @@ def main():
     if not os.path.exists(os.path.join(args.data, "queries", "sparse.json")):
         print("making the inputs", flush=True)
         data.make(args.data, args.scale)
+    unknown = set(filter(None, args.only.split(","))) - {w for w, _, _ in PLAN}
+    if unknown:
+        p.error(f"no workload is called {', '.join(sorted(unknown))}")
+    asked = [w for w in dict.fromkeys(w for w, _, _ in PLAN) if not args.only or w in args.only.split(",")]
+    cold = [w for w in asked if w.endswith("-cold")]
     unmeasured = {}
-    if not prepare.can_be_cold(args.data):
-        unmeasured = {w: "the page cache cannot be dropped here" for w, _, _ in PLAN if w.endswith("-cold")}
+    if cold and not prepare.can_be_cold(args.data):
+        unmeasured = {w: "the page cache cannot be dropped here" for w in cold}
     results = os.path.join(args.data, "results.jsonl")
     rows = []
     with open(results, "w") as f:
         for workload, variant, rivals in PLAN:
-            if workload in unmeasured or args.only and workload not in args.only.split(","):
+            if workload in unmeasured or workload not in asked:
                 continue
             for rival in ["hyperslab"] + ([] if args.engine_only else rivals):
                 found = measure(args, workload, variant, rival)
                 rows += found
                 f.writelines(json.dumps(r) + "\n" for r in found)
                 f.flush()
-    asked = [f"--{k} {getattr(args, k)}" for k in ("scale", "runs", "seconds", "only") if getattr(args, k) != p.get_default(k)]
-    command = " ".join(["cargo xtask bench", *asked, *(["--engine-only"] if args.engine_only else [])])
+    options = [f"--{k} {getattr(args, k)}" for k in ("scale", "runs", "seconds", "only") if getattr(args, k) != p.get_default(k)]
+    command = " ".join(["cargo xtask bench", *options, *(["--engine-only"] if args.engine_only else [])])
     said = open(args.report).read() if os.path.exists(args.report) else ""
     order = list(dict.fromkeys(w for w, _, _ in PLAN))
     with open(args.report, "w") as f:
