@@ -17,7 +17,7 @@ const GATHER_BYTES: u64 = 256 << 10;
 /// Cells that lie side by side in runs of this length are read straight to where they belong.
 const LONG_BYTES: usize = 1 << 10;
 /// What one core takes on at a time, in bytes and in pieces.
-const SHARE_BYTES: usize = 1 << 20;
+pub(super) const SHARE_BYTES: usize = 1 << 20;
 const SHARE_PIECES: usize = 2048;
 
 /// Copies pieces of an unfiltered tile that starts at `start`, spread over the cores.

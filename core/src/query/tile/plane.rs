@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::parts::read_unfiltered;
+use super::parts::{SHARE_BYTES, read_unfiltered};
 use super::{Decoding, Extent, Input, TileRef, corrupt};
 use crate::cache::CacheKey;
 use crate::datatype::{CellCount, Datatype};
@@ -220,9 +220,11 @@ fn from_file(tile: &TileRef, plane: Plane, pieces: &mut [Piece<'_>], d: &Decodin
     let whole = span.saturating_mul(FEW) >= stored.plain;
     if whole && !remember {
         let mut framed = sized(FRAMED.take(), stored.bytes())?;
-        let done = file
-            .read_at(&mut framed, start)
-            .and_then(|()| from_bytes(&stored, &framed, pieces, d, false));
+        let shares = (start..).step_by(SHARE_BYTES).zip(framed.chunks_mut(SHARE_BYTES));
+        let read = d
+            .cpu
+            .try_map_owned(shares.collect(), |(at, share)| file.read_at(share, at));
+        let done = read.and_then(|_| from_bytes(&stored, &framed, pieces, d, false));
         FRAMED.set(kept(framed));
         return done;
     }
