@@ -1,6 +1,6 @@
 //! Decodes tiles and paints them, each into its own part of the canvas.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -120,19 +120,20 @@ impl Plan {
     }
 }
 
-/// Groups of consecutive tiles whose bytes on disk come to about `bytes_max`.
+/// Groups of consecutive tiles, from number `first` on, whose bytes to fetch come to about `bytes_max`.
 ///
 /// # Errors
 /// The index of a fragment is damaged.
 pub(crate) fn groups(
     plan: &Plan,
+    first: usize,
     fields: &[Field],
     stored: &StoredFields,
     bytes_max: u64,
     fetching: Fetching,
-) -> Result<Vec<Range<usize>>> {
-    let (mut out, mut start, mut bytes) = (Vec::new(), 0, 0_u64);
-    for (i, t) in plan.tiles.iter().enumerate() {
+) -> Result<VecDeque<Range<usize>>> {
+    let (mut out, mut start, mut bytes) = (VecDeque::new(), first, 0_u64);
+    for (i, t) in plan.tiles.iter().enumerate().skip(first) {
         let mut here = 0_u64;
         for source in &t.sources {
             let own = stored.get(source.layer).into_iter().flatten().zip(fields);
@@ -150,13 +151,13 @@ pub(crate) fn groups(
             }
         }
         if i > start && bytes.saturating_add(here) > bytes_max {
-            out.push(start..i);
+            out.push_back(start..i);
             (start, bytes) = (i, 0);
         }
         bytes = bytes.saturating_add(here);
     }
     if start < plan.tiles.len() {
-        out.push(start..plan.tiles.len());
+        out.push_back(start..plan.tiles.len());
     }
     Ok(out)
 }

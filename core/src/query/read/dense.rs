@@ -1,6 +1,6 @@
 //! Reading boxes of dense arrays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -22,6 +22,12 @@ use crate::query::{Batch, Query};
 const GROUP_BYTES: u64 = 32 << 20;
 /// Cells that are not worth the way to another thread.
 const SMALL_CELLS: usize = 4096;
+
+/// What is still to be fetched for a plan.
+struct Rest {
+    fetching: Fetching,
+    groups: VecDeque<Range<usize>>,
+}
 
 impl Array {
     pub(super) async fn read_dense(&self, query: &Arc<DenseQuery>, mut spare: Spare) -> Result<Batch> {
@@ -105,14 +111,13 @@ impl Array {
         plan: &Arc<Plan>,
         runs: Option<Arc<Vec<Run>>>,
     ) -> Result<Canvas> {
-        let fetching = self.fetching();
-        let groups = fill::groups(plan, &query.attributes, &query.stored, GROUP_BYTES, fetching)?;
-        let mut next = match groups.first() {
-            Some(first) => Some(self.fetch_work(query, plan, first.clone()).await?),
-            None => None,
+        let mut rest = Rest {
+            fetching: self.fetching(),
+            groups: VecDeque::new(),
         };
-        for i in 0..groups.len() {
-            let Some((work, fetched)) = next.take() else { break };
+        rest.groups = self.groups(query, plan, 0, rest.fetching)?;
+        let mut next = self.fetch_work(query, plan, &mut rest).await?;
+        while let Some((work, fetched)) = next {
             let cpu = if plan.cells > SMALL_CELLS {
                 self.context().cpu
             } else {
@@ -123,9 +128,7 @@ impl Array {
             let shared = Arc::clone(&plan);
             let painting =
                 cpu.run(move || fill::paint(canvas, base, &shared, runs.as_deref(), work, &fetched, &decoding));
-            if let Some(group) = groups.get(i + 1) {
-                next = Some(self.fetch_work(query, &plan, group.clone()).await?);
-            }
+            next = self.fetch_work(query, &plan, &mut rest).await?;
             canvas = painting.await?;
         }
         Ok(canvas)
@@ -139,21 +142,36 @@ impl Array {
         }
     }
 
+    fn groups(
+        &self,
+        query: &DenseQuery,
+        plan: &Plan,
+        first: usize,
+        fetching: Fetching,
+    ) -> Result<VecDeque<Range<usize>>> {
+        fill::groups(plan, first, &query.attributes, &query.stored, GROUP_BYTES, fetching)
+    }
+
+    /// Fetches what the next group needs; `None` after the last.
     async fn fetch_work(
         &self,
         query: &DenseQuery,
         plan: &Plan,
-        group: Range<usize>,
-    ) -> Result<(Vec<fill::Work>, Vec<Bytes>)> {
+        rest: &mut Rest,
+    ) -> Result<Option<(Vec<fill::Work>, Vec<Bytes>)>> {
         let cache = &self.context().cache;
-        let work = |fetching| fill::work(plan, group.clone(), &query.attributes, &query.stored, cache, fetching);
-        let (found, extents) = work(self.fetching())?;
-        let fetched = self.fetch(&extents).await?;
-        if fill::are_chunks(&found, &fetched, cache) {
-            return Ok((found, fetched));
+        while let Some(group) = rest.groups.pop_front() {
+            let first = group.start;
+            let (work, extents) = fill::work(plan, group, &query.attributes, &query.stored, cache, rest.fetching)?;
+            let fetched = self.fetch(&extents).await?;
+            if fill::are_chunks(&work, &fetched, cache) {
+                return Ok(Some((work, fetched)));
+            }
+            // Whole tiles are more bytes, so that groups are of fewer.
+            rest.fetching = Fetching::Tiles;
+            rest.groups = self.groups(query, plan, first, rest.fetching)?;
         }
-        let (found, extents) = work(Fetching::Tiles)?;
-        Ok((found, self.fetch(&extents).await?))
+        Ok(None)
     }
 
     /// The cells of sparse fragments in a box of a dense array: coordinates, then attributes.
