@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::cursor::{Decoded, Reader};
+use super::cursor::{Decoded, Reader, Writer};
 use crate::error::Malformed;
 use crate::limits::CHUNK_BYTES;
 
@@ -140,18 +140,18 @@ pub struct UnfilteredChunks {
 impl UnfilteredChunks {
     /// What the tile must start with: the number of its chunks, and the header of the first.
     pub fn start(&self) -> Vec<u8> {
-        let count = self.plain.div_ceil(self.chunk_bytes).to_le_bytes();
-        [&count[..], &self.header(0)].concat()
+        let mut w = Writer::new();
+        w.u64(self.plain.div_ceil(self.chunk_bytes)).put(&self.header(0));
+        w.into_bytes()
     }
 
     /// What must be stored before the cells of a chunk.
-    pub fn header(&self, chunk: u64) -> [u8; CHUNK_HEADER_BYTES] {
+    pub fn header(&self, chunk: u64) -> Vec<u8> {
         let behind = self.plain.saturating_sub(chunk.saturating_mul(self.chunk_bytes));
-        let n = (behind.min(self.chunk_bytes) as u32).to_le_bytes();
-        let mut header = [0; CHUNK_HEADER_BYTES];
-        header[..4].copy_from_slice(&n);
-        header[4..8].copy_from_slice(&n);
-        header
+        let n = behind.min(self.chunk_bytes) as u32;
+        let mut w = Writer::new();
+        w.u32(n).u32(n).u32(0);
+        w.into_bytes()
     }
 
     /// Where byte `at` of the cells lies in the tile.
