@@ -376,22 +376,22 @@ fn bytes_of(vfs: &FaultyVfs, array: &Array, b: Box4) -> u64 {
 #[cfg(feature = "test-util")]
 fn of_an_unfiltered_tile_the_chunks_that_are_wanted_are_fetched() {
     const CHUNK: u64 = 12 + (64 << 10);
+    const TILE_BYTES: u64 = 8 + 4 * 12 + 300 * 200 * 4;
     const LAST: u64 = 12 + 300 * 200 * 4 - 3 * (64 << 10);
     let (_, vfs, ..) = unfiltered();
     let context = Context::new(Arc::new(vfs.clone()));
     let array = block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
-    // Row 245 begins in the third chunk and ends in the fourth, which is short.
+    // Row 245 begins in the third chunk and ends in the fourth, which is short. Who comes back for others gets the tile.
     for (b, bytes) in [
         ([0, 9, 0, 199], CHUNK),
         ([3, 20, 7, 90], 0),
-        ([170, 240, 0, 199], CHUNK),
-        ([244, 245, 0, 199], CHUNK + LAST),
-        ([170, 299, 0, 199], 0),
-        ([83, 100, 150, 150], CHUNK),
-        ([299, 299, 199, 199], LAST),
-        ([80, 80, 0, 399], CHUNK),
-        ([80, 299, 0, 199], 8 + 4 * 12 + 300 * 200 * 4),
-        ([83, 100, 0, 199], 0),
+        ([83, 100, 150, 150], TILE_BYTES),
+        ([0, 299, 0, 199], 0),
+        ([244, 245, 200, 399], CHUNK + LAST),
+        ([170, 240, 200, 399], 0),
+        ([299, 299, 399, 399], TILE_BYTES),
+        ([0, 299, 200, 399], 0),
+        ([300, 499, 0, 199], TILE_BYTES),
     ] {
         assert_eq!(bytes_of(&vfs, &array, b), bytes, "{b:?}");
     }

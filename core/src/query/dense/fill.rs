@@ -66,7 +66,7 @@ pub(crate) fn work(
                 let tile = TileRef::new(own, source.tile)?;
                 inputs.push(Some(if fetching == Fetching::Nothing && plan.in_runs(wanted) {
                     Input::Direct(tile)
-                } else if let Some(stretch) = plan.stretch(wanted, source, &tile, fetching)? {
+                } else if let Some(stretch) = plan.stretch(wanted, source, &tile, fetching, cache)? {
                     Input::part(stretch, cache, &mut extents)
                 } else {
                     Input::new(tile, cache, &mut extents)?
@@ -89,19 +89,22 @@ pub(crate) fn are_chunks(work: &[Work], fetched: &[Bytes], cache: &Cache) -> boo
 
 impl Plan {
     /// The chunks of a source's tile to fetch without the others, if that is what to do.
-    fn stretch(&self, field: &Field, source: &Source, tile: &TileRef, fetching: Fetching) -> Result<Option<Stretch>> {
+    fn stretch(
+        &self,
+        field: &Field,
+        source: &Source,
+        tile: &TileRef,
+        fetching: Fetching,
+        cache: &Cache,
+    ) -> Result<Option<Stretch>> {
         if fetching != Fetching::Chunks || !self.in_runs(field) {
             return Ok(None);
         }
         let cell = |of: fn(&Span) -> u64| -> u64 {
-            source
-                .inside
-                .iter()
-                .zip(&self.strides)
-                .map(|(s, step)| of(s) * step)
-                .sum()
+            let steps = source.inside.iter().zip(&self.strides);
+            steps.fold(0, |n, (s, step)| n.saturating_add(of(s).saturating_mul(*step)))
         };
-        Stretch::of(tile, cell(|s| s.first)..cell(|s| s.last) + 1)
+        Stretch::of(tile, cell(|s| s.first)..cell(|s| s.last).saturating_add(1), cache)
     }
 
     /// Whether a field's cells are copied run by run, rather than painted tile by tile.
@@ -130,7 +133,7 @@ pub(crate) fn groups(
     fields: &[Field],
     stored: &StoredFields,
     bytes_max: u64,
-    fetching: Fetching,
+    (fetching, cache): (Fetching, &Cache),
 ) -> Result<VecDeque<Range<usize>>> {
     let (mut out, mut start, mut bytes) = (VecDeque::new(), first, 0_u64);
     for (i, t) in plan.tiles.iter().enumerate().skip(first) {
@@ -140,7 +143,7 @@ pub(crate) fn groups(
             for (own, field) in own.filter(|(_, f)| fetching != Fetching::Nothing || !plan.in_runs(f)) {
                 let Some(own) = own else { continue };
                 let tile = TileRef::new(own, source.tile)?;
-                if let Some(stretch) = plan.stretch(field, source, &tile, fetching)? {
+                if let Some(stretch) = plan.stretch(field, source, &tile, fetching, cache)? {
                     here = here.saturating_add(stretch.bytes());
                     continue;
                 }

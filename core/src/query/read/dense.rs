@@ -149,6 +149,7 @@ impl Array {
         first: usize,
         fetching: Fetching,
     ) -> Result<VecDeque<Range<usize>>> {
+        let fetching = (fetching, &*self.context().cache);
         fill::groups(plan, first, &query.attributes, &query.stored, GROUP_BYTES, fetching)
     }
 

@@ -50,7 +50,7 @@ impl Input {
         if let Some(cached) = Self::cached(stretch.tile(), cache) {
             return cached;
         }
-        stretch.find(cache, extents);
+        stretch.fetch(extents);
         Self::Part(stretch)
     }
 

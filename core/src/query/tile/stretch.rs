@@ -1,5 +1,5 @@
 //! Chunks of an unfiltered tile that are fetched without the others: where each of them lies needs no
-//! look at the tile.
+//! look at the tile. How many chunks the tile says to have is not looked at.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,6 +14,8 @@ use crate::format::tile::{UnfilteredChunks, unfiltered};
 
 /// Of a tile of which more than one byte in so many is wanted, all is fetched: neighbours may be asked for next.
 const PART: u64 = 2;
+/// Fewer bytes are not worth requests of their own.
+const SAVED_BYTES_MIN: u64 = 128 << 10;
 
 /// Chunks of a tile of fixed-size cells without nulls that follow each other.
 #[derive(Debug)]
@@ -30,19 +32,22 @@ pub(crate) struct Stretch {
 /// Where the bytes of the chunks are.
 #[derive(Debug)]
 enum Held {
-    Nowhere,
-    /// Number of the extent that was fetched.
-    Fetched(usize),
+    /// They are to be fetched, as the extent of this number once that is known.
+    Fetched(Option<usize>),
     Kept(Arc<Bytes>),
 }
 
 impl Stretch {
     /// The chunks that hold these cells of a tile that is not encrypted; `None` where the whole tile is to
-    /// be fetched.
+    /// be fetched, above all where chunks of it were fetched before and these are others.
     ///
     /// # Errors
     /// The fragment's index is damaged.
-    pub(crate) fn of(tile: &TileRef, cells: Range<u64>) -> Result<Option<Self>> {
+    pub(crate) fn of(tile: &TileRef, cells: Range<u64>, cache: &Cache) -> Result<Option<Self>> {
+        // A fragment may say to have smaller tiles than the array.
+        if cells.start >= cells.end || cells.end > tile.cells as u64 {
+            return Ok(None);
+        }
         let (field, format) = (&*tile.field, tile.format(None));
         let own = &*field.fragment.schema;
         let (Some(pipeline), Some(cell_bytes), false) = (
@@ -59,25 +64,32 @@ impl Stretch {
         let layout = unfiltered(bytes, tile.expected(cell_bytes, &whole.path)?, cell_bytes);
         // A pipeline that does not exist is told by what decodes whole tiles.
         let plain = ChunkDecoder::new(pipeline, &format).is_ok_and(|d| d.is_plain());
-        let Some(layout) = layout.filter(|_| plain && cells.start < cells.end) else {
+        let Some(layout) = layout.filter(|_| plain) else {
             return Ok(None);
         };
         let (first, end) = (cells.start * width, cells.end * width);
         let chunks = first / layout.chunk_bytes..end.div_ceil(layout.chunk_bytes);
         let stored = layout.stored(&chunks);
-        if (stored.end - stored.start).saturating_mul(PART) > bytes {
+        let wanted = stored.end - stored.start;
+        if wanted.saturating_mul(PART) > bytes || bytes - wanted < SAVED_BYTES_MIN {
             return Ok(None);
         }
+        let extent = Extent {
+            range: whole.range.start + stored.start..whole.range.start + stored.end,
+            path: whole.path,
+        };
+        let held = match cache.get::<Bytes>(&stretch_key(&extent)) {
+            Some(bytes) if bytes.len() as u64 >= wanted => Held::Kept(bytes),
+            _ if cache.get::<()>(&visited_key(tile)).is_some() => return Ok(None),
+            _ => Held::Fetched(None),
+        };
         Ok(Some(Self {
             tile: tile.clone(),
             layout,
             chunks,
-            extent: Extent {
-                range: whole.range.start + stored.start..whole.range.start + stored.end,
-                path: whole.path,
-            },
             stored,
-            held: Held::Nowhere,
+            extent,
+            held,
         }))
     }
 
@@ -87,24 +99,26 @@ impl Stretch {
 
     /// Bytes to fetch.
     pub(crate) fn bytes(&self) -> u64 {
-        self.stored.end - self.stored.start
+        match self.held {
+            Held::Fetched(_) => self.stored.end - self.stored.start,
+            Held::Kept(_) => 0,
+        }
     }
 
-    /// Finds the bytes in the cache, or adds them to those to fetch.
-    pub(super) fn find(&mut self, cache: &Cache, extents: &mut Vec<Extent>) {
-        self.held = match cache.get::<Bytes>(&self.cache_key()) {
-            Some(bytes) if bytes.len() as u64 >= self.bytes() => Held::Kept(bytes),
-            _ => {
-                extents.push(self.extent.clone());
-                Held::Fetched(extents.len() - 1)
-            }
-        };
+    /// Adds the chunks to what is to be fetched, if they are not at hand.
+    pub(super) fn fetch(&mut self, extents: &mut Vec<Extent>) {
+        if let Held::Fetched(number) = &mut self.held {
+            *number = Some(extents.len());
+            extents.push(self.extent.clone());
+        }
     }
 
     /// Whether the chunks that were fetched are where an unfiltered tile has them; then they go into the cache.
     pub(crate) fn keep(&self, fetched: &[Bytes], cache: &Cache) -> bool {
         let Held::Fetched(number) = self.held else { return true };
-        let Some(bytes) = fetched.get(number) else { return false };
+        let Some(bytes) = number.and_then(|n| fetched.get(n)) else {
+            return false;
+        };
         let is_there = |chunk: u64| {
             let at = self.layout.stored(&(chunk..chunk + 1)).start - self.stored.start;
             let behind = usize::try_from(at).ok().and_then(|at| bytes.get(at..));
@@ -112,19 +126,19 @@ impl Stretch {
         };
         let found = bytes.len() as u64 == self.bytes() && self.chunks.clone().all(is_there);
         if found {
-            cache.insert(self.cache_key(), Arc::new(bytes.clone()), self.bytes());
+            cache.insert(stretch_key(&self.extent), Arc::new(bytes.clone()), self.bytes());
+            cache.insert(visited_key(&self.tile), Arc::new(()), 1);
         }
         found
     }
 
-    /// Copies these pieces, which are in order.
+    /// Copies these pieces.
     ///
     /// # Errors
     /// Not all of them are among the chunks.
     pub(super) fn copy(&self, fetched: &[Bytes], pieces: &mut [Piece<'_>]) -> Result<()> {
         let bytes = match &self.held {
-            Held::Nowhere => &[][..],
-            Held::Fetched(number) => fetched.get(*number).map_or(&[][..], |b| b),
+            Held::Fetched(number) => number.and_then(|n| fetched.get(n)).map_or(&[][..], |b| b),
             Held::Kept(bytes) => bytes,
         };
         let stored = |at: u64, n: usize| {
@@ -144,12 +158,21 @@ impl Stretch {
         }
         Ok(())
     }
+}
 
-    fn cache_key(&self) -> CacheKey {
-        CacheKey {
-            path: Arc::clone(&self.extent.path),
-            part: self.extent.range.start,
-            kind: "chunks as stored",
-        }
+/// What chunks as they are stored are called in a cache.
+fn stretch_key(extent: &Extent) -> CacheKey {
+    CacheKey {
+        path: Arc::clone(&extent.path),
+        part: extent.range.start,
+        kind: "chunks as stored",
+    }
+}
+
+/// What tells in a cache that chunks of a tile were fetched.
+fn visited_key(tile: &TileRef) -> CacheKey {
+    CacheKey {
+        kind: "tile of which chunks were fetched",
+        ..tile.cache_key()
     }
 }
