@@ -366,17 +366,58 @@ fn bytes_of(vfs: &FaultyVfs, array: &Array, b: Box4) -> u64 {
         ..Query::default()
     };
     let found = block_on(array.read(&query)).unwrap();
-    let want: Vec<i32> = points(b).map(|(y, x)| value(1, y, x)).collect();
-    assert!(*found.columns[0].1.values::<i32>().unwrap() == want[..], "{b:?}");
+    check_values(&found, points(b));
+    fetched(vfs)
+}
+
+/// Reads single values, looks at them, and gives how many bytes were fetched.
+#[cfg(feature = "test-util")]
+fn bytes_of_cells(vfs: &FaultyVfs, array: &Array, cells: &[(i64, i64)]) -> u64 {
+    vfs.set(Fault::default());
+    let found = block_on(array.read_points(Some(vec!["v".into()]), &coordinates(cells))).unwrap();
+    check_values(&found, cells.iter().copied());
+    fetched(vfs)
+}
+
+#[cfg(feature = "test-util")]
+fn check_values(found: &Batch, cells: impl Iterator<Item = (i64, i64)>) {
+    let want: Vec<i32> = cells.map(|(y, x)| value(1, y, x)).collect();
+    assert!(*found.columns[0].1.values::<i32>().unwrap() == want[..]);
+}
+
+/// Bytes of values that were fetched since the faults were set.
+#[cfg(feature = "test-util")]
+fn fetched(vfs: &FaultyVfs) -> u64 {
     let of_values = vfs.calls().into_iter().filter(|c| c.path.ends_with("a0.tdb"));
     of_values.map(|c| c.bytes).sum()
+}
+
+/// A chunk of the values as it is stored.
+#[cfg(feature = "test-util")]
+const CHUNK: u64 = 12 + (64 << 10);
+#[cfg(feature = "test-util")]
+const TILE_BYTES: u64 = 8 + 4 * 12 + 300 * 200 * 4;
+
+#[test]
+#[cfg(feature = "test-util")]
+fn of_single_cells_that_are_near_each_other_the_chunks_are_fetched() {
+    let (_, vfs, ..) = unfiltered();
+    let array = || {
+        let context = Context::new(Arc::new(vfs.clone()));
+        block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap()
+    };
+    assert_eq!(bytes_of_cells(&vfs, &array(), &[(200, 11)]), CHUNK);
+    // The last cell of the first chunk and the first of the second: more than half of the tile.
+    let two = [(81, 184), (81, 183), (81, 184)];
+    assert_eq!(bytes_of_cells(&vfs, &array(), &two), TILE_BYTES);
+    let two_tiles = [(3, 199), (70, 0), (40, 250)];
+    assert_eq!(bytes_of_cells(&vfs, &array(), &two_tiles), 2 * CHUNK);
+    assert_eq!(bytes_of_cells(&vfs, &array(), &[(0, 0), (299, 199)]), TILE_BYTES);
 }
 
 #[test]
 #[cfg(feature = "test-util")]
 fn of_an_unfiltered_tile_the_chunks_that_are_wanted_are_fetched() {
-    const CHUNK: u64 = 12 + (64 << 10);
-    const TILE_BYTES: u64 = 8 + 4 * 12 + 300 * 200 * 4;
     const LAST: u64 = 12 + 300 * 200 * 4 - 3 * (64 << 10);
     let (_, vfs, ..) = unfiltered();
     let context = Context::new(Arc::new(vfs.clone()));

@@ -85,3 +85,50 @@ fn a_fragment_of_a_name_that_nobody_gives_says_how_to_be_rid_of_it() {
         }
     }
 }
+
+#[test]
+fn a_schema_of_other_dimensions_is_named_by_its_file() {
+    let context = Context::memory();
+    let create_at = |path: &str, time: u64, extent: i32, kind: ArrayType| {
+        let x = Dimension::new("x", Datatype::Int32, 0_i32, 9_i32, extent);
+        let number = Attribute::new("number", Datatype::Int32, CellCount::ONE);
+        let options = CreateOptions {
+            timestamp_ms: time,
+            seed: [time as u8; 32],
+            key: None,
+        };
+        block_on(create(
+            &context,
+            path,
+            &Schema::new(kind, vec![x], vec![number]),
+            &[],
+            &options,
+        ))
+        .unwrap();
+        let listed = block_on(context.vfs.list(&format!("{path}/__schema"))).unwrap();
+        let name = listed.into_iter().map(|e| e.name).find(|n| n != "__enumerations");
+        let file = format!("__schema/{}", name.unwrap());
+        let bytes = block_on(context.vfs.read_all(&format!("{path}/{file}"))).unwrap();
+        (file, bytes)
+    };
+    let (own, _) = create_at("a", 1, 5, ArrayType::Dense);
+    let cells = Cells {
+        region: None,
+        layout: Layout::RowMajor,
+        columns: vec![("number".into(), Column::from_values(Datatype::Int32, &[7; 10]))],
+    };
+    block_on(open(&context).unwrap().write(cells, &at(2))).unwrap();
+    let add_schema = |time: u64, extent: i32, kind: ArrayType| {
+        let (file, bytes) = create_at(&format!("other{time}"), time, extent, kind);
+        block_on(context.vfs.put(&format!("a/{file}"), vec![bytes])).unwrap();
+        open(&context).map_err(|e| e.to_string())
+    };
+    assert!(add_schema(3, 5, ArrayType::Dense).is_ok());
+    for (time, extent, kind) in [(4, 2, ArrayType::Dense), (5, 5, ArrayType::Sparse)] {
+        let refused = add_schema(time, extent, kind).unwrap_err();
+        assert!(
+            refused.contains(&format!("a/{own}")) && refused.contains("dimensions"),
+            "{refused}"
+        );
+    }
+}

@@ -255,7 +255,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "blocking",
         &["error", "context", "array", "query", "write", "maintain", "format"],
     ),
-    ("vfs", &["limits", "sort", "error", "cpu", "blocking"]),
+    ("vfs", &["limits", "sort", "error", "cpu", "cache", "blocking"]),
     ("context", &["limits", "vfs", "cpu", "cache"]),
     (
         "schema_json",

@@ -13,7 +13,7 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use super::deletes::load_deletes;
 use super::directory::{Committed, FragmentRef, Listing};
 use super::fragment::Fragment;
-use super::index::Index;
+use super::index::{Index, inconsistent};
 use super::snapshot::{Array, Delete, OpenOptions, Snapshot, Window};
 use crate::context::Context;
 use crate::cpu::Cpu;
@@ -25,6 +25,7 @@ use crate::format::fragment::legacy::LegacyMetadata;
 use crate::format::name::TimestampedName;
 use crate::format::schema::Schema;
 use crate::format::{consolidated_metadata, generic_tile};
+use crate::geometry::same_space;
 use crate::vfs::{IN_FLIGHT, join, last_part};
 
 /// Bytes read from the end of a fragment's metadata: the footer, and in small fragments all of it.
@@ -319,7 +320,14 @@ async fn load_schemas(
     }
     let load = |name: &str| {
         let name = name.to_owned();
-        async move { Ok::<_, Error>((name.clone(), load_schema(context, array, &name, key).await?)) }
+        async move {
+            let schema = load_schema(context, array, &name, key).await?;
+            if !same_space(&schema, latest.1) {
+                let why = "its dimensions are not those of the array's latest schema, which evolution leaves as they are: remove the schema that is of another array";
+                return Err(inconsistent(&join(array, &schema_path(&name)), why));
+            }
+            Ok::<_, Error>((name, schema))
+        }
     };
     schemas.extend(future::try_join_all(wanted.into_iter().map(load)).await?);
     Ok(schemas)

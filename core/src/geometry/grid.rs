@@ -3,6 +3,8 @@
 //! The grid is anchored at the low end of each dimension's domain. The last tile may stick out of
 //! the domain; it is as large as the others.
 
+use std::ops::RangeInclusive;
+
 use super::key::{self, Keyed};
 use super::order::Order;
 use super::region::Span;
@@ -130,6 +132,23 @@ impl Grid {
         self.axes.iter().zip(tile).map(cells).collect()
     }
 
+    /// A box around consecutive cells of the tile that starts at `origin`, counted from its first.
+    pub(crate) fn around(&self, origin: &[Span], cells: RangeInclusive<u64>) -> Vec<Span> {
+        let (extents, mut spans) = (self.extents(), origin.to_vec());
+        let strides = self.cell_order.strides(&extents);
+        for d in self.cell_order.slow_to_fast(extents.len()) {
+            let along = |cell: &u64| origin[d].first.saturating_add(cell / strides[d] % extents[d]);
+            spans[d] = Span {
+                first: along(cells.start()),
+                last: along(cells.end()),
+            };
+            if spans[d].first != spans[d].last {
+                break;
+            }
+        }
+        spans
+    }
+
     /// The box grown outwards to whole tiles.
     pub fn rounded_out(&self, spans: &[Span]) -> Vec<Span> {
         let tiles = self.tiles(spans);
@@ -142,6 +161,13 @@ impl Grid {
     pub fn is_aligned(&self, spans: &[Span]) -> bool {
         self.rounded_out(spans) == spans
     }
+}
+
+/// Whether a cell has the same coordinates, and in dense arrays lies in the same tile, under both schemas.
+pub(crate) fn same_space(a: &Schema, b: &Schema) -> bool {
+    let types = |s: &Schema| s.dimensions.iter().map(|d| (d.datatype, d.cell)).collect::<Vec<_>>();
+    let cut_alike = || !a.is_dense() || Grid::new(a).ok() == Grid::new(b).ok();
+    a.array_type == b.array_type && types(a) == types(b) && cut_alike()
 }
 
 impl Axis {

@@ -11,6 +11,7 @@ pub mod order;
 pub mod region;
 pub mod slab;
 
+pub(crate) use grid::same_space;
 pub use grid::{Grid, TileBox, Tiling};
 pub use hilbert::Hilbert;
 pub(crate) use order::number;

@@ -50,8 +50,10 @@ export class HttpStore implements Store {
   readonly listing: Listing;
   private readonly bucket: Bucket | undefined;
   private readonly cache: RangeCache;
-  private readonly flights = new Flights<Uint8Array | undefined>();
+  private readonly flights = new Flights<Part | undefined>();
   private readonly gate: Gate;
+  /** Then a whole file comes, which serves everyone who wants parts of it. */
+  private ignoresRanges = false;
 
   constructor(url: string | URL, private readonly options: HttpOptions = {}) {
     this.url = new URL(url, globalThis.location?.href).href;
@@ -62,7 +64,11 @@ export class HttpStore implements Store {
   }
 
   async get(key: string, { signal }: StoreOptions = {}): Promise<Uint8Array | undefined> {
-    return this.flights.join(`${key} *`, signal, async (signal) => (await this.request(this.address(key), undefined, signal))?.body);
+    const file = await this.flights.join(`${key} *`, signal, async (signal) => {
+      const answer = await this.request(this.address(key), undefined, signal);
+      return answer && { start: 0, data: answer.body };
+    });
+    return file?.data;
   }
 
   async getRange(key: string, range: { offset: number; length: number }, { signal }: StoreOptions = {}): Promise<Uint8Array | undefined> {
@@ -70,14 +76,21 @@ export class HttpStore implements Store {
     if (start === end) return new Uint8Array();
     const held = this.cache.get(key, start, end);
     if (held) return held;
-    return this.flights.join(`${key} ${start}-${end}`, signal, async (signal) => {
+    const id = this.ignoresRanges ? `${key} whole` : `${key} ${start}-${end}`;
+    const part = await this.flights.join(id, signal, async (signal) => {
       const answer = await this.request(this.address(key), [start, end - 1], signal);
       if (!answer) return undefined;
-      const data = answer.status === 206 ? answer.body : answer.body.slice(start, end);
-      if (data.length !== end - start) throw short(key, start, end, data.length);
-      this.cache.put(key, start, data);
-      return data;
+      this.ignoresRanges = answer.status !== 206;
+      const part = { start: this.ignoresRanges ? 0 : start, data: answer.body };
+      this.cache.put(key, part.start, part.data, this.ignoresRanges);
+      return part;
     });
+    if (!part) return undefined;
+    const [skipped, length] = [start - part.start, end - start];
+    if (skipped >= 0 && skipped + length <= part.data.length) return part.data.subarray(skipped, skipped + length);
+    // What was waited for was another's part, from a server that ignored ranges before.
+    if (!this.ignoresRanges && id.endsWith(" whole")) return this.getRange(key, range, { signal });
+    throw short(key, start, end, Math.max(part.data.length - skipped, 0));
   }
 
   /** From the header of a request for one byte: HEAD is refused by signed URLs and lies about compressed files. */
@@ -176,6 +189,9 @@ export class HttpStore implements Store {
     return { status: response.status, headers: response.headers, body };
   }
 }
+
+/** Bytes of a file, from its byte `start` on. */
+interface Part { start: number; data: Uint8Array }
 
 interface Answer { status: number; headers: Headers; body: Uint8Array }
 

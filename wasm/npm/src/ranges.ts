@@ -15,8 +15,9 @@ export class RangeCache {
     return held.data.subarray(start - held.start, end - held.start);
   }
 
-  put(key: string, start: number, data: Uint8Array): void {
-    if (data.length > this.bytesMax / 4) return;
+  /** What takes more than a quarter of the budget, or all of it if it is a `whole` file, is not kept. */
+  put(key: string, start: number, data: Uint8Array, whole = false): void {
+    if (data.length > (whole ? this.bytesMax : this.bytesMax / 4)) return;
     const ranges = this.files.get(key) ?? [];
     this.files.set(key, ranges);
     ranges.push({ start, data, used: ++this.clock });

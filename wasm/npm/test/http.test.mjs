@@ -37,6 +37,25 @@ for (const listing of ["json", "html"]) {
   }
 }
 
+test("of a server that ignores ranges each file comes once, whole", async () => {
+  const { url, log } = await served(indexed, { listing: "none", ranges: false });
+  const opened = await open(url);
+  const chunk = await get(opened, [slice(0, 10), slice(0, 10)]);
+  assert.equal(chunk.at(3, 4), data[3 * side + 4]);
+  log.length = 0;
+  assert.deepEqual((await get(opened)).data, data);
+  assert.equal(log.length, 0);
+  const source = new HttpStore(url);
+  const keys = [...indexed.keys()].filter((k) => k.endsWith(".tdb"));
+  await source.getRange(keys[0], { offset: 0, length: 1 });
+  log.length = 0;
+  const parts = [[0, 4], [9, 3], [30, 2]];
+  const read = await Promise.all(parts.map(([offset, length]) => source.getRange(keys[1], { offset, length })));
+  parts.forEach(([at, n], i) => assert.deepEqual([...read[i]], [...indexed.get(keys[1]).subarray(at, at + n)]));
+  assert.equal(log.length, 1);
+  await assert.rejects(source.getRange(keys[1], { offset: 5, length: 1e6 }), /truncated/);
+});
+
 test("a manifest makes opening one request", async () => {
   const { url, log } = await served(indexed, { listing: "none" });
   const opened = await open(url);

@@ -1,5 +1,6 @@
 //! Which tiles of which fragments make up a box of a dense array, and where their cells go.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::paint::TileBoxShape;
@@ -262,10 +263,18 @@ impl Plan {
 }
 
 impl TilePlan {
-    /// The plan of `cells` single cells that are anywhere in a tile.
-    pub(crate) fn of_points(grid: &Grid, tile: Vec<u64>, cells: u64, layers: &[Layer]) -> Self {
+    /// The plan of some single cells of a tile, of which the first and the last are `ends`, counted from the
+    /// tile's first.
+    pub(crate) fn of_points(
+        grid: &Grid,
+        tile: Vec<u64>,
+        ends: RangeInclusive<u64>,
+        cells: u64,
+        layers: &[Layer],
+    ) -> Self {
         let origin = grid.tile_spans(&tile);
-        let (sources, covered) = sources(&tile, &origin, &origin, &near(layers, &origin));
+        let wanted = grid.around(&origin, ends);
+        let (sources, covered) = sources(&tile, &origin, &wanted, &near(layers, &wanted));
         Self {
             tile,
             boxes: Vec::new(),

@@ -60,7 +60,9 @@ impl Points {
     pub(crate) fn plan(&self, grid: &Grid, layers: &[Layer]) -> Result<(Plan, Vec<Run>)> {
         let (mut tiles, mut runs) = (Vec::new(), Vec::with_capacity(self.points.len()));
         for group in self.points.chunk_by(|a, b| a.tile == b.tile) {
-            let Some(first) = group.first() else { continue };
+            let (Some(first), Some(last)) = (group.first(), group.last()) else {
+                continue;
+            };
             runs.extend(group.iter().map(|point| Run {
                 tile: tiles.len(),
                 source: None,
@@ -69,7 +71,8 @@ impl Points {
                 cells: 1,
             }));
             let tile = self.tiles.tile(first.tile);
-            tiles.push(TilePlan::of_points(grid, tile, group.len() as u64, layers));
+            let cells = first.cell..=last.cell;
+            tiles.push(TilePlan::of_points(grid, tile, cells, group.len() as u64, layers));
         }
         sort(&mut runs);
         let plan = Plan::of_points(grid, self.points.len(), tiles)?;

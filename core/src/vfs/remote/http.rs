@@ -1,6 +1,8 @@
 //! A folder on a web server: ranges, and whatever listing the server offers.
 
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,6 +11,7 @@ use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, 
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 
 use super::{IN_FLIGHT, runtime, spawn};
+use crate::cache::{Cache, CacheKey};
 use crate::error::{Error, Result};
 use crate::vfs::coalesce::{Coalesced, GAP_BYTES, MERGED_BYTES_MAX, coalesce};
 use crate::vfs::listing::{FolderIndex, parse_index};
@@ -16,6 +19,8 @@ use crate::vfs::{BoxFuture, Entry, FileWriter, Vfs, check_path, too_short};
 
 /// How much of a file a server may send that was asked for a part of it.
 const WHOLE_BYTES_MAX: u64 = 64 << 20;
+/// Bodies that are kept of a server that ignores ranges, in bytes; a cache takes a quarter of its own size at most.
+const BODIES_BYTES: u64 = 4 * WHOLE_BYTES_MAX;
 /// Tries of one request.
 const TRIES: u32 = 4;
 
@@ -25,6 +30,9 @@ const TRIES: u32 = 4;
 pub struct HttpVfs {
     client: Client,
     base: Url,
+    /// Whole files that came where parts were asked for; other parts are taken out of them.
+    bodies: Arc<Cache>,
+    ignores_ranges: Arc<AtomicBool>,
 }
 
 impl HttpVfs {
@@ -44,6 +52,8 @@ impl HttpVfs {
         Ok(Self {
             client: client.build().map_err(|e| Error::io(url, e))?,
             base,
+            bodies: Arc::new(Cache::new(BODIES_BYTES)),
+            ignores_ranges: Arc::default(),
         })
     }
 
@@ -64,9 +74,15 @@ impl HttpVfs {
 
     async fn ranges(self, path: String, plan: Coalesced) -> Result<Vec<Bytes>> {
         let one = |range: Range<u64>| self.range(&path, range);
+        // The first answer of a server that ignores ranges serves the others.
+        let in_flight = if self.ignores_ranges.load(Relaxed) {
+            1
+        } else {
+            IN_FLIGHT
+        };
         let fetched: Vec<Bytes> = stream::iter(plan.fetches.clone())
             .map(one)
-            .buffered(IN_FLIGHT)
+            .buffered(in_flight)
             .try_collect()
             .await?;
         plan.split(&path, &fetched)
@@ -75,6 +91,9 @@ impl HttpVfs {
     async fn range(&self, path: &str, range: Range<u64>) -> Result<Bytes> {
         if range.is_empty() {
             return Ok(Bytes::new());
+        }
+        if let Some(body) = self.bodies.get::<Bytes>(&body_key(path)) {
+            return part_of(path, &body, &range);
         }
         let header = format!("bytes={}-{}", range.start, range.end - 1);
         let response = send(path, self.get(path, false)?.header(RANGE, header)).await?;
@@ -97,13 +116,19 @@ impl HttpVfs {
         let body = response.bytes().await.map_err(|e| Error::io(path, e))?;
         match status {
             StatusCode::PARTIAL_CONTENT if body.len() as u64 == range.end - range.start => Ok(body),
-            StatusCode::OK => crate::vfs::slice(path, &body, &range),
+            StatusCode::OK => {
+                self.keep(path, &body);
+                part_of(path, &body, &range)
+            }
             _ => Err(too_short(path, &range, range.start + body.len() as u64)),
         }
     }
 
     /// One request, which names no start: the answer says where the file ends.
     async fn tail(self, path: String, bytes: u64) -> Result<(u64, Bytes)> {
+        if let Some(body) = self.bodies.get::<Bytes>(&body_key(&path)) {
+            return tail_of(&path, &body, bytes);
+        }
         let header = format!("bytes=-{}", bytes.max(1));
         let response = send(&path, self.get(&path, false)?.header(RANGE, header)).await?;
         let size = match response.status() {
@@ -116,9 +141,19 @@ impl HttpVfs {
             }
         };
         let body = response.bytes().await.map_err(|e| Error::io(path.as_str(), e))?;
-        let size = size.unwrap_or(body.len() as u64);
-        let start = (body.len() as u64).saturating_sub(bytes);
-        Ok((size, crate::vfs::slice(&path, &body, &(start..body.len() as u64))?))
+        let Some(size) = size else {
+            self.keep(&path, &body);
+            return tail_of(&path, &body, bytes);
+        };
+        let (_, tail) = tail_of(&path, &body, bytes)?;
+        Ok((size, tail))
+    }
+
+    /// Keeps a file that came whole where a part of it was asked for.
+    fn keep(&self, path: &str, body: &Bytes) {
+        self.ignores_ranges.store(true, Relaxed);
+        self.bodies
+            .insert(body_key(path), Arc::new(body.clone()), body.len() as u64);
     }
 
     async fn whole(self, path: String) -> Result<Bytes> {
@@ -129,6 +164,9 @@ impl HttpVfs {
     /// Asks for the first byte: unlike HEAD, that works with signed URLs, and the total is that of
     /// the file rather than of some compressed form.
     async fn file_size(self, path: String) -> Result<u64> {
+        if let Some(body) = self.bodies.get::<Bytes>(&body_key(&path)) {
+            return Ok(body.len() as u64);
+        }
         let response = send(&path, self.get(&path, false)?.header(RANGE, "bytes=0-0")).await?;
         let size = match response.status() {
             StatusCode::OK => response.content_length(),
@@ -158,6 +196,24 @@ impl HttpVfs {
             FolderIndex::Unknown => Err(unlisted(&self.base, &dir, "the answer is no list of files")),
         }
     }
+}
+
+/// What the whole of a file is called among the bodies.
+fn body_key(path: &str) -> CacheKey {
+    CacheKey::new(path, 0, "file")
+}
+
+/// These bytes of a file. A small part is copied, so that who keeps it does not keep the file.
+fn part_of(path: &str, file: &Bytes, range: &Range<u64>) -> Result<Bytes> {
+    let part = crate::vfs::slice(path, file, range)?;
+    let is_small = part.len() < file.len() / 2;
+    Ok(if is_small { Bytes::copy_from_slice(&part) } else { part })
+}
+
+/// The size of a file, and its last bytes.
+fn tail_of(path: &str, file: &Bytes, bytes: u64) -> Result<(u64, Bytes)> {
+    let size = file.len() as u64;
+    Ok((size, part_of(path, file, &(size.saturating_sub(bytes)..size))?))
 }
 
 /// The host cannot list; the message says what helps.

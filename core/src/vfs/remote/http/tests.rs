@@ -7,6 +7,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use super::*;
 use crate::blocking::block_on;
@@ -138,6 +139,38 @@ fn reads_whatever_the_servers_manners() {
             block_on(crate::vfs::conformance::check_reading(&vfs)).unwrap();
         }
     }
+}
+
+#[test]
+fn a_file_that_comes_whole_serves_every_other_part_of_it() {
+    let text: &'static str = Box::leak((0..1_000_000).map(|i| char::from(b'a' + (i % 23) as u8)).collect());
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let vfs = HttpVfs::new(&answering(move |_| {
+        count.fetch_add(1, Relaxed);
+        ("200 OK".to_owned(), text)
+    }))
+    .unwrap();
+    let requests = || asked.swap(0, Relaxed);
+    let far_apart = [5..9, 400_000..400_010, 999_990..1_000_000];
+    let check = |path: &str| {
+        let read = block_on(vfs.read(path, &far_apart)).unwrap();
+        for (part, range) in read.iter().zip(&far_apart) {
+            assert_eq!(part[..], text.as_bytes()[range.start as usize..range.end as usize]);
+        }
+    };
+    check("first");
+    assert!((1..=far_apart.len()).contains(&requests()));
+    check("first");
+    assert_eq!(block_on(vfs.size("first")).unwrap(), 1_000_000);
+    let (size, tail) = block_on(vfs.read_tail("first", 3)).unwrap();
+    assert_eq!((size, &tail[..]), (1_000_000, &text.as_bytes()[999_997..]));
+    assert_eq!(requests(), 0);
+    check("second");
+    assert_eq!(requests(), 1);
+    assert_eq!(block_on(vfs.read_tail("third", 2_000_000)).unwrap().1.len(), 1_000_000);
+    check("third");
+    assert_eq!(requests(), 1);
 }
 
 #[test]
