@@ -120,13 +120,14 @@ impl RawArray {
     }
 
     /// Reads a box: `{columns, shape, single, cells}`. The shape has every dimension; `single` says which
-    /// of them one coordinate was named of.
+    /// of them one coordinate was named of. The bytes of the only column go into `out`, where that is given.
     pub async fn get(
         &self,
         selection: String,
         fields: Option<Vec<String>>,
         order: String,
         condition: Option<String>,
+        out: Option<Uint8Array>,
         aborted: Option<Promise>,
     ) -> Result<JsValue, JsValue> {
         let work = async {
@@ -135,7 +136,7 @@ impl RawArray {
             let fields = fields.or_else(|| selection.attributes.clone());
             let batch = self.array.read(&query(fields, region, &order, condition)?).await?;
             let single: js_sys::Array = selection.axes.iter().map(|a| JsValue::from(a.single)).collect();
-            let object = batch_to_js(&batch)?;
+            let object = batch_to_js(&batch, out)?;
             set(&object, "single", &single.into());
             Ok(object.into())
         };
@@ -237,7 +238,9 @@ impl RawBatches {
     pub async fn next(&self, aborted: Option<Promise>) -> Result<JsValue, JsValue> {
         let work = async {
             let batch = self.batches.lock().await.next().await?;
-            batch.map_or(Ok(JsValue::UNDEFINED), |batch| batch_to_js(&batch).map(Into::into))
+            batch.map_or(Ok(JsValue::UNDEFINED), |batch| {
+                batch_to_js(&batch, None).map(Into::into)
+            })
         };
         until(aborted, work).await
     }
@@ -268,9 +271,9 @@ fn layout(order: &str) -> Result<Layout> {
     })
 }
 
-fn batch_to_js(batch: &Batch) -> Result<Object> {
+fn batch_to_js(batch: &Batch, out: Option<Uint8Array>) -> Result<Object> {
     let object = Object::new();
-    set(&object, "columns", &columns::all_to_js(&batch.columns)?.into());
+    set(&object, "columns", &columns::all_to_js(&batch.columns, out)?.into());
     // Counts are far below 2^53.
     let number = |n: u64| JsValue::from(n as f64);
     set(&object, "cells", &number(batch.cells));

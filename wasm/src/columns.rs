@@ -8,6 +8,10 @@ use wasm_bindgen::{JsCast, JsValue};
 /// `{name, type, cell, data, offsets?, validity?}`: `cell` is 0 for variable-length cells, offsets
 /// are in bytes.
 pub(crate) fn to_js(name: &str, column: &Column) -> Result<JsValue> {
+    with_data(name, column, &Uint8Array::from(column.data.as_slice()))
+}
+
+fn with_data(name: &str, column: &Column, data: &Uint8Array) -> Result<JsValue> {
     let object = Object::new();
     set(&object, "name", &name.into());
     set(&object, "type", &column.datatype.name().into());
@@ -16,7 +20,7 @@ pub(crate) fn to_js(name: &str, column: &Column) -> Result<JsValue> {
         CellCount::Fixed(n) => n,
     };
     set(&object, "cell", &cell.into());
-    set(&object, "data", &Uint8Array::from(column.data.as_slice()).into());
+    set(&object, "data", data);
     if let Some(offsets) = &column.offsets {
         let narrow = |&o: &u64| u32::try_from(o).map_err(|_| too_large(name));
         let offsets = offsets.iter().map(narrow).collect::<Result<Vec<u32>>>()?;
@@ -28,9 +32,28 @@ pub(crate) fn to_js(name: &str, column: &Column) -> Result<JsValue> {
     Ok(object.into())
 }
 
-/// Every column of a result.
-pub(crate) fn all_to_js(columns: &[(String, Column)]) -> Result<Array> {
-    columns.iter().map(|(name, column)| to_js(name, column)).collect()
+/// Every column of a result; the data of the only one in `out`, where that is given.
+pub(crate) fn all_to_js(columns: &[(String, Column)], out: Option<Uint8Array>) -> Result<Array> {
+    let Some(out) = out else {
+        return columns.iter().map(|(name, column)| to_js(name, column)).collect();
+    };
+    let [(name, column)] = columns else {
+        let why = format!(
+            "'out' takes one attribute, and {} are read: name one in 'attrs'",
+            columns.len()
+        );
+        return Err(Error::invalid(why));
+    };
+    let (bytes, room) = (column.data.len(), out.length() as usize);
+    if column.cell.is_var() || bytes != room {
+        let why = match column.cell.is_var() {
+            true => "has cells of any length: read it without 'out'".to_owned(),
+            false => format!("has {bytes} bytes here, and 'out' {room}"),
+        };
+        return Err(Error::invalid(format!("'{name}' {why}")));
+    }
+    out.copy_from(&column.data);
+    Ok(Array::of1(&with_data(name, column, &out)?))
 }
 
 /// The columns of a write: `[{name, data, offsets?, validity?}]`. Types come from the schema.

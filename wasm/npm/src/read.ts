@@ -2,7 +2,7 @@ import type { TileArray, CallOptions } from "./array.js";
 import { call, init, own } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { rangesJson, selectionJson, type Ranges, type Selection } from "./select.js";
-import { Column, type RawColumn, type TypedArray, type Value } from "./values.js";
+import { arrayOf, Column, type RawColumn, type TypedArray, type Value } from "./values.js";
 import type { RawBatches } from "./core.js";
 
 /** A box of cells of one attribute, as a strided view: `data[i * stride[0] + j * stride[1] + …]`. */
@@ -25,6 +25,11 @@ export interface GetOptions extends CallOptions {
   order?: "C" | "F";
   /** A condition such as `"mag >= 4.5 and place != 'Alaska'"`; other cells hold the fill value. */
   where?: string;
+  /**
+   * Takes the cells, in place of a new array, and is the chunk's `data`: spares who reads frame after frame the
+   * memory. Of the attribute's type, and as long as the box has values; for one attribute of fixed-size cells.
+   */
+  out?: TypedArray;
 }
 
 interface RawResult { columns: RawColumn[]; cells: number; shape?: number[]; single?: boolean[] }
@@ -38,24 +43,30 @@ export async function get(array: TileArray, selection: Selection | undefined, op
 export async function get(array: TileArray, selection?: Selection, options?: GetOptions): Promise<Chunk | Record<string, Chunk>>;
 export async function get(array: TileArray, selection?: Selection, options: GetOptions = {}): Promise<Chunk | Record<string, Chunk>> {
   if (array.kind !== "dense") throw new HyperslabError("InvalidArgument", "the array is sparse: use query()");
-  const { attrs, order = "C", where, signal } = options;
+  const { attrs, order = "C", where, out, signal } = options;
   const named = attrs === undefined ? undefined : typeof attrs === "string" ? [attrs] : [...attrs];
   const json = selectionJson(selection, array.dims);
-  const result = await call(signal, (aborted) => array.raw.get(json, named, order === "C" ? "row" : "col", where, aborted)) as RawResult;
-  const chunks = result.columns.map((raw) => [raw.name, chunk(raw, result, order)] as const);
+  const room = out && new Uint8Array(out.buffer as ArrayBuffer, out.byteOffset, out.byteLength);
+  const result = await call(signal, (aborted) => array.raw.get(json, named, order === "C" ? "row" : "col", where, room, aborted)) as RawResult;
+  const type = out && result.columns[0]?.type;
+  if (type && !(out instanceof arrayOf(type))) {
+    throw new HyperslabError("InvalidArgument", `'out' is to be of type ${type}: give a ${arrayOf(type).name}, not a ${out.constructor.name}`);
+  }
+  const chunks = result.columns.map((raw) => [raw.name, chunk(raw, result, order, out)] as const);
   const one = typeof attrs === "string" || (attrs === undefined && array.attrs.length === 1 && chunks.length === 1);
   return one && chunks[0] ? chunks[0][1] : Object.fromEntries(chunks);
 }
 
-function chunk(raw: RawColumn, { shape = [], single = [] }: RawResult, order: "C" | "F"): Chunk {
+function chunk(raw: RawColumn, { shape = [], single = [] }: RawResult, order: "C" | "F", out?: TypedArray): Chunk {
   const column = new Column(raw);
+  const data = out ?? column.values;
   const cells = shape.filter((_, i) => !single[i]);
   const stride = strides(cells, order);
   const at = (...index: number[]) => column.at(index.reduce((sum, i, axis) => sum + i * (stride[axis] ?? 0), 0));
   const extra = { ...(column.offsets ? { offsets: column.offsets } : {}), ...(column.validity ? { validity: column.validity } : {}) };
-  if (raw.cell <= 1) return { data: column.values, shape: cells, stride, at, ...extra };
+  if (raw.cell <= 1) return { data, shape: cells, stride, at, ...extra };
   // Several values a cell: one more axis, the fastest.
-  return { data: column.values, shape: [...cells, raw.cell], stride: [...stride.map((s) => s * raw.cell), 1], at, ...extra };
+  return { data, shape: [...cells, raw.cell], stride: [...stride.map((s) => s * raw.cell), 1], at, ...extra };
 }
 
 function strides(shape: number[], order: "C" | "F"): number[] {

@@ -13,7 +13,7 @@ export type TypedArray =
 /** One cell: `null` where there is no value, an array where a cell holds several. */
 export type Value = number | bigint | string | boolean | null | TypedArray;
 
-type Constructor = { new (buffer: ArrayBuffer, offset?: number, length?: number): TypedArray; readonly BYTES_PER_ELEMENT: number };
+type Constructor = { new (buffer: ArrayBuffer, offset?: number, length?: number): TypedArray; readonly BYTES_PER_ELEMENT: number; readonly name: string };
 
 const PLAIN: Record<string, Constructor> = {
   int8: Int8Array, int16: Int16Array, int32: Int32Array, int64: BigInt64Array,
@@ -170,7 +170,7 @@ function whole(name: string, cell: Value): bigint {
 function bytesOf(name: string, type: DataType, values: TypedArray, Typed: Constructor): Uint8Array {
   const alike = values instanceof Typed || (Typed.BYTES_PER_ELEMENT === 1 && values.BYTES_PER_ELEMENT === 1);
   if (alike || (values as object) instanceof Uint8ClampedArray) return bytes(values);
-  throw new HyperslabError("InvalidArgument", `'${name}' is of type ${type}: give a ${(Typed as unknown as { name: string }).name}, not a ${values.constructor.name}`);
+  throw new HyperslabError("InvalidArgument", `'${name}' is of type ${type}: give a ${Typed.name}, not a ${values.constructor.name}`);
 }
 
 function bytes(values: TypedArray): Uint8Array {

@@ -42,6 +42,20 @@ test("the whole array, in both orders", async () => {
   assert.equal(f.data[3 * f.stride[0] + 2 * f.stride[1]], 14);
 });
 
+test("a box is read into an array of the caller's", async () => {
+  const { array } = await written();
+  const room = new Int32Array(10).fill(-1);
+  const out = room.subarray(3, 7);
+  const chunk = await get(array, [[1, 2], [1, 2]], { out });
+  assert.equal(chunk.data, out);
+  assert.deepEqual([...room], [-1, -1, -1, 5, 6, 9, 10, -1, -1, -1]);
+  assert.deepEqual([chunk.shape, chunk.at(1, 0)], [[2, 2], 9]);
+  const refused = (out, message) => assert.rejects(get(array, [[1, 2], [1, 2]], { out }), (e) => e.code === "InvalidArgument" && message.test(e.message));
+  await refused(new Int32Array(5), /has 16 bytes here, and 'out' 20/);
+  await refused(new Float32Array(4), /give a Int32Array, not a Float32Array/);
+  await assert.rejects(get(array, [0, 0], { attrs: ["a", "y"], out }), /'out' takes one attribute, and 2 are read/);
+});
+
 test("selections of every kind name the same cells", async () => {
   const { array } = await written();
   const expected = [Int32Array.of(5, 6, 9, 10), [2, 2]];
