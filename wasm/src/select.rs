@@ -101,10 +101,8 @@ fn axis(slot: &mut Axis, json: &Value, dimension: &Dimension) -> Result<()> {
             .ok_or_else(|| Error::invalid(format!("dimension '{}' has nothing before {hi}", dimension.name)))?,
         _ => hi,
     };
-    let step = json.get("step").and_then(Value::as_u64).unwrap_or(1);
-    if step == 0 {
-        return Err(Error::invalid("a step of 0 selects nothing"));
-    }
+    let step = json.get("step").map_or(Some(1), Value::as_u64).filter(|&n| n > 0);
+    let step = step.ok_or_else(|| Error::invalid("a step is a whole number from 1 on"))?;
     *slot = Axis {
         range: Some(ScalarRange { lo, hi }),
         step,

@@ -213,8 +213,16 @@ export function rawStore(store: Store): RawStore {
 /** First and last millisecond; what bears a time of the future is not seen unless it is asked for. */
 export function span(at: OpenOptions["at"]): [number, number] {
   if (at === undefined) return [0, Date.now()];
-  if (Array.isArray(at)) return [Number(at[0]), Number(at[1])];
-  return [0, Number(at)];
+  const [start, end] = Array.isArray(at) ? [moment(at[0]), moment(at[1])] : [0, moment(at as Moment)];
+  if (start <= end) return [start, end];
+  throw new HyperslabError("InvalidArgument", `nothing is from ${start} to ${end}: the earlier moment comes first`);
+}
+
+/** A moment in milliseconds since 1970. */
+export function moment(at: Moment): number {
+  const ms = typeof at === "string" ? NaN : Number(at);
+  if (ms >= 0) return ms;
+  throw new HyperslabError("InvalidArgument", `${String(at)} is no moment: give milliseconds since 1970, or a valid Date from then on`);
 }
 
 type RawScalar = number | string | null | { int: string };
@@ -243,9 +251,16 @@ function metaValue(name: string, type: DataType, num: number, data: Uint8Array):
   return column.length > 0 ? column.at(0) : type.startsWith("string_") || type === "char" ? "" : (column.values as TypedArray);
 }
 
-/** A fragment's or an array's own randomness. */
+/** What names of one seed take of the numbers they start with, at most. */
+const NAMES = 4096;
+let drawn = Math.floor(Math.random() * 2 ** 30);
+
+/** A fragment's or an array's own randomness. Names rise from seed to seed, as writes of one millisecond must. */
 export function seed(): Uint8Array {
-  return crypto.getRandomValues(new Uint8Array(32));
+  const bytes = crypto.getRandomValues(new Uint8Array(32));
+  drawn = (drawn + NAMES) % 2 ** 31;
+  new DataView(bytes.buffer).setUint32(0, drawn);
+  return bytes;
 }
 
 export { HyperslabError, init, own };

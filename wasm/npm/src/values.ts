@@ -155,16 +155,22 @@ function cellBytes(name: string, field: { type: DataType; cell: number | "var" }
     return bytes(Typed.BYTES_PER_ELEMENT === 2 ? Uint16Array.from(units) : Uint32Array.from(units));
   }
   const one = new Typed(new ArrayBuffer(Typed.BYTES_PER_ELEMENT));
-  if (one instanceof BigInt64Array || one instanceof BigUint64Array) one[0] = whole(name, cell);
-  else if (typeof cell === "number" || typeof cell === "boolean") (one as Float64Array)[0] = Number(cell);
-  else throw new HyperslabError("InvalidArgument", `'${name}' is of type ${field.type}; ${typeof cell} ${String(cell)} is not`);
-  return bytes(one);
+  if (hold(one, cell) && (field.type !== "bool" || Number(cell) <= 1)) return bytes(one);
+  const hint = typeof cell === "number" && one instanceof BigInt64Array ? ": give a bigint" : "";
+  throw new HyperslabError("InvalidArgument", `'${name}' is of type ${field.type}; the ${typeof cell} ${String(cell)} is not${hint}`);
 }
 
-function whole(name: string, cell: Value): bigint {
-  if (typeof cell === "bigint") return cell;
-  if (typeof cell === "number" && Number.isSafeInteger(cell)) return BigInt(cell);
-  throw new HyperslabError("InvalidArgument", `'${name}' takes bigints; ${String(cell)} is none`);
+/** Puts a number into an array of one; false where it does not fit. */
+function hold(one: TypedArray, cell: Value): boolean {
+  if (one instanceof BigInt64Array || one instanceof BigUint64Array) {
+    const whole = typeof cell === "number" && Number.isSafeInteger(cell) ? BigInt(cell) : cell;
+    if (typeof whole === "bigint") one[0] = whole;
+    return one[0] === whole;
+  }
+  if (typeof cell !== "number" && typeof cell !== "boolean") return false;
+  one[0] = Number(cell);
+  // Floats round.
+  return one instanceof Float32Array || one instanceof Float64Array || one[0] === Number(cell);
 }
 
 function bytesOf(name: string, type: DataType, values: TypedArray, Typed: Constructor): Uint8Array {

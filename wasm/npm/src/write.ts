@@ -1,4 +1,4 @@
-import { open, rawStore, seed, type CallOptions, type Moment, type TileArray } from "./array.js";
+import { moment, open, rawStore, seed, type CallOptions, type Moment, type TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { selectionJson, type Selection } from "./select.js";
@@ -33,7 +33,7 @@ export interface CreateOptions {
 export async function create(store: Store, schema: SchemaInput, options: CreateOptions = {}): Promise<TileArray> {
   const { path = "", at = Date.now(), key } = options;
   const json = JSON.stringify(schemaJson(schema), (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
-  await call(undefined, async () => rawStore(store).create(path, json, Number(at), seed(), key));
+  await call(undefined, async () => rawStore(store).create(path, json, moment(at), seed(), key));
   return open(store, { path, ...(key ? { key } : {}) });
 }
 
@@ -76,7 +76,7 @@ export async function put(array: TileArray, selection: Selection, data: PutData,
   });
   const box = dense ? selectionJson(selection, array.dims) : undefined;
   const layout = dense ? (order === "C" ? "row" : "col") : "unordered";
-  return call(undefined, () => array.raw.put(box, layout, columns as never, Number(at), seed()));
+  return call(undefined, () => array.raw.put(box, layout, columns as never, moment(at), seed()));
 }
 
 function columnsOf(array: TileArray, data: PutData): Record<string, ColumnInput> {

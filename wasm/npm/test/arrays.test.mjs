@@ -56,6 +56,43 @@ test("a box is read into an array of the caller's", async () => {
   await assert.rejects(get(array, [0, 0], { attrs: ["a", "y"], out }), /'out' takes one attribute, and 2 are read/);
 });
 
+test("of writes within a millisecond the later wins", async () => {
+  for (let i = 0; i < 50; i++) {
+    const { array } = await written();
+    for (const value of [1, 2, 3]) await put(array, null, counted.map(() => value), { at: 7 });
+    assert.equal((await get(await array.at(7))).data[0], 3);
+  }
+});
+
+test("what is no moment and no step is refused", async () => {
+  const { store, array } = await written();
+  const refused = (made, message) => assert.rejects(made, (e) => e.code === "InvalidArgument" && message.test(e.message));
+  for (const at of [NaN, -1, new Date("2026-31-01"), "2026-11-01", [0, NaN]]) {
+    await refused(open(store, { at }), /is no moment/);
+    await refused(put(array, null, counted, { at }), /is no moment/);
+  }
+  await refused(array.at([5, 2]), /the earlier moment comes first/);
+  for (const step of [1.5, NaN, -1, 0]) await refused(get(array, [slice(0, 4, step)]), /a step is a whole number/);
+});
+
+test("values that do not fit are refused", async () => {
+  const fits = {
+    int8: [-128, 127], uint16: [0, 65535], int32: [-(2 ** 31)], uint32: [2 ** 32 - 1], bool: [true, 0],
+    int64: [-(2n ** 63n), 5], uint64: [2n ** 64n - 1n], float32: [NaN, 1e300, 0.1],
+  };
+  const not = {
+    int8: [128, 1.5, NaN, "1"], uint16: [-1], int32: [3e9, Infinity], uint32: [2 ** 32], bool: [2],
+    int64: [2n ** 63n, 2 ** 53, 0.5], uint64: [-1n, 2n ** 64n], float32: ["1", 1n],
+  };
+  for (const type of Object.keys(fits)) {
+    const array = await create(new MemoryStore(), { ...plane, dims: [{ name: "x", type: "int32", domain: [0, 0], tile: 1 }], attrs: [{ name: "v", type }] }, { at: 1 });
+    for (const value of fits[type]) await put(array, null, [value], { at: 2 });
+    for (const value of not[type]) {
+      await assert.rejects(put(array, null, [value], { at: 2 }), (e) => e.code === "InvalidArgument" && /'v'/.test(e.message), `${type} ${value}`);
+    }
+  }
+});
+
 test("selections of every kind name the same cells", async () => {
   const { array } = await written();
   const expected = [Int32Array.of(5, 6, 9, 10), [2, 2]];
