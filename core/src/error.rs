@@ -122,6 +122,11 @@ impl Error {
         Self::InvalidArgument(message.into())
     }
 
+    /// Whether a file of an array's own is missing, rather than what was asked for.
+    pub fn is_lost(&self) -> bool {
+        matches!(self, Self::NotFound { path, .. } if path.split('/').any(|part| part.starts_with("__")))
+    }
+
     /// An [`Error::Io`] at `path`.
     pub fn io(path: impl Into<String>, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Io {

@@ -68,6 +68,8 @@ pub fn errno(refusal: &Refusal) -> Errno {
         Refusal::TimedOut => Errno::ETIMEDOUT,
         Refusal::Panicked => Errno::EIO,
         Refusal::Engine(error) => match error {
+            // Readers of Zarr take a chunk that is absent for cells that nobody wrote.
+            lost if lost.is_lost() => Errno::EIO,
             Error::NotFound { .. } | Error::InvalidArgument(_) => Errno::ENOENT,
             Error::AlreadyExists { .. } => Errno::EEXIST,
             Error::UnsupportedVersion { .. } | Error::Unsupported(_) => Errno::EOPNOTSUPP,

@@ -103,7 +103,12 @@ impl FileSystem {
         }
         let path = self.child(parent, name.to_str().ok_or(Refusal::Absent)?)?;
         self.refresh();
-        let found = block_on(self.view.lookup(&path));
+        let mut found = block_on(self.view.lookup(&path));
+        if found.as_ref().is_err_and(hyperslab::Error::is_lost) {
+            // It may have been vacuumed since the array was looked at.
+            self.view.refresh(now_ms());
+            found = block_on(self.view.lookup(&path));
+        }
         let node = found
             .map_err(|e| self.complain(parent, e.into()))?
             .ok_or(Refusal::Absent)?;

@@ -176,6 +176,21 @@ fn what_is_refused_has_a_number_and_a_reason() {
 }
 
 #[test]
+fn what_cannot_be_read_is_not_absent() {
+    const EIO: i32 = 5;
+    let store = hyperslab::vfs::MemVfs::new();
+    let context = Context::new(std::sync::Arc::new(store.clone()));
+    let files = files(&context);
+    let mut paths = store.files().into_iter().map(|f| f.0);
+    let lost = paths.find(|p| p.ends_with("a0.tdb")).unwrap();
+    block_on(context.vfs.remove(&lost)).unwrap();
+    // The bytes of text are counted when the name is looked up.
+    let refused = find(&files, "slices/10:20.csv").unwrap_err();
+    assert!(refused.to_string().contains(&lost), "{refused}");
+    assert_eq!(number(refused), EIO);
+}
+
+#[test]
 fn facts_about_a_slice_are_attributes_of_its_file() {
     let files = files(&Context::memory());
     let file = find(&files, "slices/10:20:3.npy").unwrap().ino;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, RANGE};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, RANGE};
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 
 use super::{IN_FLIGHT, runtime, spawn};
@@ -96,25 +96,22 @@ impl HttpVfs {
             return part_of(path, &body, &range);
         }
         let header = format!("bytes={}-{}", range.start, range.end - 1);
-        let response = send(path, self.get(path, false)?.header(RANGE, header)).await?;
-        let status = response.status();
-        if status == StatusCode::RANGE_NOT_SATISFIABLE {
-            return Err(too_short(path, &range, size_in_range(&response).unwrap_or(0)));
-        }
-        if status == StatusCode::OK && response.content_length().is_none_or(|n| n > WHOLE_BYTES_MAX) {
-            return Err(Error::io(
+        let checked = |response: &Response| match response.status() {
+            StatusCode::RANGE_NOT_SATISFIABLE => {
+                Err(too_short(path, &range, size_in_range(response.headers()).unwrap_or(0)))
+            }
+            StatusCode::OK if response.content_length().is_none_or(|n| n > WHOLE_BYTES_MAX) => Err(Error::io(
                 path,
                 "the server ignores ranges and would send the whole file; serve it with ranges, for instance by `hyperslab serve`",
-            ));
-        }
-        let elsewhere =
-            status == StatusCode::PARTIAL_CONTENT && start_in_range(&response).is_some_and(|s| s != range.start);
-        if elsewhere {
-            let why = "the server answers with other bytes than were asked for; serve it with ranges, for instance by `hyperslab serve`";
-            return Err(Error::io(path, why));
-        }
-        let body = response.bytes().await.map_err(|e| Error::io(path, e))?;
-        match status {
+            )),
+            StatusCode::PARTIAL_CONTENT if start_in_range(response.headers()).is_some_and(|s| s != range.start) => {
+                let why = "the server answers with other bytes than were asked for; serve it with ranges, for instance by `hyperslab serve`";
+                Err(Error::io(path, why))
+            }
+            _ => Ok(true),
+        };
+        let (head, body) = receive(path, self.get(path, false)?.header(RANGE, header), checked).await?;
+        match head.status {
             StatusCode::PARTIAL_CONTENT if body.len() as u64 == range.end - range.start => Ok(body),
             StatusCode::OK => {
                 self.keep(path, &body);
@@ -130,23 +127,28 @@ impl HttpVfs {
             return tail_of(&path, &body, bytes);
         }
         let header = format!("bytes=-{}", bytes.max(1));
-        let response = send(&path, self.get(&path, false)?.header(RANGE, header)).await?;
-        let size = match response.status() {
-            StatusCode::PARTIAL_CONTENT => size_in_range(&response),
-            StatusCode::OK if response.content_length().is_some_and(|n| n <= WHOLE_BYTES_MAX) => None,
+        let few = |response: &Response| {
+            Ok(match response.status() {
+                StatusCode::OK => response.content_length().is_some_and(|n| n <= WHOLE_BYTES_MAX),
+                status => status == StatusCode::PARTIAL_CONTENT,
+            })
+        };
+        let (head, body) = receive(&path, self.get(&path, false)?.header(RANGE, header), few).await?;
+        match head.status {
+            StatusCode::OK if !body.is_empty() => {
+                self.keep(&path, &body);
+                tail_of(&path, &body, bytes)
+            }
+            StatusCode::PARTIAL_CONTENT => {
+                let (found, tail) = tail_of(&path, &body, bytes)?;
+                Ok((size_in_range(&head.headers).unwrap_or(found), tail))
+            }
             // An empty file has no last byte; a server that knows no such ranges is asked in two steps.
             _ => {
                 let size = self.clone().file_size(path.clone()).await?;
-                return Ok((size, self.range(&path, size.saturating_sub(bytes)..size).await?));
+                Ok((size, self.range(&path, size.saturating_sub(bytes)..size).await?))
             }
-        };
-        let body = response.bytes().await.map_err(|e| Error::io(path.as_str(), e))?;
-        let Some(size) = size else {
-            self.keep(&path, &body);
-            return tail_of(&path, &body, bytes);
-        };
-        let (_, tail) = tail_of(&path, &body, bytes)?;
-        Ok((size, tail))
+        }
     }
 
     /// Keeps a file that came whole where a part of it was asked for.
@@ -157,8 +159,8 @@ impl HttpVfs {
     }
 
     async fn whole(self, path: String) -> Result<Bytes> {
-        let response = send(&path, self.get(&path, false)?).await?;
-        response.bytes().await.map_err(|e| Error::io(path, e))
+        let (_, body) = receive(&path, self.get(&path, false)?, |_| Ok(true)).await?;
+        Ok(body)
     }
 
     /// Asks for the first byte: unlike HEAD, that works with signed URLs, and the total is that of
@@ -170,7 +172,7 @@ impl HttpVfs {
         let response = send(&path, self.get(&path, false)?.header(RANGE, "bytes=0-0")).await?;
         let size = match response.status() {
             StatusCode::OK => response.content_length(),
-            _ => size_in_range(&response),
+            _ => size_in_range(response.headers()),
         };
         size.ok_or_else(|| Error::io(path, "the server does not say how large the file is"))
     }
@@ -179,11 +181,23 @@ impl HttpVfs {
         let request = self
             .get(&dir, true)?
             .header(ACCEPT, "application/json, text/html;q=0.5");
-        let response = match send(&dir, request).await {
+        let response = answer(&dir, request).await?;
+        match response.status() {
+            status if status.is_success() => {}
             // Folders without files do not exist; but a root that does not exist is a host without listings.
-            Err(Error::NotFound { .. }) if !dir.is_empty() => return Ok(Vec::new()),
-            other => other.map_err(|e| unlisted(&self.base, &dir, &e.to_string()))?,
-        };
+            StatusCode::NOT_FOUND | StatusCode::GONE if !dir.is_empty() => return Ok(Vec::new()),
+            StatusCode::NOT_FOUND | StatusCode::GONE => {
+                return Err(unlisted(&self.base, &dir, "there is no such folder"));
+            }
+            // Not that there is nothing: who takes missing files for cells without data must not see some here.
+            status => {
+                return Err(Error::io(
+                    format!("{}", self.base),
+                    format!("{}; {LISTED}", refusal(status)),
+                ));
+            }
+        }
+        let response = as_stored(&dir, response)?;
         let kind = response
             .headers()
             .get(CONTENT_TYPE)
@@ -216,16 +230,21 @@ fn tail_of(path: &str, file: &Bytes, bytes: u64) -> Result<(u64, Bytes)> {
     Ok((size, part_of(path, file, &(size.saturating_sub(bytes)..size))?))
 }
 
-/// The host cannot list; the message says what helps.
+/// What helps where a host cannot list.
+const LISTED: &str =
+    "where folders cannot be listed, run `hyperslab index` on the array and upload its `__manifest.json`";
+
+/// The host cannot list.
 fn unlisted(base: &Url, dir: &str, why: &str) -> Error {
-    let help = "run `hyperslab index` on the array and upload its `__manifest.json`";
-    Error::not_found(format!("{base}"), format!("no listing of {dir:?} there: {why}; {help}"))
+    Error::not_found(
+        format!("{base}"),
+        format!("no listing of {dir:?} there: {why}; {LISTED}"),
+    )
 }
 
 /// The total in `Content-Range: bytes 0-0/123`.
-fn size_in_range(response: &Response) -> Option<u64> {
-    response
-        .headers()
+fn size_in_range(headers: &HeaderMap) -> Option<u64> {
+    headers
         .get(CONTENT_RANGE)?
         .to_str()
         .ok()?
@@ -236,8 +255,8 @@ fn size_in_range(response: &Response) -> Option<u64> {
 }
 
 /// The first byte in `Content-Range: bytes 7-9/123`.
-fn start_in_range(response: &Response) -> Option<u64> {
-    let range = response.headers().get(CONTENT_RANGE)?.to_str().ok()?;
+fn start_in_range(headers: &HeaderMap) -> Option<u64> {
+    let range = headers.get(CONTENT_RANGE)?.to_str().ok()?;
     range.strip_prefix("bytes ")?.split_once('-')?.0.parse().ok()
 }
 
@@ -256,33 +275,84 @@ fn as_stored(path: &str, response: Response) -> Result<Response> {
 }
 
 /// What a refusal means to who asked.
-fn refused(path: &str, status: StatusCode) -> Error {
+fn refusal(status: StatusCode) -> String {
     let advice = match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
             "; make the folder public, or open a bucket by its s3:, gs: or az: address with credentials"
         }
         _ => "",
     };
-    Error::io(path, format!("the server answers {status}{advice}"))
+    format!("the server answers {status}{advice}")
 }
 
-/// Sends, again after a while if the failure may pass. An answer that is not a success is an error,
-/// except "range not satisfiable".
+/// The answer to a request for a file. One that is not a success is an error, except "range not satisfiable".
 async fn send(path: &str, request: RequestBuilder) -> Result<Response> {
+    let response = answer(path, request).await?;
+    match response.status() {
+        status if status.is_success() || status == StatusCode::RANGE_NOT_SATISFIABLE => as_stored(path, response),
+        StatusCode::NOT_FOUND | StatusCode::GONE => Err(Error::not_found(path, "")),
+        status => Err(Error::io(path, refusal(status))),
+    }
+}
+
+/// The start of an answer.
+struct Head {
+    status: StatusCode,
+    headers: HeaderMap,
+}
+
+/// The answer to a request for a file with its body, where `wanted` says so of its start; else the body is empty.
+/// What breaks off is asked for again.
+async fn receive(
+    path: &str,
+    request: RequestBuilder,
+    wanted: impl Fn(&Response) -> Result<bool>,
+) -> Result<(Head, Bytes)> {
     let mut tried = 0;
     loop {
         tried += 1;
-        let once = request
-            .try_clone()
-            .ok_or_else(|| Error::invalid("a request that cannot be repeated"))?;
-        let failure = match once.send().await {
+        let response = send(path, again(&request)?).await?;
+        let wanted = wanted(&response)?;
+        let head = Head {
+            status: response.status(),
+            headers: response.headers().clone(),
+        };
+        if !wanted {
+            return Ok((head, Bytes::new()));
+        }
+        match response.bytes().await {
+            Ok(body) => return Ok((head, body)),
+            Err(e) if tried == TRIES => {
+                let why = format!("the answer broke off {TRIES} times ({e}); try again, or look at the server's log");
+                return Err(Error::io(path, why));
+            }
+            Err(_) => pause(tried).await,
+        }
+    }
+}
+
+/// One more of a request.
+fn again(request: &RequestBuilder) -> Result<RequestBuilder> {
+    let once = request.try_clone();
+    once.ok_or_else(|| Error::invalid("a request that cannot be repeated"))
+}
+
+/// The longer, the more often was tried.
+async fn pause(tried: u32) {
+    tokio::time::sleep(Duration::from_millis(50 << (2 * tried))).await;
+}
+
+/// Sends, again after a while if the failure may pass.
+async fn answer(path: &str, request: RequestBuilder) -> Result<Response> {
+    let mut tried = 0;
+    loop {
+        tried += 1;
+        let failure = match again(&request)?.send().await {
             Ok(response) => match response.status() {
-                status if status.is_success() || status == StatusCode::RANGE_NOT_SATISFIABLE => {
-                    return as_stored(path, response);
+                status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
+                    Error::io(path, refusal(status))
                 }
-                StatusCode::NOT_FOUND | StatusCode::GONE => return Err(Error::not_found(path, "")),
-                status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => refused(path, status),
-                status => return Err(refused(path, status)),
+                _ => return Ok(response),
             },
             Err(e) if e.is_redirect() => {
                 let why = format!("{e}; the server redirects without end: open the address where the files are");
@@ -293,7 +363,7 @@ async fn send(path: &str, request: RequestBuilder) -> Result<Response> {
         if tried == TRIES {
             return Err(failure);
         }
-        tokio::time::sleep(Duration::from_millis(50 << (2 * tried))).await;
+        pause(tried).await;
     }
 }
 

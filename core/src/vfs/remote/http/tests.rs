@@ -208,12 +208,11 @@ fn answering(reply: impl Fn(&str) -> (String, &'static str) + Send + 'static) ->
             let Some(Ok(request)) = lines.next() else { continue };
             lines.find(|line| line.as_ref().is_ok_and(String::is_empty));
             let (head, body) = reply(request.split(' ').nth(1).unwrap());
-            let length = body.len();
-            write!(
-                stream,
-                "HTTP/1.1 {head}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-            )
-            .unwrap();
+            let length = match head.contains("Content-Length") {
+                true => String::new(),
+                false => format!("Content-Length: {}\r\n", body.len()),
+            };
+            write!(stream, "HTTP/1.1 {head}\r\n{length}Connection: close\r\n\r\n{body}").unwrap();
         }
     });
     format!("http://{address}/base")
@@ -249,6 +248,53 @@ fn refusals_say_what_to_do() {
         let refused = failing(head, "");
         assert!(refused.contains(head) && refused.contains("credentials"), "{refused}");
     }
+}
+
+#[test]
+fn a_folder_that_cannot_be_listed_is_not_absent() {
+    let cases = [
+        ("403 Forbidden", ""),
+        ("403 Forbidden", "a"),
+        ("405 Method Not Allowed", "a"),
+        ("503 Service Unavailable", "a"),
+    ];
+    for (head, dir) in cases {
+        let vfs = HttpVfs::new(&answering(move |_| (head.to_owned(), ""))).unwrap();
+        let error = block_on(vfs.list(dir)).unwrap_err();
+        assert!(error.code() == "Io" && error.to_string().contains(head), "{error}");
+    }
+    let refused = HttpVfs::new(&answering(|_| ("403 Forbidden".to_owned(), ""))).unwrap();
+    assert!(
+        block_on(refused.list(""))
+            .unwrap_err()
+            .to_string()
+            .contains("hyperslab index")
+    );
+}
+
+#[test]
+fn a_body_that_breaks_off_is_asked_for_again() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    // Every other body is shorter than its head says.
+    let vfs = HttpVfs::new(&answering(move |_| match count.fetch_add(1, Relaxed) % 2 {
+        0 => (
+            "206 Partial Content\r\nContent-Range: bytes 0-3/9\r\nContent-Length: 4".to_owned(),
+            "ab",
+        ),
+        _ => ("206 Partial Content\r\nContent-Range: bytes 0-3/9".to_owned(), "abcd"),
+    }))
+    .unwrap();
+    assert_eq!(block_on(vfs.read("file", &[0..4])).unwrap()[0][..], b"abcd"[..]);
+    assert_eq!(block_on(vfs.read_all("file")).unwrap()[..], b"abcd"[..]);
+    assert_eq!(block_on(vfs.read_tail("file", 4)).unwrap().1[..], b"abcd"[..]);
+    assert_eq!(asked.load(Relaxed), 6);
+
+    let never = failing(
+        "206 Partial Content\r\nContent-Range: bytes 0-3/9\r\nContent-Length: 4",
+        "ab",
+    );
+    assert!(never.contains("broke off"), "{never}");
 }
 
 #[test]
