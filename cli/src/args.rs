@@ -63,6 +63,8 @@ pub(crate) enum Command {
     /// Read and check every tile of every fragment
     Verify(Verify),
     /// Write `__manifest.json`, so that a host that cannot list can serve the array
+    ///
+    /// Commands that change the array write it again; after changes by other programs run this again.
     Index(Index),
     /// Serve a folder over HTTP, with ranges, CORS and listings
     Serve(Serve),

@@ -113,6 +113,7 @@ fn absolute(place: &Place) -> Result<String> {
 
 async fn change(env: &Env, path: &str, change: GroupChange, timestamp: Option<Moment>) -> Result<()> {
     let place = Place::new(path)?;
+    env.will_change(&place);
     let options = WriteOptions {
         timestamp_ms: when::or_now(timestamp)?,
         seed: seed()?,

@@ -59,28 +59,33 @@ fn main() -> ExitCode {
 }
 
 async fn run(cli: &Cli) -> Result<()> {
-    let env = store::Env {
-        key: store::key(cli.key_file.as_deref())?,
-    };
-    match &cli.command {
-        Command::Create(args) => schema::create(&env, args).await,
-        Command::Schema(args) => schema::schema(&env, args).await,
-        Command::Info(args) => info::info(&env, args).await,
-        Command::Export(args) => export::export(&env, args).await,
-        Command::Write(args) => write::write(&env, args).await,
-        Command::Import(args) => import::import(&env, args).await,
-        Command::Meta(command) => meta::meta(&env, command).await,
-        Command::Delete(args) => maintain::delete(&env, args).await,
-        Command::Evolve(args) => maintain::evolve(&env, args).await,
-        Command::Consolidate(args) => maintain::consolidate(&env, args).await,
-        Command::Vacuum(args) => maintain::vacuum(&env, args).await,
-        Command::Group(command) => group::group(&env, command).await,
-        Command::Ls(args) => ls::ls(&env, args, false).await,
-        Command::Tree(args) => ls::ls(&env, args, true).await,
-        Command::Verify(args) => verify::verify(&env, args).await,
+    let env = store::Env::new(store::key(cli.key_file.as_deref())?);
+    let done = command(&env, &cli.command).await;
+    // What failed may have changed something before.
+    let renewed = env.renew_manifests().await;
+    done.and(renewed)
+}
+
+async fn command(env: &store::Env, command: &Command) -> Result<()> {
+    match command {
+        Command::Create(args) => schema::create(env, args).await,
+        Command::Schema(args) => schema::schema(env, args).await,
+        Command::Info(args) => info::info(env, args).await,
+        Command::Export(args) => export::export(env, args).await,
+        Command::Write(args) => write::write(env, args).await,
+        Command::Import(args) => import::import(env, args).await,
+        Command::Meta(command) => meta::meta(env, command).await,
+        Command::Delete(args) => maintain::delete(env, args).await,
+        Command::Evolve(args) => maintain::evolve(env, args).await,
+        Command::Consolidate(args) => maintain::consolidate(env, args).await,
+        Command::Vacuum(args) => maintain::vacuum(env, args).await,
+        Command::Group(command) => group::group(env, command).await,
+        Command::Ls(args) => ls::ls(env, args, false).await,
+        Command::Tree(args) => ls::ls(env, args, true).await,
+        Command::Verify(args) => verify::verify(env, args).await,
         Command::Index(args) => verify::index(args).await,
         Command::Serve(args) => serve::serve(args),
         Command::Copy(args) => copy::copy(args).await,
-        Command::Overviews(args) => overviews::overviews(&env, args).await,
+        Command::Overviews(args) => overviews::overviews(env, args).await,
     }
 }

@@ -99,6 +99,7 @@ async fn read(env: &Env, url: &str, window: Window) -> Result<BTreeMap<String, M
 
 async fn write(env: &Env, url: &str, entry: Entry, timestamp: Option<Moment>) -> Result<()> {
     let place = Place::new(url)?;
+    env.will_change(&place);
     let options = WriteOptions {
         timestamp_ms: when::or_now(timestamp)?,
         seed: seed()?,

@@ -1,11 +1,12 @@
 //! From what was typed to stores and arrays.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, Result, bail};
 use hyperslab::array::{Array, ObjectType, OpenOptions, object_type};
 use hyperslab::filter::Key;
+use hyperslab::vfs::manifest;
 use hyperslab::{Context, Window, vfs};
 
 use crate::failure::usage;
@@ -56,9 +57,40 @@ impl Place {
 pub(crate) struct Env {
     /// The key of encrypted arrays.
     pub(crate) key: Option<Key>,
+    changed: Arc<Mutex<Vec<Place>>>,
 }
 
 impl Env {
+    /// The circumstances of a command.
+    pub(crate) fn new(key: Option<Key>) -> Self {
+        Self {
+            key,
+            changed: Arc::default(),
+        }
+    }
+
+    /// Tells that the command may change what is at a place.
+    pub(crate) fn will_change(&self, place: &Place) {
+        let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+        changed.push(place.clone());
+    }
+
+    /// Lets manifests say what is there now. Readers over HTTP believe them.
+    pub(crate) async fn renew_manifests(&self) -> Result<()> {
+        let changed = std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner));
+        for place in changed {
+            let renewed = manifest::refresh(&*place.context.vfs, &place.path).await;
+            renewed.with_context(|| {
+                let url = &place.url;
+                format!(
+                    "{url} is changed, but what its {} says is not; run `hyperslab index {url}`",
+                    manifest::MANIFEST
+                )
+            })?;
+        }
+        Ok(())
+    }
+
     /// Opens an array as it was in a window of time.
     pub(crate) async fn open(&self, url: &str, window: Window) -> Result<Array> {
         self.open_at(&Place::new(url)?, window).await
@@ -72,6 +104,7 @@ impl Env {
     /// The same in a window of time, whose fragments are to be merged.
     pub(crate) async fn open_to_merge(&self, url: &str, window: Window) -> Result<Array> {
         let place = Place::new(url)?;
+        self.will_change(&place);
         let undo = Undo::new(Arc::clone(&place.context.vfs), &place.path);
         signals::begin_write(&undo);
         let context = Context::new(Arc::new(undo));

@@ -3,6 +3,7 @@
 use futures_util::lock::Mutex;
 use hyperslab::format::schema::{Attribute, Dimension, Layout};
 use hyperslab::query::Batches;
+use hyperslab::vfs::manifest;
 use hyperslab::{
     Array, Batch, CellCount, Cells, Condition, Error, Query, Region, Result, Scalar, ScalarRange, WriteOptions,
     schema_json,
@@ -199,18 +200,16 @@ impl RawArray {
                 seed: seed_of(&seed)?,
                 sync: false,
             };
-            self.array
-                .write(
-                    Cells {
-                        region,
-                        layout: layout(&order)?,
-                        columns,
-                    },
-                    &options,
-                )
-                .await
+            let cells = Cells {
+                region,
+                layout: layout(&order)?,
+                columns,
+            };
+            let name = self.array.write(cells, &options).await?;
+            manifest::refresh(&*self.array.context().vfs, self.array.path()).await?;
+            Ok(name)
         };
-        work.await.map_err(|e| to_js(&e))
+        work.await.map_err(|e: Error| to_js(&e))
     }
 }
 

@@ -94,3 +94,29 @@ fn an_array_is_read_through_it_by_listing_and_by_manifest() {
     assert_eq!(shell.ok("index a"), "a/__manifest.json\n");
     assert_eq!(values(&shell.pipe(&export, b"")), int16s(12));
 }
+
+#[cfg(feature = "object-store")]
+#[test]
+fn who_changes_an_array_renews_its_manifest_and_those_above() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    std::fs::create_dir(shell.path("folder")).unwrap();
+    shell.ok("import in.npy folder/a");
+    for indexed in ["folder/a", "folder"] {
+        shell.ok(&format!("index {indexed}"));
+        // Cells that a manifest does not carry lie in files that vacuum removes.
+        shell.file("more.npy", npy("'<i2'", "(3, 4)", &int16s(24)[24..]));
+        shell.ok("write folder/a more.npy");
+        shell.ok("meta folder/a set of folder");
+        let served = serve(&shell);
+        let address = &served.address;
+        for step in ["verify folder/a", "consolidate folder/a", "vacuum folder/a"] {
+            shell.ok(step);
+            let read = shell.pipe(&format!("export http://{address}/folder/a - --format npy"), b"");
+            assert_eq!(values(&read), &int16s(24)[24..], "{step}");
+        }
+        let told = shell.ok(&format!("meta http://{address}/folder/a get of"));
+        assert!(told.contains("folder"), "{told}");
+        shell.ok("write folder/a in.npy");
+    }
+}

@@ -20,7 +20,7 @@ use futures_util::lock::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::mem::children;
-use super::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, join, slice};
+use super::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, join, slice, split};
 use crate::error::{Error, Malformed, Result};
 use crate::sort::sort_by;
 
@@ -150,15 +150,23 @@ pub async fn write(vfs: &dyn Vfs, root: &str) -> Result<Manifest> {
     Ok(manifest)
 }
 
-/// Writes the manifest of `root` again if it has one; for whoever changed what it describes.
+/// Writes the manifests that describe the folder `root` again: its own, and those of the folders above it. For
+/// whoever changed what is there.
 ///
 /// # Errors
 /// Those of the store.
 pub async fn refresh(vfs: &dyn Vfs, root: &str) -> Result<()> {
-    match vfs.size(&join(root, MANIFEST)).await {
-        Err(Error::NotFound { .. }) => Ok(()),
-        Err(e) => Err(e),
-        Ok(_) => write(vfs, root).await.map(drop),
+    let mut folder = root;
+    loop {
+        match vfs.size(&join(folder, MANIFEST)).await {
+            Err(Error::NotFound { .. }) => {}
+            Err(e) => return Err(e),
+            Ok(_) => drop(write(vfs, folder).await?),
+        }
+        if folder.is_empty() {
+            return Ok(());
+        }
+        folder = split(folder).0;
     }
 }
 
@@ -370,7 +378,8 @@ mod tests {
         let vfs = ManifestVfs::new(Arc::new(mem.clone()));
         block_on(vfs.put("new", vec![Bytes::from("x")])).unwrap();
         assert!(block_on(vfs.list("")).unwrap().iter().any(|e| e.name == "new"));
-        block_on(refresh(&mem, "")).unwrap();
+        block_on(refresh(&mem, "__fragments/x")).unwrap();
+        assert!(!mem.files().iter().any(|(path, _)| path.ends_with("x/__manifest.json")));
         let again = ManifestVfs::new(Arc::new(mem));
         assert!(block_on(again.list("")).unwrap().iter().any(|e| e.name == "new"));
     }

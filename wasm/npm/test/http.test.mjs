@@ -66,6 +66,13 @@ test("a manifest makes opening one request", async () => {
   assert.match(log[1].range, /^bytes=\d+-\d+$/);
 });
 
+test("a put renews the manifest", async () => {
+  const written = new MemoryStore(indexed);
+  await put(await open(written), [[0, 0], [0, 1]], Float64Array.of(7, 8), { at: 3 });
+  const { url } = await served(written, { listing: "none" });
+  assert.deepEqual([...(await get(await open(url), [0, [0, 2]])).data], [7, 8, data[2]]);
+});
+
 test("no list and no manifest: the message names the command", async () => {
   const { url } = await served(plain, { listing: "none" });
   await assert.rejects(open(url), (e) => e.code === "NotFound" && e.message.includes("hyperslab index"));
