@@ -9,7 +9,7 @@ use hyperslab::format::condition::{CompareOp, StoredCondition};
 use hyperslab::format::generic_tile;
 use hyperslab::format::schema::Layout;
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Schema};
-use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
+use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, delete};
 use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, Query, WriteOptions};
 
 fn at(timestamp_ms: u64) -> WriteOptions {
@@ -131,4 +131,29 @@ fn a_schema_of_other_dimensions_is_named_by_its_file() {
             "{refused}"
         );
     }
+}
+
+#[test]
+fn a_delete_that_libtiledb_would_misread_is_refused() {
+    let context = Context::memory();
+    let text = Attribute::new("text", Datatype::Char, CellCount::Fixed(5));
+    let number = Attribute::new("number", Datatype::Int32, CellCount::ONE);
+    let x = Dimension::new("x", Datatype::Int32, 0_i32, 9_i32, 5_i32);
+    let options = CreateOptions {
+        timestamp_ms: 0,
+        seed: [0; 32],
+        key: None,
+    };
+    let schema = Schema::new(ArrayType::Sparse, vec![x], vec![text, number]);
+    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
+    let array = open(&context).unwrap();
+    let refused = |condition: &str| block_on(delete(&array, &condition.parse().unwrap(), &at(1))).unwrap_err();
+    for condition in ["text == 'abc'", "number > 3 and text != 'abcde'"] {
+        let error = refused(condition);
+        assert!(
+            error.code() == "Unsupported" && error.to_string().contains("'text'"),
+            "{error}"
+        );
+    }
+    assert!(block_on(delete(&array, &"number > 3".parse().unwrap(), &at(1))).is_ok());
 }

@@ -15,7 +15,8 @@ use literal::Literal;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 const HEADER_BYTES_MAX: u64 = 1 << 24;
-/// numpy has no nulls: where a field `a` has them, a bool `a_valid` follows it.
+/// numpy has no nulls: where a field `a` has them, a bool `a_valid` follows it, with underscores behind where
+/// that name is another's.
 const VALIDITY: &str = "_valid";
 
 pub(super) fn read(mut input: Box<dyn Read + '_>) -> Result<Table> {
@@ -116,7 +117,7 @@ fn split(fields: Vec<Field>, data: &[u8], width: usize) -> Vec<Named> {
             values: Values::Plain(before),
         }) = columns.last_mut()
             && field.datatype == Some(Datatype::Bool)
-            && field.name.strip_suffix(VALIDITY) == Some(name)
+            && field.name.trim_end_matches('_').strip_suffix(VALIDITY) == Some(name)
         {
             before.validity = Some(values);
             continue;

@@ -58,7 +58,11 @@ fn text_has_the_narrowest_type_that_fits() {
     inferred("2018-01-31T01:49:59.650\n2018-02-01", DatetimeMs);
     inferred("2018-01-31T01:49:59.6501234", DatetimeNs);
     inferred("1\nx", StringUtf8);
-    inferred("99999999999999999999", Float64);
+    inferred("99999999999999999999", StringUtf8);
+    inferred("18446744073709551615\n9223372036854775808\n0", Uint64);
+    inferred("18446744073709551616\n-36893488147419103232\n+007", Float64);
+    inferred("9223372036854775809\n-5", StringUtf8);
+    inferred("9223372036854775809\n-5.5", Float64);
 }
 
 fn npy(header: &str, data: &[u8]) -> Vec<u8> {

@@ -65,7 +65,8 @@ pub(super) fn column(text: &Column, field: &FieldType) -> Result<Column> {
     })
 }
 
-/// The type that all texts fit, from the narrowest on: int64, float64, bool, dates, strings.
+/// The type that all texts fit, from the narrowest on: int64, uint64, float64, bool, dates, strings. Whole numbers
+/// that no type holds together stay text, for floats would lose digits of them.
 pub(crate) fn infer(text: &Column) -> Datatype {
     let fits = |t: Datatype| {
         let mut any = false;
@@ -78,8 +79,13 @@ pub(crate) fn infer(text: &Column) -> Datatype {
     if fits(Datatype::Int64) {
         return Datatype::Int64;
     }
+    if fits(Datatype::Uint64) {
+        return Datatype::Uint64;
+    }
+    let mut texts = (0..text.len()).filter(|i| !text.is_null(*i)).map(|i| text.cell(i));
     if fits(Datatype::Float64) {
-        return Datatype::Float64;
+        let keeps = texts.clone().all(|t| is_whole(t)) && !texts.all(is_exact);
+        return if keeps { Datatype::StringUtf8 } else { Datatype::Float64 };
     }
     let word = |i: usize| matches!(text.cell(i).to_ascii_lowercase().as_slice(), b"true" | b"false");
     let filled = || (0..text.len()).filter(|i| !text.is_null(*i));
@@ -104,6 +110,23 @@ pub(crate) fn infer(text: &Column) -> Datatype {
         };
     }
     Datatype::StringUtf8
+}
+
+/// Whether a text is digits, perhaps with a sign.
+fn is_whole(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    let digits = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// Whether a whole number is one that a float64 holds.
+fn is_exact(text: &[u8]) -> bool {
+    let Ok(text) = utf8(text) else { return false };
+    let text = text.trim().trim_start_matches('+');
+    let (sign, digits) = text.split_at(usize::from(text.starts_with('-')));
+    let digits = digits.trim_start_matches('0');
+    text.parse::<f64>()
+        .is_ok_and(|f| digits.is_empty() || format!("{f:.0}") == format!("{sign}{digits}"))
 }
 
 fn plain(field: &FieldType, datatype: Datatype, cell: CellCount) -> FieldType {

@@ -63,6 +63,12 @@ impl FieldType {
                 let bytes = values
                     .get(cell.start * width..cell.end * width)
                     .ok_or_else(|| self.fail(i, "lies outside the list"))?;
+                if lists.values.null_count() > 0 && !array.is_null(i) && cell.clone().any(|v| lists.values.is_null(v)) {
+                    return Err(self.fail(
+                        i,
+                        "holds a null, and only whole cells can be null: put a value in its place",
+                    ));
+                }
                 self.append(&mut data, i, bytes)?;
                 ends.push(data.len() as u64);
             }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, LargeStringArray, TimestampNanosecondArray};
+use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, LargeStringArray, ListArray, TimestampNanosecondArray};
 use arrow_schema::{DataType, Field};
 
 use super::{FieldType, Form, Role};
@@ -242,6 +242,23 @@ fn nulls_need_a_nullable_field() {
         .unwrap_err()
         .to_string();
     assert_eq!(error, "field 'a': cell 1 is null, and the field takes no nulls");
+}
+
+#[test]
+fn nulls_within_a_cell_are_refused() {
+    let lists = |rows: Vec<Option<Vec<Option<i32>>>>| -> ArrayRef {
+        Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(rows))
+    };
+    let mut field = field(Datatype::Int32, CellCount::Var);
+    field.nullable = true;
+    let whole = field
+        .column(&lists(vec![Some(vec![Some(1), Some(2)]), None, Some(vec![])]))
+        .unwrap();
+    assert_eq!(whole.values::<i32>().unwrap()[..], [1, 2]);
+    let error = field
+        .column(&lists(vec![Some(vec![Some(1)]), Some(vec![None, Some(2)])]))
+        .unwrap_err();
+    assert!(error.to_string().contains("cell 1 holds a null"), "{error}");
 }
 
 #[test]

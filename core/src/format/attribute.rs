@@ -6,6 +6,8 @@
 //! | since 20: enumeration str32, empty for none
 //! ```
 
+use std::collections::BTreeSet;
+
 use super::cursor::{Decoded, Reader, Writer};
 use super::pipeline::Pipeline;
 use super::version::Version;
@@ -19,6 +21,27 @@ pub const OLD_ANONYMOUS: &str = "__attr";
 /// What an attribute is called where a name is needed: its own name, or `data` if it has none.
 pub fn display_name(attribute: &str) -> &str {
     if attribute.is_empty() { "data" } else { attribute }
+}
+
+/// What fields of these names are called side by side, and what the column is called that says which cells of
+/// them are null: each name stands once, and those that were given stay as they are.
+pub fn column_names(fields: &[&str]) -> Vec<(String, String)> {
+    let mut taken: BTreeSet<String> = fields.iter().map(|&f| f.to_owned()).collect();
+    let mut once = |mut name: String| {
+        while !taken.insert(name.clone()) {
+            name.push('_');
+        }
+        name
+    };
+    let named = |&field: &&str| {
+        let name = match field {
+            "" => once(display_name(field).to_owned()),
+            _ => field.to_owned(),
+        };
+        let valid = once(format!("{name}_valid"));
+        (name, valid)
+    };
+    fields.iter().map(named).collect()
 }
 
 /// One value (or several) that every cell holds.

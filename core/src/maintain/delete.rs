@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::catalog::{self, Catalog};
 use super::vacuum::Plan;
 use crate::array::{Array, Window};
+use crate::datatype::CellCount;
 use crate::error::{AtPath, Error, Result};
 use crate::format::commits::COMMITS_DIR;
 use crate::format::condition::StoredCondition;
@@ -23,7 +24,8 @@ use crate::write::identity::Ids;
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] for a dense array, an unknown field, or a value that an enumeration does
-/// not have; [`Error::Unsupported`] for an array older than deletes, and for a test of null.
+/// not have; [`Error::Unsupported`] for an array older than deletes, for a test of null, and for one of a field
+/// with several values a cell.
 pub async fn delete(array: &Array, condition: &Condition, options: &WriteOptions) -> Result<String> {
     let schema = array.schema();
     if schema.is_dense() {
@@ -38,6 +40,10 @@ pub async fn delete(array: &Array, condition: &Condition, options: &WriteOptions
     }
     let mut enumerations = BTreeMap::new();
     for field in condition.fields().into_iter().map(|f| binding::field_name(schema, f)) {
+        if matches!(schema.attribute(field), Some((_, a)) if matches!(a.cell, CellCount::Fixed(n) if n > 1)) {
+            let why = "has several values a cell, of which libtiledb tests the first alone, so that its readers would lose other cells: test another field";
+            return Err(Error::Unsupported(format!("a delete by '{field}', which {why}")));
+        }
         if let Some(name) = schema.attribute(field).and_then(|(_, a)| a.enumeration.as_deref()) {
             enumerations.insert(name.to_owned(), array.enumeration(name).await?);
         }

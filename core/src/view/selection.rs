@@ -17,7 +17,7 @@ mod coordinate;
 mod labels;
 mod lexer;
 
-pub use crate::format::attribute::display_name;
+pub use crate::format::attribute::{column_names, display_name};
 pub use labels::read;
 
 use std::fmt::Write as _;

@@ -15,7 +15,7 @@
 use std::cmp::Ordering;
 
 use super::node::DirEntry;
-use super::selection::display_name;
+use super::selection::column_names;
 use super::tiles::Tiles;
 use super::zarr::{self, Member};
 use crate::array::{Array, Window};
@@ -126,7 +126,8 @@ fn numbers<'a>(names: impl Iterator<Item = &'a str>) -> Option<Vec<u64>> {
 
 fn tile<'a>(attribute: &str, rest: &[&str], schema: &Schema) -> Option<Place<'a>> {
     let attribute = tiled_attributes(schema)
-        .find(|a| file_name(display_name(a)) == attribute)?
+        .find(|(shown, _)| shown == attribute)?
+        .1
         .to_owned();
     let dimensions = schema.dimensions.len();
     let Some((last, before)) = rest.split_last() else {
@@ -144,12 +145,12 @@ fn tile<'a>(attribute: &str, rest: &[&str], schema: &Schema) -> Option<Place<'a>
 }
 
 /// Attributes whose tiles are arrays of numpy's.
-fn tiled_attributes(schema: &Schema) -> impl Iterator<Item = &str> {
-    schema
-        .attributes
-        .iter()
-        .filter(|a| !a.cell.is_var())
-        .map(|a| a.name.as_str())
+fn tiled_attributes(schema: &Schema) -> impl Iterator<Item = (String, &str)> {
+    let names: Vec<&str> = schema.attributes.iter().map(|a| a.name.as_str()).collect();
+    let shown = column_names(&names).into_iter().map(|n| file_name(&n.0));
+    let all = shown.zip(&schema.attributes);
+    all.filter(|(_, a)| !a.cell.is_var())
+        .map(|(shown, a)| (shown, a.name.as_str()))
 }
 
 /// The names in a folder.
@@ -184,7 +185,7 @@ pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec
         Place::Slices => vec![DirEntry::file("README.md")],
         Place::Since => Vec::new(),
         Place::Tiles => tiled_attributes(schema)
-            .map(|a| DirEntry::dir(file_name(display_name(a))))
+            .map(|(shown, _)| DirEntry::dir(shown))
             .collect(),
         Place::TileDir(_, prefix) => {
             let files = prefix.len() + 1 == schema.dimensions.len();

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::encode::Format;
 use super::node::{Snapshot, hash};
-use super::selection::display_name;
+use super::selection::column_names;
 use super::slice::Slice;
 use super::tiles::Tiles;
 use super::tree::file_name;
@@ -41,17 +41,13 @@ pub(super) fn members(schema: &Schema) -> Vec<(String, Member)> {
     if !schema.is_dense() || Grid::new(schema).is_err() {
         return found;
     }
-    for a in schema
-        .attributes
-        .iter()
-        .filter(|a| is_number(a.datatype) && !a.cell.is_var())
-    {
-        found.push((node_name(display_name(&a.name)), Member::Values(a.name.clone())));
+    let shown = |a: &&Attribute| is_number(a.datatype) && !a.cell.is_var();
+    let attributes: Vec<&Attribute> = schema.attributes.iter().filter(shown).collect();
+    let names: Vec<&str> = attributes.iter().map(|a| a.name.as_str()).collect();
+    for (a, (name, valid)) in attributes.iter().zip(column_names(&names)) {
+        found.push((node_name(&name), Member::Values(a.name.clone())));
         if a.nullable {
-            found.push((
-                node_name(&format!("{}_valid", display_name(&a.name))),
-                Member::Valid(a.name.clone()),
-            ));
+            found.push((node_name(&valid), Member::Valid(a.name.clone())));
         }
     }
     for (i, d) in schema.dimensions.iter().enumerate() {
@@ -215,10 +211,11 @@ fn fill_value(datatype: Datatype, bytes: &[u8]) -> Value {
     }
 }
 
-/// Names that start with two underscores belong to Zarr itself.
+/// Names that start with two underscores belong to Zarr itself, and so does that of its metadata.
 fn node_name(name: &str) -> String {
     match name.strip_prefix("__") {
         Some(rest) => format!("%5F_{}", file_name(rest)),
+        None if name == "zarr.json" => "zarr%2Ejson".to_owned(),
         None => file_name(name),
     }
 }
@@ -422,6 +419,40 @@ mod tests {
         let mut sparse = schema();
         sparse.array_type = ArrayType::Sparse;
         assert_eq!(members(&sparse), []);
+    }
+
+    #[test]
+    fn names_are_of_one_array_each() {
+        let mut schema = schema();
+        let attribute = |name: &str, nullable| {
+            let mut a = Attribute::new(name, Datatype::Uint8, CellCount::ONE);
+            a.nullable = nullable;
+            a
+        };
+        let all = [
+            ("n", true),
+            ("n_valid", true),
+            ("", false),
+            ("data", true),
+            ("zarr.json", false),
+        ];
+        schema.attributes = all.iter().map(|(name, nullable)| attribute(name, *nullable)).collect();
+        let found = members(&schema);
+        let names: Vec<&str> = found.iter().map(|(n, _)| n.as_str()).collect();
+        let expected = [
+            "n",
+            "n_valid_",
+            "n_valid",
+            "n_valid_valid",
+            "data_",
+            "data",
+            "data_valid",
+            "zarr%2Ejson",
+            "t",
+        ];
+        assert_eq!(names, expected);
+        assert_eq!(member(&schema, "n_valid_"), Some(Member::Valid("n".into())));
+        assert_eq!(member(&schema, "data_"), Some(Member::Values(String::new())));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::Field;
 use crate::datatype::{CellCount, Datatype};
-use crate::view::selection::display_name;
+use crate::view::selection::column_names;
 
 /// Headers end at a multiple of this many bytes, so that mapped values are aligned.
 const ALIGN: usize = 64;
@@ -10,7 +10,8 @@ const ALIGN: usize = 64;
 /// Magic, version, length, and the dictionary that describes the values.
 ///
 /// One field that cannot be null is a plain array; several values a cell are one more axis. Anything
-/// else is a structured array, in which a nullable field `a` is followed by a bool `a_valid`.
+/// else is a structured array, in which a nullable field `a` is followed by a bool `a_valid`, or `a_valid_` where
+/// there is a field of that name.
 pub(super) fn header(fields: &[Field], shape: &[u64], column_major: bool) -> Vec<u8> {
     let mut shape = shape.to_vec();
     let descr = match fields {
@@ -19,7 +20,14 @@ pub(super) fn header(fields: &[Field], shape: &[u64], column_major: bool) -> Vec
             shape.extend(count);
             format!("'{dtype}'")
         }
-        _ => format!("[{}]", fields.iter().map(structured).collect::<Vec<_>>().join(", ")),
+        _ => {
+            let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
+            let all = fields.iter().zip(column_names(&names));
+            format!(
+                "[{}]",
+                all.map(|(f, n)| structured(f, &n)).collect::<Vec<_>>().join(", ")
+            )
+        }
     };
     let axes = match shape.as_slice() {
         [one] => format!("{one},"),
@@ -45,18 +53,16 @@ pub(super) fn header(fields: &[Field], shape: &[u64], column_major: bool) -> Vec
     out
 }
 
-fn structured(field: &Field) -> String {
-    let name = display_name(&field.name)
-        .replace('\\', "\\\\")
-        .replace('\'', "\\'")
-        .replace('\n', "\\n");
+fn structured(field: &Field, (name, valid): &(String, String)) -> String {
+    let quoted = |name: &str| name.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n");
+    let name = quoted(name);
     let (dtype, count) = dtype(field);
     let values = match count {
         None => format!("('{name}', '{dtype}')"),
         Some(n) => format!("('{name}', '{dtype}', ({n},))"),
     };
     if field.nullable {
-        format!("{values}, ('{name}_valid', '|b1')")
+        format!("{values}, ('{}', '|b1')", quoted(valid))
     } else {
         values
     }

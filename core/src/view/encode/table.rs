@@ -5,7 +5,7 @@ use super::{Field, Frame, wrong_columns};
 use crate::column::Column;
 use crate::error::Result;
 use crate::scalar::Scalar;
-use crate::view::selection::display_name;
+use crate::view::selection::column_names;
 
 /// How lines are dressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub(super) enum Style {
 pub(super) struct Table {
     style: Style,
     fields: Vec<Field>,
+    /// What each field is called.
+    names: Vec<String>,
     /// `"name":` of each field, ready for JSON.
     keys: Vec<Vec<u8>>,
     rows: u64,
@@ -30,15 +32,18 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn new(style: Style, frame: &Frame) -> Self {
-        let key = |f: &Field| {
+        let key = |name: &String| {
             let mut key = Vec::new();
-            json_string(&mut key, display_name(&f.name));
+            json_string(&mut key, name);
             key.push(b':');
             key
         };
+        let names: Vec<&str> = frame.fields.iter().map(|f| f.name.as_str()).collect();
+        let names: Vec<String> = column_names(&names).into_iter().map(|n| n.0).collect();
         Self {
             style,
-            keys: frame.fields.iter().map(key).collect(),
+            keys: names.iter().map(key).collect(),
+            names,
             fields: frame.fields.clone(),
             rows: 0,
         }
@@ -48,11 +53,11 @@ impl Table {
         let mut out = Vec::new();
         match self.style {
             Style::Separated(separator) => {
-                for (i, field) in self.fields.iter().enumerate() {
+                for (i, name) in self.names.iter().enumerate() {
                     if i > 0 {
                         out.push(separator);
                     }
-                    separated(&mut out, display_name(&field.name).as_bytes(), separator);
+                    separated(&mut out, name.as_bytes(), separator);
                 }
                 out.push(b'\n');
             }

@@ -95,6 +95,18 @@ fn npy_of_several_fields_is_structured() {
 }
 
 #[test]
+fn npy_names_a_field_once() {
+    let mut n = field("n", Datatype::Int32, CellCount::ONE);
+    n.nullable = true;
+    let other = |name: &str| field(name, Datatype::Uint8, CellCount::ONE);
+    check_header(
+        vec![n, other("n_valid"), other(""), other("data")],
+        &[2],
+        "{'descr': [('n', '<i4'), ('n_valid_', '|b1'), ('n_valid', '|u1'), ('data_', '|u1'), ('data', '|u1')], 'fortran_order': False, 'shape': (2,), }",
+    );
+}
+
+#[test]
 fn records_interleave_fields_and_validity() {
     let mut b = field("b", Datatype::Uint16, CellCount::ONE);
     b.nullable = true;
