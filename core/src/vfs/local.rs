@@ -4,6 +4,7 @@
 //! and then linked. Reads are positional, so they share open files between threads.
 
 mod handles;
+mod links;
 mod put;
 
 use std::fs;
@@ -93,7 +94,8 @@ impl LocalVfs {
     }
 
     fn children_once(&self, dir: &str) -> Result<Vec<Entry>> {
-        let listing = match fs::read_dir(self.resolve(dir)?) {
+        let folder = self.resolve(dir)?;
+        let listing = match fs::read_dir(&folder) {
             Ok(listing) => listing,
             Err(e) if is_absent(&e) => return Ok(Vec::new()),
             Err(e) => return Err(failed(dir)(e)),
@@ -115,6 +117,10 @@ impl LocalVfs {
                     continue;
                 };
                 kind = metadata.file_type();
+                // Who walks down would go round for ever.
+                if kind.is_dir() && links::lead_up(&folder, &child.path()) {
+                    continue;
+                }
             }
             let kind = if kind.is_dir() {
                 EntryKind::Dir
