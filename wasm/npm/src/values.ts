@@ -128,19 +128,23 @@ export function encode(name: string, field: { type: DataType; cell: number | "va
 function encodeCells(name: string, field: { type: DataType; cell: number | "var"; nullable?: boolean }, cells: Value[]): RawInput {
   const Typed = arrayOf(field.type);
   const size = Typed.BYTES_PER_ELEMENT;
-  const parts = cells.map((cell) => cellBytes(name, field, cell));
-  const data = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  const width = field.cell === "var" ? undefined : field.cell * size;
+  const parts = cells.map((cell, i) => {
+    const part = cellBytes(name, field, cell);
+    // Zeros fill up short text: reading leaves them out.
+    const fits = part.length === width || (field.type === "char" && typeof cell === "string" && part.length < (width ?? 0));
+    if (fits || width === undefined) return part;
+    throw new HyperslabError("InvalidArgument", `each cell of '${name}' holds ${field.cell} values of ${field.type}; cell ${i} has ${part.length / size}`);
+  });
+  const data = new Uint8Array(parts.reduce((sum, part) => sum + (width ?? part.length), 0));
   const offsets = new Uint32Array(parts.length + 1);
   parts.forEach((part, i) => {
     data.set(part, offsets[i]);
-    offsets[i + 1] = (offsets[i] ?? 0) + part.length;
+    offsets[i + 1] = (offsets[i] ?? 0) + (width ?? part.length);
   });
   const validity = field.nullable ? Uint8Array.from(cells, (cell) => (cell === null || cell === undefined ? 0 : 1)) : undefined;
   if (!validity && cells.some((cell) => cell === null || cell === undefined)) {
     throw new HyperslabError("InvalidArgument", `'${name}' takes no nulls`);
-  }
-  if (field.cell !== "var" && data.length !== cells.length * size * field.cell) {
-    throw new HyperslabError("InvalidArgument", `each cell of '${name}' holds ${field.cell} values of ${field.type}`);
   }
   return { name, data, ...(field.cell === "var" ? { offsets } : {}), ...(validity ? { validity } : {}) };
 }

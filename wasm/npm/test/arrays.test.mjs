@@ -93,6 +93,23 @@ test("values that do not fit are refused", async () => {
   }
 });
 
+test("each cell of one length holds its number of values", async () => {
+  const cells = async (attr, data) => {
+    const array = await create(new MemoryStore(), { ...plane, dims: [{ name: "x", type: "int32", domain: [0, 3], tile: 2 }], attrs: [{ name: "v", ...attr }] }, { at: 1 });
+    await put(array, null, { v: data }, { at: 2 });
+    const chunk = await get(await array.at(2));
+    return [0, 1, 2, 3].map((i) => chunk.at(i));
+  };
+  const refused = (attr, data, message) => assert.rejects(cells(attr, data), (e) => e.code === "InvalidArgument" && message.test(e.message));
+  const [char, pair] = [{ type: "char", cell: 3 }, { type: "int16", cell: 2 }];
+  assert.deepEqual(await cells(char, ["a", "", "xyz", "é"]), ["a", "", "xyz", "é"]);
+  await refused(char, ["a", "abcde", "xyz", "u12"], /'v'.*3 values of char.*cell 1 has 5/);
+  await refused(pair, [Int16Array.of(1), Int16Array.of(2, 3, 4), Int16Array.of(5, 6), Int16Array.of(7, 8)], /2 values of int16.*cell 0 has 1/);
+  await refused(pair, [1, 2, 3, 4], /cell 0 has 1/);
+  assert.deepEqual(await cells(pair, [1, 3, 5, 7].map((i) => Int16Array.of(i, i + 1))), [1, 3, 5, 7].map((i) => Int16Array.of(i, i + 1)));
+  assert.deepEqual(await cells({ ...pair, nullable: true }, [null, ...[3, 5, 7].map((i) => Int16Array.of(i, i + 1))]), [null, ...[3, 5, 7].map((i) => Int16Array.of(i, i + 1))]);
+});
+
 test("selections of every kind name the same cells", async () => {
   const { array } = await written();
   const expected = [Int32Array.of(5, 6, 9, 10), [2, 2]];
