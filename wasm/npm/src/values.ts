@@ -178,8 +178,8 @@ function hold(one: TypedArray, cell: Value): boolean {
 }
 
 function bytesOf(name: string, type: DataType, values: TypedArray, Typed: Constructor): Uint8Array {
-  const alike = values instanceof Typed || (Typed.BYTES_PER_ELEMENT === 1 && values.BYTES_PER_ELEMENT === 1);
-  if (alike || (values as object) instanceof Uint8ClampedArray) return bytes(values);
+  // The tag is also that of Buffers and of arrays of other frames; pictures have clamped bytes.
+  if (values[Symbol.toStringTag].replace("Clamped", "") === Typed.name) return bytes(values);
   throw new HyperslabError("InvalidArgument", `'${name}' is of type ${type}: give a ${Typed.name}, not a ${values.constructor.name}`);
 }
 

@@ -110,6 +110,25 @@ test("each cell of one length holds its number of values", async () => {
   assert.deepEqual(await cells({ ...pair, nullable: true }, [null, ...[3, 5, 7].map((i) => Int16Array.of(i, i + 1))]), [null, ...[3, 5, 7].map((i) => Int16Array.of(i, i + 1))]);
 });
 
+test("arrays of another type are refused, and what is handed out is taken", async () => {
+  const types = ["int8", "uint8", "bool", "char", "blob", "string_ascii", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64", "datetime_day", "time_ms", "string_utf16"];
+  const given = [Int8Array, Uint8Array, Uint8ClampedArray, Buffer, Int16Array, Uint16Array, Int32Array, Uint32Array, BigInt64Array, BigUint64Array, Float32Array, Float64Array];
+  for (const type of types) {
+    const array = await create(new MemoryStore(), { ...plane, dims: [{ name: "x", type: "int32", domain: [0, 0], tile: 1 }], attrs: [{ name: "v", type, cell: 1 }] }, { at: 1 });
+    const write = (data) => put(array, null, data, { at: 2 });
+    const own = (await get(array)).data.constructor;
+    await write(await get(array));
+    for (const Typed of given) {
+      const fits = Typed === own || (own === Uint8Array && (Typed === Buffer || Typed === Uint8ClampedArray));
+      const data = Typed === Buffer ? Buffer.alloc(own.BYTES_PER_ELEMENT) : new Typed(own.BYTES_PER_ELEMENT / Typed.BYTES_PER_ELEMENT || 1);
+      for (const input of [data, { values: data }]) {
+        if (fits) await write(input);
+        else await assert.rejects(write(input), (e) => e.code === "InvalidArgument" && e.message.includes(`give a ${own.name}`), `${Typed.name} as ${type}`);
+      }
+    }
+  }
+});
+
 test("selections of every kind name the same cells", async () => {
   const { array } = await written();
   const expected = [Int32Array.of(5, 6, 9, 10), [2, 2]];
