@@ -93,11 +93,12 @@ export class Column {
   }
 }
 
-const utf8 = new TextDecoder();
+// U+FEFF is text like any other.
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const toUtf8 = new TextEncoder();
 
 function text(values: TypedArray, type: DataType): string {
-  if (values instanceof Uint16Array) return new TextDecoder("utf-16le").decode(values);
+  if (values instanceof Uint16Array) return new TextDecoder("utf-16le", { ignoreBOM: true }).decode(values);
   if (values instanceof Uint32Array) return Array.from(values, (c) => String.fromCodePoint(c)).join("");
   if (type === "char") return utf8.decode(values).replace(/\0+$/, "");
   return utf8.decode(values);

@@ -129,6 +129,16 @@ test("arrays of another type are refused, and what is handed out is taken", asyn
   }
 });
 
+test("text keeps a byte order mark", async () => {
+  const texts = ["\ufeffx", "\ufeff", "x\ufeff", ""];
+  for (const type of ["string_utf8", "string_utf16"]) {
+    const array = await create(new MemoryStore(), { ...plane, dims: [{ name: "x", type: "int32", domain: [0, 3], tile: 2 }], attrs: [{ name: "v", type, cell: "var" }] }, { at: 1 });
+    await put(array, null, texts, { at: 2 });
+    const chunk = await get(await array.at(2));
+    assert.deepEqual([0, 1, 2, 3].map((i) => chunk.at(i)), texts, type);
+  }
+});
+
 test("selections of every kind name the same cells", async () => {
   const { array } = await written();
   const expected = [Int32Array.of(5, 6, 9, 10), [2, 2]];
