@@ -122,6 +122,7 @@ impl RawArray {
 
     /// Reads a box: `{columns, shape, single, cells}`. The shape has every dimension; `single` says which
     /// of them one coordinate was named of. The bytes of the only column go into `out`, where that is given.
+    /// In place of a box, ranges may be given: then there is no `single`.
     pub async fn get(
         &self,
         selection: String,
@@ -132,13 +133,21 @@ impl RawArray {
         aborted: Option<Promise>,
     ) -> Result<JsValue, JsValue> {
         let work = async {
-            let selection = select::selection(&selection, &self.array).await?;
-            let region = selection.region(self.array.schema())?;
-            let fields = fields.or_else(|| selection.attributes.clone());
+            let schema = self.array.schema();
+            let (selection, region) = if select::is_ranges(&selection) {
+                (None, select::region(&selection, schema)?)
+            } else {
+                let selection = select::selection(&selection, &self.array).await?;
+                let region = selection.region(schema)?;
+                (Some(selection), region)
+            };
+            let fields = fields.or_else(|| selection.as_ref()?.attributes.clone());
             let batch = self.array.read(&query(fields, region, &order, condition)?).await?;
-            let single: js_sys::Array = selection.axes.iter().map(|a| JsValue::from(a.single)).collect();
             let object = batch_to_js(&batch, out)?;
-            set(&object, "single", &single.into());
+            if let Some(selection) = selection {
+                let single: js_sys::Array = selection.axes.iter().map(|a| JsValue::from(a.single)).collect();
+                set(&object, "single", &single.into());
+            }
             Ok(object.into())
         };
         until(aborted, work).await

@@ -37,6 +37,11 @@ pub(crate) async fn selection(json: &str, array: &Array) -> Result<Selection> {
     Ok(selected)
 }
 
+/// Whether it is ranges, and not a box.
+pub(crate) fn is_ranges(json: &str) -> bool {
+    json.starts_with('{')
+}
+
 /// The region of a query: closed ranges by the dimension's name.
 pub(crate) fn region(json: &str, schema: &Schema) -> Result<Region> {
     let Value::Object(named) = parse(json)? else {

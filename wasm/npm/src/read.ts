@@ -102,6 +102,11 @@ export class Query implements AsyncIterable<Columns> {
 
   /** Every cell. */
   async columns(): Promise<Columns> {
+    if (this.array.kind === "dense") {
+      // How much comes is known beforehand: what does not fit is refused before anything is read.
+      const { order = "unordered", where, signal } = this.options;
+      return columns(await call(signal, (aborted) => this.array.raw.get(this.ranges(), this.fields(), order, where, undefined, aborted)) as RawResult);
+    }
     // One batch, as large as it needs to be.
     const batches = await this.start(this.options.batchBytes ?? 2 ** 31);
     const found: RawResult[] = [];
@@ -115,7 +120,7 @@ export class Query implements AsyncIterable<Columns> {
   /** The columns of no cells. */
   private nothing(): RawResult {
     const { dims, attrs } = this.array;
-    const asked = this.options.attrs === undefined ? undefined : [this.options.attrs].flat();
+    const asked = this.fields();
     const fields = [...dims.map((d) => ({ ...d, nullable: false })), ...attrs];
     const empty = ({ name, type, cell, nullable }: (typeof fields)[number]): RawColumn => ({
       name, type, cell: cell === "var" ? 0 : cell, data: new Uint8Array(),
@@ -137,16 +142,24 @@ export class Query implements AsyncIterable<Columns> {
 
   /** How many cells there are. */
   async count(): Promise<number> {
-    const { ranges, where, signal } = this.options;
-    return call(signal, (aborted) => this.array.raw.count(rangesJson(ranges), where, aborted));
+    const { where, signal } = this.options;
+    return call(signal, (aborted) => this.array.raw.count(this.ranges(), where, aborted));
+  }
+
+  private ranges(): string {
+    return rangesJson(this.options.ranges);
+  }
+
+  private fields(): string[] | undefined {
+    const { attrs } = this.options;
+    return attrs === undefined ? undefined : [attrs].flat();
   }
 
   private async start(batchBytes: number): Promise<RawBatches> {
     await init();
-    const { ranges, where, attrs, order = "unordered" } = this.options;
-    const named = attrs === undefined ? undefined : typeof attrs === "string" ? [attrs] : [...attrs];
+    const { where, order = "unordered" } = this.options;
     try {
-      return this.array.raw.query(rangesJson(ranges), named, order, where, batchBytes);
+      return this.array.raw.query(this.ranges(), this.fields(), order, where, batchBytes);
     } catch (error) {
       throw own(error);
     }

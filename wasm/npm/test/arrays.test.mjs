@@ -302,6 +302,25 @@ test("batches hold together what one read holds", async () => {
   assert.deepEqual([joined.length, joined.s.at(n - 1)], [n, `cell ${n - 1}`]);
 });
 
+test("a result that does not fit is refused at once, and read batch by batch", async () => {
+  const attrs = [{ name: "a", type: "int32" }, { name: "s", type: "string_ascii", cell: "var" }];
+  const side = (name) => ({ name, type: "int64", domain: [0, 2 ** 31], tile: 100 });
+  const wide = await create(new MemoryStore(), { ...plane, dims: [side("y"), side("x"), side("z")], attrs }, { at: 1 });
+  const refused = (e) => e.code === "LimitExceeded" && /select fewer.*read in batches/.test(e.message);
+  const until = (last) => Object.fromEntries(wide.dims.map(({ name }) => [name, [0, last]]));
+  // More than can be counted, and more than memory holds: of values, of places of text, of coordinates.
+  for (const [ranges, asked] of [[undefined, undefined], [until(2 ** 20), undefined], [until(1000), "a"], [until(700), "s"], [until(700), "x"]]) {
+    for (const batchBytes of [undefined, 1e6]) await assert.rejects(query(wide, { ranges, attrs: asked, batchBytes }).columns(), refused);
+    await assert.rejects(get(wide, ranges, { attrs: asked }), refused);
+  }
+  for await (const batch of query(wide, { batchBytes: 1e6 })) {
+    assert.ok(batch.length > 0 && batch.length < 1e6, `${batch.length} cells`);
+    break;
+  }
+  const some = await query(wide, { ranges: { y: [5, 6], x: [2, 2], z: [[0, 0], [4, 4]] }, attrs: ["a", "z"] }).columns();
+  assert.deepEqual([some.length, some.a.length, [...some.z]], [4, 4, [0n, 4n, 0n, 4n]]);
+});
+
 test("the tree of files", async () => {
   const { store, array } = await written();
   const files = mount(array);

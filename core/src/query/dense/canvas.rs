@@ -115,7 +115,14 @@ impl FieldCanvas {
             true => Some(room(spare.validity.unwrap_or_default(), cells, 1)?),
             false => None,
         };
-        let done = data.is_none().then(|| (Vec::new(), vec![0]));
+        let done = match data {
+            Some(_) => None,
+            None => {
+                let mut offsets = reserved(cells.saturating_add(1), 1)?;
+                offsets.push(0);
+                Some((Vec::new(), offsets))
+            }
+        };
         Ok(Self {
             field: field.clone(),
             cells: data.unwrap_or_default(),
@@ -182,11 +189,21 @@ fn room(mut spare: Vec<u8>, cells: usize, width: usize) -> Result<Vec<u8>> {
 
 /// `cells` zeroed cells, without touching their memory yet.
 fn zeroed(cells: usize, width: usize) -> Result<Vec<u8>> {
-    let bytes = cells.checked_mul(width);
-    let room = bytes.filter(|&b| Vec::<u8>::new().try_reserve_exact(b).is_ok());
-    room.map(|b| vec![0; b]).ok_or_else(|| Error::LimitExceeded {
+    reserved::<u8>(cells, width)?;
+    Ok(vec![0; cells * width])
+}
+
+/// Nothing yet, with room for `cells` cells of `width` values.
+///
+/// # Errors
+/// [`Error::LimitExceeded`] if there is not that much memory.
+pub(crate) fn reserved<T>(cells: usize, width: usize) -> Result<Vec<T>> {
+    let mut room = Vec::new();
+    let values = cells.checked_mul(width);
+    let fits = values.is_some_and(|n| room.try_reserve_exact(n).is_ok());
+    fits.then_some(room).ok_or_else(|| Error::LimitExceeded {
         what: "bytes of a result (select fewer cells, or read in batches)".into(),
-        found: (cells as u64).saturating_mul(width as u64),
+        found: (cells as u64).saturating_mul((width * size_of::<T>()) as u64),
         limit: isize::MAX as u64,
     })
 }

@@ -11,7 +11,7 @@ use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::format::schema::Layout;
 use crate::geometry::Span;
-use crate::query::dense::canvas::{Canvas, Spare};
+use crate::query::dense::canvas::{Canvas, Spare, reserved};
 use crate::query::dense::fill::Fetching;
 use crate::query::dense::plan::Plan;
 use crate::query::dense::runs::Run;
@@ -34,12 +34,15 @@ impl Array {
         let cells = query.cells().and_then(|n| usize::try_from(n).ok());
         let cells = cells.ok_or_else(|| Error::LimitExceeded {
             what: "cells of a result (select fewer, or read in batches)".into(),
-            found: u64::MAX,
+            found: query.cells().unwrap_or(u64::MAX),
             limit: isize::MAX as u64,
         })?;
         let mut canvas = Canvas::new(&query.attributes, cells, &mut spare)?;
         let mut boxes = query.boxes(PART_BYTES, true);
         let mut coordinates: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
+        for (d, field) in query.dimensions_wanted() {
+            coordinates.insert(d, reserved(cells, field.width().unwrap_or(8))?);
+        }
         let mut base = 0;
         while let Some(dense) = boxes.next(query)? {
             for (d, _) in query.dimensions_wanted() {
