@@ -101,9 +101,11 @@ fn axis(slot: &mut Axis, json: &Value, dimension: &Dimension) -> Result<()> {
     let (lo, _) = end("from", End::Low, &whole.lo)?;
     let (hi, given) = end("until", End::High, &whole.hi)?;
     // Integers are half-open, as in Python and in the names of the mount; all else is closed.
-    let hi = match hi.as_i128() {
-        Some(hi) if given && !dimension.datatype.is_datetime() => Scalar::from_i128(dimension.datatype, hi - 1)
-            .ok_or_else(|| Error::invalid(format!("dimension '{}' has nothing before {hi}", dimension.name)))?,
+    let hi = match (lo.as_i128(), hi.as_i128()) {
+        (Some(lo), Some(hi)) if given && !dimension.datatype.is_datetime() => {
+            let last = Scalar::from_i128(dimension.datatype, hi - 1).filter(|_| lo < hi);
+            last.ok_or_else(|| selection::selects_nothing(&format!("{lo}:{hi}"), dimension, lo))?
+        }
         _ => hi,
     };
     let step = json.get("step").map_or(Some(1), Value::as_u64).filter(|&n| n > 0);

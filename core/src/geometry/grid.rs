@@ -220,6 +220,12 @@ impl Axis {
     pub fn span(&self, range: &ScalarRange) -> Result<Span> {
         let ends = self.offset(&range.lo).zip(self.offset(&range.hi));
         ends.and_then(|(first, last)| Span::new(first, last)).ok_or_else(|| {
+            if ends.is_some() {
+                return Error::invalid(format!(
+                    "the range {} to {} is empty: its end lies before its start",
+                    range.lo, range.hi
+                ));
+            }
             let domain = self.range(Span {
                 first: 0,
                 last: self.last,

@@ -18,6 +18,7 @@ mod labels;
 mod lexer;
 
 pub use crate::format::attribute::{column_names, display_name};
+pub use coordinate::selects_nothing;
 pub use labels::read;
 
 use std::fmt::Write as _;

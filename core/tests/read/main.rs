@@ -379,6 +379,12 @@ fn domains_as_wide_as_their_type_are_read_where_they_hold_cells() {
         "LimitExceeded"
     );
     assert!(
+        read(ScalarRange::new(end, at))
+            .unwrap_err()
+            .to_string()
+            .contains("is empty: its end lies before its start")
+    );
+    assert!(
         read(ScalarRange::new(end, i64::MAX))
             .unwrap_err()
             .to_string()

@@ -321,6 +321,21 @@ test("a result that does not fit is refused at once, and read batch by batch", a
   assert.deepEqual([some.length, some.a.length, [...some.z]], [4, 4, [0n, 4n, 0n, 4n]]);
 });
 
+test("ranges that select nothing say so", async () => {
+  const { array } = await written();
+  const refused = (made, message) => assert.rejects(made, (e) => e.code === "InvalidArgument" && message.test(e.message), String(message));
+  for (const [from, to] of [[3, 3], [5, 3], [0, 0]]) {
+    const half = new RegExp(`^'${from}:${to}' along dimension 'y' \\(int32\\): selects nothing: ranges are half-open, so ${from}:${from + 1} selects ${from}; `);
+    await refused(get(array, [slice(from, to)]), half);
+    await refused(get(array, `${from}:${to}`), half);
+    await refused(put(array, [slice(from, to)], counted), half);
+  }
+  await refused(get(array, [slice(5, 0, -1)]), /selects nothing|a step is a whole number/);
+  await refused(get(array, [[5, 3]]), /dimension 'y': the range 5 to 3 is empty: its end lies before its start/);
+  await refused(query(array, { ranges: { y: [5, 3] } }).count(), /the range 5 to 3 is empty/);
+  await refused(get(array, [slice(3, 9)]), /the range 3 to 8 is not inside the domain, 0 to 5/);
+});
+
 test("the tree of files", async () => {
   const { store, array } = await written();
   const files = mount(array);

@@ -44,6 +44,15 @@ pub(super) fn along(text: &str, dimension: &Dimension, limits: Option<ScalarRang
     }
 }
 
+/// The refusal of a half-open range of integers from `lo` that ends there, or before.
+pub fn selects_nothing(text: &str, dimension: &Dimension, lo: i128) -> Error {
+    let why = format!(
+        "selects nothing: ranges are half-open, so {lo}:{} selects {lo}; nothing wraps around",
+        lo + 1
+    );
+    wrong(text, dimension, &why)
+}
+
 fn wrong(text: &str, dimension: &Dimension, why: &str) -> Error {
     Error::invalid(format!(
         "'{text}' along dimension '{}' ({}): {why}",
@@ -158,11 +167,7 @@ fn integer_axis(parts: &Parts<'_>, dimension: &Dimension, open: &ScalarRange, li
         number(parts.hi, open_hi + 1)? - 1
     };
     if hi < lo {
-        let why = format!(
-            "selects nothing: ranges are half-open, so {lo}:{} selects {lo}; nothing wraps around",
-            lo + 1
-        );
-        return Err(wrong(text, dimension, &why));
+        return Err(selects_nothing(text, dimension, lo));
     }
     if lo < first || hi > last {
         return Err(wrong(
