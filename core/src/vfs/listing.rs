@@ -22,10 +22,10 @@ pub fn parse_index(kind: &str, text: &str) -> FolderIndex {
             .ok()
             .map(|items| items.into_iter().filter_map(Item::entry).collect())
     } else if kind.contains("html") {
-        // A page of links is a listing only if it says so; every server's own does.
+        // A page of links is a listing only if it says so, as most servers' own do, or if it is nothing else.
         let title =
             text.contains("Index of") || text.contains("Directory listing") || text.contains("directory listing");
-        title.then(|| links(text).filter_map(|link| entry_of_link(&link)).collect())
+        (title || is_bare(text)).then(|| links(text).filter_map(|link| entry_of_link(&link)).collect())
     } else {
         None
     };
@@ -60,6 +60,22 @@ impl Item {
         };
         usable(&name).then_some(Entry { name, kind })
     }
+}
+
+/// Whether a page is links and nothing else, one a line in a `<pre>`, as Go's file server gives it. What a site
+/// answers for whatever is asked for has a title, scripts or a body of its own.
+fn is_bare(html: &str) -> bool {
+    let is_link =
+        |line: &str| line.starts_with("<a href=\"") && line.ends_with("</a>") && line.matches('<').count() == 2;
+    let Some((head, list)) = html.split_once("<pre>") else {
+        return false;
+    };
+    head.lines()
+        .all(|line| ["", "<!doctype html>"].contains(&line) || line.starts_with("<meta name=\"viewport\" "))
+        && list
+            .trim_end()
+            .strip_suffix("</pre>")
+            .is_some_and(|links| links.lines().all(|line| line.is_empty() || is_link(line)))
 }
 
 /// The targets of the page's links.
@@ -136,7 +152,31 @@ mod tests {
     }
 
     #[test]
+    fn go_html() {
+        let links =
+            "<pre>\n<a href=\"__schema/\">__schema/</a>\n<a href=\"a&amp;b%20c.tdb\">a&amp;b c.tdb</a>\n</pre>\n";
+        check("text/html; charset=utf-8", links, "__schema/ a&b c.tdb");
+        let head = "<!doctype html>\n<meta name=\"viewport\" content=\"width=device-width\">\n";
+        check(
+            "text/html; charset=utf-8",
+            &format!("{head}{links}"),
+            "__schema/ a&b c.tdb",
+        );
+        check("text/html; charset=utf-8", &format!("{head}<pre>\n</pre>\n"), "");
+    }
+
+    #[test]
     fn a_home_page_is_no_listing() {
+        for page in [
+            r#"<!doctype html><html><head><script src="app.js"></script></head><body><div id="root"></div></body></html>"#,
+            "<!doctype html>\n<title>App</title>\n<pre>\n<a href=\"a\">a</a>\n</pre>\n",
+            "<pre>\n<a href=\"a\">a</a>\n</pre>\n<script src=\"app.js\"></script>",
+            "<pre>\nSee <a href=\"a\">a</a>\n</pre>",
+            "<pre>\n<a href=\"a\">a</a> <a href=\"b\">b</a>\n</pre>",
+            "",
+        ] {
+            check("text/html", page, "unknown");
+        }
         check("text/html", r#"<a href="about">About us</a>"#, "unknown");
         check("application/json", r#"{"error":"no"}"#, "unknown");
         check("image/png", "", "unknown");

@@ -28,7 +28,7 @@ async function served(files, manners) {
 }
 after(() => Promise.all(servers.map((s) => s.close())));
 
-for (const listing of ["json", "html"]) {
+for (const listing of ["json", "html", "go"]) {
   for (const ranges of [true, false]) {
     test(`a server that lists in ${listing} ${ranges ? "with" : "without"} ranges`, async () => {
       const { url } = await served(plain, { listing, ranges });

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 /**
  * Serves `files`, a map from paths to bytes.
  * @param {Map<string, Uint8Array>} files
- * @param {{ranges?: boolean, listing?: "json" | "html" | "none", cors?: boolean, delayMs?: number}} manners
+ * @param {{ranges?: boolean, listing?: "json" | "html" | "go" | "none", cors?: boolean, delayMs?: number}} manners
  */
 export async function serve(files, { ranges = true, listing = "json", cors = true, delayMs = 0 } = {}) {
   const log = [];
@@ -25,6 +25,10 @@ export async function serve(files, { ranges = true, listing = "json", cors = tru
       if (!list?.length) return answer(404);
       if (listing === "json") return answer(200, JSON.stringify(list), { "Content-Type": "application/json" });
       const links = list.map(({ name, type }) => `<a href="${encodeURIComponent(name)}${type === "directory" ? "/" : ""}">${name}</a>`);
+      if (listing === "go") {
+        const head = '<!doctype html>\n<meta name="viewport" content="width=device-width">\n';
+        return answer(200, `${head}<pre>\n${links.join("\n")}\n</pre>\n`, { "Content-Type": "text/html; charset=utf-8" });
+      }
       return answer(200, `<title>Index of /${path}</title>${links.join("\n")}`, { "Content-Type": "text/html" });
     }
     const bytes = files.get(path);
