@@ -93,7 +93,7 @@ export class TileArray {
   /** @internal */
   static async open(store: Store, path: string, options: OpenOptions): Promise<TileArray> {
     const [start, end] = span(options.at);
-    const raw = await call(options.signal, async (aborted) => {
+    const raw = await within(store, options.signal, async (aborted) => {
       const array = await rawStore(store).open(path, start, end, options.key, aborted);
       return array;
     });
@@ -166,8 +166,9 @@ export interface Member {
 /** What the group at a URL or in a store has. */
 export async function members(source: string | URL | Store, options: OpenOptions = {}): Promise<Member[]> {
   const [start, end] = span(options.at);
-  const json = await call(options.signal, async (aborted) => {
-    const members = await rawStore(storeOf(source, options)).members(options.path ?? "", start, end, options.key, aborted);
+  const store = storeOf(source, options);
+  const json = await within(store, options.signal, async (aborted) => {
+    const members = await rawStore(store).members(options.path ?? "", start, end, options.key, aborted);
     return members;
   });
   const found = JSON.parse(json) as (Omit<Member, "name"> & { name: string | null })[];
@@ -176,7 +177,8 @@ export async function members(source: string | URL | Store, options: OpenOptions
 
 /** Whether an array, a group or neither is at a URL or in a store. */
 export async function kindOf(source: string | URL | Store, options: OpenOptions = {}): Promise<"array" | "group" | undefined> {
-  return call(options.signal, async () => rawStore(storeOf(source, options)).kind(options.path ?? "")) as Promise<"array" | "group" | undefined>;
+  const store = storeOf(source, options);
+  return within(store, options.signal, async () => rawStore(store).kind(options.path ?? "")) as Promise<"array" | "group" | undefined>;
 }
 
 let otherSchemes: ((url: URL | string) => Store | undefined) | undefined;
@@ -208,6 +210,17 @@ export function rawStore(store: Store): RawStore {
     raws.set(store, raw);
   }
   return raw;
+}
+
+/** Calls the engine about a store. It does not know what the store's root is called, and so starts such messages with ": ". @internal */
+export async function within<T>(store: Store, signal: AbortSignal | undefined, work: (aborted?: Promise<never>) => Promise<T>): Promise<T> {
+  return call(signal, work).catch((error: unknown) => {
+    if (!(error instanceof HyperslabError) || !error.message.startsWith(": ")) throw error;
+    const { url, root } = store as { url?: string; root?: string | { name: string } };
+    const told = url !== undefined && error.message.includes(url);
+    const place = url || (typeof root === "object" ? root.name : root) || "the store";
+    throw new HyperslabError(error.code, told ? error.message.slice(2) : place + error.message, { cause: error });
+  });
 }
 
 /** First and last millisecond; what bears a time of the future is not seen unless it is asked for. */

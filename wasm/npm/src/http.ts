@@ -43,6 +43,8 @@ export interface HttpOptions {
 /** How much of a file a server may send that was asked for a part of it. */
 const WHOLE_BYTES_MAX = 64 * 2 ** 20;
 const TRIES = 3;
+/** What opens an array whose host does not list. */
+const INDEX = "run `hyperslab index <array>` and upload its __manifest.json";
 
 /** The files below a URL, read by ranges. */
 export class HttpStore implements Store {
@@ -107,7 +109,12 @@ export class HttpStore implements Store {
     if (this.listing === "manifest") throw this.unlisted("it has no __manifest.json");
     if (this.bucket) return this.listBucket(this.bucket, prefix, signal ?? new AbortController().signal);
     await init();
-    const answer = await this.request(this.address(prefix), undefined, signal ?? new AbortController().signal, "application/json, text/html;q=0.5");
+    const accept = "application/json, text/html;q=0.5";
+    const asked = this.request(this.address(prefix), undefined, signal ?? new AbortController().signal, accept);
+    const answer = await asked.catch((error: unknown) => {
+      // A host that refuses is no host where nothing is: the code stays.
+      throw error instanceof HyperslabError ? new HyperslabError(error.code, `${error.message}; if it lists no folders, ${INDEX}`) : error;
+    });
     if (!answer) {
       // Folders without files do not exist; but a root that does not exist is a host without lists.
       if (prefix !== "") return [];
@@ -135,7 +142,7 @@ export class HttpStore implements Store {
   }
 
   private unlisted(why: string): HyperslabError {
-    return new HyperslabError("NotFound", `no array can be found at ${this.url}: ${why}; if there is one, run \`hyperslab index <array>\` and upload its __manifest.json`);
+    return new HyperslabError("NotFound", `no array can be found at ${this.url}: ${why}; if there is one, ${INDEX}`);
   }
 
   private address(key: string): string {
@@ -149,7 +156,9 @@ export class HttpStore implements Store {
       try {
         return await this.gate.pass(signal, () => this.once(url, range, signal, accept));
       } catch (error) {
-        if (signal.aborted || tried === TRIES || error instanceof HyperslabError) throw error;
+        if (signal.aborted || error instanceof HyperslabError) throw error;
+        const reached = !(error instanceof TypeError);
+        if (tried === TRIES || (!reached && !url.startsWith("http"))) throw reached ? error : unreached(url, error);
       }
       await new Promise((resolve) => setTimeout(resolve, 50 * 4 ** tried));
     }
@@ -194,6 +203,17 @@ export class HttpStore implements Store {
 interface Part { start: number; data: Uint8Array }
 
 interface Answer { status: number; headers: Headers; body: Uint8Array }
+
+/** The TypeError of `fetch` does not say where it failed, and why only in its cause. */
+function unreached(url: string, error: TypeError): Error {
+  if (!url.startsWith("http")) {
+    const why = "fetch knows no addresses of this kind; give the https address of the bucket, such as https://<bucket>.s3.amazonaws.com/<path>";
+    return new HyperslabError("Unsupported", `${url}: ${why}`);
+  }
+  const { message, code } = (error.cause ?? {}) as { message?: string; code?: string };
+  const why = message || code;
+  return new Error(`${url}: ${error.message}${why ? ` (${why})` : ""}`, { cause: error });
+}
 
 function short(key: string, start: number, end: number, length: number): HyperslabError {
   return new HyperslabError("Io", `${key}: ${length} bytes came for ${start}..${end}; the file is truncated, or the server compresses it`);

@@ -1,44 +1,43 @@
-import { rawStore, span, storeOf, TileArray, type CallOptions, type OpenOptions } from "./array.js";
-import { call } from "./engine.js";
+import { rawStore, span, storeOf, TileArray, within, type CallOptions, type OpenOptions } from "./array.js";
 import { HttpStore } from "./http.js";
 import type { Store } from "./store.js";
 import type { RawView } from "./core.js";
 
 /** An array, or a folder of arrays, as files: the tree that `fuse-mount` shows. */
 export class Mount {
-  private constructor(private readonly raw: () => RawView) {}
+  private constructor(private readonly store: Store, private readonly raw: () => RawView) {}
 
   /** @internal */
-  static of(make: () => RawView): Mount {
+  static of(store: Store, make: () => RawView): Mount {
     let view: RawView | undefined;
-    return new Mount(() => (view ??= make()));
+    return new Mount(store, () => (view ??= make()));
   }
 
   /** The bytes of a file, such as `slices/temp@0:100,5:20.npy` or `schema.json`. */
   async readFile(path: string, options: CallOptions & { start?: number; end?: number } = {}): Promise<Uint8Array> {
     const { start = 0, end = Infinity, signal } = options;
-    return call(signal, (aborted) => this.raw().read(path, start, end, aborted));
+    return within(this.store, signal, (aborted) => this.raw().read(path, start, end, aborted));
   }
 
   /** What a path is; `undefined` if nothing. */
   async stat(path: string, { signal }: CallOptions = {}): Promise<{ dir: true } | { dir: false; size: number } | undefined> {
-    const json = await call(signal, (aborted) => this.raw().stat(path, aborted));
+    const json = await within(this.store, signal, (aborted) => this.raw().stat(path, aborted));
     return json === undefined ? undefined : JSON.parse(json);
   }
 
   /** The names in a folder. */
   async readDir(path = "", { signal }: CallOptions = {}): Promise<{ name: string; dir: boolean }[]> {
-    return JSON.parse(await call(signal, (aborted) => this.raw().list(path, aborted)));
+    return JSON.parse(await within(this.store, signal, (aborted) => this.raw().list(path, aborted)));
   }
 }
 
 /** Shows an array, or whatever is at a URL or in a store, as files. */
 export function mount(source: TileArray | string | URL | Store, options: OpenOptions = {}): Mount {
-  if (source instanceof TileArray) return Mount.of(() => source.view(nameOf(source.path)));
+  if (source instanceof TileArray) return Mount.of(source.store, () => source.view(nameOf(source.path)));
   const store = storeOf(source, options);
   const path = options.path ?? "";
   const [start, end] = options.at === undefined ? [0, Infinity] : span(options.at);
-  return Mount.of(() => rawStore(store).view(path, nameOf(path || (store instanceof HttpStore ? store.url : "")), start, end, Date.now(), options.key));
+  return Mount.of(store, () => rawStore(store).view(path, nameOf(path || (store instanceof HttpStore ? store.url : "")), start, end, Date.now(), options.key));
 }
 
 function nameOf(path: string): string {

@@ -1,4 +1,4 @@
-import { moment, open, rawStore, seed, type CallOptions, type Moment, type TileArray } from "./array.js";
+import { moment, open, rawStore, seed, within, type CallOptions, type Moment, type TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { selectionJson, type Selection } from "./select.js";
@@ -33,7 +33,7 @@ export interface CreateOptions {
 export async function create(store: Store, schema: SchemaInput, options: CreateOptions = {}): Promise<TileArray> {
   const { path = "", at = Date.now(), key } = options;
   const json = JSON.stringify(schemaJson(schema), (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
-  await call(undefined, async () => rawStore(store).create(path, json, moment(at), seed(), key));
+  await within(store, undefined, async () => rawStore(store).create(path, json, moment(at), seed(), key));
   return open(store, { path, ...(key ? { key } : {}) });
 }
 
@@ -96,5 +96,5 @@ function columnsOf(array: TileArray, data: PutData): Record<string, ColumnInput>
 
 /** Writes `__manifest.json`, with which a host that cannot list can serve the array. */
 export async function writeManifest(array: TileArray): Promise<void> {
-  await call(undefined, () => rawStore(array.store).index(array.path));
+  await within(array.store, undefined, () => rawStore(array.store).index(array.path));
 }

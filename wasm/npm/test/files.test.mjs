@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { create, FileStore, get, open, put } from "hyperslab";
+import { create, FileStore, get, members, MemoryStore, open, put, writeManifest } from "hyperslab";
 
 const folder = await mkdtemp(join(tmpdir(), "hyperslab-"));
 after(() => rm(folder, { recursive: true }));
@@ -22,6 +22,17 @@ test("an array on the disk is written and read", async () => {
     assert.deepEqual((await get(await open(source))).data, Uint8Array.from({ length: 10 }, (_, i) => i));
   }
   assert.ok((await readdir(path)).every((name) => name.startsWith("__")), "no temporary file is left");
+});
+
+test("where nothing is, its name is told", async () => {
+  const place = join(folder, "nothing");
+  const told = (name) => (e) => e.code === "NotFound" && e.message.startsWith(`${name}: not found (`);
+  await assert.rejects(open(place), told(place));
+  await assert.rejects(open(new FileStore(place)), told(place));
+  await assert.rejects(open(pathToFileURL(place)), told(place));
+  await assert.rejects(members(place), told(place));
+  await assert.rejects(open(new MemoryStore()), told("the store"));
+  await assert.rejects(open(new MemoryStore(), { path: "a/b" }), told("a/b"));
 });
 
 test("a file is never written over", async () => {

@@ -1,7 +1,7 @@
 // Arrays behind web servers, whatever their manners.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { create, get, HttpStore, MemoryStore, open, put, slice, writeManifest } from "hyperslab";
+import { create, get, HttpStore, kindOf, members, MemoryStore, mount, open, put, slice, writeManifest } from "hyperslab";
 import { serve } from "./serve.mjs";
 
 const side = 256;
@@ -76,6 +76,23 @@ test("a put renews the manifest", async () => {
 test("no list and no manifest: the message names the command", async () => {
   const { url } = await served(plain, { listing: "none" });
   await assert.rejects(open(url), (e) => e.code === "NotFound" && e.message.includes("hyperslab index"));
+});
+
+test("a host that refuses lists is no host where nothing is, and the message names the command", async () => {
+  const { url } = await served(plain, { listing: "refused" });
+  const told = (e) => e.code === "Io" && e.message.startsWith(`${url}/: the server answers 403 Forbidden; `) && e.message.includes("hyperslab index");
+  await assert.rejects(open(url), told);
+  await assert.rejects(kindOf(url), told);
+  await assert.rejects(members(url), told);
+  await assert.rejects(mount(url).stat("schema.json"), told);
+});
+
+test("what cannot be reached is named, with its cause", async () => {
+  const server = await serve(plain, {});
+  await server.close();
+  const told = (e) => e.code === "Io" && e.message.includes(`${server.url}/x/__manifest.json: fetch failed (connect ECONNREFUSED`);
+  await assert.rejects(open(`${server.url}/x`), told);
+  await assert.rejects(open("s3://bucket/x"), (e) => e.code === "Unsupported" && /s3:\/\/bucket\/x\/.*give the https address of the bucket/.test(e.message));
 });
 
 test("only what a slice needs is fetched, and only once", async () => {

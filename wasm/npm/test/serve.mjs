@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 /**
  * Serves `files`, a map from paths to bytes.
  * @param {Map<string, Uint8Array>} files
- * @param {{ranges?: boolean, listing?: "json" | "html" | "go" | "none", cors?: boolean, delayMs?: number}} manners
+ * @param {{ranges?: boolean, listing?: "json" | "html" | "go" | "none" | "refused", cors?: boolean, delayMs?: number}} manners
  */
 export async function serve(files, { ranges = true, listing = "json", cors = true, delayMs = 0 } = {}) {
   const log = [];
@@ -23,6 +23,7 @@ export async function serve(files, { ranges = true, listing = "json", cors = tru
     if (path === "" || path.endsWith("/")) {
       const list = listing === "none" ? undefined : children(files, path);
       if (!list?.length) return answer(404);
+      if (listing === "refused") return answer(403);
       if (listing === "json") return answer(200, JSON.stringify(list), { "Content-Type": "application/json" });
       const links = list.map(({ name, type }) => `<a href="${encodeURIComponent(name)}${type === "directory" ? "/" : ""}">${name}</a>`);
       if (listing === "go") {
