@@ -10,6 +10,6 @@ export {
 export { slice, type AxisSelection, type Coordinate, type Ranges, type Selection, type Slice } from "./select.js";
 export { get, Query, query, type Chunk, type Columns, type GetOptions, type QueryOptions } from "./read.js";
 export { create, put, writeManifest, type CreateOptions, type PutData, type PutOptions, type SchemaInput } from "./write.js";
-export { Mount, mount } from "./mount.js";
+export { Mount, mount, type Stat } from "./mount.js";
 export { asZarrita, type ZarrRange, type ZarrStore } from "./zarr.js";
 export { Column, type ColumnInput, type DataType, type TypedArray, type Value } from "./values.js";

@@ -1,7 +1,11 @@
 import { rawStore, span, storeOf, TileArray, within, type CallOptions, type OpenOptions } from "./array.js";
+import { HyperslabError } from "./errors.js";
 import { HttpStore } from "./http.js";
 import type { Store } from "./store.js";
 import type { RawView } from "./core.js";
+
+/** A folder, or a file with its size in bytes. */
+export type Stat = { dir: true } | { dir: false; size: number };
 
 /** An array, or a folder of arrays, as files: the tree that `fuse-mount` shows. */
 export class Mount {
@@ -19,8 +23,18 @@ export class Mount {
     return within(this.store, signal, (aborted) => this.raw().read(path, start, end, aborted));
   }
 
-  /** What a path is; `undefined` if nothing. */
-  async stat(path: string, { signal }: CallOptions = {}): Promise<{ dir: true } | { dir: false; size: number } | undefined> {
+  /** What a path is; `undefined` if nothing, or if it makes no sense, of which `readFile` tells more. */
+  async stat(path: string, options: CallOptions = {}): Promise<Stat | undefined> {
+    try {
+      return await this.look(path, options);
+    } catch (error) {
+      if (error instanceof HyperslabError && error.code === "InvalidArgument") return undefined;
+      throw error;
+    }
+  }
+
+  /** The same, but for names that make no sense: for who takes `undefined` for an answer. @internal */
+  async look(path: string, { signal }: CallOptions = {}): Promise<Stat | undefined> {
     const json = await within(this.store, signal, (aborted) => this.raw().stat(path, aborted));
     return json === undefined ? undefined : JSON.parse(json);
   }

@@ -20,7 +20,7 @@ export function asZarrita(source: TileArray | string | URL | Store, options: Ope
   // What is absent is known before it is read: a file that is lost is a failure and no fill value.
   const read = async (key: string, part: (size: number) => [number, number], call: CallOptions = {}) => {
     const path = `zarr${key}`;
-    const found = await files.stat(path, call);
+    const found = await files.look(path, call);
     if (!found || found.dir) return undefined;
     const [start, end] = part(found.size);
     return files.readFile(path, { start, end, ...call });

@@ -346,8 +346,23 @@ test("the tree of files", async () => {
   assert.deepEqual(new Int32Array(npy.slice(-16).buffer), Int32Array.of(5, 6, 9, 10));
   assert.deepEqual(await files.stat("slices/a@1:3,1:3.npy"), { dir: false, size: npy.length });
   assert.deepEqual(await files.readFile("slices/a@1:3,1:3.npy", { start: 1, end: 6 }), npy.slice(1, 6));
-  assert.equal(await files.stat("nothing"), undefined);
+  for (const none of ["nothing", "slices/bad", "slices/nope@0:1.npy", "slices/0:1.doc", "slices/99.npy", "at/never/schema.json", "since/x"]) {
+    assert.equal(await files.stat(none), undefined, none);
+  }
+  await assert.rejects(files.readFile("slices/bad"), (e) => e.code === "InvalidArgument" && e.message.includes("bad.npy"));
   assert.equal(JSON.parse(new TextDecoder().decode(await mount(store).readFile("schema.json"))).type, "dense");
+});
+
+test("what is lost or cannot be reached is never taken for nothing", async () => {
+  const { store } = await written(quakes, cells);
+  const lost = (end) => mount(new MemoryStore([...store].filter(([key]) => !key.endsWith(end))));
+  for (const end of ["__fragment_metadata.tdb", "a0.tdb"]) {
+    await assert.rejects(lost(end).stat("slices/mag@0:50,0:2.csv"), (e) => e.code === "NotFound", end);
+  }
+  const dead = mount({ get: () => { throw new Error("gone"); }, list: (prefix) => store.list(prefix) });
+  for (const path of ["slices/mag@all.csv", "slices/bad", "schema.json"]) {
+    await assert.rejects(dead.stat(path), (e) => e.code === "Io" && e.message.includes("gone"), path);
+  }
 });
 
 test("failures have codes and say what to do", async () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as zarr from "zarrita";
-import { asZarrita, create, get, MemoryStore, put } from "hyperslab";
+import { asZarrita, create, get, HyperslabError, MemoryStore, put } from "hyperslab";
 
 async function sample(store) {
   const array = await create(store, {
@@ -43,4 +43,7 @@ test("parts of files, absent files and lost files", async () => {
   for (const key of [...store.keys()].filter((k) => k.endsWith("a0.tdb"))) store.delete(key);
   const cold = asZarrita(new class extends MemoryStore {}(store));
   await assert.rejects(cold.get("/a/c/0/0"), (e) => e.code === "NotFound");
+  // Whatever a store of one's own says: what is no failure is a fill value.
+  const odd = asZarrita({ get: () => { throw new HyperslabError("InvalidArgument", "not like this"); }, list: (prefix) => store.list(prefix) });
+  await assert.rejects(odd.get("/a/c/0/0"), (e) => e.message.includes("not like this"));
 });
