@@ -84,7 +84,7 @@ pub(crate) fn infer(text: &Column) -> Datatype {
     }
     let mut texts = (0..text.len()).filter(|i| !text.is_null(*i)).map(|i| text.cell(i));
     if fits(Datatype::Float64) {
-        let keeps = texts.clone().all(|t| is_whole(t)) && !texts.all(is_exact);
+        let keeps = texts.clone().all(is_whole) && !texts.all(is_exact);
         return if keeps { Datatype::StringUtf8 } else { Datatype::Float64 };
     }
     let word = |i: usize| matches!(text.cell(i).to_ascii_lowercase().as_slice(), b"true" | b"false");

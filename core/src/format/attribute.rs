@@ -6,8 +6,6 @@
 //! | since 20: enumeration str32, empty for none
 //! ```
 
-use std::collections::BTreeSet;
-
 use super::cursor::{Decoded, Reader, Writer};
 use super::pipeline::Pipeline;
 use super::version::Version;
@@ -26,11 +24,12 @@ pub fn display_name(attribute: &str) -> &str {
 /// What fields of these names are called side by side, and what the column is called that says which cells of
 /// them are null: each name stands once, and those that were given stay as they are.
 pub fn column_names(fields: &[&str]) -> Vec<(String, String)> {
-    let mut taken: BTreeSet<String> = fields.iter().map(|&f| f.to_owned()).collect();
+    let mut taken: Vec<String> = fields.iter().map(|&f| f.to_owned()).collect();
     let mut once = |mut name: String| {
-        while !taken.insert(name.clone()) {
+        while taken.contains(&name) {
             name.push('_');
         }
+        taken.push(name.clone());
         name
     };
     let named = |&field: &&str| {
