@@ -225,6 +225,17 @@ impl<'a> Committed<'a> {
         }
         let replaced = lists.replaced(|path| !path.starts_with(META_DIR), |name| rule.admits(name));
         sort_by(&mut fragments, |a, b| (a.start_ms, &a.name).cmp(&(b.start_ms, &b.name)));
+        if fragments
+            .windows(2)
+            .any(|pair| matches!(pair, [a, b] if a.start_ms == b.start_ms))
+        {
+            // Of equal times those in lists of commits come first, as libtiledb finds them.
+            let listed: HashSet<&str> = lists.commits().map(|path| stem(last_part(path))).collect();
+            let key = |f: &FragmentRef| (f.start_ms, !listed.contains(f.name.as_str()));
+            sort_by(&mut fragments, |a, b| {
+                key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
+            });
+        }
         let (replaced, fragments) = fragments.into_iter().partition(|f| replaced.contains(f.name.as_str()));
         Ok(Visible {
             fragments,
@@ -291,6 +302,12 @@ impl<'a> Lists<'a> {
         Ok(new)
     }
 
+    /// The commits in consolidated files that count.
+    fn commits(&self) -> impl Iterator<Item = &str> {
+        let paths = self.consolidated.iter().map(|(_, c)| c.path.as_ref());
+        paths.filter(|path| !self.ignored.contains(*path))
+    }
+
     /// Names of what counting vacuum files, among those whose path passes `of`, list.
     fn replaced(&self, of: impl Fn(&str) -> bool, counts: impl Fn(&TimestampedName) -> bool) -> HashSet<&str> {
         let counting = self
@@ -311,14 +328,9 @@ fn own_name(path: &str) -> Option<TimestampedName> {
 
 /// Folders of committed fragments, and whether nothing but their metadata marks them as committed.
 fn committed(listing: &Listing, lists: &Lists<'_>) -> Vec<(String, bool)> {
-    let valid = lists
-        .consolidated
-        .iter()
-        .map(|(_, c)| c.path.as_ref())
-        .filter(|path| !lists.ignored.contains(*path));
     let mut found = Vec::new();
     let mut marked: HashSet<&str> = files(&listing.root).filter_map(|n| n.strip_suffix(".ok")).collect();
-    for path in valid {
+    for path in lists.commits() {
         if let Some(name) = path.strip_suffix(".ok") {
             marked.insert(name);
         } else if let Some(name) = path.strip_suffix(".wrt") {

@@ -64,6 +64,27 @@ fn fragments_are_sorted_by_time_and_then_by_name() {
 }
 
 #[test]
+fn of_fragments_of_one_time_those_in_lists_of_commits_come_first() {
+    let listing = commits(&[
+        "__9_9_#_22.wrt",
+        "__9_12_ee_22.wrt",
+        "__9_9_ff_22.wrt",
+        "__8_8_#_22.wrt",
+        "__9_12_#_22.con",
+    ]);
+    let list = "__commits/__9_9_ff_22.wrt\n__commits/__9_12_ee_22.wrt\n";
+    let expect = ["__8_8_#_22", "__9_12_ee_22", "__9_9_ff_22", "__9_9_#_22"].map(|n| format!("__fragments/{n}"));
+    let expect: Vec<&str> = expect.iter().map(String::as_str).collect();
+    check(
+        &listing,
+        &[("__commits/__9_12_#_22.con", list)],
+        Window::ALL,
+        true,
+        &expect,
+    );
+}
+
+#[test]
 fn sparse_fragments_may_overlap_the_window_and_dense_ones_must_not() {
     let listing = commits(&["__1_4_#_22.wrt", "__5_5_#_22.wrt", "__1_4_#_14.wrt"]);
     check(&listing, &[], window(0, 3), true, &["__fragments/__1_4_#_22"]);
