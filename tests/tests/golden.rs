@@ -25,31 +25,35 @@ fn every_old_array_reads_as_libtiledb_reads_it() {
         }
     }
     assert!(
-        report.arrays() >= 640,
+        report.arrays() >= 643,
         "only {} arrays: are files missing?",
         report.arrays()
     );
     report.finish("golden");
 }
 
-/// Coordinates that a filter has rounded may lie outside the box of their tile.
+/// Coordinates that a filter has rounded may lie outside the box of their tile, and some boxes by 2.1 to 2.3 are wrong.
+/// What is damaged are nulls by 2.2.2, of which libtiledb wrote too many bytes.
 #[test]
-fn rounded_coordinates_are_not_called_damaged() {
-    let release = golden::load().into_iter().find(|r| r.library == "mixed");
-    let cases = release.map_or_else(Vec::new, |r| r.cases);
-    let case = cases.iter().find(|c| c.name == "rounded_places").expect("a sample");
-    let options = OpenOptions {
-        window: Window::ALL,
-        key: None,
-    };
-    let array = block_on(Array::open(&golden::in_memory(case), "array", &options)).expect("an array");
-    let (mut damage, mut files) = (Vec::new(), 0);
-    let mut tell = |f: Finding| {
-        files += 1;
-        damage.extend(f.error.map(|e| e.to_string()));
-    };
-    block_on(array.verify(&mut tell)).expect("findings");
-    assert_eq!((damage, files > 1), (Vec::<String>::new(), true));
+fn no_sound_sample_is_called_damaged() {
+    let (mut files, mut damage) = (0, Vec::new());
+    for release in golden::load() {
+        for case in &release.cases {
+            let options = OpenOptions {
+                window: Window::ALL,
+                key: case.key().expect("a key"),
+            };
+            let array = block_on(Array::open(&golden::in_memory(case), "array", &options)).expect("an array");
+            let mut tell = |f: Finding| {
+                files += 1;
+                damage.extend(f.error.map(|e| format!("{} {}: {e}", release.library, case.name)));
+            };
+            block_on(array.verify(&mut tell)).expect("findings");
+        }
+    }
+    assert!(files > 5_000, "only {files} files were read");
+    damage.retain(|d: &String| !d.starts_with("2.2.2 sparse_nulls: "));
+    assert!(damage.is_empty(), "{damage:#?}");
 }
 
 /// libtiledb lists the footers of fragments older than version 5 at places where they are not.

@@ -7,11 +7,12 @@ use super::index::{Index, Section};
 use crate::error::{Error, Result};
 use crate::format::data_file::{FRAGMENT_METADATA, Part, file_name};
 use crate::format::fragment::footer::Footer;
+use crate::format::fragment::rtree::last_string;
 use crate::format::fragment::slots::{FieldId, Slots};
 use crate::format::schema::Schema;
 use crate::format::version::Version;
 use crate::geometry::{Grid, TileBox, region};
-use crate::scalar::ScalarRange;
+use crate::scalar::{Scalar, ScalarRange};
 use crate::vfs::join;
 
 /// A visible fragment of an array.
@@ -121,6 +122,18 @@ impl Fragment {
     /// The smallest box around its cells.
     pub fn non_empty_domain(&self) -> Option<&[ScalarRange]> {
         self.footer.non_empty_domain.as_deref()
+    }
+
+    /// A box that holds all its cells: its non-empty domain, wider where the release that wrote it can have lost some.
+    pub(crate) fn bounding_box(&self) -> Option<Vec<ScalarRange>> {
+        let bounds = |range: &ScalarRange| match (&range.lo, &range.hi) {
+            (Scalar::Bytes(lo), Scalar::Bytes(hi)) => ScalarRange {
+                lo: Scalar::Bytes(lo.clone()),
+                hi: Scalar::Bytes(last_string(lo, hi, self.version).to_vec()),
+            },
+            _ => range.clone(),
+        };
+        Some(self.non_empty_domain()?.iter().map(bounds).collect())
     }
 
     /// The files of the field `id`, which has the place `slot`: their paths are put together once.

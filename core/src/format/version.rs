@@ -96,6 +96,9 @@ capabilities! {
     has_index_file_names >= 9;
     /// Since 10 (2.4): schemas in their own folder and named by the footer, whose length is always stored.
     has_schema_folder >= 10;
+    /// Since 10: bounding boxes hold all strings. Before, of a box that starts with the empty string the end is that of
+    /// the last strings alone: when another empty one came, 2.1 to 2.3 began anew.
+    has_sound_string_boxes >= 10;
     /// Since 11 (2.7): minimum, maximum, sum and null count of each tile; whole cells in each chunk.
     has_tile_statistics >= 11;
     /// Since 12 (2.8): folders for fragments, commits and consolidated metadata; statistics of the

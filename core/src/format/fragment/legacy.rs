@@ -52,7 +52,7 @@ impl LegacyMetadata {
         let n = r.u64("MBR count")?;
         let n = r.count(n, box_bytes, "MBRs")?;
         let mut mbrs = Level::from_fixed(r.take(n * box_bytes, "MBRs")?, box_bytes.max(1), schema);
-        mbrs.widen(schema);
+        mbrs.widen(schema, version);
         // The first and the last cell of each tile: of no use once there is an R-tree.
         let bounding = r.u64("bounding coordinate count")?;
         let bounding = r.count(bounding, box_bytes, "bounding coordinates")?;

@@ -91,6 +91,24 @@ impl Strings {
     }
 }
 
+impl<'a> FromIterator<&'a [u8]> for Strings {
+    fn from_iter<I: IntoIterator<Item = &'a [u8]>>(strings: I) -> Self {
+        let mut new = Self::default();
+        strings.into_iter().for_each(|string| new.push(string));
+        new
+    }
+}
+
+/// What no string from `lo` to `hi`, as a fragment of `version` says it, is above: `hi`, or where that cannot be
+/// trusted a string above all of ASCII.
+pub fn last_string<'a>(lo: &[u8], hi: &'a [u8], version: Version) -> &'a [u8] {
+    if lo.is_empty() && !version.has_sound_string_boxes() {
+        &[u8::MAX]
+    } else {
+        hi
+    }
+}
+
 impl RTree {
     /// Reads the section's payload.
     ///
@@ -114,9 +132,7 @@ impl RTree {
         }
         r.finish("R-tree")?;
         check_lengths(&levels, fanout)?;
-        if shared {
-            levels.iter_mut().for_each(|level| level.widen(schema));
-        }
+        levels.iter_mut().for_each(|level| level.widen(schema, version));
         // What the file says of groups of tiles is left aside: up to 2.3 libtiledb wrote bounds of
         // strings there that do not hold all of theirs.
         Ok(levels.pop().map_or(
@@ -251,10 +267,21 @@ impl Level {
         }
     }
 
-    /// Opens bounds that end before they start to the whole domain. Releases before 2.0 ordered dates as
-    /// unsigned numbers, so that a tile with negative ones among others starts at its least positive one.
-    pub(super) fn widen(&mut self, schema: &Schema) {
+    /// Opens bounds that are narrower than their tile. Releases before 2.0 ordered dates as unsigned numbers, so that a
+    /// tile with negative ones among others starts at its least positive one: where it ends before it starts it gets the
+    /// whole domain. For strings see [`Version::has_sound_string_boxes`].
+    pub(super) fn widen(&mut self, schema: &Schema, version: Version) {
+        if version.has_sound_string_boxes() {
+            return;
+        }
         for (bounds, d) in self.dimensions.iter_mut().zip(&schema.dimensions) {
+            if let Bounds::Strings { lo, hi } = bounds {
+                let last = |i| last_string(lo.get(i), hi.get(i), version);
+                *hi = (0..hi.len()).map(last).collect();
+            }
+            if version.has_dimension_files() {
+                continue;
+            }
             let whole = d.domain.as_ref().map(|r| (r.lo.order_key(), r.hi.order_key()));
             let (Bounds::Keys { lo, hi, .. }, Some((Some(least), Some(greatest)))) = (bounds, whole) else {
                 continue;

@@ -101,8 +101,8 @@ impl SparseQuery {
         }
         let duplicates = schema.allows_duplicates && !schema.is_dense();
         let meets = |f: &&Arc<Fragment>| {
-            let apart = |d: &[ScalarRange]| ranges.relation_to(d) == region::Relation::Outside;
-            !f.dense && f.tiles > 0 && !f.non_empty_domain().is_some_and(apart)
+            let apart = |d: Vec<ScalarRange>| ranges.relation_to(&d) == region::Relation::Outside;
+            !f.dense && f.tiles > 0 && !f.bounding_box().is_some_and(apart)
         };
         let fragments: Vec<&Arc<Fragment>> = fragments.iter().filter(meets).collect();
         let dedup = !duplicates && (fragments.len() > 1 || fragments.iter().any(|f| f.footer.has_timestamps));

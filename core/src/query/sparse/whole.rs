@@ -58,12 +58,12 @@ fn rivals(query: &SparseQuery, i: usize, layer: &Layer) -> Option<Vec<Ranges>> {
     if !query.dedup {
         return Some(Vec::new());
     }
-    let ranges = |domain: &[ScalarRange]| Ranges::new(&Region::from_box(domain.to_vec()), &query.schema).ok();
-    let own = ranges(layer.fragment.non_empty_domain()?)?;
+    let ranges = |domain: Vec<ScalarRange>| Ranges::new(&Region::from_box(domain), &query.schema).ok();
+    let own = ranges(layer.fragment.bounding_box()?)?;
     let mut out = Vec::new();
     for other in query.layers.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, l)| l) {
-        let domain = other.fragment.non_empty_domain()?;
-        let outside = |r: &Ranges| r.relation_to(domain) == Relation::Outside;
+        let domain = other.fragment.bounding_box()?;
+        let outside = |r: &Ranges| r.relation_to(&domain) == Relation::Outside;
         if !outside(&query.ranges) && !outside(&own) {
             out.push(ranges(domain)?);
         }

@@ -97,6 +97,27 @@ fn boxes_of_old_dates_hold_both_signs() {
 }
 
 #[test]
+fn boxes_that_start_with_the_empty_string_have_no_end_in_old_fragments() {
+    let schema = schema(vec![Dimension::string("s")]);
+    let strings = |lo: &[u8], hi: &[u8]| {
+        vec![ScalarRange {
+            lo: Scalar::Bytes(lo.to_vec()),
+            hi: Scalar::Bytes(hi.to_vec()),
+        }]
+    };
+    let stored = tree(&schema, [strings(b"", b""), strings(b"", b"b"), strings(b"a", b"b")]);
+    let decode = |number| {
+        let version = Version::new(number).unwrap();
+        let tree = RTree::decode(&stored.encode(&schema, version), &schema, version).unwrap();
+        let leaves = tree.leaves().unwrap().clone();
+        (0..3).map(|i| leaves.mbr(i).unwrap()).collect::<Vec<_>>()
+    };
+    let open = strings(b"", &[255]);
+    assert_eq!(decode(9), [open.clone(), open, strings(b"a", b"b")]);
+    assert_eq!(decode(10), [strings(b"", b""), strings(b"", b"b"), strings(b"a", b"b")]);
+}
+
+#[test]
 fn a_tree_that_cannot_be_is_an_error() {
     let schema = schema(vec![int64()]);
     let mut broken = tree(&schema, (0..11).map(|i| vec![ScalarRange::new(i, i)]));
