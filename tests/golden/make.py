@@ -433,6 +433,16 @@ def everything_mixed():
         words = [w.encode() for w in ",".join(words).split(",")]
         cols = {"x": c.fixed("int32", range(44)), "s": c.var("string_ascii", words), "a": c.fixed("int32", range(44))}
         yield case(f"empty strings {release}", empty, [{"op": "write", "t": 10, "layout": "unordered", "cols": cols}]), [release] * 2, "anew"
+    # Footers by 2.0 to 2.3 are as long as their schema has attributes; later releases, which take the newest, cannot
+    # read them once it has others.
+    for release in ("0.6.6", "0.7.7", "0.8.11", "0.9.5"):
+        for kind in (sparse, dense):
+            line = kind([c.attr("a", "int32"), c.attr("s", "string_ascii", "var")])
+            r = c.rng_for(f"evolved {release}")
+            write = c.sparse_write if kind is sparse else c.dense_write
+            more = {"op": "evolve", "t": None, "add": [c.attr("b", "int16")]}
+            ops = [write(r, line, None) for _ in range(2)] + [more]
+            yield case(f"evolved {release} {line['kind']}", line, ops), [release] * 3 + ["0.25.1"], "anew"
     # Up to 2.16 every filter sees the field's own type, later each sees what the one before it gives, whatever the
     # fragment's version; neither reads the other's, and an array without filters answers.
     for width, after in ((2, ["byteshuffle", "zstd"]), (4, ["bit_width_reduction"]), (2, ["xor", "bitshuffle"])):
@@ -506,7 +516,8 @@ def mixed(libraries, place):
         queries = c.queries(c.rng_for(label), one, times_of(one["files"]))
         if answers == "anew":
             texts = [(b"a", b"a"), (b"b", b"c"), (b"d", b"y"), (b"z", b"z")]
-            queries = [{**queries[0], "ranges": [[], [[lo.hex(), hi.hex()]]]} for lo, hi in texts] + queries[:1]
+            texts = [[[], [[lo.hex(), hi.hex()]]] for lo, hi in texts if one["schema"]["dims"][1]["type"] == "string_ascii"]
+            queries = [{**queries[0], "ranges": r} for r in texts] + queries[:1]
         elif answers:
             queries = queries[:1]
         # In a disordered fragment the current release finds cells twice, unless it sorts them, and cells

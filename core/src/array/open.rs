@@ -1,7 +1,7 @@
 //! Opening an array: a round of listings; a round of the schema, lists and consolidated footers; and a
 //! round of the other footers, which without lists is the same as the one before.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use futures_util::future;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use super::deletes::load_deletes;
-use super::directory::{Committed, FragmentRef, Listing};
+use super::directory::{Committed, FragmentRef, Listing, ROOT_SCHEMA};
 use super::fragment::Fragment;
 use super::index::{Index, inconsistent};
 use super::snapshot::{Array, Delete, OpenOptions, Snapshot, Window};
@@ -34,8 +34,6 @@ const TAIL_BYTES: u64 = 64 << 10;
 pub(crate) const RELISTINGS: usize = 8;
 /// Fragments whose footers are decoded on the calling thread.
 const FRAGMENTS_AT_ONCE: usize = 8;
-/// The schema of arrays older than the folder of schemas.
-const OLD_SCHEMA: &str = "__array_schema.tdb";
 impl Array {
     /// Opens the array at `path` in the store of `context`.
     ///
@@ -97,10 +95,23 @@ impl Array {
         let sparse = async { told.await.unwrap_or(false) };
         let found = find(context, path, (listing, which), options.window, sparse, key);
         let (schema, found) = future::try_join(schema, found).await?;
+        // What names no schema was written when the array had but one.
+        let schemas = listing.schemas();
+        let oldest = schemas.first().map_or("", |s| last_part(s));
+        let nameless = found.fragments.iter().any(|(f, _)| !f.version.has_schema_folder());
+        let mut schemas = Schemas {
+            context,
+            array: path,
+            key,
+            latest: &schema,
+            known: BTreeMap::from([(schema_name.clone(), Arc::clone(&schema))]),
+        };
+        schemas.load(if nameless { vec![oldest] } else { Vec::new() }).await?;
+        let first = Arc::clone(schemas.get(oldest));
         let deletes = if schema.is_dense() { Vec::new() } else { found.deletes? };
         let (mut refs, mut raw, mut rest) = (Vec::new(), Vec::new(), Vec::new());
         for (i, (f, fetched)) in found.fragments.into_iter().enumerate() {
-            raw.push(match at_hand(&f, fetched, &schema) {
+            raw.push(match at_hand(&f, fetched, &first) {
                 Ok(near) => Some(near),
                 Err(tail) => {
                     rest.push((i, tail));
@@ -111,7 +122,7 @@ impl Array {
         }
         let mut far = Vec::new();
         for (i, tail) in rest {
-            let load = load_raw(context, path, &refs[i], tail, &schema, key);
+            let load = load_raw(context, path, &refs[i], tail, &first, key);
             far.push(async move { Ok::<_, Error>((i, load.await?)) });
         }
         let mut far = stream::iter(far).buffered(IN_FLIGHT);
@@ -121,20 +132,19 @@ impl Array {
         drop(far);
         let fragments: Vec<(FragmentRef, Raw)> = refs.into_iter().zip(raw).filter_map(|(f, r)| Some((f, r?))).collect();
 
-        let oldest = listing
-            .schemas()
-            .first()
-            .map_or_else(String::new, |s| last_part(s).to_owned());
-        let schemas = load_schemas(context, path, &fragments, (&schema_name, &schema), &oldest, key).await?;
+        let mut names = BTreeSet::new();
+        for (f, raw) in &fragments {
+            names.insert(raw.schema_name(path, f)?.unwrap_or(oldest));
+        }
+        schemas.load(names).await?;
         let cpu = if fragments.len() > FRAGMENTS_AT_ONCE {
             context.cpu
         } else {
             Cpu::Inline
         };
         let fragments = cpu.try_map_owned(fragments, |(f, raw)| {
-            let own = raw.schema_name(path, &f)?.unwrap_or(&oldest);
-            let own = schemas.get(own).unwrap_or(&schema);
-            raw.into_fragment(path, f, own).map(Arc::new)
+            let own = Arc::clone(schemas.get(raw.schema_name(path, &f)?.unwrap_or(oldest)));
+            raw.into_fragment(path, f, &own).map(Arc::new)
         })?;
         Ok(Self(Arc::new(Snapshot {
             context: context.clone(),
@@ -295,42 +305,46 @@ pub(crate) async fn load_schema(context: &Context, array: &str, name: &str, key:
 }
 
 fn schema_path(name: &str) -> String {
-    if name == OLD_SCHEMA {
+    if name == ROOT_SCHEMA {
         name.to_owned()
     } else {
         join("__schema", name)
     }
 }
 
-async fn load_schemas(
-    context: &Context,
-    array: &str,
-    found: &[(FragmentRef, Raw)],
-    latest: (&str, &Arc<Schema>),
-    oldest: &str,
-    key: Option<&Key>,
-) -> Result<BTreeMap<String, Arc<Schema>>> {
-    let mut schemas = BTreeMap::from([(latest.0.to_owned(), Arc::clone(latest.1))]);
-    let mut wanted: Vec<&str> = Vec::new();
-    for (f, raw) in found {
-        let name = raw.schema_name(array, f)?.unwrap_or(oldest);
-        if !schemas.contains_key(name) && !wanted.contains(&name) {
-            wanted.push(name);
-        }
+/// The schemas of an array's fragments, by file name.
+struct Schemas<'a> {
+    context: &'a Context,
+    array: &'a str,
+    key: Option<&'a Key>,
+    latest: &'a Arc<Schema>,
+    known: BTreeMap<String, Arc<Schema>>,
+}
+
+impl Schemas<'_> {
+    /// The one of this name, which is loaded; the array's latest for any other.
+    fn get(&self, name: &str) -> &Arc<Schema> {
+        self.known.get(name).unwrap_or(self.latest)
     }
-    let load = |name: &str| {
-        let name = name.to_owned();
-        async move {
-            let schema = load_schema(context, array, &name, key).await?;
-            if !same_space(&schema, latest.1) {
-                let why = "its dimensions are not those of the array's latest schema, which evolution leaves as they are: remove the schema that is of another array";
-                return Err(inconsistent(&join(array, &schema_path(&name)), why));
+
+    /// Loads those of `names` that are not known yet.
+    async fn load(&mut self, names: impl IntoIterator<Item = &str>) -> Result<()> {
+        let new = names.into_iter().filter(|name| !self.known.contains_key(*name));
+        let load = |name: &str| {
+            let name = name.to_owned();
+            async {
+                let schema = load_schema(self.context, self.array, &name, self.key).await?;
+                if !same_space(&schema, self.latest) {
+                    let why = "its dimensions are not those of the array's latest schema, which evolution leaves as they are: remove the schema that is of another array";
+                    return Err(inconsistent(&join(self.array, &schema_path(&name)), why));
+                }
+                Ok((name, schema))
             }
-            Ok::<_, Error>((name, schema))
-        }
-    };
-    schemas.extend(future::try_join_all(wanted.into_iter().map(load)).await?);
-    Ok(schemas)
+        };
+        let loaded = future::try_join_all(new.map(load)).await?;
+        self.known.extend(loaded);
+        Ok(())
+    }
 }
 
 /// Consolidated footers by the name of the fragment: both lie in what was fetched.
