@@ -87,6 +87,15 @@ fn a_fragment_of_a_name_that_nobody_gives_says_how_to_be_rid_of_it() {
 }
 
 #[test]
+fn a_key_value_store_is_called_what_it_is() {
+    let context = Context::memory();
+    block_on(context.vfs.put("a/__kv_schema.tdb", vec![])).unwrap();
+    let error = open(&context).unwrap_err();
+    assert_eq!(error.code(), "Unsupported");
+    assert!(error.to_string().contains("key-value store"), "{error}");
+}
+
+#[test]
 fn a_schema_of_other_dimensions_is_named_by_its_file() {
     let context = Context::memory();
     let create_at = |path: &str, time: u64, extent: i32, kind: ArrayType| {

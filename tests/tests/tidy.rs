@@ -12,6 +12,7 @@ const SHELL: &[&str] = &[
     "core/src/array/group.rs",
     "core/src/array/meta.rs",
     "core/src/array/open.rs",
+    "core/src/array/schemas.rs",
     "core/src/array/sections.rs",
     "core/src/array/sizes.rs",
     "core/src/cpu.rs",

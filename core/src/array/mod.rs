@@ -8,6 +8,7 @@ pub(crate) mod group;
 pub(crate) mod index;
 mod meta;
 pub(crate) mod open;
+pub(crate) mod schemas;
 pub(crate) mod sections;
 mod sizes;
 mod snapshot;

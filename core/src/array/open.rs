@@ -1,7 +1,7 @@
 //! Opening an array: a round of listings; a round of the schema, lists and consolidated footers; and a
 //! round of the other footers, which without lists is the same as the one before.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -11,9 +11,10 @@ use futures_util::future;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use super::deletes::load_deletes;
-use super::directory::{Committed, FragmentRef, Listing, ROOT_SCHEMA};
+use super::directory::{Committed, FragmentRef, Listing};
 use super::fragment::Fragment;
-use super::index::{Index, inconsistent};
+use super::index::Index;
+use super::schemas::{Schemas, load_schema};
 use super::snapshot::{Array, Delete, OpenOptions, Snapshot, Window};
 use crate::context::Context;
 use crate::cpu::Cpu;
@@ -25,7 +26,6 @@ use crate::format::fragment::legacy::LegacyMetadata;
 use crate::format::name::TimestampedName;
 use crate::format::schema::Schema;
 use crate::format::{consolidated_metadata, generic_tile};
-use crate::geometry::same_space;
 use crate::vfs::{IN_FLIGHT, join, last_part};
 
 /// Bytes read from the end of a fragment's metadata: the footer, and in small fragments all of it.
@@ -34,6 +34,9 @@ const TAIL_BYTES: u64 = 64 << 10;
 pub(crate) const RELISTINGS: usize = 8;
 /// Fragments whose footers are decoded on the calling thread.
 const FRAGMENTS_AT_ONCE: usize = 8;
+/// The schema of what TileDB 1 called a key-value store.
+const KEY_VALUE_SCHEMA: &str = "__kv_schema.tdb";
+
 impl Array {
     /// Opens the array at `path` in the store of `context`.
     ///
@@ -78,7 +81,13 @@ impl Array {
         listing: &Listing,
         which: Counting,
     ) -> Result<Self> {
-        let absent = || Error::not_found(path, "no array is here; a folder of arrays is opened array by array");
+        let absent = || {
+            if listing.root.iter().any(|e| e.name == KEY_VALUE_SCHEMA) {
+                let why = "a key-value store of TileDB 1, which 2.0 gave up: TileDB-Py up to 0.5 reads it";
+                return Error::Unsupported(format!("{path}: {why}"));
+            }
+            Error::not_found(path, "no array is here; a folder of arrays is opened array by array")
+        };
         let schema_name = listing
             .schema_at(options.window)
             .filter(|_| listing.is_array())
@@ -99,13 +108,7 @@ impl Array {
         let schemas = listing.schemas();
         let oldest = schemas.first().map_or("", |s| last_part(s));
         let nameless = found.fragments.iter().any(|(f, _)| !f.version.has_schema_folder());
-        let mut schemas = Schemas {
-            context,
-            array: path,
-            key,
-            latest: &schema,
-            known: BTreeMap::from([(schema_name.clone(), Arc::clone(&schema))]),
-        };
+        let mut schemas = Schemas::new(context, path, key, (&schema_name, &schema));
         schemas.load(if nameless { vec![oldest] } else { Vec::new() }).await?;
         let first = Arc::clone(schemas.get(oldest));
         let deletes = if schema.is_dense() { Vec::new() } else { found.deletes? };
@@ -295,56 +298,6 @@ async fn fetch(context: &Context, array: &str, names: &[String]) -> Result<Vec<(
         .buffered(IN_FLIGHT)
         .try_collect()
         .await
-}
-
-/// The schema of this name: a file in `__schema`, or the array's only one in older arrays.
-pub(crate) async fn load_schema(context: &Context, array: &str, name: &str, key: Option<&Key>) -> Result<Arc<Schema>> {
-    let path = join(array, &schema_path(name));
-    let payload = read_generic(context, &path, key).await?;
-    Ok(Arc::new(Schema::decode(&payload).at(&path)?))
-}
-
-fn schema_path(name: &str) -> String {
-    if name == ROOT_SCHEMA {
-        name.to_owned()
-    } else {
-        join("__schema", name)
-    }
-}
-
-/// The schemas of an array's fragments, by file name.
-struct Schemas<'a> {
-    context: &'a Context,
-    array: &'a str,
-    key: Option<&'a Key>,
-    latest: &'a Arc<Schema>,
-    known: BTreeMap<String, Arc<Schema>>,
-}
-
-impl Schemas<'_> {
-    /// The one of this name, which is loaded; the array's latest for any other.
-    fn get(&self, name: &str) -> &Arc<Schema> {
-        self.known.get(name).unwrap_or(self.latest)
-    }
-
-    /// Loads those of `names` that are not known yet.
-    async fn load(&mut self, names: impl IntoIterator<Item = &str>) -> Result<()> {
-        let new = names.into_iter().filter(|name| !self.known.contains_key(*name));
-        let load = |name: &str| {
-            let name = name.to_owned();
-            async {
-                let schema = load_schema(self.context, self.array, &name, self.key).await?;
-                if !same_space(&schema, self.latest) {
-                    let why = "its dimensions are not those of the array's latest schema, which evolution leaves as they are: remove the schema that is of another array";
-                    return Err(inconsistent(&join(self.array, &schema_path(&name)), why));
-                }
-                Ok((name, schema))
-            }
-        };
-        let loaded = future::try_join_all(new.map(load)).await?;
-        self.known.extend(loaded);
-        Ok(())
-    }
 }
 
 /// Consolidated footers by the name of the fragment: both lie in what was fetched.

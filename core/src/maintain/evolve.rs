@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::catalog;
 use crate::array::create::{put_enumeration, put_schema};
-use crate::array::{Array, open};
+use crate::array::{Array, open, schemas};
 use crate::column::Column;
 use crate::datatype::Physical;
 use crate::error::{Error, Result};
@@ -134,7 +134,7 @@ async fn past_schemas(array: &Array) -> Result<Vec<Arc<Schema>>> {
     let listing = open::list(array.context(), array.path()).await?;
     let mut out = Vec::new();
     for path in listing.schemas() {
-        out.push(open::load_schema(array.context(), array.path(), last_part(&path), array.key()).await?);
+        out.push(schemas::load_schema(array.context(), array.path(), last_part(&path), array.key()).await?);
     }
     Ok(out)
 }

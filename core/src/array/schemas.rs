@@ -1,0 +1,85 @@
+//! The schemas of an array: one in arrays older than their folder, else a file for each that it ever had.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::future;
+
+use super::directory::ROOT_SCHEMA;
+use super::index::inconsistent;
+use super::open::read_generic;
+use crate::context::Context;
+use crate::error::{AtPath, Result};
+use crate::filter::Key;
+use crate::format::schema::Schema;
+use crate::geometry::same_space;
+use crate::vfs::join;
+
+/// The schemas of an array's fragments, by file name.
+pub(super) struct Schemas<'a> {
+    context: &'a Context,
+    array: &'a str,
+    key: Option<&'a Key>,
+    latest: &'a Arc<Schema>,
+    known: BTreeMap<String, Arc<Schema>>,
+}
+
+impl<'a> Schemas<'a> {
+    /// Those of the array at `array`, of which the latest is known, by name.
+    pub(super) fn new(
+        context: &'a Context,
+        array: &'a str,
+        key: Option<&'a Key>,
+        (name, latest): (&str, &'a Arc<Schema>),
+    ) -> Self {
+        Self {
+            context,
+            array,
+            key,
+            latest,
+            known: BTreeMap::from([(name.to_owned(), Arc::clone(latest))]),
+        }
+    }
+
+    /// The one of this name, which is loaded; the array's latest for any other.
+    pub(super) fn get(&self, name: &str) -> &Arc<Schema> {
+        self.known.get(name).unwrap_or(self.latest)
+    }
+
+    /// Loads those of `names` that are not known yet.
+    ///
+    /// # Errors
+    /// One is absent or damaged, or is of an array with other dimensions.
+    pub(super) async fn load(&mut self, names: impl IntoIterator<Item = &str>) -> Result<()> {
+        let new = names.into_iter().filter(|name| !self.known.contains_key(*name));
+        let load = |name: &str| {
+            let name = name.to_owned();
+            async {
+                let schema = load_schema(self.context, self.array, &name, self.key).await?;
+                if !same_space(&schema, self.latest) {
+                    let why = "its dimensions are not those of the array's latest schema, which evolution leaves as they are: remove the schema that is of another array";
+                    return Err(inconsistent(&join(self.array, &schema_path(&name)), why));
+                }
+                Ok((name, schema))
+            }
+        };
+        let loaded = future::try_join_all(new.map(load)).await?;
+        self.known.extend(loaded);
+        Ok(())
+    }
+}
+
+/// The schema of this name: a file in `__schema`, or the array's only one in older arrays.
+pub(crate) async fn load_schema(context: &Context, array: &str, name: &str, key: Option<&Key>) -> Result<Arc<Schema>> {
+    let path = join(array, &schema_path(name));
+    let payload = read_generic(context, &path, key).await?;
+    Ok(Arc::new(Schema::decode(&payload).at(&path)?))
+}
+
+fn schema_path(name: &str) -> String {
+    if name == ROOT_SCHEMA {
+        name.to_owned()
+    } else {
+        join("__schema", name)
+    }
+}
