@@ -1,5 +1,6 @@
 // The only file that speaks to the hyperslab package: arrays as the viewer wants them.
 import { get, open, query, slice, type TileArray } from "hyperslab";
+import { Pool } from "hyperslab/pool";
 import { countRequest } from "./traffic.js";
 
 export interface Axis { name: string; type: string; lo: number; hi: number; extent: number }
@@ -9,6 +10,9 @@ export interface Points { length: number; x: Float64Array; y: Float64Array; colu
 /** A closed range on each axis of the picture. */
 export interface Box { row: [number, number]; col: [number, number] }
 
+/** What decodes, so that the picture can be moved meanwhile. */
+const pool = new Pool();
+
 /** A coarser copy of an array, `factor` cells of the original to one of its own. */
 interface Level { factor: number; array: TileArray }
 
@@ -17,7 +21,7 @@ export class Source {
   private constructor(readonly url: string, readonly array: TileArray, private levels: Level[]) {}
 
   static async open(url: string, at?: number, signal?: AbortSignal): Promise<Source> {
-    const options = { onRequest: countRequest, ...(at === undefined ? {} : { at }), ...(signal ? { signal } : {}) };
+    const options = { pool, onRequest: countRequest, ...(at === undefined ? {} : { at }), ...(signal ? { signal } : {}) };
     const address = new URL(url, location.href).href;
     const array = await open(address, options);
     return new Source(url, array, await overviews(address, array));
@@ -101,7 +105,7 @@ async function overviews(url: string, array: TileArray): Promise<Level[]> {
   const named = JSON.parse(stated) as { factor: number; path: string }[];
   const base = url.endsWith("/") ? url : `${url}/`;
   const opened = named.map(async ({ factor, path }) => ({
-    factor, array: await open(new URL(path, base).href, { onRequest: countRequest }),
+    factor, array: await open(new URL(path, base).href, { pool, onRequest: countRequest }),
   }));
   return [...levels, ...(await Promise.all(opened))].sort((a, b) => a.factor - b.factor);
 }

@@ -1,8 +1,9 @@
-import { RawArray, RawStore, RawView } from "./core.js";
+import { RawStore } from "./core.js";
 import { Bridge } from "./bridge.js";
 import { call, init, own } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { HttpStore, type HttpOptions, type RequestEvent } from "./http.js";
+import type { Engine, EngineArray, EngineView } from "./messages.js";
 import type { Store } from "./store.js";
 import { Column, type DataType, type RawColumn, type TypedArray, type Value } from "./values.js";
 
@@ -23,8 +24,16 @@ export interface OpenOptions extends CallOptions {
   key?: Uint8Array;
   /** Told of every request, where the array is opened by URL. */
   onRequest?: (event: RequestEvent) => void;
+  /** Workers that read the array: a `Pool` of `hyperslab/pool`. */
+  pool?: Pooled;
   /** More about requests, where the array is opened by URL. */
   http?: HttpOptions;
+}
+
+/** Where else the engine may be than here. */
+export interface Pooled {
+  /** @internal */
+  engine(store: Store): Engine;
 }
 
 /** A dimension of an array. */
@@ -73,15 +82,16 @@ export class TileArray {
   readonly shape: readonly number[] | undefined;
 
   /** The engine's side of it. @internal */
-  readonly raw: RawArray;
+  readonly raw: EngineArray;
 
   private constructor(
-    raw: RawArray,
+    raw: EngineArray,
     readonly store: Store,
     /** The array's path in the store. */
     readonly path: string,
     private readonly key: Uint8Array | undefined,
     private readonly window: readonly [number, number],
+    private readonly pool: Pooled | undefined,
   ) {
     this.raw = raw;
     this.dims = (JSON.parse(raw.dims()) as RawDim[]).map(dim);
@@ -93,11 +103,9 @@ export class TileArray {
   /** @internal */
   static async open(store: Store, path: string, options: OpenOptions): Promise<TileArray> {
     const [start, end] = span(options.at);
-    const raw = await within(store, options.signal, async (aborted) => {
-      const array = await rawStore(store).open(path, start, end, options.key, aborted);
-      return array;
-    });
-    return new TileArray(raw, store, path, options.key, [start, end]);
+    const { key, pool, signal } = options;
+    const raw = await within(store, signal, async (aborted) => engineOf(store, pool).open(path, start, end, key, aborted));
+    return new TileArray(raw, store, path, key, [start, end], pool);
   }
 
   /** The schema as JSON, as `hyperslab schema` prints it, without the values of enumerations. */
@@ -109,7 +117,7 @@ export class TileArray {
   async at(at: Moment | readonly [Moment, Moment], { signal }: CallOptions = {}): Promise<TileArray> {
     const [start, end] = span(at);
     const raw = await call(signal, (aborted) => this.raw.at(start, end, aborted));
-    return new TileArray(raw, this.store, this.path, this.key, [start, end]);
+    return new TileArray(raw, this.store, this.path, this.key, [start, end], this.pool);
   }
 
   /** The writes that are visible, oldest first. */
@@ -136,9 +144,9 @@ export class TileArray {
   }
 
   /** @internal */
-  view(name: string): RawView {
+  view(name: string): EngineView {
     const [start, end] = this.window;
-    return rawStore(this.store).view(this.path, name, start, end, end, this.key);
+    return engineOf(this.store, this.pool).view(this.path, name, start, end, end, this.key);
   }
 
   private ranges(found: readonly RawRange[]): (readonly [Extreme, Extreme])[] {
@@ -198,15 +206,25 @@ export function storeOf(source: string | URL | Store, options: OpenOptions): Sto
 
 const raws = new WeakMap<Store, RawStore>();
 
-/** Bytes of decoded tiles that the engine keeps for a store. */
-const CACHE_BYTES = 64 * 2 ** 20;
+/** Bytes of decoded tiles that the engine keeps for a store. @internal */
+export const CACHE_BYTES = 64 * 2 ** 20;
+
+/** What reads a store: the engine, here or in workers. @internal */
+export function engineOf(store: Store, pool: Pooled | undefined): Engine {
+  return pool?.engine(store) ?? rawStore(store);
+}
+
+/** Whether a `__manifest.json` of the store is believed. @internal */
+export function believesManifest(store: Store): boolean {
+  const listing = store instanceof HttpStore ? store.listing : store.list ? "index" : "manifest";
+  return listing === "auto" || listing === "manifest";
+}
 
 /** The engine's side of a store: one for each, so that arrays of one store share what was read. @internal */
 export function rawStore(store: Store): RawStore {
   let raw = raws.get(store);
   if (!raw) {
-    const listing = store instanceof HttpStore ? store.listing : store.list ? "index" : "manifest";
-    raw = new RawStore(new Bridge(store) as never, listing === "auto" || listing === "manifest", CACHE_BYTES);
+    raw = new RawStore(new Bridge(store) as never, believesManifest(store), CACHE_BYTES);
     raws.set(store, raw);
   }
   return raw;

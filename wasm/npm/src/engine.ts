@@ -9,6 +9,7 @@ export type WasmSource = WasmInput | Promise<WasmInput>;
 
 let loading: Promise<InitOutput> | undefined;
 let fallback: (() => WasmSource) | undefined;
+let source: WasmInput | undefined;
 
 /** Where the engine comes from if nobody calls {@link init} with something else. */
 export function provideWasm(source: () => WasmSource): void {
@@ -29,9 +30,17 @@ export async function init(wasm?: WasmSource): Promise<void> {
   }
 }
 
+/** Where another engine comes from, for messages: `undefined` if from beside the modules. */
+export async function wasmSource(): Promise<WasmSource | undefined> {
+  await init();
+  return source instanceof URL ? source.href : source instanceof Request ? source.url : source;
+}
+
 async function start(wasm: WasmSource | undefined): Promise<InitOutput> {
   const input = await wasm;
-  return input === undefined ? load() : load({ module_or_path: input });
+  // A response can be read but once.
+  source = input instanceof Response ? await WebAssembly.compile(await input.arrayBuffer()) : input;
+  return source === undefined ? load() : load({ module_or_path: source });
 }
 
 /**

@@ -1,19 +1,19 @@
-import { rawStore, span, storeOf, TileArray, within, type CallOptions, type OpenOptions } from "./array.js";
+import { engineOf, span, storeOf, TileArray, within, type CallOptions, type OpenOptions } from "./array.js";
 import { HyperslabError } from "./errors.js";
 import { HttpStore } from "./http.js";
 import type { Store } from "./store.js";
-import type { RawView } from "./core.js";
+import type { EngineView } from "./messages.js";
 
 /** A folder, or a file with its size in bytes. */
 export type Stat = { dir: true } | { dir: false; size: number };
 
 /** An array, or a folder of arrays, as files: the tree that `fuse-mount` shows. */
 export class Mount {
-  private constructor(private readonly store: Store, private readonly raw: () => RawView) {}
+  private constructor(private readonly store: Store, private readonly raw: () => EngineView) {}
 
   /** @internal */
-  static of(store: Store, make: () => RawView): Mount {
-    let view: RawView | undefined;
+  static of(store: Store, make: () => EngineView): Mount {
+    let view: EngineView | undefined;
     return new Mount(store, () => (view ??= make()));
   }
 
@@ -51,7 +51,7 @@ export function mount(source: TileArray | string | URL | Store, options: OpenOpt
   const store = storeOf(source, options);
   const path = options.path ?? "";
   const [start, end] = options.at === undefined ? [0, Infinity] : span(options.at);
-  return Mount.of(store, () => rawStore(store).view(path, nameOf(path || (store instanceof HttpStore ? store.url : "")), start, end, Date.now(), options.key));
+  return Mount.of(store, () => engineOf(store, options.pool).view(path, nameOf(path || (store instanceof HttpStore ? store.url : "")), start, end, Date.now(), options.key));
 }
 
 function nameOf(path: string): string {

@@ -3,7 +3,7 @@ import { call, init, own } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { rangesJson, selectionJson, type Ranges, type Selection } from "./select.js";
 import { arrayOf, Column, type RawColumn, type TypedArray, type Value } from "./values.js";
-import type { RawBatches } from "./core.js";
+import type { EngineBatches } from "./messages.js";
 
 /** A box of cells of one attribute, as a strided view: `data[i * stride[0] + j * stride[1] + …]`. */
 export interface Chunk<Data extends TypedArray = TypedArray> {
@@ -155,7 +155,7 @@ export class Query implements AsyncIterable<Columns> {
     return attrs === undefined ? undefined : [attrs].flat();
   }
 
-  private async start(batchBytes: number): Promise<RawBatches> {
+  private async start(batchBytes: number): Promise<EngineBatches> {
     await init();
     const { where, order = "unordered" } = this.options;
     try {
@@ -165,7 +165,7 @@ export class Query implements AsyncIterable<Columns> {
     }
   }
 
-  private async next(batches: RawBatches): Promise<RawResult | undefined> {
+  private async next(batches: EngineBatches): Promise<RawResult | undefined> {
     return call(this.options.signal, (aborted) => batches.next(aborted)) as Promise<RawResult | undefined>;
   }
 }

@@ -111,6 +111,37 @@ test("a page imports it, without a bundler and under a strict policy", async () 
   assert.ok(server.log.every((r) => r.method === "GET"), "no preflight, no HEAD");
 });
 
+test("a page reads in workers, and is not held up", async () => {
+  const files = await site(`
+    import { create, get, MemoryStore, open, put } from "./pkg/index.js";
+    import { Pool } from "./pkg/pool.js";
+    const store = new MemoryStore();
+    const side = 4000;
+    const dim = (name) => ({ name, type: "int32", domain: [0, side - 1], tile: 500 });
+    await put(await create(store, { type: "dense", dims: [dim("y"), dim("x")], attrs: [{ name: "a", type: "int32", filters: ["zstd"] }] }), null,
+      Int32Array.from({ length: side * side }, (_, i) => (i * 2654435761) % 65536));
+    /** How many turns the page has for others while it reads, and what it has read. */
+    const turns = async (array) => {
+      let turns = 0;
+      const channel = new MessageChannel();
+      channel.port1.onmessage = () => channel.port2.postMessage(turns += 1);
+      channel.port2.postMessage(0);
+      const rows = Array.from({ length: 8 }, (_, i) => get(array, [[i * 500, i * 500 + 499], null]));
+      const found = await Promise.all(rows);
+      channel.port1.close();
+      return { turns, sum: found.reduce((sum, { data }) => data.reduce((s, v) => s + v, sum), 0) };
+    };
+    const alone = await turns(await open(store));
+    const pool = new Pool({ workers: 2 });
+    const pooled = await turns(await open(store, { pool }));
+    pool.close();
+    document.title = JSON.stringify([pooled.sum === alone.sum && alone.sum > 0, pooled.turns, alone.turns]);
+  `);
+  const [[same, pooled, alone]] = await titles(await serve(files, { listing: "none" }), 1);
+  assert.ok(same);
+  assert.ok(pooled > 100 * (alone + 1), `${pooled} turns with workers, ${alone} without`);
+});
+
 test("a page keeps arrays in its own storage, and shows folders and files of the user's disk", async () => {
   const files = await site(`
     import { create, DirectoryStore, get, open, OpfsStore, put, writeManifest } from "./pkg/index.js";
@@ -157,9 +188,12 @@ test("a page keeps arrays in its own storage, and shows folders and files of the
 test("it stays small", async () => {
   const dist = join(here, "dist");
   const brotli = brotliCompressSync(await readFile(join(dist, "core_bg.wasm"))).length;
-  const shell = (await readdir(dist)).filter((n) => n.endsWith(".js") && !["node.js", "files.js"].includes(n));
-  const js = gzipSync(Buffer.concat(await Promise.all(shell.map((n) => readFile(join(dist, n)))))).length;
-  console.log(`# wasm ${brotli} bytes of brotli, shell ${js} bytes of gzip`);
-  assert.ok(brotli <= 801_000, `${brotli} bytes of wasm`);
-  assert.ok(js <= 16_000, `${js} bytes of JavaScript`);
+  const zipped = async (names) => gzipSync(Buffer.concat(await Promise.all(names.map((n) => readFile(join(dist, n)))))).length;
+  const modules = (await readdir(dist)).filter((n) => n.endsWith(".js") && !/^(node|files|pool-node|worker-node)\.js$/.test(n));
+  const pool = modules.filter((n) => /^(pool|worker|messages)\.js$/.test(n));
+  const [shell, more] = [await zipped(modules.filter((n) => !pool.includes(n))), await zipped(pool)];
+  console.log(`# wasm ${brotli} bytes of brotli, shell ${shell} bytes of gzip, pool ${more}`);
+  assert.ok(brotli <= 803_000, `${brotli} bytes of wasm`);
+  assert.ok(shell <= 16_200, `${shell} bytes of JavaScript`);
+  assert.ok(pool.length === 3 && more <= 3_400, `${more} bytes of JavaScript for ${pool}`);
 });

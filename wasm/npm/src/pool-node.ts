@@ -1,0 +1,17 @@
+// The pool in Node: its workers are threads.
+import { Worker } from "node:worker_threads";
+import { provideWorkers } from "./pool.js";
+import "./node.js";
+
+provideWorkers((hear, fail) => {
+  const worker = new Worker(new URL("./worker-node.js", import.meta.url));
+  worker.on("message", hear);
+  worker.on("error", fail);
+  return {
+    post: (message, transfer = []) => worker.postMessage(message, [...transfer]),
+    busy: (yes) => (yes ? worker.ref() : worker.unref()),
+    close: () => void worker.terminate(),
+  };
+});
+
+export * from "./pool.js";

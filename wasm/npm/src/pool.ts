@@ -1,0 +1,287 @@
+// Arrays that are read in workers: the page stays free, and several processors decode at a time.
+import { believesManifest, CACHE_BYTES, type Pooled } from "./array.js";
+import { Bridge } from "./bridge.js";
+import { wasmSource } from "./engine.js";
+import { HyperslabError } from "./errors.js";
+import { failure, thrown, type Engine, type EngineArray, type EngineBatches, type EngineView, type Facts, type Message, type Port, type StoreFacts } from "./messages.js";
+import type { Store } from "./store.js";
+
+type Call = Extract<Message, { say: "call" }>;
+type Ask = Extract<Message, { say: "ask" }>;
+type Spawn = (hear: (message: Message) => void, fail: (error: unknown) => void) => Port;
+
+let spawn: Spawn = (hear, fail) => {
+  const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+  worker.onmessage = ({ data }) => hear(data as Message);
+  worker.onerror = (event) => fail(event.message || "it could not be loaded");
+  return {
+    post: (message, transfer = []) => worker.postMessage(message, [...transfer]),
+    close: () => worker.terminate(),
+  };
+};
+
+/** Lets an entry point start workers in its own way. @internal */
+export function provideWorkers(start: Spawn): void {
+  spawn = start;
+}
+
+/**
+ * Workers that read arrays: `open(source, { pool })`. Each has an engine of its own; requests and what is kept of their
+ * answers stay with the page. Calls that are under way at a time are spread over the workers.
+ */
+export class Pool implements Pooled {
+  /** @internal */
+  readonly lanes: readonly Lane[];
+  private readonly stores = new WeakMap<Store, RemoteStore>();
+  /** Objects and stores are numbered alike. @internal */
+  readonly number = (() => { let last = 0; return () => (last += 1); })();
+  private closed = false;
+
+  /** `workers`: how many; as many as the machine has processors, four at most, unless given. */
+  constructor({ workers = Math.min(globalThis.navigator?.hardwareConcurrency ?? 4, 4) }: { workers?: number } = {}) {
+    if (!(Number.isInteger(workers) && workers > 0)) throw new HyperslabError("InvalidArgument", `a pool has one worker or more, not ${workers}`);
+    this.lanes = Array.from({ length: workers }, () => new Lane());
+  }
+
+  /** Ends the workers. Calls that are under way fail with the code `Cancelled`. */
+  close(): void {
+    this.closed = true;
+    for (const lane of this.lanes) lane.stop(new HyperslabError("Cancelled", "the pool was closed"));
+  }
+
+  /** @internal */
+  engine(store: Store): Engine {
+    const engine = this.stores.get(store) ?? new RemoteStore(this, store, this.number());
+    this.stores.set(store, engine);
+    return engine;
+  }
+
+  /** Every worker. @internal */
+  all(): readonly Lane[] {
+    if (this.closed) throw new HyperslabError("Cancelled", "the pool was closed; open the array with another");
+    return this.lanes;
+  }
+
+  /** The worker that has least to do. @internal */
+  free(): Lane {
+    return this.all().reduce((best, lane) => (lane.load < best.load ? lane : best));
+  }
+}
+
+/** A worker as the page sees it: started when it is first needed, and again after it failed. */
+class Lane {
+  private port: Promise<Port> | undefined;
+  private readonly waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();
+  private readonly asked = new Map<number, AbortController>();
+  private readonly bridges = new Map<number, Asked>();
+  private next = 0;
+  /** What the worker has, by number. */
+  readonly has = new Map<number, Promise<unknown>>();
+
+  /** How many calls are under way. */
+  get load(): number {
+    return this.waiting.size;
+  }
+
+  /** Calls the worker; what `bridge` reads is read for the store `on`. */
+  async call(call: Omit<Call, "say" | "id">, given?: unknown, bridge?: Asked): Promise<unknown> {
+    const aborted = given as Promise<never> | null | undefined;
+    const id = (this.next += 1);
+    if (bridge && typeof call.on === "object") this.bridges.set(call.on.number, bridge);
+    const answer = new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+    const send = async () => {
+      this.port ??= this.start();
+      const port = await this.port;
+      port.busy?.(true);
+      if (this.waiting.has(id)) port.post({ say: "call", id, ...call });
+      aborted?.catch(() => port.post({ say: "abort", id }));
+    };
+    send().catch((error: unknown) => this.done(id, () => ({ error })));
+    return aborted ? Promise.race([answer, aborted]) : answer;
+  }
+
+  /** Forgets an object. */
+  forget(object: number): void {
+    if (this.has.delete(object)) void this.port?.then((port) => port.post({ say: "free", object }));
+  }
+
+  /** Ends the worker: what is under way fails with `error`. */
+  stop(error: unknown): void {
+    void this.port?.then((port) => port.close?.(), () => {});
+    this.port = undefined;
+    this.has.clear();
+    for (const controller of this.asked.values()) controller.abort();
+    for (const id of [...this.waiting.keys()]) this.done(id, () => ({ error }));
+  }
+
+  private async start(): Promise<Port> {
+    const wasm = await wasmSource();
+    const failed = (error: unknown) => {
+      const why = failure(error).message;
+      this.stop(new HyperslabError("Io", `a worker failed: ${why}; try again, in parts that take less memory`));
+    };
+    const port = spawn((message) => this.hear(message), failed);
+    port.post({ say: "start", wasm });
+    return port;
+  }
+
+  private hear(message: Message): void {
+    if (message.say === "done") this.done(message.id, () => (message.error ? { error: thrown(message.error) } : { value: message.value }));
+    else if (message.say === "ask") void this.answer(message);
+    else if (message.say === "drop") this.asked.get(message.id)?.abort();
+  }
+
+  private done(id: number, result: () => { value?: unknown; error?: unknown }): void {
+    const call = this.waiting.get(id);
+    this.waiting.delete(id);
+    if (this.waiting.size === 0) void this.port?.then((port) => port.busy?.(false), () => {});
+    const { value, error } = result();
+    if (error === undefined) call?.resolve(value);
+    else call?.reject(error);
+  }
+
+  private async answer({ id, store, method, args }: Ask): Promise<void> {
+    const port = await this.port;
+    const controller = new AbortController();
+    this.asked.set(id, controller);
+    try {
+      const value = await this.bridges.get(store)?.ask(method, args, controller.signal);
+      // A view would take all of its memory along.
+      const own = value instanceof Uint8Array ? value.slice() : value;
+      port?.post({ say: "done", id, value: own }, own instanceof Uint8Array ? [own.buffer as ArrayBuffer] : []);
+    } catch (error) {
+      port?.post({ say: "done", id, error: failure(error) });
+    } finally {
+      this.asked.delete(id);
+    }
+  }
+}
+
+/** A store that workers ask. While they open an array, each file is read once for all of them, so that all see the same. */
+class Asked {
+  private readonly bridge: Bridge;
+  private round: Map<string, Promise<unknown>> | undefined;
+  private turn: Promise<unknown> = Promise.resolve();
+
+  constructor(store: Store) {
+    this.bridge = new Bridge(store);
+  }
+
+  /** Runs `work` while no other round is. */
+  async inOneRound<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.turn.then(async () => {
+      this.round = new Map();
+      return work().finally(() => (this.round = undefined));
+    });
+    this.turn = mine.catch(() => {});
+    return mine;
+  }
+
+  async ask(method: Ask["method"], args: unknown[], signal: AbortSignal): Promise<unknown> {
+    const call = () => (this.bridge[method] as (...args: unknown[]) => Promise<unknown>).call(this.bridge, ...args, signal);
+    if (method === "put" || method === "remove") {
+      // What is asked from now on may be another answer.
+      return call().finally(() => this.round?.clear());
+    }
+    if (!this.round) return call();
+    const key = JSON.stringify([method, args]);
+    const known = this.round.get(key) ?? call();
+    this.round.set(key, known);
+    return known;
+  }
+}
+
+/** A store's engine in the workers. */
+class RemoteStore implements Engine {
+  private readonly facts: StoreFacts;
+  private readonly bridge: Asked;
+
+  constructor(readonly pool: Pool, store: Store, number: number) {
+    this.facts = { number, believesManifest: believesManifest(store), cacheBytes: Math.ceil(CACHE_BYTES / pool.all().length) };
+    this.bridge = new Asked(store);
+  }
+
+  async open(...args: Parameters<Engine["open"]>): Promise<EngineArray> {
+    const aborted = args[4];
+    const [path, start, end, key] = args;
+    const made = { on: this.facts, method: "open", args: [path, start, end, key], keep: this.pool.number() };
+    const facts = await this.bridge.inOneRound(() => Promise.all(this.pool.all().map((lane) => this.make(lane, made, aborted))));
+    return this.array(made, facts[0] as Facts);
+  }
+
+  view(...args: Parameters<Engine["view"]>): EngineView {
+    const made = { on: this.facts, method: "view", args, keep: this.pool.number() };
+    const call = (method: string) => (async (...given: unknown[]) => {
+      const aborted = given.at(-1) instanceof Promise || given.at(-1) === undefined ? given.pop() : undefined;
+      return this.call(this.pool.free(), made, { method, args: given }, aborted);
+    }) as never;
+    return { list: call("list"), read: call("read"), stat: call("stat") };
+  }
+
+  private array(made: Made, facts: Facts): EngineArray {
+    const any = (method: string, args: unknown[], aborted?: unknown) => this.call(this.pool.free(), made, { method, args }, aborted) as Promise<never>;
+    const array: EngineArray = {
+      attrs: () => facts.attrs,
+      dims: () => facts.dims,
+      fragments: () => facts.fragments,
+      nonEmptyDomain: () => facts.nonEmptyDomain,
+      schema: () => facts.schema,
+      at: async (start, end, aborted) => this.open(made.args[0] as string, start, end, made.args[3] as Uint8Array, aborted),
+      count: async (ranges, condition, aborted) => any("count", [ranges, condition], aborted),
+      enumeration: async (name) => any("enumeration", [name]),
+      metadata: async (aborted) => any("metadata", [], aborted),
+      put: async (selection, order, columns, at, seed) => {
+        const own = (columns as { data: Uint8Array }[]).map((column) => ({ ...column, data: column.data.slice() }));
+        return any("put", [selection, order, own, at, seed]);
+      },
+      query: (...args) => this.batches(made, args),
+      get: async (selection, fields, order, condition, out, aborted) => {
+        const given = [selection, fields, order, condition];
+        if (!out) return any("get", [...given, undefined], aborted);
+        const found = (await this.call(this.pool.free(), made, { method: "get", args: given, room: out.length }, aborted)) as { columns: { data: Uint8Array }[] };
+        for (const column of found.columns) {
+          out.set(column.data);
+          column.data = out;
+        }
+        return found;
+      },
+    };
+    const { lanes } = this.pool;
+    gone.register(array, () => lanes.forEach((lane) => lane.forget(made.keep)));
+    return array;
+  }
+
+  /** Batches stay with the worker that began them. */
+  private batches(made: Made, args: unknown[]): EngineBatches {
+    const lane = this.pool.free();
+    const keep = this.pool.number();
+    const begun = this.call(lane, made, { method: "query", args, keep });
+    begun.catch(() => {});
+    lane.has.set(keep, begun);
+    return {
+      next: async (aborted) => {
+        await begun;
+        return lane.call({ on: keep, method: "next", args: [] }, aborted);
+      },
+      free: () => lane.forget(keep),
+    };
+  }
+
+  /** Calls a method of what `made` makes, which is made where the worker does not have it. */
+  private async call(lane: Lane, made: Made, call: Omit<Call, "say" | "id" | "on">, aborted?: unknown): Promise<unknown> {
+    await (lane.has.get(made.keep) ?? this.make(lane, made));
+    return lane.call({ on: made.keep, ...call }, aborted);
+  }
+
+  private make(lane: Lane, made: Made, aborted?: unknown): Promise<unknown> {
+    const making = lane.call(made, aborted, this.bridge);
+    lane.has.set(made.keep, making);
+    making.catch(() => lane.has.delete(made.keep));
+    return making;
+  }
+}
+
+/** How an object of a worker is made, and its number. */
+type Made = { on: StoreFacts; method: string; args: unknown[]; keep: number };
+
+const gone = new FinalizationRegistry<() => void>((forget) => forget());

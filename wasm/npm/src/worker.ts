@@ -1,0 +1,110 @@
+// A worker of a pool: an engine of its own, whose files the page reads.
+import { RawStore } from "./core.js";
+import { init } from "./engine.js";
+import { failure, thrown, type Message, type Port, type StoreFacts } from "./messages.js";
+
+type Callable = Record<string, (...args: unknown[]) => unknown> & { free?(): void };
+type Call = Extract<Message, { say: "call" }>;
+type Ask = Extract<Message, { say: "ask" }>;
+
+/** Does what `port` says; gives what is to be told of every message. */
+export function serve(port: Port): (message: Message) => void {
+  const asks = new Asks(port);
+  const stores = new Map<number, RawStore>();
+  const objects = new Map<number, Callable>();
+  const aborts = new Map<number, () => void>();
+  let started: Promise<unknown> | undefined;
+
+  const storeOf = ({ number, believesManifest, cacheBytes }: StoreFacts): RawStore => {
+    const store = stores.get(number) ?? new RawStore(asks.bridge(number) as never, believesManifest, cacheBytes);
+    stores.set(number, store);
+    return store;
+  };
+
+  const perform = async ({ id, on, method, args, keep, room }: Call): Promise<unknown> => {
+    await started;
+    const object = typeof on === "number" ? objects.get(on) : (storeOf(on) as unknown as Callable);
+    if (!object) throw failure("the worker does not have it any more; open the array again");
+    const aborted = new Promise<never>((_, reject) => aborts.set(id, () => reject(new DOMException("aborted", "AbortError"))));
+    aborted.catch(() => {});
+    const found = (await object[method]?.(...args, ...(room === undefined ? [] : [new Uint8Array(room)]), aborted)) as Callable;
+    if (keep === undefined) return found;
+    objects.set(keep, found);
+    const say = (name: string) => found[name]?.() as string;
+    return method === "open" ? Object.fromEntries(["attrs", "dims", "fragments", "nonEmptyDomain", "schema"].map((name) => [name, say(name)])) : undefined;
+  };
+
+  return (message) => {
+    switch (message.say) {
+      case "start":
+        started = init(message.wasm);
+        started.catch(() => {});
+        break;
+      case "call":
+        void perform(message)
+          .then(
+            (value) => port.post({ say: "done", id: message.id, value }, buffers(value)),
+            (error: unknown) => port.post({ say: "done", id: message.id, error: failure(error) }),
+          )
+          .finally(() => aborts.delete(message.id));
+        break;
+      case "abort":
+        aborts.get(message.id)?.();
+        break;
+      case "free":
+        objects.get(message.object)?.free?.();
+        objects.delete(message.object);
+        break;
+      case "done":
+        asks.done(message);
+    }
+  };
+}
+
+/** What this worker asks the page for. */
+class Asks {
+  private readonly waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
+  private next = 0;
+
+  constructor(private readonly port: Port) {}
+
+  /** A store's methods, as `Bridge` has them. */
+  bridge(store: number): object {
+    const ask = (method: Ask["method"]) => async (...args: unknown[]) => {
+      const signal = args.at(-1) instanceof AbortSignal ? (args.pop() as AbortSignal) : undefined;
+      const id = (this.next += 1);
+      const answer = new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+      signal?.addEventListener("abort", () => this.port.post({ say: "drop", id }), { once: true });
+      this.port.post({ say: "ask", id, store, method, args });
+      return answer;
+    };
+    const methods = ["read", "readAll", "size", "list", "put", "remove"] as const;
+    return Object.fromEntries(methods.map((method) => [method, ask(method)]));
+  }
+
+  done({ id, value, error }: Extract<Message, { say: "done" }>): void {
+    const call = this.waiting.get(id);
+    this.waiting.delete(id);
+    if (error) call?.reject(thrown(error));
+    else call?.resolve(value);
+  }
+}
+
+/** The memory of a result, which goes over as it is. */
+function buffers(value: unknown): ArrayBuffer[] {
+  const views = value instanceof Uint8Array ? [value] : columnsOf(value).flatMap(({ data, offsets, validity }) => [data, offsets, validity]);
+  return [...new Set(views.flatMap((view) => (ArrayBuffer.isView(view) ? [view.buffer as ArrayBuffer] : [])))];
+}
+
+interface Parts { data?: unknown; offsets?: unknown; validity?: unknown }
+
+function columnsOf(value: unknown): Parts[] {
+  if (typeof value !== "object" || value === null) return [];
+  return "columns" in value ? (value.columns as Parts[]) : [value];
+}
+
+// In Node this module is that of `worker-node`.
+if ("WorkerGlobalScope" in globalThis) {
+  const tell = serve({ post: (message, transfer = []) => globalThis.postMessage(message, { transfer: [...transfer] }) });
+  globalThis.addEventListener("message", (event) => tell((event as MessageEvent<Message>).data));
+}

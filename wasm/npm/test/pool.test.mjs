@@ -1,0 +1,128 @@
+// Arrays read in workers: what a pool gives is what the engine gives here.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { create, get, HttpStore, MemoryStore, mount, open, put, query } from "hyperslab";
+import { Pool } from "hyperslab/pool";
+import { serve } from "./serve.mjs";
+
+const dims = [{ name: "y", type: "int32", domain: [0, 99], tile: 10 }, { name: "x", type: "int32", domain: [0, 99], tile: 10 }];
+const filters = ["byteshuffle", "zstd"];
+
+/** A dense and a sparse array in one store. */
+async function arrays() {
+  const store = new MemoryStore();
+  const dense = await create(store, { type: "dense", dims, attrs: [{ name: "a", type: "int32", filters }, { name: "b", type: "float64", nullable: true }] }, { path: "dense", at: 1 });
+  const cells = Int32Array.from({ length: 10_000 }, (_, i) => i);
+  await put(dense, null, { a: cells, b: { values: Float64Array.from(cells), validity: Uint8Array.from(cells, (v) => v % 2) } }, { at: 2 });
+  await put(dense, [[0, 9], [0, 9]], { a: new Int32Array(100), b: { values: new Float64Array(100), validity: new Uint8Array(100) } }, { at: 3 });
+  const sparse = await create(store, { type: "sparse", dims, attrs: [{ name: "t", type: "string_utf8", cell: "var" }], capacity: 7 }, { path: "sparse", at: 1 });
+  const xs = Int32Array.from({ length: 100 }, (_, i) => i);
+  await put(sparse, null, { y: xs, x: xs, t: Array.from(xs, (v) => "é".repeat(v % 5)) }, { at: 2 });
+  return store;
+}
+
+/** A pool for the length of a test. */
+async function pooled(work, options) {
+  const pool = new Pool(options);
+  try {
+    return await work(pool);
+  } finally {
+    pool.close();
+  }
+}
+
+test("a pool reads the same cells", async () => {
+  const store = await arrays();
+  await pooled(async (pool) => {
+    for (const path of ["dense", "sparse"]) {
+      const [here, there] = [await open(store, { path }), await open(store, { path, pool })];
+      assert.deepEqual([there.schema, there.dims, there.attrs, there.fragments(), there.nonEmptyDomain()], [here.schema, here.dims, here.attrs, here.fragments(), here.nonEmptyDomain()]);
+      const wants = { ranges: { y: [3, 60], x: [0, 40] }, attrs: ["x", path === "dense" ? "b" : "t"] };
+      const [a, b] = [await query(here, wants).columns(), await query(there, wants).columns()];
+      assert.ok(a.length > 20);
+      assert.deepEqual(b, a);
+      assert.equal(await query(there, wants).count(), a.length);
+      const batches = [];
+      for await (const batch of query(there, { ...wants, batchBytes: 100 })) batches.push(...batch.x.values);
+      assert.deepEqual(batches, [...a.x.values]);
+      assert.deepEqual(await mount(there).readDir("slices"), await mount(here).readDir("slices"));
+      assert.deepEqual(await mount(there).readFile("schema.json"), await mount(here).readFile("schema.json"));
+    }
+    const [here, there] = [await open(store, { path: "dense" }), await open(store, { path: "dense", pool })];
+    const boxes = Array.from({ length: 40 }, (_, i) => [[i, i + 30], [2 * i, 2 * i + 11]]);
+    const found = await Promise.all(boxes.map((box) => get(there, box)));
+    const told = ({ data, shape, stride, validity }) => ({ data, shape, stride, validity });
+    for (const [i, box] of boxes.entries()) {
+      const expected = await get(here, box);
+      for (const name of ["a", "b"]) assert.deepEqual(told(found[i][name]), told(expected[name]));
+    }
+    const past = await there.at(2);
+    assert.deepEqual((await get(past, [0, [0, 3]], { attrs: "a" })).data, Int32Array.of(0, 1, 2, 3));
+    assert.deepEqual((await get(there, [0, [0, 3]], { attrs: "a" })).data, Int32Array.of(0, 0, 0, 0));
+    const out = new Int32Array(4);
+    assert.equal((await get(past, [1, [0, 3]], { attrs: "a", out })).data, out);
+    assert.deepEqual(out, Int32Array.of(100, 101, 102, 103));
+    await assert.rejects(get(past, [1, [0, 4]], { attrs: "a", out }), (e) => e.code === "InvalidArgument" && /has 20 bytes here, and 'out' 16/.test(e.message));
+  }, { workers: 3 });
+});
+
+test("what is written through a pool is seen by its next look", async () => {
+  const store = await arrays();
+  await pooled(async (pool) => {
+    const array = await open(store, { path: "dense", pool });
+    for (let i = 1; i <= 10; i += 1) {
+      await put(array, [[0, 0], [0, 0]], { a: Int32Array.of(i), b: { values: Float64Array.of(i), validity: Uint8Array.of(1) } });
+      const now = await open(store, { path: "dense", pool, at: Infinity });
+      assert.equal((await get(now, [0, 0])).b.at(), i);
+    }
+  }, { workers: 2 });
+});
+
+test("every file is asked for once when an array is opened, however many workers there are", async () => {
+  const files = new Map([...(await arrays())].map(([key, bytes]) => [key, bytes]));
+  const requests = async (workers) => {
+    const server = await serve(files);
+    const asked = [];
+    const read = async (pool) => {
+      const store = new HttpStore(`${server.url}/dense`, { onRequest: ({ url }) => asked.push(new URL(url).pathname) });
+      const array = await open(store, pool ? { pool } : {});
+      return get(array, [[0, 99], [0, 99]], { attrs: "a" });
+    };
+    const chunk = workers === 0 ? await read() : await pooled(read, { workers });
+    await server.close();
+    assert.equal(chunk.at(5, 5), 0);
+    return asked.sort();
+  };
+  const alone = await requests(0);
+  assert.ok(alone.length > 5);
+  assert.deepEqual(await requests(3), alone);
+});
+
+test("failures keep their code, and come from the caller's place", async () => {
+  const store = await arrays();
+  await pooled(async (pool) => {
+    await assert.rejects(open(store, { path: "nothing", pool }), (e) => e.name === "HyperslabError" && e.code === "NotFound");
+    const array = await open(store, { path: "dense", pool });
+    await assert.rejects(get(array, [[0, 200], [0, 1]]), (e) => e.code === "InvalidArgument");
+    await assert.rejects(query(array, { where: "nothing > 3" }).columns(), (e) => e.code === "InvalidArgument" && /nothing/.test(e.message));
+    const reason = new Error("enough");
+    await assert.rejects(get(array, null, { signal: AbortSignal.abort(reason) }), reason);
+    const controller = new AbortController();
+    const read = get(array, null, { attrs: "a", signal: controller.signal });
+    controller.abort(reason);
+    await assert.rejects(read, reason);
+    assert.equal((await get(array, [99, 99], { attrs: "a" })).at(), 9999);
+  });
+  for (const workers of [0, -1, 1.5, NaN]) assert.throws(() => new Pool({ workers }), (e) => e.code === "InvalidArgument");
+});
+
+test("a pool that is closed says so", async () => {
+  const store = await arrays();
+  const pool = new Pool({ workers: 2 });
+  const array = await open(store, { path: "dense", pool });
+  const read = get(array, null, { attrs: "a" });
+  pool.close();
+  await assert.rejects(read, (e) => e.code === "Cancelled");
+  await assert.rejects(get(array, null), (e) => e.code === "Cancelled" && /closed/.test(e.message));
+  await assert.rejects(open(store, { path: "dense", pool }), (e) => e.code === "Cancelled");
+});
