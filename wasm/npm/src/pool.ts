@@ -4,6 +4,7 @@ import { Bridge } from "./bridge.js";
 import { wasmSource } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { failure, thrown, type Engine, type EngineArray, type EngineBatches, type EngineView, type Facts, type Message, type Port, type StoreFacts } from "./messages.js";
+import { joined, split, type Box } from "./split.js";
 import type { Store } from "./store.js";
 
 type Call = Extract<Message, { say: "call" }>;
@@ -237,6 +238,8 @@ class RemoteStore implements Engine {
       query: (...args) => this.batches(made, args),
       get: async (selection, fields, order, condition, out, aborted) => {
         const given = [selection, fields, order, condition];
+        const whole = order === "row" ? await this.inParts(made, facts, given, out, aborted) : undefined;
+        if (whole) return whole;
         if (!out) return any("get", [...given, undefined], aborted);
         const found = (await this.call(this.pool.free(), made, { method: "get", args: given, room: out.length }, aborted)) as { columns: { data: Uint8Array }[] };
         for (const column of found.columns) {
@@ -249,6 +252,20 @@ class RemoteStore implements Engine {
     const { lanes } = this.pool;
     gone.register(array, () => lanes.forEach((lane) => lane.forget(made.keep)));
     return array;
+  }
+
+  /** A large box, read by several workers; nothing where it is not large, or not to be put together. */
+  private async inParts(made: Made, facts: Facts, given: unknown[], out: Uint8Array | null | undefined, aborted: unknown): Promise<Box | undefined> {
+    const [selection, ...rest] = given as [string];
+    // What a box takes of a dimension that it does not name is known by the domain alone.
+    if (this.pool.lanes.length < 2 || "current_domain" in (JSON.parse(facts.schema) as object)) return undefined;
+    const cut = split(selection, JSON.parse(facts.dims) as never, this.pool.lanes.length);
+    if (!cut || cut.parts.length < 2) return undefined;
+    const parts = (await Promise.all(cut.parts.map((part, i) => {
+      const lane = this.pool.all()[i] as Lane;
+      return this.call(lane, made, { method: "get", args: [part, ...rest, undefined] }, aborted);
+    }))) as Box[];
+    return joined(parts, cut.axis, out);
   }
 
   /** Batches stay with the worker that began them. */
