@@ -22,8 +22,11 @@ fn with_data(name: &str, column: &Column, data: &Uint8Array) -> Result<JsValue> 
     set(&object, "cell", &cell.into());
     set(&object, "data", data);
     if let Some(offsets) = &column.offsets {
-        let narrow = |&o: &u64| u32::try_from(o).map_err(|_| too_large(name));
-        let offsets = offsets.iter().map(narrow).collect::<Result<Vec<u32>>>()?;
+        // They ascend, so if the last one fits they all do.
+        if offsets.last().is_some_and(|&end| u32::try_from(end).is_err()) {
+            return Err(too_large(name));
+        }
+        let offsets: Vec<u32> = offsets.iter().map(|&o| o as u32).collect();
         set(&object, "offsets", &Uint32Array::from(offsets.as_slice()).into());
     }
     if let Some(validity) = &column.validity {
