@@ -117,11 +117,16 @@ class Lane {
 
   private async start(): Promise<Port> {
     const wasm = await wasmSource();
+    let heard = false;
     const failed = (error: unknown) => {
-      const why = failure(error).message;
-      this.stop(new HyperslabError("Io", `a worker failed: ${why}; try again, in parts that take less memory`));
+      const what = heard ? "try again, in parts that take less memory" : "see that worker.js is beside pool.js";
+      this.stop(new HyperslabError("Io", `a worker failed: ${failure(error).message}; ${what}`));
     };
-    const port = spawn((message) => this.hear(message), failed);
+    const hear = (message: Message) => {
+      heard = true;
+      this.hear(message);
+    };
+    const port = spawn(hear, failed);
     port.post({ say: "start", wasm });
     return port;
   }

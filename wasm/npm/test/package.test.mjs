@@ -38,7 +38,9 @@ test("Node imports and requires it", async () => {
 test("TypeScript finds its types", async () => {
   await writeFile(join(folder, "use.mts"), `
     import { get, open, query, type Chunk } from "hyperslab";
-    const array = await open("x");
+    import { Pool } from "hyperslab/pool";
+    const pool: Pool = new Pool({ workers: 2 });
+    const array = await open("x", { pool });
     const chunk: Chunk = await get(array, null, { attrs: "a" });
     const x: number[] = chunk.shape;
     const length: number = (await query(array).columns()).length;

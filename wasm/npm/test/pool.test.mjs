@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, get, HttpStore, MemoryStore, mount, open, put, query, slice } from "hyperslab";
-import { Pool } from "hyperslab/pool";
+import { Pool, provideWorkers } from "hyperslab/pool";
 import { split } from "../dist/split.js";
 import { serve } from "./serve.mjs";
 
@@ -169,4 +169,26 @@ test("a pool that is closed says so", async () => {
   await assert.rejects(read, (e) => e.code === "Cancelled");
   await assert.rejects(get(array, null), (e) => e.code === "Cancelled" && /closed/.test(e.message));
   await assert.rejects(open(store, { path: "dense", pool }), (e) => e.code === "Cancelled");
+});
+
+test("a worker that fails says so, and is started again", async () => {
+  const store = await arrays();
+  const failing = [];
+  let starts = 0;
+  provideWorkers((hear, fail) => {
+    starts += 1;
+    failing.push(fail);
+    if (starts === 1) queueMicrotask(() => fail(new Error("no such file")));
+    return { post: ({ say, id }) => { if (say === "call" && starts > 2) hear({ say: "done", id, value: { dims: "[]", attrs: "[]", schema: '{"type":"sparse"}' } }); } };
+  });
+  const pool = new Pool({ workers: 1 });
+  await assert.rejects(open(store, { path: "dense", pool }), (e) => e.code === "Io" && /no such file; see that worker.js is beside pool.js/.test(e.message));
+  const waiting = open(store, { path: "dense", pool });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  failing[1]("gone");
+  await assert.rejects(waiting, (e) => e.code === "Io" && /gone/.test(e.message));
+  const array = await open(store, { path: "dense", pool });
+  failing[2](new Error("out of memory"));
+  assert.equal((await open(store, { path: "dense", pool })).kind, array.kind);
+  assert.equal(starts, 4);
 });
