@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::formats::{Input, Output, endings};
 use crate::when::{Moment, Span};
 
 /// Reads, writes and looks after TileDB arrays.
@@ -37,11 +38,14 @@ pub(crate) enum Command {
     Schema(Schema),
     /// Fragments, times, domains, cells, bytes, compression
     Info(Info),
-    /// Cells to a file: .arrow .npy .csv .json .jsonl .bin .png
+    /// Cells to a file
+    #[command(about = format!("Cells to a file: {}", endings::<Output>()))]
     Export(Export),
-    /// Write a file's cells into an array, as one fragment: .arrow .npy .csv
+    /// Write a file's cells into an array, as one fragment
+    #[command(about = format!("Write a file's cells into an array, as one fragment: {}", endings::<Input>()))]
     Write(Write),
-    /// Make a new array from a file: .npy .npz .csv .arrow
+    /// Make a new array from a file
+    #[command(about = format!("Make a new array from a file: {}", endings::<Input>()))]
     Import(Import),
     /// Metadata of an array or a group
     Meta(Meta),
@@ -141,51 +145,11 @@ pub(crate) struct Export {
     pub(crate) pick: Pick,
     /// What to write (default: by the ending of OUT)
     #[arg(long)]
-    pub(crate) format: Option<Format>,
+    pub(crate) format: Option<Output>,
     /// Bytes that the program may take, itself included, beside single tiles and the pixels of a .png;
     /// less than 64MiB counts as that
     #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
     pub(crate) memory: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    Arrow,
-    Npy,
-    Npz,
-    Csv,
-    Tsv,
-    Json,
-    Jsonl,
-    Bin,
-    Png,
-}
-
-impl Format {
-    /// The format that the ending of a name stands for.
-    pub(crate) fn of_name(name: &str) -> Result<Self, String> {
-        let ending = std::path::Path::new(name)
-            .extension()
-            .and_then(|e| e.to_str())
-            .unwrap_or("")
-            .to_ascii_lowercase();
-        let ending = match ending.as_str() {
-            "feather" | "ipc" => "arrow",
-            "ndjson" => "jsonl",
-            other => other,
-        };
-        Self::from_str(ending, false).map_err(|_| {
-            let known: Vec<_> = Self::value_variants()
-                .iter()
-                .filter_map(ValueEnum::to_possible_value)
-                .map(|v| format!(".{}", v.get_name()))
-                .collect();
-            format!(
-                "the ending of {name} says no format; the endings are {}; or give --format",
-                known.join(" ")
-            )
-        })
-    }
 }
 
 #[derive(Debug, Args)]
@@ -206,7 +170,7 @@ pub(crate) struct Write {
     pub(crate) timestamp: Option<Moment>,
     /// What to read (default: by the ending of IN)
     #[arg(long)]
-    pub(crate) format: Option<Format>,
+    pub(crate) format: Option<Input>,
 }
 
 #[derive(Debug, Args)]
@@ -217,7 +181,7 @@ pub(crate) struct Import {
     pub(crate) array: String,
     /// What to read (default: by the ending of IN)
     #[arg(long)]
-    pub(crate) format: Option<Format>,
+    pub(crate) format: Option<Input>,
     /// Tile extents (default: tiles of about 64 Ki cells)
     #[arg(long, value_name = "N,N", value_delimiter = ',')]
     pub(crate) tile: Option<Vec<String>>,

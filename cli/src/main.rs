@@ -13,6 +13,7 @@ mod condition;
 mod copy;
 mod export;
 mod failure;
+mod formats;
 mod gate;
 mod group;
 mod import;

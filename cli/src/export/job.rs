@@ -12,9 +12,10 @@ use hyperslab::format::schema::Layout;
 use hyperslab::view::selection;
 use hyperslab::{Batch, Query, Region};
 
-use crate::args::{Export, Format, Order};
+use crate::args::{Export, Order};
 use crate::condition;
 use crate::failure::usage;
+use crate::formats::Output;
 use crate::progress::Progress;
 use crate::sizes::PROGRAM_BYTES;
 use crate::store::{Env, Place};
@@ -45,7 +46,7 @@ pub(crate) struct Job {
 
 impl Job {
     /// Opens the array and finds out what the options mean for it.
-    pub(crate) async fn new(env: &Env, args: &Export, format: Format) -> Result<Self> {
+    pub(crate) async fn new(env: &Env, args: &Export, format: Output) -> Result<Self> {
         let pick = &args.pick;
         let memory = args.memory.saturating_sub(PROGRAM_BYTES).max(READ_BYTES_MIN);
         let place = Place::new(&args.array)?;
@@ -129,18 +130,18 @@ pub(crate) fn parts(batch: &Batch) -> impl Iterator<Item = Range<usize>> + use<>
 
 /// Which fields go out. Tables and Arrow files list coordinates first; arrays of numbers hold what
 /// was asked for, or every attribute, and the coordinates of sparse cells.
-fn names(array: &Array, asked: Option<&[String]>, format: Format) -> Result<Vec<String>> {
+fn names(array: &Array, asked: Option<&[String]>, format: Output) -> Result<Vec<String>> {
     let schema = array.schema();
     let dimensions: Vec<String> = schema.dimensions.iter().map(|d| d.name.clone()).collect();
     let listed = matches!(
         format,
-        Format::Arrow | Format::Csv | Format::Tsv | Format::Json | Format::Jsonl
+        Output::Arrow | Output::Csv | Output::Tsv | Output::Json | Output::Jsonl
     );
     let attributes: Vec<String> = match asked {
         None => schema.attributes.iter().map(|a| a.name.clone()).collect(),
         Some(asked) => asked.iter().map(|name| attribute(array, name)).collect::<Result<_>>()?,
     };
-    let coordinates = listed || (!schema.is_dense() && asked.is_none() && format != Format::Png);
+    let coordinates = listed || (!schema.is_dense() && asked.is_none() && format != Output::Png);
     let mut names = if coordinates { dimensions } else { Vec::new() };
     for name in attributes {
         if !names.contains(&name) {
@@ -172,7 +173,7 @@ fn attribute(array: &Array, name: &str) -> Result<String> {
     ))
 }
 
-fn order(asked: Option<Order>, dense: bool, format: Format) -> Result<Layout> {
+fn order(asked: Option<Order>, dense: bool, format: Output) -> Result<Layout> {
     let order = match asked {
         Some(Order::Row) => Layout::RowMajor,
         Some(Order::Col) => Layout::ColMajor,
@@ -181,13 +182,13 @@ fn order(asked: Option<Order>, dense: bool, format: Format) -> Result<Layout> {
         None if dense => Layout::RowMajor,
         None => Layout::Global,
     };
-    let shaped = dense && matches!(format, Format::Npy | Format::Png);
+    let shaped = dense && matches!(format, Output::Npy | Output::Png);
     match (shaped, format, order) {
-        (true, Format::Npy, Layout::Global | Layout::Unordered) => {
+        (true, Output::Npy, Layout::Global | Layout::Unordered) => {
             Err(usage("--order", "an .npy of a dense array is in row or col order"))
         }
-        (true, Format::Png, Layout::ColMajor | Layout::Global) => Err(usage("--order", "a picture is in row order")),
-        (true, Format::Png, _) => Ok(Layout::RowMajor),
+        (true, Output::Png, Layout::ColMajor | Layout::Global) => Err(usage("--order", "a picture is in row order")),
+        (true, Output::Png, _) => Ok(Layout::RowMajor),
         _ => Ok(order),
     }
 }

@@ -7,8 +7,9 @@ mod job;
 use anyhow::Result;
 use hyperslab::view::encode::Format as Encoding;
 
-use crate::args::{Export, Format};
+use crate::args::Export;
 use crate::failure::usage;
+use crate::formats::{self, Output};
 use crate::store::Env;
 use job::Job;
 pub(crate) use job::fields;
@@ -18,25 +19,19 @@ pub(crate) async fn export(env: &Env, args: &Export) -> Result<()> {
     let format = format(args)?;
     let job = Job::new(env, args, format).await?;
     let encoding = match format {
-        Format::Arrow => return arrow::export(&job, &args.out).await,
-        Format::Npy => Encoding::Npy,
-        Format::Csv => Encoding::Csv,
-        Format::Tsv => Encoding::Tsv,
-        Format::Json => Encoding::Json,
-        Format::Jsonl => Encoding::Jsonl,
-        Format::Bin => Encoding::Bin,
-        Format::Png => Encoding::Png,
-        Format::Npz => {
-            return Err(usage(
-                "--format",
-                ".npz is for import only; export each attribute as .npy",
-            ));
-        }
+        Output::Arrow => return arrow::export(&job, &args.out).await,
+        Output::Npy => Encoding::Npy,
+        Output::Csv => Encoding::Csv,
+        Output::Tsv => Encoding::Tsv,
+        Output::Json => Encoding::Json,
+        Output::Jsonl => Encoding::Jsonl,
+        Output::Bin => Encoding::Bin,
+        Output::Png => Encoding::Png,
     };
     encoded::export(&job, encoding, &args.out).await
 }
 
-fn format(args: &Export) -> Result<Format> {
+fn format(args: &Export) -> Result<Output> {
     if let Some(format) = args.format {
         return Ok(format);
     }
@@ -46,5 +41,5 @@ fn format(args: &Export) -> Result<Format> {
             "standard output has no ending; give --format, as in --format csv",
         ));
     }
-    Format::of_name(&args.out).map_err(|why| usage("OUT", why))
+    formats::of_name(&args.out).map_err(|why| usage("OUT", why))
 }

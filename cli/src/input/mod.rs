@@ -16,8 +16,8 @@ use hyperslab::Column;
 use hyperslab::arrow::FieldType;
 use hyperslab::format::schema::Layout;
 
-use crate::args::Format;
 use crate::failure::usage;
+use crate::formats::{self, Input};
 
 pub(crate) use convert::{append, column, gather};
 pub(crate) use text::{infer as infer_text, number};
@@ -93,7 +93,7 @@ impl Table {
 }
 
 /// Reads a file, or standard input for `-`.
-pub(crate) fn read(name: &str, format: Option<Format>) -> Result<Table> {
+pub(crate) fn read(name: &str, format: Option<Input>) -> Result<Table> {
     let format = match format {
         Some(format) => format,
         None if name == "-" => {
@@ -102,18 +102,14 @@ pub(crate) fn read(name: &str, format: Option<Format>) -> Result<Table> {
                 "standard input has no ending; give --format, as in --format arrow",
             ));
         }
-        None => Format::of_name(name).map_err(|why| usage("IN", why))?,
+        None => formats::of_name(name).map_err(|why| usage("IN", why))?,
     };
     let table = open(name).and_then(|input| match format {
-        Format::Npy => npy::read(input),
-        Format::Npz => npz::read(all(input)?),
-        Format::Csv => csv::read(&all(input)?, b','),
-        Format::Tsv => csv::read(&all(input)?, b'\t'),
-        Format::Arrow => arrow::read(all(input)?),
-        _ => Err(usage(
-            "--format",
-            "cells can be read from .arrow, .npy, .npz, .csv and .tsv",
-        )),
+        Input::Npy => npy::read(input),
+        Input::Npz => npz::read(all(input)?),
+        Input::Csv => csv::read(&all(input)?, b','),
+        Input::Tsv => csv::read(&all(input)?, b'\t'),
+        Input::Arrow => arrow::read(all(input)?),
     });
     let table = table.with_context(|| format!("cannot read {}", if name == "-" { "standard input" } else { name }))?;
     let rows = table.rows();

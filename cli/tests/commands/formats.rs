@@ -76,3 +76,68 @@ fn a_dense_array_nobody_wrote_exports_no_cells() {
     );
     assert!(String::from_utf8_lossy(&shell.pipe("export b - --format npy", b"")).contains("'shape': (0, 0)"));
 }
+
+/// Words that start with a dot and go on with letters.
+fn endings(text: &str) -> Vec<&str> {
+    let words = text.split([' ', '\n', ';', ',']).filter_map(|w| w.strip_prefix('.'));
+    words
+        .filter(|w| !w.is_empty() && w.bytes().all(|b| b.is_ascii_lowercase()))
+        .collect()
+}
+
+#[test]
+fn every_ending_that_is_listed_is_taken_and_no_other() {
+    let shell = grid();
+    let about = |command: &str| {
+        shell
+            .ok(&format!("{command} --help"))
+            .lines()
+            .next()
+            .unwrap()
+            .to_owned()
+    };
+    let told = |line: &str| shell.fails(line).1;
+    let written = about("export");
+    let written = endings(&written);
+    assert_eq!(endings(&told("export a out.xyz")), written);
+    assert!(written.contains(&"tsv") && written.contains(&"png"), "{written:?}");
+    for ending in &written {
+        shell.ok(&format!("export a out.{ending}"));
+    }
+    let read = about("import");
+    let read = endings(&read);
+    assert_eq!(endings(&about("write")), read);
+    assert!(read.contains(&"npz") && read.contains(&"tsv"), "{read:?}");
+    for ending in &read {
+        // None of them is refused for its ending.
+        let name = if *ending == "npz" {
+            "lost.npz".to_owned()
+        } else {
+            format!("out.{ending}")
+        };
+        for line in [format!("import {name} b-{ending}"), format!("write a {name}")] {
+            let output = shell.run(&line, b"");
+            let error = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.success(), *ending != "npz", "{line}: {error}");
+            assert!(*ending != "npz" || error.contains("No such file"), "{line}: {error}");
+        }
+    }
+    for ending in ["json", "jsonl", "ndjson", "bin", "png"] {
+        for line in [format!("import out.{ending} c"), format!("write a out.{ending}")] {
+            let (code, error) = shell.fails(&line);
+            assert_eq!(code, 2, "{line}: {error}");
+            assert!(error.contains("can only be written"), "{line}: {error}");
+            assert_eq!(endings(error.split_once("the endings are").unwrap().1), read, "{line}");
+        }
+        let (_, error) = shell.fails(&format!("write a - --format {ending}"));
+        assert!(error.contains("arrow, npy, npz, csv, tsv]"), "{error}");
+    }
+    let (_, error) = shell.fails("export a out.npz");
+    assert!(error.contains("can only be read"), "{error}");
+    assert_eq!(endings(error.split_once("the endings are").unwrap().1), written);
+    let (code, error) = shell.fails("export a - --format npz");
+    assert!(
+        code == 2 && error.contains("arrow, npy, csv, tsv, json, jsonl, bin, png]"),
+        "{error}"
+    );
+}
