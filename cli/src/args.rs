@@ -182,8 +182,9 @@ pub(crate) struct Import {
     /// What to read (default: by the ending of IN)
     #[arg(long)]
     pub(crate) format: Option<Input>,
-    /// Tile extents (default: tiles of about 64 Ki cells)
-    #[arg(long, value_name = "N,N", value_delimiter = ',')]
+    /// Tile extents: one for each dimension in order, or by name as in lon=0.5,day=7d; of dates and times with a
+    /// unit or as a number of the type's own (default: tiles of about 64 Ki cells)
+    #[arg(long, value_name = "N,N|DIM=N", value_delimiter = ',')]
     pub(crate) tile: Option<Vec<String>>,
     /// Filters of attributes, as in byteshuffle,zstd:5 (default: byteshuffle and zstd)
     #[arg(long, value_name = "LIST")]

@@ -14,7 +14,7 @@ use hyperslab::format::pipeline::{DEFAULT_LEVEL, Filter, Pipeline};
 use hyperslab::format::schema::{ArrayType, EnumerationRef, Layout, Schema};
 use hyperslab::{CellCount, Column, Datatype, Scalar, ScalarRange, schema_json};
 
-use super::tiles;
+use super::{extents, tiles};
 use crate::args::Import;
 use crate::failure::usage;
 use crate::input::{self, Named, Table, Values, infer_text};
@@ -41,8 +41,10 @@ pub(super) fn schema(table: &mut Table, args: &Import) -> Result<(Schema, Vec<En
             names.as_ref().map(<[String; 1]>::as_slice),
         )?
     } else {
+        let extents = extents::given(args.tile.as_deref(), &by)?;
         by.iter()
-            .map(|name| dimension(table, name, args))
+            .zip(extents)
+            .map(|(name, extent)| dimension(table, name, extent, args))
             .collect::<Result<_>>()?
     };
     if by.is_empty() && gridded.is_none() {
@@ -154,23 +156,15 @@ fn grid(lengths: &[u64], args: &Import, hints: Option<&[String]>) -> Result<Vec<
         !lengths.contains(&0),
         "the file has the shape {lengths:?}: there are no cells in it"
     );
-    let extents = match &args.tile {
-        None => tiles::extents(lengths),
-        Some(list) => list
-            .iter()
-            .map(|t| {
-                t.parse()
-                    .map_err(|_| usage("--tile", format!("'{t}' is no number of cells")))
-            })
-            .collect::<Result<_>>()?,
-    };
-    ensure!(
-        extents.len() == lengths.len(),
-        usage(
-            "--tile",
-            format!("{} extents for {} axes", extents.len(), lengths.len())
-        )
-    );
+    let given = extents::given(args.tile.as_deref(), &names)?;
+    let extents = given.iter().zip(tiles::extents(lengths)).map(|(given, usual)| {
+        let number = |t: &str| {
+            t.parse()
+                .map_err(|_| usage("--tile", format!("'{t}' is no number of cells")))
+        };
+        given.map_or(Ok(usual), number)
+    });
+    let extents: Vec<u64> = extents.collect::<Result<_>>()?;
     let axis = |((name, length), extent): ((&String, &u64), &u64)| {
         let extent = (*extent).clamp(1, *length);
         Ok(Dimension::new(
@@ -185,7 +179,7 @@ fn grid(lengths: &[u64], args: &Import, hints: Option<&[String]>) -> Result<Vec<
 }
 
 /// The dimension that a column of coordinates asks for.
-fn dimension(table: &mut Table, name: &str, args: &Import) -> Result<Dimension> {
+fn dimension(table: &mut Table, name: &str, extent: Option<&str>, args: &Import) -> Result<Dimension> {
     let position = args
         .dims
         .as_ref()
@@ -199,6 +193,13 @@ fn dimension(table: &mut Table, name: &str, args: &Import) -> Result<Dimension> 
             usage(
                 "--dims",
                 format!("'{name}' holds strings; only sparse arrays have string dimensions: add --sparse")
+            )
+        );
+        ensure!(
+            extent.is_none(),
+            usage(
+                "--tile",
+                format!("dimension '{name}' holds strings, which have no extent; leave it out")
             )
         );
         table.columns.push(found);
@@ -234,9 +235,8 @@ fn dimension(table: &mut Table, name: &str, args: &Import) -> Result<Dimension> 
         None if args.sparse => roomy(field.datatype, lo, hi)?,
         None => ScalarRange { lo, hi },
     };
-    let extent = match args.tile.as_ref().map(|t| t.get(position)) {
-        Some(Some(text)) => Some(scalar(field.datatype, text).map_err(|e| usage("--tile", e))?),
-        Some(None) => bail!(usage("--tile", "fewer extents than dimensions")),
+    let extent = match extent {
+        Some(text) => Some(extents::extent(name, field.datatype, text)?),
         None if args.sparse => None,
         None => {
             let length = crate::show::length(&domain)
@@ -272,9 +272,9 @@ fn given_domain(args: &Import, name: &str, datatype: Datatype) -> Result<Option<
         let colons: Vec<usize> = range.match_indices(':').map(|(i, _)| i).collect();
         let middle = colons
             .get(colons.len() / 2)
-            .with_context(|| usage("--domain", format!("'{text}' is not written as DIM=LO:HI")))?;
+            .ok_or_else(|| usage("--domain", format!("'{text}' is not written as DIM=LO:HI")))?;
         let (lo, hi) = range.split_at(*middle);
-        let end = |t: &str| scalar(datatype, t).map_err(|e| usage("--domain", e));
+        let end = |t: &str| scalar(datatype, t).map_err(|e| usage("--domain", format!("{e:#}")));
         return Ok(Some(ScalarRange {
             lo: end(lo)?,
             hi: end(hi.trim_start_matches(':'))?,
@@ -318,7 +318,8 @@ fn roomy(datatype: Datatype, lo: Scalar, hi: Scalar) -> Result<ScalarRange> {
     Ok(ScalarRange { lo: end(a), hi: end(b) })
 }
 
-fn scalar(datatype: Datatype, text: &str) -> Result<Scalar> {
+/// The value of a datatype that a text stands for.
+pub(super) fn scalar(datatype: Datatype, text: &str) -> Result<Scalar> {
     let mut bytes = Vec::new();
     input::number(text, datatype, &mut bytes).with_context(|| format!("'{text}'"))?;
     Scalar::from_le_bytes(datatype.physical(), &bytes).context("no value")

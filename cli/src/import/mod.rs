@@ -1,5 +1,6 @@
 //! `import`: a new array from a file, its schema inferred.
 
+mod extents;
 mod infer;
 mod tiles;
 

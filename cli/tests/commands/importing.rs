@@ -98,3 +98,44 @@ fn dimensions_of_a_table_make_a_grid() {
     let (_, error) = shell.fails("import hole.csv b --dims y,x");
     assert!(error.contains("fill a box"), "{error}");
 }
+
+#[test]
+fn extents_of_dates_are_lengths_of_time() {
+    let shell = Shell::new();
+    shell.file("in.csv", "x,day,v\n1,2020-01-01,1\n2,2020-12-31,3\n");
+    let import = "import in.csv --sparse --dims x,day --domain x=0:99";
+    for (i, tile) in ["x=5,day=1d", "5,1d", "5,86400000", "day=24h,x=5"].iter().enumerate() {
+        shell.ok(&format!("{import} a{i} --tile {tile}"));
+        let s = schema(&shell, &format!("a{i}"));
+        let tiles = [&s["dimensions"][0]["tile"], &s["dimensions"][1]["tile"]];
+        assert_eq!(tiles, [&serde_json::json!(5), &serde_json::json!(86_400_000)], "{tile}");
+    }
+    shell.ok(&format!("{import} b --tile day=1w"));
+    assert_eq!(schema(&shell, "b")["dimensions"][1]["tile"], 7 * 86_400_000);
+    for (tile, why) in [
+        (
+            "5,2020-01-02",
+            "dimension 'day': '2020-01-02' is no length of time; write a number",
+        ),
+        ("x=5,day=1fortnight", "as in 7d"),
+        ("x=5,date=1d", "the dimensions are x, day"),
+        ("5", "1 extents for 2 axes"),
+        ("5.5,1d", "dimension 'x': '5.5': it is no int64"),
+    ] {
+        let (code, error) = shell.fails(&format!("{import} c --tile {tile}"));
+        assert!(
+            code == 2 && error.contains("--tile: ") && error.contains(why),
+            "{tile}: {error}"
+        );
+    }
+    let (code, error) = shell.fails(&format!("{import} c --domain day=2021"));
+    assert!(code == 2 && error.contains("DIM=LO:HI"), "{error}");
+    // The domain of dates says as well why it is none.
+    let (_, error) = shell.fails(&format!("{import} c --domain day=yesterday:2021"));
+    assert!(error.contains("write 2020, 2020-01"), "{error}");
+    let text = serde_json::json!({"type": "sparse", "attributes": [{"name": "v", "type": "int32"}], "dimensions": [
+        {"name": "day", "type": "datetime_day", "domain": ["2020-01-01", "2020-12-31"], "tile": "1w"}]});
+    shell.file("schema.json", text.to_string());
+    let (_, error) = shell.fails("create c --schema schema.json");
+    assert!(error.contains("a whole number of datetime_day coordinates"), "{error}");
+}

@@ -120,7 +120,9 @@ pub(super) fn dimension_from_json(entry: &Entry<'_>) -> Result<Dimension> {
         if datatype.is_float() {
             return number_from_json(&e, datatype);
         }
-        let cells = e.u64()?;
+        // Dates in a domain are written as dates; the extent is a length, counted in the type's own unit.
+        let takes = || e.wrong(&format!("a whole number of {datatype} coordinates, such as 10,"));
+        let cells = e.u64().map_err(|_| takes())?;
         let bits = cells.to_le_bytes();
         let fits = u64::MAX
             .checked_shr(64 - 8 * datatype.size() as u32)
