@@ -34,9 +34,7 @@ pub(crate) fn assemble(schema: &Schema, fields: &[FieldType], mut table: Table, 
     let (dimensions, attributes) = fields.split_at(rank.min(fields.len()));
     widen(&mut table, attributes, rank);
     let rows = table.rows();
-    let has_coordinates = dimensions
-        .iter()
-        .all(|d| table.columns.iter().any(|c| c.name == d.name));
+    let has_coordinates = has_coordinates(&table, dimensions)?;
     let (coordinates, mut columns) = split(&mut table, fields, if has_coordinates { rank } else { 0 }, rank)?;
     let given = select.map(|text| selected(schema, text)).transpose()?;
     if has_coordinates {
@@ -68,6 +66,22 @@ pub(crate) fn assemble(schema: &Schema, fields: &[FieldType], mut table: Table, 
     })
 }
 
+/// Whether the table has a column for each dimension. Some without the others say of no cell where it is.
+fn has_coordinates(table: &Table, dimensions: &[FieldType]) -> Result<bool> {
+    let (there, missing): (Vec<_>, Vec<_>) = dimensions
+        .iter()
+        .partition(|d| table.columns.iter().any(|c| c.name == d.name));
+    if let ([_, ..], [_, ..]) = (there.as_slice(), missing.as_slice()) {
+        bail!(
+            "it has a column for dimension {}, and none for {}; add what is missing, or take the coordinates out and \
+             say with --select which box the cells fill",
+            quoted(there.iter().map(|d| d.name.as_str())),
+            quoted(missing.iter().map(|d| d.name.as_str()))
+        );
+    }
+    Ok(missing.is_empty())
+}
+
 /// The same as single cells: a column for each dimension, then one for each attribute.
 pub(crate) fn points(schema: &Schema, fields: &[FieldType], mut table: Table) -> Result<Columns> {
     let rank = schema.dimensions.len();
@@ -78,50 +92,69 @@ pub(crate) fn points(schema: &Schema, fields: &[FieldType], mut table: Table) ->
 
 /// The columns of the first `taken` of the `rank` dimensions, and those of all attributes.
 fn split(table: &mut Table, fields: &[FieldType], taken: usize, rank: usize) -> Result<(Columns, Columns)> {
-    let mut coordinates = Vec::new();
-    for field in fields.iter().take(taken) {
-        coordinates.push((field.name.clone(), take(table, field, fields, false)?));
+    let dimensions = fields.iter().take(taken);
+    let attributes = || fields.iter().skip(rank);
+    let alone = fields.len() == rank + 1 && table.columns.len() == taken + 1;
+    let is_alone = |field: &FieldType| alone && attributes().any(|a| a.name == field.name);
+    // All columns are looked for before any is read: one message tells of all that do not fit.
+    let wanted: Vec<&FieldType> = dimensions.clone().chain(attributes()).collect();
+    let is = |name: &str, field: &FieldType| stands_for(name, field, fields, is_alone(field));
+    let missing = wanted.iter().filter(|f| !table.columns.iter().any(|c| is(&c.name, f)));
+    let extra = table.columns.iter().filter(|c| !wanted.iter().any(|f| is(&c.name, f)));
+    let missing: Vec<&str> = missing.map(|f| display_name(&f.name)).collect();
+    let extra: Vec<&str> = extra.map(|c| c.name.as_str()).collect();
+    if !missing.is_empty() || !extra.is_empty() {
+        bail!(misfit(&missing, &extra, fields));
     }
-    let alone = fields.len() == rank + 1 && table.columns.len() == 1;
-    let mut columns = Vec::new();
-    for field in fields.iter().skip(rank) {
-        columns.push((field.name.clone(), take(table, field, fields, alone)?));
-    }
-    if !table.columns.is_empty() {
-        bail!(
-            "the array has no field for {}; its fields are {}",
-            table.names(),
-            names(fields)
-        );
-    }
+    let mut take = |field: &FieldType| {
+        let found = table.take(|name| is(name, field));
+        let found = found.with_context(|| misfit(&[display_name(&field.name)], &[], fields))?;
+        Ok((field.name.clone(), input::column(found, field)?))
+    };
+    let coordinates = dimensions.map(&mut take).collect::<Result<_>>()?;
+    let columns = attributes().map(&mut take).collect::<Result<_>>()?;
     Ok((coordinates, columns))
 }
 
-fn names(fields: &[FieldType]) -> String {
-    fields
+/// Whether a column of this name holds the values of a field.
+fn stands_for(name: &str, field: &FieldType, fields: &[FieldType], alone: bool) -> bool {
+    let anonymous = field.name.is_empty() && !fields.iter().any(|f| f.name == display_name(""));
+    let stands_for_none = name == display_name("") || name == OLD_ANONYMOUS;
+    name == field.name || (anonymous && stands_for_none) || (alone && name.is_empty())
+}
+
+/// What is wrong with the columns of a table, and what to do about it.
+fn misfit(missing: &[&str], extra: &[&str], fields: &[FieldType]) -> String {
+    let (missing_names, extra_names) = (quoted(missing.iter().copied()), quoted(extra.iter().copied()));
+    let all = fields
         .iter()
         .map(|f| display_name(&f.name))
         .collect::<Vec<_>>()
-        .join(", ")
+        .join(", ");
+    if extra.iter().all(|name| name.is_empty()) && !extra.is_empty() {
+        return format!(
+            "there is no column {missing_names} in it, only values without names; they are written to arrays of one \
+             attribute"
+        );
+    }
+    match (missing, extra) {
+        (_, []) => format!(
+            "there is no column {missing_names} in it; a write gives every field of the array ({all}) a value: add \
+             the column to the file"
+        ),
+        ([], _) => format!(
+            "the array has no field for its column {extra_names}; the fields are {all}: take the column out of the \
+             file, or rename it"
+        ),
+        _ => format!(
+            "there is no column {missing_names} in it, and the array has no field for its column {extra_names}; the \
+             fields are {all}: rename the column, or add the one and take out the other"
+        ),
+    }
 }
 
-fn take(table: &mut Table, field: &FieldType, fields: &[FieldType], alone: bool) -> Result<Column> {
-    let anonymous = field.name.is_empty() && !fields.iter().any(|f| f.name == display_name(""));
-    let is = |name: &str| {
-        let stands_for_none = name == display_name("") || name == OLD_ANONYMOUS;
-        name == field.name || (anonymous && stands_for_none) || (alone && name.is_empty())
-    };
-    let known = table.names();
-    let found = table.take(is);
-    let found = found.with_context(|| {
-        let name = display_name(&field.name);
-        if known.is_empty() {
-            format!("there is no column '{name}' in it, only values without names; they are written to arrays of one attribute")
-        } else {
-            format!("there is no column '{name}' in it; it has {known}")
-        }
-    })?;
-    input::column(found, field)
+fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|n| format!("'{n}'")).collect::<Vec<_>>().join(", ")
 }
 
 /// An axis of values, where the attribute holds as many in a cell, is no axis of the array.

@@ -174,3 +174,43 @@ fn what_was_replaced_is_verified_while_it_lies_there() {
     shell.ok("vacuum a");
     assert!(shell.ok("verify a").contains("1 fragment,"));
 }
+
+#[test]
+fn columns_that_do_not_fit_are_named_with_what_to_do() {
+    let shell = Shell::new();
+    for kind in ["dense", "sparse"] {
+        let dimension = |n: &str| format!(r#"{{"name": "{n}", "type": "int32", "domain": [0, 9]}}"#);
+        let schema = format!(
+            r#"{{"type": "{kind}", "dimensions": [{}, {}], "attributes": [
+            {{"name": "v", "type": "int32"}}, {{"name": "s", "type": "string_utf8"}}]}}"#,
+            dimension("y"),
+            dimension("x")
+        );
+        shell.pipe(&format!("create {kind} --schema -"), schema.as_bytes());
+        for (columns, row, words) in [
+            (
+                "y,x,v",
+                "0,0,1",
+                &["no column 's'", "(y, x, v, s)", "add the column"][..],
+            ),
+            (
+                "y,x,v,s,w",
+                "0,0,1,a,2",
+                &["no field for its column 'w'", "y, x, v, s", "rename"],
+            ),
+            (
+                "y,x,v,t",
+                "0,0,1,a",
+                &["no column 's'", "no field for its column 't'", "rename"],
+            ),
+        ] {
+            shell.file("in.csv", format!("{columns}\n{row}\n"));
+            check(&shell, &format!("write {kind} in.csv"), 1, words);
+        }
+    }
+    shell.file("in.csv", "y,v,s\n0,1,a\n");
+    let words = ["for dimension 'y', and none for 'x'", "add what is missing", "--select"];
+    check(&shell, "write dense in.csv", 1, &words);
+    check(&shell, "write dense in.csv --points", 1, &["no column 'x'"]);
+    check(&shell, "write sparse in.csv", 1, &["no column 'x'"]);
+}
