@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use crate::calendar;
 use crate::datatype::{Datatype, Physical};
 use crate::with_type;
 
@@ -54,6 +55,15 @@ impl Scalar {
     /// The value whose little-endian bytes these are; `None` if there are too few or too many.
     pub fn from_le_bytes(physical: Physical, bytes: &[u8]) -> Option<Self> {
         with_type!(physical, T => Some(Self::from(T::from_le_bytes(bytes.try_into().ok()?))))
+    }
+
+    /// A coordinate of `datatype` as a message shows it: a date as a date, for nobody counts days since 1970.
+    pub(crate) fn shown(&self, datatype: Datatype) -> String {
+        let ticks = self.as_i128().filter(|_| datatype.is_datetime());
+        match ticks.and_then(|t| i64::try_from(t).ok()) {
+            Some(ticks) => calendar::format(ticks, datatype),
+            None => self.to_string(),
+        }
     }
 
     /// The kind of a number; `None` for strings.
@@ -225,6 +235,11 @@ impl ScalarRange {
             lo: lo.into(),
             hi: hi.into(),
         }
+    }
+
+    /// Both ends as a message shows them: `2020-01-01 to 2020-12-31`.
+    pub(crate) fn shown(&self, datatype: Datatype) -> String {
+        format!("{} to {}", self.lo.shown(datatype), self.hi.shown(datatype))
     }
 
     /// Whether `value` is inside.

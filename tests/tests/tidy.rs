@@ -237,9 +237,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("sort", &[]),
     ("error", &["limits"]),
     ("datatype", &["error"]),
-    ("scalar", &["datatype", "error"]),
+    ("calendar", &["datatype"]),
+    ("scalar", &["datatype", "error", "calendar"]),
     ("column", &["datatype", "error"]),
-    ("calendar", &["datatype", "error", "scalar"]),
     // Generic tiles describe their own filters, so the two know each other.
     (
         "format",

@@ -214,3 +214,25 @@ fn columns_that_do_not_fit_are_named_with_what_to_do() {
     check(&shell, "write dense in.csv --points", 1, &["no column 'x'"]);
     check(&shell, "write sparse in.csv", 1, &["no column 'x'"]);
 }
+
+#[test]
+fn ranges_outside_the_domain_name_the_dimension_and_show_dates() {
+    let shell = Shell::new();
+    for kind in ["dense", "sparse"] {
+        let schema = format!(
+            r#"{{"type": "{kind}", "dimensions": [{{"name": "day", "type": "datetime_day",
+            "domain": ["2020-01-01", "2020-12-31"], "tile": 10}}], "attributes": [{{"name": "v", "type": "int32"}}]}}"#
+        );
+        shell.pipe(&format!("create {kind} --schema -"), schema.as_bytes());
+    }
+    shell.file("in.csv", "day,v\n2020-12-31,1\n2021-01-01,2\n");
+    let words = [
+        "dimension 'day'",
+        "the range 2020-12-31 to 2021-01-01",
+        "the domain, 2020-01-01 to 2020-12-31",
+    ];
+    check(&shell, "write dense in.csv", 1, &words);
+    let words = ["day = 2021-01-01 is outside the domain, 2020-01-01 to 2020-12-31"];
+    check(&shell, "write sparse in.csv", 1, &words);
+    check(&shell, "write dense in.csv --points", 1, &words);
+}

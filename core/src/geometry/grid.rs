@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use super::key::{self, Keyed};
 use super::order::Order;
 use super::region::Span;
-use crate::datatype::Physical;
+use crate::datatype::{Datatype, Physical};
 use crate::error::{Error, Result};
 use crate::format::domain::Dimension;
 use crate::format::schema::Schema;
@@ -28,8 +28,10 @@ pub struct Grid {
 /// One dimension of a dense array.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
+    /// The dimension's name, for messages.
+    pub name: String,
     /// The type of its coordinates.
-    pub physical: Physical,
+    pub datatype: Datatype,
     /// Key of the first coordinate of the domain.
     pub low: u64,
     /// Offset of the last cell of the domain.
@@ -172,8 +174,7 @@ pub(crate) fn same_space(a: &Schema, b: &Schema) -> bool {
 
 impl Axis {
     fn new(d: &Dimension) -> Result<Self> {
-        let physical = d.datatype.physical();
-        let float = matches!(physical, Physical::F32 | Physical::F64);
+        let float = matches!(d.datatype.physical(), Physical::F32 | Physical::F64);
         let ends = d
             .domain
             .as_ref()
@@ -187,7 +188,8 @@ impl Axis {
         let last = high - low;
         let extent = d.extent.as_ref().and_then(integer_extent);
         Ok(Self {
-            physical,
+            name: d.name.clone(),
+            datatype: d.datatype,
             low,
             last,
             extent: extent.unwrap_or_else(|| last.saturating_add(1)).max(1),
@@ -202,7 +204,7 @@ impl Axis {
 
     /// The coordinate at an offset.
     pub fn coordinate(&self, offset: u64) -> Scalar {
-        key::scalar(self.physical, self.low.saturating_add(offset))
+        key::scalar(self.datatype.physical(), self.low.saturating_add(offset))
     }
 
     /// The coordinates of an interval of offsets.
@@ -221,20 +223,26 @@ impl Axis {
         let ends = self.offset(&range.lo).zip(self.offset(&range.hi));
         ends.and_then(|(first, last)| Span::new(first, last)).ok_or_else(|| {
             if ends.is_some() {
-                return Error::invalid(format!(
-                    "the range {} to {} is empty: its end lies before its start",
-                    range.lo, range.hi
-                ));
+                return self.refused(range, "is empty: its end lies before its start");
             }
             let domain = self.range(Span {
                 first: 0,
                 last: self.last,
             });
-            Error::invalid(format!(
-                "the range {} to {} is not inside the domain, {} to {}",
-                range.lo, range.hi, domain.lo, domain.hi
-            ))
+            self.refused(
+                range,
+                &format!("is not inside the domain, {}", domain.shown(self.datatype)),
+            )
         })
+    }
+
+    /// The complaint about a range of coordinates.
+    pub(crate) fn refused(&self, range: &ScalarRange, why: &str) -> Error {
+        Error::invalid(format!(
+            "dimension '{}': the range {} {why}",
+            self.name,
+            range.shown(self.datatype)
+        ))
     }
 }
 

@@ -234,7 +234,7 @@ pub(super) fn coordinates(schema: &Schema, dimension: usize, chunk: u64) -> Opti
     }
     let first = chunk * axis.extent;
     let inside = |i: u64| first.checked_add(i).filter(|offset| *offset <= axis.last);
-    let width = axis.physical.size();
+    let width = axis.datatype.size();
     let bytes = (0..axis.extent).flat_map(|i| match inside(i) {
         Some(offset) => axis.coordinate(offset).to_le_bytes(),
         // Beyond the end of the axis nobody looks.

@@ -33,11 +33,10 @@ pub(crate) fn inside(schema: &Schema, dims: &[&Column]) -> Result<()> {
             };
             if let Some(i) = outside {
                 return Err(Error::invalid(format!(
-                    "cell {i}: {} = {} is outside the {what}, {} to {}",
+                    "cell {i}: {} = {} is outside the {what}, {}",
                     dimension.name,
                     show(column, i),
-                    range.lo,
-                    range.hi
+                    range.shown(dimension.datatype)
                 )));
             }
         }
@@ -151,6 +150,17 @@ mod tests {
             "{e}"
         );
         assert!(inside(&schema(), &[&x(&[f32::NAN])]).is_err());
+    }
+
+    #[test]
+    fn dates_outside_the_domain_are_shown_as_dates() {
+        let day = Dimension::new("day", Datatype::DatetimeDay, 18262_i64, 18627_i64, 10_i64);
+        let schema = Schema::new(ArrayType::Sparse, vec![day], vec![]);
+        let e = inside(&schema, &[&Column::from_values(Datatype::DatetimeDay, &[18687_i64])]).unwrap_err();
+        assert_eq!(
+            e.to_string(),
+            "cell 0: day = 2021-03-01 is outside the domain, 2020-01-01 to 2020-12-31"
+        );
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub(crate) fn duplicate(schema: &Schema, dims: &[&Column], cell: usize) -> Error
 /// A coordinate for people.
 pub(crate) fn show(column: &Column, cell: usize) -> String {
     match Scalar::from_le_bytes(column.datatype.physical(), column.cell(cell)) {
-        Some(value) if !column.cell.is_var() => value.to_string(),
+        Some(value) if !column.cell.is_var() => value.shown(column.datatype),
         _ => Scalar::Bytes(column.cell(cell).to_vec()).to_string(),
     }
 }

@@ -327,11 +327,12 @@ fn dense_box(schema: &Schema, region: Option<Vec<ScalarRange>>) -> Result<(Grid,
     };
     let spans = grid.spans(&region)?;
     if let Some(current) = &schema.current_domain {
-        let current = grid.spans(&current.ranges)?;
-        if !region::covers(&current, &spans) {
-            return Err(Error::invalid(
-                "the box leaves the array's current domain; expand the current domain first",
-            ));
+        for ((axis, span), current) in grid.axes.iter().zip(&spans).zip(&current.ranges) {
+            if !axis.span(current)?.covers(*span) {
+                let current = current.shown(axis.datatype);
+                let why = format!("is not inside the current domain, {current}; expand the current domain first");
+                return Err(axis.refused(&axis.range(*span), &why));
+            }
         }
     }
     // The metadata stores coordinates of the dimensions' own types, whatever was given.

@@ -184,14 +184,14 @@ impl DenseQuery {
         }
         let offsets = |((column, axis), field): ((&Column, &Axis), &Field)| {
             let fail = |why: String| Error::invalid(format!("dimension '{}': {why}", field.name));
-            if column.datatype.physical() != axis.physical || column.cell != field.cell {
+            if column.datatype.physical() != axis.datatype.physical() || column.cell != field.cell {
                 return Err(fail(format!(
                     "coordinates of {}, not {}",
                     column.datatype, field.datatype
                 )));
             }
             let outside = |i: usize| fail(format!("coordinate {i} is outside the domain"));
-            let mut keys = keys(axis.physical, &column.data).map_err(outside)?;
+            let mut keys = keys(axis.datatype.physical(), &column.data).map_err(outside)?;
             for (i, key) in keys.iter_mut().enumerate() {
                 *key = key
                     .checked_sub(axis.low)
@@ -434,18 +434,12 @@ fn spans(region: &Region, schema: &Schema, grid: &Grid) -> Result<Vec<Vec<Span>>
             out.push(vec![whole]);
             continue;
         }
-        let name = &schema.dimensions[d].name;
         let mut dim = Vec::with_capacity(ranges.len());
         for range in ranges {
-            let span = axis
-                .span(range)
-                .map_err(|e| Error::invalid(format!("dimension '{name}': {e}")))?;
+            let span = axis.span(range)?;
             if !whole.covers(span) {
-                let (range, whole) = (axis.range(span), axis.range(whole));
-                return Err(Error::invalid(format!(
-                    "dimension '{name}': the range {} to {} is not inside the current domain, {} to {}",
-                    range.lo, range.hi, whole.lo, whole.hi
-                )));
+                let current = axis.range(whole).shown(axis.datatype);
+                return Err(axis.refused(range, &format!("is not inside the current domain, {current}")));
             }
             dim.push(span);
         }

@@ -157,10 +157,8 @@ impl Along {
             return Ok(Self::All);
         }
         let bad = |r: &ScalarRange, why: &str| {
-            Error::invalid(format!(
-                "dimension '{}': the range {} to {} {why}",
-                dim.name, r.lo, r.hi
-            ))
+            let range = r.shown(dim.datatype);
+            Error::invalid(format!("dimension '{}': the range {range} {why}", dim.name))
         };
         if dim.cell.is_var() {
             let mut all = Vec::with_capacity(ranges.len());
