@@ -1,9 +1,10 @@
 //! Making something whole: it appears under its name when it is finished, or not at all.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use hyperslab::Context;
 
 use crate::signals::{self, Pending, beside};
@@ -74,16 +75,18 @@ impl Building {
 
     /// It is whole, or it failed: in that case nothing is left of it.
     pub(crate) async fn end<T>(self, outcome: Result<T>) -> Result<T> {
-        let what = || format!("cannot make {}", self.to.url);
         match self.way {
             Way::Beside(half, name) => {
                 let value = outcome?;
-                half.keep_as(&name).with_context(what)?;
+                half.keep_as(&name).map_err(|e| taken(&self.to.url, e))?;
                 Ok(value)
             }
             Way::Staged(staging) => {
                 let ended = match outcome {
-                    Ok(value) => staging.publish().await.map(|()| value).with_context(what),
+                    Ok(value) => {
+                        let published = staging.publish().await.map(|()| value);
+                        published.with_context(|| format!("cannot make {}", self.to.url))
+                    }
                     Err(error) => Err(error),
                 };
                 if ended.is_err() {
@@ -95,4 +98,20 @@ impl Building {
             }
         }
     }
+}
+
+/// The failure to give what was made its name. There was nothing of that name when it was begun, so whoever has
+/// it now took it meanwhile.
+fn taken(url: &str, error: std::io::Error) -> anyhow::Error {
+    let meanwhile = matches!(
+        error.kind(),
+        ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists | ErrorKind::NotADirectory
+    );
+    if meanwhile {
+        return anyhow!(
+            "cannot make {url}: another process made it meanwhile, and what it made is kept; choose another name, \
+             or remove it and run this again"
+        );
+    }
+    anyhow::Error::new(error).context(format!("cannot make {url}"))
 }

@@ -66,3 +66,36 @@ fn a_signal_takes_back_what_was_not_yet_seen() {
     shell.ok("consolidate a");
     assert!(shell.ok("verify a").contains("3 fragments"));
 }
+
+#[test]
+fn of_two_that_make_the_same_the_second_says_so() {
+    let shell = Shell::new();
+    shell.file("large.npy", npy("'<u8'", "(5000, 1000)", &[7; 40_000_000]));
+    shell.file("small.npy", npy("'|u1'", "(1, 1)", &[5]));
+    let mut slow = shell.command("import large.npy a");
+    let slow = slow.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let started = Instant::now();
+    while !shell.names().iter().any(|name| name.starts_with(".hyperslab-")) {
+        assert!(started.elapsed() < Duration::from_secs(120), "nothing is in the making");
+    }
+    let id = slow.id().to_string();
+    let signal = |name: &str| {
+        let sent = std::process::Command::new("kill").args([name, &id]).status();
+        assert!(sent.unwrap().success());
+    };
+    signal("-STOP");
+    shell.ok("import small.npy a");
+    signal("-CONT");
+    let output = slow.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    for words in [
+        "cannot make a",
+        "another process made it meanwhile",
+        "choose another name",
+    ] {
+        assert!(error.contains(words), "{error}");
+    }
+    assert_eq!(shell.names(), ["a", "large.npy", "small.npy"]);
+    assert_eq!(shell.ok("export a - --format csv"), "d0,d1,data\n0,0,5\n");
+}
