@@ -11,12 +11,18 @@ use crate::signals::{Pending, beside};
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// An output being written.
-pub(crate) enum Out {
+pub(crate) struct Out {
+    /// As messages call it.
+    name: String,
+    sink: Sink,
+}
+
+enum Sink {
     /// Written beside its name, renamed at the end.
     File {
         file: BufWriter<File>,
         half: Pending,
-        name: PathBuf,
+        path: PathBuf,
     },
     /// A pipe, a device or standard output: what is written is gone.
     Stream(BufWriter<Box<dyn Write + Send>>),
@@ -26,10 +32,7 @@ impl Out {
     /// `-` is standard output.
     pub(crate) fn create(name: &str) -> Result<Self> {
         if name == "-" {
-            return Ok(Self::Stream(BufWriter::with_capacity(
-                BUFFER_BYTES,
-                Box::new(io::stdout()),
-            )));
+            return Ok(Self::stream("standard output", Box::new(io::stdout())));
         }
         let path = Path::new(name);
         let special = path.metadata().is_ok_and(|m| !m.is_file());
@@ -38,7 +41,7 @@ impl Out {
                 .write(true)
                 .open(path)
                 .with_context(|| format!("cannot write {name}"))?;
-            return Ok(Self::Stream(BufWriter::with_capacity(BUFFER_BYTES, Box::new(file))));
+            return Ok(Self::stream(name, Box::new(file)));
         }
         // What a link leads to is replaced, not the link.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -48,37 +51,69 @@ impl Out {
             let hint = folder.map_or_else(String::new, |p| format!("; make the folder {} first", p.display()));
             format!("cannot write {name}{hint}")
         })?;
-        Ok(Self::File {
-            file: BufWriter::with_capacity(BUFFER_BYTES, file),
-            half,
-            name: path,
+        Ok(Self {
+            name: name.to_owned(),
+            sink: Sink::File {
+                file: BufWriter::with_capacity(BUFFER_BYTES, file),
+                half,
+                path,
+            },
         })
+    }
+
+    fn stream(name: &str, stream: Box<dyn Write + Send>) -> Self {
+        Self {
+            name: name.to_owned(),
+            sink: Sink::Stream(BufWriter::with_capacity(BUFFER_BYTES, stream)),
+        }
+    }
+
+    /// What messages call it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether what has been written cannot be taken back.
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self.sink, Sink::Stream(_))
     }
 
     /// Everything has been written: the file appears under its name.
     pub(crate) fn finish(self) -> Result<()> {
-        match self {
-            Self::Stream(mut stream) => stream.flush().context("cannot write the output"),
-            Self::File { mut file, half, name } => {
-                let done = file.flush().and_then(|()| half.keep_as(&name));
-                done.with_context(|| format!("cannot write {}", name.display()))
-            }
-        }
+        let done = match self.sink {
+            Sink::Stream(mut stream) => stream.flush(),
+            Sink::File { mut file, half, path } => file.flush().and_then(|()| half.keep_as(&path)),
+        };
+        done.map_err(|e| failed(&self.name, e))
     }
+}
+
+/// The failure to write the output of this name, with what helps.
+pub(crate) fn failed(name: &str, error: io::Error) -> anyhow::Error {
+    let full = matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+    );
+    let hint = if full {
+        "; make room there, or write to another disk"
+    } else {
+        ""
+    };
+    anyhow::Error::new(error).context(format!("cannot write {name}{hint}"))
 }
 
 impl Write for Out {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::File { file, .. } => file.write(bytes),
-            Self::Stream(stream) => stream.write(bytes),
+        match &mut self.sink {
+            Sink::File { file, .. } => file.write(bytes),
+            Sink::Stream(stream) => stream.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::File { file, .. } => file.flush(),
-            Self::Stream(stream) => stream.flush(),
+        match &mut self.sink {
+            Sink::File { file, .. } => file.flush(),
+            Sink::Stream(stream) => stream.flush(),
         }
     }
 }

@@ -6,18 +6,18 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_ipc::writer::FileWriter;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
 use hyperslab::arrow::{FieldType, Form};
 use hyperslab::{Batch, Error, Query};
 
 use super::job::{Job, parts};
-use crate::out::Out;
+use crate::out::{self, Out};
 
 /// Streams the job into an IPC file.
 pub(super) async fn export(job: &Job, out: &str) -> Result<()> {
     let mut fields = job.fields.clone();
     let mut file = Out::create(out)?;
-    if matches!(file, Out::Stream(_)) {
+    if file.is_stream() {
         // What has gone down a pipe cannot be taken back, so the forms must be known first.
         scan(job, &mut fields).await?;
     }
@@ -79,8 +79,9 @@ async fn attempt(job: &Job, fields: &mut [FieldType], file: &mut Out) -> Result<
         .iter()
         .map(FieldType::dictionary)
         .collect::<Result<Vec<_>, _>>()?;
-    let failed = "cannot write the output";
-    let mut writer = FileWriter::try_new(file, &schema).context(failed)?;
+    let name = file.name().to_owned();
+    let failed = |e| failed(&name, e);
+    let mut writer = FileWriter::try_new(file, &schema).map_err(failed)?;
     let progress = job.progress("exporting");
     let mut batches = job.array.batches(job.query.clone());
     while !job.is_empty()
@@ -99,7 +100,7 @@ async fn attempt(job: &Job, fields: &mut [FieldType], file: &mut Out) -> Result<
                 Ok(arrays) => {
                     let options = RecordBatchOptions::new().with_row_count(Some(part.len()));
                     let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), arrays, &options)?;
-                    writer.write(&batch).context(failed)?;
+                    writer.write(&batch).map_err(failed)?;
                 }
                 // Arrow counts in 31 bits: halves, the first one first.
                 Err(Error::LimitExceeded { .. }) if part.len() > 1 => {
@@ -111,8 +112,16 @@ async fn attempt(job: &Job, fields: &mut [FieldType], file: &mut Out) -> Result<
         }
         progress.add(batch.cells);
     }
-    writer.finish().context(failed)?;
+    writer.finish().map_err(failed)?;
     Ok(true)
+}
+
+/// The failure to write the output of this name. Arrow wraps the system's error, which says more by itself.
+fn failed(name: &str, error: ArrowError) -> anyhow::Error {
+    match error {
+        ArrowError::IoError(_, cause) => out::failed(name, cause),
+        other => anyhow::Error::new(other).context(format!("cannot write {name}")),
+    }
 }
 
 fn arrays(

@@ -7,7 +7,7 @@ use hyperslab::format::schema::Layout;
 use hyperslab::view::encode::{Encoder, Field, Format, Frame};
 
 use super::job::{Job, parts};
-use crate::out::Out;
+use crate::out::{Out, failed};
 
 /// Streams the job through an encoder.
 pub(super) async fn export(job: &Job, format: Format, out: &str) -> Result<()> {
@@ -33,7 +33,7 @@ pub(super) async fn export(job: &Job, format: Format, out: &str) -> Result<()> {
         encoder = encoder.column_major(&frame)?;
     }
     let mut file = Out::create(out)?;
-    let mut written = write(&mut file, out, &encoder.start())?;
+    let mut written = write(&mut file, &encoder.start())?;
     let progress = job.progress("exporting");
     let mut batches = job.array.batches(job.query.clone());
     while !job.is_empty()
@@ -48,15 +48,15 @@ pub(super) async fn export(job: &Job, format: Format, out: &str) -> Result<()> {
         {
             // The cells are the bytes.
             let column = batch.columns.into_iter().map(|(_, c)| c).collect();
-            written += write(&mut file, out, &encoder.cells(column)?)?;
+            written += write(&mut file, &encoder.cells(column)?)?;
             continue;
         }
         for part in parts(&batch) {
             let columns = batch.columns.iter().map(|(_, c)| c.slice(part.clone())).collect();
-            written += write(&mut file, out, &encoder.cells(columns)?)?;
+            written += write(&mut file, &encoder.cells(columns)?)?;
         }
     }
-    written += write(&mut file, out, &encoder.finish()?)?;
+    written += write(&mut file, &encoder.finish()?)?;
     let expected = encoder.size().unwrap_or(written);
     ensure!(
         written == expected,
@@ -66,8 +66,8 @@ pub(super) async fn export(job: &Job, format: Format, out: &str) -> Result<()> {
     file.finish()
 }
 
-fn write(file: &mut Out, name: &str, bytes: &[u8]) -> Result<u64> {
-    file.write_all(bytes).with_context(|| format!("cannot write {name}"))?;
+fn write(file: &mut Out, bytes: &[u8]) -> Result<u64> {
+    file.write_all(bytes).map_err(|e| failed(file.name(), e))?;
     Ok(bytes.len() as u64)
 }
 

@@ -171,3 +171,21 @@ fn encrypted_arrays_need_their_key() {
     check(&shell, "info a", 1, &["it is encrypted", "--key-file"]);
     check(&shell, "info a --key-file other", 1, &["--key-file"]);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told_with_the_name_of_the_file() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("import in.npy a");
+    for format in ["arrow", "npy", "csv"] {
+        let words = ["cannot write /dev/full", "No space left on device", "make room"];
+        check(&shell, &format!("export a /dev/full --format {format}"), 1, &words);
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let export = format!("export a - --format {format}");
+        let output = shell.command(&export).stdout(full).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(error.contains("cannot write standard output"), "{error}");
+        assert_eq!(output.status.code(), Some(1), "{error}");
+    }
+}
