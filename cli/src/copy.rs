@@ -1,7 +1,9 @@
 //! `copy`: an array, a group or a folder, file by file, from one store to another.
 
+use std::path::{Component, Path, PathBuf};
+
 use anyhow::{Context as _, Result, bail};
-use hyperslab::vfs::{EntryKind, join};
+use hyperslab::vfs::{self, EntryKind, join};
 
 use crate::args::Copy;
 use crate::build::Building;
@@ -14,14 +16,56 @@ const CHUNK_BYTES: u64 = 8 << 20;
 /// Runs the command.
 pub(crate) async fn copy(args: &Copy) -> Result<()> {
     let from = Place::new(&args.src)?;
+    let to = Place::new(&args.dst)?;
+    apart(&from, &to)?;
     let what = || format!("cannot copy {} to {}", args.src, args.dst);
     let files = files(&from).await.with_context(what)?;
     if files.is_empty() {
         bail!("{}: there is nothing to copy; check the path", args.src);
     }
-    let building = Building::start(&Place::new(&args.dst)?).await?;
+    let building = Building::start(&to).await?;
     let copied = all(&from, building.place(), &files).await;
     building.end(copied.with_context(what)).await
+}
+
+/// Refuses a copy into what is copied, which would grow while it is read, and one over what holds it.
+fn apart(from: &Place, to: &Place) -> Result<()> {
+    let within = |outer: &Place, inner: &Place| match (outer.local(), inner.local()) {
+        (Some(outer), Some(inner)) => real(inner).starts_with(real(outer)),
+        (None, None) => vfs::path_within(&outer.url, &inner.url).is_some(),
+        _ => false,
+    };
+    let why = match (within(from, to), within(to, from)) {
+        (true, true) => "they are the same place",
+        (true, false) => "the copy would lie within what is copied",
+        (false, true) => "what is copied lies within the place of the copy",
+        (false, false) => return Ok(()),
+    };
+    bail!("cannot copy {} to {}: {why}; choose another place", from.url, to.url)
+}
+
+/// Where a path leads with all links followed, as far as there is something already.
+fn real(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut rest = Vec::new();
+    let there = path.ancestors().find_map(|ancestor| match ancestor.canonicalize() {
+        Ok(real) => Some(real),
+        Err(_) => {
+            rest.extend(ancestor.components().next_back());
+            None
+        }
+    });
+    let mut real = there.unwrap_or_default();
+    for part in rest.into_iter().rev() {
+        match part {
+            // What is not there yet is no link, so that what lies above it is known from its name.
+            Component::ParentDir => {
+                real.pop();
+            }
+            part => real.push(part),
+        }
+    }
+    real
 }
 
 struct File {

@@ -223,3 +223,50 @@ fn dense_writes_take_boxes() {
         "y,x,data\n1,0,-2\n1,3,7\n2,0,8\n2,3,-1\n"
     );
 }
+
+#[test]
+fn a_copy_and_what_is_copied_lie_apart() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("import in.npy folder/a");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("folder", shell.path("link")).unwrap();
+    let files = || {
+        let mut names: Vec<_> = std::fs::read_dir(shell.path("folder/a")).unwrap().collect();
+        names.sort_by_key(|e| e.as_ref().unwrap().file_name());
+        names.into_iter().map(|e| e.unwrap().file_name()).collect::<Vec<_>>()
+    };
+    let before = files();
+    let file_url = format!("file://{}", shell.path("folder/a/b").display());
+    let mut lines = vec![
+        ("folder/a folder/a/b".to_owned(), "lie within what is copied"),
+        ("folder/a folder/a/deep/er".to_owned(), "lie within what is copied"),
+        ("folder folder/a/../a/b".to_owned(), "lie within what is copied"),
+        (format!("folder/a {file_url}"), "lie within what is copied"),
+        (
+            "folder/a/__schema folder/a".to_owned(),
+            "lies within the place of the copy",
+        ),
+        ("folder/a folder/../folder/a".to_owned(), "the same place"),
+    ];
+    #[cfg(unix)]
+    lines.extend([
+        ("link/a folder/a/b".to_owned(), "lie within what is copied"),
+        ("folder/a link/a/b".to_owned(), "lie within what is copied"),
+        (
+            "folder/a/__schema link/a".to_owned(),
+            "lies within the place of the copy",
+        ),
+    ]);
+    for (line, why) in lines {
+        crate::failing::check(
+            &shell,
+            &format!("copy {line}"),
+            1,
+            &["cannot copy", why, "choose another place"],
+        );
+        assert_eq!(files(), before, "{line}");
+    }
+    // A name that only begins alike lies beside it.
+    shell.ok("copy folder/a folder/a2");
+}
