@@ -2,8 +2,9 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
-use std::net::TcpStream;
 use std::time::Duration;
+
+use super::connections::Connection;
 
 const HEADERS_MAX: usize = 64;
 const HEAD_BYTES_MAX: u64 = 16 << 10;
@@ -92,14 +93,15 @@ impl Response {
 }
 
 /// Answers the requests of one connection until the peer has had enough.
-pub(super) fn converse(stream: &TcpStream, answer: impl Fn(&Request) -> Response) -> io::Result<()> {
+pub(super) fn converse(connection: &Connection, answer: impl Fn(&Request) -> Response) -> io::Result<()> {
+    let stream = connection.stream();
     stream.set_read_timeout(Some(IDLE))?;
     stream.set_write_timeout(Some(IDLE))?;
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream);
     let mut writer = BufWriter::with_capacity(64 << 10, stream);
     loop {
-        let (request, response) = match read(&mut reader)? {
+        let (request, response) = match connection.idle(|| read(&mut reader))? {
             Head::End => return Ok(()),
             Head::Request(request) => {
                 let response = answer(&request);

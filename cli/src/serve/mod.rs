@@ -1,20 +1,21 @@
 //! A static file server: ranges, CORS, listings. One thread a connection, nothing above the folder.
 
+mod connections;
 mod files;
 mod http;
 mod listing;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use anyhow::{Context as _, Result, ensure};
 
 use crate::args::Serve;
 use crate::{show, signals};
+use connections::Connections;
 
-/// Connections served at a time; more wait in the kernel's queue.
+/// Connections open at a time; where all of them are being answered, more wait in the kernel's queue.
 const CONNECTIONS_MAX: usize = 256;
 
 /// Serves until a signal ends the program.
@@ -35,19 +36,15 @@ pub(crate) fn serve(args: &Serve) -> Result<()> {
 }
 
 fn accept(listener: &TcpListener, root: &Arc<files::Root>) {
-    let open = Arc::new(AtomicUsize::new(0));
+    let connections = Connections::new(CONNECTIONS_MAX);
     for stream in listener.incoming() {
         // A connection that ended before it was taken is nobody's concern.
         let Ok(stream) = stream else { continue };
-        while open.load(Ordering::Acquire) >= CONNECTIONS_MAX {
-            thread::sleep(std::time::Duration::from_millis(5));
-        }
-        open.fetch_add(1, Ordering::AcqRel);
-        let (root, open) = (Arc::clone(root), Arc::clone(&open));
+        let connection = connections.admit(stream);
+        let root = Arc::clone(root);
         thread::spawn(move || {
             // The peer has gone, or speaks something else: there is nobody to answer.
-            let _ = http::converse(&stream, |request| root.answer(request));
-            open.fetch_sub(1, Ordering::AcqRel);
+            let _ = http::converse(&connection, |request| root.answer(request));
         });
     }
 }

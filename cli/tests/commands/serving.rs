@@ -68,6 +68,51 @@ fn it_prints_its_address_and_serves_ranges_and_listings() {
     );
 }
 
+#[test]
+fn idle_connections_make_room_for_new_ones() {
+    let shell = Shell::new();
+    shell.file("data.bin", b"0123456789");
+    let server = serve(&shell);
+    let timeout = Some(std::time::Duration::from_secs(20));
+    let connect = || {
+        let stream = TcpStream::connect(&server.address).unwrap();
+        stream.set_read_timeout(timeout).unwrap();
+        stream
+    };
+    let head = |stream: &mut TcpStream| {
+        write!(stream, "HEAD /data.bin HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        let mut reply = [0; 15];
+        stream.read_exact(&mut reply).map(|()| reply)
+    };
+    // More than the server keeps open, each idle after one request.
+    let mut idle = Vec::new();
+    for i in 0..300 {
+        let mut stream = connect();
+        let reply = head(&mut stream).unwrap_or_else(|e| panic!("connection {i} is not answered: {e}"));
+        assert_eq!(&reply, b"HTTP/1.1 200 OK");
+        idle.push(stream);
+    }
+    assert!(get(&server, "/data.bin", "").ends_with("0123456789"));
+    // Those that were idle longest made room; the others are still open.
+    let mut rest = Vec::new();
+    assert!(idle[0].read_to_end(&mut rest).is_ok(), "the oldest is closed");
+    idle[299]
+        .set_read_timeout(Some(std::time::Duration::from_millis(100)))
+        .unwrap();
+    let still_open = idle[299].read_to_end(&mut rest).unwrap_err();
+    assert!(
+        matches!(
+            still_open.kind(),
+            std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
+        ),
+        "{still_open}"
+    );
+    // Connections that never asked for anything make room as well.
+    let silent: Vec<TcpStream> = (0..300).map(|_| connect()).collect();
+    assert!(get(&server, "/data.bin", "").ends_with("0123456789"));
+    drop(silent);
+}
+
 #[cfg(unix)]
 #[test]
 fn it_ends_on_sigterm() {
