@@ -259,7 +259,8 @@ pub(crate) enum MetaAction {
 #[derive(Debug, Args)]
 pub(crate) struct Delete {
     pub(crate) array: String,
-    /// Which cells, as in "mag < 1 or status == 'deleted'"; those where a tested field is null go too
+    /// Which cells, as in "mag < 1 or status == 'deleted'"; those where a tested field is null go too, and those
+    /// where it is NaN unless the test is == or in
     #[arg(long = "where", value_name = "COND", allow_hyphen_values = true)]
     pub(crate) condition: String,
     /// The time of the deletion (default: now)
