@@ -162,6 +162,10 @@ fn what_is_refused_has_a_number_and_a_reason() {
     );
     let why = files.xattr(slices, OsStr::new("user.hyperslab.error")).unwrap();
     assert!(why.contains("outside the coordinates there are, 0:100"), "{why}");
+    let since = find(&files, "since").unwrap().ino;
+    assert_eq!(number(files.lookup(since, OsStr::new("5..1")).unwrap_err()), ENOENT);
+    let why = files.xattr(since, OsStr::new("user.hyperslab.error")).unwrap();
+    assert!(why.contains("ends before it starts"), "{why}");
     assert!(matches!(files.lookup(slices, OsStr::new(".git")), Err(Refusal::Absent)));
     assert!(matches!(
         files.lookup(slices, OsStr::new(&"x".repeat(1025))),

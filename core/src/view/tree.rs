@@ -273,10 +273,14 @@ pub(super) fn past<'p, 'a>(parts: &'p [&'a str], array: &Array) -> Result<Past<'
             let (from, to) = name
                 .split_once("..")
                 .ok_or_else(|| Error::invalid(format!("'{name}' is no window of time; write T0..T1")))?;
-            Window {
-                start_ms: start(from)?,
-                end_ms: if to.is_empty() { u64::MAX } else { time(to)? },
+            let start_ms = start(from)?;
+            let end_ms = if to.is_empty() { u64::MAX } else { time(to)? };
+            if end_ms < start_ms {
+                return Err(Error::invalid(format!(
+                    "'{name}' ends before it starts; write the earlier time first"
+                )));
             }
+            Window { start_ms, end_ms }
         }
         _ => return Ok(Past::Now),
     };

@@ -288,6 +288,10 @@ fn writes_are_found_by_their_order_and_between_times() {
     assert!(block_on(view.lookup("grids/dense/since/..2")).unwrap().is_none());
     assert!(names(&view, "grids/dense/since").is_empty());
     assert!(refusal(&view, "grids/dense/since/1000").contains("T0..T1"));
+    for window in ["5..1", "1970-02..1970-01", "2..1970-01-01T00:00:00.001"] {
+        assert!(refusal(&view, &format!("grids/dense/since/{window}")).contains("ends before it starts"));
+    }
+    assert_eq!(names(&view, "grids/dense/since/5..5/fragments").len(), 0);
     assert!(block_on(view.lookup("grids/dense/since/1..2/since")).unwrap().is_none());
 }
 
