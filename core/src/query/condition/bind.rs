@@ -38,6 +38,11 @@ pub(crate) enum Test {
     Bytes(CompareOp, Vec<u8>),
     /// Whether it is one of these; or, if negated, none of them.
     ByteStrings(Vec<Vec<u8>>, bool),
+    /// Against the bytes of a whole cell with the zeros that pad it: text of fixed length in deletes.
+    Padded(CompareOp, Vec<u8>),
+    /// Against the first byte of a cell, with its sign: `char` of fixed length in deletes, of which libtiledb looks at
+    /// no more.
+    FirstByte(CompareOp, i8),
     /// Whether it is null; or, if negated, not null.
     Null(bool),
 }
@@ -310,7 +315,7 @@ pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Resul
                 Bound::Test(field.clone(), Test::Null(*op == CompareOp::Ne))
             }
             Some(ty) if ty.is_number() => Bound::Test(field.clone(), Test::Number(*op, number(field, &ty, value)?)),
-            Some(_) => Bound::Test(field.clone(), Test::Bytes(*op, value.clone())),
+            Some(ty) => Bound::Test(field.clone(), stored_text(*op, value, &ty)),
         }),
         StoredCondition::In { field, negated, values } => Ok(match plain(field) {
             None => Bound::Always(false),
@@ -320,6 +325,15 @@ pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Resul
             }
             Some(_) => Bound::Test(field.clone(), Test::ByteStrings(values.clone(), *negated)),
         }),
+    }
+}
+
+/// A test of text as libtiledb does it for deletes: what those leave is what an array holds.
+fn stored_text(op: CompareOp, value: &[u8], ty: &FieldType) -> Test {
+    match (ty.datatype, value.first()) {
+        (Datatype::Char, Some(&first)) if !ty.cell.is_var() => Test::FirstByte(op, first as i8),
+        (Datatype::StringAscii | Datatype::StringUtf8, _) if !ty.cell.is_var() => Test::Padded(op, value.to_vec()),
+        _ => Test::Bytes(op, value.to_vec()),
     }
 }
 
@@ -364,10 +378,15 @@ pub(crate) fn to_stored(condition: &Bound, schema: &Schema) -> Result<StoredCond
                     op: *op,
                     value: v.to_le_bytes(),
                 },
-                Test::Bytes(op, v) => StoredCondition::Compare {
+                Test::Bytes(op, v) | Test::Padded(op, v) => StoredCondition::Compare {
                     field,
                     op: *op,
                     value: v.clone(),
+                },
+                Test::FirstByte(op, v) => StoredCondition::Compare {
+                    field,
+                    op: *op,
+                    value: v.to_le_bytes().to_vec(),
                 },
                 Test::Numbers(values, negated) => stored_list(field, bytes(values), *negated),
                 Test::ByteStrings(values, negated) => stored_list(field, values.clone(), *negated),

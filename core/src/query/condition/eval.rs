@@ -100,6 +100,13 @@ fn run(test: &Test, column: &Column, cells: usize) -> Vec<u8> {
         Test::Bytes(op, value) => (0..cells)
             .map(|i| u8::from(holds(*op, trimmed(column, i).cmp(value.as_slice()))))
             .collect(),
+        Test::Padded(op, value) => (0..cells)
+            .map(|i| u8::from(holds(*op, column.cell(i).cmp(value.as_slice()))))
+            .collect(),
+        Test::FirstByte(op, value) => {
+            let first = |i| column.cell(i).first().map_or(0, |&byte| byte as i8);
+            (0..cells).map(|i| u8::from(holds(*op, first(i).cmp(value)))).collect()
+        }
         Test::ByteStrings(values, negated) => (0..cells)
             .map(|i| u8::from(values.iter().any(|v| v == trimmed(column, i)) != *negated))
             .collect(),
@@ -283,6 +290,42 @@ mod tests {
         assert_eq!(kept("i", CompareOp::Ne), Ok(vec![1, 1, 0, 1]));
         assert_eq!(kept("s", CompareOp::Eq), Ok(vec![0, 0, 1, 0]), "an empty string");
         assert!(kept("i", CompareOp::Lt).is_err());
+    }
+
+    #[test]
+    fn stored_tests_of_fixed_text_are_those_of_libtiledb() {
+        let cells = |datatype| Column {
+            cell: CellCount::Fixed(2),
+            ..Column::from_values(datatype, b"a\0abba\xff\0")
+        };
+        let kept = |datatype, op, value: &[u8]| {
+            let column = cells(datatype);
+            let attribute = Attribute::new("t", datatype, column.cell);
+            let schema = Schema::new(ArrayType::Sparse, vec![Dimension::string("d")], vec![attribute]);
+            let stored = StoredCondition::Compare {
+                field: "t".into(),
+                op,
+                value: value.to_vec(),
+            };
+            let bound = bind_stored(&stored, &schema).unwrap();
+            let found = TestColumn {
+                column: &column,
+                present: None,
+            };
+            evaluate(&bound, 4, &|_| Some(found))
+        };
+        assert_eq!(
+            kept(Datatype::Char, CompareOp::Eq, b"abc"),
+            [1, 1, 0, 0],
+            "the first byte"
+        );
+        assert_eq!(kept(Datatype::Char, CompareOp::Lt, b"b"), [1, 1, 0, 1], "with its sign");
+        assert_eq!(
+            kept(Datatype::StringAscii, CompareOp::Eq, b"a\0"),
+            [1, 0, 0, 0],
+            "with its padding"
+        );
+        assert_eq!(kept(Datatype::StringUtf8, CompareOp::Ge, b"ab"), [0, 1, 1, 1]);
     }
 
     #[test]
