@@ -5,9 +5,9 @@ use std::ops::Range;
 use bytes::{Bytes, BytesMut};
 
 use super::blocks::Blocks;
+use super::chunk::Chunk;
 use super::node::{Content, Node, NodeKind};
 use super::slice::{FixedLayout, Slice};
-use super::zarr::Chunk;
 use crate::error::{Error, Result};
 use crate::query::Batch;
 

@@ -5,6 +5,7 @@
 //! pass the answers on. Everything but the reading itself is pure.
 
 mod blocks;
+mod chunk;
 mod contents;
 mod docs;
 pub mod encode;

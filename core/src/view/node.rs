@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
+use super::chunk::Chunk;
 use super::slice::{FixedLayout, Slice};
-use super::zarr::Chunk;
 use crate::array::Array;
 
 /// A file or a folder of the view, pinned to the moment it was looked up at: its bytes and its size

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
+use super::chunk::Chunk;
 use super::contents::{Contents, RENDERED_BYTES_MAX};
 use super::docs;
 use super::encode::Format;
@@ -14,7 +15,7 @@ use super::selection::{self, Selection};
 use super::slice::Slice;
 use super::tiles::Tiles;
 use super::tree::{self, Past, Place};
-use super::zarr::{self, Chunk, Member};
+use super::zarr::{self, Member};
 use crate::array::{Array, Group, ObjectType, OpenOptions, Window, object_type};
 use crate::context::Context;
 use crate::error::{Error, Result};

@@ -16,6 +16,8 @@ const LISTED_MAX: u64 = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Tiles {
     grid: Grid,
+    /// The cells that may be read.
+    readable: Vec<Span>,
     /// A box of tiles for each fragment.
     written: Vec<Vec<Span>>,
 }
@@ -30,17 +32,32 @@ impl Tiles {
             .filter_map(|b| grid.spans(b).ok())
             .map(|spans| grid.tiles(&spans).spans)
             .collect();
-        Ok(Self { grid, written })
+        let readable = readable(array.schema(), &grid);
+        Ok(Self {
+            grid,
+            readable,
+            written,
+        })
     }
 
-    /// Every tile of the domain, as if all of them held cells.
+    /// Every tile of the domain, or the current domain, as if all of them held cells.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for an array without a grid.
     pub(super) fn whole(schema: &Schema) -> Result<Self> {
         let grid = Grid::new(schema)?;
-        let written = vec![grid.tiles(&grid.domain()).spans];
-        Ok(Self { grid, written })
+        let readable = readable(schema, &grid);
+        let written = vec![grid.tiles(&readable).spans];
+        Ok(Self {
+            grid,
+            readable,
+            written,
+        })
+    }
+
+    /// The grid of the tiles.
+    pub(super) const fn grid(&self) -> &Grid {
+        &self.grid
     }
 
     /// The next numbers after `prefix` on the way to a tile that holds data, in order.
@@ -69,15 +86,9 @@ impl Tiles {
         prefix.is_empty() || self.written.iter().any(under)
     }
 
-    /// The cells of a tile that are inside the domain.
+    /// The cells of a tile that may be read.
     pub(super) fn selection(&self, attribute: &str, tile: &[u64]) -> Selection {
-        let spans = self.grid.tile_spans(tile);
-        let inside = |(span, axis): (Span, &crate::geometry::grid::Axis)| Span {
-            first: span.first,
-            last: span.last.min(axis.last),
-        };
-        let spans: Vec<Span> = spans.into_iter().zip(&self.grid.axes).map(inside).collect();
-        let axes = self.grid.ranges(&spans).into_iter().map(|r| Axis {
+        let axes = self.grid.ranges(&self.inside(tile)).into_iter().map(|r| Axis {
             range: Some(r),
             step: 1,
             single: false,
@@ -87,4 +98,25 @@ impl Tiles {
             axes: axes.collect(),
         }
     }
+
+    /// How many cells of a tile lie before those, along each side.
+    pub(super) fn before(&self, tile: &[u64]) -> Vec<u64> {
+        let starts = self.grid.tile_spans(tile).into_iter().zip(self.inside(tile));
+        starts.map(|(tile, inside)| inside.first - tile.first).collect()
+    }
+
+    fn inside(&self, tile: &[u64]) -> Vec<Span> {
+        let spans = self.grid.tile_spans(tile).into_iter().zip(&self.readable);
+        let inside = |(tile, all): (Span, &Span)| {
+            // A tile that lies outside is left whole, and refused when it is read.
+            Span::new(tile.first.max(all.first), tile.last.min(all.last)).unwrap_or(tile)
+        };
+        spans.map(inside).collect()
+    }
+}
+
+/// The cells of an array that may be read, along each axis: its current domain, or its domain.
+pub(super) fn readable(schema: &Schema, grid: &Grid) -> Vec<Span> {
+    let current = schema.current_domain.as_ref().and_then(|c| grid.spans(&c.ranges).ok());
+    current.unwrap_or_else(|| grid.domain())
 }

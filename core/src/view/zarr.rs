@@ -7,17 +7,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::encode::Format;
-use super::node::{Snapshot, hash};
 use super::selection::column_names;
-use super::slice::Slice;
-use super::tiles::Tiles;
+use super::tiles::{Tiles, readable};
 use super::tree::file_name;
 use crate::array::Array;
-use crate::column::Column;
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
-use crate::format::schema::{Attribute, Dimension, Schema};
+use crate::format::schema::{Attribute, Schema};
 use crate::geometry::grid::Grid;
 use crate::scalar::Scalar;
 
@@ -38,9 +34,9 @@ pub(super) enum Member {
 /// The arrays there are, by the names of their folders.
 pub(super) fn members(schema: &Schema) -> Vec<(String, Member)> {
     let mut found: Vec<(String, Member)> = Vec::new();
-    if !schema.is_dense() || Grid::new(schema).is_err() {
+    let Some(grid) = Grid::new(schema).ok().filter(|_| schema.is_dense()) else {
         return found;
-    }
+    };
     let shown = |a: &&Attribute| is_number(a.datatype) && !a.cell.is_var();
     let attributes: Vec<&Attribute> = schema.attributes.iter().filter(shown).collect();
     let names: Vec<&str> = attributes.iter().map(|a| a.name.as_str()).collect();
@@ -50,10 +46,11 @@ pub(super) fn members(schema: &Schema) -> Vec<(String, Member)> {
             found.push((node_name(&valid), Member::Valid(a.name.clone())));
         }
     }
-    for (i, d) in schema.dimensions.iter().enumerate() {
+    let lengths = lengths(schema, &grid);
+    for (i, (d, length)) in schema.dimensions.iter().zip(lengths).enumerate() {
         let name = node_name(&d.name);
         let taken = found.iter().any(|(n, _)| *n == name);
-        if !d.name.is_empty() && !taken && length(d).is_some_and(|n| n <= COORDINATES_MAX) {
+        if !d.name.is_empty() && !taken && length <= COORDINATES_MAX {
             found.push((name, Member::Coordinates(i)));
         }
     }
@@ -93,7 +90,7 @@ pub(super) fn group(schema: &Schema) -> Result<Value> {
 /// `zarr.json` of an array.
 pub(super) fn array(schema: &Schema, member: &Member) -> Result<Value> {
     let grid = Grid::new(schema)?;
-    let lengths: Vec<u64> = grid.axes.iter().map(|a| a.last.saturating_add(1)).collect();
+    let lengths = lengths(schema, &grid);
     let names: Vec<&str> = schema.dimensions.iter().map(|d| d.name.as_str()).collect();
     let none = Attribute::new("", Datatype::Bool, CellCount::ONE);
     Ok(match member {
@@ -220,20 +217,28 @@ fn node_name(name: &str) -> String {
     }
 }
 
-fn length(dimension: &Dimension) -> Option<u64> {
-    let domain = dimension.domain.as_ref()?;
-    u64::try_from(domain.hi.as_i128()? - domain.lo.as_i128()? + 1).ok()
+/// Cells along each side: from the start of the domain, where the chunks start, to the end of the current domain.
+fn lengths(schema: &Schema, grid: &Grid) -> Vec<u64> {
+    let ends = readable(schema, grid).into_iter();
+    ends.map(|span| span.last.saturating_add(1)).collect()
+}
+
+/// How many chunks the coordinates of a dimension have.
+fn chunks_along(schema: &Schema, grid: &Grid, dimension: usize) -> u64 {
+    let length = lengths(schema, grid).get(dimension).copied().unwrap_or(0);
+    grid.axes.get(dimension).map_or(0, |axis| length.div_ceil(axis.extent))
 }
 
 /// The chunk of coordinates of this number, and `None` beyond the last.
 pub(super) fn coordinates(schema: &Schema, dimension: usize, chunk: u64) -> Option<Vec<u8>> {
     let grid = Grid::new(schema).ok()?;
     let axis = grid.axes.get(dimension)?;
-    if chunk > axis.last / axis.extent {
+    if chunk >= chunks_along(schema, &grid, dimension) {
         return None;
     }
     let first = chunk * axis.extent;
-    let inside = |i: u64| first.checked_add(i).filter(|offset| *offset <= axis.last);
+    let length = *lengths(schema, &grid).get(dimension)?;
+    let inside = |i: u64| first.checked_add(i).filter(|offset| *offset < length);
     let width = axis.datatype.size();
     let bytes = (0..axis.extent).flat_map(|i| match inside(i) {
         Some(offset) => axis.coordinate(offset).to_le_bytes(),
@@ -254,10 +259,7 @@ pub(super) fn next(array: &Array, member: &Member, prefix: &[u64]) -> Result<Vec
     match member {
         Member::Coordinates(i) => {
             let grid = Grid::new(array.schema())?;
-            Ok(grid
-                .axes
-                .get(*i)
-                .map_or_else(Vec::new, |axis| (0..=axis.last / axis.extent).collect()))
+            Ok((0..chunks_along(array.schema(), &grid, *i)).collect())
         }
         // Values of one cell are never cut.
         _ if prefix.len() == array.schema().dimensions.len() => Ok(vec![0]),
@@ -294,102 +296,13 @@ pub(super) fn holds(array: &Array, member: &Member, prefix: &[u64]) -> Result<bo
         (Member::Coordinates(_), []) => Ok(true),
         (Member::Coordinates(i), [chunk, ..]) => {
             let grid = Grid::new(array.schema())?;
-            Ok(grid.axes.get(*i).is_some_and(|axis| *chunk <= axis.last / axis.extent))
+            Ok(*chunk < chunks_along(array.schema(), &grid, *i))
         }
         _ => {
             let (tile, inner) = prefix.split_at(dimensions.min(prefix.len()));
             Ok(inner.iter().all(|&n| n == 0) && tiles(array, member)?.holds(tile))
         }
     }
-}
-
-/// A chunk of values or of validity.
-#[derive(Debug)]
-pub(super) struct Chunk {
-    /// The cells of the tile that are inside the domain.
-    pub(super) slice: Slice,
-    /// Whether the chunk tells which cells are there, rather than their values.
-    validity: bool,
-    /// Cells along each side.
-    shape: Vec<u64>,
-    /// What a cell outside the domain holds.
-    fill: Vec<u8>,
-}
-
-impl Chunk {
-    /// The chunk of this key; `None` for coordinates.
-    ///
-    /// # Errors
-    /// As [`Slice::new`].
-    pub(super) fn new(snapshot: &Snapshot, member: &Member, key: &[u64]) -> Result<Option<Self>> {
-        let (name, validity) = match member {
-            Member::Values(name) => (name, false),
-            Member::Valid(name) => (name, true),
-            Member::Coordinates(_) => return Ok(None),
-        };
-        let schema = snapshot.array.schema();
-        let tile = key.get(..schema.dimensions.len()).unwrap_or(key);
-        let slice = Slice::new(snapshot, Tiles::of(&snapshot.array)?.selection(name, tile), Format::Bin)?;
-        let fill = if validity {
-            vec![0]
-        } else {
-            schema.attribute(name).map_or_else(Vec::new, |(_, a)| a.fill.clone())
-        };
-        Ok(Some(Self {
-            slice,
-            validity,
-            shape: Grid::new(schema)?.extents(),
-            fill,
-        }))
-    }
-
-    /// Bytes.
-    pub(super) fn size(&self) -> u64 {
-        self.shape
-            .iter()
-            .fold(self.fill.len() as u64, |n, &c| n.saturating_mul(c))
-    }
-
-    /// The same for the same bytes.
-    pub(super) fn id(&self) -> u64 {
-        hash(&[b"chunk", &self.slice.id().to_le_bytes(), &[u8::from(self.validity)]])
-    }
-
-    /// The bytes, made of the one column of the slice.
-    pub(super) fn bytes(&self, column: Column) -> Vec<u8> {
-        let cells = column.len();
-        let data = if self.validity {
-            column.validity.unwrap_or_else(|| vec![1; cells])
-        } else {
-            column.data
-        };
-        padded(data, &self.slice.selection.shape(), &self.shape, &self.fill)
-    }
-}
-
-/// A box of `shape` cells, row by row, at the low corner of a chunk of `chunk` cells that is else
-/// full of `fill`, the bytes of one cell.
-pub(super) fn padded(cells: Vec<u8>, shape: &[u64], chunk: &[u64], fill: &[u8]) -> Vec<u8> {
-    if shape == chunk || fill.is_empty() {
-        return cells;
-    }
-    let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-    let total = chunk.iter().fold(1, |n: usize, &c| n.saturating_mul(size(c)));
-    let mut out = fill.repeat(total);
-    let row = shape.last().map_or(1, |&n| size(n)) * fill.len();
-    for (i, from) in cells.chunks_exact(row.max(1)).enumerate() {
-        // The row's place in the box, from the last axis but one to the first, gives its place in the chunk.
-        let (mut rest, mut stride, mut at) = (i, chunk.last().map_or(1, |&n| size(n)), 0);
-        for (&n, &c) in shape.iter().zip(chunk).rev().skip(1) {
-            at += rest % size(n).max(1) * stride;
-            rest /= size(n).max(1);
-            stride = stride.saturating_mul(size(c));
-        }
-        if let Some(to) = out.get_mut(at * fill.len()..at * fill.len() + row) {
-            to.copy_from_slice(from);
-        }
-    }
-    out
 }
 
 #[cfg(test)]
@@ -480,19 +393,5 @@ mod tests {
             .collect();
         assert_eq!(values, [18, 19, 0, 0]);
         assert_eq!(coordinates(&schema(), 0, 3), None);
-    }
-
-    #[test]
-    fn edges_are_padded() {
-        assert_eq!(
-            padded(vec![1, 2, 3, 4], &[2, 2], &[3, 3], &[9]),
-            [1, 2, 9, 3, 4, 9, 9, 9, 9]
-        );
-        assert_eq!(padded(vec![1, 2], &[1, 1, 2], &[2, 1, 3], &[0]), [1, 2, 0, 0, 0, 0]);
-        assert_eq!(padded(vec![1, 2, 3, 4], &[2], &[3], &[7, 8]), [1, 2, 3, 4, 7, 8]);
-        assert_eq!(
-            padded((1..=8).collect(), &[2, 2, 2], &[2, 3, 2], &[0]),
-            [1, 2, 3, 4, 0, 0, 5, 6, 7, 8, 0, 0]
-        );
     }
 }

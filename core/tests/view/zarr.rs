@@ -1,5 +1,7 @@
 //! A dense array as Zarr.
 
+use hyperslab::format::current_domain::CurrentDomain;
+
 use super::*;
 
 #[test]
@@ -79,4 +81,58 @@ fn zarr_shows_what_cells_hold_that_nobody_wrote() {
     }
     let valid: String = String::from_utf8(file(&view, "zarr/there_valid/zarr.json")).unwrap();
     assert!(valid.contains("\"fill_value\": true"), "{valid}");
+}
+
+/// Domains of arrays that are to grow are as wide as their type; only the current domain may be read.
+#[test]
+fn zarr_ends_with_the_current_domain() {
+    let context = Context::memory();
+    let y = Dimension::new("y", Datatype::Int64, 0_i64, 1_i64 << 62, 4_i64);
+    let x = Dimension::new("x", Datatype::Int64, 3_i64, 100_i64, 4_i64);
+    let a = Attribute::new("a", Datatype::Uint8, CellCount::ONE);
+    let mut schema = Schema::new(ArrayType::Dense, vec![y, x], vec![a]);
+    let ranges = vec![ScalarRange::new(0_i64, 2_i64), ScalarRange::new(5_i64, 8_i64)];
+    schema.current_domain = Some(CurrentDomain { ranges: ranges.clone() });
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [9; 32],
+        key: None,
+    };
+    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
+    let array = block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
+    let values: Vec<u8> = (1..=12).collect();
+    let cells = Cells {
+        region: Some(ranges),
+        layout: Layout::RowMajor,
+        columns: vec![("a".into(), Column::from_values(Datatype::Uint8, &values))],
+    };
+    let write = WriteOptions {
+        timestamp_ms: 2,
+        seed: [8; 32],
+        sync: false,
+    };
+    block_on(array.write(cells, &write)).unwrap();
+    let view = View::new(
+        Source {
+            context,
+            url: String::new(),
+            path: "a".into(),
+            options: OpenOptions::default(),
+            name: "a".into(),
+        },
+        NOW_MS,
+    );
+    let json: serde_json::Value = serde_json::from_slice(&file(&view, "zarr/a/zarr.json")).unwrap();
+    // Chunks start with the domain.
+    assert_eq!(json["shape"], serde_json::json!([3, 6]));
+    assert_eq!(names(&view, "zarr"), ["a", "y", "x", "zarr.json"]);
+    assert_eq!(names(&view, "zarr/a/c/0"), ["0", "1"]);
+    assert_eq!(
+        file(&view, "zarr/a/c/0/0"),
+        [255, 255, 1, 2, 255, 255, 5, 6, 255, 255, 9, 10, 255, 255, 255, 255]
+    );
+    assert_eq!(file(&view, "zarr/a/c/0/1")[..6], [3, 4, 255, 255, 7, 8]);
+    assert_eq!((names(&view, "zarr/y/c").len(), file(&view, "zarr/x/c/1").len()), (1, 32));
+    let tile = names(&view, "tiles/a/0").remove(0);
+    assert!(!file(&view, &format!("tiles/a/0/{tile}")).is_empty());
 }

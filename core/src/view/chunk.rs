@@ -1,0 +1,137 @@
+//! The chunks of the Zarr view: tiles as Zarr has them, all of one size. Pure but for the slice.
+
+use super::encode::Format;
+use super::node::{Snapshot, hash};
+use super::slice::Slice;
+use super::tiles::Tiles;
+use super::zarr::Member;
+use crate::column::Column;
+use crate::error::Result;
+
+/// A chunk of values or of validity.
+#[derive(Debug)]
+pub(super) struct Chunk {
+    /// The cells of the tile that are inside the current domain, or the domain.
+    pub(super) slice: Slice,
+    /// Whether the chunk tells which cells are there, rather than their values.
+    validity: bool,
+    /// Cells along each side.
+    shape: Vec<u64>,
+    /// Cells before the slice, along each side.
+    before: Vec<u64>,
+    /// What a cell outside of it holds.
+    fill: Vec<u8>,
+}
+
+impl Chunk {
+    /// The chunk of this key; `None` for coordinates.
+    ///
+    /// # Errors
+    /// As [`Slice::new`].
+    pub(super) fn new(snapshot: &Snapshot, member: &Member, key: &[u64]) -> Result<Option<Self>> {
+        let (name, validity) = match member {
+            Member::Values(name) => (name, false),
+            Member::Valid(name) => (name, true),
+            Member::Coordinates(_) => return Ok(None),
+        };
+        let schema = snapshot.array.schema();
+        let tile = key.get(..schema.dimensions.len()).unwrap_or(key);
+        let tiles = Tiles::of(&snapshot.array)?;
+        let slice = Slice::new(snapshot, tiles.selection(name, tile), Format::Bin)?;
+        let fill = if validity {
+            vec![0]
+        } else {
+            schema.attribute(name).map_or_else(Vec::new, |(_, a)| a.fill.clone())
+        };
+        Ok(Some(Self {
+            slice,
+            validity,
+            shape: tiles.grid().extents(),
+            before: tiles.before(tile),
+            fill,
+        }))
+    }
+
+    /// Bytes.
+    pub(super) fn size(&self) -> u64 {
+        self.shape
+            .iter()
+            .fold(self.fill.len() as u64, |n, &c| n.saturating_mul(c))
+    }
+
+    /// The same for the same bytes.
+    pub(super) fn id(&self) -> u64 {
+        hash(&[b"chunk", &self.slice.id().to_le_bytes(), &[u8::from(self.validity)]])
+    }
+
+    /// The bytes, made of the one column of the slice.
+    pub(super) fn bytes(&self, column: Column) -> Vec<u8> {
+        let cells = column.len();
+        let data = if self.validity {
+            column.validity.unwrap_or_else(|| vec![1; cells])
+        } else {
+            column.data
+        };
+        padded(
+            data,
+            (&self.slice.selection.shape(), &self.before),
+            &self.shape,
+            &self.fill,
+        )
+    }
+}
+
+/// A box of `shape` cells, row by row, with so many `before` it along each side, in a chunk of `chunk` cells that is
+/// else full of `fill`, the bytes of one cell.
+fn padded(cells: Vec<u8>, (shape, before): (&[u64], &[u64]), chunk: &[u64], fill: &[u8]) -> Vec<u8> {
+    if shape == chunk || fill.is_empty() {
+        return cells;
+    }
+    let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let total = chunk.iter().fold(1, |n: usize, &c| n.saturating_mul(size(c)));
+    let mut out = fill.repeat(total);
+    let row = shape.last().map_or(1, |&n| size(n)) * fill.len();
+    for (i, from) in cells.chunks_exact(row.max(1)).enumerate() {
+        // The row's place in the box, from the last axis but one to the first, gives its place in the chunk.
+        let (mut rest, mut stride) = (i, chunk.last().map_or(1, |&n| size(n)));
+        let mut at = before.last().map_or(0, |&n| size(n));
+        for ((&n, &skip), &c) in shape.iter().zip(before).zip(chunk).rev().skip(1) {
+            at += (rest % size(n).max(1) + size(skip)) * stride;
+            rest /= size(n).max(1);
+            stride = stride.saturating_mul(size(c));
+        }
+        if let Some(to) = out.get_mut(at * fill.len()..at * fill.len() + row) {
+            to.copy_from_slice(from);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_are_padded() {
+        assert_eq!(
+            padded(vec![1, 2, 3, 4], (&[2, 2], &[0; 2]), &[3, 3], &[9]),
+            [1, 2, 9, 3, 4, 9, 9, 9, 9]
+        );
+        assert_eq!(
+            padded(vec![1, 2], (&[1, 1, 2], &[0; 3]), &[2, 1, 3], &[0]),
+            [1, 2, 0, 0, 0, 0]
+        );
+        assert_eq!(
+            padded(vec![1, 2, 3, 4], (&[2], &[0; 1]), &[3], &[7, 8]),
+            [1, 2, 3, 4, 7, 8]
+        );
+        assert_eq!(
+            padded(vec![1, 2], (&[2, 1], &[1, 1]), &[3, 2], &[0]),
+            [0, 0, 0, 1, 0, 2]
+        );
+        assert_eq!(
+            padded((1..=8).collect(), (&[2, 2, 2], &[0; 3]), &[2, 3, 2], &[0]),
+            [1, 2, 3, 4, 0, 0, 5, 6, 7, 8, 0, 0]
+        );
+    }
+}
