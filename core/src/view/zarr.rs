@@ -308,7 +308,7 @@ pub(super) fn holds(array: &Array, member: &Member, prefix: &[u64]) -> Result<bo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::schema::ArrayType;
+    use crate::format::schema::{ArrayType, Dimension};
 
     fn schema() -> Schema {
         let dims = vec![

@@ -132,7 +132,10 @@ fn zarr_ends_with_the_current_domain() {
         [255, 255, 1, 2, 255, 255, 5, 6, 255, 255, 9, 10, 255, 255, 255, 255]
     );
     assert_eq!(file(&view, "zarr/a/c/0/1")[..6], [3, 4, 255, 255, 7, 8]);
-    assert_eq!((names(&view, "zarr/y/c").len(), file(&view, "zarr/x/c/1").len()), (1, 32));
+    assert_eq!(
+        (names(&view, "zarr/y/c").len(), file(&view, "zarr/x/c/1").len()),
+        (1, 32)
+    );
     let tile = names(&view, "tiles/a/0").remove(0);
     assert!(!file(&view, &format!("tiles/a/0/{tile}")).is_empty());
 }

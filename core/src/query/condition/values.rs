@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::parse::numbers;
+use crate::calendar;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
 use crate::format::enumeration::Enumeration;
@@ -101,6 +102,20 @@ fn several(field: &str, value: &Scalar, ty: &FieldType) -> Result<Option<Vec<u8>
     Ok(exact.map(|all| all.iter().flat_map(Scalar::to_le_bytes).collect()))
 }
 
+/// A date as text that is a single value of `datatype`: an enumeration has no periods.
+fn one_date(field: &str, text: &[u8], datatype: Datatype) -> Result<i64> {
+    let text = String::from_utf8_lossy(text);
+    let (first, last) =
+        calendar::parse(&text, datatype).map_err(|e| Error::invalid(format!("condition on '{field}': {e}")))?;
+    if first == last {
+        return Ok(first);
+    }
+    let first = calendar::format(first, datatype);
+    Err(Error::invalid(format!(
+        "condition on '{field}': '{text}' is a period, and values of an enumeration are {datatype}: write one in full, such as '{first}'"
+    )))
+}
+
 /// The index of `value` in an enumeration.
 pub(super) fn enumeration_index(field: &str, value: &Scalar, e: &Enumeration) -> Result<Option<u64>> {
     let ty = FieldType {
@@ -109,7 +124,9 @@ pub(super) fn enumeration_index(field: &str, value: &Scalar, e: &Enumeration) ->
         enumeration: None,
     };
     let numbers = ty.is_number() || ty.holds_numbers();
-    let wanted = if ty.is_number() {
+    let wanted = if let (Scalar::Bytes(text), true) = (value, ty.datatype.is_datetime() && ty.is_number()) {
+        Some(one_date(field, text, ty.datatype)?.to_le_bytes().to_vec())
+    } else if ty.is_number() {
         exact(field, value, ty.datatype)?.map(|v| v.to_le_bytes())
     } else if numbers {
         several(field, value, &ty)?
@@ -122,4 +139,30 @@ pub(super) fn enumeration_index(field: &str, value: &Scalar, e: &Enumeration) ->
     let same =
         |cell: &[u8]| cell == wanted || (!ty.cell.is_var() && !numbers && cell.get(..trim(cell)) == Some(&wanted));
     Ok((0..e.values.len()).find(|&i| same(e.values.cell(i))).map(|i| i as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::column::Column;
+
+    #[test]
+    fn dates_of_an_enumeration_are_found_by_their_text() {
+        let find = |datatype, text: &str| {
+            let e = Enumeration {
+                name: "e".into(),
+                file: String::new(),
+                ordered: false,
+                values: Column::from_values(datatype, &[10_i64, -5, 86_400_000]),
+            };
+            enumeration_index("a", &Scalar::from(text), &e).map_err(|e| e.to_string())
+        };
+        assert_eq!(find(Datatype::DatetimeDay, "1970-01-11"), Ok(Some(0)));
+        assert_eq!(find(Datatype::DatetimeDay, "1969-12-27"), Ok(Some(1)));
+        assert_eq!(find(Datatype::DatetimeDay, "1970-01-12"), Ok(None));
+        assert_eq!(find(Datatype::DatetimeMs, "1970-01-02T00:00:00.000"), Ok(Some(2)));
+        let period = find(Datatype::DatetimeMs, "1970-01-02").unwrap_err();
+        assert!(period.contains("such as '1970-01-02T00:00:00.000'"), "{period}");
+        assert!(find(Datatype::DatetimeDay, "x").is_err());
+    }
 }
