@@ -172,7 +172,7 @@ impl Index {
             self.rtree.get_or_init(|| {
                 let mut leaf = Level::new(schema);
                 leaf.push(domain);
-                RTree::build(leaf)
+                RTree::build(leaf).widened(schema, self.footer.version)
             });
         }
         needed
@@ -255,6 +255,7 @@ impl Index {
             Section::RTree => set(
                 &self.rtree,
                 RTree::decode(&payload, schema, self.footer.version)
+                    .map(|t| t.widened(schema, self.footer.version))
                     .map_err(shift)
                     .at(path)?,
             ),

@@ -132,7 +132,6 @@ impl RTree {
         }
         r.finish("R-tree")?;
         check_lengths(&levels, fanout)?;
-        levels.iter_mut().for_each(|level| level.widen(schema, version));
         // What the file says of groups of tiles is left aside: up to 2.3 libtiledb wrote bounds of
         // strings there that do not hold all of theirs.
         Ok(levels.pop().map_or(
@@ -142,6 +141,22 @@ impl RTree {
             },
             |leaves| Self::over(leaves, fanout),
         ))
+    }
+
+    /// The tree of MBRs that hold all their cells, which those of some releases do not: see
+    /// [`Version::has_sound_string_boxes`].
+    #[must_use]
+    pub fn widened(mut self, schema: &Schema, version: Version) -> Self {
+        match self.levels.pop() {
+            Some(mut leaves) if !version.has_sound_string_boxes() => {
+                leaves.widen(schema, version);
+                Self::over(leaves, self.fanout)
+            }
+            leaves => {
+                self.levels.extend(leaves);
+                self
+            }
+        }
     }
 
     /// The tree over these MBRs, one a tile in tile order.
@@ -271,9 +286,6 @@ impl Level {
     /// tile with negative ones among others starts at its least positive one: where it ends before it starts it gets the
     /// whole domain. For strings see [`Version::has_sound_string_boxes`].
     pub(super) fn widen(&mut self, schema: &Schema, version: Version) {
-        if version.has_sound_string_boxes() {
-            return;
-        }
         for (bounds, d) in self.dimensions.iter_mut().zip(&schema.dimensions) {
             if let Bounds::Strings { lo, hi } = bounds {
                 let last = |i| last_string(lo.get(i), hi.get(i), version);
