@@ -10,6 +10,7 @@ bytes out, and some of format 2.
 """
 
 import bz2
+import itertools
 import json
 import os
 import re
@@ -65,7 +66,7 @@ def dense(attrs, dims=None, **more):
 
 def sparse(attrs, dims=None, **more):
     dims = dims or [c.dim("y", "int64", -5, 9, 4), c.dim("x", "int64", 0, 9, 5)]
-    return {"kind": "sparse", "dims": dims, "attrs": attrs, "capacity": 4, **more}
+    return {"kind": "sparse", "dims": dims, "attrs": attrs, **{"capacity": 4, **more}}
 
 
 def numbers(v):
@@ -427,12 +428,13 @@ def everything_mixed():
     ops = [c.sparse_write(r, text, 10 + k, points=r.sample(spots, 12)) for k in range(3)]
     yield case("bytes", text, ops), ["0.25.1"] * 4, None
     # From 2.1 to 2.3 the box of a tile with several empty strings ends with the strings behind them.
-    for release in ("0.7.7", "0.8.11", "0.9.5"):
-        empty = sparse([c.attr("a", "int32")], [c.dim("x", "int32", 0, 99, 100), c.dim("s", "string_ascii")])
-        words = ["z,,,a", "z,,m,", "z,,m,b", ",z,,a", "z,a,b,c", ",,z,a", ",z,a,b", ",,,", "z,,,", "z,a,,", "z,a,b,d"]
+    for release, capacity in itertools.product(("0.7.7", "0.8.11", "0.9.5"), (4, 100)):
+        empty = sparse([c.attr("a", "int32")], [c.dim("x", "int32", 0, 99, 100), c.dim("s", "string_ascii")], capacity=capacity)
+        words = ["z,,,a", "z,,m,", "z,,m,b", ",z,,a", "z,a,b,c", ",,z,a", ",z,a,b", ",,,", "z,,,", "z,a,,", ",a,b,d"]
         words = [w.encode() for w in ",".join(words).split(",")]
         cols = {"x": c.fixed("int32", range(44)), "s": c.var("string_ascii", words), "a": c.fixed("int32", range(44))}
-        yield case(f"empty strings {release}", empty, [{"op": "write", "t": 10, "layout": "unordered", "cols": cols}]), [release] * 2, "anew"
+        write = {"op": "write", "t": 10, "layout": "unordered", "cols": cols}
+        yield case(f"empty strings {release} {capacity}", empty, [write]), [release] * 2, "anew"
     # Footers by 2.0 to 2.3 are as long as their schema has attributes; later releases, which take the newest, cannot
     # read them once it has others.
     for release in ("0.6.6", "0.7.7", "0.8.11", "0.9.5"):

@@ -1,5 +1,6 @@
 //! One write: its time, its cells, and the sections of its metadata, loaded when they are needed.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use super::directory::FragmentRef;
@@ -125,7 +126,11 @@ impl Fragment {
     }
 
     /// A box that holds all its cells: its non-empty domain, wider where the release that wrote it can have lost some.
-    pub(crate) fn bounding_box(&self) -> Option<Vec<ScalarRange>> {
+    pub(crate) fn bounding_box(&self) -> Option<Cow<'_, [ScalarRange]>> {
+        let stored = self.non_empty_domain()?;
+        if self.version.has_sound_string_boxes() {
+            return Some(Cow::Borrowed(stored));
+        }
         let bounds = |range: &ScalarRange| match (&range.lo, &range.hi) {
             (Scalar::Bytes(lo), Scalar::Bytes(hi)) => ScalarRange {
                 lo: Scalar::Bytes(lo.clone()),
@@ -133,7 +138,7 @@ impl Fragment {
             },
             _ => range.clone(),
         };
-        Some(self.non_empty_domain()?.iter().map(bounds).collect())
+        Some(stored.iter().map(bounds).collect())
     }
 
     /// The files of the field `id`, which has the place `slot`: their paths are put together once.

@@ -1,4 +1,4 @@
-//! The chunks of the Zarr view: tiles as Zarr has them, all of one size. Pure but for the slice.
+//! The chunks of the Zarr view: tiles as Zarr has them, all of one size. Pure.
 
 use super::encode::Format;
 use super::node::{Snapshot, hash};

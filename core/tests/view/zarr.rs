@@ -60,16 +60,7 @@ fn zarr_shows_what_cells_hold_that_nobody_wrote() {
         key: None,
     };
     block_on(create(&context, "a", &schema, &[], &options)).unwrap();
-    let view = View::new(
-        Source {
-            context,
-            url: String::new(),
-            path: "a".into(),
-            options: OpenOptions::default(),
-            name: "a".into(),
-        },
-        NOW_MS,
-    );
+    let view = view_of(context);
     // Zarr has one fill value for all three, so that nothing may be left to it.
     assert_eq!(names(&view, "zarr/rgb/c"), ["0", "1", "2"]);
     assert_eq!(file(&view, "zarr/rgb/c/2/0"), [1, 2, 3, 1, 2, 3]);
@@ -112,16 +103,7 @@ fn zarr_ends_with_the_current_domain() {
         sync: false,
     };
     block_on(array.write(cells, &write)).unwrap();
-    let view = View::new(
-        Source {
-            context,
-            url: String::new(),
-            path: "a".into(),
-            options: OpenOptions::default(),
-            name: "a".into(),
-        },
-        NOW_MS,
-    );
+    let view = view_of(context);
     let json: serde_json::Value = serde_json::from_slice(&file(&view, "zarr/a/zarr.json")).unwrap();
     // Chunks start with the domain.
     assert_eq!(json["shape"], serde_json::json!([3, 6]));
@@ -138,4 +120,16 @@ fn zarr_ends_with_the_current_domain() {
     );
     let tile = names(&view, "tiles/a/0").remove(0);
     assert!(!file(&view, &format!("tiles/a/0/{tile}")).is_empty());
+}
+
+/// The view of the array `a`.
+fn view_of(context: Context) -> View {
+    let source = Source {
+        context,
+        url: String::new(),
+        path: "a".into(),
+        options: OpenOptions::default(),
+        name: "a".into(),
+    };
+    View::new(source, NOW_MS)
 }

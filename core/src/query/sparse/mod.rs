@@ -9,6 +9,7 @@ pub(crate) mod run;
 pub(crate) mod sweep;
 pub(crate) mod whole;
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use self::layer::{Candidate, Hiding, Layer};
@@ -101,7 +102,7 @@ impl SparseQuery {
         }
         let duplicates = schema.allows_duplicates && !schema.is_dense();
         let meets = |f: &&Arc<Fragment>| {
-            let apart = |d: Vec<ScalarRange>| ranges.relation_to(&d) == region::Relation::Outside;
+            let apart = |d: Cow<'_, [ScalarRange]>| ranges.relation_to(&d) == region::Relation::Outside;
             !f.dense && f.tiles > 0 && !f.bounding_box().is_some_and(apart)
         };
         let fragments: Vec<&Arc<Fragment>> = fragments.iter().filter(meets).collect();

@@ -4,6 +4,8 @@
 use super::SparseQuery;
 use super::layer::{Candidate, DeleteMode, Layer};
 use super::region::{Ranges, Relation};
+use std::borrow::Cow;
+
 use crate::query::Region;
 use crate::scalar::ScalarRange;
 
@@ -58,7 +60,8 @@ fn rivals(query: &SparseQuery, i: usize, layer: &Layer) -> Option<Vec<Ranges>> {
     if !query.dedup {
         return Some(Vec::new());
     }
-    let ranges = |domain: Vec<ScalarRange>| Ranges::new(&Region::from_box(domain), &query.schema).ok();
+    let ranges =
+        |domain: Cow<'_, [ScalarRange]>| Ranges::new(&Region::from_box(domain.into_owned()), &query.schema).ok();
     let own = ranges(layer.fragment.bounding_box()?)?;
     let mut out = Vec::new();
     for other in query.layers.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, l)| l) {
