@@ -4,7 +4,6 @@ import { Bridge } from "./bridge.js";
 import { wasmSource } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { failure, thrown, type Engine, type EngineArray, type EngineBatches, type EngineView, type Facts, type Message, type Port, type StoreFacts } from "./messages.js";
-import { joined, split, type Box } from "./split.js";
 import type { Store } from "./store.js";
 
 type Call = Extract<Message, { say: "call" }>;
@@ -79,9 +78,22 @@ class Lane {
   /** What the worker has, by number. */
   readonly has = new Map<number, Promise<unknown>>();
 
+  /** Calls that are to come as soon as the worker has what they are of. */
+  private coming = 0;
+
   /** How many calls are under way. */
   get load(): number {
-    return this.waiting.size;
+    return this.waiting.size + this.coming;
+  }
+
+  /** Waits for what a call needs; the call counts from now on, so that others go elsewhere. */
+  async ready(needed: Promise<unknown>): Promise<void> {
+    this.coming += 1;
+    try {
+      await needed;
+    } finally {
+      this.coming -= 1;
+    }
   }
 
   /** Calls the worker; what `bridge` reads is read for the store `on`. */
@@ -243,8 +255,6 @@ class RemoteStore implements Engine {
       query: (...args) => this.batches(made, args),
       get: async (selection, fields, order, condition, out, aborted) => {
         const given = [selection, fields, order, condition];
-        const whole = order === "row" ? await this.inParts(made, facts, given, out, aborted) : undefined;
-        if (whole) return whole;
         if (!out) return any("get", [...given, undefined], aborted);
         const found = (await this.call(this.pool.free(), made, { method: "get", args: given, room: out.length }, aborted)) as { columns: { data: Uint8Array }[] };
         for (const column of found.columns) {
@@ -257,20 +267,6 @@ class RemoteStore implements Engine {
     const { lanes } = this.pool;
     gone.register(array, () => lanes.forEach((lane) => lane.forget(made.keep)));
     return array;
-  }
-
-  /** A large box, read by several workers; nothing where it is not large, or not to be put together. */
-  private async inParts(made: Made, facts: Facts, given: unknown[], out: Uint8Array | null | undefined, aborted: unknown): Promise<Box | undefined> {
-    const [selection, ...rest] = given as [string];
-    // What a box takes of a dimension that it does not name is known by the domain alone.
-    if (this.pool.lanes.length < 2 || "current_domain" in (JSON.parse(facts.schema) as object)) return undefined;
-    const cut = split(selection, JSON.parse(facts.dims) as never, this.pool.lanes.length);
-    if (!cut || cut.parts.length < 2) return undefined;
-    const parts = (await Promise.all(cut.parts.map((part, i) => {
-      const lane = this.pool.all()[i] as Lane;
-      return this.call(lane, made, { method: "get", args: [part, ...rest, undefined] }, aborted);
-    }))) as Box[];
-    return joined(parts, cut.axis, out);
   }
 
   /** Batches stay with the worker that began them. */
@@ -291,7 +287,7 @@ class RemoteStore implements Engine {
 
   /** Calls a method of what `made` makes, which is made where the worker does not have it. */
   private async call(lane: Lane, made: Made, call: Omit<Call, "say" | "id" | "on">, aborted?: unknown): Promise<unknown> {
-    await (lane.has.get(made.keep) ?? this.make(lane, made));
+    await lane.ready(lane.has.get(made.keep) ?? this.make(lane, made));
     return lane.call({ on: made.keep, ...call }, aborted);
   }
 

@@ -2,7 +2,7 @@ import type { TileArray, CallOptions } from "./array.js";
 import { call, init, own } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { rangesJson, selectionJson, type Ranges, type Selection } from "./select.js";
-import { arrayOf, Column, concatenated, type RawColumn, type TypedArray, type Value } from "./values.js";
+import { arrayOf, Column, type RawColumn, type TypedArray, type Value } from "./values.js";
 import type { EngineBatches } from "./messages.js";
 
 /** A box of cells of one attribute, as a strided view: `data[i * stride[0] + j * stride[1] + …]`. */
@@ -114,7 +114,7 @@ export class Query implements AsyncIterable<Columns> {
     batches.free();
     const [first, ...more] = found;
     if (!first) return columns(this.nothing());
-    return columns(more.length === 0 ? first : { columns: concatenated(found), cells: found.reduce((sum, b) => sum + b.cells, 0) });
+    return columns(more.length === 0 ? first : joined(first, found));
   }
 
   /** The columns of no cells. */
@@ -181,4 +181,32 @@ function columns({ columns, cells }: RawResult): Columns {
   // Not listed among the fields; a field of this name is shown in its place.
   if (!("length" in result)) Object.defineProperty(result, "length", { value: cells });
   return result as Columns;
+}
+
+/** Batches one after another. */
+function joined(first: RawResult, batches: readonly RawResult[]): RawResult {
+  const join = (raw: RawColumn, i: number): RawColumn => {
+    const parts = batches.map((b) => b.columns[i] ?? raw);
+    const { data, validity, offsets, ...rest } = raw;
+    let base = 0;
+    const starts = parts.map((p) => (base += p.data.length) - p.data.length);
+    const shifted = parts.map((p, k) => p.offsets?.subarray(k === 0 ? 0 : 1).map((o) => o + (starts[k] ?? 0)) ?? new Uint32Array());
+    return {
+      ...rest,
+      data: concat(parts.map((p) => p.data), Uint8Array),
+      ...(offsets ? { offsets: concat(shifted, Uint32Array) } : {}),
+      ...(validity ? { validity: concat(parts.map((p) => p.validity ?? new Uint8Array()), Uint8Array) } : {}),
+    };
+  };
+  return { columns: first.columns.map(join), cells: batches.reduce((sum, b) => sum + b.cells, 0) };
+}
+
+function concat<T extends Uint8Array | Uint32Array>(parts: T[], Typed: new (length: number) => T): T {
+  const whole = new Typed(parts.reduce((sum, p) => sum + p.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
 }

@@ -192,30 +192,3 @@ function valid(field: { nullable?: boolean }, given: Uint8Array | undefined, cel
   if (given) return { validity: given };
   return field.nullable ? { validity: new Uint8Array(cells).fill(1) } : {};
 }
-
-/** The columns of batches, one after another; the data in `out`, where there is but one column. */
-export function concatenated(batches: readonly { columns: RawColumn[] }[], out?: Uint8Array): RawColumn[] {
-  return (batches[0]?.columns ?? []).map((raw, i) => {
-    const parts = batches.map((b) => b.columns[i] ?? raw);
-    const { data, validity, offsets, ...rest } = raw;
-    let base = 0;
-    const starts = parts.map((p) => (base += p.data.length) - p.data.length);
-    const shifted = parts.map((p, k) => p.offsets?.subarray(k === 0 ? 0 : 1).map((o) => o + (starts[k] ?? 0)) ?? new Uint32Array());
-    return {
-      ...rest,
-      data: concat(parts.map((p) => p.data), Uint8Array, out),
-      ...(offsets ? { offsets: concat(shifted, Uint32Array) } : {}),
-      ...(validity ? { validity: concat(parts.map((p) => p.validity ?? new Uint8Array()), Uint8Array) } : {}),
-    };
-  });
-}
-
-function concat<T extends Uint8Array | Uint32Array>(parts: T[], Typed: new (length: number) => T, out?: T): T {
-  const whole = out ?? new Typed(parts.reduce((sum, p) => sum + p.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
-}

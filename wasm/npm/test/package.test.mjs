@@ -192,10 +192,10 @@ test("it stays small", async () => {
   const brotli = brotliCompressSync(await readFile(join(dist, "core_bg.wasm"))).length;
   const zipped = async (names) => gzipSync(Buffer.concat(await Promise.all(names.map((n) => readFile(join(dist, n)))))).length;
   const modules = (await readdir(dist)).filter((n) => n.endsWith(".js") && !/^(node|files|pool-node|worker-node)\.js$/.test(n));
-  const pool = modules.filter((n) => /^(pool|worker|messages|split)\.js$/.test(n));
+  const pool = modules.filter((n) => /^(pool|worker|messages)\.js$/.test(n));
   const [shell, more] = [await zipped(modules.filter((n) => !pool.includes(n))), await zipped(pool)];
   console.log(`# wasm ${brotli} bytes of brotli, shell ${shell} bytes of gzip, pool ${more}`);
   assert.ok(brotli <= 801_000, `${brotli} bytes of wasm`);
   assert.ok(shell <= 16_200, `${shell} bytes of JavaScript`);
-  assert.ok(pool.length === 4 && more <= 4_400, `${more} bytes of JavaScript for ${pool}`);
+  assert.ok(pool.length === 3 && more <= 3_400, `${more} bytes of JavaScript for ${pool}`);
 });

@@ -1,9 +1,8 @@
 // Arrays read in workers: what a pool gives is what the engine gives here.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { create, get, HttpStore, MemoryStore, mount, open, put, query, slice } from "hyperslab";
+import { create, get, HttpStore, MemoryStore, mount, open, put, query } from "hyperslab";
 import { Pool, provideWorkers } from "hyperslab/pool";
-import { split } from "../dist/split.js";
 import { serve } from "./serve.mjs";
 
 const dims = [{ name: "y", type: "int32", domain: [0, 99], tile: 10 }, { name: "x", type: "int32", domain: [0, 99], tile: 10 }];
@@ -67,47 +66,18 @@ test("a pool reads the same cells", async () => {
   }, { workers: 3 });
 });
 
-test("large boxes are read by several workers, and put together", async () => {
-  const store = new MemoryStore();
-  const dims = [{ name: "y", type: "int64", domain: [-300, 499], tile: 70 }, { name: "x", type: "int64", domain: [5, 804], tile: 300 }];
-  const attrs = [{ name: "a", type: "int32", filters }, { name: "n", type: "int16", nullable: true }, { name: "t", type: "string_utf8", cell: "var" }];
-  const array = await create(store, { type: "dense", dims, attrs }, { at: 1 });
-  const cells = Int32Array.from({ length: 640_000 }, (_, i) => i);
-  await put(array, null, {
-    a: cells, n: { values: Int16Array.from(cells), validity: Uint8Array.from(cells, (v) => v % 3 && 1) }, t: Array.from(cells, (v) => "xyz".slice(v % 4)),
-  }, { at: 2 });
+test("calls of one time are spread over the workers", async () => {
+  const store = await arrays();
   await pooled(async (pool) => {
-    const [here, there] = [await open(store), await open(store, { pool })];
-    const boxes = [
-      null, [slice(-299, 400), [6, 700]], [[-300, 499]], [null, slice(10, 800)], [slice(0, null), null], [slice(null, 3, 1), null], "-200:300,5:800",
-      [slice(-300, 400, 2), null], [[-250, -230], null], [0, null],
-    ];
-    for (const box of boxes) {
-      for (const options of [{}, { order: "F" }, { attrs: "n" }, { attrs: ["t", "a"], where: "a >= 300000" }, { attrs: ["y", "n"] }]) {
-        const told = (chunk) => (chunk.data ? [chunk.data, chunk.shape, chunk.stride, chunk.offsets, chunk.validity] : Object.entries(chunk).map(([name, c]) => [name, told(c)]));
-        assert.deepEqual(told(await get(there, box, options)), told(await get(here, box, options)), JSON.stringify([box, options]));
-      }
+    const array = await open(store, { path: "dense", pool });
+    const busy = new Set();
+    for (const lane of pool.lanes) {
+      const call = lane.call.bind(lane);
+      lane.call = (what, ...rest) => (what.method === "get" && busy.add(lane), call(what, ...rest));
     }
-    const out = new Int16Array(640_000);
-    const chunk = await get(there, null, { attrs: "n", out });
-    assert.deepEqual([out, chunk.validity], [Int16Array.from(cells), Uint8Array.from(cells, (v) => v % 3 && 1)]);
-    await assert.rejects(get(there, null, { attrs: "n", out: new Int16Array(7) }), (e) => /has 1280000 bytes here, and 'out' 14/.test(e.message));
-    await assert.rejects(get(there, [[-301, 499], null]), (e) => e.code === "InvalidArgument");
+    await Promise.all([0, 1, 2].map((y) => get(array, [[y, y], [0, 99]], { attrs: "a" })));
+    assert.equal(busy.size, 3);
   }, { workers: 3 });
-  // What is not named is taken as far as the current domain goes.
-  const grown = new MemoryStore();
-  const square = dims.map((d) => ({ ...d, domain: [0, 899], tile: 100 }));
-  const growing = await create(grown, { type: "dense", dims: square, attrs: [attrs[0]], current_domain: [[0, 799], [0, 799]] }, { at: 1 });
-  await put(growing, [[0, 799], [0, 799]], cells, { at: 2 });
-  await pooled(async (pool) => {
-    const found = await get(await open(grown, { pool }), null);
-    assert.deepEqual([found.shape, found.data], [[800, 800], cells]);
-  }, { workers: 2 });
-  const whole = JSON.stringify([{}, {}]);
-  const raw = [{ type: "int64", domain: [{ int: "-300" }, 499], tile: 70 }, { type: "int64", domain: [5, 804], tile: 300 }];
-  const rows = split(whole, raw, 3).parts.map((part) => JSON.parse(part)[0].range.map(({ int }) => Number(int)));
-  assert.deepEqual(rows, [[-300, -21], [-20, 259], [260, 499]]);
-  assert.equal(split(JSON.stringify([{ range: [0, 69] }, {}]), raw, 3), undefined);
 });
 
 test("what is written through a pool is seen by its next look", async () => {
