@@ -1,14 +1,15 @@
 //! `--where`: conditions as they are typed.
 
 use anyhow::Result;
-use hyperslab::Condition;
-use hyperslab::format::schema::Schema;
+use hyperslab::{Array, Condition, Error};
 
 use crate::failure::usage;
 
-/// The condition, once its fields are known to be those of the array.
-pub(crate) fn read(text: &str, schema: &Schema) -> Result<Condition> {
+/// The condition, once the array's fields are known to be such that it can test them.
+pub(crate) async fn read(text: &str, array: &Array) -> Result<Condition> {
     let condition: Condition = text.parse().map_err(|e| usage("--where", e))?;
-    condition.check_fields(schema).map_err(|e| usage("--where", e))?;
-    Ok(condition)
+    match array.check_condition(&condition).await {
+        Err(e @ Error::InvalidArgument(_)) => Err(usage("--where", e)),
+        other => Ok(other.map(|()| condition)?),
+    }
 }

@@ -33,7 +33,7 @@ fn options(timestamp: Option<Moment>) -> Result<WriteOptions> {
 /// Deletes cells by a condition.
 pub(crate) async fn delete(env: &Env, args: &Delete) -> Result<()> {
     let array = env.open_to_write(&args.array).await?;
-    let condition = condition::read(&args.condition, array.schema())?;
+    let condition = condition::read(&args.condition, &array).await?;
     let done = maintain::delete(&array, &condition, &options(args.timestamp)?).await;
     show::line(done.with_context(|| format!("cannot delete from {}", args.array))?)
 }

@@ -75,11 +75,10 @@ impl Job {
             .clone()
             .or_else(|| selected.as_ref().and_then(|s| s.attributes.clone()));
         let names = names(&array, attributes.as_deref(), format)?;
-        let condition = pick
-            .condition
-            .as_deref()
-            .map(|text| condition::read(text, &schema))
-            .transpose()?;
+        let condition = match &pick.condition {
+            Some(text) => Some(condition::read(text, &array).await?),
+            None => None,
+        };
         let order = order(pick.order, schema.is_dense(), format)?;
         let query = Query {
             fields: Some(names.clone()),

@@ -89,6 +89,8 @@ fn wrong_usage_is_code_2() {
         &["no attribute 'nope'", "data"],
     );
     check(&shell, "export a out.csv --where 'data >'", 2, &["--where"]);
+    let mistyped = r#"export a - --format csv --where 'data == "x"'"#;
+    check(&shell, mistyped, 2, &["--where", "cannot be compared with a string"]);
     check(
         &shell,
         "export a out.csv --where '-1 < nope'",

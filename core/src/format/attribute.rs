@@ -142,7 +142,7 @@ impl Attribute {
             String::new()
         };
         let enumeration = (!enumeration.is_empty()).then_some(enumeration);
-        let new = Self {
+        let mut new = Self {
             name,
             datatype,
             cell,
@@ -153,6 +153,10 @@ impl Attribute {
             order,
             enumeration,
         };
+        // Releases 2.8 and 2.9 know no fill value of bool.
+        if new.fill.is_empty() && datatype == Datatype::Bool && version.has_fill_values() {
+            new.set_default_fill();
+        }
         let expected = (version.has_fill_values() && !cell.is_var()).then(|| new.default_fill_bytes());
         if let Some(expected) = expected.filter(|&n| n != new.fill.len() as u64) {
             let why = format!("{} bytes for cells of {expected} bytes", new.fill.len());
@@ -188,5 +192,24 @@ impl DataOrder {
             2 => Ok(Self::Decreasing),
             other => Err(Malformed::new("data order", at, format!("{other} is not an order"))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bool_without_a_fill_value_has_that_of_its_type() {
+        let attribute = Attribute::new("b", Datatype::Bool, CellCount::ONE);
+        let stored = |fill: &[u8]| {
+            let mut w = Writer::new();
+            w.bytes32(b"b").u8(Datatype::Bool.id()).cell_count(CellCount::ONE);
+            Pipeline::default().encode(&mut w);
+            w.bytes64(fill).bool(false).bool(false);
+            Attribute::decode(&mut Reader::new(&w.into_bytes()), Version::new(14).unwrap())
+        };
+        assert_eq!(stored(b""), Ok(attribute));
+        assert!(stored(b"\0\0").is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! Deletes: of cells by a condition, of fragments by time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::catalog::{self, Catalog};
 use super::vacuum::Plan;
@@ -38,17 +38,13 @@ pub async fn delete(array: &Array, condition: &Condition, options: &WriteOptions
         let why = format!("the array is of format version {version}, which has no deletes; evolve its schema first");
         return Err(Error::Unsupported(why));
     }
-    let mut enumerations = BTreeMap::new();
     for field in condition.fields().into_iter().map(|f| binding::field_name(schema, f)) {
         if matches!(schema.attribute(field), Some((_, a)) if matches!(a.cell, CellCount::Fixed(n) if n > 1)) {
             let why = "has several values a cell, of which libtiledb tests the first alone, so that its readers would lose other cells: test another field";
             return Err(Error::Unsupported(format!("a delete by '{field}', which {why}")));
         }
-        if let Some(name) = schema.attribute(field).and_then(|(_, a)| a.enumeration.as_deref()) {
-            enumerations.insert(name.to_owned(), array.enumeration(name).await?);
-        }
     }
-    let bound = binding::bind(condition, schema, &enumerations)?;
+    let bound = array.bind(condition).await?;
     let stored = binding::to_stored(&bound, schema)?;
     if has_constant(&stored) {
         return Err(Error::invalid(
@@ -103,6 +99,8 @@ pub async fn delete_fragments(array: &Array, window: Window, options: &WriteOpti
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::datatype::{CellCount, Datatype};
     use crate::format::attribute::Attribute;

@@ -19,18 +19,32 @@ pub(super) fn pack(kind: Physical, data: &[u8], out: &mut Vec<u8>) -> Result<(),
 /// Fills `out` with the values whose differences `data` holds.
 pub(super) fn unpack(kind: Physical, data: &[u8], out: &mut [u8]) -> Decoded<()> {
     let mut r = Reader::new(data);
-    let n = values(&mut r, kind, out.len(), "delta")?;
+    all_stored(count(&mut r, kind, out.len(), "delta")?, out.len(), "delta")?;
     // libtiledb 2.16 leaves one more value behind them, which means nothing.
-    let stored = r.take(n, "differences")?;
+    let stored = r.take(out.len(), "differences")?;
     with_width!(unsigned kind.size(), T => sums::<T>(stored, out));
     Ok(())
 }
 
-/// The count of values at `r`, which must fill `bytes`; as a number of bytes.
-pub(super) fn values(r: &mut Reader<'_>, kind: Physical, bytes: usize, what: &str) -> Decoded<usize> {
+/// The count of values at `r`, as a number of bytes, which must be that of the whole values in `bytes`.
+pub(super) fn count(r: &mut Reader<'_>, kind: Physical, bytes: usize, what: &str) -> Decoded<usize> {
     let n = r.u64("number of values")?.saturating_mul(kind.size() as u64);
-    exactly(what, usize::try_from(n).unwrap_or(usize::MAX), bytes)?;
-    Ok(bytes)
+    let whole = bytes - bytes % kind.size();
+    exactly(what, usize::try_from(n).unwrap_or(usize::MAX), whole)?;
+    Ok(whole)
+}
+
+/// Complains where a rest behind the `whole` values of `bytes` is lost: libtiledb writes none of it.
+pub(super) fn all_stored(whole: usize, bytes: usize, what: &str) -> Decoded<()> {
+    if whole == bytes {
+        return Ok(());
+    }
+    let why = format!(
+        "the last {} of {bytes} bytes are lost: libtiledb does not store them where this filter comes behind one that \
+         packs; write the cells anew with this filter first",
+        bytes - whole
+    );
+    Err(Malformed::unsupported(what, why))
 }
 
 /// Whole values only, as the formats of both delta filters have no room for a rest.

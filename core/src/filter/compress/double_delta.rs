@@ -3,7 +3,7 @@
 //! Each of the others is a sign bit and `bits` bits of magnitude, highest first, in 64-bit words that
 //! are stored little-endian. Where that would save nothing all values are copied instead.
 
-use super::delta::{values, whole};
+use super::delta::{all_stored, count, whole};
 use crate::datatype::Physical;
 use crate::error::Malformed;
 use crate::filter::word::{Word, with_width, with_word};
@@ -20,12 +20,14 @@ pub(super) fn pack(kind: Physical, data: &[u8], out: &mut Vec<u8>) -> Result<(),
 pub(super) fn unpack(kind: Physical, data: &[u8], out: &mut [u8]) -> Decoded<()> {
     let mut r = Reader::new(data);
     let bits = u32::from(r.u8("bits of a second difference")?);
-    values(&mut r, kind, out.len(), "double delta")?;
+    let stored = count(&mut r, kind, out.len(), "double delta")?;
     let width = kind.size();
     if is_copied(bits, width) {
+        // A rest behind the last whole value is not counted, but copied with them.
         out.copy_from_slice(r.take(out.len(), "values")?);
         return r.finish("double delta");
     }
+    all_stored(stored, out.len(), "double delta")?;
     let head = out.len().min(2 * width);
     let first = r.take(head, "first two values")?;
     let words = r.rest();
@@ -197,5 +199,17 @@ mod tests {
         let mut data = packed(Physical::I32, &[1, 2, 3, 5, 8]);
         data.truncate(20);
         assert!(unpack(Physical::I32, &data, &mut [0; 20]).is_err());
+    }
+
+    /// libtiledb counts whole values only where this filter comes behind another, and stores a rest only if it copies.
+    #[test]
+    fn a_rest_behind_the_last_value_is_read_where_it_was_copied() {
+        let copied = b"\x20\x01\0\0\0\0\0\0\0\x07\0\0\0\xab";
+        let mut out = [0; 5];
+        unpack(Physical::I32, copied, &mut out).unwrap();
+        assert_eq!(out, *b"\x07\0\0\0\xab");
+        let coded = b"\0\x01\0\0\0\0\0\0\0\x07\0\0\0";
+        let lost = unpack(Physical::I32, coded, &mut out).unwrap_err();
+        assert!(lost.why.starts_with("the last 1 of 5 bytes are lost"), "{}", lost.why);
     }
 }

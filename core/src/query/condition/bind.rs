@@ -84,20 +84,6 @@ pub(crate) fn field_name<'a>(schema: &Schema, name: &'a str) -> &'a str {
     }
 }
 
-impl Condition {
-    /// Whether the fields it tests are those of `schema`.
-    ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] names the first that is not, and those there are.
-    pub fn check_fields(&self, schema: &Schema) -> Result<()> {
-        let mut names = self.fields().into_iter().map(|name| field_name(schema, name));
-        let is_field = |name: &str| schema.attribute(name).is_some() || schema.dimension(name).is_some();
-        names
-            .find(|name| !is_field(name))
-            .map_or(Ok(()), |name| Err(unknown(schema, name)))
-    }
-}
-
 fn unknown(schema: &Schema, name: &str) -> Error {
     let dimensions = schema.dimensions.iter().map(|d| d.name.as_str());
     // A dimension without a name cannot be called by any.

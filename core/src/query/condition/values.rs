@@ -53,14 +53,16 @@ pub(super) fn exact(field: &str, value: &Scalar, datatype: Datatype) -> Result<O
 /// The bytes a cell must have to be equal to `value`.
 pub(super) fn cell_bytes(field: &str, value: &Scalar, ty: &FieldType) -> Result<Vec<u8>> {
     let one_byte = ty.datatype.size() == 1;
+    if ty.holds_numbers() && !one_byte {
+        return Err(Error::invalid(format!(
+            "condition: '{field}' holds several {} a cell; conditions cannot test those, choose another field",
+            ty.datatype
+        )));
+    }
     match value {
         Scalar::Bytes(bytes) if one_byte => Ok(bytes.clone()),
-        Scalar::Bytes(bytes) => utf_units(bytes, ty.datatype).ok_or_else(|| {
-            Error::invalid(format!(
-                "condition: '{field}' holds several {} a cell; conditions cannot test those",
-                ty.datatype
-            ))
-        }),
+        Scalar::Bytes(bytes) => utf_units(bytes, ty.datatype)
+            .ok_or_else(|| Error::invalid(format!("condition: '{field}' holds text, and {value} is none"))),
         _ if one_byte && ty.cell == CellCount::ONE => {
             let v = exact(field, value, ty.datatype)?;
             v.map(|v| v.to_le_bytes())

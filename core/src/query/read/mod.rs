@@ -19,7 +19,7 @@ use super::dense::{Boxes, DenseQuery};
 use super::sparse::SparseQuery;
 use super::sparse::sweep::Sweep;
 use super::tile::{Decoding, Extent};
-use super::{Batch, Query, ReadResult};
+use super::{Batch, Condition, Query, ReadResult};
 use crate::array::index::Section;
 use crate::array::sections::load_index;
 use crate::array::{Array, Fragment};
@@ -120,7 +120,7 @@ impl Array {
 
     /// The query of a dense array, with the index of its fragments and with `more` sections of each.
     pub(crate) async fn resolve_dense(&self, query: &Query, more: &MoreSections<'_>) -> Result<Arc<DenseQuery>> {
-        let condition = self.bind(query).await?;
+        let condition = self.bind_query(query).await?;
         let resolved = Arc::new(DenseQuery::new(self, query, condition)?);
         load_index(self, &with_more(resolved.index(), more)).await?;
         Ok(resolved)
@@ -142,7 +142,7 @@ impl Array {
     /// The same with `more` sections of each fragment's index.
     async fn start_with(&self, query: &Query, more: &MoreSections<'_>) -> Result<State> {
         if !self.schema().is_dense() {
-            let condition = self.bind(query).await?;
+            let condition = self.bind_query(query).await?;
             let (resolved, sweep) = self.start_sparse(query, condition, self.fragments(), &[], more).await?;
             return Ok(State::Sparse(resolved, sweep));
         }
@@ -151,18 +151,32 @@ impl Array {
         Ok(State::Dense(resolved, boxes))
     }
 
-    /// The query's condition, with the values of enumerations looked up.
-    async fn bind(&self, query: &Query) -> Result<Option<Bound>> {
-        let Some(condition) = &query.condition else {
-            return Ok(None);
-        };
+    /// Whether the array's fields can be tested so: for complaints before a read starts.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for an unknown field, or a value that its field cannot be compared with;
+    /// [`Error::Corrupt`] and [`Error::Io`] name the file of an enumeration.
+    pub async fn check_condition(&self, condition: &Condition) -> Result<()> {
+        self.bind(condition).await.map(drop)
+    }
+
+    /// The tests of a condition, with the values of enumerations looked up.
+    pub(crate) async fn bind(&self, condition: &Condition) -> Result<Bound> {
         let mut enumerations = BTreeMap::new();
         for name in condition.fields().into_iter().map(|f| field_name(self.schema(), f)) {
             if let Some(e) = self.schema().attribute(name).and_then(|(_, a)| a.enumeration.as_ref()) {
                 enumerations.insert(e.clone(), self.enumeration(e).await?);
             }
         }
-        Ok(Some(bind(condition, self.schema(), &enumerations)?))
+        bind(condition, self.schema(), &enumerations)
+    }
+
+    /// The tests of a query's condition, if it has one.
+    async fn bind_query(&self, query: &Query) -> Result<Option<Bound>> {
+        match &query.condition {
+            Some(condition) => Ok(Some(self.bind(condition).await?)),
+            None => Ok(None),
+        }
     }
 
     pub(crate) fn decoding(&self, cpu: Cpu) -> Decoding {
