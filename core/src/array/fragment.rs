@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::directory::FragmentRef;
 use super::index::{Index, Section};
+use super::snapshot::Window;
 use crate::error::{Error, Result};
 use crate::format::data_file::{FRAGMENT_METADATA, Part, file_name};
 use crate::format::fragment::footer::Footer;
@@ -118,6 +119,11 @@ impl Fragment {
             tile_cells,
             files: OnceLock::new(),
         })
+    }
+
+    /// Whether `window` cuts through it: of its cells, which have times of their own, some may lie outside.
+    pub(crate) fn is_partly_within(&self, window: Window) -> bool {
+        self.footer.has_timestamps && (self.start_ms < window.start_ms || self.end_ms > window.end_ms)
     }
 
     /// The smallest box around its cells.

@@ -116,6 +116,11 @@ impl Array {
         &self.0.fragments
     }
 
+    /// The delete commits that count, oldest first.
+    pub(crate) fn deletes(&self) -> &[Delete] {
+        &self.0.deletes
+    }
+
     /// The same snapshot with these of its fragments only.
     pub(crate) fn with_fragments(&self, fragments: Vec<Arc<Fragment>>) -> Self {
         let s = &*self.0;

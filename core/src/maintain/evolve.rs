@@ -95,7 +95,7 @@ fn drop_attributes(array: &Array, schema: &mut Schema, names: &[String]) -> Resu
         let Some((i, _)) = schema.attribute(name) else {
             return Err(Error::invalid(format!("there is no attribute '{name}' to drop")));
         };
-        if array.0.deletes.iter().any(|d| d.keep.fields().contains(&name.as_str())) {
+        if array.deletes().iter().any(|d| d.keep.fields().contains(&name.as_str())) {
             return Err(Error::invalid(format!(
                 "a delete tests the attribute '{name}', and without it libtiledb cannot open the array; keep it, or copy the cells into a new array (export, import)"
             )));

@@ -127,7 +127,7 @@ impl<'a> Streams<'a> {
         load_index(array, &wanted).await?;
         let first_ms = times(run).0;
         let earlier: Vec<String> = run.iter().flat_map(|f| f.index.conditions().iter().cloned()).collect();
-        let deletes = Arc::new(Deletes::new(&schema, &array.0.deletes, first_ms, &earlier)?);
+        let deletes = Arc::new(Deletes::new(&schema, array.deletes(), first_ms, &earlier)?);
         let special = Special {
             timestamps: version.has_delete_metadata(),
             deletes: version.has_delete_commits() && !m.purge && !deletes.is_empty(),

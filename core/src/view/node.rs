@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::chunk::Chunk;
 use super::slice::{FixedLayout, Slice};
+use super::tree;
 use crate::array::Array;
 
 /// A file or a folder of the view, pinned to the moment it was looked up at: its bytes and its size
@@ -118,19 +119,27 @@ pub fn dir_id(path: &str) -> u64 {
 #[derive(Debug, Clone)]
 pub(super) struct Snapshot {
     pub(super) array: Array,
-    /// A number that stands for everything a reader may see of it: its fragments and schema.
+    /// A number that stands for everything a reader may see of it: its schema, fragments and deletes, and the window
+    /// where that cuts through a fragment.
     pub(super) fingerprint: u64,
-    /// When its newest fragment was written.
+    /// When it was last written to or deleted from.
     pub(super) modified_ms: u64,
 }
 
 impl Snapshot {
     pub(super) fn new(array: Array) -> Self {
         let schema = format!("{:?}", array.schema());
+        let window = array.window();
         let mut parts = vec![array.path().as_bytes(), schema.as_bytes()];
         parts.extend(array.fragments().iter().map(|f| f.name.as_bytes()));
+        parts.extend(array.deletes().iter().map(|d| d.path.as_bytes()));
+        // Of such fragments two windows that hold the same ones show other cells.
+        let bounds = [window.start_ms.to_le_bytes(), window.end_ms.to_le_bytes()];
+        if array.fragments().iter().any(|f| f.is_partly_within(window)) {
+            parts.extend(bounds.iter().map(<[u8; 8]>::as_slice));
+        }
         let fingerprint = hash(&parts);
-        let modified_ms = array.fragments().iter().map(|f| f.end_ms).max().unwrap_or(0);
+        let modified_ms = tree::times(&array).last().copied().unwrap_or(0);
         Self {
             array,
             fingerprint,

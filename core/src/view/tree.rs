@@ -4,7 +4,7 @@
 //! README.md  schema.json  metadata.json
 //! slices/    README.md; any selection with an ending resolves, none is listed
 //! tiles/     <attribute>/<i>/<j>.npy, one for each space tile that holds data (dense arrays)
-//! at/        a folder for each time something was written; any time resolves, and so do `latest`, `latest-1`, …
+//! at/        a folder for each time something was written or deleted; any time resolves, and so do `latest`, `latest-1`, …
 //! since/     nothing is listed; `T0..T1` resolves to what was written between two times
 //! fragments/ <name>.json
 //! zarr/      the same as a Zarr v3 hierarchy (dense arrays)
@@ -236,9 +236,10 @@ pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec
     })
 }
 
-/// The times at which something was written, in milliseconds since 1970.
+/// The times at which something was written or deleted, in milliseconds since 1970.
 pub(super) fn times(array: &Array) -> Vec<u64> {
-    let mut times: Vec<u64> = array.fragments().iter().map(|f| f.end_ms).collect();
+    let deletes = array.deletes().iter().map(|d| d.time_ms);
+    let mut times: Vec<u64> = array.fragments().iter().map(|f| f.end_ms).chain(deletes).collect();
     sort_by_number(&mut times, |t| *t);
     times.dedup();
     times

@@ -11,7 +11,9 @@ use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
 use hyperslab::format::group::{GroupMember, MemberKind};
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
-use hyperslab::maintain::{GroupChange, change_group, create_group};
+use hyperslab::maintain::{
+    ConsolidateOptions, GroupChange, Mode, change_group, consolidate, create_group, delete, vacuum,
+};
 use hyperslab::view::{NodeKind, Source, View};
 use hyperslab::{
     Array, CellCount, Cells, Column, Context, Datatype, Error, OpenOptions, ScalarRange, Window, WriteOptions,
@@ -434,6 +436,42 @@ fn what_bears_a_time_of_the_future_shows_when_it_has_come_or_is_asked_for() {
         block_on(until.lookup(now)).unwrap().map(|node| node.kind),
         Some(NodeKind::File { size: 164 })
     );
+}
+
+/// One fragment holds cells of several times after a merge, and a delete makes none.
+#[test]
+fn times_within_a_fragment_and_deletes_are_told_apart() {
+    let view = view();
+    let found = |path: &str| {
+        view.refresh(NOW_MS);
+        let node = block_on(view.lookup(path)).unwrap().unwrap();
+        (node.id, node.kind, node.modified_ms)
+    };
+    let (now, before, after) = (
+        "points/slices/mag@all.bin",
+        "points/at/2999/slices/mag@all.bin",
+        "points/at/3000/slices/mag@all.bin",
+    );
+    extend(&view, 3000);
+    let array = || block_on(Array::open(&view.source().context, "points", &OpenOptions::default())).unwrap();
+    let options = |timestamp_ms| WriteOptions {
+        timestamp_ms,
+        seed: [3; 32],
+        sync: false,
+    };
+    block_on(consolidate(&array(), &ConsolidateOptions::new(Mode::Fragments), &options(3500))).unwrap();
+    block_on(vacuum(&array(), Mode::Fragments, false, &options(3600))).unwrap();
+    let (small, large) = (NodeKind::File { size: 160 }, NodeKind::File { size: 164 });
+    assert_eq!((found(before).1, found(after).1), (small, large));
+    assert_ne!(found(before).0, found(after).0);
+    assert_eq!(found(after), found(now));
+
+    block_on(delete(&array(), &"mag < 0.5".parse().unwrap(), &options(4000))).unwrap();
+    let (id, kind, modified_ms) = found(now);
+    assert_eq!((kind, modified_ms), (small, 4000));
+    assert_ne!(id, found(after).0);
+    assert_eq!(names(&view, "points/at").last().map(String::as_str), Some("4000"));
+    assert_eq!(found("points/at/latest-1/slices/mag@all.bin"), found(after));
 }
 
 fn extend(view: &View, time_ms: u64) {

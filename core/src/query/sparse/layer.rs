@@ -82,8 +82,7 @@ impl Layer {
     ) -> Self {
         let stored = |id| StoredField::new(fragment, id).map(Arc::new);
         let footer = &fragment.footer;
-        let partly_visible =
-            footer.has_timestamps && (fragment.start_ms < window.start_ms || fragment.end_ms > window.end_ms);
+        let partly_visible = fragment.is_partly_within(window);
         let within = |d: &Delete| fragment.start_ms <= d.time_ms && d.time_ms <= fragment.end_ms;
         let needs_times = footer.has_timestamps && (partly_visible || versions || deletes.iter().any(within));
         let mode = |d: &Delete| {

@@ -77,7 +77,7 @@ impl SparseQuery {
         let schema = array.schema();
         let ranges = Ranges::new(&query.region, schema)?;
         let fields = Field::resolve(schema, query.fields.as_deref())?;
-        let deletes: &[Delete] = &array.0.deletes;
+        let deletes: &[Delete] = array.deletes();
         let kept = deletes
             .iter()
             .map(|d| {
