@@ -89,6 +89,11 @@ impl RawArray {
         self.array.fragments().iter().map(one).collect::<Value>().to_string()
     }
 
+    /// The times at which something was written or deleted as JSON, oldest first.
+    pub fn times(&self) -> String {
+        json!(self.array.times()).to_string()
+    }
+
     /// The non-empty domain as JSON, or `null`.
     #[wasm_bindgen(js_name = nonEmptyDomain)]
     pub fn non_empty_domain(&self) -> String {

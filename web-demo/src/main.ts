@@ -57,7 +57,7 @@ async function show(chosen: Listed, link = {} as ReturnType<typeof readLink>): P
   markCurrent(chosen.url);
   try {
     const opened = await Source.open(chosen.url);
-    const last = opened.moments();
+    const last = opened.array.times();
     const wanted = link.at === undefined ? undefined : Number(link.at);
     const travelled = wanted === undefined ? opened : await Source.open(chosen.url, wanted);
     const land = !opened.dense && opened.isGeographic() ? await landBehind() : undefined;

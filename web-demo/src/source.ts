@@ -40,11 +40,6 @@ export class Source {
     return this.array.attrs.filter((a) => a.cell === 1 && !/^(string|char|blob|any|geom)/.test(a.type)).map((a) => a.name);
   }
 
-  /** Every moment at which the array changed, oldest first, in milliseconds. */
-  moments(): number[] {
-    return [...new Set(this.array.fragments().map((f) => Number(f.end)))].sort((a, b) => a - b);
-  }
-
   /** The coarsest level that still has a cell for every pixel at `cellsPerPixel`. */
   level(cellsPerPixel: number): number {
     const fit = this.levels.filter((l) => l.factor <= Math.max(1, cellsPerPixel * 1.01));

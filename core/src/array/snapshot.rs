@@ -9,6 +9,7 @@ use crate::format::condition::StoredCondition;
 use crate::format::enumeration::Enumeration;
 use crate::format::schema::Schema;
 use crate::scalar::ScalarRange;
+use crate::sort::sort_by_number;
 
 use super::fragment::Fragment;
 
@@ -114,6 +115,15 @@ impl Array {
     /// The visible fragments, oldest first: a later one wins where two hold the same cell.
     pub fn fragments(&self) -> &[Arc<Fragment>] {
         &self.0.fragments
+    }
+
+    /// The times at which something was written or deleted, in milliseconds since 1970, each once, oldest first.
+    pub fn times(&self) -> Vec<u64> {
+        let deletes = self.deletes().iter().map(|d| d.time_ms);
+        let mut times: Vec<u64> = self.fragments().iter().map(|f| f.end_ms).chain(deletes).collect();
+        sort_by_number(&mut times, |t| *t);
+        times.dedup();
+        times
     }
 
     /// The delete commits that count, oldest first.

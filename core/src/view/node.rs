@@ -7,7 +7,6 @@ use sha2::{Digest as _, Sha256};
 
 use super::chunk::Chunk;
 use super::slice::{FixedLayout, Slice};
-use super::tree;
 use crate::array::Array;
 
 /// A file or a folder of the view, pinned to the moment it was looked up at: its bytes and its size
@@ -139,7 +138,7 @@ impl Snapshot {
             parts.extend(bounds.iter().map(<[u8; 8]>::as_slice));
         }
         let fingerprint = hash(&parts);
-        let modified_ms = tree::times(&array).last().copied().unwrap_or(0);
+        let modified_ms = array.times().last().copied().unwrap_or(0);
         Self {
             array,
             fingerprint,

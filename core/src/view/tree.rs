@@ -23,7 +23,7 @@ use crate::calendar;
 use crate::datatype::Datatype;
 use crate::error::{Error, Result};
 use crate::format::schema::Schema;
-use crate::sort::{sort_by, sort_by_number};
+use crate::sort::sort_by;
 
 /// What a path below an array means.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -202,7 +202,11 @@ pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec
             }
             tiles.next(prefix)?.into_iter().map(name).collect()
         }
-        Place::Times => times(array).into_iter().map(|t| DirEntry::dir(t.to_string())).collect(),
+        Place::Times => array
+            .times()
+            .into_iter()
+            .map(|t| DirEntry::dir(t.to_string()))
+            .collect(),
         Place::Fragments => {
             let mut names: Vec<_> = array
                 .fragments()
@@ -236,15 +240,6 @@ pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec
     })
 }
 
-/// The times at which something was written or deleted, in milliseconds since 1970.
-pub(super) fn times(array: &Array) -> Vec<u64> {
-    let deletes = array.deletes().iter().map(|d| d.time_ms);
-    let mut times: Vec<u64> = array.fragments().iter().map(|f| f.end_ms).chain(deletes).collect();
-    sort_by_number(&mut times, |t| *t);
-    times.dedup();
-    times
-}
-
 /// Which moment of an array a path below it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Past<'p, 'a> {
@@ -265,7 +260,7 @@ pub(super) fn past<'p, 'a>(parts: &'p [&'a str], array: &Array) -> Result<Past<'
         ["at" | "since", name, ..] if name.starts_with('.') => return Ok(Past::Unseen),
         ["at", name, ..] => match back(name) {
             None => Window::at(time(name)?),
-            Some(back) => match times(array).iter().rev().nth(back) {
+            Some(back) => match array.times().iter().rev().nth(back) {
                 Some(end_ms) => Window::at(*end_ms),
                 None => return Ok(Past::Unseen),
             },

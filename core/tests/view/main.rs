@@ -459,7 +459,12 @@ fn times_within_a_fragment_and_deletes_are_told_apart() {
         seed: [3; 32],
         sync: false,
     };
-    block_on(consolidate(&array(), &ConsolidateOptions::new(Mode::Fragments), &options(3500))).unwrap();
+    block_on(consolidate(
+        &array(),
+        &ConsolidateOptions::new(Mode::Fragments),
+        &options(3500),
+    ))
+    .unwrap();
     block_on(vacuum(&array(), Mode::Fragments, false, &options(3600))).unwrap();
     let (small, large) = (NodeKind::File { size: 160 }, NodeKind::File { size: 164 });
     assert_eq!((found(before).1, found(after).1), (small, large));

@@ -126,6 +126,11 @@ export class TileArray {
     return found.map((f) => ({ ...f, nonEmptyDomain: f.nonEmptyDomain && this.ranges(f.nonEmptyDomain) }));
   }
 
+  /** The moments at which something was written or deleted, oldest first, in milliseconds since 1970. */
+  times(): number[] {
+    return JSON.parse(this.raw.times()) as number[];
+  }
+
   /** The smallest box around everything written; `null` if nothing is. */
   nonEmptyDomain(): (readonly [Extreme, Extreme])[] | null {
     const found = JSON.parse(this.raw.nonEmptyDomain()) as RawRange[] | null;

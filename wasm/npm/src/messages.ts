@@ -7,7 +7,7 @@ export interface Engine {
   open(...args: Parameters<RawStore["open"]>): Promise<EngineArray>;
   view(...args: Parameters<RawStore["view"]>): EngineView;
 }
-export type EngineArray = Pick<RawArray, "attrs" | "count" | "dims" | "enumeration" | "fragments" | "get" | "metadata" | "nonEmptyDomain" | "put" | "schema"> & {
+export type EngineArray = Pick<RawArray, "attrs" | "count" | "dims" | "enumeration" | "fragments" | "get" | "metadata" | "nonEmptyDomain" | "put" | "schema" | "times"> & {
   at(...args: Parameters<RawArray["at"]>): Promise<EngineArray>;
   query(...args: Parameters<RawArray["query"]>): EngineBatches;
 };
@@ -23,7 +23,7 @@ export interface Port {
 }
 
 /** What an array says of itself at once. */
-export interface Facts { attrs: string; dims: string; fragments: string; nonEmptyDomain: string; schema: string }
+export interface Facts { attrs: string; dims: string; fragments: string; nonEmptyDomain: string; schema: string; times: string }
 
 /** A store, as a worker has to know it. */
 export interface StoreFacts { number: number; believesManifest: boolean; cacheBytes: number }

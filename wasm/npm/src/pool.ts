@@ -244,6 +244,7 @@ class RemoteStore implements Engine {
       fragments: () => facts.fragments,
       nonEmptyDomain: () => facts.nonEmptyDomain,
       schema: () => facts.schema,
+      times: () => facts.times,
       at: async (start, end, aborted) => this.open(made.args[0] as string, start, end, made.args[3] as Uint8Array, aborted),
       count: async (ranges, condition, aborted) => any("count", [ranges, condition], aborted),
       enumeration: async (name) => any("enumeration", [name]),

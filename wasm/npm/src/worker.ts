@@ -31,7 +31,7 @@ export function serve(port: Port): (message: Message) => void {
     if (keep === undefined) return found;
     objects.set(keep, found);
     const say = (name: string) => found[name]?.() as string;
-    return method === "open" ? Object.fromEntries(["attrs", "dims", "fragments", "nonEmptyDomain", "schema"].map((name) => [name, say(name)])) : undefined;
+    return method === "open" ? Object.fromEntries(["attrs", "dims", "fragments", "nonEmptyDomain", "schema", "times"].map((name) => [name, say(name)])) : undefined;
   };
 
   return (message) => {

@@ -184,6 +184,7 @@ test("time travel", async () => {
   assert.equal((await get(await open(store, { at: new Date(9) }))).data[0], 0);
   assert.equal((await now.at([3, 20])).fragments().length, 1);
   assert.deepEqual(now.fragments().map((f) => f.end), [2, 10]);
+  assert.deepEqual(now.times(), [2, 10]);
 });
 
 test("what bears a time of the future is not there yet", async () => {

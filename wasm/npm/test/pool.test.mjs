@@ -36,7 +36,7 @@ test("a pool reads the same cells", async () => {
   await pooled(async (pool) => {
     for (const path of ["dense", "sparse"]) {
       const [here, there] = [await open(store, { path }), await open(store, { path, pool })];
-      assert.deepEqual([there.schema, there.dims, there.attrs, there.fragments(), there.nonEmptyDomain()], [here.schema, here.dims, here.attrs, here.fragments(), here.nonEmptyDomain()]);
+      assert.deepEqual([there.schema, there.dims, there.attrs, there.fragments(), there.times(), there.nonEmptyDomain()], [here.schema, here.dims, here.attrs, here.fragments(), here.times(), here.nonEmptyDomain()]);
       const wants = { ranges: { y: [3, 60], x: [0, 40] }, attrs: ["x", path === "dense" ? "b" : "t"] };
       const [a, b] = [await query(here, wants).columns(), await query(there, wants).columns()];
       assert.ok(a.length > 20);
