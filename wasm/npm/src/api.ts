@@ -8,7 +8,7 @@ export {
   type Attr, type CallOptions, type Dim, type Extreme, type FragmentInfo, type Member, type Moment, type OpenOptions,
 } from "./array.js";
 export { slice, type AxisSelection, type Coordinate, type Ranges, type Selection, type Slice } from "./select.js";
-export { get, Query, query, type Chunk, type Columns, type GetOptions, type QueryOptions } from "./read.js";
+export { get, Query, query, type Chunk, type Columns, type GetOptions, type Order, type QueryOptions } from "./read.js";
 export { create, put, writeManifest, type CreateOptions, type PutData, type PutOptions, type SchemaInput } from "./write.js";
 export { Mount, mount, type Stat } from "./mount.js";
 export { asZarrita, type ZarrRange, type ZarrStore } from "./zarr.js";

@@ -6,10 +6,21 @@ import { arrayOf, Column, type RawColumn, type TypedArray, type Value } from "./
 import type { EngineBatches } from "./messages.js";
 
 /** A box of cells of one attribute, as a strided view: `data[i * stride[0] + j * stride[1] + …]`. */
+/** Which index varies slowest in the cells of a box: of `"row"` the first, of `"col"` the last. */
+export type Order = "row" | "col";
+
+/** @internal The order, if it is one that a box can have. */
+export function orderOf(order: Order = "row"): Order {
+  if (order === "row" || order === "col") return order;
+  throw new HyperslabError("InvalidArgument", `a box has no order '${String(order)}'; row and col are`);
+}
+
 export interface Chunk<Data extends TypedArray = TypedArray> {
   readonly data: Data;
   readonly shape: number[];
   readonly stride: number[];
+  /** The order of the cells in `data`. */
+  readonly order: Order;
   /** For cells of any length: where each starts in `data`, and where the last one ends. */
   readonly offsets?: Uint32Array;
   /** For nullable attributes: 1 where there is a value, 0 where there is none. */
@@ -21,8 +32,8 @@ export interface Chunk<Data extends TypedArray = TypedArray> {
 export interface GetOptions extends CallOptions {
   /** Attributes (or dimensions, for coordinates). One name gives one chunk, a list gives a record. */
   attrs?: string | readonly string[];
-  /** Which index varies slowest: `"C"` the first, `"F"` the last. */
-  order?: "C" | "F";
+  /** The order of the cells; `"row"` unless given. */
+  order?: Order;
   /** A condition such as `"mag >= 4.5 and place != 'Alaska'"`; other cells hold the fill value. */
   where?: string;
   /**
@@ -43,11 +54,12 @@ export async function get(array: TileArray, selection: Selection | undefined, op
 export async function get(array: TileArray, selection?: Selection, options?: GetOptions): Promise<Chunk | Record<string, Chunk>>;
 export async function get(array: TileArray, selection?: Selection, options: GetOptions = {}): Promise<Chunk | Record<string, Chunk>> {
   if (array.kind !== "dense") throw new HyperslabError("InvalidArgument", "the array is sparse: use query()");
-  const { attrs, order = "C", where, out, signal } = options;
+  const { attrs, where, out, signal } = options;
+  const order = orderOf(options.order);
   const named = attrs === undefined ? undefined : typeof attrs === "string" ? [attrs] : [...attrs];
   const json = selectionJson(selection, array.dims);
   const room = out && new Uint8Array(out.buffer as ArrayBuffer, out.byteOffset, out.byteLength);
-  const result = await call(signal, (aborted) => array.raw.get(json, named, order === "C" ? "row" : "col", where, room, aborted)) as RawResult;
+  const result = await call(signal, (aborted) => array.raw.get(json, named, order, where, room, aborted)) as RawResult;
   const type = out && result.columns[0]?.type;
   if (type && !(out instanceof arrayOf(type))) {
     throw new HyperslabError("InvalidArgument", `'out' is to be of type ${type}: give a ${arrayOf(type).name}, not a ${out.constructor.name}`);
@@ -57,23 +69,23 @@ export async function get(array: TileArray, selection?: Selection, options: GetO
   return one && chunks[0] ? chunks[0][1] : Object.fromEntries(chunks);
 }
 
-function chunk(raw: RawColumn, { shape = [], single = [] }: RawResult, order: "C" | "F", out?: TypedArray): Chunk {
+function chunk(raw: RawColumn, { shape = [], single = [] }: RawResult, order: Order, out?: TypedArray): Chunk {
   const column = new Column(raw);
   const data = out ?? column.values;
   const cells = shape.filter((_, i) => !single[i]);
   const stride = strides(cells, order);
   const at = (...index: number[]) => column.at(index.reduce((sum, i, axis) => sum + i * (stride[axis] ?? 0), 0));
   const extra = { ...(column.offsets ? { offsets: column.offsets } : {}), ...(column.validity ? { validity: column.validity } : {}) };
-  if (raw.cell <= 1) return { data, shape: cells, stride, at, ...extra };
+  if (raw.cell <= 1) return { data, shape: cells, stride, order, at, ...extra };
   // Several values a cell: one more axis, the fastest.
-  return { data, shape: [...cells, raw.cell], stride: [...stride.map((s) => s * raw.cell), 1], at, ...extra };
+  return { data, shape: [...cells, raw.cell], stride: [...stride.map((s) => s * raw.cell), 1], order, at, ...extra };
 }
 
-function strides(shape: number[], order: "C" | "F"): number[] {
+function strides(shape: number[], order: Order): number[] {
   const stride = new Array<number>(shape.length);
   let step = 1;
   const axes = shape.map((_, i) => i);
-  for (const axis of order === "C" ? axes.reverse() : axes) {
+  for (const axis of order === "row" ? axes.reverse() : axes) {
     stride[axis] = step;
     step *= shape[axis] ?? 1;
   }

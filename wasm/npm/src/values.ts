@@ -104,8 +104,11 @@ function text(values: TypedArray, type: DataType): string {
   return utf8.decode(values);
 }
 
+/** Cells as the engine has them: their values, where each starts if they vary in length, and where there is none. */
+export interface PlainColumn { values: TypedArray; offsets?: Uint32Array | undefined; validity?: Uint8Array | undefined }
+
 /** What may be written to a field: values, or cells of any length one by one, `null` for none. */
-export type ColumnInput = TypedArray | ArrayLike<Value> | { values: TypedArray; offsets?: Uint32Array | undefined; validity?: Uint8Array | undefined };
+export type ColumnInput = TypedArray | ArrayLike<Value> | PlainColumn;
 
 /** What the engine takes for a field. */
 export interface RawInput { name: string; data: Uint8Array; offsets?: Uint32Array; validity?: Uint8Array }
@@ -114,14 +117,13 @@ export interface RawInput { name: string; data: Uint8Array; offsets?: Uint32Arra
 export function encode(name: string, field: { type: DataType; cell: number | "var"; nullable?: boolean }, input: ColumnInput): RawInput {
   const Typed = arrayOf(field.type);
   const size = Typed.BYTES_PER_ELEMENT;
-  if (!ArrayBuffer.isView(input) && "values" in input && ArrayBuffer.isView(input.values)) {
-    const data = bytesOf(name, field.type, input.values, Typed);
-    const offsets = input.offsets && (size === 1 ? input.offsets : input.offsets.map((o) => o * size));
-    return { name, data, ...(offsets ? { offsets } : {}), ...valid(field, input.validity, data.length / size) };
-  }
-  if (ArrayBuffer.isView(input) && field.cell !== "var") {
-    const data = bytesOf(name, field.type, input as TypedArray, Typed);
-    return { name, data, ...valid(field, undefined, data.length / size / field.cell) };
+  const plain = plainColumn(field.cell, input);
+  if (plain) {
+    const { values, offsets: starts, validity } = plain;
+    const data = bytesOf(name, field.type, values, Typed);
+    const offsets = starts && (size === 1 ? starts : starts.map((o) => o * size));
+    const cells = offsets ? offsets.length - 1 : values.length / Number(field.cell);
+    return { name, data, ...(offsets ? { offsets } : {}), ...valid(field, validity, cells) };
   }
   return encodeCells(name, field, Array.from(input as ArrayLike<Value>));
 }
@@ -176,6 +178,12 @@ function hold(one: TypedArray, cell: Value): boolean {
   one[0] = Number(cell);
   // Floats round.
   return one instanceof Float32Array || one instanceof Float64Array || one[0] === Number(cell);
+}
+
+/** The column as typed arrays, if it was given so. */
+function plainColumn(cell: number | "var", input: ColumnInput): PlainColumn | undefined {
+  if (ArrayBuffer.isView(input)) return cell === "var" ? undefined : { values: input as TypedArray };
+  return "values" in input && ArrayBuffer.isView(input.values) ? input : undefined;
 }
 
 function bytesOf(name: string, type: DataType, values: TypedArray, Typed: Constructor): Uint8Array {

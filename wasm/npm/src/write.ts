@@ -4,7 +4,7 @@ import { HyperslabError } from "./errors.js";
 import { selectionJson, type Selection } from "./select.js";
 import type { Store } from "./store.js";
 import { encode, type ColumnInput, type DataType } from "./values.js";
-import type { Chunk } from "./read.js";
+import { orderOf, type Chunk, type Order } from "./read.js";
 
 type FilterInput = string | readonly [string, Record<string, unknown>] | { name: string; [option: string]: unknown };
 
@@ -52,8 +52,8 @@ function filter(given: FilterInput): unknown {
 export interface PutOptions extends CallOptions {
   /** The time of the write; now unless given. */
   at?: Moment;
-  /** Which index varies slowest in the data of a dense write. */
-  order?: "C" | "F";
+  /** The order of the cells of a dense write; `"row"` unless given. */
+  order?: Order;
 }
 
 /** What is written: the values of the only attribute, or columns by field. */
@@ -64,10 +64,11 @@ export type PutData = ColumnInput | Chunk | { readonly [field: string]: ColumnIn
  * A dense write fills the selected box; a sparse one has a column for each dimension too.
  */
 export async function put(array: TileArray, selection: Selection, data: PutData, options: PutOptions = {}): Promise<string> {
-  const { at = Date.now(), order = "C", signal } = options;
+  const { at = Date.now(), signal } = options;
+  const order = orderOf(options.order);
   signal?.throwIfAborted();
   const dense = array.kind === "dense";
-  const given = columnsOf(array, data);
+  const given = columnsOf(array, data, order);
   const fields = new Map([...array.dims.map((d) => [d.name, d] as const), ...array.attrs.map((a) => [a.name, a] as const)]);
   const columns = Object.entries(given).map(([name, input]) => {
     const field = fields.get(name);
@@ -75,15 +76,18 @@ export async function put(array: TileArray, selection: Selection, data: PutData,
     return encode(name, field, input);
   });
   const box = dense ? selectionJson(selection, array.dims) : undefined;
-  const layout = dense ? (order === "C" ? "row" : "col") : "unordered";
+  const layout = dense ? order : "unordered";
   return call(undefined, () => array.raw.put(box, layout, columns as never, moment(at), seed()));
 }
 
-function columnsOf(array: TileArray, data: PutData): Record<string, ColumnInput> {
-  const plain = (input: ColumnInput | Chunk): ColumnInput =>
-    typeof input === "object" && "data" in input && ArrayBuffer.isView(input.data)
-      ? { values: input.data, offsets: input.offsets, validity: input.validity }
-      : (input as ColumnInput);
+function columnsOf(array: TileArray, data: PutData, order: Order): Record<string, ColumnInput> {
+  const plain = (input: ColumnInput | Chunk): ColumnInput => {
+    if (!(typeof input === "object" && "data" in input && ArrayBuffer.isView(input.data))) return input as ColumnInput;
+    if (array.kind === "dense" && (input.order ?? order) !== order) {
+      throw new HyperslabError("InvalidArgument", `the chunk has the order '${input.order}': give put { order: "${input.order}" }`);
+    }
+    return { values: input.data, offsets: input.offsets, validity: input.validity };
+  };
   const isColumn = ArrayBuffer.isView(data) || Array.isArray(data) || ("data" in data && ArrayBuffer.isView(data.data) && "shape" in data)
     || ("values" in data && ArrayBuffer.isView(data.values) && !array.attrs.some((a) => a.name === "values"));
   if (!isColumn) return Object.fromEntries(Object.entries(data as Record<string, ColumnInput | Chunk>).map(([k, v]) => [k, plain(v)]));

@@ -36,10 +36,14 @@ test("the whole array, in both orders", async () => {
   const { array } = await written();
   const c = await get(array);
   assert.deepEqual([c.data, c.shape, c.stride], [counted, [6, 4], [4, 1]]);
-  const f = await get(array, null, { order: "F" });
-  assert.deepEqual([f.shape, f.stride], [[6, 4], [1, 6]]);
+  const f = await get(array, null, { order: "col" });
+  assert.deepEqual([f.shape, f.stride, f.order], [[6, 4], [1, 6], "col"]);
   assert.equal(f.at(3, 2), 14);
   assert.equal(f.data[3 * f.stride[0] + 2 * f.stride[1]], 14);
+  await assert.rejects(put(array, null, f), { code: "InvalidArgument", message: /order 'col'.*\{ order: "col" \}/ });
+  await put(array, null, f, { at: 50, order: "col" });
+  assert.deepEqual((await get(await array.at(50))).data, counted);
+  for (const order of ["F", "global"]) await assert.rejects(get(array, null, { order }), { message: /row and col/ });
 });
 
 test("a box is read into an array of the caller's", async () => {
@@ -108,6 +112,8 @@ test("each cell of one length holds its number of values", async () => {
   await refused(pair, [1, 2, 3, 4], /cell 0 has 1/);
   assert.deepEqual(await cells(pair, [1, 3, 5, 7].map((i) => Int16Array.of(i, i + 1))), [1, 3, 5, 7].map((i) => Int16Array.of(i, i + 1)));
   assert.deepEqual(await cells({ ...pair, nullable: true }, [null, ...[3, 5, 7].map((i) => Int16Array.of(i, i + 1))]), [null, ...[3, 5, 7].map((i) => Int16Array.of(i, i + 1))]);
+  const plain = { values: Int16Array.of(1, 2, 3, 4, 5, 6, 7, 8) };
+  assert.deepEqual(await cells({ ...pair, nullable: true }, plain), [1, 3, 5, 7].map((i) => Int16Array.of(i, i + 1)));
 });
 
 test("arrays of another type are refused, and what is handed out is taken", async () => {
