@@ -49,6 +49,30 @@ pub fn parse(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
     }
 }
 
+/// The first and the last tick that start within the period that `text` names: what a date of `datatype` may be to
+/// lie in it. Where the text is finer than the unit there may be none, and the first is behind the last.
+///
+/// ```
+/// use hyperslab::{calendar, Datatype};
+/// assert_eq!(calendar::starts("1970-02", Datatype::DatetimeDay), Ok((31, 58)));
+/// assert_eq!(calendar::starts("1970-02-01T12:00", Datatype::DatetimeDay), Ok((32, 31)));
+/// ```
+///
+/// # Errors
+/// As [`parse`].
+pub fn starts(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
+    let (lo, hi) = parse(text, datatype)?;
+    let first = Civil::parse(text).map(|civil| civil.period().0);
+    let day = DAY_SECONDS * ATTO;
+    let on_a_tick = first.is_some_and(|first| match (datatype, tick_atto(datatype)) {
+        (_, Some(tick)) if tick < day => first.atto % tick == 0,
+        (_, Some(tick)) => first.atto == 0 && first.day % (tick / day) == 0,
+        (Datatype::DatetimeMonth, None) => first.atto == 0 && civil_from_days(first.day).2 == 1,
+        (_, None) => first.atto == 0 && matches!(civil_from_days(first.day), (_, 1, 1)),
+    });
+    Ok((if on_a_tick { lo } else { lo.saturating_add(1) }, hi))
+}
+
 /// `value` ticks of `datatype` since 1970 as ISO 8601, as precise as the unit; `NaT` for the most
 /// negative number. Values of types that are no dates come out as plain numbers.
 pub fn format(value: i64, datatype: Datatype) -> String {
@@ -381,5 +405,21 @@ mod tests {
                 assert_eq!(parse(&text, *t), Ok((v, v)), "{text} as {t}");
             }
         }
+    }
+
+    #[test]
+    fn what_is_finer_than_the_unit_lies_between_its_ticks() {
+        let starts = |text, datatype| starts(text, datatype).unwrap();
+        assert_eq!(starts("2020-06-15", Datatype::DatetimeYear), (51, 50));
+        assert_eq!(starts("2020-01-01", Datatype::DatetimeYear), (50, 50));
+        assert_eq!(starts("2020-01-02", Datatype::DatetimeMonth), (601, 600));
+        assert_eq!(starts("2020-01", Datatype::DatetimeMonth), (600, 600));
+        // Weeks start on Thursdays.
+        assert_eq!(starts("1970-01-08", Datatype::DatetimeWeek), (1, 1));
+        assert_eq!(starts("1970-01", Datatype::DatetimeWeek), (0, 4));
+        assert_eq!(starts("1969-12-31", Datatype::DatetimeWeek), (0, -1));
+        assert_eq!(starts("1969-12-31T23:59:59.5", Datatype::DatetimeSec), (0, -1));
+        assert_eq!(starts("1969-12-31T23:00", Datatype::DatetimeHr), (-1, -1));
+        assert_eq!(starts("1970-01-01T00:00:00.5", Datatype::DatetimeMs), (500, 599));
     }
 }

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use super::catalog::{self, Catalog};
 use super::vacuum::Plan;
 use crate::array::{Array, Window};
-use crate::datatype::CellCount;
+use crate::datatype::{CellCount, Datatype};
 use crate::error::{AtPath, Error, Result};
 use crate::format::commits::COMMITS_DIR;
 use crate::format::condition::StoredCondition;
+use crate::format::schema::Schema;
 use crate::format::{generic_tile, name};
 use crate::query::{Condition, condition as binding};
 use crate::vfs::last_part;
@@ -23,9 +24,9 @@ use crate::write::identity::Ids;
 /// no comparison. The same goes for cells written before the field was added.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for a dense array, an unknown field, or a value that an enumeration does
-/// not have; [`Error::Unsupported`] for an array older than deletes, for a test of null, and for one of a field
-/// with several values a cell.
+/// [`Error::InvalidArgument`] for a dense array, an unknown field or one that there was not at the time, or a
+/// value that an enumeration does not have; [`Error::Unsupported`] for an array older than deletes, for a test of
+/// null, and for one of a field that libtiledb cannot test.
 pub async fn delete(array: &Array, condition: &Condition, options: &WriteOptions) -> Result<String> {
     let schema = array.schema();
     if schema.is_dense() {
@@ -35,20 +36,30 @@ pub async fn delete(array: &Array, condition: &Condition, options: &WriteOptions
     }
     let version = schema.version.for_new_fragments();
     if !version.has_delete_commits() {
-        let why = format!("the array is of format version {version}, which has no deletes; evolve its schema first");
+        let why = format!(
+            "the array is of format version {version}, which has no deletes; export its cells and import them into a new array"
+        );
         return Err(Error::Unsupported(why));
     }
-    for field in condition.fields().into_iter().map(|f| binding::field_name(schema, f)) {
-        if matches!(schema.attribute(field), Some((_, a)) if matches!(a.cell, CellCount::Fixed(n) if n > 1)) {
-            let why = "has several values a cell, of which libtiledb tests the first alone, so that its readers would lose other cells: test another field";
-            return Err(Error::Unsupported(format!("a delete by '{field}', which {why}")));
+    let bound = array.bind(condition).await?;
+    let then = array.at(Window::at(options.timestamp_ms)).await?;
+    for field in bound.fields() {
+        let ty = type_of(schema, field);
+        if let Some(why) = ty.and_then(|(datatype, cell)| untestable(datatype, cell)) {
+            return Err(Error::Unsupported(format!(
+                "a delete by '{field}', which {why}: test another field"
+            )));
+        }
+        if type_of(then.schema(), field) != ty {
+            return Err(Error::invalid(format!(
+                "the array had no such field '{field}' at the time of the delete; choose a later time, or test another field"
+            )));
         }
     }
-    let bound = array.bind(condition).await?;
     let stored = binding::to_stored(&bound, schema)?;
     if has_constant(&stored) {
         return Err(Error::invalid(
-            "the condition is always true or always false in a part; leave that part out",
+            "the condition, or a part of it, is always true or always false; leave that part out",
         ));
     }
     let mut ids = Ids::new(options.seed);
@@ -58,6 +69,28 @@ pub async fn delete(array: &Array, condition: &Condition, options: &WriteOptions
     let bytes = generic_tile::encode(&payload, array.key(), &nonces(array.key(), &mut ids)).at(&path)?;
     put(array, &path, bytes, options.sync).await?;
     Ok(name)
+}
+
+/// The type of a field and of its cells.
+fn type_of(schema: &Schema, field: &str) -> Option<(Datatype, CellCount)> {
+    let attribute = schema.attribute(field).map(|(_, a)| (a.datatype, a.cell));
+    attribute.or_else(|| schema.dimension(field).map(|(_, d)| (d.datatype, d.cell)))
+}
+
+/// Why libtiledb cannot test such a field, if it cannot: it then refuses to read the array.
+fn untestable(datatype: Datatype, cell: CellCount) -> Option<String> {
+    let narrow = matches!(datatype, Datatype::Char | Datatype::StringAscii | Datatype::StringUtf8);
+    match cell {
+        CellCount::Fixed(n) if n > 1 => Some(
+            "has several values a cell, of which libtiledb tests the first alone, and its readers lose other cells"
+                .into(),
+        ),
+        _ if narrow => None,
+        CellCount::Fixed(_) if !datatype.is_string() && !datatype.is_opaque() => None,
+        _ => Some(format!(
+            "holds {datatype} that libtiledb cannot test, and its readers then refuse the array"
+        )),
+    }
 }
 
 /// Whether a part of the condition does not depend on the cell: libtiledb never stores such parts.
@@ -116,6 +149,7 @@ mod tests {
             vec![
                 Attribute::new("day", Datatype::DatetimeDay, CellCount::ONE),
                 Attribute::new("small", Datatype::Int8, CellCount::ONE),
+                Attribute::new("letter", Datatype::Char, CellCount::ONE),
             ],
         );
         let stored = |text: &str| {
@@ -123,8 +157,13 @@ mod tests {
             let bound = binding::bind(&condition, &schema, &BTreeMap::new()).unwrap();
             binding::to_stored(&bound, &schema).unwrap()
         };
-        assert_eq!(stored("day in ('2020-01-01')"), stored("day == '2020-01-01'"));
-        assert_eq!(stored("day not in ('2020-01-01')"), stored("day != '2020-01-01'"));
+        assert_eq!(stored("letter in ('a', '', 'zz')"), stored("letter in ('a', '\0')"));
+        let StoredCondition::Compare { value, .. } = stored("letter == ''") else {
+            panic!("a comparison")
+        };
+        assert_eq!(value, b"\0", "no test of null");
+        assert_eq!(stored("day in ('2020-01-01')"), stored("day in (18262)"));
+        assert_eq!(stored("day not in ('2020-01-01')"), stored("day not in (18262)"));
         assert_eq!(stored("d in ['', '']"), stored("d == ''"));
         assert_eq!(stored("d not in ['']"), stored("d != ''"));
         assert_eq!(stored("small in [300]"), StoredCondition::Always(false));

@@ -203,11 +203,21 @@ fn bind_in(field: &str, values: &[Scalar], negated: bool, ty: &FieldType) -> Res
     let dates = ty.datatype.is_datetime() && values.iter().any(|v| v.as_bytes().is_some());
     if dates {
         let op = if negated { CompareOp::Ne } else { CompareOp::Eq };
-        let each = values
+        let mut each = values
             .iter()
             .map(|v| bind_compare(field, op, v, ty))
-            .collect::<Result<_>>()?;
-        return Ok(if negated { Bound::And(each) } else { Bound::Or(each) });
+            .collect::<Result<Vec<_>>>()?;
+        // Dates between two values of the type are none of them.
+        each.retain(|test| !matches!(test, Bound::Always(false) | Bound::Test(_, Test::ANY_VALUE)));
+        let single = |test: &Bound| match test {
+            Bound::Test(_, Test::Number(CompareOp::Eq | CompareOp::Ne, v)) => Some(v.clone()),
+            _ => None,
+        };
+        return Ok(match each.iter().map(single).collect() {
+            Some(values) => Bound::Test(name, Test::Numbers(values, negated)),
+            None if negated => Bound::And(each),
+            None => Bound::Or(each),
+        });
     }
     let mut fitting = Vec::new();
     for value in values {
@@ -250,21 +260,23 @@ fn number_test(field: &str, op: CompareOp, value: &Scalar, datatype: Datatype) -
 fn date_test(field: &str, op: CompareOp, text: &[u8], datatype: Datatype) -> Result<Bound> {
     let text = std::str::from_utf8(text).map_err(|_| Error::invalid("condition: a date that is not UTF-8"))?;
     let (first, last) =
-        calendar::parse(text, datatype).map_err(|e| Error::invalid(format!("condition on '{field}': {e}")))?;
+        calendar::starts(text, datatype).map_err(|e| Error::invalid(format!("condition on '{field}': {e}")))?;
     let test = |op, v: i64| Bound::Test(field.to_owned(), Test::Number(op, Scalar::I64(v)));
     Ok(match op {
         CompareOp::Lt | CompareOp::Ge => test(op, first),
+        CompareOp::Eq | CompareOp::Ne if first == last => test(op, first),
+        CompareOp::Eq if first > last => Bound::Always(false),
+        CompareOp::Ne if first > last => Bound::Test(field.to_owned(), Test::ANY_VALUE),
         CompareOp::Le | CompareOp::Gt => test(op, last),
         CompareOp::Eq => Bound::And(vec![test(CompareOp::Ge, first), test(CompareOp::Le, last)]),
         CompareOp::Ne => Bound::Or(vec![test(CompareOp::Lt, first), test(CompareOp::Gt, last)]),
     })
 }
 
-/// The tests of a stored condition, whose values are bytes of the fields' types already. A field that
-/// the schema has no longer fails every test.
+/// The tests of a stored condition, whose values are bytes of the fields' types already.
 ///
 /// # Errors
-/// A value is not of its field's size.
+/// The schema does not have one of its fields, as libtiledb too complains; a value is not of its field's size.
 pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Result<Bound, Malformed> {
     let all = |children: &[StoredCondition]| {
         children
@@ -284,32 +296,46 @@ pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Resul
     let number = |field: &str, ty: &FieldType, value: &[u8]| {
         Scalar::from_le_bytes(ty.datatype.physical(), value).ok_or_else(|| {
             let (found, size) = (value.len(), ty.datatype.size());
-            let why =
-                format!("it tests '{field}', of {size} bytes, with {found}; without this file its cells are back");
-            Malformed::new("delete condition", 0, why)
+            let what = format!("it tests '{field}', of {size} bytes, with {found}");
+            if matches!(found, 1 | 2 | 4 | 8) {
+                let why = "the field was dropped and added again with another type: read the array as it was before";
+                return Malformed::unsupported("delete condition", format!("{what}; {why}"));
+            }
+            Malformed::new(
+                "delete condition",
+                0,
+                format!("{what}; without this file its cells are back"),
+            )
+        })
+    };
+    let known = |field: &str| {
+        plain(field).ok_or_else(|| {
+            let why = format!(
+                "it tests '{field}', which the array does not have at this time: read it at a time when it has, or add the \
+                 field again"
+            );
+            Malformed::unsupported("delete condition", why)
         })
     };
     match condition {
         StoredCondition::Always(b) => Ok(Bound::Always(*b)),
         StoredCondition::And(children) => Ok(Bound::And(all(children)?)),
         StoredCondition::Or(children) => Ok(Bound::Or(all(children)?)),
-        StoredCondition::Compare { field, op, value } => Ok(match plain(field) {
-            None => Bound::Always(false),
+        StoredCondition::Compare { field, op, value } => Ok(match known(field)? {
             // A test of null: libtiledb stores it without a value, and most releases then cannot read it. With
             // a field of variable length it is the same as a test of the empty string.
-            Some(ty) if value.is_empty() && !ty.cell.is_var() && matches!(op, CompareOp::Eq | CompareOp::Ne) => {
+            ty if value.is_empty() && !ty.cell.is_var() && matches!(op, CompareOp::Eq | CompareOp::Ne) => {
                 Bound::Test(field.clone(), Test::Null(*op == CompareOp::Ne))
             }
-            Some(ty) if ty.is_number() => Bound::Test(field.clone(), Test::Number(*op, number(field, &ty, value)?)),
-            Some(ty) => Bound::Test(field.clone(), stored_text(*op, value, &ty)),
+            ty if ty.is_number() => Bound::Test(field.clone(), Test::Number(*op, number(field, &ty, value)?)),
+            ty => Bound::Test(field.clone(), stored_text(*op, value, &ty)),
         }),
-        StoredCondition::In { field, negated, values } => Ok(match plain(field) {
-            None => Bound::Always(false),
-            Some(ty) if ty.is_number() => {
+        StoredCondition::In { field, negated, values } => Ok(match known(field)? {
+            ty if ty.is_number() => {
                 let values = values.iter().map(|v| number(field, &ty, v)).collect::<Result<_, _>>()?;
                 Bound::Test(field.clone(), Test::Numbers(values, *negated))
             }
-            Some(_) => Bound::Test(field.clone(), Test::ByteStrings(values.clone(), *negated)),
+            _ => Bound::Test(field.clone(), Test::ByteStrings(values.clone(), *negated)),
         }),
     }
 }
@@ -321,6 +347,22 @@ fn stored_text(op: CompareOp, value: &[u8], ty: &FieldType) -> Test {
         (Datatype::StringAscii | Datatype::StringUtf8, _) if !ty.cell.is_var() => Test::Padded(op, value.to_vec()),
         _ => Test::Bytes(op, value.to_vec()),
     }
+}
+
+/// Bytes of a cell of this field, if all have the same.
+fn cell_length(schema: &Schema, field: &str) -> Option<usize> {
+    match schema.attribute(field) {
+        Some((_, a)) => a.cell.cell_bytes(a.datatype),
+        None => schema.dimension(field).and_then(|(_, d)| d.cell.cell_bytes(d.datatype)),
+    }
+}
+
+/// The values that a cell of `length` bytes can have, padded to it: libtiledb reads no list with others.
+fn of_length(values: &[Vec<u8>], length: Option<usize>) -> Vec<Vec<u8>> {
+    let Some(length) = length else { return values.to_vec() };
+    let mut fitting: Vec<_> = values.iter().filter(|v| v.len() <= length).cloned().collect();
+    fitting.iter_mut().for_each(|v| v.resize(length, 0));
+    fitting
 }
 
 /// A list as libtiledb can read it, which takes none without a value or without a byte in its values.
@@ -364,18 +406,22 @@ pub(crate) fn to_stored(condition: &Bound, schema: &Schema) -> Result<StoredCond
                     op: *op,
                     value: v.to_le_bytes(),
                 },
-                Test::Bytes(op, v) | Test::Padded(op, v) => StoredCondition::Compare {
-                    field,
-                    op: *op,
-                    value: v.clone(),
-                },
+                Test::Bytes(op, v) | Test::Padded(op, v) => {
+                    let mut value = v.clone();
+                    // No value would be a test of null.
+                    value.resize(v.len().max(cell_length(schema, &field).unwrap_or(0)), 0);
+                    StoredCondition::Compare { field, op: *op, value }
+                }
                 Test::FirstByte(op, v) => StoredCondition::Compare {
                     field,
                     op: *op,
                     value: v.to_le_bytes().to_vec(),
                 },
                 Test::Numbers(values, negated) => stored_list(field, bytes(values), *negated),
-                Test::ByteStrings(values, negated) => stored_list(field, values.clone(), *negated),
+                Test::ByteStrings(values, negated) => {
+                    let values = of_length(values, cell_length(schema, &field));
+                    stored_list(field, values, *negated)
+                }
                 Test::Null(negated) if schema.attribute(&field).is_none_or(|(_, a)| !a.nullable) => {
                     StoredCondition::Always(*negated)
                 }

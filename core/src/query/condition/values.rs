@@ -34,7 +34,7 @@ impl FieldType {
 pub(super) fn exact(field: &str, value: &Scalar, datatype: Datatype) -> Result<Option<Scalar>> {
     let Some(float) = value.as_f64() else {
         return Err(Error::invalid(format!(
-            "condition: '{field}' holds {datatype}; it cannot be compared with a string"
+            "condition: '{field}' holds {datatype}, which is compared with numbers; it cannot be compared with a string"
         )));
     };
     // Rounding to float32 is what is wanted; integers are checked.
@@ -104,13 +104,13 @@ fn several(field: &str, value: &Scalar, ty: &FieldType) -> Result<Option<Vec<u8>
     Ok(exact.map(|all| all.iter().flat_map(Scalar::to_le_bytes).collect()))
 }
 
-/// A date as text that is a single value of `datatype`: an enumeration has no periods.
-fn one_date(field: &str, text: &[u8], datatype: Datatype) -> Result<i64> {
+/// A date as text that is a single value of `datatype`, or lies between two: an enumeration has no periods.
+fn one_date(field: &str, text: &[u8], datatype: Datatype) -> Result<Option<i64>> {
     let text = String::from_utf8_lossy(text);
     let (first, last) =
-        calendar::parse(&text, datatype).map_err(|e| Error::invalid(format!("condition on '{field}': {e}")))?;
-    if first == last {
-        return Ok(first);
+        calendar::starts(&text, datatype).map_err(|e| Error::invalid(format!("condition on '{field}': {e}")))?;
+    if first >= last {
+        return Ok((first == last).then_some(first));
     }
     let first = calendar::format(first, datatype);
     Err(Error::invalid(format!(
@@ -127,7 +127,7 @@ pub(super) fn enumeration_index(field: &str, value: &Scalar, e: &Enumeration) ->
     };
     let numbers = ty.is_number() || ty.holds_numbers();
     let wanted = if let (Scalar::Bytes(text), true) = (value, ty.datatype.is_datetime() && ty.is_number()) {
-        Some(one_date(field, text, ty.datatype)?.to_le_bytes().to_vec())
+        one_date(field, text, ty.datatype)?.map(|v| v.to_le_bytes().to_vec())
     } else if ty.is_number() {
         exact(field, value, ty.datatype)?.map(|v| v.to_le_bytes())
     } else if numbers {
