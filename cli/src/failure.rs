@@ -80,14 +80,14 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
             parts.push(text.to_owned());
         }
     }
-    if error.chain().any(is_about_key) {
+    if error.chain().any(wants_key) {
         parts.push("--key-file FILE gives the key".to_owned());
     }
     parts.join(": ")
 }
 
-fn is_about_key(cause: &(dyn std::error::Error + 'static)) -> bool {
-    matches!(cause.downcast_ref(), Some(hyperslab::Error::Key { .. }))
+fn wants_key(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.downcast_ref().is_some_and(hyperslab::Error::wants_key)
 }
 
 fn one_line(text: &str) -> String {

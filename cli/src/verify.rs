@@ -44,7 +44,7 @@ pub(crate) async fn verify(env: &Env, args: &Verify) -> Result<()> {
     let seen = format!("{files}, {tiles}, {} read", sizes::show(bytes));
     if damaged > 0 {
         return Err(Reported(format!(
-            "{}: {damaged} damaged of {seen}; restore the files named above from a copy",
+            "{}: {damaged} damaged of {seen}; restore the files named above from a copy, or do what their lines say",
             args.array
         ))
         .into());

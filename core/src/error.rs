@@ -127,6 +127,11 @@ impl Error {
         matches!(self, Self::NotFound { path, .. } if path.split('/').any(|part| part.starts_with("__")))
     }
 
+    /// Whether a key would help, or another one: not where the data is not encrypted at all.
+    pub fn wants_key(&self) -> bool {
+        matches!(self, Self::Key { why, .. } if !why.ends_with(Malformed::NOT_ENCRYPTED))
+    }
+
     /// An [`Error::Io`] at `path`.
     pub fn io(path: impl Into<String>, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Io {
@@ -207,6 +212,9 @@ impl Malformed {
             kind: MalformedKind::Unsupported,
         }
     }
+
+    /// What is said of data for which a key was given in vain.
+    pub(crate) const NOT_ENCRYPTED: &str = "it is not encrypted; open it without a key";
 
     /// A key that is missing, superfluous or wrong.
     pub fn key(what: impl Into<String>, why: impl Into<String>) -> Self {

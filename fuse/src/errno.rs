@@ -46,7 +46,7 @@ impl std::fmt::Display for Refusal {
             Self::ReadOnly => f.write_str("nothing can be changed here"),
             Self::TimedOut => f.write_str("no answer within the time allowed"),
             Self::Panicked => f.write_str("the program has a defect; please report what you did"),
-            Self::Engine(error @ Error::Key { .. }) => write!(f, "{error}; --key-file gives the key"),
+            Self::Engine(error) if error.wants_key() => write!(f, "{error}; --key-file gives the key"),
             Self::Engine(error) => error.fmt(f),
         }
     }

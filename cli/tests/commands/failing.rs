@@ -59,6 +59,9 @@ fn failures_are_one_line_and_leave_nothing() {
     check(&shell, "info s3:/x", 1, &["write s3://bucket/path"]);
     check(&shell, "meta a get nothing", 1, &["no metadata key 'nothing'"]);
     check(&shell, "--key-file in.npy info a", 2, &["--key-file", "64 hex digits"]);
+    shell.file("key", [7; 32]);
+    let (_, plain) = shell.fails("--key-file key info a");
+    assert!(plain.trim_end().ends_with("open it without a key"), "{plain}");
 }
 
 #[test]

@@ -33,6 +33,8 @@ fn deletes_and_new_schemas_count_from_their_time_on() {
     assert_eq!(shell.ok("export a - --format csv"), "x,v\n1,a\n3,c\n");
     assert_eq!(shell.ok("export a - --format csv --at 199"), "x,v\n1,a\n2,b\n3,c\n");
     shell.ok("evolve a --add-attr n:int32? --timestamp 300");
+    let (_, early) = shell.fails("delete a --where 'n > 4' --timestamp 299");
+    assert!(early.contains("no such field 'n' at the time of the delete"), "{early}");
     shell.ok("evolve a --drop-attr v --timestamp 400");
     assert_eq!(shell.ok("export a - --format csv"), "x,n\n1,\n3,\n");
     assert_eq!(shell.ok("export a - --format csv --at 350"), "x,v,n\n1,a,\n3,c,\n");

@@ -55,7 +55,7 @@ fn check_key(r: &mut Reader<'_>, key: Option<&Key>) -> Decoded<()> {
     let what = "generic tile";
     match (r.u8("encryption of a generic tile")?, key) {
         (0, None) | (1, Some(_)) => Ok(()),
-        (0, Some(_)) => Err(Malformed::key(what, "it is not encrypted; open it without a key")),
+        (0, Some(_)) => Err(Malformed::key(what, Malformed::NOT_ENCRYPTED)),
         (1, None) => Err(Malformed::key(what, "it is encrypted; a key is needed")),
         (other, _) => Err(Malformed::unsupported(
             what,

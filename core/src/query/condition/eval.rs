@@ -290,6 +290,11 @@ mod tests {
         assert_eq!(kept("i", CompareOp::Ne), Ok(vec![1, 1, 0, 1]));
         assert_eq!(kept("s", CompareOp::Eq), Ok(vec![0, 0, 1, 0]), "an empty string");
         assert!(kept("i", CompareOp::Lt).is_err());
+        let gone = kept("gone", CompareOp::Eq).unwrap_err();
+        assert!(
+            gone.contains("'gone', which the array does not have at this time"),
+            "{gone}"
+        );
     }
 
     #[test]
