@@ -172,6 +172,24 @@ mod tests {
     }
 
     #[test]
+    fn what_libtiledb_cannot_test_is_not_deleted_by() {
+        use Datatype::{Blob, Bool, Char, DatetimeDay, GeomWkb, Int32, StringAscii, StringUtf8, StringUtf16, Uint8};
+        for datatype in [Int32, Uint8, Bool, DatetimeDay, Char, StringAscii, StringUtf8] {
+            assert_eq!(untestable(datatype, CellCount::ONE), None, "{datatype}");
+            assert!(untestable(datatype, CellCount::Fixed(2)).is_some(), "{datatype}");
+        }
+        for datatype in [Blob, GeomWkb, StringUtf16] {
+            assert!(untestable(datatype, CellCount::ONE).is_some(), "{datatype}");
+        }
+        for datatype in [Blob, StringUtf16, Uint8, Int32] {
+            assert!(untestable(datatype, CellCount::Var).is_some(), "{datatype}");
+        }
+        for datatype in [Char, StringAscii, StringUtf8] {
+            assert_eq!(untestable(datatype, CellCount::Var), None, "{datatype}");
+        }
+    }
+
+    #[test]
     fn constants_are_found_at_any_depth() {
         let compare = StoredCondition::Compare {
             field: "a".into(),
