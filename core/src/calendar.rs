@@ -20,9 +20,11 @@ const DAY_SECONDS: i128 = 86_400;
 /// # Errors
 /// A sentence that says what is wrong and what to write.
 pub fn parse(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
-    let civil = Civil::parse(text).ok_or_else(|| {
-        format!("'{text}' is no date; write 2020, 2020-01, 2020-01-31 or 2020-01-31T12:30:00.5 (also 20200131T123000)")
-    })?;
+    ticks(&Civil::read(text)?, text, datatype)
+}
+
+/// What [`parse`] gives for `text`, taken apart.
+fn ticks(civil: &Civil, text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
     let beyond = || format!("'{text}' is beyond what {datatype} can hold");
     let (lo, hi) = match datatype {
         Datatype::DatetimeYear => (civil.year - 1970, civil.year - 1970),
@@ -61,15 +63,15 @@ pub fn parse(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
 /// # Errors
 /// As [`parse`].
 pub fn starts(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
-    let (lo, hi) = parse(text, datatype)?;
-    let first = Civil::parse(text).map(|civil| civil.period().0);
-    let day = DAY_SECONDS * ATTO;
-    let on_a_tick = first.is_some_and(|first| match (datatype, tick_atto(datatype)) {
+    let civil = Civil::read(text)?;
+    let (lo, hi) = ticks(&civil, text, datatype)?;
+    let (first, day) = (civil.period().0, DAY_SECONDS * ATTO);
+    let on_a_tick = match (datatype, tick_atto(datatype)) {
         (_, Some(tick)) if tick < day => first.atto % tick == 0,
         (_, Some(tick)) => first.atto == 0 && first.day % (tick / day) == 0,
         (Datatype::DatetimeMonth, None) => first.atto == 0 && civil_from_days(first.day).2 == 1,
         (_, None) => first.atto == 0 && matches!(civil_from_days(first.day), (_, 1, 1)),
-    });
+    };
     Ok((if on_a_tick { lo } else { lo.saturating_add(1) }, hi))
 }
 
@@ -193,6 +195,15 @@ struct Civil {
 }
 
 impl Civil {
+    /// Takes `text` apart, or says how a date is written.
+    fn read(text: &str) -> Result<Self, String> {
+        Self::parse(text).ok_or_else(|| {
+            format!(
+                "'{text}' is no date; write 2020, 2020-01, 2020-01-31 or 2020-01-31T12:30:00.5 (also 20200131T123000)"
+            )
+        })
+    }
+
     fn parse(text: &str) -> Option<Self> {
         let text = text.trim().trim_end_matches(['Z', 'z']);
         let (date, time) = match text.find(['T', 't', ' ']) {

@@ -56,6 +56,8 @@ pub enum Error {
         path: String,
         /// What is wrong with the key.
         why: String,
+        /// Whether a key would help, or another one: not where the data is not encrypted at all.
+        wanted: bool,
     },
     /// The request itself makes no sense for this array; the message says how to change it.
     #[error("{0}")]
@@ -127,9 +129,9 @@ impl Error {
         matches!(self, Self::NotFound { path, .. } if path.split('/').any(|part| part.starts_with("__")))
     }
 
-    /// Whether a key would help, or another one: not where the data is not encrypted at all.
+    /// Whether a key would help, or another one.
     pub fn wants_key(&self) -> bool {
-        matches!(self, Self::Key { why, .. } if !why.ends_with(Malformed::NOT_ENCRYPTED))
+        matches!(self, Self::Key { wanted: true, .. })
     }
 
     /// An [`Error::Io`] at `path`.
@@ -189,7 +191,10 @@ pub enum MalformedKind {
     /// Legal, but not done here; `what` and `why` name it.
     Unsupported,
     /// Encrypted without a key, plain with a key, or the wrong key.
-    Key,
+    Key {
+        /// Whether a key would help, or another one.
+        wanted: bool,
+    },
 }
 
 impl Malformed {
@@ -213,16 +218,21 @@ impl Malformed {
         }
     }
 
-    /// What is said of data for which a key was given in vain.
-    pub(crate) const NOT_ENCRYPTED: &str = "it is not encrypted; open it without a key";
-
-    /// A key that is missing, superfluous or wrong.
+    /// A key that is missing or wrong.
     pub fn key(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self {
             what: what.into(),
             offset: 0,
             why: why.into(),
-            kind: MalformedKind::Key,
+            kind: MalformedKind::Key { wanted: true },
+        }
+    }
+
+    /// A key for what is not encrypted.
+    pub fn needless_key(what: impl Into<String>) -> Self {
+        Self {
+            kind: MalformedKind::Key { wanted: false },
+            ..Self::key(what, "it is not encrypted; open it without a key")
         }
     }
 
@@ -269,8 +279,9 @@ impl<T> AtPath<T> for Result<T, Malformed> {
                 MalformedKind::Damaged => Error::Corrupt { path, malformed: m },
                 MalformedKind::NewerVersion(found, supported) => Error::UnsupportedVersion { path, found, supported },
                 MalformedKind::Unsupported => Error::Unsupported(format!("{path}: {}: {}", m.what, m.why)),
-                MalformedKind::Key => Error::Key {
+                MalformedKind::Key { wanted } => Error::Key {
                     path,
+                    wanted,
                     why: format!("{}: {}", m.what, m.why),
                 },
             }

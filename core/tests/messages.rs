@@ -10,7 +10,9 @@ use hyperslab::format::generic_tile;
 use hyperslab::format::schema::Layout;
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, delete};
-use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, Query, WriteOptions};
+use hyperslab::{
+    Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, Query, Region, ScalarRange, WriteOptions,
+};
 
 fn at(timestamp_ms: u64) -> WriteOptions {
     WriteOptions {
@@ -69,6 +71,48 @@ fn a_delete_that_tests_too_few_bytes_is_named_by_its_file() {
             assert!(text.contains(word), "{text}");
         }
     }
+}
+
+/// libtiledb drops attributes that deletes test, and then refuses the array. Where the delete concerns no cell
+/// there is nothing to refuse.
+#[test]
+fn a_delete_by_a_field_that_was_dropped_removes_nothing_unseen() {
+    let keep = StoredCondition::Compare {
+        field: "gone".into(),
+        op: CompareOp::Lt,
+        value: vec![7, 0, 0, 0],
+    };
+    let bytes = generic_tile::encode(&keep.encode(), None, &Nonces::new([1; 32])).unwrap();
+    let deleted_at = |time: u64| {
+        let context = sparse();
+        let name = format!("__commits/__{time}_{time}_00000000000000000000000000000001_22.del");
+        block_on(context.vfs.put(&format!("a/{name}"), vec![Bytes::from(bytes.clone())])).unwrap();
+        (open(&context).unwrap(), name)
+    };
+    let (array, _) = deleted_at(0);
+    assert_eq!(block_on(array.read(&Query::default())).unwrap().cells, 2);
+
+    let (array, name) = deleted_at(1);
+    let merged = block_on(consolidate(&array, &ConsolidateOptions::new(Mode::Fragments), &at(9))).map(drop);
+    for error in [
+        block_on(array.read(&Query::default())).map(drop).unwrap_err(),
+        merged.unwrap_err(),
+    ] {
+        let text = error.to_string();
+        assert_eq!(error.code(), "Unsupported", "{text}");
+        for word in [name.as_str(), "'gone'", "at a time when it has", "add the field again"] {
+            assert!(text.contains(word), "{text}");
+        }
+    }
+    let second = Query {
+        region: Region::from_box(vec![ScalarRange::new(2_i32, 2_i32)]),
+        ..Query::default()
+    };
+    assert_eq!(
+        block_on(array.read(&second)).unwrap().cells,
+        1,
+        "a box that it does not concern"
+    );
 }
 
 #[test]

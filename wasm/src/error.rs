@@ -8,7 +8,7 @@ use wasm_bindgen::{JsCast, JsValue};
 /// The JavaScript error that stands for `error`: its message, and its kind in `code`.
 pub(crate) fn to_js(error: &Error) -> JsValue {
     let mut message = error.to_string();
-    if matches!(error, Error::Key { .. }) {
+    if error.wants_key() {
         message.push_str("; the option `key` gives the key");
     }
     let js = js_sys::Error::new(&message);

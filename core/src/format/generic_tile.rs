@@ -55,7 +55,7 @@ fn check_key(r: &mut Reader<'_>, key: Option<&Key>) -> Decoded<()> {
     let what = "generic tile";
     match (r.u8("encryption of a generic tile")?, key) {
         (0, None) | (1, Some(_)) => Ok(()),
-        (0, Some(_)) => Err(Malformed::key(what, Malformed::NOT_ENCRYPTED)),
+        (0, Some(_)) => Err(Malformed::needless_key(what)),
         (1, None) => Err(Malformed::key(what, "it is encrypted; a key is needed")),
         (other, _) => Err(Malformed::unsupported(
             what,
@@ -118,15 +118,24 @@ mod tests {
             let n = plain.len() as u64;
             plain.extend(b"something after it");
             assert_eq!(decode(&plain, None).unwrap(), (bytes.clone(), n));
-            assert_eq!(decode(&plain, Some(&key)).unwrap_err().kind, MalformedKind::Key);
+            assert_eq!(
+                decode(&plain, Some(&key)).unwrap_err().kind,
+                MalformedKind::Key { wanted: false }
+            );
             let secret = encode(&bytes, Some(&key), &Nonces::new([1; 32])).unwrap();
             assert_eq!(
                 decode(&secret, Some(&key)).unwrap(),
                 (bytes.clone(), secret.len() as u64)
             );
-            assert_eq!(decode(&secret, None).unwrap_err().kind, MalformedKind::Key);
+            assert_eq!(
+                decode(&secret, None).unwrap_err().kind,
+                MalformedKind::Key { wanted: true }
+            );
             if !bytes.is_empty() {
-                assert_eq!(decode(&secret, Some(&other)).unwrap_err().kind, MalformedKind::Key);
+                assert_eq!(
+                    decode(&secret, Some(&other)).unwrap_err().kind,
+                    MalformedKind::Key { wanted: true }
+                );
             }
         }
         assert!(encode(b"x", Some(&key), &Nonces::none()).is_err());

@@ -15,7 +15,7 @@ use super::dimension_label::{DimensionLabel, LABEL_BYTES_MIN};
 pub use super::domain::Dimension;
 use super::pipeline::{DEFAULT_LEVEL, Filter, Pipeline};
 use super::version::Version;
-use crate::datatype::Datatype;
+use crate::datatype::{CellCount, Datatype};
 use crate::error::Malformed;
 use crate::limits;
 
@@ -120,6 +120,12 @@ impl Schema {
     /// The dimension of this name and its index.
     pub fn dimension(&self, name: &str) -> Option<(usize, &Dimension)> {
         self.dimensions.iter().enumerate().find(|(_, d)| d.name == name)
+    }
+
+    /// The type of the attribute or dimension of this name, and how many values its cells have.
+    pub fn type_of(&self, name: &str) -> Option<(Datatype, CellCount)> {
+        let attribute = self.attribute(name).map(|(_, a)| (a.datatype, a.cell));
+        attribute.or_else(|| self.dimension(name).map(|(_, d)| (d.datatype, d.cell)))
     }
 
     /// Every list of filters in it.

@@ -9,7 +9,6 @@ use crate::datatype::{CellCount, Datatype};
 use crate::error::{AtPath, Error, Result};
 use crate::format::commits::COMMITS_DIR;
 use crate::format::condition::StoredCondition;
-use crate::format::schema::Schema;
 use crate::format::{generic_tile, name};
 use crate::query::{Condition, condition as binding};
 use crate::vfs::last_part;
@@ -44,13 +43,13 @@ pub async fn delete(array: &Array, condition: &Condition, options: &WriteOptions
     let bound = array.bind(condition).await?;
     let then = array.at(Window::at(options.timestamp_ms)).await?;
     for field in bound.fields() {
-        let ty = type_of(schema, field);
+        let ty = schema.type_of(field);
         if let Some(why) = ty.and_then(|(datatype, cell)| untestable(datatype, cell)) {
             return Err(Error::Unsupported(format!(
                 "a delete by '{field}', which {why}: test another field"
             )));
         }
-        if type_of(then.schema(), field) != ty {
+        if then.schema().type_of(field) != ty {
             return Err(Error::invalid(format!(
                 "the array had no such field '{field}' at the time of the delete; choose a later time, or test another field"
             )));
@@ -69,12 +68,6 @@ pub async fn delete(array: &Array, condition: &Condition, options: &WriteOptions
     let bytes = generic_tile::encode(&payload, array.key(), &nonces(array.key(), &mut ids)).at(&path)?;
     put(array, &path, bytes, options.sync).await?;
     Ok(name)
-}
-
-/// The type of a field and of its cells.
-fn type_of(schema: &Schema, field: &str) -> Option<(Datatype, CellCount)> {
-    let attribute = schema.attribute(field).map(|(_, a)| (a.datatype, a.cell));
-    attribute.or_else(|| schema.dimension(field).map(|(_, d)| (d.datatype, d.cell)))
 }
 
 /// Why libtiledb cannot test such a field, if it cannot: it then refuses to read the array.
@@ -162,6 +155,7 @@ mod tests {
             panic!("a comparison")
         };
         assert_eq!(value, b"\0", "no test of null");
+        assert_eq!(stored("day == '2020-01-01'"), stored("day == 18262"));
         assert_eq!(stored("day in ('2020-01-01')"), stored("day in (18262)"));
         assert_eq!(stored("day not in ('2020-01-01')"), stored("day not in (18262)"));
         assert_eq!(stored("d in ['', '']"), stored("d == ''"));

@@ -5,7 +5,6 @@ import { rangesJson, selectionJson, type Ranges, type Selection } from "./select
 import { arrayOf, Column, type RawColumn, type TypedArray, type Value } from "./values.js";
 import type { EngineBatches } from "./messages.js";
 
-/** A box of cells of one attribute, as a strided view: `data[i * stride[0] + j * stride[1] + …]`. */
 /** Which index varies slowest in the cells of a box: of `"row"` the first, of `"col"` the last. */
 export type Order = "row" | "col";
 
@@ -15,6 +14,7 @@ export function orderOf(order: Order = "row"): Order {
   throw new HyperslabError("InvalidArgument", `a box has no order '${String(order)}'; row and col are`);
 }
 
+/** A box of cells of one attribute, as a strided view: `data[i * stride[0] + j * stride[1] + …]`. */
 export interface Chunk<Data extends TypedArray = TypedArray> {
   readonly data: Data;
   readonly shape: number[];

@@ -97,30 +97,17 @@ fn unknown(schema: &Schema, name: &str) -> Error {
 }
 
 fn field_type(schema: &Schema, enumerations: &BTreeMap<String, Arc<Enumeration>>, name: &str) -> Result<FieldType> {
-    if let Some((_, a)) = schema.attribute(name) {
-        let enumeration = match &a.enumeration {
-            Some(e) => Some(
-                enumerations
-                    .get(e)
-                    .cloned()
-                    .ok_or_else(|| Error::invalid(format!("enumeration '{e}' is not loaded")))?,
-            ),
-            None => None,
-        };
-        return Ok(FieldType {
-            datatype: a.datatype,
-            cell: a.cell,
-            enumeration,
-        });
-    }
-    if let Some((_, d)) = schema.dimension(name) {
-        return Ok(FieldType {
-            datatype: d.datatype,
-            cell: d.cell,
-            enumeration: None,
-        });
-    }
-    Err(unknown(schema, name))
+    let (datatype, cell) = schema.type_of(name).ok_or_else(|| unknown(schema, name))?;
+    let named = schema.attribute(name).and_then(|(_, a)| a.enumeration.as_ref());
+    let loaded = |e: &String| {
+        let found = enumerations.get(e).cloned();
+        found.ok_or_else(|| Error::invalid(format!("enumeration '{e}' is not loaded")))
+    };
+    Ok(FieldType {
+        datatype,
+        cell,
+        enumeration: named.map(loaded).transpose()?,
+    })
 }
 
 /// The tests of `condition` on cells of `schema`. `enumerations` must hold those of its fields.
@@ -284,14 +271,19 @@ pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Resul
             .map(|c| bind_stored(c, schema))
             .collect::<Result<Vec<_>, _>>()
     };
-    let plain = |field: &str| {
-        let of = |datatype, cell| FieldType {
+    let known = |field: &str| {
+        let plain = |(datatype, cell)| FieldType {
             datatype,
             cell,
             enumeration: None,
         };
-        let attribute = schema.attribute(field).map(|(_, a)| of(a.datatype, a.cell));
-        attribute.or_else(|| schema.dimension(field).map(|(_, d)| of(d.datatype, d.cell)))
+        schema.type_of(field).map(plain).ok_or_else(|| {
+            let why = format!(
+                "it tests '{field}', which the array does not have at this time: read it at a time when it has, or add the \
+                 field again"
+            );
+            Malformed::unsupported("delete condition", why)
+        })
     };
     let number = |field: &str, ty: &FieldType, value: &[u8]| {
         Scalar::from_le_bytes(ty.datatype.physical(), value).ok_or_else(|| {
@@ -306,15 +298,6 @@ pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Resul
                 0,
                 format!("{what}; without this file its cells are back"),
             )
-        })
-    };
-    let known = |field: &str| {
-        plain(field).ok_or_else(|| {
-            let why = format!(
-                "it tests '{field}', which the array does not have at this time: read it at a time when it has, or add the \
-                 field again"
-            );
-            Malformed::unsupported("delete condition", why)
         })
     };
     match condition {
@@ -351,10 +334,9 @@ fn stored_text(op: CompareOp, value: &[u8], ty: &FieldType) -> Test {
 
 /// Bytes of a cell of this field, if all have the same.
 fn cell_length(schema: &Schema, field: &str) -> Option<usize> {
-    match schema.attribute(field) {
-        Some((_, a)) => a.cell.cell_bytes(a.datatype),
-        None => schema.dimension(field).and_then(|(_, d)| d.cell.cell_bytes(d.datatype)),
-    }
+    schema
+        .type_of(field)
+        .and_then(|(datatype, cell)| cell.cell_bytes(datatype))
 }
 
 /// The values that a cell of `length` bytes can have, padded to it: libtiledb reads no list with others.

@@ -454,6 +454,24 @@ mod tests {
     }
 
     #[test]
+    fn dates_finer_than_the_field_lie_between_its_values() {
+        // Day 31 is 1970-02-01.
+        for (op, expect) in [
+            ("==", [0, 0, 0, 0]),
+            ("!=", [1, 1, 1, 1]),
+            ("<", [1, 1, 1, 0]),
+            ("<=", [1, 1, 1, 0]),
+            (">", [0, 0, 0, 1]),
+            (">=", [0, 0, 0, 1]),
+        ] {
+            check(&format!("t {op} '1970-02-01T12:00'"), expect);
+        }
+        check("t >= '1970-02-01T00:00'", [0, 0, 1, 1]);
+        check("t in ('1970-02-01T12:00', '1970-02-01')", [0, 0, 1, 0]);
+        check("t not in ('1970-02-01T12:00')", [1, 1, 1, 1]);
+    }
+
+    #[test]
     fn enumerations_are_asked_by_value() {
         check("e == 'green'", [0, 1, 0, 1]);
         check("e in ('red', 'grey')", [1, 0, 0, 0]);

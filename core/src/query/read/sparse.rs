@@ -31,7 +31,7 @@ impl Array {
         let mut resolved = SparseQuery::new(self, query, condition, fragments)?;
         resolved.hide(hiding);
         load_index(self, &with_more(resolved.index(), more)).await?;
-        resolved.skip_processed(self.deletes());
+        resolved.skip_processed(self)?;
         let sweep = resolved.sweep()?;
         Ok((Arc::new(resolved), sweep))
     }

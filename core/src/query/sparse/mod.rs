@@ -12,7 +12,7 @@ pub(crate) mod whole;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use self::layer::{Candidate, Hiding, Layer};
+use self::layer::{Candidate, DeleteMode, Hiding, Layer};
 pub(crate) use self::merge::Segment;
 use self::order::ResultOrder;
 use self::region::Ranges;
@@ -22,7 +22,7 @@ use super::field::Field;
 use crate::array::index::Section;
 use crate::array::{Array, Delete, Fragment, Window};
 use crate::datatype::Physical;
-use crate::error::{AtPath, Result};
+use crate::error::{AtPath, Malformed, Result};
 use crate::format::schema::{Layout, Schema};
 use crate::query::condition::{Bound, bind_stored};
 use crate::scalar::ScalarRange;
@@ -43,6 +43,8 @@ pub(crate) struct SparseQuery {
     pub(crate) condition: Option<Bound>,
     /// The time of each delete, and the condition of the cells that it keeps.
     pub(crate) deletes: Vec<(u64, Bound)>,
+    /// The deletes that cannot be tested, by number, each with the reason.
+    untestable: Vec<(usize, Malformed)>,
     /// The fragments that the region may meet, oldest first.
     pub(crate) layers: Vec<Layer>,
     row_bytes: OnceLock<u64>,
@@ -78,13 +80,15 @@ impl SparseQuery {
         let ranges = Ranges::new(&query.region, schema)?;
         let fields = Field::resolve(schema, query.fields.as_deref())?;
         let deletes: &[Delete] = array.deletes();
-        let kept = deletes
-            .iter()
-            .map(|d| {
-                let keep = bind_stored(&d.keep, schema).at_with(|| join(array.path(), &d.path))?;
-                Ok((d.time_ms, keep))
-            })
-            .collect::<Result<Vec<_>>>()?;
+        let mut untestable = Vec::new();
+        let mut keep = |(k, d): (usize, &Delete)| {
+            let keep = bind_stored(&d.keep, schema).unwrap_or_else(|why| {
+                untestable.push((k, why));
+                Bound::Always(true)
+            });
+            (d.time_ms, keep)
+        };
+        let kept: Vec<_> = deletes.iter().enumerate().map(&mut keep).collect();
         let mut attributes: Vec<Field> = fields
             .iter()
             .filter(|f| f.attribute_index().is_some())
@@ -131,6 +135,7 @@ impl SparseQuery {
             attributes,
             condition,
             deletes: kept,
+            untestable,
             layers,
             row_bytes: OnceLock::new(),
         })
@@ -250,8 +255,24 @@ impl SparseQuery {
             .is_some_and(|a| self.fields.iter().any(|f| f.kind == a.kind))
     }
 
-    /// Forgets deletes that fragments say they have processed. The index must be loaded.
-    pub(crate) fn skip_processed(&mut self, deletes: &[Delete]) {
+    /// Forgets deletes that fragments of `array` say they have processed. The index must be loaded.
+    ///
+    /// # Errors
+    /// One that is left cannot be tested: which cells it removed is not known.
+    pub(crate) fn skip_processed(&mut self, array: &Array) -> Result<()> {
+        let deletes = array.deletes();
         self.layers.iter_mut().for_each(|l| l.skip_processed(deletes));
+        let is_left = |k: usize| {
+            self.layers
+                .iter()
+                .any(|l| l.deletes.get(k).is_some_and(|m| *m != DeleteMode::None))
+        };
+        match self.untestable.iter().find(|(k, _)| is_left(*k)) {
+            Some((k, why)) => {
+                let path = deletes.get(*k).map_or("", |d| &d.path);
+                Err(why.clone()).at_with(|| join(array.path(), path))
+            }
+            None => Ok(()),
+        }
     }
 }
