@@ -218,6 +218,22 @@ impl Malformed {
         }
     }
 
+    /// The error of a file at `path`. Apart from [`AtPath`], so that it is compiled once and not for every result.
+    #[cold]
+    #[inline(never)]
+    fn at(self, path: String) -> Error {
+        match self.kind {
+            MalformedKind::Damaged => Error::Corrupt { path, malformed: self },
+            MalformedKind::NewerVersion(found, supported) => Error::UnsupportedVersion { path, found, supported },
+            MalformedKind::Unsupported => Error::Unsupported(format!("{path}: {}: {}", self.what, self.why)),
+            MalformedKind::Key { wanted } => Error::Key {
+                path,
+                wanted,
+                why: format!("{}: {}", self.what, self.why),
+            },
+        }
+    }
+
     /// A key that is missing or wrong.
     pub fn key(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self {
@@ -273,18 +289,6 @@ impl<T> AtPath<T> for Result<T, Malformed> {
     }
 
     fn at_with(self, path: impl FnOnce() -> String) -> Result<T> {
-        self.map_err(|m| {
-            let path = path();
-            match m.kind {
-                MalformedKind::Damaged => Error::Corrupt { path, malformed: m },
-                MalformedKind::NewerVersion(found, supported) => Error::UnsupportedVersion { path, found, supported },
-                MalformedKind::Unsupported => Error::Unsupported(format!("{path}: {}: {}", m.what, m.why)),
-                MalformedKind::Key { wanted } => Error::Key {
-                    path,
-                    wanted,
-                    why: format!("{}: {}", m.what, m.why),
-                },
-            }
-        })
+        self.map_err(|m| m.at(path()))
     }
 }
