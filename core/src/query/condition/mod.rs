@@ -1,17 +1,19 @@
 //! Conditions on the values of cells: `mag >= 4.5 and place != 'Alaska'`.
 //!
 //! A condition is written in terms of names and plain values; [`bind`] turns it into tests of typed
-//! columns, [`eval`] runs those.
+//! columns, [`eval`] runs those, [`exclude`] says which tiles need not be read.
 
 mod bind;
 mod eval;
+mod exclude;
 mod parse;
 mod values;
 
 use std::str::FromStr;
 
 pub(crate) use bind::{Bound, bind, bind_stored, field_name, to_stored};
-pub(crate) use eval::{TestColumn, evaluate, excludes};
+pub(crate) use eval::{TestColumn, evaluate};
+pub(crate) use exclude::excludes;
 
 use crate::error::{Error, Result};
 pub use crate::format::condition::CompareOp;
