@@ -1,5 +1,7 @@
 //! Where the work on bytes runs: here, or on all cores.
 
+use std::ops::Range;
+
 #[cfg(feature = "rayon")]
 use futures_util::future::Either;
 
@@ -117,6 +119,17 @@ impl Cpu {
             }
         }
     }
+}
+
+/// Cells that are worth a job of their own where there is little to do for each, and whose numbers the processor's
+/// cache holds.
+pub(crate) const PART: usize = 1 << 13;
+
+/// Cuts `cells` cells into parts of `part` cells, the last of which may have fewer. No cells are one empty part.
+pub(crate) fn parts(cells: usize, part: usize) -> Vec<Range<usize>> {
+    (0..cells.div_ceil(part).max(1))
+        .map(|i| i * part..((i + 1) * part).min(cells))
+        .collect()
 }
 
 #[cfg(feature = "rayon")]

@@ -3,7 +3,10 @@
 //! Each coordinate falls into one of `2^bits` buckets with `bits = 63 / dimensions`; the buckets are
 //! turned into a position by Skilling's transform.
 
-use crate::column::Column;
+use std::ops::Range;
+
+use super::order::numbers;
+use crate::column::{Column, typed};
 use crate::error::{Error, Result};
 use crate::format::check::HILBERT_DIMENSIONS_MAX;
 use crate::format::schema::Schema;
@@ -63,7 +66,7 @@ impl Hilbert {
         word >> (64 - self.bits)
     }
 
-    /// The position of every cell; `dims` are the coordinates, one column a dimension.
+    /// The positions of a range of the cells; `dims` are the coordinates, one column a dimension.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the columns are not of one length, or not one a dimension.
@@ -71,22 +74,21 @@ impl Hilbert {
         clippy::unnecessary_cast,
         reason = "the format computes buckets in doubles, whatever the type"
     )]
-    pub fn positions(&self, dims: &[&Column]) -> Result<Vec<u64>> {
-        let cells = dims.first().map_or(0, |c| c.len());
-        if dims.len() != self.domain.len() || dims.iter().any(|c| c.len() != cells) {
+    pub fn positions(&self, dims: &[&Column], cells: Range<usize>) -> Result<Vec<u64>> {
+        if dims.len() != self.domain.len() || dims.iter().any(|c| c.len() < cells.end) {
             return Err(Error::invalid(
                 "coordinates need one column a dimension, all of one length",
             ));
         }
-        let mut buckets = vec![0_u64; cells * dims.len()];
+        let mut buckets = vec![0_u64; cells.len() * dims.len()];
         for (d, column) in dims.iter().enumerate() {
             let mine = buckets.iter_mut().skip(d).step_by(dims.len());
             if column.cell.is_var() {
-                mine.enumerate()
-                    .for_each(|(i, b)| *b = self.string_bucket(column.cell(i)));
+                mine.zip(cells.clone())
+                    .for_each(|(b, i)| *b = self.string_bucket(column.cell(i)));
             } else {
                 with_type!(column.datatype.physical(), T => {
-                    let values = column.values::<T>()?;
+                    let values = typed::<T>(numbers(column, &cells));
                     mine.zip(values.iter()).for_each(|(b, &v)| *b = self.bucket(d, v as f64));
                 });
             }
@@ -176,7 +178,12 @@ mod tests {
         let cells: Vec<(i32, i32)> = (1..=4).flat_map(|y| (1..=4).map(move |x| (y, x))).collect();
         let y = Column::from_values(Datatype::Int32, &cells.iter().map(|c| c.0).collect::<Vec<_>>());
         let x = Column::from_values(Datatype::Int32, &cells.iter().map(|c| c.1).collect::<Vec<_>>());
-        let mut order: Vec<_> = h.positions(&[&y, &x]).unwrap().into_iter().zip(cells).collect();
+        let mut order: Vec<_> = h
+            .positions(&[&y, &x], 0..y.len())
+            .unwrap()
+            .into_iter()
+            .zip(cells)
+            .collect();
         order.sort_unstable();
         let order: Vec<_> = order.into_iter().map(|(_, c)| c).collect();
         assert_eq!(
@@ -206,6 +213,6 @@ mod tests {
     fn one_dimension_is_its_bucket() {
         let h = Hilbert::new(&schema(vec![Dimension::new("x", Datatype::Float64, 0.0, 1.0, 1.0)])).unwrap();
         let x = Column::from_values(Datatype::Float64, &[0.0, 1.0]);
-        assert_eq!(h.positions(&[&x]).unwrap(), [0, (1 << 63) - 1]);
+        assert_eq!(h.positions(&[&x], 0..2).unwrap(), [0, (1 << 63) - 1]);
     }
 }

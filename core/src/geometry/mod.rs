@@ -14,7 +14,7 @@ pub mod slab;
 pub(crate) use grid::same_space;
 pub use grid::{Grid, TileBox, Tiling};
 pub use hilbert::Hilbert;
-pub(crate) use order::number;
 pub use order::{CellOrder, KeyColumn, Order};
+pub(crate) use order::{number, numbers};
 pub use region::Span;
 pub use slab::{CopyPlan, Frame, Run};

@@ -1,6 +1,7 @@
 //! Orders: of tiles, of cells in a tile, and of the cells of a sparse fragment or result.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use super::grid::Tiling;
 use super::hilbert::Hilbert;
@@ -168,7 +169,10 @@ impl CellOrder {
     /// # Errors
     /// [`Error::InvalidArgument`] for NaN and for columns that are not of one length.
     pub fn keys<'a>(&self, dims: &[&'a Column]) -> Result<Vec<KeyColumn<'a>>> {
-        (0..self.terms.len()).map(|t| self.term_keys(t, dims)).collect()
+        let cells = dims.first().map_or(0, |c| c.len());
+        (0..self.terms.len())
+            .map(|t| self.term_keys(t, dims, 0..cells))
+            .collect()
     }
 
     /// How many terms there are.
@@ -176,31 +180,35 @@ impl CellOrder {
         self.terms.len()
     }
 
-    /// The keys of one term.
+    /// The keys of one term for a range of the cells.
     ///
     /// # Errors
     /// As [`CellOrder::keys`].
-    pub fn term_keys<'a>(&self, term: usize, dims: &[&'a Column]) -> Result<KeyColumn<'a>> {
-        let cells = dims.first().map_or(0, |c| c.len());
-        if dims.len() != self.dimensions || dims.iter().any(|c| c.len() != cells) {
+    fn term_keys<'a>(&self, term: usize, dims: &[&'a Column], cells: Range<usize>) -> Result<KeyColumn<'a>> {
+        let len = dims.first().map_or(0, |c| c.len());
+        if dims.len() != self.dimensions || dims.iter().any(|c| c.len() != len) || cells.end > len {
             return Err(Error::invalid(
                 "coordinates need one column a dimension, all of one length",
             ));
         }
         let coordinates = |d: usize| match (dims[d], &dims[d].offsets) {
-            (column, Some(offsets)) => Ok(KeyColumn::Strings(&column.data, offsets)),
-            (column, None) => key::keys(column.datatype.physical(), &column.data)
+            (column, Some(offsets)) => Ok(KeyColumn::Strings(
+                &column.data,
+                offsets.get(cells.start..=cells.end).unwrap_or(&[]),
+            )),
+            (column, None) => key::keys(column.datatype.physical(), numbers(column, &cells))
                 .map(KeyColumn::Numbers)
                 .map_err(|i| {
                     Error::invalid(format!(
-                        "coordinate {i} of dimension {d} is not a number; cells have no place at NaN"
+                        "coordinate {} of dimension {d} is not a number; cells have no place at NaN",
+                        cells.start + i
                     ))
                 }),
         };
         match self.terms.get(term) {
             Some(Term::Coordinate(d)) => coordinates(*d),
-            Some(Term::Hilbert(h)) => Ok(KeyColumn::Numbers(h.positions(dims)?)),
-            Some(Term::NegativeZero(d)) => Ok(KeyColumn::Numbers(negative_zeros(dims[*d]))),
+            Some(Term::Hilbert(h)) => Ok(KeyColumn::Numbers(h.positions(dims, cells)?)),
+            Some(Term::NegativeZero(d)) => Ok(KeyColumn::Numbers(negative_zeros(dims[*d], &cells))),
             Some(Term::Tile(d, tiling)) => Ok(match coordinates(*d)? {
                 KeyColumn::Numbers(mut keys) => {
                     tiling.tiles(&mut keys);
@@ -212,13 +220,18 @@ impl CellOrder {
         }
     }
 
-    /// The keys of a term relative to the cell's tile where the order compares tiles before: smaller
-    /// numbers, in the same order among cells of one tile.
+    /// The keys of a term for a range of the cells, relative to the cell's tile where the order compares
+    /// tiles before: smaller numbers, in the same order among cells of one tile.
     ///
     /// # Errors
     /// As [`CellOrder::keys`].
-    pub(crate) fn narrow_keys<'a>(&self, term: usize, dims: &[&'a Column]) -> Result<KeyColumn<'a>> {
-        let mut keys = self.term_keys(term, dims)?;
+    pub(crate) fn narrow_keys<'a>(
+        &self,
+        term: usize,
+        dims: &[&'a Column],
+        cells: Range<usize>,
+    ) -> Result<KeyColumn<'a>> {
+        let mut keys = self.term_keys(term, dims, cells)?;
         let Some(&Term::Coordinate(d)) = self.terms.get(term) else {
             return Ok(keys);
         };
@@ -244,8 +257,14 @@ impl CellOrder {
     }
 }
 
+/// The bytes of these cells, each of one number.
+pub(crate) fn numbers<'a>(column: &'a Column, cells: &Range<usize>) -> &'a [u8] {
+    let width = column.datatype.physical().size();
+    &column.data[cells.start * width..cells.end * width]
+}
+
 /// 1 for each coordinate that is -0.0, else 0; nothing where none is.
-fn negative_zeros(column: &Column) -> Vec<u64> {
+fn negative_zeros(column: &Column, cells: &Range<usize>) -> Vec<u64> {
     fn of<T: bytemuck::Pod + PartialEq>(data: &[u8], zero: T) -> Vec<u64> {
         let values = typed::<T>(data);
         if !values.contains(&zero) {
@@ -254,8 +273,8 @@ fn negative_zeros(column: &Column) -> Vec<u64> {
         values.iter().map(|v| u64::from(*v == zero)).collect()
     }
     match column.datatype.physical() {
-        Physical::F32 => of(&column.data, (-0.0_f32).to_bits()),
-        Physical::F64 => of(&column.data, (-0.0_f64).to_bits()),
+        Physical::F32 => of(numbers(column, cells), (-0.0_f32).to_bits()),
+        Physical::F64 => of(numbers(column, cells), (-0.0_f64).to_bits()),
         _ => Vec::new(),
     }
 }

@@ -1,30 +1,37 @@
 //! Whether sparse cells may be written where they say they are.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use super::sort::{duplicate, show};
 use crate::column::Column;
+use crate::cpu::{Cpu, PART, parts};
 use crate::error::{Error, Result};
 use crate::format::attribute::DataOrder;
 use crate::format::schema::{Layout, Schema};
-use crate::geometry::{CellOrder, KeyColumn, key};
+use crate::geometry::{CellOrder, KeyColumn, key, numbers};
 
 /// Every coordinate must be inside the domain, and inside the current domain if there is one.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] names the first coordinate that is not.
-pub(crate) fn inside(schema: &Schema, dims: &[&Column]) -> Result<()> {
+pub(crate) fn inside(schema: &Schema, dims: &[&Column], cpu: Cpu) -> Result<()> {
     for (d, (dimension, column)) in schema.dimensions.iter().zip(dims).enumerate() {
         let current = schema.current_domain.as_ref().and_then(|c| c.ranges.get(d));
         for (range, what) in [(dimension.domain.as_ref(), "domain"), (current, "current domain")] {
             let Some(range) = range else { continue };
             let outside = match (key::key(&range.lo), key::key(&range.hi)) {
                 (Some(lo), Some(hi)) => {
-                    let keys = key::keys(column.datatype.physical(), &column.data);
-                    match keys {
-                        Ok(keys) => keys.iter().position(|k| !(lo..=hi).contains(k)),
-                        Err(nan) => Some(nan),
-                    }
+                    let outside = |cells: &Range<usize>| {
+                        let keys = key::keys(column.datatype.physical(), numbers(column, cells));
+                        let at = match keys {
+                            Ok(keys) => keys.iter().position(|k| !(lo..=hi).contains(k)),
+                            Err(nan) => Some(nan),
+                        };
+                        Ok::<_, Error>(at.map(|i| cells.start + i))
+                    };
+                    let found = cpu.try_map(&parts(column.len(), PART), outside)?;
+                    found.into_iter().flatten().next()
                 }
                 _ => {
                     let (lo, hi) = (range.lo.to_le_bytes(), range.hi.to_le_bytes());
@@ -142,21 +149,30 @@ mod tests {
 
     #[test]
     fn coordinates_stay_in_the_domain() {
-        inside(&schema(), &[&x(&[-1.0, 1.0])]).unwrap();
-        let e = inside(&schema(), &[&x(&[0.0, 1.5])]).unwrap_err();
+        inside(&schema(), &[&x(&[-1.0, 1.0])], Cpu::default()).unwrap();
+        let e = inside(&schema(), &[&x(&[0.0, 1.5])], Cpu::default()).unwrap_err();
         assert!(
             e.to_string()
                 .starts_with("cell 1: x = 1.5 is outside the domain, -1 to 1"),
             "{e}"
         );
-        assert!(inside(&schema(), &[&x(&[f32::NAN])]).is_err());
+        assert!(inside(&schema(), &[&x(&[f32::NAN])], Cpu::default()).is_err());
+        let mut many = vec![0.5; 3 * PART];
+        (many[PART + 7], many[2 * PART]) = (f32::NAN, 2.0);
+        let e = inside(&schema(), &[&x(&many)], Cpu::default()).unwrap_err();
+        assert!(e.to_string().starts_with("cell 8199: x = NaN is outside"), "{e}");
     }
 
     #[test]
     fn dates_outside_the_domain_are_shown_as_dates() {
         let day = Dimension::new("day", Datatype::DatetimeDay, 18262_i64, 18627_i64, 10_i64);
         let schema = Schema::new(ArrayType::Sparse, vec![day], vec![]);
-        let e = inside(&schema, &[&Column::from_values(Datatype::DatetimeDay, &[18687_i64])]).unwrap_err();
+        let e = inside(
+            &schema,
+            &[&Column::from_values(Datatype::DatetimeDay, &[18687_i64])],
+            Cpu::default(),
+        )
+        .unwrap_err();
         assert_eq!(
             e.to_string(),
             "cell 0: day = 2021-03-01 is outside the domain, 2020-01-01 to 2020-12-31"

@@ -12,6 +12,7 @@ use super::files::Files;
 use super::identity::Ids;
 use super::tiler::{self, Tiles};
 use crate::array::Array;
+use crate::cpu::Cpu;
 use crate::error::{AtPath, Result};
 use crate::filter::{Key, Nonces};
 use crate::format::commits::{COMMITS_DIR, FRAGMENTS_DIR};
@@ -94,6 +95,11 @@ impl Draft {
         &self.fields
     }
 
+    /// Where its cells are looked at.
+    pub(super) fn cpu(&self) -> Cpu {
+        self.array.context().cpu
+    }
+
     /// Bytes of data so far.
     pub(crate) fn bytes(&self) -> u64 {
         self.build.bytes()
@@ -106,7 +112,7 @@ impl Draft {
 
     /// Packs and writes these tiles, a bounded number at a time; while some are written the next are packed.
     pub(crate) async fn add(&mut self, tiles: Arc<dyn Tiles>) -> Result<()> {
-        let cpu = self.array.context().cpu;
+        let cpu = self.cpu();
         let count = tiles.count();
         let tile_bytes: u64 = self
             .fields

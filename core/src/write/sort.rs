@@ -2,15 +2,17 @@
 //!
 //! The terms of the order are packed, most important first, into one `u64` a cell as far as they fit;
 //! what that leaves equal is compared term by term. Cells are dealt into buckets by the leading bits
-//! and each bucket is sorted apart, so the keys of all cells are never held twice.
+//! and each bucket is sorted apart, so the keys of all cells are never held twice. Keys are made for some
+//! thousands of cells at a time, which the processor's cache holds.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use crate::column::Column;
-use crate::cpu::Cpu;
+use crate::cpu::{Cpu, PART, parts};
 use crate::error::{Error, Result};
 use crate::format::schema::{Layout, Schema};
-use crate::geometry::{CellOrder, KeyColumn};
+use crate::geometry::{CellOrder, KeyColumn, number};
 use crate::scalar::Scalar;
 
 /// Buckets that cells are dealt into, at most.
@@ -31,7 +33,7 @@ pub(crate) enum Sorted {
 /// [`Error::InvalidArgument`] for NaN, and for cells with equal coordinates unless the array allows them.
 pub(crate) fn sort(schema: &Schema, dims: &[&Column], cpu: Cpu) -> Result<Sorted> {
     let order = CellOrder::new(schema, Layout::Global)?;
-    let heads = Heads::new(&order, dims, Vec::new())?;
+    let heads = Heads::new(&order, dims, Vec::new(), cpu)?;
     match heads.sort(schema.allows_duplicates, cpu)? {
         (_, Some(cell)) if !schema.allows_duplicates => Err(duplicate(schema, dims, cell as usize)),
         (sorted, _) => Ok(sorted),
@@ -46,7 +48,7 @@ pub(crate) fn sort(schema: &Schema, dims: &[&Column], cpu: Cpu) -> Result<Sorted
 pub(crate) fn sort_merged(schema: &Schema, dims: &[&Column], times: &[u64], cpu: Cpu) -> Result<Sorted> {
     let order = CellOrder::new(schema, Layout::Global)?;
     let newest_first = times.iter().map(|t| u64::MAX - t).collect();
-    let heads = Heads::new(&order, dims, vec![KeyColumn::Numbers(newest_first)])?;
+    let heads = Heads::new(&order, dims, vec![KeyColumn::Numbers(newest_first)], cpu)?;
     Ok(heads.sort(true, cpu)?.0)
 }
 
@@ -82,9 +84,32 @@ struct Heads<'a> {
     open: Vec<KeyColumn<'a>>,
 }
 
+/// What a head has of a term: the key's distance from `low`, without its last `cut` bits.
+struct Packed {
+    term: usize,
+    low: u64,
+    cut: u32,
+    used: u32,
+}
+
+/// The lowest and the highest word of a term's keys, and whether words are all there is of them.
+#[derive(Clone, Copy)]
+struct Ends {
+    low: u64,
+    high: u64,
+    exact: bool,
+}
+
+/// A share of the cells dealt into buckets: each bucket's cells, one bucket behind the other.
+struct Dealt {
+    cells: Vec<u32>,
+    /// Where each bucket starts, and the end of the last.
+    starts: Vec<usize>,
+}
+
 impl<'a> Heads<'a> {
     /// Of the terms of `order`, and behind them of `more`.
-    fn new(order: &CellOrder, dims: &[&'a Column], more: Vec<KeyColumn<'a>>) -> Result<Self> {
+    fn new(order: &CellOrder, dims: &[&'a Column], more: Vec<KeyColumn<'a>>, cpu: Cpu) -> Result<Self> {
         let cells = dims.first().map_or(0, |c| c.len());
         if u32::try_from(cells).is_err() {
             return Err(Error::LimitExceeded {
@@ -93,73 +118,69 @@ impl<'a> Heads<'a> {
                 limit: u64::from(u32::MAX),
             });
         }
-        let mut heads = Self {
-            keys: vec![0; cells],
-            bits: 0,
-            open: Vec::new(),
-        };
-        for term in 0..order.terms() {
-            let column = order.narrow_keys(term, dims)?;
+        let (mut bits, mut packed, mut open) = (0, Vec::new(), Vec::new());
+        for (term, ends) in all_ends(order, dims, cells, cpu)?.into_iter().enumerate() {
             // Terms behind one that is cut off cannot be packed any more.
-            if heads.open.is_empty() && heads.push(&column) {
-                continue;
+            if open.is_empty() {
+                let width = 64 - (ends.high - ends.low).leading_zeros();
+                let used = width.min(64 - bits);
+                let cut = width - used;
+                if used > 0 {
+                    let low = ends.low;
+                    packed.push(Packed { term, low, cut, used });
+                    bits += used;
+                }
+                if cut == 0 && ends.exact {
+                    continue;
+                }
             }
-            heads.open.push(column);
+            open.push(whole(order, term, dims, ends, cells, cpu)?);
         }
-        heads.open.extend(more);
-        Ok(heads)
+        open.extend(more);
+        let mut keys = vec![0; cells];
+        in_parts(&mut keys, cpu, |part, heads| {
+            packed.iter().try_for_each(|p| {
+                let keys = order.narrow_keys(p.term, dims, part.clone())?;
+                let add = |head: &mut u64, key: u64| {
+                    let key = (key - p.low) >> p.cut;
+                    *head = if p.used == 64 { key } else { (*head << p.used) | key };
+                };
+                match keys {
+                    KeyColumn::Numbers(keys) if keys.len() == heads.len() => {
+                        heads.iter_mut().zip(keys).for_each(|(head, key)| add(head, key));
+                    }
+                    keys => (0..)
+                        .zip(heads.iter_mut())
+                        .for_each(|(i, head)| add(head, word(&keys, i))),
+                }
+                Ok(())
+            })
+        })?;
+        Ok(Self { keys, bits, open })
     }
 
     /// The order, and a cell whose terms are all equal to those of another if there is one.
     fn sort(&self, equal_is_fine: bool, cpu: Cpu) -> Result<(Sorted, Option<u32>)> {
-        if self.is_sorted(equal_is_fine) {
+        if self.is_sorted(equal_is_fine, cpu) {
             return Ok((Sorted::AsGiven, None));
         }
-        let (mut at, buckets) = self.deal();
-        let mut parts = Vec::with_capacity(buckets.len());
-        let mut rest = at.as_mut_slice();
-        for n in buckets {
-            let (part, tail) = std::mem::take(&mut rest).split_at_mut(n);
+        let dealt = self.deal(cpu)?;
+        let mut order = vec![0; self.keys.len()];
+        let mut buckets = Vec::new();
+        let mut rest = order.as_mut_slice();
+        for bucket in 0..dealt.first().map_or(0, |d| d.starts.len() - 1) {
+            let cells = dealt.iter().map(|d| d.bucket(bucket).len()).sum();
+            let (part, tail) = std::mem::take(&mut rest).split_at_mut(cells);
             rest = tail;
-            if part.len() > 1 {
-                parts.push(part);
+            if cells > 0 {
+                buckets.push((bucket, part));
             }
         }
-        let repeated = cpu.try_map_owned(parts, |part| Ok::<_, Error>(self.sort_bucket(part)))?;
-        Ok((Sorted::Permutation(at), repeated.into_iter().flatten().next()))
-    }
-
-    /// Packs a term behind the others; `false` if it was cut off.
-    fn push(&mut self, column: &KeyColumn<'_>) -> bool {
-        let room = 64 - self.bits;
-        let prefix = |i: usize| {
-            let bytes = column.string(i);
-            let mut word = [0; 8];
-            let n = bytes.len().min(8);
-            word[..n].copy_from_slice(&bytes[..n]);
-            u64::from_be_bytes(word)
-        };
-        let cells = self.keys.len();
-        let (low, high) = match column {
-            KeyColumn::Numbers(keys) => keys.iter().fold((u64::MAX, 0), |(lo, hi), &k| (lo.min(k), hi.max(k))),
-            KeyColumn::Strings(..) => (0..cells)
-                .map(prefix)
-                .fold((u64::MAX, 0), |(lo, hi), k| (lo.min(k), hi.max(k))),
-        };
-        let width = 64 - high.saturating_sub(low).leading_zeros();
-        let (used, cut) = (width.min(room), width.saturating_sub(room));
-        if used > 0 {
-            let add = |head: &mut u64, key: u64| {
-                let part = (key - low) >> cut;
-                *head = if used == 64 { part } else { (*head << used) | part };
-            };
-            match column {
-                KeyColumn::Numbers(keys) => self.keys.iter_mut().zip(keys).for_each(|(h, &k)| add(h, k)),
-                KeyColumn::Strings(..) => self.keys.iter_mut().enumerate().for_each(|(i, h)| add(h, prefix(i))),
-            }
-            self.bits += used;
-        }
-        cut == 0 && matches!(column, KeyColumn::Numbers(_))
+        let repeated = cpu.try_map_owned(buckets, |(bucket, part)| {
+            let cells = dealt.iter().flat_map(|d| d.bucket(bucket));
+            Ok::<_, Error>(self.sort_bucket(cells, part))
+        })?;
+        Ok((Sorted::Permutation(order), repeated.into_iter().flatten().next()))
     }
 
     fn compare(&self, a: usize, b: usize) -> Ordering {
@@ -168,42 +189,49 @@ impl<'a> Heads<'a> {
             .then_with(|| CellOrder::compare(&self.open, a, &self.open, b))
     }
 
-    fn is_sorted(&self, equal_is_fine: bool) -> bool {
-        (1..self.keys.len()).all(|i| match self.compare(i - 1, i) {
+    fn is_sorted(&self, equal_is_fine: bool, cpu: Cpu) -> bool {
+        let follows = |i: usize| match self.compare(i - 1, i) {
             Ordering::Less => true,
             Ordering::Equal => equal_is_fine,
             Ordering::Greater => false,
-        })
+        };
+        let check = |part: &Range<usize>| match part.clone().skip(usize::from(part.start == 0)).all(follows) {
+            true => Ok(()),
+            false => Err(()),
+        };
+        cpu.try_map(&parts(self.keys.len(), PART), check).is_ok()
     }
 
-    /// Deals cells into buckets by their leading bits; inside a bucket they stay in their order.
-    fn deal(&self) -> (Vec<u32>, Vec<usize>) {
+    /// Deals cells into buckets by their leading bits, a share of the cells a thread; inside a bucket they stay
+    /// in their order.
+    fn deal(&self, cpu: Cpu) -> Result<Vec<Dealt>> {
         let wanted = (self.keys.len() as u64).div_ceil(64).max(1).ilog2().min(BUCKETS_LOG2);
         let shift = self.bits.saturating_sub(wanted);
         let bucket = |key: u64| key.checked_shr(shift).unwrap_or(0) as usize;
         let buckets = 1_usize << (self.bits - shift);
-        let mut counts = vec![0_usize; buckets];
-        for &key in &self.keys {
-            counts[bucket(key)] += 1;
-        }
-        let mut next = Vec::with_capacity(buckets);
-        let mut start = 0;
-        for &n in &counts {
-            next.push(start);
-            start += n;
-        }
-        let mut at = vec![0_u32; self.keys.len()];
-        for (i, &key) in (0_u32..).zip(&self.keys) {
-            let slot = &mut next[bucket(key)];
-            at[*slot] = i;
-            *slot += 1;
-        }
-        (at, counts)
+        let share = self.keys.len().div_ceil(cpu.threads()).max(1);
+        cpu.try_map(&parts(self.keys.len(), share), |cells| {
+            let keys = &self.keys[cells.clone()];
+            let mut starts = vec![0_usize; buckets + 1];
+            keys.iter().for_each(|&key| starts[bucket(key) + 1] += 1);
+            for i in 0..buckets {
+                starts[i + 1] += starts[i];
+            }
+            let mut next = starts.clone();
+            let mut at = vec![0_u32; keys.len()];
+            for (cell, &key) in (cells.start as u32..).zip(keys) {
+                let slot = &mut next[bucket(key)];
+                at[*slot] = cell;
+                *slot += 1;
+            }
+            Ok(Dealt { cells: at, starts })
+        })
     }
 
-    /// Sorts a bucket. Returns a cell whose coordinates are those of another, if there is one.
-    fn sort_bucket(&self, part: &mut [u32]) -> Option<u32> {
-        let mut pairs: Vec<(u64, u32)> = part.iter().map(|&i| (self.keys[i as usize], i)).collect();
+    /// Sorts a bucket's cells into `sorted`. Returns a cell whose coordinates are those of another, if there is one.
+    fn sort_bucket<'b>(&self, cells: impl Iterator<Item = &'b u32>, sorted: &mut [u32]) -> Option<u32> {
+        let mut pairs = Vec::with_capacity(sorted.len());
+        pairs.extend(cells.map(|&i| (self.keys[i as usize], i)));
         pairs.sort_unstable();
         let mut repeated = None;
         for run in pairs.chunk_by_mut(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {
@@ -214,9 +242,96 @@ impl<'a> Heads<'a> {
             }
             repeated = repeated.or_else(|| run.windows(2).find(|w| compare(&w[0], &w[1]).is_eq()).map(|w| w[1].1));
         }
-        part.iter_mut().zip(pairs).for_each(|(slot, (_, i))| *slot = i);
+        sorted.iter_mut().zip(pairs).for_each(|(slot, (_, i))| *slot = i);
         repeated
     }
+}
+
+impl Dealt {
+    fn bucket(&self, bucket: usize) -> &[u32] {
+        &self.cells[self.starts[bucket]..self.starts[bucket + 1]]
+    }
+}
+
+/// The ends of each term's keys over all cells.
+fn all_ends(order: &CellOrder, dims: &[&Column], cells: usize, cpu: Cpu) -> Result<Vec<Ends>> {
+    let of_part = |part: &Range<usize>| -> Result<Vec<Ends>> {
+        let of_term = |term| Ok(ends(&order.narrow_keys(term, dims, part.clone())?, part.len()));
+        (0..order.terms()).map(of_term).collect()
+    };
+    let both = |a: Ends, b: Ends| Ends {
+        low: a.low.min(b.low),
+        high: a.high.max(b.high),
+        exact: a.exact,
+    };
+    let all = cpu.try_map(&parts(cells, PART), of_part)?.into_iter();
+    let all = all.reduce(|all, part| all.into_iter().zip(part).map(|(a, b)| both(a, b)).collect());
+    Ok(all.unwrap_or_default())
+}
+
+fn ends(keys: &KeyColumn<'_>, cells: usize) -> Ends {
+    let fold = |(low, high): (u64, u64), key: u64| (low.min(key), high.max(key));
+    let (low, high) = match keys {
+        KeyColumn::Numbers(keys) => keys.iter().copied().fold((u64::MAX, 0), fold),
+        KeyColumn::Strings(..) => (0..cells).map(|i| word(keys, i)).fold((u64::MAX, 0), fold),
+    };
+    let exact = matches!(keys, KeyColumn::Numbers(_));
+    match low <= high {
+        true => Ends { low, high, exact },
+        false => Ends { low: 0, high: 0, exact },
+    }
+}
+
+/// The keys of a term for all cells.
+fn whole<'a>(
+    order: &CellOrder,
+    term: usize,
+    dims: &[&'a Column],
+    ends: Ends,
+    cells: usize,
+    cpu: Cpu,
+) -> Result<KeyColumn<'a>> {
+    if !ends.exact {
+        return order.narrow_keys(term, dims, 0..cells);
+    }
+    if ends.high == 0 {
+        return Ok(KeyColumn::Numbers(Vec::new()));
+    }
+    let mut all = vec![0; cells];
+    in_parts(&mut all, cpu, |part, all| {
+        match order.narrow_keys(term, dims, part)? {
+            KeyColumn::Numbers(keys) if keys.len() == all.len() => all.copy_from_slice(&keys),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(KeyColumn::Numbers(all))
+}
+
+/// The number that key `i` is, or the first eight bytes of the string.
+fn word(keys: &KeyColumn<'_>, i: usize) -> u64 {
+    match keys {
+        KeyColumn::Numbers(keys) => number(keys, i),
+        KeyColumn::Strings(..) => {
+            let bytes = keys.string(i);
+            let mut word = [0; 8];
+            let n = bytes.len().min(8);
+            word[..n].copy_from_slice(&bytes[..n]);
+            u64::from_be_bytes(word)
+        }
+    }
+}
+
+/// `f` of each part of the cells and what there is of them in `of_cells`.
+fn in_parts(
+    of_cells: &mut [u64],
+    cpu: Cpu,
+    f: impl Fn(Range<usize>, &mut [u64]) -> Result<()> + Sync + Send,
+) -> Result<()> {
+    let parts = parts(of_cells.len(), PART);
+    let jobs = parts.into_iter().zip(of_cells.chunks_mut(PART)).collect();
+    cpu.try_map_owned(jobs, |(part, of_cells)| f(part, of_cells))?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -274,6 +389,64 @@ mod tests {
             ),
             Ok(Sorted::AsGiven)
         ));
+    }
+
+    /// More cells than are looked at in one go: wide integers that no head has room for, floats with both zeros
+    /// among the last cells only, and strings.
+    fn many() -> (Schema, Vec<Column>) {
+        let n = 2 * PART as i64 + 100;
+        let mixed = |i: i64| i.wrapping_mul(7_919) % 1_000;
+        let schema = schema(
+            vec![
+                Dimension::new("w", Datatype::Int64, i64::MIN, i64::MAX - 1_000_000, 1_000_000_i64),
+                Dimension::new("f", Datatype::Float64, -1.0, 1.0, 0.5),
+                Dimension::string("s"),
+                Dimension::new("i", Datatype::Int64, 0_i64, n, 100_i64),
+            ],
+            false,
+        );
+        let w = (0..n).map(|i| (mixed(i) % 3 - 1) * (1 << 62)).collect::<Vec<_>>();
+        let zero = |i: i64| if i % 2 == 0 { 0.0 } else { -0.0 };
+        let f = (0..n)
+            .map(|i| if i < 2 * PART as i64 { 0.5 } else { zero(i) })
+            .collect::<Vec<_>>();
+        let dims = vec![
+            Column::from_values(Datatype::Int64, &w),
+            Column::from_values(Datatype::Float64, &f),
+            Column::from_cells(Datatype::StringAscii, (0..n).map(|i| format!("cell {}", mixed(i) % 7))),
+            Column::from_values(Datatype::Int64, &(0..n).map(|i| n - i).collect::<Vec<_>>()),
+        ];
+        (schema, dims)
+    }
+
+    #[test]
+    fn many_cells_sort_as_term_by_term() {
+        let (schema, dims) = many();
+        let dims: Vec<&Column> = dims.iter().collect();
+        for n in 1..=4 {
+            let schema = Schema {
+                dimensions: schema.dimensions[4 - n..].to_vec(),
+                allows_duplicates: true,
+                ..schema.clone()
+            };
+            assert_eq!(
+                sorted(&schema, &dims[4 - n..]),
+                naive(&schema, &dims[4 - n..]),
+                "the last {n}"
+            );
+        }
+    }
+
+    #[test]
+    fn many_cells_in_order_are_left_alone_and_equal_ones_far_apart_are_found() {
+        let schema = schema(vec![Dimension::new("x", Datatype::Int32, 0, 99_999, 10)], false);
+        let mut x: Vec<i32> = (0..20_000).collect();
+        let sort = |x: &[i32]| sort(&schema, &[&Column::from_values(Datatype::Int32, x)], Cpu::default());
+        assert!(matches!(sort(&x), Ok(Sorted::AsGiven)));
+        x.swap(PART - 1, PART);
+        assert!(matches!(sort(&x), Ok(Sorted::Permutation(_))));
+        x[15_000] = 3;
+        assert!(sort(&x).unwrap_err().to_string().contains("(x = 3)"));
     }
 
     proptest! {

@@ -56,7 +56,7 @@ impl FragmentWriter {
             None => {
                 let schema = self.draft.schema();
                 let dims = dimensions(schema, &columns);
-                check::inside(schema, &dims)?;
+                check::inside(schema, &dims, self.draft.cpu())?;
                 self.last = check::in_order(schema, &dims, self.last.as_ref())?;
             }
         }
@@ -291,7 +291,7 @@ impl Array {
 /// Sparse cells, checked and sorted.
 fn sparse(schema: &Schema, columns: Vec<Column>, cpu: Cpu) -> Result<Arc<dyn Tiles>> {
     let dims = dimensions(schema, &columns);
-    check::inside(schema, &dims)?;
+    check::inside(schema, &dims, cpu)?;
     let sorted = sort::sort(schema, &dims, cpu)?;
     let (tile_cells, cells) = (schema.capacity.max(1), columns.first().map_or(0, Column::len));
     Ok(match sorted {
