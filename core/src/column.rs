@@ -92,6 +92,24 @@ impl Column {
         }
     }
 
+    /// The cells of columns of one kind, one column's behind the other's; nothing of no columns.
+    pub(crate) fn joined(columns: Vec<Self>) -> Option<Self> {
+        let bytes: usize = columns.iter().map(|c| c.data.len()).sum();
+        let cells: usize = columns.iter().map(Self::len).sum();
+        let mut columns = columns.into_iter();
+        let mut all = columns.next()?;
+        // At once: a vector that grows takes up to twice what is in it, and its memory is new every time.
+        all.data.reserve_exact(bytes - all.data.len());
+        if let Some(offsets) = &mut all.offsets {
+            offsets.reserve_exact((cells + 1).saturating_sub(offsets.len()));
+        }
+        if let Some(validity) = &mut all.validity {
+            validity.reserve_exact(cells.saturating_sub(validity.len()));
+        }
+        columns.for_each(|more| all.append(&more));
+        Some(all)
+    }
+
     /// A copy of the cells in `range`; fewer where there are not as many.
     #[must_use]
     pub fn slice(&self, range: std::ops::Range<usize>) -> Self {

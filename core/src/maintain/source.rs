@@ -8,6 +8,7 @@ use super::deletes::{Deletes, Tile};
 use crate::array::Fragment;
 use crate::array::index::Section;
 use crate::column::Column;
+use crate::cpu::Cpu;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
 use crate::format::fragment::slots::FieldId;
@@ -147,29 +148,30 @@ impl Source {
         Ok(out)
     }
 
-    /// Takes the decoded columns of a tile, in the order in which [`Source::want`] named them.
-    pub(super) fn accept(&mut self, decoded: Vec<Column>, schema: &Schema, deletes: &Deletes) -> Result<()> {
-        let cells = decoded.first().map_or(0, Column::len);
-        let columns = self.arranged(decoded, cells, schema, deletes)?;
-        if columns.iter().any(|c| c.len() != cells) {
-            return Err(Error::invalid(format!(
-                "{}: the fields of a tile are not of one length",
-                self.fragment.path
-            )));
+    /// Takes the decoded columns of tiles, in the order in which [`Source::want`] named them.
+    pub(super) fn accept(
+        &mut self,
+        tiles: Vec<Vec<Column>>,
+        schema: &Schema,
+        deletes: &Deletes,
+        cpu: Cpu,
+    ) -> Result<()> {
+        let mut parts = Vec::with_capacity(1 + tiles.len());
+        if self.len() > 0 {
+            parts.push(self.take(self.len()));
         }
-        if self.merged > 0 {
-            let rest = self.merged..self.merged + self.len();
-            self.held = self.held.iter().map(|c| c.slice(rest.clone())).collect();
-            self.merged = 0;
+        for decoded in tiles {
+            let cells = decoded.first().map_or(0, Column::len);
+            let columns = self.arranged(decoded, cells, schema, deletes)?;
+            if columns.iter().any(|c| c.len() != cells) {
+                return Err(Error::invalid(format!(
+                    "{}: the fields of a tile are not of one length",
+                    self.fragment.path
+                )));
+            }
+            parts.push(columns);
         }
-        if self.held.is_empty() {
-            self.held = columns;
-        } else {
-            self.held
-                .iter_mut()
-                .zip(&columns)
-                .for_each(|(held, more)| held.append(more));
-        }
+        (self.held, self.merged) = (join(parts, cpu)?, 0);
         Ok(())
     }
 
@@ -276,6 +278,20 @@ impl Source {
         }
         head
     }
+}
+
+/// The cells of all parts, each of the same columns, one part's behind the other's.
+pub(super) fn join(parts: Vec<Vec<Column>>, cpu: Cpu) -> Result<Vec<Column>> {
+    let mut by_column: Vec<Vec<Column>> = Vec::new();
+    for part in parts {
+        by_column.resize_with(part.len(), Vec::new);
+        by_column
+            .iter_mut()
+            .zip(part)
+            .for_each(|(all, column)| all.push(column));
+    }
+    let joined = cpu.try_map_owned(by_column, |columns| Ok::<_, Error>(Column::joined(columns)))?;
+    Ok(joined.into_iter().flatten().collect())
 }
 
 /// Order of two cells given as columns of one cell, one a dimension.

@@ -246,13 +246,18 @@ impl<'a> Streams<'a> {
                 tile.decode(fetched.get(range.clone()).unwrap_or(&[]), key.as_ref(), &latest)
             })?;
             let mut columns = columns.into_iter();
-            let tiles = jobs
-                .iter()
-                .map(|(i, fields)| (*i, columns.by_ref().take(fields.len()).collect::<Vec<_>>()));
-            Ok::<_, Error>(tiles.collect::<Vec<_>>())
+            let mut sources: Vec<(usize, Vec<Vec<Column>>)> = Vec::new();
+            for (i, fields) in &jobs {
+                let tile = columns.by_ref().take(fields.len()).collect();
+                match sources.last_mut() {
+                    Some((last, tiles)) if last == i => tiles.push(tile),
+                    _ => sources.push((*i, vec![tile])),
+                }
+            }
+            Ok::<_, Error>(sources)
         });
-        for (i, columns) in decoded.await? {
-            self.sources[i].accept(columns, &self.schema, &self.deletes)?;
+        for (i, tiles) in decoded.await? {
+            self.sources[i].accept(tiles, &self.schema, &self.deletes, cpu)?;
         }
         Ok(())
     }
@@ -378,11 +383,7 @@ struct Filter {
 
 /// The cells of all parts in global order, those of one place newest first.
 fn merged(schema: &Schema, parts: Vec<Vec<Column>>, filter: Filter, cpu: Cpu) -> Result<Vec<Column>> {
-    let mut parts = parts.into_iter();
-    let mut columns = parts.next().unwrap_or_default();
-    for part in parts {
-        columns.iter_mut().zip(&part).for_each(|(c, more)| c.append(more));
-    }
+    let mut columns = source::join(parts, cpu)?;
     let fields = schema.attributes.len() + schema.dimensions.len();
     let times = columns
         .get(fields)
