@@ -24,8 +24,8 @@ use crate::write::sort::{self, Sorted};
 use crate::write::tiler::gather_column;
 use crate::write::writer::dimensions;
 
-/// Held cells take at most this part of the memory: they are decoded, taken, joined, sorted and written,
-/// which is a copy each, and vectors grow to twice what is in them.
+/// Held cells take at most this part of the memory: they are decoded, joined, taken, joined with those of other
+/// sources, sorted and written, which is a copy each, and so are the next ones meanwhile.
 const HELD: u64 = 12;
 
 /// Merges `run`, oldest first, into one fragment (or several, if it grows too large) and commits it.
