@@ -1,5 +1,6 @@
 //! A cache bounded in bytes. What it holds never changes (files of an array are never modified), so
-//! nothing is ever invalidated; the least recently used value makes room.
+//! nothing is ever invalidated; the least recently used value makes room. A pass over more than fits
+//! leaves most of the cache as it was: what it meets takes the place of what it met last.
 
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
@@ -29,25 +30,56 @@ impl CacheKey {
     }
 }
 
+/// How likely a value is to be asked for again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reuse {
+    /// Only a part of it was used: whoever looks beside that needs it again.
+    Likely,
+    /// All of it was used. It comes back if the same is read again, and not in a pass over everything.
+    Possible,
+}
+
+/// Of so many values that may come back and find no room, one is kept as if it were likely to: so what
+/// nobody asks for any more goes in the end, whatever is read.
+const KEPT_OF_POSSIBLE: u64 = 32;
+
 /// Values of any type under a budget in bytes. Shared between threads.
 pub struct Cache {
     bytes_max: u64,
     state: Mutex<State>,
 }
 
-#[derive(Default)]
 struct State {
     values: HashMap<CacheKey, Slot>,
     /// From the time of last use to the key; times are unique.
-    by_age: BTreeMap<u64, CacheKey>,
-    clock: u64,
+    by_age: BTreeMap<i64, CacheKey>,
+    /// The time of the latest use.
+    clock: i64,
+    /// Before the time of any use: of values that go first.
+    before: i64,
+    /// How many values found no room that may come back.
+    turned: u64,
     bytes: u64,
 }
 
 struct Slot {
     value: Arc<dyn Any + Send + Sync>,
     bytes: u64,
-    used: u64,
+    used: i64,
+}
+
+impl State {
+    /// Makes room for `bytes` more under `bytes_max`.
+    fn shrink(&mut self, bytes: u64, bytes_max: u64) {
+        while self.bytes.saturating_add(bytes) > bytes_max {
+            let Some((_, oldest)) = self.by_age.pop_first() else {
+                break;
+            };
+            if let Some(slot) = self.values.remove(&oldest) {
+                self.bytes -= slot.bytes;
+            }
+        }
+    }
 }
 
 impl Cache {
@@ -55,7 +87,14 @@ impl Cache {
     pub fn new(bytes_max: u64) -> Self {
         Self {
             bytes_max,
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                values: HashMap::new(),
+                by_age: BTreeMap::new(),
+                clock: 0,
+                before: 0,
+                turned: 0,
+                bytes: 0,
+            }),
         }
     }
 
@@ -75,28 +114,29 @@ impl Cache {
 
     /// Keeps `value`, which takes `bytes` of memory. A value larger than a quarter of the budget is
     /// not kept: it would push out everything else for one use.
-    pub fn insert<T: Any + Send + Sync>(&self, key: CacheKey, value: Arc<T>, bytes: u64) {
+    pub fn insert<T: Any + Send + Sync>(&self, key: CacheKey, value: Arc<T>, bytes: u64, reuse: Reuse) {
         if bytes > self.bytes_max / 4 {
             return;
         }
         let mut guard = self.lock();
         let state = &mut *guard;
-        state.clock += 1;
-        let used = state.clock;
-        if let Some(old) = state.values.insert(key.clone(), Slot { value, bytes, used }) {
+        if let Some(old) = state.values.remove(&key) {
             state.by_age.remove(&old.used);
             state.bytes -= old.bytes;
         }
-        state.by_age.insert(used, key);
+        let fits = state.bytes.saturating_add(bytes) <= self.bytes_max;
+        state.turned += u64::from(!fits && reuse == Reuse::Possible);
+        let used = if fits || reuse == Reuse::Likely || state.turned.is_multiple_of(KEPT_OF_POSSIBLE) {
+            state.clock += 1;
+            state.clock
+        } else {
+            state.before -= 1;
+            state.before
+        };
+        state.shrink(bytes, self.bytes_max);
+        state.by_age.insert(used, key.clone());
+        state.values.insert(key, Slot { value, bytes, used });
         state.bytes += bytes;
-        while state.bytes > self.bytes_max {
-            let Some((_, oldest)) = state.by_age.pop_first() else {
-                break;
-            };
-            if let Some(slot) = state.values.remove(&oldest) {
-                state.bytes -= slot.bytes;
-            }
-        }
     }
 
     /// Bytes held now.
@@ -128,20 +168,52 @@ mod tests {
     fn the_least_recently_used_makes_room() {
         let cache = Cache::new(8);
         for part in 0..4 {
-            cache.insert(key(part), Arc::new(part), 2);
+            cache.insert(key(part), Arc::new(part), 2, Reuse::Likely);
         }
         assert_eq!(cache.get::<u64>(&key(0)).as_deref(), Some(&0));
-        cache.insert(key(4), Arc::new(4_u64), 2);
+        cache.insert(key(4), Arc::new(4_u64), 2, Reuse::Likely);
         assert_eq!(cache.get::<u64>(&key(1)), None);
         assert_eq!(cache.get::<u64>(&key(0)).as_deref(), Some(&0));
         assert_eq!(cache.bytes(), 8);
     }
 
     #[test]
+    fn passes_over_more_than_fits_find_most_of_it() {
+        let cache = Cache::new(20);
+        let pass = || {
+            let mut found = 0;
+            for part in 0..30 {
+                match cache.get::<u64>(&key(part)) {
+                    Some(_) => found += 1,
+                    None => cache.insert(key(part), Arc::new(part), 1, Reuse::Possible),
+                }
+            }
+            assert!(cache.bytes() <= 20);
+            found
+        };
+        assert_eq!(pass(), 0);
+        for _ in 0..10 {
+            assert!(pass() >= 15);
+        }
+    }
+
+    #[test]
+    fn what_nobody_asks_for_goes_in_the_end() {
+        let cache = Cache::new(20);
+        for part in 0..20 {
+            cache.insert(key(part), Arc::new(part), 1, Reuse::Likely);
+        }
+        for part in 20..20 + 20 * KEPT_OF_POSSIBLE {
+            cache.insert(key(part), Arc::new(part), 1, Reuse::Possible);
+        }
+        assert!((0..20).all(|part| cache.get::<u64>(&key(part)).is_none()));
+    }
+
+    #[test]
     fn replacing_does_not_count_twice() {
         let cache = Cache::new(8);
-        cache.insert(key(0), Arc::new(0_u64), 2);
-        cache.insert(key(0), Arc::new(9_u64), 1);
+        cache.insert(key(0), Arc::new(0_u64), 2, Reuse::Likely);
+        cache.insert(key(0), Arc::new(9_u64), 1, Reuse::Likely);
         assert_eq!(cache.bytes(), 1);
         assert_eq!(cache.get::<u64>(&key(0)).as_deref(), Some(&9));
     }
@@ -149,9 +221,9 @@ mod tests {
     #[test]
     fn too_large_or_of_another_type_is_absent() {
         let cache = Cache::new(8);
-        cache.insert(key(0), Arc::new(0_u64), 3);
+        cache.insert(key(0), Arc::new(0_u64), 3, Reuse::Likely);
         assert_eq!(cache.bytes(), 0);
-        cache.insert(key(1), Arc::new(0_u64), 1);
+        cache.insert(key(1), Arc::new(0_u64), 1, Reuse::Likely);
         assert!(cache.get::<String>(&key(1)).is_none());
     }
 }

@@ -12,7 +12,7 @@ use super::paint::{Fill, Ids, Values};
 use super::plan::{Plan, Source};
 use super::points::with_sources;
 use super::runs::Run;
-use crate::cache::Cache;
+use crate::cache::{Cache, Reuse};
 use crate::column::Column;
 use crate::error::Result;
 use crate::geometry::Span;
@@ -318,13 +318,17 @@ impl BoxesJob<'_> {
         let mut columns = Vec::new();
         for (i, input) in std::mem::take(&mut self.work.inputs).into_iter().enumerate() {
             let Some(source) = tile.sources.get(i) else { continue };
-            let partial = tile.cells < plan.tile_cells();
+            let reuse = if tile.cells < plan.tile_cells() {
+                Reuse::Likely
+            } else {
+                Reuse::Possible
+            };
             let Some(input) = input else {
                 // What older sources have is seen, or the fill values.
                 columns.extend(var.then(|| Arc::new(self.wanted.empty_column())));
                 continue;
             };
-            let column = input.decode(fetched, d, partial)?;
+            let column = input.decode(fetched, d, reuse)?;
             for (b, plan_box) in tile.boxes.iter().enumerate() {
                 let shape = &plan_box.shape;
                 let Some(rows) = self.cells.get_mut(b) else { continue };

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::layer::{DeleteMode, Layer};
 use super::run::{Places, Run};
 use super::{Segment, SparseQuery};
-use crate::cache::Cache;
+use crate::cache::{Cache, Reuse};
 use crate::column::Column;
 use crate::error::Result;
 use crate::query::Batch;
@@ -32,8 +32,7 @@ pub(crate) struct Work {
     attribute: usize,
     run: u32,
     input: Input,
-    /// Whether the cache should have it: only a part of it is used now.
-    keep: bool,
+    reuse: Reuse,
 }
 
 impl Chunk {
@@ -109,7 +108,11 @@ impl Chunk {
                     attribute,
                     run,
                     input,
-                    keep: cells < r.tile_cells,
+                    reuse: if cells < r.tile_cells {
+                        Reuse::Likely
+                    } else {
+                        Reuse::Possible
+                    },
                 });
             }
         }
@@ -121,7 +124,7 @@ impl Chunk {
     /// # Errors
     /// A tile is damaged.
     pub(crate) fn decode(&mut self, work: &[Work], fetched: &[Bytes], d: &Decoding) -> Result<()> {
-        let decoded = d.cpu.try_map(work, |w| w.input.decode(fetched, d, w.keep))?;
+        let decoded = d.cpu.try_map(work, |w| w.input.decode(fetched, d, w.reuse))?;
         for (w, column) in work.iter().zip(decoded) {
             if self.tiles.len() <= w.attribute {
                 self.tiles.resize(w.attribute + 1, vec![None; self.runs.len()]);

@@ -11,7 +11,7 @@ use super::order::{CellKey, KeyPart, ResultOrder, Term, key_at};
 use super::region::Ranges;
 use crate::array::Window;
 use crate::array::index::inconsistent;
-use crate::cache::Cache;
+use crate::cache::{Cache, Reuse};
 use crate::column::Column;
 use crate::datatype::CellCount;
 use crate::error::{Error, Result};
@@ -202,11 +202,15 @@ impl RunWork {
         fetched: &[Bytes],
         d: &Decoding,
     ) -> Result<Run> {
-        let keep = !self.candidate.inside;
+        let reuse = if self.candidate.inside {
+            Reuse::Possible
+        } else {
+            Reuse::Likely
+        };
         let mut dims = self
             .coordinates
             .iter()
-            .map(|c| c.decode(fetched, d, keep))
+            .map(|c| c.decode(fetched, d, reuse))
             .collect::<Result<Vec<_>>>()?;
         if let ([one], false) = (dims.as_slice(), layer.fragment.version.has_dimension_files()) {
             dims = split_coordinates(one, &layer.fragment)
@@ -216,7 +220,7 @@ impl RunWork {
         }
         let numbers = |input: Option<Input>| -> Result<Option<Vec<u64>>> {
             Ok(input
-                .map(|i| i.decode(fetched, d, false))
+                .map(|i| i.decode(fetched, d, reuse))
                 .transpose()?
                 .map(|c| bytemuck::pod_collect_to_vec(&c.data)))
         };

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::stretch::Stretch;
 use super::{Decoding, Extent, TileRef};
-use crate::cache::Cache;
+use crate::cache::{Cache, Reuse};
 use crate::column::Column;
 use crate::error::{Error, Result};
 
@@ -72,11 +72,11 @@ impl Input {
         }
     }
 
-    /// The decoded tile; it goes into the cache if `keep`.
+    /// The decoded tile, which the cache keeps as it is likely to be used again.
     ///
     /// # Errors
     /// The tile is damaged.
-    pub(crate) fn decode(&self, fetched: &[Bytes], d: &Decoding, keep: bool) -> Result<Arc<Column>> {
+    pub(crate) fn decode(&self, fetched: &[Bytes], d: &Decoding, reuse: Reuse) -> Result<Arc<Column>> {
         let read;
         let (tile, parts) = match self {
             Self::Decoded(column) => return Ok(Arc::clone(column)),
@@ -88,10 +88,8 @@ impl Input {
             }
         };
         let column = Arc::new(tile.decode(parts, d.key.as_ref(), &d.latest)?);
-        if keep {
-            d.cache
-                .insert(tile.cache_key(), Arc::clone(&column), tile.decoded_bytes());
-        }
+        d.cache
+            .insert(tile.cache_key(), Arc::clone(&column), tile.decoded_bytes(), reuse);
         Ok(column)
     }
 }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::parts::{SHARE_BYTES, read_unfiltered};
 use super::{Decoding, Extent, Input, TileRef, corrupt};
-use crate::cache::CacheKey;
+use crate::cache::{CacheKey, Reuse};
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{AtPath, Error, Malformed, Result};
 use crate::filter::{ChunkDecoder, TileFormat};
@@ -78,7 +78,8 @@ pub(crate) fn copy_pieces(
             if wanted < stored.plain && matches!(input, Input::Fetched(..)) && plane == Plane::Values {
                 // It came from far, and its neighbours may be asked for next.
                 let bytes = parts.iter().map(|p| p.len() as u64).sum();
-                d.cache.insert(tile.kept_key(), Arc::new(parts.to_vec()), bytes);
+                d.cache
+                    .insert(tile.kept_key(), Arc::new(parts.to_vec()), bytes, Reuse::Likely);
             }
             match parts.get(usize::from(plane == Plane::Validity)) {
                 Some(framed) => from_bytes(&stored, framed, pieces, d, remember),
@@ -95,7 +96,7 @@ pub(crate) fn copy_pieces(
 
 /// The pieces out of the whole tile.
 fn from_column(input: &Input, plane: Plane, fetched: &[Bytes], pieces: &mut [Piece<'_>], d: &Decoding) -> Result<()> {
-    let column = input.decode(fetched, d, true)?;
+    let column = input.decode(fetched, d, Reuse::Likely)?;
     let data = match (plane, &column.validity) {
         (Plane::Values, _) => &column.data,
         (Plane::Validity, Some(validity)) => validity,
@@ -234,7 +235,7 @@ fn from_file(tile: &TileRef, plane: Plane, pieces: &mut [Piece<'_>], d: &Decodin
             let read = |at, out: &mut [u8]| file.read_at(out, start + at).map_err(Failure::Store);
             let places = Arc::new(places(&stored, read).or_else(|e| e.at(path))?);
             let bytes = places.len() as u64 * size_of::<ChunkPlace>() as u64;
-            d.cache.insert(key, Arc::clone(&places), bytes);
+            d.cache.insert(key, Arc::clone(&places), bytes, Reuse::Likely);
             places
         }
     };
@@ -362,7 +363,7 @@ impl ChunkJob<'_> {
             decoder.decode(&raw, &mut chunk).at(path)?;
             self.copy(&chunk);
             let bytes = chunk.len() as u64;
-            d.cache.insert(key.clone(), Arc::new(chunk), bytes);
+            d.cache.insert(key.clone(), Arc::new(chunk), bytes, Reuse::Likely);
             Ok(())
         })
     }

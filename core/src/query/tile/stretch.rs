@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{Extent, Piece, TileRef};
-use crate::cache::{Cache, CacheKey};
+use crate::cache::{Cache, CacheKey, Reuse};
 use crate::error::{Error, Result};
 use crate::filter::ChunkDecoder;
 use crate::format::tile::{UnfilteredChunks, unfiltered};
@@ -126,8 +126,13 @@ impl Stretch {
         };
         let found = bytes.len() as u64 == self.bytes() && self.chunks.clone().all(is_there);
         if found {
-            cache.insert(stretch_key(&self.extent), Arc::new(bytes.clone()), self.bytes());
-            cache.insert(visited_key(&self.tile), Arc::new(()), 1);
+            cache.insert(
+                stretch_key(&self.extent),
+                Arc::new(bytes.clone()),
+                self.bytes(),
+                Reuse::Likely,
+            );
+            cache.insert(visited_key(&self.tile), Arc::new(()), 1, Reuse::Likely);
         }
         found
     }

@@ -11,7 +11,7 @@ use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, 
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 
 use super::{IN_FLIGHT, runtime, spawn};
-use crate::cache::{Cache, CacheKey};
+use crate::cache::{Cache, CacheKey, Reuse};
 use crate::error::{Error, Result};
 use crate::vfs::coalesce::{Coalesced, GAP_BYTES, MERGED_BYTES_MAX, coalesce};
 use crate::vfs::listing::{FolderIndex, parse_index};
@@ -155,7 +155,7 @@ impl HttpVfs {
     fn keep(&self, path: &str, body: &Bytes) {
         self.ignores_ranges.store(true, Relaxed);
         self.bodies
-            .insert(body_key(path), Arc::new(body.clone()), body.len() as u64);
+            .insert(body_key(path), Arc::new(body.clone()), body.len() as u64, Reuse::Likely);
     }
 
     async fn whole(self, path: String) -> Result<Bytes> {
