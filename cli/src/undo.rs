@@ -78,6 +78,10 @@ impl Undo {
 }
 
 impl Vfs for Undo {
+    fn location(&self, path: &str) -> Option<String> {
+        self.inner.location(path)
+    }
+
     fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
         self.inner.read(path, ranges)
     }

@@ -1,5 +1,7 @@
 //! Arrays written by old releases of libtiledb, from format 1 on, read cell by cell.
 
+use std::path::{Path, PathBuf};
+
 use hyperslab::array::{Array, OpenOptions, Window};
 use hyperslab::blocking::block_on;
 use hyperslab::filter::Nonces;
@@ -11,7 +13,7 @@ use hyperslab::{Context, Error};
 use hyperslab_tests::case::Case;
 use hyperslab_tests::hex::Hex;
 use hyperslab_tests::report::Report;
-use hyperslab_tests::{compare, golden};
+use hyperslab_tests::{compare, fresh, golden};
 
 #[test]
 fn every_old_array_reads_as_libtiledb_reads_it() {
@@ -104,9 +106,69 @@ fn sparse_samples_consolidate_to_the_same_cells_in_little_memory_or_not_at_all()
     assert!(refused >= 1, "no sample is out of order");
 }
 
+/// Releases before 2.16 look for the very URIs of fragments: of others they would read cells twice, and their vacuum would
+/// make that last.
+#[test]
+fn merges_name_what_they_replace_as_the_array_s_release_does() {
+    for (library, is_absolute) in [("2.8.3", true), ("2.15.4", true), ("2.16.3", false), ("2.30.0", false)] {
+        let release = golden::load().into_iter().find(|r| r.library == library);
+        let mut merged = 0;
+        for case in release.expect(library).cases {
+            if case.schema.kind != "sparse" || case.key.is_some() {
+                continue;
+            }
+            let folder = fresh(&format!("golden-{library}-{}", case.name));
+            for (path, bytes) in &case.files {
+                let file = folder.join("array").join(path);
+                std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+                std::fs::write(file, &bytes.0).expect("a file");
+            }
+            let known = vacuum_files(&folder);
+            let replaced = merge(&Context::local(&folder), 1 << 30).expect(&case.name);
+            if replaced == 0 {
+                continue;
+            }
+            let root = match is_absolute {
+                true => format!("file://{}/array", folder.display()),
+                false => String::new(),
+            };
+            let new: Vec<_> = vacuum_files(&folder)
+                .into_iter()
+                .filter(|f| !known.contains(f))
+                .collect();
+            let text: String = new
+                .iter()
+                .map(|f| std::fs::read_to_string(f).expect("a list"))
+                .collect();
+            let named = |line: &str| line.starts_with(&format!("{root}/__fragments/__"));
+            assert_eq!(
+                text.lines().filter(|l| named(l)).count(),
+                replaced,
+                "{library} {}: {text}",
+                case.name
+            );
+            merged += 1;
+        }
+        assert!(merged >= 3, "only {merged} samples by {library} were merged");
+    }
+}
+
+/// The lists of what was replaced in an array.
+fn vacuum_files(folder: &Path) -> Vec<PathBuf> {
+    let commits = std::fs::read_dir(folder.join("array/__commits")).expect("a folder");
+    let files = commits.map(|e| e.expect("an entry").path());
+    files.filter(|p| p.extension().is_some_and(|e| e == "vac")).collect()
+}
+
 /// A copy of the array, all fragments merged in so much memory, and how many were.
 fn consolidated(case: &Case, memory_bytes: u64) -> (Context, Result<usize, Error>) {
     let context = golden::in_memory(case);
+    let outcome = merge(&context, memory_bytes);
+    (context, outcome)
+}
+
+/// Merges all fragments of the array in so much memory; gives how many there were.
+fn merge(context: &Context, memory_bytes: u64) -> Result<usize, Error> {
     let options = ConsolidateOptions {
         memory_bytes,
         ..ConsolidateOptions::new(Mode::Fragments)
@@ -116,11 +178,10 @@ fn consolidated(case: &Case, memory_bytes: u64) -> (Context, Result<usize, Error
         seed: [7; 32],
         sync: false,
     };
-    let outcome = block_on(async {
-        let array = Array::open(&context, "array", &OpenOptions::default()).await?;
+    block_on(async {
+        let array = Array::open(context, "array", &OpenOptions::default()).await?;
         Ok(consolidate(&array, &options, &write).await?.replaced)
-    });
-    (context, outcome)
+    })
 }
 
 /// Whether two tiles fit into the memory.

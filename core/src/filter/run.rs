@@ -237,8 +237,10 @@ pub fn encode_var_tile(
         tile.push_noted(data.len(), &packed, notes)?;
         return Ok(tile.finish());
     }
-    let ends = if is_one_chunk(p, f) {
-        offsets.last().copied().filter(|end| *end > 0).into_iter().collect()
+    let ends = if data.is_empty() {
+        vec![0; usize::from(offsets.len() > 1 && has_chunk_of_nothing(p, f))]
+    } else if is_one_chunk(p, f) {
+        offsets.last().copied().into_iter().collect()
     } else {
         var_chunk_ends(offsets)
     };
@@ -250,6 +252,24 @@ pub fn encode_var_tile(
         (rest, start) = (later, end);
     }
     Ok(tile.finish())
+}
+
+/// Whether cells that are all empty are a chunk, as in libtiledb, rather than none. It cannot read all that its filters
+/// make of nothing, such as gzip's, but reads tiles without chunks there.
+fn has_chunk_of_nothing(p: &Pipeline, f: &TileFormat<'_>) -> bool {
+    let takes_nothing = |filter: &Filter| {
+        matches!(
+            filter,
+            Filter::None
+                | Filter::Zstd { .. }
+                | Filter::Lz4 { .. }
+                | Filter::Byteshuffle
+                | Filter::Bitshuffle
+                | Filter::Md5
+                | Filter::Sha256
+        )
+    };
+    f.version.has_chunk_of_nothing() && p.filters.iter().all(takes_nothing)
 }
 
 /// Bytes to set aside for a filtered tile: exact but for the chunks' headers where nothing is filtered,

@@ -101,9 +101,9 @@ pub fn encode_lines<'a>(paths: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
 /// The path below the array that a line of a `.vac` file means: absolute URIs are cut, so that an
 /// array that was moved still opens.
 pub fn vacuumed_path(line: &str) -> &str {
-    let from = |folder: &str| line.find(folder).and_then(|at| line.get(at..));
-    from("__fragments")
-        .or_else(|| from("__meta"))
+    let from = |folder: &str| line.rfind(folder).and_then(|at| line.get(at + 1..));
+    from("/__fragments/")
+        .or_else(|| from("/__meta/"))
         .unwrap_or_else(|| line.rsplit('/').next().unwrap_or(line))
 }
 
@@ -155,6 +155,10 @@ mod tests {
         assert_eq!(vacuumed_path("/__fragments/__1_1_u_22"), "__fragments/__1_1_u_22");
         assert_eq!(
             vacuumed_path("file:///old/place/__fragments/__1_1_u_12"),
+            "__fragments/__1_1_u_12"
+        );
+        assert_eq!(
+            vacuumed_path("file:///my__fragments/and__meta/__fragments/__1_1_u_12"),
             "__fragments/__1_1_u_12"
         );
         assert_eq!(vacuumed_path("/__meta/__1_1_u"), "__meta/__1_1_u");

@@ -106,6 +106,9 @@ capabilities! {
     has_commit_folder >= 12;
     /// Since 12: statistics of the whole fragment.
     has_fragment_statistics >= 12;
+    /// Since 12 (2.8): a tile whose variable-length cells are all empty has a chunk without bytes rather than none,
+    /// which 2.10 to 2.16 divide by.
+    has_chunk_of_nothing >= 12;
     /// Since 12 (2.8): run lengths of variable-length ASCII strings, coded with their offsets.
     has_string_rle >= 12;
     /// Since 13 (2.9): dictionary coding of variable-length ASCII strings.
@@ -123,7 +126,10 @@ capabilities! {
     has_utf8_coding >= 17;
     /// Since 18 (2.15): dimension labels.
     has_dimension_labels >= 18;
-    /// Since 19 (2.16): relative names in vacuum files and the reinterpret datatype of the delta filter.
+    /// Since 19 (2.16): names in vacuum files that are relative to the array; earlier releases take them for those of
+    /// other fragments.
+    has_relative_vacuum_names >= 19;
+    /// Since 19 (2.16): the reinterpret datatype of the delta filter.
     has_delta_reinterpret >= 19;
     /// Since 20 (2.17): enumerations.
     has_enumerations >= 20;

@@ -6,7 +6,7 @@ use super::choose::{Candidate, Rules, choose};
 use super::{Mode, dense, lists, sparse};
 use crate::array::{Array, Fragment, Window};
 use crate::error::{Error, Result};
-use crate::format::commits::{self, COMMITS_DIR, FRAGMENTS_DIR};
+use crate::format::commits::{COMMITS_DIR, FRAGMENTS_DIR};
 use crate::geometry::{Grid, Span, region};
 use crate::limits;
 use crate::vfs::join;
@@ -171,24 +171,15 @@ pub(super) async fn still_there(array: &Array, run: &[Arc<Fragment>]) -> Result<
 /// same cells twice at worst; the other way round they would see neither.
 async fn put_vacuum_list(array: &Array, name: &str, run: &[Arc<Fragment>], sync: bool) -> Result<()> {
     let in_folder = array.schema().version.for_new_fragments().has_commit_folder();
-    let lines: Vec<String> = run
-        .iter()
-        .map(|f| {
-            if f.version.has_commit_folder() {
-                format!("/{FRAGMENTS_DIR}/{}", f.name)
-            } else {
-                format!("/{}", f.name)
-            }
-        })
-        .collect();
+    let lines = run.iter().map(|f| {
+        if f.version.has_commit_folder() {
+            format!("/{FRAGMENTS_DIR}/{}", f.name)
+        } else {
+            format!("/{}", f.name)
+        }
+    });
     let path = join(if in_folder { COMMITS_DIR } else { "" }, &format!("{name}.vac"));
-    put(
-        array,
-        &path,
-        commits::encode_lines(lines.iter().map(String::as_str)),
-        sync,
-    )
-    .await
+    put(array, &path, lists::vacuum_list(array, lines), sync).await
 }
 
 /// The fragments of these names, oldest first.

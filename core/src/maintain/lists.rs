@@ -102,6 +102,20 @@ pub(super) async fn commits(array: &Array, write: &WriteOptions) -> Result<Conso
     })
 }
 
+/// A vacuum file of these paths below the array, each behind a slash. Readers of arrays before relative names
+/// know fragments by their absolute URI, where the store has one.
+pub(super) fn vacuum_list(array: &Array, paths: impl Iterator<Item = String>) -> Vec<u8> {
+    let root = match array.schema().version.has_relative_vacuum_names() {
+        true => None,
+        false => array.context().vfs.location(array.path()),
+    };
+    let lines: Vec<String> = match root {
+        Some(root) => paths.map(|p| format!("{root}{p}")).collect(),
+        None => paths.collect(),
+    };
+    commits::encode_lines(lines.iter().map(String::as_str))
+}
+
 /// Writes the keys and values that count into one file.
 pub(super) async fn array_metadata(array: &Array, write: &WriteOptions) -> Result<Consolidation> {
     let files = &array.0.metadata_files;
@@ -127,12 +141,8 @@ pub(super) async fn array_metadata(array: &Array, write: &WriteOptions) -> Resul
         generic_tile::encode(&metadata::encode(&entries), array.key(), &nonces(array.key(), &mut ids)).at(&path)?;
     put(array, &path, bytes, write.sync).await?;
     // Readers take both for a moment: the new file says the same as the old ones together.
-    let lines = files
-        .iter()
-        .map(|f| format!("/__meta/{}", last_part(f)))
-        .collect::<Vec<_>>();
-    let list = commits::encode_lines(lines.iter().map(String::as_str));
-    put(array, &format!("{path}.vac"), list, write.sync).await?;
+    let lines = files.iter().map(|f| format!("/__meta/{}", last_part(f)));
+    put(array, &format!("{path}.vac"), vacuum_list(array, lines), write.sync).await?;
     Ok(Consolidation {
         written: vec![path],
         replaced: files.len(),

@@ -11,7 +11,7 @@ use std::fs;
 use std::future::ready;
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Component, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -54,6 +54,19 @@ impl LocalVfs {
         } else {
             self.root.join(path)
         })
+    }
+
+    /// The absolute path, without `.` and `..`. Links are not followed, as in libtiledb.
+    fn absolute(&self, path: &str) -> Option<PathBuf> {
+        let mut out = PathBuf::new();
+        for part in std::path::absolute(self.resolve(path).ok()?).ok()?.components() {
+            match part {
+                Component::ParentDir => drop(out.pop()),
+                Component::CurDir => {}
+                part => out.push(part),
+            }
+        }
+        Some(out)
     }
 
     fn ranges(&self, path: &str, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
@@ -181,6 +194,10 @@ impl LocalVfs {
 }
 
 impl Vfs for LocalVfs {
+    fn location(&self, path: &str) -> Option<String> {
+        Some(format!("file://{}", self.absolute(path)?.to_str()?))
+    }
+
     fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
         Box::pin(async move { self.ranges(path, ranges) })
     }
@@ -338,6 +355,18 @@ mod tests {
 
     use super::*;
     use crate::blocking::block_on;
+
+    #[test]
+    fn a_location_is_absolute() {
+        let location = |root: &str, path: &str| LocalVfs::new(root).location(path);
+        assert_eq!(
+            location("/data/./x/../arrays/", "a").as_deref(),
+            Some("file:///data/arrays/a")
+        );
+        assert_eq!(location("/data", "").as_deref(), Some("file:///data"));
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(location("a", "b"), Some(format!("file://{}/a/b", here.display())));
+    }
 
     #[test]
     fn unfinished_files_are_nowhere_to_be_seen() {

@@ -230,6 +230,10 @@ impl ManifestVfs {
 }
 
 impl Vfs for ManifestVfs {
+    fn location(&self, path: &str) -> Option<String> {
+        self.inner.location(path)
+    }
+
     fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
         Box::pin(async move {
             match self.manifest().await?.and_then(|m| m.inlined(path)) {

@@ -111,6 +111,11 @@ pub trait Vfs: Send + Sync + 'static {
     /// Makes the file `dir`, or what was written below the folder `dir`, outlive a power cut, where the store can lose writes.
     fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()>;
 
+    /// The absolute URI of `path`, such as `file:///data/array` or `s3://bucket/array`, if the store knows it.
+    fn location(&self, _path: &str) -> Option<String> {
+        None
+    }
+
     /// The store as one that threads may read on their own, if it is such a one.
     fn direct(&self) -> Option<&dyn Direct> {
         None

@@ -167,3 +167,23 @@ fn coded_strings_that_are_all_empty_may_take_no_bytes() {
     );
     assert!(decode_var_tile(&tile, &p, &f, 1, 3).is_err());
 }
+
+/// As libtiledb writes them from 2.8 on; 2.10 to 2.16 die of tiles without chunks.
+#[test]
+fn cells_that_are_all_empty_are_a_chunk_of_nothing() {
+    let tile = |version: u32, filters: Vec<Filter>| {
+        let mut f = TileFormat::new(Datatype::Int16, CellCount::Var);
+        f.version = Version::new(version).unwrap();
+        let (p, starts) = (Pipeline::new(filters), [0; 4]);
+        let tile = encode_var_tile(&[], &starts, &p, &f, &Nonces::none()).unwrap();
+        assert_eq!(decode_var_tile(&tile, &p, &f, 0, 3).unwrap().0, Vec::<u8>::new());
+        tile
+    };
+    let (none, one) = (vec![0; 8], [1_u64.to_le_bytes().as_slice(), &[0; 12]].concat());
+    assert_eq!(tile(22, vec![]), one);
+    assert_eq!(tile(12, vec![Filter::Byteshuffle])[..8], one[..8]);
+    assert_eq!(tile(22, vec![Filter::Zstd { level: 3 }])[..8], one[..8]);
+    assert_eq!(tile(11, vec![]), none);
+    // It cannot read what it makes of nothing itself.
+    assert_eq!(tile(22, vec![Filter::Gzip { level: 6 }]), none);
+}

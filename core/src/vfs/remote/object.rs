@@ -27,6 +27,8 @@ const PART_BYTES: usize = 16 << 20;
 pub struct ObjectVfs {
     store: Arc<dyn ObjectStore>,
     prefix: String,
+    /// What it was opened by.
+    url: Option<String>,
 }
 
 impl ObjectVfs {
@@ -64,7 +66,10 @@ impl ObjectVfs {
             ),
             _ => return Err(unknown()),
         };
-        Ok(Self::new(store, prefix.as_ref()))
+        Ok(Self {
+            url: Some(url.trim_end_matches('/').to_owned()),
+            ..Self::new(store, prefix.as_ref())
+        })
     }
 
     /// The objects of `store` below `prefix`.
@@ -72,6 +77,7 @@ impl ObjectVfs {
         Self {
             store,
             prefix: prefix.trim_matches('/').to_owned(),
+            url: None,
         }
     }
 
@@ -209,6 +215,10 @@ fn failed(path: &str) -> impl Fn(object_store::Error) -> Error {
 }
 
 impl Vfs for ObjectVfs {
+    fn location(&self, path: &str) -> Option<String> {
+        self.url.as_ref().map(|url| join(url, path))
+    }
+
     fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
         match coalesce(ranges, GAP_BYTES, MERGED_BYTES_MAX) {
             Ok(plan) => spawn(self.clone().ranges(path.to_owned(), plan)),
