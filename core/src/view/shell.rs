@@ -355,7 +355,7 @@ impl View {
         let slice = Arc::new(slice);
         let id = slice.id();
         let (size, content) = match layout {
-            Some(layout) => (layout.size(), Content::Fixed(Arc::clone(&slice), Arc::new(layout))),
+            Some(layout) => (layout.size, Content::Fixed(Arc::clone(&slice), Arc::new(layout))),
             None => {
                 let size = match slice.encoder()?.size() {
                     Some(size) => size,

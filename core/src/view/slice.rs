@@ -20,6 +20,8 @@ use crate::scalar::{Scalar, ScalarRange};
 const BLOCK_BYTES: u64 = 1 << 20;
 /// Rows of tiles up to this many bytes are read at once.
 const SLAB_BYTES_MAX: u64 = 64 << 20;
+/// Bytes that a file can have, for operating systems count them with a sign.
+const FILE_BYTES_MAX: u64 = i64::MAX as u64;
 
 /// A slice of an array at a moment, in a format.
 #[derive(Debug)]
@@ -44,6 +46,8 @@ pub(super) struct FixedLayout {
     pub(super) block_cells: u64,
     pub(super) block_shift: u64,
     pub(super) cells: u64,
+    /// Bytes of the whole file.
+    pub(super) size: u64,
 }
 
 impl Slice {
@@ -139,12 +143,26 @@ impl Slice {
 
     /// How cells lie in the file, where every cell takes the same number of bytes and any of them
     /// can be read alone.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`] for more bytes than a file can have.
     pub(super) fn fixed_layout(&self) -> Result<Option<FixedLayout>> {
         let encoder = self.encoder()?;
         let (true, Some((header, width))) = (self.is_dense(), encoder.fixed()) else {
             return Ok(None);
         };
         let cells = self.frame.cells()?;
+        let size = cells
+            .checked_mul(width)
+            .and_then(|n| n.checked_add(header.len() as u64))
+            .unwrap_or(u64::MAX);
+        if size > FILE_BYTES_MAX {
+            return Err(Error::LimitExceeded {
+                what: format!("bytes of this .{} file (select fewer cells)", self.format.extension()),
+                found: size,
+                limit: FILE_BYTES_MAX,
+            });
+        }
         let (block_cells, block_shift) = self.block(width);
         Ok(Some(FixedLayout {
             header: header.to_vec(),
@@ -152,6 +170,7 @@ impl Slice {
             block_cells,
             block_shift,
             cells,
+            size,
         }))
     }
 
@@ -162,7 +181,10 @@ impl Slice {
         let Some(first) = self.full_shape.iter().position(|&n| n > 1) else {
             return plain;
         };
-        let row: u64 = self.full_shape.iter().skip(first + 1).product::<u64>().max(1);
+        let mut inner = self.full_shape.iter().skip(first + 1);
+        let Some(row) = inner.try_fold(1_u64, |n, &axis| n.checked_mul(axis.max(1))) else {
+            return plain;
+        };
         let schema = self.array().schema();
         let (Some(dimension), Some(axis)) = (schema.dimensions.get(first), self.selection.axes.get(first)) else {
             return plain;
@@ -176,14 +198,17 @@ impl Slice {
         if axis.step > 1 || extent <= 0 {
             return plain;
         }
-        let as_u64 = |v: i128| u64::try_from(v).unwrap_or(u64::MAX);
-        let slab = as_u64(extent).saturating_mul(row);
-        if slab.saturating_mul(width) > SLAB_BYTES_MAX {
+        // A row of tiles, and what of it lies before the slice, which is less.
+        let cells = |along: i128| u64::try_from(along).ok()?.checked_mul(row);
+        let (Some(slab), Some(before)) = (cells(extent), cells((start - low).rem_euclid(extent))) else {
             return plain;
-        }
+        };
+        let Some(slab_bytes) = slab.checked_mul(width.max(1)).filter(|n| *n <= SLAB_BYTES_MAX) else {
+            return plain;
+        };
         // Small tiles are taken several rows of tiles at a time.
-        let times = (BLOCK_BYTES / (slab.saturating_mul(width)).max(1)).max(1);
-        (slab * times, as_u64((start - low).rem_euclid(extent)) * row)
+        let times = (BLOCK_BYTES / slab_bytes.max(1)).max(1);
+        (slab * times, before)
     }
 
     /// What to read for a run of cells: queries whose results, one after another, are those cells.
@@ -263,10 +288,6 @@ impl Slice {
 }
 
 impl FixedLayout {
-    pub(super) const fn size(&self) -> u64 {
-        self.header.len() as u64 + self.cells * self.width
-    }
-
     /// Which block a cell is in.
     pub(super) const fn block_of(&self, cell: u64) -> u64 {
         (cell + self.block_shift) / self.block_cells

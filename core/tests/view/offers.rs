@@ -1,0 +1,57 @@
+//! What a view offers, and what it refuses for its size.
+
+use super::*;
+
+/// An array of each of these schemas, in which nothing is written.
+fn empty(schemas: &[(&str, Schema)]) -> View {
+    let context = Context::memory();
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [9; 32],
+        key: None,
+    };
+    for (path, schema) in schemas {
+        block_on(create(&context, path, schema, &[], &options)).unwrap();
+    }
+    View::new(
+        Source {
+            context,
+            url: String::new(),
+            path: String::new(),
+            options: OpenOptions::default(),
+            name: "all".into(),
+        },
+        NOW_MS,
+    )
+}
+
+#[test]
+fn a_file_beyond_63_bits_is_refused() {
+    let axis = |name| Dimension::new(name, Datatype::Int64, 0_i64, i64::MAX - 1000, 1000_i64);
+    let v = || Attribute::new("v", Datatype::Int32, CellCount::ONE);
+    let line = Schema::new(ArrayType::Dense, vec![axis("x")], vec![v()]);
+    let cube = Schema::new(ArrayType::Dense, vec![axis("x"), axis("y"), axis("z")], vec![v()]);
+    let view = empty(&[("line", line), ("cube", cube)]);
+    // The sizes of these would wrap around to 168 bytes, to 0 of values, and to more than a sign allows.
+    for name in [
+        "line/slices/0:4611686018427387914.npy",
+        "line/slices/0:4611686018427387904.bin",
+        "line/slices/0:2305843009213693952.bin",
+        "cube/slices/0,0:4294967296,0:1073741824.bin",
+    ] {
+        match block_on(view.lookup(name)) {
+            Err(Error::LimitExceeded { what, found, limit }) => {
+                assert!(what.contains("select fewer cells"), "{name}: {what}");
+                assert!(found > limit, "{name}: {found}");
+            }
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+    let name = "line/slices/0:2305843009213693951.bin";
+    let node = block_on(view.lookup(name)).unwrap().unwrap();
+    let size = 4 * 2_305_843_009_213_693_951;
+    assert_eq!(node.kind, NodeKind::File { size });
+    let end = block_on(view.read(&node, size - 6..size)).unwrap();
+    let fill = i32::MIN.to_le_bytes();
+    assert_eq!(end, [&fill[2..], &fill].concat());
+}
