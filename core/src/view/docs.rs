@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::encode::Format;
-use super::selection::{self, Axis, display_name};
+use super::selection::{self, Axis, Selection, display_name};
 use super::zarr;
 use crate::array::{Array, Fragment};
 use crate::calendar;
@@ -50,7 +50,11 @@ pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
         let _ = writeln!(out, "| {} | {} | {count} | {null} |", display_name(&a.name), a.datatype);
     }
     out.push_str("\n- `schema.json`, `metadata.json`, `fragments/`: what the array is made of\n");
-    out.push_str("- `slices/NAME.npy`: any part of it, by name; see `slices/README.md`\n");
+    let ending = everything(schema).1.extension();
+    let _ = writeln!(
+        out,
+        "- `slices/NAME.{ending}`: any part of it, by name; see `slices/README.md`"
+    );
     if schema.is_dense() {
         out.push_str("- `tiles/ATTRIBUTE/…`: the tiles that hold data\n");
     }
@@ -64,34 +68,51 @@ pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
     out
 }
 
+/// What to ask for to have everything: the attributes to name, none for all of them, and the format. Records hold
+/// cells of fixed size only, so others are left out, and where there are no such attributes it is text.
+fn everything(schema: &Schema) -> (Option<Vec<String>>, Format) {
+    let fixed = schema.attributes.iter().filter(|a| !a.cell.is_var());
+    let fixed: Vec<String> = fixed.map(|a| a.name.clone()).collect();
+    let coordinates = schema.is_dense() || schema.dimensions.iter().all(|d| !d.cell.is_var());
+    match fixed.len() {
+        n if n == schema.attributes.len() && coordinates => (None, Format::Npy),
+        0 => (None, Format::Csv),
+        _ => (Some(fixed), Format::Npy),
+    }
+}
+
 /// The page that explains selections, with examples that fit the array.
 pub(super) fn slices_readme(array: &Array) -> String {
     let schema = array.schema();
     let written = array.non_empty_domain();
-    let all = selection::Selection::all(schema, written.as_deref());
-    let text = all.text(schema);
-    let part: Vec<String> = all
-        .axes
-        .iter()
-        .zip(&schema.dimensions)
-        .map(|(a, d)| example(a, d.datatype))
-        .collect();
-    let attribute = schema
-        .attributes
-        .iter()
-        .find(|a| !a.cell.is_var())
-        .or(schema.attributes.first());
-    let attribute = attribute.map_or_else(String::new, |a| format!("{}@", display_name(&a.name)));
+    let (attributes, format) = everything(schema);
+    let all = Selection {
+        attributes,
+        ..Selection::all(schema, written.as_deref())
+    };
+    let axes = all.axes.iter().zip(&schema.dimensions);
+    let one = schema.attributes.iter().find(|a| !a.cell.is_var());
+    let one = one.or(schema.attributes.first()).map(|a| vec![a.name.clone()]);
+    let part = Selection {
+        attributes: one,
+        axes: axes.map(|(a, d)| example(a, d.datatype)).collect(),
+    };
     let mut out = String::from(
         "# Slices\n\nAny file of this folder can be named; none is listed. A name is a selection and a format:\n\n",
     );
+    let ending = format.extension();
     let _ = write!(
         out,
-        "    all.npy\n    {text}.npy\n    {attribute}{}.csv\n",
-        part.join(",")
+        "    {}all.{ending}\n    {}.{ending}\n    {}.csv\n",
+        all.names(),
+        all.text(schema),
+        part.text(schema)
     );
-    if let Some(d) = schema.dimensions.first().filter(|d| !d.name.is_empty()) {
-        let _ = writeln!(out, "    {}={}.json", d.name, part.first().map_or("", String::as_str));
+    if let (Some(d), Some(axis)) = (schema.dimensions.first(), part.axes.first()) {
+        let name = selection::quote(&d.name);
+        if !name.is_empty() {
+            let _ = writeln!(out, "    {name}={}.json", axis.text(d.datatype));
+        }
     }
     out.push_str(
         "\n\
@@ -132,12 +153,19 @@ pub(super) fn folder_readme(name: &str, children: &[String], elsewhere: &[(Strin
     out
 }
 
-/// A part of an axis that is there: its first coordinates.
-fn example(axis: &Axis, datatype: Datatype) -> String {
-    let Some(r) = &axis.range else { return "_".to_owned() };
-    match (r.lo.as_i128(), axis.len()) {
-        (Some(lo), Some(n)) if !datatype.is_datetime() => format!("{lo}:{}", lo + i128::from(n.min(10))),
-        _ => format!("{}:{}", value(&r.lo, datatype), value(&r.hi, datatype)),
+/// A part of an axis that is there: its first coordinates, where these can be counted.
+fn example(axis: &Axis, datatype: Datatype) -> Axis {
+    let first = |r: &ScalarRange| {
+        let n = axis.len().filter(|_| !datatype.is_datetime())?;
+        let last = r.lo.as_i128()? + i128::from(n.min(10)) - 1;
+        Some(ScalarRange {
+            lo: r.lo.clone(),
+            hi: Scalar::from_i128(datatype, last)?,
+        })
+    };
+    Axis {
+        range: axis.range.as_ref().and_then(first).or_else(|| axis.range.clone()),
+        ..axis.clone()
     }
 }
 

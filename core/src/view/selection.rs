@@ -20,8 +20,7 @@ mod lexer;
 pub use crate::format::attribute::{column_names, display_name};
 pub use coordinate::selects_nothing;
 pub use labels::read;
-
-use std::fmt::Write as _;
+pub(super) use lexer::quote;
 
 use crate::calendar;
 use crate::datatype::Datatype;
@@ -228,6 +227,31 @@ impl Axis {
         all.extend((0..count).filter_map(|i| at(i).map(|v| ScalarRange { lo: v.clone(), hi: v })));
         all
     }
+
+    /// What of the axis is selected, in the grammar of a selection.
+    pub(super) fn text(&self, datatype: Datatype) -> String {
+        let Some(range) = &self.range else {
+            return "_".to_owned();
+        };
+        if self.single {
+            return coordinate_text(&range.lo, datatype);
+        }
+        let hi = match range.hi.as_i128() {
+            Some(hi) if !datatype.is_datetime() => (hi + 1).to_string(),
+            None if range.hi == Scalar::Bytes(coordinate::AFTER_STRINGS.to_vec()) => String::new(),
+            _ => coordinate_text(&range.hi, datatype),
+        };
+        let lo = match &range.lo {
+            // The range starts with the first of all strings.
+            Scalar::Bytes(v) if v.is_empty() && range.hi != range.lo => String::new(),
+            lo => coordinate_text(lo, datatype),
+        };
+        if self.step > 1 {
+            format!("{lo}:{hi}:{}", self.step)
+        } else {
+            format!("{lo}:{hi}")
+        }
+    }
 }
 
 /// The coordinates that may be used along a dimension: the current domain's, or the domain's.
@@ -275,43 +299,25 @@ impl Selection {
 
     /// The one spelling of this selection that every other spelling of it shares.
     pub fn text(&self, schema: &Schema) -> String {
-        let mut out = String::new();
-        if let Some(names) = &self.attributes {
-            let names: Vec<_> = names.iter().map(|n| lexer::quote(display_name(n))).collect();
-            out.push_str(&names.join(","));
-            out.push('@');
-        }
+        let mut out = self.names();
         for (i, (axis, dimension)) in self.axes.iter().zip(&schema.dimensions).enumerate() {
             if i > 0 {
                 out.push(',');
             }
-            axis_text(&mut out, axis, dimension.datatype);
+            out.push_str(&axis.text(dimension.datatype));
         }
         out
     }
-}
 
-fn axis_text(out: &mut String, axis: &Axis, datatype: Datatype) {
-    let Some(range) = &axis.range else { return out.push('_') };
-    if axis.single {
-        return out.push_str(&coordinate_text(&range.lo, datatype));
-    }
-    let hi = match range.hi.as_i128() {
-        Some(hi) if !datatype.is_datetime() => (hi + 1).to_string(),
-        None if range.hi == Scalar::Bytes(coordinate::AFTER_STRINGS.to_vec()) => String::new(),
-        _ => coordinate_text(&range.hi, datatype),
-    };
-    let lo = match &range.lo {
-        // The range starts with the first of all strings.
-        Scalar::Bytes(v) if v.is_empty() && range.hi != range.lo => String::new(),
-        lo => coordinate_text(lo, datatype),
-    };
-    let _ = write!(out, "{lo}:{hi}");
-    if axis.step > 1 {
-        let _ = write!(out, ":{}", axis.step);
+    /// What stands before the axes in [`Selection::text`]: the attributes and an `@`, or nothing for all of them.
+    pub(super) fn names(&self) -> String {
+        let Some(names) = &self.attributes else {
+            return String::new();
+        };
+        let names: Vec<_> = names.iter().map(|n| lexer::quote(display_name(n))).collect();
+        format!("{}@", names.join(","))
     }
 }
-
 fn coordinate_text(value: &Scalar, datatype: Datatype) -> String {
     match value {
         Scalar::I64(v) if datatype.is_datetime() => calendar::format(*v, datatype),

@@ -55,3 +55,49 @@ fn a_file_beyond_63_bits_is_refused() {
     let fill = i32::MIN.to_le_bytes();
     assert_eq!(end, [&fill[2..], &fill].concat());
 }
+
+#[test]
+fn every_sample_name_resolves() {
+    let number = |name: &str| Dimension::new(name, Datatype::Int32, -5_i32, 94_i32, 10_i32);
+    let text = |name: &str| Dimension {
+        datatype: Datatype::StringAscii,
+        cell: CellCount::Var,
+        domain: None,
+        extent: None,
+        ..number(name)
+    };
+    let days = Dimension::new("day", Datatype::DatetimeDay, 0_i64, 99_i64, 10_i64);
+    let fixed = |name: &str| Attribute::new(name, Datatype::Float32, CellCount::ONE);
+    let var = |name: &str| Attribute::new(name, Datatype::StringUtf8, CellCount::Var);
+    let dense = |attributes| Schema::new(ArrayType::Dense, vec![number("x"), number("y")], attributes);
+    let sparse = |dimensions, attributes| Schema::new(ArrayType::Sparse, dimensions, attributes);
+    let schemas = [
+        ("fixed", dense(vec![fixed("a"), fixed("b")]), "all.npy"),
+        (
+            "mixed",
+            dense(vec![var("t"), fixed("a"), fixed("b,c")]),
+            "a,b%2Cc@all.npy",
+        ),
+        ("texts", dense(vec![var("t")]), "all.csv"),
+        ("names", sparse(vec![text("a=b"), days], vec![fixed("a")]), "a@all.npy"),
+        ("words", sparse(vec![text("word")], vec![var("t")]), "all.csv"),
+        ("tops", sparse(vec![number("x")], vec![fixed("a")]), "all.npy"),
+    ];
+    let written = view();
+    let view = empty(&schemas.clone().map(|(path, schema, _)| (path, schema)));
+    let check = |view: &View, path: &str, first: &str| {
+        let readme = String::from_utf8(file(view, &format!("{path}/slices/README.md"))).unwrap();
+        let samples: Vec<_> = readme.lines().filter_map(|l| l.strip_prefix("    ")).collect();
+        assert_eq!(samples.first(), Some(&first), "{path}");
+        assert_eq!(samples.len(), 4, "{path}: {samples:?}");
+        for sample in samples {
+            let node = block_on(view.lookup(&format!("{path}/slices/{sample}")));
+            assert!(matches!(node, Ok(Some(_))), "{path}: {sample}: {node:?}");
+        }
+    };
+    for (path, _, first) in &schemas {
+        check(&view, path, first);
+    }
+    check(&written, "grids/dense", "all.npy");
+    check(&written, "points", "mag@all.npy");
+}

@@ -1,6 +1,6 @@
 //! Selections that name dimension labels: `lat=30.0:40.0` where `lat` labels the dimension `y`.
 
-use super::{Axis, Selection, axis_text, coordinate, lexer, parse};
+use super::{Axis, Selection, coordinate, lexer, parse};
 use crate::array::Array;
 use crate::datatype::{Datatype, Physical};
 use crate::error::{Error, Result};
@@ -79,14 +79,16 @@ async fn by_coordinates(array: &Array, label: &DimensionLabel, text: &str) -> Re
             "the coordinates that bear such labels are not neighbours; select them along '{dimension}'"
         )));
     }
-    let mut out = format!("{}=", lexer::quote(&dimension.name));
     let axis = Axis {
         single: axis.single && range.lo == range.hi,
         range: Some(range),
         step: 1,
     };
-    axis_text(&mut out, &axis, dimension.datatype);
-    Ok(out)
+    Ok(format!(
+        "{}={}",
+        lexer::quote(&dimension.name),
+        axis.text(dimension.datatype)
+    ))
 }
 
 /// Every number of a type; `None` for strings, which have no ends.

@@ -72,7 +72,7 @@ pub(super) fn unquote(text: &str) -> Result<String> {
 }
 
 /// The opposite of [`unquote`], safe in a file's name.
-pub(super) fn quote(text: &str) -> String {
+pub(in crate::view) fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (i, c) in text.char_indices() {
         // Two dots would read as a range, and these two words as everything.
