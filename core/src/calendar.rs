@@ -3,6 +3,9 @@
 
 use crate::datatype::Datatype;
 
+/// How what is finer than a year is written.
+const WRITTEN: &str = "2020-01, 2020-01-31 or 2020-01-31T12:30:00.5 (also 20200131T123000)";
+
 /// Attoseconds in one second.
 const ATTO: i128 = 1_000_000_000_000_000_000;
 const DAY_SECONDS: i128 = 86_400;
@@ -73,6 +76,33 @@ pub fn starts(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
         (_, None) => first.atto == 0 && matches!(civil_from_days(first.day), (_, 1, 1)),
     };
     Ok((if on_a_tick { lo } else { lo.saturating_add(1) }, hi))
+}
+
+/// The first and the last millisecond since 1970 of the moment or the period that `text` names. A bare number is
+/// milliseconds and no year, for clocks that count from 0 are used for the times of writes.
+///
+/// ```
+/// use hyperslab::calendar;
+/// assert_eq!(calendar::milliseconds("2020"), Ok((2020, 2020)));
+/// assert_eq!(calendar::milliseconds("1970-01-01T00:00:02"), Ok((2000, 2999)));
+/// ```
+///
+/// # Errors
+/// A sentence that says what is wrong and what to write.
+pub fn milliseconds(text: &str) -> Result<(u64, u64), String> {
+    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+        let ms = text
+            .parse()
+            .map_err(|_| format!("'{text}' is beyond the end of time"))?;
+        return Ok((ms, ms));
+    }
+    let civil = Civil::parse(text)
+        .ok_or_else(|| format!("'{text}' is no time; write {WRITTEN}, or milliseconds since 1970 as a bare number"))?;
+    let (first, last) = ticks(&civil, text, Datatype::DatetimeMs)?;
+    match (u64::try_from(first), u64::try_from(last)) {
+        (Ok(first), Ok(last)) => Ok((first, last)),
+        _ => Err(format!("'{text}' is before 1970")),
+    }
 }
 
 /// `value` ticks of `datatype` since 1970 as ISO 8601, as precise as the unit; `NaT` for the most
@@ -197,11 +227,7 @@ struct Civil {
 impl Civil {
     /// Takes `text` apart, or says how a date is written.
     fn read(text: &str) -> Result<Self, String> {
-        Self::parse(text).ok_or_else(|| {
-            format!(
-                "'{text}' is no date; write 2020, 2020-01, 2020-01-31 or 2020-01-31T12:30:00.5 (also 20200131T123000)"
-            )
-        })
+        Self::parse(text).ok_or_else(|| format!("'{text}' is no date; write 2020, {WRITTEN}"))
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -387,6 +413,18 @@ mod tests {
             check(text, Datatype::DatetimeMs, Err(()));
         }
         check("2020", Datatype::DatetimeAs, Err(()));
+    }
+
+    #[test]
+    fn a_bare_number_is_a_year_of_a_date_and_milliseconds_of_a_time() {
+        assert!(parse("x", Datatype::DatetimeMs).is_err_and(|e| e.contains("write 2020, ")));
+        assert_eq!(milliseconds("2020"), Ok((2020, 2020)));
+        for text in ["x", "", "20-20"] {
+            let why = milliseconds(text).unwrap_err();
+            assert!(!why.contains("2020,") && why.ends_with("a bare number"), "{why}");
+        }
+        assert!(milliseconds("1969-12-31").is_err_and(|e| e.contains("before 1970")));
+        assert!(milliseconds("99999999999999999999").is_err_and(|e| e.contains("beyond")));
     }
 
     #[test]

@@ -25,6 +25,16 @@ fn every_version_stays_readable() {
 }
 
 #[test]
+fn what_is_no_time_says_that_a_bare_number_is_milliseconds() {
+    let shell = Shell::new();
+    let words = [
+        "'20-20' is no time; write 2020-01, ",
+        "milliseconds since 1970 as a bare number",
+    ];
+    crate::failing::check(&shell, "info a --at 20-20", 2, &words);
+}
+
+#[test]
 fn deletes_and_new_schemas_count_from_their_time_on() {
     let shell = Shell::new();
     shell.file("in.csv", "x,v\n1,a\n2,b\n3,c\n");

@@ -20,7 +20,6 @@ use super::tiles::Tiles;
 use super::zarr::{self, Member};
 use crate::array::{Array, Window};
 use crate::calendar;
-use crate::datatype::Datatype;
 use crate::error::{Error, Result};
 use crate::format::schema::Schema;
 use crate::sort::sort_by;
@@ -305,15 +304,7 @@ fn start(name: &str) -> Result<u64> {
 }
 
 fn period(name: &str) -> Result<(u64, u64)> {
-    if name.bytes().all(|b| b.is_ascii_digit())
-        && let Ok(ms) = name.parse()
-    {
-        return Ok((ms, ms));
-    }
-    let (start, end) = calendar::parse(name, Datatype::DatetimeMs)
-        .map_err(|why| Error::invalid(format!("{why}; or write milliseconds since 1970")))?;
-    let unsigned = |t: i64| u64::try_from(t).map_err(|_| Error::invalid(format!("'{name}' is before 1970")));
-    Ok((unsigned(start)?, unsigned(end)?))
+    calendar::milliseconds(name).map_err(Error::invalid)
 }
 
 /// A name as one component of a path: `/`, and what would be hidden or special, is escaped.
@@ -333,7 +324,7 @@ pub(super) fn file_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::datatype::CellCount;
+    use crate::datatype::{CellCount, Datatype};
     use crate::format::schema::{ArrayType, Attribute, Dimension};
 
     fn schema() -> Schema {

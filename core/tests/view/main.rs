@@ -273,7 +273,7 @@ fn the_past_stays_readable() {
             "{time}"
         );
     }
-    assert!(refusal(&view, "grids/dense/at/yesterday").contains("is no date"));
+    assert!(refusal(&view, "grids/dense/at/yesterday").contains("is no time"));
 }
 
 #[test]
