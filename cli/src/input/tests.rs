@@ -1,3 +1,6 @@
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+
 use super::*;
 
 #[track_caller]
@@ -150,4 +153,29 @@ fn npy_that_is_damaged_is_an_error() {
         assert!(error.contains(expect), "{error}");
     }
     assert!(read_npy(b"PK").is_err());
+}
+
+#[test]
+fn arrow_files_and_streams_may_be_compressed() {
+    let values: Vec<i64> = (0..1000).map(|i| i % 7).collect();
+    let array: ArrayRef = std::sync::Arc::new(arrow_array::Int64Array::from(values.clone()));
+    let batch = arrow_array::RecordBatch::try_from_iter([("v", array)]).unwrap();
+    for codec in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
+        let options = IpcWriteOptions::default().try_with_compression(Some(codec)).unwrap();
+        let (mut file, mut stream) = (Vec::new(), Vec::new());
+        let schema = batch.schema();
+        let mut writer = FileWriter::try_new_with_options(&mut file, &schema, options.clone()).unwrap();
+        writer.write(&batch).and_then(|()| writer.finish()).unwrap();
+        drop(writer);
+        let mut writer = StreamWriter::try_new_with_options(&mut stream, &schema, options).unwrap();
+        writer.write(&batch).and_then(|()| writer.finish()).unwrap();
+        drop(writer);
+        for bytes in [file, stream] {
+            assert!(bytes.len() < 4000, "{} bytes with {codec:?}", bytes.len());
+            let table = arrow::read(bytes).unwrap();
+            let field = FieldType::infer(schema.field(0)).unwrap();
+            let column = column(table.columns.into_iter().next().unwrap(), &field).unwrap();
+            assert_eq!(column, Column::from_values(hyperslab::Datatype::Int64, &values));
+        }
+    }
 }
