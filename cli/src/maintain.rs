@@ -1,5 +1,7 @@
 //! `delete`, `evolve`, `consolidate` and `vacuum`.
 
+use std::sync::Arc;
+
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::format::attribute::Attribute;
 use hyperslab::format::enumeration::Enumeration;
@@ -121,7 +123,7 @@ pub(crate) async fn evolve(env: &Env, args: &Evolve) -> Result<()> {
         let column = input::column(
             input::Named {
                 name: name.to_owned(),
-                values: input::Values::Text(text),
+                values: input::Values::Text(text, Arc::default()),
             },
             &field,
         );

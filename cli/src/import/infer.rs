@@ -367,7 +367,7 @@ fn field_of(named: &Named) -> Result<FieldType> {
             }
         }
         Values::Plain(column) => of(column.datatype, column.cell, column.validity.is_some()),
-        Values::Text(text) => {
+        Values::Text(text, _) => {
             let datatype = infer_text(text);
             let empty = (0..text.len()).any(|i| text.is_null(i));
             // An empty number that is a float is NaN; everything else that is empty is null.

@@ -10,8 +10,8 @@ use super::{Named, Values, text};
 /// The column as a column of `field`.
 pub(crate) fn column(named: Named, field: &FieldType) -> Result<Column> {
     match named.values {
-        // Errors about text name the column and the row.
-        Values::Text(text) => text::column(&text, field),
+        // Errors about text name the line and the column.
+        Values::Text(text, lines) => text::column(&text, &lines, field),
         Values::Arrow(_, arrays) => joined(&arrays, field),
         Values::Plain(column) => plain(column, field),
     }

@@ -1,6 +1,8 @@
 //! Separated values with a header line. Quotes are doubled inside quotes, and a quoted empty string
 //! is a string while nothing between two separators is nothing.
 
+use std::sync::Arc;
+
 use anyhow::{Result, bail, ensure};
 use hyperslab::{CellCount, Column, Datatype};
 
@@ -15,6 +17,7 @@ pub(super) fn read(bytes: &[u8], separator: u8) -> Result<Table> {
     };
     let mut names: Vec<String> = Vec::new();
     let mut columns: Vec<Column> = Vec::new();
+    let mut starts = super::Lines::default();
     let more = lines.record(|_, text, _| {
         names.push(String::from_utf8_lossy(text).into_owned());
         columns.push(Column {
@@ -29,6 +32,7 @@ pub(super) fn read(bytes: &[u8], separator: u8) -> Result<Table> {
     );
     loop {
         let line = lines.line;
+        starts.note(columns.first().map_or(0, Column::len), line);
         let found = lines.record(|i, text, quoted| {
             let Some(column) = columns.get_mut(i) else {
                 bail!("line {line} has more values than the header has names")
@@ -47,9 +51,10 @@ pub(super) fn read(bytes: &[u8], separator: u8) -> Result<Table> {
             ),
         }
     }
+    let starts = Arc::new(starts);
     let columns = names.into_iter().zip(columns).map(|(name, c)| Named {
         name,
-        values: Values::Text(c),
+        values: Values::Text(c, Arc::clone(&starts)),
     });
     Ok(Table {
         columns: columns.collect(),

@@ -9,6 +9,7 @@ mod text;
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
 use arrow_array::ArrayRef;
@@ -20,7 +21,7 @@ use crate::failure::usage;
 use crate::formats::{self, Input};
 
 pub(crate) use convert::{append, column, gather};
-pub(crate) use text::{infer as infer_text, number};
+pub(crate) use text::{Lines, infer as infer_text, number};
 
 /// Columns of equal length, or arrays of equal shape.
 #[derive(Debug, Default)]
@@ -50,7 +51,7 @@ pub(crate) enum Values {
     /// Numbers, and bytes of a fixed length.
     Plain(Column),
     /// Text of any type: UTF-8 cells, null where there is nothing.
-    Text(Column),
+    Text(Column, Arc<Lines>),
 }
 
 /// How cells lie.
@@ -65,7 +66,7 @@ impl Values {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Arrow(_, arrays) => arrays.iter().map(|a| a.len()).sum(),
-            Self::Plain(column) | Self::Text(column) => column.len(),
+            Self::Plain(column) | Self::Text(column, _) => column.len(),
         }
     }
 }

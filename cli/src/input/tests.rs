@@ -8,7 +8,7 @@ fn texts(csv: &str) -> Vec<(String, Vec<Option<String>>)> {
     let table = csv::read(csv.as_bytes(), b',').unwrap();
     let cell = |c: &Column, i: usize| (!c.is_null(i)).then(|| String::from_utf8(c.cell(i).to_vec()).unwrap());
     let columns = table.columns.into_iter().map(|c| match c.values {
-        Values::Text(t) => (c.name, (0..t.len()).map(|i| cell(&t, i)).collect()),
+        Values::Text(t, _) => (c.name, (0..t.len()).map(|i| cell(&t, i)).collect()),
         _ => panic!("text is expected"),
     });
     columns.collect()
@@ -46,7 +46,7 @@ fn csv_that_is_no_table_says_where() {
 #[track_caller]
 fn inferred(values: &str, expect: hyperslab::Datatype) {
     let table = csv::read(format!("a\n{values}\n").as_bytes(), b',').unwrap();
-    let Values::Text(text) = &table.columns[0].values else {
+    let Values::Text(text, _) = &table.columns[0].values else {
         panic!("text is expected")
     };
     assert_eq!(infer_text(text), expect, "{values}");

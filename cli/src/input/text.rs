@@ -6,22 +6,47 @@ use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::arrow::FieldType;
 use hyperslab::{CellCount, Column, Datatype, Physical, Scalar, calendar};
 
+/// On which lines of a file its rows start: the rows from which on that is not simply the next line. Text that is from
+/// no file has no lines.
+#[derive(Debug, Default)]
+pub(crate) struct Lines(Vec<(usize, u64)>);
+
+impl Lines {
+    /// Tells on which line a row starts. Rows come in order; of one that is told again, the last line counts.
+    pub(super) fn note(&mut self, row: usize, line: u64) {
+        self.0.pop_if(|(last, _)| *last == row);
+        if self.of(row) != Some(line) {
+            self.0.push((row, line));
+        }
+    }
+
+    fn of(&self, row: usize) -> Option<u64> {
+        let before = self.0.partition_point(|(first, _)| *first <= row).checked_sub(1)?;
+        let (first, line) = self.0.get(before)?;
+        Some(line + (row - first) as u64)
+    }
+
+    /// What messages call the place of a row.
+    fn place(&self, row: usize) -> String {
+        self.of(row)
+            .map_or_else(|| format!("value {}", row + 1), |line| format!("line {line}"))
+    }
+}
+
 /// A column of text as a column of `field`.
-pub(super) fn column(text: &Column, field: &FieldType) -> Result<Column> {
+pub(super) fn column(text: &Column, lines: &Lines, field: &FieldType) -> Result<Column> {
     if let Some(e) = &field.enumeration {
         let shown = FieldType {
             enumeration: None,
             ..plain(field, e.values.datatype, e.values.cell)
         };
-        let values = column(
-            text,
-            &FieldType {
-                nullable: true,
-                ..shown
-            },
-        )?;
+        let shown = FieldType {
+            nullable: true,
+            ..shown
+        };
+        let values = column(text, lines, &shown)?;
         let known: HashMap<&[u8], usize> = (0..e.values.len()).map(|i| (e.values.cell(i), i)).collect();
-        return cells(text, field, |i, _, out| {
+        return cells(text, lines, field, |i, _, out| {
             let found = known
                 .get(values.cell(i))
                 .and_then(|p| Scalar::from_i128(field.datatype, *p as i128));
@@ -36,7 +61,7 @@ pub(super) fn column(text: &Column, field: &FieldType) -> Result<Column> {
         });
     }
     if field.datatype.is_string() || field.datatype == Datatype::GeomWkt {
-        return cells(text, field, |_, t, out| {
+        return cells(text, lines, field, |_, t, out| {
             match field.datatype.size() {
                 2 => out.extend(utf8(t)?.encode_utf16().flat_map(u16::to_le_bytes)),
                 4 => out.extend(utf8(t)?.chars().flat_map(|c| u32::from(c).to_le_bytes())),
@@ -46,12 +71,12 @@ pub(super) fn column(text: &Column, field: &FieldType) -> Result<Column> {
         });
     }
     if field.datatype.is_opaque() {
-        return cells(text, field, |_, t, out| hex(t, out));
+        return cells(text, lines, field, |_, t, out| hex(t, out));
     }
     if field.cell == CellCount::ONE {
-        return cells(text, field, |_, t, out| number(utf8(t)?, field.datatype, out));
+        return cells(text, lines, field, |_, t, out| number(utf8(t)?, field.datatype, out));
     }
-    cells(text, field, |_, t, out| {
+    cells(text, lines, field, |_, t, out| {
         let t = utf8(t)?.trim();
         let inner = t
             .strip_prefix('[')
@@ -141,6 +166,7 @@ fn plain(field: &FieldType, datatype: Datatype, cell: CellCount) -> FieldType {
 /// Builds a column from each cell's text; cells of fixed length are padded, empty ones may be null.
 fn cells(
     text: &Column,
+    lines: &Lines,
     field: &FieldType,
     mut cell: impl FnMut(usize, &[u8], &mut Vec<u8>) -> Result<()>,
 ) -> Result<Column> {
@@ -150,24 +176,20 @@ fn cells(
         let before = data.len();
         if !text.is_null(i) {
             let quote = || {
-                format!(
-                    "row {}, '{}': '{}'",
-                    i + 1,
-                    field.name,
-                    String::from_utf8_lossy(text.cell(i))
-                )
+                let shown = String::from_utf8_lossy(text.cell(i));
+                format!("{}, '{}': '{shown}'", lines.place(i), field.name)
             };
             cell(i, text.cell(i), &mut data).with_context(quote)?;
         } else if !field.nullable {
-            nothing(field, &mut data).with_context(|| format!("row {}, '{}'", i + 1, field.name))?;
+            nothing(field, &mut data).with_context(|| format!("{}, '{}'", lines.place(i), field.name))?;
         }
         if let Some(size) = field.cell.cell_bytes(field.datatype) {
             let written = data.len() - before;
             let padded = text.is_null(i) || field.datatype.is_string() || field.datatype == Datatype::GeomWkt;
             if written > size || (written < size && !padded) {
                 bail!(
-                    "row {}, '{}': {written} bytes where a cell has {size}",
-                    i + 1,
+                    "{}, '{}': {written} bytes where a cell has {size}",
+                    lines.place(i),
                     field.name
                 );
             }

@@ -178,7 +178,7 @@ fn enumerations_with_holes() {
     shell.file("bad.csv", "d,e\n0,cow\n");
     let (_, error) = shell.fails("write a bad.csv");
     assert!(
-        error.contains("row 1, 'e': 'cow'") && error.contains("evolve"),
+        error.contains("line 2, 'e': 'cow'") && error.contains("evolve"),
         "{error}"
     );
 }

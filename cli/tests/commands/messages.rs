@@ -84,7 +84,7 @@ fn cells_beyond_counting_say_what_to_do() {
 }
 
 #[test]
-fn numbers_that_do_not_fit_are_refused_by_row_and_column() {
+fn numbers_that_do_not_fit_are_refused_by_line_and_column() {
     let shell = Shell::new();
     let field = |t: &str| {
         format!(
@@ -105,7 +105,7 @@ fn numbers_that_do_not_fit_are_refused_by_row_and_column() {
             &shell,
             &format!("write {datatype} in.csv"),
             1,
-            &["row 2, 'v'", text, why],
+            &["line 3, 'v'", text, why],
         );
     }
     shell.file("in.csv", "i,v\n0,inf\n1,-Infinity\n");
@@ -129,6 +129,16 @@ fn a_name_may_be_as_long_as_the_disk_allows() {
         shell.names(),
         [name("a"), name("b"), name("c"), out, "in.npy".to_owned()]
     );
+}
+
+#[test]
+fn lines_of_text_are_those_of_the_file() {
+    let shell = Shell::new();
+    let schema = r#"{"type": "sparse", "dimensions": [{"name": "i", "type": "int32", "domain": [0, 9]}],
+        "attributes": [{"name": "v", "type": "int8"}, {"name": "t", "type": "string_utf8", "cell": "var"}]}"#;
+    shell.pipe("create a --schema -", schema.as_bytes());
+    shell.file("in.csv", "i,v,t\n0,1,\"two\nlines\"\n\n1,200,x\n");
+    check(&shell, "write a in.csv", 1, &["line 5, 'v': '200'", "beyond int8"]);
 }
 
 #[test]

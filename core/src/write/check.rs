@@ -40,7 +40,7 @@ pub(crate) fn inside(schema: &Schema, dims: &[&Column], cpu: Cpu) -> Result<()> 
             };
             if let Some(i) = outside {
                 return Err(Error::invalid(format!(
-                    "cell {i}: {} = {} is outside the {what}, {}",
+                    "cell {i}, counted from 0: {} = {} is outside the {what}, {}",
                     dimension.name,
                     show(column, i),
                     range.shown(dimension.datatype)
@@ -153,14 +153,18 @@ mod tests {
         let e = inside(&schema(), &[&x(&[0.0, 1.5])], Cpu::default()).unwrap_err();
         assert!(
             e.to_string()
-                .starts_with("cell 1: x = 1.5 is outside the domain, -1 to 1"),
+                .starts_with("cell 1, counted from 0: x = 1.5 is outside the domain, -1 to 1"),
             "{e}"
         );
         assert!(inside(&schema(), &[&x(&[f32::NAN])], Cpu::default()).is_err());
         let mut many = vec![0.5; 3 * PART];
         (many[PART + 7], many[2 * PART]) = (f32::NAN, 2.0);
         let e = inside(&schema(), &[&x(&many)], Cpu::default()).unwrap_err();
-        assert!(e.to_string().starts_with("cell 8199: x = NaN is outside"), "{e}");
+        assert!(
+            e.to_string()
+                .starts_with("cell 8199, counted from 0: x = NaN is outside"),
+            "{e}"
+        );
     }
 
     #[test]
@@ -175,7 +179,7 @@ mod tests {
         .unwrap_err();
         assert_eq!(
             e.to_string(),
-            "cell 0: day = 2021-03-01 is outside the domain, 2020-01-01 to 2020-12-31"
+            "cell 0, counted from 0: day = 2021-03-01 is outside the domain, 2020-01-01 to 2020-12-31"
         );
     }
 
