@@ -29,11 +29,12 @@ enum Way {
 impl Building {
     /// Starts something new at `to`. On the local disk it is made beside its name; elsewhere in place.
     pub(crate) async fn start(to: &Place) -> Result<Self> {
+        let what = || format!("cannot make {}", to.url);
         if to.local().is_none() {
             // A store that takes no files says so here; in one that does, a folder is nothing by itself.
-            to.context.vfs.create_dir(&to.path).await?;
+            to.context.vfs.create_dir(&to.path).await.with_context(what)?;
         }
-        if !to.context.vfs.list(&to.path).await?.is_empty() {
+        if !to.context.vfs.list(&to.path).await.with_context(what)?.is_empty() {
             bail!("{}: already exists; choose another name or remove it first", to.url);
         }
         let Some(path) = to.local() else {

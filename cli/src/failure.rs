@@ -1,5 +1,6 @@
 //! How a command ends badly: one line on standard error, and the exit code.
 
+use std::io;
 use std::process::ExitCode;
 
 use crate::signals;
@@ -83,7 +84,21 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
     if error.chain().any(wants_key) {
         parts.push("--key-file FILE gives the key".to_owned());
     }
-    parts.join(": ")
+    let remedy = error.chain().find_map(remedy);
+    parts.join(": ") + &remedy.map_or_else(String::new, |what| format!("; {what}"))
+}
+
+/// What helps where the system refuses, whatever was to be done.
+fn remedy(cause: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
+    Some(match cause.downcast_ref::<io::Error>()?.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            "make room there, or take another disk"
+        }
+        io::ErrorKind::PermissionDenied => "change the permissions there, or take another place",
+        io::ErrorKind::ReadOnlyFilesystem => "take a place that can be written to",
+        io::ErrorKind::InvalidFilename => "choose a shorter name",
+        _ => return None,
+    })
 }
 
 fn wants_key(cause: &(dyn std::error::Error + 'static)) -> bool {
@@ -96,7 +111,7 @@ fn one_line(text: &str) -> String {
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|c| {
-        c.downcast_ref::<std::io::Error>()
-            .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+        c.downcast_ref::<io::Error>()
+            .is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
     })
 }

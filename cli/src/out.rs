@@ -88,18 +88,9 @@ impl Out {
     }
 }
 
-/// The failure to write the output of this name, with what helps.
+/// The failure to write the output of this name.
 pub(crate) fn failed(name: &str, error: io::Error) -> anyhow::Error {
-    let full = matches!(
-        error.kind(),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
-    );
-    let hint = if full {
-        "; make room there, or write to another disk"
-    } else {
-        ""
-    };
-    anyhow::Error::new(error).context(format!("cannot write {name}{hint}"))
+    anyhow::Error::new(error).context(format!("cannot write {name}"))
 }
 
 impl Write for Out {

@@ -132,6 +132,25 @@ fn a_name_may_be_as_long_as_the_disk_allows() {
 }
 
 #[test]
+fn a_name_that_is_too_long_is_told_with_what_to_do() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("import in.npy a");
+    shell.file("schema.json", shell.ok("schema a"));
+    let name = "b".repeat(256);
+    for line in [
+        format!("import in.npy {name}"),
+        format!("create {name} --schema schema.json"),
+        format!("copy a {name}"),
+        format!("group create {name}"),
+        format!("export a {name} --format npy"),
+    ] {
+        let words = [&*name, "File name too long", "; choose a shorter name\n"];
+        check(&shell, &line, 1, &words);
+    }
+}
+
+#[test]
 fn lines_of_text_are_those_of_the_file() {
     let shell = Shell::new();
     let schema = r#"{"type": "sparse", "dimensions": [{"name": "i", "type": "int32", "domain": [0, 9]}],
