@@ -95,7 +95,8 @@ async fn item(
     match kind {
         Some(ObjectType::Array) => {
             found.kind = "array";
-            match env.open_at(place, when::window(None)?).await {
+            let window = when::window(None)?;
+            match with_or_without_key(env, async |env| env.open_at(place, window).await).await {
                 Ok(array) => {
                     found.kind = info::kind(array.schema());
                     found.array = Some(Summary::of(&array));
@@ -109,13 +110,15 @@ async fn item(
             found.circle = above.contains(&own);
             if depth > 0 && !found.circle {
                 let above = &[above, &[own]].concat();
-                match Group::open(&place.context, &place.path, &env.options(when::window(None)?)).await {
+                let window = when::window(None)?;
+                let open = async |env: &Env| Ok(Group::open(&place.context, &place.path, &env.options(window)).await?);
+                match with_or_without_key(env, open).await {
                     Ok(group) if !group.listed => {
                         let entries = entries(place).await?;
                         found.children = folders(env, place, entries, depth - 1, above).await;
                     }
                     Ok(group) => found.children = members(env, place, &group, depth - 1, above).await,
-                    Err(e) => found.problem = Some(failure::sentence(&e.into())),
+                    Err(e) => found.problem = Some(failure::sentence(&e)),
                 }
             }
         }
@@ -130,6 +133,18 @@ async fn item(
         }
     }
     Ok(Some(found))
+}
+
+/// What `open` opens with the key, or without it where that is not encrypted: one folder may hold both.
+async fn with_or_without_key<T>(env: &Env, open: impl AsyncFn(&Env) -> Result<T>) -> Result<T> {
+    let needless = |e: &anyhow::Error| {
+        let mut causes = e.chain().filter_map(|c| c.downcast_ref());
+        causes.any(|e| matches!(e, hyperslab::Error::Key { wanted: false, .. }))
+    };
+    match open(env).await {
+        Err(e) if needless(&e) => open(&env.without_key()).await,
+        opened => opened,
+    }
 }
 
 async fn entries(place: &Place) -> Result<Vec<Entry>> {

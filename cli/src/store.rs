@@ -69,6 +69,14 @@ impl Env {
         }
     }
 
+    /// The same without the key.
+    pub(crate) fn without_key(&self) -> Self {
+        Self {
+            key: None,
+            ..self.clone()
+        }
+    }
+
     /// Tells that the command may change what is at a place.
     pub(crate) fn will_change(&self, place: &Place) {
         let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);

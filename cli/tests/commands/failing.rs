@@ -177,6 +177,28 @@ fn encrypted_arrays_need_their_key() {
     check(&shell, "info a --key-file other", 1, &["--key-file"]);
 }
 
+#[test]
+fn a_key_lists_what_is_encrypted_and_what_is_not() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.file("key", [7; 32]);
+    shell.file("other", [8; 32]);
+    std::fs::create_dir(shell.path("f")).unwrap();
+    shell.ok("import in.npy f/plain");
+    shell.ok("group create f/group");
+    shell.ok("import in.npy f/group/member");
+    shell.ok("group add f/group member");
+    shell.ok("--key-file key import in.npy f/hidden");
+    for (command, times) in [("ls f", 2), ("tree f", 3)] {
+        let listed = shell.ok(&format!("--key-file key {command}"));
+        assert_eq!(listed.matches("3 × 4").count(), times, "{command}: {listed}");
+    }
+    let output = shell.run("--key-file other tree f", b"");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{error}");
+    assert!(error.contains("f/hidden: ") && error.lines().count() == 1, "{error}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_told_with_the_name_of_the_file() {
