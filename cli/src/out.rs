@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 
 use crate::signals::{Pending, beside};
 
@@ -78,6 +78,21 @@ impl Out {
         matches!(self.sink, Sink::Stream(_))
     }
 
+    /// Refuses what there is no room for, before it is made: the file will have so many bytes.
+    pub(crate) fn make_room(&self, bytes: u64) -> Result<()> {
+        let Sink::File { file, .. } = &self.sink else {
+            return Ok(());
+        };
+        if let Some(free) = free(file.get_ref()).filter(|free| *free < bytes) {
+            bail!(
+                "cannot write {}: it needs {bytes} bytes, and {free} are free there; select fewer cells, or take \
+                 another disk",
+                self.name
+            );
+        }
+        Ok(())
+    }
+
     /// Everything has been written: the file appears under its name.
     pub(crate) fn finish(self) -> Result<()> {
         let done = match self.sink {
@@ -86,6 +101,19 @@ impl Out {
         };
         done.map_err(|e| failed(&self.name, e))
     }
+}
+
+/// Bytes that are free where a file lies, as far as the system tells.
+#[cfg(unix)]
+fn free(file: &File) -> Option<u64> {
+    let found = rustix::fs::fstatvfs(file).ok()?;
+    (found.f_blocks > 0).then(|| found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+/// Other systems are not asked.
+#[cfg(not(unix))]
+const fn free(_file: &File) -> Option<u64> {
+    None
 }
 
 /// The failure to write the output of this name.
@@ -106,5 +134,24 @@ impl Write for Out {
             Sink::File { file, .. } => file.flush(),
             Sink::Stream(stream) => stream.flush(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn what_there_is_no_room_for_is_refused_beforehand() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = Out::create(&dir.path().join("out.npy").to_string_lossy()).unwrap();
+        out.make_room(1).unwrap();
+        let refused = out.make_room(1 << 60).unwrap_err().to_string();
+        assert!(
+            refused.contains("it needs 1152921504606846976 bytes, and "),
+            "{refused}"
+        );
+        Out::create("/dev/null").unwrap().make_room(1 << 60).unwrap();
     }
 }

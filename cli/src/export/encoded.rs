@@ -33,6 +33,7 @@ pub(super) async fn export(job: &Job, format: Format, out: &str) -> Result<()> {
         encoder = encoder.column_major(&frame)?;
     }
     let mut file = Out::create(out)?;
+    file.make_room(encoder.size().unwrap_or(0))?;
     let mut written = write(&mut file, &encoder.start())?;
     let progress = job.progress("exporting");
     let mut batches = job.array.batches(job.query.clone());
