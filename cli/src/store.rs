@@ -137,6 +137,12 @@ impl Env {
                 place.url
             );
         }
+        if matches!(opened, Err(hyperslab::Error::NotFound { .. })) && place.local().is_some_and(Path::is_file) {
+            bail!(
+                "cannot open {0}: it is a file; `hyperslab import {0} ARRAY` makes an array of it",
+                place.url
+            );
+        }
         opened.with_context(|| format!("cannot open {}", place.url))
     }
 

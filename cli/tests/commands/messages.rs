@@ -151,6 +151,16 @@ fn a_name_that_is_too_long_is_told_with_what_to_do() {
 }
 
 #[test]
+fn what_is_a_file_can_be_imported() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    let words = ["cannot open in.npy", "it is a file; `hyperslab import in.npy ARRAY`"];
+    for line in ["info in.npy", "export in.npy out.csv"] {
+        check(&shell, line, 1, &words);
+    }
+}
+
+#[test]
 fn lines_of_text_are_those_of_the_file() {
     let shell = Shell::new();
     let schema = r#"{"type": "sparse", "dimensions": [{"name": "i", "type": "int32", "domain": [0, 9]}],
