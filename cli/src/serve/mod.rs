@@ -5,11 +5,12 @@ mod files;
 mod http;
 mod listing;
 
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 
 use crate::args::Serve;
 use crate::{show, signals};
@@ -26,13 +27,24 @@ pub(crate) fn serve(args: &Serve) -> Result<()> {
         .with_context(|| format!("cannot serve {}", args.dir.display()))?;
     ensure!(root.is_dir(), "cannot serve {}: it is no folder", args.dir.display());
     let address = SocketAddr::new(args.host, args.port);
-    let listener =
-        TcpListener::bind(address).with_context(|| format!("cannot listen on {address}; choose another --port"))?;
+    let listener = TcpListener::bind(address).map_err(|e| refused(address, &e))?;
     let address = listener.local_addr()?;
     signals::end_well();
     show::line(format_args!("serving {} on http://{address}/", args.dir.display()))?;
     accept(&listener, &Arc::new(files::Root::new(root)));
     Ok(())
+}
+
+/// The failure to listen, with the option that helps.
+fn refused(address: SocketAddr, error: &io::Error) -> anyhow::Error {
+    let what = match error.kind() {
+        io::ErrorKind::AddrNotAvailable => format!(
+            "{} is no address of this machine; choose another --host, such as 127.0.0.1, or 0.0.0.0 for all there are",
+            address.ip()
+        ),
+        _ => format!("{error}; choose another --port"),
+    };
+    anyhow!("cannot listen on {address}: {what}")
 }
 
 fn accept(listener: &TcpListener, root: &Arc<files::Root>) {

@@ -127,6 +127,26 @@ fn it_ends_on_sigterm() {
     assert!(TcpStream::connect(&server.address).is_err());
 }
 
+#[test]
+fn an_address_of_another_machine_is_told_from_a_port_that_is_taken() {
+    let shell = Shell::new();
+    // Addresses for documentation belong to no machine.
+    let words = [
+        "cannot listen on 192.0.2.1:8000",
+        "192.0.2.1 is no address of this machine",
+        "--host",
+    ];
+    crate::failing::check(&shell, "serve . --host 192.0.2.1 --port 8000", 1, &words);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let line = format!("serve . --port {}", taken.local_addr().unwrap().port());
+    crate::failing::check(
+        &shell,
+        &line,
+        1,
+        &["cannot listen on 127.0.0.1", "choose another --port"],
+    );
+}
+
 #[cfg(feature = "object-store")]
 #[test]
 fn an_array_is_read_through_it_by_listing_and_by_manifest() {
