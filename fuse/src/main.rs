@@ -20,6 +20,34 @@ use hyperslab_fuse::mount::{self, Mount};
 const READAHEAD_BYTES: u64 = 1 << 20;
 /// How long files that are open at the end may still be read.
 const GRACE: Duration = Duration::from_secs(5);
+/// What mount(8) takes for every file system, of which some may have `no` before them, and what fstab says to it alone.
+const SYSTEM_OPTIONS: &[&str] = &[
+    "async",
+    "atime",
+    "auto",
+    "defaults",
+    "dev",
+    "diratime",
+    "dirsync",
+    "exec",
+    "fail",
+    "group",
+    "iversion",
+    "lazytime",
+    "loud",
+    "mand",
+    "owner",
+    "relatime",
+    "ro",
+    "rw",
+    "silent",
+    "strictatime",
+    "suid",
+    "sync",
+    "user",
+    "users",
+    "_netdev",
+];
 
 /// Shows TileDB arrays as files: any slice is a file that can be named.
 #[derive(Debug, Parser)]
@@ -53,18 +81,19 @@ struct Args {
     /// This is the program that the one in the foreground has started.
     #[arg(long, hide = true)]
     detached: bool,
-    /// Mount options as in fstab: allow_other, background, at=T, key_file=FILE; those of the system are ignored.
+    /// Mount options as in fstab: allow_other, background, at=T, key_file=FILE; those that mount(8) knows are for the system.
     #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
     options: Vec<String>,
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse().with_options();
-    let outcome = if args.background && !args.detached {
-        background::start().map(|ready| ready.map(|line| println!("{line}")))
-    } else {
-        run(args).map(Some)
-    };
+    let outcome = Args::parse().with_options().and_then(|args| {
+        if args.background && !args.detached {
+            background::start().map(|ready| ready.map(|line| println!("{line}")))
+        } else {
+            run(args).map(Some)
+        }
+    });
     match outcome {
         Ok(Some(())) => ExitCode::SUCCESS,
         // The program in the background has said why.
@@ -78,19 +107,32 @@ fn main() -> ExitCode {
 
 impl Args {
     /// The same with what the `-o` options say.
-    fn with_options(mut self) -> Self {
+    fn with_options(mut self) -> Result<Self> {
         for option in std::mem::take(&mut self.options) {
             match option.split_once('=') {
                 None if option == "allow_other" => self.allow_other = true,
                 None if option == "background" => self.background = true,
                 Some(("at", time)) => self.at = Some(time.to_owned()),
                 Some(("key_file", file)) => self.key_file = Some(file.into()),
-                // `ro`, `_netdev`, `x-systemd.…`: for the system, or true anyway.
-                _ => {}
+                // For the system, or true anyway.
+                _ if is_of_the_system(&option) => {}
+                _ => bail!(
+                    "-o {option}: there is no such option; there are allow_other, background, at=T, key_file=FILE, and \
+                     those of mount(8) for every file system"
+                ),
             }
         }
-        self
+        Ok(self)
     }
+}
+
+/// Whether an option of a mount is none of this program's business: mount(8) and fstab hand on all they have.
+fn is_of_the_system(option: &str) -> bool {
+    let name = option.split('=').next().unwrap_or(option);
+    let plain = name.strip_prefix("no").unwrap_or(name);
+    // Of these each has its own value: `x-systemd.automount`, `comment=…`, `user=…`.
+    let valued = name.starts_with("x-") || name.starts_with("X-") || matches!(name, "comment" | "user");
+    option.is_empty() || valued || (name == option && SYSTEM_OPTIONS.contains(&plain))
 }
 
 fn run(args: Args) -> Result<()> {
@@ -220,4 +262,27 @@ fn key(file: &Path) -> Result<Key> {
 
 fn seconds(value: f64) -> Result<Duration> {
     Duration::try_from_secs_f64(value).with_context(|| format!("{value} is no number of seconds"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(options: &str) -> Result<Args> {
+        Args::try_parse_from(["fuse-mount", "-o", options, "a", "m"])
+            .unwrap()
+            .with_options()
+    }
+
+    #[test]
+    fn options_of_mount_are_accepted_and_others_are_known_or_refused() {
+        let args = with("rw,nosuid,nodev,noatime,user=me,_netdev,nofail,x-systemd.automount,allow_other,at=5").unwrap();
+        assert!(args.allow_other && !args.background);
+        assert_eq!(args.at.as_deref(), Some("5"));
+        assert_eq!(with("defaults,key_file=k").unwrap().key_file, Some("k".into()));
+        for wrong in ["keyfil=x", "key_file", "ro=1", "allow_others", "ttl=1"] {
+            let why = with(wrong).unwrap_err().to_string();
+            assert!(why.contains(wrong) && why.contains("key_file=FILE"), "{why}");
+        }
+    }
 }
