@@ -318,6 +318,7 @@ impl Selection {
         format!("{}@", names.join(","))
     }
 }
+
 fn coordinate_text(value: &Scalar, datatype: Datatype) -> String {
     match value {
         Scalar::I64(v) if datatype.is_datetime() => calendar::format(*v, datatype),
