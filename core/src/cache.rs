@@ -3,9 +3,10 @@
 //! leaves most of the cache as it was: what it meets takes the place of what it met last.
 
 use std::any::Any;
-use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hashlink::LinkedHashMap;
 
 /// What a value was made of: a file, a place in it, and a word for what was made, so that two
 /// views of one place do not collide.
@@ -50,13 +51,9 @@ pub struct Cache {
 }
 
 struct State {
-    values: HashMap<CacheKey, Slot>,
-    /// From the time of last use to the key; times are unique.
-    by_age: BTreeMap<i64, CacheKey>,
-    /// The time of the latest use.
-    clock: i64,
-    /// Before the time of any use: of values that go first.
-    before: i64,
+    /// What goes first comes first: values that were turned away, the latest of them first, then all others
+    /// from the least to the most recently used.
+    values: LinkedHashMap<CacheKey, Slot>,
     /// How many values found no room that may come back.
     turned: u64,
     bytes: u64,
@@ -65,19 +62,16 @@ struct State {
 struct Slot {
     value: Arc<dyn Any + Send + Sync>,
     bytes: u64,
-    used: i64,
 }
 
 impl State {
     /// Makes room for `bytes` more under `bytes_max`.
     fn shrink(&mut self, bytes: u64, bytes_max: u64) {
         while self.bytes.saturating_add(bytes) > bytes_max {
-            let Some((_, oldest)) = self.by_age.pop_first() else {
+            let Some((_, slot)) = self.values.pop_front() else {
                 break;
             };
-            if let Some(slot) = self.values.remove(&oldest) {
-                self.bytes -= slot.bytes;
-            }
+            self.bytes -= slot.bytes;
         }
     }
 }
@@ -88,10 +82,7 @@ impl Cache {
         Self {
             bytes_max,
             state: Mutex::new(State {
-                values: HashMap::new(),
-                by_age: BTreeMap::new(),
-                clock: 0,
-                before: 0,
+                values: LinkedHashMap::new(),
                 turned: 0,
                 bytes: 0,
             }),
@@ -100,16 +91,9 @@ impl Cache {
 
     /// The value under `key`, if it is there and of type `T`.
     pub fn get<T: Any + Send + Sync>(&self, key: &CacheKey) -> Option<Arc<T>> {
-        let mut guard = self.lock();
-        let state = &mut *guard;
-        let slot = state.values.get_mut(key)?;
-        let value = Arc::clone(&slot.value).downcast::<T>().ok()?;
-        state.clock += 1;
-        if let Some(key) = state.by_age.remove(&slot.used) {
-            state.by_age.insert(state.clock, key);
-        }
-        slot.used = state.clock;
-        Some(value)
+        let mut state = self.lock();
+        let slot = state.values.to_back(key)?;
+        Arc::clone(&slot.value).downcast::<T>().ok()
     }
 
     /// Keeps `value`, which takes `bytes` of memory. A value larger than a quarter of the budget is
@@ -121,22 +105,19 @@ impl Cache {
         let mut guard = self.lock();
         let state = &mut *guard;
         if let Some(old) = state.values.remove(&key) {
-            state.by_age.remove(&old.used);
             state.bytes -= old.bytes;
         }
         let fits = state.bytes.saturating_add(bytes) <= self.bytes_max;
         state.turned += u64::from(!fits && reuse == Reuse::Possible);
-        let used = if fits || reuse == Reuse::Likely || state.turned.is_multiple_of(KEPT_OF_POSSIBLE) {
-            state.clock += 1;
-            state.clock
-        } else {
-            state.before -= 1;
-            state.before
-        };
+        let stays = fits || reuse == Reuse::Likely || state.turned.is_multiple_of(KEPT_OF_POSSIBLE);
         state.shrink(bytes, self.bytes_max);
-        state.by_age.insert(used, key.clone());
-        state.values.insert(key, Slot { value, bytes, used });
         state.bytes += bytes;
+        let slot = Slot { value, bytes };
+        if stays {
+            state.values.insert(key, slot);
+        } else {
+            state.values.insert_front(key, slot);
+        }
     }
 
     /// Bytes held now.

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use crate::column::{Column, typed};
+use crate::datatype::Physical;
 use crate::error::{Error, Result};
 use crate::format::domain::Dimension;
 use crate::format::fragment::rtree::{Bounds, Level};
 use crate::format::schema::Schema;
 use crate::geometry::Span;
-use crate::geometry::key::{self, Keyed as _};
+use crate::geometry::key::{self, Keyed};
 use crate::query::Region;
 use crate::scalar::{Scalar, ScalarRange};
 use crate::sort::{sort_by, sort_by_number};
@@ -88,18 +89,7 @@ impl Ranges {
         for (along, column) in self.0.iter().zip(dims) {
             match along {
                 Along::All => {}
-                Along::Numbers(all) => with_type!(column.datatype.physical(), T => {
-                    let values = typed::<T>(&column.data);
-                    kept = match all.as_slice() {
-                        [one] => {
-                            let (lo, hi) = (T::from_key(one.first), T::from_key(one.last));
-                            narrow(kept, &values, |v| (lo <= *v) & (*v <= hi))
-                        }
-                        all => narrow(kept, &values, |v| {
-                            v.key().is_some_and(|k| numbers(all, k, k) == Relation::Inside)
-                        }),
-                    }
-                }),
+                Along::Numbers(all) => kept = select_numbers(kept, all, column),
                 Along::Strings(all) => {
                     let cells: Vec<&[u8]> = (0..column.len()).map(|i| column.cell(i)).collect();
                     kept = narrow(kept, &cells, |cell| strings(all, cell, cell) == Relation::Inside);
@@ -108,6 +98,38 @@ impl Ranges {
         }
         kept
     }
+}
+
+/// Which cells of a column of numbers, or of those of them that are in `among`, are in `ranges`; `None` for all.
+fn select_numbers(among: Option<Vec<u32>>, ranges: &[Span], column: &Column) -> Option<Vec<u32>> {
+    let physical = column.datatype.physical();
+    match (ranges, physical) {
+        ([one], Physical::I64) => return select_keys::<i64>(among, *one, column),
+        ([one], Physical::U64) => return select_keys::<u64>(among, *one, column),
+        _ => {}
+    }
+    with_type!(physical, T => {
+        let values = typed::<T>(&column.data);
+        match ranges {
+            [one] => {
+                let (lo, hi) = (T::from_key(one.first), T::from_key(one.last));
+                narrow(among, &values, |v| (lo <= *v) & (*v <= hi))
+            }
+            all => narrow(among, &values, |v| {
+                v.key().is_some_and(|k| numbers(all, k, k) == Relation::Inside)
+            }),
+        }
+    })
+}
+
+/// As [`select_numbers`], for integers of 8 bytes: registers of 16 bytes subtract such numbers, but do not
+/// compare them.
+fn select_keys<T: Keyed>(among: Option<Vec<u32>>, range: Span, column: &Column) -> Option<Vec<u32>> {
+    let width = range.last - range.first;
+    let values = typed::<T>(&column.data);
+    narrow(among, &values, |v| {
+        v.key().is_some_and(|k| k.wrapping_sub(range.first) <= width)
+    })
 }
 
 /// Cells that are looked at together: in most groups none is inside, or all are.
@@ -217,9 +239,9 @@ fn coordinate(value: &Scalar, dim: &Dimension) -> Option<Scalar> {
         Some(v) => Scalar::from_i128(dim.datatype, v),
         // A double may be given for a float32 dimension.
         None => match (value, dim.datatype.physical()) {
-            (Scalar::F64(v), crate::Physical::F32) => Some(Scalar::F32(*v as f32)),
-            (Scalar::F32(v), crate::Physical::F64) => Some(Scalar::F64(f64::from(*v))),
-            (Scalar::F32(_), crate::Physical::F32) | (Scalar::F64(_), crate::Physical::F64) => Some(value.clone()),
+            (Scalar::F64(v), Physical::F32) => Some(Scalar::F32(*v as f32)),
+            (Scalar::F32(v), Physical::F64) => Some(Scalar::F64(f64::from(*v))),
+            (Scalar::F32(_), Physical::F32) | (Scalar::F64(_), Physical::F64) => Some(value.clone()),
             _ => None,
         },
     }
@@ -289,6 +311,33 @@ mod tests {
                     plain,
                     "{cells}, {step}"
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn integers_of_8_bytes_are_selected_up_to_their_ends() {
+        let ends = [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX - 1, i64::MAX];
+        let signed = Column::from_values(Datatype::Int64, &ends);
+        let unsigned: Vec<u64> = ends.iter().map(|v| v.cast_unsigned()).collect();
+        let unsigned = Column::from_values(Datatype::Uint64, &unsigned);
+        let numbers = |inside: &dyn Fn(i64) -> bool| -> Vec<u32> {
+            (0..).zip(ends).filter(|(_, v)| inside(*v)).map(|(i, _)| i).collect()
+        };
+        for lo in ends {
+            for hi in ends {
+                let span = |lo: Option<u64>, hi: Option<u64>| Span::new(lo?, hi?);
+                if let Some(one) = span(lo.key(), hi.key()) {
+                    let plain = numbers(&|v| (lo..=hi).contains(&v));
+                    let found = select_numbers(None, &[one], &signed);
+                    assert_eq!(found.unwrap_or_else(|| (0..7).collect()), plain, "{lo} to {hi}");
+                }
+                let (lo, hi) = (lo.cast_unsigned(), hi.cast_unsigned());
+                if let Some(one) = span(lo.key(), hi.key()) {
+                    let plain = numbers(&|v| (lo..=hi).contains(&v.cast_unsigned()));
+                    let found = select_numbers(None, &[one], &unsigned);
+                    assert_eq!(found.unwrap_or_else(|| (0..7).collect()), plain, "{lo} to {hi}");
+                }
             }
         }
     }
