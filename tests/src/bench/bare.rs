@@ -2,13 +2,13 @@
 
 use std::io::{Read as _, Write as _};
 
-use anyhow::{Result, ensure};
-use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use anyhow::{Result, anyhow, ensure};
 use hyperslab::format::pipeline::Filter;
+use libdeflater::{CompressionLvl, Compressor, Decompressor};
 
 /// The library of a filter.
 pub(super) enum Bare {
-    Zlib(Box<(Compress, Decompress)>),
+    Zlib(Compressor, Decompressor),
     Zstd(zstd::bulk::Compressor<'static>, zstd::bulk::Decompressor<'static>),
     Lz4,
     Bzip2(u32),
@@ -20,8 +20,8 @@ impl Bare {
     pub(super) fn of(filter: &Filter) -> Result<Self> {
         Ok(match filter {
             Filter::Gzip { level } => {
-                let level = Compression::new(level.unsigned_abs());
-                Self::Zlib(Box::new((Compress::new(level, true), Decompress::new(true))))
+                let level = CompressionLvl::new(*level).map_err(|_| anyhow!("gzip has no level {level}"))?;
+                Self::Zlib(Compressor::new(level), Decompressor::new())
             }
             Filter::Zstd { level } => {
                 Self::Zstd(zstd::bulk::Compressor::new(*level)?, zstd::bulk::Decompressor::new()?)
@@ -34,13 +34,10 @@ impl Bare {
 
     pub(super) fn encode(&mut self, chunk: &[u8]) -> Result<Vec<u8>> {
         Ok(match self {
-            Self::Zlib(both) => {
-                let to = &mut both.0;
-                // What deflate cannot make smaller it stores, with five bytes for every 16 KiB or more.
-                let mut out = Vec::with_capacity(chunk.len() + chunk.len() / 1024 + 64);
-                to.reset();
-                let status = to.compress_vec(chunk, &mut out, FlushCompress::Finish)?;
-                ensure!(status == Status::StreamEnd, "zlib has no room");
+            Self::Zlib(to, _) => {
+                let mut out = vec![0; to.zlib_compress_bound(chunk.len())];
+                let packed = to.zlib_compress(chunk, &mut out)?;
+                out.truncate(packed);
                 out
             }
             Self::Zstd(to, _) => to.compress(chunk)?,
@@ -57,15 +54,10 @@ impl Bare {
     /// The chunk, which is as long as `out`.
     pub(super) fn decode(&mut self, packed: &[u8], out: &mut [u8]) -> Result<()> {
         match self {
-            Self::Zlib(both) => {
-                let from = &mut both.1;
-                from.reset(true);
-                let status = from.decompress(packed, out, FlushDecompress::Finish)?;
-                ensure!(
-                    status == Status::StreamEnd && from.total_out() == out.len() as u64,
-                    "zlib gives another length"
-                );
-            }
+            Self::Zlib(_, from) => ensure!(
+                from.zlib_decompress(packed, out)? == out.len(),
+                "zlib gives another length"
+            ),
             Self::Zstd(_, from) => ensure!(
                 from.decompress_to_buffer(packed, out)? == out.len(),
                 "zstd gives another length"

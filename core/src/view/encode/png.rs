@@ -237,27 +237,12 @@ fn stored(raw: &[u8]) -> Vec<u8> {
         out.extend((!length).to_le_bytes());
         out.extend_from_slice(block);
     }
-    out.extend(adler32(raw).to_be_bytes());
+    out.extend(libdeflater::adler32(raw).to_be_bytes());
     out
 }
 
-fn adler32(bytes: &[u8]) -> u32 {
-    const MODULUS: u32 = 65521;
-    let (mut a, mut b) = (1_u32, 0_u32);
-    // So many bytes cannot overflow 32 bits before the remainder is taken.
-    for part in bytes.chunks(5552) {
-        for &byte in part {
-            a += u32::from(byte);
-            b += a;
-        }
-        a %= MODULUS;
-        b %= MODULUS;
-    }
-    b << 16 | a
-}
-
 fn chunk(out: &mut Vec<u8>, kind: [u8; 4], data: &[u8]) {
-    let mut crc = flate2::Crc::new();
+    let mut crc = libdeflater::Crc::new();
     crc.update(&kind);
     crc.update(data);
     out.extend(u32::try_from(data.len()).unwrap_or(u32::MAX).to_be_bytes());
