@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::values::{FieldType, cell_bytes, enumeration_index, exact};
+use super::values::{FieldType, cell_bytes, enumeration_indexes, exact};
 use super::{CompareOp, Condition};
 use crate::calendar;
 use crate::datatype::Datatype;
@@ -154,7 +154,11 @@ fn bind_compare(field: &str, op: CompareOp, value: &Scalar, ty: &FieldType) -> R
                 "condition: the values of '{field}' have no order; only == and != can be asked"
             )));
         }
-        return match enumeration_index(field, value, e)? {
+        return match enumeration_indexes(field, std::slice::from_ref(value), e)?
+            .first()
+            .copied()
+            .flatten()
+        {
             Some(i) => number_test(field, op, &Scalar::U64(i), ty.datatype),
             None if op == CompareOp::Ne => test(Test::ANY_VALUE),
             None => Ok(Bound::Always(false)),
@@ -172,11 +176,9 @@ fn bind_compare(field: &str, op: CompareOp, value: &Scalar, ty: &FieldType) -> R
 fn bind_in(field: &str, values: &[Scalar], negated: bool, ty: &FieldType) -> Result<Bound> {
     let name = field.to_owned();
     if let Some(e) = &ty.enumeration {
-        let mut found = Vec::new();
-        for value in values {
-            let index = enumeration_index(field, value, e)?;
-            found.extend(index.and_then(|i| Scalar::from_i128(ty.datatype, i128::from(i))));
-        }
+        let indexes = enumeration_indexes(field, values, e)?;
+        let index = |i: u64| Scalar::from_i128(ty.datatype, i128::from(i));
+        let found: Vec<Scalar> = indexes.into_iter().flatten().filter_map(index).collect();
         return Ok(match (found.is_empty(), negated) {
             (false, _) => Bound::Test(name, Test::Numbers(found, negated)),
             (true, true) => Bound::Test(name, Test::ANY_VALUE),

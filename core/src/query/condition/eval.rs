@@ -1,8 +1,11 @@
 //! Runs a condition's tests on columns.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::hash::Hash;
 
 use bytemuck::Pod;
+use hashlink::DefaultHashBuilder;
 
 use super::CompareOp;
 use super::bind::{Bound, Test};
@@ -91,12 +94,12 @@ fn run(test: &Test, column: &Column, cells: usize) -> Vec<u8> {
             Some(v) => compare_numbers(&typed::<T>(&column.data), *op, v),
             None => Vec::new(),
         }),
-        Test::Numbers(values, negated) => with_type!(column.datatype.physical(), T => {
-            // By bytes, as libtiledb does: 0.0 is not in (-0.0), and a NaN may be among the values.
-            let values: Vec<T> = values.iter().filter_map(number::<T>).collect();
-            let is_one = |v: &T| values.iter().any(|w| bytemuck::bytes_of(v) == bytemuck::bytes_of(w));
-            typed::<T>(&column.data).iter().map(|v| u8::from(is_one(v) != *negated)).collect()
-        }),
+        Test::Numbers(values, negated) => match column.datatype.size() {
+            1 => one_of::<u8>(&column.data, values, *negated),
+            2 => one_of::<u16>(&column.data, values, *negated),
+            4 => one_of::<u32>(&column.data, values, *negated),
+            _ => one_of::<u64>(&column.data, values, *negated),
+        },
         Test::Bytes(op, value) => (0..cells)
             .map(|i| u8::from(holds(*op, trimmed(column, i).cmp(value.as_slice()))))
             .collect(),
@@ -107,9 +110,12 @@ fn run(test: &Test, column: &Column, cells: usize) -> Vec<u8> {
             let first = |i| column.cell(i).first().map_or(0, |&byte| byte as i8);
             (0..cells).map(|i| u8::from(holds(*op, first(i).cmp(value)))).collect()
         }
-        Test::ByteStrings(values, negated) => (0..cells)
-            .map(|i| u8::from(values.iter().any(|v| v == trimmed(column, i)) != *negated))
-            .collect(),
+        Test::ByteStrings(values, negated) => {
+            let values: HashSet<&[u8], DefaultHashBuilder> = values.iter().map(Vec::as_slice).collect();
+            (0..cells)
+                .map(|i| u8::from(values.contains(trimmed(column, i)) != *negated))
+                .collect()
+        }
     };
     out.resize(cells, 0);
     out
@@ -124,6 +130,21 @@ fn trimmed(column: &Column, i: usize) -> &[u8] {
     let padding = cell.iter().rev().take_while(|&&b| b == 0).count();
     cell.get(..cell.len() - padding).unwrap_or(cell)
 }
+
+/// Whether each number is one of `values`; or, if negated, none of them. By bytes, as libtiledb does it: 0.0 is
+/// not in (-0.0), and a NaN may be among the values. `T` is any type of the numbers' size.
+fn one_of<T: Pod + Eq + Hash>(data: &[u8], values: &[Scalar], negated: bool) -> Vec<u8> {
+    let (cells, values) = (typed::<T>(data), values.iter().filter_map(number::<T>));
+    if values.size_hint().1.is_some_and(|n| n <= FEW) {
+        let values: Vec<T> = values.collect();
+        return cells.iter().map(|v| u8::from(values.contains(v) != negated)).collect();
+    }
+    let values: HashSet<T, DefaultHashBuilder> = values.collect();
+    cells.iter().map(|v| u8::from(values.contains(v) != negated)).collect()
+}
+
+/// So many numbers are compared in less time than one is hashed.
+const FEW: usize = 8;
 
 fn number<T: Pod>(value: &Scalar) -> Option<T> {
     bytemuck::try_pod_read_unaligned(&value.to_le_bytes()).ok()
@@ -348,6 +369,34 @@ mod tests {
         assert_eq!(among(&[-0.0], true), [1, 0, 1, 1]);
         assert_eq!(among(&[f64::NAN], false), [0, 0, 1, 0]);
         assert_eq!(floats(&Test::Number(CompareOp::Eq, Scalar::F64(-0.0))), [1, 1, 0, 0]);
+    }
+
+    #[test]
+    fn long_lists_are_tested_as_short_ones() {
+        // Others that no cell has make the list long.
+        let among = |list: &str, others: &str| (format!("{list})"), format!("{list}, {others})"));
+        let numbers = "90, 91, 92, 93, 94, 95, 96, 97, 98";
+        for (field, expect) in [("i in (1, 4", [1, 0, 0, 1]), ("i not in (1, 4", [0, 1, 0, 0])] {
+            let (short, long) = among(field, numbers);
+            check(&short, expect);
+            check(&long, expect);
+        }
+        for (field, expect) in [
+            ("u in (0, 255", [1, 0, 0, 1]),
+            ("f in (0.1, 2.5", [1, 0, 0, 1]),
+            ("f not in (0.1, 2.5", [0, 1, 1, 0]),
+        ] {
+            let (short, long) = among(field, numbers);
+            check(&short, expect);
+            check(&long, expect);
+        }
+        let (short, long) = among("s in ('', 'bb'", "'A', 'aa', 'b', 'bbb', 'B', 'c', 'd', 'e', 'f'");
+        check(&short, [0, 1, 1, 0]);
+        check(&long, [0, 1, 1, 0]);
+        check("c not in ('c', 'dd', 'x', 'y', 'z', 'v', 'w', 'q', 'r')", [1, 1, 0, 0]);
+        let all: Vec<f64> = (10..20).map(f64::from).chain([-0.0, f64::NAN]).collect();
+        let test = Test::Numbers(all.into_iter().map(Scalar::F64).collect(), false);
+        assert_eq!(floats(&test), [0, 1, 1, 0], "by their bytes");
     }
 
     #[test]

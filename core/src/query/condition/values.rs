@@ -1,6 +1,9 @@
 //! What the values of a condition are in terms of a field's type.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+
+use hashlink::DefaultHashBuilder;
 
 use super::parse::numbers;
 use crate::calendar;
@@ -118,29 +121,44 @@ fn one_date(field: &str, text: &[u8], datatype: Datatype) -> Result<Option<i64>>
     )))
 }
 
-/// The index of `value` in an enumeration.
-pub(super) fn enumeration_index(field: &str, value: &Scalar, e: &Enumeration) -> Result<Option<u64>> {
+/// The index of each of `values` in an enumeration; `None` for those that it does not have.
+pub(super) fn enumeration_indexes(field: &str, values: &[Scalar], e: &Enumeration) -> Result<Vec<Option<u64>>> {
     let ty = FieldType {
         datatype: e.values.datatype,
         cell: e.values.cell,
         enumeration: None,
     };
-    let numbers = ty.is_number() || ty.holds_numbers();
-    let wanted = if let (Scalar::Bytes(text), true) = (value, ty.datatype.is_datetime() && ty.is_number()) {
-        one_date(field, text, ty.datatype)?.map(|v| v.to_le_bytes().to_vec())
-    } else if ty.is_number() {
-        exact(field, value, ty.datatype)?.map(|v| v.to_le_bytes())
-    } else if numbers {
-        several(field, value, &ty)?
-    } else {
-        Some(cell_bytes(field, value, &ty)?)
-    };
-    let Some(wanted) = wanted else { return Ok(None) };
+    let wanted = values.iter().map(|v| member_bytes(field, v, &ty));
+    let wanted: Vec<Option<Vec<u8>>> = wanted.collect::<Result<_>>()?;
     // Text of a fixed length ends with zeros.
-    let trim = |b: &[u8]| b.len() - b.iter().rev().take_while(|&&b| b == 0).count();
-    let same =
-        |cell: &[u8]| cell == wanted || (!ty.cell.is_var() && !numbers && cell.get(..trim(cell)) == Some(&wanted));
-    Ok((0..e.values.len()).find(|&i| same(e.values.cell(i))).map(|i| i as u64))
+    let is_padded = !ty.cell.is_var() && !ty.is_number() && !ty.holds_numbers();
+    let trimmed = |cell: &'_ [u8]| cell.len() - cell.iter().rev().take_while(|&&b| b == 0).count();
+    let mut found: HashMap<&[u8], Option<u64>, DefaultHashBuilder> =
+        wanted.iter().flatten().map(|bytes| (bytes.as_slice(), None)).collect();
+    for (i, cell) in (0..).zip((0..e.values.len()).map(|i| e.values.cell(i))) {
+        let text = cell.get(..trimmed(cell)).filter(|_| is_padded);
+        for bytes in [Some(cell), text].into_iter().flatten() {
+            if let Some(index) = found.get_mut(bytes) {
+                index.get_or_insert(i);
+            }
+        }
+    }
+    let index = |bytes: &Option<Vec<u8>>| found.get(bytes.as_deref()?).copied().flatten();
+    Ok(wanted.iter().map(index).collect())
+}
+
+/// The bytes that `value` has in an enumeration of this type; `None` if none of its members can be equal to it.
+fn member_bytes(field: &str, value: &Scalar, ty: &FieldType) -> Result<Option<Vec<u8>>> {
+    if let (Scalar::Bytes(text), true) = (value, ty.datatype.is_datetime() && ty.is_number()) {
+        return Ok(one_date(field, text, ty.datatype)?.map(|v| v.to_le_bytes().to_vec()));
+    }
+    if ty.is_number() {
+        return Ok(exact(field, value, ty.datatype)?.map(|v| v.to_le_bytes()));
+    }
+    if ty.holds_numbers() {
+        return several(field, value, ty);
+    }
+    cell_bytes(field, value, ty).map(Some)
 }
 
 #[cfg(test)]
@@ -157,7 +175,8 @@ mod tests {
                 ordered: false,
                 values: Column::from_values(datatype, &[10_i64, -5, 86_400_000]),
             };
-            enumeration_index("a", &Scalar::from(text), &e).map_err(|e| e.to_string())
+            let found = enumeration_indexes("a", &[Scalar::from(text)], &e);
+            found.map(|all| all[0]).map_err(|e| e.to_string())
         };
         assert_eq!(find(Datatype::DatetimeDay, "1970-01-11"), Ok(Some(0)));
         assert_eq!(find(Datatype::DatetimeDay, "1969-12-27"), Ok(Some(1)));
@@ -166,5 +185,21 @@ mod tests {
         let period = find(Datatype::DatetimeMs, "1970-01-02").unwrap_err();
         assert!(period.contains("such as '1970-01-02T00:00:00.000'"), "{period}");
         assert!(find(Datatype::DatetimeDay, "x").is_err());
+    }
+
+    #[test]
+    fn members_are_found_together_and_without_their_padding() {
+        let e = Enumeration {
+            name: "e".into(),
+            file: String::new(),
+            ordered: false,
+            values: Column {
+                cell: CellCount::Fixed(2),
+                ..Column::from_values(Datatype::StringAscii, b"ab\0\0c\0dd")
+            },
+        };
+        let values = ["dd", "c", "e", "", "c", "ab"].map(Scalar::from);
+        let found = enumeration_indexes("a", &values, &e).unwrap();
+        assert_eq!(found, [Some(3), Some(2), None, Some(1), Some(2), Some(0)]);
     }
 }

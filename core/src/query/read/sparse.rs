@@ -16,7 +16,7 @@ use crate::query::sparse::sweep::Sweep;
 use crate::query::tile::Decoding;
 use crate::query::{Batch, Query};
 
-/// How many bytes of coordinates are tested in the time that one that was fetched takes.
+/// How many bytes of cells are tested in the time that one that was fetched takes.
 const TESTED_FASTER: u64 = 2;
 
 impl Array {
@@ -129,13 +129,14 @@ impl Array {
         }
         chunk.prune(query);
         let tested = query.tested_attributes();
-        let (mut chunk, decoding) = self.decode_chunk(query, chunk, &tested).await?;
+        let (mut chunk, _) = self.decode_chunk(query, chunk, &tested).await?;
+        let cpu = self.cpu_for(chunk.cells() as u64 * size_of::<u64>() as u64 / TESTED_FASTER);
         let query = Arc::clone(query);
         let filter = move || {
-            chunk.filter(&query);
+            chunk.filter(&query, cpu)?;
             Ok(chunk)
         };
-        Ok(Some(decoding.cpu.run(filter).await?))
+        Ok(Some(cpu.run(filter).await?))
     }
 
     /// Loads the next tiles of a sweep.

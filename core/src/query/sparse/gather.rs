@@ -1,18 +1,16 @@
-//! From final cells to columns: decodes the tiles of the fields they need, tests conditions, copies.
+//! From final cells to columns: decodes the tiles of the fields they need, copies.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::layer::{DeleteMode, Layer};
+use super::layer::Layer;
 use super::run::{Places, Run};
 use super::{Segment, SparseQuery};
 use crate::cache::{Cache, Reuse};
 use crate::column::Column;
 use crate::error::Result;
 use crate::query::Batch;
-use crate::query::condition::{TestColumn, evaluate};
 use crate::query::dense::paint;
 use crate::query::field::{Field, FieldKind};
 use crate::query::tile::{Decoding, Extent, Input};
@@ -45,7 +43,7 @@ impl Chunk {
     }
 
     pub(crate) fn cells(&self) -> usize {
-        self.segments.iter().map(|s| s.len as usize).sum()
+        cells(&self.segments)
     }
 
     /// Cells of the chunk in each run that has some, in the order of the runs.
@@ -63,7 +61,7 @@ impl Chunk {
         self.tiles.get(attribute)?.get(run as usize)?.as_ref()
     }
 
-    fn layer<'a>(&self, query: &'a SparseQuery, run: u32) -> Option<(&Run, &'a Layer)> {
+    pub(super) fn layer<'a>(&self, query: &'a SparseQuery, run: u32) -> Option<(&Run, &'a Layer)> {
         let run = self.runs.get(run as usize)?;
         Some((run, query.layers.get(run.layer)?))
     }
@@ -134,100 +132,6 @@ impl Chunk {
         Ok(())
     }
 
-    /// Leaves out the cells that the condition or a delete excludes. The tiles of the attributes that
-    /// these test must be decoded.
-    pub(crate) fn filter(&mut self, query: &SparseQuery) {
-        let cells = self.cells();
-        let mut columns: HashMap<&str, (Column, Option<Vec<u8>>)> = HashMap::new();
-        for name in query.tested() {
-            let attribute = query.attributes.iter().position(|f| f.name == name);
-            let tested = match attribute.and_then(|i| query.attributes.get(i)) {
-                Some(field) => (self.column(query, field), self.present(query, attribute.unwrap_or(0))),
-                None => match Field::named(&query.schema, name) {
-                    Ok(field) => (self.column(query, &field), None),
-                    Err(_) => continue,
-                },
-            };
-            columns.insert(name, tested);
-        }
-        let find = |name: &str| {
-            columns.get(name).map(|(column, present)| TestColumn {
-                column,
-                present: present.as_deref(),
-            })
-        };
-        let mut mask = match &query.condition {
-            Some(condition) => evaluate(condition, cells, &find),
-            None => vec![1; cells],
-        };
-        for (k, (time, keep)) in query.deletes.iter().enumerate() {
-            self.apply_delete(query, k, *time, &evaluate(keep, cells, &find), &mut mask);
-        }
-        self.retain(&mask);
-    }
-
-    fn apply_delete(&self, query: &SparseQuery, k: usize, time: u64, keep: &[u8], mask: &mut [u8]) {
-        let mut at = 0;
-        for s in &self.segments {
-            let range = at..at + s.len as usize;
-            at = range.end;
-            let Some((run, layer)) = self.layer(query, s.run) else {
-                continue;
-            };
-            let (Some(mask), Some(keep)) = (mask.get_mut(range.clone()), keep.get(range)) else {
-                continue;
-            };
-            match layer.deletes.get(k) {
-                None | Some(DeleteMode::None) => {}
-                Some(DeleteMode::All) => mask.iter_mut().zip(keep).for_each(|(m, k)| *m &= k),
-                Some(DeleteMode::Older) => {
-                    for (i, (m, k)) in mask.iter_mut().zip(keep).enumerate() {
-                        *m &= k | u8::from(run.time(s.start as usize + i) > time);
-                    }
-                }
-            }
-        }
-    }
-
-    /// 0 for cells whose fragment does not have the attribute; `None` if all do.
-    fn present(&self, query: &SparseQuery, attribute: usize) -> Option<Vec<u8>> {
-        let has = |s: &Segment| {
-            self.layer(query, s.run)
-                .is_some_and(|(_, l)| l.attributes.get(attribute).is_some_and(Option::is_some))
-        };
-        if self.segments.iter().all(has) {
-            return None;
-        }
-        Some(
-            self.segments
-                .iter()
-                .flat_map(|s| std::iter::repeat_n(u8::from(has(s)), s.len as usize))
-                .collect(),
-        )
-    }
-
-    /// Keeps the cells whose mask is 1.
-    fn retain(&mut self, mask: &[u8]) {
-        let mut out: Vec<Segment> = Vec::new();
-        let mut mask = mask.iter();
-        for s in &self.segments {
-            for cell in s.start..s.start + s.len {
-                if mask.next() != Some(&1) {
-                    continue;
-                }
-                match out.last_mut() {
-                    Some(last) if last.run == s.run && last.start + last.len == cell => last.len += 1,
-                    _ => out.push(Segment {
-                        run: s.run,
-                        start: cell,
-                        len: 1,
-                    }),
-                }
-            }
-        }
-        self.segments = out;
-    }
-
     /// Appends these cells to `batch`, whose columns are those of the query's fields. The tiles of its
     /// attributes must be decoded.
     ///
@@ -236,23 +140,23 @@ impl Chunk {
     pub(crate) fn append_to(&self, batch: &mut Batch, query: &SparseQuery, d: &Decoding) -> Result<()> {
         let columns = batch.columns.iter_mut().zip(&query.fields).collect();
         d.cpu.try_map_owned(columns, |((_, column), field)| {
-            self.append(column, query, field);
+            self.append(column, query, &self.segments, field);
             Ok::<_, crate::Error>(())
         })?;
         batch.cells += self.cells() as u64;
         Ok(())
     }
 
-    fn column(&self, query: &SparseQuery, field: &Field) -> Column {
+    pub(super) fn column(&self, query: &SparseQuery, segments: &[Segment], field: &Field) -> Column {
         let mut column = field.empty_column();
-        self.append(&mut column, query, field);
+        self.append(&mut column, query, segments, field);
         column
     }
 
-    fn append(&self, column: &mut Column, query: &SparseQuery, field: &Field) {
-        let mut out = Builder::new(field, column, self.cells());
+    fn append(&self, column: &mut Column, query: &SparseQuery, segments: &[Segment], field: &Field) {
+        let mut out = Builder::new(field, column, cells(segments));
         let attribute = query.attributes.iter().position(|f| f.kind == field.kind);
-        for s in &self.segments {
+        for s in segments {
             let (start, len) = (s.start as usize, s.len as usize);
             let Some(run) = self.runs.get(s.run as usize) else {
                 continue;
@@ -269,6 +173,10 @@ impl Chunk {
             }
         }
     }
+}
+
+pub(super) fn cells(segments: &[Segment]) -> usize {
+    segments.iter().map(|s| s.len as usize).sum()
 }
 
 /// A column that grows.

@@ -1,5 +1,6 @@
 //! Reading sparse cells. Pure: candidates say what to fetch, bytes go in, cells come out in order.
 
+mod filter;
 pub(crate) mod gather;
 pub(crate) mod layer;
 mod merge;

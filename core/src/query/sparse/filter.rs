@@ -1,0 +1,181 @@
+//! Leaves out cells that a condition or a delete excludes.
+
+use std::collections::HashMap;
+
+use super::gather::{Chunk, cells};
+use super::layer::DeleteMode;
+use super::{Segment, SparseQuery};
+use crate::column::Column;
+use crate::cpu::Cpu;
+use crate::error::Result;
+use crate::query::condition::{TestColumn, evaluate};
+use crate::query::field::Field;
+
+impl Chunk {
+    /// Leaves out the cells that the condition or a delete excludes. The tiles of the attributes that
+    /// these test must be decoded.
+    ///
+    /// # Errors
+    /// None but those of the pool.
+    pub(crate) fn filter(&mut self, query: &SparseQuery, cpu: Cpu) -> Result<()> {
+        let filtered = |part: &Vec<Segment>| Ok::<_, crate::Error>(self.filtered(query, part));
+        self.segments = cpu.try_map(&parts(&self.segments), filtered)?.concat();
+        Ok(())
+    }
+
+    /// The cells of `segments` that neither the condition nor a delete excludes.
+    fn filtered(&self, query: &SparseQuery, segments: &[Segment]) -> Vec<Segment> {
+        let cells = cells(segments);
+        let mut columns: HashMap<&str, (Column, Option<Vec<u8>>)> = HashMap::new();
+        for name in query.tested() {
+            let attribute = query.attributes.iter().position(|f| f.name == name);
+            let tested = match attribute.and_then(|i| query.attributes.get(i)) {
+                Some(field) => (
+                    self.column(query, segments, field),
+                    self.present(query, segments, attribute.unwrap_or(0)),
+                ),
+                None => match Field::named(&query.schema, name) {
+                    Ok(field) => (self.column(query, segments, &field), None),
+                    Err(_) => continue,
+                },
+            };
+            columns.insert(name, tested);
+        }
+        let find = |name: &str| {
+            columns.get(name).map(|(column, present)| TestColumn {
+                column,
+                present: present.as_deref(),
+            })
+        };
+        let mut mask = match &query.condition {
+            Some(condition) => evaluate(condition, cells, &find),
+            None => vec![1; cells],
+        };
+        for (k, (time, keep)) in query.deletes.iter().enumerate() {
+            self.apply_delete(query, segments, k, *time, &evaluate(keep, cells, &find), &mut mask);
+        }
+        retain(segments, &mask)
+    }
+
+    fn apply_delete(
+        &self,
+        query: &SparseQuery,
+        segments: &[Segment],
+        k: usize,
+        time: u64,
+        keep: &[u8],
+        mask: &mut [u8],
+    ) {
+        let mut at = 0;
+        for s in segments {
+            let range = at..at + s.len as usize;
+            at = range.end;
+            let Some((run, layer)) = self.layer(query, s.run) else {
+                continue;
+            };
+            let (Some(mask), Some(keep)) = (mask.get_mut(range.clone()), keep.get(range)) else {
+                continue;
+            };
+            match layer.deletes.get(k) {
+                None | Some(DeleteMode::None) => {}
+                Some(DeleteMode::All) => mask.iter_mut().zip(keep).for_each(|(m, k)| *m &= k),
+                Some(DeleteMode::Older) => {
+                    for (i, (m, k)) in mask.iter_mut().zip(keep).enumerate() {
+                        *m &= k | u8::from(run.time(s.start as usize + i) > time);
+                    }
+                }
+            }
+        }
+    }
+
+    /// 0 for cells whose fragment does not have the attribute; `None` if all do.
+    fn present(&self, query: &SparseQuery, segments: &[Segment], attribute: usize) -> Option<Vec<u8>> {
+        let has = |s: &Segment| {
+            self.layer(query, s.run)
+                .is_some_and(|(_, l)| l.attributes.get(attribute).is_some_and(Option::is_some))
+        };
+        if segments.iter().all(has) {
+            return None;
+        }
+        Some(
+            segments
+                .iter()
+                .flat_map(|s| std::iter::repeat_n(u8::from(has(s)), s.len as usize))
+                .collect(),
+        )
+    }
+}
+
+/// Cells that are tested by one job: enough to be worth what a condition with a long list takes to prepare.
+const TESTED_TOGETHER: u32 = 1 << 16;
+
+/// Cuts segments into lots of about so many cells as are tested together.
+fn parts(segments: &[Segment]) -> Vec<Vec<Segment>> {
+    let (mut out, mut room) = (Vec::new(), 0);
+    for s in segments {
+        let mut rest = *s;
+        while rest.len > 0 {
+            if room == 0 {
+                out.push(Vec::new());
+                room = TESTED_TOGETHER;
+            }
+            let len = rest.len.min(room);
+            if let Some(part) = out.last_mut() {
+                part.push(Segment { len, ..rest });
+            }
+            room -= len;
+            rest.start += len;
+            rest.len -= len;
+        }
+    }
+    out
+}
+
+/// The cells whose mask is 1.
+fn retain(segments: &[Segment], mask: &[u8]) -> Vec<Segment> {
+    let mut out: Vec<Segment> = Vec::new();
+    let mut mask = mask.iter();
+    for s in segments {
+        for cell in s.start..s.start + s.len {
+            if mask.next() != Some(&1) {
+                continue;
+            }
+            match out.last_mut() {
+                Some(last) if last.run == s.run && last.start + last.len == cell => last.len += 1,
+                _ => out.push(Segment {
+                    run: s.run,
+                    start: cell,
+                    len: 1,
+                }),
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_are_cut_into_lots_of_cells() {
+        let segment = |run, start, len| Segment { run, start, len };
+        let half = TESTED_TOGETHER / 2;
+        let segments = [
+            segment(0, 5, half),
+            segment(1, 0, 2 * TESTED_TOGETHER),
+            segment(2, 7, 0),
+            segment(3, 1, 1),
+        ];
+        let lots = parts(&segments);
+        assert_eq!(
+            lots,
+            [
+                vec![segment(0, 5, half), segment(1, 0, half)],
+                vec![segment(1, half, TESTED_TOGETHER)],
+                vec![segment(1, half + TESTED_TOGETHER, half), segment(3, 1, 1)],
+            ]
+        );
+        assert_eq!(parts(&[]), Vec::<Vec<Segment>>::new());
+    }
+}
