@@ -41,7 +41,7 @@ impl Bare {
                 out
             }
             Self::Zstd(to, _) => to.compress(chunk)?,
-            Self::Lz4 => lz4_flex::block::compress(chunk),
+            Self::Lz4 => lz4::block::compress(chunk, None, false)?,
             Self::Bzip2(level) => {
                 let mut to = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::new(*level));
                 to.write_all(chunk)?;
@@ -62,7 +62,10 @@ impl Bare {
                 from.decompress_to_buffer(packed, out)? == out.len(),
                 "zstd gives another length"
             ),
-            Self::Lz4 => drop(lz4_flex::block::decompress_into(packed, out)?),
+            Self::Lz4 => {
+                let bytes = i32::try_from(out.len())?;
+                lz4::block::decompress_to_buffer(packed, Some(bytes), out)?;
+            }
             Self::Bzip2(_) => bzip2::read::BzDecoder::new(packed).read_exact(out)?,
             Self::Copy => out.copy_from_slice(packed),
         }

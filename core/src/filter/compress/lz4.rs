@@ -1,6 +1,6 @@
 //! LZ4 blocks, without a frame or a length.
 
-use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
+use lz4::block::{compress_bound, compress_to_buffer, decompress_to_buffer};
 
 use super::{append, exactly};
 use crate::error::Malformed;
@@ -8,13 +8,20 @@ use crate::format::cursor::Decoded;
 
 /// Appends one block.
 pub(super) fn pack(data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
-    append(out, get_maximum_output_size(data.len()), |room| {
-        compress_into(data, room).map_err(|e| Malformed::unsupported("lz4", e.to_string()))
+    let unsupported = |e: std::io::Error| Malformed::unsupported("lz4", e.to_string());
+    let most = compress_bound(data.len()).map_err(unsupported)?;
+    append(out, most, |room| {
+        compress_to_buffer(data, None, false, room).map_err(unsupported)
     })
 }
 
 /// Fills `out` from one block.
 pub(super) fn unpack(data: &[u8], out: &mut [u8]) -> Decoded<()> {
-    let bytes = decompress_into(data, out).map_err(|e| Malformed::new("lz4", 0, e.to_string()))?;
+    // The library counts in 31 bits.
+    let (Ok(_), Ok(expected)) = (i32::try_from(data.len()), i32::try_from(out.len())) else {
+        let why = format!("{} bytes are more than LZ4 has in a block", data.len().max(out.len()));
+        return Err(Malformed::new("lz4", 0, why));
+    };
+    let bytes = decompress_to_buffer(data, Some(expected), out).map_err(|e| Malformed::new("lz4", 0, e.to_string()))?;
     exactly("lz4", bytes, out.len())
 }

@@ -143,12 +143,12 @@ impl Array {
     async fn load(&self, query: &Arc<SparseQuery>, sweep: &mut Sweep, bytes_max: u64) -> Result<()> {
         let candidates = sweep.next_to_load(&query.layers, bytes_max, query.loaded_bytes())?;
         let (mut work, mut extents) = (Vec::new(), Vec::new());
-        let coordinates = query.needs_coordinates();
+        let (needed, cache) = (query.needed_dimensions(), &self.context().cache);
         for candidate in candidates {
             if let Some(layer) = query.layers.get(candidate.layer) {
                 work.push((
                     candidate.layer,
-                    RunWork::new(candidate, layer, coordinates, &self.context().cache, &mut extents)?,
+                    RunWork::new(candidate, layer, &query.ranges, &needed, cache, &mut extents)?,
                 ));
             }
         }

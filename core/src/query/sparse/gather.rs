@@ -162,7 +162,7 @@ impl Chunk {
                 continue;
             };
             match field.kind {
-                FieldKind::Dimension(d) => match run.dims.get(d) {
+                FieldKind::Dimension(d) => match run.dims.get(d).and_then(Option::as_ref) {
                     Some(column) => out.copy(column, &Places::Stretch(start), len),
                     None => out.fill(len),
                 },

@@ -24,7 +24,7 @@ use crate::array::index::Section;
 use crate::array::{Array, Delete, Fragment, Window};
 use crate::datatype::Physical;
 use crate::error::{AtPath, Malformed, Result};
-use crate::format::schema::{Layout, Schema};
+use crate::format::schema::{Dimension, Layout, Schema};
 use crate::query::condition::{Bound, bind_stored};
 use crate::scalar::ScalarRange;
 use crate::vfs::join;
@@ -58,7 +58,7 @@ pub(crate) struct SparseQuery {
 /// places on the curve are the same for all.
 fn is_sorted(fragment: &Fragment) -> bool {
     let (version, dimensions) = (fragment.version, &fragment.schema.dimensions);
-    let short = |d: &crate::format::schema::Dimension| matches!(d.datatype.physical(), Physical::I8 | Physical::I16);
+    let short = |d: &Dimension| matches!(d.datatype.physical(), Physical::I8 | Physical::I16);
     version.has_dimension_files()
         && fragment.schema.version.has_dimension_files()
         && (version.has_timestamps() || !dimensions.iter().any(short))
@@ -183,13 +183,15 @@ impl SparseQuery {
         Ok(Sweep::new(candidates, &self.layers, self.order.clone(), self.dedup))
     }
 
-    /// Whether coordinates matter even of tiles that are wholly in the region.
-    pub(crate) fn needs_coordinates(&self) -> bool {
+    /// The dimensions whose coordinates matter even of tiles that are wholly in the region.
+    pub(crate) fn needed_dimensions(&self) -> Vec<bool> {
         let tested = self.tested();
-        let is_dimension = |name: &&str| self.schema.attribute(name).is_none();
-        self.order.is_some()
-            || self.fields.iter().any(|f| f.dimension_index().is_some())
-            || tested.iter().any(is_dimension)
+        let needed = |(d, dim): (usize, &Dimension)| {
+            self.order.is_some()
+                || self.fields.iter().any(|f| f.dimension_index() == Some(d))
+                || tested.contains(&dim.name.as_str())
+        };
+        self.schema.dimensions.iter().enumerate().map(needed).collect()
     }
 
     /// Bytes that a cell of the result takes, an estimate where cells vary in length. The index must be loaded.

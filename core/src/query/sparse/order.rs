@@ -1,7 +1,5 @@
 //! The order of a sparse result, and the keys that cells are ordered by.
 
-use std::borrow::Borrow;
-
 use crate::column::Column;
 use crate::error::Result;
 use crate::format::schema::{Layout, Schema};
@@ -103,16 +101,16 @@ impl ResultOrder {
         let dims: Vec<&Column> = dims.iter().collect();
         let terms = self.terms(&dims)?;
         Ok((0..dims.first().map_or(0, |c| c.len()))
-            .map(|i| key_at(&terms, &dims, i).place(self))
+            .map(|i| key_at(&terms, i, &|d| dims.get(d).map_or(&[], |c| c.cell(i))).place(self))
             .collect())
     }
 }
 
-/// The keys of cell `i`.
-pub(super) fn key_at<C: Borrow<Column>>(terms: &[Term], dims: &[C], i: usize) -> CellKey {
+/// The keys of cell `i`, whose string along a dimension `string` gives.
+pub(super) fn key_at<'a>(terms: &[Term], i: usize, string: &dyn Fn(usize) -> &'a [u8]) -> CellKey {
     let part = |t: &Term| match t {
         Term::Numbers(v) => KeyPart::Number(number(v, i)),
-        Term::Strings(d) => KeyPart::Text(dims.get(*d).map_or(&[][..], |c| c.borrow().cell(i)).to_vec()),
+        Term::Strings(d) => KeyPart::Text(string(*d).to_vec()),
     };
     CellKey(terms.iter().map(part).collect())
 }

@@ -1,7 +1,5 @@
 //! The region of a sparse read: sorted, merged ranges, tested against bounding boxes and coordinates.
 
-use std::sync::Arc;
-
 use crate::column::{Column, typed};
 use crate::datatype::Physical;
 use crate::error::{Error, Result};
@@ -65,6 +63,14 @@ impl Ranges {
         each.min().unwrap_or(Relation::Inside)
     }
 
+    /// Whether some of what bounding box `i` spans along dimension `d` may be outside.
+    pub(crate) fn cuts(&self, d: usize, boxes: &Level, i: usize) -> bool {
+        match (self.0.get(d), boxes.dimensions.get(d)) {
+            (Some(along), Some(bounds)) => along.relation(bounds, i) != Relation::Inside,
+            _ => true,
+        }
+    }
+
     /// How a box of ranges lies to the region.
     pub(crate) fn relation_to(&self, ranges: &[ScalarRange]) -> Relation {
         let each = self
@@ -83,21 +89,36 @@ impl Ranges {
         each.min().unwrap_or(Relation::Inside)
     }
 
-    /// The cells inside, by number; `None` for all of them.
-    pub(crate) fn select(&self, dims: &[Arc<Column>]) -> Option<Vec<u32>> {
+    /// The cells inside, by number; `None` for all of them. A dimension without a column is one along which all
+    /// are.
+    pub(crate) fn select(&self, dims: &[Option<&Column>]) -> Option<Vec<u32>> {
         let mut kept: Option<Vec<u32>> = None;
         for (along, column) in self.0.iter().zip(dims) {
-            match along {
-                Along::All => {}
-                Along::Numbers(all) => kept = select_numbers(kept, all, column),
-                Along::Strings(all) => {
-                    let cells: Vec<&[u8]> = (0..column.len()).map(|i| column.cell(i)).collect();
-                    kept = narrow(kept, &cells, |cell| strings(all, cell, cell) == Relation::Inside);
-                }
+            kept = match (along, column) {
+                (Along::All, _) | (_, None) => kept,
+                (Along::Numbers(all), Some(column)) => select_numbers(kept, all, column),
+                (Along::Strings(all), Some(column)) => select_strings(kept, all, column),
             }
         }
         kept
     }
+}
+
+/// Which cells of a column of strings, or of those of them that are in `among`, are in `ranges`; `None` for all.
+fn select_strings(among: Option<Vec<u32>>, ranges: &[(Vec<u8>, Vec<u8>)], column: &Column) -> Option<Vec<u32>> {
+    let inside = |i: &u32| {
+        let cell = column.cell(*i as usize);
+        match ranges {
+            [(lo, hi)] => lo.as_slice() <= cell && cell <= hi.as_slice(),
+            all => strings(all, cell, cell) == Relation::Inside,
+        }
+    };
+    if let Some(mut among) = among {
+        among.retain(inside);
+        return Some(among);
+    }
+    let found: Vec<u32> = (0..column.len() as u32).filter(inside).collect();
+    (found.len() < column.len()).then_some(found)
 }
 
 /// Which cells of a column of numbers, or of those of them that are in `among`, are in `ranges`; `None` for all.
@@ -280,8 +301,11 @@ mod tests {
             Column::from_values(Datatype::Int32, &[-3, 3, 4, 20, 21, 6]),
             Column::from_cells(Datatype::StringAscii, ["b", "a", "c", "d", "b", "da"]),
         ]
-        .map(Arc::new);
+        .map(Some);
+        let dims = dims.each_ref().map(Option::as_ref);
         assert_eq!(r.select(&dims), Some(vec![0, 3]));
+        assert_eq!(r.select(&[dims[0], None]), Some(vec![0, 1, 3, 5]));
+        assert_eq!(r.select(&[None, dims[1]]), Some(vec![0, 2, 3, 4]));
         let all = Ranges::new(&Region::all(), &schema()).unwrap();
         assert_eq!(all.select(&dims), None);
     }
@@ -305,7 +329,7 @@ mod tests {
                     Column::from_values(Datatype::Int32, &x),
                     Column::from_cells(Datatype::StringAscii, &s),
                 ];
-                let found = r.select(&dims.map(Arc::new));
+                let found = r.select(&dims.each_ref().map(Some));
                 assert_eq!(
                     found.unwrap_or_else(|| (0..cells as u32).collect()),
                     plain,

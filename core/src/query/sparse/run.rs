@@ -26,8 +26,8 @@ pub(crate) struct Run {
     pub(crate) tile: u64,
     /// Cells of the tile, whether they are in the run or not.
     pub(crate) tile_cells: usize,
-    /// Coordinates of the cells of the run.
-    pub(crate) dims: Vec<Arc<Column>>,
+    /// Coordinates of the cells of the run, of the dimensions that are needed.
+    pub(crate) dims: Vec<Option<Arc<Column>>>,
     /// Number of each cell in its tile; `None` where the run is the whole tile in its own order.
     pub(crate) cells: Option<Vec<u32>>,
     /// When each cell was written.
@@ -79,7 +79,7 @@ impl Run {
     }
 
     pub(crate) fn key(&self, i: usize) -> CellKey {
-        key_at(&self.terms, &self.dims, i)
+        key_at(&self.terms, i, &|d| self.string(d, i))
     }
 
     /// Order of two cells.
@@ -98,7 +98,7 @@ impl Run {
     }
 
     fn string(&self, d: usize, i: usize) -> &[u8] {
-        self.dims.get(d).map_or(&[], |c| c.cell(i))
+        self.dims.get(d).and_then(Option::as_ref).map_or(&[], |c| c.cell(i))
     }
 
     fn is_before(&self, i: usize, key: &CellKey) -> bool {
@@ -151,34 +151,50 @@ const ALIVE: u64 = u64::MAX;
 pub(crate) struct RunWork {
     candidate: Candidate,
     tile_cells: usize,
-    coordinates: Vec<Input>,
+    /// As the layer has them; without those that are not needed.
+    coordinates: Vec<Option<Input>>,
+    /// The dimensions along which cells may be outside the region.
+    cut: Vec<bool>,
     times: Option<Input>,
     delete_times: Option<Input>,
 }
 
 impl RunWork {
-    /// What must be read for the run of a candidate. Without `coordinates` those of a tile that is wholly
-    /// in the region are not read.
+    /// What must be read for the run of a candidate: of the coordinates, those of the dimensions in `needed`, and
+    /// those along which it may not be wholly in the region.
     ///
     /// # Errors
     /// The fragment's index is damaged.
     pub(crate) fn new(
         candidate: Candidate,
         layer: &Layer,
-        coordinates: bool,
+        ranges: &Ranges,
+        needed: &[bool],
         cache: &Cache,
         extents: &mut Vec<Extent>,
     ) -> Result<Self> {
         let tile = candidate.tile;
+        let leaves = layer.fragment.index.rtree().and_then(|t| t.leaves());
+        let is_cut = |d| match (leaves, usize::try_from(tile)) {
+            (Some(leaves), Ok(i)) => ranges.cuts(d, leaves, i),
+            _ => true,
+        };
+        let cut: Vec<bool> = (0..needed.len()).map(|d| !candidate.inside && is_cut(d)).collect();
+        let is_needed = |d: usize| needed.get(d) == Some(&true) || cut.get(d) == Some(&true) || candidate.hidden;
+        let together = !layer.fragment.version.has_dimension_files();
         let mut input = |field| Input::new(Layer::tile(field, tile)?, cache, extents);
-        let stored = layer.coordinates.iter().filter(|_| coordinates || !candidate.inside);
-        let coordinates = stored.map(&mut input).collect::<Result<_>>()?;
+        let mut coordinates = Vec::with_capacity(layer.coordinates.len());
+        for (d, stored) in layer.coordinates.iter().enumerate() {
+            let is_read = is_needed(d) || together && (0..needed.len()).any(is_needed);
+            coordinates.push(is_read.then(|| input(stored)).transpose()?);
+        }
         let times = layer.times.as_ref().map(&mut input).transpose()?;
         let delete_times = layer.delete_times.as_ref().map(&mut input).transpose()?;
         Ok(Self {
             tile_cells: layer.fragment.tile_cells(tile)?,
             candidate,
             coordinates,
+            cut,
             times,
             delete_times,
         })
@@ -186,7 +202,8 @@ impl RunWork {
 
     /// Bytes of the coordinates that are looked at, where they are numbers.
     pub(crate) fn coordinate_bytes(&self) -> u64 {
-        (self.tile_cells as u64).saturating_mul((self.coordinates.len() * size_of::<u64>()) as u64)
+        let looked_at = self.coordinates.iter().flatten().count() * size_of::<u64>();
+        (self.tile_cells as u64).saturating_mul(looked_at as u64)
     }
 
     /// Decodes, keeps what is in the region and the window, and puts it in order.
@@ -210,13 +227,11 @@ impl RunWork {
         let mut dims = self
             .coordinates
             .iter()
-            .map(|c| c.decode(fetched, d, reuse))
+            .map(|c| c.as_ref().map(|c| c.decode(fetched, d, reuse)).transpose())
             .collect::<Result<Vec<_>>>()?;
-        if let ([one], false) = (dims.as_slice(), layer.fragment.version.has_dimension_files()) {
-            dims = split_coordinates(one, &layer.fragment)
-                .into_iter()
-                .map(Arc::new)
-                .collect();
+        if let ([Some(one)], false) = (dims.as_slice(), layer.fragment.version.has_dimension_files()) {
+            let each = split_coordinates(one, &layer.fragment).into_iter();
+            dims = each.map(|c| Some(Arc::new(c))).collect();
         }
         let numbers = |input: Option<Input>| -> Result<Option<Vec<u64>>> {
             Ok(input
@@ -229,11 +244,10 @@ impl RunWork {
         let mut deleted: Option<Vec<u8>> =
             delete_times.map(|t| t.iter().map(|&t| u8::from(t != ALIVE && t <= window.end_ms)).collect());
 
-        let mut cells = if self.candidate.inside {
-            None
-        } else {
-            ranges.select(&dims)
-        };
+        let all: Vec<Option<&Column>> = dims.iter().map(Option::as_deref).collect();
+        let cut = |d: usize| self.cut.get(d).is_some_and(|c| *c);
+        let outside: Vec<Option<&Column>> = (0..).zip(&all).map(|(d, c)| c.filter(|_| cut(d))).collect();
+        let mut cells = ranges.select(&outside);
         if let (true, Some(times)) = (layer.partly_visible, &times) {
             let visible = |&i: &u32| {
                 times
@@ -245,7 +259,7 @@ impl RunWork {
         }
         if let (true, Some(hiding)) = (self.candidate.hidden, &layer.hiding) {
             for later in &hiding.boxes {
-                let Some(under) = later.select(&dims) else {
+                let Some(under) = later.select(&all) else {
                     cells = Some(Vec::new());
                     break;
                 };
@@ -254,14 +268,14 @@ impl RunWork {
             }
         }
         if let Some(cells) = &cells {
-            dims = dims.iter().map(|c| Arc::new(pick(c, cells))).collect();
+            dims = pick_columns(&dims, cells);
             times = times.map(|t| pick_values(&t, cells));
             deleted = deleted.map(|t| pick_values(&t, cells));
         }
         let len = cells.as_ref().map_or(self.tile_cells, Vec::len);
         let terms = match order.filter(|_| len > 0) {
             Some(order) => order
-                .terms(&dims.iter().map(Arc::as_ref).collect::<Vec<_>>())
+                .terms(&dims.iter().flatten().map(Arc::as_ref).collect::<Vec<_>>())
                 .map_err(|e| {
                     inconsistent(
                         &layer.fragment.metadata_path(),
@@ -284,7 +298,7 @@ impl RunWork {
             ascending: true,
             distinct: false,
         };
-        if run.dims.iter().any(|c| c.len() != len) {
+        if run.dims.iter().flatten().any(|c| c.len() != len) {
             return Err(Error::invalid("dimensions of one tile differ in length"));
         }
         Ok(run.sorted())
@@ -311,7 +325,7 @@ impl Run {
         };
         let sorted = Self {
             terms: self.terms.iter().map(term).collect(),
-            dims: self.dims.iter().map(|c| Arc::new(pick(c, &places))).collect(),
+            dims: pick_columns(&self.dims, &places),
             times: self.times.as_ref().map(|t| pick_values(t, &places)),
             deleted: self.deleted.as_ref().map(|t| pick_values(t, &places)),
             cells: Some(cells),
@@ -353,6 +367,11 @@ const STEPS: usize = 256;
 
 fn pick_values<T: Copy>(values: &[T], places: &[u32]) -> Vec<T> {
     places.iter().filter_map(|&i| values.get(i as usize).copied()).collect()
+}
+
+fn pick_columns(columns: &[Option<Arc<Column>>], places: &[u32]) -> Vec<Option<Arc<Column>>> {
+    let picked = |c: &Option<Arc<Column>>| c.as_ref().map(|c| Arc::new(pick(c, places)));
+    columns.iter().map(picked).collect()
 }
 
 /// The cells of a column at these places.
