@@ -5,24 +5,10 @@ use super::*;
 /// An array of each of these schemas, in which nothing is written.
 fn empty(schemas: &[(&str, Schema)]) -> View {
     let context = Context::memory();
-    let options = CreateOptions {
-        timestamp_ms: 1,
-        seed: [9; 32],
-        key: None,
-    };
     for (path, schema) in schemas {
-        block_on(create(&context, path, schema, &[], &options)).unwrap();
+        block_on(create(&context, path, schema, &[], &created())).unwrap();
     }
-    View::new(
-        Source {
-            context,
-            url: String::new(),
-            path: String::new(),
-            options: OpenOptions::default(),
-            name: "all".into(),
-        },
-        NOW_MS,
-    )
+    whole(context)
 }
 
 #[test]
