@@ -7,12 +7,10 @@ use bytes::{Bytes, BytesMut};
 use super::blocks::Blocks;
 use super::chunk::Chunk;
 use super::node::{Content, Node, NodeKind};
-use super::slice::{FixedLayout, Slice};
+use super::slice::{FixedLayout, RENDERED_BYTES_MAX, Slice};
 use crate::error::{Error, Result};
 use crate::query::Batch;
 
-/// Bytes that a file which must be made as a whole may have.
-pub(super) const RENDERED_BYTES_MAX: u64 = 1 << 30;
 /// Bytes of pieces of files kept for the next reader.
 const BLOCKS_BYTES: u64 = 128 << 20;
 
@@ -138,15 +136,7 @@ async fn render(slice: &Slice) -> Result<Bytes> {
         out.append(&mut encoder.cells(columns(batch))?);
         let found = taken.max(out.len() as u64);
         if found > RENDERED_BYTES_MAX {
-            let what = format!(
-                "bytes of this .{} file, which must be made as a whole (select fewer cells)",
-                slice.format.extension()
-            );
-            return Err(Error::LimitExceeded {
-                what,
-                found,
-                limit: RENDERED_BYTES_MAX,
-            });
+            return Err(slice.too_large(found));
         }
     }
     out.append(&mut encoder.finish()?);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 
 use super::chunk::Chunk;
-use super::contents::{Contents, RENDERED_BYTES_MAX};
+use super::contents::Contents;
 use super::docs;
 use super::encode::Format;
 use super::node::{Content, DirEntry, Node, NodeKind, Snapshot};
@@ -292,7 +292,7 @@ impl View {
                 &enumerations(array).await?,
             ))),
             Place::Metadata => text(docs::metadata(&array.metadata().await?)),
-            Place::SlicesReadme => text(docs::slices_readme(array)),
+            Place::SlicesReadme => text(docs::slices_readme(snapshot)),
             Place::Fragment(name) => {
                 let found = array.fragments().iter().find(|f| f.name == *name);
                 found.and_then(|f| text(docs::fragment(f, &f.schema)))
@@ -340,18 +340,6 @@ impl View {
             slice = slice.with_labels(&labels);
         }
         let layout = slice.fixed_layout()?;
-        let least = slice.bytes_at_least();
-        if layout.is_none() && least > RENDERED_BYTES_MAX {
-            let what = format!(
-                "bytes of this .{} file, which must be made as a whole (select fewer cells)",
-                format.extension()
-            );
-            return Err(Error::LimitExceeded {
-                what,
-                found: least,
-                limit: RENDERED_BYTES_MAX,
-            });
-        }
         let slice = Arc::new(slice);
         let id = slice.id();
         let (size, content) = match layout {
