@@ -42,25 +42,26 @@ impl Contents {
             return Ok(Bytes::new());
         }
         match &node.content {
-            Content::Dir => Ok(Bytes::new()),
-            Content::Text(text) => cut(text, range),
             Content::Fixed(slice, layout) => self.read_fixed(node.id, slice, layout, range).await,
-            Content::Chunk(chunk) => {
-                let bytes = self.piece((node.id, 0), || read_chunk(chunk)).await?;
-                if bytes.len() as u64 == size {
-                    cut(&bytes, range)
-                } else {
-                    Err(changed(&chunk.slice))
-                }
-            }
-            Content::Rendered(slice) => {
-                let bytes = self.rendered(node.id, slice).await?;
-                if bytes.len() as u64 == size {
-                    cut(&bytes, range)
-                } else {
-                    Err(changed(slice))
-                }
-            }
+            _ => cut(&self.whole(node).await?.unwrap_or_default(), range),
+        }
+    }
+
+    /// All bytes of a file that is there, or made, as a whole; `None` for others.
+    ///
+    /// # Errors
+    /// As [`Contents::read`].
+    pub(super) async fn whole(&self, node: &Node) -> Result<Option<Bytes>> {
+        let (bytes, slice) = match &node.content {
+            Content::Dir | Content::Fixed(..) => return Ok(None),
+            Content::Text(text) => return Ok(Some(text.clone())),
+            Content::Chunk(chunk) => (self.piece((node.id, 0), || read_chunk(chunk)).await?, &chunk.slice),
+            Content::Rendered(slice) => (self.rendered(node.id, slice).await?, &**slice),
+        };
+        if matches!(node.kind, NodeKind::File { size } if size == bytes.len() as u64) {
+            Ok(Some(bytes))
+        } else {
+            Err(changed(slice))
         }
     }
 

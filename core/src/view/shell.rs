@@ -160,6 +160,16 @@ impl View {
         self.contents.read(node, range).await
     }
 
+    /// All bytes of a file that has to be made as a whole, such as text, and `None` for files of which parts can be
+    /// made. Such a file is made anew once others have pushed it out of the view's memory: who goes on reading it does
+    /// well to keep the bytes.
+    ///
+    /// # Errors
+    /// As [`View::read`].
+    pub async fn read_whole(&self, node: &Node) -> Result<Option<Bytes>> {
+        self.contents.whole(node).await
+    }
+
     /// The whole file at `path`.
     ///
     /// # Errors
