@@ -187,7 +187,7 @@ fn a_key_lists_what_is_encrypted_and_what_is_not() {
     shell.ok("import in.npy f/plain");
     shell.ok("group create f/group");
     shell.ok("import in.npy f/group/member");
-    shell.ok("group add f/group member");
+    shell.ok("group add f/group f/group/member");
     shell.ok("--key-file key import in.npy f/hidden");
     for (command, times) in [("ls f", 2), ("tree f", 3)] {
         let listed = shell.ok(&format!("--key-file key {command}"));
