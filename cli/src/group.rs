@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, bail};
 use hyperslab::array::{Group as Opened, ObjectType, object_type};
 use hyperslab::format::group::{GroupMember, MemberKind};
 use hyperslab::maintain::{GroupChange, change_group, create_group};
-use hyperslab::vfs::last_part;
+use hyperslab::vfs::{last_part, path_within};
 use hyperslab::write::WriteOptions;
 use serde_json::{Value, json};
 
@@ -63,52 +63,38 @@ pub(crate) async fn group(env: &Env, command: &Group) -> Result<()> {
     }
 }
 
-/// The member that a path within the group's folder, or a path or URL elsewhere, names.
+/// The member at a path or URL. What lies within the group's folder goes with it: it is named relative to it.
 async fn resolve(group: &str, member: &str, name: Option<String>) -> Result<GroupMember> {
-    let inside = relative(group, member);
-    let place = match &inside {
-        Some(inside) => Place::new(group)?.join(inside),
-        None => Place::new(member)?,
-    };
-    let kind = match object_type(&place.context, &place.path)
-        .await
-        .with_context(|| format!("cannot look at {member}"))?
-    {
+    let (group, place) = (Place::new(group)?, Place::new(member)?);
+    let found = object_type(&place.context, &place.path).await;
+    let kind = match found.with_context(|| format!("cannot look at {member}"))? {
         Some(ObjectType::Array) => MemberKind::Array,
         Some(ObjectType::Group) => MemberKind::Group,
-        None => bail!("{member}: there is no array or group; members within {group} are named relative to it"),
+        None => bail!(absent(&group, &place).await),
     };
-    let uri = match &inside {
-        Some(inside) => inside.clone(),
-        None => absolute(&place)?,
-    };
+    let uri = place.location();
+    let inside = path_within(&group.location(), &uri).filter(|path| !path.is_empty());
+    let relative = inside.is_some();
+    let uri = inside.unwrap_or(uri);
     let last = || last_part(uri.trim_end_matches('/')).to_owned();
     let name = Some(name.unwrap_or_else(last));
     Ok(GroupMember {
         kind,
-        relative: inside.is_some(),
+        relative,
         uri,
         name,
         deleted: false,
     })
 }
 
-/// `member` as a path within `group`, if it is one: written so, or spelled out.
-fn relative(group: &str, member: &str) -> Option<String> {
-    let plain = |p: &str| !p.split('/').any(|c| matches!(c, "" | "." | ".."));
-    let group = group.trim_end_matches('/');
-    let member = member.trim_end_matches('/');
-    if let Some(rest) = member.strip_prefix(group).and_then(|r| r.strip_prefix('/')) {
-        return plain(rest).then(|| rest.to_owned());
-    }
-    (!member.contains("://") && !member.starts_with('/') && plain(member)).then(|| member.to_owned())
-}
-
-fn absolute(place: &Place) -> Result<String> {
-    match place.local() {
-        Some(path) => Ok(format!("file://{}", std::path::absolute(path)?.display())),
-        None => Ok(place.url.clone()),
-    }
+/// What to say where there is no member, and what to write if the group's folder has one of this name.
+async fn absent(group: &Place, member: &Place) -> String {
+    let inside = group.join(&member.url);
+    let hint = match object_type(&inside.context, &inside.path).await {
+        Ok(Some(_)) => format!("write {} for the one in the group's folder", inside.url),
+        _ => "a member is named as anywhere else, by its path from the current folder or by a URL".to_owned(),
+    };
+    format!("{}: there is no array or group; {hint}", member.url)
 }
 
 async fn change(env: &Env, path: &str, change: GroupChange, timestamp: Option<Moment>) -> Result<()> {
@@ -121,19 +107,4 @@ async fn change(env: &Env, path: &str, change: GroupChange, timestamp: Option<Mo
     };
     let done = change_group(&place.context, &place.path, &[change], env.key.as_ref(), &options).await;
     done.with_context(|| format!("cannot change the group {path}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn members_within_the_group_are_relative() {
-        assert_eq!(relative("g", "a"), Some("a".into()));
-        assert_eq!(relative("g/", "g/a/b"), Some("a/b".into()));
-        assert_eq!(relative("s3://x/g", "s3://x/g/a"), Some("a".into()));
-        assert_eq!(relative("g", "../a"), None);
-        assert_eq!(relative("g", "/a"), None);
-        assert_eq!(relative("g", "s3://x/a"), None);
-    }
 }

@@ -9,6 +9,8 @@ use anyhow::{Context as _, Result, bail};
 use crate::signals::{Pending, beside};
 
 const BUFFER_BYTES: usize = 1 << 20;
+/// Bytes that a file can have, for operating systems count them with a sign.
+const FILE_BYTES_MAX: u64 = i64::MAX as u64;
 
 /// An output being written.
 pub(crate) struct Out {
@@ -78,15 +80,16 @@ impl Out {
         matches!(self.sink, Sink::Stream(_))
     }
 
-    /// Refuses what there is no room for, before it is made: the file will have so many bytes.
+    /// Refuses what there is no room for, before it is made: the file will have at least so many bytes.
     pub(crate) fn make_room(&self, bytes: u64) -> Result<()> {
         let Sink::File { file, .. } = &self.sink else {
             return Ok(());
         };
-        if let Some(free) = free(file.get_ref()).filter(|free| *free < bytes) {
+        let room = free(file.get_ref()).unwrap_or(u64::MAX).min(FILE_BYTES_MAX);
+        if room < bytes {
             bail!(
-                "cannot write {}: it needs {bytes} bytes, and {free} are free there; select fewer cells, or take \
-                 another disk",
+                "cannot write {}: it needs at least {bytes} bytes, and there is room for {room}; select fewer cells, \
+                 or take another disk",
                 self.name
             );
         }
@@ -149,7 +152,7 @@ mod tests {
         out.make_room(1).unwrap();
         let refused = out.make_room(1 << 60).unwrap_err().to_string();
         assert!(
-            refused.contains("it needs 1152921504606846976 bytes, and "),
+            refused.contains("it needs at least 1152921504606846976 bytes, and there is room for "),
             "{refused}"
         );
         Out::create("/dev/null").unwrap().make_room(1 << 60).unwrap();

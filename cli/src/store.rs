@@ -41,6 +41,12 @@ impl Place {
         vfs::local_path(&self.url)
     }
 
+    /// Where it is, in full: an absolute path as a `file:` URL, or the URL that was typed.
+    pub(crate) fn location(&self) -> String {
+        let full = self.context.vfs.location(&self.path);
+        full.unwrap_or_else(|| self.url.clone())
+    }
+
     /// Something within this place.
     pub(crate) fn join(&self, name: &str) -> Self {
         let url = format!("{}/{name}", self.url.trim_end_matches('/'));

@@ -1,13 +1,14 @@
 //! `write`: the cells of a file as one fragment.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
+use hyperslab::Error;
 use hyperslab::array::Array;
 use hyperslab::write::WriteOptions;
 
 use crate::args::Write;
 use crate::cells::{assemble, points};
 use crate::export::fields;
-use crate::input::{self, Table};
+use crate::input::{self, Lines, Table};
 use crate::store::{Env, seed};
 use crate::{show, when};
 
@@ -56,12 +57,31 @@ pub(crate) async fn write_table(array: &Array, table: Table, target: Target<'_>,
         seed: seed()?,
         sync: true,
     };
+    let lines = table.lines();
     let select = match target {
         Target::Points => {
-            return Ok(array.write_points(points(schema, &fields, table)?, &options).await?);
+            let cells = points(schema, &fields, table)?;
+            let written = array.write_points(cells, &options).await;
+            return written.map_err(|e| by_line(e, lines.as_deref()));
         }
         Target::Box(text) => Some(text),
         Target::Table => None,
     };
-    Ok(array.write(assemble(schema, &fields, table, select)?, &options).await?)
+    let cells = assemble(schema, &fields, table, select)?;
+    let written = array.write(cells, &options).await;
+    written.map_err(|e| by_line(e, lines.as_deref()))
+}
+
+/// The same failure with the line of the file that a cell is on, where it is on one.
+fn by_line(error: Error, lines: Option<&Lines>) -> anyhow::Error {
+    match error {
+        Error::Cell { cell, why } => {
+            let line = lines.zip(usize::try_from(cell).ok()).and_then(|(l, row)| l.of(row));
+            match line {
+                Some(line) => anyhow!("line {line}: {why}"),
+                None => Error::Cell { cell, why }.into(),
+            }
+        }
+        other => other.into(),
+    }
 }

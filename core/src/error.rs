@@ -62,6 +62,14 @@ pub enum Error {
     /// The request itself makes no sense for this array; the message says how to change it.
     #[error("{0}")]
     InvalidArgument(String),
+    /// One of the cells that are to be written has no place in the array.
+    #[error("cell {cell}, counted from 0: {why}")]
+    Cell {
+        /// Which of them, in the order in which they were given, counted from 0.
+        cell: u64,
+        /// Why, and what it would have to be.
+        why: String,
+    },
     /// A bound of [`crate::limits`] or a caller's budget was exceeded.
     #[error("{what}: {} is over the limit of {limit}", counted(*.found))]
     LimitExceeded {
@@ -159,7 +167,7 @@ impl Error {
             Self::UnsupportedVersion { .. } => "UnsupportedVersion",
             Self::Unsupported(_) => "Unsupported",
             Self::Key { .. } => "Key",
-            Self::InvalidArgument(_) => "InvalidArgument",
+            Self::InvalidArgument(_) | Self::Cell { .. } => "InvalidArgument",
             Self::LimitExceeded { .. } => "LimitExceeded",
             Self::Cancelled => "Cancelled",
             Self::Io { .. } => "Io",

@@ -167,6 +167,20 @@ impl Filesystem for Adapter {
         }
     }
 
+    fn release(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        _: FileHandle,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        _: bool,
+        reply: ReplyEmpty,
+    ) {
+        self.files.close(ino.0);
+        reply.ok();
+    }
+
     fn opendir(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         match self.ask(move |files| files.list(ino.0)) {
             Ok(listing) => {

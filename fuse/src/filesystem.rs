@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -10,11 +11,14 @@ use hyperslab::blocking::block_on;
 use hyperslab::view::{DirEntry, Node, NodeKind, Source, View, dir_id};
 
 use crate::errno::Refusal;
+use crate::open_files::OpenFiles;
 
 /// The number of the root folder.
 pub const ROOT: u64 = 1;
 /// The longest component of a path, in bytes: what older kernels pass on.
 pub const NAME_BYTES_MAX: usize = 1024;
+/// Bytes that open files keep which must be made as a whole.
+const OPEN_BYTES_MAX: u64 = 1 << 30;
 /// Folders whose last complaint is remembered.
 const COMPLAINTS_MAX: usize = 1024;
 /// What extended attributes start with.
@@ -28,6 +32,7 @@ pub struct FileSystem {
     ttl: Duration,
     looked: Mutex<Instant>,
     inodes: Mutex<HashMap<u64, Inode>>,
+    open: OpenFiles,
     complaints: Mutex<HashMap<u64, String>>,
 }
 
@@ -83,6 +88,7 @@ impl FileSystem {
             ttl,
             looked: Mutex::new(Instant::now()),
             inodes: Mutex::new(HashMap::from([(ROOT, root)])),
+            open: OpenFiles::new(OPEN_BYTES_MAX),
             complaints: Mutex::default(),
         })
     }
@@ -140,10 +146,19 @@ impl FileSystem {
         if inode.node.kind.is_dir() {
             return Err(Refusal::IsFolder);
         }
-        let read = block_on(
-            self.view
-                .read(&inode.node, offset..offset.saturating_add(u64::from(size))),
-        );
+        let range = offset..offset.saturating_add(u64::from(size));
+        if let Some(whole) = self.open.whole(ino) {
+            return Ok(part(&whole, &range));
+        }
+        let read = block_on(async {
+            match self.view.read_whole(&inode.node).await? {
+                Some(whole) => {
+                    self.open.keep(ino, &whole);
+                    Ok(part(&whole, &range))
+                }
+                None => self.view.read(&inode.node, range).await,
+            }
+        });
         read.map_err(|e| {
             // A file that was there at lookup and is gone now was vacuumed.
             let gone = matches!(e, hyperslab::Error::NotFound { .. });
@@ -152,16 +167,26 @@ impl FileSystem {
         })
     }
 
-    /// Whether the number is that of a file that can be opened.
+    /// Opens a file. What must be made as a whole is made once while it is open, until [`FileSystem::close`].
     ///
     /// # Errors
     /// [`Refusal::IsFolder`]; [`Refusal::Stale`].
     pub fn open(&self, ino: u64) -> Result<(), Refusal> {
         if self.inode(ino)?.node.kind.is_dir() {
-            Err(Refusal::IsFolder)
-        } else {
-            Ok(())
+            return Err(Refusal::IsFolder);
         }
+        self.open.open(ino);
+        Ok(())
+    }
+
+    /// A program has closed a file that it had opened.
+    pub fn close(&self, ino: u64) {
+        self.open.close(ino);
+    }
+
+    /// Whether a program has a file open.
+    pub fn has_open_files(&self) -> bool {
+        !self.open.is_empty()
     }
 
     /// The names in a folder, in order.
@@ -293,6 +318,12 @@ fn attributes(ino: u64, node: &Node) -> Attributes {
         is_dir: node.kind.is_dir(),
         modified_ms: node.modified_ms,
     }
+}
+
+/// What of a range is there.
+fn part(whole: &Bytes, range: &Range<u64>) -> Bytes {
+    let at = |v: u64| usize::try_from(v).map_or(whole.len(), |v| v.min(whole.len()));
+    whole.slice(at(range.start)..at(range.end))
 }
 
 fn join(dir: &str, name: &str) -> String {

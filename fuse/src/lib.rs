@@ -9,4 +9,5 @@ pub mod background;
 pub mod errno;
 pub mod filesystem;
 pub mod mount;
+mod open_files;
 pub mod workers;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Parser;
@@ -20,6 +20,8 @@ use hyperslab_fuse::mount::{self, Mount};
 const READAHEAD_BYTES: u64 = 1 << 20;
 /// How long files that are open at the end may still be read.
 const GRACE: Duration = Duration::from_secs(5);
+/// How often is looked whether there are any.
+const LOOK: Duration = Duration::from_millis(20);
 /// What mount(8) takes for every file system, of which some may have `no` before them, and what fstab says to it alone.
 const SYSTEM_OPTIONS: &[&str] = &[
     "async",
@@ -142,7 +144,7 @@ fn run(args: Args) -> Result<()> {
     let place = mount::prepare(&args.mountpoint, vfs::local_path(&args.source))?;
     let files = Arc::new(open(&args)?);
     let owner = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-    let adapter = Adapter::new(files, owner, seconds(args.timeout)?);
+    let adapter = Adapter::new(Arc::clone(&files), owner, seconds(args.timeout)?);
 
     let (events, happened) = mpsc::channel();
     let signalled = events.clone();
@@ -156,10 +158,12 @@ fn run(args: Args) -> Result<()> {
         .with_context(|| format!("cannot unmount {}", place.display()))?;
     match outcome? {
         Event::Ended(result) => result,
-        // Programs may still be reading files that they have open; a second signal cuts them off. The
-        // mount is off as it was asked to be: how the kernel then hangs up is no failure.
+        // Programs may still be reading files that they have open; a second signal cuts them off. Who only waits
+        // for a name is not waited for: what it leads to may take long to make. The mount is off as it was asked to
+        // be: how the kernel then hangs up is no failure.
         Event::Signal => {
-            let _ = happened.recv_timeout(GRACE);
+            let end = Instant::now() + GRACE;
+            while files.has_open_files() && Instant::now() < end && happened.recv_timeout(LOOK).is_err() {}
             Ok(())
         }
     }

@@ -9,13 +9,17 @@ use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::view::Source;
-use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, WriteOptions};
+use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, ScalarRange, WriteOptions};
 use hyperslab_fuse::errno::{Refusal, errno};
 use hyperslab_fuse::filesystem::{Attributes, FileSystem, ROOT};
 
 /// An array of 100 numbers, as a file system.
 fn files(context: &Context) -> FileSystem {
-    let dimension = Dimension::new("i", Datatype::Int32, 0_i32, 99_i32, 10_i32);
+    files_in(context, Dimension::new("i", Datatype::Int32, 0_i32, 99_i32, 10_i32))
+}
+
+/// An array of 100 numbers at the start of a dimension, as a file system.
+fn files_in(context: &Context, dimension: Dimension) -> FileSystem {
     let schema = Schema::new(
         ArrayType::Dense,
         vec![dimension],
@@ -44,7 +48,7 @@ fn write(context: &Context, timestamp_ms: u64, first: i32) {
     let values: Vec<i32> = (first..first + 100).collect();
     let columns = vec![("a".to_owned(), Column::from_values(Datatype::Int32, &values))];
     let cells = Cells {
-        region: None,
+        region: Some(vec![ScalarRange::new(0_i32, 99_i32)]),
         layout: Layout::RowMajor,
         columns,
     };
@@ -108,6 +112,35 @@ fn an_open_file_stays_what_it_was() {
     assert_ne!(before.ino, after.ino);
     assert_eq!(files.read(before.ino, 0, 4).unwrap()[..], 7_i32.to_le_bytes());
     assert_eq!(files.read(after.ino, 0, 4).unwrap()[..], 1007_i32.to_le_bytes());
+}
+
+#[test]
+fn an_open_file_is_made_once_whatever_else_is_read() {
+    let store = hyperslab::vfs::MemVfs::new();
+    let context = Context::new(std::sync::Arc::new(store.clone())).with_cache_bytes(0);
+    let files = files_in(
+        &context,
+        Dimension::new("i", Datatype::Int32, 0_i32, 99_999_999_i32, 100_000_i32),
+    );
+    let text = find(&files, "slices/90:100.csv").unwrap();
+    files.open(text.ino).unwrap();
+    let first = files.read(text.ino, 0, 1000).unwrap();
+    assert!(first.ends_with(b"99,99\n"), "{first:?}");
+    // More bytes than a view keeps, in pieces of about a mebibyte.
+    let numbers = find(&files, "slices/1000000:81000000.bin").unwrap();
+    for piece in 0..numbers.size >> 20 {
+        files.read(numbers.ino, piece << 20, 1).unwrap();
+    }
+    let mut paths = store.files().into_iter().map(|f| f.0);
+    let data = paths.find(|p| p.ends_with("a0.tdb")).unwrap();
+    block_on(context.vfs.remove(&data)).unwrap();
+    assert_eq!(files.read(text.ino, 0, 1000).unwrap(), first);
+    assert_eq!(files.read(text.ino, 6, 5).unwrap(), first[6..11]);
+    // Once it is closed, its bytes are gone.
+    assert!(files.has_open_files());
+    files.close(text.ino);
+    assert!(!files.has_open_files());
+    assert!(matches!(files.read(text.ino, 0, 1000), Err(Refusal::Stale)));
 }
 
 #[test]

@@ -10,6 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use hyperslab::array::{CreateOptions, create};
+use hyperslab::blocking::block_on;
+use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Schema};
+use hyperslab::{CellCount, Context, Datatype};
 use tempfile::TempDir;
 
 /// A running mount, taken off at the end.
@@ -213,6 +217,36 @@ fn an_open_file_outlives_the_mount_for_a_while() {
     assert_eq!(bytes.len(), 100 * 60 * 4);
     drop(file);
     assert_eq!(mounted.end(), 0);
+}
+
+/// Making a file takes long where it has many cells. A program that waits for its name does not hold up the end.
+#[test]
+fn a_signal_does_not_wait_for_a_name_that_is_being_looked_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("array");
+    let dimension = Dimension::new("i", Datatype::Int32, 0_i32, 99_999_999_i32, 1_000_000_i32);
+    let attribute = Attribute::new("a", Datatype::Int32, CellCount::ONE);
+    let schema = Schema::new(ArrayType::Dense, vec![dimension], vec![attribute]);
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [1; 32],
+        key: None,
+    };
+    block_on(create(&Context::local(&source), "", &schema, &[], &options)).unwrap();
+    for signal in ["INT", "TERM"] {
+        let mut mounted = Mounted::new(&source, &folder.path().join("mnt"), &[]);
+        let name = mounted.path("slices/0:40000000.csv");
+        let waiting = std::thread::spawn(move || std::fs::metadata(name));
+        std::thread::sleep(Duration::from_millis(500));
+        assert!(!waiting.is_finished(), "there is nothing to wait for");
+        let start = Instant::now();
+        mounted.signal(signal);
+        assert_eq!(mounted.end(), 0, "{signal}");
+        let took = start.elapsed();
+        assert!(took < Duration::from_secs(3), "{signal}: {took:?}");
+        assert!(!is_mounted(&mounted.place), "{signal}");
+        waiting.join().unwrap().unwrap_err();
+    }
 }
 
 #[test]

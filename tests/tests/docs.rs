@@ -108,7 +108,7 @@ fn the_readme_counts_right() {
 fn every_promise_names_tests_that_exist() {
     let page = std::fs::read_to_string(top().join("docs/guarantees.md")).unwrap();
     let mut code = String::new();
-    for folder in ["core", "cli", "tests"] {
+    for folder in ["core", "cli", "fuse", "tests"] {
         sources(folder).iter().for_each(|s| code.push_str(&s.whole));
     }
     let mut found = Vec::new();

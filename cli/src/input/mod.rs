@@ -83,6 +83,14 @@ impl Table {
         Some(self.columns.remove(at))
     }
 
+    /// On which lines of a file of text the rows start.
+    pub(crate) fn lines(&self) -> Option<Arc<Lines>> {
+        self.columns.iter().find_map(|c| match &c.values {
+            Values::Text(_, lines) => Some(Arc::clone(lines)),
+            Values::Arrow(..) | Values::Plain(_) => None,
+        })
+    }
+
     /// What the columns are called.
     pub(crate) fn names(&self) -> String {
         self.columns

@@ -20,7 +20,8 @@ impl Lines {
         }
     }
 
-    fn of(&self, row: usize) -> Option<u64> {
+    /// On which line a row starts, counted from 1.
+    pub(crate) fn of(&self, row: usize) -> Option<u64> {
         let before = self.0.partition_point(|(first, _)| *first <= row).checked_sub(1)?;
         let (first, line) = self.0.get(before)?;
         Some(line + (row - first) as u64)

@@ -187,7 +187,7 @@ fn a_key_lists_what_is_encrypted_and_what_is_not() {
     shell.ok("import in.npy f/plain");
     shell.ok("group create f/group");
     shell.ok("import in.npy f/group/member");
-    shell.ok("group add f/group member");
+    shell.ok("group add f/group f/group/member");
     shell.ok("--key-file key import in.npy f/hidden");
     for (command, times) in [("ls f", 2), ("tree f", 3)] {
         let listed = shell.ok(&format!("--key-file key {command}"));
@@ -214,5 +214,41 @@ fn a_full_disk_is_told_with_the_name_of_the_file() {
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(error.contains("cannot write standard output"), "{error}");
         assert_eq!(output.status.code(), Some(1), "{error}");
+    }
+}
+
+/// A limit on the size of files, which ends a program that goes beyond it, shows whether anything is written at all.
+#[cfg(unix)]
+#[test]
+fn what_there_is_no_room_for_is_refused_before_it_is_written() {
+    let shell = Shell::new();
+    let create = |array: &str, last: u64| {
+        let schema = format!(
+            r#"{{"type": "dense", "dimensions": [{{"name": "i", "type": "uint64", "domain": [0, {last}], "tile": 1000000}}],
+            "attributes": [{{"name": "v", "type": "int64"}}]}}"#
+        );
+        shell.pipe(&format!("create {array} --schema -"), schema.as_bytes());
+    };
+    // 2^60 bytes, and more than 64 bits can count.
+    create("large", (1 << 57) - 1);
+    create("endless", 1 << 63);
+    let before = shell.names();
+    for (array, bytes) in [("large", "1152921504606846976"), ("endless", "18446744073709551615")] {
+        let mut limited = std::process::Command::new("sh");
+        let program = env!("CARGO_BIN_EXE_hyperslab");
+        limited.current_dir(shell.dir.path());
+        let limit = r#"ulimit -f 100 && exec "$@""#;
+        limited.args(["-c", limit, "sh", program, "export", array, "out.bin", "--select", ":"]);
+        let output = limited.output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{array}: {output:?}");
+        for words in [
+            "cannot write out.bin: it needs at least ",
+            bytes,
+            "select fewer cells, or take another disk",
+        ] {
+            assert!(error.contains(words), "{array}: {error}");
+        }
+        assert_eq!(shell.names(), before, "{array}");
     }
 }

@@ -4,6 +4,7 @@ use hyperslab::maintain::{GroupChange, change_group};
 use hyperslab::{Context, WriteOptions};
 use serde_json::Value;
 
+use crate::failing::check;
 use crate::{Shell, int16s, npy};
 
 #[test]
@@ -13,7 +14,7 @@ fn listings_show_shapes_and_types() {
     shell.ok("group create g");
     shell.ok("import in.npy g/height --attrs metres");
     shell.ok("group create g/inner");
-    shell.ok("group add g height");
+    shell.ok("group add g g/height");
     shell.ok("group add g g/inner --name second");
     let ls = shell.ok("ls g");
     assert!(
@@ -41,13 +42,63 @@ fn listings_show_shapes_and_types() {
 }
 
 #[test]
+fn members_of_groups_are_named_from_the_current_folder() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("group create g");
+    shell.ok("import in.npy a");
+    shell.ok("import in.npy g/a");
+    shell.ok("import in.npy g/b");
+    // There is an `a` here and one in the group: the path says which, however it is spelled.
+    let top = shell.dir.path().canonicalize().unwrap();
+    let top = top.to_str().unwrap();
+    shell.ok("group add g a --name beside");
+    shell.ok("group add g ./g/a --name inside");
+    let within = |line: &str| {
+        let output = shell.command(line).current_dir(shell.path("g")).output().unwrap();
+        assert!(output.status.success(), "{line}: {output:?}");
+    };
+    within("group add . b");
+    within("group add ../g ../a --name up");
+    within(&format!("group add . file://{top}/g/../g/b --name full"));
+    let members: Value = serde_json::from_str(&shell.ok("group ls g --json")).unwrap();
+    let member = |name: &str| {
+        let found = members.as_array().unwrap().iter().find(|m| m["name"] == name);
+        let found = found.unwrap_or_else(|| panic!("{name}: {members}"));
+        (found["uri"].as_str().unwrap(), found["relative"].as_bool().unwrap())
+    };
+    let beside = format!("file://{top}/a");
+    for (name, expect) in [
+        ("beside", (&*beside, false)),
+        ("inside", ("a", true)),
+        ("b", ("b", true)),
+        ("up", (&*beside, false)),
+        ("full", ("b", true)),
+    ] {
+        assert_eq!(member(name), expect, "{name}");
+    }
+    check(
+        &shell,
+        "group add g b",
+        1,
+        &["b: there is no array or group", "write g/b"],
+    );
+    check(
+        &shell,
+        "group add g nowhere",
+        1,
+        &["nowhere: ", "from the current folder"],
+    );
+}
+
+#[test]
 fn what_cannot_be_opened_fails_a_listing_that_shows_the_rest() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("group create g");
     for name in ["sound", "torn", "gone"] {
         shell.ok(&format!("import in.npy g/{name}"));
-        shell.ok(&format!("group add g {name}"));
+        shell.ok(&format!("group add g g/{name}"));
     }
     let schema = std::fs::read_dir(shell.path("g/torn/__schema")).unwrap();
     let schema = schema.map(|e| e.unwrap().path()).find(|p| p.is_file()).unwrap();

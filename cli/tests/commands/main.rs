@@ -7,6 +7,7 @@ mod formats;
 mod importing;
 mod looking;
 mod messages;
+mod remote;
 mod serving;
 mod signals;
 mod time;

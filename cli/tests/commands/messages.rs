@@ -277,6 +277,36 @@ fn ranges_outside_the_domain_name_the_dimension_and_show_dates() {
 }
 
 #[test]
+fn a_cell_that_has_no_place_is_told_by_its_line_or_from_0() {
+    let shell = Shell::new();
+    let create = |array: &str, dimension: &str, current: &str| {
+        let schema = format!(
+            r#"{{"type": "sparse", "dimensions": [{dimension}], "current_domain": {current},
+            "attributes": [{{"name": "t", "type": "string_utf8", "cell": "var"}}]}}"#
+        );
+        shell.pipe(&format!("create {array} --schema -"), schema.as_bytes());
+    };
+    create("numbers", r#"{"name": "i", "type": "int32", "domain": [0, 9]}"#, "null");
+    create(
+        "words",
+        r#"{"name": "w", "type": "string_ascii", "cell": "var"}"#,
+        r#"[["a", "f"]]"#,
+    );
+    shell.file("numbers.csv", "i,t\n0,\"two\nlines\"\n\n10,x\n");
+    shell.file("words.csv", "w,t\na,\"two\nlines\"\n\ng,x\n");
+    let words = ["line 5: i = 10 is outside the domain, 0 to 9"];
+    check(&shell, "write numbers numbers.csv", 1, &words);
+    let words = ["line 5: w = ", "g", " is outside the current domain, "];
+    check(&shell, "write words words.csv", 1, &words);
+    // What comes without lines is counted.
+    shell.file("numbers.csv", "i,t\n0,x\n10,y\n");
+    shell.ok("import numbers.csv wide --sparse --dims i");
+    shell.ok("export wide wide.arrow");
+    let words = ["cell 1, counted from 0: i = 10 is outside the domain, 0 to 9"];
+    check(&shell, "write numbers wide.arrow", 1, &words);
+}
+
+#[test]
 fn deleting_says_what_becomes_of_nan() {
     let shell = Shell::new();
     let help = shell

@@ -3,25 +3,28 @@
 //! A tile is cut into chunks. The filters of a pipeline hand each other a chunk's bytes and its
 //! metadata, to which most add a header that tells how to undo them. Folders are signatures:
 //! `compress/` gives fewer bytes and packs the metadata along, `transform/` gives as many or nearly,
-//! `guard/` watches over them. `plan.rs` makes a pipeline ready for a kind of tile, `run.rs` applies it.
+//! `guard/` watches over them. `plan.rs` makes a pipeline ready for a kind of tile, `encode.rs`
+//! applies it and `decode.rs` undoes it.
 
 mod chunk;
 mod compress;
+mod decode;
+mod encode;
 mod guard;
 mod legal;
 mod nonces;
 mod plan;
-mod run;
 mod transform;
 mod word;
 
 use crate::datatype::{CellCount, Datatype};
 use crate::format::version::Version;
 
+pub use decode::{ChunkDecoder, codes_strings, decode_tile, decode_var_tile};
+pub(crate) use encode::TileEncoder;
+pub use encode::{encode_tile, encode_var_tile};
 pub use legal::{Role, check};
 pub use nonces::Nonces;
-pub(crate) use run::TileEncoder;
-pub use run::{ChunkDecoder, codes_strings, decode_tile, decode_var_tile, encode_tile, encode_var_tile};
 
 /// A 256-bit key.
 #[derive(Clone, PartialEq, Eq)]

@@ -191,7 +191,8 @@ impl CellOrder {
                 "coordinates need one column a dimension, all of one length",
             ));
         }
-        let coordinates = |d: usize| match (dims[d], &dims[d].offsets) {
+        let coordinates = |d: usize| {
+            match (dims[d], &dims[d].offsets) {
             (column, Some(offsets)) => Ok(KeyColumn::Strings(
                 &column.data,
                 offsets.get(cells.start..=cells.end).unwrap_or(&[]),
@@ -200,10 +201,11 @@ impl CellOrder {
                 .map(KeyColumn::Numbers)
                 .map_err(|i| {
                     Error::invalid(format!(
-                        "coordinate {} of dimension {d} is not a number; cells have no place at NaN",
+                        "cell {}, counted from 0: its coordinate along dimension {d} is not a number; cells have no place at NaN",
                         cells.start + i
                     ))
                 }),
+        }
         };
         match self.terms.get(term) {
             Some(Term::Coordinate(d)) => coordinates(*d),

@@ -3,6 +3,7 @@
 
 mod http;
 mod object;
+mod service;
 
 use std::future::Future;
 use std::pin::Pin;

@@ -7,12 +7,10 @@ use bytes::{Bytes, BytesMut};
 use super::blocks::Blocks;
 use super::chunk::Chunk;
 use super::node::{Content, Node, NodeKind};
-use super::slice::{FixedLayout, Slice};
+use super::slice::{FixedLayout, RENDERED_BYTES_MAX, Slice};
 use crate::error::{Error, Result};
 use crate::query::Batch;
 
-/// Bytes that a file which must be made as a whole may have.
-pub(super) const RENDERED_BYTES_MAX: u64 = 1 << 30;
 /// Bytes of pieces of files kept for the next reader.
 const BLOCKS_BYTES: u64 = 128 << 20;
 
@@ -44,25 +42,26 @@ impl Contents {
             return Ok(Bytes::new());
         }
         match &node.content {
-            Content::Dir => Ok(Bytes::new()),
-            Content::Text(text) => cut(text, range),
             Content::Fixed(slice, layout) => self.read_fixed(node.id, slice, layout, range).await,
-            Content::Chunk(chunk) => {
-                let bytes = self.piece((node.id, 0), || read_chunk(chunk)).await?;
-                if bytes.len() as u64 == size {
-                    cut(&bytes, range)
-                } else {
-                    Err(changed(&chunk.slice))
-                }
-            }
-            Content::Rendered(slice) => {
-                let bytes = self.rendered(node.id, slice).await?;
-                if bytes.len() as u64 == size {
-                    cut(&bytes, range)
-                } else {
-                    Err(changed(slice))
-                }
-            }
+            _ => cut(&self.whole(node).await?.unwrap_or_default(), range),
+        }
+    }
+
+    /// All bytes of a file that is there, or made, as a whole; `None` for others.
+    ///
+    /// # Errors
+    /// As [`Contents::read`].
+    pub(super) async fn whole(&self, node: &Node) -> Result<Option<Bytes>> {
+        let (bytes, slice) = match &node.content {
+            Content::Dir | Content::Fixed(..) => return Ok(None),
+            Content::Text(text) => return Ok(Some(text.clone())),
+            Content::Chunk(chunk) => (self.piece((node.id, 0), || read_chunk(chunk)).await?, &chunk.slice),
+            Content::Rendered(slice) => (self.rendered(node.id, slice).await?, &**slice),
+        };
+        if matches!(node.kind, NodeKind::File { size } if size == bytes.len() as u64) {
+            Ok(Some(bytes))
+        } else {
+            Err(changed(slice))
         }
     }
 
@@ -138,15 +137,7 @@ async fn render(slice: &Slice) -> Result<Bytes> {
         out.append(&mut encoder.cells(columns(batch))?);
         let found = taken.max(out.len() as u64);
         if found > RENDERED_BYTES_MAX {
-            let what = format!(
-                "bytes of this .{} file, which must be made as a whole (select fewer cells)",
-                slice.format.extension()
-            );
-            return Err(Error::LimitExceeded {
-                what,
-                found,
-                limit: RENDERED_BYTES_MAX,
-            });
+            return Err(slice.too_large(found));
         }
     }
     out.append(&mut encoder.finish()?);

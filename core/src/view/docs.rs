@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::encode::Format;
+use super::node::Snapshot;
 use super::selection::{self, Axis, Selection, display_name};
+use super::slice::Slice;
 use super::zarr;
 use crate::array::{Array, Fragment};
 use crate::calendar;
@@ -15,6 +17,9 @@ use crate::datatype::{CellCount, Datatype};
 use crate::format::metadata::MetaValue;
 use crate::format::schema::Schema;
 use crate::scalar::{Scalar, ScalarRange};
+
+/// Dates of an axis that an example takes as they are.
+const DATES_MAX: u64 = 1 << 20;
 
 /// The page at the root of an array.
 pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
@@ -73,7 +78,7 @@ pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
 fn everything(schema: &Schema) -> (Option<Vec<String>>, Format) {
     let fixed = schema.attributes.iter().filter(|a| !a.cell.is_var());
     let fixed: Vec<String> = fixed.map(|a| a.name.clone()).collect();
-    let coordinates = schema.is_dense() || schema.dimensions.iter().all(|d| !d.cell.is_var());
+    let coordinates = schema.is_dense() || schema.dimensions.iter().all(|d| d.datatype != Datatype::StringAscii);
     match fixed.len() {
         n if n == schema.attributes.len() && coordinates => (None, Format::Npy),
         0 => (None, Format::Csv),
@@ -82,37 +87,12 @@ fn everything(schema: &Schema) -> (Option<Vec<String>>, Format) {
 }
 
 /// The page that explains selections, with examples that fit the array.
-pub(super) fn slices_readme(array: &Array) -> String {
-    let schema = array.schema();
-    let written = array.non_empty_domain();
-    let (attributes, format) = everything(schema);
-    let all = Selection {
-        attributes,
-        ..Selection::all(schema, written.as_deref())
-    };
-    let axes = all.axes.iter().zip(&schema.dimensions);
-    let one = schema.attributes.iter().find(|a| !a.cell.is_var());
-    let one = one.or(schema.attributes.first()).map(|a| vec![a.name.clone()]);
-    let part = Selection {
-        attributes: one,
-        axes: axes.map(|(a, d)| example(a, d.datatype)).collect(),
-    };
+pub(super) fn slices_readme(snapshot: &Snapshot) -> String {
     let mut out = String::from(
         "# Slices\n\nAny file of this folder can be named; none is listed. A name is a selection and a format:\n\n",
     );
-    let ending = format.extension();
-    let _ = write!(
-        out,
-        "    {}all.{ending}\n    {}.{ending}\n    {}.csv\n",
-        all.names(),
-        all.text(schema),
-        part.text(schema)
-    );
-    if let (Some(d), Some(axis)) = (schema.dimensions.first(), part.axes.first()) {
-        let name = selection::quote(&d.name);
-        if !name.is_empty() {
-            let _ = writeln!(out, "    {name}={}.json", axis.text(d.datatype));
-        }
+    for name in samples(snapshot) {
+        let _ = writeln!(out, "    {name}");
     }
     out.push_str(
         "\n\
@@ -138,6 +118,43 @@ pub(super) fn slices_readme(array: &Array) -> String {
     out
 }
 
+/// Names of files that can be read: everything, in two spellings, and a part of it, in two more. Of what is written in
+/// a large array, or may be where nothing is, everything may be more than a file can have.
+fn samples(snapshot: &Snapshot) -> Vec<String> {
+    let schema = snapshot.array.schema();
+    let written = snapshot.array.non_empty_domain();
+    let (attributes, format) = everything(schema);
+    let all = Selection {
+        attributes,
+        ..Selection::all(schema, written.as_deref())
+    };
+    let axes = all.axes.iter().zip(&schema.dimensions);
+    let one = schema.attributes.iter().find(|a| !a.cell.is_var());
+    let one = one.or(schema.attributes.first()).map(|a| vec![a.name.clone()]);
+    let part = Selection {
+        attributes: one,
+        axes: axes.map(|(a, d)| example(a, d.datatype)).collect(),
+    };
+    let mut found = Vec::new();
+    let mut offer = |selection: &Selection, format: Format, spellings: &[String]| {
+        let slice = Slice::new(snapshot, selection.clone(), format);
+        if slice.and_then(|s| s.fixed_layout()).is_ok() {
+            found.extend(spellings.iter().map(|s| format!("{s}.{}", format.extension())));
+        }
+    };
+    offer(&all, format, &[format!("{}all", all.names()), all.text(schema)]);
+    offer(&part, Format::Csv, &[part.text(schema)]);
+    if let (Some(d), Some(axis)) = (schema.dimensions.first(), part.axes.first()) {
+        let name = selection::quote(&d.name);
+        let axes = std::iter::once(axis).chain(all.axes.iter().skip(1)).cloned().collect();
+        let named = Selection { attributes: None, axes };
+        if !name.is_empty() {
+            offer(&named, Format::Json, &[format!("{name}={}", axis.text(d.datatype))]);
+        }
+    }
+    found
+}
+
 /// The page at the root of a folder of arrays.
 pub(super) fn folder_readme(name: &str, children: &[String], elsewhere: &[(String, String)]) -> String {
     let mut out = format!("# {name}\n\nArrays, each shown as a folder of files:\n\n");
@@ -153,10 +170,11 @@ pub(super) fn folder_readme(name: &str, children: &[String], elsewhere: &[(Strin
     out
 }
 
-/// A part of an axis that is there: its first coordinates, where these can be counted.
+/// A part of an axis that is there: its first coordinates, where these can be counted. Dates are all taken, which reads
+/// better, unless they are many.
 fn example(axis: &Axis, datatype: Datatype) -> Axis {
     let first = |r: &ScalarRange| {
-        let n = axis.len().filter(|_| !datatype.is_datetime())?;
+        let n = axis.len().filter(|n| !datatype.is_datetime() || *n > DATES_MAX)?;
         let last = r.lo.as_i128()? + i128::from(n.min(10)) - 1;
         Some(ScalarRange {
             lo: r.lo.clone(),

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 
 use super::chunk::Chunk;
-use super::contents::{Contents, RENDERED_BYTES_MAX};
+use super::contents::Contents;
 use super::docs;
 use super::encode::Format;
 use super::node::{Content, DirEntry, Node, NodeKind, Snapshot};
@@ -160,6 +160,16 @@ impl View {
         self.contents.read(node, range).await
     }
 
+    /// All bytes of a file that has to be made as a whole, such as text, and `None` for files of which parts can be
+    /// made. Such a file is made anew once others have pushed it out of the view's memory: who goes on reading it does
+    /// well to keep the bytes.
+    ///
+    /// # Errors
+    /// As [`View::read`].
+    pub async fn read_whole(&self, node: &Node) -> Result<Option<Bytes>> {
+        self.contents.whole(node).await
+    }
+
     /// The whole file at `path`.
     ///
     /// # Errors
@@ -292,7 +302,7 @@ impl View {
                 &enumerations(array).await?,
             ))),
             Place::Metadata => text(docs::metadata(&array.metadata().await?)),
-            Place::SlicesReadme => text(docs::slices_readme(array)),
+            Place::SlicesReadme => text(docs::slices_readme(snapshot)),
             Place::Fragment(name) => {
                 let found = array.fragments().iter().find(|f| f.name == *name);
                 found.and_then(|f| text(docs::fragment(f, &f.schema)))
@@ -340,18 +350,6 @@ impl View {
             slice = slice.with_labels(&labels);
         }
         let layout = slice.fixed_layout()?;
-        let least = slice.bytes_at_least();
-        if layout.is_none() && least > RENDERED_BYTES_MAX {
-            let what = format!(
-                "bytes of this .{} file, which must be made as a whole (select fewer cells)",
-                format.extension()
-            );
-            return Err(Error::LimitExceeded {
-                what,
-                found: least,
-                limit: RENDERED_BYTES_MAX,
-            });
-        }
         let slice = Arc::new(slice);
         let id = slice.id();
         let (size, content) = match layout {

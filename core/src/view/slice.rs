@@ -22,6 +22,8 @@ const BLOCK_BYTES: u64 = 1 << 20;
 const SLAB_BYTES_MAX: u64 = 64 << 20;
 /// Bytes that a file can have, for operating systems count them with a sign.
 const FILE_BYTES_MAX: u64 = i64::MAX as u64;
+/// Bytes that a file which must be made as a whole may have.
+pub(super) const RENDERED_BYTES_MAX: u64 = 1 << 30;
 
 /// A slice of an array at a moment, in a format.
 #[derive(Debug)]
@@ -142,20 +144,21 @@ impl Slice {
     }
 
     /// How cells lie in the file, where every cell takes the same number of bytes and any of them
-    /// can be read alone.
+    /// can be read alone; `None` for a file that must be made as a whole.
     ///
     /// # Errors
-    /// [`Error::LimitExceeded`] for more bytes than a file can have.
+    /// [`Error::LimitExceeded`] for more bytes than such a file can have.
     pub(super) fn fixed_layout(&self) -> Result<Option<FixedLayout>> {
         let encoder = self.encoder()?;
         let (true, Some((header, width))) = (self.is_dense(), encoder.fixed()) else {
-            return Ok(None);
+            let least = self.bytes_at_least();
+            return if least > RENDERED_BYTES_MAX {
+                Err(self.too_large(least))
+            } else {
+                Ok(None)
+            };
         };
-        let cells = self.frame.cells()?;
-        let size = cells
-            .checked_mul(width)
-            .and_then(|n| n.checked_add(header.len() as u64))
-            .unwrap_or(u64::MAX);
+        let (cells, size) = (self.frame.cells()?, encoder.size().unwrap_or(u64::MAX));
         if size > FILE_BYTES_MAX {
             return Err(Error::LimitExceeded {
                 what: format!("bytes of this .{} file (select fewer cells)", self.format.extension()),
@@ -172,6 +175,19 @@ impl Slice {
             cells,
             size,
         }))
+    }
+
+    /// What to say of a file that would have to be made as a whole and has this many bytes.
+    pub(super) fn too_large(&self, bytes: u64) -> Error {
+        let what = format!(
+            "bytes of this .{} file, which must be made as a whole (select fewer cells)",
+            self.format.extension()
+        );
+        Error::LimitExceeded {
+            what,
+            found: bytes,
+            limit: RENDERED_BYTES_MAX,
+        }
     }
 
     /// Cells in a block: a row of tiles where that is not too much, so that no tile is decoded for
@@ -274,7 +290,7 @@ impl Slice {
 
     /// Bytes of the fixed-size values of all cells, for budgets; each variable-length value counts
     /// as the two bytes that it takes at least.
-    pub(super) fn bytes_at_least(&self) -> u64 {
+    fn bytes_at_least(&self) -> u64 {
         let of = |f: &Field| {
             if self.format.lists_coordinates() {
                 2

@@ -14,7 +14,7 @@ use crate::geometry::{CellOrder, KeyColumn, key, numbers};
 /// Every coordinate must be inside the domain, and inside the current domain if there is one.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] names the first coordinate that is not.
+/// [`Error::Cell`] names the first coordinate that is not.
 pub(crate) fn inside(schema: &Schema, dims: &[&Column], cpu: Cpu) -> Result<()> {
     for (d, (dimension, column)) in schema.dimensions.iter().zip(dims).enumerate() {
         let current = schema.current_domain.as_ref().and_then(|c| c.ranges.get(d));
@@ -39,12 +39,13 @@ pub(crate) fn inside(schema: &Schema, dims: &[&Column], cpu: Cpu) -> Result<()> 
                 }
             };
             if let Some(i) = outside {
-                return Err(Error::invalid(format!(
-                    "cell {i}, counted from 0: {} = {} is outside the {what}, {}",
+                let why = format!(
+                    "{} = {} is outside the {what}, {}",
                     dimension.name,
                     show(column, i),
                     range.shown(dimension.datatype)
-                )));
+                );
+                return Err(Error::Cell { cell: i as u64, why });
             }
         }
     }
@@ -68,7 +69,7 @@ pub(crate) fn ordered(schema: &Schema, columns: &[Column]) -> Result<()> {
                 Ok(keys) => KeyColumn::Numbers(keys),
                 Err(i) => {
                     return Err(Error::invalid(format!(
-                        "'{}': value {i} is not a number",
+                        "'{}': value {i}, counted from 0, is not a number",
                         attribute.name
                     )));
                 }
@@ -77,7 +78,7 @@ pub(crate) fn ordered(schema: &Schema, columns: &[Column]) -> Result<()> {
         if let Some(i) = (1..column.len()).find(|&i| keys.compare(i - 1, &keys, i) == wrong) {
             let (name, order) = (&attribute.name, attribute.order);
             return Err(Error::invalid(format!(
-                "the values of '{name}' must be {order:?}; value {i} is not"
+                "the values of '{name}' must be {order:?}; value {i}, counted from 0, is not"
             )));
         }
     }
@@ -98,7 +99,7 @@ pub(crate) fn in_order(schema: &Schema, dims: &[&Column], last: Option<&LastCell
     let cells = dims.first().map_or(0, |c| c.len());
     let check = |before: &[KeyColumn<'_>], i: usize, j: usize| match order.compare_places(before, i, &keys, j) {
         Ordering::Greater => Err(Error::invalid(format!(
-            "cell {j} of the batch comes before the cell ahead of it in the array's global order; sort the cells, or write them unordered"
+            "cell {j} of the batch, counted from 0, comes before the cell ahead of it in the array's global order; sort the cells, or write them unordered"
         ))),
         Ordering::Equal if !schema.allows_duplicates && CellOrder::compare(before, i, &keys, j).is_eq() => {
             Err(duplicate(schema, dims, j))
@@ -156,6 +157,7 @@ mod tests {
                 .starts_with("cell 1, counted from 0: x = 1.5 is outside the domain, -1 to 1"),
             "{e}"
         );
+        assert_eq!(e.code(), "InvalidArgument");
         assert!(inside(&schema(), &[&x(&[f32::NAN])], Cpu::default()).is_err());
         let mut many = vec![0.5; 3 * PART];
         (many[PART + 7], many[2 * PART]) = (f32::NAN, 2.0);
@@ -194,7 +196,12 @@ mod tests {
         );
         let check = |values: &[i8]| ordered(&schema, &[Column::from_values(Datatype::Int8, values)]);
         check(&[3, 3, -1]).unwrap();
-        assert!(check(&[3, 4]).unwrap_err().to_string().contains("value 1 is not"));
+        assert!(
+            check(&[3, 4])
+                .unwrap_err()
+                .to_string()
+                .contains("value 1, counted from 0, is not")
+        );
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl FragmentWriter {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if columns do not fit the schema or each other, or cells are
-    /// out of order, outside the domain, or repeated where the array allows no duplicates.
+    /// out of order, or repeated where the array allows no duplicates; [`Error::Cell`] for one outside the domain.
     pub async fn push(&mut self, columns: Vec<(String, Column)>) -> Result<()> {
         let (columns, cells) = self.draft.fields().arrange(columns)?;
         match &mut self.dense {
@@ -141,8 +141,9 @@ impl Array {
     /// array again to read what was written.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if columns do not fit the schema, cells are outside the domain,
-    /// or are repeated where the array allows no duplicates; [`Error::Io`].
+    /// [`Error::InvalidArgument`] if columns do not fit the schema, the box is outside the domain, or cells are
+    /// repeated where the array allows no duplicates; [`Error::Cell`] for a sparse cell outside the domain;
+    /// [`Error::Io`].
     pub async fn write(&self, cells: Cells, options: &WriteOptions) -> Result<String> {
         let coordinate = |(name, _): &&(String, Column)| self.schema().dimension(name).is_some();
         if self.schema().is_dense()

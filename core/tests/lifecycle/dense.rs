@@ -238,3 +238,31 @@ proptest! {
         }
     }
 }
+
+/// Of a tile of single cells that a later box covers in part, a read of the whole tile shows the cells, and one of a part
+/// the box. A merge keeps the cells.
+#[test]
+fn single_cells_lie_over_later_boxes_until_one_covers_their_tile() {
+    let corner = (0, 1);
+    let everything = ((0, SIDES.0 - 1), (0, SIDES.1 - 1));
+    let scattered = BTreeSet::from([(0, 0), (2, 1)]);
+    for (rows, seen) in [(corner, 1), ((0, 2), 2)] {
+        let context = new_array(&schema(Layout::RowMajor, Layout::RowMajor));
+        let first = |rows, columns| {
+            let region = Region::from_box(region(rows, columns));
+            let batch = block_on(open(&context, Window::ALL).read(&Query {
+                region,
+                ..Query::default()
+            }))
+            .unwrap();
+            batch.column("small").unwrap().values::<i16>().unwrap()[0]
+        };
+        write_points(&context, 1, &scattered);
+        write(&context, 2, rows, corner, false);
+        assert_eq!(first(everything.0, everything.1), value(seen, 0, 0));
+        assert_eq!(first(corner, corner), value(2, 0, 0));
+        assert!(do_chore(&context, Chore::Fragments { small: false }, 3));
+        assert_eq!(first(everything.0, everything.1), value(seen, 0, 0));
+        assert_eq!(first(corner, corner), value(seen, 0, 0));
+    }
+}

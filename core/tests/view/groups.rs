@@ -7,12 +7,7 @@ fn make_inner(context: &Context) {
     let x = Dimension::new("x", Datatype::Int32, 0_i32, 4_i32, 2_i32);
     let attribute = Attribute::new("a", Datatype::Int16, CellCount::ONE);
     let schema = Schema::new(ArrayType::Dense, vec![x], vec![attribute]);
-    let options = CreateOptions {
-        timestamp_ms: 1,
-        seed: [9; 32],
-        key: None,
-    };
-    block_on(create(context, "g/inner", &schema, &[], &options)).unwrap();
+    block_on(create(context, "g/inner", &schema, &[], &created())).unwrap();
 }
 
 fn view_of(context: Context) -> View {

@@ -46,12 +46,7 @@ fn value(row: i32, column: i32) -> i16 {
 /// A folder of a dense array of 23 x 17 cells, written at 1000 and in part again at 2000, and a
 /// sparse one of 40 cells.
 fn view() -> View {
-    let context = Context::memory();
-    let options = CreateOptions {
-        timestamp_ms: 1,
-        seed: [9; 32],
-        key: None,
-    };
+    let (context, options) = (Context::memory(), created());
 
     let row = Dimension::new("row", Datatype::Int32, -5_i32, -5 + ROWS - 1, 4_i32);
     let column = Dimension::new("col", Datatype::Int32, 0_i32, COLUMNS - 1, 5_i32);
@@ -127,6 +122,20 @@ fn view() -> View {
             columns,
         },
     );
+    whole(context)
+}
+
+/// How the arrays are made.
+fn created() -> CreateOptions {
+    CreateOptions {
+        timestamp_ms: 1,
+        seed: [9; 32],
+        key: None,
+    }
+}
+
+/// All that is in the store, after all writes.
+fn whole(context: Context) -> View {
     View::new(
         Source {
             context,

@@ -5,24 +5,10 @@ use super::*;
 /// An array of each of these schemas, in which nothing is written.
 fn empty(schemas: &[(&str, Schema)]) -> View {
     let context = Context::memory();
-    let options = CreateOptions {
-        timestamp_ms: 1,
-        seed: [9; 32],
-        key: None,
-    };
     for (path, schema) in schemas {
-        block_on(create(&context, path, schema, &[], &options)).unwrap();
+        block_on(create(&context, path, schema, &[], &created())).unwrap();
     }
-    View::new(
-        Source {
-            context,
-            url: String::new(),
-            path: String::new(),
-            options: OpenOptions::default(),
-            name: "all".into(),
-        },
-        NOW_MS,
-    )
+    whole(context)
 }
 
 #[test]
@@ -66,11 +52,13 @@ fn every_sample_name_resolves() {
         extent: None,
         ..number(name)
     };
+    let far = |name: &str| Dimension::new(name, Datatype::Uint64, 0_u64, u64::MAX - 1000, 1000_u64);
     let days = Dimension::new("day", Datatype::DatetimeDay, 0_i64, 99_i64, 10_i64);
     let fixed = |name: &str| Attribute::new(name, Datatype::Float32, CellCount::ONE);
     let var = |name: &str| Attribute::new(name, Datatype::StringUtf8, CellCount::Var);
     let dense = |attributes| Schema::new(ArrayType::Dense, vec![number("x"), number("y")], attributes);
     let sparse = |dimensions, attributes| Schema::new(ArrayType::Sparse, dimensions, attributes);
+    let endless = Dimension::new("t", Datatype::DatetimeMs, 0_i64, i64::MAX - 1000, 1000_i64);
     let schemas = [
         ("fixed", dense(vec![fixed("a"), fixed("b")]), "all.npy"),
         (
@@ -82,22 +70,48 @@ fn every_sample_name_resolves() {
         ("names", sparse(vec![text("a=b"), days], vec![fixed("a")]), "a@all.npy"),
         ("words", sparse(vec![text("word")], vec![var("t")]), "all.csv"),
         ("tops", sparse(vec![number("x")], vec![fixed("a")]), "all.npy"),
+        ("far", sparse(vec![far("x")], vec![fixed("a")]), "all.npy"),
+    ];
+    // All that can be written into these is more than a file can have.
+    let line = Schema::new(ArrayType::Dense, vec![far("x")], vec![fixed("a"), var("t")]);
+    let plane = Schema::new(ArrayType::Dense, vec![far("x"), far("y")], vec![fixed("a")]);
+    let time = Schema::new(ArrayType::Dense, vec![endless], vec![fixed("a")]);
+    let large = [
+        ("line", line, &["a@0:10.csv", "x=0:10.json"][..]),
+        ("plane", plane, &["a@0:10,0:10.csv"]),
+        (
+            "time",
+            time,
+            &[
+                "a@1970-01-01T00:00:00.000:1970-01-01T00:00:00.009.csv",
+                "t=1970-01-01T00:00:00.000:1970-01-01T00:00:00.009.json",
+            ],
+        ),
     ];
     let written = view();
     let view = empty(&schemas.clone().map(|(path, schema, _)| (path, schema)));
-    let check = |view: &View, path: &str, first: &str| {
+    let samples = |view: &View, path: &str| {
         let readme = String::from_utf8(file(view, &format!("{path}/slices/README.md"))).unwrap();
-        let samples: Vec<_> = readme.lines().filter_map(|l| l.strip_prefix("    ")).collect();
-        assert_eq!(samples.first(), Some(&first), "{path}");
-        assert_eq!(samples.len(), 4, "{path}: {samples:?}");
-        for sample in samples {
+        let samples = readme.lines().filter_map(|l| l.strip_prefix("    "));
+        let samples: Vec<_> = samples.map(str::to_owned).collect();
+        for sample in &samples {
             let node = block_on(view.lookup(&format!("{path}/slices/{sample}")));
             assert!(matches!(node, Ok(Some(_))), "{path}: {sample}: {node:?}");
         }
+        samples
+    };
+    let check = |view: &View, path: &str, first: &str| {
+        let samples = samples(view, path);
+        assert_eq!(samples.first().map(String::as_str), Some(first), "{path}");
+        assert_eq!(samples.len(), 4, "{path}: {samples:?}");
     };
     for (path, _, first) in &schemas {
         check(&view, path, first);
     }
     check(&written, "grids/dense", "all.npy");
     check(&written, "points", "mag@all.npy");
+    let view = empty(&large.clone().map(|(path, schema, _)| (path, schema)));
+    for (path, _, expect) in large {
+        assert_eq!(samples(&view, path), expect, "{path}");
+    }
 }

@@ -54,12 +54,7 @@ fn zarr_shows_what_cells_hold_that_nobody_wrote() {
     (there.nullable, there.fill_valid) = (true, true);
     let x = Dimension::new("x", Datatype::Int32, 0_i32, 4_i32, 2_i32);
     let schema = Schema::new(ArrayType::Dense, vec![x], vec![rgb, there]);
-    let options = CreateOptions {
-        timestamp_ms: 1,
-        seed: [9; 32],
-        key: None,
-    };
-    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
+    block_on(create(&context, "a", &schema, &[], &created())).unwrap();
     let view = view_of(context);
     // Zarr has one fill value for all three, so that nothing may be left to it.
     assert_eq!(names(&view, "zarr/rgb/c"), ["0", "1", "2"]);
@@ -84,12 +79,7 @@ fn zarr_ends_with_the_current_domain() {
     let mut schema = Schema::new(ArrayType::Dense, vec![y, x], vec![a]);
     let ranges = vec![ScalarRange::new(0_i64, 2_i64), ScalarRange::new(5_i64, 8_i64)];
     schema.current_domain = Some(CurrentDomain { ranges: ranges.clone() });
-    let options = CreateOptions {
-        timestamp_ms: 1,
-        seed: [9; 32],
-        key: None,
-    };
-    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
+    block_on(create(&context, "a", &schema, &[], &created())).unwrap();
     let array = block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
     let values: Vec<u8> = (1..=12).collect();
     let cells = Cells {

@@ -5,16 +5,11 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, TryStreamExt, stream};
-use object_store::aws::AmazonS3Builder;
-use object_store::azure::MicrosoftAzureBuilder;
-use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::path::Path;
-use object_store::{
-    GetOptions, GetRange, ObjectStore, ObjectStoreExt, ObjectStoreScheme, PutMode, PutPayload, WriteMultipart,
-};
-use reqwest::Url;
+use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode, PutPayload, WriteMultipart};
 
-use super::{IN_FLIGHT, runtime, spawn};
+use super::service::{self, Credentials};
+use super::{IN_FLIGHT, runtime};
 use crate::error::{Error, Result};
 use crate::vfs::coalesce::{Coalesced, GAP_BYTES, MERGED_BYTES_MAX, coalesce};
 use crate::vfs::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, check_path, join, too_short};
@@ -29,6 +24,7 @@ pub struct ObjectVfs {
     prefix: String,
     /// What it was opened by.
     url: Option<String>,
+    credentials: Option<Credentials>,
 }
 
 impl ObjectVfs {
@@ -40,35 +36,11 @@ impl ObjectVfs {
     /// `Unsupported` for another scheme, `InvalidArgument` if the settings do not suffice.
     pub fn from_url(url: &str) -> Result<Self> {
         runtime()?;
-        let parsed = Url::parse(url).map_err(|e| Error::invalid(format!("{url}: {e}")))?;
-        let invalid = |e: object_store::Error| Error::invalid(format!("{url}: {e}"));
-        let unknown = || {
-            Error::Unsupported(format!(
-                "{url}: no such store; write s3://bucket/path, gs://, az://, http:// or https://, or a path"
-            ))
-        };
-        let (scheme, prefix) = ObjectStoreScheme::parse(&parsed).map_err(|_| unknown())?;
-        let store: Arc<dyn ObjectStore> = match scheme {
-            ObjectStoreScheme::AmazonS3 => {
-                Arc::new(AmazonS3Builder::from_env().with_url(url).build().map_err(invalid)?)
-            }
-            ObjectStoreScheme::GoogleCloudStorage => Arc::new(
-                GoogleCloudStorageBuilder::from_env()
-                    .with_url(url)
-                    .build()
-                    .map_err(invalid)?,
-            ),
-            ObjectStoreScheme::MicrosoftAzure => Arc::new(
-                MicrosoftAzureBuilder::from_env()
-                    .with_url(url)
-                    .build()
-                    .map_err(invalid)?,
-            ),
-            _ => return Err(unknown()),
-        };
+        let (store, prefix, credentials) = service::open(url)?;
         Ok(Self {
             url: Some(url.trim_end_matches('/').to_owned()),
-            ..Self::new(store, prefix.as_ref())
+            credentials: Some(credentials),
+            ..Self::new(store, &prefix)
         })
     }
 
@@ -78,7 +50,22 @@ impl ObjectVfs {
             store,
             prefix: prefix.trim_matches('/').to_owned(),
             url: None,
+            credentials: None,
         }
+    }
+
+    /// Runs `work` on the network's runtime; a failure for want of credentials says which to set.
+    fn spawn<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> BoxFuture<'static, T> {
+        let credentials = self.credentials;
+        super::spawn(async move {
+            work.await.map_err(|e| match credentials {
+                Some(credentials) => credentials.advise(e),
+                None => e,
+            })
+        })
     }
 
     fn key(&self, path: &str) -> Result<Path> {
@@ -221,30 +208,30 @@ impl Vfs for ObjectVfs {
 
     fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
         match coalesce(ranges, GAP_BYTES, MERGED_BYTES_MAX) {
-            Ok(plan) => spawn(self.clone().ranges(path.to_owned(), plan)),
+            Ok(plan) => self.spawn(self.clone().ranges(path.to_owned(), plan)),
             Err(e) => Box::pin(std::future::ready(Err(e))),
         }
     }
 
     fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
-        spawn(self.clone().whole(path.to_owned()))
+        self.spawn(self.clone().whole(path.to_owned()))
     }
 
     fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
-        spawn(self.clone().tail(path.to_owned(), bytes))
+        self.spawn(self.clone().tail(path.to_owned(), bytes))
     }
 
     fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
-        spawn(self.clone().file_size(path.to_owned()))
+        self.spawn(self.clone().file_size(path.to_owned()))
     }
 
     fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
-        spawn(self.clone().children(dir.to_owned()))
+        self.spawn(self.clone().children(dir.to_owned()))
     }
 
     fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
         if parts.iter().map(Bytes::len).sum::<usize>() <= 4 * PART_BYTES {
-            return spawn(self.clone().put_new(path.to_owned(), parts));
+            return self.spawn(self.clone().put_new(path.to_owned(), parts));
         }
         Box::pin(async move {
             let mut writer = self.create(path).await?;
@@ -273,11 +260,11 @@ impl Vfs for ObjectVfs {
     }
 
     fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()> {
-        spawn(self.clone().delete(path.to_owned()))
+        self.spawn(self.clone().delete(path.to_owned()))
     }
 
     fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
-        spawn(self.clone().delete_below(dir.to_owned()))
+        self.spawn(self.clone().delete_below(dir.to_owned()))
     }
 
     fn sync<'a>(&'a self, _dir: &'a str) -> BoxFuture<'a, ()> {
@@ -296,7 +283,7 @@ struct ObjectWriter {
 impl FileWriter for ObjectWriter {
     fn append(&mut self, part: Bytes) -> BoxFuture<'_, ()> {
         let Ok(runtime) = runtime() else {
-            return spawn(async { Err(Error::Cancelled) });
+            return self.store.spawn(async { Err(Error::Cancelled) });
         };
         Box::pin(async move {
             if self.upload.is_none() {
@@ -312,7 +299,7 @@ impl FileWriter for ObjectWriter {
                         .await
                         .map_err(failed(&path))
                 };
-                let mut upload = WriteMultipart::new_with_chunk_size(spawn(begin).await?, PART_BYTES);
+                let mut upload = WriteMultipart::new_with_chunk_size(self.store.spawn(begin).await?, PART_BYTES);
                 let _guard = runtime.enter();
                 upload.put(std::mem::take(&mut self.start).freeze());
                 self.upload = Some(upload);
@@ -327,7 +314,7 @@ impl FileWriter for ObjectWriter {
                 upload.put(part);
                 Ok(upload)
             };
-            self.upload = Some(spawn(work).await?);
+            self.upload = Some(self.store.spawn(work).await?);
             Ok(())
         })
     }
@@ -335,9 +322,10 @@ impl FileWriter for ObjectWriter {
     fn finish(mut self: Box<Self>) -> BoxFuture<'static, ()> {
         let (store, path) = (self.store.clone(), std::mem::take(&mut self.path));
         let Some(upload) = self.upload.take() else {
-            return spawn(store.put_new(path, vec![std::mem::take(&mut self.start).freeze()]));
+            let whole = vec![std::mem::take(&mut self.start).freeze()];
+            return self.store.spawn(store.put_new(path, whole));
         };
-        spawn(async move {
+        self.store.spawn(async move {
             // Completing an upload replaces, so look first. Names in arrays are unique.
             if store.store.head(&store.key(&path)?).await.is_ok() {
                 upload.abort().await.map_err(failed(&path))?;
@@ -349,7 +337,7 @@ impl FileWriter for ObjectWriter {
 
     fn abort(mut self: Box<Self>) -> BoxFuture<'static, ()> {
         let (path, upload) = (std::mem::take(&mut self.path), self.upload.take());
-        spawn(async move {
+        self.store.spawn(async move {
             match upload {
                 Some(upload) => upload.abort().await.map_err(failed(&path)),
                 None => Ok(()),

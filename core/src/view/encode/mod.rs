@@ -216,11 +216,12 @@ impl Encoder {
         Ok(self)
     }
 
-    /// The exact size of the file in bytes, where it does not depend on the values.
+    /// The exact size of the file in bytes, where it does not depend on the values; [`u64::MAX`] if it is more than
+    /// that.
     pub fn size(&self) -> Option<u64> {
         match &self.0 {
             Kind::Record { header, records, cells } => {
-                (header.len() as u64).checked_add(cells.checked_mul(records.width())?)
+                Some((header.len() as u64).saturating_add(cells.saturating_mul(records.width())))
             }
             Kind::Table(_) => None,
             #[cfg(feature = "arrow")]

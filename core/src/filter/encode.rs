@@ -1,0 +1,190 @@
+//! Applies the filters of a pipeline to a tile, chunk by chunk.
+
+use super::chunk::Notes;
+use super::compress::{dictionary, rle_strings};
+use super::decode::Scratch;
+use super::plan::{Plan, StringCoding, string_coding};
+use super::{Nonces, TileFormat};
+use crate::error::Malformed;
+use crate::format::pipeline::{Filter, Pipeline};
+use crate::format::tile::{TileWriter, fixed_chunk_bytes, var_chunk_ends};
+
+/// The framed tile of these fixed-size cells.
+///
+/// # Errors
+/// A filter cannot take these values.
+pub fn encode_tile(data: &[u8], p: &Pipeline, f: &TileFormat<'_>, nonces: &Nonces) -> Result<Vec<u8>, Malformed> {
+    let mut tile = TileEncoder::new(p, f, nonces, data.len(), Vec::with_capacity)?;
+    data.chunks(tile.chunk_bytes()).try_for_each(|chunk| tile.push(chunk))?;
+    Ok(tile.finish())
+}
+
+/// Filters and frames a tile chunk by chunk.
+pub(crate) struct TileEncoder<'a> {
+    plan: Plan<'a>,
+    chunk_bytes: usize,
+    nonces: &'a Nonces,
+    tile: TileWriter,
+    scratch: Scratch,
+}
+
+impl<'a> TileEncoder<'a> {
+    /// An encoder of a tile of `bytes` bytes, to an empty buffer that `memory` gives with room for as many as it is told.
+    ///
+    /// # Errors
+    /// A filter cannot work on its type.
+    pub(crate) fn new(
+        p: &Pipeline,
+        f: &TileFormat<'a>,
+        nonces: &'a Nonces,
+        bytes: usize,
+        memory: impl FnOnce(usize) -> Vec<u8>,
+    ) -> Result<Self, Malformed> {
+        let plan = Plan::new(p, f)?;
+        let cell_bytes = f.cell.cell_bytes(f.datatype).unwrap_or(f.datatype.size());
+        let chunk_bytes = if is_one_chunk(p, f) {
+            bytes.max(1)
+        } else {
+            fixed_chunk_bytes(cell_bytes)
+        };
+        Ok(Self {
+            chunk_bytes,
+            nonces,
+            tile: TileWriter::over(memory(room(&plan, bytes))),
+            scratch: Scratch::default(),
+            plan,
+        })
+    }
+
+    /// Bytes of each chunk but the last, where cells are of a fixed size.
+    pub(crate) fn chunk_bytes(&self) -> usize {
+        self.chunk_bytes
+    }
+
+    /// Adds the next chunk.
+    ///
+    /// # Errors
+    /// A filter cannot take these values.
+    pub(crate) fn push(&mut self, chunk: &[u8]) -> Result<(), Malformed> {
+        self.push_noted(chunk.len(), chunk, Notes::default())
+    }
+
+    /// Adds the chunk of `plain_bytes` of which something else has made `data` and `notes`.
+    fn push_noted(&mut self, plain_bytes: usize, data: &[u8], notes: Notes) -> Result<(), Malformed> {
+        let (notes, filtered) = apply_steps(&self.plan, data, notes, self.nonces, &mut self.scratch)?;
+        self.tile.push(plain_bytes, &notes.0, filtered)
+    }
+
+    /// The framed tile.
+    pub(crate) fn finish(self) -> Vec<u8> {
+        self.tile.finish()
+    }
+}
+
+/// The framed tile of these variable-length cells; `offsets` holds the start of each cell, in bytes,
+/// and the end of the last.
+///
+/// # Errors
+/// A filter cannot take these values.
+pub fn encode_var_tile(
+    data: &[u8],
+    offsets: &[u64],
+    p: &Pipeline,
+    f: &TileFormat<'_>,
+    nonces: &Nonces,
+) -> Result<Vec<u8>, Malformed> {
+    if !offsets.is_sorted()
+        || offsets.first().is_some_and(|o| *o != 0)
+        || offsets.last().copied().unwrap_or(0) != data.len() as u64
+    {
+        return Err(Malformed::unsupported(
+            "offsets",
+            format!("they must rise from 0 to {}, the end of the data", data.len()),
+        ));
+    }
+    let mut tile = TileEncoder::new(p, f, nonces, data.len(), Vec::with_capacity)?;
+    if let Some(coding) = tile.plan.strings {
+        if offsets.len() < 2 {
+            return Ok(tile.finish());
+        }
+        let (mut notes, mut packed) = (Notes::default(), Vec::new());
+        match coding {
+            StringCoding::Rle => rle_strings::encode(&mut notes, data, offsets, &mut packed)?,
+            StringCoding::Dictionary => dictionary::encode(&mut notes, data, offsets, &mut packed)?,
+        }
+        tile.push_noted(data.len(), &packed, notes)?;
+        return Ok(tile.finish());
+    }
+    let ends = if data.is_empty() {
+        vec![0; usize::from(offsets.len() > 1 && has_chunk_of_nothing(p, f))]
+    } else if is_one_chunk(p, f) {
+        offsets.last().copied().into_iter().collect()
+    } else {
+        var_chunk_ends(offsets)
+    };
+    let (mut rest, mut start) = (data, 0);
+    for end in ends {
+        let n = usize::try_from(end - start).unwrap_or(usize::MAX);
+        let (chunk, later) = rest.split_at_checked(n).unwrap_or_default();
+        tile.push(chunk)?;
+        (rest, start) = (later, end);
+    }
+    Ok(tile.finish())
+}
+
+/// Whether cells that are all empty are a chunk, as in libtiledb, rather than none. It cannot read all that its filters
+/// make of nothing, such as gzip's, but reads tiles without chunks there.
+fn has_chunk_of_nothing(p: &Pipeline, f: &TileFormat<'_>) -> bool {
+    let takes_nothing = |filter: &Filter| {
+        matches!(
+            filter,
+            Filter::None
+                | Filter::Zstd { .. }
+                | Filter::Lz4 { .. }
+                | Filter::Byteshuffle
+                | Filter::Bitshuffle
+                | Filter::Md5
+                | Filter::Sha256
+        )
+    };
+    f.version.has_chunk_of_nothing() && p.filters.iter().all(takes_nothing)
+}
+
+/// Bytes to set aside for a filtered tile: exact but for the chunks' headers where nothing is filtered,
+/// else half, as it is worth filtering.
+fn room(plan: &Plan<'_>, bytes: usize) -> usize {
+    if plan.steps.is_empty() {
+        bytes.saturating_add(bytes / 1024).saturating_add(8)
+    } else {
+        bytes / 2 + 8
+    }
+}
+
+/// Whether tiles are not cut into chunks.
+fn is_one_chunk(p: &Pipeline, f: &TileFormat<'_>) -> bool {
+    p.max_chunk_bytes.0 == 0
+        || p.filters.iter().any(|filter| matches!(filter, Filter::Webp { .. }))
+        || string_coding(p, f).is_some()
+}
+
+/// Applies all steps to `data`; gives the metadata, and the data as it was or in `scratch`.
+fn apply_steps<'a>(
+    plan: &Plan<'_>,
+    data: &'a [u8],
+    mut notes: Notes,
+    nonces: &Nonces,
+    scratch: &'a mut Scratch,
+) -> Result<(Notes, &'a [u8]), Malformed> {
+    let Scratch { done, next } = scratch;
+    let mut in_scratch = false;
+    for step in &plan.steps {
+        let from = if in_scratch { done.as_slice() } else { data };
+        next.clear();
+        step.apply(nonces, &mut notes, from, next)?;
+        if step.moves() {
+            std::mem::swap(done, next);
+            in_scratch = true;
+        }
+    }
+    Ok((notes, if in_scratch { done } else { data }))
+}

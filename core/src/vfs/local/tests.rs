@@ -1,0 +1,149 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::*;
+use crate::blocking::block_on;
+
+#[test]
+fn a_location_is_absolute() {
+    let location = |root: &str, path: &str| LocalVfs::new(root).location(path);
+    assert_eq!(
+        location("/data/./x/../arrays/", "a").as_deref(),
+        Some("file:///data/arrays/a")
+    );
+    assert_eq!(location("/data", "").as_deref(), Some("file:///data"));
+    let here = std::env::current_dir().unwrap();
+    assert_eq!(location("a", "b"), Some(format!("file://{}/a/b", here.display())));
+}
+
+#[test]
+fn unfinished_files_are_nowhere_to_be_seen() {
+    let dir = tempfile::tempdir().unwrap();
+    let vfs = LocalVfs::new(dir.path());
+    let mut writer = block_on(vfs.create("__schema/__1_1_a")).unwrap();
+    block_on(writer.append(Bytes::from_static(b"half"))).unwrap();
+    assert_eq!(
+        fs::read_dir(dir.path().join("__schema"))
+            .map(Iterator::count)
+            .unwrap_or(0),
+        0
+    );
+    assert_eq!(
+        fs::read_dir(dir.path()).unwrap().count(),
+        1 + usize::from(dir.path().join("__schema").exists())
+    );
+    drop(writer);
+    assert!(
+        fs::read_dir(dir.path())
+            .unwrap()
+            .all(|e| e.unwrap().file_name() == "__schema")
+    );
+}
+
+#[test]
+fn a_long_listing_never_misses_both_of_two_files() {
+    let dir = tempfile::tempdir().unwrap();
+    // Names as long as those of fragments, so that the listing takes several calls.
+    let name = |n: u32| {
+        format!(
+            "__1_1_{:032x}_22.wrt",
+            u128::from(n).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060)
+        )
+    };
+    for n in 0..2000 {
+        fs::write(dir.path().join(name(n)), "").unwrap();
+    }
+    let token = |n: u32| dir.path().join(format!("{}.vac", name(n)));
+    fs::write(token(0), "").unwrap();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // At every moment there is one at least.
+            for n in 0.. {
+                fs::write(token(n + 1), "").unwrap();
+                fs::remove_file(token(n)).unwrap();
+                if over.load(Ordering::Relaxed) {
+                    return;
+                }
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+        });
+        let vfs = LocalVfs::new(dir.path());
+        let misses = (0..300).filter(|_| {
+            let found = vfs.children("").unwrap();
+            found.iter().all(|e| !e.name.ends_with(".vac"))
+        });
+        let misses = misses.count();
+        over.store(true, Ordering::Relaxed);
+        assert_eq!(misses, 0);
+    });
+}
+
+#[test]
+fn what_dead_writers_leave_is_told_from_what_living_ones_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let vfs = LocalVfs::new(dir.path());
+    let age = |name: &str| {
+        let file = fs::File::options().write(true).open(dir.path().join(name)).unwrap();
+        let then = std::time::SystemTime::now() - std::time::Duration::from_secs(120);
+        file.set_modified(then).unwrap();
+    };
+    let writer = block_on(vfs.create("array/__meta/__1_1_a")).unwrap();
+    let names = fs::read_dir(dir.path().join("array")).unwrap();
+    let mut names = names.map(|e| e.unwrap().file_name().into_string().unwrap());
+    let alive = format!("array/{}", names.find(|n| put::is_temporary(n)).unwrap());
+    for name in [
+        "array/.hyperslab-1-1-1.tmp",
+        "array/.hyperslab-1-1-2.tmp",
+        "array/.other.tmp",
+    ] {
+        fs::write(dir.path().join(name), "half").unwrap();
+    }
+    for old in [&*alive, "array/.hyperslab-1-1-1.tmp", "array/.other.tmp"] {
+        age(old);
+    }
+    assert_eq!(
+        block_on(vfs.leftovers("array")).unwrap(),
+        ["array/.hyperslab-1-1-1.tmp"]
+    );
+    drop(writer);
+    assert!(block_on(vfs.leftovers("nowhere")).unwrap().is_empty());
+}
+
+#[test]
+fn a_rewritten_name_is_not_read_through_an_old_handle() {
+    let dir = tempfile::tempdir().unwrap();
+    let vfs = LocalVfs::new(dir.path());
+    for content in ["first", "again"] {
+        block_on(vfs.put("a/f", vec![Bytes::from(content)])).unwrap();
+        assert_eq!(block_on(vfs.read("a/f", &[0..5])).unwrap(), [content]);
+        block_on(vfs.remove_dir("a")).unwrap();
+    }
+}
+
+#[test]
+fn a_file_that_was_read_whole_is_not_kept_open() {
+    let dir = tempfile::tempdir().unwrap();
+    let vfs = LocalVfs::new(dir.path());
+    block_on(vfs.put("f", vec![Bytes::from_static(b"whole")])).unwrap();
+    assert_eq!(block_on(vfs.read("f", &[0..5])).unwrap(), ["whole"]);
+    assert_eq!(vfs.handles.count(), 0);
+    assert_eq!(block_on(vfs.read("f", &[0..2, 3..5])).unwrap(), ["wh", "le"]);
+    assert_eq!(vfs.handles.count(), 1);
+    assert_eq!(block_on(vfs.read("f", &[0..5])).unwrap(), ["whole"]);
+}
+
+#[test]
+fn many_files_do_not_exhaust_descriptors() {
+    let dir = tempfile::tempdir().unwrap();
+    let vfs = LocalVfs::new(dir.path());
+    for i in 0..300 {
+        let path = format!("f{i}");
+        block_on(vfs.put(&path, vec![Bytes::from(path.clone())])).unwrap();
+        assert_eq!(block_on(vfs.read(&path, &[0..1])).unwrap(), ["f"]);
+    }
+    assert!(
+        (64..=128).contains(&vfs.handles.count()),
+        "{} open",
+        vfs.handles.count()
+    );
+}

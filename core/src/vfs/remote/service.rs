@@ -1,0 +1,130 @@
+//! The services that hold objects: which of them a URL names, and where its credentials come from.
+
+use std::sync::Arc;
+
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey as S3};
+use object_store::azure::{AzureConfigKey as Azure, MicrosoftAzureBuilder};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey as Google};
+use object_store::{ObjectStore, ObjectStoreScheme};
+use reqwest::Url;
+
+use crate::error::{Error, Result};
+
+/// How the text of an error names the statuses of requests that lack credentials, or the right ones.
+const REFUSALS: [&str; 2] = ["401 Unauthorized", "403 Forbidden"];
+
+/// What was found of a service's credentials when it was opened.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Credentials {
+    /// Which variables of the environment give them, and which does without.
+    advice: &'static str,
+    /// Whether the environment names any, or says that none are needed.
+    named: bool,
+}
+
+impl Credentials {
+    const S3: &'static str = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_REGION where it is not \
+                              us-east-1; AWS_SKIP_SIGNATURE=true reads what is public without a key";
+    const GOOGLE: &'static str = "set GOOGLE_APPLICATION_CREDENTIALS to the file with the key; \
+                                  GOOGLE_SKIP_SIGNATURE=true reads what is public without a key";
+    const AZURE: &'static str = "set AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ACCOUNT_KEY or \
+                                 AZURE_STORAGE_SAS_TOKEN; AZURE_SKIP_SIGNATURE=true reads what is public without a key";
+
+    fn new(advice: &'static str, settings: &[Option<String>]) -> Self {
+        // A switch that is off is a setting too.
+        let named = settings.iter().flatten().any(|value| value != "false");
+        Self { advice, named }
+    }
+
+    /// The same failure with what to set, where the service refuses or nothing is set at all: then it may be that no
+    /// machine around gives credentials either.
+    pub(super) fn advise(self, error: Error) -> Error {
+        let Error::Io { path, source } = error else {
+            return error;
+        };
+        let told = source.to_string();
+        // The library knows what was refused of requests for one object; of a listing its text alone says so.
+        let refused = matches!(
+            source.downcast_ref(),
+            Some(object_store::Error::Unauthenticated { .. } | object_store::Error::PermissionDenied { .. })
+        ) || REFUSALS.iter().any(|status| told.contains(status));
+        if refused || !self.named {
+            Error::io(
+                path,
+                format!("{}; {}", told.trim_end().trim_end_matches(':'), self.advice),
+            )
+        } else {
+            Error::Io { path, source }
+        }
+    }
+}
+
+/// The store that a URL names, the prefix in it, and what is known of its credentials.
+///
+/// # Errors
+/// `Unsupported` for another scheme, `InvalidArgument` if the settings do not suffice.
+pub(super) fn open(url: &str) -> Result<(Arc<dyn ObjectStore>, String, Credentials)> {
+    let parsed = Url::parse(url).map_err(|e| Error::invalid(format!("{url}: {e}")))?;
+    let unknown = || {
+        Error::Unsupported(format!(
+            "{url}: no such store; write s3://bucket/path, gs://, az://, http:// or https://, or a path"
+        ))
+    };
+    let (scheme, prefix) = ObjectStoreScheme::parse(&parsed).map_err(|_| unknown())?;
+    let (store, credentials) = match scheme {
+        ObjectStoreScheme::AmazonS3 => {
+            let builder = AmazonS3Builder::from_env().with_url(url);
+            let found = [
+                S3::AccessKeyId,
+                S3::SecretAccessKey,
+                S3::WebIdentityTokenFile,
+                S3::ContainerCredentialsRelativeUri,
+                S3::ContainerCredentialsFullUri,
+                S3::SkipSignature,
+            ];
+            let found = Credentials::new(Credentials::S3, &found.map(|key| builder.get_config_value(&key)));
+            (built(url, builder.build(), found)?, found)
+        }
+        ObjectStoreScheme::GoogleCloudStorage => {
+            let builder = GoogleCloudStorageBuilder::from_env().with_url(url);
+            let found = [
+                Google::ServiceAccount,
+                Google::ServiceAccountKey,
+                Google::ApplicationCredentials,
+                Google::BearerToken,
+                Google::SkipSignature,
+            ];
+            let found = Credentials::new(Credentials::GOOGLE, &found.map(|key| builder.get_config_value(&key)));
+            (built(url, builder.build(), found)?, found)
+        }
+        ObjectStoreScheme::MicrosoftAzure => {
+            let builder = MicrosoftAzureBuilder::from_env().with_url(url);
+            let found = [
+                Azure::AccessKey,
+                Azure::SasKey,
+                Azure::Token,
+                Azure::ClientId,
+                Azure::FederatedTokenFile,
+                Azure::UseAzureCli,
+                Azure::UseEmulator,
+                Azure::SkipSignature,
+            ];
+            let found = Credentials::new(Credentials::AZURE, &found.map(|key| builder.get_config_value(&key)));
+            (built(url, builder.build(), found)?, found)
+        }
+        _ => return Err(unknown()),
+    };
+    Ok((store, prefix.to_string(), credentials))
+}
+
+/// The store that came out of the settings.
+fn built<S: ObjectStore>(
+    url: &str,
+    store: object_store::Result<S>,
+    credentials: Credentials,
+) -> Result<Arc<dyn ObjectStore>> {
+    match store {
+        Ok(store) => Ok(Arc::new(store)),
+        Err(e) => Err(Error::invalid(format!("{url}: {e}; {}", credentials.advice))),
+    }
+}
