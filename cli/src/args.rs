@@ -333,8 +333,8 @@ pub(crate) enum Group {
     /// Add an array or a group
     Add {
         path: String,
-        /// Its path from the current folder, or its URL; what lies in the group's own folder is named relative to that,
-        /// so that both move together
+        /// Its path from the current folder (or, where nothing is there, in the group's), or its URL; what lies in
+        /// the group's folder is named relative to that, so that both move together
         member: String,
         /// Its name in the group (default: the last part of its path)
         #[arg(long)]

@@ -1,6 +1,6 @@
 //! `group`: groups and their members.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use hyperslab::array::{Group as Opened, ObjectType, object_type};
 use hyperslab::format::group::{GroupMember, MemberKind};
 use hyperslab::maintain::{GroupChange, change_group, create_group};
@@ -63,15 +63,17 @@ pub(crate) async fn group(env: &Env, command: &Group) -> Result<()> {
     }
 }
 
-/// The member at a path or URL. What lies within the group's folder goes with it: it is named relative to it.
+/// The member at a path or URL; or, where nothing is there, at that path in the group's folder. What lies within that
+/// folder goes with it: it is named relative to it.
 async fn resolve(group: &str, member: &str, name: Option<String>) -> Result<GroupMember> {
-    let (group, place) = (Place::new(group)?, Place::new(member)?);
-    let found = object_type(&place.context, &place.path).await;
-    let kind = match found.with_context(|| format!("cannot look at {member}"))? {
-        Some(ObjectType::Array) => MemberKind::Array,
-        Some(ObjectType::Group) => MemberKind::Group,
-        None => bail!(absent(&group, &place).await),
-    };
+    let group = Place::new(group)?;
+    let (mut place, mut kind) = look(Place::new(member)?).await?;
+    if kind.is_none() && !member.contains("://") && !member.starts_with('/') {
+        (place, kind) = look(group.join(member)).await?;
+    }
+    let kind = kind.with_context(|| {
+        format!("{member}: there is no array or group, neither from the current folder nor in that of the group")
+    })?;
     let uri = place.location();
     let inside = path_within(&group.location(), &uri).filter(|path| !path.is_empty());
     let relative = inside.is_some();
@@ -87,14 +89,15 @@ async fn resolve(group: &str, member: &str, name: Option<String>) -> Result<Grou
     })
 }
 
-/// What to say where there is no member, and what to write if the group's folder has one of this name.
-async fn absent(group: &Place, member: &Place) -> String {
-    let inside = group.join(&member.url);
-    let hint = match object_type(&inside.context, &inside.path).await {
-        Ok(Some(_)) => format!("write {} for the one in the group's folder", inside.url),
-        _ => "a member is named as anywhere else, by its path from the current folder or by a URL".to_owned(),
+/// What is at a place.
+async fn look(place: Place) -> Result<(Place, Option<MemberKind>)> {
+    let found = object_type(&place.context, &place.path).await;
+    let kind = match found.with_context(|| format!("cannot look at {}", place.url))? {
+        Some(ObjectType::Array) => Some(MemberKind::Array),
+        Some(ObjectType::Group) => Some(MemberKind::Group),
+        None => None,
     };
-    format!("{}: there is no array or group; {hint}", member.url)
+    Ok((place, kind))
 }
 
 async fn change(env: &Env, path: &str, change: GroupChange, timestamp: Option<Moment>) -> Result<()> {

@@ -61,6 +61,8 @@ fn members_of_groups_are_named_from_the_current_folder() {
     within("group add . b");
     within("group add ../g ../a --name up");
     within(&format!("group add . file://{top}/g/../g/b --name full"));
+    // Nothing is called so here, but in the group's folder.
+    shell.ok("group add g b --name there");
     let members: Value = serde_json::from_str(&shell.ok("group ls g --json")).unwrap();
     let member = |name: &str| {
         let found = members.as_array().unwrap().iter().find(|m| m["name"] == name);
@@ -74,20 +76,15 @@ fn members_of_groups_are_named_from_the_current_folder() {
         ("b", ("b", true)),
         ("up", (&*beside, false)),
         ("full", ("b", true)),
+        ("there", ("b", true)),
     ] {
         assert_eq!(member(name), expect, "{name}");
     }
     check(
         &shell,
-        "group add g b",
-        1,
-        &["b: there is no array or group", "write g/b"],
-    );
-    check(
-        &shell,
         "group add g nowhere",
         1,
-        &["nowhere: ", "from the current folder"],
+        &["nowhere: ", "neither from the current folder nor in that of the group"],
     );
 }
 
