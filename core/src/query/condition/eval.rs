@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
-use std::hash::Hash;
 
 use bytemuck::Pod;
 use hashlink::DefaultHashBuilder;
@@ -133,14 +132,15 @@ fn trimmed(column: &Column, i: usize) -> &[u8] {
 
 /// Whether each number is one of `values`; or, if negated, none of them. By bytes, as libtiledb does it: 0.0 is
 /// not in (-0.0), and a NaN may be among the values. `T` is any type of the numbers' size.
-fn one_of<T: Pod + Eq + Hash>(data: &[u8], values: &[Scalar], negated: bool) -> Vec<u8> {
+fn one_of<T: Pod + Eq + Into<u64>>(data: &[u8], values: &[Scalar], negated: bool) -> Vec<u8> {
     let (cells, values) = (typed::<T>(data), values.iter().filter_map(number::<T>));
     if values.size_hint().1.is_some_and(|n| n <= FEW) {
         let values: Vec<T> = values.collect();
         return cells.iter().map(|v| u8::from(values.contains(v) != negated)).collect();
     }
-    let values: HashSet<T, DefaultHashBuilder> = values.collect();
-    cells.iter().map(|v| u8::from(values.contains(v) != negated)).collect()
+    let values: HashSet<u64, DefaultHashBuilder> = values.map(Into::into).collect();
+    let is_one = |v: &T| values.contains(&(*v).into());
+    cells.iter().map(|v| u8::from(is_one(v) != negated)).collect()
 }
 
 /// So many numbers are compared in less time than one is hashed.
