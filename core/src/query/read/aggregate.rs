@@ -43,6 +43,11 @@ impl Array {
     /// does not matter. `None` where there is no value to aggregate. Tiles whose statistics say enough
     /// are not read.
     ///
+    /// They are those of the cells that a read gives: a cell of a dense array that nobody wrote counts with its fill
+    /// value, or as null. Libtiledb counts it too, but leaves it out of sums, extremes and null counts, and out of a
+    /// mean's sum though not always of its number, until a merge has written its fill value: merging changes what
+    /// libtiledb answers, and not what is answered here.
+    ///
     /// # Errors
     /// As [`Array::read`]; and [`Error::InvalidArgument`] for an aggregate that a field's type does not have.
     pub async fn aggregate(&self, query: &Query, wanted: &[(Aggregate, &str)]) -> Result<Vec<Option<Scalar>>> {
