@@ -1,0 +1,338 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::*;
+use crate::datatype::{CellCount, Datatype};
+use crate::format::condition::StoredCondition;
+use crate::format::domain::Dimension;
+use crate::format::enumeration::Enumeration;
+use crate::format::schema::{ArrayType, Attribute, Schema};
+use crate::query::Condition;
+use crate::query::condition::{bind, bind_stored};
+
+fn columns() -> Vec<(&'static str, Column)> {
+    vec![
+        (
+            "i",
+            Column::from_values(Datatype::Int32, &[1, 2, 3, 4]).with_validity(vec![1, 1, 0, 1]),
+        ),
+        ("u", Column::from_values(Datatype::Uint8, &[0_u8, 1, 2, 255])),
+        (
+            "f",
+            Column::from_values(Datatype::Float32, &[0.1_f32, f32::NAN, -1.0, 2.5]),
+        ),
+        ("s", Column::from_cells(Datatype::StringUtf8, ["a", "bb", "", "\u{e9}"])),
+        (
+            "c",
+            Column {
+                cell: CellCount::Fixed(2),
+                ..Column::from_values(Datatype::Char, b"ab\0\0c\0dd")
+            },
+        ),
+        ("t", Column::from_values(Datatype::DatetimeDay, &[0_i64, 30, 31, 365])),
+        ("e", Column::from_values(Datatype::Uint8, &[0_u8, 1, 2, 1])),
+    ]
+}
+
+fn holds_for(text: &str) -> Result<Vec<u8>, String> {
+    let columns = columns();
+    let attributes = columns.iter().map(|(n, c)| Attribute {
+        nullable: c.validity.is_some(),
+        enumeration: (*n == "e").then(|| "colours".into()),
+        ..Attribute::new(n, c.datatype, c.cell)
+    });
+    let schema = Schema::new(ArrayType::Sparse, vec![Dimension::string("d")], attributes.collect());
+    let values = Column::from_cells(Datatype::StringAscii, ["red", "green", "blue"]);
+    let e = Enumeration {
+        name: "colours".into(),
+        file: String::new(),
+        ordered: text.contains("ordered"),
+        values,
+    };
+    let text = text.replace("ordered", "");
+    let condition: Condition = text.parse().map_err(|e: crate::Error| e.to_string())?;
+    let bound =
+        bind(&condition, &schema, &BTreeMap::from([("colours".into(), Arc::new(e))])).map_err(|e| e.to_string())?;
+    let find = |name: &str| {
+        columns
+            .iter()
+            .find(|(n, _)| *n == name)
+            .map(|(_, column)| TestColumn { column, present: None })
+    };
+    Ok(evaluate(&bound, 4, &find))
+}
+
+#[track_caller]
+fn check(text: &str, expect: [u8; 4]) {
+    assert_eq!(holds_for(text).as_deref(), Ok(&expect[..]), "{text}");
+}
+
+#[test]
+fn a_null_fails_every_comparison_and_its_opposite() {
+    check("i > 2", [0, 0, 0, 1]);
+    check("not i > 2", [1, 1, 0, 0]);
+    check("i != 7", [1, 1, 0, 1]);
+    check("i not in (1)", [0, 1, 0, 1]);
+    check("i is null", [0, 0, 1, 0]);
+    check("i is not null or u == 2", [1, 1, 1, 1]);
+}
+
+#[test]
+fn a_stored_test_of_null_has_no_value() {
+    let columns = columns();
+    let schema = Schema::new(
+        ArrayType::Sparse,
+        vec![Dimension::string("d")],
+        columns
+            .iter()
+            .map(|(n, c)| Attribute::new(n, c.datatype, c.cell))
+            .collect(),
+    );
+    let kept = |field: &str, op| {
+        let stored = StoredCondition::Compare {
+            field: field.into(),
+            op,
+            value: Vec::new(),
+        };
+        let find = |name: &str| {
+            let (_, column) = columns.iter().find(|(n, _)| *n == name)?;
+            Some(TestColumn { column, present: None })
+        };
+        bind_stored(&stored, &schema)
+            .map(|b| evaluate(&b, 4, &find))
+            .map_err(|e| e.to_string())
+    };
+    assert_eq!(kept("i", CompareOp::Eq), Ok(vec![0, 0, 1, 0]));
+    assert_eq!(kept("i", CompareOp::Ne), Ok(vec![1, 1, 0, 1]));
+    assert_eq!(kept("s", CompareOp::Eq), Ok(vec![0, 0, 1, 0]), "an empty string");
+    assert!(kept("i", CompareOp::Lt).is_err());
+    let gone = kept("gone", CompareOp::Eq).unwrap_err();
+    assert!(
+        gone.contains("'gone', which the array does not have at this time"),
+        "{gone}"
+    );
+}
+
+#[test]
+fn stored_tests_of_fixed_text_are_those_of_libtiledb() {
+    let cells = |datatype| Column {
+        cell: CellCount::Fixed(2),
+        ..Column::from_values(datatype, b"a\0abba\xff\0")
+    };
+    let kept = |datatype, op, value: &[u8]| {
+        let column = cells(datatype);
+        let attribute = Attribute::new("t", datatype, column.cell);
+        let schema = Schema::new(ArrayType::Sparse, vec![Dimension::string("d")], vec![attribute]);
+        let stored = StoredCondition::Compare {
+            field: "t".into(),
+            op,
+            value: value.to_vec(),
+        };
+        let bound = bind_stored(&stored, &schema).unwrap();
+        let found = TestColumn {
+            column: &column,
+            present: None,
+        };
+        evaluate(&bound, 4, &|_| Some(found))
+    };
+    assert_eq!(
+        kept(Datatype::Char, CompareOp::Eq, b"abc"),
+        [1, 1, 0, 0],
+        "the first byte"
+    );
+    assert_eq!(kept(Datatype::Char, CompareOp::Lt, b"b"), [1, 1, 0, 1], "with its sign");
+    assert_eq!(
+        kept(Datatype::StringAscii, CompareOp::Eq, b"a\0"),
+        [1, 0, 0, 0],
+        "with its padding"
+    );
+    assert_eq!(kept(Datatype::StringUtf8, CompareOp::Ge, b"ab"), [0, 1, 1, 1]);
+}
+
+#[test]
+fn literals_that_the_type_cannot_hold() {
+    check("u < 300", [1, 1, 1, 1]);
+    check("u > -1 and i < 1e30", [1, 1, 0, 1]);
+    check("u >= 300", [0, 0, 0, 0]);
+    check("u > 0.5", [0, 1, 1, 1]);
+    check("u <= 1.5", [1, 1, 0, 0]);
+    check("u == 1.5", [0, 0, 0, 0]);
+    check("u != 1.5", [1, 1, 1, 1]);
+    check("u in (1.5, 2, 256)", [0, 0, 1, 0]);
+    check("f == 0.1", [1, 0, 0, 0]);
+}
+
+#[test]
+fn nan_is_unequal_to_everything() {
+    check("f != 2.5", [1, 1, 1, 0]);
+    check("f < 9", [1, 0, 1, 1]);
+    check("f == nan", [0, 0, 0, 0]);
+}
+
+fn floats(test: &Test) -> Vec<u8> {
+    let column = Column::from_values(Datatype::Float64, &[0.0, -0.0, f64::NAN, 1.5]);
+    let bound = Bound::Test("f".into(), test.clone());
+    evaluate(&bound, 4, &|_| {
+        Some(TestColumn {
+            column: &column,
+            present: None,
+        })
+    })
+}
+
+#[test]
+fn floats_are_among_others_by_their_bytes() {
+    let among = |values: &[f64], negated| {
+        floats(&Test::Numbers(
+            values.iter().map(|&v| Scalar::F64(v)).collect(),
+            negated,
+        ))
+    };
+    assert_eq!(among(&[-0.0, 1.5], false), [0, 1, 0, 1]);
+    assert_eq!(among(&[-0.0], true), [1, 0, 1, 1]);
+    assert_eq!(among(&[f64::NAN], false), [0, 0, 1, 0]);
+    assert_eq!(floats(&Test::Number(CompareOp::Eq, Scalar::F64(-0.0))), [1, 1, 0, 0]);
+}
+
+#[test]
+fn long_lists_are_tested_as_short_ones() {
+    // Others that no cell has make the list long.
+    let among = |list: &str, others: &str| (format!("{list})"), format!("{list}, {others})"));
+    let numbers = "90, 91, 92, 93, 94, 95, 96, 97, 98";
+    for (field, expect) in [("i in (1, 4", [1, 0, 0, 1]), ("i not in (1, 4", [0, 1, 0, 0])] {
+        let (short, long) = among(field, numbers);
+        check(&short, expect);
+        check(&long, expect);
+    }
+    for (field, expect) in [
+        ("u in (0, 255", [1, 0, 0, 1]),
+        ("f in (0.1, 2.5", [1, 0, 0, 1]),
+        ("f not in (0.1, 2.5", [0, 1, 1, 0]),
+    ] {
+        let (short, long) = among(field, numbers);
+        check(&short, expect);
+        check(&long, expect);
+    }
+    let (short, long) = among("s in ('', 'bb'", "'A', 'aa', 'b', 'bbb', 'B', 'c', 'd', 'e', 'f'");
+    check(&short, [0, 1, 1, 0]);
+    check(&long, [0, 1, 1, 0]);
+    check("c not in ('c', 'dd', 'x', 'y', 'z', 'v', 'w', 'q', 'r')", [1, 1, 0, 0]);
+    let all: Vec<f64> = (10..20).map(f64::from).chain([-0.0, f64::NAN]).collect();
+    let test = Test::Numbers(all.into_iter().map(Scalar::F64).collect(), false);
+    assert_eq!(floats(&test), [0, 1, 1, 0], "by their bytes");
+}
+
+#[test]
+fn unknown_values_of_an_enumeration_are_not_unequal_to_nulls() {
+    let attribute = Attribute {
+        nullable: true,
+        enumeration: Some("e".into()),
+        ..Attribute::new("n", Datatype::Uint8, CellCount::ONE)
+    };
+    let schema = Schema::new(ArrayType::Sparse, vec![Dimension::string("d")], vec![attribute]);
+    let e = Enumeration {
+        name: "e".into(),
+        file: String::new(),
+        ordered: false,
+        values: Column::from_cells(Datatype::StringAscii, ["red"]),
+    };
+    let column = Column::from_values(Datatype::Uint8, &[0_u8, 0]).with_validity(vec![1, 0]);
+    for text in [
+        "n != 'grey'",
+        "n not in ('grey')",
+        "not n == 'grey'",
+        "not n in ('grey')",
+    ] {
+        let known = BTreeMap::from([("e".into(), Arc::new(e.clone()))]);
+        let bound = bind(&text.parse().unwrap(), &schema, &known).unwrap();
+        let find = |_: &str| {
+            Some(TestColumn {
+                column: &column,
+                present: None,
+            })
+        };
+        assert_eq!(evaluate(&bound, 2, &find), [1, 0], "{text}");
+    }
+}
+
+#[test]
+fn a_field_that_is_absent_takes_back_what_was_found_before() {
+    let column = Column::from_values(Datatype::Int32, &[1, 1]);
+    let test = |field: &str, v| Bound::Test(field.into(), Test::Number(CompareOp::Eq, Scalar::I32(v)));
+    let find = |name: &str| {
+        Some(TestColumn {
+            column: &column,
+            present: (name == "late").then_some(&[1, 0][..]),
+        })
+    };
+    assert_eq!(
+        evaluate(&Bound::Or(vec![test("a", 1), test("late", 2)]), 2, &find),
+        [1, 0]
+    );
+    assert_eq!(
+        evaluate(&Bound::Or(vec![test("late", 2), test("a", 1)]), 2, &find),
+        [1, 1]
+    );
+    let inner = Bound::Or(vec![test("a", 2), test("late", 2)]);
+    assert_eq!(evaluate(&Bound::Or(vec![test("a", 1), inner]), 2, &find), [1, 0]);
+    assert_eq!(
+        evaluate(&Bound::And(vec![test("a", 1), test("late", 1)]), 2, &find),
+        [1, 0]
+    );
+}
+
+#[test]
+fn strings_compare_by_bytes_and_padding_does_not_count() {
+    check("s >= 'b'", [0, 1, 0, 1]);
+    check("s in ('', 'a')", [1, 0, 1, 0]);
+    check("c == 'c'", [0, 0, 1, 0]);
+    check("c == ''", [0, 1, 0, 0]);
+}
+
+#[test]
+fn dates_may_name_a_period() {
+    check("t == '1970-01'", [1, 1, 0, 0]);
+    check("t > '1970'", [0, 0, 0, 1]);
+    check("t in ('1970-02', '1971')", [0, 0, 1, 1]);
+    check("t < 31", [1, 1, 0, 0]);
+}
+
+#[test]
+fn dates_finer_than_the_field_lie_between_its_values() {
+    // Day 31 is 1970-02-01.
+    for (op, expect) in [
+        ("==", [0, 0, 0, 0]),
+        ("!=", [1, 1, 1, 1]),
+        ("<", [1, 1, 1, 0]),
+        ("<=", [1, 1, 1, 0]),
+        (">", [0, 0, 0, 1]),
+        (">=", [0, 0, 0, 1]),
+    ] {
+        check(&format!("t {op} '1970-02-01T12:00'"), expect);
+    }
+    check("t >= '1970-02-01T00:00'", [0, 0, 1, 1]);
+    check("t in ('1970-02-01T12:00', '1970-02-01')", [0, 0, 1, 0]);
+    check("t not in ('1970-02-01T12:00')", [1, 1, 1, 1]);
+}
+
+#[test]
+fn enumerations_are_asked_by_value() {
+    check("e == 'green'", [0, 1, 0, 1]);
+    check("e in ('red', 'grey')", [1, 0, 0, 0]);
+    check("e == 'grey'", [0; 4]);
+    check("e != 'grey'", [1; 4]);
+    check("e not in ('grey')", [1; 4]);
+    check("ordered e > 'red'", [0, 1, 1, 1]);
+    assert!(holds_for("e > 'red'").unwrap_err().contains("no order"));
+}
+
+#[test]
+fn mistakes_are_named() {
+    assert!(holds_for("x == 1").unwrap_err().contains("the fields are d, i, u"));
+    assert!(
+        holds_for("i == 'a'")
+            .unwrap_err()
+            .contains("cannot be compared with a string")
+    );
+    assert!(holds_for("s == 1").unwrap_err().contains("in quotes"));
+}
