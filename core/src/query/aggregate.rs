@@ -2,15 +2,11 @@
 
 use std::cmp::Ordering;
 
-use bytemuck::Pod;
-
-use crate::column::{Column, typed};
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
 use crate::query::field::Field;
 use crate::query::summary::Summary;
 use crate::scalar::Scalar;
-use crate::with_type;
 
 /// What to find out about the cells of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +16,8 @@ pub enum Aggregate {
     /// How many are null.
     NullCount,
     /// The sum of the values: `i64` of signed integers, `u64` of unsigned ones, `f64` of floats. Stops
-    /// at the greatest or least number of that type. Floats may be added up tile by tile, so that the
-    /// last digits of their sums depend on the tiles.
+    /// at the greatest or least number of that type. Floats may be added up tile by tile and part by
+    /// part, so that the last digits of their sums depend on the tiles.
     Sum,
     /// The sum divided by the number of values, as `f64`.
     Mean,
@@ -75,32 +71,7 @@ impl Accumulator {
         })
     }
 
-    /// Takes in the cells of a column whose mask is 1, or all of them.
-    pub(crate) fn add(&mut self, column: &Column, mask: Option<&[u8]>) {
-        let counts = |i: usize| mask.is_none_or(|m| m.get(i) == Some(&1));
-        let cells = column.len();
-        self.cells += (0..cells).filter(|&i| counts(i)).count() as u64;
-        let valid = |i: usize| counts(i) && !column.is_null(i);
-        self.values += (0..cells).filter(|&i| valid(i)).count() as u64;
-        match self.aggregate {
-            Aggregate::Count | Aggregate::NullCount => {}
-            Aggregate::Sum | Aggregate::Mean => {
-                with_type!(column.datatype.physical(), T => self.sum(&typed::<T>(&column.data), valid))
-            }
-            Aggregate::Min | Aggregate::Max if is_text(column.datatype, column.cell) => {
-                let best = (0..cells)
-                    .filter(|&i| valid(i))
-                    .map(|i| column.cell(i))
-                    .reduce(|a, b| if self.better(b.cmp(a)) { b } else { a });
-                self.offer(best.map(|b| Scalar::Bytes(b.to_vec())));
-            }
-            Aggregate::Min | Aggregate::Max => {
-                with_type!(column.datatype.physical(), T => self.extreme(&typed::<T>(&column.data), valid));
-            }
-        }
-    }
-
-    /// Takes in the cells of a tile by what its statistics say.
+    /// Takes in cells by what there is to say of them.
     pub(crate) fn add_summary(&mut self, summary: &Summary) {
         self.cells += summary.cells;
         self.values += summary.values;
@@ -113,30 +84,6 @@ impl Accumulator {
             Aggregate::Min => self.offer(summary.min.clone()),
             Aggregate::Max => self.offer(summary.max.clone()),
         }
-    }
-
-    fn sum<T: Pod + Into<Scalar>>(&mut self, values: &[T], valid: impl Fn(usize) -> bool) {
-        for (_, &v) in values.iter().enumerate().filter(|(i, _)| valid(*i)) {
-            match v.into() {
-                Scalar::F32(v) => self.real += f64::from(v),
-                Scalar::F64(v) => self.real += v,
-                v => self.whole = self.whole.saturating_add(v.as_i128().unwrap_or(0)),
-            }
-        }
-    }
-
-    fn extreme<T: Pod + PartialOrd + Into<Scalar>>(&mut self, values: &[T], valid: impl Fn(usize) -> bool) {
-        let mut best: Option<T> = None;
-        for (_, &v) in values.iter().enumerate().filter(|(i, _)| valid(*i)) {
-            best = Some(match best {
-                None => v,
-                // A NaN, which compares with nothing, gives way to any number.
-                Some(old) if old.partial_cmp(&old).is_none() => v,
-                Some(old) if v.partial_cmp(&old).is_some_and(|o| self.better(o)) => v,
-                Some(old) => old,
-            });
-        }
-        self.offer(best.map(Into::into));
     }
 
     /// Whether something that compares so to the best so far is better.
@@ -194,6 +141,9 @@ pub(crate) fn is_text(datatype: Datatype, cell: CellCount) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::column::Column;
+    use crate::cpu::Cpu;
+    use crate::query::tally::{Needs, tally};
 
     #[track_caller]
     fn check(aggregate: Aggregate, columns: &[Column], expect: Option<Scalar>) {
@@ -208,7 +158,9 @@ mod tests {
             fill_valid: false,
         };
         let mut a = Accumulator::new(aggregate, &field).unwrap();
-        columns.iter().for_each(|c| a.add(c, None));
+        let needs = Needs::of([aggregate].into_iter());
+        let summaries = columns.iter().flat_map(|c| tally(c, None, needs, Cpu::Inline));
+        summaries.for_each(|s| a.add_summary(&s));
         assert_eq!(a.finish(), expect);
     }
 

@@ -7,6 +7,7 @@ pub(crate) mod field;
 mod read;
 mod sparse;
 pub(crate) mod summary;
+mod tally;
 pub(crate) mod tile;
 
 pub use aggregate::Aggregate;

@@ -3,12 +3,14 @@
 
 use super::{PART_BYTES, State};
 use crate::array::{Array, Fragment};
+use crate::cpu::Cpu;
 use crate::error::{Error, Result};
 use crate::format::schema::Layout;
 use crate::query::aggregate::{Accumulator, Aggregate};
 use crate::query::field::Field;
 use crate::query::sparse::whole::WholeTiles;
 use crate::query::summary::{Question, Summary, is_count};
+use crate::query::tally::{Needs, tally};
 use crate::query::{Batch, Query};
 use crate::scalar::Scalar;
 
@@ -98,7 +100,7 @@ impl Array {
                         return Ok(());
                     };
                     let (batch, mask) = self.read_box(&resolved, dense).await?;
-                    add(&batch, mask.as_deref(), wanted, all);
+                    add(&batch, mask.as_deref(), wanted, all, self.context().cpu);
                 }
             }
             State::Sparse(resolved, mut sweep) => {
@@ -108,7 +110,7 @@ impl Array {
                     whole.contains(candidate) && answer(asked.get(candidate.layer), candidate.tile, cells, all)
                 });
                 while let Some(batch) = self.next_sparse(&resolved, &mut sweep, self.part_bytes()).await? {
-                    add(&batch, None, wanted, all);
+                    add(&batch, None, wanted, all, self.context().cpu);
                 }
                 Ok(())
             }
@@ -133,11 +135,14 @@ fn answer(asked: Option<&Option<Vec<Question<'_>>>>, tile: u64, cells: u64, all:
     true
 }
 
-/// Takes in cells that were read.
-fn add(batch: &Batch, mask: Option<&[u8]>, wanted: &[(Aggregate, Field)], all: &mut [Accumulator]) {
-    for (accumulator, (_, field)) in all.iter_mut().zip(wanted) {
-        if let Some(column) = batch.column(&field.name) {
-            accumulator.add(column, mask);
+/// Takes in cells that were read: each field's once, whatever is asked of it.
+fn add(batch: &Batch, mask: Option<&[u8]>, wanted: &[(Aggregate, Field)], all: &mut [Accumulator], cpu: Cpu) {
+    for (name, column) in &batch.columns {
+        let is_own = |(_, field): &&(Aggregate, Field)| field.name == *name;
+        let needs = Needs::of(wanted.iter().filter(is_own).map(|(aggregate, _)| *aggregate));
+        for summary in tally(column, mask, needs, cpu) {
+            let own = all.iter_mut().zip(wanted).filter(|(_, wanted)| is_own(wanted));
+            own.for_each(|(accumulator, _)| accumulator.add_summary(&summary));
         }
     }
 }

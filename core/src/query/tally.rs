@@ -1,0 +1,217 @@
+//! Sums, extremes and counts of cells that were read.
+
+use std::convert::Infallible;
+use std::ops::Range;
+
+use bytemuck::Pod;
+
+use super::aggregate::{Aggregate, is_text};
+use super::summary::Summary;
+use crate::column::{Column, typed};
+use crate::cpu::{Cpu, parts};
+use crate::datatype::Physical;
+use crate::geometry::numbers;
+use crate::scalar::Scalar;
+use crate::with_type;
+
+/// Cells that are worth a job of their own. Sums of floats depend on it, and so on nothing else.
+const PART: usize = 1 << 16;
+
+/// What to find out about cells besides how many there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Needs {
+    sum: bool,
+    ends: bool,
+}
+
+impl Needs {
+    /// What these aggregates of a field need.
+    pub(crate) fn of(aggregates: impl Iterator<Item = Aggregate>) -> Self {
+        aggregates.fold(Self::default(), |needs, aggregate| match aggregate {
+            Aggregate::Count | Aggregate::NullCount => needs,
+            Aggregate::Sum | Aggregate::Mean => Self { sum: true, ..needs },
+            Aggregate::Min | Aggregate::Max => Self { ends: true, ..needs },
+        })
+    }
+}
+
+/// What there is to say of the cells of a column whose mask is 1, or of all of them: a summary for each part of
+/// the column, in their order.
+pub(crate) fn tally(column: &Column, mask: Option<&[u8]>, needs: Needs, cpu: Cpu) -> Vec<Summary> {
+    let Ok(summaries) = cpu.try_map(&parts(column.len(), PART), |cells| {
+        Ok::<_, Infallible>(part(column, mask, needs, cells))
+    });
+    summaries
+}
+
+fn part(column: &Column, mask: Option<&[u8]>, needs: Needs, cells: &Range<usize>) -> Summary {
+    let of_part = |bytes: &[u8], set: fn(u8) -> bool| -> Vec<bool> {
+        let bytes = bytes.get(cells.clone()).unwrap_or_default();
+        bytes.iter().map(|&b| set(b)).collect()
+    };
+    let count = |chosen: &Option<Vec<bool>>| match chosen {
+        Some(chosen) => chosen.iter().map(|&c| u64::from(c)).sum(),
+        None => cells.len() as u64,
+    };
+    let mut chosen = mask.map(|mask| of_part(mask, |b| b == 1));
+    let mut out = Summary::of_cells(count(&chosen));
+    if let Some(validity) = &column.validity {
+        let mut valid = of_part(validity, |b| b != 0);
+        if let Some(chosen) = &chosen {
+            valid.iter_mut().zip(chosen).for_each(|(v, c)| *v &= c);
+        }
+        chosen = Some(valid);
+        out.values = count(&chosen);
+    }
+    let chosen = chosen.as_deref();
+    if needs.sum {
+        let bytes = numbers(column, cells);
+        match column.datatype.physical() {
+            Physical::F32 => out.real = real(&typed::<f32>(bytes), chosen, |v| f64::from(v)),
+            Physical::F64 => out.real = real(&typed::<f64>(bytes), chosen, |v| v),
+            integer => with_type!(integer, T => out.whole = whole(&typed::<T>(bytes), chosen)),
+        }
+    }
+    if needs.ends && is_text(column.datatype, column.cell) {
+        let values = cells.clone().map(|i| column.cell(i));
+        let least = picked(values.clone(), chosen).reduce(|a, b| if b < a { b } else { a });
+        let greatest = picked(values, chosen).reduce(|a, b| if b > a { b } else { a });
+        let text = |cell: &[u8]| Scalar::Bytes(cell.to_vec());
+        (out.min, out.max) = (least.map(text), greatest.map(text));
+    } else if needs.ends {
+        with_type!(column.datatype.physical(), T => {
+            let values = typed::<T>(numbers(column, cells));
+            (out.min, out.max) = ends(&values, chosen).map(|(a, b)| (a.into(), b.into())).unzip();
+        });
+    }
+    out
+}
+
+/// The values that are chosen, or all.
+fn picked<V>(values: impl Iterator<Item = V>, chosen: Option<&[bool]>) -> impl Iterator<Item = V> {
+    let mut chosen = chosen.map(<[bool]>::iter);
+    values.filter(move |_| chosen.as_mut().is_none_or(|c| c.next() == Some(&true)))
+}
+
+/// The sum of integers, of which no part has too many for it.
+// Adding 0 in place of a value takes no branch, which a processor could not foresee.
+fn whole<T: Pod + Into<Scalar>>(values: &[T], chosen: Option<&[bool]>) -> i128 {
+    let number = |v: &T| (*v).into().as_i128().unwrap_or(0);
+    match chosen {
+        None => values.iter().map(number).sum(),
+        Some(chosen) => values
+            .iter()
+            .zip(chosen)
+            .map(|(v, &c)| if c { number(v) } else { 0 })
+            .sum(),
+    }
+}
+
+/// The sum of floats, each eighth of which is added up by itself.
+// One sum would have each addition wait for the one before.
+fn real<T: Copy>(values: &[T], chosen: Option<&[bool]>, number: impl Fn(T) -> f64) -> f64 {
+    const LANES: usize = 8;
+    let mut sums = [0.0; LANES];
+    match chosen {
+        None => {
+            for values in values.chunks(LANES) {
+                sums.iter_mut().zip(values).for_each(|(sum, v)| *sum += number(*v));
+            }
+        }
+        Some(chosen) => {
+            for (values, chosen) in values.chunks(LANES).zip(chosen.chunks(LANES)) {
+                let values = values
+                    .iter()
+                    .zip(chosen)
+                    .map(|(v, &c)| if c { number(*v) } else { 0.0 });
+                sums.iter_mut().zip(values).for_each(|(sum, v)| *sum += v);
+            }
+        }
+    }
+    sums.iter().sum()
+}
+
+/// The least and the greatest value; the first of equals, and NaN only where there is nothing else.
+// What is not chosen counts as a value that was met before, which takes no branch.
+fn ends<T: Copy + PartialOrd>(values: &[T], chosen: Option<&[bool]>) -> Option<(T, T)> {
+    let all = || picked(values.iter().copied(), chosen);
+    // A NaN compares with nothing, itself included.
+    let first = all().find(|v| v.partial_cmp(v).is_some()).or_else(|| all().next())?;
+    let widen = |(min, max): (T, T), v: T| (if v < min { v } else { min }, if v > max { v } else { max });
+    Some(match chosen {
+        None => values.iter().fold((first, first), |ends, v| widen(ends, *v)),
+        Some(chosen) => {
+            let values = values.iter().zip(chosen).map(|(v, &c)| if c { *v } else { first });
+            values.fold((first, first), widen)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::Datatype;
+
+    fn of_i32(of: fn(&Summary) -> &Option<Scalar>) -> impl Fn(&Summary) -> Option<i32> {
+        move |summary| match of(summary) {
+            Some(Scalar::I32(value)) => Some(*value),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn cells_are_counted_and_added_up_in_parts_by_mask_and_validity() {
+        let n = 2 * PART + 100;
+        let values: Vec<i32> = (0..n as i32).map(|i| i % 1000 - 300).collect();
+        let bytes = |every: usize| (0..n).map(|i| u8::from(i % every != 0)).collect::<Vec<u8>>();
+        let (mask, validity) = (bytes(3), bytes(5));
+        let needs = Needs::of([Aggregate::Mean, Aggregate::Max].into_iter());
+        for (mask, validity) in [
+            (None, None),
+            (Some(&mask), None),
+            (None, Some(&validity)),
+            (Some(&mask), Some(&validity)),
+        ] {
+            let is = |bytes: Option<&Vec<u8>>, i: usize| bytes.is_none_or(|b| b[i] == 1);
+            let mut column = Column::from_values(Datatype::Int32, &values);
+            column.validity = validity.cloned();
+            for cpu in [Cpu::Inline, Cpu::default()] {
+                let found = tally(&column, mask.map(Vec::as_slice), needs, cpu);
+                assert_eq!(found.len(), 3);
+                let cells = (0..n).filter(|&i| is(mask, i)).count() as u64;
+                assert_eq!(found.iter().map(|s| s.cells).sum::<u64>(), cells);
+                let chosen = || (0..n).filter(|&i| is(mask, i) && is(validity, i)).map(|i| values[i]);
+                assert_eq!(found.iter().map(|s| s.values).sum::<u64>(), chosen().count() as u64);
+                assert_eq!(
+                    found.iter().map(|s| s.whole).sum::<i128>(),
+                    chosen().map(i128::from).sum::<i128>()
+                );
+                let ends =
+                    |of: fn(&Summary) -> &Option<Scalar>| found.iter().filter_map(of_i32(of)).collect::<Vec<_>>();
+                assert_eq!(ends(|s| &s.min).into_iter().min(), chosen().min());
+                assert_eq!(ends(|s| &s.max).into_iter().max(), chosen().max());
+            }
+        }
+    }
+
+    #[test]
+    fn extremes_and_sums_of_floats_are_of_the_chosen_and_of_numbers_where_there_are_any() {
+        let nan = f32::NAN;
+        let of = |values: &[f32], mask: &[u8]| {
+            let column = Column::from_values(Datatype::Float32, values);
+            let needs = Needs::of([Aggregate::Sum, Aggregate::Min].into_iter());
+            let found = tally(&column, Some(mask), needs, Cpu::Inline).swap_remove(0);
+            let end = |end: Option<Scalar>| end.and_then(|v| v.as_f64()).map(|v| v as f32);
+            (end(found.min), end(found.max), found.real)
+        };
+        let values: [f32; 11] = [nan, 9.0, 2.0, nan, -7.0, 0.5, f32::INFINITY, 3.0, -2.0, 4.0, 1.0];
+        let (min, max, sum) = of(&values, &[1, 0, 1, 0, 0, 1, 0, 1, 1, 1, 1]);
+        assert_eq!((min, max), (Some(-2.0), Some(4.0)));
+        assert!(sum.is_nan());
+        let (min, max, sum) = of(&values, &[0, 0, 1, 0, 0, 1, 0, 1, 1, 1, 1]);
+        assert_eq!((min, max, sum), (Some(-2.0), Some(4.0), 8.5));
+        assert_eq!(of(&values, &[0; 11]), (None, None, 0.0));
+        let (min, max, _) = of(&values, &[1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+        assert!(min.is_some_and(f32::is_nan) && max.is_some_and(f32::is_nan));
+    }
+}
