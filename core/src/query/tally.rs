@@ -67,7 +67,7 @@ fn part(column: &Column, mask: Option<&[u8]>, needs: Needs, cells: &Range<usize>
     if needs.sum {
         let bytes = numbers(column, cells);
         match column.datatype.physical() {
-            Physical::F32 => out.real = real(&typed::<f32>(bytes), chosen, |v| f64::from(v)),
+            Physical::F32 => out.real = real(&typed::<f32>(bytes), chosen, f64::from),
             Physical::F64 => out.real = real(&typed::<f64>(bytes), chosen, |v| v),
             integer => with_type!(integer, T => out.whole = whole(&typed::<T>(bytes), chosen)),
         }
