@@ -3,7 +3,10 @@
 //! A plan is a few nested loops with a step in either buffer. Loops that walk both buffers without a
 //! gap are merged, so a box that is as wide as both buffers is one run.
 
+mod cut;
+
 use super::order::Order;
+use crate::sort::sort_by_number;
 
 /// A dense buffer of cells: how long its sides are and in which order it holds them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,17 +69,32 @@ impl CopyPlan {
     /// The box must lie inside both; places are in cells.
     pub fn new(from: &Frame, from_at: &[u64], to: &Frame, to_at: &[u64], shape: &[u64]) -> Self {
         let (source, target) = (from.order.strides(&from.shape), to.order.strides(&to.shape));
-        let mut loops: Vec<Loop> = Vec::with_capacity(shape.len());
-        for d in to.order.slow_to_fast(shape.len()) {
-            let inner = Loop {
-                count: shape[d],
-                from: source[d],
-                to: target[d],
-            };
+        let loops = to.order.slow_to_fast(shape.len()).map(|d| Loop {
+            count: shape[d],
+            from: source[d],
+            to: target[d],
+        });
+        Self::of_loops(from.position(from_at), to.position(to_at), loops)
+    }
+
+    /// Copies the cells that these loops come to, each of so many cells, with these steps in the source and in the
+    /// destination: from place `from` on to place `to` on.
+    pub(crate) fn stepping(from: u64, to: u64, loops: impl IntoIterator<Item = (u64, u64, u64)>) -> Self {
+        let loops = loops.into_iter().map(|(count, from, to)| Loop { count, from, to });
+        let mut loops: Vec<Loop> = loops.collect();
+        sort_by_number(&mut loops, |l| u64::MAX - l.to);
+        Self::of_loops(from, to, loops)
+    }
+
+    /// `loops` are in the order of the destination, the slowest first.
+    fn of_loops(from: u64, to: u64, loops: impl IntoIterator<Item = Loop>) -> Self {
+        let (mut joined, mut empty): (Vec<Loop>, bool) = (Vec::new(), false);
+        for inner in loops {
+            empty |= inner.count == 0;
             if inner.count == 1 {
                 continue;
             }
-            match loops.last_mut() {
+            match joined.last_mut() {
                 Some(outer)
                     if outer.from == inner.from.saturating_mul(inner.count)
                         && outer.to == inner.to.saturating_mul(inner.count) =>
@@ -86,28 +104,32 @@ impl CopyPlan {
                         ..inner
                     };
                 }
-                _ => loops.push(inner),
+                _ => joined.push(inner),
             }
         }
-        let run = match loops.last() {
+        let run = match joined.last() {
             Some(&Loop { count, from: 1, to: 1 }) => {
-                loops.pop();
+                joined.pop();
                 count
             }
             _ => 1,
         };
-        let run = if shape.contains(&0) { 0 } else { run };
         Self {
-            from: from.position(from_at),
-            to: to.position(to_at),
-            run,
-            loops,
+            from,
+            to,
+            run: if empty { 0 } else { run },
+            loops: joined,
         }
     }
 
     /// Cells copied.
     pub fn cells(&self) -> u64 {
         self.loops.iter().fold(self.run, |n, l| n.saturating_mul(l.count))
+    }
+
+    /// How many runs there are.
+    pub(crate) fn run_count(&self) -> u64 {
+        self.loops.iter().fold(1, |n, l| n.saturating_mul(l.count))
     }
 
     /// The one run the plan consists of, if it is one.
@@ -184,10 +206,49 @@ impl CopyPlan {
     }
 
     fn copy_runs(&self, from: &[u8], to: &mut [u8], width: usize) {
-        let bytes = self.run as usize * width;
-        for run in self.runs() {
-            let (f, t) = (run.from as usize * width, run.to as usize * width);
-            to[t..t + bytes].copy_from_slice(&from[f..f + bytes]);
+        match self.run as usize * width {
+            8 => self.copy_bytes::<8>(from, to, width),
+            16 => self.copy_bytes::<16>(from, to, width),
+            32 => self.copy_bytes::<32>(from, to, width),
+            64 => self.copy_bytes::<64>(from, to, width),
+            128 => self.copy_bytes::<128>(from, to, width),
+            bytes => self.each_run(width, |f, t| to[t..t + bytes].copy_from_slice(&from[f..f + bytes])),
+        }
+    }
+
+    /// Runs of `N` bytes, which take no call each.
+    fn copy_bytes<const N: usize>(&self, from: &[u8], to: &mut [u8], width: usize) {
+        self.each_run(width, |f, t| {
+            if let (Some(source), Some(target)) = (from[f..].first_chunk::<N>(), to[t..].first_chunk_mut::<N>()) {
+                *target = *source;
+            }
+        });
+    }
+
+    /// Calls `body` with the places of each run in the source and in the destination, in bytes.
+    fn each_run(&self, width: usize, mut body: impl FnMut(usize, usize)) {
+        let (fast, outer) = match self.loops.split_last() {
+            Some((fast, outer)) => (*fast, outer),
+            None => (
+                Loop {
+                    count: 1,
+                    from: 0,
+                    to: 0,
+                },
+                &[][..],
+            ),
+        };
+        let outer = Self {
+            loops: outer.to_vec(),
+            ..*self
+        };
+        for start in outer.runs() {
+            let (mut f, mut t) = (start.from as usize * width, start.to as usize * width);
+            for _ in 0..fast.count {
+                body(f, t);
+                f += fast.from as usize * width;
+                t += fast.to as usize * width;
+            }
         }
     }
 
@@ -407,6 +468,18 @@ mod tests {
                 by_runs[t..t + n].copy_from_slice(&source[f..f + n]);
             }
             prop_assert_eq!(&by_runs, &naive);
+            prop_assert_eq!(plan.run_count(), plan.runs().count() as u64);
+            let mut by_parts = vec![0_u8; target.len()];
+            let touched = plan.source();
+            let moved = plan.clone().moved(touched.start);
+            for (i, part) in by_parts.chunks_mut(piece * width).enumerate() {
+                let cells = (i * piece) as u64..((i + 1) * piece) as u64;
+                for plan in moved.within(&cells) {
+                    let source = &source[touched.start as usize * width..touched.end as usize * width];
+                    prop_assert!(plan.copy(source, part, width));
+                }
+            }
+            prop_assert_eq!(&by_parts, &naive);
             let mut pieces = plan.pieces(&source, width);
             let mut by_pieces = vec![9; target.len()];
             by_pieces.chunks_mut(piece * width).for_each(|p| pieces.fill(p));

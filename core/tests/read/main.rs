@@ -170,6 +170,11 @@ fn product(along: &[Vec<i32>], row_major: bool) -> Vec<Vec<i32>> {
     out
 }
 
+/// So many lists of so many pairs.
+fn picks(lists: Range<usize>, pairs: Range<usize>) -> impl Strategy<Value = Picks> {
+    prop::collection::vec(prop::collection::vec(any::<(Index, Index)>(), pairs), lists)
+}
+
 fn major() -> impl Strategy<Value = Layout> {
     prop_oneof![Just(Layout::RowMajor), Just(Layout::ColMajor)]
 }
@@ -190,61 +195,124 @@ fn cell(k: usize, time: u64) -> Cell {
     (k * 10 + time as i32, text, (k % 3 != 0).then_some(k as i16))
 }
 
+/// Pairs of places, of which ranges are made: a list for each write, or for each dimension.
+type Picks = Vec<Vec<(Index, Index)>>;
+
+fn check_dense(
+    axes: &[Axis],
+    [tile_order, cell_order, write_order]: [Layout; 3],
+    (writes, ranges): (&Picks, &Picks),
+    end: u64,
+    batch_bytes: u64,
+) {
+    let schema = dense_schema(axes, tile_order, cell_order);
+    let context = new_array(&schema);
+    let mut model: BTreeMap<Vec<i32>, Cell> = BTreeMap::new();
+    for (time, picks) in (1..).zip(writes) {
+        let region: Vec<(i32, i32)> = axes
+            .iter()
+            .zip(picks)
+            .map(|(axis, (a, b))| range(*axis, *a, *b))
+            .collect();
+        let along: Vec<Vec<i32>> = region.iter().map(|r| (r.0..=r.1).collect()).collect();
+        let points = product(&along, write_order == Layout::RowMajor);
+        let cells: Vec<Cell> = (0..points.len()).map(|k| cell(k, time)).collect();
+        if time <= end {
+            model.extend(points.into_iter().zip(cells.iter().cloned()));
+        }
+        let region = region.iter().map(|r| ScalarRange::new(r.0, r.1)).collect();
+        write(
+            &context,
+            time,
+            Cells {
+                region: Some(region),
+                layout: write_order,
+                columns: columns(&cells),
+            },
+        );
+    }
+    let array = open(&context, Window::at(end));
+    let picked: Vec<Vec<(i32, i32)>> = axes
+        .iter()
+        .zip(ranges)
+        .map(|(axis, list)| list.iter().map(|(a, b)| range(*axis, *a, *b)).collect())
+        .collect();
+    for order in [Layout::RowMajor, Layout::ColMajor, Layout::Global] {
+        let mut picked = picked.clone();
+        if order == Layout::Global {
+            picked.iter_mut().for_each(|list| list.truncate(1));
+        }
+        let along: Vec<Vec<i32>> = picked
+            .iter()
+            .zip(axes)
+            .map(|(list, axis)| {
+                let whole = [(axis.0, axis.0 + axis.1 - 1)];
+                let list = if list.is_empty() { &whole[..] } else { list };
+                list.iter().flat_map(|r| r.0..=r.1).collect()
+            })
+            .collect();
+        let mut points = product(&along, order == Layout::RowMajor);
+        if order == Layout::Global {
+            let place = |p: &Vec<i32>| {
+                let tile: Vec<i32> = p.iter().zip(axes).map(|(v, a)| (v - a.0) / a.2.min(a.1)).collect();
+                let sorted = |v: &[i32], o: Layout| {
+                    if o == Layout::RowMajor {
+                        v.to_vec()
+                    } else {
+                        v.iter().rev().copied().collect()
+                    }
+                };
+                (sorted(&tile, tile_order), sorted(p, cell_order))
+            };
+            points.sort_by_key(place);
+        }
+        let expect: Vec<Cell> = points
+            .iter()
+            .map(|p| model.get(p).cloned().unwrap_or((FILL, vec![0], None)))
+            .collect();
+        let region = Region(
+            picked
+                .iter()
+                .map(|list| list.iter().map(|r| ScalarRange::new(r.0, r.1)).collect())
+                .collect(),
+        );
+        let fields = Some(vec!["x".into(), "i".into(), "s".into(), "n".into()]);
+        let query = Query {
+            fields,
+            region,
+            order,
+            batch_bytes,
+            ..Query::default()
+        };
+        let batch = read(&array, &query);
+        assert_eq!(cells_of(&batch), expect);
+        let x: Vec<i32> = points.iter().map(|p| p[0]).collect();
+        assert_eq!(&*batch.column("x").unwrap().values::<i32>().unwrap(), &x[..]);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Runs of a few cells each, and more of them than are kept in mind one by one.
+    #[test]
+    fn many_short_runs_of_dense_tiles_are_the_newest_cells(
+        axes in prop::collection::vec((-5_i32..5, 14_i32..24, 1_i32..9), 3), orders in [major(), major(), major()],
+        writes in picks(0..5, 3..4), ranges in picks(3..4, 0..3), end in 1_u64..7,
+    ) {
+        check_dense(&axes, orders, (&writes, &ranges), end, 1 << 20);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn dense_reads_are_the_newest_cells_in_the_order_asked_for(
-        axes in axes(), tile_order in major(), cell_order in major(), write_order in major(),
-        writes in prop::collection::vec(prop::collection::vec(any::<(Index, Index)>(), 3), 0..5),
-        ranges in prop::collection::vec(prop::collection::vec(any::<(Index, Index)>(), 0..4), 3),
+        axes in axes(), orders in [major(), major(), major()], writes in picks(0..5, 3..4), ranges in picks(3..4, 0..4),
         end in 1_u64..7, batch_bytes in prop_oneof![Just(1_u64), 20..3000_u64],
     ) {
-        let schema = dense_schema(&axes, tile_order, cell_order);
-        let context = new_array(&schema);
-        let mut model: BTreeMap<Vec<i32>, Cell> = BTreeMap::new();
-        for (time, picks) in (1..).zip(&writes) {
-            let region: Vec<(i32, i32)> = axes.iter().zip(picks).map(|(axis, (a, b))| range(*axis, *a, *b)).collect();
-            let along: Vec<Vec<i32>> = region.iter().map(|r| (r.0..=r.1).collect()).collect();
-            let points = product(&along, write_order == Layout::RowMajor);
-            let cells: Vec<Cell> = (0..points.len()).map(|k| cell(k, time)).collect();
-            if time <= end {
-                model.extend(points.into_iter().zip(cells.iter().cloned()));
-            }
-            let region = region.iter().map(|r| ScalarRange::new(r.0, r.1)).collect();
-            write(&context, time, Cells { region: Some(region), layout: write_order, columns: columns(&cells) });
-        }
-        let array = open(&context, Window::at(end));
-        let picked: Vec<Vec<(i32, i32)>> =
-            axes.iter().zip(&ranges).map(|(axis, list)| list.iter().map(|(a, b)| range(*axis, *a, *b)).collect()).collect();
-        for order in [Layout::RowMajor, Layout::ColMajor, Layout::Global] {
-            let mut picked = picked.clone();
-            if order == Layout::Global {
-                picked.iter_mut().for_each(|list| list.truncate(1));
-            }
-            let along: Vec<Vec<i32>> = picked.iter().zip(&axes).map(|(list, axis)| {
-                let whole = [(axis.0, axis.0 + axis.1 - 1)];
-                let list = if list.is_empty() { &whole[..] } else { list };
-                list.iter().flat_map(|r| r.0..=r.1).collect()
-            }).collect();
-            let mut points = product(&along, order == Layout::RowMajor);
-            if order == Layout::Global {
-                let place = |p: &Vec<i32>| {
-                    let tile: Vec<i32> = p.iter().zip(&axes).map(|(v, a)| (v - a.0) / a.2.min(a.1)).collect();
-                    let sorted = |v: &[i32], o: Layout| if o == Layout::RowMajor { v.to_vec() } else { v.iter().rev().copied().collect() };
-                    (sorted(&tile, tile_order), sorted(p, cell_order))
-                };
-                points.sort_by_key(place);
-            }
-            let expect: Vec<Cell> = points.iter().map(|p| model.get(p).cloned().unwrap_or((FILL, vec![0], None))).collect();
-            let region = Region(picked.iter().map(|list| list.iter().map(|r| ScalarRange::new(r.0, r.1)).collect()).collect());
-            let fields = Some(vec!["x".into(), "i".into(), "s".into(), "n".into()]);
-            let query = Query { fields, region, order, batch_bytes, ..Query::default() };
-            let batch = read(&array, &query);
-            prop_assert_eq!(cells_of(&batch), expect);
-            let x: Vec<i32> = points.iter().map(|p| p[0]).collect();
-            prop_assert_eq!(&*batch.column("x").unwrap().values::<i32>().unwrap(), &x[..]);
-        }
+        check_dense(&axes, orders, (&writes, &ranges), end, batch_bytes);
     }
 
     #[test]

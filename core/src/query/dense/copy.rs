@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::query::tile::{Decoding, Input, Piece, Plane, copy_pieces};
 
 /// Cells and tiles of a result up to which it is likely that neighbours are asked for next.
-const SMALL_CELLS: usize = 4096;
+pub(super) const SMALL_CELLS: usize = 4096;
 const FEW_TILES: usize = 8;
 
 /// The runs of these tiles, in the order of the result, of an attribute that some sources have.

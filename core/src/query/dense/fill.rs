@@ -1,4 +1,4 @@
-//! Decodes tiles and paints them, each into its own part of the canvas.
+//! Decodes tiles and paints them: run by run, or where runs are short, all tiles of a part at a time.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::canvas::{Canvas, FieldCanvas};
-use super::copy::{RunsJob, in_order, run_jobs};
-use super::paint::{Fill, Ids, Values};
+use super::canvas::Canvas;
+use super::copy::{SMALL_CELLS, in_order, run_jobs};
+use super::interleave::{self, Scatter};
 use super::plan::{Plan, Source};
 use super::points::with_sources;
 use super::runs::Run;
-use crate::cache::{Cache, Reuse};
-use crate::column::Column;
+use crate::cache::Cache;
 use crate::error::Result;
 use crate::geometry::Span;
 use crate::query::field::Field;
@@ -64,7 +63,7 @@ pub(crate) fn work(
                     continue;
                 };
                 let tile = TileRef::new(own, source.tile)?;
-                inputs.push(Some(if fetching == Fetching::Nothing && plan.in_runs(wanted) {
+                inputs.push(Some(if fetching == Fetching::Nothing && !wanted.cell.is_var() {
                     Input::Direct(tile)
                 } else if let Some(stretch) = plan.stretch(wanted, source, &tile, fetching, cache)? {
                     Input::part(stretch, cache, &mut extents)
@@ -97,7 +96,7 @@ impl Plan {
         fetching: Fetching,
         cache: &Cache,
     ) -> Result<Option<Stretch>> {
-        if fetching != Fetching::Chunks || !self.in_runs(field) {
+        if fetching != Fetching::Chunks || field.cell.is_var() {
             return Ok(None);
         }
         let cell = |of: fn(&Span) -> u64| -> u64 {
@@ -105,11 +104,6 @@ impl Plan {
             steps.fold(0, |n, (s, step)| n.saturating_add(of(s).saturating_mul(*step)))
         };
         Stretch::of(tile, cell(|s| s.first)..cell(|s| s.last).saturating_add(1), cache)
-    }
-
-    /// Whether a field's cells are copied run by run, rather than painted tile by tile.
-    fn in_runs(&self, field: &Field) -> bool {
-        !field.cell.is_var() && self.in_cell_order
     }
 
     /// Whether a source lacks the attribute of this work and an older one may have it.
@@ -140,7 +134,7 @@ pub(crate) fn groups(
         let mut here = 0_u64;
         for source in &t.sources {
             let own = stored.get(source.layer).into_iter().flatten().zip(fields);
-            for (own, field) in own.filter(|(_, f)| fetching != Fetching::Nothing || !plan.in_runs(f)) {
+            for (own, field) in own.filter(|(_, f)| fetching != Fetching::Nothing || f.cell.is_var()) {
                 let Some(own) = own else { continue };
                 let tile = TileRef::new(own, source.tile)?;
                 if let Some(stretch) = plan.stretch(field, source, &tile, fetching, cache)? {
@@ -185,175 +179,31 @@ pub(crate) fn paint(
             list.push(w);
         }
     }
-    let mut jobs: Vec<Job<'_>> = Vec::new();
-    let mut runs: Option<Vec<Run>> = None;
-    for (field, (f, work)) in canvas.fields.iter_mut().zip(by_field).enumerate() {
-        let tiles: Vec<usize> = work.iter().map(|w| w.tile).collect();
-        if plan.in_runs(&f.field) {
-            let own = plan.is_seen_through(&work).then(|| {
-                let inputs: HashMap<usize, &[Option<Input>]> = work.iter().map(|w| (w.tile, &w.inputs[..])).collect();
-                let has = |tile: usize, source: usize| matches!(inputs.get(&tile), Some(i) if matches!(i.get(source), Some(Some(_))));
-                match known {
-                    Some(known) => with_sources(plan, known, &has),
-                    None => in_order(plan, &tiles, &has),
-                }
-            });
-            let runs = match (&own, known) {
-                (Some(own), _) => own,
-                (None, Some(known)) => known,
-                (None, None) => &*runs.get_or_insert_with(|| in_order(plan, &tiles, &|_, _| true)),
-            };
-            jobs.extend(run_jobs(f, base, plan, runs, work).map(Job::Runs));
+    let (mut jobs, mut scattered, mut runs) = (Vec::new(), Vec::new(), None::<Vec<Run>>);
+    let tiles: Vec<usize> = by_field.first().into_iter().flatten().map(|w| w.tile).collect();
+    let is_large = known.is_none() && plan.cells > SMALL_CELLS;
+    let scatter = is_large.then(|| Scatter::of(plan, tiles.iter().copied()));
+    for (f, work) in canvas.fields.iter_mut().zip(by_field) {
+        if f.field.cell.is_var() || scatter.as_ref().is_some_and(|s| s.is_fine(f.width())) {
+            scattered.push((f, work));
             continue;
         }
-        let (width, fill) = (f.width(), f.fill());
-        let var = f.field.cell.is_var();
-        let first_id = f.tiles.len();
-        let cells = cut_rows(plan, &tiles, &mut f.cells, if var { 0 } else { base }, width);
-        let validity = match &mut f.validity {
-            Some(v) => cut_rows(plan, &tiles, v, base, 1).into_iter().map(Some).collect(),
-            None => tiles.iter().map(|_| None).collect::<Vec<_>>(),
+        let own = plan.is_seen_through(&work).then(|| {
+            let inputs: HashMap<usize, &[Option<Input>]> = work.iter().map(|w| (w.tile, &w.inputs[..])).collect();
+            let has = |tile: usize, source: usize| matches!(inputs.get(&tile), Some(i) if matches!(i.get(source), Some(Some(_))));
+            match known {
+                Some(known) => with_sources(plan, known, &has),
+                None => in_order(plan, &tiles, &has),
+            }
+        });
+        let runs = match (&own, known) {
+            (Some(own), _) => own,
+            (None, Some(known)) => known,
+            (None, None) => &*runs.get_or_insert_with(|| in_order(plan, &tiles, &|_, _| true)),
         };
-        let mut id = first_id;
-        for ((w, cells), validity) in work.into_iter().zip(cells).zip(validity) {
-            let ids = id..id + w.inputs.len();
-            id = ids.end;
-            jobs.push(Job::Boxes(BoxesJob {
-                field,
-                wanted: f.field.clone(),
-                fill: fill.clone(),
-                width,
-                work: w,
-                cells,
-                validity,
-                first_id: ids.start,
-            }));
-        }
+        jobs.extend(run_jobs(f, base, plan, runs, work));
     }
-    let run = |job| match job {
-        Job::Boxes(job) => job.run(plan, fetched, d),
-        Job::Runs(job) => job.run(fetched, d).map(|()| (0, Vec::new())),
-    };
-    let done = d.cpu.try_map_owned(jobs, run)?;
-    for (field, columns) in done {
-        if let Some(f) = canvas.fields.get_mut(field).filter(|f| f.field.cell.is_var()) {
-            f.tiles.extend(columns);
-        }
-    }
+    d.cpu.try_map_owned(jobs, |job| job.run(fetched, d))?;
+    interleave::paint(scattered, base, plan, fetched, d)?;
     Ok(canvas)
-}
-
-/// The rows of one box of a tile.
-type BoxRows<'a> = Vec<&'a mut [u8]>;
-
-/// Cuts a plane of the canvas into the rows of each box of each of these tiles.
-fn cut_rows<'a>(plan: &Plan, tiles: &[usize], plane: &'a mut [u8], base: usize, width: usize) -> Vec<Vec<BoxRows<'a>>> {
-    let mut segments: Vec<(u64, u64, usize, usize)> = Vec::new();
-    let mut out: Vec<Vec<BoxRows<'a>>> = Vec::with_capacity(tiles.len());
-    for (t, &tile) in tiles.iter().enumerate() {
-        let boxes = plan.tiles.get(tile).map_or(&[][..], |t| &t.boxes);
-        out.push(Vec::with_capacity(boxes.len()));
-        for (b, plan) in boxes.iter().enumerate() {
-            let cells = plan.shape.row_cells();
-            let starts = plan.rows.starts();
-            if let Some(out) = out.last_mut() {
-                out.push(Vec::with_capacity(starts.len()));
-            }
-            segments.extend(starts.into_iter().map(|start| (start, cells, t, b)));
-        }
-    }
-    segments.sort_unstable_by_key(|s| s.0);
-    let mut rest = plane;
-    let mut at = 0_usize;
-    for (start, cells, t, b) in segments {
-        let start = (base + start as usize) * width;
-        let skipped = std::mem::take(&mut rest).split_at_mut(start - at).1;
-        let (row, after) = skipped.split_at_mut(cells as usize * width);
-        at = start + row.len();
-        rest = after;
-        if let Some(rows) = out.get_mut(t).and_then(|t| t.get_mut(b)) {
-            rows.push(row);
-        }
-    }
-    out
-}
-
-enum Job<'a> {
-    Boxes(BoxesJob<'a>),
-    Runs(RunsJob<'a>),
-}
-
-/// One tile of one attribute with the rows it paints.
-struct BoxesJob<'a> {
-    field: usize,
-    wanted: Field,
-    fill: Vec<u8>,
-    width: usize,
-    work: Work,
-    cells: Vec<BoxRows<'a>>,
-    validity: Option<Vec<BoxRows<'a>>>,
-    /// Number of the first source among the field's tiles of variable-length cells.
-    first_id: usize,
-}
-
-impl BoxesJob<'_> {
-    /// Returns the decoded tiles of variable-length cells, one for each source.
-    fn run(mut self, plan: &Plan, fetched: &[Bytes], d: &Decoding) -> Result<(usize, Vec<Arc<Column>>)> {
-        let Some(tile) = plan.tiles.get(self.work.tile) else {
-            return Ok((self.field, Vec::new()));
-        };
-        if !tile.covered || self.work.inputs.last().is_none_or(Option::is_none) {
-            let valid = [u8::from(self.wanted.fill_valid)];
-            self.cells
-                .iter_mut()
-                .flatten()
-                .for_each(|row| super::paint::fill(row, &self.fill));
-            self.validity
-                .iter_mut()
-                .flatten()
-                .flatten()
-                .for_each(|row| super::paint::fill(row, &valid));
-        }
-        let var = self.wanted.cell.is_var();
-        let mut columns = Vec::new();
-        for (i, input) in std::mem::take(&mut self.work.inputs).into_iter().enumerate() {
-            let Some(source) = tile.sources.get(i) else { continue };
-            let reuse = if tile.cells < plan.tile_cells() {
-                Reuse::Likely
-            } else {
-                Reuse::Possible
-            };
-            let Some(input) = input else {
-                // What older sources have is seen, or the fill values.
-                columns.extend(var.then(|| Arc::new(self.wanted.empty_column())));
-                continue;
-            };
-            let column = input.decode(fetched, d, reuse)?;
-            for (b, plan_box) in tile.boxes.iter().enumerate() {
-                let shape = &plan_box.shape;
-                let Some(rows) = self.cells.get_mut(b) else { continue };
-                let strides = &plan.strides;
-                if var {
-                    let ids = Ids {
-                        base: FieldCanvas::id_base(self.first_id + i),
-                    };
-                    shape.paint(&ids, strides, &source.inside, rows, 8);
-                } else {
-                    let values = Values {
-                        data: &column.data,
-                        width: self.width,
-                    };
-                    shape.paint(&values, strides, &source.inside, rows, self.width);
-                }
-                if let Some(rows) = self.validity.as_mut().and_then(|v| v.get_mut(b)) {
-                    match &column.validity {
-                        Some(v) => shape.paint(&Values { data: v, width: 1 }, strides, &source.inside, rows, 1),
-                        None => shape.paint(&Fill(&[1]), strides, &source.inside, rows, 1),
-                    }
-                }
-            }
-            columns.extend(var.then_some(column));
-        }
-        Ok((self.field, columns))
-    }
 }

@@ -89,13 +89,11 @@ impl DenseQuery {
                     return;
                 };
                 let Some(b) = t.boxes.first() else { return };
-                let steps = self.grid.cell_order.strides(&b.shape.len);
                 let local =
-                    (0..cell.len()).map(|d| (cell[d] - tile[d] * self.grid.axes[d].extent).wrapping_sub(b.shape.at[d]));
+                    (0..cell.len()).map(|d| (cell[d] - tile[d] * self.grid.axes[d].extent).wrapping_sub(b.at[d]));
                 let local: Vec<u64> = local.collect();
-                if local.iter().zip(&b.shape.len).all(|(l, n)| l < n) {
-                    let start = b.rows.starts().first().copied().unwrap_or(0);
-                    out.push((start + local.iter().zip(&steps).map(|(l, s)| l * s).sum::<u64>()) as usize);
+                if local.iter().zip(&b.len).all(|(l, n)| l < n) {
+                    out.push((b.base + local.iter().zip(&b.steps).map(|(l, s)| l * s).sum::<u64>()) as usize);
                 }
             }
         }

@@ -4,6 +4,7 @@ pub(crate) mod canvas;
 mod copy;
 pub(crate) mod fill;
 mod finish;
+mod interleave;
 pub(crate) mod paint;
 pub(crate) mod pieces;
 pub(crate) mod plan;

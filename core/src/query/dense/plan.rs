@@ -3,7 +3,6 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use super::paint::TileBoxShape;
 use super::pieces::{Piece, length, pieces};
 use crate::array::Fragment;
 use crate::error::{Error, Result};
@@ -47,8 +46,6 @@ pub(crate) struct Plan {
     /// Cells to step over for the next cell of a tile.
     pub(crate) strides: Vec<u64>,
     pub(crate) extents: Vec<u64>,
-    /// Whether the cells of tiles lie in the order of the result, so that runs of them are long.
-    pub(crate) in_cell_order: bool,
 }
 
 /// A space tile that meets the box.
@@ -66,57 +63,17 @@ pub(crate) struct TilePlan {
     pub(crate) cells: u64,
 }
 
-/// A box of a tile and its rows in the result.
+/// A box of a tile, and where its cells are in the result.
 #[derive(Debug)]
 pub(crate) struct BoxPlan {
-    pub(crate) shape: TileBoxShape,
-    /// First cell of each row in the result.
-    pub(crate) rows: Rows,
-}
-
-impl BoxPlan {
+    /// First cell along each dimension, counted from the tile's.
+    pub(crate) at: Vec<u64>,
+    /// Cells along each dimension.
+    pub(crate) len: Vec<u64>,
+    /// Its first cell in the result.
+    pub(crate) base: u64,
     /// Cells of the result to step over for the next cell along each dimension.
-    pub(crate) fn steps(&self) -> Vec<u64> {
-        let n = self.shape.len.len();
-        let mut steps = vec![0; n];
-        let mut inner = 1;
-        let mut outer = self.rows.loops.iter();
-        for (i, d) in self.shape.order.fast_to_slow(n).enumerate() {
-            if i < self.shape.row_dims {
-                steps[d] = inner;
-                inner *= self.shape.len[d];
-            } else if let Some((_, step)) = outer.next() {
-                steps[d] = *step;
-            }
-        }
-        steps
-    }
-}
-
-/// Where rows start: `base` and steps of the loops over the slower dimensions, fastest first.
-#[derive(Debug)]
-pub(crate) struct Rows {
-    base: u64,
-    loops: Vec<(u64, u64)>,
-}
-
-impl Rows {
-    /// Where the first row starts.
-    pub(crate) const fn base(&self) -> u64 {
-        self.base
-    }
-
-    /// The starts, in the order of the rows of a [`TileBoxShape`].
-    pub(crate) fn starts(&self) -> Vec<u64> {
-        let mut starts = vec![self.base];
-        for &(count, step) in &self.loops {
-            let inner = starts.clone();
-            for i in 1..count {
-                starts.extend(inner.iter().map(|s| s + i * step));
-            }
-        }
-        starts
-    }
+    pub(crate) steps: Vec<u64>,
 }
 
 /// A tile of one fragment, and the cells that count in it.
@@ -148,10 +105,6 @@ impl Plan {
             .collect();
         let shape: Vec<u64> = spans.iter().map(|s| length(s)).collect();
         let n = dims.len();
-        let slow_to_fast: Vec<usize> = order.slow_to_fast(n).collect();
-        // Dimensions that have one piece, which is the whole of them, do not interrupt a row.
-        let whole = slow_to_fast.iter().rev().take_while(|&&d| dims[d].len() == 1).count();
-        let row_dims = (whole + 1).min(n);
         let steps = order.strides(&shape);
         let grouped: Vec<Vec<(u64, Vec<Piece>)>> = dims.iter().map(|p| by_tile(p)).collect();
         let bounds: Option<Vec<Span>> = spans.iter().map(|s| s.iter().copied().reduce(Span::union)).collect();
@@ -166,11 +119,11 @@ impl Plan {
             let boxes: Vec<BoxPlan> = boxes
                 .map(|pick| {
                     let chosen: Vec<Piece> = (0..n).map(|d| parts[d].1[pick[d]]).collect();
-                    box_plan(&chosen, order, row_dims, &steps)
+                    BoxPlan::new(&chosen, &steps)
                 })
                 .collect();
             tiles.push(TilePlan::new(grid, tile, boxes, &near));
-            for &d in slow_to_fast.iter().rev() {
+            for d in order.fast_to_slow(n) {
                 choice[d] += 1;
                 if choice[d] < grouped[d].len() {
                     continue 'tiles;
@@ -197,19 +150,12 @@ impl Plan {
         let near = near(layers, &bounds.unwrap_or_default());
         for (tile, cells) in parts {
             let at = (0..n).map(|d| cells[d].first - tile[d] * grid.axes[d].extent).collect();
-            let shape = TileBoxShape {
-                at,
-                len: region::shape(&cells),
-                order: grid.cell_order,
-                row_dims: n,
-            };
-            let len = shape.row_cells();
-            let rows = Rows {
-                base,
-                loops: Vec::new(),
-            };
-            out.push(TilePlan::new(grid, tile.clone(), vec![BoxPlan { shape, rows }], &near));
-            base += len;
+            let len = region::shape(&cells);
+            let steps = grid.cell_order.strides(&len);
+            let next = base + len.iter().product::<u64>();
+            let one = BoxPlan { at, len, base, steps };
+            out.push(TilePlan::new(grid, tile.clone(), vec![one], &near));
+            base = next;
         }
         Self::of(grid, region::shape(region), out)
     }
@@ -234,10 +180,7 @@ impl Plan {
             .filter(|&n| n < isize::MAX as usize)
             .ok_or_else(too_many)?;
         let extents = grid.extents();
-        let alike =
-            |b: &BoxPlan| b.shape.order == grid.cell_order || b.shape.len.iter().filter(|&&n| n > 1).count() <= 1;
         Ok(Self {
-            in_cell_order: tiles.iter().flat_map(|t| &t.boxes).all(alike),
             shape,
             cells,
             tiles,
@@ -286,14 +229,15 @@ impl TilePlan {
 
     fn new(grid: &Grid, tile: Vec<u64>, boxes: Vec<BoxPlan>, layers: &[Near<'_>]) -> Self {
         let origin = grid.tile_spans(&tile);
-        let wanted = boxes
-            .iter()
-            .map(|b| b.shape.cells(&origin))
-            .reduce(|a, b| region::union(&a, &b))
-            .unwrap_or_default();
+        let local = boxes.iter().map(BoxPlan::cells).reduce(|a, b| region::union(&a, &b));
+        let in_array = |(s, o): (Span, &Span)| Span {
+            first: o.first + s.first,
+            last: o.first + s.last,
+        };
+        let wanted: Vec<Span> = local.into_iter().flatten().zip(&origin).map(in_array).collect();
         let cells = boxes
             .iter()
-            .map(|b| b.shape.len.iter().fold(1_u64, |n, &l| n.saturating_mul(l)))
+            .map(|b| b.len.iter().fold(1_u64, |n, &l| n.saturating_mul(l)))
             .fold(0, u64::saturating_add);
         let (sources, covered) = sources(&tile, &origin, &wanted, layers);
         Self {
@@ -360,34 +304,24 @@ fn sources(tile: &[u64], origin: &[Span], wanted: &[Span], layers: &[Near<'_>]) 
     (sources, covered)
 }
 
-impl TileBoxShape {
-    /// The box in cells of the array, where `origin` is its tile.
-    fn cells(&self, origin: &[Span]) -> Vec<Span> {
-        let span = |d: usize| {
-            let first = origin[d].first + self.at[d];
-            Span {
-                first,
-                last: first + (self.len[d] - 1),
-            }
-        };
-        (0..origin.len()).map(span).collect()
+impl BoxPlan {
+    /// Where `steps` are those of the result.
+    fn new(pieces: &[Piece], steps: &[u64]) -> Self {
+        Self {
+            at: pieces.iter().map(|p| p.at).collect(),
+            len: pieces.iter().map(|p| p.len).collect(),
+            base: pieces.iter().zip(steps).map(|(p, s)| p.to * s).sum(),
+            steps: steps.to_vec(),
+        }
     }
-}
 
-fn box_plan(pieces: &[Piece], order: Order, row_dims: usize, steps: &[u64]) -> BoxPlan {
-    let n = pieces.len();
-    let outer: Vec<usize> = order.fast_to_slow(n).skip(row_dims).collect();
-    let base = pieces.iter().zip(steps).map(|(p, s)| p.to * s).sum();
-    let loops = outer.iter().map(|&d| (pieces[d].len, steps[d])).collect();
-    let shape = TileBoxShape {
-        at: pieces.iter().map(|p| p.at).collect(),
-        len: pieces.iter().map(|p| p.len).collect(),
-        order,
-        row_dims,
-    };
-    BoxPlan {
-        shape,
-        rows: Rows { base, loops },
+    /// Its cells, counted from the tile's first.
+    pub(crate) fn cells(&self) -> Vec<Span> {
+        let span = |(&at, &len): (&u64, &u64)| Span {
+            first: at,
+            last: at + (len - 1),
+        };
+        self.at.iter().zip(&self.len).map(span).collect()
     }
 }
 
@@ -432,6 +366,7 @@ mod tests {
     use crate::datatype::Datatype;
     use crate::format::domain::Dimension;
     use crate::format::schema::{ArrayType, Schema};
+    use crate::geometry::CopyPlan;
 
     fn grid() -> Grid {
         let dim = |n| Dimension::new(n, Datatype::Int32, 0, 99, 10);
@@ -442,47 +377,32 @@ mod tests {
         Span { first, last }
     }
 
-    /// Every cell of the result is in exactly one row.
+    /// Every cell of the result is in exactly one box.
     #[track_caller]
-    fn check_rows(plan: &Plan) {
+    fn check_boxes(plan: &Plan) {
         let mut seen = vec![0; plan.cells];
         for b in plan.tiles.iter().flat_map(|t| &t.boxes) {
-            for start in b.rows.starts() {
-                for cell in start..start + b.shape.row_cells() {
-                    seen[cell as usize] += 1;
-                }
+            for cell in CopyPlan::stepping(0, b.base, b.len.iter().zip(&b.steps).map(|(&n, &step)| (n, 0, step))).runs()
+            {
+                seen[cell.to as usize] += 1;
             }
         }
         assert!(seen.iter().all(|&n| n == 1), "{seen:?}");
     }
 
     #[test]
-    fn rows_of_all_tiles_make_up_the_result() {
+    fn boxes_of_all_tiles_make_up_the_result() {
         for order in [Order::Row, Order::Col] {
             for spans in [
                 vec![vec![span(5, 24)], vec![span(0, 9)]],
                 vec![vec![span(5, 24), span(7, 7)], vec![span(8, 31), span(2, 4)]],
                 vec![vec![span(3, 3)], vec![span(4, 4)]],
             ] {
-                check_rows(&Plan::new(&grid(), order, &spans, &[]).unwrap());
+                check_boxes(&Plan::new(&grid(), order, &spans, &[]).unwrap());
             }
         }
         let region = [span(5, 24), span(8, 11)];
         let tiles: Vec<Vec<u64>> = (0..=2).flat_map(|y| (0..=1).map(move |x| vec![y, x])).collect();
-        check_rows(&Plan::tile_by_tile(&grid(), &region, &tiles, &[]).unwrap());
-    }
-
-    #[test]
-    fn rows_that_are_whole_are_one_run() {
-        let plan = Plan::new(&grid(), Order::Row, &[vec![span(5, 24)], vec![span(0, 9)]], &[]).unwrap();
-        assert_eq!(
-            plan.tiles.iter().map(|t| t.boxes[0].shape.rows()).collect::<Vec<_>>(),
-            [1, 1, 1]
-        );
-        let plan = Plan::new(&grid(), Order::Row, &[vec![span(5, 24)], vec![span(0, 10)]], &[]).unwrap();
-        assert_eq!(
-            plan.tiles.iter().map(|t| t.boxes[0].shape.rows()).collect::<Vec<_>>(),
-            [5, 5, 10, 10, 5, 5]
-        );
+        check_boxes(&Plan::tile_by_tile(&grid(), &region, &tiles, &[]).unwrap());
     }
 }

@@ -3,8 +3,7 @@
 //! parallel. Pure.
 
 use super::plan::{BoxPlan, Has, Plan, TilePlan};
-use crate::geometry::{Span, region};
-use crate::sort::sort_by_number;
+use crate::geometry::{CopyPlan, Span, region};
 
 /// Cells that lie side by side in a tile and in the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,30 +28,57 @@ pub(super) fn sort(runs: &mut [Run]) {
 /// The runs of some tiles of a plan, in no particular order, of an attribute that some sources have.
 pub(crate) fn runs(plan: &Plan, tiles: impl Iterator<Item = usize>, has: Has<'_>) -> Vec<Run> {
     let mut out = Vec::new();
-    for (tile, t) in tiles.filter_map(|i| Some((i, plan.tiles.get(i)?))) {
-        for b in &t.boxes {
-            for (source, part) in parts(t, b, &|source| has(tile, source)) {
-                let run = |from, to, cells| Run {
-                    tile,
-                    source,
-                    from,
-                    to,
-                    cells,
-                };
-                box_runs(plan, b, &part, |from, to, cells| out.push(run(from, to, cells)));
-            }
+    for tile in tiles {
+        for patch in patches(plan, tile, &|source| has(tile, source)) {
+            out.extend(patch.copy.runs().map(|run| Run {
+                tile,
+                source: patch.source,
+                from: run.from,
+                to: run.to,
+                cells: run.cells,
+            }));
         }
     }
     out
 }
 
+/// Cells that one source, or none, has of a tile: how to copy them from the tile to the result.
+#[derive(Debug)]
+pub(super) struct Patch {
+    /// As in [`Run`].
+    pub(super) source: Option<usize>,
+    pub(super) copy: CopyPlan,
+}
+
+/// What a tile of a plan is made of, for an attribute that some of its sources have.
+pub(super) fn patches(plan: &Plan, tile: usize, has: &dyn Fn(usize) -> bool) -> Vec<Patch> {
+    let mut out = Vec::new();
+    let Some(t) = plan.tiles.get(tile) else { return out };
+    for b in &t.boxes {
+        for (source, part) in parts(t, b.cells(), has) {
+            let copy = copy_of(plan, b, &part);
+            out.push(Patch { source, copy });
+        }
+    }
+    out
+}
+
+/// How `part` of a box of a tile gets to the result.
+pub(super) fn copy_of(plan: &Plan, b: &BoxPlan, part: &[Span]) -> CopyPlan {
+    let (mut from, mut to) = (0, b.base);
+    for (d, span) in part.iter().enumerate() {
+        from += span.first * plan.strides[d];
+        to += (span.first - b.at[d]) * b.steps[d];
+    }
+    let loops = part
+        .iter()
+        .enumerate()
+        .map(|(d, span)| (span.len(), plan.strides[d], b.steps[d]));
+    CopyPlan::stepping(from, to, loops)
+}
+
 /// The box cut into parts, each with the newest source that has it.
-fn parts(t: &TilePlan, b: &BoxPlan, has: &dyn Fn(usize) -> bool) -> Vec<(Option<usize>, Vec<Span>)> {
-    let span = |(&at, &len): (&u64, &u64)| Span {
-        first: at,
-        last: at + (len - 1),
-    };
-    let all: Vec<Span> = b.shape.at.iter().zip(&b.shape.len).map(span).collect();
+fn parts(t: &TilePlan, all: Vec<Span>, has: &dyn Fn(usize) -> bool) -> Vec<(Option<usize>, Vec<Span>)> {
     let (mut out, mut open) = (Vec::new(), vec![all]);
     for (i, source) in t.sources.iter().enumerate().rev().filter(|(i, _)| has(*i)) {
         let mut left = Vec::with_capacity(open.len());
@@ -83,40 +109,6 @@ fn without(mut rest: Vec<Span>, hole: &[Span], out: &mut Vec<Vec<Span>>) {
             out.push(part);
         }
         rest[d] = cut;
-    }
-}
-
-/// Calls `emit` with place in the tile, place in the result and length of each run of `part` of a box.
-fn box_runs(plan: &Plan, b: &BoxPlan, part: &[Span], mut emit: impl FnMut(u64, u64, u64)) {
-    let steps = b.steps();
-    let (mut from, mut to) = (0, b.rows.base());
-    let mut loops = Vec::with_capacity(part.len());
-    for (d, span) in part.iter().enumerate() {
-        from += span.first * plan.strides[d];
-        to += (span.first - b.shape.at[d]) * steps[d];
-        if span.len() > 1 {
-            loops.push((span.len(), plan.strides[d], steps[d]));
-        }
-    }
-    sort_by_number(&mut loops, |l| l.2);
-    let (mut run, mut joined) = (1, 0);
-    while let Some(&(n, tile_step, step)) = loops.get(joined).filter(|l| l.1 == run && l.2 == run) {
-        debug_assert_eq!(tile_step, step);
-        run *= n;
-        joined += 1;
-    }
-    walk(&loops[joined..], from, to, &mut |from, to| emit(from, to, run));
-}
-
-/// Runs the loops, fastest first, and calls `body` with the places they come to.
-fn walk(loops: &[(u64, u64, u64)], from: u64, to: u64, body: &mut impl FnMut(u64, u64)) {
-    match loops.split_last() {
-        None => body(from, to),
-        Some((&(count, tile_step, step), rest)) => {
-            for i in 0..count {
-                walk(rest, from + i * tile_step, to + i * step, body);
-            }
-        }
     }
 }
 

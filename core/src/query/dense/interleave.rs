@@ -1,0 +1,294 @@
+//! Paints tiles whose cells lie scattered in the result: those whose runs are short, and cells of variable length.
+//!
+//! The tiles are taken lot by lot. Those of a lot are decoded, all of them in parallel; then parts of the result
+//! are put together, all of them in parallel, each out of the tiles that have some of its cells. So nothing is
+//! kept for each run, of which there may be one a cell.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::canvas::FieldCanvas;
+use super::fill::Work;
+use super::paint;
+use super::plan::Plan;
+use super::runs::{copy_of, patches};
+use crate::cache::Reuse;
+use crate::column::Column;
+use crate::error::{Error, Result};
+use crate::geometry::CopyPlan;
+use crate::query::tile::{Decoding, Input, Piece, Plane, copy_pieces};
+
+/// Bytes of cells that a lot has: what is decoded should still be near when it is put into place.
+const LOT_BYTES: u64 = 8 << 20;
+/// What one core puts together at a time has no fewer bytes.
+const PART_BYTES: usize = 64 << 10;
+/// Runs of fewer bytes cost more to keep in mind than to copy twice.
+const SHORT_BYTES: u64 = 256;
+/// More runs than this are too many to keep in mind, however few of a tile's cells are wanted.
+const RUNS_MAX: u64 = 1 << 20;
+/// Where at most one cell in so many is wanted, it is better to look for the chunks that have some.
+const FEW: u64 = 8;
+
+/// How the cells of some tiles lie in the result.
+#[derive(Debug, Default)]
+pub(super) struct Scatter {
+    cells: u64,
+    runs: u64,
+    /// Cells of each tile from the first that is wanted to the last.
+    reach: u64,
+}
+
+impl Scatter {
+    /// That of these tiles of a plan.
+    pub(super) fn of(plan: &Plan, tiles: impl IntoIterator<Item = usize>) -> Self {
+        let mut all = Self::default();
+        let boxes = tiles
+            .into_iter()
+            .filter_map(|t| plan.tiles.get(t))
+            .flat_map(|t| &t.boxes);
+        for b in boxes {
+            let copy = copy_of(plan, b, &b.cells());
+            let reach = copy.source();
+            all.cells = all.cells.saturating_add(copy.cells());
+            all.runs = all.runs.saturating_add(copy.run_count());
+            all.reach = all.reach.saturating_add(reach.end - reach.start);
+        }
+        all
+    }
+
+    /// Whether tiles with cells of `width` bytes are best painted as here, rather than run by run.
+    pub(super) fn is_fine(&self, width: usize) -> bool {
+        let short = self.cells.saturating_mul(width as u64) < self.runs.saturating_mul(SHORT_BYTES);
+        short && (self.runs > RUNS_MAX || self.cells.saturating_mul(FEW) >= self.reach)
+    }
+}
+
+/// What one source of a tile, or none, has of a field.
+struct Sheet {
+    /// Number of the field.
+    field: usize,
+    /// `None` where the cells get the fill value.
+    input: Option<Input>,
+    reuse: Reuse,
+    /// Number of the tile among those of the field, whose cells vary in length.
+    id: usize,
+    /// From the first cell of the tile that is wanted to the last.
+    cells: Range<u64>,
+    /// How they get to the result, counted from the first.
+    copies: Vec<CopyPlan>,
+    /// Of these cells; or, where they vary in length, their ids.
+    values: Vec<u8>,
+    validity: Vec<u8>,
+}
+
+/// Paints the tiles of these fields, where `base` is the place of the plan's first cell in the canvas.
+///
+/// # Errors
+/// A tile is damaged, or cannot be read.
+pub(super) fn paint(
+    mut fields: Vec<(&mut FieldCanvas, Vec<Work>)>,
+    base: usize,
+    plan: &Plan,
+    fetched: &[Bytes],
+    d: &Decoding,
+) -> Result<()> {
+    let work: Vec<(usize, Work)> = fields
+        .iter_mut()
+        .enumerate()
+        .flat_map(|(field, (_, work))| std::mem::take(work).into_iter().map(move |w| (field, w)))
+        .collect();
+    let mut fields: Vec<&mut FieldCanvas> = fields.into_iter().map(|(f, _)| f).collect();
+    let (mut lot, mut bytes, mut spare) = (Vec::new(), 0_u64, Vec::new());
+    let mut work = work.into_iter().peekable();
+    while let Some((field, w)) = work.next() {
+        for sheet in Sheet::all(field, w, plan) {
+            let width = fields.get(field).map_or(0, |f| f.width()) as u64;
+            bytes = bytes.saturating_add((sheet.cells.end - sheet.cells.start).saturating_mul(width));
+            lot.push(sheet);
+        }
+        if bytes >= LOT_BYTES || work.peek().is_none() {
+            finish(std::mem::take(&mut lot), &mut fields, base, &mut spare, fetched, d)?;
+            bytes = 0;
+        }
+    }
+    Ok(())
+}
+
+/// Decodes a lot and puts it into place. `spare` are buffers to use, and to leave for others.
+fn finish(
+    mut lot: Vec<Sheet>,
+    fields: &mut [&mut FieldCanvas],
+    base: usize,
+    spare: &mut Vec<Vec<u8>>,
+    fetched: &[Bytes],
+    d: &Decoding,
+) -> Result<()> {
+    let mut ids: Vec<usize> = fields.iter().map(|f| f.tiles.len()).collect();
+    for sheet in &mut lot {
+        sheet.values = spare.pop().unwrap_or_default();
+        if let Some(id) = ids.get_mut(sheet.field).filter(|_| sheet.input.is_some()) {
+            sheet.id = *id;
+            *id += 1;
+        }
+    }
+    let of_field = |sheet: &Sheet| fields.get(sheet.field).map(|f| &**f);
+    let decoded = d.cpu.try_map_owned(lot, |mut sheet| {
+        let column = of_field(&sheet).map_or(Ok(None), |f| sheet.decode(f, fetched, d))?;
+        Ok((sheet, column))
+    })?;
+    let mut sheets = Vec::with_capacity(decoded.len());
+    for (sheet, column) in decoded {
+        if let Some(f) = fields.get_mut(sheet.field) {
+            f.tiles.extend(column);
+        }
+        sheets.push(sheet);
+    }
+    let mut parts = Vec::new();
+    for (field, f) in fields.iter_mut().enumerate() {
+        let start = sheets.partition_point(|s| s.field < field);
+        let end = sheets.partition_point(|s| s.field <= field);
+        parts.extend(Part::all(f, base, &sheets[start..end], d.cpu.threads()));
+    }
+    d.cpu.try_map_owned(parts, Part::put)?;
+    spare.extend(sheets.into_iter().map(|s| s.values));
+    Ok(())
+}
+
+impl Sheet {
+    /// What the sources of a tile have.
+    fn all(field: usize, work: Work, plan: &Plan) -> Vec<Self> {
+        let has = |source: usize| matches!(work.inputs.get(source), Some(Some(_)));
+        let patches = patches(plan, work.tile, &has);
+        let partial = plan.tiles.get(work.tile).is_some_and(|t| t.cells < plan.tile_cells());
+        let mut copies: Vec<Vec<CopyPlan>> = Vec::new();
+        copies.resize_with(work.inputs.len() + 1, Vec::new);
+        for patch in patches {
+            if let Some(list) = copies.get_mut(patch.source.map_or(0, |s| s + 1)) {
+                list.push(patch.copy);
+            }
+        }
+        let inputs = std::iter::once(None).chain(work.inputs);
+        let sheets = inputs.zip(copies).filter_map(|(input, copies)| {
+            let reach = copies.iter().map(CopyPlan::source);
+            let cells = reach.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))?;
+            Some(Self {
+                field,
+                input,
+                reuse: if partial { Reuse::Likely } else { Reuse::Possible },
+                id: 0,
+                copies: copies.into_iter().map(|c| c.moved(cells.start)).collect(),
+                cells,
+                values: Vec::new(),
+                validity: Vec::new(),
+            })
+        });
+        sheets.collect()
+    }
+
+    /// Returns the decoded tile, if its cells vary in length.
+    fn decode(&mut self, f: &FieldCanvas, fetched: &[Bytes], d: &Decoding) -> Result<Option<Arc<Column>>> {
+        let Some(input) = &self.input else { return Ok(None) };
+        let cells = usize::try_from(self.cells.end - self.cells.start).map_err(|_| lacking())?;
+        self.values.resize(cells.saturating_mul(f.width()), 0);
+        if f.validity.is_some() {
+            self.validity.resize(cells, 1);
+        }
+        if !f.field.cell.is_var() {
+            let planes = [
+                (Plane::Values, &mut self.values, f.width()),
+                (Plane::Validity, &mut self.validity, 1),
+            ];
+            let nullable = f.validity.is_some() && input.is_nullable();
+            for (plane, out, width) in planes.into_iter().take(1 + usize::from(nullable)) {
+                let at = self.cells.start.saturating_mul(width as u64);
+                copy_pieces(input, plane, fetched, &mut [Piece { at, out }], d, false)?;
+            }
+            return Ok(None);
+        }
+        let column = input.decode(fetched, d, self.reuse)?;
+        let first = FieldCanvas::id_base(self.id) + self.cells.start;
+        for (id, out) in (first..).zip(self.values.as_chunks_mut::<8>().0) {
+            *out = id.to_le_bytes();
+        }
+        if let (Some(found), false) = (&column.validity, self.validity.is_empty()) {
+            let found = found.get(self.cells.start as usize..self.cells.end as usize);
+            self.validity.copy_from_slice(found.ok_or_else(lacking)?);
+        }
+        Ok(Some(column))
+    }
+}
+
+/// Cells of the result that lie side by side, and the tiles that they come from.
+struct Part<'a> {
+    /// Their places in the plan.
+    cells: Range<u64>,
+    out: &'a mut [u8],
+    width: usize,
+    plane: Plane,
+    fill: Arc<[u8]>,
+    sheets: &'a [Sheet],
+}
+
+impl<'a> Part<'a> {
+    /// The parts of a field that these tiles of it have cells in.
+    fn all(f: &'a mut FieldCanvas, base: usize, sheets: &'a [Sheet], threads: usize) -> Vec<Self> {
+        let reach = sheets.iter().flat_map(|s| &s.copies).map(CopyPlan::target);
+        let Some(reach) = reach.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)) else {
+            return Vec::new();
+        };
+        let (width, fill) = (f.width(), Arc::from(f.fill()));
+        let first = if f.field.cell.is_var() { 0 } else { base };
+        let valid = Arc::from([u8::from(f.field.fill_valid)]);
+        let planes = [
+            Some((Plane::Values, &mut f.cells, first, width, fill)),
+            f.validity.as_mut().map(|v| (Plane::Validity, v, base, 1, valid)),
+        ];
+        let mut out = Vec::new();
+        for (plane, cells, first, width, fill) in planes.into_iter().flatten() {
+            let (start, end) = (first + reach.start as usize, first + reach.end as usize);
+            let part = (end - start)
+                .div_ceil(4 * threads)
+                .max(PART_BYTES / width.max(1))
+                .max(1);
+            let painted = cells.get_mut(start * width..end * width).unwrap_or_default();
+            let starts = (reach.start..).step_by(part);
+            out.extend(starts.zip(painted.chunks_mut(part * width)).map(|(start, out)| Self {
+                cells: start..start + (out.len() / width) as u64,
+                out,
+                width,
+                plane,
+                fill: Arc::clone(&fill),
+                sheets,
+            }));
+        }
+        out
+    }
+
+    fn put(self) -> Result<()> {
+        for sheet in self.sheets {
+            let source = match self.plane {
+                Plane::Values => &sheet.values,
+                Plane::Validity => &sheet.validity,
+            };
+            for copy in sheet.copies.iter().flat_map(|c| c.within(&self.cells)) {
+                if sheet.input.is_some() {
+                    copy.copy(source, self.out, self.width)
+                        .then_some(())
+                        .ok_or_else(lacking)?;
+                    continue;
+                }
+                for run in copy.runs() {
+                    let (start, bytes) = (run.to as usize * self.width, run.cells as usize * self.width);
+                    paint::fill(&mut self.out[start..start + bytes], &self.fill);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn lacking() -> Error {
+    Error::invalid("cells that the tile does not have")
+}
