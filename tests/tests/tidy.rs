@@ -248,7 +248,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("filter", &["limits", "error", "datatype", "scalar", "column", "format"]),
     (
         "geometry",
-        &["limits", "error", "datatype", "scalar", "column", "format"],
+        &["limits", "sort", "error", "datatype", "scalar", "column", "format"],
     ),
     ("cpu", &["error"]),
     ("cache", &[]),

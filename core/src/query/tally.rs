@@ -107,8 +107,9 @@ fn whole<T: Pod + Into<Scalar>>(values: &[T], chosen: Option<&[bool]>) -> i128 {
     }
 }
 
-/// The sum of floats, each eighth of which is added up by itself.
-// One sum would have each addition wait for the one before.
+/// The sum of floats, each eighth of which is added up by itself; in their order where it is not finite.
+// One sum would have each addition wait for the one before. But one eighth may be too great for a number
+// where the sum is not, and two of them make NaN where they are so on either side.
 fn real<T: Copy>(values: &[T], chosen: Option<&[bool]>, number: impl Fn(T) -> f64) -> f64 {
     const LANES: usize = 8;
     let mut sums = [0.0; LANES];
@@ -128,7 +129,11 @@ fn real<T: Copy>(values: &[T], chosen: Option<&[bool]>, number: impl Fn(T) -> f6
             }
         }
     }
-    sums.iter().sum()
+    let sum: f64 = sums.iter().sum();
+    if sum.is_finite() {
+        return sum;
+    }
+    picked(values.iter().copied(), chosen).map(number).sum()
 }
 
 /// The least and the greatest value; the first of equals, and NaN only where there is nothing else.
@@ -213,5 +218,17 @@ mod tests {
         assert_eq!(of(&values, &[0; 11]), (None, None, 0.0));
         let (min, max, _) = of(&values, &[1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
         assert!(min.is_some_and(f32::is_nan) && max.is_some_and(f32::is_nan));
+    }
+
+    #[test]
+    fn sums_of_eighths_beyond_the_greatest_number_are_those_of_the_values_in_order() {
+        let great = f64::MAX;
+        // What is at 0 and 8 is of one eighth, what is at 1 and 9 of another.
+        let mut values = [0.0; 16];
+        (values[0], values[1], values[8], values[9]) = (great, -great, great, -great);
+        assert_eq!(real(&values, None, |v| v), 0.0);
+        assert_eq!(real(&values, Some(&[true; 16]), |v: f64| v), 0.0);
+        values[15] = f64::INFINITY;
+        assert_eq!(real(&values, None, |v| v), f64::INFINITY);
     }
 }
