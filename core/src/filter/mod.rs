@@ -13,6 +13,7 @@ mod encode;
 mod guard;
 mod legal;
 mod nonces;
+mod packing;
 mod plan;
 mod transform;
 mod word;
@@ -25,6 +26,7 @@ pub(crate) use encode::TileEncoder;
 pub use encode::{encode_tile, encode_var_tile};
 pub use legal::{Role, check};
 pub use nonces::Nonces;
+pub(crate) use packing::Packing;
 
 /// A 256-bit key.
 #[derive(Clone, PartialEq, Eq)]

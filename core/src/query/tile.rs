@@ -3,6 +3,7 @@
 mod input;
 mod parts;
 mod plane;
+mod stored;
 mod stretch;
 
 use std::ops::Range;
@@ -29,6 +30,7 @@ use crate::limits;
 use crate::vfs::Vfs;
 pub(crate) use input::Input;
 pub(crate) use plane::{Piece, Plane, copy_pieces};
+pub(crate) use stored::{Cut, StoredTile};
 pub(crate) use stretch::Stretch;
 
 /// A field as one fragment stores it.

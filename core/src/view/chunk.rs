@@ -1,7 +1,8 @@
-//! The chunks of the Zarr view: tiles as Zarr has them, all of one size. Pure.
+//! The chunks of the Zarr view that are made of cells: tiles as Zarr has them, all of one size. Pure.
 
 use super::encode::Format;
 use super::node::{Snapshot, hash};
+use super::shard::Sharding;
 use super::slice::Slice;
 use super::tiles::Tiles;
 use super::zarr::Member;
@@ -15,6 +16,8 @@ pub(super) struct Chunk {
     pub(super) slice: Slice,
     /// Whether the chunk tells which cells are there, rather than their values.
     validity: bool,
+    /// How it becomes a shard; `None` for the cells alone.
+    pub(super) sharding: Option<Sharding>,
     /// Cells along each side.
     shape: Vec<u64>,
     /// Cells before the slice, along each side.
@@ -38,30 +41,37 @@ impl Chunk {
         let tile = key.get(..schema.dimensions.len()).unwrap_or(key);
         let tiles = Tiles::of(&snapshot.array)?;
         let slice = Slice::new(snapshot, tiles.selection(name, tile), Format::Bin)?;
-        let fill = if validity {
-            vec![0]
-        } else {
-            schema.attribute(name).map_or_else(Vec::new, |(_, a)| a.fill.clone())
-        };
+        let values = schema.attribute(name).map(|(_, a)| a).filter(|_| !validity);
         Ok(Some(Self {
             slice,
             validity,
+            sharding: values.and_then(|a| Sharding::of(&snapshot.array, a).ok()),
             shape: tiles.grid().extents(),
             before: tiles.before(tile),
-            fill,
+            fill: values.map_or_else(|| vec![0], |a| a.fill.clone()),
         }))
     }
 
-    /// Bytes.
-    pub(super) fn size(&self) -> u64 {
-        self.shape
-            .iter()
-            .fold(self.fill.len() as u64, |n, &c| n.saturating_mul(c))
+    /// Whether its first cell is that of the slice, so that a tile that has the slice's cells has all the others that
+    /// are looked at.
+    pub(super) fn starts_with_slice(&self) -> bool {
+        self.before.iter().all(|&n| n == 0)
     }
 
-    /// The same for the same bytes.
-    pub(super) fn id(&self) -> u64 {
-        hash(&[b"chunk", &self.slice.id().to_le_bytes(), &[u8::from(self.validity)]])
+    /// Bytes, where it is made of cells.
+    pub(super) fn size(&self) -> u64 {
+        let cells = || {
+            self.shape
+                .iter()
+                .fold(self.fill.len() as u64, |n, &c| n.saturating_mul(c))
+        };
+        self.sharding.as_ref().map_or_else(cells, Sharding::made_bytes)
+    }
+
+    /// The same for the same bytes. `kind` tells those that are made of cells from others.
+    pub(super) fn id(&self, kind: &str) -> u64 {
+        let part = u8::from(self.validity) + 2 * u8::from(self.sharding.is_some());
+        hash(&[kind.as_bytes(), &self.slice.id().to_le_bytes(), &[part]])
     }
 
     /// The bytes, made of the one column of the slice.
@@ -72,12 +82,16 @@ impl Chunk {
         } else {
             column.data
         };
-        padded(
+        let cells = padded(
             data,
             (&self.slice.selection.shape(), &self.before),
             &self.shape,
             &self.fill,
-        )
+        );
+        match &self.sharding {
+            Some(sharding) => sharding.made(&cells),
+            None => cells,
+        }
     }
 }
 

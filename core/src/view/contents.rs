@@ -7,7 +7,9 @@ use bytes::{Bytes, BytesMut};
 use super::blocks::Blocks;
 use super::chunk::Chunk;
 use super::node::{Content, Node, NodeKind};
+use super::shard::Shard;
 use super::slice::{FixedLayout, RENDERED_BYTES_MAX, Slice};
+use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::query::Batch;
 
@@ -43,6 +45,7 @@ impl Contents {
         }
         match &node.content {
             Content::Fixed(slice, layout) => self.read_fixed(node.id, slice, layout, range).await,
+            Content::Shard(chunk, shard) => read_shard(chunk.slice.array(), shard, range).await,
             _ => cut(&self.whole(node).await?.unwrap_or_default(), range),
         }
     }
@@ -53,7 +56,7 @@ impl Contents {
     /// As [`Contents::read`].
     pub(super) async fn whole(&self, node: &Node) -> Result<Option<Bytes>> {
         let (bytes, slice) = match &node.content {
-            Content::Dir | Content::Fixed(..) => return Ok(None),
+            Content::Dir | Content::Fixed(..) | Content::Shard(..) => return Ok(None),
             Content::Text(text) => return Ok(Some(text.clone())),
             Content::Chunk(chunk) => (self.piece((node.id, 0), || read_chunk(chunk)).await?, &chunk.slice),
             Content::Rendered(slice) => (self.rendered(node.id, slice).await?, &**slice),
@@ -149,6 +152,23 @@ async fn read_chunk(chunk: &Chunk) -> Result<Bytes> {
     let batch = chunk.slice.array().read(&chunk.slice.query()?).await?;
     let column = batch.columns.into_iter().next().map(|(_, c)| c);
     Ok(Bytes::from(column.map_or_else(Vec::new, |c| chunk.bytes(c))))
+}
+
+/// Bytes of a shard: of the file as they are, and of the index.
+async fn read_shard(array: &Array, shard: &Shard, range: Range<u64>) -> Result<Bytes> {
+    let (file, index) = (shard.of_file(&range), shard.of_index(&range));
+    if file.is_empty() {
+        return Ok(Bytes::copy_from_slice(index));
+    }
+    let vfs = &array.context().vfs;
+    let read = vfs.read(&shard.extent.path, std::slice::from_ref(&file)).await?;
+    let bytes = read.into_iter().next().unwrap_or_default();
+    if index.is_empty() {
+        return Ok(bytes);
+    }
+    let mut out = BytesMut::from(&bytes[..]);
+    out.extend_from_slice(index);
+    Ok(out.freeze())
 }
 
 /// The records of a run of cells.

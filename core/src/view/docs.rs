@@ -8,8 +8,9 @@ use serde_json::{Map, Value, json};
 use super::encode::Format;
 use super::node::Snapshot;
 use super::selection::{self, Axis, Selection, display_name};
+use super::shard::Sharding;
 use super::slice::Slice;
-use super::zarr;
+use super::zarr::{self, Member};
 use crate::array::{Array, Fragment};
 use crate::calendar;
 use crate::column::Column;
@@ -65,12 +66,36 @@ pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
     }
     if !zarr::members(schema).is_empty() {
         out.push_str("- `zarr/`: the same as a Zarr v3 group, for zarr-python, xarray, tensorstore\n");
+        for (names, how) in zarr_layouts(array) {
+            let _ = writeln!(out, "  - {}: {how}", names.join(", "));
+        }
     }
     if at_now {
         out.push_str("- `at/TIME/`: all of this as it was then; TIME is listed there, or 2024-05-01, or milliseconds since 1970, or latest-1\n");
         out.push_str("- `since/T0..T1/`: only what was written between two times\n");
     }
     out
+}
+
+/// The arrays of cells below `zarr/`, by what their chunks are.
+fn zarr_layouts(array: &Array) -> Vec<(Vec<String>, String)> {
+    let mut found: Vec<(Vec<String>, String)> = Vec::new();
+    for (name, member) in zarr::members(array.schema()) {
+        let Member::Values(attribute) = member else { continue };
+        let Some((_, attribute)) = array.schema().attribute(&attribute) else {
+            continue;
+        };
+        let how = match Sharding::of(array, attribute) {
+            Ok(sharding) => format!("tiles as they are stored, {}", sharding.codec_name()),
+            Err(why) => format!("tiles unpacked here, because {why}"),
+        };
+        let name = format!("`{name}`");
+        match found.iter_mut().find(|(_, other)| *other == how) {
+            Some((names, _)) => names.push(name),
+            None => found.push((vec![name], how)),
+        }
+    }
+    found
 }
 
 /// What to ask for to have everything: the attributes to name, none for all of them, and the format. Records hold

@@ -11,6 +11,7 @@ mod docs;
 pub mod encode;
 mod node;
 pub mod selection;
+mod shard;
 mod shell;
 mod slice;
 mod tiles;

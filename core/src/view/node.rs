@@ -6,6 +6,7 @@ use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
 use super::chunk::Chunk;
+use super::shard::Shard;
 use super::slice::{FixedLayout, Slice};
 use crate::array::Array;
 
@@ -80,6 +81,8 @@ pub(super) enum Content {
     /// Made as a whole; kept in the cache, and made again if it was dropped.
     Rendered(Arc<Slice>),
     Chunk(Arc<Chunk>),
+    /// Bytes of a file as they are, with an index behind them.
+    Shard(Arc<Chunk>, Arc<Shard>),
 }
 
 impl Node {

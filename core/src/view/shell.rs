@@ -1,5 +1,7 @@
 //! The part of the view that finds things: it opens arrays and groups, and makes nodes of names.
 
+mod chunks;
+
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -308,8 +310,8 @@ impl View {
                 found.and_then(|f| text(docs::fragment(f, &f.schema)))
             }
             Place::Zarr | Place::ZarrArray(_) => Some(Node::dir(path, modified)),
-            Place::ZarrGroup => text(docs::pretty(&zarr::group(array.schema())?)),
-            Place::ZarrMeta(member) => text(docs::pretty(&zarr::array(array.schema(), member)?)),
+            Place::ZarrGroup => text(docs::pretty(&zarr::group(array)?)),
+            Place::ZarrMeta(member) => text(docs::pretty(&zarr::array(array, member)?)),
             Place::ZarrDir(member, prefix) => zarr::holds(array, member, prefix)?.then(|| Node::dir(path, modified)),
             Place::ZarrChunk(Member::Coordinates(dimension), key) => {
                 let chunk = key
@@ -318,7 +320,10 @@ impl View {
                 chunk.map(|bytes| Node::text(path, modified, bytes))
             }
             Place::ZarrChunk(member, key) if zarr::holds(array, member, key)? => {
-                Chunk::new(snapshot, member, key)?.map(|chunk| chunk_node(snapshot, chunk))
+                match Chunk::new(snapshot, member, key)? {
+                    Some(chunk) => Some(chunks::node(snapshot, chunk).await?),
+                    None => None,
+                }
             }
             Place::ZarrChunk(..) => None,
             Place::Tile(attribute, tile) => {
@@ -403,17 +408,6 @@ impl Seen {
             },
             objects: HashMap::new(),
         }
-    }
-}
-
-fn chunk_node(snapshot: &Snapshot, chunk: Chunk) -> Node {
-    Node {
-        id: chunk.id(),
-        modified_ms: snapshot.modified_ms,
-        kind: NodeKind::File { size: chunk.size() },
-        stored_bytes: chunk.slice.stored_bytes(),
-        facts: chunk.slice.facts(),
-        content: Content::Chunk(Arc::new(chunk)),
     }
 }
 

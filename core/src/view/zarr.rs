@@ -1,13 +1,15 @@
 //! A dense array as a Zarr v3 hierarchy: `zarr/zarr.json`, `zarr/<name>/zarr.json`,
 //! `zarr/<name>/c/<i>/<j>`. Pure.
 //!
-//! A chunk is a space tile, not compressed, so that its size is known and any part of it can be read.
+//! A chunk is a space tile. Where the layout allows it is a shard of the tile's bytes as they are stored ([`super::shard`]),
+//! elsewhere the cells alone, not compressed, so that its size is known and any part of it can be read.
 //! A tile that nobody wrote has no chunk: readers take the fill value. An attribute whose cells may be
 //! null has a second array, `<name>_valid`; every dimension is an array of its coordinates.
 
 use serde_json::{Map, Value, json};
 
 use super::selection::column_names;
+use super::shard::Sharding;
 use super::tiles::{Tiles, readable};
 use super::tree::file_name;
 use crate::array::Array;
@@ -74,10 +76,10 @@ impl Member {
 }
 
 /// `zarr.json` of the group, which repeats those of all arrays, so that one read opens everything.
-pub(super) fn group(schema: &Schema) -> Result<Value> {
+pub(super) fn group(of: &Array) -> Result<Value> {
     let mut all = Map::new();
-    for (name, member) in members(schema) {
-        all.insert(name, array(schema, &member)?);
+    for (name, member) in members(of.schema()) {
+        all.insert(name, array(of, &member)?);
     }
     Ok(json!({
         "zarr_format": 3,
@@ -88,7 +90,17 @@ pub(super) fn group(schema: &Schema) -> Result<Value> {
 }
 
 /// `zarr.json` of an array.
-pub(super) fn array(schema: &Schema, member: &Member) -> Result<Value> {
+pub(super) fn array(of: &Array, member: &Member) -> Result<Value> {
+    let attribute = match member {
+        Member::Values(name) => of.schema().attribute(name),
+        Member::Valid(_) | Member::Coordinates(_) => None,
+    };
+    let sharding = attribute.and_then(|(_, a)| Sharding::of(of, a).ok());
+    metadata(of.schema(), member, sharding.as_ref())
+}
+
+/// `zarr.json` of an array whose chunks are shards, or the cells alone.
+fn metadata(schema: &Schema, member: &Member, sharding: Option<&Sharding>) -> Result<Value> {
     let grid = Grid::new(schema)?;
     let lengths = lengths(schema, &grid);
     let names: Vec<&str> = schema.dimensions.iter().map(|d| d.name.as_str()).collect();
@@ -104,7 +116,11 @@ pub(super) fn array(schema: &Schema, member: &Member) -> Result<Value> {
                 chunk.push(count);
                 names.push("value");
             }
-            describe(a.datatype, &lengths, &chunk, &names, fill_value(a.datatype, one))
+            let mut json = describe(a.datatype, &lengths, &chunk, &names, fill_value(a.datatype, one));
+            if let Some(sharding) = sharding {
+                json["codecs"] = json!([sharding.codec(&bytes_codec(a.datatype), count)]);
+            }
+            json
         }
         Member::Valid(name) => {
             let fill = schema.attribute(name).is_some_and(|(_, a)| a.fill_valid);
@@ -119,12 +135,16 @@ pub(super) fn array(schema: &Schema, member: &Member) -> Result<Value> {
     })
 }
 
-fn describe(datatype: Datatype, shape: &[u64], chunk: &[u64], names: &[&str], fill: Value) -> Value {
-    let bytes = if datatype.size() == 1 {
+/// The codec that makes bytes of values.
+fn bytes_codec(datatype: Datatype) -> Value {
+    if datatype.size() == 1 {
         json!({ "name": "bytes" })
     } else {
         json!({ "name": "bytes", "configuration": { "endian": "little" } })
-    };
+    }
+}
+
+fn describe(datatype: Datatype, shape: &[u64], chunk: &[u64], names: &[&str], fill: Value) -> Value {
     let names: Vec<Option<&str>> = names.iter().map(|n| Some(*n).filter(|n| !n.is_empty())).collect();
     let attributes = match unit(datatype) {
         // What readers of the CF conventions, such as xarray, turn into dates.
@@ -139,7 +159,7 @@ fn describe(datatype: Datatype, shape: &[u64], chunk: &[u64], names: &[&str], fi
         "chunk_grid": { "name": "regular", "configuration": { "chunk_shape": chunk } },
         "chunk_key_encoding": { "name": "default", "configuration": { "separator": "/" } },
         "fill_value": fill,
-        "codecs": [bytes],
+        "codecs": [bytes_codec(datatype)],
         "attributes": attributes,
         "dimension_names": names,
     })
@@ -370,7 +390,7 @@ mod tests {
 
     #[test]
     fn metadata_says_shape_chunks_type_and_fill() {
-        let json = array(&schema(), &Member::Values("__maybe".into())).unwrap();
+        let json = metadata(&schema(), &Member::Values("__maybe".into()), None).unwrap();
         assert_eq!(json["shape"], json!([10, 3]));
         assert_eq!(json["chunk_grid"]["configuration"]["chunk_shape"], json!([4, 2]));
         assert_eq!(
@@ -378,9 +398,9 @@ mod tests {
             (&json!("float32"), &json!("NaN"))
         );
         assert_eq!(json["dimension_names"], json!(["t", null]));
-        let json = array(&schema(), &Member::Values("rgb".into())).unwrap();
+        let json = metadata(&schema(), &Member::Values("rgb".into()), None).unwrap();
         assert_eq!((&json["shape"], &json["fill_value"]), (&json!([10, 3, 3]), &json!(255)));
-        let json = array(&schema(), &Member::Coordinates(0)).unwrap();
+        let json = metadata(&schema(), &Member::Coordinates(0), None).unwrap();
         assert_eq!(json["attributes"]["units"], json!("days since 1970-01-01"));
     }
 

@@ -5,6 +5,7 @@ mod dense;
 mod labels;
 mod points;
 mod sparse;
+mod stored;
 mod verify;
 
 use std::collections::{BTreeMap, HashMap};

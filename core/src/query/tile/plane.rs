@@ -252,7 +252,7 @@ fn from_file(tile: &TileRef, plane: Plane, pieces: &mut [Piece<'_>], d: &Decodin
 }
 
 /// Why the chunks of a tile could not be found.
-enum Failure {
+pub(super) enum Failure {
     Store(Error),
     Malformed(Malformed),
 }

@@ -10,6 +10,7 @@ mod png;
 mod record;
 mod table;
 mod text;
+pub(super) mod unpacked;
 
 use std::sync::Arc;
 

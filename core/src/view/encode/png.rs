@@ -5,14 +5,12 @@
 //! RGB, RGBA. Every other number is stretched to 16 bits of gray, from 1 for the smallest to 65535
 //! for the greatest; 0 is left to cells that are empty, null or not a number.
 
-use super::{Field, Frame, wrong_columns};
+use super::{Field, Frame, unpacked, wrong_columns};
 use crate::column::Column;
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 
-/// The most that one stored block of a deflate stream holds, in bytes.
-const BLOCK: usize = 65535;
 /// The largest picture, in bytes of pixels: it lies in one chunk, whose length has 31 bits.
 const PIXELS_MAX: u64 = 1 << 30;
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
@@ -101,8 +99,7 @@ impl Picture {
     }
 
     const fn stream_bytes(&self) -> u64 {
-        let raw = self.raw_bytes();
-        2 + raw + 5 * raw.div_ceil(BLOCK as u64) + 4
+        unpacked::zlib_bytes(self.raw_bytes())
     }
 
     pub(super) const fn size(&self) -> u64 {
@@ -147,7 +144,7 @@ impl Picture {
         header.extend([bits, colour, 0, 0, 0]);
         let mut out = SIGNATURE.to_vec();
         chunk(&mut out, *b"IHDR", &header);
-        chunk(&mut out, *b"IDAT", &stored(&raw));
+        chunk(&mut out, *b"IDAT", &unpacked::zlib(&raw));
         chunk(&mut out, *b"IEND", &[]);
         Ok(out)
     }
@@ -224,21 +221,6 @@ fn depth(field: &Field) -> Result<Depth> {
         (_, CellCount::ONE) => Ok(Depth::Stretched),
         (_, CellCount::Fixed(_)) => refuse("it has several values a cell; only 2 to 4 of uint8 are colours"),
     }
-}
-
-/// A zlib stream of stored blocks.
-fn stored(raw: &[u8]) -> Vec<u8> {
-    let mut out = vec![0x78, 0x01];
-    let blocks = raw.len().div_ceil(BLOCK);
-    for (i, block) in raw.chunks(BLOCK).enumerate() {
-        out.push(u8::from(i + 1 == blocks));
-        let length = u16::try_from(block.len()).unwrap_or(u16::MAX);
-        out.extend(length.to_le_bytes());
-        out.extend((!length).to_le_bytes());
-        out.extend_from_slice(block);
-    }
-    out.extend(libdeflater::adler32(raw).to_be_bytes());
-    out
 }
 
 fn chunk(out: &mut Vec<u8>, kind: [u8; 4], data: &[u8]) {

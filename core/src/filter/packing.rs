@@ -1,0 +1,131 @@
+//! Chunks that are packed by one codec, which other programs have too.
+
+use crate::format::pipeline::{Filter, Pipeline};
+use crate::format::tile::ChunkPlace;
+
+/// What chunks are packed with, where it is that alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Packing {
+    /// Nothing.
+    Plain,
+    /// A zlib stream (RFC 1950).
+    Zlib,
+    /// A Zstandard frame.
+    Zstd,
+}
+
+impl Packing {
+    /// Bytes of a packed run from which it can be told.
+    pub(crate) const MAGIC_BYTES: usize = 4;
+
+    /// What these filters pack chunks with; `None` where they do anything else, or more.
+    pub(crate) fn of(pipeline: &Pipeline) -> Option<Self> {
+        let mut filters = pipeline.filters.iter().filter(|f| **f != Filter::None);
+        let packing = match filters.next() {
+            None => Self::Plain,
+            Some(Filter::Gzip { .. }) => Self::Zlib,
+            Some(Filter::Zstd { .. }) => Self::Zstd,
+            Some(_) => return None,
+        };
+        filters.next().is_none().then_some(packing)
+    }
+
+    /// Whether the data of a chunk is one packed run and all of it: `head` is its metadata, and the first
+    /// [`Packing::MAGIC_BYTES`] of its data.
+    pub(crate) fn is_alone(self, chunk: &ChunkPlace, head: &[u8]) -> bool {
+        if self == Self::Plain {
+            return chunk.metadata_bytes == 0 && chunk.data_bytes == chunk.plain_bytes;
+        }
+        // No parts of metadata, one of data, and its lengths: the header of the folder `compress`.
+        let header: Vec<u8> = [0, 1, chunk.plain_bytes, chunk.data_bytes]
+            .into_iter()
+            .flat_map(u32::to_le_bytes)
+            .collect();
+        let Some((metadata, magic)) = head.split_at_checked(header.len()) else {
+            return false;
+        };
+        chunk.metadata_bytes as usize == header.len() && metadata == header && self.starts(magic)
+    }
+
+    /// Whether a packed run can start so.
+    fn starts(self, magic: &[u8]) -> bool {
+        match (self, magic) {
+            (Self::Plain, _) => true,
+            // Deflate with a window of up to 32 KiB, and a checksum of both bytes.
+            (Self::Zlib, [method, flags, ..]) => {
+                method & 0x8f == 8 && u16::from_be_bytes([*method, *flags]).is_multiple_of(31)
+            }
+            (Self::Zstd, magic) => magic == [0x28, 0xb5, 0x2f, 0xfd],
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Nonces, TileFormat, encode_tile};
+    use super::*;
+    use crate::datatype::{CellCount, Datatype};
+    use crate::error::Malformed;
+    use crate::format::tile::locate;
+
+    #[test]
+    fn one_codec_or_none_is_a_packing() {
+        let of = |filters: Vec<Filter>| Packing::of(&Pipeline::new(filters));
+        assert_eq!(of(vec![]), Some(Packing::Plain));
+        assert_eq!(of(vec![Filter::None, Filter::None]), Some(Packing::Plain));
+        assert_eq!(of(vec![Filter::Gzip { level: 9 }]), Some(Packing::Zlib));
+        assert_eq!(of(vec![Filter::None, Filter::Zstd { level: -1 }]), Some(Packing::Zstd));
+        for others in [
+            vec![Filter::Lz4 { level: 1 }],
+            vec![Filter::Byteshuffle, Filter::Zstd { level: 3 }],
+            vec![Filter::Zstd { level: 3 }, Filter::Md5],
+            vec![Filter::Gzip { level: 3 }, Filter::Gzip { level: 3 }],
+        ] {
+            assert_eq!(of(others.clone()), None, "{others:?}");
+        }
+    }
+
+    /// The only chunk of a tile that these filters make, and the bytes from its metadata on.
+    fn chunk(filters: Vec<Filter>) -> (ChunkPlace, Vec<u8>) {
+        let format = TileFormat::new(Datatype::Int32, CellCount::ONE);
+        let pipeline = Pipeline::new(filters);
+        let tile = encode_tile(&[7; 400], &pipeline, &format, &Nonces::none()).unwrap();
+        let read = |at: u64, out: &mut [u8]| {
+            out.copy_from_slice(&tile[at as usize..][..out.len()]);
+            Ok::<_, Malformed>(())
+        };
+        let place = locate(tile.len() as u64, read).unwrap()[0];
+        (place, tile[place.start as usize..].to_vec())
+    }
+
+    #[test]
+    fn chunks_are_told_by_their_headers_and_first_bytes() {
+        let all = [
+            (Packing::Plain, vec![]),
+            (Packing::Zlib, vec![Filter::Gzip { level: -1 }]),
+            (Packing::Zstd, vec![Filter::Zstd { level: -1 }]),
+        ];
+        for (packing, filters) in &all {
+            for (other, wrong) in &all {
+                let (place, bytes) = chunk(wrong.clone());
+                let head = &bytes[..place.metadata_bytes as usize + Packing::MAGIC_BYTES];
+                assert_eq!(packing.is_alone(&place, head), packing == other, "{packing:?}");
+            }
+            let (place, bytes) = chunk(filters.clone());
+            if *packing == Packing::Plain {
+                continue;
+            }
+            for i in 0..16 {
+                let mut head = bytes[..20].to_vec();
+                head[i] ^= 1;
+                assert!(!packing.is_alone(&place, &head), "{packing:?} with another byte {i}");
+                assert!(!packing.is_alone(&place, &head[..i]));
+            }
+        }
+        // Checksums are metadata that is packed along, so that the data is two runs.
+        let (place, bytes) = chunk(vec![Filter::Md5, Filter::Zstd { level: 3 }]);
+        let head = &bytes[..place.metadata_bytes as usize + Packing::MAGIC_BYTES];
+        assert!(!Packing::Zstd.is_alone(&place, head));
+    }
+}

@@ -1,0 +1,88 @@
+//! A tile as it lies in its file: where the packed cells are, for who unpacks them elsewhere.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::plane::Failure;
+use super::{Extent, TileRef};
+use crate::error::Result;
+use crate::filter::Packing;
+use crate::format::tile::{ChunkPlace, locate};
+use crate::vfs::{Direct, ReadAt};
+
+/// Bytes of the longest metadata that a chunk with one filter has.
+const METADATA_BYTES_MAX: u32 = 64;
+
+/// How a tile is cut into chunks, all of one size, and what these are packed with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cut {
+    pub(crate) packing: Packing,
+    /// How many chunks.
+    pub(crate) chunks: u64,
+    /// Bytes of cells in each.
+    pub(crate) chunk_bytes: u64,
+}
+
+/// A tile of fixed-size cells that is cut and packed so.
+#[derive(Debug)]
+pub(crate) struct StoredTile {
+    pub(crate) extent: Extent,
+    /// Where the packed cells of each chunk lie, in bytes from the start of the tile.
+    pub(crate) chunks: Vec<Range<u64>>,
+}
+
+impl TileRef {
+    /// The tile as it lies in its file, of which every chunk's header is looked at; `None` where it is not cut and
+    /// packed so, or damaged, which is told by what decodes it. It must not be encrypted.
+    ///
+    /// # Errors
+    /// The fragment's index is damaged; those of the store.
+    pub(crate) fn stored(&self, direct: &dyn Direct, cut: &Cut) -> Result<Option<StoredTile>> {
+        let (field, own) = (&*self.field, &*self.field.fragment.schema);
+        let width = field.cell.cell_bytes(field.datatype);
+        let plain = width.and_then(|width| (self.cells as u64).checked_mul(width as u64));
+        let packing = field.pipeline(own, own).and_then(Packing::of);
+        let alike = plain == cut.chunks.checked_mul(cut.chunk_bytes) && packing == Some(cut.packing);
+        let Some(extent) = self.extents()?.into_iter().next().filter(|_| alike && !field.nullable) else {
+            return Ok(None);
+        };
+        let path = Arc::clone(&extent.path);
+        let file = direct.open(&path)?;
+        if extent.range.end > file.size() {
+            return Ok(None);
+        }
+        let found = chunks(&*file, &extent, cut);
+        match found {
+            Ok(chunks) => Ok(chunks.map(|chunks| StoredTile { extent, chunks })),
+            Err(Failure::Store(e)) => Err(e),
+            Err(Failure::Malformed(_)) => Ok(None),
+        }
+    }
+}
+
+/// Where the packed cells of a tile's chunks lie, if all chunks are like that.
+fn chunks(file: &dyn ReadAt, extent: &Extent, cut: &Cut) -> Result<Option<Vec<Range<u64>>>, Failure> {
+    let bytes = extent.range.end - extent.range.start;
+    let read = |at: u64, out: &mut [u8]| file.read_at(out, extent.range.start + at).map_err(Failure::Store);
+    // A tile that says to have others is not looked through.
+    let mut count = [0; 8];
+    if bytes < count.len() as u64 {
+        return Ok(None);
+    }
+    read(0, &mut count)?;
+    if u64::from_le_bytes(count) != cut.chunks {
+        return Ok(None);
+    }
+    let mut head = Vec::new();
+    let mut packed = |place: &ChunkPlace| {
+        let magic = (place.data_bytes as usize).min(Packing::MAGIC_BYTES);
+        if u64::from(place.plain_bytes) != cut.chunk_bytes || place.metadata_bytes > METADATA_BYTES_MAX {
+            return Ok(None);
+        }
+        head.resize(place.metadata_bytes as usize + magic, 0);
+        read(place.start, &mut head)?;
+        let data = place.end() - u64::from(place.data_bytes)..place.end();
+        Ok(cut.packing.is_alone(place, &head).then_some(data))
+    };
+    locate(bytes, read)?.iter().map(&mut packed).collect()
+}

@@ -1,0 +1,241 @@
+//! Tiles as Zarr shards: a tile's chunks are the inner chunks, and behind them stands an index of where they are. Pure.
+//!
+//! ```text
+//! shard: bytes of the tile as its file has them | index
+//! index: for each inner chunk: offset u64, length u64 | CRC-32C of these u32
+//! ```
+//!
+//! So nothing is unpacked or copied where one fragment alone has the cells of a tile, and what lies between the chunks is
+//! left unused, as the specification of `sharding_indexed` allows. Any other tile is made of its cells: its chunks are
+//! then packed streams that hold them as they are, whose length is known without a look at the cells.
+//!
+//! Whether an array's chunks are shards follows from its schema and its store alone. Were it to change with what is
+//! written, a reader that remembers how chunks are coded would take them for what they no longer are. And a shard is one
+//! tile rather than all of them, since a reader may have the index of before a write and the bytes of after it: within
+//! a tile the same chunk then lies there or nothing does, among all tiles it may be another tile's.
+
+use std::ops::Range;
+
+use serde_json::{Value, json};
+
+use super::encode::unpacked;
+use crate::array::Array;
+use crate::filter::Packing;
+use crate::format::schema::{Attribute, Schema};
+use crate::format::tile::fixed_chunk_bytes;
+use crate::geometry::{Grid, Order};
+use crate::limits::TILE_BYTES_MAX;
+use crate::query::tile::{Cut, Extent, StoredTile};
+
+/// Chunks of a tile whose headers are looked at before its size is told: 4 GiB of cells.
+const CHUNKS_MAX: u64 = 1 << 16;
+
+/// How the tiles of an attribute become shards.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Sharding {
+    pub(super) cut: Cut,
+    /// Cells along each side of an inner chunk.
+    pub(super) inner: Vec<u64>,
+}
+
+impl Sharding {
+    /// How tiles of an attribute of this array become shards, or why they do not.
+    pub(super) fn of(array: &Array, attribute: &Attribute) -> Result<Self, &'static str> {
+        if array.context().vfs.direct().is_none() {
+            return Err("its store is not a local disk");
+        }
+        if array.key().is_some() {
+            return Err("it is encrypted");
+        }
+        Self::of_schema(array.schema(), attribute)
+    }
+
+    fn of_schema(schema: &Schema, attribute: &Attribute) -> Result<Self, &'static str> {
+        let width = attribute.cell.cell_bytes(attribute.datatype);
+        let (Some(width), Ok(grid)) = (width, Grid::new(schema)) else {
+            return Err("its cells vary in length");
+        };
+        if attribute.nullable {
+            return Err("its cells can be null");
+        }
+        let packing = Packing::of(&attribute.filters).ok_or("its filters are others than gzip or zstd alone")?;
+        let extents = grid.extents();
+        if grid.cell_order != Order::Row && extents.iter().filter(|&&n| n > 1).count() > 1 {
+            return Err("its cells lie in column-major order");
+        }
+        let tile_bytes = grid.tile_cells().and_then(|n| n.checked_mul(width as u64));
+        let tile_bytes = tile_bytes.filter(|n| (1..=TILE_BYTES_MAX).contains(n));
+        let tile_bytes = tile_bytes.ok_or("its tiles are too large")?;
+        let chunk_bytes = (fixed_chunk_bytes(width) as u64).min(tile_bytes);
+        let chunks = tile_bytes / chunk_bytes;
+        let inner = inner(&extents, chunk_bytes / width as u64).filter(|_| tile_bytes.is_multiple_of(chunk_bytes));
+        let inner = inner.ok_or("the chunks of its tiles are no boxes of one size")?;
+        if chunks > CHUNKS_MAX {
+            return Err("its tiles are of too many chunks");
+        }
+        let cut = Cut {
+            packing,
+            chunks,
+            chunk_bytes,
+        };
+        Ok(Self { cut, inner })
+    }
+
+    /// The codec, as the metadata of an array has it: `bytes` is the codec of cells, of which each has `values` values
+    /// along an axis of their own, if there are several.
+    pub(super) fn codec(&self, bytes: &Value, values: u64) -> Value {
+        let mut shape = self.inner.clone();
+        shape.extend((values > 1).then_some(values));
+        // Readers need no level, but the specification does.
+        let packed = match self.cut.packing {
+            Packing::Plain => None,
+            Packing::Zlib => Some(json!({ "name": "numcodecs.zlib", "configuration": { "level": 6 } })),
+            Packing::Zstd => Some(json!({ "name": "zstd", "configuration": { "level": 3, "checksum": false } })),
+        };
+        let codecs: Vec<Value> = std::iter::once(bytes.clone()).chain(packed).collect();
+        json!({
+            "name": "sharding_indexed",
+            "configuration": {
+                "chunk_shape": shape,
+                "codecs": codecs,
+                "index_codecs": [
+                    { "name": "bytes", "configuration": { "endian": "little" } },
+                    { "name": "crc32c" },
+                ],
+                "index_location": "end",
+            },
+        })
+    }
+
+    /// What readers must know, in words.
+    pub(super) const fn codec_name(&self) -> &'static str {
+        match self.cut.packing {
+            Packing::Plain => "as shards",
+            Packing::Zlib => "as shards packed with `numcodecs.zlib`, which zarr-python reads and others may not",
+            Packing::Zstd => "as shards packed with zstd",
+        }
+    }
+
+    /// Bytes of a shard that is made of cells.
+    pub(super) const fn made_bytes(&self) -> u64 {
+        let n = self.cut.chunk_bytes;
+        let packed = match self.cut.packing {
+            Packing::Plain => n,
+            Packing::Zlib => unpacked::zlib_bytes(n),
+            Packing::Zstd => unpacked::zstd_bytes(n),
+        };
+        self.cut.chunks * packed + index_bytes(self.cut.chunks)
+    }
+
+    /// The shard that is made of these cells, all of a tile's.
+    pub(super) fn made(&self, cells: &[u8]) -> Vec<u8> {
+        let (mut out, mut places) = (Vec::new(), Vec::new());
+        for chunk in cells.chunks(usize::try_from(self.cut.chunk_bytes).unwrap_or(usize::MAX)) {
+            let start = out.len() as u64;
+            match self.cut.packing {
+                Packing::Plain => out.extend_from_slice(chunk),
+                Packing::Zlib => out.append(&mut unpacked::zlib(chunk)),
+                Packing::Zstd => out.append(&mut unpacked::zstd(chunk)),
+            }
+            places.push(start..out.len() as u64);
+        }
+        out.append(&mut index(&places));
+        out
+    }
+}
+
+/// The shard of a tile as it is stored.
+#[derive(Debug)]
+pub(super) struct Shard {
+    /// The tile.
+    pub(super) extent: Extent,
+    pub(super) index: Vec<u8>,
+}
+
+impl Shard {
+    pub(super) fn new(tile: StoredTile) -> Self {
+        Self {
+            index: index(&tile.chunks),
+            extent: tile.extent,
+        }
+    }
+
+    /// Bytes.
+    pub(super) const fn size(&self) -> u64 {
+        self.tile_bytes() + self.index.len() as u64
+    }
+
+    /// Bytes of the tile, which come first.
+    pub(super) const fn tile_bytes(&self) -> u64 {
+        self.extent.range.end - self.extent.range.start
+    }
+
+    /// The part of the file that holds these bytes of the shard, which are within it; empty if they are all of the
+    /// index.
+    pub(super) fn of_file(&self, range: &Range<u64>) -> Range<u64> {
+        let at = |v: u64| self.extent.range.start + v.min(self.tile_bytes());
+        at(range.start)..at(range.end)
+    }
+
+    /// The part of the index that is among these bytes of the shard.
+    pub(super) fn of_index(&self, range: &Range<u64>) -> &[u8] {
+        let at = |v: u64| usize::try_from(v.saturating_sub(self.tile_bytes())).unwrap_or(usize::MAX);
+        self.index.get(at(range.start)..at(range.end)).unwrap_or(&[])
+    }
+}
+
+/// Cells along each side of the boxes that runs of `cells` cells of a row-major tile are; `None` where they are none.
+fn inner(extents: &[u64], cells: u64) -> Option<Vec<u64>> {
+    let (mut shape, mut rest) = (vec![1; extents.len()], cells);
+    for (side, &extent) in shape.iter_mut().zip(extents).rev() {
+        if rest.is_multiple_of(extent) {
+            (*side, rest) = (extent, rest / extent);
+        } else if extent.is_multiple_of(rest) {
+            (*side, rest) = (rest, 1);
+        } else {
+            return None;
+        }
+    }
+    (rest == 1).then_some(shape)
+}
+
+/// Bytes of the index of so many chunks.
+const fn index_bytes(chunks: u64) -> u64 {
+    16 * chunks + 4
+}
+
+/// The index of chunks that lie there in a shard.
+fn index(chunks: &[Range<u64>]) -> Vec<u8> {
+    let numbers = chunks.iter().flat_map(|c| [c.start, c.end - c.start]);
+    let mut out: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();
+    out.extend(crc32c(&out).to_le_bytes());
+    out
+}
+
+/// CRC-32C (Castagnoli), its bits reversed.
+fn crc32c(bytes: &[u8]) -> u32 {
+    let one = |crc: u32, byte: &u8| {
+        let slot = usize::from((crc ^ u32::from(*byte)).to_le_bytes()[0]);
+        crc >> 8 ^ CRC_TABLE[slot]
+    };
+    !bytes.iter().fold(u32::MAX, one)
+}
+
+/// What each byte does to a checksum.
+static CRC_TABLE: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut i = 0;
+    while i < 256 {
+        let (mut crc, mut bit) = (i as u32, 0);
+        while bit < 8 {
+            crc = if crc & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 };
+            bit += 1;
+        }
+        table[i] = crc;
+        i += 1;
+    }
+    table
+};
+
+#[cfg(test)]
+mod tests;

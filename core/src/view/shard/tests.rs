@@ -1,0 +1,166 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::datatype::{CellCount, Datatype};
+use crate::format::pipeline::{Filter, Pipeline};
+use crate::format::schema::{ArrayType, Dimension, Layout};
+
+fn attribute(datatype: Datatype, cell: CellCount, filters: Vec<Filter>) -> Attribute {
+    let mut a = Attribute::new("a", datatype, cell);
+    a.filters = Pipeline::new(filters);
+    a
+}
+
+fn schema(extents: &[i64], attribute: &Attribute) -> Schema {
+    let dims = extents
+        .iter()
+        .enumerate()
+        .map(|(i, e)| Dimension::new(&format!("d{i}"), Datatype::Int64, 0_i64, 4 * e - 1, *e));
+    Schema::new(ArrayType::Dense, dims.collect(), vec![attribute.clone()])
+}
+
+#[track_caller]
+fn check(extents: &[i64], datatype: Datatype, expect: Result<&[u64], &'static str>) {
+    let a = attribute(datatype, CellCount::ONE, vec![]);
+    let found = Sharding::of_schema(&schema(extents, &a), &a);
+    assert_eq!(found.map(|s| s.inner), expect.map(<[u64]>::to_vec), "{extents:?}");
+}
+
+#[test]
+fn inner_chunks_are_what_the_writer_cuts_tiles_into() {
+    let no_boxes = Err("the chunks of its tiles are no boxes of one size");
+    check(&[1], Datatype::Float64, Ok(&[1]));
+    check(&[100, 81], Datatype::Float64, Ok(&[100, 81]));
+    check(&[256, 256], Datatype::Float64, Ok(&[32, 256]));
+    check(&[32, 32, 64], Datatype::Float32, Ok(&[8, 32, 64]));
+    check(&[2, 1 << 15], Datatype::Float64, Ok(&[1, 1 << 13]));
+    check(&[1, 7, 1 << 16], Datatype::Uint8, Ok(&[1, 1, 1 << 16]));
+    // Rows of 300 cells are cut in two; a last chunk that is shorter; chunks of one row and of half of one.
+    check(&[200, 300], Datatype::Float64, no_boxes.clone());
+    check(&[300, 256], Datatype::Float64, no_boxes.clone());
+    check(&[40, 12_288], Datatype::Float32, no_boxes);
+    check(&[1 << 16, 1 << 16], Datatype::Uint8, Ok(&[1, 1 << 16]));
+    check(
+        &[1 << 17, 1 << 16],
+        Datatype::Uint8,
+        Err("its tiles are of too many chunks"),
+    );
+    check(&[1 << 30, 1 << 30], Datatype::Uint8, Err("its tiles are too large"));
+}
+
+#[test]
+fn what_is_no_run_of_cells_under_one_codec_is_left_to_other_chunks() {
+    let refused = |change: &dyn Fn(&mut Schema, &mut Attribute)| {
+        let mut a = attribute(Datatype::Int32, CellCount::ONE, vec![Filter::Zstd { level: 3 }]);
+        let mut s = schema(&[4, 5], &a);
+        change(&mut s, &mut a);
+        Sharding::of_schema(&s, &a).err()
+    };
+    assert_eq!(refused(&|_, _| ()), None);
+    assert_eq!(refused(&|_, a| a.nullable = true), Some("its cells can be null"));
+    assert_eq!(
+        refused(&|_, a| a.cell = CellCount::Var),
+        Some("its cells vary in length")
+    );
+    let filters = Some("its filters are others than gzip or zstd alone");
+    assert_eq!(
+        refused(&|_, a| a.filters.filters.insert(0, Filter::Byteshuffle)),
+        filters
+    );
+    let columns = Some("its cells lie in column-major order");
+    assert_eq!(refused(&|s, _| s.cell_order = Layout::ColMajor), columns);
+    // Of tiles that are lines there is one order only, and in which order tiles lie does not matter.
+    let line = |s: &mut Schema| {
+        s.cell_order = Layout::ColMajor;
+        s.dimensions = vec![
+            Dimension::new("y", Datatype::Int64, 0_i64, 9_i64, 1_i64),
+            Dimension::new("x", Datatype::Int64, 0_i64, 9_i64, 5_i64),
+        ];
+    };
+    assert_eq!(refused(&|s, _| line(s)), None);
+    assert_eq!(refused(&|s, _| s.tile_order = Layout::ColMajor), None);
+}
+
+#[test]
+fn several_values_of_a_cell_stay_in_one_chunk() {
+    let a = attribute(Datatype::Uint8, CellCount::Fixed(3), vec![Filter::Gzip { level: 1 }]);
+    // 21845 cells of 3 bytes, of which rows of 257 fit 85 times.
+    let sharding = Sharding::of_schema(&schema(&[170, 257], &a), &a).unwrap();
+    assert_eq!((&sharding.inner[..], sharding.cut.chunks), (&[85, 257][..], 2));
+    let bytes = json!({ "name": "bytes" });
+    let codec = sharding.codec(&bytes, 3);
+    assert_eq!(codec["configuration"]["chunk_shape"], json!([85, 257, 3]));
+    let names: Vec<&Value> = codec["configuration"]["codecs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| &c["name"])
+        .collect();
+    assert_eq!(names, ["bytes", "numcodecs.zlib"]);
+}
+
+#[test]
+fn checksums_are_castagnolis() {
+    // The check value of the catalogue of CRCs, and one of RFC 3720.
+    assert_eq!(crc32c(b"123456789"), 0xe306_9283);
+    assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa);
+}
+
+#[test]
+fn any_part_of_a_shard_is_of_the_file_and_of_the_index() {
+    let tile = StoredTile {
+        extent: Extent {
+            path: "f".into(),
+            range: 100..110,
+        },
+        chunks: vec![2..4, 7..10],
+    };
+    let shard = Shard::new(tile);
+    assert_eq!(shard.size(), 10 + 36);
+    assert_eq!(shard.index[16..24], 7_u64.to_le_bytes());
+    assert_eq!(shard.index[24..32], 3_u64.to_le_bytes());
+    for start in 0..=46 {
+        for end in start..=46 {
+            let (file, index) = (shard.of_file(&(start..end)), shard.of_index(&(start..end)));
+            let whole: Vec<u64> = (100..110).chain(1000..1036).collect();
+            let found: Vec<u64> = file
+                .chain((0..index.len() as u64).map(|i| i + 1000 + start.saturating_sub(10)))
+                .collect();
+            assert_eq!(found, whole[start as usize..end as usize], "{start}..{end}");
+        }
+    }
+}
+
+proptest! {
+    /// A run of cells is a box: its cells, counted in the tile, are those of the box that the index gives it.
+    #[test]
+    fn inner_boxes_are_runs_of_cells(extents in prop::collection::vec(1_u64..9, 1..4), pick in 0_usize..64) {
+        let total: u64 = extents.iter().product();
+        let sizes: Vec<u64> = (1..=total).filter(|n| total.is_multiple_of(*n)).collect();
+        let cells = sizes[pick % sizes.len()];
+        let Some(shape) = inner(&extents, cells) else { return Ok(()) };
+        prop_assert_eq!(shape.iter().product::<u64>(), cells);
+        let grid: Vec<u64> = extents.iter().zip(&shape).map(|(e, s)| { assert_eq!(e % s, 0); e / s }).collect();
+        let (of_tile, of_grid) = (Order::Row.strides(&extents), Order::Row.strides(&grid));
+        for cell in 0..total {
+            let at: Vec<u64> = of_tile.iter().zip(&extents).map(|(s, e)| cell / s % e).collect();
+            let chunk: u64 = at.iter().zip(&shape).zip(&of_grid).map(|((a, s), g)| a / s * g).sum();
+            prop_assert_eq!(chunk, cell / cells);
+        }
+    }
+
+    /// Shards that are made hold the cells under any packing, and are as long as was said.
+    #[test]
+    fn made_shards_are_as_long_as_was_said(chunks in 1_u64..5, bytes in 1_u64..70_000, kind in 0..3) {
+        let packing = [Packing::Plain, Packing::Zlib, Packing::Zstd][kind as usize];
+        let sharding = Sharding { cut: Cut { packing, chunks, chunk_bytes: bytes }, inner: vec![1] };
+        let cells: Vec<u8> = (0..chunks * bytes).map(|i| (i % 251) as u8).collect();
+        let made = sharding.made(&cells);
+        prop_assert_eq!(made.len() as u64, sharding.made_bytes());
+        let at = made.len() - index_bytes(chunks) as usize;
+        let last = &made[made.len() - 20..made.len() - 4];
+        let (start, n) = last.split_at(8);
+        let number = |b: &[u8]| u64::from_le_bytes(b.try_into().unwrap());
+        prop_assert_eq!(number(start) + number(n), at as u64);
+    }
+}

@@ -1,0 +1,45 @@
+//! Which bytes a chunk of the Zarr view is: those of a file, or made of cells.
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::view::chunk::Chunk;
+use crate::view::node::{Content, Node, NodeKind, Snapshot};
+use crate::view::shard::Shard;
+
+/// A chunk of a Zarr array: bytes of a file as they are, where these are its cells, else made of cells.
+///
+/// # Errors
+/// The index of a fragment is damaged; those of the store.
+pub(super) async fn node(snapshot: &Snapshot, chunk: Chunk) -> Result<Node> {
+    let stored = match &chunk.sharding {
+        Some(sharding) if chunk.starts_with_slice() => {
+            let query = chunk.slice.query()?;
+            snapshot.array.stored_tile(&query, &sharding.cut).await?.map(Shard::new)
+        }
+        _ => None,
+    };
+    let (id, size, stored_bytes) = match &stored {
+        Some(shard) => (chunk.id("shard"), shard.size(), shard.tile_bytes()),
+        None => (chunk.id("chunk"), chunk.size(), chunk.slice.stored_bytes()),
+    };
+    let mut facts = chunk.slice.facts();
+    let from = match (&stored, &chunk.sharding) {
+        (Some(shard), _) => Some(format!("bytes {:?} of {}", shard.extent.range, shard.extent.path)),
+        (None, Some(_)) => Some("made of cells, which no fragment alone has as they are".to_owned()),
+        (None, None) => None,
+    };
+    facts.extend(from.map(|from| ("shard", from)));
+    let chunk = Arc::new(chunk);
+    Ok(Node {
+        id,
+        modified_ms: snapshot.modified_ms,
+        kind: NodeKind::File { size },
+        stored_bytes,
+        facts,
+        content: match stored {
+            Some(shard) => Content::Shard(chunk, Arc::new(shard)),
+            None => Content::Chunk(chunk),
+        },
+    })
+}
