@@ -36,15 +36,21 @@ impl Packing {
         if self == Self::Plain {
             return chunk.metadata_bytes == 0 && chunk.data_bytes == chunk.plain_bytes;
         }
-        // No parts of metadata, one of data, and its lengths: the header of the folder `compress`.
-        let header: Vec<u8> = [0, 1, chunk.plain_bytes, chunk.data_bytes]
-            .into_iter()
-            .flat_map(u32::to_le_bytes)
-            .collect();
+        let header = self.metadata(chunk.plain_bytes, chunk.data_bytes);
         let Some((metadata, magic)) = head.split_at_checked(header.len()) else {
             return false;
         };
         chunk.metadata_bytes as usize == header.len() && metadata == header && self.starts(magic)
+    }
+
+    /// The metadata of a chunk of so many bytes that are packed to so many.
+    pub(crate) fn metadata(self, plain_bytes: u32, packed_bytes: u32) -> Vec<u8> {
+        if self == Self::Plain {
+            return Vec::new();
+        }
+        // No parts of metadata, one of data, and its lengths: the header of the folder `compress`.
+        let header = [0, 1, plain_bytes, packed_bytes];
+        header.into_iter().flat_map(u32::to_le_bytes).collect()
     }
 
     /// Whether a packed run can start so.

@@ -12,7 +12,7 @@ use crate::error::Malformed;
 use crate::limits::CHUNK_BYTES;
 
 /// The three lengths before a chunk.
-const CHUNK_HEADER_BYTES: usize = 12;
+pub(crate) const CHUNK_HEADER_BYTES: usize = 12;
 const CHUNK: usize = CHUNK_BYTES as usize;
 
 /// One chunk of a tile as stored.

@@ -8,6 +8,7 @@ use super::tiles::Tiles;
 use super::zarr::Member;
 use crate::column::Column;
 use crate::error::Result;
+use crate::format::cursor::Decoded;
 
 /// A chunk of values or of validity.
 #[derive(Debug)]
@@ -75,7 +76,10 @@ impl Chunk {
     }
 
     /// The bytes, made of the one column of the slice.
-    pub(super) fn bytes(&self, column: Column) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// As [`Sharding::made`].
+    pub(super) fn bytes(&self, column: Column) -> Decoded<Vec<u8>> {
         let cells = column.len();
         let data = if self.validity {
             column.validity.unwrap_or_else(|| vec![1; cells])
@@ -90,7 +94,7 @@ impl Chunk {
         );
         match &self.sharding {
             Some(sharding) => sharding.made(&cells),
-            None => cells,
+            None => Ok(cells),
         }
     }
 }

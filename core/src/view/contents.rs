@@ -10,7 +10,7 @@ use super::node::{Content, Node, NodeKind};
 use super::shard::Shard;
 use super::slice::{FixedLayout, RENDERED_BYTES_MAX, Slice};
 use crate::array::Array;
-use crate::error::{Error, Result};
+use crate::error::{AtPath, Error, Result};
 use crate::query::Batch;
 
 /// Bytes of pieces of files kept for the next reader.
@@ -151,7 +151,8 @@ async fn render(slice: &Slice) -> Result<Bytes> {
 async fn read_chunk(chunk: &Chunk) -> Result<Bytes> {
     let batch = chunk.slice.array().read(&chunk.slice.query()?).await?;
     let column = batch.columns.into_iter().next().map(|(_, c)| c);
-    Ok(Bytes::from(column.map_or_else(Vec::new, |c| chunk.bytes(c))))
+    let bytes = column.map_or_else(|| Ok(Vec::new()), |c| chunk.bytes(c));
+    Ok(Bytes::from(bytes.at(chunk.slice.array().path())?))
 }
 
 /// Bytes of a shard: of the file as they are, and of the index.

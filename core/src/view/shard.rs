@@ -7,13 +7,15 @@
 //!
 //! So nothing is unpacked or copied where one fragment alone has the cells of a tile, and what lies between the chunks is
 //! left unused, as the specification of `sharding_indexed` allows. Any other tile is made of its cells: its chunks are
-//! then packed streams that hold them as they are, whose length is known without a look at the cells.
+//! then packed streams that hold them as they are, whose length is known without a look at the cells, framed as in a file.
 //!
 //! Whether an array's chunks are shards follows from its schema and its store alone. Were it to change with what is
 //! written, a reader that remembers how chunks are coded would take them for what they no longer are. And a shard is one
-//! tile rather than all of them, since a reader may have the index of before a write and the bytes of after it: within
-//! a tile the same chunk then lies there or nothing does, among all tiles it may be another tile's.
+//! tile rather than all of them, since a reader may have the index of before a write and the bytes of after it: where
+//! chunks are not packed the same chunk of the tile then lies there, and where they are it is that or nothing that can be
+//! unpacked. Among all tiles of an array it may be another tile's chunk.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use serde_json::{Value, json};
@@ -21,8 +23,9 @@ use serde_json::{Value, json};
 use super::encode::unpacked;
 use crate::array::Array;
 use crate::filter::Packing;
+use crate::format::cursor::Decoded;
 use crate::format::schema::{Attribute, Schema};
-use crate::format::tile::fixed_chunk_bytes;
+use crate::format::tile::{CHUNK_HEADER_BYTES, TileWriter, fixed_chunk_bytes};
 use crate::geometry::{Grid, Order};
 use crate::limits::TILE_BYTES_MAX;
 use crate::query::tile::{Cut, Extent, StoredTile};
@@ -117,30 +120,41 @@ impl Sharding {
     }
 
     /// Bytes of a shard that is made of cells.
-    pub(super) const fn made_bytes(&self) -> u64 {
+    pub(super) fn made_bytes(&self) -> u64 {
         let n = self.cut.chunk_bytes;
         let packed = match self.cut.packing {
             Packing::Plain => n,
             Packing::Zlib => unpacked::zlib_bytes(n),
             Packing::Zstd => unpacked::zstd_bytes(n),
         };
-        self.cut.chunks * packed + index_bytes(self.cut.chunks)
+        let metadata = self.cut.packing.metadata(0, 0).len() as u64;
+        tile_bytes(self.cut.chunks, metadata + packed) + index_bytes(self.cut.chunks)
     }
 
-    /// The shard that is made of these cells, all of a tile's.
-    pub(super) fn made(&self, cells: &[u8]) -> Vec<u8> {
-        let (mut out, mut places) = (Vec::new(), Vec::new());
+    /// The shard that is made of these cells, all of a tile's: framed as a tile of a file is, so that what is not packed
+    /// lies where it does there.
+    ///
+    /// # Errors
+    /// A chunk is longer than the format can say.
+    pub(super) fn made(&self, cells: &[u8]) -> Decoded<Vec<u8>> {
+        let mut tile = TileWriter::with_capacity(usize::try_from(self.made_bytes()).unwrap_or(0));
+        let mut places: Vec<Range<u64>> = Vec::new();
         for chunk in cells.chunks(usize::try_from(self.cut.chunk_bytes).unwrap_or(usize::MAX)) {
-            let start = out.len() as u64;
-            match self.cut.packing {
-                Packing::Plain => out.extend_from_slice(chunk),
-                Packing::Zlib => out.append(&mut unpacked::zlib(chunk)),
-                Packing::Zstd => out.append(&mut unpacked::zstd(chunk)),
-            }
-            places.push(start..out.len() as u64);
+            let packed = match self.cut.packing {
+                Packing::Plain => Cow::Borrowed(chunk),
+                Packing::Zlib => Cow::Owned(unpacked::zlib(chunk)),
+                Packing::Zstd => Cow::Owned(unpacked::zstd(chunk)),
+            };
+            let length = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+            let metadata = self.cut.packing.metadata(length(chunk), length(&packed));
+            let start =
+                places.last().map_or(tile_bytes(0, 0), |p| p.end) + CHUNK_HEADER_BYTES as u64 + metadata.len() as u64;
+            places.push(start..start + packed.len() as u64);
+            tile.push(chunk.len(), &[metadata], &packed)?;
         }
+        let mut out = tile.finish();
         out.append(&mut index(&places));
-        out
+        Ok(out)
     }
 }
 
@@ -197,6 +211,11 @@ fn inner(extents: &[u64], cells: u64) -> Option<Vec<u64>> {
         }
     }
     (rest == 1).then_some(shape)
+}
+
+/// Bytes of a tile of so many chunks of so many stored bytes, metadata included.
+const fn tile_bytes(chunks: u64, stored: u64) -> u64 {
+    8 + chunks * (CHUNK_HEADER_BYTES as u64 + stored)
 }
 
 /// Bytes of the index of so many chunks.

@@ -4,6 +4,7 @@
 
 mod groups;
 mod offers;
+mod shards;
 mod zarr;
 
 use std::ops::Range;

@@ -155,7 +155,7 @@ proptest! {
         let packing = [Packing::Plain, Packing::Zlib, Packing::Zstd][kind as usize];
         let sharding = Sharding { cut: Cut { packing, chunks, chunk_bytes: bytes }, inner: vec![1] };
         let cells: Vec<u8> = (0..chunks * bytes).map(|i| (i % 251) as u8).collect();
-        let made = sharding.made(&cells);
+        let made = sharding.made(&cells).unwrap();
         prop_assert_eq!(made.len() as u64, sharding.made_bytes());
         let at = made.len() - index_bytes(chunks) as usize;
         let last = &made[made.len() - 20..made.len() - 4];

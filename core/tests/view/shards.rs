@@ -1,0 +1,555 @@
+//! Tiles as Zarr shards: of arrays on a disk, whose files are handed on as they are.
+
+use std::path::PathBuf;
+
+use hyperslab::filter::{Key, TileFormat, decode_tile};
+use hyperslab::format::pipeline::{Filter, Pipeline};
+use hyperslab::format::tile::TileWriter;
+use hyperslab::query::Query;
+use hyperslab::view::Node;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::*;
+
+/// A dense array `a` on a disk, of one attribute `v`, and its view.
+struct Made {
+    folder: TempDir,
+    context: Context,
+    view: View,
+}
+
+impl Made {
+    /// Dimensions start at 3; each is given by its length and the extent of its tiles.
+    fn new(dims: &[(i64, i64)], attribute: Attribute) -> Self {
+        let dims = dims
+            .iter()
+            .enumerate()
+            .map(|(i, (n, extent))| Dimension::new(&format!("d{i}"), Datatype::Int64, 3_i64, 2 + n, *extent));
+        Self::of(
+            &Schema::new(ArrayType::Dense, dims.collect(), vec![attribute]),
+            &created(),
+        )
+    }
+
+    fn of(schema: &Schema, options: &CreateOptions) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let context = Context::local(folder.path());
+        block_on(create(&context, "a", schema, &[], options)).unwrap();
+        let source = Source {
+            context: context.clone(),
+            url: String::new(),
+            path: "a".into(),
+            options: OpenOptions {
+                key: options.key.clone(),
+                ..OpenOptions::default()
+            },
+            name: "a".into(),
+        };
+        let view = View::new(source, NOW_MS);
+        Self { folder, context, view }
+    }
+
+    fn array(&self, end_ms: u64) -> Array {
+        let options = OpenOptions {
+            window: Window::at(end_ms),
+            key: None,
+        };
+        block_on(Array::open(&self.context, "a", &options)).unwrap()
+    }
+
+    /// Writes cells of a box, each with the next of `values` over and over.
+    fn write(&self, time_ms: u64, ranges: &[(i64, i64)], values: &Column) {
+        let cells = ranges.iter().map(|(a, b)| (b - a + 1) as usize).product::<usize>();
+        let bytes = values.data.len();
+        let data = values.data.iter().copied().cycle();
+        let width = values.cell.cell_bytes(values.datatype).unwrap();
+        assert_eq!(bytes % width, 0);
+        let column = Column {
+            data: data.take(cells * width).collect(),
+            ..values.clone()
+        };
+        let cells = Cells {
+            region: Some(ranges.iter().map(|(a, b)| ScalarRange::new(*a, *b)).collect()),
+            layout: Layout::RowMajor,
+            columns: vec![("v".into(), column)],
+        };
+        write(&self.context, "a", time_ms, cells);
+        self.view.refresh(NOW_MS);
+    }
+
+    fn node(&self, path: &str) -> Node {
+        block_on(self.view.lookup(path))
+            .unwrap()
+            .unwrap_or_else(|| panic!("{path} is not there"))
+    }
+
+    /// All cells as Zarr has them below `prefix`, read as its metadata says.
+    fn zarr(&self, prefix: &str) -> Vec<u8> {
+        let meta: Value = serde_json::from_slice(&file(&self.view, &format!("{prefix}zarr/v/zarr.json"))).unwrap();
+        let (shape, chunk) = (
+            numbers(&meta["shape"]),
+            numbers(&meta["chunk_grid"]["configuration"]["chunk_shape"]),
+        );
+        let array = self.array(0);
+        let attribute = &array.schema().attributes[0];
+        let width = attribute.datatype.size();
+        let fill = &attribute.fill[..width];
+        let total: usize = shape.iter().product();
+        let mut out = fill.repeat(total);
+        let grid: Vec<usize> = shape.iter().zip(&chunk).map(|(n, c)| n.div_ceil(*c)).collect();
+        for key in boxes(&grid) {
+            let path = format!("{prefix}zarr/v/c/{}", text(&key));
+            let Some(node) = block_on(self.view.lookup(&path)).unwrap() else {
+                continue;
+            };
+            let bytes = block_on(self.view.read(&node, 0..u64::MAX)).unwrap();
+            assert_eq!(
+                node.kind,
+                NodeKind::File {
+                    size: bytes.len() as u64
+                },
+                "{path}"
+            );
+            let cells = unsharded(&meta["codecs"], &chunk, width, &bytes);
+            for (at, cell) in boxes(&chunk).zip(cells.chunks(width)) {
+                let place: Vec<usize> = (0..key.len()).map(|d| key[d] * chunk[d] + at[d]).collect();
+                if place.iter().zip(&shape).all(|(p, n)| p < n) {
+                    let i = place.iter().zip(&shape).fold(0, |i, (p, n)| i * n + p);
+                    out[i * width..(i + 1) * width].copy_from_slice(cell);
+                }
+            }
+        }
+        out
+    }
+
+    fn read(&self, end_ms: u64) -> Vec<u8> {
+        let batch = block_on(self.array(end_ms).read(&Query::default())).unwrap();
+        batch.columns[0].1.data.clone()
+    }
+
+    /// A view that remembers nothing.
+    fn again(&self) -> View {
+        let source = Source {
+            context: Context::local(self.folder.path()),
+            ..self.view.source().clone()
+        };
+        View::new(source, NOW_MS)
+    }
+
+    /// The only data file there is.
+    fn data_file(&self) -> PathBuf {
+        let fragments = self.folder.path().join("a/__fragments");
+        let fragment = std::fs::read_dir(fragments).unwrap().next().unwrap().unwrap();
+        fragment.path().join("a0.tdb")
+    }
+}
+
+fn attribute(datatype: Datatype, filters: Vec<Filter>) -> Attribute {
+    let mut a = Attribute::new("v", datatype, CellCount::ONE);
+    a.filters = Pipeline::new(filters);
+    a
+}
+
+const ZSTD: Filter = Filter::Zstd { level: 3 };
+const GZIP: Filter = Filter::Gzip { level: 6 };
+
+fn numbers(list: &Value) -> Vec<usize> {
+    let list = list.as_array().unwrap().iter();
+    list.map(|n| n.as_u64().unwrap() as usize).collect()
+}
+
+fn text(key: &[usize]) -> String {
+    let key: Vec<String> = key.iter().map(usize::to_string).collect();
+    key.join("/")
+}
+
+/// The places in a box of this shape, row by row.
+fn boxes(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> + use<> {
+    let (shape, total) = (shape.to_vec(), shape.iter().product::<usize>());
+    (0..total).map(move |mut i| {
+        let mut place = vec![0; shape.len()];
+        for (p, n) in place.iter_mut().zip(&shape).rev() {
+            (*p, i) = (i % n, i / n);
+        }
+        place
+    })
+}
+
+/// The offset and length of each inner chunk, from the end of a shard.
+fn index(shard: &[u8], chunks: usize) -> Vec<Range<usize>> {
+    let numbers = shard[shard.len() - 4 - 16 * chunks..shard.len() - 4].chunks_exact(8);
+    let numbers: Vec<usize> = numbers
+        .map(|b| u64::from_le_bytes(b.try_into().unwrap()) as usize)
+        .collect();
+    numbers.chunks(2).map(|n| n[0]..n[0] + n[1]).collect()
+}
+
+/// The cells of an inner chunk, by codecs that `sharding_indexed` names.
+fn unpacked(codecs: &Value, packed: &[u8], bytes: usize) -> Option<Vec<u8>> {
+    let filter = match codecs.get(1).map(|c| c["name"].as_str().unwrap()) {
+        None => return (packed.len() == bytes).then(|| packed.to_vec()),
+        Some("zstd") => ZSTD,
+        Some("numcodecs.zlib") => GZIP,
+        Some(other) => panic!("{other}"),
+    };
+    let header = [0, 1, bytes as u32, packed.len() as u32].map(u32::to_le_bytes).concat();
+    let mut tile = TileWriter::with_capacity(0);
+    tile.push(bytes, &[header], packed).unwrap();
+    let format = TileFormat::new(Datatype::Uint8, CellCount::ONE);
+    decode_tile(&tile.finish(), &Pipeline::new(vec![filter]), &format, bytes as u64).ok()
+}
+
+/// The cells of a chunk that is a shard, or the cells alone.
+fn unsharded(codecs: &Value, chunk: &[usize], width: usize, bytes: &[u8]) -> Vec<u8> {
+    if codecs[0]["name"] == "bytes" {
+        return bytes.to_vec();
+    }
+    let sharding = &codecs[0]["configuration"];
+    let inner = numbers(&sharding["chunk_shape"]);
+    let grid: Vec<usize> = chunk.iter().zip(&inner).map(|(c, i)| c / i).collect();
+    let places = index(bytes, grid.iter().product());
+    let mut out = vec![0; chunk.iter().product::<usize>() * width];
+    for (of_grid, place) in boxes(&grid).zip(places) {
+        let plain = inner.iter().product::<usize>() * width;
+        let cells = unpacked(&sharding["codecs"], &bytes[place], plain).unwrap();
+        for (at, cell) in boxes(&inner).zip(cells.chunks(width)) {
+            let i = (0..chunk.len()).fold(0, |i, d| i * chunk[d] + of_grid[d] * inner[d] + at[d]);
+            out[i * width..(i + 1) * width].copy_from_slice(cell);
+        }
+    }
+    out
+}
+
+fn fact(node: &Node) -> String {
+    let found = node.facts.iter().find(|(name, _)| *name == "shard");
+    found.map(|(_, fact)| fact.clone()).unwrap_or_default()
+}
+
+fn is_sharded(made: &Made) -> bool {
+    let meta: Value = serde_json::from_slice(&file(&made.view, "zarr/v/zarr.json")).unwrap();
+    let group: Value = serde_json::from_slice(&file(&made.view, "zarr/zarr.json")).unwrap();
+    assert_eq!(group["consolidated_metadata"]["metadata"]["v"], meta);
+    meta["codecs"][0]["name"] == "sharding_indexed"
+}
+
+#[test]
+fn a_tile_of_one_fragment_is_the_bytes_of_its_file() {
+    for filters in [vec![], vec![ZSTD], vec![GZIP]] {
+        let made = Made::new(&[(512, 256), (300, 256)], attribute(Datatype::Float64, filters));
+        let values: Vec<f64> = (0..70_001).map(f64::from).collect();
+        made.write(
+            1000,
+            &[(3, 514), (3, 302)],
+            &Column::from_values(Datatype::Float64, &values),
+        );
+        let stored = std::fs::read(made.data_file()).unwrap();
+        let mut end = 0;
+        for key in ["0/0", "0/1", "1/0", "1/1"] {
+            let node = made.node(&format!("zarr/v/c/{key}"));
+            let bytes = file(&made.view, &format!("zarr/v/c/{key}"));
+            // Eight chunks a tile; tiles follow each other in the file.
+            let tile = bytes.len() - 16 * 8 - 4;
+            assert!(bytes[..tile] == stored[end..end + tile], "{key}");
+            assert_eq!(node.stored_bytes, tile as u64);
+            assert!(
+                fact(&node).starts_with(&format!("bytes {end}..{} of ", end + tile)),
+                "{}",
+                fact(&node)
+            );
+            end += tile;
+            assert_eq!(
+                block_on(made.view.read_whole(&node)).unwrap(),
+                None,
+                "parts can be read"
+            );
+            for start in (0..bytes.len()).step_by(30_011).chain(tile - 3..tile + 3) {
+                let range = start as u64..start as u64 + 40_000;
+                let part = block_on(made.view.read(&node, range)).unwrap();
+                assert!(
+                    part == bytes[start..bytes.len().min(start + 40_000)],
+                    "{key} from {start}"
+                );
+            }
+        }
+        assert_eq!(end, stored.len());
+        assert!(made.zarr("") == made.read(NOW_MS));
+        let readme = String::from_utf8(file(&made.view, "README.md")).unwrap();
+        assert!(readme.contains("`v`: tiles as they are stored, as shards"), "{readme}");
+    }
+}
+
+#[test]
+fn tiles_of_several_fragments_are_made_of_cells() {
+    for filters in [vec![], vec![ZSTD], vec![GZIP]] {
+        let made = Made::new(&[(8, 4), (9, 4)], attribute(Datatype::Int32, filters));
+        let column = |v: i32| Column::from_values(Datatype::Int32, &[v, v + 1, v + 2]);
+        made.write(1000, &[(3, 10), (3, 11)], &column(100));
+        // A cell of the first tile, and all of the last, which sticks out of the domain.
+        made.write(2000, &[(4, 4), (5, 5)], &column(200));
+        made.write(3000, &[(7, 10), (11, 11)], &column(300));
+        assert!(is_sharded(&made));
+        let kind = |path: &str| fact(&made.node(path)).split(' ').next().unwrap().to_owned();
+        assert_eq!(kind("zarr/v/c/0/0"), "made");
+        assert_eq!(kind("zarr/v/c/0/1"), "bytes");
+        assert_eq!(kind("zarr/v/c/1/2"), "bytes");
+        assert_eq!(kind("at/1000/zarr/v/c/0/0"), "bytes");
+        let id = |path: &str| made.node(path).id;
+        assert_ne!(id("zarr/v/c/1/2"), id("at/1000/zarr/v/c/1/2"));
+        for (prefix, end_ms) in [("", NOW_MS), ("at/1000/", 1000), ("at/2500/", 2500), ("at/3000/", 3000)] {
+            assert!(made.zarr(prefix) == made.read(end_ms), "{prefix}");
+        }
+    }
+}
+
+#[test]
+fn what_nobody_wrote_is_absent_and_what_one_wrote_in_part_is_made() {
+    let mut v = attribute(Datatype::Uint16, vec![ZSTD]);
+    v.fill = 7_u16.to_le_bytes().to_vec();
+    let made = Made::new(&[(10, 4)], v);
+    assert!(is_sharded(&made));
+    assert!(block_on(made.view.lookup("zarr/v/c/0")).unwrap().is_none());
+    assert_eq!(made.zarr(""), 7_u16.to_le_bytes().repeat(10));
+    // What a file holds where nothing was written is not said, so that it is not shown.
+    made.write(1000, &[(8, 9)], &Column::from_values(Datatype::Uint16, &[1_u16, 2]));
+    assert!(fact(&made.node("zarr/v/c/1")).starts_with("made"));
+    assert!(block_on(made.view.lookup("zarr/v/c/2")).unwrap().is_none());
+    assert!(made.zarr("") == made.read(NOW_MS));
+}
+
+#[test]
+fn tiles_of_one_cell_are_shards_too() {
+    let made = Made::new(&[(3, 1), (2, 1)], attribute(Datatype::Uint8, vec![GZIP]));
+    made.write(
+        1000,
+        &[(3, 5), (3, 4)],
+        &Column::from_values(Datatype::Uint8, &[5_u8, 6, 7, 8, 9]),
+    );
+    assert!(fact(&made.node("zarr/v/c/2/1")).starts_with("bytes"));
+    assert_eq!(made.zarr(""), [5, 6, 7, 8, 9, 5]);
+}
+
+#[test]
+fn what_cannot_be_handed_on_is_unpacked_as_before() {
+    let plain = |made: &Made, why: &str| {
+        assert!(!is_sharded(made), "{why}");
+        let node = made.node("zarr/v/c/0");
+        assert_eq!(fact(&node), "");
+        let readme = String::from_utf8(file(&made.view, "README.md")).unwrap();
+        assert!(
+            readme.contains(&format!("`v`: tiles unpacked here, because {why}")),
+            "{readme}"
+        );
+    };
+    let numbers = Column::from_values(Datatype::Int32, &[1, 2, 3, 4]);
+    let made = Made::new(&[(8, 4)], attribute(Datatype::Int32, vec![Filter::Lz4 { level: 1 }]));
+    made.write(1000, &[(3, 10)], &numbers);
+    plain(&made, "its filters are others than gzip or zstd alone");
+    assert!(made.zarr("") == made.read(NOW_MS));
+
+    let mut v = attribute(Datatype::Int32, vec![ZSTD]);
+    v.nullable = true;
+    let made = Made::new(&[(8, 4)], v);
+    let valid = Column {
+        validity: Some(vec![1; 8]),
+        ..Column::from_values(Datatype::Int32, &[1; 8])
+    };
+    made.write(1000, &[(3, 10)], &valid);
+    plain(&made, "its cells can be null");
+
+    let dimension = Dimension::new("d0", Datatype::Int64, 3_i64, 10_i64, 4_i64);
+    let schema = Schema::new(
+        ArrayType::Dense,
+        vec![dimension],
+        vec![attribute(Datatype::Int32, vec![ZSTD])],
+    );
+    let options = CreateOptions {
+        key: Some(Key([5; 32])),
+        ..created()
+    };
+    let made = Made::of(&schema, &options);
+    assert!(!is_sharded(&made));
+
+    let in_memory = Context::memory();
+    block_on(create(&in_memory, "a", &schema, &[], &created())).unwrap();
+    let source = Source {
+        context: in_memory,
+        url: String::new(),
+        path: "a".into(),
+        options: OpenOptions::default(),
+        name: "a".into(),
+    };
+    let meta: Value = serde_json::from_slice(&file(&View::new(source, NOW_MS), "zarr/v/zarr.json")).unwrap();
+    assert_eq!(
+        meta["codecs"],
+        json!([{ "name": "bytes", "configuration": { "endian": "little" } }])
+    );
+}
+
+/// A store that breaks its promises gives errors, and never other cells.
+#[test]
+fn damaged_files_give_errors() {
+    let whole = |made: &Made| block_on(made.view.read_file("zarr/v/c/1"));
+    let make = |filters: &[Filter]| {
+        let made = Made::new(&[(30_000, 10_000)], attribute(Datatype::Float64, filters.to_vec()));
+        let values: Vec<f64> = (0..30_000).map(|i| f64::from(i) * 0.7).collect();
+        // Of 64 KiB tiles' chunks, 10000 cells are no whole number.
+        assert!(!is_sharded(&made));
+        let made = Made::new(&[(24_576, 8192)], attribute(Datatype::Float64, filters.to_vec()));
+        made.write(
+            1000,
+            &[(3, 24_578)],
+            &Column::from_values(Datatype::Float64, &values[..24_576]),
+        );
+        made
+    };
+    for filters in [&[][..], &[ZSTD], &[GZIP]] {
+        // Cut within the second tile, after its node was made, and before.
+        let made = make(filters);
+        let node = made.node("zarr/v/c/1");
+        let bytes = std::fs::read(made.data_file()).unwrap();
+        let cut = bytes.len() / 2;
+        std::fs::write(made.data_file(), &bytes[..cut]).unwrap();
+        let fresh = Made::again(&made);
+        assert!(block_on(fresh.read(&node, 0..u64::MAX)).is_err());
+        let error = block_on(fresh.read_file("zarr/v/c/1")).unwrap_err().to_string();
+        assert!(error.contains("a0.tdb"), "{error}");
+
+        // No file at all is a failure, and no name that is absent.
+        std::fs::remove_file(made.data_file()).unwrap();
+        assert!(block_on(Made::again(&made).read_file("zarr/v/c/1")).is_err());
+
+        // Other numbers where chunks are counted and measured: the tile is not handed on, or read as it is.
+        let made = make(filters);
+        let bytes = std::fs::read(made.data_file()).unwrap();
+        let right = whole(&made).unwrap();
+        let start: usize = fact(&made.node("zarr/v/c/1"))["bytes ".len()..]
+            .split("..")
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap();
+        for at in 0..if filters.is_empty() { 20 } else { 36 + 2 } {
+            let mut other = bytes.clone();
+            other[start + at] ^= 0x81;
+            std::fs::write(made.data_file(), &other).unwrap();
+            let fresh = Made::again(&made);
+            match block_on(fresh.lookup("zarr/v/c/1")) {
+                Ok(Some(node)) => {
+                    assert!(fact(&node).starts_with("made"), "byte {at}");
+                    match block_on(fresh.read(&node, 0..u64::MAX)) {
+                        Err(e) => assert!(e.to_string().contains("a0.tdb"), "{e}"),
+                        // Bytes that no decoder needs.
+                        Ok(found) => {
+                            assert!(
+                                unsharded_of(&fresh, &found) == unsharded_of(&fresh, &right),
+                                "byte {at}"
+                            )
+                        }
+                    }
+                }
+                Ok(None) => panic!("byte {at}: a name that is absent is a fill value"),
+                Err(e) => assert!(e.to_string().contains("a0.tdb"), "{e}"),
+            }
+        }
+    }
+}
+
+fn unsharded_of(view: &View, shard: &[u8]) -> Vec<u8> {
+    let meta: Value = serde_json::from_slice(&file(view, "zarr/v/zarr.json")).unwrap();
+    unsharded(
+        &meta["codecs"],
+        &numbers(&meta["chunk_grid"]["configuration"]["chunk_shape"]),
+        8,
+        shard,
+    )
+}
+
+/// A reader may look into the index of before a write, or a merge, and then read the bytes of after it.
+#[test]
+fn an_old_index_never_finds_the_cells_of_another_place() {
+    for filters in [vec![], vec![ZSTD], vec![GZIP]] {
+        let made = Made::new(&[(4 * 16_384, 16_384)], attribute(Datatype::Float64, filters));
+        let inside = |tile: i64| [(3 + tile * 16_384, 2 + (tile + 1) * 16_384)];
+        // Tiles lie in other places of the files before the merge and after it, and each chunk is as long as any other.
+        for (time, tile) in [(1000, 3), (1100, 1), (1200, 2), (1300, 0)] {
+            made.write(
+                time,
+                &inside(tile),
+                &Column::from_values(Datatype::Float64, &[tile as f64]),
+            );
+        }
+        let keys = ["0", "1", "2", "3"].map(|key| format!("zarr/v/c/{key}"));
+        let before: Vec<Vec<u8>> = keys.iter().map(|key| file(&made.view, key)).collect();
+        let options = |timestamp_ms| WriteOptions {
+            timestamp_ms,
+            seed: [3; 32],
+            sync: false,
+        };
+        block_on(consolidate(
+            &made.array(NOW_MS),
+            &ConsolidateOptions::new(Mode::Fragments),
+            &options(1400),
+        ))
+        .unwrap();
+        block_on(vacuum(&made.array(NOW_MS), Mode::Fragments, false, &options(1500))).unwrap();
+        made.write(1600, &[(3, 3)], &Column::from_values(Datatype::Float64, &[9.0]));
+        let meta: Value = serde_json::from_slice(&file(&made.view, "zarr/v/zarr.json")).unwrap();
+        let now = made.read(NOW_MS);
+        for (tile, (key, before)) in keys.iter().zip(&before).enumerate() {
+            let after = file(&made.view, key);
+            for (chunk, place) in index(before, 2).into_iter().enumerate() {
+                let packed = after.get(place).unwrap_or(&[]);
+                let codecs = &meta["codecs"][0]["configuration"]["codecs"];
+                if let Some(cells) = unpacked(codecs, packed, 65_536) {
+                    let start = (tile * 2 + chunk) * 65_536;
+                    let aside = |cells: &[u8]| cells[8..].to_vec();
+                    assert!(aside(&cells) == aside(&now[start..start + 65_536]), "{key} {chunk}");
+                }
+            }
+        }
+        assert!(made.zarr("") == now);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// Whatever is written in whatever order: Zarr shows the cells that a read gives, at each time.
+    #[test]
+    fn shards_hold_what_a_read_gives(
+        dims in prop::collection::vec((1_i64..12, 1_i64..6), 1..4),
+        writes in prop::collection::vec((any::<[u8; 6]>(), 1_u8..200), 0..5),
+        kind in 0..3,
+        narrow in any::<bool>(),
+    ) {
+        let filters = [vec![], vec![ZSTD], vec![GZIP]][kind as usize].clone();
+        let datatype = if narrow { Datatype::Uint8 } else { Datatype::Int32 };
+        let dims: Vec<(i64, i64)> = dims.into_iter().map(|(n, e)| (n, e.min(n))).collect();
+        let made = Made::new(&dims, attribute(datatype, filters));
+        prop_assert!(is_sharded(&made));
+        for (i, (ends, value)) in writes.iter().enumerate() {
+            let range = |(d, (n, extent)): (usize, &(i64, i64))| {
+                let (a, b) = (i64::from(ends[2 * d]) % n, i64::from(ends[2 * d + 1]) % n);
+                let (a, b) = (a.min(b), a.max(b));
+                // Half of them are of whole tiles.
+                let whole = (a / extent * extent, ((b / extent + 1) * extent - 1).min(n - 1));
+                let (a, b) = if value % 2 == 0 { whole } else { (a, b) };
+                (3 + a, 3 + b)
+            };
+            let ranges: Vec<(i64, i64)> = dims.iter().enumerate().map(range).collect();
+            let column = if narrow {
+                Column::from_values(datatype, &[*value, 1, 2])
+            } else {
+                Column::from_values(datatype, &[i32::from(*value), 1, 2])
+            };
+            made.write(1000 + i as u64, &ranges, &column);
+        }
+        prop_assert!(made.zarr("") == made.read(NOW_MS));
+        for i in 0..writes.len() {
+            let time = 1000 + i as u64;
+            prop_assert_eq!(made.zarr(&format!("at/{time}/")), made.read(time));
+        }
+    }
+}
