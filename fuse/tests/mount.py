@@ -7,6 +7,7 @@ import csv
 import json
 import os
 import sys
+import warnings
 
 import numpy as np
 import pyarrow
@@ -58,6 +59,81 @@ def write(folder):
     with tiledb.open(quakes, "w") as a:
         places = np.array([f'place {i}, "{i % 7}"' for i in range(1000)], dtype=object)
         a[rng.uniform(-180, 180, 1000), rng.uniform(-90, 90, 1000)] = {"mag": rng.random(1000, dtype="float32"), "place": places}
+    os.mkdir(f"{folder}/sharded")
+    write_sharded(folder)
+
+
+# Arrays whose tiles are stored as Zarr has them, or nearly so: domain and extent of each side, type, filter, order.
+ZSTD, GZIP, LZ4 = tiledb.ZstdFilter(5), tiledb.GzipFilter(6), tiledb.LZ4Filter()
+SHARDED = {
+    "plain": ([(0, 511, 256), (0, 299, 256)], "float64", None, "row-major"),
+    "zstd": ([(7, 518, 256), (0, 299, 256)], "float64", ZSTD, "row-major"),
+    "gzip": ([(0, 99, 32), (5, 70, 32), (0, 70, 64)], "float32", GZIP, "row-major"),
+    "line": ([(1, 100000, 16384)], "int32", ZSTD, "col-major"),
+    "cells": ([(0, 3, 1), (0, 4, 1)], "uint8", GZIP, "row-major"),
+    "pairs": ([(0, 99, 30), (0, 49, 30)], [("", "uint8"), ("", "uint8"), ("", "uint8")], ZSTD, "row-major"),
+    # Of these a part is unpacked: rows that chunks cut, columns, another filter, nulls.
+    "rows": ([(0, 399, 200), (0, 299, 300)], "float64", ZSTD, "row-major"),
+    "columns": ([(0, 39, 20), (0, 29, 10)], "int64", ZSTD, "col-major"),
+    "lz4": ([(0, 39, 20), (0, 29, 10)], "int64", LZ4, "row-major"),
+}
+UNPACKED = ("rows", "columns", "lz4")
+
+
+def write_sharded(folder):
+    rng = np.random.default_rng(3)
+    for name, (sides, dtype, packed, order) in SHARDED.items():
+        dims = [tiledb.Dim(f"d{i}", domain=(lo, hi), tile=tile, dtype="int64") for i, (lo, hi, tile) in enumerate(sides)]
+        attr = tiledb.Attr("v", dtype=np.dtype(dtype), filters=[packed] if packed else [])
+        schema = tiledb.ArraySchema(domain=tiledb.Domain(*dims), attrs=[attr], sparse=False, cell_order=order)
+        path = f"{folder}/sharded/{name}"
+        tiledb.Array.create(path, schema)
+
+        def cells(shape):
+            if name == "pairs":
+                found = np.zeros(shape, dtype=attr.dtype)
+                for field in found.dtype.names:
+                    found[field] = rng.integers(0, 250, shape)
+                return found
+            return rng.integers(0, 250, shape).astype(dtype)
+
+        # All of it; all of one tile; a part of another; and the last cell.
+        whole = tuple(slice(lo, hi + 1) for lo, hi, _ in sides)
+        first = tuple(slice(lo, min(lo + tile, hi + 1)) for lo, hi, tile in sides)
+        last = tuple(slice(hi, hi + 1) for _, hi, _ in sides)
+        for time, box in ((1000, whole), (2000, first), (3000, last)):
+            with tiledb.open(path, "w", timestamp=time) as a:
+                a[box] = cells([s.stop - s.start for s in box])
+    empty = tiledb.ArraySchema(domain=tiledb.Domain(tiledb.Dim("d", domain=(0, 9), tile=4, dtype="int64")), attrs=[tiledb.Attr("v", dtype="int16", fill=-5, filters=[ZSTD])], sparse=False)
+    tiledb.Array.create(f"{folder}/sharded/empty", empty)
+
+
+def numbers(cells):
+    """Several values of a cell along an axis of their own, as Zarr has them."""
+    return np.stack([cells[f] for f in cells.dtype.names], axis=-1) if cells.dtype.names else cells
+
+
+def check_sharded(folder, mount):
+    warnings.filterwarnings("ignore", message="Numcodecs codecs")
+    for name, (sides, *_) in SHARDED.items():
+        path, shown = f"{folder}/sharded/{name}", f"{mount}/sharded/{name}"
+        for time in (None, 1000, 2500, 3000):
+            with tiledb.open(path, timestamp=time) as a:
+                cells = a[:]
+                expect = numbers(cells["v"] if isinstance(cells, dict) else cells)
+            array = zarr.open_group(f"{shown}/at/{time}/zarr" if time else f"{shown}/zarr", mode="r")["v"]
+            assert (array.shards is None) == (name in UNPACKED), name
+            np.testing.assert_array_equal(array[...], expect, f"{name} at {time}")
+            # Parts of chunks are read by the index.
+            part = tuple(slice(n // 5, n // 2 + 1) for n in expect.shape)
+            np.testing.assert_array_equal(array[part], expect[part], f"{name} at {time}")
+        for place, _, files in os.walk(f"{shown}/zarr/v/c"):
+            for file in files:
+                with open(f"{place}/{file}", "rb") as f:
+                    assert len(f.read()) == os.stat(f.name).st_size, f.name
+        where = os.getxattr(f"{shown}/zarr/v/c/{'/'.join('0' for _ in expect.shape)}", "user.hyperslab.shard") if name not in UNPACKED else b"bytes "
+        assert where.startswith(b"bytes "), (name, where)
+    assert (zarr.open_array(f"{mount}/sharded/empty/zarr/v", mode="r")[:] == -5).all()
 
 
 def same(path, expect):
@@ -98,6 +174,7 @@ def check(folder, mount):
     with open(f"{dense}/slices/5:7,3:5.json") as f:
         assert [r["n"] for r in json.load(f)] == n[25:27, 3:5].ravel().tolist()
 
+    check_sharded(folder, mount)
     group = zarr.open_group(f"{dense}/zarr", mode="r")
     np.testing.assert_array_equal(group["temp"][:], temp)
     np.testing.assert_array_equal(group["n"][25:29, 2:44], n[25:29, 2:44])
