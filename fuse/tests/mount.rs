@@ -1,6 +1,6 @@
 //! The program itself, through a kernel, with the programs people use: cat, cp, find, tar, numpy.
 //!
-//! Needs FUSE, and a Python with `tiledb` and `numpy`: `HYPERSLAB_PYTHON`, the one that `cargo xtask
+//! Needs FUSE, and a Python with what `tests/requirements.txt` lists: `HYPERSLAB_PYTHON`, the one that `cargo xtask
 //! test` sets up, or `python3`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]

@@ -71,7 +71,7 @@ impl Sharding {
         let tile_bytes = tile_bytes.ok_or("its tiles are too large")?;
         let chunk_bytes = (fixed_chunk_bytes(width) as u64).min(tile_bytes);
         let chunks = tile_bytes / chunk_bytes;
-        let inner = inner(&extents, chunk_bytes / width as u64).filter(|_| tile_bytes.is_multiple_of(chunk_bytes));
+        let inner = inner(&extents, chunk_bytes / width as u64);
         let inner = inner.ok_or("the chunks of its tiles are no boxes of one size")?;
         if chunks > CHUNKS_MAX {
             return Err("its tiles are of too many chunks");
@@ -114,7 +114,9 @@ impl Sharding {
     pub(super) const fn codec_name(&self) -> &'static str {
         match self.cut.packing {
             Packing::Plain => "as shards",
-            Packing::Zlib => "as shards packed with `numcodecs.zlib`, which zarr-python reads and others may not",
+            Packing::Zlib => {
+                "as shards packed with `numcodecs.zlib`, which zarr-python and zarrs read and others may not"
+            }
             Packing::Zstd => "as shards packed with zstd",
         }
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use hyperslab::filter::{Key, TileFormat, decode_tile};
+use hyperslab::format::current_domain::CurrentDomain;
 use hyperslab::format::pipeline::{Filter, Pipeline};
 use hyperslab::format::tile::TileWriter;
 use hyperslab::query::Query;
@@ -316,6 +317,21 @@ fn what_nobody_wrote_is_absent_and_what_one_wrote_in_part_is_made() {
     assert!(fact(&made.node("zarr/v/c/1")).starts_with("made"));
     assert!(block_on(made.view.lookup("zarr/v/c/2")).unwrap().is_none());
     assert!(made.zarr("") == made.read(NOW_MS));
+}
+
+/// Before the current domain nobody may write, so that the fill value is shown, whatever the file holds there.
+#[test]
+fn cells_before_the_current_domain_are_not_those_of_the_file() {
+    let x = Dimension::new("x", Datatype::Int64, 0_i64, 99_i64, 4_i64);
+    let mut schema = Schema::new(ArrayType::Dense, vec![x], vec![attribute(Datatype::Uint8, vec![ZSTD])]);
+    schema.current_domain = Some(CurrentDomain {
+        ranges: vec![ScalarRange::new(5_i64, 8_i64)],
+    });
+    let made = Made::of(&schema, &created());
+    made.write(1000, &[(5, 8)], &Column::from_values(Datatype::Uint8, &[1_u8, 2, 3, 4]));
+    let kinds = ["1", "2"].map(|key| fact(&made.node(&format!("zarr/v/c/{key}")))[..4].to_owned());
+    assert_eq!(kinds, ["made", "byte"]);
+    assert_eq!(made.zarr(""), [255, 255, 255, 255, 255, 1, 2, 3, 4]);
 }
 
 #[test]

@@ -36,8 +36,8 @@ fn inner_chunks_are_what_the_writer_cuts_tiles_into() {
     check(&[2, 1 << 15], Datatype::Float64, Ok(&[1, 1 << 13]));
     check(&[1, 7, 1 << 16], Datatype::Uint8, Ok(&[1, 1, 1 << 16]));
     // Rows of 300 cells are cut in two; a last chunk that is shorter; chunks of one row and of half of one.
-    check(&[200, 300], Datatype::Float64, no_boxes.clone());
-    check(&[300, 256], Datatype::Float64, no_boxes.clone());
+    check(&[200, 300], Datatype::Float64, no_boxes);
+    check(&[300, 256], Datatype::Float64, no_boxes);
     check(&[40, 12_288], Datatype::Float32, no_boxes);
     check(&[1 << 16, 1 << 16], Datatype::Uint8, Ok(&[1, 1 << 16]));
     check(
