@@ -309,10 +309,8 @@ impl TileRef {
 
     /// The bytes of its extents, from a store that threads may read on their own.
     fn read(&self, d: &Decoding) -> Result<Vec<Bytes>> {
-        let direct = d
-            .vfs
-            .direct()
-            .ok_or_else(|| Error::invalid("a store that cannot be read directly"))?;
+        let direct =
+            crate::vfs::direct(&*d.vfs).ok_or_else(|| Error::invalid("a store that cannot be read directly"))?;
         let read = |e: &Extent| {
             let file = direct.open(&e.path)?;
             if e.range.end > file.size() {

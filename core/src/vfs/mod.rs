@@ -122,6 +122,16 @@ pub trait Vfs: Send + Sync + 'static {
     }
 }
 
+/// The store as one that threads may read on their own, if it is such a one.
+// Pages have none, and by this the compiler knows, and leaves out of their download what only those need.
+#[inline]
+pub(crate) fn direct(vfs: &dyn Vfs) -> Option<&dyn Direct> {
+    if cfg!(target_family = "wasm") {
+        return None;
+    }
+    vfs.direct()
+}
+
 /// A file that is being written front to back.
 pub trait FileWriter: Send {
     /// Appends bytes.

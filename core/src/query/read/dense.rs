@@ -17,6 +17,7 @@ use crate::query::dense::plan::Plan;
 use crate::query::dense::runs::Run;
 use crate::query::dense::{Boxes, DenseBox, DenseOrder, DenseQuery, fill};
 use crate::query::{Batch, Query};
+use crate::vfs::direct;
 
 /// Bytes on disk that are decoded in one go.
 const GROUP_BYTES: u64 = 32 << 20;
@@ -138,7 +139,7 @@ impl Array {
     }
 
     fn fetching(&self) -> Fetching {
-        match (self.context().vfs.direct(), &self.0.options.key) {
+        match (direct(&*self.context().vfs), &self.0.options.key) {
             (Some(_), _) => Fetching::Nothing,
             (None, None) => Fetching::Chunks,
             (None, Some(_)) => Fetching::Tiles,

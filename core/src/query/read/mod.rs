@@ -26,6 +26,7 @@ use crate::array::sections::load_index;
 use crate::array::{Array, Fragment};
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
+use crate::vfs::direct;
 pub use verify::Finding;
 
 /// Bytes of a result that are assembled in one go, where all of it was asked for.
@@ -192,7 +193,7 @@ impl Array {
 
     /// Bytes of sparse cells that are read in one go.
     fn part_bytes(&self) -> u64 {
-        match self.context().vfs.direct() {
+        match direct(&*self.context().vfs) {
             Some(_) => NEAR_PART_BYTES,
             None => PART_BYTES,
         }

@@ -7,6 +7,7 @@ use crate::query::Query;
 use crate::query::dense::DenseQuery;
 use crate::query::dense::plan::Plan;
 use crate::query::tile::{Cut, StoredTile, TileRef};
+use crate::vfs::direct;
 
 impl Array {
     /// The stored tile that alone has every cell which `query` asks for, of one attribute and within one tile of the
@@ -18,7 +19,7 @@ impl Array {
     /// # Errors
     /// As [`Array::read`].
     pub(crate) async fn stored_tile(&self, query: &Query, cut: &Cut) -> Result<Option<StoredTile>> {
-        let Some(direct) = self.context().vfs.direct().filter(|_| self.key().is_none()) else {
+        let Some(direct) = direct(&*self.context().vfs).filter(|_| self.key().is_none()) else {
             return Ok(None);
         };
         let query = self.resolve_dense(query, &|_| Vec::new()).await?;

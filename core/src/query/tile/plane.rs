@@ -189,10 +189,7 @@ fn from_bytes(
 fn from_file(tile: &TileRef, plane: Plane, pieces: &mut [Piece<'_>], d: &Decoding, remember: bool) -> Result<()> {
     let stored = Stored::new(tile, plane, d)?;
     let path = stored.path();
-    let direct = d
-        .vfs
-        .direct()
-        .ok_or_else(|| Error::invalid("a store that cannot be read directly"))?;
+    let direct = crate::vfs::direct(&*d.vfs).ok_or_else(|| Error::invalid("a store that cannot be read directly"))?;
     let file = &*direct.open(path)?;
     if stored.extent.range.end > file.size() {
         return Err(crate::vfs::too_short(path, &stored.extent.range, file.size()));
