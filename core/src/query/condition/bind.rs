@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::values::{FieldType, cell_bytes, enumeration_indexes, exact};
 use super::{CompareOp, Condition};
 use crate::calendar;
-use crate::datatype::Datatype;
+use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Malformed, Result};
 use crate::format::attribute::display_name;
 use crate::format::condition::StoredCondition;
@@ -40,8 +40,8 @@ pub(crate) enum Test {
     ByteStrings(Vec<Vec<u8>>, bool),
     /// Against the bytes of a whole cell with the zeros that pad it: text of fixed length in deletes.
     Padded(CompareOp, Vec<u8>),
-    /// Against the first byte of a cell, with its sign: `char` of fixed length in deletes, of which libtiledb looks at
-    /// no more.
+    /// Against the first byte of a cell, with its sign, as libtiledb compares `char`: cells of one; and in deletes all
+    /// of fixed length, of which it looks at no more.
     FirstByte(CompareOp, i8),
     /// Whether it is null; or, if negated, not null.
     Null(bool),
@@ -165,7 +165,11 @@ fn bind_compare(field: &str, op: CompareOp, value: &Scalar, ty: &FieldType) -> R
         };
     }
     if !ty.is_number() {
-        return test(Test::Bytes(op, cell_bytes(field, value, ty)?));
+        let value = cell_bytes(field, value, ty)?;
+        return test(match (&value[..], ty.datatype, ty.cell) {
+            (&[byte], Datatype::Char, CellCount::ONE) => Test::FirstByte(op, byte as i8),
+            _ => Test::Bytes(op, value),
+        });
     }
     if let (Scalar::Bytes(text), true) = (value, ty.datatype.is_datetime()) {
         return date_test(field, op, text, ty.datatype);

@@ -29,6 +29,7 @@ fn columns() -> Vec<(&'static str, Column)> {
                 ..Column::from_values(Datatype::Char, b"ab\0\0c\0dd")
             },
         ),
+        ("b", Column::from_values(Datatype::Char, b"_c\xc4\0")),
         ("t", Column::from_values(Datatype::DatetimeDay, &[0_i64, 30, 31, 365])),
         ("e", Column::from_values(Datatype::Uint8, &[0_u8, 1, 2, 1])),
     ]
@@ -287,6 +288,14 @@ fn strings_compare_by_bytes_and_padding_does_not_count() {
     check("s in ('', 'a')", [1, 0, 1, 0]);
     check("c == 'c'", [0, 0, 1, 0]);
     check("c == ''", [0, 1, 0, 0]);
+}
+
+#[test]
+fn single_chars_compare_with_their_signs() {
+    check("b > 'a'", [0, 1, 0, 0]);
+    check("b <= 'a'", [1, 0, 1, 1]);
+    check("b != 'c'", [1, 0, 1, 1]);
+    check("b == ''", [0, 0, 0, 1]);
 }
 
 #[test]
