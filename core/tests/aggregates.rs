@@ -315,6 +315,146 @@ fn aggregates_are_those_of_the_cells() {
     );
 }
 
+/// A condition, and whether it holds for a cell of its field, which is not null.
+type Asked = (String, &'static str, Box<dyn Fn(&Scalar) -> bool>);
+
+/// One that few cells satisfy, so that some tiles need not be looked at.
+fn asked(r: &mut Random) -> Asked {
+    let number = |s: &Scalar| s.as_f64().unwrap();
+    let whole = |s: &Scalar| s.as_i128().unwrap();
+    let near = r.below(30);
+    match r.below(8) {
+        0 => (format!("small > {}", 470 + near), "small", {
+            let k = 470 + i128::from(near);
+            Box::new(move |s| whole(s) > k)
+        }),
+        1 => ("large == -50".into(), "large", Box::new(move |s| whole(s) == -50)),
+        2 => (
+            "positive in (0, 98, 200)".into(),
+            "positive",
+            Box::new(move |s| [0, 98, 200].contains(&whole(s))),
+        ),
+        3 => (format!("real >= {}", 16000 + near), "real", {
+            let k = 16000.0 + near as f64;
+            Box::new(move |s| number(s) >= k)
+        }),
+        4 => ("short <= 0.125".into(), "short", Box::new(move |s| number(s) <= 0.125)),
+        5 => (
+            "text < '01'".into(),
+            "text",
+            Box::new(|s| s.as_bytes().unwrap() < &b"01"[..]),
+        ),
+        6 => (
+            "text in ('ababab0', 'zz')".into(),
+            "text",
+            Box::new(|s| s.as_bytes().unwrap() == b"ababab0"),
+        ),
+        _ => (
+            "text >= 'ababab7'".into(),
+            "text",
+            Box::new(|s| s.as_bytes().unwrap() >= &b"ababab7"[..]),
+        ),
+    }
+}
+
+/// These cells of a column.
+fn picked(column: &Column, cells: &[usize]) -> Column {
+    let bytes = || cells.iter().map(|&i| column.cell(i));
+    let picked = match column.cell {
+        CellCount::Var => Column::from_cells(column.datatype, bytes()),
+        _ => Column {
+            data: bytes().collect::<Vec<_>>().concat(),
+            validity: None,
+            ..column.clone()
+        },
+    };
+    let validity = column.validity.as_ref();
+    match validity.map(|v| cells.iter().map(|&i| v[i]).collect()) {
+        Some(validity) => picked.with_validity(validity),
+        None => picked,
+    }
+}
+
+#[test]
+fn conditions_find_what_the_cells_say_though_tiles_are_left_out() {
+    // How often no file of an attribute was read for nothing to be found.
+    let (mut unread, mut found_some) = ([0; 2], 0);
+    for seed in 1..=400 {
+        let mut r = Random(u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15));
+        let files = array(&mut r, seed);
+        let vfs = FaultyVfs::new(Arc::new(files), Fault::default());
+        let open = || {
+            let context = Context::new(Arc::new(vfs.clone()));
+            block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap()
+        };
+        let dense = open().schema().is_dense();
+        let ((y0, y1), (x0, x1)) = (r.range(ROWS), r.range(COLUMNS));
+        let part = Region::from_box(vec![ScalarRange::new(y0, y1), ScalarRange::new(x0, x1)]);
+        for region in [Region::all(), part] {
+            let (text, field, holds) = asked(&mut r);
+            let all = Query {
+                region,
+                ..Query::default()
+            };
+            let query = Query {
+                condition: Some(text.parse().unwrap()),
+                ..all.clone()
+            };
+            let cells = block_on(open().read(&all)).unwrap();
+            let tested = cells.column(field).unwrap();
+            let scalar = |i: usize| match tested.cell {
+                CellCount::Var => Scalar::Bytes(tested.cell(i).to_vec()),
+                _ => Scalar::from_le_bytes(tested.datatype.physical(), tested.cell(i)).unwrap(),
+            };
+            let satisfies = |i: &usize| !tested.is_null(*i) && holds(&scalar(*i));
+            let chosen: Vec<usize> = (0..tested.len()).filter(satisfies).collect();
+            let what = format!("array {seed}, {:?}, {text}", query.region);
+
+            vfs.set(Fault::default());
+            let counted = block_on(open().count(&query)).unwrap();
+            assert_eq!(counted, chosen.len() as u64, "{what}");
+            let of_attributes = |path: &str| path.rsplit('/').next().is_some_and(|f| f.starts_with('a'));
+            let read = vfs
+                .calls()
+                .iter()
+                .any(|c| c.path.ends_with(".tdb") && of_attributes(&c.path));
+            unread[usize::from(dense)] += usize::from(!read && cells.cells > 0);
+            found_some += usize::from(counted > 0);
+
+            let found = block_on(open().read(&query)).unwrap();
+            for (name, column) in &found.columns {
+                let before = cells.column(name).unwrap();
+                let attribute = open().schema().attributes.iter().find(|a| a.name == *name).cloned();
+                match attribute.filter(|_| dense) {
+                    None => assert_eq!(column, &picked(before, &chosen), "{what}: {name}"),
+                    Some(attribute) => {
+                        for i in 0..before.len() {
+                            let value = |c: &Column| (c.cell(i).to_vec(), c.is_null(i));
+                            let null = attribute.nullable && !attribute.fill_valid;
+                            let fill = (attribute.fill.clone(), null);
+                            let expected = if chosen.contains(&i) { value(before) } else { fill };
+                            assert_eq!(value(column), expected, "{what}: cell {i} of {name}");
+                        }
+                    }
+                }
+            }
+            for (aggregate, name) in [
+                (Aggregate::Sum, "small"),
+                (Aggregate::Max, "text"),
+                (Aggregate::NullCount, "short"),
+            ] {
+                let found = block_on(open().aggregate(&query, &[(aggregate, name)])).unwrap();
+                let expected = by_hand(aggregate, &picked(cells.column(name).unwrap(), &chosen));
+                assert_eq!(found, [expected], "{what}: {aggregate:?} of {name}");
+            }
+        }
+    }
+    assert!(
+        unread.iter().all(|n| *n > 30) && found_some > 100,
+        "{unread:?} counts without files of attributes, {found_some} conditions found cells"
+    );
+}
+
 #[test]
 fn cells_that_nobody_wrote_count_as_a_read_gives_them_before_a_merge_and_after() {
     let along = |name| Dimension::new(name, Datatype::Int32, 0, 9, 5);

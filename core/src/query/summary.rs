@@ -122,9 +122,13 @@ impl<'a> Question<'a> {
             return Vec::new();
         };
         let mut out = vec![Section::Mins(slot), Section::Maxs(slot)];
-        if kind(self.field) != Kind::Text {
-            out.push(Section::Sums(slot));
-        }
+        let sums = match kind(self.field) {
+            Kind::Integers => matches!(self.aggregate, Aggregate::Sum | Aggregate::Mean),
+            // These tell of NaN.
+            Kind::Floats => true,
+            Kind::Text | Kind::Other => false,
+        };
+        out.extend(sums.then_some(Section::Sums(slot)));
         if self.field.nullable {
             out.push(Section::NullCounts(slot));
         }
@@ -194,15 +198,8 @@ impl<'a> Question<'a> {
     }
 }
 
-/// The least and the greatest value of a tile of integers, by the fragment's statistics, which must be loaded.
-/// `None` where they are not those of the cells that are read.
-pub(crate) fn integers(fragment: &Fragment, name: &str, physical: Physical, tile: u64) -> Option<(Scalar, Scalar)> {
-    let id = fragment.attribute(name)?;
-    let FieldId::Attribute(i) = id else { return None };
-    ends(fragment, i, fragment.slots.index(id)?, physical, tile)
-}
-
-/// The same of attribute number `attribute`, which has the place `slot`.
+/// The least and the greatest value of a tile of attribute number `attribute`, of integers, which has the place `slot`
+/// among the fragment's statistics. `None` where they are not those of the cells that are read.
 fn ends(fragment: &Fragment, attribute: usize, slot: usize, physical: Physical, tile: u64) -> Option<(Scalar, Scalar)> {
     let tile = usize::try_from(tile).ok()?;
     let end = |values: Option<&TileValues>| Scalar::from_le_bytes(physical, values?.get(tile, Some(physical.size()))?);

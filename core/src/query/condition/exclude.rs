@@ -2,11 +2,44 @@
 
 use super::CompareOp;
 use super::bind::{Bound, Test};
+use crate::array::Fragment;
+use crate::array::index::Section;
+use crate::query::aggregate::Aggregate;
+use crate::query::field::Field;
+use crate::query::summary::Question;
 use crate::scalar::Scalar;
 
-/// Whether no cell can satisfy the condition, given the least and the greatest value of each field.
+/// The statistics of a fragment that say which of its tiles fail a condition on these `attributes`.
+pub(crate) fn statistics(condition: &Bound, attributes: &[Field], fragment: &Fragment) -> Vec<Section> {
+    let tested = condition.fields();
+    let questions = attributes.iter().filter(|f| tested.contains(&f.name.as_str()));
+    questions
+        .filter_map(|field| question(field, fragment))
+        .flat_map(|q| q.sections())
+        .collect()
+}
+
+/// Whether no cell of a tile of `cells` cells can satisfy the condition, by the fragment's statistics, which must be
+/// loaded.
+pub(crate) fn fails(condition: &Bound, attributes: &[Field], fragment: &Fragment, tile: u64, cells: u64) -> bool {
+    let range = |name: &str| {
+        let field = attributes.iter().find(|f| f.name == name)?;
+        let found = question(field, fragment)?.answer(tile, cells)?;
+        found.min.zip(found.max)
+    };
+    excludes(condition, &range)
+}
+
+/// What to ask of a field's statistics. Text of fixed length is compared without the zeros that pad it, and they have it
+/// with them.
+fn question<'a>(field: &'a Field, fragment: &'a Fragment) -> Option<Question<'a>> {
+    let padded = field.datatype.is_string() && !field.cell.is_var();
+    Question::new(Aggregate::Min, field, fragment).filter(|_| !padded)
+}
+
+/// Whether no cell can satisfy the condition, given the least and the greatest value of each field, of the field's type.
 /// `range` gives `None` where they are not known, which excludes nothing.
-pub(crate) fn excludes(condition: &Bound, range: &dyn Fn(&str) -> Option<(Scalar, Scalar)>) -> bool {
+fn excludes(condition: &Bound, range: &dyn Fn(&str) -> Option<(Scalar, Scalar)>) -> bool {
     match condition {
         Bound::Always(b) => !b,
         Bound::And(children) => children.iter().any(|c| excludes(c, range)),
@@ -20,14 +53,21 @@ fn test_excludes(test: &Test, lo: &Scalar, hi: &Scalar) -> bool {
     if nan(lo) || nan(hi) {
         return false;
     }
-    let outside = |v: &Scalar| nan(v) || v.order(lo).is_lt() || v.order(hi).is_gt();
+    let outside = |v: &Scalar| v.order(lo).is_lt() || v.order(hi).is_gt();
+    let compare = |op: CompareOp, v: &Scalar| match op {
+        CompareOp::Lt => lo.order(v).is_ge(),
+        CompareOp::Le => lo.order(v).is_gt(),
+        CompareOp::Gt => hi.order(v).is_le(),
+        CompareOp::Ge => hi.order(v).is_lt(),
+        CompareOp::Eq => nan(v) || outside(v),
+        CompareOp::Ne => false,
+    };
     match test {
-        Test::Number(CompareOp::Lt, v) => lo.order(v).is_ge(),
-        Test::Number(CompareOp::Le, v) => lo.order(v).is_gt(),
-        Test::Number(CompareOp::Gt, v) => hi.order(v).is_le(),
-        Test::Number(CompareOp::Ge, v) => hi.order(v).is_lt(),
-        Test::Number(CompareOp::Eq, v) => outside(v),
+        Test::Number(op, v) => compare(*op, v),
+        // NaN in a list is equal to NaN.
         Test::Numbers(values, false) => values.iter().all(|v| !nan(v) && outside(v)),
+        Test::Bytes(op, v) => compare(*op, &Scalar::Bytes(v.clone())),
+        Test::ByteStrings(values, false) => values.iter().all(|v| outside(&Scalar::Bytes(v.clone()))),
         _ => false,
     }
 }
@@ -43,14 +83,22 @@ mod tests {
 
     #[test]
     fn a_range_of_values_excludes_what_it_can() {
-        let schema = Schema::new(
-            ArrayType::Sparse,
-            vec![],
-            vec![Attribute::new("i", Datatype::Int32, CellCount::ONE)],
-        );
+        let attribute = |name, datatype, cell| Attribute::new(name, datatype, cell);
+        let attributes = vec![
+            attribute("i", Datatype::Int32, CellCount::ONE),
+            attribute("f", Datatype::Float32, CellCount::ONE),
+            attribute("s", Datatype::StringAscii, CellCount::Var),
+        ];
+        let schema = Schema::new(ArrayType::Sparse, vec![], attributes);
         let check = |text: &str, expect: bool| {
             let bound = bind(&text.parse().unwrap(), &schema, &BTreeMap::new()).unwrap();
-            let range = |_: &str| Some((Scalar::I32(3), Scalar::I32(5)));
+            let range = |name: &str| {
+                Some(match name {
+                    "i" => (Scalar::I32(3), Scalar::I32(5)),
+                    "f" => (Scalar::F32(-0.0), Scalar::F32(0.5)),
+                    _ => (Scalar::from("b"), Scalar::from("dd")),
+                })
+            };
             assert_eq!(excludes(&bound, &range), expect, "{text}");
             assert!(!excludes(&bound, &|_| None));
         };
@@ -62,5 +110,19 @@ mod tests {
         check("i in (1, 4)", false);
         check("i != 3", false);
         check("i not in (3, 4, 5)", false);
+        check("f > 0.5", true);
+        check("f >= 0.5", false);
+        check("f == 0.1", false);
+        check("f < 0.0", true);
+        check("f <= 0", false);
+        check("f > 0.4999", false);
+        check("s < 'b'", true);
+        check("s == 'a'", true);
+        check("s == 'bcd'", false);
+        check("s > 'dd'", true);
+        check("s >= 'dd'", false);
+        check("s in ('', 'ddd')", true);
+        check("s in ('', 'c')", false);
+        check("s != 'b'", false);
     }
 }

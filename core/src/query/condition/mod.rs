@@ -13,7 +13,7 @@ use std::str::FromStr;
 
 pub(crate) use bind::{Bound, bind, bind_stored, field_name, to_stored};
 pub(crate) use eval::{TestColumn, evaluate};
-pub(crate) use exclude::excludes;
+pub(crate) use exclude::{fails, statistics};
 
 use crate::error::{Error, Result};
 pub use crate::format::condition::CompareOp;

@@ -26,7 +26,7 @@ use crate::format::schema::{Layout, Schema};
 use crate::geometry::grid::Axis;
 use crate::geometry::key::keys;
 use crate::geometry::{Grid, Order, Span, TileBox, region};
-use crate::query::condition::Bound;
+use crate::query::condition::{Bound, fails, statistics};
 use crate::query::sparse::layer::Hiding;
 use crate::query::sparse::region::Ranges;
 use crate::query::tile::StoredField;
@@ -160,7 +160,12 @@ impl DenseQuery {
     pub(crate) fn index(&self) -> Vec<(Arc<Fragment>, Vec<Section>)> {
         let sections = |(layer, stored): (&Layer, &Vec<Option<Arc<StoredField>>>)| {
             let ids: Vec<_> = stored.iter().flatten().map(|s| s.id).collect();
-            (Arc::clone(&layer.fragment), layer.fragment.sections(&ids))
+            let mut sections = layer.fragment.sections(&ids);
+            if self.overlays.is_empty() {
+                let tested = |c| statistics(c, &self.attributes, &layer.fragment);
+                sections.extend(self.condition.iter().flat_map(tested));
+            }
+            (Arc::clone(&layer.fragment), sections)
         };
         self.layers.iter().zip(&self.stored).map(sections).collect()
     }
@@ -258,7 +263,7 @@ impl DenseQuery {
     }
 
     /// The tile of a fragment, by its layer and its number, that alone has all cells of a tile of the array,
-    /// all of which are in the region.
+    /// all of which are in the region, whatever is in them.
     pub(crate) fn only_source(&self, tile: &[u64]) -> Option<(usize, u64)> {
         let cells = self.grid.tile_spans(tile);
         let wanted = self
@@ -266,13 +271,28 @@ impl DenseQuery {
             .iter()
             .zip(&cells)
             .all(|(spans, tile)| matches!(spans[..], [span] if span.covers(*tile)));
-        let meets = |(_, l): &(usize, &Layer)| region::intersect(&l.spans, &cells).is_some();
+        self.source(tile, &cells).filter(|_| wanted && self.condition.is_none())
+    }
+
+    /// Whether no cell of a tile of the array can satisfy the condition, by the statistics of the only tile of a fragment
+    /// that has any. The index must be loaded.
+    pub(crate) fn excludes(&self, tile: &[u64]) -> bool {
+        let (Some(condition), Some(cells)) = (&self.condition, self.grid.tile_cells()) else {
+            return false;
+        };
+        let source = self.source(tile, &self.grid.tile_spans(tile));
+        source.is_some_and(|(layer, number)| {
+            let layer = self.layers.get(layer);
+            layer.is_some_and(|l| fails(condition, &self.attributes, &l.fragment, number, cells))
+        })
+    }
+
+    /// The tile of a fragment that alone has all these `cells` of a tile of the array.
+    fn source(&self, tile: &[u64], cells: &[Span]) -> Option<(usize, u64)> {
+        let meets = |(_, l): &(usize, &Layer)| region::intersect(&l.spans, cells).is_some();
         let (i, newest) = self.layers.iter().enumerate().rev().find(meets)?;
-        let alone = newest.whole && region::covers(&newest.spans, &cells);
-        if !wanted || !self.overlays.is_empty() || self.condition.is_some() || !alone {
-            return None;
-        }
-        Some((i, newest.tiles.index(tile)?))
+        let alone = self.overlays.is_empty() && newest.whole && region::covers(&newest.spans, cells);
+        Some((i, newest.tiles.index(tile).filter(|_| alone)?))
     }
 
     /// The box of some tiles of a region that is read in global order, in this order.
@@ -282,10 +302,16 @@ impl DenseQuery {
     pub(crate) fn box_of(&self, tiles: &[Vec<u64>]) -> Result<DenseBox> {
         let region: Vec<Span> = self.spans.iter().filter_map(|s| s.first().copied()).collect();
         let plan = Plan::tile_by_tile(&self.grid, &region, tiles, &self.layers)?;
-        Ok(DenseBox {
-            plan: Arc::new(plan),
-            spans: region.into_iter().map(|s| vec![s]).collect(),
-        })
+        Ok(self.planned(plan, region.into_iter().map(|s| vec![s]).collect()))
+    }
+
+    /// A box without the tiles that cannot satisfy the condition.
+    fn planned(&self, mut plan: Plan, spans: Vec<Vec<Span>>) -> DenseBox {
+        if self.condition.is_some() {
+            plan.exclude(|tile| self.excludes(tile));
+        }
+        let plan = Arc::new(plan);
+        DenseBox { plan, spans }
     }
 
     /// What the cells of a box lie within: no more than that is looked at of sparse fragments.
@@ -354,10 +380,7 @@ impl Boxes {
             Self::Cuts(cuts, order) => {
                 let Some(spans) = cuts.next() else { return Ok(None) };
                 let plan = Plan::new(&query.grid, *order, &spans, &query.layers)?;
-                Ok(Some(DenseBox {
-                    plan: Arc::new(plan),
-                    spans,
-                }))
+                Ok(Some(query.planned(plan, spans)))
             }
             Self::Tiles {
                 tiles,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::pieces::{Piece, length, pieces};
 use crate::array::Fragment;
 use crate::error::{Error, Result};
-use crate::geometry::{Grid, Order, Span, TileBox, region};
+use crate::geometry::{CopyPlan, Grid, Order, Span, TileBox, region};
 
 /// A dense fragment and the cells it holds.
 #[derive(Debug, Clone)]
@@ -57,6 +57,8 @@ pub(crate) struct TilePlan {
     pub(crate) boxes: Vec<BoxPlan>,
     /// What its cells are made of, oldest first.
     pub(crate) sources: Vec<Source>,
+    /// Whether no cell satisfies the condition, so that none is read.
+    pub(crate) excluded: bool,
     /// Whether the last source alone has every cell, of each attribute that any source has.
     pub(crate) covered: bool,
     /// Cells that the box takes of it.
@@ -196,6 +198,26 @@ impl Plan {
         self.extents.iter().fold(1, |n, e| n.saturating_mul(*e))
     }
 
+    /// Leaves the cells of the tiles empty of which `fails` says that none satisfies the condition.
+    pub(crate) fn exclude(&mut self, fails: impl Fn(&[u64]) -> bool) {
+        for tile in self.tiles.iter_mut().filter(|t| fails(&t.tile)) {
+            tile.sources.clear();
+            (tile.excluded, tile.covered) = (true, false);
+        }
+    }
+
+    /// Takes the cells of excluded tiles out of a mask of those that satisfy the condition: what was put in their place
+    /// may do so.
+    pub(crate) fn unmask(&self, mask: &mut [u8]) {
+        for b in self.tiles.iter().filter(|t| t.excluded).flat_map(|t| &t.boxes) {
+            let along = b.len.iter().zip(&b.steps).map(|(&n, &step)| (n, step, step));
+            for run in CopyPlan::stepping(b.base, b.base, along).runs() {
+                let cells = run.to as usize..(run.to + run.cells) as usize;
+                mask.get_mut(cells).unwrap_or_default().fill(0);
+            }
+        }
+    }
+
     /// The newest source of a tile's cell among those that have the attribute.
     pub(crate) fn newest(&self, tile: usize, cell: u64, has: Has<'_>) -> Option<usize> {
         let along = |d: usize| cell / self.strides[d] % self.extents[d];
@@ -222,6 +244,7 @@ impl TilePlan {
             tile,
             boxes: Vec::new(),
             sources,
+            excluded: false,
             covered,
             cells,
         }
@@ -244,6 +267,7 @@ impl TilePlan {
             tile,
             boxes,
             sources,
+            excluded: false,
             covered,
             cells,
         }
@@ -366,7 +390,6 @@ mod tests {
     use crate::datatype::Datatype;
     use crate::format::domain::Dimension;
     use crate::format::schema::{ArrayType, Schema};
-    use crate::geometry::CopyPlan;
 
     fn grid() -> Grid {
         let dim = |n| Dimension::new(n, Datatype::Int32, 0, 99, 10);

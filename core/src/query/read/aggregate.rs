@@ -23,7 +23,7 @@ impl Array {
         let bytes_max = self.part_bytes().min(query.batch_bytes);
         let query = Query {
             fields: Some(Vec::new()),
-            order: Layout::Unordered,
+            order: self.counting_order(query),
             ..query.clone()
         };
         match self.start(&query).await? {
@@ -66,6 +66,12 @@ impl Array {
         Ok(all.into_iter().map(Accumulator::finish).collect())
     }
 
+    /// Tile by tile, so that some can be left out, which takes one range a dimension.
+    fn counting_order(&self, query: &Query) -> Layout {
+        let by_tile = self.schema().is_dense() && query.region.0.iter().all(|ranges| ranges.len() < 2);
+        if by_tile { Layout::Global } else { Layout::Unordered }
+    }
+
     async fn accumulate(&self, query: &Query, wanted: &[(Aggregate, Field)], all: &mut [Accumulator]) -> Result<()> {
         let mut names: Vec<String> = Vec::new();
         for (_, field) in wanted {
@@ -73,11 +79,9 @@ impl Array {
                 names.push(field.name.clone());
             }
         }
-        // Tile by tile, so that some can be left out, which takes one range a dimension.
-        let by_tile = self.schema().is_dense() && query.region.0.iter().all(|ranges| ranges.len() < 2);
         let query = Query {
             fields: Some(names),
-            order: if by_tile { Layout::Global } else { Layout::Unordered },
+            order: self.counting_order(query),
             batch_bytes: PART_BYTES,
             ..query.clone()
         };
@@ -91,6 +95,9 @@ impl Array {
                 let cells = resolved.grid.tile_cells();
                 loop {
                     let is_known = |tile: &[u64]| {
+                        if resolved.excludes(tile) {
+                            return true;
+                        }
                         let (Some((layer, number)), Some(cells)) = (resolved.only_source(tile), cells) else {
                             return false;
                         };

@@ -71,7 +71,11 @@ impl Array {
             out
         };
         let shape = matches!(query.order, DenseOrder::Major(_)).then(|| dense.plan.shape.clone());
-        Ok(query.finish(cells, canvas.into_columns(), &coordinates, shape, &dense.spans))
+        let (batch, mut mask) = query.finish(cells, canvas.into_columns(), &coordinates, shape, &dense.spans);
+        if let Some(mask) = &mut mask {
+            dense.plan.unmask(mask);
+        }
+        Ok((batch, mask))
     }
 
     pub(super) async fn count_dense(&self, query: &Arc<DenseQuery>, mut boxes: Boxes) -> Result<u64> {
@@ -80,7 +84,7 @@ impl Array {
             return query.cells().ok_or_else(too_many);
         }
         let mut count = 0;
-        while let Some(dense) = boxes.next(query)? {
+        while let Some(dense) = boxes.next_but(query, |tile| query.excludes(tile))? {
             let (_, mask) = self.read_box(query, dense).await?;
             count += mask.iter().flatten().map(|&m| u64::from(m)).sum::<u64>();
         }

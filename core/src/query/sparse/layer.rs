@@ -12,9 +12,8 @@ use crate::format::fragment::rtree::Bounds;
 use crate::format::fragment::slots::FieldId;
 use crate::format::pipeline::Pipeline;
 use crate::geometry::key;
-use crate::query::condition::Bound;
+use crate::query::condition::{Bound, fails, statistics};
 use crate::query::field::Field;
-use crate::query::summary::integers;
 use crate::query::tile::{StoredField, TileRef};
 
 /// A sparse fragment.
@@ -118,9 +117,9 @@ impl Layer {
         }
     }
 
-    /// The sections of the fragment's index that are needed. `tested`: attributes whose least and
-    /// greatest values are worth having.
-    pub(crate) fn sections(&self, tested: &[usize]) -> Vec<Section> {
+    /// The sections of the fragment's index that are needed to read these `attributes` of cells that satisfy the
+    /// `condition`.
+    pub(crate) fn sections(&self, condition: Option<&Bound>, attributes: &[Field]) -> Vec<Section> {
         let stored = self
             .coordinates
             .iter()
@@ -133,11 +132,11 @@ impl Layer {
         if self.fragment.footer.has_delete_metadata {
             sections.push(Section::Conditions);
         }
-        for stored in tested.iter().filter_map(|&i| self.attributes.get(i)?.as_ref()) {
-            if let Some(slot) = self.fragment.slots.index(stored.id) {
-                sections.extend([Section::Mins(slot), Section::Maxs(slot)]);
-            }
-        }
+        sections.extend(
+            condition
+                .into_iter()
+                .flat_map(|c| statistics(c, attributes, &self.fragment)),
+        );
         sections
     }
 
@@ -190,19 +189,8 @@ impl Layer {
 
     /// Whether no cell of a tile can satisfy the condition, by what its statistics say.
     pub(crate) fn excludes(&self, condition: &Bound, attributes: &[Field], tile: u64) -> bool {
-        let range = |name: &str| {
-            let i = attributes.iter().position(|f| f.name == name)?;
-            let field = attributes.get(i)?;
-            let stored = self.attributes.get(i)?.as_ref()?;
-            // Where one cell is NaN, the extremes that libtiledb writes may be those of the cells after it.
-            let float = field.datatype.is_float();
-            let plain = field.cell == crate::CellCount::ONE && !field.datatype.is_string() && !float;
-            if !plain || stored.datatype != field.datatype {
-                return None;
-            }
-            integers(&self.fragment, name, field.datatype.physical(), tile)
-        };
-        crate::query::condition::excludes(condition, &range)
+        let cells = self.fragment.tile_cells(tile);
+        cells.is_ok_and(|cells| fails(condition, attributes, &self.fragment, tile, cells as u64))
     }
 
     /// A tile of one of the layer's fields.

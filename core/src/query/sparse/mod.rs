@@ -144,13 +144,10 @@ impl SparseQuery {
 
     /// The sections of each fragment's index that are needed.
     pub(crate) fn index(&self) -> Vec<(Arc<Fragment>, Vec<Section>)> {
-        let tested: Vec<&str> = self.condition.iter().flat_map(Bound::fields).collect();
-        let tested: Vec<usize> = (0..self.attributes.len())
-            .filter(|&i| tested.contains(&self.attributes[i].name.as_str()))
-            .collect();
+        let sections = |l: &Layer| l.sections(self.condition.as_ref(), &self.attributes);
         self.layers
             .iter()
-            .map(|l| (Arc::clone(&l.fragment), l.sections(&tested)))
+            .map(|l| (Arc::clone(&l.fragment), sections(l)))
             .collect()
     }
 
