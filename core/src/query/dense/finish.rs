@@ -3,11 +3,13 @@
 
 use std::sync::Arc;
 
+use super::blank::blank;
 use super::canvas::Canvas;
 use super::paint;
 use super::pieces::length;
 use super::{DenseBox, DenseOrder, DenseQuery};
 use crate::column::Column;
+use crate::cpu::Cpu;
 use crate::datatype::CellCount;
 use crate::geometry::{Order, Span, region};
 use crate::query::Batch;
@@ -144,8 +146,8 @@ impl DenseQuery {
         }
     }
 
-    /// The result of these cells, and 1 for each that satisfies the condition. `coordinates` gives the column of a dimension; `attributes` are
-    /// those of the canvas.
+    /// The result of these cells, and 1 for each that satisfies the condition. `coordinates` gives the column of a
+    /// dimension; `attributes` are those of the canvas.
     pub(crate) fn finish(
         &self,
         cells: usize,
@@ -153,13 +155,14 @@ impl DenseQuery {
         coordinates: &dyn Fn(usize) -> Vec<u8>,
         shape: Option<Vec<u64>>,
         spans: &[Vec<Span>],
+        cpu: Cpu,
     ) -> (Batch, Option<Vec<u8>>) {
         let mut columns: Vec<Option<Column>> = attributes.into_iter().map(Some).collect();
         let mask = self.mask(cells, &columns, coordinates);
         if let Some(mask) = &mask {
             for (field, column) in self.attributes.iter().zip(&mut columns) {
                 if let Some(column) = column {
-                    blank(column, field, mask);
+                    blank(column, field, mask, cpu);
                 }
             }
         }
@@ -232,30 +235,5 @@ fn dimension_column(field: &Field, data: Vec<u8>) -> Column {
         data,
         offsets: None,
         validity: None,
-    }
-}
-
-/// Turns the cells whose mask is 0 into fill values.
-fn blank(column: &mut Column, field: &Field, mask: &[u8]) {
-    match &column.offsets {
-        None => {
-            let width = field.fill.len().max(1);
-            for (cell, _) in column.data.chunks_exact_mut(width).zip(mask).filter(|(_, m)| **m == 0) {
-                cell.copy_from_slice(&field.fill);
-            }
-        }
-        Some(_) => {
-            let (mut data, mut offsets) = (Vec::new(), vec![0]);
-            for (i, &m) in mask.iter().enumerate() {
-                data.extend_from_slice(if m == 0 { &field.fill } else { column.cell(i) });
-                offsets.push(data.len() as u64);
-            }
-            (column.data, column.offsets) = (data, Some(offsets));
-        }
-    }
-    if let Some(validity) = &mut column.validity {
-        for (v, _) in validity.iter_mut().zip(mask).filter(|(_, m)| **m == 0) {
-            *v = u8::from(field.fill_valid);
-        }
     }
 }

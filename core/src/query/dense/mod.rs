@@ -1,5 +1,6 @@
 //! Reading dense arrays. Pure: plans say what to fetch, bytes go in, cells come out.
 
+mod blank;
 pub(crate) mod canvas;
 mod copy;
 pub(crate) mod fill;

@@ -56,7 +56,14 @@ impl Array {
         let shape = matches!(query.order, DenseOrder::Major(_)).then(|| query.shape());
         let coordinates = |d: usize| coordinates.get(&d).cloned().unwrap_or_default();
         Ok(query
-            .finish(cells, canvas.into_columns(), &coordinates, shape, &query.spans)
+            .finish(
+                cells,
+                canvas.into_columns(),
+                &coordinates,
+                shape,
+                &query.spans,
+                self.context().cpu,
+            )
             .0)
     }
 
@@ -71,7 +78,14 @@ impl Array {
             out
         };
         let shape = matches!(query.order, DenseOrder::Major(_)).then(|| dense.plan.shape.clone());
-        let (batch, mut mask) = query.finish(cells, canvas.into_columns(), &coordinates, shape, &dense.spans);
+        let (batch, mut mask) = query.finish(
+            cells,
+            canvas.into_columns(),
+            &coordinates,
+            shape,
+            &dense.spans,
+            self.context().cpu,
+        );
         if let Some(mask) = &mut mask {
             dense.plan.unmask(mask);
         }

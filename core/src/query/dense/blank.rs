@@ -1,0 +1,54 @@
+//! Fill values in place of the cells that a condition does not hold for.
+
+use std::convert::Infallible;
+
+use crate::column::Column;
+use crate::cpu::Cpu;
+use crate::query::field::Field;
+
+/// Cells that are worth a job of their own.
+const PART: usize = 1 << 16;
+
+/// Turns the cells whose mask is 0 into fill values.
+pub(super) fn blank(column: &mut Column, field: &Field, mask: &[u8], cpu: Cpu) {
+    if column.offsets.is_none() {
+        put(&mut column.data, &field.fill, mask, cpu);
+    } else {
+        let (mut data, mut offsets) = (Vec::new(), vec![0]);
+        for (i, &m) in mask.iter().enumerate() {
+            data.extend_from_slice(if m == 0 { &field.fill } else { column.cell(i) });
+            offsets.push(data.len() as u64);
+        }
+        (column.data, column.offsets) = (data, Some(offsets));
+    }
+    if let Some(validity) = &mut column.validity {
+        put(validity, &[u8::from(field.fill_valid)], mask, cpu);
+    }
+}
+
+/// Puts `fill` in place of the cells whose mask is 0, which have as many bytes.
+fn put(cells: &mut [u8], fill: &[u8], mask: &[u8], cpu: Cpu) {
+    let width = fill.len().max(1);
+    let parts = cells.chunks_mut(PART.saturating_mul(width)).zip(mask.chunks(PART));
+    let Ok(_) = cpu.try_map_owned(parts.collect(), |(cells, mask)| {
+        match width {
+            1 => choose::<1>(cells, fill, mask),
+            2 => choose::<2>(cells, fill, mask),
+            4 => choose::<4>(cells, fill, mask),
+            8 => choose::<8>(cells, fill, mask),
+            _ => {
+                let blanks = cells.chunks_exact_mut(width).zip(mask).filter(|(_, m)| **m == 0);
+                blanks.for_each(|(cell, _)| cell.copy_from_slice(fill));
+            }
+        }
+        Ok::<_, Infallible>(())
+    });
+}
+
+// Each cell is written, which takes no branch that a processor could not foresee.
+fn choose<const N: usize>(cells: &mut [u8], fill: &[u8], mask: &[u8]) {
+    let Ok(fill) = <[u8; N]>::try_from(fill) else { return };
+    for (cell, &m) in cells.as_chunks_mut::<N>().0.iter_mut().zip(mask) {
+        *cell = if m == 0 { fill } else { *cell };
+    }
+}
