@@ -123,7 +123,7 @@ impl<'a> Question<'a> {
         };
         let mut out = vec![Section::Mins(slot), Section::Maxs(slot)];
         let sums = match kind(self.field) {
-            Kind::Integers => matches!(self.aggregate, Aggregate::Sum | Aggregate::Mean),
+            Kind::Integers => self.adds(),
             // These tell of NaN.
             Kind::Floats => true,
             Kind::Text | Kind::Other => false,
@@ -133,6 +133,10 @@ impl<'a> Question<'a> {
             out.push(Section::NullCounts(slot));
         }
         out
+    }
+
+    const fn adds(&self) -> bool {
+        matches!(self.aggregate, Aggregate::Sum | Aggregate::Mean)
     }
 
     /// What the statistics say of a tile of `cells` cells, as far as the question goes. The sections
@@ -164,16 +168,17 @@ impl<'a> Question<'a> {
             }
             Kind::Integers => {
                 let (min, max) = ends(self.fragment, attribute, slot, physical, tile)?;
-                let sums = matches!(self.aggregate, Aggregate::Sum | Aggregate::Mean);
-                if sums && !fits(physical, min.as_i128()?, max.as_i128()?, out.values) {
-                    return None;
+                if self.adds() {
+                    if !fits(physical, min.as_i128()?, max.as_i128()?, out.values) {
+                        return None;
+                    }
+                    let bits = index.sum(slot, tile)?;
+                    out.whole = if physical.is_signed() {
+                        i128::from(bits.cast_signed())
+                    } else {
+                        i128::from(bits)
+                    };
                 }
-                let bits = index.sum(slot, tile)?;
-                out.whole = if physical.is_signed() {
-                    i128::from(bits.cast_signed())
-                } else {
-                    i128::from(bits)
-                };
                 (out.min, out.max) = (Some(min), Some(max));
             }
             Kind::Floats => {

@@ -34,9 +34,9 @@ pub(crate) enum Test {
     Number(CompareOp, Scalar),
     /// Whether it is one of these numbers; or, if negated, none of them.
     Numbers(Vec<Scalar>, bool),
-    /// Against the bytes of a whole cell.
+    /// Against the bytes of a whole cell; without the zeros that pad either, where cells are of fixed length.
     Bytes(CompareOp, Vec<u8>),
-    /// Whether it is one of these; or, if negated, none of them.
+    /// Whether it is one of these, likewise; or, if negated, none of them.
     ByteStrings(Vec<Vec<u8>>, bool),
     /// Against the bytes of a whole cell with the zeros that pad it: text of fixed length in deletes.
     Padded(CompareOp, Vec<u8>),
@@ -166,9 +166,11 @@ fn bind_compare(field: &str, op: CompareOp, value: &Scalar, ty: &FieldType) -> R
     }
     if !ty.is_number() {
         let value = cell_bytes(field, value, ty)?;
-        return test(match (&value[..], ty.datatype, ty.cell) {
-            (&[byte], Datatype::Char, CellCount::ONE) => Test::FirstByte(op, byte as i8),
-            _ => Test::Bytes(op, value),
+        let single = ty.datatype == Datatype::Char && ty.cell == CellCount::ONE && value.len() <= 1;
+        return test(if single {
+            Test::FirstByte(op, value.first().map_or(0, |&byte| byte as i8))
+        } else {
+            Test::Bytes(op, unpadded(value, ty))
         });
     }
     if let (Scalar::Bytes(text), true) = (value, ty.datatype.is_datetime()) {
@@ -190,7 +192,8 @@ fn bind_in(field: &str, values: &[Scalar], negated: bool, ty: &FieldType) -> Res
         });
     }
     if !ty.is_number() {
-        let values = values.iter().map(|v| cell_bytes(field, v, ty)).collect::<Result<_>>()?;
+        let bytes = |v| Ok(unpadded(cell_bytes(field, v, ty)?, ty));
+        let values = values.iter().map(bytes).collect::<Result<_>>()?;
         return Ok(Bound::Test(name, Test::ByteStrings(values, negated)));
     }
     let dates = ty.datatype.is_datetime() && values.iter().any(|v| v.as_bytes().is_some());
@@ -324,9 +327,21 @@ pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Resul
                 let values = values.iter().map(|v| number(field, &ty, v)).collect::<Result<_, _>>()?;
                 Bound::Test(field.clone(), Test::Numbers(values, *negated))
             }
-            _ => Bound::Test(field.clone(), Test::ByteStrings(values.clone(), *negated)),
+            ty => {
+                let values = values.iter().map(|v| unpadded(v.clone(), &ty)).collect();
+                Bound::Test(field.clone(), Test::ByteStrings(values, *negated))
+            }
         }),
     }
+}
+
+/// A value without the zeros that pad it to a cell, as cells are compared.
+fn unpadded(mut value: Vec<u8>, ty: &FieldType) -> Vec<u8> {
+    if !ty.cell.is_var() {
+        let end = value.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
+        value.truncate(end);
+    }
+    value
 }
 
 /// A test of text as libtiledb does it for deletes: what those leave is what an array holds.

@@ -120,21 +120,20 @@ fn stored_tests_of_fixed_text_are_those_of_libtiledb() {
         cell: CellCount::Fixed(2),
         ..Column::from_values(datatype, b"a\0abba\xff\0")
     };
-    let kept = |datatype, op, value: &[u8]| {
+    let kept_by = |datatype, stored: StoredCondition| {
         let column = cells(datatype);
         let attribute = Attribute::new("t", datatype, column.cell);
         let schema = Schema::new(ArrayType::Sparse, vec![Dimension::string("d")], vec![attribute]);
-        let stored = StoredCondition::Compare {
-            field: "t".into(),
-            op,
-            value: value.to_vec(),
-        };
         let bound = bind_stored(&stored, &schema).unwrap();
         let found = TestColumn {
             column: &column,
             present: None,
         };
         evaluate(&bound, 4, &|_| Some(found))
+    };
+    let kept = |datatype, op, value: &[u8]| {
+        let (field, value) = ("t".into(), value.to_vec());
+        kept_by(datatype, StoredCondition::Compare { field, op, value })
     };
     assert_eq!(
         kept(Datatype::Char, CompareOp::Eq, b"abc"),
@@ -148,6 +147,15 @@ fn stored_tests_of_fixed_text_are_those_of_libtiledb() {
         "with its padding"
     );
     assert_eq!(kept(Datatype::StringUtf8, CompareOp::Ge, b"ab"), [0, 1, 1, 1]);
+    for (negated, expected) in [(false, [1, 0, 1, 0]), (true, [0, 1, 0, 1])] {
+        let (field, values) = ("t".into(), vec![b"a\0".to_vec(), b"ba".to_vec()]);
+        let list = StoredCondition::In { field, negated, values };
+        assert_eq!(
+            kept_by(Datatype::StringAscii, list),
+            expected,
+            "lists are of whole cells"
+        );
+    }
 }
 
 #[test]
@@ -288,6 +296,10 @@ fn strings_compare_by_bytes_and_padding_does_not_count() {
     check("s in ('', 'a')", [1, 0, 1, 0]);
     check("c == 'c'", [0, 0, 1, 0]);
     check("c == ''", [0, 1, 0, 0]);
+    check("c == 'c\0'", [0, 0, 1, 0]);
+    check("c <= 'ab\0'", [1, 1, 0, 0]);
+    check("c in ('ab', 'c\0', '\0\0')", [1, 1, 1, 0]);
+    check("c not in ('c\0')", [1, 1, 0, 1]);
 }
 
 #[test]
@@ -296,6 +308,9 @@ fn single_chars_compare_with_their_signs() {
     check("b <= 'a'", [1, 0, 1, 1]);
     check("b != 'c'", [1, 0, 1, 1]);
     check("b == ''", [0, 0, 0, 1]);
+    check("b == '\0'", [0, 0, 0, 1]);
+    check("b > '\0'", [1, 1, 0, 0]);
+    check("b in ('\0', 'c')", [0, 1, 0, 1]);
 }
 
 #[test]
