@@ -271,14 +271,21 @@ fn a_large_slice_takes_rounds_by_its_requests_alone() {
 
 #[test]
 fn a_condition_asks_for_nothing_that_statistics_exclude() {
-    let vfs = RoundsVfs::new(array(false, 1, false));
-    let array = open(&vfs, &OpenOptions::default()).0;
-    let query = Query {
-        condition: Some("v > 100000".parse::<Condition>().unwrap()),
-        ..Query::default()
-    };
-    assert_eq!(vfs.run(array.read(&query)).unwrap().cells, 0);
-    assert_eq!(vfs.seen(), Seen::default());
+    for dense in [false, true] {
+        for condition in ["v > 100000", "v < 0 or v in (300, 400) and s != 'a'"] {
+            let vfs = RoundsVfs::new(array(dense, 1, false));
+            let array = open(&vfs, &OpenOptions::default()).0;
+            let query = Query {
+                region: Region::from_box(rows(0, 0)),
+                condition: Some(condition.parse::<Condition>().unwrap()),
+                ..Query::default()
+            };
+            let found = vfs.run(array.read(&query)).unwrap();
+            assert_eq!(found.cells, if dense { ROWS * COLUMNS } else { 0 });
+            assert_eq!(vfs.run(array.count(&query)).unwrap(), 0);
+            assert_eq!(vfs.seen(), Seen::default(), "dense: {dense}, {condition}");
+        }
+    }
 }
 
 const AGGREGATES: [(Aggregate, &str); 8] = [
