@@ -125,8 +125,8 @@ def big(m):
             a = c.attr("a", "int32", cell, [f])
             s = dense([a], [c.dim("x", "int32", 0, 39_999, 20_000)])
             yield m.case(f"big.{f}.{cell}", s, (10,), ["several chunks", f"filter {f}"], layout="row", big=True, questions=2)
-    for f in ("none", "gzip", "rle", "dictionary", "md5"):
-        a = c.attr("s", "string_ascii", "var", [f])
+    for f in ("none", "gzip", "rle", "dictionary", "md5", "rle+xor+rle"):
+        a = c.attr("s", "string_ascii", "var", f.split("+"))
         s = sparse([a], [c.dim("x", "int32", 0, 10**6, 10**5)], capacity=1000)
         rng = c.rng_for(f"big.{f}")
         cells = [bytes(rng.choice(b"abc") for _ in range(rng.choice([0, 3, 9000, 40_000, 70_000] if i < 30 else [5]))) for i in range(60)]
@@ -134,7 +134,7 @@ def big(m):
         points = [(i,) for i in range(len(cells))]
         op = c.sparse_write(rng, s, 10, points=points)
         op["cols"]["s"] = c.var("string_ascii", cells)
-        yield m.case(f"big.strings.{f}", s, ops=[op], tags=["several chunks", f"filter {f}"], big=True, questions=2)
+        yield m.case(f"big.strings.{f}", s, ops=[op], tags=["several chunks", f"filter {f.split('+')[0]}"], big=True, questions=2)
 
 
 def stacks(m, count=420):

@@ -34,12 +34,14 @@ impl Role {
 /// [`crate::Error::InvalidArgument`] names the filter and says what it needs.
 pub fn check(p: &Pipeline, datatype: Datatype, cell: CellCount, role: Role) -> Result<()> {
     let strings = cell.is_var() && matches!(datatype, Datatype::StringAscii | Datatype::StringUtf8);
+    let coded = strings && matches!(p.filters.first(), Some(Filter::Rle { .. } | Filter::Dictionary { .. }));
     let mut seen = datatype;
     for (i, filter) in p.filters.iter().enumerate() {
         let place = Place {
             seen,
             role,
             strings,
+            coded,
             is_first: i == 0,
         };
         place
@@ -57,6 +59,8 @@ struct Place {
     role: Role,
     /// Whether the field holds variable-length strings that can be coded with their offsets.
     strings: bool,
+    /// Whether the first filter does so.
+    coded: bool,
     is_first: bool,
 }
 
@@ -86,7 +90,9 @@ impl Place {
     }
 
     fn rle(&self) -> Result<(), String> {
-        if self.strings && !self.is_first {
+        // What another filter made of coded strings are no strings.
+        let packs = self.coded && !self.seen.is_string();
+        if self.strings && !self.is_first && !packs {
             return Err(
                 "must come first on variable-length strings, which it codes together with their offsets".to_owned(),
             );

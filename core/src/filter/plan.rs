@@ -56,11 +56,15 @@ impl<'a> Plan<'a> {
         let strings = string_coding(p, f);
         let mut steps = Vec::with_capacity(p.filters.len() + 1);
         let mut datatype = f.datatype;
+        let codes =
+            |filter: &Filter| strings.is_some() && matches!(filter, Filter::Rle { .. } | Filter::Dictionary { .. });
+        let coded_first = p.filters.first().is_some_and(codes);
         for (i, filter) in p.filters.iter().enumerate() {
-            if strings.is_some() && matches!(filter, Filter::Rle { .. } | Filter::Dictionary { .. }) {
-                if i == 0 {
-                    continue;
-                }
+            if coded_first && i == 0 {
+                continue;
+            }
+            // What another filter made of coded strings are no strings.
+            if codes(filter) && (!coded_first || datatype.is_string()) {
                 return Err(Malformed::unsupported(
                     filter.name(),
                     "comes first where it codes strings",

@@ -222,6 +222,24 @@ fn a_tile_of_nothing_has_no_chunks() {
 }
 
 #[test]
+fn what_another_filter_makes_of_coded_strings_is_packed_as_bytes() {
+    let f = TileFormat::new(Datatype::StringUtf8, CellCount::Var);
+    let rle = || Filter::Rle { level: -1 };
+    let read = |filters: Vec<Filter>| {
+        let p = Pipeline::new(filters);
+        let created = check(&p, f.datatype, f.cell, Role::Attribute);
+        let tile = encode_var_tile(b"aaaab", &[0, 2, 4, 5], &p, &f, &Nonces::none()).ok()?;
+        created.unwrap();
+        Some(decode_var_tile(&tile, &p, &f, 5, 3).unwrap())
+    };
+    let expected = Some((b"aaaab".to_vec(), Some(vec![0, 2, 4])));
+    assert_eq!(read(vec![rle(), Filter::Xor, rle()]), expected);
+    // Libtiledb cannot read these.
+    assert_eq!(read(vec![rle(), Filter::Gzip { level: 1 }, rle()]), None);
+    assert_eq!(read(vec![Filter::Xor, rle()]), None);
+}
+
+#[test]
 fn offsets_that_do_not_fit_the_data_are_refused() {
     let f = TileFormat::new(Datatype::StringAscii, CellCount::Var);
     let p = Pipeline::new(vec![Filter::Rle { level: -1 }]);
