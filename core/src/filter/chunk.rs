@@ -136,3 +136,15 @@ pub(super) fn filled(rest: &[u8], what: &str) -> Decoded<()> {
         format!("ends {} bytes before its chunk does", rest.len()),
     ))
 }
+
+/// Complains unless what a filter is given are whole values of `width` bytes, where its format has no room for a rest.
+///
+/// # Errors
+/// `bytes` is not a multiple of `width`.
+pub(super) fn whole(bytes: usize, width: usize, what: &str) -> Decoded<()> {
+    if bytes.is_multiple_of(width) {
+        return Ok(());
+    }
+    let why = format!("{bytes} bytes are not whole values of {width} bytes; put this filter before others");
+    Err(Malformed::unsupported(what, why))
+}

@@ -240,6 +240,31 @@ fn what_another_filter_makes_of_coded_strings_is_packed_as_bytes() {
 }
 
 #[test]
+fn what_is_no_whole_values_is_refused_with_what_to_do() {
+    let f = TileFormat::new(Datatype::Int64, CellCount::ONE);
+    let reinterpret = None;
+    for filter in [
+        Filter::Xor,
+        Filter::Delta { level: -1, reinterpret },
+        Filter::DoubleDelta { level: -1, reinterpret },
+        Filter::FloatScale {
+            scale: 1.0,
+            offset: 0.0,
+            byte_width: 8,
+        },
+    ] {
+        let p = Pipeline::new(vec![Filter::Gzip { level: 6 }, filter]);
+        let packed = |cells: usize| encode_tile(&vec![1; 8 * cells], &p, &f, &Nonces::none());
+        let refused: Vec<String> = (1..60).filter_map(|n| Some(packed(n).err()?.to_string())).collect();
+        assert!(
+            refused.iter().all(|e| e.contains("put this filter before others")),
+            "{refused:?}"
+        );
+        assert!(!refused.is_empty());
+    }
+}
+
+#[test]
 fn offsets_that_do_not_fit_the_data_are_refused() {
     let f = TileFormat::new(Datatype::StringAscii, CellCount::Var);
     let p = Pipeline::new(vec![Filter::Rle { level: -1 }]);

@@ -3,12 +3,13 @@
 use super::exactly;
 use crate::datatype::Physical;
 use crate::error::Malformed;
+use crate::filter::chunk::whole;
 use crate::filter::word::{Word, with_width};
 use crate::format::cursor::{Decoded, Reader};
 
 /// Appends the differences of `data`.
 pub(super) fn pack(kind: Physical, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
-    whole(kind, data, "delta")?;
+    whole(data.len(), kind.size(), "delta")?;
     out.extend_from_slice(&((data.len() / kind.size()) as u64).to_le_bytes());
     let start = out.len();
     out.resize(start + data.len(), 0);
@@ -43,19 +44,6 @@ pub(super) fn all_stored(whole: usize, bytes: usize, what: &str) -> Decoded<()> 
         "the last {} of {bytes} bytes are lost: libtiledb does not store them where this filter comes behind one that \
          packs; write the cells anew with this filter first",
         bytes - whole
-    );
-    Err(Malformed::unsupported(what, why))
-}
-
-/// Whole values only, as the formats of both delta filters have no room for a rest.
-pub(super) fn whole(kind: Physical, data: &[u8], what: &str) -> Result<(), Malformed> {
-    if data.len().is_multiple_of(kind.size()) {
-        return Ok(());
-    }
-    let why = format!(
-        "{} bytes are not whole values of {} bytes; put this filter before others",
-        data.len(),
-        kind.size()
     );
     Err(Malformed::unsupported(what, why))
 }

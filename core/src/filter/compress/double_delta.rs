@@ -3,15 +3,16 @@
 //! Each of the others is a sign bit and `bits` bits of magnitude, highest first, in 64-bit words that
 //! are stored little-endian. Where that would save nothing all values are copied instead.
 
-use super::delta::{all_stored, count, whole};
+use super::delta::{all_stored, count};
 use crate::datatype::Physical;
 use crate::error::Malformed;
+use crate::filter::chunk::whole;
 use crate::filter::word::{Word, with_width, with_word};
 use crate::format::cursor::{Decoded, Reader};
 
 /// Appends the second differences of `data`.
 pub(super) fn pack(kind: Physical, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
-    whole(kind, data, "double delta")?;
+    whole(data.len(), kind.size(), "double delta")?;
     with_word!(kind, T => pack_words::<T>(data, out));
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! Floats as scaled integers: `round((value - offset) / scale)` in 1, 2, 4 or 8 bytes. Lossy.
 
-use super::{parts_header, whole};
+use super::{all_whole, parts_header};
 use crate::datatype::Physical;
 use crate::error::Malformed;
-use crate::filter::chunk::{Notes, filled, split, split_mut};
+use crate::filter::chunk::{Notes, filled, split, split_mut, whole};
 use crate::filter::word::{Word, with_width};
 use crate::format::cursor::{Decoded, Reader};
 
@@ -52,7 +52,7 @@ impl Scaling {
         let n = r.count(u64::from(n), 4, "parts")?;
         for _ in 0..n {
             let from = split(&mut data, u64::from(r.u32("length of a part")?), "part")?;
-            whole(from.len(), self.stored.size(), "float scale")?;
+            all_whole(from.len(), self.stored.size(), "float scale")?;
             let to = split_mut(&mut out, self.plain_bytes(from.len() as u64), "part")?;
             with_width!(signed self.stored.size(), T => self.scale_up::<T>(from, to));
         }

@@ -46,11 +46,11 @@ fn each_part(
     filled(out, "parts")
 }
 
-/// Whole words only.
+/// Whole words only, on the way back.
 ///
 /// # Errors
 /// `bytes` is not a multiple of `width`.
-fn whole(bytes: usize, width: usize, what: &str) -> Decoded<()> {
+fn all_whole(bytes: usize, width: usize, what: &str) -> Decoded<()> {
     if bytes.is_multiple_of(width) {
         return Ok(());
     }

@@ -1,9 +1,9 @@
 //! Each value exclusive-or the one before; the first as it is.
 
-use super::{each_part, parts_header, whole};
+use super::{all_whole, each_part, parts_header};
 use crate::datatype::Physical;
 use crate::error::Malformed;
-use crate::filter::chunk::Notes;
+use crate::filter::chunk::{Notes, whole};
 use crate::filter::word::{Word, with_width};
 use crate::format::cursor::{Decoded, Reader};
 
@@ -30,7 +30,7 @@ pub(in crate::filter) fn encode(
 /// The parts do not fit.
 pub(in crate::filter) fn decode(kind: Physical, r: &mut Reader<'_>, data: &[u8], out: &mut [u8]) -> Decoded<()> {
     each_part(r, data, out, |data, out| {
-        whole(data.len(), kind.size(), "xor")?;
+        all_whole(data.len(), kind.size(), "xor")?;
         with_width!(unsigned kind.size(), T => values::<T>(data, out));
         Ok(())
     })
