@@ -37,6 +37,28 @@ pub fn decode_tile(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, expected_byt
     Ok(out)
 }
 
+/// The starts of `cells` variable-length cells, from their tile, with room for one value behind them.
+///
+/// # Errors
+/// As [`decode_tile`].
+pub fn decode_offsets_tile(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, cells: u64) -> Decoded<Vec<u64>> {
+    let plan = Plan::new(p, f)?;
+    let bytes = cells.saturating_add(1).saturating_mul(8);
+    let chunks = tile_chunks(framed, &plan, cells.saturating_mul(8))?;
+    reserve(bytes)?;
+    // Not touched before it is written to.
+    let mut out = vec![0; bounded(bytes, "offsets")? / 8];
+    out.pop();
+    let mut rest: &mut [u8] = bytemuck::cast_slice_mut(&mut out);
+    let mut scratch = Scratch::default();
+    for chunk in &chunks {
+        let (here, later) = rest.split_at_mut(rest.len().min(chunk.plain_bytes as usize));
+        rest = later;
+        Last::prepare(&plan, chunk, &mut scratch)?.finish(&plan, here)?;
+    }
+    Ok(out)
+}
+
 /// The filters of tiles of fixed-size cells, made ready to undo them chunk by chunk.
 #[derive(Debug)]
 pub struct ChunkDecoder<'a>(Plan<'a>);

@@ -21,7 +21,7 @@ mod word;
 use crate::datatype::{CellCount, Datatype};
 use crate::format::version::Version;
 
-pub use decode::{ChunkDecoder, codes_strings, decode_tile, decode_var_tile};
+pub use decode::{ChunkDecoder, codes_strings, decode_offsets_tile, decode_tile, decode_var_tile};
 pub(crate) use encode::TileEncoder;
 pub use encode::{encode_tile, encode_var_tile};
 pub use legal::{Role, check};

@@ -19,7 +19,7 @@ use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{AtPath, Error, Malformed, Result};
-use crate::filter::{Key, TileFormat, codes_strings, decode_tile, decode_var_tile};
+use crate::filter::{Key, TileFormat, codes_strings, decode_offsets_tile, decode_tile, decode_var_tile};
 use crate::format::cursor::Decoded;
 use crate::format::fragment::footer::List;
 use crate::format::fragment::slots::FieldId;
@@ -276,14 +276,8 @@ impl TileRef {
                         return Err(corrupt(var_path, "the tile does not say where its strings start"));
                     }
                     None => {
-                        let raw = decode_tile(
-                            part(0),
-                            &schema.offsets_filters,
-                            &plain(Datatype::Uint64),
-                            cells.saturating_mul(8),
-                        )
-                        .at(fixed_path)?;
-                        bytemuck::pod_collect_to_vec(&raw)
+                        let (filters, format) = (&schema.offsets_filters, plain(Datatype::Uint64));
+                        decode_offsets_tile(part(0), filters, &format, cells).at(fixed_path)?
                     }
                 };
                 let value_bytes = field.datatype.size();

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use super::var_cells::VarCells;
 use crate::column::Column;
+use crate::cpu::Cpu;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
 use crate::query::Batch;
@@ -49,7 +51,7 @@ pub(crate) struct FieldCanvas {
     /// Tiles of variable-length cells of the box at hand.
     pub(crate) tiles: Vec<Arc<Column>>,
     /// Variable-length cells of the boxes that are done.
-    done: Option<(Vec<u8>, Vec<u64>)>,
+    done: Option<VarCells>,
 }
 
 impl Canvas {
@@ -79,21 +81,28 @@ impl Canvas {
     }
 
     /// Turns the ids of the box into its variable-length cells.
-    pub(crate) fn finish_box(&mut self) {
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`] if there is not that much memory.
+    pub(crate) fn finish_box(&mut self, cpu: Cpu) -> Result<()> {
         for f in &mut self.fields {
-            if let Some((data, offsets)) = &mut f.done {
-                gather(&f.cells, &f.tiles, &f.field.fill, data, offsets);
+            if let Some(done) = &mut f.done {
+                done.append(&f.cells, &f.tiles, &f.field.fill, cpu)?;
                 f.cells = Vec::new();
                 f.tiles.clear();
             }
         }
+        Ok(())
     }
 
     /// The columns of the result.
     pub(crate) fn into_columns(self) -> Vec<Column> {
         let column = |f: FieldCanvas| {
             let (data, offsets) = match f.done {
-                Some((data, offsets)) => (data, Some(offsets)),
+                Some(done) => {
+                    let (data, offsets) = done.into_parts();
+                    (data, Some(offsets))
+                }
                 None => (f.cells, None),
             };
             Column {
@@ -110,22 +119,20 @@ impl Canvas {
 
 impl FieldCanvas {
     fn new(field: &Field, cells: usize, spare: Column) -> Result<Self> {
-        let data = field.width().map(|w| room(spare.data, cells, w)).transpose()?;
         let validity = match field.nullable {
             true => Some(room(spare.validity.unwrap_or_default(), cells, 1)?),
             false => None,
         };
-        let done = match data {
-            Some(_) => None,
+        let (painted, done) = match field.width() {
+            Some(width) => (room(spare.data, cells, width)?, None),
             None => {
-                let mut offsets = reserved(cells.saturating_add(1), 1)?;
-                offsets.push(0);
-                Some((Vec::new(), offsets))
+                let done = VarCells::new(cells, spare.data, spare.offsets.unwrap_or_default())?;
+                (Vec::new(), Some(done))
             }
         };
         Ok(Self {
             field: field.clone(),
-            cells: data.unwrap_or_default(),
+            cells: painted,
             validity,
             tiles: Vec::new(),
             done,
@@ -176,21 +183,24 @@ impl FieldCanvas {
     }
 }
 
-/// `cells` cells, in the memory of `spare` if that is large enough.
-fn room(mut spare: Vec<u8>, cells: usize, width: usize) -> Result<Vec<u8>> {
+/// `cells` cells of `width` values, in the memory of `spare` if that is large enough.
+pub(super) fn room<T: Copy + Default>(mut spare: Vec<T>, cells: usize, width: usize) -> Result<Vec<T>> {
     match cells.checked_mul(width) {
-        Some(bytes) if bytes <= spare.capacity() => {
-            spare.resize(bytes, 0);
+        Some(values) if values <= spare.capacity() => {
+            spare.resize(values, T::default());
             Ok(spare)
         }
-        _ => zeroed(cells, width),
+        _ => {
+            drop(spare);
+            zeroed(cells, width)
+        }
     }
 }
 
-/// `cells` zeroed cells, without touching their memory yet.
-fn zeroed(cells: usize, width: usize) -> Result<Vec<u8>> {
-    reserved::<u8>(cells, width)?;
-    Ok(vec![0; cells * width])
+/// `cells` zeroed cells of `width` values, without touching their memory yet.
+fn zeroed<T: Copy + Default>(cells: usize, width: usize) -> Result<Vec<T>> {
+    reserved::<T>(cells, width)?;
+    Ok(vec![T::default(); cells * width])
 }
 
 /// Nothing yet, with room for `cells` cells of `width` values.
@@ -206,69 +216,4 @@ pub(crate) fn reserved<T>(cells: usize, width: usize) -> Result<Vec<T>> {
         found: (cells as u64).saturating_mul((width * size_of::<T>()) as u64),
         limit: isize::MAX as u64,
     })
-}
-
-/// Appends the cells that `ids` name.
-fn gather(ids: &[u8], tiles: &[Arc<Column>], fill: &[u8], data: &mut Vec<u8>, offsets: &mut Vec<u64>) {
-    let ids = ids.as_chunks::<8>().0;
-    let mut end = data.len() as u64;
-    offsets.reserve(ids.len());
-    for id in ids {
-        end += cell(tiles, u64::from_le_bytes(*id)).unwrap_or(fill).len() as u64;
-        offsets.push(end);
-    }
-    let bytes = usize::try_from(end).unwrap_or(usize::MAX);
-    data.reserve(bytes.saturating_sub(data.len()));
-    let mut i = 0;
-    while let Some(id) = ids.get(i) {
-        let id = u64::from_le_bytes(*id);
-        let Some(tile) = usize::try_from(id >> 32).ok().and_then(|t| tiles.get(t)) else {
-            data.extend_from_slice(fill);
-            i += 1;
-            continue;
-        };
-        // Cells that follow each other in the tile are copied in one go.
-        let mut n = 1;
-        while ids
-            .get(i + n)
-            .is_some_and(|next| u64::from_le_bytes(*next) == id + n as u64)
-        {
-            n += 1;
-        }
-        let start = (id & u64::from(u32::MAX)) as usize;
-        data.extend_from_slice(cells(tile, start, n));
-        i += n;
-    }
-}
-
-fn cell(tiles: &[Arc<Column>], id: u64) -> Option<&[u8]> {
-    let tile = tiles.get(usize::try_from(id >> 32).ok()?)?;
-    Some(tile.cell((id & u64::from(u32::MAX)) as usize))
-}
-
-/// The bytes of `n` cells from `start` on.
-fn cells(tile: &Column, start: usize, n: usize) -> &[u8] {
-    let offsets = tile.offsets.as_deref().unwrap_or(&[]);
-    match (offsets.get(start), offsets.get(start + n)) {
-        (Some(&a), Some(&b)) => tile.data.get(a as usize..b as usize).unwrap_or(&[]),
-        _ => &[],
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_become_cells_and_runs_of_them() {
-        let tile = |cells: &[&str]| Arc::new(Column::from_cells(Datatype::StringAscii, cells));
-        let tiles = [tile(&["a", "bb", ""]), tile(&["ccc", "d"])];
-        let id = |t: usize, c: u64| FieldCanvas::id_base(t) + c;
-        let ids = [id(0, 0), id(0, 1), id(1, 1), NO_CELL, id(0, 2), id(1, 0)];
-        let bytes: Vec<u8> = ids.iter().flat_map(|i| i.to_le_bytes()).collect();
-        let (mut data, mut offsets) = (b"x".to_vec(), vec![0, 1]);
-        gather(&bytes, &tiles, b"?", &mut data, &mut offsets);
-        assert_eq!(data, b"xabbd?ccc");
-        assert_eq!(offsets, [0, 1, 2, 4, 5, 6, 6, 9]);
-    }
 }

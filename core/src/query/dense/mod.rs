@@ -11,6 +11,7 @@ pub(crate) mod pieces;
 pub(crate) mod plan;
 pub(crate) mod points;
 pub(crate) mod runs;
+mod var_cells;
 
 use std::sync::Arc;
 

@@ -120,7 +120,7 @@ impl Array {
             let points = self.overlay_cells(query, &query.bounds(&dense)).await?;
             query.overlay(&mut canvas, base, &points, &|cell, out| query.places(&dense, cell, out));
         }
-        canvas.finish_box();
+        canvas.finish_box(self.context().cpu)?;
         Ok((canvas, dense))
     }
 

@@ -20,7 +20,7 @@ const FEW: u64 = 4;
 /// Chunks that say to be larger are left to what reads a tile whole, and believes nothing.
 const CHUNK_BYTES_MAX: u32 = 16 << 20;
 /// Buffers that a thread keeps are no larger.
-const KEPT_BYTES_MAX: usize = 32 << 20;
+const KEPT_BYTES_MAX: usize = 4 << 20;
 
 thread_local! {
     static FRAMED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
@@ -216,16 +216,14 @@ fn from_file(tile: &TileRef, plane: Plane, pieces: &mut [Piece<'_>], d: &Decodin
     let key = stored.cache_key(0, "chunks");
     let known = d.cache.get::<Vec<ChunkPlace>>(&key);
     let whole = span.saturating_mul(FEW) >= stored.plain;
-    if whole && !remember {
+    if whole && !remember && stored.bytes() <= SHARE_BYTES as u64 {
         let mut framed = sized(FRAMED.take(), stored.bytes())?;
-        let shares = (start..).step_by(SHARE_BYTES).zip(framed.chunks_mut(SHARE_BYTES));
-        let read = d
-            .cpu
-            .try_map_owned(shares.collect(), |(at, share)| file.read_at(share, at));
-        let done = read.and_then(|_| from_bytes(&stored, &framed, pieces, d, false));
+        let read = file.read_at(&mut framed, start);
+        let done = read.and_then(|()| from_bytes(&stored, &framed, pieces, d, false));
         FRAMED.set(kept(framed));
         return done;
     }
+    // Chunk by chunk the packed bytes stay in the core's own memory, however large the tile is.
     let places = match known {
         Some(places) => places,
         None => {
