@@ -163,8 +163,8 @@ impl Total {
     async fn of(array: &Array) -> hyperslab::Result<Self> {
         let fragments = array.fragments();
         Ok(Self {
-            cells: fragments.iter().map(|f| f.cells).sum(),
-            bytes: fragments.iter().map(|f| f.bytes).sum(),
+            cells: sizes::total(fragments.iter().map(|f| f.cells)),
+            bytes: sizes::total(fragments.iter().map(|f| f.bytes)),
             unfiltered: array.unfiltered_bytes().await?,
         })
     }

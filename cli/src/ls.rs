@@ -230,8 +230,8 @@ impl Summary {
             shape: current.or_else(domain).filter(|_| schema.is_dense()).and_then(lengths),
             dimensions: schema.dimensions.iter().map(|d| d.name.clone()).collect(),
             attributes: schema.attributes.clone(),
-            cells: array.fragments().iter().map(|f| f.cells).sum(),
-            bytes: array.fragments().iter().map(|f| f.bytes).sum(),
+            cells: sizes::total(array.fragments().iter().map(|f| f.cells)),
+            bytes: sizes::total(array.fragments().iter().map(|f| f.bytes)),
             fragments: array.fragments().len(),
         }
     }

@@ -31,6 +31,11 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
     Ok((number * 1024_f64.powi(power)) as u64)
 }
 
+/// The sum of what files say, which may be damaged: no more than a number holds.
+pub(crate) fn total(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, u64::saturating_add)
+}
+
 /// `1.4 MiB`; bytes below 10 KiB exactly.
 pub(crate) fn show(bytes: u64) -> String {
     if bytes < 10 * 1024 {

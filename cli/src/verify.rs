@@ -22,13 +22,13 @@ pub(crate) async fn verify(env: &Env, args: &Verify) -> Result<()> {
     let (mut files, mut tiles, mut bytes, mut damaged) = (0_u64, 0_u64, 0_u64, 0_u64);
     let progress = Progress::new(
         "verifying",
-        Some(array.fragments().iter().map(|f| f.bytes).sum()),
+        Some(sizes::total(array.fragments().iter().map(|f| f.bytes))),
         "bytes",
     );
     let mut report = |finding: hyperslab::query::Finding| {
         files += 1;
-        tiles += finding.tiles;
-        bytes += finding.bytes;
+        tiles = tiles.saturating_add(finding.tiles);
+        bytes = bytes.saturating_add(finding.bytes);
         progress.add(finding.bytes);
         if let Some(error) = finding.error {
             damaged += 1;

@@ -216,6 +216,14 @@ impl Malformed {
         }
     }
 
+    /// A structure that has a version of its own, newer than this release reads.
+    pub fn newer(what: &str, found: u32, newest: u32) -> Self {
+        let why = format!(
+            "{found}, where this release reads {newest} at most; upgrade Hyperslab, or, if no release is so new, restore the file from a copy"
+        );
+        Self::unsupported(what, why)
+    }
+
     /// Something legal that this release does not do.
     pub fn unsupported(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self {

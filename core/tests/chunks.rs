@@ -230,6 +230,16 @@ fn boxes_of_every_kind_with_every_filter() {
     write(&schema(&[], Layout::RowMajor), &[[5, 450, 3, 400]], key).check(&BOXES);
 }
 
+/// 1.3 MB are stored of one tile.
+#[test]
+fn a_tile_that_is_not_read_at_once() {
+    let mut schema = schema(&[Filter::Bitshuffle], Layout::RowMajor);
+    for (dimension, extent) in schema.dimensions.iter_mut().zip([ROWS, COLS]) {
+        dimension.extent = Some(extent.into());
+    }
+    write(&schema, &[[0, ROWS - 1, 0, COLS - 1]], None).check(&BOXES);
+}
+
 #[test]
 fn cells_that_are_not_there_are_refused() {
     let both = write(&schema(&[], Layout::RowMajor), &[[5, 450, 3, 400]], None);

@@ -22,9 +22,7 @@ impl CurrentDomain {
         let at = r.offset();
         let version = r.u32("current domain version")?;
         if version != 0 {
-            return Err(
-                Malformed::unsupported("current domain version", format!("{version} is newer than 0")).shifted(at),
-            );
+            return Err(Malformed::newer("current domain version", version, 0).shifted(at));
         }
         if r.bool("current domain empty flag")? {
             return Ok(None);

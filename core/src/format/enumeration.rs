@@ -31,10 +31,7 @@ impl Enumeration {
         let mut r = Reader::new(payload);
         let version = r.u32("enumeration version")?;
         if version != 0 {
-            return Err(Malformed::unsupported(
-                "enumeration version",
-                format!("{version} is newer than 0"),
-            ));
+            return Err(Malformed::newer("enumeration version", version, 0));
         }
         let name = r.string32("enumeration name")?.to_owned();
         let file = r.string32("enumeration file name")?.to_owned();

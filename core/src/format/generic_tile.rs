@@ -59,7 +59,9 @@ fn check_key(r: &mut Reader<'_>, key: Option<&Key>) -> Decoded<()> {
         (1, None) => Err(Malformed::key(what, "it is encrypted; a key is needed")),
         (other, _) => Err(Malformed::unsupported(
             what,
-            format!("encryption {other} is not known to this release"),
+            format!(
+                "encryption {other} is not known to this release; upgrade Hyperslab, or restore the file from a copy"
+            ),
         )),
     }
 }

@@ -87,7 +87,7 @@ fn known_version(r: &mut Reader<'_>, what: &str) -> Decoded<u32> {
     match r.u32(what)? {
         version @ 1..=VERSION => Ok(version),
         0 => Err(Malformed::new(what, at, "there is no version 0")),
-        newer => Err(Malformed::unsupported(what, format!("{newer} is newer than {VERSION}")).shifted(at)),
+        newer => Err(Malformed::newer(what, newer, VERSION).shifted(at)),
     }
 }
 

@@ -304,7 +304,7 @@ fn at_once(array: &Array, all: &[Arc<Fragment>], memory_bytes: u64) -> Result<us
     let n = usize::try_from(memory_bytes / 4 / largest).unwrap_or(usize::MAX);
     if n < 2 && all.len() > 1 {
         return Err(Error::LimitExceeded {
-            what: "bytes that merging two fragments takes; give more memory".into(),
+            what: "bytes that merging two fragments takes (give more memory; `verify` says whether their metadata is damaged)".into(),
             found: largest.saturating_mul(8),
             limit: memory_bytes,
         });

@@ -210,7 +210,7 @@ impl TileMemory {
             return Ok(());
         }
         Err(Error::LimitExceeded {
-            what: "bytes that merging one tile at a time takes; give more memory".into(),
+            what: "bytes that merging one tile at a time takes (give more memory; `verify` says whether its metadata is damaged)".into(),
             found: tile.saturating_mul(4),
             limit: self.share.saturating_mul(4),
         })

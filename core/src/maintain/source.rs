@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::deletes::{Deletes, Tile};
 use crate::array::Fragment;
-use crate::array::index::Section;
+use crate::array::index::{Section, inconsistent};
 use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::datatype::{CellCount, Datatype};
@@ -101,6 +101,12 @@ impl Source {
     /// # Errors
     /// The index is damaged.
     pub(super) fn bytes(&self) -> Result<u64> {
+        // A footer may claim any number of tiles; the index knows where the last one lies, if there are so many.
+        if let Some(last) = self.fragment.tiles.checked_sub(1) {
+            for (_, field) in &self.stored {
+                TileRef::new(field, last)?.extents()?;
+            }
+        }
         let mut sum = 0_u64;
         for tile in 0..self.fragment.tiles {
             for (_, field) in &self.stored {
@@ -164,10 +170,8 @@ impl Source {
             let cells = decoded.first().map_or(0, Column::len);
             let columns = self.arranged(decoded, cells, schema, deletes)?;
             if columns.iter().any(|c| c.len() != cells) {
-                return Err(Error::invalid(format!(
-                    "{}: the fields of a tile are not of one length",
-                    self.fragment.path
-                )));
+                let why = "the fields of a tile are not of one length".to_owned();
+                return Err(inconsistent(&self.fragment.metadata_path(), why));
             }
             parts.push(columns);
         }

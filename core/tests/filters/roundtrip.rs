@@ -1,7 +1,8 @@
 //! What any pipeline makes of any cells, it gives back.
 
 use hyperslab::filter::{
-    Key, Nonces, Role, TileFormat, check, codes_strings, decode_tile, decode_var_tile, encode_tile, encode_var_tile,
+    Key, Nonces, Role, TileFormat, check, codes_strings, decode_offsets_tile, decode_tile, decode_var_tile,
+    encode_tile, encode_var_tile,
 };
 use hyperslab::format::pipeline::{Filter, Pipeline, WebpFormat};
 use hyperslab::format::version::Version;
@@ -99,6 +100,10 @@ proptest! {
                 crate::by_chunks(&tile, &p, &f, &mut into).unwrap();
                 prop_assert_eq!(&into, &data);
                 prop_assert!(decode_tile(&tile, &p, &f, data.len() as u64 + 1).is_err());
+                if data.len().is_multiple_of(8) {
+                    let offsets = decode_offsets_tile(&tile, &p, &f, data.len() as u64 / 8).unwrap();
+                    prop_assert_eq!(bytemuck::cast_slice::<u64, u8>(&offsets), &data[..]);
+                }
             }
             Err(e) => prop_assert!(may_refuse(&p), "{e}"),
         }

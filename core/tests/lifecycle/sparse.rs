@@ -236,6 +236,29 @@ fn a_merge_that_another_overtakes_changes_nothing() {
     assert_eq!(open(&context, Window::ALL).fragments().len(), 1);
 }
 
+/// A fragment whose footer claims 2⁶⁴ - 1 tiles in place of seven.
+#[test]
+fn a_fragment_without_the_tiles_it_claims_is_not_merged() {
+    let context = new_array(&schema(Layout::RowMajor, true, 6));
+    for time in 1..3 {
+        write(&context, time, &(0..41).map(|i| ((i / 9, i % 9), i)).collect());
+    }
+    let folder = open(&context, Window::ALL).fragments()[0].path.clone();
+    let path = format!("{folder}/__fragment_metadata.tdb");
+    let mut file = block_on(context.vfs.read_all(&path)).unwrap().to_vec();
+    // The number of tiles, and that of the cells in the last.
+    let counts = [7_u64, 5].map(u64::to_le_bytes).concat();
+    let at_counts: Vec<usize> = (0..file.len()).filter(|&i| file[i..].starts_with(&counts)).collect();
+    assert_eq!(at_counts.len(), 1);
+    file[at_counts[0]..][..8].fill(0xff);
+    block_on(context.vfs.remove(&path)).unwrap();
+    block_on(context.vfs.put(&path, vec![file.into()])).unwrap();
+    let options = ConsolidateOptions::new(Mode::Fragments);
+    let error = block_on(consolidate(&open(&context, Window::ALL), &options, &at(50))).unwrap_err();
+    assert!(error.to_string().contains(&path), "{error}");
+    assert_eq!(error.code(), "Corrupt");
+}
+
 #[test]
 fn cells_at_the_two_zeros_are_two_cells() {
     for order in [Layout::RowMajor, Layout::Hilbert] {

@@ -325,7 +325,9 @@ fn decode_schema_name<'a>(r: &mut Reader<'a>, version: Version) -> Decoded<Optio
     }
     let at = r.offset();
     let bytes = r.bytes64("footer schema name")?;
-    let name = std::str::from_utf8(bytes).ok().filter(|name| !name.contains('/'));
+    let is_name =
+        |name: &&str| !matches!(*name, "" | "." | "..") && !name.contains(|c: char| c == '/' || c.is_control());
+    let name = std::str::from_utf8(bytes).ok().filter(is_name);
     name.map(Some)
         .ok_or_else(|| Malformed::new("footer schema name", at, "not a file name"))
 }

@@ -199,6 +199,9 @@ impl Array {
     }
 }
 
+/// Bytes of a column that are not asked for on the word of fragments, which may be damaged.
+const RESERVED_BYTES_MAX: usize = 256 << 20;
+
 /// Makes room for `more` cells, so that a large result is not moved each time it grows. That there is
 /// not so much memory shows when it is needed.
 fn reserve(batch: &mut Batch, more: u64) {
@@ -206,8 +209,14 @@ fn reserve(batch: &mut Batch, more: u64) {
     let cells = usize::try_from(batch.cells).unwrap_or(usize::MAX).max(1);
     for (_, column) in &mut batch.columns {
         let bytes = (column.data.len() / cells).saturating_mul(more);
-        let _ = column.data.try_reserve(bytes);
-        let _ = column.offsets.as_mut().map(|o| o.try_reserve(more));
-        let _ = column.validity.as_mut().map(|v| v.try_reserve(more));
+        let _ = column.data.try_reserve(bytes.min(RESERVED_BYTES_MAX));
+        let _ = column
+            .offsets
+            .as_mut()
+            .map(|o| o.try_reserve(more.min(RESERVED_BYTES_MAX / 8)));
+        let _ = column
+            .validity
+            .as_mut()
+            .map(|v| v.try_reserve(more.min(RESERVED_BYTES_MAX)));
     }
 }

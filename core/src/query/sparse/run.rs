@@ -14,7 +14,7 @@ use crate::array::index::inconsistent;
 use crate::cache::{Cache, Reuse};
 use crate::column::Column;
 use crate::datatype::CellCount;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::geometry::number;
 use crate::query::tile::{Decoding, Extent, Input, split_coordinates};
 use crate::sort::first_not;
@@ -299,7 +299,8 @@ impl RunWork {
             distinct: false,
         };
         if run.dims.iter().flatten().any(|c| c.len() != len) {
-            return Err(Error::invalid("dimensions of one tile differ in length"));
+            let why = format!("the dimensions of tile {} are not of one length", run.tile);
+            return Err(inconsistent(&layer.fragment.metadata_path(), why));
         }
         Ok(run.sorted())
     }

@@ -302,7 +302,9 @@ pub(super) fn cell_text(column: &Column, i: usize) -> String {
 }
 
 fn wrong_columns() -> Error {
-    Error::invalid("the columns do not fit the fields that were announced")
+    Error::invalid(
+        "the cells are not those that were announced; if they are of an array, one of its fragments is damaged: `hyperslab verify` says which",
+    )
 }
 
 #[cfg(test)]
