@@ -74,24 +74,66 @@ pub fn locate<E: From<Malformed>>(
     bytes: u64,
     mut read: impl FnMut(u64, &mut [u8]) -> Result<(), E>,
 ) -> Result<Vec<ChunkPlace>, E> {
-    let mut count = [0; 8];
-    let short = |at: u64| Malformed::new("tile", at, format!("ends after {bytes} bytes, within a chunk"));
-    if bytes < 8 {
-        return Err(short(0).into());
+    let mut locator = Locator::new(bytes, &mut read)?;
+    let mut places = Vec::new();
+    while let Some(place) = locator.advance(&mut read)? {
+        places.push(place);
     }
-    read(0, &mut count)?;
-    let count = u64::from_le_bytes(count);
-    if count > (bytes - 8) / CHUNK_HEADER_BYTES as u64 {
-        return Err(Malformed::new("tile", 0, format!("too many chunks for {bytes} bytes: {count}")).into());
+    Ok(places)
+}
+
+/// Finds the chunks of a framed tile one after the other.
+#[derive(Debug)]
+pub struct Locator {
+    bytes: u64,
+    /// Where the next chunk's header starts.
+    at: u64,
+    left: u64,
+}
+
+impl Locator {
+    /// At the first chunk of a tile of `bytes` bytes, of which `read` gives those from a place on.
+    ///
+    /// # Errors
+    /// The tile is too short for so many chunks; those of `read`.
+    pub fn new<E: From<Malformed>>(bytes: u64, read: impl FnOnce(u64, &mut [u8]) -> Result<(), E>) -> Result<Self, E> {
+        let mut count = [0; 8];
+        if bytes < 8 {
+            return Err(cut_short(0, bytes).into());
+        }
+        read(0, &mut count)?;
+        let left = u64::from_le_bytes(count);
+        if left > (bytes - 8) / CHUNK_HEADER_BYTES as u64 {
+            return Err(Malformed::new("tile", 0, format!("too many chunks for {bytes} bytes: {left}")).into());
+        }
+        Ok(Self { bytes, at: 8, left })
     }
-    let (mut places, mut at) = (Vec::new(), 8);
-    for _ in 0..count {
-        let start = at + CHUNK_HEADER_BYTES as u64;
-        if start > bytes {
-            return Err(short(at).into());
+
+    /// Where the next chunk's header ends, if there is one.
+    pub fn header_end(&self) -> Option<u64> {
+        (self.left > 0).then_some(self.at + CHUNK_HEADER_BYTES as u64)
+    }
+
+    /// The next chunk; `None` after the last.
+    ///
+    /// # Errors
+    /// The tile ends early, or goes on after its last chunk; those of `read`.
+    pub fn advance<E: From<Malformed>>(
+        &mut self,
+        read: impl FnOnce(u64, &mut [u8]) -> Result<(), E>,
+    ) -> Result<Option<ChunkPlace>, E> {
+        let Some(start) = self.header_end() else {
+            if self.at < self.bytes {
+                let why = format!("goes on for {} bytes after its last chunk", self.bytes - self.at);
+                return Err(Malformed::new("tile", self.at, why).into());
+            }
+            return Ok(None);
+        };
+        if start > self.bytes {
+            return Err(cut_short(self.at, self.bytes).into());
         }
         let mut header = [0; CHUNK_HEADER_BYTES];
-        read(at, &mut header)?;
+        read(self.at, &mut header)?;
         let [plain_bytes, data_bytes, metadata_bytes] = [0, 4, 8].map(|i| {
             header
                 .get(i..)
@@ -104,21 +146,16 @@ pub fn locate<E: From<Malformed>>(
             metadata_bytes,
             data_bytes,
         };
-        at = place.end();
-        if at > bytes {
-            return Err(short(start).into());
+        if place.end() > self.bytes {
+            return Err(cut_short(start, self.bytes).into());
         }
-        places.push(place);
+        (self.at, self.left) = (place.end(), self.left - 1);
+        Ok(Some(place))
     }
-    if at < bytes {
-        return Err(Malformed::new(
-            "tile",
-            at,
-            format!("goes on for {} bytes after its last chunk", bytes - at),
-        )
-        .into());
-    }
-    Ok(places)
+}
+
+fn cut_short(at: u64, bytes: u64) -> Malformed {
+    Malformed::new("tile", at, format!("ends after {bytes} bytes, within a chunk"))
 }
 
 /// The chunks that `plain` bytes of unfiltered cells of `cell_bytes` are cut into, if a tile of

@@ -1,6 +1,7 @@
 //! Where the bytes of a fragment's tile lie, and how they become cells.
 
 mod input;
+mod lots;
 mod parts;
 mod plane;
 mod stored;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::parts::{SHARE_BYTES, read_unfiltered};
-use super::{Decoding, Extent, Input, TileRef, corrupt};
+use super::parts::read_unfiltered;
+use super::{Decoding, Extent, Input, TileRef, corrupt, lots};
 use crate::cache::{CacheKey, Reuse};
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{AtPath, Error, Malformed, Result};
@@ -42,12 +42,12 @@ pub(crate) struct Piece<'a> {
 }
 
 /// A plane of a tile: where it is, and how it is filtered.
-struct Stored<'a> {
-    extent: Extent,
+pub(super) struct Stored<'a> {
+    pub(super) extent: Extent,
     pipeline: &'a Pipeline,
     format: TileFormat<'a>,
     /// Bytes of all cells.
-    plain: u64,
+    pub(super) plain: u64,
     cell_bytes: usize,
 }
 
@@ -145,11 +145,11 @@ impl<'a> Stored<'a> {
         }
     }
 
-    fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         self.extent.range.end - self.extent.range.start
     }
 
-    fn path(&self) -> &str {
+    pub(super) fn path(&self) -> &str {
         &self.extent.path
     }
 
@@ -216,14 +216,12 @@ fn from_file(tile: &TileRef, plane: Plane, pieces: &mut [Piece<'_>], d: &Decodin
     let key = stored.cache_key(0, "chunks");
     let known = d.cache.get::<Vec<ChunkPlace>>(&key);
     let whole = span.saturating_mul(FEW) >= stored.plain;
-    if whole && !remember && stored.bytes() <= SHARE_BYTES as u64 {
-        let mut framed = sized(FRAMED.take(), stored.bytes())?;
-        let read = file.read_at(&mut framed, start);
-        let done = read.and_then(|()| from_bytes(&stored, &framed, pieces, d, false));
-        FRAMED.set(kept(framed));
+    if whole && !remember {
+        let mut lot = FRAMED.take();
+        let done = lots::read(&stored, file, &decoder, pieces, d, &mut lot);
+        FRAMED.set(kept(lot));
         return done;
     }
-    // Chunk by chunk the packed bytes stay in the core's own memory, however large the tile is.
     let places = match known {
         Some(places) => places,
         None => {
@@ -273,25 +271,34 @@ fn places<E: From<Malformed>>(
     read: impl FnMut(u64, &mut [u8]) -> Result<(), E>,
 ) -> Result<Vec<ChunkPlace>, E> {
     let places = locate(stored.bytes(), read)?;
-    if places.iter().any(|p| p.plain_bytes > CHUNK_BYTES_MAX) {
-        return Err(Malformed::new("tile", 0, "a chunk is very long").into());
-    }
+    places.iter().try_for_each(believable)?;
     let total: u64 = places.iter().map(|p| u64::from(p.plain_bytes)).sum();
     if total != stored.plain {
-        let why = format!("{total} bytes in its chunks, where the cells take {}", stored.plain);
-        return Err(Malformed::new("tile", 0, why).into());
+        return Err(wrong_total(total, stored.plain).into());
     }
     Ok(places)
 }
 
+pub(super) fn believable(place: &ChunkPlace) -> Result<(), Malformed> {
+    match place.plain_bytes {
+        0..=CHUNK_BYTES_MAX => Ok(()),
+        _ => Err(Malformed::new("tile", 0, "a chunk is very long")),
+    }
+}
+
+pub(super) fn wrong_total(total: u64, cells: u64) -> Malformed {
+    let why = format!("{total} bytes in its chunks, where the cells take {cells}");
+    Malformed::new("tile", 0, why)
+}
+
 /// A chunk, and the parts of it that are wanted: where each starts in the chunk, and where it goes.
-struct ChunkJob<'a> {
-    place: ChunkPlace,
+pub(super) struct ChunkJob<'a> {
+    pub(super) place: ChunkPlace,
     parts: Vec<(usize, &'a mut [u8])>,
 }
 
 /// The chunks that hold pieces, which are in order; some may be asked for twice.
-fn jobs<'a>(places: &[ChunkPlace], pieces: &'a mut [Piece<'_>]) -> Vec<ChunkJob<'a>> {
+pub(super) fn jobs<'a>(places: &[ChunkPlace], pieces: &'a mut [Piece<'_>]) -> Vec<ChunkJob<'a>> {
     let mut out: Vec<ChunkJob<'a>> = Vec::new();
     let starts: Vec<u64> = places
         .iter()
@@ -335,7 +342,7 @@ fn jobs<'a>(places: &[ChunkPlace], pieces: &'a mut [Piece<'_>]) -> Vec<ChunkJob<
 impl ChunkJob<'_> {
     /// Decodes and copies; `load` hands over the bytes of the chunk. The decoded chunk goes into the
     /// cache if `remember`.
-    fn run(
+    pub(super) fn run(
         mut self,
         stored: &Stored<'_>,
         decoder: &ChunkDecoder<'_>,
