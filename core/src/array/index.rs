@@ -116,6 +116,11 @@ impl Index {
         Self { tiles, ..self }
     }
 
+    /// Whether the footer comes out of a consolidated file.
+    pub(crate) const fn is_consolidated(&self) -> bool {
+        self.end.is_none()
+    }
+
     /// Whether a section says no more than is known without it.
     fn is_implied(&self, section: Section) -> bool {
         let fragment_box = !self.footer.dense && self.footer.version.has_dimension_files();

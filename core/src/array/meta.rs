@@ -48,21 +48,27 @@ impl Array {
     }
 }
 
-/// The entries of these files, oldest first, one over the other.
+/// The values of these files, oldest first, one over the other.
 pub(crate) async fn load_metadata(
     context: &Context,
     files: &[String],
     key: Option<&Key>,
 ) -> Result<BTreeMap<String, MetaValue>> {
+    let entries = load_entries(context, files, key).await?.into_iter();
+    Ok(entries.filter_map(|(key, value)| Some((key, value?))).collect())
+}
+
+/// The same, with the keys that were taken out.
+pub(crate) async fn load_entries(
+    context: &Context,
+    files: &[String],
+    key: Option<&Key>,
+) -> Result<BTreeMap<String, Option<MetaValue>>> {
     let payloads = future::try_join_all(files.iter().map(|f| read_generic(context, f, key))).await?;
     let mut out = BTreeMap::new();
     for (path, payload) in files.iter().zip(payloads) {
-        for entry in metadata::decode(&payload).at(path)? {
-            match entry.value {
-                Some(value) => out.insert(entry.key, value),
-                None => out.remove(&entry.key),
-            };
-        }
+        let entries = metadata::decode(&payload).at(path)?;
+        out.extend(entries.into_iter().map(|e| (e.key, e.value)));
     }
     Ok(out)
 }

@@ -6,7 +6,7 @@ pub mod directory;
 pub(crate) mod fragment;
 pub(crate) mod group;
 pub(crate) mod index;
-mod meta;
+pub(crate) mod meta;
 pub(crate) mod open;
 pub(crate) mod schemas;
 pub(crate) mod sections;

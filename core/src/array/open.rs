@@ -25,6 +25,7 @@ use crate::format::fragment::footer::Footer;
 use crate::format::fragment::legacy::LegacyMetadata;
 use crate::format::name::TimestampedName;
 use crate::format::schema::Schema;
+use crate::format::version::Version;
 use crate::format::{consolidated_metadata, generic_tile};
 use crate::vfs::{IN_FLIGHT, join, last_part};
 
@@ -382,18 +383,7 @@ async fn load_raw(
 ) -> Result<Option<Raw>> {
     let read = async {
         if let Some(tail) = tail {
-            let (size, mut bytes) = tail?;
-            let path = metadata_path(array, f);
-            let footer = Footer::locate(f.version, latest, size, &bytes).at(&path)?;
-            let wanted = size.saturating_sub(footer.start);
-            if wanted > bytes.len() as u64 {
-                bytes = context.vfs.read_tail(&path, wanted).await?.1;
-            }
-            return Ok(Raw::Tail {
-                start: size.saturating_sub(bytes.len() as u64),
-                bytes,
-                footer,
-            });
+            return locate_footer(context, &metadata_path(array, f), (f.version, latest), tail?).await;
         }
         let (folder, path) = (join(array, &f.path), metadata_path(array, f));
         let (payload, files) = future::try_join(read_generic(context, &path, key), context.vfs.list(&folder)).await?;
@@ -407,6 +397,33 @@ async fn load_raw(
         Err(Error::NotFound { .. }) if f.unmarked => Ok(None),
         Err(e) => Err(e),
     }
+}
+
+/// The end of the metadata file at `path` from the footer on, of a fragment of this version and schema.
+async fn locate_footer(
+    context: &Context,
+    path: &str,
+    (version, schema): (Version, &Schema),
+    (size, mut bytes): (u64, Bytes),
+) -> Result<Raw> {
+    let footer = Footer::locate(version, schema, size, &bytes).at(path)?;
+    let wanted = size.saturating_sub(footer.start);
+    if wanted > bytes.len() as u64 {
+        bytes = context.vfs.read_tail(path, wanted).await?.1;
+    }
+    Ok(Raw::Tail {
+        start: size.saturating_sub(bytes.len() as u64),
+        bytes,
+        footer,
+    })
+}
+
+/// The footer in a fragment's own file, wherever the one comes from that it was opened with. The file must have one.
+pub(crate) async fn own_footer(context: &Context, fragment: &Fragment) -> Result<Footer> {
+    let (path, kind) = (fragment.metadata_path(), (fragment.version, &*fragment.schema));
+    let tail = context.vfs.read_tail(&path, TAIL_BYTES).await?;
+    let raw = locate_footer(context, &path, kind, tail).await?;
+    Footer::decode(raw.footer(), &fragment.schema, fragment.version).at(&path)
 }
 
 fn metadata_path(array: &str, f: &FragmentRef) -> String {

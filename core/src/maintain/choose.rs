@@ -3,73 +3,146 @@
 use super::consolidate::Steps;
 use crate::geometry::{Grid, Span, region};
 
-/// A fragment, as far as the choice depends on it.
+/// A fragment of the array, as far as the choice depends on it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Candidate {
+    /// Whether it may be merged; others say where a merge must not reach.
+    pub(super) free: bool,
+    /// The time of its first write: what it holds lies over what older fragments hold.
+    pub(super) start_ms: u64,
     /// Bytes of its data.
     pub(super) bytes: u64,
-    /// Its box; `None` in sparse arrays, whose fragments merge in any run.
+    /// Whether it holds single cells of a dense array: they lie over boxes, later ones too.
+    pub(super) points: bool,
+    /// Its box; `None` in sparse arrays, and where it has no cells.
     pub(super) spans: Option<Vec<Span>>,
 }
 
-/// What limits the choice in dense arrays.
+/// What limits the choice.
 #[derive(Debug)]
 pub(super) struct Rules<'a> {
     pub(super) steps: &'a Steps,
     /// Most fragments that the memory suffices for.
     pub(super) fragments_max: usize,
-    pub(super) grid: Option<&'a Grid>,
-    /// Boxes of older fragments that are not among the candidates.
-    pub(super) anterior: &'a [Vec<Span>],
+    pub(super) order: Order<'a>,
 }
 
-/// The run to merge next: the longest, and of those the smallest, where a later one must be a fifth
-/// smaller to win. `None` if there is nothing to merge.
-pub(super) fn choose(all: &[Candidate], rules: &Rules<'_>) -> Option<std::ops::Range<usize>> {
-    let longest_allowed = rules.steps.fragments_max.min(rules.fragments_max).min(all.len());
+/// What the order of fragments decides. A merged fragment takes the place of the oldest that it replaces.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Order<'a> {
+    /// Nothing: cells bear their own times, or all of them are seen.
+    Nothing,
+    /// Which cell of a place is seen, in sparse arrays.
+    Places,
+    /// Which box is seen. A merged one fills the box around those that it replaces, also where they hold no cells.
+    Boxes(&'a Grid),
+}
+
+/// The run to merge next, as positions in `all`, whose fragments stand in the order of reads: the longest of free
+/// neighbours, and of those the smallest, where a later one must be a fifth smaller to win. `None` if there is nothing
+/// to merge.
+pub(super) fn choose(all: &[Candidate], rules: &Rules<'_>) -> Option<Vec<usize>> {
+    let (free, others): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|&i| all[i].free);
+    if free.iter().any(|&i| all[i].points) {
+        // Only a merge of everything keeps them over all boxes.
+        let hindered = is_hindered(all, &others, (&free, union(all, &free).as_deref()), rules.order);
+        return (free.len() > 1 && !hindered).then_some(free);
+    }
+    let longest_allowed = rules.steps.fragments_max.min(rules.fragments_max).min(free.len());
     let shortest_allowed = rules.steps.fragments_min.min(longest_allowed).max(2);
-    let longest: Vec<usize> = (0..all.len())
+    let longest: Vec<usize> = (0..free.len())
         .map(|start| {
-            if start + shortest_allowed > all.len() {
+            if start + shortest_allowed > free.len() {
                 1
             } else {
-                run_length(all, start, longest_allowed, rules)
+                run_length(all, &free, start, longest_allowed, rules)
             }
         })
         .collect();
     for length in (shortest_allowed..=longest_allowed).rev() {
         let mut best: Option<(u64, usize)> = None;
-        for start in (0..all.len()).filter(|&s| longest[s] >= length) {
-            let bytes = all[start..start + length]
-                .iter()
-                .map(|c| c.bytes)
-                .fold(0, u64::saturating_add);
+        for start in (0..free.len()).filter(|&s| longest[s] >= length) {
+            let (run, later) = free[start..].split_at(length);
+            // While a run grew these might have been added to it.
+            let tied = later.iter().take_while(|&&i| all[i].start_ms == all[run[0]].start_ms);
+            let tied: Vec<usize> = tied.copied().collect();
+            if !tied.is_empty() && is_hindered(all, &tied, (run, union(all, run).as_deref()), rules.order) {
+                continue;
+            }
+            let bytes = run.iter().map(|&i| all[i].bytes).fold(0, u64::saturating_add);
             // 1.25 times smaller: 4/5 of the size.
             if best.is_none_or(|(least, _)| u128::from(bytes) * 5 < u128::from(least) * 4) {
                 best = Some((bytes, start));
             }
         }
         if let Some((_, start)) = best {
-            return Some(start..start + length);
+            return Some(free[start..start + length].to_vec());
         }
     }
     None
 }
 
-/// How many fragments from `start` on may be merged, at most `most`.
-fn run_length(all: &[Candidate], start: usize, most: usize, rules: &Rules<'_>) -> usize {
-    let mut union = all[start].spans.clone();
-    let mut length = 1;
-    while length < most && start + length < all.len() {
-        let (before, next) = (&all[start + length - 1], &all[start + length]);
-        if ratio(before.bytes, next.bytes) < rules.steps.size_ratio {
-            break;
-        }
-        if let (Some(union), Some(spans), Some(grid)) = (&mut union, &next.spans, rules.grid) {
-            *union = region::union(union, spans);
-            if !mergeable(all, start..start + length + 1, union, grid, rules) {
-                break;
+/// Whether a merge of `run`, positions in `all` in ascending order with the box around them, would change what is seen
+/// of one of the `others`.
+fn is_hindered(all: &[Candidate], others: &[usize], run: (&[usize], Option<&[Span]>), order: Order<'_>) -> bool {
+    others.iter().any(|&other| hinders(all, other, run, order))
+}
+
+/// Whether it would change what is seen of this other one.
+pub(super) fn hinders(
+    all: &[Candidate],
+    other: usize,
+    (run, union): (&[usize], Option<&[Span]>),
+    order: Order<'_>,
+) -> bool {
+    let (Some(&first), Some(&last)) = (run.first(), run.last()) else {
+        return false;
+    };
+    // Of equal times names decide, and that of the merged fragment is not known yet.
+    let tied = all[other].start_ms == all[first].start_ms;
+    match order {
+        Order::Nothing => false,
+        Order::Places => tied || (first < other && other < last),
+        Order::Boxes(_) => {
+            let Some(own) = &all[other].spans else { return false };
+            let meets = |spans: &[Span]| region::intersect(own, spans).is_some();
+            let points = || all[other].points || run.iter().any(|&i| all[i].points);
+            if tied || other < first || (other < last && points()) {
+                union.is_some_and(meets)
+            } else {
+                let above = run.iter().filter(|&&i| i > other);
+                above.filter_map(|&i| all[i].spans.as_ref()).any(|s| meets(s))
             }
+        }
+    }
+}
+
+/// The box around a run.
+pub(super) fn union(all: &[Candidate], run: &[usize]) -> Option<Vec<Span>> {
+    let boxes = run.iter().filter_map(|&i| all[i].spans.clone());
+    boxes.reduce(|union, spans| region::union(&union, &spans))
+}
+
+/// How many of the free fragments from `start` on may be merged, at most `most`.
+fn run_length(all: &[Candidate], free: &[usize], start: usize, most: usize, rules: &Rules<'_>) -> usize {
+    let others: Vec<usize> = (0..all.len())
+        .filter(|&i| !all[i].free)
+        .chain(free[..start].iter().copied())
+        .collect();
+    let mut length = 1;
+    let mut around = all[free[start]].spans.clone();
+    while length < most && start + length < free.len() {
+        let run = &free[start..=start + length];
+        let (before, next) = (&all[run[length - 1]], &all[run[length]]);
+        around = match (around, &next.spans) {
+            (Some(union), Some(spans)) => Some(region::union(&union, spans)),
+            (union, spans) => union.or_else(|| spans.clone()),
+        };
+        if ratio(before.bytes, next.bytes) < rules.steps.size_ratio
+            || is_hindered(all, &others, (run, around.as_deref()), rules.order)
+            || !is_compact(all, (run, around.as_deref()), rules)
+        {
+            break;
         }
         length += 1;
     }
@@ -84,22 +157,14 @@ fn ratio(a: u64, b: u64) -> f32 {
     }
 }
 
-/// Whether what is written into the box of a run leaves alone what older fragments hold there, and is
-/// not too much larger than the tiles of the run's own boxes.
-fn mergeable(all: &[Candidate], run: std::ops::Range<usize>, union: &[Span], grid: &Grid, rules: &Rules<'_>) -> bool {
-    let earlier = all[..run.start]
-        .iter()
-        .filter_map(|c| c.spans.as_ref())
-        .chain(rules.anterior);
-    if earlier
-        .into_iter()
-        .any(|spans| region::intersect(spans, union).is_some())
-    {
-        return false;
-    }
+/// Whether the box of a run is not too much larger than the tiles of its fragments' own boxes.
+fn is_compact(all: &[Candidate], (run, union): (&[usize], Option<&[Span]>), rules: &Rules<'_>) -> bool {
+    let (Order::Boxes(grid), Some(union)) = (rules.order, union) else {
+        return true;
+    };
     let cells = |spans: &[Span]| spans.iter().map(|s| s.len() as f64).product::<f64>();
-    let rounded = |spans: &Vec<Span>| cells(&grid.rounded_out(spans));
-    let own: f64 = all[run].iter().filter_map(|c| c.spans.as_ref()).map(rounded).sum();
+    let boxes = run.iter().filter_map(|&i| all[i].spans.as_ref());
+    let own: f64 = boxes.map(|spans| cells(&grid.rounded_out(spans))).sum();
     cells(union) / own <= f64::from(rules.steps.amplification)
 }
 
@@ -111,10 +176,25 @@ mod tests {
     use crate::format::schema::{ArrayType, Schema};
 
     fn sparse(sizes: &[u64]) -> Vec<Candidate> {
-        sizes.iter().map(|&bytes| Candidate { bytes, spans: None }).collect()
+        let candidate = |(i, &bytes)| Candidate {
+            free: true,
+            start_ms: i as u64,
+            bytes,
+            points: false,
+            spans: None,
+        };
+        sizes.iter().enumerate().map(candidate).collect()
     }
 
-    fn run(all: &[Candidate], steps: &Steps) -> Option<std::ops::Range<usize>> {
+    fn dense(boxes: &[(u64, u64)]) -> Vec<Candidate> {
+        let mut all = sparse(&vec![1; boxes.len()]);
+        for (candidate, &(first, last)) in all.iter_mut().zip(boxes) {
+            candidate.spans = Some(vec![Span { first, last }]);
+        }
+        all
+    }
+
+    fn run_in(order: fn(&Grid) -> Order<'_>, all: &[Candidate], steps: &Steps) -> Option<Vec<usize>> {
         let grid = Grid::new(&Schema::new(
             ArrayType::Dense,
             vec![Dimension::new("x", Datatype::Int32, 0, 999, 10)],
@@ -126,25 +206,18 @@ mod tests {
             &Rules {
                 steps,
                 fragments_max: usize::MAX,
-                grid: Some(&grid),
-                anterior: &[],
+                order: order(&grid),
             },
         )
     }
 
-    fn dense(boxes: &[(u64, u64)]) -> Vec<Candidate> {
-        boxes
-            .iter()
-            .map(|&(first, last)| Candidate {
-                bytes: 1,
-                spans: Some(vec![Span { first, last }]),
-            })
-            .collect()
+    fn run(all: &[Candidate], steps: &Steps) -> Option<Vec<usize>> {
+        run_in(|grid| Order::Boxes(grid), all, steps)
     }
 
     #[test]
     fn everything_by_default_and_never_a_single_one() {
-        assert_eq!(run(&sparse(&[5, 1, 9]), &Steps::default()), Some(0..3));
+        assert_eq!(run(&sparse(&[5, 1, 9]), &Steps::default()), Some(vec![0, 1, 2]));
         assert_eq!(run(&sparse(&[5]), &Steps::default()), None);
         assert_eq!(run(&[], &Steps::default()), None);
     }
@@ -156,15 +229,15 @@ mod tests {
             fragments_max: 2,
             ..Steps::default()
         };
-        assert_eq!(run(&sparse(&[10, 10, 1, 1, 9]), &steps), Some(2..4));
+        assert_eq!(run(&sparse(&[10, 10, 1, 1, 9]), &steps), Some(vec![2, 3]));
         // Not a fifth smaller: the earlier one.
-        assert_eq!(run(&sparse(&[10, 10, 9, 9]), &steps), Some(0..2));
+        assert_eq!(run(&sparse(&[10, 10, 9, 9]), &steps), Some(vec![0, 1]));
         let steps = Steps {
             size_ratio: 0.5,
             fragments_min: 2,
             ..Steps::default()
         };
-        assert_eq!(run(&sparse(&[100, 10, 8, 1]), &steps), Some(1..3));
+        assert_eq!(run(&sparse(&[100, 10, 8, 1]), &steps), Some(vec![1, 2]));
     }
 
     #[test]
@@ -176,16 +249,75 @@ mod tests {
             amplification: 100.0,
             ..Steps::default()
         };
-        assert_eq!(run(&dense(&[(100, 109), (0, 9), (200, 209)]), &steps), Some(0..2));
+        assert_eq!(run(&dense(&[(100, 109), (0, 9), (200, 209)]), &steps), Some(vec![0, 1]));
         let only_last = Steps {
             fragments_min: 2,
             fragments_max: 2,
             amplification: 1.0,
             ..Steps::default()
         };
-        assert_eq!(run(&dense(&[(500, 509), (0, 9), (10, 19)]), &only_last), Some(1..3));
+        assert_eq!(
+            run(&dense(&[(500, 509), (0, 9), (10, 19)]), &only_last),
+            Some(vec![1, 2])
+        );
         assert_eq!(run(&dense(&[(0, 9), (200, 209)]), &only_last), None);
         // The box itself counts, beside the whole tiles of those it is made from.
-        assert_eq!(run(&dense(&[(9, 9), (20, 20)]), &only_last), Some(0..2));
+        assert_eq!(run(&dense(&[(9, 9), (20, 20)]), &only_last), Some(vec![0, 1]));
+    }
+
+    /// Runs of two at least, whatever their box.
+    const PAIRS: Steps = Steps {
+        count: 1,
+        fragments_min: 2,
+        fragments_max: usize::MAX,
+        size_ratio: 0.0,
+        amplification: 1e9,
+    };
+
+    #[test]
+    fn a_box_must_not_cover_what_is_older_and_not_merged_nor_sink_below_what_is_not() {
+        // Of three boxes in the order of time one is not free.
+        let chosen = |boxes: [(u64, u64); 3], fixed: usize| {
+            let mut all = dense(&boxes);
+            all[fixed].free = false;
+            run(&all, &PAIRS)
+        };
+        let (left, middle, right) = ((0, 9), (10, 19), (20, 29));
+        // Older: the box around the others must not reach it, though none of them does.
+        assert_eq!(chosen([middle, left, right], 0), None);
+        assert_eq!(chosen([left, middle, right], 0), Some(vec![1, 2]));
+        // Between: what the last one holds would come to lie below it.
+        assert_eq!(chosen([left, right, right], 1), None);
+        assert_eq!(chosen([left, left, right], 1), Some(vec![0, 2]));
+        assert_eq!(chosen([left, middle, right], 1), Some(vec![0, 2]));
+        // Newer: it lies over them before and after.
+        assert_eq!(chosen([left, right, middle], 2), Some(vec![0, 1]));
+    }
+
+    #[test]
+    fn of_equal_times_all_are_merged_or_none_that_meets_another() {
+        let mut all = dense(&[(0, 9), (20, 29), (10, 19)]);
+        all.iter_mut().for_each(|c| c.start_ms = 5);
+        assert_eq!(run(&all, &PAIRS), Some(vec![0, 1, 2]));
+        let two = Steps {
+            fragments_max: 2,
+            ..PAIRS
+        };
+        assert_eq!(run(&all, &two), Some(vec![1, 2]));
+        all[0].free = false;
+        assert_eq!(run(&all, &two), Some(vec![1, 2]));
+        all[1].spans = None;
+        all[2].spans = Some(vec![Span { first: 9, last: 19 }]);
+        assert_eq!(run(&all, &two), None);
+    }
+
+    #[test]
+    fn places_are_merged_in_the_order_of_time_where_cells_have_none() {
+        let mut all = sparse(&[1, 1, 1, 1]);
+        all[1].free = false;
+        assert_eq!(run_in(|_| Order::Places, &all, &PAIRS), Some(vec![2, 3]));
+        assert_eq!(run_in(|_| Order::Nothing, &all, &PAIRS), Some(vec![0, 2, 3]));
+        all[1].start_ms = 2;
+        assert_eq!(run_in(|_| Order::Places, &all, &PAIRS), None);
     }
 }

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use super::choose::{Candidate, Rules, choose};
-use super::{Mode, dense, lists, sparse};
+use super::{Mode, dense, lists, run, sparse};
 use crate::array::{Array, Fragment, Window};
 use crate::error::{Error, Result};
 use crate::format::commits::{COMMITS_DIR, FRAGMENTS_DIR};
-use crate::geometry::{Grid, Span, region};
 use crate::limits;
 use crate::vfs::join;
 use crate::write::WriteOptions;
@@ -119,8 +117,8 @@ async fn fragments(array: &Array, options: &ConsolidateOptions, write: &WriteOpt
     let mut current = array.clone();
     for _ in 0..options.steps.count {
         let run = match &options.fragments {
-            Some(names) => listed(&current, names)?,
-            None => match next_run(&current, options).await? {
+            Some(names) => run::of_names(&current, names).await?,
+            None => match run::next(&current, options).await? {
                 Some(run) => run,
                 None => break,
             },
@@ -153,7 +151,7 @@ pub(super) fn times(run: &[Arc<Fragment>]) -> (u64, u64) {
 /// Complains unless every fragment of `run` is still there: where another consolidation has replaced some meanwhile,
 /// their cells would be seen twice.
 pub(super) async fn still_there(array: &Array, run: &[Arc<Fragment>]) -> Result<()> {
-    let now = array.at(array.window()).await?;
+    let now = array.at(Window::ALL).await?;
     match run.iter().find(|f| !now.fragments().iter().any(|n| n.name == f.name)) {
         None => Ok(()),
         Some(gone) => Err(Error::not_found(
@@ -180,134 +178,4 @@ async fn put_vacuum_list(array: &Array, name: &str, run: &[Arc<Fragment>], sync:
     });
     let path = join(if in_folder { COMMITS_DIR } else { "" }, &format!("{name}.vac"));
     put(array, &path, lists::vacuum_list(array, lines), sync).await
-}
-
-/// The fragments of these names, oldest first.
-fn listed(array: &Array, names: &[String]) -> Result<Vec<Arc<Fragment>>> {
-    for name in names {
-        if !array.fragments().iter().any(|f| f.name == *name) {
-            return Err(Error::not_found(
-                array.path(),
-                format!("there is no visible fragment '{name}'"),
-            ));
-        }
-    }
-    let (run, others): (Vec<_>, Vec<_>) = array
-        .fragments()
-        .iter()
-        .cloned()
-        .partition(|f: &Arc<Fragment>| names.contains(&f.name));
-    if run.len() < 2 {
-        return Err(Error::invalid("name at least two fragments to merge"));
-    }
-    if !array.schema().is_dense() {
-        return Ok(run);
-    }
-    let grid = Grid::new(array.schema())?;
-    let mut union: Option<Vec<Span>> = None;
-    for spans in boxes(&grid, &run)? {
-        union = Some(union.map_or_else(|| spans.clone(), |u| region::union(&u, &spans)));
-    }
-    let newest = times(&run).1;
-    for other in others.iter().filter(|f| f.start_ms <= newest || !f.dense) {
-        let own = boxes(&grid, std::slice::from_ref(other))?;
-        let union = union.as_ref().map(|u| grid.rounded_out(u));
-        if union.is_some_and(|u| own.iter().any(|o| region::intersect(o, &u).is_some())) {
-            return Err(Error::invalid(format!(
-                "the box around the fragments meets fragment '{}', which is not among them; add it",
-                other.name
-            )));
-        }
-    }
-    Ok(run)
-}
-
-fn boxes(grid: &Grid, fragments: &[Arc<Fragment>]) -> Result<Vec<Vec<Span>>> {
-    fragments
-        .iter()
-        .filter_map(|f| f.non_empty_domain())
-        .map(|domain| grid.spans(domain))
-        .collect()
-}
-
-/// The run to merge next among the fragments that lie wholly in the window.
-async fn next_run(array: &Array, options: &ConsolidateOptions) -> Result<Option<Vec<Arc<Fragment>>>> {
-    let window = array.window();
-    let inside = |f: &&Arc<Fragment>| window.start_ms <= f.start_ms && f.end_ms <= window.end_ms;
-    let all: Vec<Arc<Fragment>> = array.fragments().iter().filter(inside).cloned().collect();
-    let dense = array.schema().is_dense();
-    let grid = if dense { Some(Grid::new(array.schema())?) } else { None };
-    let mut anterior = Vec::new();
-    if let (Some(grid), Some(before)) = (&grid, window.start_ms.checked_sub(1)) {
-        let older = array
-            .at(Window {
-                start_ms: 0,
-                end_ms: before,
-            })
-            .await?;
-        anterior = boxes(grid, older.fragments())?;
-    }
-    if dense && all.iter().any(|f| !f.dense) {
-        // Cells of sparse fragments lie over all dense ones, later ones too. Only a merge of everything
-        // keeps it so.
-        let everything = all.len() == array.fragments().len() && anterior.is_empty() && all.len() > 1;
-        return Ok(everything.then_some(all));
-    }
-    let candidate = |f: &Arc<Fragment>| -> Result<Candidate> {
-        let spans = match (&grid, f.non_empty_domain()) {
-            (Some(grid), Some(domain)) => Some(grid.spans(domain)?),
-            _ => None,
-        };
-        Ok(Candidate { bytes: f.bytes, spans })
-    };
-    let candidates = all.iter().map(candidate).collect::<Result<Vec<_>>>()?;
-    let rules = Rules {
-        steps: &options.steps,
-        fragments_max: if dense {
-            usize::MAX
-        } else {
-            at_once(array, &all, options.memory_bytes)?
-        },
-        grid: grid.as_ref(),
-        anterior: &anterior,
-    };
-    Ok(choose(&candidates, &rules).and_then(|run| all.get(run).map(<[_]>::to_vec)))
-}
-
-/// How many sparse fragments the memory suffices to merge at once: each holds a tile at least, in a
-/// quarter of the memory all together.
-fn at_once(array: &Array, all: &[Arc<Fragment>], memory_bytes: u64) -> Result<usize> {
-    let schema = array.schema();
-    let widths = schema
-        .attributes
-        .iter()
-        .map(|a| a.cell.cell_bytes(a.datatype).unwrap_or(8) as u64 + u64::from(a.nullable));
-    let widths = widths.chain(
-        schema
-            .dimensions
-            .iter()
-            .map(|d| d.cell.cell_bytes(d.datatype).unwrap_or(8) as u64),
-    );
-    let has_var =
-        schema.attributes.iter().any(|a| a.cell.is_var()) || schema.dimensions.iter().any(|d| d.cell.is_var());
-    let cell_bytes = widths.sum::<u64>() + 24;
-    let tile_bytes = |f: &Arc<Fragment>| {
-        let cells = f.cells.min(f.schema.capacity);
-        let var = if has_var {
-            f.bytes.div_ceil(f.cells.max(1)).saturating_mul(4)
-        } else {
-            0
-        };
-        cells.saturating_mul(cell_bytes + var)
-    };
-    let largest = all.iter().map(tile_bytes).max().unwrap_or(0).max(1);
-    let n = usize::try_from(memory_bytes / 4 / largest).unwrap_or(usize::MAX);
-    if n < 2 && all.len() > 1 {
-        return Err(Error::LimitExceeded {
-            what: "bytes that merging two fragments takes (give more memory; `verify` says whether their metadata is damaged)".into(),
-            found: largest.saturating_mul(8),
-            limit: memory_bytes,
-        });
-    }
-    Ok(n)
 }

@@ -2,7 +2,8 @@
 
 use super::catalog::{self, Catalog};
 use super::consolidate::Consolidation;
-use crate::array::Array;
+use crate::array::meta::load_entries;
+use crate::array::{Array, Window};
 use crate::error::{AtPath, Error, Result};
 use crate::format::commits::{self, COMMITS_DIR};
 use crate::format::fragment::footer::Footer;
@@ -116,9 +117,11 @@ pub(super) fn vacuum_list(array: &Array, paths: impl Iterator<Item = String>) ->
     commits::encode_lines(lines.iter().map(String::as_str))
 }
 
-/// Writes the keys and values that count into one file.
+/// Writes the keys and values that count into one file. It says too which keys were taken out: files of before the
+/// window may have them.
 pub(super) async fn array_metadata(array: &Array, write: &WriteOptions) -> Result<Consolidation> {
-    let files = &array.0.metadata_files;
+    let whole = array.at(Window::ALL).await?;
+    let files = neighbours(&whole.0.metadata_files, &array.0.metadata_files);
     let times = || files.iter().filter_map(|path| catalog::times(path));
     let (Some(first), Some(last)) = (times().map(|t| t.0).min(), times().map(|t| t.1).max()) else {
         return Ok(Consolidation::default());
@@ -126,15 +129,9 @@ pub(super) async fn array_metadata(array: &Array, write: &WriteOptions) -> Resul
     if files.len() < 2 {
         return Ok(Consolidation::default());
     }
-    let entries: Vec<Entry> = array
-        .metadata()
-        .await?
-        .into_iter()
-        .map(|(key, value)| Entry {
-            key,
-            value: Some(value),
-        })
-        .collect();
+    let paths: Vec<String> = files.iter().map(|f| join(array.path(), f)).collect();
+    let entries = load_entries(array.context(), &paths, array.key()).await?.into_iter();
+    let entries: Vec<Entry> = entries.map(|(key, value)| Entry { key, value }).collect();
     let mut ids = Ids::new(write.seed);
     let path = join("__meta", &name::plain(first, last, ids.draw()));
     let bytes =
@@ -147,4 +144,11 @@ pub(super) async fn array_metadata(array: &Array, write: &WriteOptions) -> Resul
         written: vec![path],
         replaced: files.len(),
     })
+}
+
+/// The most files of the array's window, `own`, between which there is none of another time in `all`: what replaces
+/// them takes the place of the first.
+fn neighbours<'a>(all: &'a [String], own: &[String]) -> &'a [String] {
+    let stretches = all.split(|f| !own.contains(f));
+    stretches.max_by_key(|s| s.len()).unwrap_or_default()
 }

@@ -10,6 +10,7 @@ mod evolve;
 mod group;
 mod kept;
 mod lists;
+mod run;
 mod source;
 mod sparse;
 mod vacuum;

@@ -10,6 +10,7 @@ mod faults;
 mod kept;
 mod sparse;
 mod streaming;
+mod windows;
 
 use hyperslab::array::{CreateOptions, Window, create};
 use hyperslab::blocking::block_on;

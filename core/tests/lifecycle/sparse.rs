@@ -112,7 +112,7 @@ impl Model {
     }
 }
 
-fn cells() -> impl Strategy<Value = BTreeMap<(i32, i32), i32>> {
+pub(super) fn cells() -> impl Strategy<Value = BTreeMap<(i32, i32), i32>> {
     prop::collection::btree_map((-2_i32..10, -2_i32..10), 0_i32..100, 1..40)
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+mod damage;
 mod large;
 mod second;
 
@@ -512,52 +513,4 @@ fn cells_that_fail_the_condition_of_a_dense_read_are_fill_values() {
             Some(Scalar::F64(1.5))
         ]
     );
-}
-
-#[test]
-fn damage_is_found_by_verify_and_named_by_reads() {
-    let store = std::sync::Arc::new(hyperslab::vfs::MemVfs::new());
-    let context = Context::new(store.clone());
-    let schema = dense_schema(&[(0, 4, 2)], Layout::RowMajor, Layout::RowMajor);
-    block_on(create(
-        &context,
-        "a",
-        &schema,
-        &[],
-        &CreateOptions {
-            timestamp_ms: 1,
-            seed: [1; 32],
-            key: None,
-        },
-    ))
-    .unwrap();
-    let cells: Vec<Cell> = (0..4).map(|k| cell(k, 0)).collect();
-    write(
-        &context,
-        1,
-        Cells {
-            region: None,
-            layout: Layout::RowMajor,
-            columns: columns(&cells),
-        },
-    );
-    let bad = |context: &Context| {
-        let mut bad = Vec::new();
-        block_on(open(context, Window::ALL).verify(&mut |f| bad.extend(f.error.map(|e| e.to_string())))).unwrap();
-        bad
-    };
-    assert_eq!(bad(&context), Vec::<String>::new());
-    let (path, bytes) = store
-        .files()
-        .into_iter()
-        .find(|(path, _)| path.ends_with("a0.tdb"))
-        .unwrap();
-    let mut damaged = bytes.to_vec();
-    damaged[8] ^= 0xff;
-    store.replace(path.clone(), damaged);
-    let context = Context::new(store);
-    let found = bad(&context);
-    assert!(found.len() == 1 && found[0].starts_with(&path), "{found:?}");
-    let error = block_on(open(&context, Window::ALL).read(&Query::default())).unwrap_err();
-    assert!(error.to_string().starts_with(&path), "{error}");
 }

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use crate::array::index::Section;
+use crate::array::open::own_footer;
 use crate::array::sections::load_all;
 use crate::array::{Array, Fragment};
 use crate::column::Column;
-use crate::error::{Error, Result};
+use crate::context::Context;
+use crate::error::{Error, Malformed, Result};
 use crate::format::fragment::slots::FieldId;
 use crate::query::sparse::layer::check_box;
 use crate::query::tile::{Decoding, StoredField, TileRef, split_coordinates};
@@ -60,7 +62,11 @@ impl Array {
                 sections.push(Section::RTree);
             }
             let path = fragment.metadata_path();
-            let loaded = load_all(self, &[(Arc::clone(fragment), sections)]).await;
+            let loaded = async {
+                load_all(self, &[(Arc::clone(fragment), sections)]).await?;
+                check_footer(self.context(), fragment).await
+            };
+            let loaded = loaded.await;
             let sound = loaded.is_ok();
             report(Finding {
                 path,
@@ -146,6 +152,22 @@ impl Array {
             });
         }
     }
+}
+
+/// Whether a fragment's own file has the footer that a consolidated one says it has: readers need it again once the
+/// consolidated one is vacuumed.
+async fn check_footer(context: &Context, fragment: &Fragment) -> Result<()> {
+    if !fragment.index.is_consolidated() || own_footer(context, fragment).await? == *fragment.footer {
+        return Ok(());
+    }
+    Err(Error::Corrupt {
+        path: fragment.metadata_path(),
+        malformed: Malformed::new(
+            "footer",
+            0,
+            "the consolidated fragment metadata say other than the file",
+        ),
+    })
 }
 
 /// Whether the coordinates of a sparse tile are inside its bounding box.

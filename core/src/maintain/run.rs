@@ -1,0 +1,167 @@
+//! The fragments that a consolidation merges into one: those that are named, or the next ones that are chosen.
+//!
+//! What readers see must stay, also of fragments that are not in the array's window: merges of before may reach from
+//! one side of its ends to the other.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::choose::{Candidate, Order, Rules, choose, hinders, union};
+use super::consolidate::ConsolidateOptions;
+use crate::array::{Array, Fragment, Window};
+use crate::error::{Error, Result};
+use crate::geometry::Grid;
+
+/// The run to merge next among the fragments that lie wholly in the window.
+pub(super) async fn next(array: &Array, options: &ConsolidateOptions) -> Result<Option<Vec<Arc<Fragment>>>> {
+    let all = All::of(array).await?;
+    let rules = Rules {
+        steps: &options.steps,
+        fragments_max: match all.grid {
+            Some(_) => usize::MAX,
+            None => at_once(array, &all.free(), options.memory_bytes)?,
+        },
+        order: all.order(),
+    };
+    Ok(choose(&all.candidates, &rules).map(|run| all.at(&run)))
+}
+
+/// The fragments of these names, oldest first.
+///
+/// # Errors
+/// [`Error::NotFound`] for a name that is not in the array's window, [`Error::InvalidArgument`] where readers would see
+/// other cells than before.
+pub(super) async fn of_names(array: &Array, names: &[String]) -> Result<Vec<Arc<Fragment>>> {
+    let all = All::of(array).await?;
+    for name in names {
+        if !all.free().iter().any(|f| f.name == *name) {
+            return Err(Error::not_found(
+                array.path(),
+                format!("there is no visible fragment '{name}'"),
+            ));
+        }
+    }
+    let (run, others): (Vec<usize>, Vec<usize>) =
+        (0..all.fragments.len()).partition(|&i| all.fragments.get(i).is_some_and(|f| names.contains(&f.name)));
+    if run.len() < 2 {
+        return Err(Error::invalid("name at least two fragments to merge"));
+    }
+    let around = union(&all.candidates, &run);
+    let hinders = |i: &usize| hinders(&all.candidates, *i, (&run, around.as_deref()), all.order());
+    let in_the_way: Vec<usize> = others.into_iter().filter(hinders).take(1).collect();
+    match all.at(&in_the_way).first() {
+        None => Ok(all.at(&run)),
+        Some(f) => Err(Error::invalid(format!(
+            "merging these fragments would change what is seen of fragment '{}', which is not among them; add it",
+            f.name
+        ))),
+    }
+}
+
+/// The fragments of an array in the order of reads: those of its window, and of other times where they matter.
+struct All {
+    fragments: Vec<Arc<Fragment>>,
+    candidates: Vec<Candidate>,
+    /// Of a dense array.
+    grid: Option<Grid>,
+    /// Whether of two cells at one place that of the later fragment is seen.
+    in_order: bool,
+}
+
+impl All {
+    async fn of(array: &Array) -> Result<Self> {
+        let (schema, window) = (array.schema(), array.window());
+        let timed = !schema.is_dense() && schema.version.for_new_fragments().has_delete_metadata();
+        let whole = if timed || window == Window::ALL {
+            array.clone()
+        } else {
+            array.at(Window::ALL).await?
+        };
+        let inside = |f: &&Arc<Fragment>| window.start_ms <= f.start_ms && f.end_ms <= window.end_ms;
+        let own = array.fragments().iter().filter(inside).map(|f| (f.name.as_str(), f));
+        let own: HashMap<&str, &Arc<Fragment>> = own.collect();
+        let mut all = Self {
+            fragments: Vec::new(),
+            candidates: Vec::new(),
+            grid: schema.is_dense().then(|| Grid::new(schema)).transpose()?,
+            in_order: !timed && !schema.allows_duplicates,
+        };
+        for f in whole.fragments() {
+            let spans = match (&all.grid, f.non_empty_domain()) {
+                (Some(grid), Some(domain)) => Some(grid.spans(domain)?),
+                _ => None,
+            };
+            let own = own.get(f.name.as_str());
+            all.candidates.push(Candidate {
+                free: own.is_some(),
+                start_ms: f.start_ms,
+                bytes: f.bytes,
+                points: schema.is_dense() && !f.dense,
+                spans,
+            });
+            all.fragments.push(Arc::clone(own.copied().unwrap_or(f)));
+        }
+        Ok(all)
+    }
+
+    fn order(&self) -> Order<'_> {
+        match &self.grid {
+            Some(grid) => Order::Boxes(grid),
+            None if self.in_order => Order::Places,
+            None => Order::Nothing,
+        }
+    }
+
+    /// Those that may be merged.
+    fn free(&self) -> Vec<&Arc<Fragment>> {
+        let all = self.fragments.iter().zip(&self.candidates);
+        all.filter(|(_, c)| c.free).map(|(f, _)| f).collect()
+    }
+
+    /// Those at these positions.
+    fn at(&self, positions: &[usize]) -> Vec<Arc<Fragment>> {
+        positions
+            .iter()
+            .filter_map(|&i| self.fragments.get(i))
+            .cloned()
+            .collect()
+    }
+}
+
+/// How many sparse fragments the memory suffices to merge at once: each holds a tile at least, in a
+/// quarter of the memory all together.
+fn at_once(array: &Array, free: &[&Arc<Fragment>], memory_bytes: u64) -> Result<usize> {
+    let schema = array.schema();
+    let widths = schema
+        .attributes
+        .iter()
+        .map(|a| a.cell.cell_bytes(a.datatype).unwrap_or(8) as u64 + u64::from(a.nullable));
+    let widths = widths.chain(
+        schema
+            .dimensions
+            .iter()
+            .map(|d| d.cell.cell_bytes(d.datatype).unwrap_or(8) as u64),
+    );
+    let has_var =
+        schema.attributes.iter().any(|a| a.cell.is_var()) || schema.dimensions.iter().any(|d| d.cell.is_var());
+    let cell_bytes = widths.sum::<u64>() + 24;
+    let tile_bytes = |f: &&Arc<Fragment>| {
+        let cells = f.cells.min(f.schema.capacity);
+        let var = if has_var {
+            f.bytes.div_ceil(f.cells.max(1)).saturating_mul(4)
+        } else {
+            0
+        };
+        cells.saturating_mul(cell_bytes + var)
+    };
+    let largest = free.iter().map(tile_bytes).max().unwrap_or(0).max(1);
+    let n = usize::try_from(memory_bytes / 4 / largest).unwrap_or(usize::MAX);
+    if n < 2 && free.len() > 1 {
+        return Err(Error::LimitExceeded {
+            what: "bytes that merging two fragments takes (give more memory; `verify` says whether their metadata is damaged)".into(),
+            found: largest.saturating_mul(8),
+            limit: memory_bytes,
+        });
+    }
+    Ok(n)
+}

@@ -1,0 +1,104 @@
+//! Damage that `verify` finds, and that reads name.
+
+use std::sync::Arc;
+
+use hyperslab::array::{CreateOptions, Window, create};
+use hyperslab::blocking::block_on;
+use hyperslab::format::schema::Layout;
+use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
+use hyperslab::vfs::MemVfs;
+use hyperslab::write::{Cells, WriteOptions};
+use hyperslab::{Context, Query};
+
+use super::{Cell, cell, columns, dense_schema, open, write};
+
+/// An array of four cells in one fragment.
+fn small() -> (Arc<MemVfs>, Context) {
+    let store = Arc::new(MemVfs::new());
+    let context = Context::new(store.clone());
+    let schema = dense_schema(&[(0, 4, 2)], Layout::RowMajor, Layout::RowMajor);
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [1; 32],
+        key: None,
+    };
+    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
+    write(&context, 1, cells());
+    (store, context)
+}
+
+fn cells() -> Cells {
+    let cells: Vec<Cell> = (0..4).map(|k| cell(k, 0)).collect();
+    Cells {
+        region: None,
+        layout: Layout::RowMajor,
+        columns: columns(&cells),
+    }
+}
+
+/// Changes a byte of the first file whose name ends so, the one that `at` says of a file of so many, and returns its path.
+fn damage(store: &MemVfs, ends_with: &str, at: impl Fn(usize) -> usize) -> String {
+    let mut files = store.files().into_iter();
+    let (path, bytes) = files.find(|(path, _)| path.ends_with(ends_with)).unwrap();
+    let mut damaged = bytes.to_vec();
+    damaged[at(bytes.len())] ^= 0xff;
+    store.replace(path.clone(), damaged);
+    path
+}
+
+/// What `verify` complains of, after a fresh look at the store.
+fn complaints(store: &Arc<MemVfs>) -> Vec<String> {
+    let mut all = Vec::new();
+    let array = open(&Context::new(store.clone()), Window::ALL);
+    block_on(array.verify(&mut |f| all.extend(f.error.map(|e| e.to_string())))).unwrap();
+    all
+}
+
+#[test]
+fn of_a_tile() {
+    let (store, _) = small();
+    assert_eq!(complaints(&store), Vec::<String>::new());
+    let path = damage(&store, "a0.tdb", |_| 8);
+    let found = complaints(&store);
+    assert!(found.len() == 1 && found[0].starts_with(&path), "{found:?}");
+    let error = block_on(open(&Context::new(store), Window::ALL).read(&Query::default())).unwrap_err();
+    assert!(error.to_string().starts_with(&path), "{error}");
+}
+
+#[test]
+fn of_a_footer_that_is_consolidated_too() {
+    let (store, context) = small();
+    // Of one fragment alone nothing is consolidated.
+    write(&context, 2, cells());
+    let options = WriteOptions {
+        timestamp_ms: 3,
+        seed: [3; 32],
+        sync: false,
+    };
+    let lists = ConsolidateOptions::new(Mode::FragmentMetadata);
+    block_on(consolidate(&open(&context, Window::ALL), &lists, &options)).unwrap();
+    assert_eq!(complaints(&store), Vec::<String>::new());
+    let sound = store.files();
+
+    // The number of its bytes; the offset before it, of a section; and its version.
+    let footer = footer_bytes(&store);
+    for from_end in [8, 16, 8 + footer] {
+        let path = damage(&store, "__fragment_metadata.tdb", |n| n - from_end);
+        let found = complaints(&store);
+        assert!(found.len() == 1 && found[0].starts_with(&path), "{from_end}: {found:?}");
+        for (path, bytes) in &sound {
+            store.replace(path.clone(), bytes.to_vec());
+        }
+        assert_eq!(complaints(&store), Vec::<String>::new());
+    }
+}
+
+/// How long the footer of the first fragment is, without the number behind it.
+fn footer_bytes(store: &MemVfs) -> usize {
+    let mut files = store.files().into_iter();
+    let (_, bytes) = files
+        .find(|(path, _)| path.ends_with("__fragment_metadata.tdb"))
+        .unwrap();
+    let end: [u8; 8] = bytes[bytes.len() - 8..].try_into().unwrap();
+    u64::from_le_bytes(end) as usize
+}
