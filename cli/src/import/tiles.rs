@@ -51,12 +51,17 @@ pub(super) fn round_out(lo: f64, hi: f64) -> (f64, f64) {
     )
 }
 
-/// The same for integers, within `min..=max`.
+/// The same for integers, within `min..=max`, but for an end that no cell has where that would be every value: a domain
+/// leaves one out.
 pub(super) fn round_out_integer(lo: i128, hi: i128, min: i128, max: i128) -> (i128, i128) {
     let width = (hi - lo).max(1);
     let step = 10_i128.pow(width.ilog10());
     let up = |v: i128| v.div_euclid(step) * step + if v.rem_euclid(step) == 0 { 0 } else { step };
-    ((lo.div_euclid(step) * step).clamp(min, lo), up(hi).clamp(hi, max))
+    match ((lo.div_euclid(step) * step).clamp(min, lo), up(hi).clamp(hi, max)) {
+        (first, last) if (first, last) != (min, max) => (first, last),
+        (first, last) if hi < max => (first, last - 1),
+        (first, last) => ((first + 1).min(lo), last),
+    }
 }
 
 #[cfg(test)]
@@ -80,5 +85,8 @@ mod tests {
         assert_eq!(round_out(7.0, 7.0), (7.0, 7.0));
         assert_eq!(round_out_integer(13, 987, i128::MIN, i128::MAX), (0, 1000));
         assert_eq!(round_out_integer(-5, 250, -128, 255), (-100, 255));
+        assert_eq!(round_out_integer(20, 230, 0, 255), (0, 254));
+        assert_eq!(round_out_integer(20, 255, 0, 255), (1, 255));
+        assert_eq!(round_out_integer(0, 255, 0, 255), (0, 255));
     }
 }

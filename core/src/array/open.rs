@@ -316,13 +316,14 @@ async fn load_consolidated(
             let payload = Bytes::from(read_generic(context, &path, key).await?);
             let list = consolidated_metadata::decode(&payload).at(&path)?;
             let names = list.iter().map(|f| last_part(f.name.trim_end_matches('/')));
-            // Of fragments older than version 5 libtiledb counts too few bytes, so that the footers behind
-            // them do not start where the list says. Every fragment has its own footer as well.
-            let displaced = |name: &str| {
+            // Of fragments of older versions libtiledb counts too few bytes, so that the footers behind them do not
+            // start where the list says. Every fragment has its own footer as well.
+            let displaced = |(name, range): (&str, &Range<usize>)| {
                 let version = TimestampedName::parse(name).and_then(|n| n.version());
-                version.is_ok_and(|v| !v.has_dimension_files())
+                let footer = payload.get(range.clone()).unwrap_or(&[]);
+                version.is_ok_and(|v| !v.has_dimension_files() || !footer.starts_with(&v.number().to_le_bytes()))
             };
-            if names.clone().any(displaced) {
+            if names.clone().zip(list.iter().map(|f| &f.range)).any(displaced) {
                 return Ok(Vec::new());
             }
             let found = names.zip(&list).map(|(name, f)| {

@@ -207,6 +207,19 @@ impl Schema {
         })
     }
 
+    /// What the filters of coordinates take the times of cells for in a fragment by this writer: numbers of 64 bits, or,
+    /// where filters have types of their own and dimensions no files, their bytes as so many coordinates (libtiledb 2.17
+    /// to 2.30).
+    pub(crate) fn times_as(&self, writer: Version) -> (Datatype, CellCount) {
+        match self.dimensions.first().filter(|_| writer.has_types_of_filters()) {
+            Some(d) if !self.version.has_dimension_files() => {
+                let width = d.datatype.size().clamp(1, 8);
+                (d.datatype, CellCount::Fixed((8 / width) as u32))
+            }
+            _ => (Datatype::Uint64, CellCount::ONE),
+        }
+    }
+
     /// The payload of a schema file. Whatever version the schema was read from, this is the current one.
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::new();

@@ -1,7 +1,7 @@
 //! Which fragments a consolidation merges: runs of neighbours in time, as libtiledb chooses them.
 
 use super::consolidate::Steps;
-use crate::geometry::{Grid, Span, region};
+use crate::geometry::{Span, region};
 
 /// A fragment of the array, as far as the choice depends on it.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +16,8 @@ pub(super) struct Candidate {
     pub(super) points: bool,
     /// Its box; `None` in sparse arrays, and where it has no cells.
     pub(super) spans: Option<Vec<Span>>,
+    /// Cells of the tiles that it lies in: of its box, or at most one tile for each single cell.
+    pub(super) tiled: f64,
 }
 
 /// What limits the choice.
@@ -24,18 +26,18 @@ pub(super) struct Rules<'a> {
     pub(super) steps: &'a Steps,
     /// Most fragments that the memory suffices for.
     pub(super) fragments_max: usize,
-    pub(super) order: Order<'a>,
+    pub(super) order: Order,
 }
 
 /// What the order of fragments decides. A merged fragment takes the place of the oldest that it replaces.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Order<'a> {
+pub(super) enum Order {
     /// Nothing: cells bear their own times, or all of them are seen.
     Nothing,
     /// Which cell of a place is seen, in sparse arrays.
     Places,
     /// Which box is seen. A merged one fills the box around those that it replaces, also where they hold no cells.
-    Boxes(&'a Grid),
+    Boxes,
 }
 
 /// The run to merge next, as positions in `all`, whose fragments stand in the order of reads: the longest of free
@@ -45,8 +47,10 @@ pub(super) fn choose(all: &[Candidate], rules: &Rules<'_>) -> Option<Vec<usize>>
     let (free, others): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|&i| all[i].free);
     if free.iter().any(|&i| all[i].points) {
         // Only a merge of everything keeps them over all boxes.
-        let hindered = is_hindered(all, &others, (&free, union(all, &free).as_deref()), rules.order);
-        return (free.len() > 1 && !hindered).then_some(free);
+        let run = (&free[..], union(all, &free));
+        let run = (run.0, run.1.as_deref());
+        let mergeable = !is_hindered(all, &others, run, rules.order) && is_compact(all, run, rules);
+        return (free.len() > 1 && mergeable).then_some(free);
     }
     let longest_allowed = rules.steps.fragments_max.min(rules.fragments_max).min(free.len());
     let shortest_allowed = rules.steps.fragments_min.min(longest_allowed).max(2);
@@ -84,7 +88,7 @@ pub(super) fn choose(all: &[Candidate], rules: &Rules<'_>) -> Option<Vec<usize>>
 
 /// Whether a merge of `run`, positions in `all` in ascending order with the box around them, would change what is seen
 /// of one of the `others`.
-fn is_hindered(all: &[Candidate], others: &[usize], run: (&[usize], Option<&[Span]>), order: Order<'_>) -> bool {
+fn is_hindered(all: &[Candidate], others: &[usize], run: (&[usize], Option<&[Span]>), order: Order) -> bool {
     others.iter().any(|&other| hinders(all, other, run, order))
 }
 
@@ -93,7 +97,7 @@ pub(super) fn hinders(
     all: &[Candidate],
     other: usize,
     (run, union): (&[usize], Option<&[Span]>),
-    order: Order<'_>,
+    order: Order,
 ) -> bool {
     let (Some(&first), Some(&last)) = (run.first(), run.last()) else {
         return false;
@@ -103,7 +107,7 @@ pub(super) fn hinders(
     match order {
         Order::Nothing => false,
         Order::Places => tied || (first < other && other < last),
-        Order::Boxes(_) => {
+        Order::Boxes => {
             let Some(own) = &all[other].spans else { return false };
             let meets = |spans: &[Span]| region::intersect(own, spans).is_some();
             let points = || all[other].points || run.iter().any(|&i| all[i].points);
@@ -159,21 +163,16 @@ fn ratio(a: u64, b: u64) -> f32 {
 
 /// Whether the box of a run is not too much larger than the tiles of its fragments' own boxes.
 fn is_compact(all: &[Candidate], (run, union): (&[usize], Option<&[Span]>), rules: &Rules<'_>) -> bool {
-    let (Order::Boxes(grid), Some(union)) = (rules.order, union) else {
+    let (Order::Boxes, Some(union)) = (rules.order, union) else {
         return true;
     };
-    let cells = |spans: &[Span]| spans.iter().map(|s| s.len() as f64).product::<f64>();
-    let boxes = run.iter().filter_map(|&i| all[i].spans.as_ref());
-    let own: f64 = boxes.map(|spans| cells(&grid.rounded_out(spans))).sum();
-    cells(union) / own <= f64::from(rules.steps.amplification)
+    let cells = union.iter().map(|s| s.len() as f64).product::<f64>();
+    cells / run.iter().map(|&i| all[i].tiled).sum::<f64>() <= f64::from(rules.steps.amplification)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::datatype::Datatype;
-    use crate::format::domain::Dimension;
-    use crate::format::schema::{ArrayType, Schema};
 
     fn sparse(sizes: &[u64]) -> Vec<Candidate> {
         let candidate = |(i, &bytes)| Candidate {
@@ -182,6 +181,7 @@ mod tests {
             bytes,
             points: false,
             spans: None,
+            tiled: 0.0,
         };
         sizes.iter().enumerate().map(candidate).collect()
     }
@@ -190,29 +190,23 @@ mod tests {
         let mut all = sparse(&vec![1; boxes.len()]);
         for (candidate, &(first, last)) in all.iter_mut().zip(boxes) {
             candidate.spans = Some(vec![Span { first, last }]);
+            // In tiles of ten.
+            candidate.tiled = ((last / 10 + 1) * 10 - first / 10 * 10) as f64;
         }
         all
     }
 
-    fn run_in(order: fn(&Grid) -> Order<'_>, all: &[Candidate], steps: &Steps) -> Option<Vec<usize>> {
-        let grid = Grid::new(&Schema::new(
-            ArrayType::Dense,
-            vec![Dimension::new("x", Datatype::Int32, 0, 999, 10)],
-            vec![],
-        ))
-        .unwrap();
-        choose(
-            all,
-            &Rules {
-                steps,
-                fragments_max: usize::MAX,
-                order: order(&grid),
-            },
-        )
+    fn run_in(order: Order, all: &[Candidate], steps: &Steps) -> Option<Vec<usize>> {
+        let rules = Rules {
+            steps,
+            fragments_max: usize::MAX,
+            order,
+        };
+        choose(all, &rules)
     }
 
     fn run(all: &[Candidate], steps: &Steps) -> Option<Vec<usize>> {
-        run_in(|grid| Order::Boxes(grid), all, steps)
+        run_in(Order::Boxes, all, steps)
     }
 
     #[test]
@@ -315,9 +309,22 @@ mod tests {
     fn places_are_merged_in_the_order_of_time_where_cells_have_none() {
         let mut all = sparse(&[1, 1, 1, 1]);
         all[1].free = false;
-        assert_eq!(run_in(|_| Order::Places, &all, &PAIRS), Some(vec![2, 3]));
-        assert_eq!(run_in(|_| Order::Nothing, &all, &PAIRS), Some(vec![0, 2, 3]));
+        assert_eq!(run_in(Order::Places, &all, &PAIRS), Some(vec![2, 3]));
+        assert_eq!(run_in(Order::Nothing, &all, &PAIRS), Some(vec![0, 2, 3]));
         all[1].start_ms = 2;
-        assert_eq!(run_in(|_| Order::Places, &all, &PAIRS), None);
+        assert_eq!(run_in(Order::Places, &all, &PAIRS), None);
+    }
+
+    #[test]
+    fn single_cells_are_merged_with_all_or_with_nothing() {
+        let mut all = dense(&[(0, 9), (500, 509), (3, 3)]);
+        all[2].points = true;
+        // However few cells there are, their box is written whole.
+        assert_eq!(run(&all, &Steps::default()), None);
+        assert_eq!(run(&all, &PAIRS), Some(vec![0, 1, 2]));
+        all[1].spans = Some(vec![Span { first: 0, last: 3 }]);
+        assert_eq!(run(&all, &Steps::default()), Some(vec![0, 1, 2]));
+        all[1].free = false;
+        assert_eq!(run(&all, &Steps::default()), None);
     }
 }

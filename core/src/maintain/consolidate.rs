@@ -40,7 +40,7 @@ pub struct Steps {
     pub fragments_max: usize,
     /// Least ratio of the sizes of neighbours in a run, smaller to larger.
     pub size_ratio: f32,
-    /// Most cells in the box of a dense run, for each cell in its fragments.
+    /// Most cells in the box of a dense run, for each cell of the tiles that its fragments lie in.
     pub amplification: f32,
 }
 

@@ -91,7 +91,7 @@ impl Donors {
             let has_none = kinds.min_max == MinMax::None && !kinds.sum && !field.nullable;
             // A sum takes everything that the statistics of a field say.
             let question = Question::new(Aggregate::Sum, named, fragment);
-            let coded = codes_strings(&field.filters, &self.fields.format(field.datatype, field.cell));
+            let coded = codes_strings(&field.filters, &self.fields.format_of(field));
             (has_none || question.is_some()).then_some(DonorField {
                 question: question.filter(|_| !has_none),
                 coded,

@@ -91,22 +91,34 @@ impl All {
                 (Some(grid), Some(domain)) => Some(grid.spans(domain)?),
                 _ => None,
             };
+            let points = schema.is_dense() && !f.dense;
+            let tiled = spans.as_ref().zip(all.grid.as_ref()).map_or(0.0, |(spans, grid)| {
+                let tile_cells = grid.tile_cells().unwrap_or(u64::MAX) as f64;
+                let of_points = if points {
+                    f.cells as f64 * tile_cells
+                } else {
+                    f64::INFINITY
+                };
+                let rounded = grid.rounded_out(spans);
+                of_points.min(rounded.iter().map(|s| s.len() as f64).product())
+            });
             let own = own.get(f.name.as_str());
             all.candidates.push(Candidate {
                 free: own.is_some(),
                 start_ms: f.start_ms,
                 bytes: f.bytes,
-                points: schema.is_dense() && !f.dense,
+                points,
                 spans,
+                tiled,
             });
             all.fragments.push(Arc::clone(own.copied().unwrap_or(f)));
         }
         Ok(all)
     }
 
-    fn order(&self) -> Order<'_> {
-        match &self.grid {
-            Some(grid) => Order::Boxes(grid),
+    fn order(&self) -> Order {
+        match self.grid {
+            Some(_) => Order::Boxes,
             None if self.in_order => Order::Places,
             None => Order::Nothing,
         }

@@ -90,6 +90,8 @@ impl StoredField {
 
     fn pipeline<'a>(&self, schema: &'a Schema, name_of: &Schema) -> Option<&'a Pipeline> {
         match self.id {
+            // Releases 2.6 and 2.7 may have given two attributes one name.
+            FieldId::Attribute(i) if std::ptr::eq(schema, name_of) => schema.attributes.get(i).map(|a| &a.filters),
             FieldId::Attribute(i) => {
                 let name = &name_of.attributes.get(i)?.name;
                 schema.attribute(name).map(|(_, a)| &a.filters)
@@ -319,11 +321,19 @@ impl TileRef {
     }
 
     fn format<'a>(&self, key: Option<&'a Key>) -> TileFormat<'a> {
+        let fragment = &*self.field.fragment;
+        let writer = fragment.index.writer();
+        let (datatype, cell) = match self.field.id {
+            FieldId::Timestamps | FieldId::DeleteTimestamps | FieldId::DeleteConditions => {
+                fragment.schema.times_as(writer)
+            }
+            FieldId::Attribute(_) | FieldId::Dimension(_) | FieldId::Coords => (self.field.datatype, self.field.cell),
+        };
         TileFormat {
-            datatype: self.field.datatype,
-            cell: self.field.cell,
-            version: self.field.fragment.version,
-            writer: self.field.fragment.index.writer(),
+            datatype,
+            cell,
+            version: fragment.version,
+            writer,
             key,
         }
     }

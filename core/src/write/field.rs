@@ -19,6 +19,8 @@ pub(crate) struct Field {
     pub(crate) cell: CellCount,
     pub(crate) nullable: bool,
     pub(crate) filters: Pipeline,
+    /// What its filters take its cells for.
+    pub(crate) filtered_as: (Datatype, CellCount),
 }
 
 /// Names of the fields that only consolidated fragments have.
@@ -56,6 +58,7 @@ impl Fields {
             cell: a.cell,
             nullable: a.nullable,
             filters: a.filters.clone(),
+            filtered_as: (a.datatype, a.cell),
         });
         let stored = if kind == ArrayType::Dense {
             0
@@ -69,6 +72,7 @@ impl Fields {
             cell: d.cell,
             nullable: false,
             filters: schema.dimension_filters(d).clone(),
+            filtered_as: (d.datatype, d.cell),
         });
         let special = special.iter().map(|&id| Field {
             id,
@@ -82,6 +86,7 @@ impl Fields {
             cell: CellCount::ONE,
             nullable: false,
             filters: schema.coords_filters.clone(),
+            filtered_as: schema.times_as(Version::CURRENT),
         });
         Self {
             list: attributes.chain(dimensions).chain(special).collect(),
@@ -96,6 +101,11 @@ impl Fields {
             },
             spare: Spare::default(),
         }
+    }
+
+    /// What the pipeline of a field must know about its tiles.
+    pub(crate) fn format_of(&self, field: &Field) -> TileFormat<'_> {
+        self.format(field.filtered_as.0, field.filtered_as.1)
     }
 
     /// What a pipeline must know about tiles of these values.

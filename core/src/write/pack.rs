@@ -42,7 +42,7 @@ pub(crate) fn pack(
         .then(|| bounds(field, cells))
         .flatten();
     let named = || format!("field '{}'", field.name);
-    let f = fields.format(field.datatype, field.cell);
+    let f = fields.format_of(field);
     let (fixed, var) = match &cells.offsets {
         None => {
             // Cells that were just gathered into a chunk are still in the cache for all that is done with them.

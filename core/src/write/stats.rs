@@ -257,6 +257,7 @@ mod tests {
             cell: CellCount::ONE,
             nullable: false,
             filters: Pipeline::default(),
+            filtered_as: (datatype, CellCount::ONE),
         }
     }
 

@@ -252,6 +252,7 @@ pub(super) mod tests {
             cell,
             nullable,
             filters: Pipeline::default(),
+            filtered_as: (datatype, cell),
         }
     }
 
