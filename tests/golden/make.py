@@ -33,7 +33,7 @@ WHEELS = {
     "0.18.3": "310", "0.20.0": "310", "0.21.6": "310", "0.22.3": "310", "0.23.5": "310", "0.25.1": "310",
     "0.36.1": "311",
 }  # fmt: skip
-MIXED = ("0.4.4", "0.5.9", "0.6.6", "0.7.7", "0.8.11", "0.9.5", "0.15.6", "0.16.5", "0.20.0", "0.25.1")
+MIXED = ("0.4.4", "0.5.9", "0.6.6", "0.7.7", "0.8.11", "0.9.5", "0.15.6", "0.16.5", "0.20.0", "0.25.1", "0.36.1")
 KEY = "30313233343536373839616263646566" * 2
 FEW_THREADS = {"sm.compute_concurrency_level": 1, "sm.io_concurrency_level": 1}
 LATER = 3_000_000_000_000
@@ -489,6 +489,14 @@ def everything_mixed():
             r = c.rng_for(name)
             ops = [c.sparse_write(r, s, None, 10, "unordered") for _ in range(3)]
             yield case(name, s, ops), ["0.5.9", "0.5.9", release, release], release
+    # Merging such arrays, releases from 2.17 on filter the times of cells as so many coordinates.
+    for filters in (["byteshuffle"], ["bitshuffle", "zstd"], ["double_delta"], ["bit_width_reduction"]):
+        x = [c.dim("x", "int32", 0, 99, 10)]
+        s = sparse([c.attr("a", "int32")], x, coords_filters=[c.flt(f) for f in filters])
+        r = c.rng_for(f"times {filters[0]}")
+        ops = [c.sparse_write(r, s, None, points=[(i,) for i in r.sample(range(40), 20)]) for _ in range(3)]
+        ops += [{"op": op, "mode": "fragments"} for op in ("consolidate", "vacuum")]
+        yield case(f"times {filters[0]}", s, ops), ["0.5.9"] * 4 + ["0.36.1"] * 2, None
     # Into arrays older than the coding of strings, later releases write strings coded all the same, and
     # cannot read them: an array without filters answers.
     for release in ("0.16.5", "0.20.0"):

@@ -27,7 +27,7 @@ fn every_old_array_reads_as_libtiledb_reads_it() {
         }
     }
     assert!(
-        report.arrays() >= 654,
+        report.arrays() >= 658,
         "only {} arrays: are files missing?",
         report.arrays()
     );
@@ -58,23 +58,25 @@ fn no_sound_sample_is_called_damaged() {
     assert!(damage.is_empty(), "{damage:#?}");
 }
 
-/// libtiledb lists the footers of fragments older than version 5 at places where they are not.
+/// libtiledb lists the footers of fragments of older versions at places where they are not.
 #[test]
-fn a_list_with_footers_of_the_oldest_fragments_is_left_aside() {
-    let release = golden::load().into_iter().find(|r| r.library == "1.7.7");
-    let cases = release.map_or_else(Vec::new, |r| r.cases);
-    let mut case = cases.into_iter().find(|c| c.name == "sparse_texts").expect("a sample");
-    let folders = case
-        .files
-        .keys()
-        .filter_map(|p| p.strip_suffix("/__fragment_metadata.tdb"));
-    let names: Vec<String> = folders.map(str::to_owned).collect();
-    let footers: Vec<(&str, &[u8])> = names.iter().map(|n| (n.as_str(), &b"not a footer"[..])).collect();
-    let list = generic_tile::encode(&consolidated_metadata::encode(&footers), None, &Nonces::none());
-    let path = format!("{}_17.meta", names[0]);
-    case.files
-        .insert(format!("__fragment_meta/{path}"), list.map(Hex).expect("a list"));
-    assert!(compare::check(&golden::in_memory(&case), "array", &case).expect("the same cells") > 0);
+fn a_list_of_footers_that_are_elsewhere_is_left_aside() {
+    for library in ["1.7.7", "2.8.3"] {
+        let release = golden::load().into_iter().find(|r| r.library == library);
+        let cases = release.map_or_else(Vec::new, |r| r.cases);
+        let mut case = cases.into_iter().find(|c| c.name == "sparse_texts").expect("a sample");
+        let folders = case
+            .files
+            .keys()
+            .filter_map(|p| p.strip_suffix("/__fragment_metadata.tdb"));
+        let names: Vec<String> = folders.map(|f| f.replace("__fragments/", "")).collect();
+        let footers: Vec<(&str, &[u8])> = names.iter().map(|n| (n.as_str(), &b"not a footer"[..])).collect();
+        let list = generic_tile::encode(&consolidated_metadata::encode(&footers), None, &Nonces::none());
+        let path = format!("{}_17.meta", names[0]);
+        case.files
+            .insert(format!("__fragment_meta/{path}"), list.map(Hex).expect("a list"));
+        assert!(compare::check(&golden::in_memory(&case), "array", &case).expect("the same cells") > 0);
+    }
 }
 
 /// Releases before 2.0 left some cells in another order than theirs. Fragments of them that do not fit into
