@@ -16,7 +16,7 @@ pub(super) struct Candidate {
     pub(super) points: bool,
     /// Its box; `None` in sparse arrays, and where it has no cells.
     pub(super) spans: Option<Vec<Span>>,
-    /// Cells of the tiles that it lies in: of its box, or at most one tile for each single cell.
+    /// Cells of the tiles that its box lies in, or, of a large one around single cells, a tile for each of these.
     pub(super) tiled: f64,
 }
 

@@ -12,6 +12,10 @@ use crate::array::{Array, Fragment, Window};
 use crate::error::{Error, Result};
 use crate::geometry::Grid;
 
+/// A box around single cells counts whole up to so many cells, as in libtiledb; a larger one only as their tiles, lest a
+/// few cells far apart fill a disk.
+const POINTS_BOX_CELLS: f64 = (1 << 24) as f64;
+
 /// The run to merge next among the fragments that lie wholly in the window.
 pub(super) async fn next(array: &Array, options: &ConsolidateOptions) -> Result<Option<Vec<Arc<Fragment>>>> {
     let all = All::of(array).await?;
@@ -95,7 +99,7 @@ impl All {
             let tiled = spans.as_ref().zip(all.grid.as_ref()).map_or(0.0, |(spans, grid)| {
                 let tile_cells = grid.tile_cells().unwrap_or(u64::MAX) as f64;
                 let of_points = if points {
-                    f.cells as f64 * tile_cells
+                    (f.cells as f64 * tile_cells).max(POINTS_BOX_CELLS)
                 } else {
                     f64::INFINITY
                 };
