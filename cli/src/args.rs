@@ -116,8 +116,8 @@ pub(crate) struct Pick {
     /// Attributes, in this order (default: all)
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) attrs: Option<Vec<String>>,
-    /// Only cells that meet this, as in "mag >= 4.5 and place != 'Alaska'"; names that are no plain words stand in
-    /// backquotes, and data is the attribute without a name
+    /// Only cells that meet this, as in "mag >= 4.5 and place != 'Alaska'"; the others of a dense array hold the fill
+    /// value; names that are no plain words stand in backquotes, and data is the attribute without a name
     #[arg(long = "where", value_name = "COND", allow_hyphen_values = true)]
     pub(crate) condition: Option<String>,
     /// As it was then (default: as it is now)
@@ -195,7 +195,7 @@ pub(crate) struct Import {
     /// Dimensions: columns of a table, or names for the axes of an .npy
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) dims: Option<Vec<String>>,
-    /// Domains of sparse dimensions, as in lon=-180:180 (default: a little around the cells)
+    /// Domains of sparse dimensions, as in lon=-180:180 (default: around the cells)
     #[arg(long, value_name = "DIM=LO:HI", value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) domain: Vec<String>,
     /// Columns to take, or a name for the values of an .npy (default: all, or data)
@@ -311,9 +311,21 @@ pub(crate) struct Consolidate {
     /// Bytes that the program may take, itself included
     #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
     pub(crate) memory: u64,
-    /// The time of what is merged (default: that of the sources)
+    /// Most cells in the box of merged dense fragments, for each cell of the tiles that these lie in
+    #[arg(long, value_name = "N", default_value = "1", value_parser = amplification)]
+    pub(crate) amplification: f32,
+    /// The time of what is merged (default: until now)
     #[arg(long, value_name = "T|T0..T1")]
     pub(crate) at: Option<Span>,
+}
+
+fn amplification(text: &str) -> Result<f32, String> {
+    let n: f32 = text.parse().map_err(|_| "this is no number".to_owned())?;
+    if n >= 1.0 {
+        Ok(n)
+    } else {
+        Err("give 1 or more".to_owned())
+    }
 }
 
 #[derive(Debug, Args)]

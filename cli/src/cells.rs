@@ -312,7 +312,7 @@ fn fill_box(
 
 fn not_a_box(rows: usize, dimensions: &str) -> String {
     format!(
-        "the {rows} cells do not fill a box along {dimensions}; a dense write takes every cell of a box exactly \
-         once, and single cells with --points"
+        "the {rows} cells do not fill a box along {dimensions}; a dense array takes every cell of a box exactly \
+         once; give single cells to a sparse one (import --sparse), or to this one with write --points"
     )
 }

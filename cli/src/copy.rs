@@ -3,18 +3,20 @@
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use hyperslab::Window;
+use hyperslab::array::Group;
 use hyperslab::vfs::{self, EntryKind, join};
 
 use crate::args::Copy;
 use crate::build::Building;
 use crate::progress::Progress;
-use crate::store::Place;
+use crate::store::{Env, Place};
 
 /// Bytes that are in memory at once.
 const CHUNK_BYTES: u64 = 8 << 20;
 
 /// Runs the command.
-pub(crate) async fn copy(args: &Copy) -> Result<()> {
+pub(crate) async fn copy(env: &Env, args: &Copy) -> Result<()> {
     let from = Place::new(&args.src)?;
     let to = Place::new(&args.dst)?;
     apart(&from, &to)?;
@@ -25,7 +27,24 @@ pub(crate) async fn copy(args: &Copy) -> Result<()> {
     }
     let building = Building::start(&to).await?;
     let copied = all(&from, building.place(), &files).await;
-    building.end(copied.with_context(what)).await
+    building.end(copied.with_context(what)).await?;
+    tell_of_others(env, &to).await;
+    Ok(())
+}
+
+/// Says which members of a group lie elsewhere: the copy names them where they are.
+async fn tell_of_others(env: &Env, copy: &Place) {
+    let options = env.options(Window::ALL);
+    let Ok(group) = Group::open(&copy.context, &copy.path, &options).await else {
+        return;
+    };
+    for member in group.members.iter().filter(|m| !m.relative) {
+        let (name, uri) = (member.name.as_deref().unwrap_or(&member.uri), &member.uri);
+        eprintln!(
+            "hyperslab: {}: its member '{name}' is not copied, it stays {uri}; copy that too, and `hyperslab group add` the copy",
+            copy.url
+        );
+    }
 }
 
 /// Refuses a copy into what is copied, which would grow while it is read, and one over what holds it.

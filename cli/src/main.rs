@@ -86,7 +86,7 @@ async fn command(env: &store::Env, command: &Command) -> Result<()> {
         Command::Verify(args) => verify::verify(env, args).await,
         Command::Index(args) => verify::index(args).await,
         Command::Serve(args) => serve::serve(args),
-        Command::Copy(args) => copy::copy(args).await,
+        Command::Copy(args) => copy::copy(env, args).await,
         Command::Overviews(args) => overviews::overviews(env, args).await,
     }
 }

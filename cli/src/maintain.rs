@@ -42,17 +42,23 @@ pub(crate) async fn delete(env: &Env, args: &Delete) -> Result<()> {
 
 /// Merges fragments, footers, commits or metadata.
 pub(crate) async fn consolidate(env: &Env, args: &Consolidate) -> Result<()> {
-    let array = env.open_to_merge(&args.array, when::all(args.at)).await?;
+    let array = env.open_to_merge(&args.array, when::window(args.at)?).await?;
     let memory_bytes = args.memory.saturating_sub(PROGRAM_BYTES).max(MERGE_BYTES_MIN);
-    let what = ConsolidateOptions {
-        memory_bytes,
-        ..ConsolidateOptions::new(mode(args.mode))
-    };
+    let mut what = ConsolidateOptions::new(mode(args.mode));
+    what.memory_bytes = memory_bytes;
+    what.steps.amplification = args.amplification;
     let done = maintain::consolidate(&array, &what, &options(None)?).await;
     let done = done.map_err(|e| with_program(e, memory_bytes));
     let done = done.with_context(|| format!("cannot consolidate {}", args.array))?;
     if done.written.is_empty() {
-        show::line(format_args!("{}: nothing to consolidate", args.array))?;
+        // Of all fragments of all times only boxes that lie far apart are left alone.
+        let apart = array.schema().is_dense() && array.fragments().len() > 1 && args.at.is_none();
+        let why = if apart && args.mode == Mode::Fragments {
+            ": one box around all would be mostly empty; --amplification N lets it have N times the cells of their tiles"
+        } else {
+            ""
+        };
+        show::line(format_args!("{}: nothing to consolidate{why}", args.array))?;
     }
     for name in &done.written {
         show::line(name)?;

@@ -1,6 +1,6 @@
 //! Where an export goes: a file that appears whole or not at all, or standard output.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -100,7 +100,13 @@ impl Out {
     pub(crate) fn finish(self) -> Result<()> {
         let done = match self.sink {
             Sink::Stream(mut stream) => stream.flush(),
-            Sink::File { mut file, half, path } => file.flush().and_then(|()| half.keep_as(&path)),
+            Sink::File { mut file, half, path } => file.flush().and_then(|()| {
+                // Who may read the file that is replaced may read the new one, and nobody else.
+                if let Ok(replaced) = path.metadata() {
+                    fs::set_permissions(half.path(), replaced.permissions())?;
+                }
+                half.keep_as(&path)
+            }),
         };
         done.map_err(|e| failed(&self.name, e))
     }

@@ -3,16 +3,17 @@
 //! Coordinate `c` of the array lies in coordinate `c / factor` of a copy, rounded down. A copy holds
 //! the mean of the cells that have a value, rounded to the attribute's type.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use hyperslab::array::{Array, CreateOptions, create};
+use hyperslab::array::{Array, CreateOptions, create, object_type};
 use hyperslab::format::metadata::{Entry, MetaValue};
 use hyperslab::format::schema::{Layout, Schema};
 use hyperslab::write::{Cells, WriteOptions};
 use hyperslab::{Batch, CellCount, Column, Datatype, Query, Region, Scalar, ScalarRange, Window, with_type};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::Overviews;
 use crate::build::Building;
@@ -46,8 +47,17 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
         !fields.is_empty(),
         "{url}: no attribute holds one number a cell, and overviews are made of those"
     );
-    let mut levels = args
-        .factors
+    let factors: BTreeSet<u64> = args.factors.iter().copied().collect();
+    for factor in &factors {
+        let place = Place::new(&format!("{url}.{factor}"))?;
+        let there = object_type(&place.context, &place.path).await?;
+        ensure!(
+            there.is_none(),
+            "{}: already exists; remove it first, or leave out its factor",
+            place.url
+        );
+    }
+    let mut levels = factors
         .iter()
         .map(|f| Level::new(*f, &domain, fields.len()))
         .collect::<Result<Vec<_>>>()?;
@@ -55,9 +65,12 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
         .await
         .with_context(|| format!("cannot read {url}"))?;
     let name = url.rsplit('/').next().unwrap_or(url);
-    let mut list = Vec::new();
+    let mut list = made_before(&array).await?;
     for level in levels {
-        list.push(json!({"factor": level.factor, "path": format!("../{name}.{}", level.factor)}));
+        list.insert(
+            level.factor,
+            json!({"factor": level.factor, "path": format!("../{name}.{}", level.factor)}),
+        );
         let place = Place::new(&format!("{url}.{}", level.factor))?;
         let building = Building::start(&place).await?;
         let made = store(env, &array, &fields, &level, building.place()).await;
@@ -65,7 +78,7 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
             .end(made.with_context(|| format!("cannot make {}", place.url)))
             .await?;
     }
-    let value = MetaValue::text(&serde_json::Value::from(list).to_string());
+    let value = MetaValue::text(&list.into_values().collect::<Value>().to_string());
     let options = WriteOptions {
         timestamp_ms: when::or_now(None)?,
         seed: seed()?,
@@ -81,6 +94,15 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
         )
         .await?;
     Ok(())
+}
+
+/// The copies that the array names already, by their factors.
+async fn made_before(array: &Array) -> Result<BTreeMap<u64, Value>> {
+    let metadata = array.metadata().await?;
+    let list = metadata.get(KEY).and_then(|v| serde_json::from_slice(&v.data).ok());
+    let list: Vec<Value> = list.unwrap_or_default();
+    let by_factor = |entry: Value| Some((entry.get("factor")?.as_u64()?, entry));
+    Ok(list.into_iter().filter_map(by_factor).collect())
 }
 
 /// The attributes that have a mean.
@@ -273,8 +295,8 @@ fn add_band(
         };
         with_type!(attribute.datatype.physical(), T => {
             let fill = attribute.fill.as_slice().try_into().ok().map(T::from_le_bytes);
-            // Of two truth values the fill is one, and means something.
-            let fill = fill.filter(|_| attribute.datatype != Datatype::Bool);
+            // Of so few values the fill is one that means something, such as the white of a picture.
+            let fill = fill.filter(|_| attribute.datatype.size() > 1);
             add_column::<T>(k, column, fill, origin, lengths, levels)?;
         });
     }

@@ -127,11 +127,20 @@ impl Env {
 
     /// Opens the array at a place.
     pub(crate) async fn open_at(&self, place: &Place, window: Window) -> Result<Array> {
-        let options = OpenOptions {
-            window,
-            key: self.key.clone(),
-        };
-        let opened = Array::open(&place.context, &place.path, &options).await;
+        let opened = Array::open(&place.context, &place.path, &self.options(window)).await;
+        self.told(opened, place).await
+    }
+
+    /// Opens the fragments of an array that can be opened, replaced ones too, to look after its files. What keeps the
+    /// others from it comes beside.
+    pub(crate) async fn open_to_verify(&self, url: &str, window: Window) -> Result<(Array, Vec<hyperslab::Error>)> {
+        let place = Place::new(url)?;
+        let opened = Array::open_to_verify(&place.context, &place.path, &self.options(window)).await;
+        self.told(opened, &place).await
+    }
+
+    /// What was opened, or what is there in place of an array.
+    async fn told<T>(&self, opened: hyperslab::Result<T>, place: &Place) -> Result<T> {
         if matches!(opened, Err(hyperslab::Error::NotFound { .. }))
             && matches!(
                 object_type(&place.context, &place.path).await,

@@ -11,20 +11,18 @@ use crate::{show, sizes, when};
 
 /// Reads every tile; says all that is wrong.
 pub(crate) async fn verify(env: &Env, args: &Verify) -> Result<()> {
-    let array = env.open(&args.array, when::all(args.at)).await?;
-    let array = array.with_replaced().await;
-    let array = array.with_context(|| {
-        format!(
-            "cannot open {} with what its consolidated fragments replace",
-            args.array
-        )
-    })?;
+    let (array, unopened) = env.open_to_verify(&args.array, when::all(args.at)).await?;
     let (mut files, mut tiles, mut bytes, mut damaged) = (0_u64, 0_u64, 0_u64, 0_u64);
     let progress = Progress::new(
         "verifying",
         Some(sizes::total(array.fragments().iter().map(|f| f.bytes))),
         "bytes",
     );
+    for error in &unopened {
+        files += 1;
+        damaged += 1;
+        progress.say(&error.to_string());
+    }
     let mut report = |finding: hyperslab::query::Finding| {
         files += 1;
         tiles = tiles.saturating_add(finding.tiles);

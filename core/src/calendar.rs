@@ -1,5 +1,6 @@
-//! Dates and times of every unit the format has, to and from ISO 8601. Proleptic Gregorian, no time
-//! zones, no leap seconds: the same reckoning as numpy's `datetime64`.
+//! Dates and times of every unit the format has, to and from ISO 8601. Proleptic Gregorian, no leap seconds: the same
+//! reckoning as numpy's `datetime64`. Times are those of Greenwich; one that says how far its clock is from there is
+//! counted back.
 
 use crate::datatype::Datatype;
 
@@ -269,12 +270,27 @@ impl Civil {
         {
             return None;
         }
-        let time = match time {
-            None => None,
-            Some(t) if day.is_some() => Some(parse_time(t)?),
-            Some(_) => return None,
+        let Some(time) = time else {
+            return Some(Self {
+                year,
+                month,
+                day,
+                time: None,
+            });
         };
-        Some(Self { year, month, day, time })
+        let (time, ahead) = match time.rfind(['+', '-']) {
+            Some(at) => (time.get(..at)?, parse_offset(time.get(at..)?)?),
+            None => (time, 0),
+        };
+        let (at, length) = parse_time(time)?;
+        let (at, days) = (at - ahead, days_from_civil(year, month?, day?));
+        let (year, month, day) = civil_from_days(days + at.div_euclid(DAY_SECONDS * ATTO));
+        Some(Self {
+            year,
+            month: u32::try_from(month).ok(),
+            day: u32::try_from(day).ok(),
+            time: Some((at.rem_euclid(DAY_SECONDS * ATTO), length)),
+        })
     }
 
     /// The first and the last moment.
@@ -326,6 +342,13 @@ fn days_of_month(year: i128, month: u32) -> i128 {
         days_from_civil(year, month + 1, 1)
     };
     next - days_from_civil(year, month, 1)
+}
+
+/// `+hh:mm`, `+hhmm` or `+hh`, or the same with `-`: attoseconds that a clock is ahead.
+fn parse_offset(text: &str) -> Option<i128> {
+    let sign = if text.starts_with('-') { -1 } else { 1 };
+    let (at, length) = parse_time(text.get(1..)?)?;
+    (length >= 60 * ATTO).then_some(sign * at)
 }
 
 /// `hh`, `hh:mm`, `hh:mm:ss`, `hh:mm:ss.fff` or the same without colons: attoseconds since midnight
@@ -394,6 +417,24 @@ mod tests {
         );
         check("1970-01-09", Datatype::DatetimeWeek, Ok((1, 1)));
         check("0001", Datatype::DatetimeYear, Ok((-1969, -1969)));
+    }
+
+    #[test]
+    fn clocks_that_are_ahead_or_behind() {
+        check("1970-01-01T01:30+01:00", Datatype::DatetimeMin, Ok((30, 30)));
+        check("1970-01-01 00:00:00.5+00:00", Datatype::DatetimeMs, Ok((500, 599)));
+        check("1970-01-01T00-0030", Datatype::DatetimeMin, Ok((30, 89)));
+        check("2020-01-01T00:30+01", Datatype::DatetimeYear, Ok((49, 49)));
+        check("2020-02-29T23:00-01:00", Datatype::DatetimeDay, Ok((18322, 18322)));
+        for text in [
+            "2020-01-01+01:00",
+            "2020-01-01T00+",
+            "2020-01-01T00+1",
+            "2020-01-01T00+25",
+            "2020-01-01T00+01:00:00",
+        ] {
+            check(text, Datatype::DatetimeMs, Err(()));
+        }
     }
 
     #[test]

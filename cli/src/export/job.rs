@@ -153,15 +153,13 @@ fn names(array: &Array, asked: Option<&[String]>, format: Output) -> Result<Vec<
 /// The field that `--attrs` names; `data` may stand for the attribute without a name.
 fn attribute(array: &Array, name: &str) -> Result<String> {
     let schema = array.schema();
-    let anonymous = selection::display_name("") == name && schema.attribute(name).is_none();
-    let name = if anonymous { "" } else { name };
-    if schema.attribute(name).is_some() || schema.dimension(name).is_some() {
-        return Ok(name.to_owned());
+    if let Some(found) = selection::field_named(name, schema) {
+        return Ok(found.to_owned());
     }
     let known: Vec<_> = schema
         .attributes
         .iter()
-        .map(|a| selection::display_name(&a.name))
+        .map(|a| selection::shown_name(&a.name, schema))
         .collect();
     Err(usage(
         "--attrs",

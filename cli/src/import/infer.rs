@@ -31,6 +31,7 @@ pub(super) fn schema(table: &mut Table, args: &Import) -> Result<(Schema, Vec<En
         _ => Vec::new(),
     };
     choose(table, args, &by)?;
+    check_domains(args, &by)?;
     let dimensions = if let Some(shape) = &gridded {
         grid(&shape.lengths, args, table.axes.as_deref())?
     } else if by.is_empty() {
@@ -257,6 +258,17 @@ fn dimension(table: &mut Table, name: &str, extent: Option<&str>, args: &Import)
         domain: Some(domain),
         extent,
     })
+}
+
+/// Complains of a `--domain` of a dimension that there is not.
+fn check_domains(args: &Import, dimensions: &[String]) -> Result<()> {
+    let mut named = args.domain.iter().filter_map(|text| Some(text.split_once('=')?.0));
+    let unknown = named.find(|dim| !dimensions.iter().any(|d| d == dim));
+    let why = |dim| match dimensions {
+        [] => "without --dims the axes are those of the file, and count from 0".to_owned(),
+        some => format!("there is no dimension '{dim}'; the dimensions are {}", some.join(", ")),
+    };
+    unknown.map_or(Ok(()), |dim| Err(usage("--domain", why(dim))))
 }
 
 /// The domain that `--domain` gives a dimension.

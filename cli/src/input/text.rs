@@ -119,23 +119,16 @@ pub(crate) fn infer(text: &Column) -> Datatype {
         return Datatype::Bool;
     }
     // Digits alone were taken for numbers above, so a date here has a dash.
-    if fits(Datatype::DatetimeMs) {
-        let digits = filled()
-            .filter_map(|i| {
-                text.cell(i)
-                    .rsplit(|b| *b == b'.')
-                    .next()
-                    .filter(|d| d.len() < text.cell(i).len())
-                    .map(<[u8]>::len)
-            })
-            .max();
-        return match digits.unwrap_or(0) {
-            0..=3 => Datatype::DatetimeMs,
-            4..=6 => Datatype::DatetimeUs,
-            _ => Datatype::DatetimeNs,
-        };
-    }
-    Datatype::StringUtf8
+    let digits = filled().filter_map(|i| {
+        let (_, fraction) = utf8(text.cell(i)).ok()?.rsplit_once('.')?;
+        Some(fraction.bytes().take_while(u8::is_ascii_digit).count())
+    });
+    let date = match digits.max().unwrap_or(0) {
+        0..=3 => Datatype::DatetimeMs,
+        4..=6 => Datatype::DatetimeUs,
+        _ => Datatype::DatetimeNs,
+    };
+    if fits(date) { date } else { Datatype::StringUtf8 }
 }
 
 /// Whether a text is digits, perhaps with a sign.
@@ -235,11 +228,16 @@ pub(crate) fn number(text: &str, datatype: Datatype, out: &mut Vec<u8>) -> Resul
         },
         _ if datatype.is_datetime() => match text {
             "NaT" | "nat" | "null" => Some(Scalar::I64(i64::MIN)),
-            text => Some(Scalar::I64(
-                calendar::parse(text.trim_end_matches('Z'), datatype)
-                    .map_err(anyhow::Error::msg)?
-                    .0,
-            )),
+            text => {
+                let (tick, _) = calendar::parse(text, datatype).map_err(anyhow::Error::msg)?;
+                let (first, _) = calendar::starts(text, datatype).map_err(anyhow::Error::msg)?;
+                ensure!(
+                    tick == first,
+                    "it is finer than {datatype}, which would cut it to {}",
+                    calendar::format(tick, datatype)
+                );
+                Some(Scalar::I64(tick))
+            }
         },
         Physical::F32 if text == "null" => Some(f32::NAN.into()),
         Physical::F64 if text == "null" => Some(f64::NAN.into()),

@@ -74,6 +74,12 @@ fn text(attribute: &Value, i: usize) -> String {
     let one = match t {
         "bool" => ["true", "false"][i % 2].to_owned(),
         "float32" | "float64" => ["0.5", "nan", "-inf"][i % 3].to_owned(),
+        "datetime_year" => format!("197{i}"),
+        "datetime_month" => format!("1970-0{}", i + 1),
+        "datetime_week" => format!("1970-01-{:02}", 1 + 7 * i),
+        "datetime_day" => format!("1970-01-0{}", i + 1),
+        "datetime_hr" => format!("1970-01-01T0{i}"),
+        "datetime_min" => format!("1970-01-01T00:0{i}"),
         t if t.starts_with("datetime") => format!("1970-01-01T00:00:0{i}"),
         _ => i.to_string(),
     };
@@ -197,6 +203,40 @@ fn a_copy_between_folders_is_the_same_array() {
     assert_eq!(shell.ok("meta deep/er/b get answer"), "42\n");
     let (_, error) = shell.fails("copy a deep/er/b");
     assert!(error.contains("already exists"), "{error}");
+}
+
+#[test]
+fn a_copied_group_tells_which_members_stay() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("import in.npy a");
+    shell.ok("group create g");
+    shell.ok("group add g a");
+    let told = shell.run("copy g far/g", b"");
+    assert!(told.status.success());
+    let told = String::from_utf8(told.stderr).unwrap();
+    assert!(
+        told.contains("far/g: its member 'a' is not copied, it stays file://"),
+        "{told}"
+    );
+    shell.ok("group create h");
+    shell.ok("copy a h/a");
+    shell.ok("group add h h/a");
+    assert_eq!(shell.run("copy h far/h", b"").stderr, b"");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_replaced_stays_as_private_as_it_was() {
+    use std::os::unix::fs::PermissionsExt;
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("import in.npy a");
+    shell.file("out.npy", "mine");
+    std::fs::set_permissions(shell.path("out.npy"), PermissionsExt::from_mode(0o600)).unwrap();
+    shell.ok("export a out.npy");
+    let mode = std::fs::metadata(shell.path("out.npy")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]

@@ -191,6 +191,25 @@ fn overviews_lie_beside_the_array() {
         shell.ok("export a.2 - --format csv --select 1,:"),
         "d0,d1,data\n1,0,16\n1,1,18\n1,2,20\n"
     );
+    let (_, error) = shell.fails("overviews a --factors 4,2");
+    assert!(
+        error.contains("a.2: already exists") && !shell.path("a.4").exists(),
+        "{error}"
+    );
+    shell.ok("overviews a --factors 4,4");
+    assert_eq!(
+        shell.ok("meta a get overviews"),
+        "[{\"factor\":2,\"path\":\"../a.2\"},{\"factor\":4,\"path\":\"../a.4\"}]\n"
+    );
+}
+
+#[test]
+fn the_white_of_a_picture_counts() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'|u1'", "(2, 2)", &[255, 0, 255, 0]));
+    shell.ok("import in.npy a");
+    shell.ok("overviews a --factors 2");
+    assert_eq!(shell.ok("export a.2 - --format csv"), "d0,d1,data\n0,0,128\n");
 }
 
 #[test]

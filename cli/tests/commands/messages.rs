@@ -98,9 +98,17 @@ fn numbers_that_do_not_fit_are_refused_by_line_and_column() {
         ("int8", "200", "beyond int8"),
         ("uint16", "-1", "beyond uint16"),
         ("int32", "2.5", "no int32"),
+        (
+            "datetime_day",
+            "2020-01-01T12:00",
+            "finer than datetime_day, which would cut it to 2020-01-01",
+        ),
+        ("datetime_ms", "2020-01-01T00:00:00.1239", "finer than datetime_ms"),
+        ("datetime_year", "2020-12-31", "finer than datetime_year"),
     ] {
         shell.pipe(&format!("create {datatype} --schema -"), field(datatype).as_bytes());
-        shell.file("in.csv", format!("i,v\n0,1\n1,{text}\n"));
+        let fine = if datatype.starts_with("datetime") { "2020" } else { "1" };
+        shell.file("in.csv", format!("i,v\n0,{fine}\n1,{text}\n"));
         check(
             &shell,
             &format!("write {datatype} in.csv"),
@@ -332,4 +340,37 @@ fn deleting_says_what_becomes_of_nan() {
         let left = shell.ok(&format!("export a{i} - --format csv"));
         assert_eq!(left.contains("1,nan"), *stays, "{condition}: {left}");
     }
+}
+
+#[test]
+fn what_import_would_lose_or_leave_out_is_refused() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(2,)", &int16s(2)));
+    shell.file("in.csv", "lon,v\n1.5,0.25\n2.5,0.75\n");
+    check(
+        &shell,
+        "import in.csv a --filters float-scale",
+        2,
+        &["say which", "float-scale:0.01:0:4"],
+    );
+    let unknown = "import in.csv a --sparse --dims lon --domain lon=0:9,lat=0:9";
+    check(&shell, unknown, 2, &["no dimension 'lat'", "the dimensions are lon"]);
+    check(&shell, "import in.npy a --domain d0=0:9", 2, &["those of the file"]);
+    shell.ok("import in.csv a --sparse --dims lon --domain lon=0:9");
+}
+
+#[test]
+fn every_damaged_fragment_is_told() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("import in.npy a --timestamp 1");
+    shell.ok("write a in.npy --timestamp 2");
+    shell.ok("write a in.npy --timestamp 3");
+    std::fs::write(fragment(&shell, "a", 1).join("__fragment_metadata.tdb"), "").unwrap();
+    std::fs::write(fragment(&shell, "a", 3).join("a0.tdb"), "short").unwrap();
+    let (code, error) = shell.fails("verify a");
+    let told = ["__1_1_", "__3_3_", "2 damaged"]
+        .iter()
+        .all(|part| error.contains(part));
+    assert!(code == 1 && told, "{error}");
 }

@@ -25,6 +25,35 @@ fn every_version_stays_readable() {
 }
 
 #[test]
+fn boxes_that_lie_far_apart_are_merged_where_their_box_may_be_larger() {
+    let shell = Shell::new();
+    let dimension = r#"{"name":"x","type":"int32","domain":[0,99],"tile":5}"#;
+    let attribute = r#"{"name":"v","type":"int16"}"#;
+    let schema = format!(r#"{{"type":"dense","dimensions":[{dimension}],"attributes":[{attribute}]}}"#);
+    shell.file("schema.json", schema);
+    shell.file("2.npy", npy("'<i2'", "(2,)", &int16s(2)));
+    shell.ok("create a --schema schema.json");
+    shell.ok("write a 2.npy --select 0:2 --timestamp 100");
+    assert_eq!(shell.ok("consolidate a"), "a: nothing to consolidate\n");
+    shell.ok("write a 2.npy --select 98: --timestamp 200");
+    let before = shell.ok("export a - --format csv");
+    let why = shell.ok("consolidate a");
+    assert!(
+        why.starts_with("a: nothing to consolidate: one box around all would be mostly empty; --amplification N"),
+        "{why}"
+    );
+    assert_eq!(shell.ok("consolidate a --at 0..150"), "a: nothing to consolidate\n");
+    assert!(shell.ok("consolidate a --amplification 10").starts_with("__100_200_"));
+    assert_eq!(shell.ok("export a - --format csv"), before);
+    crate::failing::check(
+        &shell,
+        "consolidate a --amplification 0",
+        2,
+        &["--amplification", "give 1 or more"],
+    );
+}
+
+#[test]
 fn what_is_no_time_says_that_a_bare_number_is_milliseconds() {
     let shell = Shell::new();
     let words = [
@@ -55,18 +84,27 @@ fn what_bears_a_time_of_the_future_is_not_there_yet() {
     let shell = Shell::new();
     shell.file("in.csv", "x,v\n1,1\n2,2\n");
     shell.file("more.csv", "x,v\n2,9\n");
-    shell.ok("import in.csv a --sparse --dims x --timestamp 100");
+    shell.file("later.csv", "x,v\n4,4\n");
+    shell.ok("import in.csv a --sparse --dims x --domain x=0:9 --timestamp 100");
+    shell.ok("write a later.csv --timestamp 200");
     shell.ok("write a more.csv --timestamp 2100-01-01");
     shell.ok("meta a set unit metre --timestamp 2100-01-01");
     shell.ok("evolve a --add-attr n:int32? --timestamp 2100-01-01");
-    assert_eq!(shell.ok("export a - --format csv"), "x,v\n1,1\n2,2\n");
+    assert_eq!(shell.ok("export a - --format csv"), "x,v\n1,1\n2,2\n4,4\n");
     assert_eq!(shell.ok("meta a ls"), "");
     assert_eq!(
         shell.ok("export a - --format csv --at 0.."),
-        "x,v,n\n1,1,\n2,2,\n2,9,\n"
+        "x,v,n\n1,1,\n2,2,\n2,9,\n4,4,\n"
     );
     assert_eq!(shell.ok("meta a get unit --at 2100-01-01"), "metre\n");
     assert!(shell.ok("info a").contains("2100-01-01"));
-    shell.ok("consolidate a");
-    assert_eq!(shell.ok("export a - --format csv"), "x,v\n1,1\n2,2\n");
+    shell.ok("meta a set unit foot --timestamp 100");
+    shell.ok("meta a set unit inch --timestamp 200");
+    for mode in ["fragments", "array-meta"] {
+        shell.ok(&format!("consolidate a --mode {mode}"));
+        shell.ok(&format!("vacuum a --mode {mode}"));
+    }
+    assert_eq!(shell.ok("export a - --format csv"), "x,v\n1,1\n2,2\n4,4\n");
+    assert_eq!(shell.ok("meta a get unit"), "inch\n");
+    assert_eq!(shell.ok("meta a get unit --at 2100-01-01"), "metre\n");
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use futures_channel::oneshot;
@@ -48,17 +48,18 @@ impl Array {
         Self::open_counting(context, path, options, Counting::Visible).await
     }
 
-    /// The same array from a fresh look at the store, with the fragments that consolidated ones replace and that lie
-    /// there still: to look after files, not to read cells, some of which it holds twice.
+    /// Opens the array to look after its files, not to read cells: with the fragments that consolidated ones replace
+    /// and that lie there still, and without those whose metadata is damaged, whose errors come beside.
     ///
     /// # Errors
-    /// As [`Array::open`].
-    pub async fn with_replaced(&self) -> Result<Self> {
-        let s = &*self.0;
-        Self::open_counting(&s.context, &s.path, &s.options, Counting::WithReplaced).await
+    /// As [`Array::open`], but not what concerns one fragment.
+    pub async fn open_to_verify(context: &Context, path: &str, options: &OpenOptions) -> Result<(Self, Vec<Error>)> {
+        let damaged = Mutex::default();
+        let array = Self::open_counting(context, path, options, Counting::All(&damaged)).await?;
+        Ok((array, damaged.into_inner().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    async fn open_counting(context: &Context, path: &str, options: &OpenOptions, which: Counting) -> Result<Self> {
+    async fn open_counting(context: &Context, path: &str, options: &OpenOptions, which: Counting<'_>) -> Result<Self> {
         let mut listing = list(context, path).await?;
         for _ in 0..RELISTINGS {
             let opened = Self::open_listed(context, path, options, &listing, which).await;
@@ -80,8 +81,9 @@ impl Array {
         path: &str,
         options: &OpenOptions,
         listing: &Listing,
-        which: Counting,
+        which: Counting<'_>,
     ) -> Result<Self> {
+        which.begin();
         let absent = || {
             if listing.root.iter().any(|e| e.name == KEY_VALUE_SCHEMA) {
                 let why = "a key-value store of TileDB 1, which 2.0 gave up: TileDB-Py up to 0.5 reads it";
@@ -127,7 +129,7 @@ impl Array {
         let mut far = Vec::new();
         for (i, tail) in rest {
             let load = load_raw(context, path, &refs[i], tail, &first, key);
-            far.push(async move { Ok::<_, Error>((i, load.await?)) });
+            far.push(async move { Ok::<_, Error>((i, which.bear(load.await)?.flatten())) });
         }
         let mut far = stream::iter(far).buffered(IN_FLIGHT);
         while let Some((i, loaded)) = far.try_next().await? {
@@ -138,7 +140,8 @@ impl Array {
 
         let mut names = BTreeSet::new();
         for (f, raw) in &fragments {
-            names.insert(raw.schema_name(path, f)?.unwrap_or(oldest));
+            // What is wrong here is told below.
+            names.extend(raw.schema_name(path, f).ok().map(|name| name.unwrap_or(oldest)));
         }
         schemas.load(names).await?;
         let cpu = if fragments.len() > FRAGMENTS_AT_ONCE {
@@ -147,8 +150,10 @@ impl Array {
             Cpu::Inline
         };
         let fragments = cpu.try_map_owned(fragments, |(f, raw)| {
-            let own = Arc::clone(schemas.get(raw.schema_name(path, &f)?.unwrap_or(oldest)));
-            raw.into_fragment(path, f, &own).map(Arc::new)
+            let made = raw
+                .schema_name(path, &f)
+                .map(|name| Arc::clone(schemas.get(name.unwrap_or(oldest))));
+            which.bear(made.and_then(|own| raw.into_fragment(path, f, &own).map(Arc::new)))
         })?;
         Ok(Self(Arc::new(Snapshot {
             context: context.clone(),
@@ -156,7 +161,7 @@ impl Array {
             options: options.clone(),
             schema,
             schema_name,
-            fragments,
+            fragments: fragments.into_iter().flatten().collect(),
             deletes,
             metadata_files: found.metadata,
             enumerations: Mutex::default(),
@@ -177,12 +182,33 @@ impl Array {
 }
 
 /// Which fragments an open array has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Counting {
+#[derive(Debug, Clone, Copy)]
+enum Counting<'a> {
     /// Those that readers see.
     Visible,
-    /// Those too that others replace.
-    WithReplaced,
+    /// Those too that others replace, and of all those that can be opened: what keeps the others from it is told here.
+    All(&'a Mutex<Vec<Error>>),
+}
+
+impl Counting<'_> {
+    /// Forgets what an earlier attempt told.
+    fn begin(self) {
+        if let Self::All(damaged) = self {
+            damaged.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+    }
+
+    /// What was read of a fragment, or nothing where its error is told and the fragment left out.
+    fn bear<T>(self, read: Result<T>) -> Result<Option<T>> {
+        match (self, read) {
+            (_, Ok(read)) => Ok(Some(read)),
+            (Self::Visible, Err(e)) => Err(e),
+            (Self::All(damaged), Err(e)) => {
+                damaged.lock().unwrap_or_else(PoisonError::into_inner).push(e);
+                Ok(None)
+            }
+        }
+    }
 }
 
 /// What is known of an array beside its schema.
@@ -213,7 +239,7 @@ type Tail = Result<(u64, Bytes)>;
 async fn find(
     context: &Context,
     path: &str,
-    (listing, which): (&Listing, Counting),
+    (listing, which): (&Listing, Counting<'_>),
     window: Window,
     sparse: impl Future<Output = bool>,
     key: Option<&Key>,
@@ -228,7 +254,7 @@ async fn find(
     // Mostly the same fragments count whatever the schema, which then is not waited for.
     let sparse = committed.straddles(window) && sparse.await;
     let mut visible = committed.visible(window, sparse)?;
-    if which == Counting::WithReplaced {
+    if matches!(which, Counting::All(_)) {
         visible.fragments.append(&mut visible.replaced);
     }
     let footers: Vec<Option<Bytes>> = visible

@@ -145,6 +145,7 @@ pub(super) fn whole(bytes: usize, width: usize, what: &str) -> Decoded<()> {
     if bytes.is_multiple_of(width) {
         return Ok(());
     }
-    let why = format!("{bytes} bytes are not whole values of {width} bytes; put this filter before others");
+    let why =
+        format!("{bytes} bytes are not whole values of {width} bytes; in a new array put this filter before others");
     Err(Malformed::unsupported(what, why))
 }

@@ -153,8 +153,8 @@ impl Attribute {
             order,
             enumeration,
         };
-        // Releases 2.8 and 2.9 know no fill value of bool.
-        if new.fill.is_empty() && datatype == Datatype::Bool && version.has_fill_values() {
+        // Releases know no fill value of types that were new to them: 2.2 of times, 2.8 and 2.9 of bool.
+        if new.fill.is_empty() && version.has_fill_values() {
             new.set_default_fill();
         }
         let expected = (version.has_fill_values() && !cell.is_var()).then(|| new.default_fill_bytes());
@@ -200,16 +200,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bool_without_a_fill_value_has_that_of_its_type() {
-        let attribute = Attribute::new("b", Datatype::Bool, CellCount::ONE);
-        let stored = |fill: &[u8]| {
+    fn types_without_a_fill_value_have_their_own() {
+        let stored = |datatype: Datatype, fill: &[u8]| {
             let mut w = Writer::new();
-            w.bytes32(b"b").u8(Datatype::Bool.id()).cell_count(CellCount::ONE);
+            w.bytes32(b"b").u8(datatype.id()).cell_count(CellCount::ONE);
             Pipeline::default().encode(&mut w);
             w.bytes64(fill).bool(false).bool(false);
             Attribute::decode(&mut Reader::new(&w.into_bytes()), Version::new(14).unwrap())
         };
-        assert_eq!(stored(b""), Ok(attribute));
-        assert!(stored(b"\0\0").is_err());
+        for datatype in [Datatype::Bool, Datatype::TimeMs] {
+            let attribute = Attribute::new("b", datatype, CellCount::ONE);
+            assert_eq!(stored(datatype, b""), Ok(attribute));
+            assert!(stored(datatype, b"\0\0").is_err());
+        }
     }
 }

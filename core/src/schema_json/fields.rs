@@ -121,7 +121,7 @@ pub(super) fn dimension_from_json(entry: &Entry<'_>) -> Result<Dimension> {
             return number_from_json(&e, datatype);
         }
         // Dates in a domain are written as dates; the extent is a length, counted in the type's own unit.
-        let takes = || e.wrong(&format!("a whole number of {datatype} coordinates, such as 10,"));
+        let takes = || e.wrong(&format!("a whole number of {datatype} coordinates, such as 10"));
         let cells = e.u64().map_err(|_| takes())?;
         let bits = cells.to_le_bytes();
         let fits = u64::MAX

@@ -81,6 +81,10 @@ pub fn parse_filters(text: &str) -> Result<Pipeline> {
 fn parse_one(text: &str) -> Result<Filter> {
     let mut parts = text.split(':');
     let mut filter = named(parts.next().unwrap_or(""))?;
+    if matches!(filter, Filter::FloatScale { .. }) && !text.contains(':') {
+        let why = "float-scale rounds to multiples of its scale; say which, and in how many bytes, as in float-scale:0.01:0:4";
+        return Err(Error::invalid(why));
+    }
     let mut wrong = None;
     let mut take = |slot: &mut dyn FnMut(&str) -> bool| {
         if let Some(part) = parts.next().filter(|part| !slot(part)) {

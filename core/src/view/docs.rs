@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::encode::Format;
 use super::node::Snapshot;
-use super::selection::{self, Axis, Selection, display_name};
+use super::selection::{self, Axis, Selection, shown_name};
 use super::shard::Sharding;
 use super::slice::Slice;
 use super::zarr::{self, Member};
@@ -53,7 +53,12 @@ pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
             CellCount::Var => "any number".to_owned(),
         };
         let null = if a.nullable { "yes" } else { "no" };
-        let _ = writeln!(out, "| {} | {} | {count} | {null} |", display_name(&a.name), a.datatype);
+        let _ = writeln!(
+            out,
+            "| {} | {} | {count} | {null} |",
+            shown_name(&a.name, schema),
+            a.datatype
+        );
     }
     out.push_str("\n- `schema.json`, `metadata.json`, `fragments/`: what the array is made of\n");
     let ending = everything(schema).1.extension();
@@ -167,7 +172,7 @@ fn samples(snapshot: &Snapshot) -> Vec<String> {
             found.extend(spellings.iter().map(|s| format!("{s}.{}", format.extension())));
         }
     };
-    offer(&all, format, &[format!("{}all", all.names()), all.text(schema)]);
+    offer(&all, format, &[format!("{}all", all.names(schema)), all.text(schema)]);
     offer(&part, Format::Csv, &[part.text(schema)]);
     if let (Some(d), Some(axis)) = (schema.dimensions.first(), part.axes.first()) {
         let name = selection::quote(&d.name);

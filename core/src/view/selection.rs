@@ -17,6 +17,8 @@ mod coordinate;
 mod labels;
 mod lexer;
 
+use std::borrow::Cow;
+
 pub use crate::format::attribute::{column_names, display_name};
 pub use coordinate::selects_nothing;
 pub use labels::read;
@@ -121,20 +123,13 @@ fn attributes(names: &str, schema: &Schema) -> Result<Vec<String>> {
     let mut found: Vec<String> = Vec::new();
     for name in lexer::split(names, ',') {
         let name = lexer::unquote(name)?;
-        // An array may have one attribute without a name; `data` stands for it.
-        let name = if name == "data" && schema.attribute("data").is_none() && schema.attribute("").is_some() {
-            String::new()
-        } else {
-            name
-        };
-        // Coordinates can be asked for as well.
-        if schema.attribute(&name).is_none() && schema.dimension(&name).is_none() {
-            let known: Vec<_> = schema.attributes.iter().map(|a| display_name(&a.name)).collect();
+        let Some(name) = field_named(&name, schema).map(str::to_owned) else {
+            let known: Vec<_> = schema.attributes.iter().map(|a| shown_name(&a.name, schema)).collect();
             return Err(Error::invalid(format!(
                 "there is no attribute '{name}'; the attributes are {}",
                 known.join(", ")
             )));
-        }
+        };
         if found.contains(&name) {
             return Err(Error::invalid(format!(
                 "attribute '{name}' is named twice; name it once"
@@ -143,6 +138,27 @@ fn attributes(names: &str, schema: &Schema) -> Result<Vec<String>> {
         found.push(name);
     }
     Ok(found)
+}
+
+/// What a field is called in a selection: its own name or, for the attribute without one, `data`, with as many `_` as
+/// tell it from the fields that are called so.
+pub fn shown_name<'a>(field: &'a str, schema: &'a Schema) -> Cow<'a, str> {
+    if !field.is_empty() {
+        return field.into();
+    }
+    let dimensions = schema.dimensions.iter().map(|d| d.name.as_str());
+    let attributes = schema.attributes.iter().map(|a| a.name.as_str());
+    let others = dimensions.chain(attributes).filter(|n| !n.is_empty());
+    let all: Vec<&str> = std::iter::once("").chain(others).collect();
+    column_names(&all).swap_remove(0).0.into()
+}
+
+/// The name of the field that is called so: an attribute, or a dimension for its coordinates.
+pub fn field_named<'a>(shown: &'a str, schema: &Schema) -> Option<&'a str> {
+    if schema.attribute(shown).is_some() || schema.dimension(shown).is_some() {
+        return Some(shown);
+    }
+    (schema.attribute("").is_some() && shown_name("", schema) == shown).then_some("")
 }
 
 /// Which dimension an item of the list speaks about, and its range.
@@ -299,7 +315,7 @@ impl Selection {
 
     /// The one spelling of this selection that every other spelling of it shares.
     pub fn text(&self, schema: &Schema) -> String {
-        let mut out = self.names();
+        let mut out = self.names(schema);
         for (i, (axis, dimension)) in self.axes.iter().zip(&schema.dimensions).enumerate() {
             if i > 0 {
                 out.push(',');
@@ -310,11 +326,11 @@ impl Selection {
     }
 
     /// What stands before the axes in [`Selection::text`]: the attributes and an `@`, or nothing for all of them.
-    pub(super) fn names(&self) -> String {
+    pub(super) fn names(&self, schema: &Schema) -> String {
         let Some(names) = &self.attributes else {
             return String::new();
         };
-        let names: Vec<_> = names.iter().map(|n| lexer::quote(display_name(n))).collect();
+        let names: Vec<_> = names.iter().map(|n| lexer::quote(&shown_name(n, schema))).collect();
         format!("{}@", names.join(","))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::encode::{Encoder, Field, Format, Frame};
 use super::node::{self, Snapshot};
-use super::selection::{Axis, Selection, display_name};
+use super::selection::{Axis, Selection, shown_name};
 use super::window;
 use crate::array::Array;
 use crate::datatype::{CellCount, Datatype};
@@ -278,7 +278,7 @@ impl Slice {
             ("dtype", list(types)),
             (
                 "fields",
-                list(self.fields.iter().map(|n| display_name(n).to_owned()).collect()),
+                list(self.fields.iter().map(|n| shown_name(n, schema).into_owned()).collect()),
             ),
             ("dims", list(schema.dimensions.iter().map(|d| d.name.clone()).collect())),
             ("selection", self.selection.text(schema)),

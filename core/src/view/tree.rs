@@ -15,7 +15,7 @@
 use std::cmp::Ordering;
 
 use super::node::DirEntry;
-use super::selection::column_names;
+use super::selection::shown_name;
 use super::tiles::Tiles;
 use super::zarr::{self, Member};
 use crate::array::{Array, Window};
@@ -145,11 +145,8 @@ fn tile<'a>(attribute: &str, rest: &[&str], schema: &Schema) -> Option<Place<'a>
 
 /// Attributes whose tiles are arrays of numpy's.
 fn tiled_attributes(schema: &Schema) -> impl Iterator<Item = (String, &str)> {
-    let names: Vec<&str> = schema.attributes.iter().map(|a| a.name.as_str()).collect();
-    let shown = column_names(&names).into_iter().map(|n| file_name(&n.0));
-    let all = shown.zip(&schema.attributes);
-    all.filter(|(_, a)| !a.cell.is_var())
-        .map(|(shown, a)| (shown, a.name.as_str()))
+    let tiled = schema.attributes.iter().filter(|a| !a.cell.is_var());
+    tiled.map(|a| (file_name(&shown_name(&a.name, schema)), a.name.as_str()))
 }
 
 /// The names in a folder.

@@ -130,7 +130,13 @@ fn metadata(schema: &Schema, member: &Member, sharding: Option<&Sharding>) -> Re
             let at = |list: &[u64]| list.get(*i).copied().unwrap_or(1);
             let datatype = schema.dimensions.get(*i).map_or(Datatype::Int64, |d| d.datatype);
             let name = names.get(*i).copied().unwrap_or("");
-            describe(datatype, &[at(&lengths)], &[at(&grid.extents())], &[name], json!(0))
+            describe(
+                datatype,
+                &[at(&lengths)],
+                &[chunk_length(schema, &grid, *i)],
+                &[name],
+                json!(0),
+            )
         }
     })
 }
@@ -243,10 +249,17 @@ fn lengths(schema: &Schema, grid: &Grid) -> Vec<u64> {
     ends.map(|span| span.last.saturating_add(1)).collect()
 }
 
+/// Coordinates a chunk of a dimension: those along a tile, which may be much longer than the axis is.
+fn chunk_length(schema: &Schema, grid: &Grid, dimension: usize) -> u64 {
+    let length = lengths(schema, grid).get(dimension).copied().unwrap_or(0);
+    let extent = grid.axes.get(dimension).map_or(1, |axis| axis.extent);
+    extent.min(length).max(1)
+}
+
 /// How many chunks the coordinates of a dimension have.
 fn chunks_along(schema: &Schema, grid: &Grid, dimension: usize) -> u64 {
     let length = lengths(schema, grid).get(dimension).copied().unwrap_or(0);
-    grid.axes.get(dimension).map_or(0, |axis| length.div_ceil(axis.extent))
+    length.div_ceil(chunk_length(schema, grid, dimension))
 }
 
 /// The chunk of coordinates of this number, and `None` beyond the last.
@@ -256,11 +269,12 @@ pub(super) fn coordinates(schema: &Schema, dimension: usize, chunk: u64) -> Opti
     if chunk >= chunks_along(schema, &grid, dimension) {
         return None;
     }
-    let first = chunk * axis.extent;
+    let count = chunk_length(schema, &grid, dimension);
+    let first = chunk * count;
     let length = *lengths(schema, &grid).get(dimension)?;
     let inside = |i: u64| first.checked_add(i).filter(|offset| *offset < length);
     let width = axis.datatype.size();
-    let bytes = (0..axis.extent).flat_map(|i| match inside(i) {
+    let bytes = (0..count).flat_map(|i| match inside(i) {
         Some(offset) => axis.coordinate(offset).to_le_bytes(),
         // Beyond the end of the axis nobody looks.
         None => vec![0; width],

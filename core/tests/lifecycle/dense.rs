@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hyperslab::array::Window;
 use hyperslab::blocking::block_on;
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
-use hyperslab::maintain::Mode;
+use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
 use hyperslab::{CellCount, Cells, Column, Context, Datatype, Query, Region, ScalarRange};
 use proptest::prelude::*;
 
@@ -264,5 +264,35 @@ fn single_cells_lie_over_later_boxes_until_one_covers_their_tile() {
         assert!(do_chore(&context, Chore::Fragments { small: false }, 3));
         assert_eq!(first(everything.0, everything.1), value(seen, 0, 0));
         assert_eq!(first(corner, corner), value(seen, 0, 0));
+    }
+}
+
+/// The box around few cells may be all of a huge domain, most of it fill values.
+#[test]
+fn single_cells_are_merged_where_their_box_is_no_larger_than_their_tiles_or_small() {
+    const FAR: i64 = 1 << 25;
+    let along = Dimension::new("x", Datatype::Int64, 0_i64, 1_i64 << 40, 1000_i64);
+    let attribute = Attribute::new("v", Datatype::Uint8, CellCount::ONE);
+    let schema = Schema::new(ArrayType::Dense, vec![along], vec![attribute]);
+    for (distance, fragments) in [(FAR, 2), (100_000, 1)] {
+        let context = new_array(&schema);
+        let array = || open(&context, Window::ALL);
+        for time in [1_u8, 2] {
+            let places = [i64::from(time), distance + i64::from(time)];
+            let columns = vec![
+                ("x".into(), Column::from_values(Datatype::Int64, &places)),
+                ("v".into(), Column::from_values(Datatype::Uint8, &[time; 2])),
+            ];
+            block_on(array().write_points(columns, &at(time.into()))).unwrap();
+        }
+        block_on(consolidate(&array(), &ConsolidateOptions::new(Mode::Fragments), &at(3))).unwrap();
+        assert_eq!(array().fragments().len(), fragments, "{distance} cells apart");
+        let region = Region::from_box(vec![ScalarRange::new(distance, distance + 3)]);
+        let query = Query {
+            region,
+            ..Query::default()
+        };
+        let found = block_on(array().read(&query)).unwrap();
+        assert_eq!(found.column("v").unwrap().values::<u8>().unwrap()[..], [255, 1, 2, 255]);
     }
 }

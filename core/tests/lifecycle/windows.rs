@@ -255,3 +255,40 @@ fn what_reaches_over_an_end_of_the_window() {
         3
     );
 }
+
+/// A file that an earlier merge made may stand between two of a window, and lies over the first of them.
+#[test]
+fn metadata_that_stands_between_is_not_leapt_over() {
+    let context = new_array(&dense::schema(Layout::RowMajor, Layout::RowMajor));
+    let set = |time: u64, value: u8| {
+        let value = Some(MetaValue::bytes(Datatype::Uint8, &[value]));
+        let entry = Entry {
+            key: "key".into(),
+            value,
+        };
+        block_on(open(&context, Window::ALL).write_metadata(&[entry], &at(time))).unwrap();
+    };
+    let merge = |from, to, tick| {
+        let pairs = false;
+        do_chore(
+            &context,
+            &Step::<()>::Merge { from, to, pairs },
+            Mode::ArrayMetadata,
+            tick,
+        );
+        do_chore(&context, &Step::<()>::Vacuum, Mode::ArrayMetadata, tick);
+    };
+    let seen = || {
+        block_on(open(&context, Window::ALL).metadata()).unwrap()["key"]
+            .data
+            .clone()
+    };
+    set(20, 1);
+    set(50, 2);
+    merge(20, 50, 100);
+    set(10, 3);
+    set(30, 4);
+    assert_eq!(seen(), [4]);
+    merge(0, 40, 101);
+    assert_eq!(seen(), [4]);
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyperslab::array::{CreateOptions, Window, create};
+use hyperslab::array::{Array, CreateOptions, OpenOptions, Window, create};
 use hyperslab::blocking::block_on;
 use hyperslab::format::schema::Layout;
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
@@ -48,8 +48,9 @@ fn damage(store: &MemVfs, ends_with: &str, at: impl Fn(usize) -> usize) -> Strin
 
 /// What `verify` complains of, after a fresh look at the store.
 fn complaints(store: &Arc<MemVfs>) -> Vec<String> {
-    let mut all = Vec::new();
-    let array = open(&Context::new(store.clone()), Window::ALL);
+    let options = OpenOptions::default();
+    let (array, unopened) = block_on(Array::open_to_verify(&Context::new(store.clone()), "a", &options)).unwrap();
+    let mut all: Vec<String> = unopened.iter().map(ToString::to_string).collect();
     block_on(array.verify(&mut |f| all.extend(f.error.map(|e| e.to_string())))).unwrap();
     all
 }
@@ -63,6 +64,26 @@ fn of_a_tile() {
     assert!(found.len() == 1 && found[0].starts_with(&path), "{found:?}");
     let error = block_on(open(&Context::new(store), Window::ALL).read(&Query::default())).unwrap_err();
     assert!(error.to_string().starts_with(&path), "{error}");
+}
+
+#[test]
+fn of_several_fragments_one_of_which_cannot_be_opened() {
+    let (store, context) = small();
+    write(&context, 2, cells());
+    write(&context, 3, cells());
+    assert_eq!(complaints(&store), Vec::<String>::new());
+    // The oldest loses its footer's length, the youngest some values.
+    let opened = damage(&store, "__fragment_metadata.tdb", |n| n - 1);
+    let youngest = |path: &String| path.contains("__3_3_") && path.ends_with("a0.tdb");
+    let (path, bytes) = store.files().into_iter().find(|(path, _)| youngest(path)).unwrap();
+    store.replace(path.clone(), bytes[..8].to_vec());
+    let found = complaints(&store);
+    assert!(
+        found.len() == 2 && found[0].starts_with(&opened) && found[1].starts_with(&path),
+        "{found:?}"
+    );
+    let refused = block_on(Array::open(&Context::new(store), "a", &OpenOptions::default())).unwrap_err();
+    assert!(refused.to_string().starts_with(&opened), "{refused}");
 }
 
 #[test]

@@ -71,6 +71,7 @@ fn every_sample_name_resolves() {
         ("words", sparse(vec![text("word")], vec![var("t")]), "all.csv"),
         ("tops", sparse(vec![number("x")], vec![fixed("a")]), "all.npy"),
         ("far", sparse(vec![far("x")], vec![fixed("a")]), "all.npy"),
+        ("hidden", dense(vec![var("t"), fixed(".b")]), "%2Eb@all.npy"),
     ];
     // All that can be written into these is more than a file can have.
     let line = Schema::new(ArrayType::Dense, vec![far("x")], vec![fixed("a"), var("t")]);
@@ -114,4 +115,44 @@ fn every_sample_name_resolves() {
     for (path, _, expect) in large {
         assert_eq!(samples(&view, path), expect, "{path}");
     }
+}
+
+/// An attribute without a name is called `data`, where no other field is.
+#[test]
+fn a_name_stands_for_one_field() {
+    let x = Dimension::new("x", Datatype::Int32, 0_i32, 3_i32, 2_i32);
+    let number = |name: &str| Attribute::new(name, Datatype::Int8, CellCount::ONE);
+    let beside = Schema::new(ArrayType::Dense, vec![x.clone()], vec![number(""), number("data")]);
+    let along = Dimension {
+        name: "data".into(),
+        ..x
+    };
+    let below = Schema::new(ArrayType::Dense, vec![along], vec![number("")]);
+    let view = empty(&[("beside", beside), ("below", below)]);
+    let context = &view.source().context;
+    let column = |values: &[i8]| Column::from_values(Datatype::Int8, values);
+    let cells = |columns| Cells {
+        region: None,
+        layout: Layout::RowMajor,
+        columns,
+    };
+    let both = vec![
+        ("".to_owned(), column(&[1, 2, 3, 4])),
+        ("data".to_owned(), column(&[5, 6, 7, 8])),
+    ];
+    write(context, "beside", 1, cells(both));
+    write(context, "below", 1, cells(vec![("".to_owned(), column(&[1, 2, 3, 4]))]));
+    assert_eq!(names(&view, "beside/tiles"), ["data_", "data"]);
+    for (path, expect) in [
+        ("beside/slices/data@all.bin", vec![5, 6, 7, 8]),
+        ("beside/slices/data_@all.bin", vec![1, 2, 3, 4]),
+        ("beside/slices/data_,data@0:2.bin", vec![1, 5, 2, 6]),
+        ("below/slices/data_@all.bin", vec![1, 2, 3, 4]),
+        ("below/slices/data@0:2.bin", vec![0, 0, 0, 0, 1, 0, 0, 0]),
+    ] {
+        assert_eq!(file(&view, path), expect, "{path}");
+    }
+    // Behind the header of numpy's.
+    assert_eq!(file(&view, "beside/tiles/data_/0.npy")[128..], [1, 2]);
+    assert_eq!(file(&view, "beside/tiles/data/0.npy")[128..], [5, 6]);
 }

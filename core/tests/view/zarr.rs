@@ -123,3 +123,23 @@ fn view_of(context: Context) -> View {
     };
     View::new(source, NOW_MS)
 }
+
+#[test]
+fn coordinates_are_no_longer_than_the_axis_however_long_a_tile_is() {
+    let context = Context::memory();
+    let x = Dimension::new("x", Datatype::Int64, 0_i64, (1_i64 << 40) - 1, 1_i64 << 36);
+    let a = Attribute::new("a", Datatype::Uint8, CellCount::ONE);
+    let mut schema = Schema::new(ArrayType::Dense, vec![x], vec![a]);
+    schema.current_domain = Some(CurrentDomain {
+        ranges: vec![ScalarRange::new(0_i64, 2_i64)],
+    });
+    block_on(create(&context, "a", &schema, &[], &created())).unwrap();
+    let view = view_of(context);
+    let json: serde_json::Value = serde_json::from_slice(&file(&view, "zarr/x/zarr.json")).unwrap();
+    assert_eq!(
+        json["chunk_grid"]["configuration"]["chunk_shape"],
+        serde_json::json!([3])
+    );
+    let bytes = [0_i64, 1, 2].map(i64::to_le_bytes).concat();
+    assert_eq!(file(&view, "zarr/x/c/0"), bytes);
+}

@@ -9,7 +9,7 @@ const RUN_BYTES: usize = 2;
 pub(super) fn pack(cell_bytes: usize, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     if !data.len().is_multiple_of(cell_bytes) {
         let why = format!(
-            "{} bytes are not whole cells of {cell_bytes} bytes; put this filter first",
+            "{} bytes are not whole cells of {cell_bytes} bytes; in a new array put this filter first",
             data.len()
         );
         return Err(Malformed::unsupported("rle", why));

@@ -32,7 +32,7 @@ pub struct Finding {
 
 impl Array {
     /// Reads every tile of every fragment, of the array's dimension labels too, and reports on each file. Fragments
-    /// that consolidated ones replace are read as well where the array is open [with them](Array::with_replaced).
+    /// that consolidated ones replace are read as well where the array is open [with them](Array::open_to_verify).
     /// Coordinates are held against the bounding boxes of their tiles.
     ///
     /// # Errors

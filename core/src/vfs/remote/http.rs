@@ -60,15 +60,15 @@ impl HttpVfs {
     fn get(&self, path: &str, folder: bool) -> Result<RequestBuilder> {
         check_path(path)?;
         let mut url = self.base.clone();
-        if let Ok(mut parts) = url.path_segments_mut() {
-            parts.pop_if_empty();
-            if !path.is_empty() {
-                parts.extend(path.split('/'));
-            }
-            if folder {
-                parts.push("");
-            }
+        let mut whole = url.path().strip_suffix('/').unwrap_or(url.path()).to_owned();
+        if !path.is_empty() {
+            whole.push('/');
+            encode(path, &mut whole);
         }
+        if folder {
+            whole.push('/');
+        }
+        url.set_path(&whole);
         Ok(self.client.get(url).header(ACCEPT_ENCODING, "identity"))
     }
 
@@ -233,6 +233,17 @@ fn tail_of(path: &str, file: &Bytes, bytes: u64) -> Result<(u64, Bytes)> {
 /// What helps where a host cannot list.
 const LISTED: &str =
     "where folders cannot be listed, run `hyperslab index` on the array and upload its `__manifest.json`";
+
+/// Appends a path as URLs have it. What parses URLs would leave out tabs and ends of lines, rather than encode them.
+fn encode(path: &str, out: &mut String) {
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+}
 
 /// The host cannot list.
 fn unlisted(base: &Url, dir: &str, why: &str) -> Error {

@@ -155,15 +155,10 @@ impl Picture {
         match self.depth {
             Depth::Bit => {
                 let width = usize::try_from(self.width).unwrap_or(usize::MAX).max(1);
-                let byte = |bits: &[u8]| {
-                    bits.iter()
-                        .enumerate()
-                        .fold(0, |b, (i, v)| b | (u8::from(*v != 0) << (7 - i)))
-                };
-                self.values
-                    .chunks(width)
-                    .flat_map(|row| row.chunks(8).map(byte))
-                    .collect()
+                let lit = |(i, v): (usize, &u8)| u8::from(*v != 0 && !null(i));
+                let bits: Vec<u8> = self.values.iter().enumerate().map(lit).collect();
+                let byte = |bits: &[u8]| bits.iter().enumerate().fold(0, |b, (i, bit)| b | (bit << (7 - i)));
+                bits.chunks(width).flat_map(|row| row.chunks(8).map(byte)).collect()
             }
             Depth::Bytes(n) => {
                 let cells = self.values.chunks_exact(usize::from(n)).enumerate();

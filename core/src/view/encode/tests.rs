@@ -294,6 +294,13 @@ fn pictures_of_every_depth() {
         Column::from_values(Datatype::Bool, &[1_u8, 0, 1, 0, 1, 0]),
         (3, 2, 1, 0, &[0, 0b1010_0000, 0, 0b0100_0000]),
     );
+    let some = Column::from_values(Datatype::Bool, &[1_u8, 0, 1]).with_validity(vec![1, 1, 0]);
+    check_png(
+        field("m", Datatype::Bool, one),
+        &[3],
+        some,
+        (3, 1, 1, 0, &[0, 0b1000_0000]),
+    );
     check_png(
         field("g", Datatype::Uint8, one),
         &[1, 2],

@@ -75,8 +75,8 @@ pub(super) fn unquote(text: &str) -> Result<String> {
 pub(in crate::view) fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (i, c) in text.char_indices() {
-        // Two dots would read as a range, and these two words as everything.
-        let dots = c == '.' && out.ends_with('.');
+        // Two dots would read as a range, a name that starts with one is hidden, and these two words are everything.
+        let dots = c == '.' && (i == 0 || out.ends_with('.'));
         let word = i == 0 && matches!(text, "_" | "all");
         // Whoever parses leaves out spaces around what is written.
         let edge = c == ' ' && (i == 0 || i + 1 == text.len());

@@ -313,3 +313,21 @@ fn redirects_are_followed_but_not_for_ever() {
     let circle = failing("302 Found\r\nLocation: /base/file", "");
     assert!(circle.contains("redirects without end"), "{circle}");
 }
+
+#[test]
+fn every_name_is_asked_for_as_it_is() {
+    let asked = |base: &str, path: &str, folder: bool| {
+        let request = HttpVfs::new(base).unwrap().get(path, folder).unwrap();
+        request.build().unwrap().url().to_string()
+    };
+    assert_eq!(
+        asked("http://127.0.0.1:1/x/?key=1", "a b/tab\tx\n%é.tdb", false),
+        "http://127.0.0.1:1/x/a%20b/tab%09x%0A%25%C3%A9.tdb?key=1"
+    );
+    assert_eq!(asked("http://127.0.0.1:1/x/", "", false), "http://127.0.0.1:1/x");
+    assert_eq!(asked("http://127.0.0.1:1", "", true), "http://127.0.0.1:1/");
+    assert_eq!(
+        asked("http://127.0.0.1:1", "__schema", true),
+        "http://127.0.0.1:1/__schema/"
+    );
+}

@@ -3,6 +3,8 @@
 #![cfg(feature = "test-util")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+mod unwritten;
+
 use std::sync::Arc;
 
 use hyperslab::array::{CreateOptions, Window, create};
@@ -461,73 +463,4 @@ fn conditions_find_what_the_cells_say_though_tiles_are_left_out() {
         unread.iter().all(|n| *n > 30) && found_some > 100,
         "{unread:?} counts without files of attributes, {found_some} conditions found cells"
     );
-}
-
-#[test]
-fn cells_that_nobody_wrote_count_as_a_read_gives_them_before_a_merge_and_after() {
-    let along = |name| Dimension::new(name, Datatype::Int32, 0, 9, 5);
-    let attribute = |name: &str, nullable, fill: Option<i32>| {
-        let mut attribute = Attribute::new(name, Datatype::Int32, CellCount::ONE);
-        attribute.nullable = nullable;
-        attribute.fill = fill.map_or(attribute.fill, |f| f.to_le_bytes().to_vec());
-        attribute
-    };
-    let attributes = vec![attribute("v", false, Some(7)), attribute("n", true, None)];
-    let schema = Schema::new(ArrayType::Dense, vec![along("y"), along("x")], attributes);
-    let context = Context::new(Arc::new(MemVfs::new()));
-    let options = CreateOptions {
-        timestamp_ms: 1,
-        seed: [1; 32],
-        key: None,
-    };
-    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
-    let open = || block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
-    let at = |time: u8| WriteOptions {
-        timestamp_ms: time.into(),
-        seed: [time; 32],
-        sync: false,
-    };
-    // Two boxes in one tile and one in another; of 100 cells 12 are written.
-    for (i, (from, values)) in [(1, [1, 2, 3, 4]), (3, [10, 20, 30, 40]), (6, [1, 2, 3, 4])]
-        .iter()
-        .enumerate()
-    {
-        let nullable = Column::from_values(Datatype::Int32, &[1, 2, 3, 4]).with_validity(vec![1, 0, 1, 1]);
-        let cells = Cells {
-            region: Some(vec![ScalarRange::new(*from, *from + 1); 2]),
-            layout: Layout::RowMajor,
-            columns: vec![
-                ("v".into(), Column::from_values(Datatype::Int32, values)),
-                ("n".into(), nullable),
-            ],
-        };
-        block_on(open().write(cells, &at(10 + i as u8))).unwrap();
-    }
-    let check = || {
-        use Aggregate::{Count, Max, Mean, Min, NullCount, Sum};
-        let asked = [Count, Sum, Mean, Min, Max, NullCount];
-        let found = |field| {
-            let asked: Vec<_> = asked.iter().map(|a| (*a, field)).collect();
-            block_on(open().aggregate(&Query::default(), &asked)).unwrap()
-        };
-        let known = |sum, mean, min, max, nulls| {
-            let (min, max) = (Scalar::I32(min), Scalar::I32(max));
-            [
-                Scalar::U64(100),
-                Scalar::I64(sum),
-                Scalar::F64(mean),
-                min,
-                max,
-                Scalar::U64(nulls),
-            ]
-            .map(Some)
-        };
-        // As libtiledb says of the merged fragment; of three it says 120, 3.636… and 3 nulls.
-        assert_eq!(found("v"), known(120 + 88 * 7, 7.36, 1, 40, 0));
-        assert_eq!(found("n"), known(24, 24.0 / 9.0, 1, 4, 91));
-    };
-    check();
-    block_on(consolidate(&open(), &ConsolidateOptions::new(Mode::Fragments), &at(20))).unwrap();
-    assert_eq!(open().fragments().len(), 1);
-    check();
 }

@@ -1,0 +1,148 @@
+//! Arrays of other times in the view, and what is written while it is open.
+
+use hyperslab::blocking::block_on;
+use hyperslab::format::schema::Layout;
+use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, delete, vacuum};
+use hyperslab::view::{NodeKind, Source, View};
+use hyperslab::{Array, Cells, Column, Datatype, OpenOptions, Window, WriteOptions};
+
+use super::{NOW_MS, file, names, refusal, value, view, write};
+
+#[test]
+fn the_past_stays_readable() {
+    let view = view();
+    let first = |path: &str| file(&view, path)[..2].to_vec();
+    assert_eq!(first("grids/dense/slices/v@all.bin"), (-1_i16).to_le_bytes());
+    for time in ["1000", "1999", "1970-01-01T00:00:01"] {
+        assert_eq!(
+            first(&format!("grids/dense/at/{time}/slices/v@all.bin")),
+            value(0, 0).to_le_bytes(),
+            "{time}"
+        );
+    }
+    assert!(refusal(&view, "grids/dense/at/yesterday").contains("is no time"));
+}
+
+#[test]
+fn writes_are_found_by_their_order_and_between_times() {
+    let view = view();
+    let first = |path: &str| file(&view, &format!("grids/dense/{path}/slices/v@all.bin"))[..2].to_vec();
+    assert_eq!(first("at/latest"), (-1_i16).to_le_bytes());
+    assert_eq!(first("at/latest-1"), value(0, 0).to_le_bytes());
+    assert!(block_on(view.lookup("grids/dense/at/latest-2")).unwrap().is_none());
+    assert!(block_on(view.lookup("grids/dense/at/.git")).unwrap().is_none());
+
+    assert_eq!(first("since/1..1500"), value(0, 0).to_le_bytes());
+    assert_eq!(names(&view, "grids/dense/since/1001../fragments").len(), 1);
+    assert_eq!(names(&view, "grids/dense/since/0..1970-01/fragments").len(), 2);
+    assert!(block_on(view.lookup("grids/dense/since/..2")).unwrap().is_none());
+    assert!(names(&view, "grids/dense/since").is_empty());
+    assert!(refusal(&view, "grids/dense/since/1000").contains("T0..T1"));
+    for window in ["5..1", "1970-02..1970-01", "2..1970-01-01T00:00:00.001"] {
+        assert!(refusal(&view, &format!("grids/dense/since/{window}")).contains("ends before it starts"));
+    }
+    assert_eq!(names(&view, "grids/dense/since/5..5/fragments").len(), 0);
+    assert!(block_on(view.lookup("grids/dense/since/1..2/since")).unwrap().is_none());
+}
+
+#[test]
+fn later_writes_show_after_a_refresh_and_old_nodes_stay() {
+    let view = view();
+    let path = "points/slices/mag@all.bin";
+    let before = block_on(view.lookup(path)).unwrap().unwrap();
+    extend(&view, 3000);
+    assert_eq!(block_on(view.lookup(path)).unwrap().unwrap().kind, before.kind);
+    view.refresh(NOW_MS);
+    let after = block_on(view.lookup(path)).unwrap().unwrap();
+    assert_eq!(
+        (before.kind, after.kind),
+        (NodeKind::File { size: 160 }, NodeKind::File { size: 164 })
+    );
+    assert_ne!(before.id, after.id);
+    assert_eq!(block_on(view.read(&before, 0..1000)).unwrap().len(), 160);
+    assert_eq!(block_on(view.read(&after, 0..1000)).unwrap().len(), 164);
+}
+
+#[test]
+fn what_bears_a_time_of_the_future_shows_when_it_has_come_or_is_asked_for() {
+    let view = view();
+    let size = |path: &str| block_on(view.lookup(path)).unwrap().map(|node| node.kind);
+    let (now, then) = ("points/slices/mag@all.bin", "points/at/7000/slices/mag@all.bin");
+    extend(&view, 7000);
+    assert_eq!(size(now), Some(NodeKind::File { size: 160 }));
+    assert_eq!(size(then), Some(NodeKind::File { size: 164 }));
+    assert!(!names(&view, "points/at").contains(&"7000".to_owned()));
+    view.refresh(7000);
+    assert_eq!(size(now), Some(NodeKind::File { size: 164 }));
+    let source = Source {
+        options: OpenOptions {
+            window: Window::at(8000),
+            key: None,
+        },
+        ..view.source().clone()
+    };
+    let until = View::new(source, NOW_MS);
+    assert_eq!(
+        block_on(until.lookup(now)).unwrap().map(|node| node.kind),
+        Some(NodeKind::File { size: 164 })
+    );
+}
+
+/// One fragment holds cells of several times after a merge, and a delete makes none.
+#[test]
+fn times_within_a_fragment_and_deletes_are_told_apart() {
+    let view = view();
+    let found = |path: &str| {
+        view.refresh(NOW_MS);
+        let node = block_on(view.lookup(path)).unwrap().unwrap();
+        (node.id, node.kind, node.modified_ms)
+    };
+    let (now, before, after) = (
+        "points/slices/mag@all.bin",
+        "points/at/2999/slices/mag@all.bin",
+        "points/at/3000/slices/mag@all.bin",
+    );
+    extend(&view, 3000);
+    let array = || block_on(Array::open(&view.source().context, "points", &OpenOptions::default())).unwrap();
+    let options = |timestamp_ms| WriteOptions {
+        timestamp_ms,
+        seed: [3; 32],
+        sync: false,
+    };
+    block_on(consolidate(
+        &array(),
+        &ConsolidateOptions::new(Mode::Fragments),
+        &options(3500),
+    ))
+    .unwrap();
+    block_on(vacuum(&array(), Mode::Fragments, false, &options(3600))).unwrap();
+    let (small, large) = (NodeKind::File { size: 160 }, NodeKind::File { size: 164 });
+    assert_eq!((found(before).1, found(after).1), (small, large));
+    assert_ne!(found(before).0, found(after).0);
+    assert_eq!(found(after), found(now));
+
+    block_on(delete(&array(), &"mag < 0.5".parse().unwrap(), &options(4000))).unwrap();
+    let (id, kind, modified_ms) = found(now);
+    assert_eq!((kind, modified_ms), (small, 4000));
+    assert_ne!(id, found(after).0);
+    assert_eq!(names(&view, "points/at").last().map(String::as_str), Some("4000"));
+    assert_eq!(found("points/at/latest-1/slices/mag@all.bin"), found(after));
+}
+
+fn extend(view: &View, time_ms: u64) {
+    let columns = vec![
+        ("x".to_owned(), Column::from_values(Datatype::Float64, &[-9.5_f64])),
+        ("mag".to_owned(), Column::from_values(Datatype::Float32, &[9_f32])),
+        ("place".to_owned(), Column::from_cells(Datatype::StringUtf8, ["new"])),
+    ];
+    write(
+        &view.source().context,
+        "points",
+        time_ms,
+        Cells {
+            region: None,
+            layout: Layout::Unordered,
+            columns,
+        },
+    );
+}
