@@ -3,10 +3,8 @@
 use futures_util::lock::Mutex;
 use hyperslab::format::schema::{Attribute, Dimension, Layout};
 use hyperslab::query::Batches;
-use hyperslab::vfs::manifest;
 use hyperslab::{
-    Array, Batch, CellCount, Cells, Condition, Error, Query, Region, Result, Scalar, ScalarRange, WriteOptions,
-    schema_json,
+    Array, Batch, CellCount, Cells, Condition, Error, Query, Region, Result, Scalar, ScalarRange, schema_json,
 };
 use js_sys::{Object, Promise, Uint8Array};
 use serde_json::{Value, json};
@@ -14,13 +12,14 @@ use wasm_bindgen::prelude::*;
 
 use crate::columns::{self, set};
 use crate::error::to_js;
+use crate::maintain::write_options;
 use crate::select;
-use crate::store::{milliseconds, seed_of, until, window};
+use crate::store::{milliseconds, until, window};
 
 /// An array at a moment.
 #[wasm_bindgen]
 pub struct RawArray {
-    array: Array,
+    pub(crate) array: Array,
 }
 
 impl RawArray {
@@ -209,18 +208,13 @@ impl RawArray {
                 Some(json) => Some(self.written_box(&json).await?),
                 None => None,
             };
-            let options = WriteOptions {
-                timestamp_ms: milliseconds(timestamp),
-                seed: seed_of(&seed)?,
-                sync: false,
-            };
             let cells = Cells {
                 region,
                 layout: layout(&order)?,
                 columns,
             };
-            let name = self.array.write(cells, &options).await?;
-            manifest::refresh(&*self.array.context().vfs, self.array.path()).await?;
+            let name = self.array.write(cells, &write_options(timestamp, &seed)?).await?;
+            self.refresh_manifest().await?;
             Ok(name)
         };
         work.await.map_err(|e: Error| to_js(&e))

@@ -229,7 +229,7 @@ impl Vfs for JsVfs {
     fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
         let dir = dir.to_owned();
         self.task(async move |backend, signal| {
-            let mut folders = vec![dir];
+            let (mut folders, mut empty) = (vec![dir], Vec::new());
             while let Some(folder) = folders.pop() {
                 for child in children(&folder, &answer(&folder, backend.list(&folder, &signal)).await?)? {
                     let path = hyperslab::vfs::join(&folder, &child.name);
@@ -238,6 +238,11 @@ impl Vfs for JsVfs {
                         EntryKind::File(_) => answer(&path, backend.remove(&path)).await.map(drop)?,
                     }
                 }
+                empty.push(folder);
+            }
+            for folder in empty.iter().rev() {
+                // Many stores know of no folders; and one that stays holds nothing.
+                let _ = answer(folder, backend.remove(folder)).await;
             }
             Ok(())
         })

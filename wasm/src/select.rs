@@ -72,13 +72,13 @@ fn parse(json: &str) -> Result<Value> {
 
 fn axis(slot: &mut Axis, json: &Value, dimension: &Dimension) -> Result<()> {
     if let Some(at) = json.get("at") {
+        let (lo, hi) = (value(at, dimension, End::Low)?, value(at, dimension, End::High)?);
+        // A date may name several coordinates: a month of days.
+        let single = lo == hi;
         *slot = Axis {
-            range: Some(ScalarRange {
-                lo: value(at, dimension, End::Low)?,
-                hi: value(at, dimension, End::High)?,
-            }),
+            range: Some(ScalarRange { lo, hi }),
             step: 1,
-            single: true,
+            single,
         };
         return Ok(());
     }

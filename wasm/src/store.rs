@@ -21,13 +21,15 @@ use crate::view::RawView;
 #[wasm_bindgen]
 pub struct RawStore {
     context: Context,
+    url: String,
 }
 
 #[wasm_bindgen]
 impl RawStore {
-    /// The store behind `backend`. With `has_manifest` a `__manifest.json` in its root is believed.
+    /// The store behind `backend`, whose root has this URL, or none. With `has_manifest` a `__manifest.json` in its root
+    /// is believed.
     #[wasm_bindgen(constructor)]
-    pub fn new(backend: Backend, has_manifest: bool, cache_bytes: f64) -> Self {
+    pub fn new(backend: Backend, url: String, has_manifest: bool, cache_bytes: f64) -> Self {
         let js: Arc<dyn Vfs> = Arc::new(JsVfs::new(backend));
         let vfs: Arc<dyn Vfs> = if has_manifest {
             Arc::new(ManifestVfs::new(js))
@@ -42,6 +44,7 @@ impl RawStore {
                 cpu: Cpu::Inline,
                 cache,
             },
+            url,
         }
     }
 
@@ -126,7 +129,14 @@ impl RawStore {
         key: Option<Vec<u8>>,
     ) -> Result<RawView, JsValue> {
         let options = options(start, end, key)?;
-        Ok(RawView::new(&self.context, path, name, options, milliseconds(now)))
+        Ok(RawView::new(
+            &self.context,
+            self.url.clone(),
+            path,
+            name,
+            options,
+            milliseconds(now),
+        ))
     }
 }
 

@@ -15,12 +15,19 @@ pub struct RawView {
 }
 
 impl RawView {
-    pub(crate) fn new(context: &Context, path: String, name: String, options: OpenOptions, now_ms: u64) -> Self {
+    pub(crate) fn new(
+        context: &Context,
+        url: String,
+        path: String,
+        name: String,
+        options: OpenOptions,
+        now_ms: u64,
+    ) -> Self {
         Self {
             view: View::new(
                 Source {
                     context: context.clone(),
-                    url: String::new(),
+                    url,
                     path,
                     options,
                     name,

@@ -201,8 +201,11 @@ export function provideStores(stores: (url: URL | string) => Store | undefined):
   otherSchemes = stores;
 }
 
-export function storeOf(source: string | URL | Store, options: OpenOptions): Store {
-  if (typeof source !== "string" && !(source instanceof URL)) return source;
+export function storeOf(source: string | URL | Store, options: Pick<OpenOptions, "http" | "onRequest"> = {}): Store {
+  if (typeof source !== "string" && !(source instanceof URL)) {
+    if (typeof (source as Partial<Store> | undefined)?.get === "function") return source;
+    throw new HyperslabError("InvalidArgument", `${String(source)} is no place of an array: give a URL, or a store such as a MemoryStore`);
+  }
   const store = otherSchemes?.(source);
   if (store) return store;
   const { onRequest } = options;
@@ -219,6 +222,12 @@ export function engineOf(store: Store, pool: Pooled | undefined): Engine {
   return pool?.engine(store) ?? rawStore(store);
 }
 
+/** What a group's members are called in full that lie in the store; empty where nobody knows. @internal */
+export function urlOf(store: Store): string {
+  const { url, location } = store as { url?: string; location?: string };
+  return url ?? location ?? "";
+}
+
 /** Whether a `__manifest.json` of the store is believed. @internal */
 export function believesManifest(store: Store): boolean {
   const listing = store instanceof HttpStore ? store.listing : store.list ? "index" : "manifest";
@@ -229,7 +238,7 @@ export function believesManifest(store: Store): boolean {
 export function rawStore(store: Store): RawStore {
   let raw = raws.get(store);
   if (!raw) {
-    raw = new RawStore(new Bridge(store) as never, believesManifest(store), CACHE_BYTES);
+    raw = new RawStore(new Bridge(store) as never, urlOf(store), believesManifest(store), CACHE_BYTES);
     raws.set(store, raw);
   }
   return raw;
@@ -256,9 +265,16 @@ export function span(at: OpenOptions["at"]): [number, number] {
 
 /** A moment in milliseconds since 1970. */
 export function moment(at: Moment): number {
-  const ms = typeof at === "string" ? NaN : Number(at);
+  const ms = typeof at === "number" || typeof at === "bigint" || at instanceof Date ? Number(at) : NaN;
   if (ms >= 0) return ms;
   throw new HyperslabError("InvalidArgument", `${String(at)} is no moment: give milliseconds since 1970, or a valid Date from then on`);
+}
+
+/** The same for what is written, which bears a time that ends. */
+export function writeMoment(at: Moment): number {
+  const ms = moment(at);
+  if (ms <= Number.MAX_SAFE_INTEGER) return ms;
+  throw new HyperslabError("InvalidArgument", `${String(at)} is no moment to write at: give milliseconds since 1970, or a Date`);
 }
 
 type RawScalar = number | string | null | { int: string };

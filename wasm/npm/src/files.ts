@@ -1,5 +1,5 @@
-import { link, mkdir, open, readdir, readFile, rm, stat, unlink, writeFile } from "node:fs/promises";
-import { dirname, join, sep } from "node:path";
+import { link, mkdir, open, readdir, readFile, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { dirname, join, resolve, sep } from "node:path";
 import { HyperslabError } from "./errors.js";
 import type { Store, StoreEntry } from "./store.js";
 
@@ -8,6 +8,11 @@ export class FileStore implements Store {
   private static temporary = 0;
 
   constructor(readonly root: string) {}
+
+  /** @internal What groups of the format call the folder. */
+  get location(): string {
+    return `file://${resolve(this.root)}`;
+  }
 
   async get(key: string): Promise<Uint8Array | undefined> {
     return present(readFile(this.place(key)));
@@ -42,19 +47,23 @@ export class FileStore implements Store {
     if (!options?.ifNoneMatch) return writeFile(place, bytes);
     // In the root: other readers of the format take every name in an array's own folders for theirs.
     const temporary = join(this.root, `.hyperslab-${process.pid}-${(FileStore.temporary += 1)}.tmp`);
-    await writeFile(temporary, bytes, { flag: "wx" });
     try {
+      await writeFile(temporary, bytes, { flag: "wx" });
       await link(temporary, place);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "EEXIST") throw new HyperslabError("AlreadyExists", `${key}: already exists`);
       throw error;
     } finally {
-      await unlink(temporary);
+      await rm(temporary, { force: true });
     }
   }
 
   async delete(key: string): Promise<void> {
-    await rm(this.place(key), { force: true });
+    const place = this.place(key);
+    await rm(place, { force: true }).catch((error: { code?: string }) => {
+      if (error.code !== "ERR_FS_EISDIR") throw error;
+      return rmdir(place);
+    });
   }
 
   private place(key: string): string {

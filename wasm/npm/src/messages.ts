@@ -7,7 +7,10 @@ export interface Engine {
   open(...args: Parameters<RawStore["open"]>): Promise<EngineArray>;
   view(...args: Parameters<RawStore["view"]>): EngineView;
 }
-export type EngineArray = Pick<RawArray, "attrs" | "count" | "dims" | "enumeration" | "fragments" | "get" | "metadata" | "nonEmptyDomain" | "put" | "schema" | "times"> & {
+export type EngineArray = Pick<
+  RawArray,
+  | "attrs" | "consolidate" | "count" | "deleteCells" | "dims" | "enumeration" | "fragments" | "get" | "metadata" | "nonEmptyDomain" | "put" | "schema" | "times" | "vacuum"
+> & {
   at(...args: Parameters<RawArray["at"]>): Promise<EngineArray>;
   query(...args: Parameters<RawArray["query"]>): EngineBatches;
 };
@@ -26,7 +29,7 @@ export interface Port {
 export interface Facts { attrs: string; dims: string; fragments: string; nonEmptyDomain: string; schema: string; times: string }
 
 /** A store, as a worker has to know it. */
-export interface StoreFacts { number: number; believesManifest: boolean; cacheBytes: number }
+export interface StoreFacts { number: number; url: string; believesManifest: boolean; cacheBytes: number }
 
 export type Message =
   /** To a worker, first: the engine. */

@@ -1,5 +1,5 @@
 // Arrays that are read in workers: the page stays free, and several processors decode at a time.
-import { believesManifest, CACHE_BYTES, type Pooled } from "./array.js";
+import { believesManifest, CACHE_BYTES, urlOf, type Pooled } from "./array.js";
 import { Bridge } from "./bridge.js";
 import { wasmSource } from "./engine.js";
 import { HyperslabError } from "./errors.js";
@@ -164,8 +164,8 @@ class Lane {
     this.asked.set(id, controller);
     try {
       const value = await this.bridges.get(store)?.ask(method, args, controller.signal);
-      // A view would take all of its memory along.
-      const own = value instanceof Uint8Array ? value.slice() : value;
+      // A view would take all of its memory along; and a Buffer's slices are views.
+      const own = value instanceof Uint8Array ? new Uint8Array(value) : value;
       port?.post({ say: "done", id, value: own }, own instanceof Uint8Array ? [own.buffer as ArrayBuffer] : []);
     } catch (error) {
       port?.post({ say: "done", id, error: failure(error) });
@@ -215,7 +215,7 @@ class RemoteStore implements Engine {
   private readonly bridge: Asked;
 
   constructor(readonly pool: Pool, store: Store, number: number) {
-    this.facts = { number, believesManifest: believesManifest(store), cacheBytes: Math.ceil(CACHE_BYTES / pool.all().length) };
+    this.facts = { number, url: urlOf(store), believesManifest: believesManifest(store), cacheBytes: Math.ceil(CACHE_BYTES / pool.all().length) };
     this.bridge = new Asked(store);
   }
 
@@ -246,7 +246,9 @@ class RemoteStore implements Engine {
       schema: () => facts.schema,
       times: () => facts.times,
       at: async (start, end, aborted) => this.open(made.args[0] as string, start, end, made.args[3] as Uint8Array, aborted),
+      consolidate: async (...args) => any("consolidate", args),
       count: async (ranges, condition, aborted) => any("count", [ranges, condition], aborted),
+      deleteCells: async (...args) => any("deleteCells", args),
       enumeration: async (name) => any("enumeration", [name]),
       metadata: async (aborted) => any("metadata", [], aborted),
       put: async (selection, order, columns, at, seed) => {
@@ -254,6 +256,7 @@ class RemoteStore implements Engine {
         return any("put", [selection, order, own, at, seed]);
       },
       query: (...args) => this.batches(made, args),
+      vacuum: async (...args) => any("vacuum", args),
       get: async (selection, fields, order, condition, out, aborted) => {
         const given = [selection, fields, order, condition];
         if (!out) return any("get", [...given, undefined], aborted);

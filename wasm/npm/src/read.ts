@@ -74,7 +74,11 @@ function chunk(raw: RawColumn, { shape = [], single = [] }: RawResult, order: Or
   const data = out ?? column.values;
   const cells = shape.filter((_, i) => !single[i]);
   const stride = strides(cells, order);
-  const at = (...index: number[]) => column.at(index.reduce((sum, i, axis) => sum + i * (stride[axis] ?? 0), 0));
+  const at = (...index: number[]) => {
+    const outside = index.findIndex((i, axis) => axis < cells.length && !(i >= 0 && i < (cells[axis] ?? 0)));
+    if (outside >= 0) throw new RangeError(`index ${index[outside]} along an axis of ${cells[outside] ?? 0}`);
+    return column.at(index.reduce((sum, i, axis) => sum + i * (stride[axis] ?? 0), 0));
+  };
   const extra = { ...(column.offsets ? { offsets: column.offsets } : {}), ...(column.validity ? { validity: column.validity } : {}) };
   if (raw.cell <= 1) return { data, shape: cells, stride, order, at, ...extra };
   // Several values a cell: one more axis, the fastest.
@@ -95,7 +99,7 @@ function strides(shape: number[], order: Order): number[] {
 export interface QueryOptions extends CallOptions {
   /** Closed ranges by dimension; the others are taken whole. */
   ranges?: Ranges;
-  /** A condition such as `"mag >= 4.5 and place != 'Alaska'"`. */
+  /** A condition such as `"mag >= 4.5 and place != 'Alaska'"`. Other cells are left out; those of a dense array hold the fill value. */
   where?: string;
   /** Fields; without it every dimension and attribute. */
   attrs?: string | readonly string[];

@@ -1,4 +1,5 @@
 // Selections, and how the engine wants them.
+import { HyperslabError } from "./errors.js";
 
 /** A coordinate: dates may be given as `Date` or as ISO 8601 text. */
 export type Coordinate = number | bigint | string | Date;
@@ -27,13 +28,19 @@ export type Ranges = { readonly [dimension: string]: readonly [Coordinate, Coord
 
 export function selectionJson(selection: Selection | undefined, dims: readonly { name: string }[]): string {
   if (typeof selection === "string") return JSON.stringify(selection);
+  if (typeof (selection ?? {}) !== "object" || selection instanceof Date) {
+    throw new HyperslabError("InvalidArgument", `${String(selection)} is no selection: give a list by dimension, as in [${String(selection)}], or an object by name`);
+  }
   const axes = Array.isArray(selection) ? selection : byName((selection ?? {}) as Record<string, AxisSelection>, dims);
   return JSON.stringify(axes.map(axis));
 }
 
 export function rangesJson(ranges: Ranges | undefined): string {
   const lists = Object.entries(ranges ?? {}).map(([name, given]) => {
-    const list = Array.isArray(given[0]) ? given : [given];
+    const list = Array.isArray(given?.[0]) ? given : [given];
+    if (!list.every((pair) => Array.isArray(pair) && pair.length === 2)) {
+      throw new HyperslabError("InvalidArgument", `a range of '${name}' is two values, [low, high]; several are a list of those`);
+    }
     return [name, (list as [Coordinate, Coordinate][]).map((pair) => pair.map(value))];
   });
   return JSON.stringify(Object.fromEntries(lists));
@@ -42,7 +49,7 @@ export function rangesJson(ranges: Ranges | undefined): string {
 function byName(named: Record<string, AxisSelection>, dims: readonly { name: string }[]): AxisSelection[] {
   const unknown = Object.keys(named).find((name) => !dims.some((d) => d.name === name));
   if (unknown !== undefined) {
-    throw new TypeError(`there is no dimension '${unknown}'; the dimensions are ${dims.map((d) => d.name).join(", ")}`);
+    throw new HyperslabError("InvalidArgument", `there is no dimension '${unknown}'; the dimensions are ${dims.map((d) => d.name).join(", ")}`);
   }
   return dims.map((d) => named[d.name] ?? null);
 }

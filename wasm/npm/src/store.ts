@@ -33,7 +33,7 @@ export interface Store {
   list?(prefix: string, options?: StoreOptions): Awaitable<Iterable<StoreEntry> | AsyncIterable<StoreEntry>>;
   /** Writes a file. With `ifNoneMatch: "*"` only a new one, else fails with the code `AlreadyExists`. */
   set?(key: string, bytes: Uint8Array, options?: StoreOptions & { ifNoneMatch?: "*" }): unknown;
-  /** Removes a file; absent is fine. */
+  /** Removes a file, or a folder that has become empty where there are folders; absent is fine. */
   delete?(key: string): unknown;
 }
 

@@ -85,7 +85,7 @@ export class Column {
       ? [this.offsets[index], this.offsets[index + 1]]
       : [index * (this.cell as number), (index + 1) * (this.cell as number)];
     const values = this.values.subarray(start, end) as TypedArray;
-    return isText(this.type) ? text(values, this.type) : values;
+    return isText(this.type) ? text(values, this.type, this.cell) : values;
   }
 
   *[Symbol.iterator](): Generator<Value> {
@@ -97,10 +97,11 @@ export class Column {
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const toUtf8 = new TextEncoder();
 
-function text(values: TypedArray, type: DataType): string {
+function text(values: TypedArray, type: DataType, cell: number | "var"): string {
   if (values instanceof Uint16Array) return new TextDecoder("utf-16le", { ignoreBOM: true }).decode(values);
-  if (values instanceof Uint32Array) return Array.from(values, (c) => String.fromCodePoint(c)).join("");
-  if (type === "char") return utf8.decode(values).replace(/\0+$/, "");
+  if (values instanceof Uint32Array) return Array.from(values, (c) => String.fromCodePoint(c > 0x10ffff ? 0xfffd : c)).join("");
+  // Zeros fill up text that is shorter than its cell.
+  if (type === "char" && cell !== "var") return utf8.decode(values).replace(/\0+$/, "");
   return utf8.decode(values);
 }
 
@@ -156,7 +157,9 @@ function cellBytes(name: string, field: { type: DataType; cell: number | "var" }
   const Typed = arrayOf(field.type);
   if (cell === null || cell === undefined) return new Uint8Array(field.cell === "var" ? 0 : field.cell * Typed.BYTES_PER_ELEMENT);
   if (ArrayBuffer.isView(cell)) return bytesOf(name, field.type, cell, Typed);
-  if (typeof cell === "string" && isText(field.type)) {
+  if (isText(field.type)) {
+    if (typeof cell !== "string") throw new HyperslabError("InvalidArgument", `'${name}' is of type ${field.type}: give a string, not the ${typeof cell} ${String(cell)}`);
+    if (cell.isWellFormed?.() === false) throw new HyperslabError("InvalidArgument", `'${name}' is text: ${JSON.stringify(cell)} has half a character`);
     if (Typed.BYTES_PER_ELEMENT === 1) return toUtf8.encode(cell);
     const units = Typed.BYTES_PER_ELEMENT === 2 ? Array.from({ length: cell.length }, (_, i) => cell.charCodeAt(i)) : Array.from(cell, (c) => c.codePointAt(0) ?? 0);
     return bytes(Typed.BYTES_PER_ELEMENT === 2 ? Uint16Array.from(units) : Uint32Array.from(units));

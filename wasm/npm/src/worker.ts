@@ -15,8 +15,8 @@ export function serve(port: Port): (message: Message) => void {
   const aborts = new Map<number, () => void>();
   let started: Promise<unknown> | undefined;
 
-  const storeOf = ({ number, believesManifest, cacheBytes }: StoreFacts): RawStore => {
-    const store = stores.get(number) ?? new RawStore(asks.bridge(number) as never, believesManifest, cacheBytes);
+  const storeOf = ({ number, url, believesManifest, cacheBytes }: StoreFacts): RawStore => {
+    const store = stores.get(number) ?? new RawStore(asks.bridge(number) as never, url, believesManifest, cacheBytes);
     stores.set(number, store);
     return store;
   };

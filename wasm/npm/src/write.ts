@@ -1,4 +1,4 @@
-import { moment, open, rawStore, seed, within, type CallOptions, type Moment, type TileArray } from "./array.js";
+import { open, rawStore, seed, storeOf, within, writeMoment, type CallOptions, type Moment, type TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { selectionJson, type Selection } from "./select.js";
@@ -29,15 +29,19 @@ export interface CreateOptions {
   key?: Uint8Array;
 }
 
-/** Creates an array and opens it. */
-export async function create(store: Store, schema: SchemaInput, options: CreateOptions = {}): Promise<TileArray> {
+/** Creates an array at a URL or in a store, and opens it. The `schema` of another array will do too. */
+export async function create(place: string | URL | Store, schema: SchemaInput | Record<string, unknown>, options: CreateOptions = {}): Promise<TileArray> {
   const { path = "", at = Date.now(), key } = options;
+  const store = storeOf(place);
   const json = JSON.stringify(schemaJson(schema), (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
-  await within(store, undefined, async () => rawStore(store).create(path, json, moment(at), seed(), key));
+  await within(store, undefined, async () => rawStore(store).create(path, json, writeMoment(at), seed(), key));
   return open(store, { path, ...(key ? { key } : {}) });
 }
 
-function schemaJson({ dims, attrs, allowsDups, ...rest }: SchemaInput): object {
+function schemaJson(schema: SchemaInput | Record<string, unknown>): object {
+  if ("dimensions" in schema) return schema;
+  const { dims, attrs, allowsDups, ...rest } = schema as SchemaInput;
+  if (!Array.isArray(dims) || !Array.isArray(attrs)) throw new HyperslabError("InvalidArgument", "a schema has lists of `dims` and `attrs`");
   const filtered = <T extends { filters?: readonly FilterInput[] }>(field: T) =>
     field.filters ? { ...field, filters: field.filters.map(filter) } : field;
   const dated = (v: unknown) => (v instanceof Date ? v.toISOString() : v);
@@ -68,6 +72,9 @@ export async function put(array: TileArray, selection: Selection, data: PutData,
   const order = orderOf(options.order);
   signal?.throwIfAborted();
   const dense = array.kind === "dense";
+  if (!dense && selection !== null && selection !== undefined) {
+    throw new HyperslabError("InvalidArgument", "cells of a sparse array bear their coordinates, a column for each dimension: give null for the selection");
+  }
   const given = columnsOf(array, data, order);
   const fields = new Map([...array.dims.map((d) => [d.name, d] as const), ...array.attrs.map((a) => [a.name, a] as const)]);
   const columns = Object.entries(given).map(([name, input]) => {
@@ -77,7 +84,7 @@ export async function put(array: TileArray, selection: Selection, data: PutData,
   });
   const box = dense ? selectionJson(selection, array.dims) : undefined;
   const layout = dense ? order : "unordered";
-  return call(undefined, () => array.raw.put(box, layout, columns as never, moment(at), seed()));
+  return call(undefined, () => array.raw.put(box, layout, columns as never, writeMoment(at), seed()));
 }
 
 function columnsOf(array: TileArray, data: PutData, order: Order): Record<string, ColumnInput> {
@@ -88,8 +95,10 @@ function columnsOf(array: TileArray, data: PutData, order: Order): Record<string
     }
     return { values: input.data, offsets: input.offsets, validity: input.validity };
   };
-  const isColumn = ArrayBuffer.isView(data) || Array.isArray(data) || ("data" in data && ArrayBuffer.isView(data.data) && "shape" in data)
-    || ("values" in data && ArrayBuffer.isView(data.values) && !array.attrs.some((a) => a.name === "values"));
+  // Fields may be called as the parts of a column or chunk are.
+  const names = [...array.dims, ...array.attrs].map((field) => field.name);
+  const has = (...parts: string[]) => parts.every((part) => part in data) && !parts.every((part) => names.includes(part));
+  const isColumn = ArrayBuffer.isView(data) || Array.isArray(data) || has("data", "shape") || has("values");
   if (!isColumn) return Object.fromEntries(Object.entries(data as Record<string, ColumnInput | Chunk>).map(([k, v]) => [k, plain(v)]));
   const only = array.attrs[0];
   if (!only || array.attrs.length > 1 || array.kind === "sparse") {

@@ -23,11 +23,18 @@ export function asZarrita(source: TileArray | string | URL | Store, options: Ope
     const found = await files.look(path, call);
     if (!found || found.dir) return undefined;
     const [start, end] = part(found.size);
-    return files.readFile(path, { start, end, ...call });
+    const bytes = await files.readFile(path, { start, end, ...call });
+    return key.endsWith("zarr.json") && start === 0 && end === found.size ? exact(bytes) : bytes;
   };
   return {
     get: (key, call) => read(key, (size) => [0, size], call),
     getRange: (key, range, call) =>
       read(key, (size) => ("offset" in range ? [range.offset, range.offset + range.length] : [Math.max(0, size - range.suffixLength), size]), call),
   };
+}
+
+/** A description whose fill values of more digits than a double holds are text: JSON.parse would round them, and zarrita reads both. */
+function exact(description: Uint8Array): Uint8Array {
+  const text = new TextDecoder().decode(description);
+  return new TextEncoder().encode(text.replace(/("fill_value": *)(-?\d{16,})(?![\d.eE])/g, '$1"$2"'));
 }

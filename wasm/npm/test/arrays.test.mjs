@@ -407,3 +407,61 @@ test("a store of one's own needs few methods", async () => {
   assert.ok(keys.length > 0);
   await assert.rejects(put(await open(lean), null, counted), (e) => e.code === "Unsupported");
 });
+
+test("a date that names several coordinates keeps its axis", async () => {
+  const days = { type: "dense", dims: [{ name: "day", type: "datetime_day", domain: ["2020-01-01", "2020-12-31"], tile: 50 }], attrs: [{ name: "a", type: "int16" }] };
+  const { array } = await written(days, Int16Array.from({ length: 366 }, (_, i) => i));
+  const month = await get(array, ["2020-02"]);
+  assert.deepEqual([month.shape, month.data[0], month.at(28)], [[29], 31, 59]);
+  assert.deepEqual([(await get(array, ["2020-02-29"])).shape, (await get(array, ["2020-02-29"])).at()], [[], 59]);
+  assert.throws(() => month.at(29), RangeError);
+  assert.throws(() => month.at(-1), RangeError);
+});
+
+test("text of any length keeps its zeros", async () => {
+  const line = (cell) => ({ type: "sparse", dims: [{ name: "x", type: "int32", domain: [0, 9], tile: 5 }], attrs: [{ name: "c", type: "char", cell }] });
+  for (const [cell, text, shown] of [["var", "a\0\0", "a\0\0"], [3, "a\0\0", "a"]]) {
+    const array = await create(new MemoryStore(), line(cell), { at: 1 });
+    await put(array, null, { x: [1], c: [text] });
+    assert.equal((await query(await array.at(Infinity)).columns()).c.at(0), shown);
+  }
+});
+
+test("what is no selection, no text, no time and no store is refused, and says what is", async () => {
+  const { store, array } = await written();
+  const refused = (work, message) => assert.rejects(work, (e) => e instanceof HyperslabError && e.code === "InvalidArgument" && message.test(e.message));
+  for (const selection of [5, 5n, true, new Date()]) await refused(get(array, selection), /is no selection: give a list by dimension/);
+  await refused(get(array, { z: 5 }), /no dimension 'z'; the dimensions are y, x/);
+  for (const at of [null, true, "2020", -1]) await refused(open(store, { at }), /is no moment/);
+  await refused(put(array, null, counted, { at: Infinity }), /no moment to write at/);
+  for (const source of [undefined, 5, {}]) await refused(open(source), /is no place of an array/);
+  await refused(create(new MemoryStore(), { type: "dense" }), /lists of `dims` and `attrs`/);
+
+  const sparse = await create(new MemoryStore(), { type: "sparse", dims: plane.dims, attrs: [{ name: "t", type: "string_utf8", cell: "var" }] });
+  const cells = (t) => ({ y: [0], x: [0], t: [t] });
+  for (const t of [65, true]) await refused(put(sparse, null, cells(t)), /'t' is of type string_utf8: give a string, not the/);
+  await refused(put(sparse, null, cells("a\ud800")), /half a character/);
+  await refused(put(sparse, [[0, 1]], cells("a")), /bear their coordinates/);
+  for (const ranges of [{ y: 5 }, { y: null }, { y: [1] }, { y: slice(1, 2) }]) await refused(query(sparse, { ranges }).columns(), /a range of 'y' is two values/);
+});
+
+test("an array is made by the schema of another", async () => {
+  const { array } = await written();
+  const twin = await create(new MemoryStore(), array.schema, { at: 1 });
+  assert.deepEqual(twin.schema, array.schema);
+});
+
+test("fields may be called as the parts of a column or a chunk", async () => {
+  const dims = [{ name: "values", type: "int32", domain: [0, 9], tile: 5 }];
+  const sparse = await create(new MemoryStore(), { type: "sparse", dims, attrs: [{ name: "v", type: "int32" }] }, { at: 1 });
+  await put(sparse, null, { values: Int32Array.of(3), v: Int32Array.of(7) });
+  assert.equal((await query(await sparse.at(Infinity)).columns()).values.at(0), 3);
+  const attrs = ["data", "shape"].map((name) => ({ name, type: "int32" }));
+  const dense = await create(new MemoryStore(), { type: "dense", dims, attrs }, { at: 1 });
+  await put(dense, [[0, 1]], { data: Int32Array.of(1, 2), shape: Int32Array.of(3, 4) });
+  const chunks = await get(await dense.at(Infinity), [[0, 1]]);
+  assert.deepEqual([chunks.data.data, chunks.shape.data], [Int32Array.of(1, 2), Int32Array.of(3, 4)]);
+  const alone = await create(new MemoryStore(), { type: "dense", dims, attrs: [attrs[0]] }, { at: 1 });
+  await put(alone, [[0, 1]], chunks.data);
+  assert.deepEqual((await get(await alone.at(Infinity), [[0, 1]])).data, Int32Array.of(1, 2));
+});

@@ -1,6 +1,9 @@
 // Arrays read in workers: what a pool gives is what the engine gives here.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { create, get, HttpStore, MemoryStore, mount, open, put, query } from "hyperslab";
 import { Pool, provideWorkers } from "hyperslab/pool";
 import { serve } from "./serve.mjs";
@@ -64,6 +67,23 @@ test("a pool reads the same cells", async () => {
     assert.deepEqual(out, Int32Array.of(100, 101, 102, 103));
     await assert.rejects(get(past, [1, [0, 4]], { attrs: "a", out }), (e) => e.code === "InvalidArgument" && /has 20 bytes here, and 'out' 16/.test(e.message));
   }, { workers: 3 });
+});
+
+test("a pool reads files of the disk, and leaves Buffers to whose they are", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "hyperslab-"));
+  const array = await create(folder, { type: "dense", dims, attrs: [{ name: "a", type: "int32", filters }] }, { at: 1 });
+  const cells = Int32Array.from({ length: 10_000 }, (_, i) => i);
+  await put(array, null, cells);
+  await pooled(async (pool) => {
+    assert.deepEqual((await get(await open(folder, { pool }))).data, cells);
+    // Small Buffers are views of memory that Node shares out.
+    const files = await arrays();
+    const store = { get: (key) => files.has(key) ? Buffer.from(files.get(key)) : undefined, list: (prefix) => files.list(prefix) };
+    const mine = Buffer.from("mine");
+    assert.deepEqual((await get(await open(store, { path: "dense", pool }), [20, [0, 3]], { attrs: "a" })).data, Int32Array.of(2000, 2001, 2002, 2003));
+    assert.equal(mine.toString(), "mine");
+  }, { workers: 2 });
+  await rm(folder, { recursive: true });
 });
 
 test("calls of one time are spread over the workers", async () => {

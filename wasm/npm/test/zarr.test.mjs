@@ -8,17 +8,17 @@ async function sample(store) {
   const array = await create(store, {
     type: "dense",
     dims: [{ name: "y", type: "int32", domain: [10, 19], tile: 4 }, { name: "x", type: "int32", domain: [0, 6], tile: 5 }],
-    attrs: [{ name: "a", type: "int16", fill: -1 }, { name: "b", type: "int64" }],
+    attrs: [{ name: "a", type: "int16", fill: -1 }, { name: "b", type: "int64" }, { name: "c", type: "uint64" }, { name: "d", type: "float64", fill: 12345678901234568 }],
   });
   const a = Int16Array.from({ length: 4 * 7 }, (_, i) => i);
-  await put(array, [[10, 13], null], { a, b: BigInt64Array.from(a, BigInt) });
+  await put(array, [[10, 13], null], { a, b: BigInt64Array.from(a, BigInt), c: BigUint64Array.from(a, BigInt), d: Float64Array.from(a) });
   return array.at(Infinity);
 }
 
 test("zarrita reads what get() reads, and the fill value where nothing was written", async () => {
   const array = await sample(new MemoryStore());
   const group = await zarr.open(asZarrita(array), { kind: "group" });
-  for (const attrs of ["a", "b"]) {
+  for (const attrs of ["a", "b", "c", "d"]) {
     const theirs = await zarr.get(await zarr.open(group.resolve(attrs), { kind: "array" }));
     const ours = await get(array, null, { attrs });
     assert.deepEqual(theirs.data, ours.data);
