@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::args::Group;
 use crate::build::Building;
+use crate::failure::usage;
 use crate::show;
 use crate::store::{Env, Place, seed};
 use crate::when::{self, Moment};
@@ -66,6 +67,15 @@ pub(crate) async fn group(env: &Env, command: &Group) -> Result<()> {
 /// The member at a path or URL; or, where nothing is there, at that path in the group's folder. What lies within that
 /// folder goes with it: it is named relative to it.
 async fn resolve(group: &str, member: &str, name: Option<String>) -> Result<GroupMember> {
+    if let Some(name) = name
+        .as_deref()
+        .filter(|n| n.contains('/') || matches!(*n, "" | "." | ".."))
+    {
+        return Err(usage(
+            "--name",
+            format!("'{name}' is no name: members are shown as files of a folder"),
+        ));
+    }
     let group = Place::new(group)?;
     let (mut place, mut kind) = look(Place::new(member)?).await?;
     if kind.is_none() && !member.contains("://") && !member.starts_with('/') {

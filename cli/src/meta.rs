@@ -127,8 +127,13 @@ fn parse(text: &str, datatype: Option<&str>) -> Result<MetaValue> {
             format!("'{text}' is not ASCII; give it --type string_utf8"),
         ));
     }
-    if datatype.is_string() && datatype.size() == 1 || datatype.is_opaque() {
+    if datatype.is_string() && datatype.size() == 1 || datatype == Datatype::GeomWkt {
         return Ok(MetaValue::bytes(datatype, text.as_bytes()));
+    }
+    if datatype.is_opaque() {
+        let mut data = Vec::new();
+        crate::input::hex(text.as_bytes(), &mut data).map_err(|e| usage("VALUE", format!("'{text}': {e}")))?;
+        return Ok(MetaValue::bytes(datatype, &data));
     }
     if datatype.is_string() {
         let units = text.encode_utf16().flat_map(u16::to_le_bytes);
@@ -141,7 +146,8 @@ fn parse(text: &str, datatype: Option<&str>) -> Result<MetaValue> {
         return Ok(MetaValue::bytes(datatype, &data));
     }
     let mut data = Vec::new();
-    for part in text.split(',').map(str::trim).filter(|p| !p.is_empty()) {
+    let parts = text.split(',').map(str::trim);
+    for part in parts.filter(|_| !text.trim().is_empty()) {
         crate::input::number(part, datatype, &mut data).map_err(|e| usage("VALUE", format!("'{part}': {e}")))?;
     }
     Ok(MetaValue::bytes(datatype, &data))
@@ -194,10 +200,13 @@ mod tests {
             ("née", Some("string_utf16"), "née"),
             ("true,false", Some("bool"), "true,false"),
             ("", Some("int32"), ""),
+            ("00ff", Some("blob"), "00ff"),
         ] {
             assert_eq!(text(&parse(given, datatype).unwrap()), expect);
         }
         assert!(parse("300", Some("uint8")).is_err());
+        assert!(parse("1,,2", Some("int32")).is_err());
+        assert!(parse("words", Some("blob")).is_err());
         let error = parse("née", Some("string_ascii")).unwrap_err().to_string();
         assert!(error.contains("--type string_utf8"), "{error}");
     }

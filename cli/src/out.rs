@@ -36,6 +36,9 @@ impl Out {
         if name == "-" {
             return Ok(Self::stream("standard output", Box::new(io::stdout())));
         }
+        if name.contains("://") {
+            bail!("cannot write {name}: an export goes to a file of this machine or, with -, to standard output");
+        }
         let path = Path::new(name);
         let special = path.metadata().is_ok_and(|m| !m.is_file());
         if special {

@@ -97,6 +97,10 @@ pub(super) fn extent(name: &str, datatype: Datatype, text: &str) -> Result<Scala
     } else {
         scalar(datatype, text)
     };
+    let read = read.and_then(|extent| match extent.as_i128() {
+        Some(cells) if cells < 1 => bail!("an extent is 1 or more, not {cells}"),
+        _ => Ok(extent),
+    });
     read.map_err(|e| usage("--tile", format!("dimension '{name}': {e:#}")))
 }
 

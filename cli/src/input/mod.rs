@@ -21,7 +21,7 @@ use crate::failure::usage;
 use crate::formats::{self, Input};
 
 pub(crate) use convert::{append, column, gather};
-pub(crate) use text::{Lines, infer as infer_text, number};
+pub(crate) use text::{Lines, hex, infer as infer_text, number};
 
 /// Columns of equal length, or arrays of equal shape.
 #[derive(Debug, Default)]
@@ -103,6 +103,13 @@ impl Table {
 
 /// Reads a file, or standard input for `-`.
 pub(crate) fn read(name: &str, format: Option<Input>) -> Result<Table> {
+    ensure!(
+        !name.contains("://"),
+        usage(
+            "IN",
+            format!("{name} is no file of this machine; fetch it first, or pipe it in with -")
+        )
+    );
     let format = match format {
         Some(format) => format,
         None if name == "-" => {

@@ -66,6 +66,7 @@ pub(super) fn column(text: &Column, lines: &Lines, field: &FieldType) -> Result<
             match field.datatype.size() {
                 2 => out.extend(utf8(t)?.encode_utf16().flat_map(u16::to_le_bytes)),
                 4 => out.extend(utf8(t)?.chars().flat_map(|c| u32::from(c).to_le_bytes())),
+                _ if field.datatype == Datatype::StringUtf8 => out.extend_from_slice(utf8(t)?.as_bytes()),
                 _ => out.extend_from_slice(t),
             }
             Ok(())
@@ -266,7 +267,8 @@ fn finite(value: Option<Scalar>, text: &str, datatype: Datatype) -> Result<Optio
     Ok(value)
 }
 
-fn hex(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
+/// Appends the bytes that pairs of hex digits stand for.
+pub(crate) fn hex(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let digit = |b: &u8| char::from(*b).to_digit(16).and_then(|d| u8::try_from(d).ok());
     for pair in text.chunks(2) {
         let byte = match pair {
@@ -279,5 +281,5 @@ fn hex(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
 }
 
 fn utf8(text: &[u8]) -> Result<&str> {
-    std::str::from_utf8(text).context("it is not UTF-8")
+    std::str::from_utf8(text).context("it is not UTF-8; convert the file, for instance with iconv")
 }

@@ -357,6 +357,26 @@ fn what_import_would_lose_or_leave_out_is_refused() {
     check(&shell, unknown, 2, &["no dimension 'lat'", "the dimensions are lon"]);
     check(&shell, "import in.npy a --domain d0=0:9", 2, &["those of the file"]);
     shell.ok("import in.csv a --sparse --dims lon --domain lon=0:9");
+    shell.file("latin.csv", b"id,place\n1,caf\xe9\n");
+    check(
+        &shell,
+        "import latin.csv b",
+        1,
+        &["line 2, 'place'", "not UTF-8; convert the file"],
+    );
+    check(&shell, "import in.npy b --tile=-5", 2, &["'-5' is no number of cells"]);
+    shell.file("whole.csv", "n,v\n1,1\n2,2\n");
+    let extent = "import whole.csv b --sparse --dims n --tile n=-5";
+    check(&shell, extent, 2, &["dimension 'n'", "1 or more, not -5"]);
+    check(
+        &shell,
+        "import https://example.org/in.csv b",
+        2,
+        &["no file of this machine"],
+    );
+    check(&shell, "export a s3://bucket/out.csv", 1, &["an export goes to a file"]);
+    shell.ok("group create g");
+    check(&shell, "group add g a --name x/y", 2, &["'x/y' is no name"]);
 }
 
 #[test]

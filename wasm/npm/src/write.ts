@@ -97,7 +97,8 @@ function columnsOf(array: TileArray, data: PutData, order: Order): Record<string
   };
   // Fields may be called as the parts of a column or chunk are.
   const names = [...array.dims, ...array.attrs].map((field) => field.name);
-  const has = (...parts: string[]) => parts.every((part) => part in data) && !parts.every((part) => names.includes(part));
+  const given = data as Record<string, unknown>;
+  const has = (...parts: string[]) => ArrayBuffer.isView(given[parts[0] ?? ""]) && parts.every((part) => part in data) && !parts.every((part) => names.includes(part));
   const isColumn = ArrayBuffer.isView(data) || Array.isArray(data) || has("data", "shape") || has("values");
   if (!isColumn) return Object.fromEntries(Object.entries(data as Record<string, ColumnInput | Chunk>).map(([k, v]) => [k, plain(v)]));
   const only = array.attrs[0];
