@@ -16,6 +16,9 @@ use crate::error::Malformed;
 /// this name, and leave the name empty.
 pub const OLD_ANONYMOUS: &str = "__attr";
 
+/// A fill value that a schema leaves out is believed to be no larger: hostile bytes may say anything of a cell.
+const DEFAULT_FILL_BYTES_MAX: u64 = 1 << 16;
+
 /// What an attribute is called where a name is needed: its own name, or `data` if it has none.
 pub fn display_name(attribute: &str) -> &str {
     if attribute.is_empty() { "data" } else { attribute }
@@ -154,7 +157,8 @@ impl Attribute {
             enumeration,
         };
         // Releases know no fill value of types that were new to them: 2.2 of times, 2.8 and 2.9 of bool.
-        if new.fill.is_empty() && version.has_fill_values() {
+        let small = new.default_fill_bytes() <= DEFAULT_FILL_BYTES_MAX;
+        if new.fill.is_empty() && small && version.has_fill_values() {
             new.set_default_fill();
         }
         let expected = (version.has_fill_values() && !cell.is_var()).then(|| new.default_fill_bytes());
@@ -208,6 +212,13 @@ mod tests {
             w.bytes64(fill).bool(false).bool(false);
             Attribute::decode(&mut Reader::new(&w.into_bytes()), Version::new(14).unwrap())
         };
+        let mut huge = Writer::new();
+        huge.bytes32(b"b")
+            .u8(Datatype::Bool.id())
+            .cell_count(CellCount::Fixed(1 << 30));
+        Pipeline::default().encode(&mut huge);
+        huge.bytes64(b"").bool(false).bool(false);
+        assert!(Attribute::decode(&mut Reader::new(&huge.into_bytes()), Version::new(14).unwrap()).is_err());
         for datatype in [Datatype::Bool, Datatype::TimeMs] {
             let attribute = Attribute::new("b", datatype, CellCount::ONE);
             assert_eq!(stored(datatype, b""), Ok(attribute));
