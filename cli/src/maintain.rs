@@ -51,7 +51,7 @@ pub(crate) async fn consolidate(env: &Env, args: &Consolidate) -> Result<()> {
     let done = done.map_err(|e| with_program(e, memory_bytes));
     let done = done.with_context(|| format!("cannot consolidate {}", args.array))?;
     if done.written.is_empty() {
-        // Of all fragments of all times only boxes that lie far apart are left alone.
+        // Where nothing is asked for but what was written until now, only boxes that lie far apart are left alone.
         let apart = array.schema().is_dense() && array.fragments().len() > 1 && args.at.is_none();
         let why = if apart && args.mode == Mode::Fragments {
             ": one box around all would be mostly empty; --amplification N lets it have N times the cells of their tiles"

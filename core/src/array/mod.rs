@@ -1,5 +1,6 @@
 //! What an array is at a moment: the snapshot, its fragments, its metadata; and groups of arrays.
 
+mod counting;
 pub(crate) mod create;
 mod deletes;
 pub mod directory;

@@ -10,6 +10,7 @@ use futures_channel::oneshot;
 use futures_util::future;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
+use super::counting::Counting;
 use super::deletes::load_deletes;
 use super::directory::{Committed, FragmentRef, Listing};
 use super::fragment::Fragment;
@@ -63,7 +64,8 @@ impl Array {
         let mut listing = list(context, path).await?;
         for _ in 0..RELISTINGS {
             let opened = Self::open_listed(context, path, options, &listing, which).await;
-            if !listing.is_array() || !matches!(opened, Err(Error::NotFound { .. })) {
+            let lacks_files = matches!(opened, Err(Error::NotFound { .. })) || which.lacks_files();
+            if !listing.is_array() || !lacks_files {
                 return opened;
             }
             // A vacuum takes away what was replaced: the next listing names what replaces it.
@@ -178,36 +180,6 @@ impl Array {
             ..self.0.options.clone()
         };
         Self::open(&self.0.context, &self.0.path, &options).await
-    }
-}
-
-/// Which fragments an open array has.
-#[derive(Debug, Clone, Copy)]
-enum Counting<'a> {
-    /// Those that readers see.
-    Visible,
-    /// Those too that others replace, and of all those that can be opened: what keeps the others from it is told here.
-    All(&'a Mutex<Vec<Error>>),
-}
-
-impl Counting<'_> {
-    /// Forgets what an earlier attempt told.
-    fn begin(self) {
-        if let Self::All(damaged) = self {
-            damaged.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        }
-    }
-
-    /// What was read of a fragment, or nothing where its error is told and the fragment left out.
-    fn bear<T>(self, read: Result<T>) -> Result<Option<T>> {
-        match (self, read) {
-            (_, Ok(read)) => Ok(Some(read)),
-            (Self::Visible, Err(e)) => Err(e),
-            (Self::All(damaged), Err(e)) => {
-                damaged.lock().unwrap_or_else(PoisonError::into_inner).push(e);
-                Ok(None)
-            }
-        }
     }
 }
 
