@@ -110,7 +110,8 @@ pub(crate) struct Info {
 /// Which cells and fields.
 #[derive(Debug, Args)]
 pub(crate) struct Pick {
-    /// Cells, as in 0:100,5:20 or :,3 or lat=30.0:40.0
+    /// Cells, as in 0:100,5:20 or :,3 or lat=30.0:40.0 (default: what lies within the bounds of what is written, which
+    /// `info` shows)
     #[arg(long, value_name = "SEL", allow_hyphen_values = true)]
     pub(crate) select: Option<String>,
     /// Attributes, in this order (default: all)
@@ -305,6 +306,7 @@ pub(crate) enum Mode {
 
 #[derive(Debug, Args)]
 pub(crate) struct Consolidate {
+    /// An array, or a group: every array in it
     pub(crate) array: String,
     #[arg(long, default_value = "fragments")]
     pub(crate) mode: Mode,
@@ -330,6 +332,7 @@ fn amplification(text: &str) -> Result<f32, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct Vacuum {
+    /// An array, or a group: every array in it
     pub(crate) array: String,
     #[arg(long, default_value = "fragments")]
     pub(crate) mode: Mode,
@@ -384,6 +387,7 @@ pub(crate) struct Ls {
 
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
+    /// An array, or a group: every array in it
     pub(crate) array: String,
     /// As it was then (default: with what bears a time of the future)
     #[arg(long, value_name = "T|T0..T1")]

@@ -131,10 +131,10 @@ fn misfit(missing: &[&str], extra: &[&str], fields: &[FieldType]) -> String {
         .map(|f| display_name(&f.name))
         .collect::<Vec<_>>()
         .join(", ");
-    if extra.iter().all(|name| name.is_empty()) && !extra.is_empty() {
+    if extra.iter().all(|name| name.is_empty()) && !extra.is_empty() && !missing.is_empty() {
         return format!(
-            "there is no column {missing_names} in it, only values without names; they are written to arrays of one \
-             attribute"
+            "there is no column {missing_names} in it, but values without a name: name each column in the file; only an \
+             array of one attribute takes values alone"
         );
     }
     match (missing, extra) {

@@ -4,13 +4,17 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use hyperslab::Window;
-use hyperslab::array::Group;
+use hyperslab::array::{Group, Member, ObjectType};
+use hyperslab::format::group::{GroupMember, MemberKind};
+use hyperslab::maintain::{GroupChange, change_group};
 use hyperslab::vfs::{self, EntryKind, join};
+use hyperslab::write::WriteOptions;
 
 use crate::args::Copy;
 use crate::build::Building;
 use crate::progress::Progress;
-use crate::store::{Env, Place};
+use crate::store::{Env, Place, seed};
+use crate::when;
 
 /// Bytes that are in memory at once.
 const CHUNK_BYTES: u64 = 8 << 20;
@@ -26,25 +30,81 @@ pub(crate) async fn copy(env: &Env, args: &Copy) -> Result<()> {
         bail!("{}: there is nothing to copy; check the path", args.src);
     }
     let building = Building::start(&to).await?;
-    let copied = all(&from, building.place(), &files).await;
-    building.end(copied.with_context(what)).await?;
-    tell_of_others(env, &to).await;
+    let copied = async {
+        all(&from, building.place(), &files).await?;
+        groups(env, &from, building.place(), &to, &files).await
+    };
+    let copied = copied.await.with_context(what);
+    building.end(copied).await
+}
+
+/// Lets the groups of a copy name members that were copied with them where they are now, and says which members lie
+/// elsewhere: these are named as before.
+async fn groups(env: &Env, from: &Place, made: &Place, to: &Place, files: &[File]) -> Result<()> {
+    for folder in files.iter().filter(|f| f.folder) {
+        let Some(group) = folder
+            .path
+            .strip_suffix("__group")
+            .filter(|g| g.is_empty() || g.ends_with('/'))
+        else {
+            continue;
+        };
+        let group = group.trim_end_matches('/');
+        let path = join(&made.path, group);
+        // One that cannot be opened, for want of its key, is copied as it is.
+        let Ok(opened) = Group::open(&made.context, &path, &env.options(Window::ALL)).await else {
+            continue;
+        };
+        let mut changes = Vec::new();
+        for member in opened.members.iter().filter(|m| !m.relative) {
+            let at = Place::new(&member.uri).map_or_else(|_| member.uri.clone(), |at| at.location());
+            match vfs::path_within(&from.location(), &at) {
+                Some(inside) => changes.extend(moved(member, &inside, group, to)),
+                None => tell_of_other(&to.join(group), member),
+            }
+        }
+        if !changes.is_empty() {
+            let options = WriteOptions {
+                timestamp_ms: when::or_now(None)?,
+                seed: seed()?,
+                sync: true,
+            };
+            change_group(&made.context, &path, &changes, env.key.as_ref(), &options).await?;
+        }
+    }
     Ok(())
 }
 
-/// Says which members of a group lie elsewhere: the copy names them where they are.
-async fn tell_of_others(env: &Env, copy: &Place) {
-    let options = env.options(Window::ALL);
-    let Ok(group) = Group::open(&copy.context, &copy.path, &options).await else {
-        return;
+/// What makes a member that is `inside` the copy be named there: relative to its group, if it lies in the group's folder.
+fn moved(member: &Member, inside: &str, group: &str, to: &Place) -> Vec<GroupChange> {
+    let kind = match member.kind {
+        Some(ObjectType::Array) => MemberKind::Array,
+        Some(ObjectType::Group) => MemberKind::Group,
+        None => MemberKind::Unknown,
     };
-    for member in group.members.iter().filter(|m| !m.relative) {
-        let (name, uri) = (member.name.as_deref().unwrap_or(&member.uri), &member.uri);
-        eprintln!(
-            "hyperslab: {}: its member '{name}' is not copied, it stays {uri}; copy that too, and `hyperslab group add` the copy",
-            copy.url
-        );
-    }
+    let below = vfs::path_within(&format!("/{group}"), &format!("/{inside}")).filter(|below| !below.is_empty());
+    let relative = below.is_some();
+    let added = GroupMember {
+        kind,
+        relative,
+        uri: below.unwrap_or_else(|| to.join(inside).location()),
+        name: member.name.clone(),
+        deleted: false,
+    };
+    let replaced = match &member.name {
+        Some(_) => None,
+        None => Some(GroupChange::Remove(member.uri.clone())),
+    };
+    replaced.into_iter().chain([GroupChange::Add(added)]).collect()
+}
+
+/// Says of a member that it lies outside what was copied.
+fn tell_of_other(group: &Place, member: &Member) {
+    let (name, uri) = (member.name.as_deref().unwrap_or(&member.uri), &member.uri);
+    eprintln!(
+        "hyperslab: {}: its member '{name}' is not copied, it stays {uri}; copy that too, and `hyperslab group add` the copy",
+        group.url.trim_end_matches('/')
+    );
 }
 
 /// Refuses a copy into what is copied, which would grow while it is read, and one over what holds it.

@@ -1,10 +1,10 @@
 //! `info`: what an array is made of.
 
 use anyhow::{Context as _, Result};
-use hyperslab::ScalarRange;
 use hyperslab::array::{Array, Fragment};
 use hyperslab::format::schema::{Layout, Schema};
 use hyperslab::view::selection::display_name;
+use hyperslab::{ScalarRange, schema_json};
 use serde_json::{Value, json};
 
 use crate::args::Info;
@@ -30,6 +30,7 @@ fn as_json(url: &str, array: &Array, total: &Total) -> Value {
         "type": kind(schema),
         "format_version": schema.version.number(),
         "encrypted": array.key().is_some(),
+        "schema": schema_json::to_json(schema, &[]),
         "non_empty_domain": array.non_empty_domain().map(|d| domain_json(schema, &d)),
         "cells": total.cells,
         "bytes": total.bytes,
@@ -76,12 +77,27 @@ fn print(url: &str, array: &Array, total: &Total) -> Result<()> {
             show::dimension(d),
         ]);
     }
+    for (i, label) in schema.labels.iter().enumerate() {
+        let of = schema.dimensions.get(label.dimension as usize).map_or("", |d| &d.name);
+        rows.push(vec![
+            if i == 0 { "labels".into() } else { String::new() },
+            format!(
+                "{} {} of {}",
+                display_name(&label.name),
+                label.datatype,
+                display_name(of)
+            ),
+        ]);
+    }
     for (i, a) in schema.attributes.iter().enumerate() {
         let of = a.enumeration.as_ref().map_or_else(String::new, |e| format!(" of {e}"));
         rows.push(vec![
             if i == 0 { "attributes".into() } else { String::new() },
             format!("{}{of}", show::attribute(a)),
         ]);
+    }
+    if let Some(current) = &schema.current_domain {
+        rows.push(vec!["current domain".into(), domain(schema, &current.ranges)]);
     }
     let written = array
         .non_empty_domain()

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 use hyperslab::array::{Array, Group, Member, ObjectType, object_type};
 use hyperslab::format::attribute::Attribute;
-use hyperslab::vfs::{Entry, EntryKind, join};
+use hyperslab::vfs::{self, Entry, EntryKind, join};
 use hyperslab::{CellCount, ScalarRange};
 use serde_json::{Value, json};
 
@@ -23,6 +23,8 @@ struct Item {
     problem: Option<String>,
     /// Whether it is a group that it lies in, and is not gone into again.
     circle: bool,
+    /// Whether it lies in the folder of a group that does not name it.
+    stray: bool,
     children: Vec<Item>,
 }
 
@@ -90,6 +92,7 @@ async fn item(
         array: None,
         problem: None,
         circle: false,
+        stray: false,
         children: Vec::new(),
     };
     match kind {
@@ -117,7 +120,12 @@ async fn item(
                         let entries = entries(place).await?;
                         found.children = folders(env, place, entries, depth - 1, above).await;
                     }
-                    Ok(group) => found.children = members(env, place, &group, depth - 1, above).await,
+                    Ok(group) => {
+                        found.children = members(env, place, &group, depth - 1, above).await;
+                        found
+                            .children
+                            .extend(strays(env, place, &group, depth - 1, above).await?);
+                    }
                     Err(e) => found.problem = Some(failure::sentence(&e)),
                 }
             }
@@ -136,7 +144,7 @@ async fn item(
 }
 
 /// What `open` opens with the key, or without it where that is not encrypted: one folder may hold both.
-async fn with_or_without_key<T>(env: &Env, open: impl AsyncFn(&Env) -> Result<T>) -> Result<T> {
+pub(crate) async fn with_or_without_key<T>(env: &Env, open: impl AsyncFn(&Env) -> Result<T>) -> Result<T> {
     let needless = |e: &anyhow::Error| {
         let mut causes = e.chain().filter_map(|c| c.downcast_ref());
         causes.any(|e| matches!(e, hyperslab::Error::Key { wanted: false, .. }))
@@ -188,7 +196,19 @@ async fn members(env: &Env, place: &Place, group: &Group, depth: usize, above: &
     children
 }
 
-fn member_place(group: &Place, member: &Member) -> Result<Place> {
+/// Arrays and groups that lie in a group's folder and are no members of it.
+async fn strays(env: &Env, place: &Place, group: &Group, depth: usize, above: &[String]) -> Result<Vec<Item>> {
+    let others = group.others().await;
+    let others = others.with_context(|| format!("cannot list {}", place.url))?;
+    let mut entries = entries(place).await?;
+    entries.retain(|e| others.contains(&e.name));
+    let mut found = folders(env, place, entries, depth, above).await;
+    found.iter_mut().for_each(|item| item.stray = true);
+    Ok(found)
+}
+
+/// Where a member of a group lies.
+pub(crate) fn member_place(group: &Place, member: &Member) -> Result<Place> {
     let root = group.url.trim_end_matches('/');
     let root = root.strip_suffix(&*group.path).unwrap_or(root).trim_end_matches('/');
     let url = format!("{root}/{}", member.uri);
@@ -200,12 +220,18 @@ fn member_place(group: &Place, member: &Member) -> Result<Place> {
         }),
         // Outside the group's folder, and perhaps outside its store.
         (true, true) => Place::new(&url),
+        (false, _) if group.local().is_none() && vfs::local_path(&member.uri).is_some() => {
+            bail!(
+                "the group names {}, a path of the machine that it was made on",
+                member.uri
+            )
+        }
         (false, _) => Place::new(&member.uri),
     }
 }
 
 /// What tells a group from others, however it was named.
-fn identity(place: &Place) -> String {
+pub(crate) fn identity(place: &Place) -> String {
     let local = place.local().and_then(|p| p.canonicalize().ok());
     local.map_or_else(
         || place.url.trim_end_matches('/').to_owned(),
@@ -283,6 +309,7 @@ impl Item {
             array: None,
             problem: Some(problem),
             circle: false,
+            stray: false,
             children: Vec::new(),
         }
     }
@@ -305,13 +332,16 @@ impl Item {
 
     fn row(&self, name: &str) -> Vec<String> {
         let circle = self.circle.then_some("it is this group, or one above it");
-        let remark = self.problem.as_deref().or(circle).map(|p| format!("({p})"));
+        let stray = self.stray.then_some("no member of the group");
+        let remarks = [self.problem.as_deref().or(circle), stray].into_iter().flatten();
+        let remarks = remarks.map(|remark| format!("({remark})"));
         let array = self.array.as_ref();
+        let fields: Vec<String> = array.map(Summary::fields).into_iter().chain(remarks).collect();
         vec![
             name.to_owned(),
             self.kind.to_owned(),
             array.map_or_else(String::new, |a| a.extent(self.kind)),
-            array.map(Summary::fields).or(remark).unwrap_or_default(),
+            fields.join("  "),
         ]
     }
 
@@ -334,6 +364,9 @@ impl Item {
             }
             if self.circle {
                 map.insert("circle".into(), true.into());
+            }
+            if self.stray {
+                map.insert("member".into(), false.into());
             }
             if self.kind == "group" || self.kind == "folder" {
                 map.insert("children".into(), self.children.iter().map(Self::json).collect());

@@ -11,6 +11,7 @@ mod build;
 mod cells;
 mod condition;
 mod copy;
+mod each;
 mod export;
 mod failure;
 mod formats;

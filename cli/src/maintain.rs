@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Consolidate, Delete, Evolve, Mode, Vacuum};
 use crate::condition;
+use crate::each::{Target, each};
 use crate::failure::usage;
 use crate::sizes::PROGRAM_BYTES;
 use crate::store::{Env, seed};
@@ -42,14 +43,21 @@ pub(crate) async fn delete(env: &Env, args: &Delete) -> Result<()> {
 
 /// Merges fragments, footers, commits or metadata.
 pub(crate) async fn consolidate(env: &Env, args: &Consolidate) -> Result<()> {
-    let array = env.open_to_merge(&args.array, when::window(args.at)?).await?;
+    each(env, &args.array, async |target| {
+        consolidate_one(env, target, args).await
+    })
+    .await
+}
+
+async fn consolidate_one(env: &Env, Target { url, prefix }: &Target, args: &Consolidate) -> Result<()> {
+    let array = env.open_to_merge(url, when::window(args.at)?).await?;
     let memory_bytes = args.memory.saturating_sub(PROGRAM_BYTES).max(MERGE_BYTES_MIN);
     let mut what = ConsolidateOptions::new(mode(args.mode));
     what.memory_bytes = memory_bytes;
     what.steps.amplification = args.amplification;
     let done = maintain::consolidate(&array, &what, &options(None)?).await;
     let done = done.map_err(|e| with_program(e, memory_bytes));
-    let done = done.with_context(|| format!("cannot consolidate {}", args.array))?;
+    let done = done.with_context(|| format!("cannot consolidate {url}"))?;
     if done.written.is_empty() {
         // Where nothing is asked for but what was written until now, only boxes that lie far apart are left alone.
         let apart = array.schema().is_dense() && array.fragments().len() > 1 && args.at.is_none();
@@ -58,10 +66,10 @@ pub(crate) async fn consolidate(env: &Env, args: &Consolidate) -> Result<()> {
         } else {
             ""
         };
-        show::line(format_args!("{}: nothing to consolidate{why}", args.array))?;
+        show::line(format_args!("{url}: nothing to consolidate{why}"))?;
     }
     for name in &done.written {
-        show::line(name)?;
+        show::line(format_args!("{prefix}{name}"))?;
     }
     Ok(())
 }
@@ -80,12 +88,15 @@ fn with_program(e: Error, memory_bytes: u64) -> Error {
 
 /// Removes what was replaced.
 pub(crate) async fn vacuum(env: &Env, args: &Vacuum) -> Result<()> {
-    let array = env.open_to_write(&args.array).await?;
-    let gone = maintain::vacuum(&array, mode(args.mode), args.dry_run, &options(None)?).await;
-    for path in gone.with_context(|| format!("cannot vacuum {}", args.array))? {
-        show::line(path)?;
-    }
-    Ok(())
+    each(env, &args.array, async |Target { url, prefix }| {
+        let array = env.open_to_write(url).await?;
+        let gone = maintain::vacuum(&array, mode(args.mode), args.dry_run, &options(None)?).await;
+        for path in gone.with_context(|| format!("cannot vacuum {url}"))? {
+            show::line(format_args!("{prefix}{path}"))?;
+        }
+        Ok(())
+    })
+    .await
 }
 
 const fn mode(mode: Mode) -> maintain::Mode {
@@ -134,7 +145,7 @@ pub(crate) async fn evolve(env: &Env, args: &Evolve) -> Result<()> {
             &field,
         );
         change.extend_enumerations.push((
-            name.to_owned(),
+            old.name.clone(),
             column.map_err(|e| usage("--extend-enum", format!("{e:#}")))?,
         ));
     }

@@ -4,6 +4,7 @@ use anyhow::{Context as _, Result};
 use hyperslab::vfs::manifest;
 
 use crate::args::{Index, Verify};
+use crate::each::each;
 use crate::failure::Reported;
 use crate::progress::Progress;
 use crate::store::{Env, Place};
@@ -11,7 +12,14 @@ use crate::{show, sizes, when};
 
 /// Reads every tile; says all that is wrong.
 pub(crate) async fn verify(env: &Env, args: &Verify) -> Result<()> {
-    let (array, unopened) = env.open_to_verify(&args.array, when::all(args.at)).await?;
+    each(env, &args.array, async |target| {
+        verify_one(env, &target.url, args).await
+    })
+    .await
+}
+
+async fn verify_one(env: &Env, url: &str, args: &Verify) -> Result<()> {
+    let (array, unopened) = env.open_to_verify(url, when::all(args.at)).await?;
     let (mut files, mut tiles, mut bytes, mut damaged) = (0_u64, 0_u64, 0_u64, 0_u64);
     let progress = Progress::new(
         "verifying",
@@ -36,19 +44,19 @@ pub(crate) async fn verify(env: &Env, args: &Verify) -> Result<()> {
     array
         .verify(&mut report)
         .await
-        .with_context(|| format!("cannot verify {}", args.array))?;
+        .with_context(|| format!("cannot verify {}", url))?;
     drop(progress);
     let (files, tiles) = (show::count(files, "file"), show::count(tiles, "tile"));
     let seen = format!("{files}, {tiles}, {} read", sizes::show(bytes));
     if damaged > 0 {
         return Err(Reported(format!(
             "{}: {damaged} damaged of {seen}; restore the files named above from a copy, or do what their lines say",
-            args.array
+            url
         ))
         .into());
     }
     let fragments = show::count(array.fragments().len() as u64, "fragment");
-    show::line(format_args!("{}: sound ({fragments}, {seen})", args.array))
+    show::line(format_args!("{}: sound ({fragments}, {seen})", url))
 }
 
 /// Writes the manifest.

@@ -6,9 +6,10 @@ use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
 use hyperslab::filter::Nonces;
 use hyperslab::format::condition::{CompareOp, StoredCondition};
+use hyperslab::format::enumeration::Enumeration;
 use hyperslab::format::generic_tile;
 use hyperslab::format::schema::Layout;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Schema};
+use hyperslab::format::schema::{ArrayType, Attribute, Dimension, EnumerationRef, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, delete};
 use hyperslab::{
     Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, Query, Region, ScalarRange, WriteOptions,
@@ -209,4 +210,55 @@ fn a_delete_that_libtiledb_would_misread_is_refused() {
         );
     }
     assert!(block_on(delete(&array, &"number > 3".parse().unwrap(), &at(1))).is_ok());
+}
+
+#[test]
+fn an_index_beyond_the_enumeration_is_refused() {
+    let mut kind = Attribute::new("kind", Datatype::Int8, CellCount::ONE);
+    kind.enumeration = Some("kinds".into());
+    let x = Dimension::new("x", Datatype::Int32, 0_i32, 9_i32, 5_i32);
+    for array_type in [ArrayType::Dense, ArrayType::Sparse] {
+        let mut schema = Schema::new(array_type, vec![x.clone()], vec![kind.clone()]);
+        schema.enumerations = vec![EnumerationRef {
+            name: "kinds".into(),
+            file: String::new(),
+        }];
+        let kinds = Enumeration {
+            name: "kinds".into(),
+            file: String::new(),
+            ordered: false,
+            values: Column::from_cells(Datatype::StringUtf8, ["cat", "dog"]),
+        };
+        let options = CreateOptions {
+            timestamp_ms: 0,
+            seed: [0; 32],
+            key: None,
+        };
+        let context = Context::memory();
+        block_on(create(&context, "a", &schema, &[kinds], &options)).unwrap();
+        let array = open(&context).unwrap();
+        let write = |indexes: [i8; 3]| {
+            let column = Column::from_values(Datatype::Int8, &indexes);
+            let mut cells = Cells {
+                region: None,
+                layout: Layout::RowMajor,
+                columns: vec![("kind".into(), column)],
+            };
+            if array_type == ArrayType::Dense {
+                cells.region = Some(vec![ScalarRange::new(0_i32, 2_i32)]);
+            } else {
+                cells.layout = Layout::Unordered;
+                cells
+                    .columns
+                    .push(("x".into(), Column::from_values(Datatype::Int32, &[0_i32, 1, 2])));
+            }
+            block_on(array.write(cells, &at(1)))
+        };
+        let error = write([0, 1, 2]).unwrap_err().to_string();
+        assert!(
+            error.contains("'kind': cell 2, counted from 0, is 2") && error.contains("has 2 values"),
+            "{error}"
+        );
+        write([-1, 1, i8::MIN]).unwrap();
+    }
 }

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use hyperslab::array::{Array, OpenOptions, Window};
 use hyperslab::blocking::block_on;
 use hyperslab::filter::Nonces;
+use hyperslab::format::schema::Attribute;
 use hyperslab::format::{consolidated_metadata, generic_tile};
-use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
+use hyperslab::maintain::{ConsolidateOptions, Evolution, Mode, consolidate, evolve};
 use hyperslab::query::Finding;
 use hyperslab::write::WriteOptions;
-use hyperslab::{Context, Error};
+use hyperslab::{CellCount, Context, Datatype, Error};
 use hyperslab_tests::case::Case;
 use hyperslab_tests::hex::Hex;
 use hyperslab_tests::report::Report;
@@ -56,6 +57,35 @@ fn no_sound_sample_is_called_damaged() {
     assert!(files > 5_000, "only {files} files were read");
     damage.retain(|d: &String| !d.starts_with("2.2.2 sparse_nulls: "));
     assert!(damage.is_empty(), "{damage:#?}");
+}
+
+/// Fragments before format 10 do not name their schema, so that libtiledb could open no array of them that has two.
+#[test]
+fn old_arrays_are_kept_from_a_second_schema() {
+    let (mut refused, mut evolved) = (0, 0);
+    for release in golden::load() {
+        for case in release.cases.iter().filter(|c| c.key().is_ok_and(|k| k.is_none())) {
+            let array = block_on(Array::open(&golden::in_memory(case), "array", &OpenOptions::default()));
+            let array = array.expect("an array");
+            let change = Evolution {
+                add: vec![Attribute::new("new one", Datatype::Int32, CellCount::ONE)],
+                ..Evolution::default()
+            };
+            let options = WriteOptions {
+                timestamp_ms: u64::MAX / 2,
+                seed: [7; 32],
+                sync: false,
+            };
+            let oldest = array.fragments().iter().map(|f| f.version.number()).min().unwrap_or(22);
+            match block_on(evolve(&array, &change, &options)) {
+                // Of formats 10 and 11 those with run lengths of strings.
+                Err(Error::Unsupported(why)) if oldest < 12 && why.contains("into a new array") => refused += 1,
+                Ok(()) if oldest >= 10 => evolved += 1,
+                other => panic!("{} {}: {other:?}", release.library, case.name),
+            }
+        }
+    }
+    assert!(refused > 50 && evolved > 50, "{refused} refused, {evolved} evolved");
 }
 
 /// libtiledb lists the footers of fragments of older versions at places where they are not.

@@ -225,6 +225,32 @@ fn a_copied_group_tells_which_members_stay() {
     assert_eq!(shell.run("copy h far/h", b"").stderr, b"");
 }
 
+#[test]
+fn a_copied_group_names_its_copied_members_where_they_are_now() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("group create made");
+    shell.ok("import in.npy top/g/a");
+    shell.ok("group add made top/g/a --name below");
+    shell.ok("import in.npy top/b");
+    shell.ok("group add made top/b --name beside");
+    // A group whose members are named in full, though they lie beside it and below it.
+    for entry in std::fs::read_dir(shell.path("made")).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::rename(entry.path(), shell.path("top/g").join(entry.file_name())).unwrap();
+    }
+    let told = shell.run("copy top copied", b"");
+    assert!(told.status.success() && told.stderr.is_empty(), "{told:?}");
+    std::fs::remove_dir_all(shell.path("top")).unwrap();
+    let members: serde_json::Value = serde_json::from_str(&shell.ok("group ls copied/g --json")).unwrap();
+    assert_eq!(
+        (&members[0]["uri"], &members[0]["relative"]),
+        (&"a".into(), &true.into())
+    );
+    assert!(members[1]["uri"].as_str().unwrap().ends_with("/copied/b"), "{members}");
+    assert_eq!(shell.ok("ls copied/g").lines().count(), 2);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_file_that_is_replaced_stays_as_private_as_it_was() {

@@ -50,7 +50,7 @@ fn failures_are_one_line_and_leave_nothing() {
         &shell,
         "write both in.npy",
         1,
-        &["no column 'x'", "values without names"],
+        &["no column 'x'", "values without a name"],
     );
     check(&shell, "export both out.png", 1, &["name one of x, y\n"]);
     shell.ok("group create g");

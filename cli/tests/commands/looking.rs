@@ -232,7 +232,8 @@ fn groups_of_old_releases_hold_what_lies_in_their_folders() {
     assert_eq!(found(&tree["children"][1]), [r#""array" "dense""#]);
     shell.ok("group create new");
     shell.ok("import in.npy new/array");
-    assert_eq!(shell.ok("ls new --json"), "[]\n");
+    let new: Value = serde_json::from_str(&shell.ok("ls new --json")).unwrap();
+    assert_eq!((&new[0]["name"], &new[0]["member"]), (&"array".into(), &false.into()));
 }
 
 #[test]
@@ -279,4 +280,56 @@ fn a_tree_goes_up_and_ends_where_a_group_holds_itself() {
             (&"twice".into(), &"group".into(), "[]".to_owned()),
         ]
     );
+}
+
+#[test]
+fn what_looks_after_arrays_does_so_for_all_of_a_group() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("group create g");
+    shell.ok("group create g/sub");
+    shell.ok("group add g g/sub");
+    let (_, error) = shell.fails("verify g");
+    assert!(error.contains("no array in this group"), "{error}");
+    for array in ["g/a", "g/sub/b", "c"] {
+        shell.ok(&format!("import in.npy {array}"));
+        shell.ok(&format!("write {array} in.npy"));
+    }
+    shell.ok("group add g c");
+    shell.ok("group add g/sub g --name above");
+    // Members first, then what only lies there.
+    let told = shell.ok("ls g");
+    assert!(told.contains("(no member of the group)"), "{told}");
+    let listed: Value = serde_json::from_str(&shell.ok("ls g --json")).unwrap();
+    assert_eq!((&listed[2]["name"], &listed[2]["member"]), (&"a".into(), &false.into()));
+    let told = shell.ok("verify g");
+    assert!(
+        told.lines().count() == 3 && told.contains("g/sub/b: sound (2 fragments"),
+        "{told}"
+    );
+    let told = shell.ok("consolidate g");
+    assert!(told.lines().any(|l| l.starts_with("g/a/__")), "{told}");
+    let told = shell.ok("vacuum g");
+    assert!(told.lines().any(|l| l.starts_with("g/sub/b/__fragments/")), "{told}");
+    std::fs::remove_dir_all(shell.path("c")).unwrap();
+    let whole = shell.run("verify g", b"");
+    assert!(!whole.status.success());
+    assert_eq!(String::from_utf8(whole.stdout).unwrap().lines().count(), 2);
+    assert!(
+        String::from_utf8(whole.stderr)
+            .unwrap()
+            .contains("/c: nothing is there; put it back")
+    );
+}
+
+#[test]
+fn info_shows_what_bounds_the_array_now() {
+    let shell = Shell::new();
+    let schema = r#"{"type":"dense","dimensions":[{"name":"x","type":"int32","domain":[0,99],"tile":10}],"current_domain":[[0,49]],"attributes":[{"name":"a","type":"uint8"}]}"#;
+    shell.file("s.json", schema);
+    shell.ok("create a --schema s.json");
+    let told = shell.ok("info a");
+    assert!(told.contains("current domain  x 0..49"), "{told}");
+    let info: Value = serde_json::from_str(&shell.ok("info a --json")).unwrap();
+    assert_eq!(info["schema"]["current_domain"], serde_json::json!([[0, 49]]));
 }

@@ -11,11 +11,11 @@ use super::snapshot::{OpenOptions, Window};
 use crate::context::Context;
 use crate::error::{AtPath, Error, Result};
 use crate::format::commits;
-use crate::format::group::{GroupDetails, GroupMember, MemberKind};
+use crate::format::group::{GroupDetails, GroupMember, MemberKind, VERSION};
 use crate::format::metadata::MetaValue;
 use crate::format::name::TimestampedName;
 use crate::sort::sort_by;
-use crate::vfs::{join, last_part};
+use crate::vfs::{EntryKind, join, last_part, path_within};
 
 /// What a folder of a store is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Group {
     /// # Errors
     /// [`Error::NotFound`] if there is no group; others as for arrays.
     pub async fn open(context: &Context, path: &str, options: &OpenOptions) -> Result<Self> {
-        let members = load_members(context, path, options).await?;
+        let (members, _) = load_details(context, path, options).await?;
         let listed = match members.is_empty() {
             true => context.vfs.list(path).await?.iter().any(|e| e.name == "__group"),
             false => true,
@@ -102,6 +102,41 @@ impl Group {
     /// The member of this name.
     pub fn member(&self, name: &str) -> Option<&Member> {
         self.members.iter().find(|m| m.name.as_deref() == Some(name))
+    }
+
+    /// The store it lies in.
+    pub(crate) const fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Names in the group's folder that hold an array or a group which is no member. libtiledb's own listing shows them,
+    /// and some libraries keep arrays so.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if a folder cannot be listed.
+    pub async fn others(&self) -> Result<Vec<String>> {
+        let vfs = &self.context.vfs;
+        let root = vfs.location(&self.path);
+        let is_member = |path: &str| {
+            self.members.iter().any(|m| {
+                let inside = if m.relative {
+                    path_within("/", &format!("/{}", m.uri))
+                } else {
+                    root.as_ref()
+                        .and_then(|root| Some(join(&self.path, &path_within(root, &m.uri)?)))
+                };
+                inside.as_deref() == Some(path)
+            })
+        };
+        let hidden = |name: &str| name.starts_with('.') || name.starts_with("__");
+        let entries = vfs.list(&self.path).await?.into_iter();
+        let folders = entries.filter(|e| e.kind == EntryKind::Dir && !hidden(&e.name));
+        let unnamed = folders.filter(|e| !is_member(&join(&self.path, &e.name)));
+        let kinds = unnamed.map(|e| async move {
+            let kind = object_type(&self.context, &join(&self.path, &e.name)).await?;
+            Ok::<_, Error>(kind.map(|_| e.name))
+        });
+        Ok(future::try_join_all(kinds).await?.into_iter().flatten().collect())
     }
 
     /// The group's metadata: values by key.
@@ -125,12 +160,13 @@ impl Group {
     }
 }
 
-/// The members of the group at `path` by the key that tells them apart, as stored.
-pub(crate) async fn load_members(
+/// The members of the group at `path` by the key that tells them apart, as stored, and the version of the newest of its
+/// details: libtiledb reads no group whose files differ in that.
+pub(crate) async fn load_details(
     context: &Context,
     path: &str,
     options: &OpenOptions,
-) -> Result<BTreeMap<String, GroupMember>> {
+) -> Result<(BTreeMap<String, GroupMember>, u32)> {
     let details = join(path, "__group");
     let (kind, files) = future::try_join(object_type(context, path), context.vfs.list(&details)).await?;
     if kind != Some(ObjectType::Group) {
@@ -154,11 +190,13 @@ pub(crate) async fn load_members(
     let visible = visible(names, &gone, options.window);
     let paths: Vec<String> = visible.iter().map(|n| join(&details, n)).collect();
     let payloads = future::try_join_all(paths.iter().map(|p| read_generic(context, p, options.key.as_ref()))).await?;
-    let mut members = BTreeMap::new();
+    let (mut members, mut version) = (BTreeMap::new(), VERSION);
     for (file, payload) in paths.iter().zip(payloads) {
-        merge(&mut members, GroupDetails::decode(&payload).at(file)?);
+        let details = GroupDetails::decode(&payload).at(file)?;
+        version = details.version;
+        merge(&mut members, details);
     }
-    Ok(members)
+    Ok((members, version))
 }
 
 /// The detail files that count in `window`, oldest first.

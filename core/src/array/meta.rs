@@ -24,22 +24,31 @@ impl Array {
         load_metadata(self.context(), &files, self.key()).await
     }
 
-    /// The enumeration of this name, in the version of this array's schema.
+    /// The enumeration of this name, or else that of the attribute of this name, in the version of this array's schema.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the schema has no such enumeration; [`Error::Corrupt`], [`Error::Key`]
+    /// [`Error::NotFound`] if the schema has neither; [`Error::Corrupt`], [`Error::Key`]
     /// and [`Error::Io`] name the file.
     pub async fn enumeration(&self, name: &str) -> Result<Arc<Enumeration>> {
+        let all = &self.schema().enumerations;
+        let named = |name: &str| all.iter().find(|e| e.name == name);
+        let of_attribute = || self.schema().attribute(name)?.1.enumeration.as_deref();
+        let Some(reference) = named(name).or_else(|| named(of_attribute()?)) else {
+            let known: Vec<&str> = all.iter().map(|e| e.name.as_str()).collect();
+            let known = if known.is_empty() {
+                "none".to_owned()
+            } else {
+                known.join(", ")
+            };
+            let why =
+                format!("neither an enumeration nor an attribute with one is called '{name}'; the schema has {known}");
+            return Err(Error::not_found(self.path(), why));
+        };
+        let name = &reference.name;
         let loaded = || self.0.enumerations.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = loaded().get(name) {
             return Ok(Arc::clone(found));
         }
-        let Some(reference) = self.schema().enumerations.iter().find(|e| e.name == name) else {
-            return Err(Error::not_found(
-                self.path(),
-                format!("the schema has no enumeration '{name}'"),
-            ));
-        };
         let path = join(&join(self.path(), "__schema/__enumerations"), &reference.file);
         let payload = read_generic(self.context(), &path, self.key()).await?;
         let enumeration = Arc::new(Enumeration::decode(&payload).at(&path)?);

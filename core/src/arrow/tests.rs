@@ -172,6 +172,17 @@ fn enumerations_are_dictionaries_and_holes_are_nulls() {
     let dictionary = array.as_dictionary::<Int32Type>();
     assert_eq!(dictionary.values().as_string::<i32>().value(1), "dog");
     assert!(array.is_null(2) && !array.is_null(0));
+    // What pandas stores for a missing category, also beside nulls.
+    for nullable in [false, true] {
+        let field = FieldType { nullable, ..animals() };
+        let mut column = Column::from_values(Datatype::Int32, &[-1_i32, 0]);
+        column.validity = nullable.then(|| vec![1, 1]);
+        assert!(field.is_natural(&column));
+        let array = field
+            .array(&column, 0..2, field.dictionary().unwrap().as_ref())
+            .unwrap();
+        assert!(array.is_null(0) && !array.is_null(1));
+    }
 }
 
 #[test]

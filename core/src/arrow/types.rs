@@ -189,9 +189,10 @@ impl FieldType {
         self.enumeration.is_some() && self.form == Form::Natural
     }
 
-    /// Whether an enumerated cell stands for nothing, and may appear as null where nulls do not exist.
+    /// Whether an enumerated cell stands for nothing, and may appear as null: the fill value where nulls do not exist, and
+    /// negative indices, which pandas has for missing categories.
     pub(super) fn is_hole(&self, cell: &[u8]) -> bool {
-        !self.nullable && cell == self.fill
+        index(self.datatype.physical(), cell).is_none() || (!self.nullable && cell == self.fill)
     }
 
     /// The same field for the values of its enumeration.

@@ -9,7 +9,7 @@
 use super::cursor::{Decoded, Reader, Writer};
 use crate::error::Malformed;
 
-/// The version of group details that is written.
+/// The version of group details that is written, but for groups that have details of version 1.
 pub const VERSION: u32 = 2;
 
 /// The members that one file lists.
@@ -68,12 +68,14 @@ impl GroupDetails {
         Ok(Self { version, members })
     }
 
-    /// The payload, in the version that is written.
+    /// The payload. Version 1 has no members that were removed, and lists all others.
     pub fn encode(&self) -> Vec<u8> {
+        let listed = |m: &&GroupMember| self.version >= VERSION || !m.deleted;
+        let members: Vec<&GroupMember> = self.members.iter().filter(listed).collect();
         let mut w = Writer::new();
-        w.u32(VERSION).u64(self.members.len() as u64);
-        for member in &self.members {
-            member.encode(&mut w);
+        w.u32(self.version).u64(members.len() as u64);
+        for member in members {
+            member.encode(self.version, &mut w);
         }
         w.into_bytes()
     }
@@ -124,8 +126,8 @@ impl GroupMember {
         })
     }
 
-    fn encode(&self, w: &mut Writer) {
-        w.u32(VERSION).u8(match self.kind {
+    fn encode(&self, version: u32, w: &mut Writer) {
+        w.u32(version).u8(match self.kind {
             MemberKind::Group => 1,
             MemberKind::Array => 2,
             MemberKind::Unknown => 0,
@@ -136,7 +138,9 @@ impl GroupMember {
         if let Some(name) = &self.name {
             w.bytes64(name.as_bytes());
         }
-        w.bool(self.deleted);
+        if version >= VERSION {
+            w.bool(self.deleted);
+        }
     }
 }
 
@@ -161,6 +165,9 @@ mod tests {
             members: vec![member(Some("n"), false), member(None, true)],
         };
         assert_eq!(GroupDetails::decode(&details.encode()).unwrap(), details);
+        let old = GroupDetails { version: 1, ..details };
+        let back = GroupDetails::decode(&old.encode()).unwrap();
+        assert_eq!((back.version, back.members), (1, vec![member(Some("n"), false)]));
     }
 
     #[test]

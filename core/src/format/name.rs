@@ -108,9 +108,9 @@ pub fn enumeration(uuid: [u8; 16]) -> String {
     format!("__{}_0", hex(uuid))
 }
 
-/// The name of a file of group details, of the version that is written.
-pub fn group_details(start_ms: u64, end_ms: u64, uuid: [u8; 16]) -> String {
-    format!("{}_{}", plain(start_ms, end_ms, uuid), super::group::VERSION)
+/// The name of a file of group details of this version.
+pub fn group_details(start_ms: u64, end_ms: u64, uuid: [u8; 16], version: u32) -> String {
+    format!("{}_{version}", plain(start_ms, end_ms, uuid))
 }
 
 /// 32 lower-case hexadecimal digits.
@@ -161,6 +161,6 @@ mod tests {
         assert_eq!(versioned(1, 2, uuid, Version::CURRENT), format!("__1_2_{UUID}_22"));
         assert_eq!(plain(1, 2, uuid), format!("__1_2_{UUID}"));
         assert_eq!(enumeration(uuid), format!("__{UUID}_0"));
-        assert_eq!(group_details(1, 2, uuid), format!("__1_2_{UUID}_2"));
+        assert_eq!(group_details(1, 2, uuid, 1), format!("__1_2_{UUID}_1"));
     }
 }

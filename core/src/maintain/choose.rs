@@ -1,5 +1,7 @@
 //! Which fragments a consolidation merges: runs of neighbours in time, as libtiledb chooses them.
 
+use std::ops::RangeInclusive;
+
 use super::consolidate::Steps;
 use crate::geometry::{Span, region};
 
@@ -12,6 +14,8 @@ pub(super) struct Candidate {
     pub(super) start_ms: u64,
     /// Bytes of its data.
     pub(super) bytes: u64,
+    /// Bytes of its largest tile in memory, where a merge holds a tile of each fragment.
+    pub(super) held: u64,
     /// Whether it holds single cells of a dense array: they lie over boxes, later ones too.
     pub(super) points: bool,
     /// Its box; `None` in sparse arrays, and where it has no cells.
@@ -24,8 +28,8 @@ pub(super) struct Candidate {
 #[derive(Debug)]
 pub(super) struct Rules<'a> {
     pub(super) steps: &'a Steps,
-    /// Most fragments that the memory suffices for.
-    pub(super) fragments_max: usize,
+    /// The most that a merge may hold.
+    pub(super) held_max: u64,
     pub(super) order: Order,
 }
 
@@ -47,43 +51,45 @@ pub(super) fn choose(all: &[Candidate], rules: &Rules<'_>) -> Option<Vec<usize>>
     let (free, others): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|&i| all[i].free);
     if free.iter().any(|&i| all[i].points) {
         // Only a merge of everything keeps them over all boxes.
-        let run = (&free[..], union(all, &free));
-        let run = (run.0, run.1.as_deref());
-        let mergeable = !is_hindered(all, &others, run, rules.order) && is_compact(all, run, rules);
+        let around = union(all, &free);
+        let tiled = free.iter().map(|&i| all[i].tiled).sum();
+        let mergeable = is_compact(around.as_deref(), tiled, rules)
+            && !is_hindered(all, &others, (&free, around.as_deref()), rules.order);
         return (free.len() > 1 && mergeable).then_some(free);
     }
-    let longest_allowed = rules.steps.fragments_max.min(rules.fragments_max).min(free.len());
-    let shortest_allowed = rules.steps.fragments_min.min(longest_allowed).max(2);
-    let longest: Vec<usize> = (0..free.len())
-        .map(|start| {
-            if start + shortest_allowed > free.len() {
-                1
-            } else {
-                run_length(all, &free, start, longest_allowed, rules)
-            }
-        })
-        .collect();
-    for length in (shortest_allowed..=longest_allowed).rev() {
-        let mut best: Option<(u64, usize)> = None;
-        for start in (0..free.len()).filter(|&s| longest[s] >= length) {
-            let (run, later) = free[start..].split_at(length);
-            // While a run grew these might have been added to it.
-            let tied = later.iter().take_while(|&&i| all[i].start_ms == all[run[0]].start_ms);
-            let tied: Vec<usize> = tied.copied().collect();
-            if !tied.is_empty() && is_hindered(all, &tied, (run, union(all, run).as_deref()), rules.order) {
-                continue;
-            }
-            let bytes = run.iter().map(|&i| all[i].bytes).fold(0, u64::saturating_add);
-            // 1.25 times smaller: 4/5 of the size.
-            if best.is_none_or(|(least, _)| u128::from(bytes) * 5 < u128::from(least) * 4) {
-                best = Some((bytes, start));
-            }
+    let longest = rules.steps.fragments_max.min(free.len());
+    let held = free.iter().map(|&i| all[i].held).fold(0, u64::saturating_add);
+    // Where the memory does not suffice for all, it may not suffice for the fewest that are asked for.
+    let shortest = if held > rules.held_max {
+        2
+    } else {
+        rules.steps.fragments_min
+    };
+    let lengths = shortest.min(longest).max(2)..=longest;
+    let mut best: Option<Run> = None;
+    for start in 0..free.len() {
+        // What starts here is shorter.
+        if best.is_some_and(|best| best.length > free.len() - start) {
+            break;
         }
-        if let Some((_, start)) = best {
-            return Some(free[start..start + length].to_vec());
+        let Some(run) = longest_from(all, &free, start, &lengths, rules) else {
+            continue;
+        };
+        // 1.25 times smaller: 4/5 of the size.
+        let is_smaller = |than: u64| u128::from(run.bytes) * 5 < u128::from(than) * 4;
+        if best.is_none_or(|b| run.length > b.length || (run.length == b.length && is_smaller(b.bytes))) {
+            best = Some(run);
         }
     }
-    None
+    best.map(|run| free[run.start..run.start + run.length].to_vec())
+}
+
+/// Neighbours among the free fragments.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    start: usize,
+    length: usize,
+    bytes: u64,
 }
 
 /// Whether a merge of `run`, positions in `all` in ascending order with the box around them, would change what is seen
@@ -127,30 +133,56 @@ pub(super) fn union(all: &[Candidate], run: &[usize]) -> Option<Vec<Span>> {
     boxes.reduce(|union, spans| region::union(&union, &spans))
 }
 
-/// How many of the free fragments from `start` on may be merged, at most `most`.
-fn run_length(all: &[Candidate], free: &[usize], start: usize, most: usize, rules: &Rules<'_>) -> usize {
+/// The longest run of the free fragments from `start` on that may be merged.
+fn longest_from(
+    all: &[Candidate],
+    free: &[usize],
+    start: usize,
+    lengths: &RangeInclusive<usize>,
+    rules: &Rules<'_>,
+) -> Option<Run> {
     let others: Vec<usize> = (0..all.len())
         .filter(|&i| !all[i].free)
         .chain(free[..start].iter().copied())
         .collect();
-    let mut length = 1;
-    let mut around = all[free[start]].spans.clone();
-    while length < most && start + length < free.len() {
-        let run = &free[start..=start + length];
-        let (before, next) = (&all[run[length - 1]], &all[run[length]]);
-        around = match (around, &next.spans) {
+    let tiled_to_come: f64 = free[start..].iter().map(|&i| all[i].tiled).sum();
+    let (mut around, mut tiled, mut bytes, mut held) = (None::<Vec<Span>>, 0.0, 0_u64, 0_u64);
+    let mut longest = None;
+    for length in 1..=(*lengths.end()).min(free.len() - start) {
+        let (run, later) = free[start..].split_at(length);
+        let last = &all[run[length - 1]];
+        if length > 1 && ratio(all[run[length - 2]].bytes, last.bytes) < rules.steps.size_ratio {
+            break;
+        }
+        held = held.saturating_add(last.held);
+        if held > rules.held_max {
+            break;
+        }
+        around = match (around, &last.spans) {
             (Some(union), Some(spans)) => Some(region::union(&union, spans)),
             (union, spans) => union.or_else(|| spans.clone()),
         };
-        if ratio(before.bytes, next.bytes) < rules.steps.size_ratio
-            || is_hindered(all, &others, (run, around.as_deref()), rules.order)
-            || !is_compact(all, (run, around.as_deref()), rules)
-        {
+        tiled += last.tiled;
+        bytes = bytes.saturating_add(last.bytes);
+        let around = around.as_deref();
+        // A box that is too large for all that may still come stays so; one that is too large for these alone may be filled.
+        if !is_compact(around, tiled_to_come, rules) {
             break;
         }
-        length += 1;
+        if !lengths.contains(&length) || !is_compact(around, tiled, rules) {
+            continue;
+        }
+        if is_hindered(all, &others, (run, around), rules.order) {
+            break;
+        }
+        // While a run grows these may be added to it.
+        let tied = later.iter().take_while(|&&i| all[i].start_ms == all[run[0]].start_ms);
+        let tied: Vec<usize> = tied.copied().collect();
+        if !is_hindered(all, &tied, (run, around), rules.order) {
+            longest = Some(Run { start, length, bytes });
+        }
     }
-    length
+    longest
 }
 
 fn ratio(a: u64, b: u64) -> f32 {
@@ -162,12 +194,12 @@ fn ratio(a: u64, b: u64) -> f32 {
 }
 
 /// Whether the box of a run is not too much larger than the tiles of its fragments' own boxes.
-fn is_compact(all: &[Candidate], (run, union): (&[usize], Option<&[Span]>), rules: &Rules<'_>) -> bool {
-    let (Order::Boxes, Some(union)) = (rules.order, union) else {
+fn is_compact(around: Option<&[Span]>, tiled: f64, rules: &Rules<'_>) -> bool {
+    let (Order::Boxes, Some(around)) = (rules.order, around) else {
         return true;
     };
-    let cells = union.iter().map(|s| s.len() as f64).product::<f64>();
-    cells / run.iter().map(|&i| all[i].tiled).sum::<f64>() <= f64::from(rules.steps.amplification)
+    let cells = around.iter().map(|s| s.len() as f64).product::<f64>();
+    cells / tiled <= f64::from(rules.steps.amplification)
 }
 
 #[cfg(test)]
@@ -179,6 +211,7 @@ mod tests {
             free: true,
             start_ms: i as u64,
             bytes,
+            held: 1,
             points: false,
             spans: None,
             tiled: 0.0,
@@ -199,7 +232,7 @@ mod tests {
     fn run_in(order: Order, all: &[Candidate], steps: &Steps) -> Option<Vec<usize>> {
         let rules = Rules {
             steps,
-            fragments_max: usize::MAX,
+            held_max: 9,
             order,
         };
         choose(all, &rules)
@@ -257,6 +290,44 @@ mod tests {
         assert_eq!(run(&dense(&[(0, 9), (200, 209)]), &only_last), None);
         // The box itself counts, beside the whole tiles of those it is made from.
         assert_eq!(run(&dense(&[(9, 9), (20, 20)]), &only_last), Some(vec![0, 1]));
+    }
+
+    #[test]
+    fn tiles_that_fill_their_box_only_together_are_merged() {
+        // Two rows of two tiles and one of the next layer: the box around the first three, and around all five, is less full.
+        let tile = |y: u64, x: u64| {
+            let span = |i: u64| Span {
+                first: i * 10,
+                last: i * 10 + 9,
+            };
+            vec![span(y), span(x)]
+        };
+        let mut all = sparse(&[1; 5]);
+        for (candidate, (y, x)) in all.iter_mut().zip([(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]) {
+            candidate.spans = Some(tile(y, x));
+            candidate.tiled = 100.0;
+        }
+        let some = Steps {
+            fragments_min: 2,
+            ..Steps::default()
+        };
+        assert_eq!(run(&all, &some), Some(vec![0, 1, 2, 3]));
+        assert_eq!(run(&all[..3], &some), Some(vec![0, 1]));
+        // All or none.
+        assert_eq!(run(&all[..4], &Steps::default()), Some(vec![0, 1, 2, 3]));
+        assert_eq!(run(&all, &Steps::default()), None);
+        // Far from each other: none.
+        all[1].spans = Some(tile(9, 9));
+        assert_eq!(run(&all[..2], &some), None);
+    }
+
+    #[test]
+    fn a_merge_holds_no_more_than_the_memory_suffices_for() {
+        let mut all = sparse(&[1; 4]);
+        all[1].held = 9;
+        assert_eq!(run(&all, &Steps::default()), Some(vec![2, 3]));
+        all[3].held = 9;
+        assert_eq!(run(&all, &Steps::default()), None);
     }
 
     /// Runs of two at least, whatever their box.

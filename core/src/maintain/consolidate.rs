@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Mode, dense, lists, run, sparse};
+use super::{Mode, dense, fill, lists, run, sparse};
 use crate::array::{Array, Fragment, Window};
 use crate::error::{Error, Result};
 use crate::format::commits::{COMMITS_DIR, FRAGMENTS_DIR};
@@ -118,11 +118,15 @@ async fn fragments(array: &Array, options: &ConsolidateOptions, write: &WriteOpt
     for _ in 0..options.steps.count {
         let run = match &options.fragments {
             Some(names) => run::of_names(&current, names).await?,
-            None => match run::next(&current, options).await? {
-                Some(run) => run,
-                None => break,
+            None => match run::next(&current, options).await {
+                Ok(Some(run)) => run,
+                Ok(None) => break,
+                // Those that the memory suffices for are merged.
+                Err(Error::LimitExceeded { .. }) if !done.written.is_empty() => break,
+                Err(e) => return Err(e),
             },
         };
+        fill::check_absent(current.schema(), &run)?;
         let written = if current.schema().is_dense() {
             dense::merge(&current, &run, &merge, &mut ids).await?
         } else {

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::consolidate::{Merge, still_there};
+use super::fill;
 use super::kept::{self, Donor, Donors, Kept};
 use crate::array::{Array, Fragment};
 use crate::error::{Error, Result};
@@ -23,6 +24,7 @@ use crate::write::tiler::Tiles as _;
 pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: &mut Ids) -> Result<Vec<String>> {
     let grid = Grid::new(array.schema())?;
     let spans = bounds(&grid, run)?;
+    fill::check_gaps(array.schema(), &grid, &spans, run)?;
     let times = super::consolidate::times(run);
     let mut draft = Draft::new(array, ArrayType::Dense, times, &[], ids, m.sync).within(m.memory_bytes);
     let name = draft.name.clone();

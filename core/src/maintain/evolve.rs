@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use super::catalog;
 use crate::array::create::{put_enumeration, put_schema};
-use crate::array::{Array, open, schemas};
+use crate::array::{Array, Fragment, open, schemas};
 use crate::column::Column;
-use crate::datatype::Physical;
+use crate::datatype::{Datatype, Physical};
 use crate::error::{Error, Result};
 use crate::format::attribute::Attribute;
 use crate::format::current_domain::CurrentDomain;
 use crate::format::enumeration::Enumeration;
 use crate::format::name;
+use crate::format::pipeline::{Filter, Pipeline};
 use crate::format::schema::{EnumerationRef, Schema};
 use crate::format::version::Version;
 use crate::scalar::ScalarRange;
@@ -40,8 +41,10 @@ pub struct Evolution {
 /// Writes the array's next schema, valid from the time of the write on.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] says which change is not possible and why.
+/// [`Error::InvalidArgument`] says which change is not possible and why; [`Error::Unsupported`] for arrays with fragments
+/// by 2.3 or older.
 pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -> Result<()> {
+    stays_readable(array)?;
     let mut ids = Ids::new(options.seed);
     let mut schema = (**array.schema()).clone();
     schema.version = Version::CURRENT;
@@ -88,6 +91,28 @@ pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -
     } else {
         Ok(())
     }
+}
+
+/// libtiledb reads all fragments as the latest schema says: those that do not name the schema that they were written with, and
+/// run lengths of strings from before these were coded with their offsets, it could not read with another one.
+fn stays_readable(array: &Array) -> Result<()> {
+    let is_coded_now = |f: &Fragment| {
+        let mut fields = f.schema.attributes.iter().map(|a| (a.datatype, a.cell, &a.filters));
+        let runs = |p: &Pipeline| p.filters.iter().any(|filter| matches!(filter, Filter::Rle { .. }));
+        fields.any(|(t, cell, filters)| t == Datatype::StringAscii && cell.is_var() && runs(filters))
+    };
+    let is_old =
+        |f: &&Arc<Fragment>| !f.version.has_schema_folder() || (!f.version.has_string_rle() && is_coded_now(f));
+    let Some(old) = array.fragments().iter().find(is_old) else {
+        return Ok(());
+    };
+    Err(Error::Unsupported(format!(
+        "{}: libtiledb could not read the fragment {} of format {} with a second schema; export the cells and import them into a \
+         new array",
+        array.path(),
+        old.name,
+        old.version
+    )))
 }
 
 fn drop_attributes(array: &Array, schema: &mut Schema, names: &[String]) -> Result<()> {

@@ -6,7 +6,7 @@ use crate::array::{ObjectType, OpenOptions, group, object_type};
 use crate::context::Context;
 use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
-use crate::format::group::{GroupDetails, GroupMember, VERSION};
+use crate::format::group::{GroupDetails, GroupMember};
 use crate::format::metadata::{self, Entry};
 use crate::format::{generic_tile, name};
 use crate::vfs::join;
@@ -55,7 +55,7 @@ pub async fn change_group(
         key: key.cloned(),
         ..OpenOptions::default()
     };
-    let mut members = group::load_members(context, path, &open).await?;
+    let (mut members, version) = group::load_details(context, path, &open).await?;
     for change in changes {
         match change {
             GroupChange::Add(member) => {
@@ -77,9 +77,9 @@ pub async fn change_group(
         }
     }
     let mut ids = Ids::new(options.seed);
-    let name = name::group_details(options.timestamp_ms, options.timestamp_ms, ids.draw());
+    let name = name::group_details(options.timestamp_ms, options.timestamp_ms, ids.draw(), version);
     let details = GroupDetails {
-        version: VERSION,
+        version,
         members: members.into_values().collect(),
     };
     put(
@@ -127,4 +127,49 @@ async fn put(
     let bytes = generic_tile::encode(payload, key, &nonces(key, ids)).at(path)?;
     context.vfs.put(path, vec![Bytes::from(bytes)]).await?;
     if sync { context.vfs.sync(path).await } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+    use super::*;
+    use crate::array::Group;
+    use crate::blocking::block_on;
+    use crate::format::group::MemberKind;
+
+    #[test]
+    fn a_group_of_an_old_release_stays_one() {
+        let context = Context::memory();
+        block_on(create_group(&context, "g")).unwrap();
+        let member = |name: &str| GroupMember {
+            kind: MemberKind::Array,
+            relative: true,
+            uri: name.into(),
+            name: Some(name.into()),
+            deleted: false,
+        };
+        let old = GroupDetails {
+            version: 1,
+            members: vec![member("a"), member("b")],
+        };
+        let mut ids = Ids::new([1; 32]);
+        let file = join("g/__group", &name::group_details(1, 1, ids.draw(), 1));
+        block_on(put(&context, &file, &old.encode(), None, &mut ids, false)).unwrap();
+        let options = WriteOptions {
+            timestamp_ms: 2,
+            seed: [2; 32],
+            sync: false,
+        };
+        let changes = [GroupChange::Remove("a".into()), GroupChange::Add(member("c"))];
+        block_on(change_group(&context, "g", &changes, None, &options)).unwrap();
+        let files = block_on(context.vfs.list("g/__group")).unwrap();
+        assert!(
+            files.len() == 2 && files.iter().all(|f| f.name.ends_with("_1")),
+            "{files:?}"
+        );
+        let group = block_on(Group::open(&context, "g", &OpenOptions::default())).unwrap();
+        let names: Vec<_> = group.members.iter().filter_map(|m| m.name.as_deref()).collect();
+        assert_eq!(names, ["b", "c"]);
+    }
 }

@@ -7,6 +7,7 @@ mod delete;
 mod deletes;
 mod dense;
 mod evolve;
+mod fill;
 mod group;
 mod kept;
 mod lists;

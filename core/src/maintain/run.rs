@@ -8,6 +8,9 @@ use std::sync::Arc;
 
 use super::choose::{Candidate, Order, Rules, choose, hinders, union};
 use super::consolidate::ConsolidateOptions;
+use super::source::Source;
+use super::sparse::{TILES, too_little};
+use crate::array::sections::load_index;
 use crate::array::{Array, Fragment, Window};
 use crate::error::{Error, Result};
 use crate::geometry::Grid;
@@ -17,17 +20,28 @@ use crate::geometry::Grid;
 const POINTS_BOX_CELLS: f64 = (1 << 24) as f64;
 
 /// The run to merge next among the fragments that lie wholly in the window.
+///
+/// # Errors
+/// [`Error::LimitExceeded`] if the memory suffices for no two neighbours.
 pub(super) async fn next(array: &Array, options: &ConsolidateOptions) -> Result<Option<Vec<Arc<Fragment>>>> {
-    let all = All::of(array).await?;
+    let mut all = All::of(array).await?;
+    if all.grid.is_none() {
+        all.weigh(array).await?;
+    }
     let rules = Rules {
         steps: &options.steps,
-        fragments_max: match all.grid {
-            Some(_) => usize::MAX,
-            None => at_once(array, &all.free(), options.memory_bytes)?,
-        },
+        held_max: options.memory_bytes / TILES,
         order: all.order(),
     };
-    Ok(choose(&all.candidates, &rules).map(|run| all.at(&run)))
+    let run = choose(&all.candidates, &rules);
+    let held: Vec<u64> = all.candidates.iter().filter(|c| c.free).map(|c| c.held).collect();
+    let pairs = held
+        .windows(2)
+        .map(|pair| pair.iter().fold(0, |sum: u64, n| sum.saturating_add(*n)));
+    match (run, pairs.min()) {
+        (None, Some(least)) if least > rules.held_max => Err(too_little(least, options.memory_bytes)),
+        (run, _) => Ok(run.map(|run| all.at(&run))),
+    }
 }
 
 /// The fragments of these names, oldest first.
@@ -111,6 +125,7 @@ impl All {
                 free: own.is_some(),
                 start_ms: f.start_ms,
                 bytes: f.bytes,
+                held: 0,
                 points,
                 spans,
                 tiled,
@@ -118,6 +133,21 @@ impl All {
             all.fragments.push(Arc::clone(own.copied().unwrap_or(f)));
         }
         Ok(all)
+    }
+
+    /// Finds out how much a merge holds of each sparse fragment that may be merged: its largest tile.
+    async fn weigh(&mut self, array: &Array) -> Result<()> {
+        let schema = array.schema();
+        let sources: Vec<Source> = self.free().into_iter().map(|f| Source::new(f, schema)).collect();
+        let wanted: Vec<_> = sources
+            .iter()
+            .map(|s| (Arc::clone(&s.fragment), s.sections()))
+            .collect();
+        load_index(array, &wanted).await?;
+        for (candidate, source) in self.candidates.iter_mut().filter(|c| c.free).zip(&sources) {
+            candidate.held = source.tile_bytes()?.into_iter().max().unwrap_or(0);
+        }
+        Ok(())
     }
 
     fn order(&self) -> Order {
@@ -142,42 +172,4 @@ impl All {
             .cloned()
             .collect()
     }
-}
-
-/// How many sparse fragments the memory suffices to merge at once: each holds a tile at least, in a
-/// quarter of the memory all together.
-fn at_once(array: &Array, free: &[&Arc<Fragment>], memory_bytes: u64) -> Result<usize> {
-    let schema = array.schema();
-    let widths = schema
-        .attributes
-        .iter()
-        .map(|a| a.cell.cell_bytes(a.datatype).unwrap_or(8) as u64 + u64::from(a.nullable));
-    let widths = widths.chain(
-        schema
-            .dimensions
-            .iter()
-            .map(|d| d.cell.cell_bytes(d.datatype).unwrap_or(8) as u64),
-    );
-    let has_var =
-        schema.attributes.iter().any(|a| a.cell.is_var()) || schema.dimensions.iter().any(|d| d.cell.is_var());
-    let cell_bytes = widths.sum::<u64>() + 24;
-    let tile_bytes = |f: &&Arc<Fragment>| {
-        let cells = f.cells.min(f.schema.capacity);
-        let var = if has_var {
-            f.bytes.div_ceil(f.cells.max(1)).saturating_mul(4)
-        } else {
-            0
-        };
-        cells.saturating_mul(cell_bytes + var)
-    };
-    let largest = free.iter().map(tile_bytes).max().unwrap_or(0).max(1);
-    let n = usize::try_from(memory_bytes / 4 / largest).unwrap_or(usize::MAX);
-    if n < 2 && free.len() > 1 {
-        return Err(Error::LimitExceeded {
-            what: "bytes that merging two fragments takes (give more memory; `verify` says whether their metadata is damaged)".into(),
-            found: largest.saturating_mul(8),
-            limit: memory_bytes,
-        });
-    }
-    Ok(n)
 }

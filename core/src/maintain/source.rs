@@ -16,6 +16,9 @@ use crate::format::schema::Schema;
 use crate::geometry::CellOrder;
 use crate::query::tile::{StoredField, TileRef, split_coordinates};
 
+/// Bytes of a cell's special fields: its time, when it was deleted, and by which condition.
+const SPECIAL_BYTES: u64 = 24;
+
 /// A fragment that is being read from its first cell to its last.
 #[derive(Debug)]
 pub(super) struct Source {
@@ -96,24 +99,28 @@ impl Source {
         }
     }
 
-    /// Bytes that all of its tiles take in memory.
+    /// Bytes that each of its tiles takes in memory.
     ///
     /// # Errors
     /// The index is damaged.
-    pub(super) fn bytes(&self) -> Result<u64> {
+    pub(super) fn tile_bytes(&self) -> Result<Vec<u64>> {
         // A footer may claim any number of tiles; the index knows where the last one lies, if there are so many.
         if let Some(last) = self.fragment.tiles.checked_sub(1) {
             for (_, field) in &self.stored {
                 TileRef::new(field, last)?.extents()?;
             }
         }
-        let mut sum = 0_u64;
-        for tile in 0..self.fragment.tiles {
+        let of_tile = |tile| {
+            let mut sum = 0_u64;
+            let mut cells = 0;
             for (_, field) in &self.stored {
-                sum = sum.saturating_add(TileRef::new(field, tile)?.decoded_bytes());
+                let tile = TileRef::new(field, tile)?;
+                sum = sum.saturating_add(tile.decoded_bytes());
+                cells = tile.cells as u64;
             }
-        }
-        Ok(sum)
+            Ok(sum.saturating_add(cells.saturating_mul(SPECIAL_BYTES)))
+        };
+        (0..self.fragment.tiles).map(of_tile).collect()
     }
 
     /// The sections of the index that it needs.

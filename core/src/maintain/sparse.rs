@@ -28,6 +28,21 @@ use crate::write::writer::dimensions;
 /// sources, sorted and written, which is a copy each, and so are the next ones meanwhile.
 const HELD: u64 = 12;
 
+/// One tile of each source takes at most this part, since it is held in any case.
+pub(super) const TILES: u64 = 4;
+
+/// Memory does not suffice to hold a tile of each fragment, which take `held` bytes.
+pub(super) fn too_little(held: u64, memory_bytes: u64) -> Error {
+    Error::LimitExceeded {
+        what:
+            "bytes that merging these fragments takes, with a tile of each in memory (give more; `verify` says whether \
+               their metadata is damaged)"
+                .into(),
+        found: held.saturating_mul(TILES),
+        limit: memory_bytes,
+    }
+}
+
 /// Merges `run`, oldest first, into one fragment (or several, if it grows too large) and commits it.
 /// Returns the names; none if no cell is left.
 pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: &mut Ids) -> Result<Vec<String>> {
@@ -137,9 +152,19 @@ impl<'a> Streams<'a> {
             purge: m.purge && !deletes.is_empty(),
             newest_only: !special.timestamps && !schema.allows_duplicates,
         };
+        let tiles: Vec<Vec<u64>> = sources.iter().map(Source::tile_bytes).collect::<Result<_>>()?;
+        let held = tiles
+            .iter()
+            .filter_map(|t| t.iter().max())
+            .fold(0, |sum: u64, n| sum.saturating_add(*n));
+        if held > m.memory_bytes / TILES {
+            return Err(too_little(held, m.memory_bytes));
+        }
         // One tile is held of each, whatever it takes.
-        let larger = sources.iter().filter(|s| s.fragment.tiles > 1);
-        let sizes: Vec<u64> = larger.map(Source::bytes).collect::<Result<_>>()?;
+        let larger = tiles.iter().filter(|t| t.len() > 1);
+        let sizes: Vec<u64> = larger
+            .map(|t| t.iter().fold(0, |sum: u64, n| sum.saturating_add(*n)))
+            .collect();
         let memory = Memory {
             budget: m.memory_bytes,
             all: sizes.iter().copied().fold(0, u64::saturating_add).saturating_mul(HELD),

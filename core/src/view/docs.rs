@@ -9,6 +9,7 @@ use super::encode::Format;
 use super::node::Snapshot;
 use super::selection::{self, Axis, Selection, shown_name};
 use super::shard::Sharding;
+use super::shell::Folder;
 use super::slice::Slice;
 use super::zarr::{self, Member};
 use crate::array::{Array, Fragment};
@@ -53,12 +54,16 @@ pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
             CellCount::Var => "any number".to_owned(),
         };
         let null = if a.nullable { "yes" } else { "no" };
+        let of = a.enumeration.as_ref().map_or_else(String::new, |e| format!(" of {e}"));
         let _ = writeln!(
             out,
-            "| {} | {} | {count} | {null} |",
+            "| {} | {}{of} | {count} | {null} |",
             shown_name(&a.name, schema),
             a.datatype
         );
+    }
+    if schema.attributes.iter().any(|a| a.enumeration.is_some()) {
+        out.push_str("\nWhere it says `of`, cells are indices of the values that `schema.json` lists: npy, bin and zarr have these numbers, csv, json and arrow the values.\n");
     }
     out.push_str("\n- `schema.json`, `metadata.json`, `fragments/`: what the array is made of\n");
     let ending = everything(schema).1.extension();
@@ -185,15 +190,18 @@ fn samples(snapshot: &Snapshot) -> Vec<String> {
     found
 }
 
-/// The page at the root of a folder of arrays.
-pub(super) fn folder_readme(name: &str, children: &[String], elsewhere: &[(String, String)]) -> String {
+/// The page of a folder of arrays.
+pub(super) fn folder_readme(name: &str, folder: &Folder) -> String {
     let mut out = format!("# {name}\n\nArrays, each shown as a folder of files:\n\n");
-    for child in children {
-        let _ = writeln!(out, "- `{child}/`");
+    for child in &folder.children {
+        let _ = writeln!(out, "- `{}/`", child.name);
     }
-    if !elsewhere.is_empty() {
+    if folder.is_group {
+        out.push_str("\n`metadata.json`: what the group says of itself\n");
+    }
+    if !folder.elsewhere.is_empty() {
         out.push_str("\nMembers of the group that lie elsewhere, and are not shown here:\n\n");
-        for (member, uri) in elsewhere {
+        for (member, uri) in &folder.elsewhere {
             let _ = writeln!(out, "- `{member}`: {uri}");
         }
     }
@@ -249,7 +257,8 @@ pub(super) fn metadata(entries: &BTreeMap<String, MetaValue>) -> String {
     pretty(&Value::Object(object))
 }
 
-fn meta_value(value: &MetaValue) -> Value {
+/// A value, or a list of values.
+pub(super) fn meta_value(value: &MetaValue) -> Value {
     let t = value.datatype;
     if t.is_string() || t == Datatype::Blob {
         let column = Column::from_cells(t, [&value.data]);

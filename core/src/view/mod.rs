@@ -4,6 +4,7 @@
 //! ([`View::list`]), which bytes are at this range of it ([`View::read`]). Mounts and browsers only
 //! pass the answers on. Everything but the reading itself is pure.
 
+mod attributes;
 mod blocks;
 mod chunk;
 mod contents;

@@ -1,6 +1,7 @@
 //! The part of the view that finds things: it opens arrays and groups, and makes nodes of names.
 
 mod chunks;
+mod folders;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,6 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
+pub(super) use self::folders::Folder;
+use self::folders::FolderText;
 use super::chunk::Chunk;
 use super::contents::Contents;
 use super::docs;
@@ -24,7 +27,6 @@ use crate::error::{Error, Result};
 use crate::format::enumeration::Enumeration;
 use crate::schema_json;
 use crate::sort::sort_by;
-use crate::vfs::{Entry, EntryKind, join, last_part, path_within};
 
 /// Numbers of cells of sparse slices that are remembered.
 const COUNTS_MAX: usize = 1 << 16;
@@ -67,29 +69,14 @@ struct Seen {
 #[derive(Debug)]
 enum Object {
     Array(Snapshot),
-    Folder(Folder),
-}
-
-#[derive(Debug, Default)]
-struct Folder {
-    children: Vec<Child>,
-    /// Members of a group that do not lie below it, by name and URI. They are not shown: what lies
-    /// outside was not asked for, and groups that hold each other would have no end.
-    elsewhere: Vec<(String, String)>,
-}
-
-#[derive(Debug)]
-struct Child {
-    /// The name shown.
-    name: String,
-    /// Where it lies in the store.
-    path: String,
+    Folder(Arc<Folder>),
 }
 
 /// What a path of the view leads to.
 enum Found<'a> {
-    Folder(Arc<Object>),
-    FolderReadme(Arc<Object>),
+    Folder(Arc<Folder>),
+    /// A text about a folder; the folder's name, empty at the root.
+    FolderText(Arc<Folder>, FolderText, &'a str),
     /// A place in an array; its name; whether this is the array as it is now.
     InArray(Snapshot, Place<'a>, &'a str, bool),
 }
@@ -126,11 +113,15 @@ impl View {
         Ok(match self.walk(path).await? {
             None => None,
             Some(Found::Folder(_)) => Some(Node::dir(path, 0)),
-            Some(Found::FolderReadme(folder)) => Some(Node::text(
-                path,
-                0,
-                docs::folder_readme(&self.source.name, &names(&folder), elsewhere(&folder)),
-            )),
+            Some(Found::FolderText(folder, FolderText::Readme, name)) => {
+                let name = if name.is_empty() { &self.source.name } else { name };
+                Some(Node::text(path, 0, docs::folder_readme(name, &folder)))
+            }
+            Some(Found::FolderText(folder, FolderText::Metadata, _)) => {
+                let options = self.options(self.seen().window);
+                let group = Group::open(&self.source.context, &folder.path, &options).await?;
+                Some(Node::text(path, 0, docs::metadata(&group.metadata().await?)))
+            }
             Some(Found::InArray(array, place, name, now)) => self.node(path, &array, &place, name, now).await?,
         })
     }
@@ -142,15 +133,13 @@ impl View {
     pub async fn list(&self, path: &str) -> Result<Vec<DirEntry>> {
         match self.walk(path).await? {
             Some(Found::Folder(folder)) => {
-                let mut names: Vec<DirEntry> = names(&folder).into_iter().map(DirEntry::dir).collect();
-                if path.is_empty() {
-                    names.push(DirEntry::file("README.md"));
-                }
+                let mut names: Vec<DirEntry> = folder.names().into_iter().map(DirEntry::dir).collect();
+                names.extend(folder.texts(path.is_empty()).map(|t| DirEntry::file(t.name())));
                 sort_by(&mut names, |a, b| a.name.cmp(&b.name));
                 Ok(names)
             }
             Some(Found::InArray(array, place, _, now)) => tree::list(&array.array, &place, now),
-            Some(Found::FolderReadme(_)) | None => Err(Error::not_found(path, "no folder of this name is in the view")),
+            Some(Found::FolderText(..)) | None => Err(Error::not_found(path, "no folder of this name is in the view")),
         }
     }
 
@@ -192,9 +181,14 @@ impl View {
         loop {
             let next = match (&*object, rest) {
                 (Object::Array(array), _) => return self.walk_array(array, rest, name).await,
-                (Object::Folder(_), []) => return Ok(Some(Found::Folder(object))),
-                (Object::Folder(_), ["README.md"]) if name.is_none() => return Ok(Some(Found::FolderReadme(object))),
-                (Object::Folder(folder), [first, ..]) => {
+                (Object::Folder(folder), []) => return Ok(Some(Found::Folder(Arc::clone(folder)))),
+                (Object::Folder(folder), [first, tail @ ..]) => {
+                    let mut texts = folder
+                        .texts(name.is_none())
+                        .filter(|t| tail.is_empty() && t.name() == *first);
+                    if let Some(text) = texts.next() {
+                        return Ok(Some(Found::FolderText(Arc::clone(folder), text, name.unwrap_or(""))));
+                    }
                     let child = folder.children.iter().find(|c| c.name == *first);
                     child.map(|c| c.path.clone())
                 }
@@ -242,42 +236,36 @@ impl View {
             return Ok(Arc::clone(found));
         }
         let context = &self.source.context;
-        let options = OpenOptions {
-            window,
-            ..self.source.options.clone()
-        };
+        let options = self.options(window);
         let object = match object_type(context, path).await? {
             Some(ObjectType::Array) => Object::Array(Snapshot::new(Array::open(context, path, &options).await?)),
-            Some(ObjectType::Group) => match Group::open(context, path, &options).await? {
-                group if group.listed => Object::Folder(members(&group, &self.source.url)),
-                _ => Object::Folder(self.folders(path).await?),
-            },
-            None => Object::Folder(self.folders(path).await?),
+            Some(ObjectType::Group) => {
+                let group = Group::open(context, path, &options).await?;
+                Object::Folder(Arc::new(Folder::of_group(&group, &self.source.url).await?))
+            }
+            None => Object::Folder(Arc::new(self.folder(path).await?)),
         };
         let object = Arc::new(object);
         self.seen().objects.insert(key, Arc::clone(&object));
         Ok(object)
     }
 
-    async fn folders(&self, path: &str) -> Result<Folder> {
-        let entries = self.source.context.vfs.list(path).await?;
-        if entries.is_empty() && path == self.source.path {
+    async fn folder(&self, path: &str) -> Result<Folder> {
+        let folder = Folder::of_all(&self.source.context, path).await?;
+        if folder.children.is_empty() && path == self.source.path {
             return Err(Error::not_found(
                 &self.source.name,
                 "neither an array nor a group nor a folder of arrays is here",
             ));
         }
-        let shown = entries
-            .into_iter()
-            .filter(|e| e.kind == EntryKind::Dir && !e.name.starts_with('.') && !e.name.starts_with("__"));
-        let child = |e: Entry| Child {
-            name: tree::file_name(&e.name),
-            path: join(path, &e.name),
-        };
-        Ok(Folder {
-            children: shown.map(child).collect(),
-            elsewhere: Vec::new(),
-        })
+        Ok(folder)
+    }
+
+    fn options(&self, window: Window) -> OpenOptions {
+        OpenOptions {
+            window,
+            ..self.source.options.clone()
+        }
     }
 
     async fn node(
@@ -310,8 +298,8 @@ impl View {
                 found.and_then(|f| text(docs::fragment(f, &f.schema)))
             }
             Place::Zarr | Place::ZarrArray(_) => Some(Node::dir(path, modified)),
-            Place::ZarrGroup => text(docs::pretty(&zarr::group(array)?)),
-            Place::ZarrMeta(member) => text(docs::pretty(&zarr::array(array, member)?)),
+            Place::ZarrGroup => text(docs::pretty(&zarr::group(array, &array.metadata().await?)?)),
+            Place::ZarrMeta(member) => text(docs::pretty(&zarr::array(array, member, &array.metadata().await?)?)),
             Place::ZarrDir(member, prefix) => zarr::holds(array, member, prefix)?.then(|| Node::dir(path, modified)),
             Place::ZarrChunk(Member::Coordinates(dimension), key) => {
                 let chunk = key
@@ -409,44 +397,6 @@ impl Seen {
             objects: HashMap::new(),
         }
     }
-}
-
-fn names(object: &Object) -> Vec<String> {
-    match object {
-        Object::Folder(folder) => folder.children.iter().map(|c| c.name.clone()).collect(),
-        Object::Array(_) => Vec::new(),
-    }
-}
-
-fn elsewhere(object: &Object) -> &[(String, String)] {
-    match object {
-        Object::Folder(folder) => &folder.elsewhere,
-        Object::Array(_) => &[],
-    }
-}
-
-/// The members of a group: those below it, whether they are named by a path or in full, and the others.
-fn members(group: &Group, url: &str) -> Folder {
-    let mut folder = Folder::default();
-    for m in &group.members {
-        let last = || last_part(m.uri.trim_end_matches('/'));
-        let name = tree::file_name(m.name.as_deref().unwrap_or_else(last));
-        let path = if m.relative {
-            path_within("/", &format!("/{}", m.uri))
-        } else {
-            path_within(url, &m.uri).filter(|_| !url.is_empty())
-        };
-        match path.filter(|path| is_below(path, &group.path)) {
-            Some(path) => folder.children.push(Child { name, path }),
-            None => folder.elsewhere.push((name, m.uri.clone())),
-        }
-    }
-    folder
-}
-
-fn is_below(path: &str, folder: &str) -> bool {
-    let rest = path.strip_prefix(folder.trim_matches('/'));
-    rest.is_some_and(|rest| !rest.trim_matches('/').is_empty() && (folder.is_empty() || rest.starts_with('/')))
 }
 
 async fn enumerations(array: &Array) -> Result<Vec<Enumeration>> {

@@ -6,8 +6,11 @@
 //! A tile that nobody wrote has no chunk: readers take the fill value. An attribute whose cells may be
 //! null has a second array, `<name>_valid`; every dimension is an array of its coordinates.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
+use super::attributes;
 use super::selection::column_names;
 use super::shard::Sharding;
 use super::tiles::{Tiles, readable};
@@ -15,6 +18,7 @@ use super::tree::file_name;
 use crate::array::Array;
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
+use crate::format::metadata::MetaValue;
 use crate::format::schema::{Attribute, Schema};
 use crate::geometry::grid::Grid;
 use crate::scalar::Scalar;
@@ -76,34 +80,46 @@ impl Member {
 }
 
 /// `zarr.json` of the group, which repeats those of all arrays, so that one read opens everything.
-pub(super) fn group(of: &Array) -> Result<Value> {
+pub(super) fn group(of: &Array, facts: &BTreeMap<String, MetaValue>) -> Result<Value> {
     let mut all = Map::new();
     for (name, member) in members(of.schema()) {
-        all.insert(name, array(of, &member)?);
+        all.insert(name, array(of, &member, facts)?);
     }
     Ok(json!({
         "zarr_format": 3,
         "node_type": "group",
-        "attributes": {},
+        "attributes": attributes::of_group(facts),
         "consolidated_metadata": { "kind": "inline", "must_understand": false, "metadata": all },
     }))
 }
 
-/// `zarr.json` of an array.
-pub(super) fn array(of: &Array, member: &Member) -> Result<Value> {
+/// `zarr.json` of an array. `facts` are the metadata of the whole.
+pub(super) fn array(of: &Array, member: &Member, facts: &BTreeMap<String, MetaValue>) -> Result<Value> {
     let attribute = match member {
         Member::Values(name) => of.schema().attribute(name),
         Member::Valid(_) | Member::Coordinates(_) => None,
     };
     let sharding = attribute.and_then(|(_, a)| Sharding::of(of, a).ok());
-    metadata(of.schema(), member, sharding.as_ref())
+    let mut json = metadata(of.schema(), member, sharding.as_ref())?;
+    if let Some(known) = json["attributes"].as_object_mut() {
+        for (key, value) in attributes::of_member(of.schema(), member, facts) {
+            // The unit of dates is that of their type.
+            known.entry(key).or_insert(value);
+        }
+    }
+    Ok(json)
 }
 
 /// `zarr.json` of an array whose chunks are shards, or the cells alone.
 fn metadata(schema: &Schema, member: &Member, sharding: Option<&Sharding>) -> Result<Value> {
     let grid = Grid::new(schema)?;
     let lengths = lengths(schema, &grid);
-    let names: Vec<&str> = schema.dimensions.iter().map(|d| d.name.as_str()).collect();
+    // Those of the arrays of coordinates, by which readers find these.
+    let names = schema.dimensions.iter().map(|d| d.name.as_str());
+    let names: Vec<String> = names
+        .map(|n| if n.is_empty() { String::new() } else { node_name(n) })
+        .collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let none = Attribute::new("", Datatype::Bool, CellCount::ONE);
     Ok(match member {
         Member::Values(name) => {
@@ -152,9 +168,12 @@ fn bytes_codec(datatype: Datatype) -> Value {
 
 fn describe(datatype: Datatype, shape: &[u64], chunk: &[u64], names: &[&str], fill: Value) -> Value {
     let names: Vec<Option<&str>> = names.iter().map(|n| Some(*n).filter(|n| !n.is_empty())).collect();
+    // What readers of the CF conventions, such as xarray, turn into dates and durations.
     let attributes = match unit(datatype) {
-        // What readers of the CF conventions, such as xarray, turn into dates.
-        Some(unit) => json!({ "units": format!("{unit} since 1970-01-01"), "calendar": "proleptic_gregorian" }),
+        Some(unit) if datatype.is_datetime() => {
+            json!({ "units": format!("{unit} since 1970-01-01"), "calendar": "proleptic_gregorian" })
+        }
+        Some(unit) => json!({ "units": unit }),
         None => json!({}),
     };
     json!({
@@ -193,12 +212,12 @@ const fn type_name(datatype: Datatype) -> &'static str {
 const fn unit(datatype: Datatype) -> Option<&'static str> {
     Some(match datatype {
         Datatype::DatetimeDay => "days",
-        Datatype::DatetimeHr => "hours",
-        Datatype::DatetimeMin => "minutes",
-        Datatype::DatetimeSec => "seconds",
-        Datatype::DatetimeMs => "milliseconds",
-        Datatype::DatetimeUs => "microseconds",
-        Datatype::DatetimeNs => "nanoseconds",
+        Datatype::DatetimeHr | Datatype::TimeHr => "hours",
+        Datatype::DatetimeMin | Datatype::TimeMin => "minutes",
+        Datatype::DatetimeSec | Datatype::TimeSec => "seconds",
+        Datatype::DatetimeMs | Datatype::TimeMs => "milliseconds",
+        Datatype::DatetimeUs | Datatype::TimeUs => "microseconds",
+        Datatype::DatetimeNs | Datatype::TimeNs => "nanoseconds",
         _ => return None,
     })
 }

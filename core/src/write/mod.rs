@@ -8,6 +8,7 @@ pub(crate) mod commit;
 pub(crate) mod field;
 mod files;
 pub(crate) mod identity;
+mod indexes;
 mod number;
 pub(crate) mod pack;
 pub(crate) mod sort;

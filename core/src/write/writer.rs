@@ -141,8 +141,8 @@ impl Array {
     /// array again to read what was written.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if columns do not fit the schema, the box is outside the domain, or cells are
-    /// repeated where the array allows no duplicates; [`Error::Cell`] for a sparse cell outside the domain;
+    /// [`Error::InvalidArgument`] if columns do not fit the schema, an index is beyond its enumeration, the box is outside
+    /// the domain, or cells are repeated where the array allows no duplicates; [`Error::Cell`] for a sparse cell outside the domain;
     /// [`Error::Io`].
     pub async fn write(&self, cells: Cells, options: &WriteOptions) -> Result<String> {
         let coordinate = |(name, _): &&(String, Column)| self.schema().dimension(name).is_some();
@@ -154,6 +154,7 @@ impl Array {
                  region, or write single cells by `write_points`"
             )));
         }
+        self.check_indexes(&cells.columns).await?;
         if cells.layout == Layout::Global {
             let mut writer = self.writer(cells.region, options)?;
             writer.push(cells.columns).await?;
@@ -201,6 +202,7 @@ impl Array {
                 "the array is sparse: all of its cells are written as points",
             ));
         }
+        self.check_indexes(&columns).await?;
         let draft = self.draft(ArrayType::Sparse, options);
         let tiles = self.sorted(draft.fields().arrange(columns)?.0).await?;
         self.complete(draft, tiles, None).await
@@ -331,7 +333,9 @@ fn dense_box(schema: &Schema, region: Option<Vec<ScalarRange>>) -> Result<(Grid,
         for ((axis, span), current) in grid.axes.iter().zip(&spans).zip(&current.ranges) {
             if !axis.span(current)?.covers(*span) {
                 let current = current.shown(axis.datatype);
-                let why = format!("is not inside the current domain, {current}; expand the current domain first");
+                let why = format!(
+                    "is not inside the current domain, {current}; expand that first, as `hyperslab evolve --expand-domain` does"
+                );
                 return Err(axis.refused(&axis.range(*span), &why));
             }
         }

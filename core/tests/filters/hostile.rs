@@ -226,3 +226,34 @@ fn an_image_of_another_size_is_refused_unseen() {
     let e = decode_tile(&tile, &Pipeline::new(vec![WEBP]), &f, 96).unwrap_err();
     assert!(e.to_string().contains("where the tile has 4 by 8"), "{e}");
 }
+
+#[test]
+fn a_zlib_stream_is_read_only_if_its_header_and_its_sum_are_right() {
+    let cells = [1, 4, 9, 18, 18, 19, 22, 30, 31];
+    let sound = [
+        0x78, 0x9c, 0x63, 0x64, 0xe1, 0x14, 0x12, 0x12, 0x16, 0x93, 0x93, 0x07, 0x00, 0x02, 0x20, 0x00, 0x99,
+    ];
+    let read = |stream: &[u8]| {
+        let tile = one_chunk(9, &words(&[0, 1, 9, stream.len() as u32]), stream);
+        let p = Pipeline::new(vec![Filter::Gzip { level: -1 }]);
+        decode_tile(&tile, &p, &TileFormat::new(Datatype::Uint8, CellCount::ONE), 9)
+    };
+    assert_eq!(read(&sound).unwrap(), cells);
+    assert_eq!(
+        read(&[&sound[..], &[7, 7]].concat()).unwrap(),
+        cells,
+        "bytes behind the stream"
+    );
+    let changed = |at: usize, to: &[u8]| {
+        let mut stream = sound.to_vec();
+        stream[at..at + to.len()].copy_from_slice(to);
+        read(&stream)
+    };
+    assert!(changed(16, &[0x98]).is_err(), "the sum");
+    assert!(changed(0, &[0x78, 0x20]).is_err(), "a dictionary");
+    assert!(changed(0, &[0x77, 0x9c]).is_err(), "another method");
+    assert!(changed(1, &[0x9d]).is_err(), "the header's own sum");
+    for shorter in 0..sound.len() {
+        assert!(read(&sound[..shorter]).is_err(), "{shorter} bytes");
+    }
+}

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use hyperslab::array::Window;
 use hyperslab::blocking::block_on;
+use hyperslab::format::pipeline::{Filter, Pipeline};
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
 use hyperslab::{CellCount, Cells, Column, Context, Datatype, Query, Region, ScalarRange};
@@ -294,5 +295,48 @@ fn single_cells_are_merged_where_their_box_is_no_larger_than_their_tiles_or_smal
         };
         let found = block_on(array().read(&query)).unwrap();
         assert_eq!(found.column("v").unwrap().values::<u8>().unwrap()[..], [255, 1, 2, 255]);
+    }
+}
+
+#[test]
+fn a_merge_makes_no_numbers_of_cells_that_nobody_wrote() {
+    let x = Dimension::new("x", Datatype::Int32, 0_i32, 99_i32, 10_i32);
+    let mut scaled = Attribute::new("scaled", Datatype::Float64, CellCount::ONE);
+    scaled.filters = Pipeline::new(vec![Filter::FloatScale {
+        scale: 0.25,
+        offset: 100.0,
+        byte_width: 4,
+    }]);
+    // The ends of boxes, whether the merge is refused, and another fill value.
+    for (boxes, refused, fill) in [
+        ([(0, 1), (6, 7)], true, f64::NAN),
+        ([(0, 1), (2, 7)], false, f64::NAN),
+        ([(0, 1), (6, 7)], false, 100.25),
+    ] {
+        scaled.fill = fill.to_le_bytes().to_vec();
+        let schema = Schema::new(ArrayType::Dense, vec![x.clone()], vec![scaled.clone()]);
+        let context = new_array(&schema);
+        let array = || open(&context, Window::ALL);
+        let all = || {
+            let found = block_on(array().read(&Query::default())).unwrap();
+            found.column("scaled").unwrap().data.clone()
+        };
+        for (time, (lo, hi)) in boxes.into_iter().enumerate() {
+            let values = vec![time as f64; (hi - lo + 1) as usize];
+            let cells = Cells {
+                region: Some(vec![ScalarRange::new(lo, hi)]),
+                layout: Layout::RowMajor,
+                columns: vec![("scaled".into(), Column::from_values(Datatype::Float64, &values))],
+            };
+            block_on(array().write(cells, &at(time as u64 + 1))).unwrap();
+        }
+        let before = all();
+        let merged = block_on(consolidate(&array(), &ConsolidateOptions::new(Mode::Fragments), &at(3)));
+        assert_eq!(merged.is_err(), refused, "{boxes:?} {fill}: {merged:?}");
+        if let Err(error) = merged {
+            assert!(error.to_string().contains("'scaled'"), "{error}");
+        }
+        assert_eq!(array().fragments().len(), if refused { 2 } else { 1 });
+        assert_eq!(all(), before);
     }
 }

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use hyperslab::array::Window;
 use hyperslab::blocking::block_on;
+use hyperslab::format::pipeline::{Filter, Pipeline};
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
-use hyperslab::{CellCount, Column, Datatype, Query};
+use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
+use hyperslab::{CellCount, Cells, Column, Datatype, Error, Query};
 use proptest::prelude::*;
 
 use super::sparse;
@@ -88,4 +90,57 @@ fn what_does_not_fit_is_refused_and_leaves_nothing() {
     assert!(nothing.unwrap_err().to_string().contains("nothing to write"));
     assert!(open(&sparse_context, Window::ALL).fragments().is_empty());
     assert!(open(&context, Window::ALL).fragments().is_empty());
+}
+
+/// What text takes is known from the index, not from its size on disk.
+#[test]
+fn a_merge_of_text_that_compresses_well_keeps_to_its_memory_or_is_refused() {
+    let mut text = Attribute::new("text", Datatype::StringUtf8, CellCount::Var);
+    text.filters = Pipeline::new(vec![Filter::Zstd { level: 3 }]);
+    let x = Dimension::new("x", Datatype::Int32, 0_i32, 999_i32, 10_i32);
+    let mut schema = Schema::new(ArrayType::Sparse, vec![x], vec![text]);
+    schema.capacity = 100;
+    let context = new_array(&schema);
+    let merge = |memory_bytes: u64, time: u64| {
+        let mut options = ConsolidateOptions::new(Mode::Fragments);
+        options.memory_bytes = memory_bytes;
+        block_on(consolidate(&open(&context, Window::ALL), &options, &at(time)))
+    };
+    for (time, bytes) in [(1, 10_000), (2, 10_000), (3, 10), (4, 10)] {
+        let cells = Cells {
+            region: None,
+            layout: Layout::Unordered,
+            columns: vec![
+                (
+                    "x".into(),
+                    Column::from_values(Datatype::Int32, &(0..100).collect::<Vec<i32>>()),
+                ),
+                (
+                    "text".into(),
+                    Column::from_cells(Datatype::StringUtf8, vec!["x".repeat(bytes); 100]),
+                ),
+            ],
+        };
+        block_on(open(&context, Window::ALL).write(cells, &at(time))).unwrap();
+        if time == 2 {
+            // A megabyte of each, of which a few hundred bytes are on disk.
+            let error = merge(4 << 20, 9).unwrap_err();
+            assert!(
+                matches!(error, Error::LimitExceeded { found, .. } if found > 8_000_000),
+                "{error}"
+            );
+        }
+    }
+    // Those that fit are merged.
+    assert_eq!(merge(1 << 20, 10).unwrap().replaced, 2);
+    let kept = open(&context, Window::ALL);
+    assert_eq!(
+        kept.fragments().iter().map(|f| f.start_ms).collect::<Vec<_>>(),
+        [1, 2, 3]
+    );
+    assert_eq!(merge(16 << 20, 11).unwrap().replaced, 3);
+    assert_eq!(
+        block_on(open(&context, Window::ALL).count(&Query::default())).unwrap(),
+        100
+    );
 }

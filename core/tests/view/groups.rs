@@ -51,7 +51,10 @@ fn members_named_in_full_are_shown_if_they_lie_in_the_group() {
     };
     block_on(change_group(&context, "g", &changes, None, &options)).unwrap();
     let view = view_of(context);
-    assert_eq!(names(&view, ""), ["README.md", "by path", "full", "gone"]);
+    assert_eq!(
+        names(&view, ""),
+        ["README.md", "by path", "full", "gone", "metadata.json"]
+    );
     assert_eq!(
         file(&view, "full/slices/all.npy"),
         file(&view, "by path/slices/all.npy")
@@ -78,4 +81,44 @@ fn a_group_without_a_list_shows_what_lies_in_it() {
     let view = view_of(context);
     assert!(names(&view, "").contains(&"inner".to_owned()));
     assert!(names(&view, "inner").contains(&"slices".to_owned()));
+}
+
+#[test]
+fn a_group_shows_arrays_in_it_that_are_no_members_and_what_it_says_of_itself() {
+    let context = Context::memory();
+    block_on(create_group(&context, "g")).unwrap();
+    make_inner(&context);
+    block_on(create_group(&context, "g/sub")).unwrap();
+    block_on(context.vfs.put("g/notes/a.txt", vec![])).unwrap();
+    let options = WriteOptions {
+        timestamp_ms: 2,
+        seed: [8; 32],
+        sync: false,
+    };
+    let entry = |key: &str| Entry {
+        key: key.into(),
+        value: Some(MetaValue::text(key)),
+    };
+    let sub = GroupMember {
+        kind: MemberKind::Group,
+        relative: true,
+        uri: "sub".into(),
+        name: Some("sub".into()),
+        deleted: false,
+    };
+    block_on(change_group(&context, "g", &[GroupChange::Add(sub)], None, &options)).unwrap();
+    block_on(write_group_metadata(
+        &context,
+        "g/sub",
+        &[entry("axes")],
+        None,
+        &options,
+    ))
+    .unwrap();
+    let view = view_of(context);
+    assert_eq!(names(&view, ""), ["README.md", "inner", "metadata.json", "sub"]);
+    assert!(names(&view, "inner").contains(&"slices".to_owned()));
+    assert_eq!(names(&view, "sub"), ["README.md", "metadata.json"]);
+    assert_eq!(file(&view, "sub/metadata.json"), b"{\n  \"axes\": \"axes\"\n}\n");
+    assert!(file(&view, "sub/README.md").starts_with(b"# sub\n"));
 }

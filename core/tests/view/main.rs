@@ -13,8 +13,11 @@ use std::ops::Range;
 use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
 use hyperslab::format::group::{GroupMember, MemberKind};
+use hyperslab::format::metadata::{Entry, MetaValue};
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
-use hyperslab::maintain::{ConsolidateOptions, GroupChange, Mode, change_group, consolidate, create_group, vacuum};
+use hyperslab::maintain::{
+    ConsolidateOptions, GroupChange, Mode, change_group, consolidate, create_group, vacuum, write_group_metadata,
+};
 use hyperslab::view::{NodeKind, Source, View};
 use hyperslab::{
     Array, CellCount, Cells, Column, Context, Datatype, Error, OpenOptions, ScalarRange, Window, WriteOptions,

@@ -143,3 +143,59 @@ fn coordinates_are_no_longer_than_the_axis_however_long_a_tile_is() {
     let bytes = [0_i64, 1, 2].map(i64::to_le_bytes).concat();
     assert_eq!(file(&view, "zarr/x/c/0"), bytes);
 }
+
+#[test]
+fn zarr_attributes_are_the_metadata() {
+    let context = Context::memory();
+    let rows = Dimension::new("__tiledb_rows", Datatype::DatetimeDay, 0_i64, 4_i64, 2_i64);
+    let day = Dimension::new("day", Datatype::DatetimeDay, 0_i64, 4_i64, 2_i64);
+    let temp = Attribute::new("temp", Datatype::Int16, CellCount::ONE);
+    let age = Attribute::new("age", Datatype::TimeSec, CellCount::ONE);
+    let schema = Schema::new(ArrayType::Dense, vec![rows, day], vec![temp, age]);
+    block_on(create(&context, "a", &schema, &[], &created())).unwrap();
+    let number = |v: f64| MetaValue::bytes(Datatype::Float64, &v.to_le_bytes());
+    let entries = [
+        ("title", MetaValue::text("Air")),
+        ("__tiledb_attr.temp.scale_factor", number(0.5)),
+        ("__tiledb_attr.temp.units", MetaValue::text("K")),
+        ("__tiledb_attr.temp._FillValue", number(-1.0)),
+        ("__tiledb_attr.te.mp", number(1.0)),
+        ("__tiledb_dim.day.long_name", MetaValue::text("the day")),
+        ("__tiledb_dim.day.units", MetaValue::text("weeks")),
+    ];
+    let entries = entries.map(|(key, value)| Entry {
+        key: key.into(),
+        value: Some(value),
+    });
+    let options = WriteOptions {
+        timestamp_ms: 2,
+        seed: [8; 32],
+        sync: false,
+    };
+    let array = block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
+    block_on(array.write_metadata(&entries, &options)).unwrap();
+    let view = view_of(context);
+    let json = |path: &str| -> serde_json::Value { serde_json::from_slice(&file(&view, path)).unwrap() };
+    let group = json("zarr/zarr.json");
+    assert_eq!(group["attributes"], serde_json::json!({ "title": "Air" }));
+    let temp = json("zarr/temp/zarr.json");
+    assert_eq!(
+        temp["attributes"],
+        serde_json::json!({ "scale_factor": 0.5, "units": "K" })
+    );
+    assert_eq!(group["consolidated_metadata"]["metadata"]["temp"], temp);
+    let day = json("zarr/day/zarr.json");
+    assert_eq!(day["attributes"]["long_name"], "the day");
+    assert_eq!(day["attributes"]["units"], "days since 1970-01-01", "of the type");
+    assert_eq!(
+        json("zarr/age/zarr.json")["attributes"],
+        serde_json::json!({ "units": "seconds" })
+    );
+    // The array of coordinates is found by the name of the dimension.
+    let dimensions = serde_json::json!(["%5F_tiledb_rows", "day"]);
+    assert_eq!(temp["dimension_names"], dimensions);
+    assert_eq!(
+        json("zarr/%5F_tiledb_rows/zarr.json")["dimension_names"],
+        serde_json::json!(["%5F_tiledb_rows"])
+    );
+}

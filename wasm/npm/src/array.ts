@@ -143,7 +143,7 @@ export class TileArray {
     return Object.fromEntries(found.map(({ key, type, num, data }) => [key, metaValue(key, type, num, data)]));
   }
 
-  /** The values of an enumeration, by the integers that stand for them. */
+  /** The values of an enumeration, or of an attribute's, by the integers that stand for them. */
   async enumeration(name: string): Promise<Column> {
     return new Column(await call(undefined, () => this.raw.enumeration(name)) as RawColumn);
   }

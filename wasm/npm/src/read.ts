@@ -123,8 +123,8 @@ export class Query implements AsyncIterable<Columns> {
       const { order = "unordered", where, signal } = this.options;
       return columns(await call(signal, (aborted) => this.array.raw.get(this.ranges(), this.fields(), order, where, undefined, aborted)) as RawResult);
     }
-    // One batch, as large as it needs to be.
-    const batches = await this.start(this.options.batchBytes ?? 2 ** 31);
+    // The engine's memory has 4 GiB at most, of which a batch takes several times its size.
+    const batches = await this.start(this.options.batchBytes ?? 2 ** 28);
     const found: RawResult[] = [];
     for (let next = await this.next(batches); next; next = await this.next(batches)) found.push(next);
     batches.free();
@@ -218,11 +218,21 @@ function joined(first: RawResult, batches: readonly RawResult[]): RawResult {
 }
 
 function concat<T extends Uint8Array | Uint32Array>(parts: T[], Typed: new (length: number) => T): T {
-  const whole = new Typed(parts.reduce((sum, p) => sum + p.length, 0));
+  const whole = room(parts.reduce((sum, p) => sum + p.length, 0), Typed);
   let at = 0;
   for (const part of parts) {
     whole.set(part, at);
     at += part.length;
   }
   return whole;
+}
+
+/** An array of so many numbers, where there is memory for it. Starts of cells have 32 bits. */
+function room<T>(length: number, Typed: new (length: number) => T): T {
+  try {
+    if (length < 2 ** 32) return new Typed(length);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+  }
+  throw new HyperslabError("LimitExceeded", `a column of ${length} bytes does not fit into memory; read it batch by batch, with for await`);
 }

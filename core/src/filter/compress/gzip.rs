@@ -40,7 +40,11 @@ pub(super) fn pack(level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), Mal
 
 /// Fills `out` from one stream.
 pub(super) fn unpack(data: &[u8], out: &mut [u8]) -> Decoded<()> {
-    match DECOMPRESS.with_borrow_mut(|stream| stream.zlib_decompress(data, out)) {
+    let unpacked = DECOMPRESS.with_borrow_mut(|stream| match unpack_usual(stream, data, out) {
+        Some(bytes) => Ok(bytes),
+        None => stream.zlib_decompress(data, out),
+    });
+    match unpacked {
         Ok(bytes) => exactly("gzip", bytes, out.len()),
         Err(DecompressionError::InsufficientSpace) => Err(Malformed::new(
             "gzip",
@@ -49,4 +53,21 @@ pub(super) fn unpack(data: &[u8], out: &mut [u8]) -> Decoded<()> {
         )),
         Err(DecompressionError::BadData) => Err(Malformed::new("gzip", 0, "is no zlib stream, or a damaged one")),
     }
+}
+
+/// The number of bytes of a sound stream that ends where `data` does; nothing of any other.
+///
+/// The library sums up the bytes one by one where it knows no wide registers, as in the browser, which takes a quarter of its
+/// time there.
+fn unpack_usual(stream: &mut Decompressor, data: &[u8], out: &mut [u8]) -> Option<usize> {
+    let (&[method, flags], rest) = data.split_first_chunk()?;
+    let (body, sum) = rest.split_last_chunk()?;
+    let (deflate, dictionary) = (8, 0x20);
+    let is_plain = method & 0xf == deflate && method >> 4 <= 7 && flags & dictionary == 0;
+    if !is_plain || u16::from_be_bytes([method, flags]) % 31 != 0 {
+        return None;
+    }
+    let bytes = stream.deflate_decompress(body, out).ok()?;
+    let found = simd_adler32::adler32(&out.get(..bytes)?);
+    (found == u32::from_be_bytes(*sum)).then_some(bytes)
 }

@@ -42,7 +42,7 @@ impl Image {
         if !self.lossless {
             return Err(Malformed::unsupported(
                 "webp",
-                "only lossless images are written; set the filter's lossless option",
+                "only lossless images are written; copy the cells into a new array whose filter has the lossless option",
             ));
         }
         let depth = self.format.depth();

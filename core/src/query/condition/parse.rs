@@ -171,7 +171,12 @@ impl<'a> Parser<'a> {
         }
         let negated = self.accept(&Token::Not);
         if !self.accept_word("in") {
-            return Err(self.error_here("a comparison, 'in' or 'is null' was expected"));
+            let is_word = matches!(self.peek(), Some(Token::Name { .. }));
+            return Err(self.error_here(if is_word {
+                "names that are no plain words stand in backquotes; a comparison, 'in' or 'is null' was expected"
+            } else {
+                "a comparison, 'in' or 'is null' was expected"
+            }));
         }
         if !self.accept(&Token::Open) {
             return Err(self.error_here("'(' was expected"));
@@ -417,6 +422,7 @@ mod tests {
         fails("a < ", "a value was expected at character 5");
         fails("a < b", "strings stand in quotes at character 5");
         fails("a 3", "'in' or 'is null' was expected at character 3");
+        fails("cell type > 7", "stand in backquotes");
         fails("(a < 1", "')' was expected at character 7");
         fails("a < 1 b", "'and' or 'or'");
         fails("a < 'x", "never closed");

@@ -1,0 +1,98 @@
+//! What looks after an array, over every array of a group.
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use hyperslab::array::{Group, ObjectType, object_type};
+
+use crate::ls::{identity, member_place, with_or_without_key};
+use crate::store::{Env, Place};
+use crate::{failure, when};
+
+/// An array that a command is about.
+pub(crate) struct Target {
+    /// Its path or URL.
+    pub(crate) url: String,
+    /// What stands before names of files in it: its URL, where there may be other arrays.
+    pub(crate) prefix: String,
+}
+
+/// Does it with the array at `url`, or with every array of the group there, groups in it too. What goes wrong with one of
+/// them does not keep it from the others.
+pub(crate) async fn each(env: &Env, url: &str, act: impl AsyncFn(&Target) -> Result<()>) -> Result<()> {
+    let place = Place::new(url)?;
+    let kind = object_type(&place.context, &place.path).await;
+    if kind.with_context(|| format!("cannot look at {url}"))? != Some(ObjectType::Group) {
+        let prefix = String::new();
+        return act(&Target {
+            url: url.to_owned(),
+            prefix,
+        })
+        .await;
+    }
+    let mut found = Found::default();
+    look(env, &place, &mut found).await?;
+    if found.arrays.is_empty() && found.bad.is_empty() {
+        bail!("{url}: there is no array in this group; `hyperslab group add` makes one a member");
+    }
+    let mut bad = found.bad;
+    for url in found.arrays {
+        let prefix = format!("{}/", url.trim_end_matches('/'));
+        if let Err(error) = act(&Target { url, prefix }).await {
+            bad.push(error);
+        }
+    }
+    let Some(last) = bad.pop() else { return Ok(()) };
+    bad.iter()
+        .for_each(|e| eprintln!("hyperslab: {}", failure::sentence(e)));
+    Err(last)
+}
+
+/// What a group holds.
+#[derive(Default)]
+struct Found {
+    arrays: Vec<String>,
+    /// What was gone through already: members may be named by several groups.
+    seen: Vec<String>,
+    bad: Vec<anyhow::Error>,
+}
+
+async fn look(env: &Env, place: &Place, found: &mut Found) -> Result<()> {
+    let own = identity(place);
+    if found.seen.contains(&own) {
+        return Ok(());
+    }
+    found.seen.push(own);
+    let window = when::window(None)?;
+    let open = async |env: &Env| Ok(Group::open(&place.context, &place.path, &env.options(window)).await?);
+    let group = with_or_without_key(env, open).await;
+    let group = group.with_context(|| format!("cannot open {}", place.url))?;
+    let mut places = Vec::new();
+    for member in &group.members {
+        match member_place(place, member) {
+            Ok(at) => places.push(at),
+            Err(error) => found.bad.push(error.context(format!("cannot look into {}", place.url))),
+        }
+    }
+    places.extend(group.others().await?.iter().map(|name| place.join(name)));
+    for at in places {
+        match object_type(&at.context, &at.path).await {
+            Ok(Some(ObjectType::Group)) => {
+                if let Err(error) = Box::pin(look(env, &at, found)).await {
+                    found.bad.push(error);
+                }
+            }
+            Ok(Some(ObjectType::Array)) => {
+                let own = identity(&at);
+                if !found.seen.contains(&own) {
+                    found.seen.push(own);
+                    found.arrays.push(at.url);
+                }
+            }
+            Ok(None) => found.bad.push(anyhow!(
+                "{}: nothing is there; put it back, or `hyperslab group rm` it",
+                at.url
+            )),
+            Err(error) => found.bad.push(error.into()),
+        }
+    }
+    Ok(())
+}

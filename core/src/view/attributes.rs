@@ -1,0 +1,47 @@
+//! The metadata of an array as attributes of the Zarr hierarchy. Pure.
+//!
+//! TileDB-CF keeps what NetCDF says of a variable in the metadata of the array, as `__tiledb_attr.NAME.KEY` for attributes
+//! and `__tiledb_dim.NAME.KEY` for dimensions.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::docs::meta_value;
+use super::zarr::Member;
+use crate::format::metadata::MetaValue;
+use crate::format::schema::Schema;
+
+const OF_ATTRIBUTE: &str = "__tiledb_attr.";
+const OF_DIMENSION: &str = "__tiledb_dim.";
+
+/// What is said of the array as a whole.
+pub(super) fn of_group(metadata: &BTreeMap<String, MetaValue>) -> Map<String, Value> {
+    let own = |key: &str| !key.starts_with(OF_ATTRIBUTE) && !key.starts_with(OF_DIMENSION);
+    let entries = metadata.iter().filter(|(key, _)| own(key));
+    entries.map(|(key, value)| (key.clone(), meta_value(value))).collect()
+}
+
+/// What is said of an attribute or a dimension.
+pub(super) fn of_member(
+    schema: &Schema,
+    member: &Member,
+    metadata: &BTreeMap<String, MetaValue>,
+) -> Map<String, Value> {
+    let prefix = match member {
+        Member::Values(name) => format!("{OF_ATTRIBUTE}{name}."),
+        Member::Coordinates(i) => {
+            let name = schema.dimensions.get(*i).map_or("", |d| &d.name);
+            format!("{OF_DIMENSION}{name}.")
+        }
+        Member::Valid(_) => return Map::new(),
+    };
+    let entries = metadata
+        .iter()
+        .filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value)));
+    // Zarr has a place of its own for the fill value, and readers disagree about how this attribute is written.
+    let entries = entries.filter(|(key, _)| *key != "_FillValue");
+    entries
+        .map(|(key, value)| (key.to_owned(), meta_value(value)))
+        .collect()
+}

@@ -1,0 +1,125 @@
+//! Folders of arrays: the members of a group, or what lies in a folder.
+
+use crate::array::Group;
+use crate::context::Context;
+use crate::error::Result;
+use crate::vfs::{Entry, EntryKind, join, last_part, path_within};
+
+use crate::view::tree;
+
+/// A folder that holds arrays, or folders of them.
+#[derive(Debug)]
+pub(in crate::view) struct Folder {
+    /// Where it lies in the store.
+    pub(super) path: String,
+    pub(in crate::view) is_group: bool,
+    pub(in crate::view) children: Vec<Child>,
+    /// Members of a group that do not lie below it, by name and URI. They are not shown: what lies
+    /// outside was not asked for, and groups that hold each other would have no end.
+    pub(in crate::view) elsewhere: Vec<(String, String)>,
+}
+
+#[derive(Debug)]
+pub(in crate::view) struct Child {
+    /// The name shown.
+    pub(in crate::view) name: String,
+    /// Where it lies in the store.
+    pub(super) path: String,
+}
+
+/// A file that tells of a folder.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum FolderText {
+    Readme,
+    Metadata,
+}
+
+impl FolderText {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Readme => "README.md",
+            Self::Metadata => "metadata.json",
+        }
+    }
+}
+
+impl Folder {
+    /// What lies in a folder, but for what is hidden and what belongs to the format.
+    pub(super) async fn of_all(context: &Context, path: &str) -> Result<Self> {
+        let entries = context.vfs.list(path).await?.into_iter();
+        let shown =
+            entries.filter(|e| e.kind == EntryKind::Dir && !e.name.starts_with('.') && !e.name.starts_with("__"));
+        let child = |e: Entry| Child {
+            name: tree::file_name(&e.name),
+            path: join(path, &e.name),
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            is_group: false,
+            children: shown.map(child).collect(),
+            elsewhere: Vec::new(),
+        })
+    }
+
+    /// The members of a group in the store at `url`: those below it, whether they are named by a path or in full, and the
+    /// others; and beside them arrays and groups in its folder that are no members.
+    pub(super) async fn of_group(group: &Group, url: &str) -> Result<Self> {
+        if !group.listed {
+            let folder = Self::of_all(group.context(), &group.path).await?;
+            return Ok(Self {
+                is_group: true,
+                ..folder
+            });
+        }
+        let mut folder = Self {
+            path: group.path.clone(),
+            is_group: true,
+            children: Vec::new(),
+            elsewhere: Vec::new(),
+        };
+        for m in &group.members {
+            let last = || last_part(m.uri.trim_end_matches('/'));
+            let name = tree::file_name(m.name.as_deref().unwrap_or_else(last));
+            let path = if m.relative {
+                path_within("/", &format!("/{}", m.uri))
+            } else {
+                path_within(url, &m.uri).filter(|_| !url.is_empty())
+            };
+            match path.filter(|path| is_below(path, &group.path)) {
+                Some(path) => folder.children.push(Child { name, path }),
+                None => folder.elsewhere.push((name, m.uri.clone())),
+            }
+        }
+        for other in group.others().await? {
+            let name = tree::file_name(&other);
+            if !folder.children.iter().any(|c| c.name == name) {
+                let path = join(&group.path, &other);
+                folder.children.push(Child { name, path });
+            }
+        }
+        Ok(folder)
+    }
+
+    /// The names of its folders.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.children.iter().map(|c| c.name.clone()).collect()
+    }
+
+    /// The texts about it, but for those whose names a folder in it has.
+    pub(super) fn texts(&self, is_root: bool) -> impl Iterator<Item = FolderText> {
+        let texts = [
+            (FolderText::Readme, is_root || self.is_group),
+            (FolderText::Metadata, self.is_group),
+        ];
+        let free = |text: &FolderText| !self.children.iter().any(|c| c.name == text.name());
+        texts
+            .into_iter()
+            .filter_map(|(text, there)| there.then_some(text))
+            .filter(free)
+    }
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    let rest = path.strip_prefix(folder.trim_matches('/'));
+    rest.is_some_and(|rest| !rest.trim_matches('/').is_empty() && (folder.is_empty() || rest.starts_with('/')))
+}
