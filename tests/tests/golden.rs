@@ -216,7 +216,7 @@ fn merge(context: &Context, memory_bytes: u64) -> Result<usize, Error> {
     })
 }
 
-/// Whether two tiles fit into the memory.
+/// Whether a tile of each fragment fits into the memory.
 fn is_enough((_, outcome): &(Context, Result<usize, Error>)) -> bool {
-    !matches!(outcome, Err(Error::LimitExceeded { what, .. }) if what.contains("merging two fragments"))
+    !matches!(outcome, Err(Error::LimitExceeded { what, .. }) if what.contains("merging these fragments"))
 }
