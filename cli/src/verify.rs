@@ -44,19 +44,18 @@ async fn verify_one(env: &Env, url: &str, args: &Verify) -> Result<()> {
     array
         .verify(&mut report)
         .await
-        .with_context(|| format!("cannot verify {}", url))?;
+        .with_context(|| format!("cannot verify {url}"))?;
     drop(progress);
     let (files, tiles) = (show::count(files, "file"), show::count(tiles, "tile"));
     let seen = format!("{files}, {tiles}, {} read", sizes::show(bytes));
     if damaged > 0 {
         return Err(Reported(format!(
-            "{}: {damaged} damaged of {seen}; restore the files named above from a copy, or do what their lines say",
-            url
+            "{url}: {damaged} damaged of {seen}; restore the files named above from a copy, or do what their lines say"
         ))
         .into());
     }
     let fragments = show::count(array.fragments().len() as u64, "fragment");
-    show::line(format_args!("{}: sound ({fragments}, {seen})", url))
+    show::line(format_args!("{url}: sound ({fragments}, {seen})"))
 }
 
 /// Writes the manifest.
