@@ -8,7 +8,6 @@ use arrow_data::{ArrayData, ArrayDataBuilder};
 use arrow_schema::{ArrowError, DataType};
 
 use super::text;
-use super::time::{self, NO_DATE};
 use super::types::{FieldType, Form, index, plain};
 use crate::column::Column;
 use crate::datatype::CellCount;
@@ -153,10 +152,6 @@ impl FieldType {
                 )));
             }
         };
-        let dates = self
-            .is_days()
-            .then(|| values.chunks_exact(width).map(|v| *v != NO_DATE));
-        let dates: Option<NullBuffer> = dates.map(Iterator::collect);
         let values = self.packed(values);
         let builder = if self.cell == CellCount::ONE {
             builder.add_buffer(values.0)
@@ -164,8 +159,7 @@ impl FieldType {
             let item = ArrayData::builder(self.value_type()).len(values.1).add_buffer(values.0);
             builder.add_child_data(self.build(item)?)
         };
-        let nulls = NullBuffer::union(nulls(column, cells).as_ref(), dates.as_ref());
-        self.build(builder.nulls(nulls.filter(|n| n.null_count() > 0)))
+        self.build(builder.nulls(nulls(column, cells)))
     }
 
     /// The buffer of these values, and how many there are.
@@ -174,14 +168,7 @@ impl FieldType {
             let bits = BooleanBuffer::from_iter(values.iter().map(|b| *b != 0));
             return (bits.into_inner(), values.len());
         }
-        let count = values.len() / self.datatype.size();
-        if self.is_days() {
-            let days = values
-                .chunks_exact(self.datatype.size())
-                .map(|v| time::day(v).unwrap_or(0));
-            return (Buffer::from_vec(days.collect::<Vec<i32>>()), count);
-        }
-        (Buffer::from(values), count)
+        (Buffer::from(values), values.len() / self.datatype.size())
     }
 
     fn offset(&self, n: u64) -> Result<i32> {

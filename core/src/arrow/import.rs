@@ -7,8 +7,8 @@ use arrow_array::{AnyDictionaryArray, Array, ArrayRef, BooleanArray};
 use arrow_schema::{DataType, TimeUnit};
 
 use super::text;
-use super::time::{self, Kind, NO_DATE, tick};
-use super::types::{FieldType, Role, plain};
+use super::time::{self, Kind, tick};
+use super::types::{FieldType, plain};
 use crate::column::Column;
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
@@ -22,10 +22,8 @@ impl FieldType {
     /// [`Error::InvalidArgument`] says which cell does not fit and why.
     pub fn column(&self, array: &ArrayRef) -> Result<Column> {
         let nulls = array.logical_nulls();
-        // Where cells cannot be null, a date that is none is stored as such.
-        let takes_no_date = self.is_days() && self.role != Some(Role::Dimension);
         if let (false, None, Some(i)) = (
-            self.nullable || takes_no_date,
+            self.nullable,
             &self.enumeration,
             nulls.as_ref().and_then(|n| (0..n.len()).find(|i| n.is_null(*i))),
         ) {
@@ -38,12 +36,6 @@ impl FieldType {
         } else {
             self.column_of(array)?
         };
-        if let (true, false, Some(nulls)) = (takes_no_date, self.nullable, &nulls) {
-            let cells = column.data.chunks_exact_mut(NO_DATE.len()).zip(nulls);
-            cells
-                .filter(|(_, valid)| !valid)
-                .for_each(|(cell, _)| cell.copy_from_slice(&NO_DATE));
-        }
         let valid = |n: &arrow_buffer::NullBuffer| n.iter().map(u8::from).collect();
         column.validity = self
             .nullable

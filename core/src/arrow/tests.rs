@@ -97,8 +97,7 @@ fn dates_have_arrow_units_or_stay_integers() {
     let of = |t| field(t, CellCount::ONE).field().data_type().to_string();
     assert_eq!(of(Datatype::DatetimeNs), "Timestamp(ns)");
     assert_eq!(of(Datatype::TimeSec), "Duration(s)");
-    assert_eq!(of(Datatype::DatetimeDay), "Date32");
-    assert_eq!(of(Datatype::DatetimeMonth), "Int64");
+    assert_eq!(of(Datatype::DatetimeDay), "Int64");
     assert_eq!(of(Datatype::DatetimeAs), "Int64");
 }
 
@@ -184,38 +183,6 @@ fn enumerations_are_dictionaries_and_holes_are_nulls() {
             .unwrap();
         assert!(array.is_null(0) && !array.is_null(1));
     }
-}
-
-#[test]
-fn days_are_dates_and_null_where_there_is_none() {
-    let days = field(Datatype::DatetimeDay, CellCount::ONE);
-    let column = Column::from_values(Datatype::DatetimeDay, &[0_i64, -1, i64::MIN, i64::from(i32::MAX)]);
-    let array = round_trip(&days, &column);
-    assert_eq!(*array.data_type(), DataType::Date32);
-    assert!(array.is_null(2) && array.null_count() == 1);
-    // Null and not a date are two things where cells may be null.
-    let nullable = FieldType {
-        nullable: true,
-        ..field(Datatype::DatetimeDay, CellCount::ONE)
-    };
-    let column = Column::from_values(Datatype::DatetimeDay, &[5_i64, 6]).with_validity(vec![1, 0]);
-    assert!(round_trip(&nullable, &column).is_null(1));
-    assert!(!nullable.is_natural(&Column::from_values(Datatype::DatetimeDay, &[i64::MIN]).with_validity(vec![1])));
-    // Beyond what Arrow's dates hold.
-    let far = Column::from_values(Datatype::DatetimeDay, &[i64::from(i32::MAX) + 1]);
-    assert!(days.may_need_raw() && !days.is_natural(&far));
-    let raw = FieldType {
-        form: Form::Raw,
-        ..days
-    };
-    assert_eq!(*round_trip(&raw, &far).data_type(), DataType::Int64);
-    let dimension = FieldType {
-        role: Some(Role::Dimension),
-        ..field(Datatype::DatetimeDay, CellCount::ONE)
-    };
-    assert!(!dimension.field().is_nullable());
-    let absent: ArrayRef = Arc::new(arrow_array::Date32Array::from(vec![None, Some(1)]));
-    assert!(dimension.column(&absent).unwrap_err().to_string().contains("is null"));
 }
 
 #[test]

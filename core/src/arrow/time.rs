@@ -40,14 +40,6 @@ pub(super) const fn datatype(kind: Kind, unit: TimeUnit) -> Datatype {
     }
 }
 
-/// A date that is none, as it is stored.
-pub(super) const NO_DATE: [u8; 8] = i64::MIN.to_le_bytes();
-
-/// A day as Arrow's dates have it, which end after 5.8 million years.
-pub(super) fn day(stored: &[u8]) -> Option<i32> {
-    i32::try_from(i64::from_le_bytes(stored.try_into().ok()?)).ok()
-}
-
 /// Attoseconds of one tick; `None` for calendar units and for what is no date or time.
 pub(super) const fn tick(datatype: Datatype) -> Option<i128> {
     const SECOND: i128 = 1_000_000_000_000_000_000;

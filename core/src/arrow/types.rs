@@ -106,9 +106,7 @@ impl FieldType {
             metadata.insert(ROLE.to_owned(), role.to_owned());
         }
         let ordered = self.enumeration.as_ref().is_some_and(|e| e.ordered);
-        let may_lack_dates = self.is_days() && self.role != Some(Role::Dimension);
-        let nullable = self.nullable || self.is_dictionary() || may_lack_dates;
-        Field::new(&self.name, self.arrow_type(), nullable)
+        Field::new(&self.name, self.arrow_type(), self.nullable || self.is_dictionary())
             .with_dict_is_ordered(ordered)
             .with_metadata(metadata)
     }
@@ -157,8 +155,7 @@ impl FieldType {
 
     /// Whether some column of this field could need [`Form::Raw`].
     pub fn may_need_raw(&self) -> bool {
-        let of_type = self.is_text() || self.is_days() || self.datatype == Datatype::Bool;
-        self.form == Form::Natural && (self.enumeration.is_some() || of_type)
+        self.form == Form::Natural && (self.enumeration.is_some() || self.is_text() || self.datatype == Datatype::Bool)
     }
 
     /// Whether [`Form::Natural`] can show every cell of `column`.
@@ -173,10 +170,6 @@ impl FieldType {
         }
         if self.datatype == Datatype::Bool {
             return column.data.iter().all(|b| *b < 2);
-        }
-        if self.is_days() {
-            let shown = |v: &[u8]| time::day(v).is_some() || (!self.nullable && *v == time::NO_DATE);
-            return (0..column.len()).all(|i| column.is_null(i) || shown(column.cell(i)));
         }
         !self.is_text()
             || (0..column.len()).all(|i| column.is_null(i) || super::text::is_text(self.datatype, column.cell(i)))
@@ -225,19 +218,11 @@ impl FieldType {
         if self.is_bits() {
             return DataType::Boolean;
         }
-        if self.is_days() && self.enumeration.is_none() {
-            return DataType::Date32;
-        }
         match time::arrow_unit(self.datatype) {
             Some((Kind::Date, unit)) => DataType::Timestamp(unit, None),
             Some((Kind::Time, unit)) => DataType::Duration(unit),
             None => plain(self.datatype.physical()),
         }
-    }
-
-    /// Whether values are days of 32 bits, and null where there is no date.
-    pub(super) fn is_days(&self) -> bool {
-        (self.datatype, self.cell, self.form) == (Datatype::DatetimeDay, CellCount::ONE, Form::Natural)
     }
 
     /// Whether values are packed eight to a byte.
