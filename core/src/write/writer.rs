@@ -7,7 +7,7 @@ use super::commit::{Draft, Sealed, nonces, put};
 use super::identity::Ids;
 use super::sort::{self, Sorted};
 use super::tiler::{InOrder, Permuted, Tiles};
-use super::{Cells, WriteOptions, check};
+use super::{Cells, WriteOptions, check, indexes};
 use crate::array::Array;
 use crate::column::Column;
 use crate::cpu::Cpu;
@@ -206,6 +206,19 @@ impl Array {
         let draft = self.draft(ArrayType::Sparse, options);
         let tiles = self.sorted(draft.fields().arrange(columns)?.0).await?;
         self.complete(draft, tiles, None).await
+    }
+
+    /// Checks the columns of attributes that have an enumeration.
+    async fn check_indexes(&self, columns: &[(String, Column)]) -> Result<()> {
+        for (name, column) in columns {
+            let attribute = self.schema().attribute(name).map(|(_, a)| a);
+            if let Some(a) = attribute.filter(|a| a.datatype == column.datatype)
+                && let Some(enumeration) = &a.enumeration
+            {
+                indexes::check(a, column, self.enumeration(enumeration).await?.values.len())?;
+            }
+        }
+        Ok(())
     }
 
     fn draft(&self, kind: ArrayType, options: &WriteOptions) -> Draft {
