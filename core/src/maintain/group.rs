@@ -135,6 +135,7 @@ mod tests {
 
     use super::*;
     use crate::array::Group;
+    use crate::array::open::read_generic;
     use crate::blocking::block_on;
     use crate::format::group::MemberKind;
 
@@ -168,6 +169,10 @@ mod tests {
             files.len() == 2 && files.iter().all(|f| f.name.ends_with("_1")),
             "{files:?}"
         );
+        for file in files {
+            let payload = block_on(read_generic(&context, &join("g/__group", &file.name), None)).unwrap();
+            assert_eq!(GroupDetails::decode(&payload).unwrap().version, 1);
+        }
         let group = block_on(Group::open(&context, "g", &OpenOptions::default())).unwrap();
         let names: Vec<_> = group.members.iter().filter_map(|m| m.name.as_deref()).collect();
         assert_eq!(names, ["b", "c"]);
