@@ -42,7 +42,7 @@ pub struct Evolution {
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] says which change is not possible and why; [`Error::Unsupported`] for arrays with fragments
-/// by 2.3 or older.
+/// by 2.3 or older, or with run lengths of strings by 2.7 or older.
 pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -> Result<()> {
     stays_readable(array)?;
     let mut ids = Ids::new(options.seed);
@@ -97,9 +97,12 @@ pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -
 /// run lengths of strings from before these were coded with their offsets, it could not read with another one.
 fn stays_readable(array: &Array) -> Result<()> {
     let is_coded_now = |f: &Fragment| {
-        let mut fields = f.schema.attributes.iter().map(|a| (a.datatype, a.cell, &a.filters));
+        let attributes = f.schema.attributes.iter().map(|a| (a.datatype, a.cell, &a.filters));
+        let dimensions = f.schema.dimensions.iter().map(|d| (d.datatype, d.cell, &d.filters));
         let runs = |p: &Pipeline| p.filters.iter().any(|filter| matches!(filter, Filter::Rle { .. }));
-        fields.any(|(t, cell, filters)| t == Datatype::StringAscii && cell.is_var() && runs(filters))
+        attributes
+            .chain(dimensions)
+            .any(|(t, cell, filters)| t == Datatype::StringAscii && cell.is_var() && runs(filters))
     };
     let is_old =
         |f: &&Arc<Fragment>| !f.version.has_schema_folder() || (!f.version.has_string_rle() && is_coded_now(f));

@@ -55,9 +55,10 @@ fn without(mut gap: Vec<Span>, other: &[Span]) -> Vec<Vec<Span>> {
     left
 }
 
-/// Float scale makes a number of NaN, which is the default.
+/// Float scale makes a number of NaN, which is the default. What lies beneath a null is not read.
 fn keeps_fill(a: &Attribute) -> bool {
-    if !a.filters.filters.iter().any(|f| matches!(f, Filter::FloatScale { .. })) {
+    let is_null = a.nullable && !a.fill_valid;
+    if is_null || !a.filters.filters.iter().any(|f| matches!(f, Filter::FloatScale { .. })) {
         return true;
     }
     let format = TileFormat::new(a.datatype, a.cell);
@@ -88,6 +89,23 @@ fn unstorable(a: &Attribute) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::datatype::{CellCount, Datatype};
+    use crate::format::pipeline::Pipeline;
+
+    #[test]
+    fn cells_that_nobody_wrote_stay_null_whatever_is_beneath() {
+        let mut a = Attribute::new("a", Datatype::Float64, CellCount::ONE);
+        a.filters = Pipeline::new(vec![Filter::FloatScale {
+            scale: 1.0,
+            offset: 0.0,
+            byte_width: 4,
+        }]);
+        assert!(!keeps_fill(&a));
+        (a.nullable, a.fill_valid) = (true, false);
+        assert!(keeps_fill(&a));
+        a.fill_valid = true;
+        assert!(!keeps_fill(&a));
+    }
 
     #[test]
     fn what_is_left_of_a_box_is_every_cell_that_is_not_taken() {

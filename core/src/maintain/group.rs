@@ -131,8 +131,6 @@ async fn put(
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
-
     use super::*;
     use crate::array::Group;
     use crate::array::open::read_generic;
