@@ -10,7 +10,7 @@ use hyperslab::arrow::FieldType;
 use hyperslab::format::enumeration::Enumeration;
 use hyperslab::format::schema::Layout;
 use hyperslab::view::selection;
-use hyperslab::{Batch, Query, Region};
+use hyperslab::{Batch, Cpu, Query, Region};
 
 use crate::args::{Export, Order};
 use crate::condition;
@@ -27,6 +27,9 @@ const READ_BYTES_MIN: u64 = 40 << 20;
 const BATCH_SHARE: u64 = 6;
 /// What part the cache may take: a tile that two batches meet is decoded once.
 const CACHE_SHARE: u64 = 8;
+/// Under this budget one core does all: what each of several frees, the allocator keeps for it alone, and which core
+/// does what is left to chance (the same export took 52 to 69 MiB on two).
+const ALL_CORES_BYTES: u64 = 128 << 20;
 /// Bytes of cells that are encoded at a time: as text, or in Arrow's messages, they are held once more or twice.
 const PART_BYTES: u64 = 2 << 20;
 
@@ -50,7 +53,10 @@ impl Job {
         let pick = &args.pick;
         let memory = args.memory.saturating_sub(PROGRAM_BYTES).max(READ_BYTES_MIN);
         let place = Place::new(&args.array)?;
-        let context = place.context.clone().with_cache_bytes(memory / CACHE_SHARE);
+        let mut context = place.context.clone().with_cache_bytes(memory / CACHE_SHARE);
+        if args.memory < ALL_CORES_BYTES {
+            context = context.with_cpu(Cpu::Inline);
+        }
         let place = Place { context, ..place };
         let array = env.open_at(&place, when::window(pick.at)?).await?;
         let schema = Arc::clone(array.schema());
