@@ -31,7 +31,7 @@ const CACHE_SHARE: u64 = 8;
 /// does what is left to chance (the same export took 52 to 69 MiB on two).
 const ALL_CORES_BYTES: u64 = 128 << 20;
 /// Bytes of cells that are encoded at a time: as text, or in Arrow's messages, they are held once more or twice.
-const PART_BYTES: u64 = 2 << 20;
+const PART_BYTES: u64 = 1 << 20;
 
 /// A read that is ready to run.
 pub(crate) struct Job {
