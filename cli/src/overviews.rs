@@ -3,18 +3,22 @@
 //! Coordinate `c` of the array lies in coordinate `c / factor` of a copy, rounded down. A copy holds
 //! the mean of the cells that have a value, rounded to the attribute's type.
 
+mod axis;
+mod level;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use hyperslab::array::{Array, CreateOptions, create, object_type};
 use hyperslab::format::metadata::{Entry, MetaValue};
-use hyperslab::format::schema::{Layout, Schema};
+use hyperslab::format::schema::{Dimension, Layout, Schema};
 use hyperslab::write::{Cells, WriteOptions};
 use hyperslab::{Batch, CellCount, Column, Datatype, Query, Region, Scalar, ScalarRange, Window, with_type};
 use serde_json::{Value, json};
 
+use self::axis::{Axis, block, cells};
+use self::level::{Level, Number, Run, means};
 use crate::args::Overviews;
 use crate::build::Building;
 use crate::failure::usage;
@@ -24,8 +28,8 @@ use crate::when;
 
 /// The metadata key under which viewers look.
 const KEY: &str = "overviews";
-/// Cells that are in memory at once.
-const BAND_CELLS: i128 = 1 << 25;
+/// Bytes that all copies may take while they are summed up.
+const SUMS_BYTES_MAX: u128 = 4 << 30;
 
 /// Runs the command.
 pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
@@ -57,11 +61,17 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
             place.url
         );
     }
-    let mut levels = factors
+    let axes = array
+        .schema()
+        .dimensions
         .iter()
-        .map(|f| Level::new(*f, &domain, fields.len()))
-        .collect::<Result<Vec<_>>>()?;
-    gather(&array, &domain, &fields, &mut levels)
+        .zip(&domain)
+        .map(|(d, r)| Axis::new(d, r));
+    let axes: Vec<Axis> = axes.collect::<Option<_>>().context("a dimension is no integer")?;
+    fit(&factors, &axes, fields.len())?;
+    let levels = factors.iter().map(|f| Level::new(*f, &axes, fields.len()));
+    let mut levels = levels.collect::<Result<Vec<_>>>()?;
+    gather(&array, &axes, &fields, &mut levels)
         .await
         .with_context(|| format!("cannot read {url}"))?;
     let name = url.rsplit('/').next().unwrap_or(url);
@@ -114,174 +124,73 @@ fn numbers(schema: &Schema) -> Vec<usize> {
     schema.attributes.iter().enumerate().filter_map(one).collect()
 }
 
-/// A copy in the making.
-struct Level {
-    factor: u64,
-    /// First coordinate and length of each axis.
-    low: Vec<i128>,
-    lengths: Vec<usize>,
-    /// For each attribute the sum and the number of values in each cell.
-    sums: Vec<Vec<(f64, u32)>>,
-}
-
-impl Level {
-    fn new(factor: u64, domain: &[ScalarRange], fields: usize) -> Result<Self> {
-        let f = i128::from(factor);
-        let (mut low, mut lengths) = (Vec::new(), Vec::new());
-        for range in domain {
-            let (Some(lo), Some(hi)) = (range.lo.as_i128(), range.hi.as_i128()) else {
-                bail!("a dimension is no integer")
-            };
-            low.push(lo.div_euclid(f));
-            lengths.push(usize::try_from(hi.div_euclid(f) - lo.div_euclid(f) + 1)?);
-        }
-        let cells = lengths
-            .iter()
-            .try_fold(1_usize, |n, m| n.checked_mul(*m))
-            .context("the copy is too large")?;
-        Ok(Self {
-            factor,
-            low,
-            lengths,
-            sums: vec![vec![(0.0, 0); cells]; fields],
-        })
-    }
-
-    /// Adds a run of values along the last axis that starts at `at`.
-    fn add<T: Number>(&mut self, field: usize, at: &[i128], values: &Run<'_, T>) {
-        let f = i128::from(self.factor);
-        let axes = at
-            .iter()
-            .zip(&self.low)
-            .zip(&self.lengths)
-            .take(at.len().saturating_sub(1));
-        let row = axes.fold(0_usize, |n, ((c, lo), len)| {
-            n * len + usize::try_from(c.div_euclid(f) - lo).unwrap_or(0)
-        });
-        let (Some(first), Some(lo), Some(length)) = (at.last(), self.low.last(), self.lengths.last()) else {
-            return;
-        };
-        let Some(cells) = self
-            .sums
-            .get_mut(field)
-            .and_then(|s| s.get_mut(row * length..(row + 1) * length))
-        else {
-            return;
-        };
-        let cell = usize::try_from(first.div_euclid(f) - lo).unwrap_or(0);
-        // The run is cut where the copy's cells are.
-        let (mut start, mut end) = (0, usize::try_from(f - first.rem_euclid(f)).unwrap_or(usize::MAX));
-        for (sum, n) in cells.iter_mut().skip(cell) {
-            let (s, k) = values.sum(start..end.min(values.values.len()));
-            *sum += s;
-            *n += k;
-            (start, end) = (end, end.saturating_add(usize::try_from(f).unwrap_or(usize::MAX)));
-            if start >= values.values.len() {
-                break;
-            }
-        }
-    }
-}
-
-/// A value with a mean.
-trait Number: Copy + PartialEq + bytemuck::Pod {
-    fn double(self) -> f64;
-}
-
-macro_rules! numbers {
-    ($($T:ty),*) => {$(
-        impl Number for $T {
-            // The nearest double is what is wanted.
-            fn double(self) -> f64 {
-                self as f64
-            }
-        }
-    )*};
-}
-numbers!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
-
-/// Neighbours along the last axis.
-struct Run<'a, T> {
-    values: &'a [T],
-    /// 0 for null.
-    validity: Option<&'a [u8]>,
-    /// What cells without a value hold.
-    fill: Option<T>,
-}
-
-impl<T: Number> Run<'_, T> {
-    /// The sum of these values and how many there are; nulls, fill values and NaN do not count.
-    fn sum(&self, range: Range<usize>) -> (f64, u32) {
-        let (mut sum, mut n) = (0.0, 0);
-        let values = self.values.get(range.clone()).unwrap_or(&[]);
-        let mut add = |v: T| {
-            let double = v.double();
-            if Some(v) != self.fill && !double.is_nan() {
-                sum += double;
-                n += 1;
-            }
-        };
-        match self.validity.and_then(|v| v.get(range)) {
-            None => values.iter().for_each(|v| add(*v)),
-            Some(valid) => values
-                .iter()
-                .zip(valid)
-                .filter(|(_, valid)| **valid != 0)
-                .for_each(|(v, _)| add(*v)),
-        }
-        (sum, n)
-    }
-}
-
-/// Reads the array once, in bands of the first axis, and adds it up for all copies.
-async fn gather(array: &Array, domain: &[ScalarRange], fields: &[usize], levels: &mut [Level]) -> Result<()> {
-    let schema = Arc::clone(array.schema());
-    let lengths: Vec<i128> = domain
-        .iter()
-        .map(|r| Some(r.hi.as_i128()? - r.lo.as_i128()? + 1))
-        .collect::<Option<_>>()
-        .context("a dimension is no integer")?;
-    let low: Vec<i128> = domain.iter().filter_map(|r| r.lo.as_i128()).collect();
-    let (Some(first), Some(&rows), Some(&start)) = (schema.dimensions.first(), lengths.first(), low.first()) else {
-        bail!("the array has no dimensions")
+/// Refuses copies that are too large to sum up.
+fn fit(factors: &BTreeSet<u64>, axes: &[Axis], fields: usize) -> Result<()> {
+    let bytes = |factor: &u64| {
+        let lengths = axes.iter().map(|axis| axis.shrunk(*factor).1.unsigned_abs());
+        let cells = lengths.fold(1, u128::saturating_mul);
+        cells.saturating_mul((fields * size_of::<(f64, u32)>()) as u128)
     };
-    let extent = first.extent.as_ref().and_then(Scalar::as_i128).unwrap_or(1);
-    let row_cells: i128 = lengths.iter().skip(1).product();
-    // Whole tiles, as many as fit.
-    let band = ((BAND_CELLS / row_cells.max(1)) / extent).max(1) * extent;
+    let all = factors.iter().map(bytes).fold(0, u128::saturating_add);
+    ensure!(
+        all <= SUMS_BYTES_MAX,
+        usage(
+            "--factors",
+            format!(
+                "copies of all that lies between the first cell and the last take {} GiB of memory, and {} is the most: \
+                 ask for larger factors",
+                all >> 30,
+                SUMS_BYTES_MAX >> 30
+            )
+        )
+    );
+    Ok(())
+}
+
+/// Reads the array once, block by block, and adds it up for all copies.
+async fn gather(array: &Array, axes: &[Axis], fields: &[usize], levels: &mut [Level]) -> Result<()> {
+    let schema = Arc::clone(array.schema());
     let names: Vec<String> = fields
         .iter()
         .filter_map(|i| schema.attributes.get(*i))
         .map(|a| a.name.clone())
         .collect();
-    let progress = Progress::new("reading", Some(u64::try_from(rows * row_cells)?), "cells");
-    let mut at = start;
-    while at < start + rows {
-        let end = (at + band - at.rem_euclid(band)).min(start + rows);
-        let mut region = domain.to_vec();
-        let coordinate = |v| Scalar::from_i128(first.datatype, v).context("a coordinate does not fit");
-        let slab = ScalarRange {
-            lo: coordinate(at)?,
-            hi: coordinate(end - 1)?,
+    let progress = Progress::new("reading", u64::try_from(cells(axes)).ok(), "cells");
+    let block = block(axes);
+    let mut at: Vec<i128> = axes.iter().map(|axis| axis.lo).collect();
+    loop {
+        let ends = axes.iter().zip(at.iter().zip(&block));
+        let ends: Vec<i128> = ends.map(|(axis, (at, block))| axis.end(*at, *block)).collect();
+        let range = |(d, (at, end)): (&Dimension, (&i128, &i128))| {
+            let coordinate = |v| Scalar::from_i128(d.datatype, v).context("a coordinate does not fit");
+            Ok(ScalarRange {
+                lo: coordinate(*at)?,
+                hi: coordinate(end - 1)?,
+            })
         };
-        region.iter_mut().take(1).for_each(|r| *r = slab.clone());
+        let region = schema.dimensions.iter().zip(at.iter().zip(&ends)).map(range);
         let query = Query {
             fields: Some(names.clone()),
-            region: Region::from_box(region),
+            region: Region::from_box(region.collect::<Result<_>>()?),
             order: Layout::RowMajor,
             ..Query::default()
         };
         let batch = array.read(&query).await?;
-        let mut origin = low.clone();
-        origin.iter_mut().take(1).for_each(|o| *o = at);
-        add_band(&schema, fields, &batch, &origin, &lengths, levels)?;
+        let lengths: Vec<i128> = ends.iter().zip(&at).map(|(end, at)| end - at).collect();
+        add_block(&schema, fields, &batch, &at, &lengths, levels)?;
         progress.add(batch.cells);
-        at = end;
+        // The next block, as an odometer counts.
+        let is_open = |&i: &usize| axes.get(i).zip(ends.get(i)).is_some_and(|(axis, end)| *end <= axis.hi);
+        let Some(turned) = (0..axes.len()).rev().find(is_open) else {
+            return Ok(());
+        };
+        for (i, (at, (axis, end))) in at.iter_mut().zip(axes.iter().zip(&ends)).enumerate().skip(turned) {
+            *at = if i == turned { *end } else { axis.lo };
+        }
     }
-    Ok(())
 }
 
-fn add_band(
+fn add_block(
     schema: &Schema,
     fields: &[usize],
     batch: &Batch,
@@ -385,43 +294,4 @@ async fn store(env: &Env, array: &Array, fields: &[usize], level: &Level, place:
     )
     .await?;
     Ok(())
-}
-
-fn means(datatype: Datatype, fill: &[u8], nullable: bool, sums: &[(f64, u32)]) -> Column {
-    let mut data = Vec::with_capacity(sums.len() * datatype.size());
-    for (sum, n) in sums {
-        let mean = sum / f64::from(*n);
-        let value = if datatype.is_float() { mean } else { mean.round() };
-        let bytes = with_type!(datatype.physical(), T => (value as T).to_le_bytes().to_vec());
-        data.extend_from_slice(if *n == 0 { fill } else { &bytes });
-    }
-    let validity = nullable.then(|| sums.iter().map(|(_, n)| u8::from(*n > 0)).collect());
-    Column {
-        datatype,
-        cell: CellCount::ONE,
-        data,
-        offsets: None,
-        validity,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_copy_holds_means_of_what_is_there() {
-        let domain = [ScalarRange::new(0_i32, 1_i32), ScalarRange::new(1_i32, 4_i32)];
-        let mut level = Level::new(2, &domain, 1).unwrap();
-        assert_eq!(level.lengths, [1, 3]);
-        let run = |values| Run {
-            values,
-            validity: None,
-            fill: Some(9_i16),
-        };
-        level.add(0, &[0, 1], &run(&[1, 2, 3, 9]));
-        level.add(0, &[1, 1], &run(&[2, 4, 6, 9]));
-        let column = means(Datatype::Int16, &[9, 0], false, &level.sums[0]);
-        assert_eq!(*column.values::<i16>().unwrap(), [2, 4, 9]);
-    }
 }

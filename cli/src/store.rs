@@ -174,26 +174,8 @@ impl Env {
 pub(crate) fn key(file: Option<&Path>) -> Result<Option<Key>> {
     let Some(file) = file else { return Ok(None) };
     let bytes = std::fs::read(file).with_context(|| format!("cannot read the key in {}", file.display()))?;
-    if let Ok(raw) = <[u8; 32]>::try_from(bytes.as_slice()) {
-        return Ok(Some(Key(raw)));
-    }
-    let digits = bytes.trim_ascii();
-    let hex = |d: u8| char::from(d).to_digit(16).and_then(|d| u8::try_from(d).ok());
-    let pairs = digits
-        .chunks(2)
-        .map(|p| Some(hex(*p.first()?)? << 4 | hex(*p.get(1)?)?))
-        .collect::<Option<Vec<u8>>>();
-    match pairs.and_then(|p| <[u8; 32]>::try_from(p).ok()) {
-        Some(raw) => Ok(Some(Key(raw))),
-        None => bail!(usage(
-            "--key-file",
-            format!(
-                "{} holds {} bytes; a key is 32 bytes or 64 hex digits",
-                file.display(),
-                bytes.len()
-            )
-        )),
-    }
+    let none = || format!("{} holds no key; a key is 32 bytes or 64 hex digits", file.display());
+    Ok(Some(Key::parse(&bytes).ok_or_else(|| usage("--key-file", none()))?))
 }
 
 /// 32 bytes nobody can guess, from which names and nonces derive.

@@ -144,6 +144,10 @@ impl Vfs for Undo {
         self.inner.remove_dir(dir)
     }
 
+    fn renew(&self) -> BoxFuture<'_, ()> {
+        self.inner.renew()
+    }
+
     fn leftovers<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<String>> {
         self.inner.leftovers(dir)
     }

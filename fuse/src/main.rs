@@ -244,24 +244,7 @@ fn open(args: &Args) -> Result<FileSystem> {
 /// The key in a file.
 fn key(file: &Path) -> Result<Key> {
     let bytes = std::fs::read(file).with_context(|| format!("cannot read the key in {}", file.display()))?;
-    if let Ok(raw) = <[u8; 32]>::try_from(bytes.as_slice()) {
-        return Ok(Key(raw));
-    }
-    let nibble = |d: &u8| char::from(*d).to_digit(16).and_then(|d| u8::try_from(d).ok());
-    let nibbles = bytes
-        .trim_ascii()
-        .iter()
-        .map(nibble)
-        .collect::<Option<Vec<u8>>>()
-        .unwrap_or_default();
-    let raw: Vec<u8> = nibbles
-        .chunks_exact(2)
-        .filter_map(|p| Some(p.first()? << 4 | p.get(1)?))
-        .collect();
-    match <[u8; 32]>::try_from(raw) {
-        Ok(raw) if nibbles.len() == 64 => Ok(Key(raw)),
-        _ => bail!("{} holds no key; a key is 32 bytes or 64 hex digits", file.display()),
-    }
+    Key::parse(&bytes).with_context(|| format!("{} holds no key; a key is 32 bytes or 64 hex digits", file.display()))
 }
 
 fn seconds(value: f64) -> Result<Duration> {

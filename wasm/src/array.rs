@@ -14,7 +14,7 @@ use crate::columns::{self, set};
 use crate::error::to_js;
 use crate::maintain::write_options;
 use crate::select;
-use crate::store::{milliseconds, until, window};
+use crate::store::{until, whole_number, window};
 
 /// An array at a moment.
 #[wasm_bindgen]
@@ -169,7 +169,7 @@ impl RawArray {
         let start = || {
             let mut query = query(fields, select::region(ranges, self.array.schema())?, order, condition)?;
             if let Some(bytes) = batch_bytes {
-                query.batch_bytes = milliseconds(bytes);
+                query.batch_bytes = whole_number(bytes);
             }
             Ok(RawBatches {
                 batches: Mutex::new(self.array.batches(query)),

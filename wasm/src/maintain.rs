@@ -50,7 +50,11 @@ impl RawArray {
 impl RawArray {
     /// Brings the manifests up to date that say which files the array has.
     pub(crate) async fn refresh_manifest(&self) -> Result<()> {
-        manifest::refresh(&*self.array.context().vfs, self.array.path()).await
+        let refreshed = manifest::refresh(&*self.array.context().vfs, self.array.path()).await;
+        refreshed.map_err(|e| {
+            let why = "the array is changed, and doing it again would do it twice, but this list of its files is not";
+            Error::io(manifest::MANIFEST, format!("{why}: {e}; write it anew with `index`"))
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! A store and what is done to whole arrays in it.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use hyperslab::array::{CreateOptions, Group, ObjectType, create, object_type};
@@ -22,6 +23,8 @@ use crate::view::RawView;
 pub struct RawStore {
     context: Context,
     url: String,
+    /// Whether something in it was opened, so that what it told then may have changed.
+    opened: Cell<bool>,
 }
 
 #[wasm_bindgen]
@@ -36,8 +39,7 @@ impl RawStore {
         } else {
             js
         };
-        // The cast saturates.
-        let cache = Arc::new(Cache::new(cache_bytes as u64));
+        let cache = Arc::new(Cache::new(whole_number(cache_bytes)));
         Self {
             context: Context {
                 vfs,
@@ -45,6 +47,7 @@ impl RawStore {
                 cache,
             },
             url,
+            opened: Cell::new(false),
         }
     }
 
@@ -58,9 +61,13 @@ impl RawStore {
         aborted: Option<Promise>,
     ) -> Result<RawArray, JsValue> {
         let options = options(start, end, key)?;
-        until(aborted, Array::open(&self.context, &path, &options))
-            .await
-            .map(RawArray::new)
+        let work = async {
+            if self.opened.replace(true) {
+                self.context.vfs.renew().await?;
+            }
+            Array::open(&self.context, &path, &options).await
+        };
+        until(aborted, work).await.map(RawArray::new)
     }
 
     /// What is at `path`: `"array"`, `"group"` or nothing.
@@ -182,10 +189,15 @@ pub(crate) fn window(start: f64, end: f64) -> Window {
     }
 }
 
-/// Whole milliseconds; infinity is the end of time.
+/// A count, of bytes for instance, as JavaScript has it; infinity is the greatest.
 // The cast saturates.
+pub(crate) fn whole_number(number: f64) -> u64 {
+    number as u64
+}
+
+/// Whole milliseconds; infinity is the end of time.
 pub(crate) fn milliseconds(time: f64) -> u64 {
-    time as u64
+    whole_number(time)
 }
 
 pub(crate) fn seed_of(bytes: &[u8]) -> Result<[u8; 32]> {

@@ -6,7 +6,7 @@ use js_sys::{Promise, Uint8Array};
 use serde_json::json;
 use wasm_bindgen::prelude::*;
 
-use crate::store::{milliseconds, until};
+use crate::store::{until, whole_number};
 
 /// A tree of files.
 #[wasm_bindgen]
@@ -67,7 +67,7 @@ impl RawView {
         let work = async {
             let node = self.view.lookup(&path).await?;
             let node = node.ok_or_else(|| Error::not_found(path.as_str(), "no file of this name is in the view"))?;
-            self.view.read(&node, milliseconds(start)..milliseconds(end)).await
+            self.view.read(&node, whole_number(start)..whole_number(end)).await
         };
         let bytes = until(aborted, work).await?;
         Ok(Uint8Array::from(&bytes[..]))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use arrow_array::cast::AsArray as _;
 use arrow_array::{Array as _, ArrayRef};
 use arrow_schema::{DataType, Field};
@@ -43,10 +43,13 @@ pub(super) fn schema(table: &mut Table, args: &Import) -> Result<(Schema, Vec<En
         )?
     } else {
         let extents = extents::given(args.tile.as_deref(), &by)?;
-        by.iter()
-            .zip(extents)
-            .map(|(name, extent)| dimension(table, name, extent, args))
-            .collect::<Result<_>>()?
+        let dimensions = by.iter().zip(extents);
+        let dimensions = dimensions.map(|(name, extent)| dimension(table, name, extent, args));
+        let mut dimensions: Vec<Dimension> = dimensions.collect::<Result<_>>()?;
+        if !args.sparse {
+            complete(&mut dimensions)?;
+        }
+        dimensions
     };
     if by.is_empty() && gridded.is_none() {
         // Rows of a table are numbered.
@@ -158,34 +161,39 @@ fn grid(lengths: &[u64], args: &Import, hints: Option<&[String]>) -> Result<Vec<
         "the file has the shape {lengths:?}: there are no cells in it"
     );
     let given = extents::given(args.tile.as_deref(), &names)?;
-    let extents = given.iter().zip(tiles::extents(lengths)).map(|(given, usual)| {
-        let number = |t: &str| {
-            t.parse()
-                .map_err(|_| usage("--tile", format!("'{t}' is no number of cells")))
+    let axis = |(((name, length), usual), given): (((&String, &u64), u64), &Option<&str>)| {
+        let given = given
+            .map(|text| extents::extent(name, Datatype::Int64, text))
+            .transpose()?;
+        let length = i64::try_from(*length)?;
+        let extent = match given.as_ref().and_then(Scalar::as_i128) {
+            Some(extent) => i64::try_from(extent).unwrap_or(i64::MAX).min(length),
+            None => i64::try_from(usual)?,
         };
-        given.map_or(Ok(usual), number)
-    });
-    let extents: Vec<u64> = extents.collect::<Result<_>>()?;
-    let axis = |((name, length), extent): ((&String, &u64), &u64)| {
-        let extent = (*extent).clamp(1, *length);
-        Ok(Dimension::new(
-            name,
-            Datatype::Int64,
-            0_i64,
-            i64::try_from(*length - 1)?,
-            i64::try_from(extent)?,
-        ))
+        Ok(Dimension::new(name, Datatype::Int64, 0_i64, length - 1, extent))
     };
-    names.iter().zip(lengths).zip(&extents).map(axis).collect()
+    let usual = tiles::extents(lengths);
+    names.iter().zip(lengths).zip(usual).zip(&given).map(axis).collect()
 }
 
-/// The dimension that a column of coordinates asks for.
+/// Gives dimensions of a dense array that have no extent the usual one.
+fn complete(dimensions: &mut [Dimension]) -> Result<()> {
+    let length = |d: &Dimension| {
+        let length = d.domain.as_ref().and_then(crate::show::length);
+        length
+            .and_then(|n| u64::try_from(n).ok())
+            .with_context(|| format!("'{}' is no integer", d.name))
+    };
+    let lengths: Vec<u64> = dimensions.iter().map(length).collect::<Result<_>>()?;
+    for (d, usual) in dimensions.iter_mut().zip(tiles::extents(&lengths)) {
+        let usual = Scalar::from_i128(d.datatype, usual.into());
+        d.extent = d.extent.take().or(usual);
+    }
+    Ok(())
+}
+
+/// The dimension that a column of coordinates asks for; without an extent where none is given.
 fn dimension(table: &mut Table, name: &str, extent: Option<&str>, args: &Import) -> Result<Dimension> {
-    let position = args
-        .dims
-        .as_ref()
-        .and_then(|d| d.iter().position(|n| n == name))
-        .unwrap_or(0);
     let mut found = table.take(|n| n == name).context("a dimension has no column")?;
     let field = field_of(&found)?;
     if field.datatype.is_string() {
@@ -236,19 +244,9 @@ fn dimension(table: &mut Table, name: &str, extent: Option<&str>, args: &Import)
         None if args.sparse => roomy(field.datatype, lo, hi)?,
         None => ScalarRange { lo, hi },
     };
-    let extent = match extent {
-        Some(text) => Some(extents::extent(name, field.datatype, text)?),
-        None if args.sparse => None,
-        None => {
-            let length = crate::show::length(&domain)
-                .and_then(|n| u64::try_from(n).ok())
-                .with_context(|| format!("'{name}' is no integer"))?;
-            let share = tiles::extents(&vec![length; args.dims.as_ref().map_or(1, Vec::len)]);
-            share
-                .get(position)
-                .and_then(|n| Scalar::from_i128(field.datatype, i128::from((*n).min(length))))
-        }
-    };
+    let extent = extent
+        .map(|text| extents::extent(name, field.datatype, text))
+        .transpose()?;
     let filters = numeric_filters(field.datatype);
     Ok(Dimension {
         name: name.to_owned(),
@@ -262,8 +260,9 @@ fn dimension(table: &mut Table, name: &str, extent: Option<&str>, args: &Import)
 
 /// Complains of a `--domain` of a dimension that there is not.
 fn check_domains(args: &Import, dimensions: &[String]) -> Result<()> {
-    let mut named = args.domain.iter().filter_map(|text| Some(text.split_once('=')?.0));
-    let unknown = named.find(|dim| !dimensions.iter().any(|d| d == dim));
+    let named = args.domain.iter().map(|text| named_domain(text).map(|(dim, _)| dim));
+    let named: Vec<&str> = named.collect::<Result<_>>()?;
+    let unknown = named.into_iter().find(|dim| !dimensions.iter().any(|d| d == dim));
     let why = |dim| match dimensions {
         [] => "without --dims the axes are those of the file, and count from 0".to_owned(),
         some => format!("there is no dimension '{dim}'; the dimensions are {}", some.join(", ")),
@@ -271,12 +270,16 @@ fn check_domains(args: &Import, dimensions: &[String]) -> Result<()> {
     unknown.map_or(Ok(()), |dim| Err(usage("--domain", why(dim))))
 }
 
+/// The dimension and the range in a text of `--domain`.
+fn named_domain(text: &str) -> Result<(&str, &str)> {
+    text.split_once('=')
+        .ok_or_else(|| usage("--domain", format!("'{text}' is not written as DIM=LO:HI")))
+}
+
 /// The domain that `--domain` gives a dimension.
 fn given_domain(args: &Import, name: &str, datatype: Datatype) -> Result<Option<ScalarRange>> {
     for text in &args.domain {
-        let Some((dim, range)) = text.split_once('=') else {
-            bail!(usage("--domain", format!("'{text}' is not written as DIM=LO:HI")))
-        };
+        let (dim, range) = named_domain(text)?;
         if dim != name {
             continue;
         }
@@ -319,15 +322,17 @@ fn roomy(datatype: Datatype, lo: Scalar, hi: Scalar) -> Result<ScalarRange> {
         a.is_finite() && b.is_finite(),
         "a coordinate is infinite or no number; leave its row out"
     );
-    let (a, b) = tiles::round_out(a, b);
-    let end = |v: f64| {
-        if datatype == Datatype::Float32 {
-            Scalar::F32(v as f32)
-        } else {
-            Scalar::F64(v)
-        }
+    let (first, last) = tiles::round_out(a, b);
+    // Far out, the round end may be no number of the type.
+    let end = |round: f64, own: f64| match datatype {
+        Datatype::Float32 if (round as f32).is_finite() => Scalar::F32(round as f32),
+        Datatype::Float32 => Scalar::F32(own as f32),
+        _ => Scalar::F64(if round.is_finite() { round } else { own }),
     };
-    Ok(ScalarRange { lo: end(a), hi: end(b) })
+    Ok(ScalarRange {
+        lo: end(first, a),
+        hi: end(last, b),
+    })
 }
 
 /// The value of a datatype that a text stands for.

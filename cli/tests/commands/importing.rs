@@ -139,3 +139,28 @@ fn extents_of_dates_are_lengths_of_time() {
     let (_, error) = shell.fails("create c --schema schema.json");
     assert!(error.contains("a whole number of datetime_day coordinates"), "{error}");
 }
+
+#[test]
+fn tiles_and_domains_are_what_was_asked_for_or_refused() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'|u1'", "(400, 600)", &[7; 240_000]));
+    for (options, why) in [
+        ("--tile 0,0", "--tile: dimension 'd0': an extent is 1 or more, not 0"),
+        ("--domain z", "'z' is not written as DIM=LO:HI"),
+    ] {
+        let (code, error) = shell.fails(&format!("import in.npy a {options}"));
+        assert!(code == 2 && error.contains(why), "{error}");
+    }
+    let tiles = |array: &str| [0, 1].map(|i| schema(&shell, array)["dimensions"][i]["tile"].clone());
+    shell.ok("import in.npy a");
+    assert_eq!(tiles("a"), [256, 256]);
+    // The columns of an export say which of them are coordinates.
+    shell.ok("export a a.arrow");
+    shell.ok("import a.arrow b");
+    assert_eq!(tiles("b"), tiles("a"));
+
+    // Round ends of a domain may be beyond all numbers.
+    shell.file("far.csv", "x,v\n1.7e308,1\n-3,2\n");
+    shell.ok("import far.csv far --dims x --sparse");
+    assert_eq!(shell.ok("export far - --format csv").lines().count(), 3);
+}

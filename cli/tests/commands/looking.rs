@@ -178,6 +178,21 @@ fn metadata_of_arrays_and_groups() {
 }
 
 #[test]
+fn overviews_of_what_lies_far_apart_are_refused() {
+    let shell = Shell::new();
+    let json = r#"{"type": "dense", "dimensions": [{"name": "x", "type": "int64", "domain": [0, 2000000000000], "tile": 10}],
+        "attributes": [{"name": "v", "type": "uint8"}]}"#;
+    shell.file("schema.json", json);
+    shell.ok("create a --schema schema.json");
+    shell.file("v.npy", npy("'|u1'", "(5,)", &[1, 2, 3, 4, 5]));
+    shell.ok("write a v.npy --select 0:5");
+    shell.ok("write a v.npy --select 1000000000000:1000000000005");
+    let (code, error) = shell.fails("overviews a --factors 2");
+    assert!(code == 2 && error.contains("ask for larger factors"), "{error}");
+    assert!(!shell.path("a.2").exists());
+}
+
+#[test]
 fn overviews_lie_beside_the_array() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'|u1'", "(4, 6)", &(0..24).collect::<Vec<u8>>()));

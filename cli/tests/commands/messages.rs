@@ -364,7 +364,7 @@ fn what_import_would_lose_or_leave_out_is_refused() {
         1,
         &["line 2, 'place'", "not UTF-8; convert the file"],
     );
-    check(&shell, "import in.npy b --tile=-5", 2, &["'-5' is no number of cells"]);
+    check(&shell, "import in.npy b --tile=-5", 2, &["1 or more, not -5"]);
     shell.file("whole.csv", "n,v\n1,1\n2,2\n");
     let extent = "import whole.csv b --sparse --dims n --tile n=-5";
     check(&shell, extent, 2, &["dimension 'n'", "1 or more, not -5"]);

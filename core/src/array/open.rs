@@ -69,6 +69,7 @@ impl Array {
                 return opened;
             }
             // A vacuum takes away what was replaced: the next listing names what replaces it.
+            context.vfs.renew().await?;
             let now = list(context, path).await?;
             if now == listing {
                 return opened;
@@ -179,6 +180,7 @@ impl Array {
             window,
             ..self.0.options.clone()
         };
+        self.0.context.vfs.renew().await?;
         Self::open(&self.0.context, &self.0.path, &options).await
     }
 }

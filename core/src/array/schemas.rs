@@ -1,19 +1,20 @@
 //! The schemas of an array: one in arrays older than their folder, else a file for each that it ever had.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use futures_util::future;
 
 use super::directory::ROOT_SCHEMA;
 use super::index::inconsistent;
-use super::open::read_generic;
+use super::open::{list, read_generic};
+use super::snapshot::{Array, Snapshot, Window};
 use crate::context::Context;
 use crate::error::{AtPath, Result};
 use crate::filter::Key;
 use crate::format::schema::Schema;
 use crate::geometry::same_space;
-use crate::vfs::join;
+use crate::vfs::{join, last_part};
 
 /// The schemas of an array's fragments, by file name.
 pub(super) struct Schemas<'a> {
@@ -66,6 +67,33 @@ impl<'a> Schemas<'a> {
         let loaded = future::try_join_all(new.map(load)).await?;
         self.known.extend(loaded);
         Ok(())
+    }
+}
+
+impl Array {
+    /// The same fragments under the array's latest schema, which a window may have left out: what is written has that
+    /// one, whatever its time.
+    ///
+    /// # Errors
+    /// As [`Array::open`].
+    pub(crate) async fn with_latest_schema(&self) -> Result<Self> {
+        let own = &self.0;
+        if own.options.window.end_ms == Window::ALL.end_ms {
+            return Ok(self.clone());
+        }
+        let latest = list(&own.context, &own.path).await?.schema_at(Window::ALL);
+        let name = latest.as_deref().map_or(own.schema_name.as_str(), last_part);
+        Ok(Self(Arc::new(Snapshot {
+            context: own.context.clone(),
+            path: own.path.clone(),
+            options: own.options.clone(),
+            schema: load_schema(&own.context, &own.path, name, own.options.key.as_ref()).await?,
+            schema_name: name.to_owned(),
+            fragments: own.fragments.clone(),
+            deletes: own.deletes.clone(),
+            metadata_files: own.metadata_files.clone(),
+            enumerations: Mutex::default(),
+        })))
     }
 }
 

@@ -141,6 +141,9 @@ fn has_chunk_of_nothing(p: &Pipeline, f: &TileFormat<'_>) -> bool {
             Filter::None
                 | Filter::Zstd { .. }
                 | Filter::Lz4 { .. }
+                | Filter::Rle { .. }
+                | Filter::Bzip2 { .. }
+                | Filter::Xor
                 | Filter::Byteshuffle
                 | Filter::Bitshuffle
                 | Filter::Md5

@@ -32,6 +32,19 @@ pub(crate) use packing::Packing;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(pub [u8; 32]);
 
+impl Key {
+    /// The key in a file of its 32 bytes, or of their 64 hex digits; `None` in any other.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        if let Ok(raw) = bytes.try_into() {
+            return Some(Self(raw));
+        }
+        let hex = |d: u8| char::from(d).to_digit(16).and_then(|d| u8::try_from(d).ok());
+        let pair = |p: &[u8]| Some(hex(*p.first()?)? << 4 | hex(*p.get(1)?)?);
+        let raw: Option<Vec<u8>> = bytes.trim_ascii().chunks(2).map(pair).collect();
+        raw?.try_into().ok().map(Self)
+    }
+}
+
 impl std::fmt::Debug for Key {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Key(..)")

@@ -114,7 +114,7 @@ async fn fragments(array: &Array, options: &ConsolidateOptions, write: &WriteOpt
     };
     let mut ids = Ids::new(write.seed);
     let mut done = Consolidation::default();
-    let mut current = array.clone();
+    let mut current = array.with_latest_schema().await?;
     for _ in 0..options.steps.count {
         let run = match &options.fragments {
             Some(names) => run::of_names(&current, names).await?,
@@ -141,7 +141,7 @@ async fn fragments(array: &Array, options: &ConsolidateOptions, write: &WriteOpt
         if split || options.fragments.is_some() {
             break;
         }
-        current = current.at(current.window()).await?;
+        current = current.at(current.window()).await?.with_latest_schema().await?;
     }
     Ok(done)
 }

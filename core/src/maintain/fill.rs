@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::source::stored_as;
 use crate::array::Fragment;
 use crate::error::{Error, Result};
 use crate::filter::{Nonces, TileFormat, decode_tile, encode_tile};
@@ -70,7 +71,7 @@ fn keeps_fill(a: &Attribute) -> bool {
 /// Complains if one of the fragments was written before there was such an attribute.
 pub(super) fn check_absent(schema: &Schema, run: &[Arc<Fragment>]) -> Result<()> {
     for a in schema.attributes.iter().filter(|a| !keeps_fill(a)) {
-        if run.iter().any(|f| f.schema.attribute(&a.name).is_none()) {
+        if run.iter().any(|f| stored_as(f, a).is_none()) {
             return Err(unstorable(a));
         }
     }

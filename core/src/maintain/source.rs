@@ -12,7 +12,7 @@ use crate::cpu::Cpu;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
 use crate::format::fragment::slots::FieldId;
-use crate::format::schema::Schema;
+use crate::format::schema::{Attribute, Schema};
 use crate::geometry::CellOrder;
 use crate::query::tile::{StoredField, TileRef, split_coordinates};
 
@@ -68,12 +68,7 @@ impl Source {
         let mut stored = Vec::new();
         let mut add = |place, id| stored.extend(StoredField::new(fragment, id).map(|f| (place, Arc::new(f))));
         for (i, a) in schema.attributes.iter().enumerate() {
-            // A field of the same name that was of another type counts as absent.
-            let own = fragment
-                .schema
-                .attribute(&a.name)
-                .filter(|(_, own)| (own.datatype, own.cell) == (a.datatype, a.cell));
-            if let Some((own, _)) = own {
+            if let Some(own) = stored_as(fragment, a) {
                 add(Place::Attribute(i), FieldId::Attribute(own));
             }
         }
@@ -209,6 +204,11 @@ impl Source {
         let mut out = Vec::with_capacity(attributes.len() + dims + 3);
         for (a, column) in schema.attributes.iter().zip(attributes) {
             let column = column.unwrap_or_else(|| filled(a, cells));
+            // Cells of another type of the same size are those bytes, as for a read.
+            let column = Column {
+                datatype: a.datatype,
+                ..column
+            };
             out.push(match (column.validity.is_some(), a.nullable) {
                 (false, true) => column.with_validity(vec![1; cells]),
                 (true, false) => Column {
@@ -291,6 +291,13 @@ impl Source {
     }
 }
 
+/// The attribute of a fragment whose cells are read as those of `a`: of the same name, and alike in size.
+pub(super) fn stored_as(fragment: &Fragment, a: &Attribute) -> Option<usize> {
+    let (own, stored) = fragment.schema.attribute(&a.name)?;
+    let is_like = (stored.datatype.size(), stored.cell) == (a.datatype.size(), a.cell);
+    is_like.then_some(own)
+}
+
 /// The cells of all parts, each of the same columns, one part's behind the other's.
 pub(super) fn join(parts: Vec<Vec<Column>>, cpu: Cpu) -> Result<Vec<Column>> {
     let mut by_column: Vec<Vec<Column>> = Vec::new();
@@ -312,7 +319,7 @@ pub(super) fn compare(order: &CellOrder, a: &[Column], b: &[Column]) -> Result<O
 }
 
 /// Cells that hold the attribute's fill value.
-fn filled(a: &crate::format::attribute::Attribute, cells: usize) -> Column {
+fn filled(a: &Attribute, cells: usize) -> Column {
     let validity = a.nullable.then(|| vec![u8::from(a.fill_valid); cells]);
     let width = a.fill.len() as u64;
     let offsets = matches!(a.cell, CellCount::Var).then(|| (0..=cells as u64).map(|i| i * width).collect());

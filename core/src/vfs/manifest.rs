@@ -207,7 +207,7 @@ impl ManifestVfs {
         }
     }
 
-    /// The manifest, read once; those who ask meanwhile wait for the same answer.
+    /// The manifest, read once until it is renewed; those who ask meanwhile wait for the same answer.
     async fn manifest(&self) -> Result<Option<Arc<Manifest>>> {
         let mut state = self.state.lock().await;
         if let State::Unread = *state {
@@ -321,6 +321,17 @@ impl Vfs for ManifestVfs {
     fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
         self.inner.sync(dir)
     }
+
+    fn renew(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let mut state = self.state.lock().await;
+            // One that a write through this store outdated stays out of use: nobody may have written it again.
+            if let State::Present(_) = *state {
+                *state = State::Unread;
+            }
+            Ok(())
+        })
+    }
 }
 
 #[cfg(test)]
@@ -386,6 +397,19 @@ mod tests {
         assert!(!mem.files().iter().any(|(path, _)| path.ends_with("x/__manifest.json")));
         let again = ManifestVfs::new(Arc::new(mem));
         assert!(block_on(again.list("")).unwrap().iter().any(|e| e.name == "new"));
+    }
+
+    #[test]
+    fn what_others_wrote_is_seen_once_it_is_renewed() {
+        let (mem, names) = (store(), |vfs: &ManifestVfs| block_on(vfs.list("")).unwrap().len());
+        block_on(write(&mem, "")).unwrap();
+        let vfs = ManifestVfs::new(Arc::new(mem.clone()));
+        let before = names(&vfs);
+        mem.replace("new", b"x".to_vec());
+        block_on(refresh(&mem, "")).unwrap();
+        assert_eq!(names(&vfs), before);
+        block_on(vfs.renew()).unwrap();
+        assert_eq!(names(&vfs), before + 1);
     }
 
     #[test]

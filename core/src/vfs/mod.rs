@@ -111,6 +111,11 @@ pub trait Vfs: Send + Sync + 'static {
     /// Makes the file `dir`, or what was written below the folder `dir`, outlive a power cut, where the store can lose writes.
     fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()>;
 
+    /// Forgets what earlier answers told of things that change, so that the next ones are of now.
+    fn renew(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     /// The absolute URI of `path`, such as `file:///data/array` or `s3://bucket/array`, if the store knows it.
     fn location(&self, _path: &str) -> Option<String> {
         None

@@ -186,7 +186,12 @@ impl Axis {
         let range = if dimension.domain.is_none() {
             None
         } else {
-            written.or_else(|| limits(schema, dimension, index))
+            let limits = limits(schema, dimension, index);
+            // What was written at a time, but after the schema of that time, may lie beyond its current domain.
+            match (written, limits) {
+                (Some(written), Some(limits)) => Some(common(&written, &limits).unwrap_or(limits)),
+                (written, limits) => written.or(limits),
+            }
         };
         Self {
             range,
@@ -278,6 +283,17 @@ fn limits(schema: &Schema, dimension: &Dimension, index: usize) -> Option<Scalar
         .and_then(|c| c.ranges.get(index))
         .cloned();
     current.or_else(|| dimension.domain.clone())
+}
+
+/// What two ranges share; `None` if that is nothing.
+fn common(a: &ScalarRange, b: &ScalarRange) -> Option<ScalarRange> {
+    let later = |a: &Scalar, b: &Scalar| if a.order(b).is_lt() { b.clone() } else { a.clone() };
+    let earlier = |a: &Scalar, b: &Scalar| if a.order(b).is_lt() { a.clone() } else { b.clone() };
+    let common = ScalarRange {
+        lo: later(&a.lo, &b.lo),
+        hi: earlier(&a.hi, &b.hi),
+    };
+    (!common.is_empty()).then_some(common)
 }
 
 impl Selection {

@@ -51,6 +51,8 @@ pub struct Source {
 pub struct View {
     source: Source,
     seen: Mutex<Seen>,
+    /// Held by who renews the store, for whom the others wait.
+    renewing: futures_util::lock::Mutex<()>,
     contents: Contents,
     /// How many cells sparse slices have, by their ids.
     counts: Mutex<HashMap<u64, u64>>,
@@ -63,6 +65,8 @@ struct Seen {
     window: Window,
     /// What lies at paths of the store in windows of time.
     objects: HashMap<(String, Window), Arc<Object>>,
+    /// Whether the store tells what is there now.
+    is_renewed: bool,
 }
 
 /// What lies at a path of the store.
@@ -86,7 +90,8 @@ impl View {
     /// where a name or the window of `source` asks for it. Nothing is read yet.
     pub fn new(source: Source, now_ms: u64) -> Self {
         Self {
-            seen: Mutex::new(Seen::new(&source, now_ms)),
+            seen: Mutex::new(Seen::new(&source, now_ms, true)),
+            renewing: futures_util::lock::Mutex::default(),
             source,
             contents: Contents::default(),
             counts: Mutex::default(),
@@ -101,7 +106,7 @@ impl View {
     /// Forgets which arrays there are and what is in them, so that later names show what was written
     /// until `now_ms`. Nodes that were looked up before do not change.
     pub fn refresh(&self, now_ms: u64) {
-        *self.seen() = Seen::new(&self.source, now_ms);
+        *self.seen() = Seen::new(&self.source, now_ms, false);
     }
 
     /// What `path` leads to; `None` if there is no such name.
@@ -236,6 +241,7 @@ impl View {
             return Ok(Arc::clone(found));
         }
         let context = &self.source.context;
+        self.renew().await?;
         let options = self.options(window);
         let object = match object_type(context, path).await? {
             Some(ObjectType::Array) => Object::Array(Snapshot::new(Array::open(context, path, &options).await?)),
@@ -248,6 +254,16 @@ impl View {
         let object = Arc::new(object);
         self.seen().objects.insert(key, Arc::clone(&object));
         Ok(object)
+    }
+
+    /// After a refresh has the store forget what it told before.
+    async fn renew(&self) -> Result<()> {
+        let _alone = self.renewing.lock().await;
+        if !self.seen().is_renewed {
+            self.source.context.vfs.renew().await?;
+            self.seen().is_renewed = true;
+        }
+        Ok(())
     }
 
     async fn folder(&self, path: &str) -> Result<Folder> {
@@ -386,7 +402,7 @@ impl View {
 }
 
 impl Seen {
-    fn new(source: &Source, now_ms: u64) -> Self {
+    fn new(source: &Source, now_ms: u64, is_renewed: bool) -> Self {
         let window = source.options.window;
         Self {
             window: if window == Window::ALL {
@@ -395,6 +411,7 @@ impl Seen {
                 window
             },
             objects: HashMap::new(),
+            is_renewed,
         }
     }
 }

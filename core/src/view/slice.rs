@@ -89,11 +89,6 @@ impl Slice {
                 dense: schema.is_dense(),
             },
         };
-        if !schema.is_dense() && format == Format::Png {
-            return Err(Error::invalid(
-                "a sparse array has no pixels; ask for .npy, .csv or .json",
-            ));
-        }
         slice.encoder()?;
         Ok(slice)
     }

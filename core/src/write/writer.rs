@@ -150,8 +150,8 @@ impl Array {
             && let Some((name, _)) = cells.columns.iter().find(coordinate)
         {
             return Err(Error::invalid(format!(
-                "a dense write fills a box and takes no coordinates, as those of '{name}'; give the box as the \
-                 region, or write single cells by `write_points`"
+                "a dense write fills a box and takes no coordinates, as those of '{name}': give the box as the \
+                 region (single cells are written by `write_points` of the Rust library, or `hyperslab write --points`)"
             )));
         }
         self.check_indexes(&cells.columns).await?;

@@ -184,6 +184,9 @@ fn cells_that_are_all_empty_are_a_chunk_of_nothing() {
     assert_eq!(tile(12, vec![Filter::Byteshuffle])[..8], one[..8]);
     assert_eq!(tile(22, vec![Filter::Zstd { level: 3 }])[..8], one[..8]);
     assert_eq!(tile(11, vec![]), none);
+    for filter in [Filter::Bzip2 { level: 1 }, Filter::Rle { level: -1 }, Filter::Xor] {
+        assert_eq!(tile(22, vec![filter])[..8], one[..8]);
+    }
     // It cannot read what it makes of nothing itself.
     assert_eq!(tile(22, vec![Filter::Gzip { level: 6 }]), none);
 }

@@ -8,6 +8,7 @@ mod evolved;
 #[cfg(feature = "test-util")]
 mod faults;
 mod kept;
+mod returned;
 mod sparse;
 mod streaming;
 mod windows;

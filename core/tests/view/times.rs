@@ -1,10 +1,13 @@
 //! Arrays of other times in the view, and what is written while it is open.
 
+use std::sync::Arc;
+
 use hyperslab::blocking::block_on;
 use hyperslab::format::schema::Layout;
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, delete, vacuum};
+use hyperslab::vfs::{ManifestVfs, manifest};
 use hyperslab::view::{NodeKind, Source, View};
-use hyperslab::{Array, Cells, Column, Datatype, OpenOptions, Window, WriteOptions};
+use hyperslab::{Array, Cells, Column, Context, Datatype, OpenOptions, Window, WriteOptions};
 
 use super::{NOW_MS, file, names, refusal, value, view, write};
 
@@ -43,6 +46,27 @@ fn writes_are_found_by_their_order_and_between_times() {
     }
     assert_eq!(names(&view, "grids/dense/since/5..5/fragments").len(), 0);
     assert!(block_on(view.lookup("grids/dense/since/1..2/since")).unwrap().is_none());
+}
+
+#[test]
+fn what_others_write_shows_through_a_manifest_too() {
+    let theirs = view();
+    let files = &theirs.source().context.vfs;
+    block_on(manifest::write(&**files, "")).unwrap();
+    let context = Context::new(Arc::new(ManifestVfs::new(Arc::clone(files))));
+    let array = block_on(Array::open(&context, "points", &OpenOptions::default())).unwrap();
+    let source = theirs.source().clone();
+    let ours = View::new(Source { context, ..source }, NOW_MS);
+    let size = || file(&ours, "points/slices/mag@all.bin").len();
+    assert_eq!(size(), 160);
+    extend(&theirs, 3000);
+    block_on(manifest::refresh(&**files, "")).unwrap();
+    assert_eq!(
+        block_on(array.at(Window::ALL)).unwrap().fragments().len(),
+        array.fragments().len() + 1
+    );
+    ours.refresh(NOW_MS);
+    assert_eq!(size(), 164);
 }
 
 #[test]

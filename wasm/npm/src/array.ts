@@ -41,7 +41,10 @@ export interface Dim {
   readonly name: string;
   readonly type: DataType;
   readonly cell: number | "var";
-  /** The least and the greatest coordinate; bigint for 64-bit types. Absent for strings. */
+  /**
+   * The least and the greatest coordinate; bigint for 64-bit types. Absent for strings. Of an array with a current
+   * domain, which may grow, these are its ends; `schema.dimensions[…].domain` are those that it may grow to.
+   */
   readonly domain?: readonly [number | bigint, number | bigint];
   /** Coordinates a tile spans. */
   readonly tile?: number;
@@ -78,7 +81,7 @@ export class TileArray {
   readonly kind: "dense" | "sparse";
   readonly dims: readonly Dim[];
   readonly attrs: readonly Attr[];
-  /** Cells along each dimension of the domain, for dense arrays. */
+  /** Cells along each dimension's `domain`, for dense arrays: of the current domain, where there is one. */
   readonly shape: readonly number[] | undefined;
 
   /** The engine's side of it. @internal */

@@ -4,8 +4,19 @@ import type { Store, StoreEntry } from "./store.js";
 
 export interface Child { name: string; dir: boolean; size?: number | undefined }
 
+/** Holds the store weakly: the engine has the bridge for as long as the store is there, which would else be for ever. */
 export class Bridge {
-  constructor(private readonly store: Store) {}
+  private readonly weak: WeakRef<Store>;
+
+  constructor(store: Store) {
+    this.weak = new WeakRef(store);
+  }
+
+  private get store(): Store {
+    const store = this.weak.deref();
+    if (!store) throw new HyperslabError("Cancelled", "the store is gone: keep it, or an array in it, until calls are done");
+    return store;
+  }
 
   async read(path: string, start: number, end: number, signal: AbortSignal): Promise<Uint8Array | undefined> {
     const { store } = this;

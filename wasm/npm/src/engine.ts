@@ -40,8 +40,17 @@ async function start(wasm: WasmSource | undefined): Promise<InitOutput> {
   const input = await wasm;
   // A response can be read but once.
   source = input instanceof Response ? await WebAssembly.compile(await input.arrayBuffer()) : input;
-  return source === undefined ? load() : load({ module_or_path: source });
+  try {
+    return await (source === undefined ? load() : load({ module_or_path: source }));
+  } catch (error) {
+    if (!(error instanceof WebAssembly.CompileError)) throw error;
+    const why = "it needs WebAssembly with SIMD, which Chrome 100, Firefox 97, Safari 16.4 and later have";
+    throw new HyperslabError("Unsupported", `the engine cannot be compiled here: ${why} (${error.message})`, { cause: error });
+  }
 }
+
+/** Calls that are under way, and with them the arrays and the stores that they are about: the engine holds no store. */
+const underWay = new Set<unknown>();
 
 /**
  * Calls the engine. With a signal the call gets a promise that is rejected on abort, upon which the
@@ -49,6 +58,7 @@ async function start(wasm: WasmSource | undefined): Promise<InitOutput> {
  */
 export async function call<T>(signal: AbortSignal | undefined, work: (aborted?: Promise<never>) => Promise<T>): Promise<T> {
   await init();
+  underWay.add(work);
   try {
     if (!signal) return await work();
     signal.throwIfAborted();
@@ -63,6 +73,8 @@ export async function call<T>(signal: AbortSignal | undefined, work: (aborted?: 
     return await work(aborted).finally(stop);
   } catch (error) {
     throw own(error);
+  } finally {
+    underWay.delete(work);
   }
 }
 

@@ -1,4 +1,4 @@
-import { link, mkdir, open, readdir, readFile, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { link, mkdir, open, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import { HyperslabError } from "./errors.js";
 import type { Store, StoreEntry } from "./store.js";
@@ -44,12 +44,11 @@ export class FileStore implements Store {
   async set(key: string, bytes: Uint8Array, options?: { ifNoneMatch?: "*" }): Promise<void> {
     const place = this.place(key);
     await mkdir(dirname(place), { recursive: true });
-    if (!options?.ifNoneMatch) return writeFile(place, bytes);
     // In the root: other readers of the format take every name in an array's own folders for theirs.
     const temporary = join(this.root, `.hyperslab-${process.pid}-${(FileStore.temporary += 1)}.tmp`);
     try {
       await writeFile(temporary, bytes, { flag: "wx" });
-      await link(temporary, place);
+      await (options?.ifNoneMatch ? link(temporary, place) : rename(temporary, place));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "EEXIST") throw new HyperslabError("AlreadyExists", `${key}: already exists`);
       throw error;

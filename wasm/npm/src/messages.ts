@@ -36,7 +36,7 @@ export type Message =
   | { say: "start"; wasm: WasmSource | undefined }
   /** To a worker: calls `method` of the object `on`, or of a store; what comes is kept as the object `keep`. The last argument is `room` bytes. */
   | { say: "call"; id: number; on: number | StoreFacts; method: string; args: unknown[]; keep?: number | undefined; room?: number | undefined }
-  /** To a worker: nobody waits for the call any more, or will use the object again. */
+  /** To a worker: nobody waits for the call any more, or will use the object or the store again. */
   | { say: "abort"; id: number }
   | { say: "free"; object: number }
   /** To the page: calls `method` of a store's bridge. */

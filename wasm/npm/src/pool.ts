@@ -4,6 +4,7 @@ import { Bridge } from "./bridge.js";
 import { wasmSource } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { failure, thrown, type Engine, type EngineArray, type EngineBatches, type EngineView, type Facts, type Message, type Port, type StoreFacts } from "./messages.js";
+import { Flights } from "./ranges.js";
 import type { Store } from "./store.js";
 
 type Call = Extract<Message, { say: "call" }>;
@@ -113,9 +114,9 @@ class Lane {
     return aborted ? Promise.race([answer, aborted]) : answer;
   }
 
-  /** Forgets an object. */
+  /** Forgets an object or a store. */
   forget(object: number): void {
-    if (this.has.delete(object)) void this.port?.then((port) => port.post({ say: "free", object }));
+    if (this.has.delete(object) || this.bridges.delete(object)) void this.port?.then((port) => port.post({ say: "free", object }));
   }
 
   /** Ends the worker: what is under way fails with `error`. */
@@ -178,7 +179,7 @@ class Lane {
 /** A store that workers ask. While they open an array, each file is read once for all of them, so that all see the same. */
 class Asked {
   private readonly bridge: Bridge;
-  private round: Map<string, Promise<unknown>> | undefined;
+  private round: Flights<unknown> | undefined;
   private turn: Promise<unknown> = Promise.resolve();
 
   constructor(store: Store) {
@@ -188,7 +189,7 @@ class Asked {
   /** Runs `work` while no other round is. */
   async inOneRound<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.turn.then(async () => {
-      this.round = new Map();
+      this.round = new Flights(true);
       return work().finally(() => (this.round = undefined));
     });
     this.turn = mine.catch(() => {});
@@ -196,16 +197,14 @@ class Asked {
   }
 
   async ask(method: Ask["method"], args: unknown[], signal: AbortSignal): Promise<unknown> {
-    const call = () => (this.bridge[method] as (...args: unknown[]) => Promise<unknown>).call(this.bridge, ...args, signal);
+    const call = (signal: AbortSignal) => (this.bridge[method] as (...args: unknown[]) => Promise<unknown>).call(this.bridge, ...args, signal);
     if (method === "put" || method === "remove") {
       // What is asked from now on may be another answer.
-      return call().finally(() => this.round?.clear());
+      return call(signal).finally(() => (this.round &&= new Flights(true)));
     }
-    if (!this.round) return call();
-    const key = JSON.stringify([method, args]);
-    const known = this.round.get(key) ?? call();
-    this.round.set(key, known);
-    return known;
+    // Cells are not what opening asks for: only names of files that describe an array start so.
+    const described = method !== "read" || /(^|\/)__[^/]*$/.test(args[0] as string);
+    return this.round && described ? this.round.join(JSON.stringify([method, args]), signal, call) : call(signal);
   }
 }
 
@@ -217,18 +216,19 @@ class RemoteStore implements Engine {
   constructor(readonly pool: Pool, store: Store, number: number) {
     this.facts = { number, url: urlOf(store), believesManifest: believesManifest(store), cacheBytes: Math.ceil(CACHE_BYTES / pool.all().length) };
     this.bridge = new Asked(store);
+    gone.register(this, [pool.lanes, number]);
   }
 
   async open(...args: Parameters<Engine["open"]>): Promise<EngineArray> {
     const aborted = args[4];
     const [path, start, end, key] = args;
-    const made = { on: this.facts, method: "open", args: [path, start, end, key], keep: this.pool.number() };
+    const made = this.toMake("open", [path, start, end, key]);
     const facts = await this.bridge.inOneRound(() => Promise.all(this.pool.all().map((lane) => this.make(lane, made, aborted))));
     return this.array(made, facts[0] as Facts);
   }
 
   view(...args: Parameters<Engine["view"]>): EngineView {
-    const made = { on: this.facts, method: "view", args, keep: this.pool.number() };
+    const made = this.toMake("view", args);
     const call = (method: string) => (async (...given: unknown[]) => {
       const aborted = given.at(-1) instanceof Promise || given.at(-1) === undefined ? given.pop() : undefined;
       return this.call(this.pool.free(), made, { method, args: given }, aborted);
@@ -238,7 +238,7 @@ class RemoteStore implements Engine {
 
   private array(made: Made, facts: Facts): EngineArray {
     const any = (method: string, args: unknown[], aborted?: unknown) => this.call(this.pool.free(), made, { method, args }, aborted) as Promise<never>;
-    const array: EngineArray = {
+    return {
       attrs: () => facts.attrs,
       dims: () => facts.dims,
       fragments: () => facts.fragments,
@@ -268,9 +268,6 @@ class RemoteStore implements Engine {
         return found;
       },
     };
-    const { lanes } = this.pool;
-    gone.register(array, () => lanes.forEach((lane) => lane.forget(made.keep)));
-    return array;
   }
 
   /** Batches stay with the worker that began them. */
@@ -278,15 +275,19 @@ class RemoteStore implements Engine {
     const lane = this.pool.free();
     const keep = this.pool.number();
     const begun = this.call(lane, made, { method: "query", args, keep });
-    begun.catch(() => {});
     lane.has.set(keep, begun);
-    return {
+    const forget = () => lane.forget(keep);
+    begun.catch(forget);
+    const batches: EngineBatches = {
       next: async (aborted) => {
         await begun;
         return lane.call({ on: keep, method: "next", args: [] }, aborted);
       },
-      free: () => lane.forget(keep),
+      // The worker may have none of it yet.
+      free: () => void begun.then(forget, forget),
     };
+    gone.register(batches, [[lane], keep]);
+    return batches;
   }
 
   /** Calls a method of what `made` makes, which is made where the worker does not have it. */
@@ -295,10 +296,17 @@ class RemoteStore implements Engine {
     return lane.call({ on: made.keep, ...call }, aborted);
   }
 
+  /** Something that workers make, and forget when nobody here can call it any more. */
+  private toMake(method: string, args: unknown[]): Made {
+    const made = { on: this.facts, method, args, keep: this.pool.number() };
+    gone.register(made, [this.pool.lanes, made.keep]);
+    return made;
+  }
+
   private make(lane: Lane, made: Made, aborted?: unknown): Promise<unknown> {
     const making = lane.call(made, aborted, this.bridge);
     lane.has.set(made.keep, making);
-    making.catch(() => lane.has.delete(made.keep));
+    making.catch(() => lane.forget(made.keep));
     return making;
   }
 }
@@ -306,4 +314,5 @@ class RemoteStore implements Engine {
 /** How an object of a worker is made, and its number. */
 type Made = { on: StoreFacts; method: string; args: unknown[]; keep: number };
 
-const gone = new FinalizationRegistry<() => void>((forget) => forget());
+/** What is gone from the page goes from these workers too. */
+const gone = new FinalizationRegistry<[readonly Lane[], number]>(([lanes, number]) => lanes.forEach((lane) => lane.forget(number)));

@@ -41,19 +41,23 @@ export class RangeCache {
 
 /**
  * Requests in flight, shared by everyone who wants bytes they will bring. One caller's abort ends
- * that caller's wait; the request ends when the last one has left.
+ * that caller's wait; the request ends when the last one has left. With `keeps` what came stays for who asks later.
  */
 export class Flights<T> {
   private readonly flights = new Map<string, { promise: Promise<T>; waiting: number; controller: AbortController }>();
+
+  constructor(private readonly keeps = false) {}
 
   async join(id: string, signal: AbortSignal | undefined, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
     signal?.throwIfAborted();
     let flight = this.flights.get(id);
     if (!flight) {
       const controller = new AbortController();
-      const promise = start(controller.signal).finally(() => this.flights.delete(id));
-      flight = { promise, waiting: 0, controller };
-      this.flights.set(id, flight);
+      const promise = start(controller.signal);
+      const begun = { promise, waiting: 0, controller };
+      const forget = () => this.forget(id, begun);
+      promise.then(this.keeps ? undefined : forget, forget);
+      this.flights.set(id, (flight = begun));
     }
     const { promise, controller } = flight;
     flight.waiting += 1;
@@ -62,11 +66,15 @@ export class Flights<T> {
     } finally {
       flight.waiting -= 1;
       if (flight.waiting === 0 && signal?.aborted) {
-        if (this.flights.get(id) === flight) this.flights.delete(id);
-        promise.catch(() => {});
+        this.forget(id, flight);
         controller.abort(signal.reason);
       }
     }
+  }
+
+  /** Another one may have begun since. */
+  private forget(id: string, flight: object): void {
+    if (this.flights.get(id) === flight) this.flights.delete(id);
   }
 }
 

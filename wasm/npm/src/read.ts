@@ -39,6 +39,7 @@ export interface GetOptions extends CallOptions {
   /**
    * Takes the cells, in place of a new array, and is the chunk's `data`: spares who reads frame after frame the
    * memory. Of the attribute's type, and as long as the box has values; for one attribute of fixed-size cells.
+   * What does not fit is refused before anything is written into it.
    */
   out?: TypedArray;
 }
@@ -58,15 +59,21 @@ export async function get(array: TileArray, selection?: Selection, options: GetO
   const order = orderOf(options.order);
   const named = attrs === undefined ? undefined : typeof attrs === "string" ? [attrs] : [...attrs];
   const json = selectionJson(selection, array.dims);
+  if (out) fits(out, array, named ?? (typeof selection === "string" ? selection.split("@").slice(0, -1) : []));
   const room = out && new Uint8Array(out.buffer as ArrayBuffer, out.byteOffset, out.byteLength);
   const result = await call(signal, (aborted) => array.raw.get(json, named, order, where, room, aborted)) as RawResult;
-  const type = out && result.columns[0]?.type;
-  if (type && !(out instanceof arrayOf(type))) {
-    throw new HyperslabError("InvalidArgument", `'out' is to be of type ${type}: give a ${arrayOf(type).name}, not a ${out.constructor.name}`);
-  }
   const chunks = result.columns.map((raw) => [raw.name, chunk(raw, result, order, out)] as const);
   const one = typeof attrs === "string" || (attrs === undefined && array.attrs.length === 1 && chunks.length === 1);
   return one && chunks[0] ? chunks[0][1] : Object.fromEntries(chunks);
+}
+
+/** Refuses an array of another type than the fields `names` have; where these are no fields' names, than any attribute. */
+function fits(out: TypedArray, { attrs, dims }: TileArray, names: readonly string[]): void {
+  const named = [...attrs, ...dims].filter(({ name }) => names.includes(name));
+  const other = (named.length > 0 ? named : attrs).find(({ type }) => !(out instanceof arrayOf(type)));
+  if (!other) return;
+  const Typed = arrayOf(other.type).name;
+  throw new HyperslabError("InvalidArgument", `'out' is to be of type ${other.type}: give a ${Typed}, not a ${out.constructor.name}, or name the attribute in 'attrs'`);
 }
 
 function chunk(raw: RawColumn, { shape = [], single = [] }: RawResult, order: Order, out?: TypedArray): Chunk {
@@ -124,10 +131,8 @@ export class Query implements AsyncIterable<Columns> {
       return columns(await call(signal, (aborted) => this.array.raw.get(this.ranges(), this.fields(), order, where, undefined, aborted)) as RawResult);
     }
     // The engine's memory has 4 GiB at most, of which a batch takes several times its size.
-    const batches = await this.start(this.options.batchBytes ?? 2 ** 28);
     const found: RawResult[] = [];
-    for (let next = await this.next(batches); next; next = await this.next(batches)) found.push(next);
-    batches.free();
+    for await (const batch of this.batches(2 ** 28)) found.push(batch);
     const [first, ...more] = found;
     if (!first) return columns(this.nothing());
     return columns(more.length === 0 ? first : joined(first, found));
@@ -148,12 +153,7 @@ export class Query implements AsyncIterable<Columns> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Columns> {
-    const batches = await this.start(this.options.batchBytes ?? 16 * 2 ** 20);
-    try {
-      for (let next = await this.next(batches); next; next = await this.next(batches)) yield columns(next);
-    } finally {
-      batches.free();
-    }
+    for await (const batch of this.batches(16 * 2 ** 20)) yield columns(batch);
   }
 
   /** How many cells there are. */
@@ -169,6 +169,16 @@ export class Query implements AsyncIterable<Columns> {
   private fields(): string[] | undefined {
     const { attrs } = this.options;
     return attrs === undefined ? undefined : [attrs].flat();
+  }
+
+  /** One batch after another; the engine's side is freed whatever ends it. */
+  private async *batches(bytes: number): AsyncGenerator<RawResult> {
+    const batches = await this.start(this.options.batchBytes ?? bytes);
+    try {
+      for (let next = await this.next(batches); next; next = await this.next(batches)) yield next;
+    } finally {
+      batches.free();
+    }
   }
 
   private async start(batchBytes: number): Promise<EngineBatches> {

@@ -7,11 +7,15 @@ export type Coordinate = number | bigint | string | Date;
 /** Coordinates from `start` up to `stop`: without `stop` for integers, with it for floats, strings and dates. */
 export interface Slice { readonly start: Coordinate | null; readonly stop: Coordinate | null; readonly step: number }
 
-/** Coordinates from `start` to `stop`, every `step`-th; `null` stands for the domain's end. */
-export function slice(stop: Coordinate | null): Slice;
-export function slice(start: Coordinate | null, stop: Coordinate | null, step?: number): Slice;
-export function slice(...[a, b, step = 1]: [Coordinate | null, (Coordinate | null)?, number?]): Slice {
-  return b === undefined ? { start: null, stop: a, step } : { start: a, stop: b, step };
+/**
+ * Coordinates from `start` to `stop`, every `step`-th; `null` or `undefined` stands for the domain's end. One argument
+ * is `stop`; of two the first is `start`, whatever the second is: `slice(2, undefined)` runs to the end.
+ */
+export function slice(stop: Coordinate | null | undefined): Slice;
+export function slice(start: Coordinate | null | undefined, stop: Coordinate | null | undefined, step?: number): Slice;
+export function slice(...given: (Coordinate | null | undefined)[]): Slice {
+  const [start = null, stop = null, step = 1] = given.length === 1 ? [null, ...given] : given;
+  return { start, stop, step: step as number };
 }
 
 /** What is selected of a dimension: all of it, a slice, one coordinate, or a closed range. */

@@ -52,8 +52,10 @@ export function serve(port: Port): (message: Message) => void {
         aborts.get(message.id)?.();
         break;
       case "free":
-        objects.get(message.object)?.free?.();
-        objects.delete(message.object);
+        for (const kept of [objects, stores] as Map<number, { free?(): void }>[]) {
+          kept.get(message.object)?.free?.();
+          kept.delete(message.object);
+        }
         break;
       case "done":
         asks.done(message);

@@ -58,6 +58,8 @@ export interface PutOptions extends CallOptions {
   at?: Moment;
   /** The order of the cells of a dense write; `"row"` unless given. */
   order?: Order;
+  /** Keeps the write from beginning. One that has begun goes on to its end: whether it became visible is never in doubt. */
+  signal?: AbortSignal | undefined;
 }
 
 /** What is written: the values of the only attribute, or columns by field. */

@@ -56,8 +56,32 @@ test("a box is read into an array of the caller's", async () => {
   assert.deepEqual([chunk.shape, chunk.at(1, 0)], [[2, 2], 9]);
   const refused = (out, message) => assert.rejects(get(array, [[1, 2], [1, 2]], { out }), (e) => e.code === "InvalidArgument" && message.test(e.message));
   await refused(new Int32Array(5), /has 16 bytes here, and 'out' 20/);
-  await refused(new Float32Array(4), /give a Int32Array, not a Float32Array/);
+  const floats = Float32Array.of(1, 2, 3, 4);
+  await refused(floats, /give a Int32Array, not a Float32Array/);
+  assert.deepEqual(floats, Float32Array.of(1, 2, 3, 4));
   await assert.rejects(get(array, [0, 0], { attrs: ["a", "y"], out }), /'out' takes one attribute, and 2 are read/);
+});
+
+test("of several attributes the one that is named says what it is read into", async () => {
+  const store = new MemoryStore();
+  const array = await create(store, { ...plane, attrs: [{ name: "a", type: "int32" }, { name: "b", type: "float32" }] }, { at: 1 });
+  await put(array, [[0, 0], [0, 1]], { a: Int32Array.of(1, 2), b: Float32Array.of(0.5, 1.5) }, { at: 2 });
+  const now = await open(store);
+  const [ints, floats] = [new Int32Array(2), new Float32Array(2)];
+  for (const [name, out, expected] of [["a", ints, [1, 2]], ["b", floats, [0.5, 1.5]], ["x", ints, [0, 1]]]) {
+    for (const [selection, attrs] of [["0,0:2", name], ["0,0:2", [name]], [`${name}@0,0:2`, undefined]]) {
+      out.fill(7);
+      await get(now, selection, { out, ...(attrs ? { attrs } : {}) });
+      assert.deepEqual([...out], expected);
+      const other = out === ints ? floats : ints;
+      other.fill(7);
+      await assert.rejects(get(now, selection, { out: other, ...(attrs ? { attrs } : {}) }), { code: "InvalidArgument", message: /'out' is to be of type/ });
+      assert.deepEqual([...other], [7, 7]);
+    }
+  }
+  // Names that are written in another way are as good as none.
+  await assert.rejects(get(now, "'a'@0,0:2", { out: floats }), { code: "InvalidArgument", message: /name the attribute in 'attrs'/ });
+  assert.deepEqual([...floats], [7, 7]);
 });
 
 test("of writes within a millisecond the later wins", async () => {
@@ -165,6 +189,9 @@ test("one coordinate drops its axis, a step picks, null takes all", async () => 
   const { array } = await written();
   const row = await get(array, [2, null]);
   assert.deepEqual([row.data, row.shape, row.stride], [Int32Array.of(8, 9, 10, 11), [4], [1]]);
+  const ends = [[slice(2)], [slice(2, undefined)], [slice(undefined, 2)], [slice(1, undefined, 2)], [slice(undefined)], [slice(2, null)]];
+  const rows = await Promise.all(ends.map(async (rows) => (await get(array, [...rows, 3])).shape[0]));
+  assert.deepEqual(rows, [2, 4, 2, 3, 6, 4]);
   const column = await get(array, [slice(null, null, 2), 3]);
   assert.deepEqual([column.data, column.shape], [Int32Array.of(3, 11, 19), [3]]);
   const cell = await get(array, [5, 3]);

@@ -1,6 +1,6 @@
 // Arrays on the local disk, from Node.
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, open as openFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -42,4 +42,17 @@ test("a file is never written over", async () => {
   assert.deepEqual([...(await store.get("x/y"))], [1]);
   assert.equal(await store.get("x/none"), undefined);
   assert.throws(() => store.place("../x"));
+});
+
+test("a file that is replaced is there whole, the old or the new one, and a failure leaves nothing", async () => {
+  const root = join(folder, "replaced");
+  const store = new FileStore(root);
+  await store.set("x/y", Uint8Array.of(1, 2, 3));
+  const reader = await openFile(join(root, "x/y"));
+  await store.set("x/y", Uint8Array.of(4));
+  assert.deepEqual([...(await reader.readFile())], [1, 2, 3]);
+  await reader.close();
+  assert.deepEqual([...(await store.get("x/y"))], [4]);
+  await assert.rejects(store.set("x", Uint8Array.of(5)));
+  assert.deepEqual([await readdir(root), await readdir(join(root, "x"))], [["x"], ["y"]]);
 });

@@ -73,6 +73,21 @@ test("a put renews the manifest", async () => {
   assert.deepEqual([...(await get(await open(url), [0, [0, 2]])).data], [7, 8, data[2]]);
 });
 
+for (const ranges of [true, false]) {
+  test(`what others write is seen through a manifest ${ranges ? "with" : "without"} ranges`, async () => {
+    const written = new MemoryStore(indexed);
+    const { url } = await served(written, { listing: "none", ranges });
+    const source = new HttpStore(url);
+    const before = await open(source);
+    const first = async (array) => (await get(array, [0, 0])).data[0];
+    assert.equal(await first(before), data[0]);
+    await put(await open(written), [[0, 0], [0, 0]], Float64Array.of(7), { at: 3 });
+    assert.equal(await first(await before.at(5)), 7);
+    await put(await open(written), [[0, 0], [0, 0]], Float64Array.of(8), { at: 4 });
+    assert.equal(await first(await open(source)), 8);
+  });
+}
+
 test("no list and no manifest: the message names the command", async () => {
   const { url } = await served(plain, { listing: "none" });
   await assert.rejects(open(url), (e) => e.code === "NotFound" && e.message.includes("hyperslab index"));

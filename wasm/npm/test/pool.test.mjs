@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, get, HttpStore, MemoryStore, mount, open, put, query } from "hyperslab";
 import { Pool, provideWorkers } from "hyperslab/pool";
+import { Flights } from "../dist/ranges.js";
 import { serve } from "./serve.mjs";
 
 const dims = [{ name: "y", type: "int32", domain: [0, 99], tile: 10 }, { name: "x", type: "int32", domain: [0, 99], tile: 10 }];
@@ -148,6 +149,73 @@ test("failures keep their code, and come from the caller's place", async () => {
     assert.equal((await get(array, [99, 99], { attrs: "a" })).at(), 9999);
   });
   for (const workers of [0, -1, 1.5, NaN]) assert.throws(() => new Pool({ workers }), (e) => e.code === "InvalidArgument");
+});
+
+test("one caller's abort leaves the others their bytes, also while the array is opened again", async () => {
+  await pooled(async (pool) => {
+    for (const options of [{}, { pool }]) {
+      const files = await arrays();
+      const asked = [];
+      /** While there is a gate, answers wait for it; an abort ends the wait. */
+      let gate;
+      const pass = async (key, signal) => {
+        asked.push(key);
+        const aborted = new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+        aborted.catch(() => {});
+        await (gate && Promise.race([gate, aborted]));
+      };
+      const store = {
+        get: async (key, { signal } = {}) => (await pass(key, signal), files.get(key)),
+        getRange: async (key, { offset, length }, { signal } = {}) => (await pass(key, signal), files.get(key)?.subarray(offset, offset + length)),
+        getSize: (key) => files.get(key)?.length,
+        list: async (prefix, { signal } = {}) => (await pass(`list ${prefix}`, signal), files.list(prefix)),
+      };
+      const array = await open(store, { path: "dense", ...options });
+      const turn = () => new Promise((resolve) => setTimeout(resolve, 20));
+      const until = async (what) => {
+        for (let i = 0; i < 100 && !asked.some((key) => what.test(key)); i += 1) await turn();
+      };
+      let release;
+      gate = new Promise((resolve) => (release = resolve));
+      asked.length = 0;
+      const later = array.at(Infinity);
+      await until(/^list/);
+      const controller = new AbortController();
+      const box = [[20, 29], [0, 9]];
+      const first = get(array, box, { attrs: "a", signal: controller.signal });
+      const second = get(array, box, { attrs: "a" });
+      await until(/^dense\/__fragments\//);
+      await turn();
+      controller.abort(new Error("enough"));
+      await assert.rejects(first, /enough/);
+      await turn();
+      release();
+      assert.equal((await second).at(0, 1), 2001);
+      assert.equal((await later).kind, "dense");
+    }
+  }, { workers: 2 });
+});
+
+test("what came is kept where it is to be, but neither failures nor what nobody waited for", async () => {
+  const [kept, passing] = [new Flights(true), new Flights()];
+  let asked = 0;
+  const next = async () => (asked += 1);
+  assert.deepEqual([await kept.join("a", undefined, next), await kept.join("a", undefined, next)], [1, 1]);
+  assert.deepEqual([await passing.join("a", undefined, next), await passing.join("a", undefined, next)], [2, 3]);
+  await assert.rejects(kept.join("b", undefined, async () => { throw new Error("lost"); }), /lost/);
+  assert.equal(await kept.join("b", undefined, next), 4);
+  const [one, other, both] = [new AbortController(), new AbortController(), []];
+  const slow = (signal) => new Promise((resolve, reject) => { both.push(resolve); signal.addEventListener("abort", () => reject(signal.reason)); });
+  const waiting = [one, other].map(({ signal }) => kept.join("c", signal, slow));
+  one.abort(new Error("enough"));
+  await assert.rejects(waiting[0], /enough/);
+  both[0]("c");
+  assert.equal(await waiting[1], "c");
+  const last = new AbortController();
+  const left = kept.join("d", last.signal, slow);
+  last.abort(new Error("enough"));
+  await assert.rejects(left, /enough/);
+  assert.equal(await kept.join("d", undefined, next), 5);
 });
 
 test("a pool that is closed says so", async () => {

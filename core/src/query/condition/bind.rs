@@ -229,19 +229,25 @@ fn number_test(field: &str, op: CompareOp, value: &Scalar, datatype: Datatype) -
     if let Some(v) = exact(field, value, datatype)? {
         return test(Test::Number(op, v));
     }
-    // The value lies between two integers, or beyond all of them, or is NaN.
+    // The value lies between two integers, or beyond all of them or all finite floats, or is NaN.
     let nearest = value.as_f64().unwrap_or(f64::NAN);
-    if nearest.is_nan() || op == CompareOp::Eq {
-        return if op == CompareOp::Ne {
-            test(Test::ANY_VALUE)
-        } else {
-            Ok(Bound::Always(false))
-        };
-    }
     if op == CompareOp::Ne {
         return test(Test::ANY_VALUE);
     }
+    if nearest.is_nan() || op == CompareOp::Eq {
+        return Ok(Bound::Always(false));
+    }
     let below = matches!(op, CompareOp::Lt | CompareOp::Le);
+    if datatype == Datatype::Float32 {
+        // Between the last finite float and the infinite one, which `<` leaves out from above and `<=` takes from below.
+        let op = match (below, nearest > 0.0) {
+            (true, true) => CompareOp::Lt,
+            (true, false) => CompareOp::Le,
+            (false, true) => CompareOp::Ge,
+            (false, false) => CompareOp::Gt,
+        };
+        return test(Test::Number(op, Scalar::F32(nearest as f32)));
+    }
     let bound = if below { nearest.floor() } else { nearest.ceil() };
     // The cast saturates, which is what is wanted.
     let whole = value.as_i128().unwrap_or(bound as i128);

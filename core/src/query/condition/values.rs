@@ -40,9 +40,11 @@ pub(super) fn exact(field: &str, value: &Scalar, datatype: Datatype) -> Result<O
             "condition: '{field}' holds {datatype}, which is compared with numbers; it cannot be compared with a string"
         )));
     };
-    // Rounding to float32 is what is wanted; integers are checked.
     Ok(match datatype {
-        Datatype::Float32 => Some(Scalar::F32(float as f32)),
+        // Rounding is what is wanted, but not of a number to none.
+        Datatype::Float32 => Some(float as f32)
+            .filter(|v| v.is_finite() || !float.is_finite())
+            .map(Scalar::F32),
         Datatype::Float64 => Some(Scalar::F64(float)),
         _ => {
             let whole = value

@@ -44,6 +44,11 @@ pub(super) struct Picture {
 
 impl Picture {
     pub(super) fn new(frame: &Frame) -> Result<Self> {
+        if !frame.dense {
+            return Err(Error::invalid(
+                "a sparse array has no pixels; ask for .npy, .csv or .json",
+            ));
+        }
         let [field] = frame.fields.as_slice() else {
             let names: Vec<_> = frame.fields.iter().map(|f| f.name.as_str()).collect();
             return Err(Error::invalid(format!(

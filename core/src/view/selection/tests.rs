@@ -165,6 +165,22 @@ fn strings_may_have_a_current_domain() {
 }
 
 #[test]
+fn all_that_is_written_ends_with_the_current_domain() {
+    let mut schema = schema();
+    schema.dimensions.truncate(1);
+    let ranges = vec![ScalarRange::new(0_i32, 4_i32)];
+    schema.current_domain = Some(CurrentDomain { ranges });
+    let all = |lo: i32, hi: i32| {
+        Selection::all(&schema, Some(&[ScalarRange::new(lo, hi)])).axes[0]
+            .range
+            .clone()
+    };
+    assert_eq!(all(2, 9), Some(ScalarRange::new(2_i32, 4_i32)));
+    assert_eq!(all(1, 3), Some(ScalarRange::new(1_i32, 3_i32)));
+    assert_eq!(all(7, 9), Some(ScalarRange::new(0_i32, 4_i32)));
+}
+
+#[test]
 fn attributes_come_before_the_at_sign() {
     check("temp@0", &format!("temp@0,{REST}"));
     check("wind%2Cm,temp@", &format!("wind%2Cm,temp@-10:100,{REST}"));

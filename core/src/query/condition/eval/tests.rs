@@ -21,6 +21,10 @@ fn columns() -> Vec<(&'static str, Column)> {
             "f",
             Column::from_values(Datatype::Float32, &[0.1_f32, f32::NAN, -1.0, 2.5]),
         ),
+        (
+            "h",
+            Column::from_values(Datatype::Float32, &[f32::INFINITY, f32::NEG_INFINITY, 3e38, f32::NAN]),
+        ),
         ("s", Column::from_cells(Datatype::StringUtf8, ["a", "bb", "", "\u{e9}"])),
         (
             "c",
@@ -169,6 +173,28 @@ fn literals_that_the_type_cannot_hold() {
     check("u != 1.5", [1, 1, 1, 1]);
     check("u in (1.5, 2, 256)", [0, 0, 1, 0]);
     check("f == 0.1", [1, 0, 0, 0]);
+}
+
+#[test]
+fn a_literal_beyond_float32_is_not_its_infinity() {
+    for (test, expect) in [
+        ("== 1e39", [0, 0, 0, 0]),
+        ("!= 1e39", [1, 1, 1, 1]),
+        ("> 1e39", [1, 0, 0, 0]),
+        (">= 1e39", [1, 0, 0, 0]),
+        ("< 1e39", [0, 1, 1, 0]),
+        ("<= 1e39", [0, 1, 1, 0]),
+        ("> -1e39", [1, 0, 1, 0]),
+        (">= -1e39", [1, 0, 1, 0]),
+        ("< -1e39", [0, 1, 0, 0]),
+        ("<= -1e39", [0, 1, 0, 0]),
+        ("in (1e39, 3e38)", [0, 0, 1, 0]),
+        ("not in (-1e39, 3e38)", [1, 1, 0, 1]),
+        ("== inf", [1, 0, 0, 0]),
+        ("<= -inf", [0, 1, 0, 0]),
+    ] {
+        check(&format!("h {test}"), expect);
+    }
 }
 
 #[test]

@@ -1,0 +1,151 @@
+// What nobody uses any more is let go: stores, and what workers made of them.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import v8 from "node:v8";
+import vm from "node:vm";
+import { consolidate, create, kindOf, MemoryStore, mount, open, put, query } from "hyperslab";
+import { Pool } from "hyperslab/pool";
+import { RawStore } from "../dist/core.js";
+import { serve } from "../dist/worker.js";
+
+v8.setFlagsFromString("--expose_gc");
+const gc = vm.runInNewContext("gc");
+
+const schema = { type: "sparse", dims: [{ name: "x", type: "int32", domain: [0, 999], tile: 100 }], attrs: [{ name: "a", type: "int32" }], capacity: 10 };
+
+/** A store with an array of a hundred cells. */
+async function filled() {
+  const store = new MemoryStore();
+  const xs = Int32Array.from({ length: 100 }, (_, i) => i);
+  await put(await create(store, schema, { at: 1 }), null, { x: xs, a: xs }, { at: 2 });
+  return store;
+}
+
+/** Collects until `done`, or for some seconds. Registries are told between turns. */
+async function collected(done) {
+  for (let turn = 0; turn < 100 && !done(); turn += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    gc();
+  }
+  return done();
+}
+
+const alive = (refs) => refs.filter((ref) => ref.deref()).length;
+
+/** Uses so many stores in every way, and drops them. */
+async function dropped(count, options) {
+  const refs = [];
+  for (let i = 0; i < count; i += 1) {
+    const store = await filled();
+    const array = await open(store, options);
+    assert.equal((await query(array).columns()).length, 100);
+    assert.ok((await mount(array).readDir()).length > 3);
+    refs.push(new WeakRef(store));
+  }
+  return refs;
+}
+
+test("a store that nobody uses is let go", async () => {
+  const refs = await dropped(20);
+  // The last one may still be in a register.
+  assert.ok(await collected(() => alive(refs) <= 1), `${alive(refs)} of ${refs.length} stores are there`);
+});
+
+test("a call keeps its store while it is under way", async () => {
+  /** A store that collects between its answers, and that only the engine knows. */
+  const busy = async () => {
+    const files = await filled();
+    await put(await open(files), null, { x: [500], a: [1] }, { at: 3 });
+    const slowly = async (work) => {
+      for (let i = 0; i < 3; i += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        gc();
+      }
+      return work();
+    };
+    return {
+      get: (key) => slowly(() => files.get(key)),
+      getRange: (key, { offset, length }) => slowly(() => files.get(key)?.subarray(offset, offset + length)),
+      getSize: (key) => slowly(() => files.get(key)?.length),
+      list: (prefix) => slowly(() => files.list(prefix)),
+      set: (key, bytes, options) => files.set(key, bytes, options),
+    };
+  };
+  // By plain functions: those that wait keep what they once had in a register.
+  const opened = () => busy().then((store) => open(store));
+  assert.equal(await busy().then((store) => kindOf(store)), "array");
+  assert.equal(await opened().then((array) => query(array, { where: "a < 50" }).count()), 51);
+  assert.equal((await opened().then((array) => query(array).columns())).length, 101);
+  assert.equal((await opened().then((array) => consolidate(array))).length, 1);
+  assert.ok((await busy().then((store) => mount(store).readFile("slices/all.csv"))).length > 0);
+});
+
+test("a pool forgets stores, arrays and mounts that nobody uses", async () => {
+  const pool = new Pool({ workers: 2 });
+  try {
+    const refs = await dropped(10, { pool });
+    const kept = () => pool.lanes.reduce((sum, lane) => sum + lane.bridges.size + lane.has.size, 0);
+    // Of the last store an array, a mount and the store itself may still be in a register, in each worker.
+    assert.ok(await collected(() => alive(refs) <= 1 && kept() <= 6), `${alive(refs)} stores are there, and ${kept()} of what was made of them`);
+  } finally {
+    pool.close();
+  }
+});
+
+test("a worker frees stores as well as objects", async () => {
+  const answers = new Map();
+  const files = await filled();
+  const tell = serve({
+    post: (message) => {
+      if (message.say === "done") answers.get(message.id)(message);
+      if (message.say !== "ask") return;
+      const { id, method, args } = message;
+      const value = method === "list" ? [...files.list(args[0] && `${args[0]}/`)].map(({ key }) => ({ name: key.split("/").at(args[0] ? 1 : 0), dir: key.split("/").length > (args[0] ? 2 : 1) }))
+        : method === "size" ? files.get(args[0])?.length : files.get(args[0])?.slice(args[1], args[2]);
+      queueMicrotask(() => tell({ say: "done", id, value }));
+    },
+  });
+  const call = (id, what) => new Promise((resolve) => { answers.set(id, resolve); tell({ say: "call", id, args: [], ...what }); });
+  const freed = [];
+  const { free } = RawStore.prototype;
+  RawStore.prototype.free = function () { freed.push(this); free.call(this); };
+  try {
+    tell({ say: "start" });
+    const on = { number: 1, url: "", believesManifest: false, cacheBytes: 1000 };
+    const opened = await call(1, { on, method: "open", args: ["", 0, Infinity, undefined], keep: 2 });
+    assert.equal(opened.error, undefined);
+    tell({ say: "free", object: 1 });
+    assert.equal(freed.length, 1);
+    // What was made of it stays until it is freed itself.
+    assert.equal((await call(2, { on: 2, method: "count", args: ["{}", undefined] })).value, 100);
+    tell({ say: "free", object: 2 });
+    assert.match((await call(3, { on: 2, method: "count", args: ["{}", undefined] })).error.message, /open the array again/);
+  } finally {
+    RawStore.prototype.free = free;
+  }
+});
+
+test("reads that end early leave nothing in the workers", async () => {
+  const pool = new Pool({ workers: 2 });
+  try {
+    const array = await open(await filled(), { pool });
+    const made = () => pool.lanes.reduce((sum, lane) => sum + lane.has.size, 0);
+    const before = made();
+    for (let i = 0; i < 10; i += 1) {
+      const controller = new AbortController();
+      const read = query(array, { signal: controller.signal, batchBytes: 100 }).columns();
+      setTimeout(() => controller.abort(), i % 3);
+      await read.catch(() => {});
+      // The one fails when it begins, the other with the first batch.
+      await assert.rejects(query(array, { ranges: { nothing: [1, 2] } }).columns(), { code: "InvalidArgument" });
+      await assert.rejects(query(array, { where: "nothing > 3" }).columns(), { code: "InvalidArgument" });
+      for await (const batch of query(array, { batchBytes: 100 })) { assert.ok(batch.length > 0); break; }
+    }
+    await assert.rejects(open(new MemoryStore(), { pool }), { code: "NotFound" });
+    // They are forgotten as soon as their worker has told what came of them.
+    for (let turn = 0; turn < 50 && made() > before; turn += 1) await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.equal(made(), before);
+  } finally {
+    pool.close();
+  }
+});
