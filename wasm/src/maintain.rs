@@ -28,7 +28,8 @@ impl RawArray {
         let work = async {
             let mut options = ConsolidateOptions::new(mode_of(&mode)?);
             options.steps.amplification = amplification;
-            let done = maintain::consolidate(&self.array, &options, &write_options(0.0, &seed)?).await?;
+            let done =
+                maintain::consolidate(&self.array, &options, &write_options(js_sys::Date::now(), &seed)?).await?;
             self.refresh_manifest().await?;
             Ok(done.written)
         };

@@ -108,3 +108,28 @@ fn what_bears_a_time_of_the_future_is_not_there_yet() {
     assert_eq!(shell.ok("meta a get unit"), "inch\n");
     assert_eq!(shell.ok("meta a get unit --at 2100-01-01"), "metre\n");
 }
+
+#[test]
+fn labels_of_an_attribute_that_comes_back_stay() {
+    let shell = Shell::new();
+    let json = r#"{"type": "sparse", "dimensions": [{"name": "x", "type": "int32", "domain": [0, 9]}],
+        "enumerations": [{"name": "E", "type": "string_utf8", "values": ["red", "green"]}],
+        "attributes": [{"name": "e", "type": "int8", "enumeration": "E"}, {"name": "k", "type": "int8"}]}"#;
+    shell.file("schema.json", json);
+    shell.file("in.csv", "x,e,k\n1,green,5\n2,red,6\n");
+    shell.ok("create a --schema schema.json --timestamp 100");
+    shell.ok("write a in.csv --timestamp 200");
+    shell.ok("evolve a --drop-attr e --drop-enum E --timestamp 300");
+    let again = |values: &str, time: u64| {
+        let e = format!(r#"{{"name":"E","type":"string_utf8","values":[{values}]}}"#);
+        let attribute = r#"{"name":"e","type":"int8","enumeration":"E"}"#;
+        format!("evolve a --timestamp {time} --add-enum {e} --add-attr {attribute}")
+    };
+    let (_, error) = shell.fails(&again(r#""cat","dog""#, 400));
+    assert!(
+        error.contains("begin the enumeration with the values of then"),
+        "{error}"
+    );
+    shell.ok(&again(r#""red","green","blue""#, 400));
+    assert_eq!(shell.ok("export a - --format csv"), "x,k,e\n1,5,green\n2,6,red\n");
+}

@@ -49,11 +49,16 @@ impl Array {
         if let Some(found) = loaded().get(name) {
             return Ok(Arc::clone(found));
         }
-        let path = join(&join(self.path(), "__schema/__enumerations"), &reference.file);
-        let payload = read_generic(self.context(), &path, self.key()).await?;
-        let enumeration = Arc::new(Enumeration::decode(&payload).at(&path)?);
+        let enumeration = Arc::new(self.load_enumeration(&reference.file).await?);
         loaded().insert(name.to_owned(), Arc::clone(&enumeration));
         Ok(enumeration)
+    }
+
+    /// The enumeration in this file, of whatever schema.
+    pub(crate) async fn load_enumeration(&self, file: &str) -> Result<Enumeration> {
+        let path = join(&join(self.path(), "__schema/__enumerations"), file);
+        let payload = read_generic(self.context(), &path, self.key()).await?;
+        Enumeration::decode(&payload).at(&path)
     }
 }
 

@@ -71,18 +71,21 @@ impl<'a> Schemas<'a> {
 }
 
 impl Array {
-    /// The same fragments under the array's latest schema, which a window may have left out: what is written has that
-    /// one, whatever its time.
+    /// The same fragments under the schema of this time, if that is later than the window: what is written has that one,
+    /// whatever its own time.
     ///
     /// # Errors
     /// As [`Array::open`].
-    pub(crate) async fn with_latest_schema(&self) -> Result<Self> {
+    pub(crate) async fn with_schema_of(&self, time_ms: u64) -> Result<Self> {
         let own = &self.0;
-        if own.options.window.end_ms == Window::ALL.end_ms {
+        if time_ms <= own.options.window.end_ms {
             return Ok(self.clone());
         }
-        let latest = list(&own.context, &own.path).await?.schema_at(Window::ALL);
+        let latest = list(&own.context, &own.path).await?.schema_at(Window::at(time_ms));
         let name = latest.as_deref().map_or(own.schema_name.as_str(), last_part);
+        if name == own.schema_name {
+            return Ok(self.clone());
+        }
         Ok(Self(Arc::new(Snapshot {
             context: own.context.clone(),
             path: own.path.clone(),

@@ -79,8 +79,8 @@ pub struct Consolidation {
     pub replaced: usize,
 }
 
-/// Merges what the array's window shows. The time in `write` is not used: what is written bears the
-/// times of what it replaces.
+/// Merges what the array's window shows. What is written bears the times of what it replaces, and has the schema of the
+/// time in `write`, or that of the window's end if it ends later.
 ///
 /// Readers see either what is replaced or what replaces it, never a mixture; vacuum removes the former.
 ///
@@ -114,7 +114,7 @@ async fn fragments(array: &Array, options: &ConsolidateOptions, write: &WriteOpt
     };
     let mut ids = Ids::new(write.seed);
     let mut done = Consolidation::default();
-    let mut current = array.with_latest_schema().await?;
+    let mut current = array.with_schema_of(write.timestamp_ms).await?;
     for _ in 0..options.steps.count {
         let run = match &options.fragments {
             Some(names) => run::of_names(&current, names).await?,
@@ -141,7 +141,8 @@ async fn fragments(array: &Array, options: &ConsolidateOptions, write: &WriteOpt
         if split || options.fragments.is_some() {
             break;
         }
-        current = current.at(current.window()).await?.with_latest_schema().await?;
+        let next = current.at(current.window()).await?;
+        current = next.with_schema_of(write.timestamp_ms).await?;
     }
     Ok(done)
 }

@@ -51,7 +51,7 @@ pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -
     drop_attributes(array, &mut schema, &change.drop)?;
     let files = enumerations(array, &mut schema, change, &mut ids).await?;
     for attribute in &change.add {
-        add_attribute(array, &mut schema, attribute).await?;
+        add_attribute(array, &mut schema, attribute, &files).await?;
     }
     if let Some(ranges) = &change.current_domain {
         expand(&mut schema, ranges)?;
@@ -134,8 +134,8 @@ fn drop_attributes(array: &Array, schema: &mut Schema, names: &[String]) -> Resu
 }
 
 /// An attribute of a name that was there before must be stored as it was then: libtiledb reads the
-/// fragments of that time with the latest schema's filters.
-async fn add_attribute(array: &Array, schema: &mut Schema, new: &Attribute) -> Result<()> {
+/// fragments of that time with the latest schema's filters. `files` are the enumerations that are new.
+async fn add_attribute(array: &Array, schema: &mut Schema, new: &Attribute, files: &[Enumeration]) -> Result<()> {
     if schema.attribute(&new.name).is_some() || schema.dimension(&new.name).is_some() {
         return Err(Error::invalid(format!(
             "there is a field '{}' already; choose another name",
@@ -152,10 +152,44 @@ async fn add_attribute(array: &Array, schema: &mut Schema, new: &Attribute) -> R
                     new.name
                 )));
             }
+            if !keeps_labels(array, (&past, old), (schema, new), files).await? {
+                return Err(Error::invalid(format!(
+                    "the attribute '{}' existed before with an enumeration of other values, and its cells are still there: they \
+                     would show the new ones; choose another name, or begin the enumeration with the values of then",
+                    new.name
+                )));
+            }
         }
     }
     schema.attributes.push(new.clone());
     Ok(())
+}
+
+/// Whether indices of the old attribute stand for the same values in the new one.
+async fn keeps_labels(
+    array: &Array,
+    (past, old): (&Schema, &Attribute),
+    (schema, new): (&Schema, &Attribute),
+    files: &[Enumeration],
+) -> Result<bool> {
+    let file = |schema: &Schema, a: &Attribute| {
+        let name = a.enumeration.as_ref()?;
+        let reference = schema.enumerations.iter().find(|e| e.name == *name);
+        reference.map(|e| e.file.clone())
+    };
+    let (Some(before), Some(now)) = (file(past, old), file(schema, new)) else {
+        return Ok(true);
+    };
+    if before == now {
+        return Ok(true);
+    }
+    let before = array.load_enumeration(&before).await?.values;
+    let now = match files.iter().find(|e| e.file == now) {
+        Some(e) => e.values.clone(),
+        None => array.load_enumeration(&now).await?.values,
+    };
+    let is_like = (before.datatype, before.cell) == (now.datatype, now.cell) && before.len() <= now.len();
+    Ok(is_like && (0..before.len()).all(|i| before.cell(i) == now.cell(i)))
 }
 
 async fn past_schemas(array: &Array) -> Result<Vec<Arc<Schema>>> {

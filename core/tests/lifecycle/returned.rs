@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hyperslab::array::{Array, CreateOptions, Window, create};
 use hyperslab::blocking::block_on;
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
-use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
+use hyperslab::maintain::{ConsolidateOptions, Evolution, Mode, consolidate, evolve, vacuum};
 use hyperslab::vfs::MemVfs;
 use hyperslab::{CellCount, Cells, Column, Context, Datatype, Query, ScalarRange};
 
@@ -83,6 +83,20 @@ fn a_merge_of_the_past_keeps_what_is_there_again() {
         let latest = after.fragments().iter().all(|f| f.schema.attribute("a").is_some());
         assert!(latest, "libtiledb reads fragments by the latest schema");
     }
+}
+
+#[test]
+fn a_schema_of_the_future_takes_nothing_away_yet() {
+    let context = life(ArrayType::Sparse, &[(10, Some(Datatype::Int32))]);
+    write(&context, ArrayType::Sparse, 17);
+    let change = Evolution {
+        drop: vec!["a".into()],
+        ..Evolution::default()
+    };
+    block_on(evolve(&open(&context, Window::ALL), &change, &at(900))).unwrap();
+    let before = shown(&open(&context, Window::at(600)));
+    merge(&context, Window::at(600));
+    assert_eq!(shown(&open(&context, Window::at(600))), before);
 }
 
 #[test]
