@@ -76,7 +76,7 @@ mod tests {
         let axis = |&(length, extent): &(i128, i128)| Axis {
             lo: 3,
             hi: 2 + length,
-            first: 0,
+            first: 2,
             extent,
         };
         lengths.iter().map(axis).collect()
@@ -100,7 +100,8 @@ mod tests {
     #[test]
     fn blocks_end_where_tiles_do() {
         let axis = &axes(&[(100, 10)])[0];
-        assert_eq!((axis.end(3, 20), axis.end(20, 20), axis.end(100, 20)), (20, 40, 103));
+        assert_eq!((axis.end(3, 20), axis.end(22, 20), axis.end(90, 20)), (22, 42, 102));
+        assert_eq!(axis.end(102, 20), 103);
         assert_eq!((axis.end(3, 100), axis.shrunk(10)), (103, (0, 11)));
     }
 }

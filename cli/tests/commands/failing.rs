@@ -28,6 +28,9 @@ fn failures_are_one_line_and_leave_nothing() {
     let both = format!(r#"{{"type": "dense", "dimensions": {dimensions}, "attributes": {attributes}}}"#);
     shell.file("both.json", both);
     shell.ok("import in.npy a");
+    shell.file("points.csv", "x,v\n1,1\n");
+    shell.ok("import points.csv points --sparse --dims x");
+    check(&shell, "export points out.png", 1, &["a sparse array has no pixels"]);
     check(&shell, "info nowhere", 1, &["nowhere", "not found"]);
     check(&shell, "export nowhere out.csv", 1, &["cannot open nowhere"]);
     check(&shell, "import in.npy a", 1, &["a: already exists"]);
