@@ -59,14 +59,17 @@ fn what_others_write_shows_through_a_manifest_too() {
     let ours = View::new(Source { context, ..source }, NOW_MS);
     let size = || file(&ours, "points/slices/mag@all.bin").len();
     assert_eq!(size(), 160);
-    extend(&theirs, 3000);
-    block_on(manifest::refresh(&**files, "")).unwrap();
-    assert_eq!(
-        block_on(array.at(Window::ALL)).unwrap().fragments().len(),
-        array.fragments().len() + 1
-    );
+    let theirs_grow = |time_ms| {
+        extend(&theirs, time_ms);
+        block_on(manifest::refresh(&**files, "")).unwrap();
+    };
+    theirs_grow(3000);
+    assert_eq!(size(), 160);
     ours.refresh(NOW_MS);
     assert_eq!(size(), 164);
+    theirs_grow(4000);
+    let later = block_on(array.at(Window::ALL)).unwrap();
+    assert_eq!(later.fragments().len(), array.fragments().len() + 2);
 }
 
 #[test]
