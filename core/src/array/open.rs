@@ -40,7 +40,8 @@ const FRAGMENTS_AT_ONCE: usize = 8;
 const KEY_VALUE_SCHEMA: &str = "__kv_schema.tdb";
 
 impl Array {
-    /// Opens the array at `path` in the store of `context`.
+    /// Opens the array at `path` in the store of `context`. A manifest that the store has read already is believed;
+    /// [`Array::at`] looks anew.
     ///
     /// # Errors
     /// [`Error::NotFound`] if there is no array; [`Error::Key`] without the right key;
