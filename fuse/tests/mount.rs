@@ -63,7 +63,7 @@ impl Mounted {
             if let Some(status) = self.program.try_wait().unwrap() {
                 return status.code().unwrap();
             }
-            assert!(start.elapsed() < Duration::from_secs(20), "it does not end");
+            assert!(start.elapsed() < Duration::from_secs(60), "it does not end");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -209,7 +209,7 @@ fn an_open_file_outlives_the_mount_for_a_while() {
     mounted.signal("TERM");
     let start = Instant::now();
     while is_mounted(&mounted.place) {
-        assert!(start.elapsed() < Duration::from_secs(10));
+        assert!(start.elapsed() < Duration::from_secs(60), "it is mounted still");
         std::thread::sleep(Duration::from_millis(10));
     }
     let mut bytes = Vec::new();
@@ -239,12 +239,10 @@ fn a_signal_does_not_wait_for_a_name_that_is_being_looked_up() {
         let waiting = std::thread::spawn(move || std::fs::metadata(name));
         std::thread::sleep(Duration::from_millis(500));
         assert!(!waiting.is_finished(), "there is nothing to wait for");
-        let start = Instant::now();
         mounted.signal(signal);
         assert_eq!(mounted.end(), 0, "{signal}");
-        let took = start.elapsed();
-        assert!(took < Duration::from_secs(3), "{signal}: {took:?}");
         assert!(!is_mounted(&mounted.place), "{signal}");
+        // Had the end waited for it, there would be a name.
         waiting.join().unwrap().unwrap_err();
     }
 }

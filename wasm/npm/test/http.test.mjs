@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { create, get, HttpStore, kindOf, members, MemoryStore, mount, open, put, slice, writeManifest } from "hyperslab";
 import { serve } from "./serve.mjs";
+import { gate, until } from "./wait.mjs";
 
 const side = 256;
 const store = new MemoryStore();
@@ -133,32 +134,42 @@ test("neighbouring tiles are one request", async () => {
 });
 
 test("one caller's abort does not hurt another, the last one's ends the request", async () => {
-  const { url, log } = await served(indexed, { delayMs: 150 });
+  let held = gate();
+  const { url, log } = await served(indexed, { held: () => held.opened });
   const source = new HttpStore(url);
   const key = [...indexed.keys()].find((k) => k.endsWith("a0.tdb"));
   const [one, two] = [new AbortController(), new AbortController()];
   const range = { offset: 0, length: 100 };
   const reads = [one, two].map(({ signal }) => source.getRange(key, range, { signal }));
-  setTimeout(() => one.abort(), 50);
+  assert.ok(await until(() => log.length === 1));
+  one.abort();
   await assert.rejects(reads[0], { name: "AbortError" });
+  held.open();
   assert.equal((await reads[1]).length, 100);
   assert.equal(log.length, 1);
 
+  held = gate();
   const three = new AbortController();
   const last = source.getRange(key, { offset: 500, length: 100 }, { signal: three.signal });
-  setTimeout(() => three.abort(), 50);
+  assert.ok(await until(() => log.length === 2));
+  three.abort();
   await assert.rejects(last, { name: "AbortError" });
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  assert.equal(log.aborted, 1);
+  assert.ok(await until(() => log.aborted === 1));
 });
 
 test("a call can be aborted", async () => {
-  const { url, log } = await served(indexed, { delayMs: 150 });
+  let held;
+  const { url, log } = await served(indexed, { held: () => held?.opened });
   const opened = await open(url);
-  const signal = AbortSignal.timeout(50);
-  await assert.rejects(get(opened, null, { signal }), { name: "TimeoutError" });
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  assert.equal(log.aborted, 1);
+  held = gate();
+  log.length = 0;
+  const controller = new AbortController();
+  const read = get(opened, null, { signal: controller.signal });
+  assert.ok(await until(() => log.length === 1));
+  controller.abort(new DOMException("too late", "TimeoutError"));
+  await assert.rejects(read, { name: "TimeoutError" });
+  assert.ok(await until(() => log.aborted === 1));
+  held.open();
   assert.deepEqual((await get(opened)).data, data);
   await assert.rejects(get(opened, null, { signal: AbortSignal.abort() }), { name: "AbortError" });
 });

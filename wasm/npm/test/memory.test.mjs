@@ -7,6 +7,7 @@ import { consolidate, create, kindOf, MemoryStore, mount, open, put, query } fro
 import { Pool } from "hyperslab/pool";
 import { RawStore } from "../dist/core.js";
 import { serve } from "../dist/worker.js";
+import { turn, until } from "./wait.mjs";
 
 v8.setFlagsFromString("--expose_gc");
 const gc = vm.runInNewContext("gc");
@@ -21,14 +22,8 @@ async function filled() {
   return store;
 }
 
-/** Collects until `done`, or for some seconds. Registries are told between turns. */
-async function collected(done) {
-  for (let turn = 0; turn < 100 && !done(); turn += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    gc();
-  }
-  return done();
-}
+/** Collects until `done`. Registries are told between turns. */
+const collected = (done) => until(() => (gc(), done()));
 
 const alive = (refs) => refs.filter((ref) => ref.deref()).length;
 
@@ -58,7 +53,7 @@ test("a call keeps its store while it is under way", async () => {
     await put(await open(files), null, { x: [500], a: [1] }, { at: 3 });
     const slowly = async (work) => {
       for (let i = 0; i < 3; i += 1) {
-        await new Promise((resolve) => setTimeout(resolve, 1));
+        await turn();
         gc();
       }
       return work();
@@ -143,8 +138,7 @@ test("reads that end early leave nothing in the workers", async () => {
     }
     await assert.rejects(open(new MemoryStore(), { pool }), { code: "NotFound" });
     // They are forgotten as soon as their worker has told what came of them.
-    for (let turn = 0; turn < 50 && made() > before; turn += 1) await new Promise((resolve) => setTimeout(resolve, 10));
-    assert.equal(made(), before);
+    assert.ok(await until(() => made() === before), `${made()} where ${before} were`);
   } finally {
     pool.close();
   }

@@ -8,6 +8,7 @@ import { create, get, HttpStore, MemoryStore, mount, open, put, query } from "hy
 import { Pool, provideWorkers } from "hyperslab/pool";
 import { Flights } from "../dist/ranges.js";
 import { serve } from "./serve.mjs";
+import { gate, turn, until } from "./wait.mjs";
 
 const dims = [{ name: "y", type: "int32", domain: [0, 99], tile: 10 }, { name: "x", type: "int32", domain: [0, 99], tile: 10 }];
 const filters = ["byteshuffle", "zstd"];
@@ -157,12 +158,12 @@ test("one caller's abort leaves the others their bytes, also while the array is 
       const files = await arrays();
       const asked = [];
       /** While there is a gate, answers wait for it; an abort ends the wait. */
-      let gate;
+      let held;
       const pass = async (key, signal) => {
         asked.push(key);
         const aborted = new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
         aborted.catch(() => {});
-        await (gate && Promise.race([gate, aborted]));
+        await (held && Promise.race([held.opened, aborted]));
       };
       const store = {
         get: async (key, { signal } = {}) => (await pass(key, signal), files.get(key)),
@@ -171,25 +172,21 @@ test("one caller's abort leaves the others their bytes, also while the array is 
         list: async (prefix, { signal } = {}) => (await pass(`list ${prefix}`, signal), files.list(prefix)),
       };
       const array = await open(store, { path: "dense", ...options });
-      const turn = () => new Promise((resolve) => setTimeout(resolve, 20));
-      const until = async (what) => {
-        for (let i = 0; i < 100 && !asked.some((key) => what.test(key)); i += 1) await turn();
-      };
-      let release;
-      gate = new Promise((resolve) => (release = resolve));
+      const sees = async (what) => assert.ok(await until(() => asked.some((key) => what.test(key))), `${what} is not asked for`);
+      held = gate();
       asked.length = 0;
       const later = array.at(Infinity);
-      await until(/^list/);
+      await sees(/^list/);
       const controller = new AbortController();
       const box = [[20, 29], [0, 9]];
       const first = get(array, box, { attrs: "a", signal: controller.signal });
       const second = get(array, box, { attrs: "a" });
-      await until(/^dense\/__fragments\//);
+      await sees(/^dense\/__fragments\//);
       await turn();
       controller.abort(new Error("enough"));
       await assert.rejects(first, /enough/);
       await turn();
-      release();
+      held.open();
       assert.equal((await second).at(0, 1), 2001);
       assert.equal((await later).kind, "dense");
     }
@@ -231,18 +228,19 @@ test("a pool that is closed says so", async () => {
 
 test("a worker that fails says so, and is started again", async () => {
   const store = await arrays();
-  const failing = [];
+  const [failing, asked] = [[], []];
   let starts = 0;
   provideWorkers((hear, fail) => {
     starts += 1;
     failing.push(fail);
     if (starts === 1) queueMicrotask(() => fail(new Error("no such file")));
-    return { post: ({ say, id }) => { if (say === "call" && starts > 2) hear({ say: "done", id, value: { dims: "[]", attrs: "[]", schema: '{"type":"sparse"}' } }); } };
+    return { post: ({ say, id }) => { asked.push(say); if (say === "call" && starts > 2) hear({ say: "done", id, value: { dims: "[]", attrs: "[]", schema: '{"type":"sparse"}' } }); } };
   });
   const pool = new Pool({ workers: 1 });
   await assert.rejects(open(store, { path: "dense", pool }), (e) => e.code === "Io" && /no such file; see that worker.js is beside pool.js/.test(e.message));
+  asked.length = 0;
   const waiting = open(store, { path: "dense", pool });
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.ok(await until(() => asked.includes("call")));
   failing[1]("gone");
   await assert.rejects(waiting, (e) => e.code === "Io" && /gone/.test(e.message));
   const array = await open(store, { path: "dense", pool });

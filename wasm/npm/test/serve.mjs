@@ -4,16 +4,17 @@ import { createServer } from "node:http";
 /**
  * Serves `files`, a map from paths to bytes.
  * @param {Map<string, Uint8Array>} files
- * @param {{ranges?: boolean, listing?: "json" | "html" | "go" | "none" | "refused", cors?: boolean, delayMs?: number}} manners
+ * @param {{ranges?: boolean, listing?: "json" | "html" | "go" | "none" | "refused", cors?: boolean, held?: () => Promise<void>}} manners
+ *   `held`: what each answer waits for
  */
-export async function serve(files, { ranges = true, listing = "json", cors = true, delayMs = 0 } = {}) {
+export async function serve(files, { ranges = true, listing = "json", cors = true, held } = {}) {
   const log = [];
   const server = createServer(async (request, response) => {
     const path = decodeURIComponent(new URL(request.url, "http://x").pathname).slice(1);
     log.push({ path, range: request.headers.range, method: request.method });
     let gone = false;
     response.on("close", () => { gone = !response.writableEnded; log.aborted = (log.aborted ?? 0) + Number(gone); });
-    if (delayMs) await new Promise((resolve) => setTimeout(resolve, delayMs));
+    await held?.();
     if (gone) return;
     const headers = cors ? { "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Content-Range" } : {};
     const answer = (status, body = "", more = {}) => {
