@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use futures_util::future;
 
-use super::directory::{Committed, Listing};
+use super::directory::{Committed, GROUP_DIR, Listing};
 use super::meta::load_metadata;
 use super::open::read_generic;
 use super::snapshot::{OpenOptions, Window};
@@ -15,7 +15,7 @@ use crate::format::group::{GroupDetails, GroupMember, MemberKind, VERSION};
 use crate::format::metadata::MetaValue;
 use crate::format::name::TimestampedName;
 use crate::sort::sort_by;
-use crate::vfs::{EntryKind, join, last_part, path_within};
+use crate::vfs::{Entry, EntryKind, join, last_part, path_within};
 
 /// What a folder of a store is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,14 +41,22 @@ impl ObjectType {
 /// [`Error::Io`] if the folder cannot be listed.
 pub async fn object_type(context: &Context, path: &str) -> Result<Option<ObjectType>> {
     let root = context.vfs.list(path).await?;
-    let has = |names: [&str; 2]| root.iter().any(|e| names.contains(&e.name.as_str()));
-    Ok(if has(["__schema", "__array_schema.tdb"]) {
+    Ok(if has_one_of(&root, ["__schema", "__array_schema.tdb"]) {
         Some(ObjectType::Array)
-    } else if has(["__group", "__tiledb_group.tdb"]) {
+    } else if is_group(&root) {
         Some(ObjectType::Group)
     } else {
         None
     })
+}
+
+/// Whether a folder with these entries, which is no array, is a group.
+pub(super) fn is_group(folder: &[Entry]) -> bool {
+    has_one_of(folder, [GROUP_DIR, "__tiledb_group.tdb"])
+}
+
+fn has_one_of(folder: &[Entry], names: [&str; 2]) -> bool {
+    folder.iter().any(|e| names.contains(&e.name.as_str()))
 }
 
 /// A group as it was in a window of time.
@@ -86,7 +94,7 @@ impl Group {
     pub async fn open(context: &Context, path: &str, options: &OpenOptions) -> Result<Self> {
         let (members, _) = load_details(context, path, options).await?;
         let listed = match members.is_empty() {
-            true => context.vfs.list(path).await?.iter().any(|e| e.name == "__group"),
+            true => context.vfs.list(path).await?.iter().any(|e| e.name == GROUP_DIR),
             false => true,
         };
         let members = members.into_values().map(|m| Member::new(path, m)).collect();
@@ -167,7 +175,7 @@ pub(crate) async fn load_details(
     path: &str,
     options: &OpenOptions,
 ) -> Result<(BTreeMap<String, GroupMember>, u32)> {
-    let details = join(path, "__group");
+    let details = join(path, GROUP_DIR);
     let (kind, files) = future::try_join(object_type(context, path), context.vfs.list(&details)).await?;
     if kind != Some(ObjectType::Group) {
         return Err(Error::not_found(path, "no group is here; check the path"));
@@ -254,6 +262,8 @@ impl Member {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::array::Array;
+    use crate::blocking::block_on;
 
     fn member(name: &str, deleted: bool) -> GroupMember {
         GroupMember {
@@ -304,5 +314,18 @@ mod tests {
     #[test]
     fn relative_members_lie_below_the_group() {
         assert_eq!(Member::new("g", member("a", false)).uri, "g/dir/a");
+    }
+
+    #[test]
+    fn who_opens_a_group_for_an_array_is_told() {
+        let context = Context::memory();
+        let told = |path: &str| {
+            block_on(Array::open(&context, path, &OpenOptions::default()))
+                .unwrap_err()
+                .to_string()
+        };
+        block_on(context.vfs.put("g/__tiledb_group.tdb", Vec::new())).unwrap();
+        assert!(told("g").contains("a group is here"), "{}", told("g"));
+        assert!(told("elsewhere").contains("no array is here"), "{}", told("elsewhere"));
     }
 }

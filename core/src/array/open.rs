@@ -14,6 +14,7 @@ use super::counting::Counting;
 use super::deletes::load_deletes;
 use super::directory::{Committed, FragmentRef, Listing};
 use super::fragment::Fragment;
+use super::group::is_group;
 use super::index::Index;
 use super::schemas::{Schemas, load_schema};
 use super::snapshot::{Array, Delete, OpenOptions, Snapshot, Window};
@@ -93,7 +94,13 @@ impl Array {
                 let why = "a key-value store of TileDB 1, which 2.0 gave up: TileDB-Py up to 0.5 reads it";
                 return Error::Unsupported(format!("{path}: {why}"));
             }
-            Error::not_found(path, "no array is here; a folder of arrays is opened array by array")
+            Error::not_found(
+                path,
+                match is_group(&listing.root) {
+                    true => "a group is here, and no array; open one of its members",
+                    false => "no array is here; a folder of arrays is opened array by array",
+                },
+            )
         };
         let schema_name = listing
             .schema_at(options.window)
