@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::source::stored_as;
 use crate::array::Fragment;
 use crate::error::{Error, Result};
 use crate::filter::{Nonces, TileFormat, decode_tile, encode_tile};
 use crate::format::pipeline::Filter;
 use crate::format::schema::{Attribute, Schema};
 use crate::geometry::{Grid, Span, region};
+use crate::query::tile::StoredField;
 
 /// Boxes that a gap may fall into while the boxes around it are taken out.
 const PIECES_MAX: usize = 1 << 16;
@@ -71,7 +71,8 @@ fn keeps_fill(a: &Attribute) -> bool {
 /// Complains if one of the fragments was written before there was such an attribute.
 pub(super) fn check_absent(schema: &Schema, run: &[Arc<Fragment>]) -> Result<()> {
     for a in schema.attributes.iter().filter(|a| !keeps_fill(a)) {
-        if run.iter().any(|f| stored_as(f, a).is_none()) {
+        let is_absent = |f| StoredField::of_attribute(f, &a.name, a.datatype, a.cell).is_none();
+        if run.iter().any(is_absent) {
             return Err(unstorable(a));
         }
     }

@@ -66,12 +66,11 @@ impl Special {
 impl Source {
     pub(super) fn new(fragment: &Arc<Fragment>, schema: &Schema) -> Self {
         let mut stored = Vec::new();
-        let mut add = |place, id| stored.extend(StoredField::new(fragment, id).map(|f| (place, Arc::new(f))));
         for (i, a) in schema.attributes.iter().enumerate() {
-            if let Some(own) = stored_as(fragment, a) {
-                add(Place::Attribute(i), FieldId::Attribute(own));
-            }
+            let own = StoredField::of_attribute(fragment, &a.name, a.datatype, a.cell);
+            stored.extend(own.map(|f| (Place::Attribute(i), Arc::new(f))));
         }
+        let mut add = |place, id| stored.extend(StoredField::new(fragment, id).map(|f| (place, Arc::new(f))));
         for id in fragment.coordinates() {
             add(
                 if let FieldId::Dimension(d) = id {
@@ -289,13 +288,6 @@ impl Source {
         }
         head
     }
-}
-
-/// The attribute of a fragment whose cells are read as those of `a`: of the same name, and alike in size.
-pub(super) fn stored_as(fragment: &Fragment, a: &Attribute) -> Option<usize> {
-    let (own, stored) = fragment.schema.attribute(&a.name)?;
-    let is_like = (stored.datatype.size(), stored.cell) == (a.datatype.size(), a.cell);
-    is_like.then_some(own)
 }
 
 /// The cells of all parts, each of the same columns, one part's behind the other's.

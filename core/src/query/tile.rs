@@ -88,6 +88,19 @@ impl StoredField {
         })
     }
 
+    /// The attribute of `fragment` whose cells are read as those of this name and type: of the same name, and alike in
+    /// size. One that was dropped and is there again with another type of that size is read as what it is now, as
+    /// libtiledb reads it.
+    pub(crate) fn of_attribute(
+        fragment: &Arc<Fragment>,
+        name: &str,
+        datatype: Datatype,
+        cell: CellCount,
+    ) -> Option<Self> {
+        let own = Self::new(fragment, fragment.attribute(name)?)?;
+        (own.datatype.size() == datatype.size() && own.cell == cell).then_some(own)
+    }
+
     fn pipeline<'a>(&self, schema: &'a Schema, name_of: &Schema) -> Option<&'a Pipeline> {
         match self.id {
             // Releases 2.6 and 2.7 may have given two attributes one name.
@@ -126,11 +139,6 @@ impl StoredField {
     /// Unfiltered bytes of all its variable-length cells, as far as its index is loaded.
     pub(crate) fn var_bytes_total(&self) -> u64 {
         self.fragment.index.var_bytes_total(self.slot)
-    }
-
-    /// Whether its cells are those of a result's field of this type.
-    pub(crate) fn is_like(&self, datatype: Datatype, cell: CellCount) -> bool {
-        self.datatype.size() == datatype.size() && self.cell == cell
     }
 }
 

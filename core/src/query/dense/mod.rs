@@ -122,13 +122,7 @@ impl DenseQuery {
             {
                 continue;
             }
-            let own = |f: &Field| {
-                fragment
-                    .attribute(&f.name)
-                    .and_then(|id| StoredField::new(fragment, id))
-                    .filter(|s| s.is_like(f.datatype, f.cell))
-                    .map(Arc::new)
-            };
+            let own = |f: &Field| StoredField::of_attribute(fragment, &f.name, f.datatype, f.cell).map(Arc::new);
             let own: Vec<_> = attributes.iter().map(own).collect();
             layer.whole = own.iter().enumerate().all(|(i, f)| {
                 f.is_some()

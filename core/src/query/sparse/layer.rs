@@ -105,12 +105,7 @@ impl Layer {
             },
             attributes: attributes
                 .iter()
-                .map(|f| {
-                    fragment
-                        .attribute(&f.name)
-                        .and_then(stored)
-                        .filter(|s| s.is_like(f.datatype, f.cell))
-                })
+                .map(|f| StoredField::of_attribute(fragment, &f.name, f.datatype, f.cell).map(Arc::new))
                 .collect(),
             deletes: deletes.iter().map(mode).collect(),
             hiding: None,
