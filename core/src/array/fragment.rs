@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use super::directory::FragmentRef;
 use super::index::{Index, Section};
 use super::snapshot::Window;
+use crate::datatype::CellCount;
 use crate::error::{Error, Result};
 use crate::format::data_file::{FRAGMENT_METADATA, Part, file_name};
 use crate::format::fragment::footer::Footer;
@@ -46,11 +47,19 @@ pub struct Fragment {
     pub(crate) index: Index,
     /// Cells of each tile, but for the last one of a sparse fragment.
     tile_cells: u64,
-    files: OnceLock<Vec<OnceLock<FieldFiles>>>,
+    files: OnceLock<Vec<OnceLock<Arc<FieldFiles>>>>,
 }
 
-/// The paths of a field's files: of fixed-size values or offsets, of variable-length values, of validity.
-pub(crate) type FieldFiles = [Arc<str>; 3];
+/// The paths of a field's files.
+#[derive(Debug)]
+pub(crate) struct FieldFiles {
+    /// Of values of fixed size, or of the offsets of others.
+    pub(crate) fixed: Arc<str>,
+    /// Of values of variable length, if it has such.
+    pub(crate) var: Option<Arc<str>>,
+    /// Of validity, if it is nullable.
+    pub(crate) validity: Option<Arc<str>>,
+}
 
 impl Fragment {
     /// A fragment of the array at `array`.
@@ -147,14 +156,21 @@ impl Fragment {
         Some(stored.iter().map(bounds).collect())
     }
 
-    /// The files of the field `id`, which has the place `slot`: their paths are put together once.
-    pub(crate) fn files(&self, id: FieldId, slot: usize) -> FieldFiles {
+    /// The files of the field `id`, which has the place `slot` and cells like these: their paths are put together once.
+    pub(crate) fn files(&self, id: FieldId, slot: usize, cell: CellCount, nullable: bool) -> Arc<FieldFiles> {
         let path = |part| Arc::from(join(&self.path, &file_name(&self.schema, self.version, id, part)));
-        let make = || [path(Part::Fixed), path(Part::Var), path(Part::Validity)];
+        let make = || {
+            Arc::new(FieldFiles {
+                fixed: path(Part::Fixed),
+                var: cell.is_var().then(|| path(Part::Var)),
+                validity: nullable.then(|| path(Part::Validity)),
+            })
+        };
         let all = self
             .files
             .get_or_init(|| (0..self.slots.len()).map(|_| OnceLock::new()).collect());
-        all.get(slot).map_or_else(make, |files| files.get_or_init(make).clone())
+        all.get(slot)
+            .map_or_else(make, |files| Arc::clone(files.get_or_init(make)))
     }
 
     /// The fragment's metadata file.

@@ -25,7 +25,7 @@ pub fn file_name(schema: &Schema, version: Version, field: FieldId, part: Part) 
         Part::Var => "_var",
         Part::Validity => "_validity",
     };
-    format!("{}{suffix}.tdb", stem(schema, version, field))
+    stem(schema, version, field) + suffix + ".tdb"
 }
 
 fn stem(schema: &Schema, version: Version, field: FieldId) -> String {

@@ -43,7 +43,7 @@ pub(crate) struct StoredField {
     pub(crate) datatype: Datatype,
     pub(crate) cell: CellCount,
     pub(crate) nullable: bool,
-    paths: FieldFiles,
+    files: Arc<FieldFiles>,
 }
 
 /// A tile of a field.
@@ -78,7 +78,7 @@ impl StoredField {
             }
         };
         Some(Self {
-            paths: fragment.files(id, slot),
+            files: fragment.files(id, slot, cell, nullable),
             fragment: Arc::clone(fragment),
             id,
             slot,
@@ -133,7 +133,7 @@ impl StoredField {
 
     /// The first of its files.
     pub(crate) fn path(&self) -> &str {
-        &self.paths[0]
+        &self.files.fixed
     }
 
     /// Unfiltered bytes of all its variable-length cells, as far as its index is loaded.
@@ -158,7 +158,7 @@ impl TileRef {
     /// What the decoded tile is called in a cache.
     pub(crate) fn cache_key(&self) -> CacheKey {
         CacheKey {
-            path: Arc::clone(&self.field.paths[0]),
+            path: Arc::clone(&self.field.files.fixed),
             part: self.tile,
             kind: "tile",
         }
@@ -178,21 +178,18 @@ impl TileRef {
     /// The fragment's index is damaged.
     pub(crate) fn extents(&self) -> Result<Vec<Extent>> {
         let StoredField {
-            fragment,
-            slot,
-            paths: [fixed, var, validity],
-            ..
+            fragment, slot, files, ..
         } = &*self.field;
         let (index, footer, slot) = (&fragment.index, &fragment.footer, *slot);
         let size = |list| footer.lists.at(list, slot).unwrap_or(0);
         let corrupt = |why: String| inconsistent(&fragment.metadata_path(), why);
         let mut out = vec![Extent {
-            path: Arc::clone(fixed),
+            path: Arc::clone(&files.fixed),
             range: index
                 .fixed_range(slot, self.tile, size(List::FileSizes))
                 .map_err(corrupt)?,
         }];
-        if self.field.cell.is_var() {
+        if let Some(var) = &files.var {
             let range = index
                 .var_range(slot, self.tile, size(List::VarFileSizes))
                 .map_err(corrupt)?;
@@ -201,7 +198,7 @@ impl TileRef {
                 range,
             });
         }
-        if self.field.nullable {
+        if let Some(validity) = &files.validity {
             let range = index
                 .validity_range(slot, self.tile, size(List::ValidityFileSizes))
                 .map_err(corrupt)?;
@@ -253,7 +250,7 @@ impl TileRef {
 
     fn decode_as(&self, parts: &[Bytes], key: Option<&Key>, pipeline: &Pipeline, schema: &Schema) -> Result<Column> {
         let field = &*self.field;
-        let [fixed_path, var_path, validity_path] = &field.paths;
+        let FieldFiles { fixed, var, validity } = &*field.files;
         let part = |i: usize| parts.get(i).map_or(&[][..], |b| &b[..]);
         let cells = self.cells as u64;
         let plain = |datatype| TileFormat {
@@ -263,10 +260,11 @@ impl TileRef {
         };
         let (data, offsets) = match field.cell.cell_bytes(field.datatype) {
             Some(width) => (
-                decode_tile(part(0), pipeline, &self.format(key), self.expected(width, fixed_path)?).at(fixed_path)?,
+                decode_tile(part(0), pipeline, &self.format(key), self.expected(width, fixed)?).at(fixed)?,
                 None,
             ),
             None => {
+                let var = var.as_deref().unwrap_or_default();
                 let bytes = self.var_bytes().ok_or_else(|| {
                     inconsistent(
                         &field.fragment.metadata_path(),
@@ -280,28 +278,28 @@ impl TileRef {
                     format.version = Version::CURRENT;
                 }
                 let (data, starts) =
-                    decode_var_tile(part(1), pipeline, &format, limited(bytes, var_path)?, cells).at(var_path)?;
+                    decode_var_tile(part(1), pipeline, &format, limited(bytes, var)?, cells).at(var)?;
                 let starts = match starts {
                     Some(starts) => starts,
                     None if codes_strings(pipeline, &format) => {
-                        return Err(corrupt(var_path, "the tile does not say where its strings start"));
+                        return Err(corrupt(var, "the tile does not say where its strings start"));
                     }
                     None => {
                         let (filters, format) = (&schema.offsets_filters, plain(Datatype::Uint64));
-                        decode_offsets_tile(part(0), filters, &format, cells).at(fixed_path)?
+                        decode_offsets_tile(part(0), filters, &format, cells).at(fixed)?
                     }
                 };
                 let value_bytes = field.datatype.size();
-                let offsets = checked_offsets(starts, self.cells, data.len(), value_bytes).at(fixed_path)?;
+                let offsets = checked_offsets(starts, self.cells, data.len(), value_bytes).at(fixed)?;
                 (data, Some(offsets))
             }
         };
         let last = parts.len().saturating_sub(1);
-        let validity = match field.nullable {
-            true => Some(
-                decode_tile(part(last), &schema.validity_filters, &plain(Datatype::Uint8), cells).at(validity_path)?,
-            ),
-            false => None,
+        let validity = match validity {
+            Some(path) => {
+                Some(decode_tile(part(last), &schema.validity_filters, &plain(Datatype::Uint8), cells).at(path)?)
+            }
+            None => None,
         };
         Ok(Column {
             datatype: field.datatype,
