@@ -14,7 +14,7 @@ use crate::args::Copy;
 use crate::build::Building;
 use crate::progress::Progress;
 use crate::store::{Env, Place, seed};
-use crate::when;
+use crate::{show, when};
 
 /// Bytes that are in memory at once.
 const CHUNK_BYTES: u64 = 8 << 20;
@@ -101,10 +101,10 @@ fn moved(member: &Member, inside: &str, group: &str, to: &Place) -> Vec<GroupCha
 /// Says of a member that it lies outside what was copied.
 fn tell_of_other(group: &Place, member: &Member) {
     let (name, uri) = (member.name.as_deref().unwrap_or(&member.uri), &member.uri);
-    eprintln!(
+    show::complaint(format_args!(
         "hyperslab: {}: its member '{name}' is not copied, it stays {uri}; copy that too, and `hyperslab group add` the copy",
         group.url.trim_end_matches('/')
-    );
+    ));
 }
 
 /// Refuses a copy into what is copied, which would grow while it is read, and one over what holds it.

@@ -5,7 +5,7 @@ use hyperslab::array::{Group, ObjectType, object_type};
 
 use crate::ls::{identity, member_place, with_or_without_key};
 use crate::store::{Env, Place};
-use crate::{failure, when};
+use crate::{failure, show, when};
 
 /// An array that a command is about.
 pub(crate) struct Target {
@@ -42,7 +42,7 @@ pub(crate) async fn each(env: &Env, url: &str, act: impl AsyncFn(&Target) -> Res
     }
     let Some(last) = bad.pop() else { return Ok(()) };
     bad.iter()
-        .for_each(|e| eprintln!("hyperslab: {}", failure::sentence(e)));
+        .for_each(|e| show::complaint(format_args!("hyperslab: {}", failure::sentence(e))));
     Err(last)
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
-use crate::signals;
+use crate::{show, signals};
 
 /// The command line itself was wrong: exit code 2.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     signals::clear_line();
-    eprintln!("hyperslab: {}", one_line(&sentence(error)));
+    show::complaint(format_args!("hyperslab: {}", one_line(&sentence(error))));
     if error.chain().any(|c| c.is::<Usage>()) {
         ExitCode::from(2)
     } else {
@@ -66,7 +66,7 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
     } else {
         format!("usage: {usage}")
     };
-    eprintln!("hyperslab: {message} ({hint})");
+    show::complaint(format_args!("hyperslab: {message} ({hint})"));
     ExitCode::from(2)
 }
 

@@ -21,6 +21,8 @@ pub(crate) struct Gate {
 #[derive(Default)]
 struct State {
     closed: bool,
+    /// What was put is half of something: the other half passes even where this is closed.
+    held: bool,
     underway: usize,
     /// Files that are being written, but for those whose writer is at work.
     begun: HashMap<u64, Box<dyn FileWriter>>,
@@ -33,7 +35,7 @@ impl Gate {
     pub(crate) async fn pass(&self) -> Passed<'_> {
         let passed = {
             let mut state = self.lock();
-            let open = !state.closed;
+            let open = !state.closed || state.held;
             state.underway += usize::from(open);
             open
         };
@@ -41,6 +43,25 @@ impl Gate {
             std::future::pending::<()>().await;
         }
         Passed(self)
+    }
+
+    /// Lets all pass until [`Gate::release`]: who closes waits for that.
+    pub(crate) fn hold(&self) {
+        let mut state = self.lock();
+        if !state.held {
+            state.held = true;
+            state.underway += 1;
+        }
+    }
+
+    /// Ends a hold, if there is one.
+    pub(crate) fn release(&self) {
+        let mut state = self.lock();
+        if std::mem::take(&mut state.held) {
+            state.underway -= 1;
+        }
+        drop(state);
+        self.through.notify_all();
     }
 
     /// A writer whose every step passes here.
@@ -67,6 +88,11 @@ impl Gate {
             // There is nobody to tell of a failure.
             let _ = pollster::block_on(writer.abort());
         }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().closed
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -72,7 +72,8 @@ pub(crate) async fn ls(env: &Env, args: &Ls, deep: bool) -> Result<()> {
         top.listed().iter().for_each(|i| i.problems("", &mut bad));
     }
     let Some(last) = bad.pop() else { return Ok(()) };
-    bad.iter().for_each(|problem| eprintln!("hyperslab: {problem}"));
+    bad.iter()
+        .for_each(|problem| show::complaint(format_args!("hyperslab: {problem}")));
     bail!(last)
 }
 

@@ -3,8 +3,8 @@
 //! One file a command, or a few that belong together: each reads its options (`args`), opens what it
 //! needs (`store`), calls the engine and prints. Errors end in `failure`, as one line.
 
-// It panics where nobody reads on: `show::line` does not.
-#![deny(clippy::print_stdout)]
+// They panic where nobody reads on: `show::line` and `show::complaint` do not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
 mod build;

@@ -5,6 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::show;
+
 static QUIET: AtomicBool = AtomicBool::new(false);
 static CURRENT: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
@@ -45,7 +47,7 @@ impl Progress {
 
     /// A line on standard error, above the bar.
     pub(crate) fn say(&self, line: &str) {
-        self.0.suspend(|| eprintln!("{line}"));
+        self.0.suspend(|| show::complaint(line));
     }
 
     /// So much more is done.

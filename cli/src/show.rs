@@ -15,6 +15,11 @@ pub(crate) fn line(text: impl Display) -> Result<()> {
     writeln!(io::stdout().lock(), "{text}").context("cannot write to standard output")
 }
 
+/// Prints a complaint on standard error. Where that cannot be written there is nobody to tell: `eprintln!` would panic.
+pub(crate) fn complaint(text: impl Display) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
 /// Prints rows with their columns aligned.
 pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>) -> Result<()> {
     let mut all: Vec<Vec<String>> = Vec::new();

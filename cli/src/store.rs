@@ -112,14 +112,18 @@ impl Env {
 
     /// Opens an array with all of time in view to write to it: a signal takes back what is not seen yet.
     pub(crate) async fn open_to_write(&self, url: &str) -> Result<Array> {
-        self.open_to_merge(url, Window::ALL).await
+        self.open_to_change(url, Window::ALL, false).await
     }
 
     /// The same in a window of time, whose fragments are to be merged.
     pub(crate) async fn open_to_merge(&self, url: &str, window: Window) -> Result<Array> {
+        self.open_to_change(url, window, true).await
+    }
+
+    async fn open_to_change(&self, url: &str, window: Window, merges: bool) -> Result<Array> {
         let place = Place::new(url)?;
         self.will_change(&place);
-        let undo = Undo::new(Arc::clone(&place.context.vfs), &place.path);
+        let undo = Undo::new(Arc::clone(&place.context.vfs), &place.path, merges);
         signals::begin_write(&undo);
         let context = Context::new(Arc::new(undo));
         self.open_at(&Place { context, ..place }, window).await

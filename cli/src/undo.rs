@@ -17,6 +17,8 @@ pub(crate) struct Undo {
     array: Arc<str>,
     gate: Arc<Gate>,
     made: Arc<Mutex<Made>>,
+    /// Whether what is committed replaces something, which a list says that is put after it.
+    merges: bool,
 }
 
 #[derive(Default)]
@@ -28,9 +30,10 @@ struct Made {
 }
 
 impl Undo {
-    /// The store `inner`, in which the array at `path` is written to.
-    pub(crate) fn new(inner: Arc<dyn Vfs>, path: &str) -> Self {
+    /// The store `inner`, in which the array at `path` is written to, or whose fragments are merged.
+    pub(crate) fn new(inner: Arc<dyn Vfs>, path: &str, merges: bool) -> Self {
         Self {
+            merges,
             inner,
             array: path.into(),
             gate: Arc::default(),
@@ -118,7 +121,24 @@ impl Vfs for Undo {
         Box::pin(async move {
             let _passed = self.gate.pass().await;
             self.begin(path);
-            self.inner.put(path, parts).await?;
+            // Between a merge and the list of what it replaces, readers of duplicates would see cells twice.
+            let done = match path.rsplit_once('.') {
+                Some((_, "wrt" | "ok")) if self.merges => {
+                    self.gate.hold();
+                    let done = self.inner.put(path, parts).await;
+                    if done.is_err() {
+                        self.gate.release();
+                    }
+                    done
+                }
+                Some((_, "vac")) => {
+                    let done = self.inner.put(path, parts).await;
+                    self.gate.release();
+                    done
+                }
+                _ => self.inner.put(path, parts).await,
+            };
+            done?;
             self.end();
             Ok(())
         })
@@ -172,7 +192,7 @@ mod tests {
         let array = name(1);
         let files = MemVfs::new();
         let put = |undo: &Undo, path: &str| pollster::block_on(undo.put(path, vec![])).unwrap();
-        let undo = || Undo::new(Arc::new(files.clone()), &array);
+        let undo = || Undo::new(Arc::new(files.clone()), &array, false);
         let writing = undo();
         put(&writing, &format!("{array}/{}.ok", name(2)));
         put(&writing, &format!("{array}/{}/a.tdb", name(3)));
@@ -184,6 +204,27 @@ mod tests {
         put(&committed, &format!("{array}/{}/a.tdb", name(4)));
         put(&committed, &format!("{array}/{}.ok", name(4)));
         committed.abandon();
+        assert_eq!(files.files().len(), 3);
+    }
+
+    #[test]
+    fn a_merge_is_not_cut_off_from_the_list_of_what_it_replaces() {
+        let name = "__1_2_0123456789abcdef0123456789abcdef_22";
+        let files = MemVfs::new();
+        let undo = Undo::new(Arc::new(files.clone()), "a", true);
+        pollster::block_on(undo.put(&format!("a/__fragments/{name}/a0.tdb"), vec![])).unwrap();
+        pollster::block_on(undo.put(&format!("a/__commits/{name}.wrt"), vec![])).unwrap();
+        let signal = std::thread::spawn({
+            let undo = undo.clone();
+            move || undo.abandon()
+        });
+        while !undo.gate.is_closed() {
+            std::thread::yield_now();
+        }
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || tell.send(pollster::block_on(undo.put(&format!("a/__commits/{name}.vac"), vec![]))));
+        told.recv_timeout(std::time::Duration::from_secs(60)).unwrap().unwrap();
+        signal.join().unwrap();
         assert_eq!(files.files().len(), 3);
     }
 }

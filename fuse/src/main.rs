@@ -1,5 +1,6 @@
 //! `fuse-mount SOURCE MOUNTPOINT`: an array, or a folder of arrays, as files.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, mpsc};
@@ -91,7 +92,7 @@ struct Args {
 fn main() -> ExitCode {
     let outcome = Args::parse().with_options().and_then(|args| {
         if args.background && !args.detached {
-            background::start().map(|ready| ready.map(|line| println!("{line}")))
+            background::start().map(|ready| ready.map(|line| drop(writeln!(std::io::stdout(), "{line}"))))
         } else {
             run(args).map(Some)
         }
@@ -101,7 +102,8 @@ fn main() -> ExitCode {
         // The program in the background has said why.
         Ok(None) => ExitCode::FAILURE,
         Err(e) => {
-            eprintln!("fuse-mount: {e:#}");
+            // Where this cannot be written there is nobody to tell.
+            let _ = writeln!(std::io::stderr(), "fuse-mount: {e:#}");
             ExitCode::FAILURE
         }
     }
@@ -205,7 +207,9 @@ fn serve(
     })?;
     // The first answer through the kernel shows that it works.
     std::fs::metadata(&args.mountpoint).context("the mount does not answer")?;
-    println!("READY: mounted {} at {}", args.source, args.mountpoint.display());
+    // It is a mount whether or not somebody hears of it.
+    let place = args.mountpoint.display();
+    let _ = writeln!(std::io::stdout(), "READY: mounted {} at {place}", args.source);
     if args.detached {
         background::close_outputs()?;
     }

@@ -3,6 +3,7 @@
 use futures_util::lock::Mutex;
 use hyperslab::format::schema::{Attribute, Dimension, Layout};
 use hyperslab::query::Batches;
+use hyperslab::view::View;
 use hyperslab::{
     Array, Batch, CellCount, Cells, Condition, Error, Query, Region, Result, Scalar, ScalarRange, schema_json,
 };
@@ -15,6 +16,7 @@ use crate::error::to_js;
 use crate::maintain::write_options;
 use crate::select;
 use crate::store::{until, whole_number, window};
+use crate::view::RawView;
 
 /// An array at a moment.
 #[wasm_bindgen]
@@ -102,6 +104,11 @@ impl RawArray {
     /// The same array in another window of time.
     pub async fn at(&self, start: f64, end: f64, aborted: Option<Promise>) -> Result<RawArray, JsValue> {
         until(aborted, self.array.at(window(start, end))).await.map(Self::new)
+    }
+
+    /// The array as a tree of files, as it was when it was opened.
+    pub fn view(&self, name: String) -> RawView {
+        RawView::new(View::of_array(&self.array, name))
     }
 
     /// The metadata: `[{key, type, num, data}]`.

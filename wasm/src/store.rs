@@ -8,6 +8,7 @@ use hyperslab::cache::Cache;
 use hyperslab::filter::Key;
 use hyperslab::vfs::listing::{FolderIndex, parse_index};
 use hyperslab::vfs::{EntryKind, ManifestVfs, Vfs, manifest};
+use hyperslab::view::{Source, View};
 use hyperslab::{Array, Context, Cpu, Error, OpenOptions, Result, Window, schema_json};
 use js_sys::Promise;
 use serde_json::json;
@@ -135,15 +136,14 @@ impl RawStore {
         now: f64,
         key: Option<Vec<u8>>,
     ) -> Result<RawView, JsValue> {
-        let options = options(start, end, key)?;
-        Ok(RawView::new(
-            &self.context,
-            self.url.clone(),
+        let source = Source {
+            context: self.context.clone(),
+            url: self.url.clone(),
             path,
+            options: options(start, end, key)?,
             name,
-            options,
-            milliseconds(now),
-        ))
+        };
+        Ok(RawView::new(View::new(source, milliseconds(now))))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The view: an array, or a folder of them, as files.
 
-use hyperslab::view::{NodeKind, Source, View};
-use hyperslab::{Context, Error, OpenOptions};
+use hyperslab::Error;
+use hyperslab::view::{NodeKind, View};
 use js_sys::{Promise, Uint8Array};
 use serde_json::json;
 use wasm_bindgen::prelude::*;
@@ -15,26 +15,8 @@ pub struct RawView {
 }
 
 impl RawView {
-    pub(crate) fn new(
-        context: &Context,
-        url: String,
-        path: String,
-        name: String,
-        options: OpenOptions,
-        now_ms: u64,
-    ) -> Self {
-        Self {
-            view: View::new(
-                Source {
-                    context: context.clone(),
-                    url,
-                    path,
-                    options,
-                    name,
-                },
-                now_ms,
-            ),
-        }
+    pub(crate) const fn new(view: View) -> Self {
+        Self { view }
     }
 }
 

@@ -16,6 +16,18 @@ pub(crate) fn check(shell: &Shell, line: &str, code: i32, words: &[&str]) {
     assert_eq!(shell.names(), before, "{line} leaves something behind");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_complaint_that_cannot_be_written_is_no_panic() {
+    let shell = Shell::new();
+    for line in ["info nowhere", "no-such-command"] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let expected = shell.fails(line).0;
+        let status = shell.command(line).stderr(full).status().unwrap();
+        assert_eq!(status.code(), Some(expected), "{line}");
+    }
+}
+
 #[test]
 fn failures_are_one_line_and_leave_nothing() {
     let shell = Shell::new();

@@ -9,7 +9,7 @@ use crate::format::commits::{COMMITS_DIR, FRAGMENTS_DIR};
 use crate::limits;
 use crate::vfs::join;
 use crate::write::WriteOptions;
-use crate::write::commit::put;
+use crate::write::commit::{Draft, put};
 use crate::write::identity::Ids;
 
 /// What to consolidate, and within which bounds.
@@ -133,7 +133,14 @@ async fn fragments(array: &Array, options: &ConsolidateOptions, write: &WriteOpt
             sparse::merge(&current, &run, &merge, &mut ids).await?
         };
         let Some(first) = written.first() else { break };
-        put_vacuum_list(&current, first, &run, write.sync).await?;
+        if let Err(e) = put_vacuum_list(&current, first, &run, write.sync).await {
+            // Several fragments share a commit. They stay beside what they replace, as after a crash, and so does one
+            // where this fails as well.
+            if let [only] = written.as_slice() {
+                let _ = take_back(&current, only, &run).await;
+            }
+            return Err(e);
+        }
         // A run that was split would be chosen again, and split again.
         let split = written.len() > 1;
         done.written.extend(written);
@@ -173,7 +180,6 @@ pub(super) async fn still_there(array: &Array, run: &[Arc<Fragment>]) -> Result<
 /// Says which fragments the new one replaces. Written last: until then readers see both, which is the
 /// same cells twice at worst; the other way round they would see neither.
 async fn put_vacuum_list(array: &Array, name: &str, run: &[Arc<Fragment>], sync: bool) -> Result<()> {
-    let in_folder = array.schema().version.for_new_fragments().has_commit_folder();
     let lines = run.iter().map(|f| {
         if f.version.has_commit_folder() {
             format!("/{FRAGMENTS_DIR}/{}", f.name)
@@ -181,6 +187,21 @@ async fn put_vacuum_list(array: &Array, name: &str, run: &[Arc<Fragment>], sync:
             format!("/{}", f.name)
         }
     });
-    let path = join(if in_folder { COMMITS_DIR } else { "" }, &format!("{name}.vac"));
-    put(array, &path, lists::vacuum_list(array, lines), sync).await
+    let list = lists::vacuum_list(array, lines);
+    put(array, &vacuum_list_path(array, name), list, sync).await
+}
+
+fn vacuum_list_path(array: &Array, name: &str) -> String {
+    let in_folder = array.schema().version.for_new_fragments().has_commit_folder();
+    join(if in_folder { COMMITS_DIR } else { "" }, &format!("{name}.vac"))
+}
+
+/// Removes the fragment that a run was merged into, since nothing can say that it replaces the run: readers of duplicates would see
+/// its cells twice. It stays where somebody else has removed part of the run meanwhile.
+async fn take_back(array: &Array, name: &str, run: &[Arc<Fragment>]) -> Result<()> {
+    // A store may have the list although it did not say so.
+    let list = join(array.path(), &vacuum_list_path(array, name));
+    array.context().vfs.remove(&list).await?;
+    still_there(array, run).await?;
+    Draft::retract(array, name).await
 }

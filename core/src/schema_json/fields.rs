@@ -9,7 +9,7 @@ use super::value::{
 use super::{filters, name_of};
 use crate::column::Column;
 use crate::datatype::{CellCount, Datatype};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::attribute::{DataOrder, OLD_ANONYMOUS};
 use crate::format::dimension_label::DimensionLabel;
 use crate::format::enumeration::Enumeration;
@@ -227,6 +227,10 @@ pub(super) fn enumeration_to_json(name: &str, all: &[Enumeration]) -> Value {
 
 pub(super) fn enumeration_from_json(entry: &Entry<'_>) -> Result<Enumeration> {
     entry.known(&["name", "type", "cell", "ordered", "values"])?;
+    if entry.get("values").is_none() {
+        let why = "'values' are missing, which an open array's schema leaves out; read them from its enumeration";
+        return Err(Error::invalid(format!("{}: {why}", entry.at)));
+    }
     let datatype = datatype(entry)?;
     let cell = cell_count(entry, attribute_cell(datatype))?;
     let items = entry.need("values")?.items()?;

@@ -307,6 +307,10 @@ fn complaints_name_the_entry() {
         d(json!({"type": "int8", "tile": 300})),
         "dimensions[0].tile: takes a number of coordinates that int8 can hold, not 300",
     );
+    check(
+        with("enumerations", json!([{"name": "e"}])),
+        "enumerations[0]: 'values' are missing, which an open array's schema leaves out; read them from its enumeration",
+    );
     let a = |a: Value| with("attributes", json!([{"type": "int8"}, a]));
     check(
         a(json!({"type": "int32", "fill": [1, 2]})),

@@ -139,6 +139,15 @@ async fn check_listing(vfs: &dyn Vfs) -> Result<()> {
 }
 
 async fn check_put(vfs: &dyn Vfs) -> Result<()> {
+    for bytes in ["first", "and another"] {
+        vfs.put_over("listed.json", vec![Bytes::from(bytes)]).await?;
+        equal(
+            "a file put in place of another",
+            &vfs.read_all("listed.json").await?[..],
+            bytes.as_bytes(),
+        )?;
+    }
+    vfs.remove("listed.json").await?;
     expect(
         "putting over a file",
         "AlreadyExists",

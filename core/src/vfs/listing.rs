@@ -25,7 +25,8 @@ pub fn parse_index(kind: &str, text: &str) -> FolderIndex {
         // A page of links is a listing only if it says so, as most servers' own do, or if it is nothing else.
         let title =
             text.contains("Index of") || text.contains("Directory listing") || text.contains("directory listing");
-        (title || is_bare(text)).then(|| links(text).filter_map(|link| entry_of_link(&link)).collect())
+        ((title && !is_cut(text)) || is_bare(text))
+            .then(|| links(text).filter_map(|link| entry_of_link(&link)).collect())
     } else {
         None
     };
@@ -60,6 +61,12 @@ impl Item {
         };
         usable(&name).then_some(Entry { name, kind })
     }
+}
+
+/// Whether the end of a page did not arrive, and with it some of its links.
+fn is_cut(html: &str) -> bool {
+    let lower = html.to_ascii_lowercase();
+    lower.contains("<html") && !lower.contains("</html")
 }
 
 /// Whether a page is links and nothing else, one a line in a `<pre>`, as Go's file server gives it. What a site
@@ -149,6 +156,14 @@ mod tests {
     fn apache_and_nginx_html() {
         let text = r#"<title>Index of /d</title><a href="?C=N;O=D">Name</a><a href="/">Parent</a><a href="../">../</a><a href="a.tdb">a.tdb</a><a href="http://x/">x</a>"#;
         check("text/html", text, "a.tdb");
+    }
+
+    #[test]
+    fn a_page_without_its_end_is_no_list() {
+        let page = "<html><title>Index of /d</title><a href=\"a.tdb\">a.tdb</a><a href=\"b.tdb\">b.tdb</a>\n</HTML>";
+        check("text/html", page, "a.tdb b.tdb");
+        let cut = page.find("<a href=\"b").unwrap_or_default();
+        check("text/html", &page[..cut], "unknown");
     }
 
     #[test]

@@ -231,6 +231,10 @@ impl Vfs for LocalVfs {
         Box::pin(async move { put::put(&self.root, &self.resolve(path)?, &parts).map_err(failed(path)) })
     }
 
+    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        Box::pin(async move { put::put_over(&self.root, &self.resolve(path)?, &parts).map_err(failed(path)) })
+    }
+
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
         Box::pin(async move {
             let file = put::Pending::new(&self.root, &self.resolve(path)?).map_err(failed(path))?;

@@ -145,8 +145,7 @@ pub async fn write(vfs: &dyn Vfs, root: &str) -> Result<Manifest> {
         return Err(Error::not_found(root, "no files there to index"));
     }
     let path = join(root, MANIFEST);
-    vfs.remove(&path).await?;
-    vfs.put(&path, vec![manifest.encode()?.into()]).await?;
+    vfs.put_over(&path, vec![manifest.encode()?.into()]).await?;
     Ok(manifest)
 }
 

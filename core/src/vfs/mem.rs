@@ -87,6 +87,10 @@ impl Vfs for MemVfs {
         Box::pin(ready(self.insert(path, concat(parts))))
     }
 
+    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        Box::pin(ready(check_path(path).map(|()| self.replace(path, concat(parts)))))
+    }
+
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
         let writer: Box<dyn FileWriter> = Box::new(MemWriter {
             store: self.clone(),

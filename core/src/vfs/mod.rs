@@ -88,6 +88,15 @@ pub trait Vfs: Send + Sync + 'static {
     /// Creates the whole file or nothing. Fails with `AlreadyExists`.
     fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()>;
 
+    /// Puts the whole file in place of one that is there, if any: who fails leaves that one. For files that are no part
+    /// of an array, of which none changes. A store that cannot do so has no file of this name for a moment.
+    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            self.remove(path).await?;
+            self.put(path, parts).await
+        })
+    }
+
     /// Starts a file that arrives in parts; it exists once the writer has finished. A writer that is
     /// dropped leaves nothing that a reader would see as the finished file of a committed fragment.
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>>;

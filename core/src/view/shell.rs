@@ -98,6 +98,26 @@ impl View {
         }
     }
 
+    /// A view of `array` as it was opened: until [`View::refresh`], what was written or vacuumed since changes nothing
+    /// in it. Times in names are looked up in the store.
+    pub fn of_array(array: &Array, name: String) -> Self {
+        let source = Source {
+            context: array.context().clone(),
+            url: String::new(),
+            path: array.path().to_owned(),
+            options: OpenOptions {
+                window: array.window(),
+                key: array.key().cloned(),
+            },
+            name,
+        };
+        let view = Self::new(source, array.window().end_ms);
+        let key = (array.path().to_owned(), view.seen().window);
+        let object = Object::Array(Snapshot::new(array.clone()));
+        view.seen().objects.insert(key, Arc::new(object));
+        view
+    }
+
     /// What it shows.
     pub const fn source(&self) -> &Source {
         &self.source

@@ -253,13 +253,15 @@ fn fill_value(datatype: Datatype, bytes: &[u8]) -> Value {
     }
 }
 
-/// Names that start with two underscores belong to Zarr itself, and so does that of its metadata.
+/// Names that start with two underscores belong to Zarr itself, and so does that of its metadata. A backslash is a
+/// slash to zarr-python, which then finds no array of the group.
 fn node_name(name: &str) -> String {
-    match name.strip_prefix("__") {
+    let node = match name.strip_prefix("__") {
         Some(rest) => format!("%5F_{}", file_name(rest)),
         None if name == "zarr.json" => "zarr%2Ejson".to_owned(),
         None => file_name(name),
-    }
+    };
+    node.replace('\\', "%5C")
 }
 
 /// Cells along each side: from the start of the domain, where the chunks start, to the end of the current domain.
@@ -373,6 +375,7 @@ mod tests {
         let attributes = vec![
             maybe,
             Attribute::new("rgb", Datatype::Uint8, CellCount::Fixed(3)),
+            Attribute::new(r"s\t", Datatype::Uint8, CellCount::ONE),
             Attribute::new("text", Datatype::StringUtf8, CellCount::Var),
         ];
         Schema::new(ArrayType::Dense, dims, attributes)
@@ -381,7 +384,7 @@ mod tests {
     #[test]
     fn members_are_numbers_and_coordinates() {
         let names: Vec<String> = members(&schema()).into_iter().map(|(n, _)| n).collect();
-        assert_eq!(names, ["%5F_maybe", "%5F_maybe_valid", "rgb", "t"]);
+        assert_eq!(names, ["%5F_maybe", "%5F_maybe_valid", "rgb", "s%5Ct", "t"]);
         let mut sparse = schema();
         sparse.array_type = ArrayType::Sparse;
         assert_eq!(members(&sparse), []);

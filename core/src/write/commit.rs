@@ -20,6 +20,7 @@ use crate::format::data_file::FRAGMENT_METADATA;
 use crate::format::fragment::slots::FieldId;
 use crate::format::name;
 use crate::format::schema::{ArrayType, Schema};
+use crate::format::version::Version;
 use crate::limits;
 use crate::scalar::ScalarRange;
 use crate::vfs::join;
@@ -180,17 +181,23 @@ impl Draft {
         if sync {
             vfs.sync(&dir).await?;
         }
-        let (commit_dir, suffix) = if version.has_commit_folder() {
-            (COMMITS_DIR, "wrt")
-        } else {
-            ("", "ok")
-        };
         Ok(Sealed {
-            commit: join(commit_dir, &format!("{name}.{suffix}")),
+            commit: commit_path(version, &name),
             name,
             array,
             sync,
         })
+    }
+
+    /// Hides a fragment that was committed, and removes it as far as the store lets us.
+    ///
+    /// # Errors
+    /// Its commit cannot be removed.
+    pub(crate) async fn retract(array: &Array, name: &str) -> Result<()> {
+        let commit = commit_path(array.schema().version.for_new_fragments(), name);
+        array.context().vfs.remove(&join(array.path(), &commit)).await?;
+        Self::discard(array, name).await;
+        Ok(())
     }
 
     /// Removes what was written so far, as far as the store lets us: nobody refers to it.
@@ -231,6 +238,15 @@ pub(crate) async fn put(array: &Array, path: &str, bytes: Vec<u8>, sync: bool) -
 /// The initialisation vectors of a small file.
 pub(crate) fn nonces(key: Option<&Key>, ids: &mut Ids) -> Nonces {
     key.map_or_else(Nonces::none, |_| Nonces::new(ids.draw_seed()))
+}
+
+/// The path below the array of what shows a fragment.
+fn commit_path(version: Version, name: &str) -> String {
+    if version.has_commit_folder() {
+        join(COMMITS_DIR, &format!("{name}.wrt"))
+    } else {
+        format!("{name}.ok")
+    }
 }
 
 fn fragment_dir(array: &Array, in_folder: bool, name: &str) -> String {

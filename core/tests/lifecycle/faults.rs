@@ -176,6 +176,43 @@ fn a_write_is_seen_whole_or_not_at_all() {
 }
 
 #[test]
+fn a_merge_that_cannot_say_what_it_replaces_is_taken_back() {
+    let context = new_array(&sparse::schema(Layout::RowMajor, true, 7));
+    sparse::write(&context, 1, &cells(1));
+    sparse::write(&context, 2, &cells(2));
+    let files = all_files(&context);
+    let see = |context: &Context| sparse::read(context, Window::ALL);
+    let before = see(&context);
+    let mut failed = 0;
+    for after_effect in [false, true] {
+        for at_call in 0.. {
+            let healthy = copy(&context, &files);
+            let fault = Fault {
+                at_call: Some(at_call),
+                after_effect,
+                ..Fault::default()
+            };
+            let faulty = FaultyVfs::new(Arc::clone(&healthy.vfs), fault);
+            let done = merge(&Context {
+                vfs: Arc::new(faulty.clone()),
+                ..healthy.clone()
+            });
+            let calls = faulty.calls();
+            let Some(call) = usize::try_from(at_call).ok().and_then(|n| calls.get(n)) else {
+                break;
+            };
+            // What a commit shows whose answer is lost is left, as a write is.
+            if after_effect && call.path.ends_with(".wrt") {
+                continue;
+            }
+            failed += usize::from(done.is_err() && call.path.ends_with(".vac"));
+            assert_eq!(see(&healthy), before, "{call:?}: {done:?}");
+        }
+    }
+    assert!(failed >= 2, "the list of what is replaced failed {failed} times");
+}
+
+#[test]
 fn what_is_acknowledged_was_synced_before_its_marker() {
     let plain = store();
     let faulty = FaultyVfs::new(Arc::clone(&plain.vfs), Fault::default());

@@ -3,7 +3,7 @@ import { Bridge } from "./bridge.js";
 import { call, init, own } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { HttpStore, type HttpOptions, type RequestEvent } from "./http.js";
-import type { Engine, EngineArray, EngineView } from "./messages.js";
+import type { Engine, EngineArray } from "./messages.js";
 import type { Store } from "./store.js";
 import { Column, type DataType, type RawColumn, type TypedArray, type Value } from "./values.js";
 
@@ -93,7 +93,6 @@ export class TileArray {
     /** The array's path in the store. */
     readonly path: string,
     private readonly key: Uint8Array | undefined,
-    private readonly window: readonly [number, number],
     private readonly pool: Pooled | undefined,
   ) {
     this.raw = raw;
@@ -108,7 +107,7 @@ export class TileArray {
     const [start, end] = span(options.at);
     const { key, pool, signal } = options;
     const raw = await within(store, signal, async (aborted) => engineOf(store, pool).open(path, start, end, key, aborted));
-    return new TileArray(raw, store, path, key, [start, end], pool);
+    return new TileArray(raw, store, path, key, pool);
   }
 
   /** The schema as JSON, as `hyperslab schema` prints it, without the values of enumerations. */
@@ -120,7 +119,7 @@ export class TileArray {
   async at(at: Moment | readonly [Moment, Moment], { signal }: CallOptions = {}): Promise<TileArray> {
     const [start, end] = span(at);
     const raw = await call(signal, (aborted) => this.raw.at(start, end, aborted));
-    return new TileArray(raw, this.store, this.path, this.key, [start, end], this.pool);
+    return new TileArray(raw, this.store, this.path, this.key, this.pool);
   }
 
   /** The writes that are visible, oldest first. */
@@ -149,12 +148,6 @@ export class TileArray {
   /** The values of an enumeration, or of an attribute's, by the integers that stand for them. */
   async enumeration(name: string): Promise<Column> {
     return new Column(await call(undefined, () => this.raw.enumeration(name)) as RawColumn);
-  }
-
-  /** @internal */
-  view(name: string): EngineView {
-    const [start, end] = this.window;
-    return engineOf(this.store, this.pool).view(this.path, name, start, end, end, this.key);
   }
 
   private ranges(found: readonly RawRange[]): (readonly [Extreme, Extreme])[] {

@@ -13,6 +13,7 @@ export type EngineArray = Pick<
 > & {
   at(...args: Parameters<RawArray["at"]>): Promise<EngineArray>;
   query(...args: Parameters<RawArray["query"]>): EngineBatches;
+  view(...args: Parameters<RawArray["view"]>): EngineView;
 };
 export type EngineBatches = Pick<RawBatches, "next" | "free">;
 export type EngineView = Pick<RawView, "list" | "read" | "stat">;

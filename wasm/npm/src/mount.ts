@@ -47,7 +47,7 @@ export class Mount {
 
 /** Shows an array, or whatever is at a URL or in a store, as files. */
 export function mount(source: TileArray | string | URL | Store, options: OpenOptions = {}): Mount {
-  if (source instanceof TileArray) return Mount.of(source.store, () => source.view(nameOf(source.path)));
+  if (source instanceof TileArray) return Mount.of(source.store, () => source.raw.view(nameOf(source.path)));
   const store = storeOf(source, options);
   const path = options.path ?? "";
   const [start, end] = options.at === undefined ? [0, Infinity] : span(options.at);

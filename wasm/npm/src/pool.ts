@@ -228,7 +228,10 @@ class RemoteStore implements Engine {
   }
 
   view(...args: Parameters<Engine["view"]>): EngineView {
-    const made = this.toMake("view", args);
+    return this.viewOf(this.toMake("view", args));
+  }
+
+  private viewOf(made: Made): EngineView {
     const call = (method: string) => (async (...given: unknown[]) => {
       const aborted = given.at(-1) instanceof Promise || given.at(-1) === undefined ? given.pop() : undefined;
       return this.call(this.pool.free(), made, { method, args: given }, aborted);
@@ -256,6 +259,7 @@ class RemoteStore implements Engine {
         return any("put", [selection, order, own, at, seed]);
       },
       query: (...args) => this.batches(made, args),
+      view: (...args) => this.viewOf(this.toMake("view", args, made)),
       vacuum: async (...args) => any("vacuum", args),
       get: async (selection, fields, order, condition, out, aborted) => {
         const given = [selection, fields, order, condition];
@@ -292,27 +296,32 @@ class RemoteStore implements Engine {
 
   /** Calls a method of what `made` makes, which is made where the worker does not have it. */
   private async call(lane: Lane, made: Made, call: Omit<Call, "say" | "id" | "on">, aborted?: unknown): Promise<unknown> {
-    await lane.ready(lane.has.get(made.keep) ?? this.make(lane, made));
+    await lane.ready(this.at(lane, made));
     return lane.call({ on: made.keep, ...call }, aborted);
   }
 
+  private at(lane: Lane, made: Made): Promise<unknown> {
+    return lane.has.get(made.keep) ?? this.make(lane, made);
+  }
+
   /** Something that workers make, and forget when nobody here can call it any more. */
-  private toMake(method: string, args: unknown[]): Made {
-    const made = { on: this.facts, method, args, keep: this.pool.number() };
+  private toMake(method: string, args: unknown[], of?: Made): Made {
+    const made = { of, method, args, keep: this.pool.number() };
     gone.register(made, [this.pool.lanes, made.keep]);
     return made;
   }
 
-  private make(lane: Lane, made: Made, aborted?: unknown): Promise<unknown> {
-    const making = lane.call(made, aborted, this.bridge);
+  private make(lane: Lane, { of, ...made }: Made, aborted?: unknown): Promise<unknown> {
+    const call = (on: Call["on"]) => lane.call({ on, ...made }, aborted, this.bridge);
+    const making = of ? this.at(lane, of).then(() => call(of.keep)) : call(this.facts);
     lane.has.set(made.keep, making);
     making.catch(() => lane.forget(made.keep));
     return making;
   }
 }
 
-/** How an object of a worker is made, and its number. */
-type Made = { on: StoreFacts; method: string; args: unknown[]; keep: number };
+/** How an object of a worker is made, of a store or of another object, and its number. */
+type Made = { of: Made | undefined; method: string; args: unknown[]; keep: number };
 
 /** What is gone from the page goes from these workers too. */
 const gone = new FinalizationRegistry<[readonly Lane[], number]>(([lanes, number]) => lanes.forEach((lane) => lane.forget(number)));

@@ -182,6 +182,16 @@ test("a fetch of one's own sees every request", async () => {
   assert.ok(seen.length > 0 && seen.every((t) => t === "t"));
 });
 
+test("other bytes than were asked for are refused", async () => {
+  const { url } = await served(indexed, {});
+  const shifted = async (request) => {
+    const range = request.headers.get("Range")?.replace(/\d+/g, (n) => Number(n) + 64);
+    return fetch(request.url, { headers: range && request.url.endsWith("a0.tdb") ? { Range: range } : request.headers });
+  };
+  const opened = await open(new HttpStore(url, { fetch: shifted }));
+  await assert.rejects(get(opened, [slice(0, 64), slice(0, 64)]), (e) => e.code === "Io" && /a0.tdb: the server answers with other bytes than were asked for; serve it with ranges/.test(e.message));
+});
+
 test("a passing failure is tried again", async () => {
   const { url } = await served(indexed, {});
   let failures = 2;

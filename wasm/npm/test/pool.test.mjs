@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { create, get, HttpStore, MemoryStore, mount, open, put, query } from "hyperslab";
+import { asZarrita, consolidate, create, get, HttpStore, MemoryStore, mount, open, put, query, vacuum } from "hyperslab";
 import { Pool, provideWorkers } from "hyperslab/pool";
 import { Flights } from "../dist/ranges.js";
 import { serve } from "./serve.mjs";
@@ -189,6 +189,29 @@ test("one caller's abort leaves the others their bytes, also while the array is 
       held.open();
       assert.equal((await second).at(0, 1), 2001);
       assert.equal((await later).kind, "dense");
+    }
+  }, { workers: 2 });
+});
+
+test("an open array as files is what it was when it was opened", async () => {
+  await pooled(async (pool) => {
+    for (const options of [{}, { pool }]) {
+      const store = new MemoryStore();
+      const x = { name: "x", type: "int32", domain: [0, 1], tile: 2 };
+      const made = await create(store, { type: "dense", dims: [x], attrs: [{ name: "a", type: "int32" }] }, { at: 1 });
+      await put(made, null, Int32Array.of(1, 2), { at: 5 });
+      const open5 = () => open(store, { at: 9, ...options });
+      const [seen, unseen] = [await open5(), await open5()];
+      const [files, others] = [mount(seen), mount(unseen)];
+      const shown = async (files) => [...new Int32Array((await files.readFile("slices/a@0:2.bin")).buffer)];
+      await put(made, null, Int32Array.of(7, 8), { at: 7 });
+      assert.deepEqual([await shown(files), await shown(mount(seen))], [[1, 2], [1, 2]]);
+      assert.deepEqual(await shown(mount(await open5())), [7, 8]);
+      const now = await open(store);
+      await consolidate(now);
+      await vacuum(now);
+      await assert.rejects(shown(others), { code: "NotFound" });
+      await assert.rejects(asZarrita(unseen).get("/a/c/0"), { code: "NotFound" });
     }
   }, { workers: 2 });
 });

@@ -32,6 +32,15 @@ pub(super) fn put(root: &Path, place: &Path, parts: &[Bytes]) -> io::Result<()> 
     pending.finish()
 }
 
+/// The same in place of a file that is there, if any.
+pub(super) fn put_over(root: &Path, place: &Path, parts: &[Bytes]) -> io::Result<()> {
+    let mut pending = Pending::begun(root, place)?;
+    for part in parts {
+        pending.append(part)?;
+    }
+    fs::rename(&pending.temporary, place)
+}
+
 /// A file that is being written under a temporary name; dropped unfinished, it is removed.
 pub(super) struct Pending {
     file: File,
@@ -44,24 +53,28 @@ pub(super) struct Pending {
 
 impl Pending {
     pub(super) fn new(root: &Path, place: &Path) -> io::Result<Self> {
-        let temporary = temporary(root, place)?;
-        let file = in_folder(place, || File::create_new(&temporary))?;
-        // The lock goes with the process, however it ends, and so tells who comes to clean up that
-        // this writer lives. Without it, age has to tell.
-        let _ = file.try_lock();
-        let pending = Self {
-            file,
-            temporary,
-            place: place.to_owned(),
-            unsettled: 0,
-            settling: None,
-        };
+        let pending = Self::begun(root, place)?;
         // Better found out now rather than after gigabytes.
         if place.symlink_metadata().is_ok() {
             Err(ErrorKind::AlreadyExists.into())
         } else {
             Ok(pending)
         }
+    }
+
+    fn begun(root: &Path, place: &Path) -> io::Result<Self> {
+        let temporary = temporary(root, place)?;
+        let file = in_folder(place, || File::create_new(&temporary))?;
+        // The lock goes with the process, however it ends, and so tells who comes to clean up that
+        // this writer lives. Without it, age has to tell.
+        let _ = file.try_lock();
+        Ok(Self {
+            file,
+            temporary,
+            place: place.to_owned(),
+            unsettled: 0,
+            settling: None,
+        })
     }
 
     pub(super) fn append(&mut self, part: &[u8]) -> io::Result<()> {
@@ -87,7 +100,8 @@ impl Pending {
         // The system tells of a failure once: whoever syncs later would not hear of it.
         self.settling.take().map_or(Ok(()), joined)?;
         match in_folder(&self.place, || fs::hard_link(&self.temporary, &self.place)) {
-            Err(e) if cannot_link(&e) => rename_where_free(&self.temporary, &self.place),
+            // In the folder too: where that cannot be made, this is what to tell.
+            Err(e) if cannot_link(&e) => in_folder(&self.place, || rename_where_free(&self.temporary, &self.place)),
             done => done,
         }
         // Dropping removes the temporary name.

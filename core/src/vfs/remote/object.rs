@@ -164,12 +164,9 @@ impl ObjectVfs {
         Ok(entries)
     }
 
-    async fn put_new(self, path: String, parts: Vec<Bytes>) -> Result<()> {
+    async fn put_as(self, path: String, parts: Vec<Bytes>, mode: PutMode) -> Result<()> {
         let payload = PutPayload::from_iter(parts);
-        let done = self
-            .store
-            .put_opts(&self.key(&path)?, payload, PutMode::Create.into())
-            .await;
+        let done = self.store.put_opts(&self.key(&path)?, payload, mode.into()).await;
         done.map(drop).map_err(failed(&path))
     }
 
@@ -231,7 +228,7 @@ impl Vfs for ObjectVfs {
 
     fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
         if parts.iter().map(Bytes::len).sum::<usize>() <= 4 * PART_BYTES {
-            return self.spawn(self.clone().put_new(path.to_owned(), parts));
+            return self.spawn(self.clone().put_as(path.to_owned(), parts, PutMode::Create));
         }
         Box::pin(async move {
             let mut writer = self.create(path).await?;
@@ -240,6 +237,10 @@ impl Vfs for ObjectVfs {
             }
             writer.finish().await
         })
+    }
+
+    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        self.spawn(self.clone().put_as(path.to_owned(), parts, PutMode::Overwrite))
     }
 
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
@@ -323,7 +324,7 @@ impl FileWriter for ObjectWriter {
         let (store, path) = (self.store.clone(), std::mem::take(&mut self.path));
         let Some(upload) = self.upload.take() else {
             let whole = vec![std::mem::take(&mut self.start).freeze()];
-            return self.store.spawn(store.put_new(path, whole));
+            return self.store.spawn(store.put_as(path, whole, PutMode::Create));
         };
         self.store.spawn(async move {
             // Completing an upload replaces, so look first. Names in arrays are unique.
