@@ -122,22 +122,14 @@ impl Vfs for Undo {
             let _passed = self.gate.pass().await;
             self.begin(path);
             // Between a merge and the list of what it replaces, readers of duplicates would see cells twice.
-            let done = match path.rsplit_once('.') {
-                Some((_, "wrt" | "ok")) if self.merges => {
-                    self.gate.hold();
-                    let done = self.inner.put(path, parts).await;
-                    if done.is_err() {
-                        self.gate.release();
-                    }
-                    done
-                }
-                Some((_, "vac")) => {
-                    let done = self.inner.put(path, parts).await;
-                    self.gate.release();
-                    done
-                }
-                _ => self.inner.put(path, parts).await,
-            };
+            let commits = self.merges && matches!(path.rsplit_once('.'), Some((_, "wrt" | "ok")));
+            if commits {
+                self.gate.hold();
+            }
+            let done = self.inner.put(path, parts).await;
+            if path.ends_with(".vac") || (commits && done.is_err()) {
+                self.gate.release();
+            }
             done?;
             self.end();
             Ok(())
@@ -174,6 +166,10 @@ impl Vfs for Undo {
 
     fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
         self.inner.sync(dir)
+    }
+
+    fn failures_are_final(&self) -> bool {
+        self.inner.failures_are_final()
     }
 
     fn direct(&self) -> Option<&dyn Direct> {

@@ -134,9 +134,12 @@ async fn fragments(array: &Array, options: &ConsolidateOptions, write: &WriteOpt
         };
         let Some(first) = written.first() else { break };
         if let Err(e) = put_vacuum_list(&current, first, &run, write.sync).await {
-            // Several fragments share a commit. They stay beside what they replace, as after a crash, and so does one
-            // where this fails as well.
-            if let [only] = written.as_slice() {
+            // What several fragments show is one file for all of them. They stay beside what they replace, as after a
+            // crash, and so does one where this fails as well, or where the list may still arrive: who then reads by
+            // it would see neither.
+            if let [only] = written.as_slice()
+                && current.context().vfs.failures_are_final()
+            {
                 let _ = take_back(&current, only, &run).await;
             }
             return Err(e);
@@ -196,10 +199,10 @@ fn vacuum_list_path(array: &Array, name: &str) -> String {
     join(if in_folder { COMMITS_DIR } else { "" }, &format!("{name}.vac"))
 }
 
-/// Removes the fragment that a run was merged into, since nothing can say that it replaces the run: readers of duplicates would see
-/// its cells twice. It stays where somebody else has removed part of the run meanwhile.
+/// Removes the fragment that a run was merged into, since nothing can say that it replaces the run: readers of
+/// duplicates would see its cells twice. It stays where somebody else has removed part of the run meanwhile.
 async fn take_back(array: &Array, name: &str, run: &[Arc<Fragment>]) -> Result<()> {
-    // A store may have the list although it did not say so.
+    // It may be there all the same, where making it last is what failed.
     let list = join(array.path(), &vacuum_list_path(array, name));
     array.context().vfs.remove(&list).await?;
     still_there(array, run).await?;

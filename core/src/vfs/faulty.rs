@@ -169,6 +169,10 @@ impl Vfs for FaultyVfs {
         Box::pin(self.run("list", dir, 0, self.inner.list(dir)))
     }
 
+    fn failures_are_final(&self) -> bool {
+        self.inner.failures_are_final()
+    }
+
     fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
         let bytes = parts.iter().map(|p| p.len() as u64).sum();
         // The inner store may act when its future is made, so that waits for the verdict.

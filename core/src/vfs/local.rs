@@ -272,6 +272,10 @@ impl Vfs for LocalVfs {
         Box::pin(async move { self.sync_tree(dir) })
     }
 
+    fn failures_are_final(&self) -> bool {
+        true
+    }
+
     fn direct(&self) -> Option<&dyn Direct> {
         Some(self)
     }

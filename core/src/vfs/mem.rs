@@ -87,6 +87,10 @@ impl Vfs for MemVfs {
         Box::pin(ready(self.insert(path, concat(parts))))
     }
 
+    fn failures_are_final(&self) -> bool {
+        true
+    }
+
     fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
         Box::pin(ready(check_path(path).map(|()| self.replace(path, concat(parts)))))
     }

@@ -130,6 +130,11 @@ pub trait Vfs: Send + Sync + 'static {
         None
     }
 
+    /// Whether a call that failed has no effect later: what was sent to a server may still arrive.
+    fn failures_are_final(&self) -> bool {
+        false
+    }
+
     /// The store as one that threads may read on their own, if it is such a one.
     fn direct(&self) -> Option<&dyn Direct> {
         None
