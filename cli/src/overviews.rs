@@ -76,34 +76,51 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
         .with_context(|| format!("cannot read {url}"))?;
     let name = url.rsplit('/').next().unwrap_or(url);
     let mut list = made_before(&array).await?;
+    let mut made = Vec::new();
     for level in levels {
         list.insert(
             level.factor,
             json!({"factor": level.factor, "path": format!("../{name}.{}", level.factor)}),
         );
         let place = Place::new(&format!("{url}.{}", level.factor))?;
-        let building = Building::start(&place).await?;
-        let made = store(env, &array, &fields, &level, building.place()).await;
-        building
-            .end(made.with_context(|| format!("cannot make {}", place.url)))
-            .await?;
+        let done = make(env, &array, &fields, &level, &place).await;
+        done.with_context(|| left(&made, format!("cannot make {}", place.url)))?;
+        made.push(place.url);
     }
     let value = MetaValue::text(&list.into_values().collect::<Value>().to_string());
+    let named = name_them(&array, value).await;
+    named.with_context(|| left(&made, format!("cannot write the metadata of {url}")))
+}
+
+/// Makes one copy.
+async fn make(env: &Env, array: &Array, fields: &[usize], level: &Level, place: &Place) -> Result<()> {
+    let building = Building::start(place).await?;
+    let made = store(env, array, fields, level, building.place()).await;
+    building.end(made).await
+}
+
+/// What failed, and what is there already that would be in the way of another try.
+fn left(made: &[String], what: String) -> String {
+    if made.is_empty() {
+        what
+    } else {
+        let made = made.join(" and ");
+        format!("{what}, after {made} had been made; remove what is made before you try again")
+    }
+}
+
+/// Writes into the array's metadata where its copies are.
+async fn name_them(array: &Array, list: MetaValue) -> Result<()> {
     let options = WriteOptions {
         timestamp_ms: when::or_now(None)?,
         seed: seed()?,
         sync: true,
     };
-    array
-        .write_metadata(
-            &[Entry {
-                key: KEY.to_owned(),
-                value: Some(value),
-            }],
-            &options,
-        )
-        .await?;
-    Ok(())
+    let entry = Entry {
+        key: KEY.to_owned(),
+        value: Some(list),
+    };
+    Ok(array.write_metadata(&[entry], &options).await?)
 }
 
 /// The copies that the array names already, by their factors.
@@ -129,7 +146,7 @@ fn fit(factors: &BTreeSet<u64>, axes: &[Axis], fields: usize) -> Result<()> {
     let bytes = |factor: &u64| {
         let lengths = axes.iter().map(|axis| axis.shrunk(*factor).1.unsigned_abs());
         let cells = lengths.fold(1, u128::saturating_mul);
-        cells.saturating_mul((fields * size_of::<(f64, u32)>()) as u128)
+        cells.saturating_mul((fields * size_of::<(f64, u64)>()) as u128)
     };
     let all = factors.iter().map(bytes).fold(0, u128::saturating_add);
     ensure!(

@@ -29,13 +29,20 @@ static ENDLESS: AtomicBool = AtomicBool::new(false);
 pub(crate) fn install() {
     let end = || {
         let mut pending = lock();
+        let mut stays = false;
         for half in pending.drain(..) {
             match half {
                 // Other threads go on writing.
                 Half::Local(path) => (0..ATTEMPTS).take_while(|_| path.exists()).for_each(|_| remove(&path)),
                 Half::Remote(staging) => staging.abandon(),
-                Half::Write(undo) => undo.abandon(),
+                Half::Write(undo) => stays |= undo.abandon(),
             }
+        }
+        if stays {
+            crate::progress::clear();
+            crate::show::complaint(format_args!(
+                "hyperslab: interrupted, when all or some of the change had been made; `hyperslab info` shows what there is"
+            ));
         }
         std::process::exit(if ENDLESS.load(Ordering::Relaxed) { 0 } else { 130 });
     };

@@ -98,6 +98,13 @@ impl Vfs for Staging {
         })
     }
 
+    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let _passed = self.gate.pass().await;
+            self.of(path).put_over(path, parts).await
+        })
+    }
+
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
         Box::pin(async move {
             let _passed = self.gate.pass().await;

@@ -27,6 +27,8 @@ struct Made {
     folders: Vec<String>,
     /// What shows them is being put.
     committing: bool,
+    /// Something was shown before.
+    shown: bool,
 }
 
 impl Undo {
@@ -42,8 +44,8 @@ impl Undo {
     }
 
     /// Lets nothing more be written, and removes what was begun; but for what may be shown, by a commit that was not
-    /// answered in time or whose failure may be that of the answer.
-    pub(crate) fn abandon(&self) {
+    /// answered in time or whose failure may be that of the answer. Whether something is shown, or may be.
+    pub(crate) fn abandon(&self) -> bool {
         self.gate.close();
         let made = std::mem::take(&mut *self.made());
         if !made.committing {
@@ -52,6 +54,7 @@ impl Undo {
                 let _ = pollster::block_on(self.inner.remove_dir(&folder));
             }
         }
+        made.committing || made.shown
     }
 
     /// Remembers which fragment a file is part of. A file that is part of none is whole by itself, or commits what
@@ -71,7 +74,10 @@ impl Undo {
     fn end(&self) {
         let mut made = self.made();
         if made.committing {
-            *made = Made::default();
+            *made = Made {
+                shown: true,
+                ..Made::default()
+            };
         }
     }
 
@@ -136,6 +142,13 @@ impl Vfs for Undo {
         })
     }
 
+    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let _passed = self.gate.pass().await;
+            self.inner.put_over(path, parts).await
+        })
+    }
+
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
         Box::pin(async move {
             let _passed = self.gate.pass().await;
@@ -192,14 +205,19 @@ mod tests {
         let writing = undo();
         put(&writing, &format!("{array}/{}.ok", name(2)));
         put(&writing, &format!("{array}/{}/a.tdb", name(3)));
-        writing.abandon();
+        assert!(writing.abandon());
         let left: Vec<String> = files.files().into_iter().map(|(path, _)| path).collect();
         assert_eq!(left, [format!("{array}/{}.ok", name(2))]);
 
         let committed = undo();
         put(&committed, &format!("{array}/{}/a.tdb", name(4)));
         put(&committed, &format!("{array}/{}.ok", name(4)));
-        committed.abandon();
+        assert!(committed.abandon());
+        assert_eq!(files.files().len(), 3);
+
+        let begun = undo();
+        put(&begun, &format!("{array}/{}/a.tdb", name(5)));
+        assert!(!begun.abandon());
         assert_eq!(files.files().len(), 3);
     }
 

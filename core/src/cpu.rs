@@ -18,12 +18,13 @@ pub enum Cpu {
 }
 
 impl Default for Cpu {
-    /// All cores, where this build has threads.
+    /// All cores, where this build has threads and the system lets it start one for each.
     fn default() -> Self {
         #[cfg(feature = "rayon")]
-        return Self::Rayon;
-        #[cfg(not(feature = "rayon"))]
-        return Self::Inline;
+        if has_pool() {
+            return Self::Rayon;
+        }
+        Self::Inline
     }
 }
 
@@ -87,15 +88,6 @@ impl Cpu {
         }
     }
 
-    /// Sorts by `compare`; equal items may change places.
-    pub fn sort_unstable_by<T: Send>(self, items: &mut [T], compare: impl Fn(&T, &T) -> std::cmp::Ordering + Sync) {
-        match self {
-            #[cfg(feature = "rayon")]
-            Self::Rayon => rayon::slice::ParallelSliceMut::par_sort_unstable_by(items, compare),
-            _ => items.sort_unstable_by(compare),
-        }
-    }
-
     /// Runs `job` off the thread that polls, so that a polling thread is never busy for long. On the
     /// pool it starts at once, so that its caller can do other things before it waits.
     ///
@@ -130,6 +122,17 @@ pub(crate) fn parts(cells: usize, part: usize) -> Vec<Range<usize>> {
     (0..cells.div_ceil(part).max(1))
         .map(|i| i * part..((i + 1) * part).min(cells))
         .collect()
+}
+
+/// Whether rayon's global pool is there. It is tried here, for whoever asks for it where it cannot start panics.
+#[cfg(feature = "rayon")]
+fn has_pool() -> bool {
+    static IS_THERE: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *IS_THERE.get_or_init(|| match rayon::ThreadPoolBuilder::new().build_global() {
+        Ok(()) => true,
+        // Where the program has built it before, no failure of the system is behind the refusal.
+        Err(e) => std::error::Error::source(&e).is_none(),
+    })
 }
 
 #[cfg(feature = "rayon")]

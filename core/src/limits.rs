@@ -1,12 +1,10 @@
 //! Every bound in one place. Decoders check lengths against the bytes that are present first;
 //! these bounds catch what that check cannot.
 
-/// Cells of a dimension or attribute name, in bytes. The format has no limit; real names are short.
+/// Bytes of the name of a dimension or attribute. The format has no limit; real names are short.
 pub const NAME_BYTES_MAX: u64 = 1 << 16;
 /// Dimensions of an array.
 pub const DIMENSIONS_MAX: usize = 1 << 10;
-/// Fields of an array.
-pub const FIELDS_MAX: usize = 1 << 20;
 /// Filters in one pipeline.
 pub const FILTERS_MAX: u32 = 1 << 10;
 /// Bytes of default fill values of a schema that does not store them.

@@ -252,11 +252,6 @@ impl ScalarRange {
         self.lo.order(&self.hi).is_gt()
     }
 
-    /// Whether some value is in both.
-    pub fn intersects(&self, other: &Self) -> bool {
-        self.lo.order(&other.hi).is_le() && other.lo.order(&self.hi).is_le()
-    }
-
     /// The values in both; may be empty.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {

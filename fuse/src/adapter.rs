@@ -13,7 +13,7 @@ use fuser::{
 };
 
 use crate::errno::{Refusal, errno};
-use crate::filesystem::{Attributes, FileSystem, Listed, NAME_BYTES_MAX, ROOT};
+use crate::filesystem::{Attributes, FileSystem, Listed, NAME_BYTES_MAX};
 use crate::workers::Workers;
 
 /// How long what a number stands for may be remembered: it never changes.
@@ -47,12 +47,19 @@ impl Adapter {
         }
     }
 
+    /// What a worker answers to a question about the file or folder `about`.
     fn ask<R: Send + 'static>(
         &self,
+        about: INodeNo,
         question: impl FnOnce(&FileSystem) -> Result<R, Refusal> + Send + 'static,
     ) -> Result<R, Refusal> {
         let files = Arc::clone(&self.files);
-        self.workers.run(move || question(&files))
+        let answer = self.workers.run(move || question(&files));
+        answer.map_err(|refusal| match refusal {
+            // Of these the file system does not know.
+            Refusal::TimedOut | Refusal::Panicked => self.files.complain(about.0, refusal),
+            told => told,
+        })
     }
 
     fn stat(&self, a: Attributes) -> FileAttr {
@@ -104,7 +111,7 @@ impl Filesystem for Adapter {
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let name = name.to_owned();
-        match self.ask(move |files| files.lookup(parent.0, &name)) {
+        match self.ask(parent, move |files| files.lookup(parent.0, &name)) {
             Ok(found) => reply.entry_with_ttls(
                 &self.attr_ttl(found),
                 &self.files.ttl(),
@@ -131,7 +138,7 @@ impl Filesystem for Adapter {
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        match self.files.attributes(ino.0) {
+        match self.ask(ino, move |files| files.attributes(ino.0)) {
             Ok(found) => reply.attr(&self.attr_ttl(found), &self.stat(found)),
             Err(refusal) => reply.error(errno(&refusal)),
         }
@@ -161,7 +168,7 @@ impl Filesystem for Adapter {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        match self.ask(move |files| files.read(ino.0, offset, size)) {
+        match self.ask(ino, move |files| files.read(ino.0, offset, size)) {
             Ok(bytes) => reply.data(&bytes),
             Err(refusal) => reply.error(errno(&refusal)),
         }
@@ -182,7 +189,7 @@ impl Filesystem for Adapter {
     }
 
     fn opendir(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        match self.ask(move |files| files.list(ino.0)) {
+        match self.ask(ino, move |files| files.list(ino.0)) {
             Ok(listing) => {
                 let handle = self.next_handle.fetch_add(1, Ordering::Relaxed);
                 self.listings().insert(handle, Arc::new(listing));
@@ -197,10 +204,7 @@ impl Filesystem for Adapter {
             return reply.error(errno(&Refusal::Stale));
         };
         // The kernel finds the parent by itself.
-        let dots = [
-            (ino.0, ".", true),
-            (if ino.0 == ROOT { ROOT } else { ino.0 }, "..", true),
-        ];
+        let dots = [(ino.0, ".", true), (ino.0, "..", true)];
         let entries = dots
             .into_iter()
             .chain(listing.iter().map(|e| (e.ino, e.name.as_str(), e.is_dir)));

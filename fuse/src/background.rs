@@ -3,6 +3,7 @@
 //! The program is started anew rather than forked: it has threads by the time it could fork, and what
 //! it prints until its files can be read is passed on as it is.
 
+use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
@@ -45,13 +46,13 @@ pub fn leave_terminal() -> Result<()> {
     Ok(())
 }
 
-/// Lets go of the outputs, so that whoever waits for their end goes on.
+/// Lets go of the outputs, so that whoever waits for their end goes on. What is told from here on goes to `log`.
 ///
 /// # Errors
 /// The system's.
-pub fn close_outputs() -> Result<()> {
-    let nothing = std::fs::File::options().write(true).open("/dev/null")?;
+pub fn close_outputs(log: Option<&File>) -> Result<()> {
+    let nothing = File::options().write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(&nothing)?;
-    rustix::stdio::dup2_stderr(&nothing)?;
+    rustix::stdio::dup2_stderr(log.unwrap_or(&nothing))?;
     Ok(())
 }

@@ -26,11 +26,21 @@ pub enum Refusal {
     Panicked,
     /// The engine's own failure.
     Engine(Error),
+    /// The engine's failure to read a file that is there.
+    Unreadable(Error),
 }
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         Self::Engine(error)
+    }
+}
+
+impl Refusal {
+    /// Whether something that is there could not be read, rather than that there is nothing of the name.
+    pub fn is_failure(&self) -> bool {
+        let other = [Errno::ENOENT, Errno::ESTALE, Errno::EINTR];
+        !other.iter().any(|o| o.code() == errno(self).code())
     }
 }
 
@@ -46,8 +56,10 @@ impl std::fmt::Display for Refusal {
             Self::ReadOnly => f.write_str("nothing can be changed here"),
             Self::TimedOut => f.write_str("no answer within the time allowed"),
             Self::Panicked => f.write_str("the program has a defect; please report what you did"),
-            Self::Engine(error) if error.wants_key() => write!(f, "{error}; --key-file gives the key"),
-            Self::Engine(error) => error.fmt(f),
+            Self::Engine(error) | Self::Unreadable(error) if error.wants_key() => {
+                write!(f, "{error}; --key-file gives the key")
+            }
+            Self::Engine(error) | Self::Unreadable(error) => error.fmt(f),
         }
     }
 }
@@ -67,8 +79,9 @@ pub fn errno(refusal: &Refusal) -> Errno {
         Refusal::ReadOnly => Errno::EROFS,
         Refusal::TimedOut => Errno::ETIMEDOUT,
         Refusal::Panicked => Errno::EIO,
-        Refusal::Engine(error) => match error {
-            // Readers of Zarr take a chunk that is absent for cells that nobody wrote.
+        // Readers of Zarr take a chunk that is absent for cells that nobody wrote.
+        Refusal::Unreadable(Error::NotFound { .. } | Error::InvalidArgument(_)) => Errno::EIO,
+        Refusal::Engine(error) | Refusal::Unreadable(error) => match error {
             lost if lost.is_lost() => Errno::EIO,
             Error::NotFound { .. } | Error::InvalidArgument(_) => Errno::ENOENT,
             Error::AlreadyExists { .. } => Errno::EEXIST,

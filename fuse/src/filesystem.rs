@@ -34,6 +34,7 @@ pub struct FileSystem {
     inodes: Mutex<HashMap<u64, Inode>>,
     open: OpenFiles,
     complaints: Mutex<HashMap<u64, String>>,
+    tell: fn(&str, &Refusal),
 }
 
 #[derive(Debug, Clone)]
@@ -90,7 +91,14 @@ impl FileSystem {
             inodes: Mutex::new(HashMap::from([(ROOT, root)])),
             open: OpenFiles::new(OPEN_BYTES_MAX),
             complaints: Mutex::default(),
+            tell: |_, _| (),
         })
+    }
+
+    /// Calls `tell` with the path of what cannot be read though it is there, and why, once for each reason.
+    #[must_use]
+    pub fn telling(self, tell: fn(&str, &Refusal)) -> Self {
+        Self { tell, ..self }
     }
 
     /// How long a name may be remembered.
@@ -118,13 +126,16 @@ impl FileSystem {
         let node = found
             .map_err(|e| self.complain(parent, e.into()))?
             .ok_or(Refusal::Absent)?;
-        let ino = node.id;
+        let (ino, node) = (node.id, Arc::new(node));
         let mut inodes = lock(&self.inodes);
         let inode = inodes.entry(ino).or_insert_with(|| Inode {
             path,
-            node: Arc::new(node),
+            node: Arc::clone(&node),
             known: 0,
         });
+        if node.kind.is_dir() {
+            inode.node = node;
+        }
         inode.known += 1;
         Ok(attributes(ino, &inode.node))
     }
@@ -134,7 +145,15 @@ impl FileSystem {
     /// # Errors
     /// [`Refusal::Stale`] if the number is not known.
     pub fn attributes(&self, ino: u64) -> Result<Attributes, Refusal> {
-        Ok(attributes(ino, &self.inode(ino)?.node))
+        let inode = self.inode(ino)?;
+        if inode.node.kind.is_dir() {
+            // What is written shows in the folder; the bytes behind a file's number never change.
+            self.refresh();
+            if let Ok(Some(now)) = block_on(self.view.lookup(&inode.path)) {
+                return Ok(attributes(ino, &now));
+            }
+        }
+        Ok(attributes(ino, &inode.node))
     }
 
     /// Bytes of a file; fewer than asked for only at its end.
@@ -162,7 +181,7 @@ impl FileSystem {
         read.map_err(|e| {
             // A file that was there at lookup and is gone now was vacuumed.
             let gone = matches!(e, hyperslab::Error::NotFound { .. });
-            let refusal = self.complain(ino, e.into());
+            let refusal = self.complain(ino, Refusal::Unreadable(e));
             if gone { Refusal::Stale } else { refusal }
         })
     }
@@ -241,6 +260,22 @@ impl FileSystem {
             .collect())
     }
 
+    /// Remembers why, for whoever asks the folder or the file, and tells of it where it is a failure.
+    pub fn complain(&self, ino: u64, refusal: Refusal) -> Refusal {
+        let why = refusal.to_string();
+        let mut complaints = lock(&self.complaints);
+        if complaints.len() >= COMPLAINTS_MAX {
+            complaints.clear();
+        }
+        let before = complaints.insert(ino, why.clone());
+        drop(complaints);
+        if refusal.is_failure() && before.is_none_or(|b| b != why) {
+            let path = self.inode(ino).map(|i| i.path).unwrap_or_default();
+            (self.tell)(&path, &refusal);
+        }
+        refusal
+    }
+
     /// How many numbers the kernel holds.
     pub fn known(&self) -> usize {
         lock(&self.inodes).len()
@@ -284,16 +319,6 @@ impl FileSystem {
             drop(looked);
             self.view.refresh(now_ms());
         }
-    }
-
-    /// Remembers why, for whoever asks the folder or the file.
-    fn complain(&self, ino: u64, refusal: Refusal) -> Refusal {
-        let mut complaints = lock(&self.complaints);
-        if complaints.len() >= COMPLAINTS_MAX {
-            complaints.clear();
-        }
-        complaints.insert(ino, refusal.to_string());
-        refusal
     }
 }
 

@@ -1,5 +1,6 @@
 //! `fuse-mount SOURCE MOUNTPOINT`: an array, or a folder of arrays, as files.
 
+use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,6 +15,7 @@ use hyperslab::view::{Source, parse_time};
 use hyperslab::{Context, OpenOptions, Window, vfs};
 use hyperslab_fuse::adapter::Adapter;
 use hyperslab_fuse::background;
+use hyperslab_fuse::errno::Refusal;
 use hyperslab_fuse::filesystem::FileSystem;
 use hyperslab_fuse::mount::{self, Mount};
 
@@ -75,6 +77,10 @@ struct Args {
     /// Seconds after which a program that waits for data is told that it failed.
     #[arg(long, value_name = "SECONDS", default_value_t = 120.0)]
     timeout: f64,
+    /// Where to tell what could not be read, and why: a file that is appended to. Else standard error, which a mount in
+    /// the background does not have.
+    #[arg(long, value_name = "FILE")]
+    log_file: Option<PathBuf>,
     /// Come back once the files can be read, and go on without the terminal.
     #[arg(short, long, conflicts_with = "foreground")]
     background: bool,
@@ -84,7 +90,7 @@ struct Args {
     /// This is the program that the one in the foreground has started.
     #[arg(long, hide = true)]
     detached: bool,
-    /// Mount options as in fstab: allow_other, background, at=T, key_file=FILE; those that mount(8) knows are for the system.
+    /// Mount options as in fstab: allow_other, background, at=T, key_file=FILE, log_file=FILE; those that mount(8) knows are for the system.
     #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
     options: Vec<String>,
 }
@@ -118,11 +124,12 @@ impl Args {
                 None if option == "background" => self.background = true,
                 Some(("at", time)) => self.at = Some(time.to_owned()),
                 Some(("key_file", file)) => self.key_file = Some(file.into()),
+                Some(("log_file", file)) => self.log_file = Some(file.into()),
                 // For the system, or true anyway.
                 _ if is_of_the_system(&option) => {}
                 _ => bail!(
-                    "-o {option}: there is no such option; there are allow_other, background, at=T, key_file=FILE, and \
-                     those of mount(8) for every file system"
+                    "-o {option}: there is no such option; there are allow_other, background, at=T, key_file=FILE, \
+                     log_file=FILE, and those of mount(8) for every file system"
                 ),
             }
         }
@@ -144,7 +151,7 @@ fn run(args: Args) -> Result<()> {
         background::leave_terminal()?;
     }
     let place = mount::prepare(&args.mountpoint, vfs::local_path(&args.source))?;
-    let files = Arc::new(open(&args)?);
+    let files = Arc::new(open(&args)?.telling(tell));
     let owner = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     let adapter = Adapter::new(Arc::clone(&files), owner, seconds(args.timeout)?);
 
@@ -186,6 +193,7 @@ fn serve(
     events: &mpsc::Sender<Event>,
     happened: &mpsc::Receiver<Event>,
 ) -> Result<Event> {
+    let log = args.log_file.as_deref().map(log).transpose()?;
     let acl = if args.allow_other {
         SessionACL::All
     } else {
@@ -211,7 +219,9 @@ fn serve(
     let place = args.mountpoint.display();
     let _ = writeln!(std::io::stdout(), "READY: mounted {} at {place}", args.source);
     if args.detached {
-        background::close_outputs()?;
+        background::close_outputs(log.as_ref())?;
+    } else if let Some(log) = &log {
+        rustix::stdio::dup2_stderr(log)?;
     }
     Ok(happened.recv().unwrap_or(Event::Signal))
 }
@@ -243,6 +253,18 @@ fn open(args: &Args) -> Result<FileSystem> {
         name,
     };
     FileSystem::new(source, seconds(args.ttl)?).map_err(|e| anyhow::anyhow!("cannot open {}: {e}", args.source))
+}
+
+/// The file in which is told what could not be read.
+fn log(file: &Path) -> Result<File> {
+    let opened = File::options().append(true).create(true).open(file);
+    opened.with_context(|| format!("--log-file {}: cannot be written to", file.display()))
+}
+
+/// Tells what could not be read.
+fn tell(path: &str, refusal: &Refusal) {
+    // Where this cannot be written there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "fuse-mount: cannot read {path:?}: {refusal}");
 }
 
 /// The key in a file.

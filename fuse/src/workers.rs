@@ -57,17 +57,19 @@ impl Workers {
                 Err(back) => work = back.0,
             }
         }
-        let (sender, jobs) = mpsc::channel::<Job>();
-        let (idle, again) = (Arc::downgrade(&self.idle), sender.clone());
+        let idle = Arc::downgrade(&self.idle);
         let body = move || {
-            work();
             loop {
-                // The last owner of the list is gone: no more work will come.
+                work();
+                // Where the list is gone, or goes with this thread in it, no more work will come.
                 let Some(list) = idle.upgrade() else { return };
-                list.lock().unwrap_or_else(PoisonError::into_inner).push(again.clone());
+                let (sender, jobs) = mpsc::channel();
+                list.lock().unwrap_or_else(PoisonError::into_inner).push(sender);
                 drop(list);
-                let Ok(job) = jobs.recv() else { return };
-                job();
+                match jobs.recv() {
+                    Ok(job) => work = job,
+                    Err(_) => return,
+                }
             }
         };
         let started = std::thread::Builder::new().name("view".into()).spawn(body);
@@ -115,6 +117,23 @@ mod tests {
         });
         assert!(matches!(silence, Err(Refusal::TimedOut)));
         drop(end);
+    }
+
+    #[test]
+    fn threads_end_with_the_last_who_could_ask() {
+        thread_local!(static UNTIL_THE_END: std::cell::Cell<Option<Sender<()>>> = const { std::cell::Cell::new(None) });
+        let (there, ended) = mpsc::channel();
+        let workers = Workers::new(Duration::from_secs(60));
+        let keep = move || {
+            UNTIL_THE_END.set(Some(there));
+            Ok(())
+        };
+        workers.run(keep).unwrap();
+        drop(workers);
+        assert_eq!(
+            ended.recv_timeout(Duration::from_secs(60)),
+            Err(RecvTimeoutError::Disconnected)
+        );
     }
 
     #[test]

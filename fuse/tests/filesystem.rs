@@ -52,7 +52,7 @@ fn write(context: &Context, timestamp_ms: u64, first: i32) {
         layout: Layout::RowMajor,
         columns,
     };
-    let seed = [u8::try_from(timestamp_ms).unwrap(); 32];
+    let seed = [timestamp_ms.to_le_bytes()[0]; 32];
     block_on(array.write(
         cells,
         &WriteOptions {
@@ -112,6 +112,17 @@ fn an_open_file_stays_what_it_was() {
     assert_ne!(before.ino, after.ino);
     assert_eq!(files.read(before.ino, 0, 4).unwrap()[..], 7_i32.to_le_bytes());
     assert_eq!(files.read(after.ino, 0, 4).unwrap()[..], 1007_i32.to_le_bytes());
+}
+
+#[test]
+fn folders_say_when_what_they_show_was_last_written() {
+    let context = Context::memory();
+    let files = files(&context);
+    let slices = find(&files, "slices").unwrap();
+    write(&context, 2000, 1);
+    let now = || [ROOT, slices.ino].map(|ino| files.attributes(ino).unwrap().modified_ms);
+    assert_eq!(now(), [2000; 2]);
+    assert_eq!(find(&files, "slices").unwrap().modified_ms, 2000);
 }
 
 #[test]
@@ -210,6 +221,12 @@ fn what_is_refused_has_a_number_and_a_reason() {
     assert!(matches!(files.list(file), Err(Refusal::NoFolder)));
     assert!(matches!(files.read(slices, 0, 1), Err(Refusal::IsFolder)));
     assert!(matches!(files.open(slices), Err(Refusal::IsFolder)));
+    // Of a file that is there nothing is absent.
+    const EIO: i32 = 5;
+    assert_eq!(
+        number(Refusal::Unreadable(hyperslab::Error::invalid("no such cells"))),
+        EIO
+    );
 }
 
 #[test]

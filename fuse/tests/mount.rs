@@ -180,6 +180,33 @@ fn nothing_can_be_changed_and_refusals_have_their_numbers() {
 }
 
 #[test]
+fn what_cannot_be_read_is_told_once_with_the_reason() {
+    let folder = arrays();
+    let log = folder.path().join("log");
+    let options = ["--log-file", log.to_str().unwrap()];
+    let source = folder.path().join("arrays/dense");
+    let mounted = Mounted::new(&source, &folder.path().join("mnt"), &options);
+    let fragments = std::fs::read_dir(source.join("__fragments")).unwrap();
+    for fragment in fragments {
+        std::fs::write(fragment.unwrap().path().join("a0.tdb"), "no tile").unwrap();
+    }
+    for _ in 0..2 {
+        let failed = std::fs::read(mounted.path("slices/temp@all.bin")).unwrap_err();
+        assert_eq!(failed.raw_os_error(), Some(5));
+    }
+    let told = std::fs::read_to_string(&log).unwrap();
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert!(
+        told.starts_with("fuse-mount: cannot read \"slices/temp@all.bin\": "),
+        "{told}"
+    );
+    assert!(
+        told.contains("/a0.tdb: ") && told.contains("restore the file"),
+        "{told}"
+    );
+}
+
+#[test]
 fn signals_and_umount_end_it_and_leave_nothing() {
     let folder = arrays();
     let source = folder.path().join("arrays");

@@ -37,7 +37,7 @@ extern "C" {
     #[wasm_bindgen(method, catch)]
     fn list(this: &Backend, dir: &str, signal: &JsValue) -> Result<Promise, JsValue>;
     #[wasm_bindgen(method, catch)]
-    fn put(this: &Backend, path: &str, bytes: Uint8Array) -> Result<Promise, JsValue>;
+    fn put(this: &Backend, path: &str, bytes: Uint8Array, over: bool) -> Result<Promise, JsValue>;
     #[wasm_bindgen(method, catch)]
     fn remove(this: &Backend, path: &str) -> Result<Promise, JsValue>;
 
@@ -203,7 +203,12 @@ impl Vfs for JsVfs {
 
     fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
         let path = path.to_owned();
-        self.task(async move |backend, _| put(&backend, &path, &parts).await)
+        self.task(async move |backend, _| put(&backend, &path, &parts, false).await)
+    }
+
+    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        let path = path.to_owned();
+        self.task(async move |backend, _| put(&backend, &path, &parts, true).await)
     }
 
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
@@ -253,8 +258,8 @@ impl Vfs for JsVfs {
     }
 }
 
-/// Copies the parts into one array of JavaScript's, and puts that.
-async fn put(backend: &Backend, path: &str, parts: &[Bytes]) -> Result<()> {
+/// Copies the parts into one array of JavaScript's, and puts that: as a new file, or over one that is there.
+async fn put(backend: &Backend, path: &str, parts: &[Bytes], over: bool) -> Result<()> {
     check_path(path)?;
     let total: usize = parts.iter().map(Bytes::len).sum();
     let total = u32::try_from(total).map_err(|_| Error::invalid(format!("{path}: {total} bytes in one file")))?;
@@ -265,7 +270,7 @@ async fn put(backend: &Backend, path: &str, parts: &[Bytes]) -> Result<()> {
         whole.subarray(at, end).copy_from(part);
         at = end;
     }
-    answer(path, backend.put(path, whole)).await.map(drop)
+    answer(path, backend.put(path, whole, over)).await.map(drop)
 }
 
 /// Gathers a file in memory: stores in JavaScript take whole files.
@@ -286,6 +291,6 @@ impl FileWriter for Writer {
         let whole = bytes.freeze();
         // A handle on the same store that does not close it.
         let store = std::mem::ManuallyDrop::new(JsVfs { number: store });
-        store.task(async move |backend, _| put(&backend, &path, &[whole]).await)
+        store.task(async move |backend, _| put(&backend, &path, &[whole], false).await)
     }
 }

@@ -2,58 +2,8 @@
 // usage: node --test web-demo/e2e/  with SITE_DIR naming the prepared site, HYPERSLAB the program
 // that serves it and, optionally, SHOTS a folder for pictures.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { createInterface } from "node:readline";
-import { after, before, test } from "node:test";
-import { chromium } from "playwright-core";
-
-const { SITE_DIR, HYPERSLAB, SHOTS: shots } = process.env;
-assert.ok(SITE_DIR && HYPERSLAB, "SITE_DIR and HYPERSLAB must be set; `cargo xtask test viewer` sets them");
-let server;
-let site;
-let browser;
-
-before(async () => {
-  server = spawn(HYPERSLAB, ["serve", SITE_DIR, "--port", "0"], { stdio: ["ignore", "pipe", "inherit"] });
-  for await (const line of createInterface({ input: server.stdout })) {
-    site = /http:\/\/\S+/.exec(line)?.[0];
-    if (site) break;
-  }
-  assert.ok(site, "the server gave no address");
-  browser = await chromium.launch({
-    executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
-  });
-});
-after(async () => {
-  await browser?.close();
-  server?.kill();
-});
-
-/** A fresh page at this address; what it logs as an error fails the test. */
-async function visit(hash = "") {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
-  const errors = [];
-  page.on("console", (m) => m.type() === "error" && errors.push(m.text()));
-  page.on("pageerror", (e) => errors.push(String(e)));
-  await page.goto(`${site}${hash}`);
-  await settled(page);
-  return { page, errors };
-}
-
-/** Waits until an array is open and nothing is being loaded. */
-async function settled(page) {
-  await page.waitForFunction(() => document.body.dataset.busy !== undefined, undefined, { timeout: 60_000 });
-  let calm = 0;
-  while (calm < 3) {
-    await page.waitForTimeout(120);
-    calm = (await page.evaluate(() => document.body.dataset.busy)) === "false" ? calm + 1 : 0;
-  }
-}
-
-async function shot(page, name) {
-  if (shots) await page.screenshot({ path: `${shots}/${name}.png` });
-}
+import { test } from "node:test";
+import { settled, shot, site, visit } from "./page.mjs";
 
 /** How many different colours the picture has: 1 where nothing was drawn. */
 async function colours(page) {
@@ -122,4 +72,75 @@ test("an address without an array gives a message that says what to do", async (
   await page.waitForFunction(() => !document.getElementById("message").hidden && document.getElementById("message").className === "");
   assert.match(await page.textContent("#message"), /not found|no array|hyperslab index/i);
   await shot(page, "message");
+});
+
+test("playing through time is stopped by its button and by another array", async () => {
+  const { page, errors } = await visit("#url=data/earthquakes/earthquakes");
+  const label = () => page.getAttribute("#play", "aria-label");
+  const moment = () => page.inputValue("#moment");
+  await page.click("#play");
+  assert.equal(await label(), "Stop");
+  await page.waitForFunction(() => document.getElementById("moment").value === "1");
+  await page.click("#play");
+  assert.equal(await label(), "Play through time");
+  await settled(page);
+  const stopped = await moment();
+  await page.waitForTimeout(1500);
+  assert.equal(await moment(), stopped);
+
+  await page.click("#play");
+  await page.waitForFunction(() => document.getElementById("moment").value === "1");
+  await page.click("#catalog button:nth-child(2)");
+  assert.equal(await label(), "Play through time");
+  await page.waitForFunction(() => document.getElementById("time").hidden);
+  await page.waitForTimeout(1500);
+  assert.ok(await page.locator("#time").isHidden());
+  assert.match(page.url(), /elevation/);
+  assert.deepEqual(errors, []);
+});
+
+test("a moment that cannot be opened is not what the link names", async () => {
+  const { page } = await visit("#url=data/earthquakes/earthquakes");
+  await page.route(/earthquakes\//, (route) => route.abort());
+  await page.locator("#moment").fill("0");
+  await page.waitForFunction(() => !document.getElementById("message").hidden);
+  await page.waitForTimeout(500);
+  assert.doesNotMatch(page.url(), /[#&]at=/);
+  assert.equal(await page.inputValue("#moment"), "7");
+  await page.unroute(/earthquakes\//);
+  await page.locator("#moment").fill("3");
+  await settled(page);
+  await page.waitForTimeout(500);
+  assert.match(page.url(), /[#&]at=\d+/);
+  assert.ok(await page.locator("#message").isHidden());
+});
+
+test("a link that is put into the address bar is followed", async () => {
+  const { page, errors } = await visit();
+  await page.evaluate(() => (location.hash = "#url=data/elevation/elevation"));
+  await page.waitForFunction(() => document.getElementById("url").value.endsWith("elevation"));
+  await settled(page);
+  assert.ok((await colours(page)) > 100);
+  assert.deepEqual(errors, []);
+});
+
+test("a part that cannot be read is said, and tried again when it comes back into view", async () => {
+  const { page } = await visit();
+  const box = await page.locator("#picture").boundingBox();
+  const zoomIn = async () => {
+    await page.mouse.move(box.x + box.width * 0.52, box.y + box.height * 0.3);
+    for (let i = 0; i < 7; i++) await page.mouse.wheel(0, -500);
+    await settled(page);
+  };
+  await page.route(/__fragments/, (route) => route.abort());
+  await zoomIn();
+  assert.ok(await page.locator("#message").isVisible());
+  assert.match(await page.textContent("#cursor"), /\(mean of \d+ × \d+ cells\)$/);
+  await page.unroute(/__fragments/);
+  await page.click("#fit");
+  await settled(page);
+  assert.ok(await page.locator("#message").isHidden());
+  await zoomIn();
+  assert.ok(await page.locator("#message").isHidden());
+  assert.match(await page.textContent("#cursor"), /: (true|false)$/);
 });

@@ -1,9 +1,9 @@
 // The viewer: opens an array, draws it, and lets the user move through space and time.
 import { pixel, ramp } from "./colours.js";
 import { attachGestures } from "./gestures.js";
-import { readLink, writeLink } from "./link.js";
-import { element, listed, markCurrent, say, showCatalog, showControls, showFacts, showTip, type Listed } from "./panel.js";
-import { Raster, type Style } from "./raster.js";
+import { readLink, writeLink, type Link } from "./link.js";
+import { element, fill, listed, markCurrent, say, showCatalog, showControls, showFacts, showTip, type Listed } from "./panel.js";
+import { Raster, type Cell, type Style } from "./raster.js";
 import { Scatter } from "./scatter.js";
 import { Source } from "./source.js";
 import * as text from "./text.js";
@@ -22,21 +22,29 @@ let fixed: number[] = [];
 let moments: number[] = [];
 let at: number | undefined;
 let frame = 0;
-let opening = 0;
+/** The last that was asked to be shown, and the last that was settled: others may be on their way. */
+let asked = 0;
+let settled = -1;
 let failure: string | undefined;
+/** Whoever plays through time holds it, for as long as it is this one. */
+let playing: object | undefined;
+let pointer: [number, number] | undefined;
 
 async function start(): Promise<void> {
   onTraffic((requests, bytes) => (element("traffic").textContent = `${requests} requests · ${text.bytes(bytes)}`));
   new ResizeObserver(resize).observe(canvas);
   resize();
-  attachGestures(canvas, view, redraw, hover);
+  attachGestures(canvas, view, redraw, (x, y) => {
+    pointer = x === undefined || y === undefined ? undefined : [x, y];
+    showCursor();
+  });
   element("zoom-in").onclick = () => { view.zoom(2, view.width / 2, view.height / 2); redraw(); };
   element("zoom-out").onclick = () => { view.zoom(0.5, view.width / 2, view.height / 2); redraw(); };
   element("fit").onclick = () => { view.fit(view.world); redraw(); };
   element<HTMLSelectElement>("attribute").onchange = (e) => { attribute = (e.target as HTMLSelectElement).value; makeLayer(); };
   element<HTMLSelectElement>("colours").onchange = (e) => { map = (e.target as HTMLSelectElement).value; redraw(); };
-  element<HTMLInputElement>("moment").oninput = (e) => void travel(Number((e.target as HTMLInputElement).value));
-  element("play").onclick = () => void play();
+  element<HTMLInputElement>("moment").oninput = (e) => { stopPlaying(); void travel(Number((e.target as HTMLInputElement).value)); };
+  element("play").onclick = () => { if (playing) stopPlaying(); else void play(); };
   element("address").onsubmit = (e) => {
     e.preventDefault();
     const url = element<HTMLInputElement>("url").value.trim();
@@ -44,27 +52,37 @@ async function start(): Promise<void> {
   };
   arrays = await listed();
   showCatalog(arrays, (a) => void show(a));
-  const link = readLink();
-  const first = link.url ? arrays.find((a) => a.url === link.url) ?? { title: link.url, url: link.url, about: "" } : arrays[0];
-  if (first) await show(first, link);
-  else say("Paste the address of an array on the left. It must be served with ranges and, from another origin, with CORS.", "hint");
+  onhashchange = () => void follow(readLink());
+  // The address may have been typed meanwhile.
+  if (asked === 0) await follow(readLink());
 }
 
-async function show(chosen: Listed, link = {} as ReturnType<typeof readLink>): Promise<void> {
-  const turn = ++opening;
+/** Shows what a link names; the first array that is offered if it names none. */
+async function follow(link: Link): Promise<void> {
+  const first = link.url ? arrays.find((a) => a.url === link.url) ?? { title: link.url, url: link.url, about: "" } : arrays[0];
+  if (first) return show(first, link);
+  settled = asked;
+  say("Paste the address of an array on the left. It must be served with ranges and, from another origin, with CORS.", "hint");
+  redraw();
+}
+
+async function show(chosen: Listed, link: Link = {}): Promise<void> {
+  stopPlaying();
+  const turn = ++asked;
   failure = undefined;
   say("Opening…", "hint");
   markCurrent(chosen.url);
+  redraw();
   try {
-    const opened = await Source.open(chosen.url);
-    const last = opened.array.times();
+    const newest = await Source.open(chosen.url);
     const wanted = link.at === undefined ? undefined : Number(link.at);
-    const travelled = wanted === undefined ? opened : await Source.open(chosen.url, wanted);
+    const opened = wanted === undefined ? newest : await Source.open(chosen.url, wanted);
     const land = !opened.dense && opened.isGeographic() ? await landBehind() : undefined;
-    if (turn !== opening) return;
-    [source, moments, at, backdrop] = [travelled, last, wanted, land];
+    if (turn !== asked) return;
+    backdrop?.stop();
+    [source, moments, at, backdrop] = [opened, newest.array.times(), wanted, land];
   } catch (e) {
-    if (turn === opening) fail(e);
+    if (turn === asked) fail(e);
     return;
   }
   const drawable = source.drawable();
@@ -74,11 +92,18 @@ async function show(chosen: Listed, link = {} as ReturnType<typeof readLink>): P
   element("attribution").textContent = chosen.attribution ?? "";
   element<HTMLInputElement>("url").value = chosen.url;
   showControls(source, attribute, map, (axis, to) => { fixed[axis] = to; makeLayer(); });
-  showFacts(source);
-  showTime();
   view.fit(world(source));
   if (link.x && link.y && link.z) [view.cx, view.cy, view.scale] = [Number(link.x), Number(link.y), Number(link.z)];
-  say(undefined);
+  settle();
+}
+
+/** Shows the source that has just been opened, at its moment. */
+function settle(): void {
+  if (!source) return;
+  settled = asked;
+  markCurrent(source.url);
+  showFacts(source);
+  showTime();
   makeLayer();
 }
 
@@ -87,23 +112,16 @@ async function landBehind(): Promise<Raster | undefined> {
   const mask = arrays.find((a) => a.map === "land and sea");
   if (!mask) return undefined;
   const land = await Source.open(mask.url);
-  const [rows, cols] = sides(land);
-  const raster = new Raster(land, land.drawable()[0] ?? "", [], rows, cols, { x: -180, y: 90, scale: 360 / cols, up: true });
+  const [, col] = land.sides();
+  const raster = new Raster(land, land.drawable()[0] ?? "", [], { x: -180, y: 90, scale: 360 / (col.hi - col.lo + 1), up: true });
   raster.onChange = redraw;
-  raster.onError = fail;
   return raster;
-}
-
-function sides(s: Source): [number, number] {
-  const axes = s.axes();
-  const side = (i: number) => { const a = axes.at(i); return a ? a.hi - a.lo + 1 : 1; };
-  return axes.length > 1 ? [side(-2), side(-1)] : [1, side(-1)];
 }
 
 function world(s: Source): Viewport["world"] {
   if (s.dense) {
-    const [rows, cols] = sides(s);
-    return { x0: 0, x1: cols, y0: 0, y1: rows, up: false };
+    const [row, col] = s.sides();
+    return { x0: 0, x1: col.hi - col.lo + 1, y0: 0, y1: row.hi - row.lo + 1, up: false };
   }
   const [x, y] = s.plottedDims();
   const of = (name: string) => s.axes().find((a) => a.name === name) ?? { lo: 0, hi: 1 };
@@ -113,12 +131,10 @@ function world(s: Source): Viewport["world"] {
 function makeLayer(): void {
   if (!source) return;
   layer?.stop();
-  failure = undefined;
-  const [rows, cols] = sides(source);
+  failure = source.undrawable();
   const sizes = source.array.attrs.find((a) => /^mag/i.test(a.name))?.name;
-  layer = source.dense ? new Raster(source, attribute, [...fixed], rows, cols) : new Scatter(source, attribute, sizes);
-  layer.onChange = redraw;
-  layer.onError = fail;
+  layer = failure !== undefined ? undefined : source.dense ? new Raster(source, attribute, [...fixed]) : new Scatter(source, attribute, sizes);
+  if (layer) layer.onChange = redraw;
   redraw();
 }
 
@@ -132,29 +148,54 @@ function showTime(): void {
 }
 
 async function travel(i: number): Promise<void> {
-  const turn = ++opening;
-  const previous = source;
-  if (!previous) return;
-  at = i === moments.length - 1 ? undefined : moments[i];
-  showTime();
+  if (!source) return;
+  const turn = ++asked;
+  const { url } = source;
+  const wanted = i === moments.length - 1 ? undefined : moments[i];
+  element<HTMLInputElement>("moment").value = String(i);
+  element("moment-label").textContent = `${text.moment(moments[i] ?? 0)} …`;
+  redraw();
   try {
-    const travelled = await Source.open(previous.url, at);
-    if (turn !== opening) return;
-    source = travelled;
-    const old = layer;
-    makeLayer();
-    // The old picture stays until the new one has arrived.
-    if (old instanceof Scatter && layer instanceof Scatter) [layer.points, layer.range] = [old.points, old.range];
+    const travelled = await Source.open(url, wanted);
+    if (turn !== asked) return;
+    [source, at] = [travelled, wanted];
   } catch (e) {
-    if (turn === opening) fail(e);
+    if (turn === asked) fail(e);
+    return;
   }
+  // Something may have been written since the moments were listed.
+  if (at === undefined) moments = source.array.times();
+  // An attribute may be younger than the moment.
+  const drawable = source.drawable();
+  if (!drawable.includes(attribute)) attribute = drawable[0] ?? "";
+  fill(element("attribute"), drawable, attribute);
+  view.world = world(source);
+  const old = layer;
+  settle();
+  // The old picture stays until the new one has arrived.
+  if (old instanceof Scatter && layer instanceof Scatter) [layer.points, layer.range] = [old.points, old.range];
 }
 
 async function play(): Promise<void> {
-  for (let i = 0; i < moments.length; i++) {
+  const mine = {};
+  playing = mine;
+  showPlaying();
+  for (let i = 0; i < moments.length && playing === mine; i++) {
     await travel(i);
     await new Promise((done) => setTimeout(done, 700));
   }
+  if (playing === mine) stopPlaying();
+}
+
+function stopPlaying(): void {
+  playing = undefined;
+  showPlaying();
+}
+
+function showPlaying(): void {
+  const button = element("play");
+  button.textContent = playing ? "■" : "▶";
+  button.setAttribute("aria-label", playing ? "Stop" : "Play through time");
 }
 
 function resize(): void {
@@ -185,13 +226,19 @@ function draw(): void {
   backdrop?.draw(g, view, { map: ramp("land and sea").map((p) => dim(p)), lo: 0, hi: 1, name: "backdrop" });
   layer?.draw(g, view, style());
   const coarse = layer instanceof Raster && layer.tooCoarse(view);
-  if (failure !== undefined) say(failure);
+  const wrong = failure ?? layer?.failure ?? backdrop?.failure;
+  const opening = settled !== asked;
+  if (wrong !== undefined) say(message(wrong));
   else if (coarse) say("Too many cells to show at once. Zoom in: scroll, pinch or press +.", "hint");
-  else if (layer) say(undefined);
-  const busy = (layer?.busy ?? 0) + (backdrop?.busy ?? 0);
+  else if (layer && !opening) say(undefined);
+  const factor = layer instanceof Raster && !coarse ? layer.factor(view) : 1;
+  element("level").textContent = factor > 1 ? `overview: ${mean(factor)}` : "";
+  const busy = (layer?.busy ?? 0) + (backdrop?.busy ?? 0) + Number(opening);
   element("busy").textContent = busy > 0 ? "loading…" : "";
   document.body.dataset["busy"] = String(busy > 0);
   showLegend();
+  // What is under the pointer changes also when the pointer does not move.
+  showCursor();
   if (source) {
     writeLink({ url: source.url, ...(at === undefined ? {} : { at: String(at) }), attr: attribute, map,
                 x: view.cx.toFixed(3), y: view.cy.toFixed(3), z: view.scale.toPrecision(6) });
@@ -220,44 +267,70 @@ function showLegend(): void {
 
 /** How many values there are, where they are whole and so few that each has a field of its own; otherwise 0. */
 function legendSteps(lo: number, hi: number): number {
-  const type = source?.array.attrs.find((a) => a.name === attribute)?.type ?? "";
+  const type = typeOf(attribute);
   return (type === "bool" || /^u?int/.test(type)) && hi - lo < 16 ? hi - lo + 1 : 0;
 }
 
 function legendText(v: number): string {
-  return text.value(v, source?.array.attrs.find((a) => a.name === attribute)?.type ?? "");
+  return text.value(v, typeOf(attribute));
 }
 
-function hover(px: number | undefined, py: number | undefined): void {
+function showCursor(): void {
   const cursor = element("cursor");
-  if (px === undefined || py === undefined || !source) { cursor.textContent = ""; showTip(undefined, 0, 0); return; }
-  const [wx, wy] = view.toWorld(px, py);
-  if (layer instanceof Raster) {
-    const cell = layer.valueAt(wx, wy);
-    const axes = source.axes();
-    const name = (i: number) => axes.at(i)?.name ?? "";
-    cursor.textContent = cell
-      ? `${name(-2)} ${cell.row + (axes.at(-2)?.lo ?? 0)}, ${name(-1)} ${cell.col + (axes.at(-1)?.lo ?? 0)}: ${cell.value === undefined ? "…" : legendText(cell.value)}`
-      : "";
-    showTip(undefined, 0, 0);
-  } else if (layer instanceof Scatter) {
+  cursor.textContent = "";
+  let near: number | undefined;
+  if (pointer && source && layer instanceof Raster) {
+    const cell = layer.cellAt(...view.toWorld(...pointer));
+    const [row, col] = source.sides();
+    const where = row.name === "" ? "" : `${row.name} ${cell?.row}, `;
+    if (cell) cursor.textContent = `${where}${col.name} ${cell.col}: ${cellText(cell)}`;
+  } else if (pointer && source && layer instanceof Scatter) {
+    const [wx, wy] = view.toWorld(...pointer);
     const [x, y] = source.plottedDims();
-    cursor.textContent = `${x} ${wx.toFixed(3)}, ${y} ${wy.toFixed(3)} · ${(layer.points?.length ?? 0).toLocaleString("en")} points in view`;
-    const i = layer.near(view, px, py);
-    showTip(i === undefined ? undefined : tip(layer, i, x, y), px, py);
+    cursor.textContent = `${x} ${wx.toFixed(3)}, ${y} ${wy.toFixed(3)} · ${layer.points?.length.toLocaleString("en") ?? "…"} points in view`;
+    near = layer.near(view, ...pointer);
+    if (near !== undefined) showTip(tip(layer, near, x, y), ...pointer);
   }
+  if (near === undefined) showTip(undefined, 0, 0);
+}
+
+/** What a cell holds, and what that is if it is not a value of its own. */
+function cellText({ value, factor }: Cell): string {
+  if (value === undefined) return "…";
+  if (value === null) return "no data";
+  const shown = text.value(value, typeOf(attribute));
+  if (factor > 1) return `${shown} (${mean(factor)})`;
+  return value === source?.fill(attribute) ? `${shown} (fill value)` : shown;
+}
+
+/** What a copy's cells are. It is coarser along every axis of the array, not only those of the picture. */
+function mean(factor: number): string {
+  return `mean of ${source?.axes().map(() => factor).join(" × ")} cells`;
+}
+
+function typeOf(name: string): string {
+  return source?.array.attrs.find((a) => a.name === name)?.type ?? "";
 }
 
 function tip(scatter: Scatter, i: number, x: string, y: string): [string, string][] {
   const p = scatter.points;
   if (!p) return [];
-  const attributes = Object.entries(p.columns).map(([name, c]): [string, string] => [name, text.value(c.at(i), c.type)]);
-  return [[x, text.number(p.x[i] ?? 0)], [y, text.number(p.y[i] ?? 0)], ...attributes.filter(([, v]) => v !== "null")];
+  const there = Object.entries(p.columns).filter(([, c]) => c.at(i) !== null);
+  const attributes = there.map(([name, c]): [string, string] => [name, text.value(c.at(i), c.type)]);
+  return [[x, text.number(p.x[i] ?? 0)], [y, text.number(p.y[i] ?? 0)], ...attributes];
 }
 
+/** What was asked for last could not be shown: what was shown before is still there. */
 function fail(e: unknown): void {
-  failure = e instanceof Error ? e.message : String(e);
-  say(failure);
+  stopPlaying();
+  settled = asked;
+  failure = message(e);
+  if (source) { markCurrent(source.url); showTime(); }
+  redraw();
+}
+
+function message(e: unknown): string {
+  return e instanceof Error ? e.message : String(e);
 }
 
 void start().catch(fail);

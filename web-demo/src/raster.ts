@@ -1,7 +1,9 @@
 // A dense array as a picture: squares of cells are fetched as they come into view, coloured once,
 // and drawn from a bounded cache. What has left the view before its turn is not fetched.
 import { pixel } from "./colours.js";
-import type { Plane, Source } from "./source.js";
+import { coarse } from "./levels.js";
+import { numberAt, type Plane } from "./plane.js";
+import type { Axis, Box, Range, Source } from "./source.js";
 import type { Viewport } from "./viewport.js";
 
 const SIDE = 512;
@@ -13,55 +15,73 @@ const CELLS_ALWAYS_READ = 16e6;
 
 interface Square {
   key: string; factor: number; row: number; col: number;
-  plane?: Plane; image?: OffscreenCanvas; painted?: string; failed?: boolean; abort?: AbortController;
+  /** In coordinates of the level of this factor. */
+  box: Box;
+  plane?: Plane; image?: OffscreenCanvas; painted?: string; failure?: unknown; abort?: AbortController;
 }
+/** The cell under a point. Its value is `undefined` until it is loaded, and `null` where there is none; of `factor` cells along each axis it is the mean. */
+export interface Cell { row: number; col: number; factor: number; value: number | bigint | null | undefined }
 /** Where the array's first cell lies in the world, and how many world units a cell spans. */
 export interface Place { x: number; y: number; scale: number; up: boolean }
 export interface Style { map: Uint32Array; lo: number; hi: number; name: string }
 
 export class Raster {
-  range: [number, number] = [Infinity, -Infinity];
+  range: Range = [Infinity, -Infinity];
+  /** Why a part of what is in view is missing. */
+  failure: unknown;
   onChange: () => void = () => {};
-  onError: (e: unknown) => void = () => {};
+  private readonly row: Axis;
+  private readonly col: Axis;
   private squares = new Map<string, Square>();
   private running = 0;
   private wanted: Square[] = [];
 
   constructor(readonly source: Source, readonly attribute: string, readonly fixed: number[],
-              readonly rows: number, readonly cols: number,
-              readonly place: Place = { x: 0, y: 0, scale: 1, up: false }) {}
+              readonly place: Place = { x: 0, y: 0, scale: 1, up: false }) {
+    [this.row, this.col] = source.sides();
+  }
 
   get busy(): number { return this.running + this.wanted.length; }
 
+  /** How many cells along each axis the picture shows as one, their mean. */
+  factor(view: Viewport): number {
+    return this.source.level(this.attribute, this.cellsPerPixel(view));
+  }
+
   /** Whether the array would have to be read at a much finer grain than the screen shows. */
   tooCoarse(view: Viewport): boolean {
-    const perPixel = this.cellsPerPixel(view);
-    return perPixel / this.source.level(perPixel) > CELLS_PER_PIXEL_MAX && this.rows * this.cols > CELLS_ALWAYS_READ;
+    const cells = length(this.row) * length(this.col);
+    return this.cellsPerPixel(view) / this.factor(view) > CELLS_PER_PIXEL_MAX && cells > CELLS_ALWAYS_READ;
   }
 
   draw(g: CanvasRenderingContext2D, view: Viewport, style: Style): void {
-    const factor = this.source.level(this.cellsPerPixel(view));
-    if (!this.tooCoarse(view)) this.want(view, factor);
+    const factor = this.factor(view);
+    this.failure = undefined;
+    if (this.tooCoarse(view)) this.stop();
+    else this.want(view, factor);
+    g.save();
+    // The outer cells of a copy may reach over the array's edge.
+    g.beginPath();
+    g.rect(...this.screen(view, { row: [this.row.lo, this.row.hi], col: [this.col.lo, this.col.hi] }, 1));
+    g.clip();
     g.imageSmoothingEnabled = view.scale * this.place.scale * factor < 1;
     const loaded = [...this.squares.values()].filter((s) => s.plane && s.factor >= factor);
     for (const s of loaded.sort((a, b) => b.factor - a.factor)) this.paint(g, view, s, style);
+    g.restore();
   }
 
-  /** The cell under a point of the world, and its value where it is loaded. */
-  valueAt(wx: number, wy: number): { row: number; col: number; value: number | undefined } | undefined {
+  /** The cell under a point of the world, of the finest level that is loaded there. */
+  cellAt(wx: number, wy: number): Cell | undefined {
     const { x, y, scale, up } = this.place;
-    const col = Math.floor((wx - x) / scale);
-    const row = Math.floor((up ? y - wy : wy - y) / scale);
-    if (row < 0 || col < 0 || row >= this.rows || col >= this.cols) return undefined;
+    const row = this.row.lo + Math.floor((up ? y - wy : wy - y) / scale);
+    const col = this.col.lo + Math.floor((wx - x) / scale);
+    if (!within(row, [this.row.lo, this.row.hi]) || !within(col, [this.col.lo, this.col.hi])) return undefined;
     const loaded = [...this.squares.values()].filter((s) => s.plane).sort((a, b) => a.factor - b.factor);
-    for (const s of loaded) {
-      const r = Math.floor(row / s.factor) - s.row * SIDE;
-      const c = Math.floor(col / s.factor) - s.col * SIDE;
-      if (s.plane && r >= 0 && c >= 0 && r < s.plane.rows && c < s.plane.cols) {
-        return { row, col, value: s.plane.data[r * s.plane.cols + c] };
-      }
+    for (const { factor, box, plane } of loaded) {
+      const [r, c] = [Math.floor(row / factor), Math.floor(col / factor)];
+      if (plane && within(r, box.row) && within(c, box.col)) return { row, col, factor, value: valueAt(plane, r, c, factor) };
     }
-    return { row, col, value: undefined };
+    return { row, col, factor: 1, value: undefined };
   }
 
   stop(): void {
@@ -75,49 +95,66 @@ export class Raster {
 
   private paint(g: CanvasRenderingContext2D, view: Viewport, s: Square, style: Style): void {
     const plane = s.plane;
-    if (!plane) return;
-    const [x0, y0] = this.screen(view, s.row * SIDE * s.factor, s.col * SIDE * s.factor);
-    const [x1, y1] = this.screen(view, (s.row * SIDE + plane.rows) * s.factor, (s.col * SIDE + plane.cols) * s.factor);
-    if (x1 < 0 || y1 < 0 || x0 > view.width || y0 > view.height) return;
+    if (!plane || plane.rows === 0 || plane.cols === 0) return;
+    const box: Box = { row: [plane.row, plane.row + plane.rows - 1], col: [plane.col, plane.col + plane.cols - 1] };
+    const [x, y, width, height] = this.screen(view, box, s.factor);
+    if (x + width < 0 || y + height < 0 || x > view.width || y > view.height) return;
     const painted = `${style.name} ${style.lo} ${style.hi}`;
     if (s.painted !== painted) { s.image = colour(plane, style); s.painted = painted; }
-    // Whole device pixels, so that neighbours leave no seam.
-    const snap = (v: number) => Math.round(v * devicePixelRatio) / devicePixelRatio;
-    if (s.image) g.drawImage(s.image, snap(x0), snap(y0), snap(x1) - snap(x0), snap(y1) - snap(y0));
+    // Cells without a value show the ground, not the mean of a coarser square.
+    g.clearRect(x, y, width, height);
+    if (s.image) g.drawImage(s.image, x, y, width, height);
   }
 
-  private screen(view: Viewport, row: number, col: number): [number, number] {
+  /** Left, top, width and height of a level's box, in whole device pixels so that neighbours leave no seam. */
+  private screen(view: Viewport, box: Box, factor: number): [number, number, number, number] {
     const { x, y, scale, up } = this.place;
-    return view.toScreen(x + col * scale, up ? y - row * scale : y + row * scale);
+    const corner = (row: number, col: number) => {
+      const [down, right] = [(row * factor - this.row.lo) * scale, (col * factor - this.col.lo) * scale];
+      return view.toScreen(x + right, up ? y - down : y + down).map((v) => Math.round(v * devicePixelRatio) / devicePixelRatio) as [number, number];
+    };
+    const [x0, y0] = corner(box.row[0], box.col[0]);
+    const [x1, y1] = corner(box.row[1] + 1, box.col[1] + 1);
+    return [x0, y0, x1 - x0, y1 - y0];
   }
 
   private want(view: Viewport, factor: number): void {
     const { x, y, scale, up } = this.place;
     const seen = view.visible();
     const [rowLo, rowHi] = up ? [y - seen.y[1], y - seen.y[0]] : [seen.y[0] - y, seen.y[1] - y];
-    const span = (lo: number, hi: number, cells: number) => {
-      const last = Math.ceil(cells / factor / SIDE) - 1;
-      const index = (v: number) => Math.floor(v / scale / factor / SIDE);
-      return [Math.max(0, index(lo)), Math.min(last, index(hi))] as const;
+    const span = (axis: Axis, lo: number, hi: number) => {
+      const [first, last] = coarse(axis, factor);
+      const index = (v: number) => Math.floor((Math.floor((v / scale + axis.lo) / factor) - first) / SIDE);
+      return [Math.max(0, index(lo)), Math.min(Math.floor((last - first) / SIDE), index(hi))] as const;
     };
-    const [r0, r1] = span(rowLo, rowHi, this.rows);
-    const [c0, c1] = span(seen.x[0] - x, seen.x[1] - x, this.cols);
+    const side = (axis: Axis, i: number): Range => {
+      const [first, last] = coarse(axis, factor);
+      return [first + i * SIDE, Math.min(first + (i + 1) * SIDE - 1, last)];
+    };
+    const [r0, r1] = span(this.row, rowLo, rowHi);
+    const [c0, c1] = span(this.col, seen.x[0] - x, seen.x[1] - x);
     const needed = new Set<string>();
     this.wanted = [];
     for (let row = r0; row <= r1; row++) {
       for (let col = c0; col <= c1; col++) {
         const key = `${factor}/${row}/${col}`;
         needed.add(key);
-        const s = this.squares.get(key) ?? { key, factor, row, col };
+        const s = this.squares.get(key) ?? { key, factor, row, col, box: { row: side(this.row, row), col: side(this.col, col) } };
         // Re-inserting keeps the map in order of use, its front the least recently seen.
         this.squares.delete(key);
         this.squares.set(key, s);
-        if (!s.plane && !s.abort && !s.failed) this.wanted.push(s);
+        if (s.failure !== undefined) this.failure = s.failure;
+        else if (!s.plane && !s.abort) this.wanted.push(s);
       }
     }
     const [mr, mc] = [(r0 + r1) / 2, (c0 + c1) / 2];
     this.wanted.sort((a, b) => Math.hypot(a.row - mr, a.col - mc) - Math.hypot(b.row - mr, b.col - mc));
-    for (const s of this.squares.values()) if (s.abort && !needed.has(s.key)) s.abort.abort();
+    for (const s of this.squares.values()) {
+      if (needed.has(s.key)) continue;
+      s.abort?.abort();
+      // What failed is tried again when it comes into view again.
+      delete s.failure;
+    }
     for (const s of this.squares.values()) {
       if (this.squares.size <= KEPT) break;
       if (!needed.has(s.key) && !s.abort) this.squares.delete(s.key);
@@ -130,13 +167,10 @@ export class Raster {
     s.abort = abort;
     this.running += 1;
     try {
-      const span = (at: number, cells: number): [number, number] =>
-        [at * SIDE, Math.min((at + 1) * SIDE, Math.ceil(cells / s.factor)) - 1];
-      const box = { row: span(s.row, this.rows), col: span(s.col, this.cols) };
-      s.plane = await this.source.plane(this.attribute, s.factor, box, this.fixed, abort.signal);
+      s.plane = await this.source.plane(this.attribute, s.factor, s.box, this.fixed, abort.signal);
       this.widen(s.plane);
     } catch (e) {
-      if (!abort.signal.aborted) { s.failed = true; this.onError(e); }
+      if (!abort.signal.aborted) s.failure = e;
     } finally {
       delete s.abort;
       this.running -= 1;
@@ -144,10 +178,11 @@ export class Raster {
     }
   }
 
-  private widen({ data }: Plane): void {
+  private widen(plane: Plane): void {
     let [lo, hi] = this.range;
-    for (let i = 0; i < data.length; i++) {
-      const v = data[i] as number;
+    for (let i = 0; i < plane.data.length; i++) {
+      const v = numberAt(plane, i);
+      if (!Number.isFinite(v)) continue;
       if (v < lo) lo = v;
       if (v > hi) hi = v;
     }
@@ -155,11 +190,24 @@ export class Raster {
   }
 }
 
+function length({ lo, hi }: Axis): number { return hi - lo + 1; }
+
+function within(v: number, [lo, hi]: Range): boolean { return v >= lo && v <= hi; }
+
+/** The value of a loaded cell. Outside of what a copy spans there is none, and it holds the fill value where it has no mean. */
+function valueAt(plane: Plane, row: number, col: number, factor: number): number | bigint | null {
+  const [r, c] = [row - plane.row, col - plane.col];
+  if (r < 0 || c < 0 || r >= plane.rows || c >= plane.cols) return null;
+  const i = r * plane.cols + c;
+  const value = plane.data[i] ?? null;
+  return plane.validity?.[i] === 0 || (factor > 1 && value === plane.fill) ? null : value;
+}
+
 function colour(plane: Plane, style: Style): OffscreenCanvas {
   const canvas = new OffscreenCanvas(plane.cols, plane.rows);
   const image = new ImageData(plane.cols, plane.rows);
   const out = new Uint32Array(image.data.buffer);
-  for (let i = 0; i < out.length; i++) out[i] = pixel(style.map, plane.data[i] as number, style.lo, style.hi);
+  for (let i = 0; i < out.length; i++) out[i] = pixel(style.map, numberAt(plane, i), style.lo, style.hi);
   canvas.getContext("2d")?.putImageData(image, 0, 0);
   return canvas;
 }

@@ -1,6 +1,6 @@
 // A sparse array as points: the cells in view are queried again when the view has come to rest.
 import { css } from "./colours.js";
-import type { Box, Points, Source } from "./source.js";
+import type { Box, Points, Range, Source } from "./source.js";
 import type { Style } from "./raster.js";
 import type { Viewport } from "./viewport.js";
 
@@ -9,10 +9,11 @@ const REACH_PX = 10;
 
 export class Scatter {
   points: Points | undefined;
-  range: [number, number] = [0, 1];
+  range: Range = [Infinity, -Infinity];
   busy = 0;
+  /** Why there are no points. */
+  failure: unknown;
   onChange: () => void = () => {};
-  onError: (e: unknown) => void = () => {};
   private asked = "";
   private timer: ReturnType<typeof setTimeout> | undefined;
   private abort: AbortController | undefined;
@@ -82,9 +83,12 @@ export class Scatter {
     this.busy += 1;
     try {
       const points = await this.source.points(box, abort.signal);
-      if (!abort.signal.aborted) { this.points = points; this.widen(points); }
+      if (abort.signal.aborted) return;
+      [this.points, this.failure] = [points, undefined];
+      this.widen(points);
     } catch (e) {
-      if (!abort.signal.aborted) this.onError(e);
+      // Points that are there may be those of another moment.
+      if (!abort.signal.aborted) [this.points, this.failure] = [undefined, e];
     } finally {
       this.busy -= 1;
       this.onChange();
@@ -96,7 +100,7 @@ export class Scatter {
     let [lo, hi] = [Infinity, -Infinity];
     for (let i = 0; column && i < points.length; i++) {
       const v = column.at(i);
-      if (v === null || v === undefined) continue;
+      if (v === null || v === undefined || !Number.isFinite(Number(v))) continue;
       lo = Math.min(lo, Number(v));
       hi = Math.max(hi, Number(v));
     }

@@ -1,30 +1,31 @@
-// The only file that speaks to the hyperslab package: arrays as the viewer wants them.
-import { get, open, query, slice, type TileArray } from "hyperslab";
+// Arrays as the viewer wants them. Only this file and `levels.ts` speak to the hyperslab package.
+import { get, open, query, type Dim, type TileArray } from "hyperslab";
 import { Pool } from "hyperslab/pool";
+import { levelsOf, type Level } from "./levels.js";
+import { fillOf, type Plane } from "./plane.js";
 import { countRequest } from "./traffic.js";
 
 export interface Axis { name: string; type: string; lo: number; hi: number; extent: number }
-export interface Plane { data: ArrayLike<number>; rows: number; cols: number }
 export interface Column { type: string; at(i: number): unknown }
 export interface Points { length: number; x: Float64Array; y: Float64Array; columns: Record<string, Column> }
+/** A closed range of coordinates. */
+export type Range = [number, number];
 /** A closed range on each axis of the picture. */
-export interface Box { row: [number, number]; col: [number, number] }
+export interface Box { row: Range; col: Range }
 
 /** What decodes, so that the picture can be moved meanwhile. */
 const pool = new Pool();
-
-/** A coarser copy of an array, `factor` cells of the original to one of its own. */
-interface Level { factor: number; array: TileArray }
 
 /** One array as the viewer shows it: dense arrays as planes of numbers, sparse ones as points. */
 export class Source {
   private constructor(readonly url: string, readonly array: TileArray, private levels: Level[]) {}
 
-  static async open(url: string, at?: number, signal?: AbortSignal): Promise<Source> {
-    const options = { pool, onRequest: countRequest, ...(at === undefined ? {} : { at }), ...(signal ? { signal } : {}) };
+  /** Opens an array as it is now, or as it was `at` a moment. */
+  static async open(url: string, at = Date.now()): Promise<Source> {
+    const options = { pool, onRequest: countRequest, at };
     const address = new URL(url, location.href).href;
     const array = await open(address, options);
-    return new Source(url, array, await overviews(address, array));
+    return new Source(url, array, await levelsOf(address, array, options));
   }
 
   get dense(): boolean { return this.array.kind === "dense"; }
@@ -35,51 +36,73 @@ export class Source {
     }));
   }
 
+  /** The vertical and the horizontal axis of a dense array's picture: its last two. A vector is one row. */
+  sides(): [Axis, Axis] {
+    const axes = this.axes();
+    const one = { name: "", type: "", lo: 0, hi: 0, extent: 0 };
+    return [axes.at(-2) ?? one, axes.at(-1) ?? one];
+  }
+
   /** Attributes that can be drawn: one number a cell. */
   drawable(): string[] {
     return this.array.attrs.filter((a) => a.cell === 1 && !/^(string|char|blob|any|geom)/.test(a.type)).map((a) => a.name);
   }
 
-  /** The coarsest level that still has a cell for every pixel at `cellsPerPixel`. */
-  level(cellsPerPixel: number): number {
-    const fit = this.levels.filter((l) => l.factor <= Math.max(1, cellsPerPixel * 1.01));
+  /** Why there can be no picture of the array, if there can be none. */
+  undrawable(): string | undefined {
+    if (this.dense && this.drawable().length === 0) return "This array cannot be drawn: no attribute holds one number a cell. Choose another array on the left.";
+    if (!this.dense && this.plottedDims().includes("")) return "This array cannot be drawn: no dimension is a number or a date. Choose another array on the left.";
+    return undefined;
+  }
+
+  /** The coarsest level that has the attribute and still a cell for every pixel at `cellsPerPixel`. */
+  level(attribute: string, cellsPerPixel: number): number {
+    const fit = this.levels.filter((l) => l.factor <= Math.max(1, cellsPerPixel * 1.01) && l.array.attrs.some((a) => a.name === attribute));
     return fit.at(-1)?.factor ?? 1;
   }
 
-  /** The cells of `box`, in cells of the level of this `factor`, counted from the domain's start. */
+  /** What cells hold that nothing was written to, where that is no value like others. */
+  fill(attribute: string): number | bigint | undefined {
+    const { attributes } = this.array.schema as { attributes: { name: string; type: string; fill?: unknown }[] };
+    const found = attributes.find((a) => a.name === attribute);
+    return found && fillOf(found);
+  }
+
+  /** What there is of `box`, in coordinates of the level of this `factor`; of the other axes the cells at `fixed` coordinates of the array. */
   async plane(attribute: string, factor: number, box: Box, fixed: number[], signal: AbortSignal): Promise<Plane> {
-    const level = this.levels.find((l) => l.factor === factor) ?? { factor: 1, array: this.array };
-    const dims = level.array.dims;
-    const lo = (i: number) => Number(dims[i]?.domain?.[0] ?? 0);
-    const n = dims.length;
-    const cut = (i: number, [a, b]: [number, number]) => slice(lo(i) + a, lo(i) + b + 1);
-    const selection = dims.map((_, i) => {
-      if (i === n - 1) return cut(i, box.col);
-      if (i === n - 2) return cut(i, box.row);
-      return fixed[i] ?? lo(i);
+    const array = this.levels.find((l) => l.factor === factor)?.array ?? this.array;
+    const n = array.dims.length;
+    const selection = array.dims.map(({ domain }, i): Range => {
+      const at = Math.floor((fixed[i] ?? 0) / factor);
+      const [lo, hi] = i === n - 1 ? box.col : i === n - 2 ? box.row : [at, at];
+      return [Math.max(lo, Number(domain?.[0] ?? lo)), Math.min(hi, Number(domain?.[1] ?? hi))];
     });
-    const chunk = await get(level.array, selection, { attrs: attribute, signal });
-    const rows = box.row[1] - box.row[0] + 1;
-    const cols = box.col[1] - box.col[0] + 1;
-    return { data: numbers(chunk.data), rows, cols };
+    const [row, col] = [selection.at(-2) ?? box.row, selection.at(-1) ?? box.col];
+    const place = { row: row[0], col: col[0], rows: row[1] - row[0] + 1, cols: col[1] - col[0] + 1 };
+    if (selection.some(([lo, hi]) => lo > hi)) return { ...place, rows: 0, cols: 0, data: [], validity: undefined, fill: undefined };
+    const { data, validity } = await get(array, selection, { attrs: attribute, signal });
+    return { ...place, data, validity, fill: this.fill(attribute) };
   }
 
   /** The points of a box in the plotted dimensions' coordinates, with every attribute. */
   async points(box: Box, signal: AbortSignal): Promise<Points> {
     const [x, y] = this.plottedDims();
-    const ranges: Record<string, [number, number]> = { [x]: box.col, [y]: box.row };
+    const dim = (name: string) => this.array.dims.find((d) => d.name === name);
+    const ranges = { [x]: coordinates(dim(x), box.col), [y]: coordinates(dim(y), box.row) };
+    if (Object.values(ranges).some(([lo, hi]) => lo > hi)) return { length: 0, x: doubles([]), y: doubles([]), columns: {} };
     const columns = await query(this.array, { ranges, signal }).columns();
     const named: Record<string, Column> = {};
     for (const a of this.array.attrs) {
       const c = columns[a.name];
       if (c) named[a.name] = { type: a.type, at: (i) => c.at(i) };
     }
-    return { length: columns.length, x: doubles(columns[x]?.values), y: doubles(columns[y]?.values), columns: named };
+    const [xs, ys] = [doubles(columns[x]?.values), doubles(columns[y]?.values)];
+    return { length: xs.length, x: xs, y: ys, columns: named };
   }
 
-  /** Names of the horizontal and the vertical dimension: longitude and latitude where there are such. */
+  /** Names of the horizontal and the vertical dimension: longitude and latitude where there are such. Text has no place. */
   plottedDims(): [string, string] {
-    const names = this.array.dims.map((d) => d.name);
+    const names = this.array.dims.filter((d) => d.domain).map((d) => d.name);
     const find = (p: RegExp) => names.find((n) => p.test(n));
     const x = find(/^(lon|longitude|x)$/i) ?? names[1] ?? names[0] ?? "";
     const y = find(/^(lat|latitude|y)$/i) ?? names.find((n) => n !== x) ?? x;
@@ -92,22 +115,13 @@ export class Source {
   }
 }
 
-// Overviews are named by the metadata key `overviews`: JSON, [{"factor": 8, "path": "../mask.8"}].
-async function overviews(url: string, array: TileArray): Promise<Level[]> {
-  const levels: Level[] = [{ factor: 1, array }];
-  const stated = (await array.meta())["overviews"];
-  if (typeof stated !== "string") return levels;
-  const named = JSON.parse(stated) as { factor: number; path: string }[];
-  const base = url.endsWith("/") ? url : `${url}/`;
-  const opened = named.map(async ({ factor, path }) => ({
-    factor, array: await open(new URL(path, base).href, { pool, onRequest: countRequest }),
-  }));
-  return [...levels, ...(await Promise.all(opened))].sort((a, b) => a.factor - b.factor);
-}
-
-function numbers(data: unknown): ArrayLike<number> {
-  if (data instanceof BigInt64Array || data instanceof BigUint64Array) return doubles(data);
-  return data as ArrayLike<number>;
+/** A part of the screen as coordinates of a dimension: those of integers and dates are whole, and exact at the domain's ends. */
+function coordinates(dim: Dim | undefined, [lo, hi]: Range): [number, number] | [bigint, bigint] {
+  if (!dim?.domain || dim.type.startsWith("float")) return [lo, hi];
+  const [first, last] = dim.domain;
+  const [from, to] = [Math.ceil(lo), Math.floor(hi)];
+  if (typeof first !== "bigint" || typeof last !== "bigint") return [from, to];
+  return [BigInt(from) > first ? BigInt(from) : first, BigInt(to) < last ? BigInt(to) : last];
 }
 
 function doubles(values: unknown): Float64Array {

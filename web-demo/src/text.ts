@@ -15,7 +15,7 @@ export function number(v: number): string {
 
 export function moment(ms: number): string {
   const date = new Date(ms);
-  return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString().replace("T", " ").replace(/(:\d\d)?\.\d+Z$/, "");
+  return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString().replace("T", " ").replace(/(:00)?\.000Z$|Z$/, "");
 }
 
 /** A value of any attribute; dates and times by their type. */
@@ -24,5 +24,7 @@ export function value(v: unknown, type: string): string {
   if (type === "datetime_ms") return moment(Number(v));
   if (type === "datetime_sec") return moment(Number(v) * 1000);
   if (type === "bool") return Number(v) ? "true" : "false";
-  return typeof v === "number" || typeof v === "bigint" ? number(Number(v)) : String(v);
+  // Integers of 64 bits are shown to the last digit.
+  if (typeof v === "bigint") return v.toLocaleString("en");
+  return typeof v === "number" ? number(v) : String(v);
 }

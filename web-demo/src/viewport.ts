@@ -35,7 +35,8 @@ export class Viewport {
   /** Zooms by `factor` about a point of the screen. */
   zoom(factor: number, px: number, py: number): void {
     const [x, y] = this.toWorld(px, py);
-    this.scale = clamp(this.scale * factor, this.fitScale() / 2, this.world.up ? 4000 : 64);
+    const whole = this.fitScale();
+    this.scale = clamp(this.scale * factor, whole / 2, Math.max(whole, this.world.up ? 4000 : 64));
     const [nx, ny] = this.toWorld(px, py);
     this.cx = clamp(this.cx + x - nx, this.world.x0, this.world.x1);
     this.cy = clamp(this.cy + y - ny, this.world.y0, this.world.y1);

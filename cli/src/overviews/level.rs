@@ -14,7 +14,7 @@ pub(super) struct Level {
     pub(super) low: Vec<i128>,
     pub(super) lengths: Vec<usize>,
     /// For each attribute the sum and the number of values in each cell.
-    pub(super) sums: Vec<Vec<(f64, u32)>>,
+    pub(super) sums: Vec<Vec<(f64, u64)>>,
 }
 
 impl Level {
@@ -98,7 +98,7 @@ pub(super) struct Run<'a, T> {
 
 impl<T: Number> Run<'_, T> {
     /// The sum of these values and how many there are; nulls, fill values and NaN do not count.
-    fn sum(&self, range: Range<usize>) -> (f64, u32) {
+    fn sum(&self, range: Range<usize>) -> (f64, u64) {
         let (mut sum, mut n) = (0.0, 0);
         let values = self.values.get(range.clone()).unwrap_or(&[]);
         let mut add = |v: T| {
@@ -121,10 +121,10 @@ impl<T: Number> Run<'_, T> {
 }
 
 /// The means of a copy's cells, of which those without a value have the fill value, or null.
-pub(super) fn means(datatype: Datatype, fill: &[u8], nullable: bool, sums: &[(f64, u32)]) -> Column {
+pub(super) fn means(datatype: Datatype, fill: &[u8], nullable: bool, sums: &[(f64, u64)]) -> Column {
     let mut data = Vec::with_capacity(sums.len() * datatype.size());
     for (sum, n) in sums {
-        let mean = sum / f64::from(*n);
+        let mean = sum / *n as f64;
         let value = if datatype.is_float() { mean } else { mean.round() };
         let bytes = with_type!(datatype.physical(), T => (value as T).to_le_bytes().to_vec());
         data.extend_from_slice(if *n == 0 { fill } else { &bytes });

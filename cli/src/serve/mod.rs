@@ -9,6 +9,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 
@@ -16,8 +17,11 @@ use crate::args::Serve;
 use crate::{show, signals};
 use connections::Connections;
 
-/// Connections open at a time; where all of them are being answered, more wait in the kernel's queue.
-const CONNECTIONS_MAX: usize = 256;
+/// Connections open at a time, each with a file: some systems allow a program 256 of both together. Where all of them are
+/// being answered, more wait in the kernel's queue.
+const CONNECTIONS_MAX: usize = 100;
+/// How long to wait after a connection that could not be taken.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Serves until a signal ends the program.
 pub(crate) fn serve(args: &Serve) -> Result<()> {
@@ -50,11 +54,16 @@ fn refused(address: SocketAddr, error: &io::Error) -> anyhow::Error {
 fn accept(listener: &TcpListener, root: &Arc<files::Root>) {
     let connections = Connections::new(CONNECTIONS_MAX);
     for stream in listener.incoming() {
-        // A connection that ended before it was taken is nobody's concern.
-        let Ok(stream) = stream else { continue };
+        let Ok(stream) = stream else {
+            // A connection that ended before it was taken is nobody's concern; where there are too many open files,
+            // some may be closed a moment later.
+            thread::sleep(PAUSE);
+            continue;
+        };
         let connection = connections.admit(stream);
         let root = Arc::clone(root);
-        thread::spawn(move || {
+        // Where there is no thread for it the connection is closed, and its client may try again.
+        let _ = thread::Builder::new().spawn(move || {
             // The peer has gone, or speaks something else: there is nobody to answer.
             let _ = http::converse(&connection, |request| root.answer(request));
         });

@@ -4,9 +4,11 @@ use bytes::Bytes;
 
 use super::directory::ENUMERATIONS_DIR;
 use super::group::object_type;
+use crate::array::directory::{FRAGMENT_META_DIR, LABELS_DIR, META_DIR, SCHEMA_DIR};
 use crate::context::Context;
 use crate::error::{AtPath, Error, Result};
 use crate::filter::{Key, Nonces};
+use crate::format::commits::{COMMITS_DIR, FRAGMENTS_DIR};
 use crate::format::dimension_label::DimensionLabel;
 use crate::format::enumeration::Enumeration;
 use crate::format::name;
@@ -19,13 +21,13 @@ use crate::write::identity::Ids;
 
 /// Every folder of an array, as libtiledb makes them; stores without folders do without.
 const FOLDERS: [&str; 7] = [
-    "__schema",
+    SCHEMA_DIR,
     ENUMERATIONS_DIR,
-    "__commits",
-    "__fragments",
-    "__fragment_meta",
-    "__meta",
-    "__labels",
+    COMMITS_DIR,
+    FRAGMENTS_DIR,
+    FRAGMENT_META_DIR,
+    META_DIR,
+    LABELS_DIR,
 ];
 
 /// What creating an array needs beside its schema.
@@ -76,10 +78,11 @@ pub async fn create(
         put_schema(context, &label_path, &label_schema, options.timestamp_ms, key, &mut ids).await?;
     }
     // The array exists once it has a schema: everything else is there by then.
-    put_schema(context, path, &schema, options.timestamp_ms, key, &mut ids).await
+    put_schema(context, path, &schema, options.timestamp_ms, key, &mut ids).await?;
+    Ok(())
 }
 
-/// Writes a schema file.
+/// Writes a schema file, and says what it is called.
 pub(crate) async fn put_schema(
     context: &Context,
     path: &str,
@@ -87,11 +90,12 @@ pub(crate) async fn put_schema(
     timestamp_ms: u64,
     key: Option<&Key>,
     ids: &mut Ids,
-) -> Result<()> {
-    let file = name::plain(timestamp_ms, timestamp_ms, ids.draw());
-    let file = join(path, &join("__schema", &file));
+) -> Result<String> {
+    let name = name::plain(timestamp_ms, timestamp_ms, ids.draw());
+    let file = join(path, &join(SCHEMA_DIR, &name));
     let bytes = generic_tile::encode(&schema.encode(), key, &nonces(key, ids)).at(&file)?;
-    context.vfs.put(&file, vec![Bytes::from(bytes)]).await
+    context.vfs.put(&file, vec![Bytes::from(bytes)]).await?;
+    Ok(name)
 }
 
 /// Writes an enumeration's file, whose name it bears.

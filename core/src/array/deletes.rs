@@ -1,7 +1,6 @@
 //! Delete commits: the conditions of the cells that stay.
 
 use bytes::Bytes;
-use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use super::directory::{DeleteRef, DeleteSource};
 use super::snapshot::Delete;
@@ -10,7 +9,7 @@ use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
 use crate::format::condition::StoredCondition;
 use crate::format::generic_tile;
-use crate::vfs::{IN_FLIGHT, join};
+use crate::vfs::{join, side_by_side};
 
 /// Reads these delete commits, of which some lie in one of `lists`, the consolidated commits by their names.
 ///
@@ -40,8 +39,5 @@ pub(super) async fn load_deletes(
             time_ms: r.time_ms,
         })
     };
-    stream::iter(refs.iter().cloned().map(load))
-        .buffered(IN_FLIGHT)
-        .try_collect()
-        .await
+    side_by_side(refs.iter().cloned().map(load)).await
 }

@@ -8,6 +8,7 @@ use super::directory::{Committed, GROUP_DIR, Listing};
 use super::meta::load_metadata;
 use super::open::read_generic;
 use super::snapshot::{OpenOptions, Window};
+use crate::array::directory::{GROUP_MARKER, META_DIR, ROOT_SCHEMA, SCHEMA_DIR};
 use crate::context::Context;
 use crate::error::{AtPath, Error, Result};
 use crate::format::commits;
@@ -15,7 +16,7 @@ use crate::format::group::{GroupDetails, GroupMember, MemberKind, VERSION};
 use crate::format::metadata::MetaValue;
 use crate::format::name::TimestampedName;
 use crate::sort::sort_by;
-use crate::vfs::{Entry, EntryKind, join, last_part, path_within};
+use crate::vfs::{Entry, EntryKind, join, last_part, path_within, side_by_side};
 
 /// What a folder of a store is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +42,7 @@ impl ObjectType {
 /// [`Error::Io`] if the folder cannot be listed.
 pub async fn object_type(context: &Context, path: &str) -> Result<Option<ObjectType>> {
     let root = context.vfs.list(path).await?;
-    Ok(if has_one_of(&root, ["__schema", "__array_schema.tdb"]) {
+    Ok(if has_one_of(&root, [SCHEMA_DIR, ROOT_SCHEMA]) {
         Some(ObjectType::Array)
     } else if is_group(&root) {
         Some(ObjectType::Group)
@@ -52,7 +53,7 @@ pub async fn object_type(context: &Context, path: &str) -> Result<Option<ObjectT
 
 /// Whether a folder with these entries, which is no array, is a group.
 pub(super) fn is_group(folder: &[Entry]) -> bool {
-    has_one_of(folder, [GROUP_DIR, "__tiledb_group.tdb"])
+    has_one_of(folder, [GROUP_DIR, GROUP_MARKER])
 }
 
 fn has_one_of(folder: &[Entry], names: [&str; 2]) -> bool {
@@ -144,7 +145,7 @@ impl Group {
             let kind = object_type(&self.context, &join(&self.path, &e.name)).await?;
             Ok::<_, Error>(kind.map(|_| e.name))
         });
-        Ok(future::try_join_all(kinds).await?.into_iter().flatten().collect())
+        Ok(side_by_side(kinds).await?.into_iter().flatten().collect())
     }
 
     /// The group's metadata: values by key.
@@ -154,14 +155,14 @@ impl Group {
     pub async fn metadata(&self) -> Result<BTreeMap<String, MetaValue>> {
         let vfs = &self.context.vfs;
         let listing = Listing {
-            meta: vfs.list(&join(&self.path, "__meta")).await?,
+            meta: vfs.list(&join(&self.path, META_DIR)).await?,
             ..Listing::default()
         };
         let lists = listing.to_fetch().into_iter().map(|name| async move {
             let bytes = vfs.read_all(&join(&self.path, &name)).await?;
             Ok::<_, Error>((name, bytes))
         });
-        let lists = future::try_join_all(lists).await?;
+        let lists = side_by_side(lists).await?;
         let visible = Committed::read(&listing, &lists)?.visible(self.options.window, false)?;
         let files: Vec<String> = visible.metadata.iter().map(|f| join(&self.path, f)).collect();
         load_metadata(&self.context, &files, self.options.key.as_ref()).await
@@ -182,10 +183,9 @@ pub(crate) async fn load_details(
     }
     let names: Vec<String> = files.into_iter().map(|e| e.name).collect();
     let vacuums = names.iter().filter(|n| n.ends_with(".vac")).map(|n| join(&details, n));
-    let vacuums = future::try_join_all(
-        vacuums.map(|p: String| async move { Ok::<_, Error>((context.vfs.read_all(&p).await?, p)) }),
-    )
-    .await?;
+    let vacuums =
+        side_by_side(vacuums.map(|p: String| async move { Ok::<_, Error>((context.vfs.read_all(&p).await?, p)) }))
+            .await?;
     let mut gone = Vec::new();
     for (bytes, path) in &vacuums {
         gone.extend(
@@ -197,7 +197,7 @@ pub(crate) async fn load_details(
     }
     let visible = visible(names, &gone, options.window);
     let paths: Vec<String> = visible.iter().map(|n| join(&details, n)).collect();
-    let payloads = future::try_join_all(paths.iter().map(|p| read_generic(context, p, options.key.as_ref()))).await?;
+    let payloads = side_by_side(paths.iter().map(|p| read_generic(context, p, options.key.as_ref()))).await?;
     let (mut members, mut version) = (BTreeMap::new(), VERSION);
     for (file, payload) in paths.iter().zip(payloads) {
         let details = GroupDetails::decode(&payload).at(file)?;

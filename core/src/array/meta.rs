@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
-use futures_util::future;
-
 use super::open::read_generic;
 use super::snapshot::Array;
 use crate::context::Context;
@@ -12,7 +10,7 @@ use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
 use crate::format::enumeration::Enumeration;
 use crate::format::metadata::{self, MetaValue};
-use crate::vfs::join;
+use crate::vfs::{join, side_by_side};
 
 impl Array {
     /// The array's metadata: values by key.
@@ -78,7 +76,7 @@ pub(crate) async fn load_entries(
     files: &[String],
     key: Option<&Key>,
 ) -> Result<BTreeMap<String, Option<MetaValue>>> {
-    let payloads = future::try_join_all(files.iter().map(|f| read_generic(context, f, key))).await?;
+    let payloads = side_by_side(files.iter().map(|f| read_generic(context, f, key))).await?;
     let mut out = BTreeMap::new();
     for (path, payload) in files.iter().zip(payloads) {
         let entries = metadata::decode(&payload).at(path)?;

@@ -18,10 +18,12 @@ use super::group::is_group;
 use super::index::Index;
 use super::schemas::{Schemas, load_schema};
 use super::snapshot::{Array, Delete, OpenOptions, Snapshot, Window};
+use crate::array::directory::{FRAGMENT_META_DIR, META_DIR, SCHEMA_DIR};
 use crate::context::Context;
 use crate::cpu::Cpu;
 use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
+use crate::format::commits::COMMITS_DIR;
 use crate::format::data_file::FRAGMENT_METADATA;
 use crate::format::fragment::footer::Footer;
 use crate::format::fragment::legacy::LegacyMetadata;
@@ -29,7 +31,7 @@ use crate::format::name::TimestampedName;
 use crate::format::schema::Schema;
 use crate::format::version::Version;
 use crate::format::{consolidated_metadata, generic_tile};
-use crate::vfs::{IN_FLIGHT, join, last_part};
+use crate::vfs::{IN_FLIGHT, join, last_part, side_by_side};
 
 /// Bytes read from the end of a fragment's metadata: the footer, and in small fragments all of it.
 const TAIL_BYTES: u64 = 64 << 10;
@@ -272,7 +274,7 @@ async fn find(
 /// The folders of the array at `path`.
 pub(crate) async fn list(context: &Context, path: &str) -> Result<Listing> {
     let dir = |name: &str| join(path, name);
-    let (schema, commits, meta, data) = (dir("__schema"), dir("__commits"), dir("__fragment_meta"), dir("__meta"));
+    let (schema, commits, meta, data) = (dir(SCHEMA_DIR), dir(COMMITS_DIR), dir(FRAGMENT_META_DIR), dir(META_DIR));
     let vfs = &context.vfs;
     let (root, schema, commits, fragment_meta, meta) = future::try_join5(
         vfs.list(path),
@@ -303,10 +305,7 @@ async fn fetch(context: &Context, array: &str, names: &[String]) -> Result<Vec<(
         let bytes = context.vfs.read_all(&join(array, &name)).await?;
         Ok((name, bytes))
     };
-    stream::iter(names.iter().cloned().map(read))
-        .buffered(IN_FLIGHT)
-        .try_collect()
-        .await
+    side_by_side(names.iter().cloned().map(read)).await
 }
 
 /// Consolidated footers by the name of the fragment: both lie in what was fetched.
@@ -342,11 +341,7 @@ async fn load_consolidated(
         }
     };
     let mut out = Consolidated::new();
-    for (name, footer) in future::try_join_all(files.iter().map(load))
-        .await?
-        .into_iter()
-        .flatten()
-    {
+    for (name, footer) in side_by_side(files.iter().map(load)).await?.into_iter().flatten() {
         out.entry(name).or_insert(footer);
     }
     Ok(out)

@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use futures_util::future;
-
 use super::directory::ROOT_SCHEMA;
 use super::index::inconsistent;
 use super::open::{list, read_generic};
 use super::snapshot::{Array, Snapshot, Window};
+use crate::array::directory::SCHEMA_DIR;
 use crate::context::Context;
 use crate::error::{AtPath, Result};
 use crate::filter::Key;
 use crate::format::schema::Schema;
 use crate::geometry::same_space;
-use crate::vfs::{join, last_part};
+use crate::vfs::{join, last_part, side_by_side};
 
 /// The schemas of an array's fragments, by file name.
 pub(super) struct Schemas<'a> {
@@ -64,7 +63,7 @@ impl<'a> Schemas<'a> {
                 Ok((name, schema))
             }
         };
-        let loaded = future::try_join_all(new.map(load)).await?;
+        let loaded = side_by_side(new.map(load)).await?;
         self.known.extend(loaded);
         Ok(())
     }
@@ -111,6 +110,6 @@ fn schema_path(name: &str) -> String {
     if name == ROOT_SCHEMA {
         name.to_owned()
     } else {
-        join("__schema", name)
+        join(SCHEMA_DIR, name)
     }
 }

@@ -4,8 +4,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use futures_util::future;
-
 use super::Array;
 use super::fragment::Fragment;
 use super::index::{Missing, Section};
@@ -13,6 +11,7 @@ use crate::context::Context;
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
 use crate::filter::Key;
+use crate::vfs::side_by_side;
 
 /// Fragments whose index is decoded on the calling thread.
 const FRAGMENTS_AT_ONCE: usize = 8;
@@ -64,7 +63,7 @@ pub(crate) async fn load_all(array: &Array, wanted: &[(Arc<Fragment>, Vec<Sectio
     let sizes = absent
         .iter_mut()
         .map(|(fragment, missing)| close_ends(context, fragment, missing));
-    future::try_join_all(sizes).await?;
+    side_by_side(sizes).await?;
     let files: Vec<(Arc<str>, Vec<Range<u64>>)> = absent
         .iter()
         .map(|(fragment, missing)| {

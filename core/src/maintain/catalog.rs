@@ -2,16 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use bytes::Bytes;
-use futures_util::future::try_join_all;
-
 use crate::array::Array;
 use crate::array::open::RELISTINGS;
 use crate::error::{AtPath, Error, Result};
 use crate::format::commits::{self, COMMITS_DIR, ConsolidatedCommit, FRAGMENTS_DIR};
 use crate::format::name::TimestampedName;
 use crate::format::version::Version;
-use crate::vfs::{EntryKind, join, last_part};
+use crate::vfs::{EntryKind, join, last_part, side_by_side};
+use bytes::Bytes;
 
 /// The commits of an array. All paths are below the array.
 #[derive(Debug, Default)]
@@ -78,7 +76,7 @@ impl Catalog {
             let bytes = vfs.read_all(&whole).await?;
             Ok::<_, Error>((path, whole, bytes))
         });
-        for (path, whole, bytes) in try_join_all(read).await? {
+        for (path, whole, bytes) in side_by_side(read).await? {
             if path.ends_with(".con") {
                 let commits = commits::decode_consolidated(&bytes).at(&whole)?;
                 let commits = commits.into_iter().map(ConsolidatedCommit::into_owned).collect();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::catalog;
 use crate::array::create::{put_enumeration, put_schema};
+use crate::array::directory::SCHEMA_DIR;
 use crate::array::{Array, Fragment, open, schemas};
 use crate::column::Column;
 use crate::datatype::{Datatype, Physical};
@@ -16,7 +17,7 @@ use crate::format::pipeline::{Filter, Pipeline};
 use crate::format::schema::{EnumerationRef, Schema};
 use crate::format::version::Version;
 use crate::scalar::ScalarRange;
-use crate::vfs::{join, last_part};
+use crate::vfs::{join, last_part, side_by_side};
 use crate::write::WriteOptions;
 use crate::write::commit::nonces;
 use crate::write::identity::Ids;
@@ -41,17 +42,30 @@ pub struct Evolution {
 /// Writes the array's next schema, valid from the time of the write on.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] says which change is not possible and why; [`Error::Unsupported`] for arrays with fragments
-/// by 2.3 or older, or with run lengths of strings by 2.7 or older.
+/// [`Error::InvalidArgument`] says which change is not possible and why, or which other change was made at the same time;
+/// [`Error::Unsupported`] for arrays with fragments by 2.3 or older, or with run lengths of strings by 2.7 or older.
 pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -> Result<()> {
     stays_readable(array)?;
+    let before = schema_names(array).await?;
+    if let Some(latest) = before.last().filter(|last| **last != array.0.schema_name) {
+        return Err(Error::invalid(format!(
+            "{}: its latest schema is {latest}, and the array is open with {}; open it again, as it is now",
+            array.path(),
+            array.0.schema_name
+        )));
+    }
     let mut ids = Ids::new(options.seed);
     let mut schema = (**array.schema()).clone();
     schema.version = Version::CURRENT;
     drop_attributes(array, &mut schema, &change.drop)?;
     let files = enumerations(array, &mut schema, change, &mut ids).await?;
+    let past = if change.add.is_empty() {
+        Vec::new()
+    } else {
+        past_schemas(array, &before).await?
+    };
     for attribute in &change.add {
-        add_attribute(array, &mut schema, attribute, &files).await?;
+        add_attribute(array, &mut schema, attribute, &past, &files).await?;
     }
     if let Some(ranges) = &change.current_domain {
         expand(&mut schema, ranges)?;
@@ -85,12 +99,31 @@ pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -
     for enumeration in &files {
         put_enumeration(context, array.path(), enumeration, key, &nonces(key, &mut ids)).await?;
     }
-    put_schema(context, array.path(), &schema, options.timestamp_ms, key, &mut ids).await?;
+    let ours = put_schema(context, array.path(), &schema, options.timestamp_ms, key, &mut ids).await?;
     if options.sync {
-        context.vfs.sync(&join(array.path(), "__schema")).await
-    } else {
-        Ok(())
+        context.vfs.sync(&join(array.path(), SCHEMA_DIR)).await?;
     }
+    // Each of two at a time puts its schema before it looks, so that one of them at least sees the other's.
+    let after = schema_names(array).await?;
+    match after.iter().find(|name| **name != ours && !before.contains(name)) {
+        None => Ok(()),
+        Some(other) => Err(Error::invalid(format!(
+            "{}: the change was written as the schema {ours} while somebody else wrote {other}; {} holds, without what the other \
+             one changes: look at the schema, and change again what it lacks",
+            array.path(),
+            after.last().unwrap_or(&ours)
+        ))),
+    }
+}
+
+/// What the array's schemas are called, oldest first.
+async fn schema_names(array: &Array) -> Result<Vec<String>> {
+    let listing = open::list(array.context(), array.path()).await?;
+    Ok(listing
+        .schemas()
+        .iter()
+        .map(|path| last_part(path).to_owned())
+        .collect())
 }
 
 /// libtiledb reads all fragments as the latest schema says: those that do not name the schema that they were written with, and
@@ -134,15 +167,22 @@ fn drop_attributes(array: &Array, schema: &mut Schema, names: &[String]) -> Resu
 }
 
 /// An attribute of a name that was there before must be stored as it was then: libtiledb reads the
-/// fragments of that time with the latest schema's filters. `files` are the enumerations that are new.
-async fn add_attribute(array: &Array, schema: &mut Schema, new: &Attribute, files: &[Enumeration]) -> Result<()> {
+/// fragments of that time with the latest schema's filters. `past` are the schemas so far, `files` the enumerations that are
+/// new.
+async fn add_attribute(
+    array: &Array,
+    schema: &mut Schema,
+    new: &Attribute,
+    past: &[Arc<Schema>],
+    files: &[Enumeration],
+) -> Result<()> {
     if schema.attribute(&new.name).is_some() || schema.dimension(&new.name).is_some() {
         return Err(Error::invalid(format!(
             "there is a field '{}' already; choose another name",
             new.name
         )));
     }
-    for past in past_schemas(array).await? {
+    for past in past {
         if let Some((_, old)) = past.attribute(&new.name) {
             let same = (old.datatype, old.cell, old.nullable, &old.filters)
                 == (new.datatype, new.cell, new.nullable, &new.filters);
@@ -152,7 +192,7 @@ async fn add_attribute(array: &Array, schema: &mut Schema, new: &Attribute, file
                     new.name
                 )));
             }
-            if !keeps_labels(array, (&past, old), (schema, new), files).await? {
+            if !keeps_labels(array, (past, old), (schema, new), files).await? {
                 return Err(Error::invalid(format!(
                     "the attribute '{}' existed before with an enumeration of other values, and its cells are still there: they \
                      would show the new ones; choose another name, or begin the enumeration with the values of then",
@@ -192,13 +232,9 @@ async fn keeps_labels(
     Ok(is_like && (0..before.len()).all(|i| before.cell(i) == now.cell(i)))
 }
 
-async fn past_schemas(array: &Array) -> Result<Vec<Arc<Schema>>> {
-    let listing = open::list(array.context(), array.path()).await?;
-    let mut out = Vec::new();
-    for path in listing.schemas() {
-        out.push(schemas::load_schema(array.context(), array.path(), last_part(&path), array.key()).await?);
-    }
-    Ok(out)
+async fn past_schemas<'a>(array: &'a Array, names: &'a [String]) -> Result<Vec<Arc<Schema>>> {
+    let load = |name: &'a String| schemas::load_schema(array.context(), array.path(), name, array.key());
+    side_by_side(names.iter().map(load)).await
 }
 
 /// Changes the schema's enumerations and returns those that need a file.

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use crate::array::directory::{GROUP_DIR, GROUP_MARKER, META_DIR};
 use crate::array::{ObjectType, OpenOptions, group, object_type};
 use crate::context::Context;
 use crate::error::{AtPath, Error, Result};
@@ -31,13 +32,10 @@ pub async fn create_group(context: &Context, path: &str) -> Result<()> {
     if object_type(context, path).await?.is_some() {
         return Err(Error::AlreadyExists { path: path.to_owned() });
     }
-    for folder in ["__group", "__meta"] {
+    for folder in [GROUP_DIR, META_DIR] {
         context.vfs.create_dir(&join(path, folder)).await?;
     }
-    context
-        .vfs
-        .put(&join(path, "__tiledb_group.tdb"), vec![Bytes::new()])
-        .await
+    context.vfs.put(&join(path, GROUP_MARKER), vec![Bytes::new()]).await
 }
 
 /// Changes the members of the group at `path`, all at once.
@@ -84,7 +82,7 @@ pub async fn change_group(
     };
     put(
         context,
-        &join(path, &join("__group", &name)),
+        &join(path, &join(GROUP_DIR, &name)),
         &details.encode(),
         key,
         &mut ids,
@@ -112,7 +110,7 @@ pub async fn write_group_metadata(
     }
     let mut ids = Ids::new(options.seed);
     let name = name::plain(options.timestamp_ms, options.timestamp_ms, ids.draw());
-    let file = join(path, &join("__meta", &name));
+    let file = join(path, &join(META_DIR, &name));
     put(context, &file, &metadata::encode(entries), key, &mut ids, options.sync).await
 }
 

@@ -2,6 +2,7 @@
 
 use super::catalog::{self, Catalog};
 use super::consolidate::Consolidation;
+use crate::array::directory::META_DIR;
 use crate::array::meta::load_entries;
 use crate::array::{Array, Window};
 use crate::error::{AtPath, Error, Result};
@@ -133,7 +134,7 @@ pub(super) async fn array_metadata(array: &Array, write: &WriteOptions) -> Resul
     let entries = load_entries(array.context(), &paths, array.key()).await?.into_iter();
     let entries: Vec<Entry> = entries.map(|(key, value)| Entry { key, value }).collect();
     let mut ids = Ids::new(write.seed);
-    let path = join("__meta", &name::plain(first, last, ids.draw()));
+    let path = join(META_DIR, &name::plain(first, last, ids.draw()));
     let bytes =
         generic_tile::encode(&metadata::encode(&entries), array.key(), &nonces(array.key(), &mut ids)).at(&path)?;
     put(array, &path, bytes, write.sync).await?;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Mode;
 use super::catalog::{self, Catalog, commit_of};
+use crate::array::directory::META_DIR;
 use crate::array::{Array, Window};
 use crate::error::{AtPath, Result};
 use crate::format::commits::{self, COMMITS_DIR};
@@ -189,17 +190,17 @@ async fn old_fragment_metadata(array: &Array) -> Result<Plan> {
 
 async fn replaced_metadata(array: &Array) -> Result<Plan> {
     let vfs = &array.context().vfs;
-    let entries = vfs.list(&join(array.path(), "__meta")).await?;
+    let entries = vfs.list(&join(array.path(), META_DIR)).await?;
     let there = |path: &str| entries.iter().any(|e| e.name == last_part(path));
     let lists = entries
         .iter()
         .filter(|e| e.name.ends_with(".vac") && within(array.window(), &e.name));
     let mut plan = Plan::default();
     for list in lists.filter(|list| there(list.name.trim_end_matches(".vac"))) {
-        let path = join("__meta", &list.name);
+        let path = join(META_DIR, &list.name);
         let whole = join(array.path(), &path);
         let lines = commits::decode_lines(&vfs.read_all(&whole).await?).at(&whole)?;
-        let replaced = lines.iter().map(|l| join("__meta", last_part(l))).filter(|p| there(p));
+        let replaced = lines.iter().map(|l| join(META_DIR, last_part(l))).filter(|p| there(p));
         plan = plan.then_files(replaced).then_files([path.clone()]);
     }
     Ok(plan)

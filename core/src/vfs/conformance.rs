@@ -1,5 +1,7 @@
 //! What every store must do, as checks that any store can be put through.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use super::{Entry, EntryKind, Vfs, join};
@@ -81,6 +83,41 @@ pub async fn check_reading(vfs: &dyn Vfs) -> Result<()> {
 async fn check_ranges(vfs: &dyn Vfs) -> Result<()> {
     let (path, bytes) = ("__fragments/__1_2_00ff_22/a0.tdb", sample().swap_remove(1).1);
     let size = bytes.len() as u64;
+    let absent = "__fragments/absent.tdb";
+    let tails = vfs.read_tails(&[path.to_owned(), absent.to_owned()], 9).await?;
+    equal("number of ends", tails.len(), 2)?;
+    let mut tails = tails.into_iter();
+    let (found, end) = tails.next().unwrap_or_else(|| Err(Error::not_found(path, "")))?;
+    equal("the size that comes with an end", found, size)?;
+    same(
+        "an end among others",
+        &end,
+        bytes.get(bytes.len() - 9..).unwrap_or_default(),
+    )?;
+    expect(
+        "the end of an absent file among others",
+        "NotFound",
+        tails.next().unwrap_or(Ok((0, Bytes::new()))),
+    )?;
+    let two = [
+        (Arc::from(path), vec![4..9, 0..2]),
+        (Arc::from("__schema/__1_1_0a"), vec![0..6]),
+    ];
+    let read = vfs.read_files(&two).await?;
+    let wanted = [vec![&bytes[4..9], &bytes[..2]], vec![b"schema"]];
+    equal(
+        "ranges of several files",
+        read.iter()
+            .map(|f| f.iter().map(|b| &b[..]).collect::<Vec<_>>())
+            .collect::<Vec<_>>(),
+        wanted.to_vec(),
+    )?;
+    let missing = [two[0].clone(), (Arc::from(absent), vec![0..1])];
+    expect(
+        "a range of an absent file among others",
+        "NotFound",
+        vfs.read_files(&missing).await,
+    )?;
     // Out of order, adjacent, overlapping, empty, far apart, up to the last byte.
     let ranges = [
         700_000..700_008,
@@ -146,6 +183,8 @@ async fn check_put(vfs: &dyn Vfs) -> Result<()> {
             &vfs.read_all("listed.json").await?[..],
             bytes.as_bytes(),
         )?;
+        let part = vfs.read("listed.json", &[1..4]).await?;
+        same("a part of it", &part.concat(), &bytes.as_bytes()[1..4])?;
     }
     vfs.remove("listed.json").await?;
     expect(

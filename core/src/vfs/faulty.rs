@@ -179,6 +179,13 @@ impl Vfs for FaultyVfs {
         Box::pin(self.run("put", path, bytes, async move { self.inner.put(path, parts).await }))
     }
 
+    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        let bytes = parts.iter().map(|p| p.len() as u64).sum();
+        Box::pin(self.run("put_over", path, bytes, async move {
+            self.inner.put_over(path, parts).await
+        }))
+    }
+
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
         let create = async move {
             let inner = self.inner.create(path).await?;
@@ -210,6 +217,14 @@ impl Vfs for FaultyVfs {
 
     fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(self.run("sync", dir, 0, async move { self.inner.sync(dir).await }))
+    }
+
+    fn renew(&self) -> BoxFuture<'_, ()> {
+        self.inner.renew()
+    }
+
+    fn location(&self, path: &str) -> Option<String> {
+        self.inner.location(path)
     }
 }
 

@@ -232,7 +232,11 @@ impl Vfs for LocalVfs {
     }
 
     fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
-        Box::pin(async move { put::put_over(&self.root, &self.resolve(path)?, &parts).map_err(failed(path)) })
+        Box::pin(async move {
+            let put = put::put_over(&self.root, &self.resolve(path)?, &parts);
+            self.handles.forget(path);
+            put.map_err(failed(path))
+        })
     }
 
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {

@@ -32,6 +32,8 @@ const VERSION: u32 = 1;
 const INLINE_FILE_BYTES_MAX: u64 = 64 << 10;
 /// The carried files together are at most this many bytes.
 const INLINE_BYTES_MAX: u64 = 512 << 10;
+/// How often a manifest is written again because files came or went meanwhile.
+const REWRITES: u32 = 16;
 
 /// Every file below a folder, and the content of the small ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,29 +50,8 @@ struct File {
 }
 
 impl Manifest {
-    /// Lists the folder `root` of `vfs` and reads its small files.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub async fn build(vfs: &dyn Vfs, root: &str) -> Result<Self> {
-        let mut files = BTreeMap::new();
-        let mut folders = vec![String::new()];
-        while let Some(folder) = folders.pop() {
-            for entry in vfs.list(&join(root, &folder)).await? {
-                let path = join(&folder, &entry.name);
-                let size = match entry.kind {
-                    _ if path == MANIFEST || entry.name.starts_with('.') => continue,
-                    EntryKind::Dir => {
-                        folders.push(path);
-                        continue;
-                    }
-                    EntryKind::File(Some(size)) => size,
-                    EntryKind::File(None) => vfs.size(&join(root, &path)).await?,
-                };
-                files.insert(path, File { size });
-            }
-        }
-
+    /// The manifest of these files, of which the small ones are read.
+    async fn build(vfs: &dyn Vfs, root: &str, files: BTreeMap<String, File>) -> Result<Self> {
         let sizes = files.iter().map(|(path, file)| (path, file.size));
         let (mut wanted, data): (Vec<_>, Vec<_>) = sizes
             .filter(|(_, size)| *size > 0)
@@ -140,13 +121,51 @@ impl Manifest {
 /// # Errors
 /// Those of the store; `NotFound` if there is nothing to describe.
 pub async fn write(vfs: &dyn Vfs, root: &str) -> Result<Manifest> {
-    let manifest = Manifest::build(vfs, root).await?;
-    if manifest.files.is_empty() {
-        return Err(Error::not_found(root, "no files there to index"));
-    }
     let path = join(root, MANIFEST);
-    vfs.put_over(&path, vec![manifest.encode()?.into()]).await?;
-    Ok(manifest)
+    let mut files = list(vfs, root).await?;
+    for _ in 0..REWRITES {
+        let manifest = match Manifest::build(vfs, root, files).await {
+            // A file that was listed is gone.
+            Err(Error::NotFound { .. }) => {
+                files = list(vfs, root).await?;
+                continue;
+            }
+            built => built?,
+        };
+        if manifest.files.is_empty() {
+            return Err(Error::not_found(root, "no files there to index"));
+        }
+        vfs.put_over(&path, vec![manifest.encode()?.into()]).await?;
+        // Whoever changed something since the listing may have put a newer manifest, which this one has replaced.
+        files = list(vfs, root).await?;
+        if files == manifest.files {
+            return Ok(manifest);
+        }
+    }
+    let why = "files come and go there faster than they can be listed; write the manifest again with `hyperslab index`";
+    Err(Error::io(path, why))
+}
+
+/// Every file below the folder `root`, and how large it is.
+async fn list(vfs: &dyn Vfs, root: &str) -> Result<BTreeMap<String, File>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![String::new()];
+    while let Some(folder) = folders.pop() {
+        for entry in vfs.list(&join(root, &folder)).await? {
+            let path = join(&folder, &entry.name);
+            let size = match entry.kind {
+                _ if path == MANIFEST || entry.name.starts_with('.') => continue,
+                EntryKind::Dir => {
+                    folders.push(path);
+                    continue;
+                }
+                EntryKind::File(Some(size)) => size,
+                EntryKind::File(None) => vfs.size(&join(root, &path)).await?,
+            };
+            files.insert(path, File { size });
+        }
+    }
+    Ok(files)
 }
 
 /// Writes the manifests that describe the folder `root` again: its own, and those of the folders above it. For
@@ -195,6 +214,8 @@ enum State {
     Unread,
     Absent,
     Present(Arc<Manifest>),
+    /// Something was written through this store since: what the manifest says may not be so.
+    Outdated,
 }
 
 impl ManifestVfs {
@@ -222,9 +243,8 @@ impl ManifestVfs {
         })
     }
 
-    /// After a write through this store its manifest is out of date.
     async fn outdate(&self) {
-        *self.state.lock().await = State::Absent;
+        *self.state.lock().await = State::Outdated;
     }
 }
 
@@ -288,6 +308,13 @@ impl Vfs for ManifestVfs {
         })
     }
 
+    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            self.outdate().await;
+            self.inner.put_over(path, parts).await
+        })
+    }
+
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
         Box::pin(async move {
             self.outdate().await;
@@ -324,12 +351,16 @@ impl Vfs for ManifestVfs {
     fn renew(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let mut state = self.state.lock().await;
-            // One that a write through this store outdated stays out of use: nobody may have written it again.
-            if let State::Present(_) = *state {
+            // What is outdated stays out of use: nobody may have written it again.
+            if let State::Present(_) | State::Absent = *state {
                 *state = State::Unread;
             }
-            Ok(())
+            self.inner.renew().await
         })
+    }
+
+    fn failures_are_final(&self) -> bool {
+        self.inner.failures_are_final()
     }
 }
 
@@ -409,6 +440,40 @@ mod tests {
         assert_eq!(names(&vfs), before);
         block_on(vfs.renew()).unwrap();
         assert_eq!(names(&vfs), before + 1);
+    }
+
+    #[test]
+    fn one_that_comes_later_is_seen_too() {
+        let mem = store();
+        let vfs = ManifestVfs::new(Arc::new(mem.clone()));
+        assert_eq!(block_on(vfs.list("")).unwrap().len(), 3);
+        block_on(write(&mem, "")).unwrap();
+        mem.replace("unlisted", b"x".to_vec());
+        block_on(vfs.renew()).unwrap();
+        assert_eq!(block_on(vfs.list("")).unwrap().len(), 3);
+    }
+
+    /// Somebody else writes a file and the manifest before each call in turn.
+    #[cfg(feature = "test-util")]
+    #[test]
+    fn of_two_writers_neither_is_left_out() {
+        for call in 0.. {
+            let mem = store();
+            let vfs = super::super::faulty::FaultyVfs::new(Arc::new(mem.clone()), Default::default());
+            let other = mem.clone();
+            vfs.before(call, move || {
+                other.replace("new", b"x".to_vec());
+                block_on(write(&other, "")).unwrap();
+            });
+            block_on(write(&vfs, "")).unwrap();
+            if !mem.files().iter().any(|(path, _)| path == "new") {
+                assert!(call > 5);
+                return;
+            }
+            let read = ManifestVfs::new(Arc::new(mem));
+            let names = block_on(read.list("")).unwrap();
+            assert!(names.iter().any(|e| e.name == "new"), "before call {call}");
+        }
     }
 
     #[test]

@@ -73,13 +73,13 @@ pub trait Vfs: Send + Sync + 'static {
     /// What [`Vfs::read_tail`] gives for each of `paths`, in their order, read side by side.
     fn read_tails<'a>(&'a self, paths: &'a [String], bytes: u64) -> BoxFuture<'a, Vec<Result<(u64, Bytes)>>> {
         let one = move |path: &'a String| async move { Ok(self.read_tail(path, bytes).await) };
-        Box::pin(stream::iter(paths.iter().map(one)).buffered(IN_FLIGHT).try_collect())
+        Box::pin(side_by_side(paths.iter().map(one)))
     }
 
     /// What [`Vfs::read`] gives for each of these files and their ranges, in their order, read side by side.
     fn read_files<'a>(&'a self, files: &'a [(Arc<str>, Vec<Range<u64>>)]) -> BoxFuture<'a, Vec<Vec<Bytes>>> {
         let one = move |(path, ranges): &'a (Arc<str>, Vec<Range<u64>>)| self.read(path, ranges);
-        Box::pin(stream::iter(files.iter().map(one)).buffered(IN_FLIGHT).try_collect())
+        Box::pin(side_by_side(files.iter().map(one)))
     }
 
     /// Direct children of `dir`, sorted by name. An absent folder is empty, as on object stores.
@@ -89,13 +89,8 @@ pub trait Vfs: Send + Sync + 'static {
     fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()>;
 
     /// Puts the whole file in place of one that is there, if any: who fails leaves that one. For files that are no part
-    /// of an array, of which none changes. A store that cannot do so has no file of this name for a moment.
-    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            self.remove(path).await?;
-            self.put(path, parts).await
-        })
-    }
+    /// of an array, of which none changes.
+    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()>;
 
     /// Starts a file that arrives in parts; it exists once the writer has finished. A writer that is
     /// dropped leaves nothing that a reader would see as the finished file of a committed fragment.
@@ -139,6 +134,12 @@ pub trait Vfs: Send + Sync + 'static {
     fn direct(&self) -> Option<&dyn Direct> {
         None
     }
+}
+
+/// What each of `questions` gives, in their order. [`IN_FLIGHT`] of them are under way at a time: the sockets and open
+/// files that a system has are not for one reader alone.
+pub(crate) async fn side_by_side<T>(questions: impl IntoIterator<Item: Future<Output = Result<T>>>) -> Result<Vec<T>> {
+    stream::iter(questions).buffered(IN_FLIGHT).try_collect().await
 }
 
 /// The store as one that threads may read on their own, if it is such a one.
@@ -201,7 +202,7 @@ pub(crate) fn too_short(path: &str, range: &Range<u64>, size: u64) -> Error {
     Error::io(
         path,
         format!(
-            "bytes {}..{} of a file of {size} bytes; it is truncated or another file is damaged",
+            "bytes {}..{} of a file of {size} bytes: it is cut off, or what says where they are is damaged; restore the files from a copy",
             range.start, range.end
         ),
     )

@@ -7,8 +7,9 @@ mod service;
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 use std::task::{Context, Poll, ready};
+use std::{io, thread};
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
@@ -18,25 +19,39 @@ pub use self::object::ObjectVfs;
 use super::BoxFuture;
 use crate::error::{Error, Result};
 
+/// Threads of the runtime.
+const WORKERS: usize = 2;
 /// Requests in flight for one call of a store.
 const IN_FLIGHT: usize = 8;
 
 /// The runtime that all network stores share.
 fn runtime() -> Result<&'static Runtime> {
-    static RUNTIME: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
+    static RUNTIME: OnceLock<io::Result<Runtime>> = OnceLock::new();
     let start = || {
+        // One more looks up the names of hosts.
+        try_threads(WORKERS + 1)?;
         // Fails only if the program has already chosen one, which is then used.
         let _ = rustls::crypto::ring::default_provider().install_default();
         Builder::new_multi_thread()
-            .worker_threads(2)
+            .worker_threads(WORKERS)
             .thread_name("hyperslab-io")
             .enable_all()
             .build()
     };
-    RUNTIME
-        .get_or_init(start)
-        .as_ref()
-        .map_err(|e| Error::io("network", e.to_string()))
+    RUNTIME.get_or_init(start).as_ref().map_err(|e| {
+        let why = format!("its threads cannot be started: {e}; raise the limit on processes (ulimit -u)");
+        Error::io("network", why)
+    })
+}
+
+/// Fails where so many more threads cannot be started: the runtime panics then, or waits for one without end.
+fn try_threads(count: usize) -> io::Result<()> {
+    let all_started = Mutex::new(());
+    thread::scope(|scope| {
+        let _until_then = all_started.lock();
+        let wait = || drop(all_started.lock());
+        (0..count).try_for_each(|_| thread::Builder::new().spawn_scoped(scope, wait).map(drop))
+    })
 }
 
 /// Runs `work` on the network's runtime. Dropping the returned future cancels the work.

@@ -87,6 +87,11 @@ impl Draft {
         self
     }
 
+    /// The array that it will be part of.
+    pub(super) fn array(&self) -> &Array {
+        &self.array
+    }
+
     /// What it is written with.
     pub(super) fn schema(&self) -> &Arc<Schema> {
         &self.schema

@@ -9,6 +9,7 @@ use super::sort::{self, Sorted};
 use super::tiler::{InOrder, Permuted, Tiles};
 use super::{Cells, WriteOptions, check, indexes};
 use crate::array::Array;
+use crate::array::directory::META_DIR;
 use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::error::{AtPath, Error, Result};
@@ -39,9 +40,10 @@ impl FragmentWriter {
     /// Adds the next cells: every attribute once and, for sparse arrays, every dimension, by name.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if columns do not fit the schema or each other, or cells are
-    /// out of order, or repeated where the array allows no duplicates; [`Error::Cell`] for one outside the domain.
+    /// [`Error::InvalidArgument`] if columns do not fit the schema or each other, an index is beyond its enumeration, or
+    /// cells are out of order, or repeated where the array allows no duplicates; [`Error::Cell`] for one outside the domain.
     pub async fn push(&mut self, columns: Vec<(String, Column)>) -> Result<()> {
+        self.draft.array().check_indexes(&columns).await?;
         let (columns, cells) = self.draft.fields().arrange(columns)?;
         match &mut self.dense {
             Some((_, missing)) => {
@@ -122,17 +124,24 @@ impl FragmentWriter {
     /// Writes what is left and commits. Returns the fragment's name.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if a dense box is not full, or there is no cell at all; [`Error::Io`].
+    /// [`Error::InvalidArgument`] if a dense box is not full, or there is no cell at all; [`Error::Io`]. Of a fragment
+    /// that cannot be committed nothing is left, as far as the store lets us.
     pub async fn finish(self) -> Result<String> {
-        if let Some((_, missing @ 1..)) = &self.dense {
-            return Err(Error::invalid(format!(
+        let (array, name) = (self.draft.array().clone(), self.draft.name.clone());
+        let sealed = match &self.dense {
+            Some((_, missing @ 1..)) => Err(Error::invalid(format!(
                 "the box still lacks {missing} cells; push all of them before the end"
-            )));
-        }
-        match self.seal(Vec::new()).await? {
-            Some(sealed) => sealed.commit().await,
-            None => Err(Error::invalid("there is nothing to write: no cell was given")),
-        }
+            ))),
+            _ => self.seal(Vec::new()).await.and_then(|sealed| {
+                sealed.ok_or_else(|| Error::invalid("there is nothing to write: no cell was given"))
+            }),
+        };
+        commit_or_discard(&array, &name, sealed).await
+    }
+
+    /// Gives the fragment up, and removes what was written of it, as far as the store lets us.
+    pub async fn abandon(self) {
+        Draft::discard(self.draft.array(), &self.draft.name).await;
     }
 }
 
@@ -154,12 +163,15 @@ impl Array {
                  region (single cells are written by `write_points` of the Rust library, or `hyperslab write --points`)"
             )));
         }
-        self.check_indexes(&cells.columns).await?;
         if cells.layout == Layout::Global {
             let mut writer = self.writer(cells.region, options)?;
-            writer.push(cells.columns).await?;
+            if let Err(e) = writer.push(cells.columns).await {
+                writer.abandon().await;
+                return Err(e);
+            }
             return writer.finish().await;
         }
+        self.check_indexes(&cells.columns).await?;
         let draft = self.draft(self.schema().array_type, options);
         let (columns, count) = draft.fields().arrange(cells.columns)?;
         let schema = Arc::clone(self.schema());
@@ -247,13 +259,7 @@ impl Array {
             Ok(()) => draft.seal(region, Vec::new()).await,
             Err(e) => Err(e),
         };
-        match sealed {
-            Ok(sealed) => sealed.commit().await,
-            Err(e) => {
-                Draft::discard(self, &name).await;
-                Err(e)
-            }
-        }
+        commit_or_discard(self, &name, sealed).await
     }
 
     /// Starts a fragment whose cells will arrive in global order. `region` is the box of a dense
@@ -295,12 +301,23 @@ impl Array {
         }
         let mut ids = Ids::new(options.seed);
         let path = join(
-            "__meta",
+            META_DIR,
             &name::plain(options.timestamp_ms, options.timestamp_ms, ids.draw()),
         );
         let payload = metadata::encode(entries);
         let bytes = generic_tile::encode(&payload, self.key(), &nonces(self.key(), &mut ids)).at(&path)?;
         put(self, &path, bytes, options.sync).await
+    }
+}
+
+/// Commits a fragment, or removes what a failure has left of it.
+async fn commit_or_discard(array: &Array, name: &str, sealed: Result<Sealed>) -> Result<String> {
+    match sealed {
+        Ok(sealed) => sealed.commit().await,
+        Err(e) => {
+            Draft::discard(array, name).await;
+            Err(e)
+        }
     }
 }
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use hyperslab::array::Window;
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::Layout;
-use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, delete, delete_fragments, vacuum};
+use hyperslab::format::schema::{Attribute, Layout};
+use hyperslab::maintain::{ConsolidateOptions, Evolution, Mode, consolidate, delete, delete_fragments, evolve, vacuum};
 use hyperslab::vfs::MemVfs;
 use hyperslab::vfs::faulty::{Fault, FaultyVfs};
-use hyperslab::{Array, Cells, Context, Error, OpenOptions, Result};
+use hyperslab::{Array, CellCount, Cells, Context, Datatype, Error, OpenOptions, Result};
 
 use super::sparse;
 use super::{at, new_array, open};
@@ -388,5 +388,84 @@ fn fragments_go_one_by_one() {
         sparse::read(&healthy, Window::ALL);
         operation(&healthy).unwrap();
         assert_eq!(open(&healthy, Window::ALL).fragments().len(), 1);
+    }
+}
+
+/// Somebody else changes the schema before each call of a change in turn: both changes are in the latest schema,
+/// or one of the two is told that they are not.
+#[test]
+fn no_change_of_the_schema_is_lost_in_silence() {
+    let files = MemVfs::new();
+    for (path, bytes) in all_files(&store()) {
+        files.replace(path, bytes);
+    }
+    let files = files.files();
+    let add = |context: &Context, name: &str, time: u64| {
+        let int = Attribute::new(name, Datatype::Int32, CellCount::ONE);
+        let change = Evolution {
+            add: vec![int],
+            ..Evolution::default()
+        };
+        block_on(evolve(&try_open(context)?, &change, &at(time)))
+    };
+    let mut met = 0;
+    for call in 0.. {
+        for (ours, theirs) in [(10, 11), (11, 10)] {
+            let memory = copy(&Context::memory(), &files);
+            let vfs = FaultyVfs::new(Arc::clone(&memory.vfs), Fault::default());
+            let other = memory.clone();
+            let (tell, told) = std::sync::mpsc::channel();
+            vfs.before(call, move || tell.send(add(&other, "theirs", theirs)).unwrap());
+            let done = add(
+                &Context {
+                    vfs: Arc::new(vfs),
+                    ..memory.clone()
+                },
+                "ours",
+                ours,
+            );
+            let Ok(other_done) = told.try_recv() else {
+                assert!(met > 0 && done.is_ok());
+                return;
+            };
+            let schema = open(&memory, Window::ALL).schema().clone();
+            let both = ["ours", "theirs"].iter().all(|name| schema.attribute(name).is_some());
+            let complaint = done.err().or(other_done.err()).map(|e| e.to_string());
+            assert!(both || complaint.is_some(), "before call {call}");
+            met += usize::from(complaint.is_some_and(|c| c.contains("change again what it lacks")));
+        }
+    }
+}
+
+#[test]
+fn a_streamed_write_that_fails_leaves_no_files() {
+    let made = all_files(&store());
+    for call in 0.. {
+        let memory = MemVfs::new();
+        for (path, bytes) in &made {
+            memory.replace(path.clone(), bytes.clone());
+        }
+        let vfs = FaultyVfs::new(Arc::new(memory.clone()), Fault::default());
+        let array = try_open(&Context::new(Arc::new(vfs.clone()))).unwrap();
+        vfs.set(Fault {
+            at_call: Some(call),
+            ..Fault::default()
+        });
+        let mut writer = array.writer(None, &at(9)).unwrap();
+        let many = (0..6).map(|i| ((i / 3, i % 3), i)).collect();
+        let failed = match block_on(writer.push(sparse::columns(&many))) {
+            Ok(()) => block_on(writer.finish()).is_err(),
+            Err(_) => {
+                block_on(writer.abandon());
+                true
+            }
+        };
+        if !failed {
+            assert!(call > 5, "{call}");
+            return;
+        }
+        // Whether a commit that failed can be seen is not known, so that what it commits must stay.
+        let is_commit = vfs.calls()[call as usize].path.contains("__commits");
+        assert!(is_commit || memory.files().len() == made.len(), "after call {call}");
     }
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use hyperslab::array::Window;
+use hyperslab::array::{CreateOptions, Window, create};
 use hyperslab::blocking::block_on;
+use hyperslab::format::enumeration::Enumeration;
 use hyperslab::format::pipeline::{Filter, Pipeline};
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::format::schema::{ArrayType, Attribute, Dimension, EnumerationRef, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
-use hyperslab::{CellCount, Cells, Column, Datatype, Error, Query};
+use hyperslab::{CellCount, Cells, Column, Context, Datatype, Error, Query};
 use proptest::prelude::*;
 
 use super::sparse;
@@ -90,6 +91,37 @@ fn what_does_not_fit_is_refused_and_leaves_nothing() {
     assert!(nothing.unwrap_err().to_string().contains("nothing to write"));
     assert!(open(&sparse_context, Window::ALL).fragments().is_empty());
     assert!(open(&context, Window::ALL).fragments().is_empty());
+}
+
+#[test]
+fn an_index_beyond_its_enumeration_is_refused() {
+    let mut attribute = Attribute::new("colour", Datatype::Uint8, CellCount::ONE);
+    attribute.enumeration = Some("colours".into());
+    let x = Dimension::new("x", Datatype::Int32, 0_i32, 9_i32, 10_i32);
+    let mut schema = Schema::new(ArrayType::Dense, vec![x], vec![attribute]);
+    schema.enumerations.push(EnumerationRef {
+        name: "colours".into(),
+        file: String::new(),
+    });
+    let context = Context::memory();
+    let colours = Enumeration {
+        name: "colours".into(),
+        file: String::new(),
+        ordered: false,
+        values: Column::from_cells(Datatype::StringUtf8, ["red", "green"]),
+    };
+    let options = CreateOptions {
+        timestamp_ms: 0,
+        seed: [0; 32],
+        key: None,
+    };
+    block_on(create(&context, "a", &schema, &[colours], &options)).unwrap();
+    let mut writer = open(&context, Window::ALL).writer(None, &at(1)).unwrap();
+    let cells = |index: u8| vec![("colour".to_owned(), Column::from_values(Datatype::Uint8, &[index; 10]))];
+    let refused = block_on(writer.push(cells(2))).unwrap_err();
+    assert!(refused.to_string().contains("'colour'"), "{refused}");
+    block_on(writer.push(cells(1))).unwrap();
+    block_on(writer.finish()).unwrap();
 }
 
 /// What text takes is known from the index, not from its size on disk.

@@ -47,9 +47,9 @@ export class Bridge {
     return [...children.values()];
   }
 
-  async put(path: string, bytes: Uint8Array): Promise<void> {
+  async put(path: string, bytes: Uint8Array, over: boolean): Promise<void> {
     if (!this.store.set) throw readOnly();
-    await this.store.set(path, bytes, { ifNoneMatch: "*" });
+    await this.store.set(path, bytes, over ? {} : { ifNoneMatch: "*" });
   }
 
   async remove(path: string): Promise<void> {

@@ -9,8 +9,6 @@ type Dropped = DataTransferItem & { getAsFileSystemHandle?(): Promise<FileSystem
 
 /** The files below a folder that a browser gives: one of the user's disk, or of the page's own storage. */
 export class DirectoryStore implements Store {
-  private static temporary = 0;
-
   constructor(readonly root: FileSystemDirectoryHandle) {}
 
   /** Lets the user pick a folder; browsers ask only in answer to a click or a key. */
@@ -70,7 +68,7 @@ export class DirectoryStore implements Store {
         throw new HyperslabError("AlreadyExists", `${key}: already exists`);
       }
       // In the root: other readers of the format take every name in an array's own folders for theirs.
-      const temporary = `.hyperslab-${crypto.randomUUID()}-${(DirectoryStore.temporary += 1)}.tmp`;
+      const temporary = `.hyperslab-${crypto.randomUUID()}.tmp`;
       const made: Movable = await this.root.getFileHandle(temporary, { create: true });
       try {
         await fill(made, content);

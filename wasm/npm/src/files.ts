@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { link, mkdir, open, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import { HyperslabError } from "./errors.js";
@@ -5,8 +6,6 @@ import type { Store, StoreEntry } from "./store.js";
 
 /** The files below a folder of the local disk. Node only. */
 export class FileStore implements Store {
-  private static temporary = 0;
-
   constructor(readonly root: string) {}
 
   /** @internal What groups of the format call the folder. */
@@ -43,11 +42,13 @@ export class FileStore implements Store {
   /** The file appears whole or not at all. */
   async set(key: string, bytes: Uint8Array, options?: { ifNoneMatch?: "*" }): Promise<void> {
     const place = this.place(key);
-    await mkdir(dirname(place), { recursive: true });
     // In the root: other readers of the format take every name in an array's own folders for theirs.
-    const temporary = join(this.root, `.hyperslab-${process.pid}-${(FileStore.temporary += 1)}.tmp`);
+    const temporary = join(this.root, `.hyperslab-${randomUUID()}.tmp`);
+    await mkdir(this.root, { recursive: true });
     try {
-      await writeFile(temporary, bytes, { flag: "wx" });
+      await writeFile(temporary, bytes);
+      // A folder alone would be half an array, for which there may be no room.
+      await mkdir(dirname(place), { recursive: true });
       await (options?.ifNoneMatch ? link(temporary, place) : rename(temporary, place));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "EEXIST") throw new HyperslabError("AlreadyExists", `${key}: already exists`);

@@ -42,7 +42,7 @@ export interface HttpOptions {
 
 /** How much of a file a server may send that was asked for a part of it. */
 const WHOLE_BYTES_MAX = 64 * 2 ** 20;
-const TRIES = 3;
+const TRIES = 4;
 /** What opens an array whose host does not list. */
 const INDEX = "run `hyperslab index <array>` and upload its __manifest.json";
 

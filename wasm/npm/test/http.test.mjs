@@ -74,6 +74,17 @@ test("a put renews the manifest", async () => {
   assert.deepEqual([...(await get(await open(url), [0, [0, 2]])).data], [7, 8, data[2]]);
 });
 
+test("a manifest that cannot be renewed stays", async () => {
+  const written = new MemoryStore(indexed);
+  const set = written.set.bind(written);
+  written.set = (key, ...rest) => {
+    if (key === "__manifest.json") throw new Error("the store is full");
+    return set(key, ...rest);
+  };
+  await assert.rejects(put(await open(written), [[0, 0], [0, 1]], Float64Array.of(7, 8), { at: 3 }), /the store is full/);
+  assert.deepEqual(written.get("__manifest.json"), indexed.get("__manifest.json"));
+});
+
 for (const ranges of [true, false]) {
   test(`what others write is seen through a manifest ${ranges ? "with" : "without"} ranges`, async () => {
     const written = new MemoryStore(indexed);

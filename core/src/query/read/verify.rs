@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::array::directory::META_DIR;
 use crate::array::index::Section;
 use crate::array::open::own_footer;
 use crate::array::sections::load_all;
@@ -136,7 +137,7 @@ impl Array {
     async fn verify_rest(&self, report: &mut dyn FnMut(Finding)) {
         if let Err(error) = self.metadata().await {
             report(Finding {
-                path: join(self.path(), "__meta"),
+                path: join(self.path(), META_DIR),
                 error: Some(error),
                 tiles: 0,
                 bytes: 0,

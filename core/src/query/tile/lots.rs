@@ -66,10 +66,11 @@ pub(super) fn read(
             return Err(wrong_total(plain, stored.plain)).at(path);
         }
         let mut here = pieces.within(first..plain);
-        d.cpu.try_map_owned(jobs(&places, &mut here), |job: ChunkJob<'_>| {
-            let (from, n) = (job.place.start, (job.place.end() - job.place.start) as usize);
-            job.run(stored, decoder, d, false, |decode| decode(held(from, n).unwrap_or(&[])))
-        })?;
+        d.cpu
+            .try_map_owned(jobs(&places, &mut here).at(path)?, |job: ChunkJob<'_>| {
+                let (from, n) = (job.place.start, (job.place.end() - job.place.start) as usize);
+                job.run(stored, decoder, d, false, |decode| decode(held(from, n).unwrap_or(&[])))
+            })?;
         if is_last {
             return Ok(());
         }

@@ -177,12 +177,13 @@ fn from_bytes(
         Ok(())
     })
     .at(stored.path())?;
-    d.cpu.try_map_owned(jobs(&places, pieces), |job: ChunkJob<'_>| {
-        let (start, end) = (job.place.start as usize, job.place.end() as usize);
-        job.run(stored, &decoder, d, remember, |decode| {
-            decode(framed.get(start..end).unwrap_or(&[]))
-        })
-    })?;
+    d.cpu
+        .try_map_owned(jobs(&places, pieces).at(stored.path())?, |job: ChunkJob<'_>| {
+            let (start, end) = (job.place.start as usize, job.place.end() as usize);
+            job.run(stored, &decoder, d, remember, |decode| {
+                decode(framed.get(start..end).unwrap_or(&[]))
+            })
+        })?;
     Ok(())
 }
 
@@ -232,15 +233,16 @@ fn from_file(tile: &TileRef, plane: Plane, pieces: &mut [Piece<'_>], d: &Decodin
             places
         }
     };
-    d.cpu.try_map_owned(jobs(&places, pieces), |job: ChunkJob<'_>| {
-        let (at, bytes) = (job.place.start, job.place.end() - job.place.start);
-        job.run(&stored, &decoder, d, remember, |decode| {
-            let mut packed = sized(FRAMED.take(), bytes)?;
-            let done = file.read_at(&mut packed, start + at).and_then(|()| decode(&packed));
-            FRAMED.set(kept(packed));
-            done
-        })
-    })?;
+    d.cpu
+        .try_map_owned(jobs(&places, pieces).at(stored.path())?, |job: ChunkJob<'_>| {
+            let (at, bytes) = (job.place.start, job.place.end() - job.place.start);
+            job.run(&stored, &decoder, d, remember, |decode| {
+                let mut packed = sized(FRAMED.take(), bytes)?;
+                let done = file.read_at(&mut packed, start + at).and_then(|()| decode(&packed));
+                FRAMED.set(kept(packed));
+                done
+            })
+        })?;
     Ok(())
 }
 
@@ -298,7 +300,11 @@ pub(super) struct ChunkJob<'a> {
 }
 
 /// The chunks that hold pieces, which are in order; some may be asked for twice.
-pub(super) fn jobs<'a>(places: &[ChunkPlace], pieces: &'a mut [Piece<'_>]) -> Vec<ChunkJob<'a>> {
+///
+/// # Errors
+/// A piece, or the end of one, is in no chunk.
+pub(super) fn jobs<'a>(places: &[ChunkPlace], pieces: &'a mut [Piece<'_>]) -> Result<Vec<ChunkJob<'a>>, Malformed> {
+    let missing = |at: u64| Malformed::new("tile", at, "no chunk has this byte of the cells");
     let mut out: Vec<ChunkJob<'a>> = Vec::new();
     let starts: Vec<u64> = places
         .iter()
@@ -315,12 +321,12 @@ pub(super) fn jobs<'a>(places: &[ChunkPlace], pieces: &'a mut [Piece<'_>]) -> Ve
                 number += 1;
             }
             let (Some(&place), Some(&start)) = (places.get(number), starts.get(number)) else {
-                break;
+                return Err(missing(at));
             };
             let left = (start + u64::from(place.plain_bytes)).saturating_sub(at);
             let n = rest.len().min(usize::try_from(left).unwrap_or(usize::MAX));
             if n == 0 {
-                break;
+                return Err(missing(at));
             }
             let (part, later) = rest.split_at_mut(n);
             if std::mem::replace(&mut current, number) != number {
@@ -336,7 +342,7 @@ pub(super) fn jobs<'a>(places: &[ChunkPlace], pieces: &'a mut [Piece<'_>]) -> Ve
             rest = later;
         }
     }
-    out
+    Ok(out)
 }
 
 impl ChunkJob<'_> {

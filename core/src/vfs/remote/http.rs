@@ -291,9 +291,26 @@ fn refusal(status: StatusCode) -> String {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
             "; make the folder public, or open a bucket by its s3:, gs: or az: address with credentials"
         }
+        StatusCode::TOO_MANY_REQUESTS => "; try again later",
+        status if status.is_server_error() => "; try again, or look at the server's log",
         _ => "",
     };
     format!("the server answers {status}{advice}")
+}
+
+/// Why there is no answer, and what to do.
+fn unanswered(error: &reqwest::Error) -> String {
+    let advice = if error.is_connect() {
+        "check the address, and that its server runs"
+    } else if error.is_timeout() {
+        "the server takes too long; try again"
+    } else {
+        "try again, or look at the server's log"
+    };
+    // The error itself says what was tried, and the last of its causes why that went wrong.
+    let causes = std::iter::successors(std::error::Error::source(error), |e| e.source());
+    let cause = causes.last().map_or_else(String::new, |e| format!(": {e}"));
+    format!("{error}{cause}; {advice}")
 }
 
 /// The answer to a request for a file. One that is not a success is an error, except "range not satisfiable".
@@ -369,7 +386,7 @@ async fn answer(path: &str, request: RequestBuilder) -> Result<Response> {
                 let why = format!("{e}; the server redirects without end: open the address where the files are");
                 return Err(Error::io(path, why));
             }
-            Err(e) => Error::io(path, e),
+            Err(e) => Error::io(path, unanswered(&e)),
         };
         if tried == TRIES {
             return Err(failure);
@@ -403,6 +420,10 @@ impl Vfs for HttpVfs {
     }
 
     fn put<'a>(&'a self, _path: &'a str, _parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        self.read_only()
+    }
+
+    fn put_over<'a>(&'a self, _path: &'a str, _parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
         self.read_only()
     }
 

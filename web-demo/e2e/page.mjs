@@ -1,0 +1,60 @@
+// What the tests of the viewer share: servers, a real browser, and pages in it.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { after, before } from "node:test";
+import { chromium } from "playwright-core";
+
+export const { SITE_DIR, HYPERSLAB, SHOTS: shots } = process.env;
+assert.ok(SITE_DIR && HYPERSLAB, "SITE_DIR and HYPERSLAB must be set; `cargo xtask test viewer` sets them");
+const servers = [];
+export let site;
+let browser;
+
+before(async () => {
+  site = await serve(SITE_DIR);
+  browser = await chromium.launch({
+    executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
+  });
+});
+after(async () => {
+  await browser?.close();
+  for (const server of servers) server.kill();
+});
+
+/** Serves a folder until the tests have ended, at the address that is given back. */
+export async function serve(folder) {
+  const server = spawn(HYPERSLAB, ["serve", folder, "--port", "0"], { stdio: ["ignore", "pipe", "inherit"] });
+  servers.push(server);
+  for await (const line of createInterface({ input: server.stdout })) {
+    const address = /http:\/\/\S+/.exec(line)?.[0];
+    if (address) return address;
+  }
+  throw new Error("the server gave no address");
+}
+
+/** A fresh page at this address; what it logs as an error fails the test. */
+export async function visit(hash = "") {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  const errors = [];
+  page.on("console", (m) => m.type() === "error" && errors.push(m.text()));
+  page.on("pageerror", (e) => errors.push(String(e)));
+  await page.goto(`${site}${hash}`);
+  await settled(page);
+  return { page, errors };
+}
+
+/** Waits until an array is open and nothing is being loaded. */
+export async function settled(page) {
+  await page.waitForFunction(() => document.body.dataset.busy !== undefined, undefined, { timeout: 60_000 });
+  let calm = 0;
+  while (calm < 3) {
+    await page.waitForTimeout(120);
+    calm = (await page.evaluate(() => document.body.dataset.busy)) === "false" ? calm + 1 : 0;
+  }
+}
+
+export async function shot(page, name) {
+  if (shots) await page.screenshot({ path: `${shots}/${name}.png` });
+}

@@ -1,0 +1,194 @@
+// What the viewer says a cell holds is what it holds: arrays of known cells, made for the tests.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { HYPERSLAB, SITE_DIR, serve, settled, shot, visit } from "./page.mjs";
+
+const { create, open, put, writeManifest } = await import(pathToFileURL(resolve(SITE_DIR, "hyperslab/node.js")).href);
+const folder = mkdtempSync(join(tmpdir(), "viewer-"));
+let data;
+
+before(async () => { data = await serve(folder); });
+after(() => rmSync(folder, { recursive: true }));
+
+const path = (name) => join(folder, name);
+const link = (name, more = "") => `#url=${encodeURIComponent(`${data}${name}`)}${more}`;
+
+async function made(name, type, dims, attrs) {
+  return create(path(name), { type, dims, attrs }, { at: 1 });
+}
+
+/** Lets the page find an array's files without asking in vain, which it would log as an error. */
+async function indexed(...names) {
+  for (const name of names) await writeManifest(await open(path(name)));
+}
+
+/** What the viewer says of the place at these fractions of the picture. */
+async function told(page, across, down) {
+  const box = await page.locator("#picture").boundingBox();
+  await page.mouse.move(box.x + box.width * across, box.y + box.height * down);
+  return page.textContent("#cursor");
+}
+
+async function isBlank(page, across, down) {
+  return page.evaluate(([across, down]) => {
+    const canvas = document.getElementById("picture");
+    const [, , , alpha] = canvas.getContext("2d").getImageData(canvas.width * across, canvas.height * down, 1, 1).data;
+    return alpha === 0;
+  }, [across, down]);
+}
+
+async function zoomIn(page, across, down, times) {
+  await told(page, across, down);
+  for (let i = 0; i < times; i++) await page.mouse.wheel(0, -500);
+  await settled(page);
+}
+
+const HIGH = 2000;
+const square = [{ name: "y", type: "int32", domain: [1, HIGH], tile: 500 }, { name: "x", type: "int32", domain: [1, HIGH], tile: 500 }];
+
+/** An array with a copy. Of its first 500 rows only 101 and 102 are written; each cell that is written holds the number of its row. */
+async function withCopy(name) {
+  const array = await made(name, "dense", square, [{ name: "v", type: "int32" }]);
+  for (const [from, to] of [[101, 102], [501, HIGH]]) {
+    const rows = Int32Array.from({ length: (to - from + 1) * HIGH }, (_, i) => from + Math.floor(i / HIGH));
+    await put(array, [[from, to], [1, HIGH]], rows, { at: 1000 });
+  }
+  execFileSync(HYPERSLAB, ["overviews", path(name), "--factors", "2"]);
+  await indexed(name, `${name}.2`);
+}
+
+test("an overview's cells are told as means, and lie where the array's do", async () => {
+  await withCopy("rows");
+  const { page, errors } = await visit(link("rows"));
+  await shot(page, "overview");
+  const [, y, v] = /^y (\d+), x \d+: ([\d,]+) \(mean of 2 × 2 cells\)$/.exec(await told(page, 0.5, 0.7));
+  assert.ok(Math.abs(Number(v.replace(",", "")) - Number(y)) <= 1, `row ${y} is told as ${v}`);
+  assert.match(await page.textContent("#level"), /mean of 2 × 2 cells/);
+  // Within what the copy spans, and above it.
+  for (const down of [0.1, 0.04]) {
+    assert.match(await told(page, 0.5, down), /^y \d+, x \d+: no data$/);
+    assert.ok(await isBlank(page, 0.5, down));
+  }
+  await zoomIn(page, 0.5, 0.7, 8);
+  const [, row, value] = /^y (\d+), x \d+: ([\d,]+)$/.exec(await told(page, 0.5, 0.7));
+  assert.equal(value.replace(",", ""), row);
+  assert.equal(await page.textContent("#level"), "");
+  assert.deepEqual(errors, []);
+});
+
+test("a coarser picture does not show through cells without a value", async () => {
+  const { page, errors } = await visit(link("rows"));
+  // Row 500 was not written; the copy has the mean of rows 500 and 501 there.
+  await zoomIn(page, 0.5, 0.26, 12);
+  const places = Array.from({ length: 90 }, (_, i) => 0.02 + i / 100);
+  let [row, place] = ["", 0];
+  while (!row.startsWith("y 500,") && places.length > 0) row = await told(page, 0.5, (place = places.shift()));
+  assert.match(row, /: -2,147,483,648 \(fill value\)$/);
+  assert.ok(await isBlank(page, 0.5, place));
+  assert.deepEqual(errors, []);
+});
+
+test("a cell that nothing was written to is blank, and told as such", async () => {
+  const array = await made("corner", "dense", square.map((d) => ({ ...d, domain: [1, 8], tile: 4 })), [{ name: "v", type: "int32" }]);
+  await put(array, [[1, 8], [1, 4]], Int32Array.from({ length: 32 }, (_, i) => i), { at: 1000 });
+  await indexed("corner");
+  const { page, errors } = await visit(link("corner"));
+  assert.match(await told(page, 0.6, 0.5), /: -2,147,483,648 \(fill value\)$/);
+  assert.ok(await isBlank(page, 0.6, 0.5));
+  assert.match(await told(page, 0.4, 0.5), /: \d+$/);
+  assert.equal(await page.textContent("#legend-lo"), "0");
+  assert.deepEqual(errors, []);
+});
+
+test("only a copy of the moment that is shown is drawn", async () => {
+  await withCopy("changed");
+  const copied = Date.now();
+  const whole = new Int32Array(HIGH * HIGH);
+  // The copy is of a later moment than the array.
+  await put(await open(path("changed.2")), null, new Int32Array(951 * 1001).fill(77), { at: copied + 10 });
+  await put(await open(path("changed")), null, whole.fill(-5), { at: copied + 20 });
+  await new Promise((done) => setTimeout(done, 50));
+  await indexed("changed", "changed.2");
+  const values = {};
+  for (const at of ["", `&at=${copied}`, "&at=2000"]) {
+    const { page, errors } = await visit(link("changed", at));
+    values[at] = await told(page, 0.5, 0.7);
+    assert.deepEqual(errors, []);
+    await page.close();
+  }
+  assert.match(values[""], /: -5$/);
+  assert.match(values[`&at=${copied}`], /: 1,[\d]+ \(mean of 2 × 2 cells\)$/);
+  assert.match(values["&at=2000"], /: 1,[\d]+$/);
+});
+
+test("the copies of a cube are told as means along each axis", async () => {
+  const dims = [{ name: "t", type: "int32", domain: [0, 3], tile: 4 }, ...square];
+  const array = await made("cube", "dense", dims, [{ name: "v", type: "uint8" }]);
+  const step = (t) => new Uint8Array(HIGH * HIGH).fill(10 + 10 * t);
+  for (const t of [0, 1, 2, 3]) await put(array, [[t, t], null, null], step(t), { at: 1000 + t });
+  execFileSync(HYPERSLAB, ["overviews", path("cube"), "--factors", "2"]);
+  await indexed("cube", "cube.2");
+  const { page, errors } = await visit(link("cube"));
+  await page.locator("#axes input").fill("3");
+  await settled(page);
+  assert.match(await told(page, 0.5, 0.5), /: 35 \(mean of 2 × 2 × 2 cells\)$/);
+  assert.deepEqual(errors, []);
+});
+
+test("nulls are blank whatever is stored in their place", async () => {
+  const dims = square.map((d) => ({ ...d, domain: [1, 4], tile: 4 }));
+  const array = await made("nulls", "dense", dims, [{ name: "v", type: "int32", nullable: true }]);
+  const values = Int32Array.from({ length: 16 }, (_, i) => (i % 4 < 2 ? i : 1000));
+  await put(array, null, { v: { values, validity: Uint8Array.from(values, (v) => Number(v < 1000)) } }, { at: 1000 });
+  await indexed("nulls");
+  const { page, errors } = await visit(link("nulls"));
+  assert.match(await told(page, 0.6, 0.5), /: no data$/);
+  assert.ok(await isBlank(page, 0.6, 0.5));
+  assert.ok(!(await isBlank(page, 0.4, 0.5)));
+  assert.equal(await page.textContent("#legend-hi"), "13");
+  assert.deepEqual(errors, []);
+});
+
+test("integers of 64 bits are told to the last digit, at each moment", async () => {
+  const dims = square.map((d) => ({ ...d, domain: [1, 4], tile: 4 }));
+  const array = await made("long", "dense", dims, [{ name: "v", type: "int64" }]);
+  await put(array, null, new BigInt64Array(16).fill(9007199254740993n), { at: 1000 });
+  await put(array, null, new BigInt64Array(16).fill(9007199254740995n), { at: 2000 });
+  await indexed("long");
+  const { page, errors } = await visit(link("long"));
+  assert.match(await told(page, 0.5, 0.5), /: 9,007,199,254,740,995$/);
+  await page.locator("#moment").fill("0");
+  await settled(page);
+  // The pointer has not moved.
+  assert.match(await page.textContent("#cursor"), /: 9,007,199,254,740,993$/);
+  assert.deepEqual(errors, []);
+});
+
+test("points with whole coordinates are found at every zoom", async () => {
+  const dims = [{ name: "x", type: "int32", domain: [0, 1000], tile: 100 }, { name: "y", type: "int64", domain: [0, 1000], tile: 100 }];
+  const array = await made("points", "sparse", dims, [{ name: "length", type: "float64" }]);
+  const points = { x: Int32Array.of(500, 500, 10), y: BigInt64Array.of(500n, 501n, 10n), length: Float64Array.of(1, NaN, 3) };
+  await put(array, null, points, { at: 1000 });
+  await indexed("points");
+  const { page, errors } = await visit(link("points"));
+  assert.match(await told(page, 0.4, 0.4), /3 points/);
+  assert.equal(await page.textContent("#legend-hi"), "3");
+  await zoomIn(page, 0.5, 0.5, 6);
+  assert.match(await told(page, 0.4, 0.4), /2 points/);
+  assert.ok(await page.locator("#message").isHidden());
+  assert.deepEqual(errors, []);
+});
+
+test("what cannot be drawn is said", async () => {
+  const words = await made("words", "sparse", [{ name: "w", type: "string_ascii" }], [{ name: "v", type: "int32" }]);
+  await put(words, null, { w: ["a", "b"], v: Int32Array.of(1, 2) }, { at: 1000 });
+  await indexed("words");
+  const { page, errors } = await visit(link("words"));
+  assert.match(await page.textContent("#message"), /cannot be drawn: no dimension is a number/);
+  assert.deepEqual(errors, []);
+});
