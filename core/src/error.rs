@@ -80,6 +80,14 @@ pub enum Error {
         /// How large it may be.
         limit: u64,
     },
+    /// There is not so much memory.
+    #[error("{what}: there is no memory for {} bytes; select fewer cells, or read in batches", counted(*.bytes))]
+    NoMemory {
+        /// What it is for.
+        what: String,
+        /// How much was asked for.
+        bytes: u64,
+    },
     /// The operation was dropped before it finished.
     #[error("cancelled")]
     Cancelled,
@@ -168,7 +176,7 @@ impl Error {
             Self::Unsupported(_) => "Unsupported",
             Self::Key { .. } => "Key",
             Self::InvalidArgument(_) | Self::Cell { .. } => "InvalidArgument",
-            Self::LimitExceeded { .. } => "LimitExceeded",
+            Self::LimitExceeded { .. } | Self::NoMemory { .. } => "LimitExceeded",
             Self::Cancelled => "Cancelled",
             Self::Io { .. } => "Io",
         }

@@ -87,7 +87,7 @@ pub fn errno(refusal: &Refusal) -> Errno {
             Error::AlreadyExists { .. } => Errno::EEXIST,
             Error::UnsupportedVersion { .. } | Error::Unsupported(_) => Errno::EOPNOTSUPP,
             Error::Key { .. } => Errno::EACCES,
-            Error::LimitExceeded { .. } => Errno::EFBIG,
+            Error::LimitExceeded { .. } | Error::NoMemory { .. } => Errno::EFBIG,
             Error::Cancelled => Errno::EINTR,
             // What the engine may learn to say in future is a failure to read, like the rest.
             Error::Corrupt { .. } | Error::Io { .. } | _ => Errno::EIO,

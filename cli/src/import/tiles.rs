@@ -23,10 +23,14 @@ pub(super) fn extents(lengths: &[u64]) -> Vec<u64> {
                 budget = (budget / n).max(1);
                 open.retain(|j| *j != i);
             }
-            None => {
-                open.iter().for_each(|i| set(*i, side, &mut extents));
-                open.clear();
+            // Too many axes for all of them to have more than one cell: the last ones have, along which cells are neighbours.
+            None if side == 1 => {
+                let single = open.len().saturating_sub(budget.ilog2() as usize);
+                open.drain(..)
+                    .enumerate()
+                    .for_each(|(n, i)| set(i, 1 + u64::from(n >= single), &mut extents));
             }
+            None => open.drain(..).for_each(|i| set(i, side, &mut extents)),
         }
     }
     extents
@@ -76,6 +80,9 @@ mod tests {
         assert_eq!(extents(&[3, 5000, 5000]), [3, 128, 128]);
         assert_eq!(extents(&[1000, 1000, 1000]), [32, 32, 32]);
         assert_eq!(extents(&[1, 1, 9]), [1, 1, 9]);
+        assert_eq!(extents(&[2; 16]), [2; 16]);
+        assert_eq!(extents(&[2; 18]), [&[1; 2][..], &[2; 16]].concat());
+        assert_eq!(extents(&[3; 20]), [&[1; 4][..], &[2; 16]].concat());
     }
 
     #[test]

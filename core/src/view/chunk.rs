@@ -3,7 +3,7 @@
 use super::encode::Format;
 use super::node::{Snapshot, hash};
 use super::shard::Sharding;
-use super::slice::Slice;
+use super::slice::{FixedLayout, Slice};
 use super::tiles::Tiles;
 use super::zarr::Member;
 use crate::column::Column;
@@ -67,6 +67,16 @@ impl Chunk {
                 .fold(self.fill.len() as u64, |n, &c| n.saturating_mul(c))
         };
         self.sharding.as_ref().map_or_else(cells, Sharding::made_bytes)
+    }
+
+    /// How its cells lie in it, where they are all there is of it and any of them can be read alone.
+    ///
+    /// # Errors
+    /// As [`Slice::fixed_layout`].
+    pub(super) fn layout(&self) -> Result<Option<FixedLayout>> {
+        let is_cells = self.sharding.is_none() && !self.validity && self.slice.selection.shape() == self.shape;
+        let layout = if is_cells { self.slice.fixed_layout()? } else { None };
+        Ok(layout.filter(|l| l.size == self.size()))
     }
 
     /// The same for the same bytes. `kind` tells those that are made of cells from others.

@@ -149,6 +149,9 @@ async fn render(slice: &Slice) -> Result<Bytes> {
 
 /// A chunk of a Zarr array.
 async fn read_chunk(chunk: &Chunk) -> Result<Bytes> {
+    if chunk.size() > RENDERED_BYTES_MAX {
+        return Err(chunk.slice.too_large(chunk.size()));
+    }
     let batch = chunk.slice.array().read(&chunk.slice.query()?).await?;
     let column = batch.columns.into_iter().next().map(|(_, c)| c);
     let bytes = column.map_or_else(|| Ok(Vec::new()), |c| chunk.bytes(c));

@@ -1,6 +1,7 @@
 //! A dense array as Zarr.
 
 use hyperslab::format::current_domain::CurrentDomain;
+use hyperslab::format::pipeline::{Filter, Pipeline};
 
 use super::*;
 
@@ -198,4 +199,34 @@ fn zarr_attributes_are_the_metadata() {
         json("zarr/%5F_tiledb_rows/zarr.json")["dimension_names"],
         serde_json::json!(["%5F_tiledb_rows"])
     );
+}
+
+/// A chunk as large as a tile can be is read where it is asked for: nobody has memory for all of it.
+#[test]
+fn a_part_of_a_chunk_takes_no_more_than_that_part() {
+    let context = Context::memory();
+    let cells = 1_i64 << 33;
+    let x = Dimension::new("x", Datatype::Int64, 0_i64, cells - 1, cells);
+    let mut v = Attribute::new("v", Datatype::Int32, CellCount::ONE);
+    // Of these no codec of Zarr makes shards.
+    v.filters = Pipeline::new(vec![Filter::Bitshuffle]);
+    let schema = Schema::new(ArrayType::Dense, vec![x], vec![v]);
+    block_on(create(&context, "big", &schema, &[], &created())).unwrap();
+    let points = vec![
+        ("x".to_owned(), Column::from_values(Datatype::Int64, &[cells - 2])),
+        ("v".to_owned(), Column::from_values(Datatype::Int32, &[7])),
+    ];
+    let array = block_on(Array::open(&context, "big", &OpenOptions::default())).unwrap();
+    let options = WriteOptions {
+        timestamp_ms: 1,
+        seed: [1; 32],
+        sync: false,
+    };
+    block_on(array.write_points(points, &options)).unwrap();
+    let view = whole(context);
+    let node = block_on(view.lookup("big/zarr/v/c/0")).unwrap().unwrap();
+    let size = 4 * cells as u64;
+    assert_eq!(node.kind, NodeKind::File { size });
+    let end = block_on(view.read(&node, size - 8..size)).unwrap();
+    assert_eq!(end, [7_i32.to_le_bytes(), i32::MIN.to_le_bytes()].concat());
 }

@@ -59,7 +59,7 @@ impl Canvas {
     /// What it holds until it is painted is not said.
     ///
     /// # Errors
-    /// [`Error::LimitExceeded`] if there is not that much memory.
+    /// [`Error::NoMemory`].
     pub(crate) fn new(fields: &[Field], cells: usize, spare: &mut Spare) -> Result<Self> {
         let fields = fields
             .iter()
@@ -71,7 +71,7 @@ impl Canvas {
     /// Makes room for the ids of a box of `cells` cells.
     ///
     /// # Errors
-    /// [`Error::LimitExceeded`] if there is not that much memory.
+    /// [`Error::NoMemory`].
     pub(crate) fn start_box(&mut self, cells: usize) -> Result<()> {
         for f in self.fields.iter_mut().filter(|f| f.field.cell.is_var()) {
             f.cells = zeroed(cells, 8)?;
@@ -83,7 +83,7 @@ impl Canvas {
     /// Turns the ids of the box into its variable-length cells.
     ///
     /// # Errors
-    /// [`Error::LimitExceeded`] if there is not that much memory.
+    /// [`Error::NoMemory`].
     pub(crate) fn finish_box(&mut self, cpu: Cpu) -> Result<()> {
         for f in &mut self.fields {
             if let Some(done) = &mut f.done {
@@ -206,14 +206,13 @@ fn zeroed<T: Copy + Default>(cells: usize, width: usize) -> Result<Vec<T>> {
 /// Nothing yet, with room for `cells` cells of `width` values.
 ///
 /// # Errors
-/// [`Error::LimitExceeded`] if there is not that much memory.
+/// [`Error::NoMemory`].
 pub(crate) fn reserved<T>(cells: usize, width: usize) -> Result<Vec<T>> {
     let mut room = Vec::new();
     let values = cells.checked_mul(width);
     let fits = values.is_some_and(|n| room.try_reserve_exact(n).is_ok());
-    fits.then_some(room).ok_or_else(|| Error::LimitExceeded {
-        what: "bytes of a result (select fewer cells, or read in batches)".into(),
-        found: (cells as u64).saturating_mul((width * size_of::<T>()) as u64),
-        limit: isize::MAX as u64,
+    fits.then_some(room).ok_or_else(|| Error::NoMemory {
+        what: "a result".into(),
+        bytes: (cells as u64).saturating_mul((width * size_of::<T>()) as u64),
     })
 }

@@ -22,7 +22,7 @@ impl VarCells {
     /// No cells yet, and room for `cells`, where possible in memory that held others.
     ///
     /// # Errors
-    /// [`Error::LimitExceeded`] if there is not that much memory.
+    /// [`Error::NoMemory`].
     pub(super) fn new(cells: usize, data: Vec<u8>, offsets: Vec<u64>) -> Result<Self> {
         let mut offsets = room(offsets, cells.saturating_add(1), 1)?;
         if let Some(first) = offsets.first_mut() {
@@ -40,7 +40,7 @@ impl VarCells {
     /// tile that there is not stands for `fill`.
     ///
     /// # Errors
-    /// [`Error::LimitExceeded`] if there is not that much memory.
+    /// [`Error::NoMemory`].
     pub(super) fn append(&mut self, ids: &[u8], tiles: &[Arc<Column>], fill: &[u8], cpu: Cpu) -> Result<()> {
         let source = Source { tiles, fill };
         let ids = ids.as_chunks::<8>().0;

@@ -112,9 +112,8 @@ impl Array {
 
     /// The next cells that are final and satisfy every condition; may be none of those that were looked at.
     async fn next_chunk(&self, query: &Arc<SparseQuery>, sweep: &mut Sweep, bytes_max: u64) -> Result<Option<Chunk>> {
-        let cells_max = (bytes_max / query.row_bytes()).max(1);
         let segments = loop {
-            let segments = sweep.take(cells_max);
+            let segments = sweep.take(bytes_max, query.row_bytes());
             if !segments.is_empty() {
                 break segments;
             }

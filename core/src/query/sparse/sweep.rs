@@ -16,6 +16,9 @@ use crate::format::fragment::rtree::Bounds;
 use crate::geometry::key;
 use crate::sort::sort_by;
 
+/// Bytes in memory of a tile that is loaded, whatever its cells: of many small ones they are most.
+pub(crate) const TILE_BYTES: u64 = 2 << 10;
+
 /// Tiles waiting to be loaded, and cells waiting to go out.
 #[derive(Debug)]
 pub(crate) struct Sweep {
@@ -131,7 +134,7 @@ impl Sweep {
     /// # Errors
     /// A bounding box is damaged.
     pub(crate) fn next_to_load(&mut self, layers: &[Layer], bytes_max: u64, cell_bytes: u64) -> Result<Vec<Candidate>> {
-        let bytes = |w: &Waiting| cell_bytes.saturating_mul(w.cells);
+        let bytes = |w: &Waiting| cell_bytes.saturating_mul(w.cells).saturating_add(TILE_BYTES);
         if !self.is_planned && self.waiting.iter().map(bytes).fold(0, u64::saturating_add) > bytes_max {
             self.plan(layers)?;
         }
@@ -203,14 +206,20 @@ impl Sweep {
         least.into_iter().flatten().min().flatten().cloned()
     }
 
-    /// Up to `cells_max` final cells; none if more must be loaded first.
-    pub(crate) fn take(&mut self, cells_max: u64) -> Vec<Segment> {
-        let (mut out, mut cells) = (Vec::new(), 0_u64);
+    /// Final cells that take up to `bytes_max` bytes at so many a cell, and what their tiles take besides; at least one,
+    /// and none if more must be loaded first.
+    pub(crate) fn take(&mut self, bytes_max: u64, cell_bytes: u64) -> Vec<Segment> {
+        let (mut out, mut left) = (Vec::new(), bytes_max);
+        let mut is_met = vec![false; self.runs.len()];
         while let Some(segment) = self.ready.get_mut(self.taken) {
-            let room = cells_max.max(1) - cells;
+            let is_new = is_met
+                .get_mut(segment.run as usize)
+                .is_some_and(|met| !std::mem::replace(met, true));
+            left = left.saturating_sub(if is_new { TILE_BYTES } else { 0 });
+            let room = (left / cell_bytes).max(u64::from(out.is_empty()));
             if u64::from(segment.len) <= room {
                 out.push(*segment);
-                cells += u64::from(segment.len);
+                left = left.saturating_sub(u64::from(segment.len) * cell_bytes);
                 self.taken += 1;
             } else {
                 // It is less than a length that is u32.

@@ -30,16 +30,17 @@ pub(super) async fn node(snapshot: &Snapshot, chunk: Chunk) -> Result<Node> {
         (None, None) => None,
     };
     facts.extend(from.map(|from| ("shard", from)));
-    let chunk = Arc::new(chunk);
+    let content = match (stored, chunk.layout()?) {
+        (Some(shard), _) => Content::Shard(Arc::new(chunk), Arc::new(shard)),
+        (None, Some(layout)) => Content::Fixed(Arc::new(chunk.slice), Arc::new(layout)),
+        (None, None) => Content::Chunk(Arc::new(chunk)),
+    };
     Ok(Node {
         id,
         modified_ms: snapshot.modified_ms,
         kind: NodeKind::File { size },
         stored_bytes,
         facts,
-        content: match stored {
-            Some(shard) => Content::Shard(chunk, Arc::new(shard)),
-            None => Content::Chunk(chunk),
-        },
+        content,
     })
 }
