@@ -382,6 +382,13 @@ mod tests {
         mem
     }
 
+    #[cfg(feature = "test-util")]
+    #[test]
+    fn without_a_manifest_it_is_the_store() {
+        let vfs = ManifestVfs::new(Arc::new(MemVfs::new()));
+        block_on(crate::vfs::conformance::check(&vfs)).unwrap();
+    }
+
     #[test]
     fn lists_everything_and_carries_what_opening_reads() {
         let mem = store();

@@ -8,8 +8,8 @@ export class MemoryBackend {
   async read(path, start, end) { return this.files.get(path)?.subarray(start, end); }
   async readAll(path) { return this.files.get(path); }
   async size(path) { return this.files.get(path)?.length; }
-  async put(path, bytes) {
-    if (this.files.has(path)) throw coded("AlreadyExists");
+  async put(path, bytes, over) {
+    if (!over && this.files.has(path)) throw coded("AlreadyExists");
     this.files.set(path, bytes);
   }
   async remove(path) { this.files.delete(path); }

@@ -15,6 +15,13 @@ fn a_location_is_absolute() {
     assert_eq!(location("a", "b"), Some(format!("file://{}/a/b", here.display())));
 }
 
+#[cfg(feature = "test-util")]
+#[test]
+fn it_is_a_store_like_others() {
+    let dir = tempfile::tempdir().unwrap();
+    block_on(crate::vfs::conformance::check(&LocalVfs::new(dir.path()))).unwrap();
+}
+
 #[test]
 fn unfinished_files_are_nowhere_to_be_seen() {
     let dir = tempfile::tempdir().unwrap();
