@@ -44,6 +44,9 @@ pub enum Reuse {
 /// nobody asks for any more goes in the end, whatever is read.
 const KEPT_OF_POSSIBLE: u64 = 32;
 
+/// Bytes that a value takes besides its own: its key, its place in the order, and what its allocations cost.
+const SLOT_BYTES: u64 = 384;
+
 /// Values of any type under a budget in bytes. Shared between threads.
 pub struct Cache {
     bytes_max: u64,
@@ -96,9 +99,10 @@ impl Cache {
         Arc::clone(&slot.value).downcast::<T>().ok()
     }
 
-    /// Keeps `value`, which takes `bytes` of memory. A value larger than a quarter of the budget is
+    /// Keeps `value`, which takes `bytes` of memory, and some more for its place. A value larger than a quarter of the budget is
     /// not kept: it would push out everything else for one use.
     pub fn insert<T: Any + Send + Sync>(&self, key: CacheKey, value: Arc<T>, bytes: u64, reuse: Reuse) {
+        let bytes = bytes.saturating_add(SLOT_BYTES);
         if bytes > self.bytes_max / 4 {
             return;
         }
@@ -147,7 +151,7 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_makes_room() {
-        let cache = Cache::new(8);
+        let cache = Cache::new(4 * (2 + SLOT_BYTES));
         for part in 0..4 {
             cache.insert(key(part), Arc::new(part), 2, Reuse::Likely);
         }
@@ -155,12 +159,12 @@ mod tests {
         cache.insert(key(4), Arc::new(4_u64), 2, Reuse::Likely);
         assert_eq!(cache.get::<u64>(&key(1)), None);
         assert_eq!(cache.get::<u64>(&key(0)).as_deref(), Some(&0));
-        assert_eq!(cache.bytes(), 8);
+        assert_eq!(cache.bytes(), 4 * (2 + SLOT_BYTES));
     }
 
     #[test]
     fn passes_over_more_than_fits_find_most_of_it() {
-        let cache = Cache::new(20);
+        let cache = Cache::new(20 * (1 + SLOT_BYTES));
         let pass = || {
             let mut found = 0;
             for part in 0..30 {
@@ -169,7 +173,7 @@ mod tests {
                     None => cache.insert(key(part), Arc::new(part), 1, Reuse::Possible),
                 }
             }
-            assert!(cache.bytes() <= 20);
+            assert!(cache.bytes() <= 20 * (1 + SLOT_BYTES));
             found
         };
         assert_eq!(pass(), 0);
@@ -180,7 +184,7 @@ mod tests {
 
     #[test]
     fn what_nobody_asks_for_goes_in_the_end() {
-        let cache = Cache::new(20);
+        let cache = Cache::new(20 * (1 + SLOT_BYTES));
         for part in 0..20 {
             cache.insert(key(part), Arc::new(part), 1, Reuse::Likely);
         }
@@ -192,16 +196,16 @@ mod tests {
 
     #[test]
     fn replacing_does_not_count_twice() {
-        let cache = Cache::new(8);
+        let cache = Cache::new(4 * (2 + SLOT_BYTES));
         cache.insert(key(0), Arc::new(0_u64), 2, Reuse::Likely);
         cache.insert(key(0), Arc::new(9_u64), 1, Reuse::Likely);
-        assert_eq!(cache.bytes(), 1);
+        assert_eq!(cache.bytes(), 1 + SLOT_BYTES);
         assert_eq!(cache.get::<u64>(&key(0)).as_deref(), Some(&9));
     }
 
     #[test]
     fn too_large_or_of_another_type_is_absent() {
-        let cache = Cache::new(8);
+        let cache = Cache::new(4 * (2 + SLOT_BYTES));
         cache.insert(key(0), Arc::new(0_u64), 3, Reuse::Likely);
         assert_eq!(cache.bytes(), 0);
         cache.insert(key(1), Arc::new(0_u64), 1, Reuse::Likely);

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::format::fragment::slots::FieldId;
 use crate::format::schema::{Attribute, Schema};
 use crate::geometry::CellOrder;
-use crate::query::tile::{StoredField, TileRef, split_coordinates};
+use crate::query::tile::{StoredField, TILE_BYTES, TileRef, split_coordinates};
 
 /// Bytes of a cell's special fields: its time, when it was deleted, and by which condition.
 const SPECIAL_BYTES: u64 = 24;
@@ -145,7 +145,11 @@ impl Source {
                 .iter()
                 .map(|(_, f)| TileRef::new(f, self.next_tile))
                 .collect::<Result<_>>()?;
-            sum = sum.saturating_add(tile.iter().map(TileRef::decoded_bytes).fold(0, u64::saturating_add));
+            sum = sum.saturating_add(
+                tile.iter()
+                    .map(TileRef::decoded_bytes)
+                    .fold(TILE_BYTES, u64::saturating_add),
+            );
             if sum > bytes && !out.is_empty() {
                 break;
             }

@@ -34,6 +34,10 @@ pub(crate) use plane::{Piece, Plane, copy_pieces};
 pub(crate) use stored::{Cut, StoredTile};
 pub(crate) use stretch::Stretch;
 
+/// Bytes in memory of the tiles of a few fields that are loaded together, whatever their cells: of many small ones these
+/// are most.
+pub(crate) const TILE_BYTES: u64 = 2 << 10;
+
 /// A field as one fragment stores it.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredField {

@@ -14,10 +14,8 @@ use crate::datatype::CellCount;
 use crate::error::Result;
 use crate::format::fragment::rtree::Bounds;
 use crate::geometry::key;
+use crate::query::tile::TILE_BYTES;
 use crate::sort::sort_by;
-
-/// Bytes in memory of a tile that is loaded, whatever its cells: of many small ones they are most.
-pub(crate) const TILE_BYTES: u64 = 2 << 10;
 
 /// Tiles waiting to be loaded, and cells waiting to go out.
 #[derive(Debug)]
