@@ -18,7 +18,8 @@ pub enum Cpu {
 }
 
 impl Default for Cpu {
-    /// All cores, where this build has threads and the system lets it start one for each.
+    /// All cores, where this build has threads and the system lets it start one for each. This starts rayon's global
+    /// pool, so that a program that wants it otherwise builds it before.
     fn default() -> Self {
         #[cfg(feature = "rayon")]
         if has_pool() {
