@@ -10,7 +10,7 @@ use bytes::Bytes;
 use hyperslab::blocking::block_on;
 use hyperslab::view::{DirEntry, Node, NodeKind, Source, View, dir_id};
 
-use crate::errno::Refusal;
+use crate::errno::{Refusal, errno};
 use crate::open_files::OpenFiles;
 
 /// The number of the root folder.
@@ -33,7 +33,8 @@ pub struct FileSystem {
     looked: Mutex<Instant>,
     inodes: Mutex<HashMap<u64, Inode>>,
     open: OpenFiles,
-    complaints: Mutex<HashMap<u64, String>>,
+    /// What was last refused of a file, or in a folder: the number for it, and why.
+    complaints: Mutex<HashMap<u64, (i32, String)>>,
     tell: fn(&str, &Refusal),
 }
 
@@ -95,7 +96,8 @@ impl FileSystem {
         })
     }
 
-    /// Calls `tell` with the path of what cannot be read though it is there, and why, once for each reason.
+    /// Calls `tell` with the path of what cannot be read though it is there, and why: once for each, as long as programs
+    /// see the same number for it, for what of it is read first is left to chance.
     #[must_use]
     pub fn telling(self, tell: fn(&str, &Refusal)) -> Self {
         Self { tell, ..self }
@@ -256,20 +258,20 @@ impl FileSystem {
             .map(|(name, value)| (format!("{XATTR}{name}"), value.clone()));
         let complaint = lock(&self.complaints).get(&ino).cloned();
         Ok(facts
-            .chain(complaint.map(|text| (format!("{XATTR}error"), text)))
+            .chain(complaint.map(|(_, text)| (format!("{XATTR}error"), text)))
             .collect())
     }
 
     /// Remembers why, for whoever asks the folder or the file, and tells of it where it is a failure.
     pub fn complain(&self, ino: u64, refusal: Refusal) -> Refusal {
-        let why = refusal.to_string();
+        let number = errno(&refusal).code();
         let mut complaints = lock(&self.complaints);
         if complaints.len() >= COMPLAINTS_MAX {
             complaints.clear();
         }
-        let before = complaints.insert(ino, why.clone());
+        let before = complaints.insert(ino, (number, refusal.to_string()));
         drop(complaints);
-        if refusal.is_failure() && before.is_none_or(|b| b != why) {
+        if refusal.is_failure() && before.is_none_or(|(b, _)| b != number) {
             let path = self.inode(ino).map(|i| i.path).unwrap_or_default();
             (self.tell)(&path, &refusal);
         }
