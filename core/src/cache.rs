@@ -195,6 +195,16 @@ mod tests {
     }
 
     #[test]
+    fn many_small_values_keep_to_the_budget_with_what_they_take_besides() {
+        let cache = Cache::new(1 << 20);
+        for part in 0..100_000 {
+            cache.insert(key(part), Arc::new(part), 1, Reuse::Likely);
+        }
+        let held = (0..100_000).filter(|part| cache.get::<u64>(&key(*part)).is_some());
+        assert!((1..4000).contains(&held.count()));
+    }
+
+    #[test]
     fn replacing_does_not_count_twice() {
         let cache = Cache::new(4 * (2 + SLOT_BYTES));
         cache.insert(key(0), Arc::new(0_u64), 2, Reuse::Likely);

@@ -300,3 +300,18 @@ fn cells_at_the_two_zeros_are_two_cells() {
         assert_eq!(found(), expected, "{order:?}, consolidated");
     }
 }
+
+#[test]
+fn a_small_batch_has_as_many_cells_as_fit() {
+    let context = new_array(&schema(Layout::RowMajor, false, 100));
+    write(&context, 1, &(0..60).map(|i| ((i / 10, i % 10), i)).collect());
+    let mut batches = open(&context, Window::ALL).batches(Query {
+        fields: Some(vec!["number".into()]),
+        batch_bytes: 40,
+        ..Query::default()
+    });
+    for _ in 0..6 {
+        assert_eq!(block_on(batches.next()).unwrap().unwrap().cells, 10);
+    }
+    assert!(block_on(batches.next()).unwrap().is_none());
+}

@@ -213,7 +213,9 @@ impl Sweep {
             let is_new = is_met
                 .get_mut(segment.run as usize)
                 .is_some_and(|met| !std::mem::replace(met, true));
-            left = left.saturating_sub(if is_new { TILE_BYTES } else { 0 });
+            // The first tile is held in any case.
+            let tile_bytes = if is_new && !out.is_empty() { TILE_BYTES } else { 0 };
+            left = left.saturating_sub(tile_bytes);
             let room = (left / cell_bytes).max(u64::from(out.is_empty()));
             if u64::from(segment.len) <= room {
                 out.push(*segment);
