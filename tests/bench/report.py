@@ -4,7 +4,7 @@ import importlib.metadata
 import math
 import re
 
-RIVALS = ["tiledb", "hdf5", "zarrs", "duckdb", "node", "chromium", "limit"]
+RIVALS = ["tiledb", "hdf5", "zarrs", "duckdb", "node", "chromium", "limit", "files"]
 # What stands behind a variant's name where a workload measures more than one thing.
 METRICS = {"read_after": ", then read", "open_read": ", small read", "encode": ", encode", "decode": ", decode"}
 PACKAGES = ["tiledb", "h5py", "hdf5plugin", "zarr", "zarrs", "duckdb", "numpy"]
@@ -110,6 +110,6 @@ Medians of one operation; a ratio is the rival's time over Hyperslab's: above 1,
 - `dense-cold` and `sparse-cold` are the same boxes, with the page cache dropped before each pass over them.
 - `growth` is Hyperslab alone; the last column is what a doubling multiplies the time by, and the goal is 2 at most.
 - Beside `wasm`, which is the npm package in Node and in Chromium, Hyperslab runs on one thread.
-- The limit of a filter is its compression library with nothing around it, or a copy of the bytes. That of dense reads is the result's cells copied out of tiles that lie in memory, without a call of the system, or, of whole tiles that are compressed, the library's decoding of their chunks from memory to memory; that of dense loads is writing the bytes to the disk, or the library's encoding of the chunks, which writes nothing. They have as many threads.
+- `limit` and `files` are what no engine can undercut with as many threads. `limit` is from memory to memory: of a filter its compression library with nothing around it, or a copy of the bytes; of dense reads the result's cells copied out of tiles, or, of whole tiles that are compressed, the library's decoding of their chunks; of dense loads the library's encoding of the chunks. `files` is the same with files: as many bytes as the result has read out of the page cache, or the chunks read and decoded; the matrix, or the chunks that are encoded, written and synced. Of sparse reads it is the coordinates of the later fragments, each a file of one tile, read and decoded once for all boxes; of opening the folders listed and the ends of the metadata read, and with a small read the tiles that it needs besides.
 
 """ + "\n".join(f"## {name}\n\n{text}\n" for name, text in sections.items())

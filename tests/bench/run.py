@@ -57,7 +57,7 @@ PLAN = (
 # the page cache was dropped.
 SAME_AS = {"wasm": "dense-subarray", "dense-cold": "dense-subarray", "sparse-cold": "sparse-subarray"}
 # Those beside which the engine measures what none can undercut.
-LIMITED = ["dense-load", "dense-subarray"]
+LIMITED = ["dense-load", "dense-subarray", "sparse-fragments", "open"]
 # Those that read Hyperslab's own arrays.
 OURS = ("hyperslab", "tiledb", "node", "chromium")
 

@@ -10,8 +10,10 @@ use super::Job;
 
 /// The name that the engine's lines bear.
 const PEER: &str = "hyperslab";
-/// The name of what no engine can undercut.
+/// The name of what no engine can undercut, from memory to memory.
 pub(super) const LIMIT: &str = "limit";
+/// The same with files.
+pub(super) const FILES: &str = "files";
 
 /// What is measured of a job.
 #[derive(Debug)]

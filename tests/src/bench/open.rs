@@ -1,16 +1,17 @@
 //! Opening an array of many fragments, and a small read from it.
 
 use anyhow::{Context, Result};
+use hyperslab::Batch;
 use hyperslab::blocking::block_on;
-use hyperslab::{Batch, Query, Region, ScalarRange};
 use serde_json::Value;
 
 use super::Job;
-use super::data::{self, SparseQueries};
+use super::data::{self, Box4, SparseQueries};
+use super::limit;
 use super::measure::{Metric, Unit, measure};
 
 /// Rows 50,000 to 50,009 of a dense array of ten columns.
-const BOX: [i64; 4] = [50_000, 50_009, 0, 9];
+const BOX: Box4 = [50_000, 50_009, 0, 9];
 /// Rows of the dense array.
 pub(super) const ROWS: i64 = 100_000;
 /// Its columns.
@@ -22,10 +23,15 @@ pub(super) fn open(job: &Job) -> Result<bool> {
     let [kind, how] = job.parts()[..] else { return Ok(false) };
     let fragments: usize = how.split('+').next().unwrap_or(how).parse()?;
     let times = if fragments < 1000 { 10 } else { 3 };
-    let (query, want) = match kind {
-        "dense" => (dense_query(), (100, dense_sum())),
-        "sparse" => sparse_query(job)?,
+    let (b, want) = match kind {
+        "dense" => (BOX, (100, dense_sum())),
+        "sparse" => sparse_box(job)?,
         _ => return Ok(false),
+    };
+    let query = if kind == "dense" {
+        super::dense::query(&b)
+    } else {
+        super::sparse::query(&b, &SparseQueries::load(&job.data)?.columns[..2])
     };
     let metric = |name| Metric::new(name, Unit::Milliseconds, times, Value::Null);
     let only = |()| {
@@ -49,14 +55,11 @@ pub(super) fn open(job: &Job) -> Result<bool> {
         Ok(())
     };
     measure(job, &metric("open_read"), Some(correct), || Ok(()), both)?;
-    Ok(true)
-}
-
-fn dense_query() -> Query {
-    Query {
-        region: Region::from_box(vec![ScalarRange::new(BOX[0], BOX[1]), ScalarRange::new(BOX[2], BOX[3])]),
-        ..Query::default()
+    if job.limit && fragments > 1 && !how.contains('+') {
+        limit::files::open(job, "open", times, None)?;
+        limit::files::open(job, "open_read", times, Some(&b))?;
     }
+    Ok(true)
 }
 
 fn dense_sum() -> i64 {
@@ -64,14 +67,13 @@ fn dense_sum() -> i64 {
     (BOX[0]..=BOX[1]).map(row).sum()
 }
 
-/// The query, how many cells it finds and the sum of their first coordinates.
-fn sparse_query(job: &Job) -> Result<(Query, (i64, i64))> {
+/// The box, how many cells are in it and the sum of their first coordinates.
+fn sparse_box(job: &Job) -> Result<(Box4, (i64, i64))> {
     let q = SparseQueries::load(&job.data)?;
-    let b = q.subarray.get(SET).and_then(|s| s.boxes.first()).context("no box")?;
+    let b = *q.subarray.get(SET).and_then(|s| s.boxes.first()).context("no box")?;
     let columns = data::columns(&job.data, "sparse-new", &q.columns[..2])?;
     let typed: Vec<Vec<i64>> = columns.iter().map(|c| bytemuck::pod_collect_to_vec(c)).collect();
     let inside = |(x, y): &(&i64, &i64)| (b[0]..=b[1]).contains(*x) && (b[2]..=b[3]).contains(*y);
     let found: Vec<i64> = typed[0].iter().zip(&typed[1]).filter(inside).map(|c| *c.0).collect();
-    let want = (i64::try_from(found.len())?, found.iter().sum());
-    Ok((super::sparse::query(b, &q.columns[..2]), want))
+    Ok((b, (i64::try_from(found.len())?, found.iter().sum())))
 }

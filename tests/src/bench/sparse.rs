@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::Job;
 use super::data::{self, Box4, SparseQueries, Sums};
 use super::job::written;
+use super::limit;
 use super::measure::{Metric, Unit, measure};
 use super::read::read;
 use super::schema;
@@ -106,6 +107,9 @@ pub(super) fn fragments(job: &Job) -> Result<bool> {
         [codec, f, set] => {
             let (boxes, want) = expected(&q, codec, f, set)?;
             read(job, "read", &queries(boxes, &q.columns[..3]), want)?;
+            if job.limit && f != "0" {
+                limit::files::fragments(job, codec, boxes)?;
+            }
         }
         [_, "write"] => {
             let fresh = data::columns(&job.data, "sparse-new", &q.columns)?;
