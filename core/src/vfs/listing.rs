@@ -33,6 +33,15 @@ pub fn parse_index(kind: &str, text: &str) -> FolderIndex {
     entries.map_or(FolderIndex::Unknown, |entries| FolderIndex::Entries(in_order(entries)))
 }
 
+/// Whether the answer `body` of content type `kind` to a request for a file, or for a part of it, is a web page: what
+/// many sites answer for files that they do not have, as if all were well.
+pub fn is_page(kind: &str, body: &[u8]) -> bool {
+    let body = body.trim_ascii();
+    let starts = |with: &[u8]| body.get(..with.len()).is_some_and(|b| b.eq_ignore_ascii_case(with));
+    let ends = |with: &[u8]| body.last_chunk::<7>().is_some_and(|b| b.eq_ignore_ascii_case(with));
+    kind.contains("html") && (starts(b"<!doctype html") || starts(b"<html") || ends(b"</html>"))
+}
+
 /// The children of a folder in the order of [`Vfs::list`](super::Vfs::list), none of them named twice.
 pub fn in_order(mut entries: Vec<Entry>) -> Vec<Entry> {
     sort_by(&mut entries, Ord::cmp);
@@ -131,6 +140,20 @@ mod tests {
                 .join(" "),
         };
         assert_eq!(shown, expect);
+    }
+
+    #[test]
+    fn pages_are_told_from_files() {
+        let page = b"\n<!DOCTYPE html>\n<html><body></body></html>\n";
+        assert!(is_page("text/html; charset=utf-8", page));
+        assert!(is_page("text/html", b"<html>"), "its start");
+        assert!(is_page("text/html", b"body></HTML>\n"), "its end");
+        assert!(
+            !is_page("text/html", b"\x3c\0\0\0"),
+            "a file that a server has no better type for"
+        );
+        assert!(!is_page("application/octet-stream", page));
+        assert!(!is_page("text/html", b""));
     }
 
     #[test]

@@ -38,6 +38,14 @@ for (const listing of ["json", "html", "go"]) {
   }
 }
 
+test("a web page is no file", async () => {
+  const { url } = await served(indexed, { listing: "page" });
+  assert.deepEqual((await get(await open(url))).data, data);
+  assert.equal(await new HttpStore(url).get("nothing"), undefined);
+  const without = await served(plain, { listing: "page" });
+  await assert.rejects(open(without.url), (e) => e.code === "NotFound" && /no list of files.*hyperslab index/.test(e.message));
+});
+
 test("of a server that ignores ranges each file comes once, whole", async () => {
   const { url, log } = await served(indexed, { listing: "none", ranges: false });
   const opened = await open(url);

@@ -4,8 +4,8 @@ import { createServer } from "node:http";
 /**
  * Serves `files`, a map from paths to bytes.
  * @param {Map<string, Uint8Array>} files
- * @param {{ranges?: boolean, listing?: "json" | "html" | "go" | "none" | "refused", cors?: boolean, held?: () => Promise<void>}} manners
- *   `held`: what each answer waits for
+ * @param {{ranges?: boolean, listing?: "json" | "html" | "go" | "none" | "refused" | "page", cors?: boolean, held?: () => Promise<void>}} manners
+ *   `"page"`: a web page, for all that is not there; `held`: what each answer waits for
  */
 export async function serve(files, { ranges = true, listing = "json", cors = true, held } = {}) {
   const log = [];
@@ -21,7 +21,9 @@ export async function serve(files, { ranges = true, listing = "json", cors = tru
       response.writeHead(status, { ...headers, "Content-Length": Buffer.byteLength(body), ...more });
       response.end(body);
     };
+    const page = () => answer(200, "<!doctype html>\n<html><body><a href='/'>Home</a></body></html>\n", { "Content-Type": "text/html" });
     if (path === "" || path.endsWith("/")) {
+      if (listing === "page") return page();
       const list = listing === "none" ? undefined : children(files, path);
       if (!list?.length) return answer(404);
       if (listing === "refused") return answer(403);
@@ -34,7 +36,7 @@ export async function serve(files, { ranges = true, listing = "json", cors = tru
       return answer(200, `<title>Index of /${path}</title>${links.join("\n")}`, { "Content-Type": "text/html" });
     }
     const bytes = files.get(path);
-    if (!bytes) return answer(404);
+    if (!bytes) return listing === "page" ? page() : answer(404);
     const type = /\.m?js$/.test(path) ? "text/javascript" : path.endsWith(".wasm") ? "application/wasm" : path.endsWith(".html") ? "text/html" : "application/octet-stream";
     const range = ranges && /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? "");
     if (!range) return answer(200, bytes, { "Content-Type": type });

@@ -14,7 +14,7 @@ use super::{IN_FLIGHT, runtime, spawn};
 use crate::cache::{Cache, CacheKey, Reuse};
 use crate::error::{Error, Result};
 use crate::vfs::coalesce::{Coalesced, GAP_BYTES, MERGED_BYTES_MAX, coalesce};
-use crate::vfs::listing::{FolderIndex, parse_index};
+use crate::vfs::listing::{FolderIndex, is_page, parse_index};
 use crate::vfs::{BoxFuture, Entry, FileWriter, Vfs, check_path, too_short};
 
 /// How much of a file a server may send that was asked for a part of it.
@@ -198,12 +198,7 @@ impl HttpVfs {
             }
         }
         let response = as_stored(&dir, response)?;
-        let kind = response
-            .headers()
-            .get(CONTENT_TYPE)
-            .and_then(|v| v.to_str().ok())
-            .unwrap_or_default()
-            .to_owned();
+        let kind = content_type(response.headers()).to_owned();
         let text = response.text().await.map_err(|e| Error::io(dir.as_str(), e))?;
         match parse_index(&kind, &text) {
             FolderIndex::Entries(entries) => Ok(entries),
@@ -251,6 +246,13 @@ fn unlisted(base: &Url, dir: &str, why: &str) -> Error {
         format!("{base}"),
         format!("no listing of {dir:?} there: {why}; {LISTED}"),
     )
+}
+
+fn content_type(headers: &HeaderMap) -> &str {
+    headers
+        .get(CONTENT_TYPE)
+        .and_then(|v| v.to_str().ok())
+        .unwrap_or_default()
 }
 
 /// The total in `Content-Range: bytes 0-0/123`.
@@ -349,6 +351,10 @@ async fn receive(
             return Ok((head, Bytes::new()));
         }
         match response.bytes().await {
+            Ok(body) if is_page(content_type(&head.headers), &body) => {
+                let why = "the server answers with a web page, as sites do for files that they do not have";
+                return Err(Error::not_found(path, why));
+            }
             Ok(body) => return Ok((head, body)),
             Err(e) if tried == TRIES => {
                 let why = format!("the answer broke off {TRIES} times ({e}); try again, or look at the server's log");

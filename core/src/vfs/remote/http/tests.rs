@@ -56,6 +56,7 @@ fn answer(mut stream: TcpStream, files: &MemVfs, manners: Manners) -> Option<()>
         let (status, extra, body) = match target.strip_suffix('/').or(target.is_empty().then_some("")) {
             Some(dir) => list(files, dir, manners),
             None => match (block_on(files.read_all(&target)), range) {
+                (Err(_), _) if manners.listing == "page" => page(),
                 (Err(_), _) => ("404 Not Found", String::new(), Bytes::new()),
                 (Ok(all), Some(wanted)) if manners.ranges => part(&all, wanted),
                 (Ok(all), _) => ("200 OK", String::new(), all),
@@ -92,6 +93,9 @@ fn part(all: &Bytes, wanted: Wanted) -> (&'static str, String, Bytes) {
 }
 
 fn list(files: &MemVfs, dir: &str, manners: Manners) -> (&'static str, String, Bytes) {
+    if manners.listing == "page" {
+        return page();
+    }
     let entries = block_on(files.list(dir)).unwrap();
     if entries.is_empty() || manners.listing.is_empty() {
         return ("404 Not Found", String::new(), Bytes::new());
@@ -120,6 +124,12 @@ fn list(files: &MemVfs, dir: &str, manners: Manners) -> (&'static str, String, B
         format!("Content-Type: application/{}\r\n", manners.listing),
         body.into(),
     )
+}
+
+/// What a site of one page answers for whatever it does not have.
+fn page() -> (&'static str, String, Bytes) {
+    let body = "<!doctype html>\n<html><head><title>Maps</title></head><body><a href=\"/\">Home</a></body></html>\n";
+    ("200 OK", "Content-Type: text/html\r\n".to_owned(), body.into())
 }
 
 fn sample() -> MemVfs {
@@ -329,5 +339,29 @@ fn every_name_is_asked_for_as_it_is() {
     assert_eq!(
         asked("http://127.0.0.1:1", "__schema", true),
         "http://127.0.0.1:1/__schema/"
+    );
+}
+
+#[test]
+fn a_web_page_is_no_file() {
+    let manners = Manners {
+        ranges: false,
+        listing: "page",
+    };
+    let vfs = HttpVfs::new(&serve(sample(), manners)).unwrap();
+    let found = [
+        block_on(vfs.read_all("__manifest.json")).map(drop),
+        block_on(vfs.read("nothing", &[0..4])).map(drop),
+        block_on(vfs.read_tail("nothing else", 100)).map(drop),
+    ];
+    for found in found {
+        let error = found.unwrap_err();
+        assert!(matches!(error, Error::NotFound { .. }), "{error:?}");
+        assert!(error.to_string().contains("a web page"), "{error}");
+    }
+    let unlisted = block_on(vfs.list("")).unwrap_err().to_string();
+    assert!(
+        unlisted.contains("no list of files") && unlisted.contains("hyperslab index"),
+        "{unlisted}"
     );
 }
