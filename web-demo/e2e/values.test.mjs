@@ -169,6 +169,37 @@ test("integers of 64 bits are told to the last digit, at each moment", async () 
   assert.deepEqual(errors, []);
 });
 
+test("labels stand for the integers of an enumeration, and dates for their steps", async () => {
+  const dims = [{ name: "day", type: "datetime_day", domain: ["1969-12-30", "1970-01-08"], tile: 10 }, { name: "x", type: "int32", domain: [0, 9], tile: 10 }];
+  const enumerations = [{ name: "kinds", type: "string_utf8", values: ["élan", "hart"] }];
+  const attrs = [
+    { name: "kind", type: "int8", enumeration: "kinds", nullable: true },
+    { name: "seen", type: "datetime_us" }, { name: "born", type: "datetime_month" }, { name: "took", type: "time_ns" },
+  ];
+  const array = await create(path("kinds"), { type: "sparse", dims, attrs, enumerations }, { at: 1 });
+  await put(array, null, {
+    day: BigInt64Array.of(-1n, 1n, 3n), x: Int32Array.of(2, 4, 8),
+    kind: { values: Int8Array.of(1, 0, 0), validity: Uint8Array.of(1, 1, 0) },
+    seen: BigInt64Array.of(-1n, 1_500_000n, 0n), born: BigInt64Array.of(-1n, 13n, 0n), took: BigInt64Array.of(5n, 6n, 7n),
+  }, { at: 1000 });
+  await indexed("kinds");
+  const tips = {
+    "&x=2&y=-1": "x2; day1969-12-31; kindhart; seen1969-12-31 23:59:59.999999; born1969-12; took5 ns",
+    "&x=4&y=1": "x4; day1970-01-02; kindélan; seen1970-01-01 00:00:01.5; born1971-02; took6 ns",
+    "&x=8&y=3": "x8; day1970-01-04; seen1970-01-01 00:00; born1970-01; took7 ns",
+  };
+  for (const [place, tip] of Object.entries(tips)) {
+    const { page, errors } = await visit(link("kinds", `${place}&z=80`));
+    const cursor = await told(page, 0.5, 0.5);
+    assert.match(cursor, /^x \d\.\d{3}, day 19(69|70)-\d\d-\d\d · /);
+    assert.equal((await page.locator("#tip tr").allTextContents()).join("; "), tip);
+    assert.match(await page.textContent("#facts"), /datetime_day, 1969-12-30 … 1970-01-08.*enumeration kinds/);
+    await shot(page, "labels");
+    assert.deepEqual(errors, []);
+    await page.close();
+  }
+});
+
 test("points with whole coordinates are found at every zoom", async () => {
   const dims = [{ name: "x", type: "int32", domain: [0, 1000], tile: 100 }, { name: "y", type: "int64", domain: [0, 1000], tile: 100 }];
   const array = await made("points", "sparse", dims, [{ name: "length", type: "float64" }]);

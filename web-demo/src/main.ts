@@ -31,7 +31,7 @@ let playing: object | undefined;
 let pointer: [number, number] | undefined;
 
 async function start(): Promise<void> {
-  onTraffic((requests, bytes) => (element("traffic").textContent = `${requests} requests · ${text.bytes(bytes)}`));
+  onTraffic((requests, bytes) => (element("traffic").textContent = `${requests} request${requests === 1 ? "" : "s"} · ${text.bytes(bytes)}`));
   new ResizeObserver(resize).observe(canvas);
   resize();
   attachGestures(canvas, view, redraw, (x, y) => {
@@ -272,7 +272,7 @@ function legendSteps(lo: number, hi: number): number {
 }
 
 function legendText(v: number): string {
-  return text.value(v, typeOf(attribute));
+  return source?.shown(attribute, v) ?? "";
 }
 
 function showCursor(): void {
@@ -282,12 +282,13 @@ function showCursor(): void {
   if (pointer && source && layer instanceof Raster) {
     const cell = layer.cellAt(...view.toWorld(...pointer));
     const [row, col] = source.sides();
-    const where = row.name === "" ? "" : `${row.name} ${cell?.row}, `;
-    if (cell) cursor.textContent = `${where}${col.name} ${cell.col}: ${cellText(cell)}`;
+    const at = ({ name, type }: typeof row, v: number) => `${name} ${/^(date)?time_/.test(type) ? source?.shown(name, v) : v}`;
+    if (cell) cursor.textContent = `${row.name === "" ? "" : `${at(row, cell.row)}, `}${at(col, cell.col)}: ${cellText(cell)}`;
   } else if (pointer && source && layer instanceof Scatter) {
     const [wx, wy] = view.toWorld(...pointer);
     const [x, y] = source.plottedDims();
-    cursor.textContent = `${x} ${wx.toFixed(3)}, ${y} ${wy.toFixed(3)} · ${layer.points?.length.toLocaleString("en") ?? "…"} points in view`;
+    const at = (name: string, v: number) => `${name} ${/^(date)?time_/.test(typeOf(name)) ? source?.shown(name, Math.floor(v)) : v.toFixed(3)}`;
+    cursor.textContent = `${at(x, wx)}, ${at(y, wy)} · ${layer.points?.length.toLocaleString("en") ?? "…"} points in view`;
     near = layer.near(view, ...pointer);
     if (near !== undefined) showTip(tip(layer, near, x, y), ...pointer);
   }
@@ -298,7 +299,7 @@ function showCursor(): void {
 function cellText({ value, factor }: Cell): string {
   if (value === undefined) return "…";
   if (value === null) return "no data";
-  const shown = text.value(value, typeOf(attribute));
+  const shown = source?.shown(attribute, value) ?? "";
   if (factor > 1) return `${shown} (${mean(factor)})`;
   return value === source?.fill(attribute) ? `${shown} (fill value)` : shown;
 }
@@ -309,15 +310,16 @@ function mean(factor: number): string {
 }
 
 function typeOf(name: string): string {
-  return source?.array.attrs.find((a) => a.name === name)?.type ?? "";
+  const { attrs, dims } = source?.array ?? { attrs: [], dims: [] };
+  return (attrs.find((a) => a.name === name) ?? dims.find((d) => d.name === name))?.type ?? "";
 }
 
 function tip(scatter: Scatter, i: number, x: string, y: string): [string, string][] {
   const p = scatter.points;
   if (!p) return [];
   const there = Object.entries(p.columns).filter(([, c]) => c.at(i) !== null);
-  const attributes = there.map(([name, c]): [string, string] => [name, text.value(c.at(i), c.type)]);
-  return [[x, text.number(p.x[i] ?? 0)], [y, text.number(p.y[i] ?? 0)], ...attributes];
+  const attributes = there.map(([name, c]): [string, string] => [name, source?.shown(name, c.at(i)) ?? ""]);
+  return [[x, source?.shown(x, p.x[i] ?? 0) ?? ""], [y, source?.shown(y, p.y[i] ?? 0) ?? ""], ...attributes];
 }
 
 /** What was asked for last could not be shown: what was shown before is still there. */

@@ -46,8 +46,8 @@ export function showControls(source: Source, attribute: string, map: string, mov
     const output = document.createElement("output");
     const input = document.createElement("input");
     Object.assign(input, { type: "range", min: String(axis.lo), max: String(axis.hi), value: String(axis.lo) });
-    output.textContent = String(axis.lo);
-    input.oninput = () => { output.textContent = input.value; move(i, Number(input.value)); };
+    output.textContent = source.shown(axis.name, axis.lo);
+    input.oninput = () => { output.textContent = source.shown(axis.name, Number(input.value)); move(i, Number(input.value)); };
     label.append(`${axis.name} `, output, input);
     return label;
   }));
@@ -59,8 +59,8 @@ export function showFacts(source: Source): void {
   const fragments = array.fragments();
   const rows: [string, string][] = [
     ["Kind", array.kind],
-    ...source.axes().map((a): [string, string] => [a.name || "dimension", `${a.type}, ${text.number(a.lo)} … ${text.number(a.hi)}${a.extent ? `, tile ${text.number(a.extent)}` : ""}`]),
-    ...array.attrs.map((a): [string, string] => [a.name || "attribute", `${a.type}${a.nullable ? ", nullable" : ""}${a.cell === "var" ? ", variable length" : ""}`]),
+    ...source.axes().map((a): [string, string] => [a.name || "dimension", `${a.type}, ${source.shown(a.name, a.lo)} … ${source.shown(a.name, a.hi)}${a.extent ? `, tile ${text.number(a.extent)}` : ""}`]),
+    ...array.attrs.map((a): [string, string] => [a.name || "attribute", `${a.type}${a.nullable ? ", nullable" : ""}${a.enumeration === undefined ? "" : `, enumeration ${a.enumeration}`}${a.cell === "var" ? ", variable length" : ""}`]),
     ["Fragments", String(fragments.length)],
     ["Stored", text.bytes(fragments.reduce((n, f) => n + Number(f.bytes), 0))],
   ];

@@ -3,10 +3,11 @@ import { get, open, query, type Dim, type TileArray } from "hyperslab";
 import { Pool } from "hyperslab/pool";
 import { levelsOf, type Level } from "./levels.js";
 import { fillOf, type Plane } from "./plane.js";
+import * as text from "./text.js";
 import { countRequest } from "./traffic.js";
 
 export interface Axis { name: string; type: string; lo: number; hi: number; extent: number }
-export interface Column { type: string; at(i: number): unknown }
+export interface Column { type: string; length: number; at(i: number): unknown }
 export interface Points { length: number; x: Float64Array; y: Float64Array; columns: Record<string, Column> }
 /** A closed range of coordinates. */
 export type Range = [number, number];
@@ -18,14 +19,15 @@ const pool = new Pool();
 
 /** One array as the viewer shows it: dense arrays as planes of numbers, sparse ones as points. */
 export class Source {
-  private constructor(readonly url: string, readonly array: TileArray, private levels: Level[]) {}
+  private constructor(readonly url: string, readonly array: TileArray, private levels: Level[], private labels: Map<string, Column>) {}
 
   /** Opens an array as it is now, or as it was `at` a moment. */
   static async open(url: string, at = Date.now()): Promise<Source> {
     const options = { pool, onRequest: countRequest, at };
     const address = new URL(url, location.href).href;
     const array = await open(address, options);
-    return new Source(url, array, await levelsOf(address, array, options));
+    const [levels, labels] = await Promise.all([levelsOf(address, array, options), labelsOf(array)]);
+    return new Source(url, array, levels, labels);
   }
 
   get dense(): boolean { return this.array.kind === "dense"; }
@@ -55,8 +57,19 @@ export class Source {
     return undefined;
   }
 
+  /** A value of an attribute or a dimension as it is read: that of an enumeration for the integer that stands for it. */
+  shown(name: string, v: unknown): string {
+    const labels = this.labels.get(name);
+    const field = this.array.attrs.find((a) => a.name === name) ?? this.array.dims.find((d) => d.name === name);
+    if (!labels || v === null || v === undefined) return text.value(v, field?.type ?? "");
+    const i = Number(v);
+    return i >= 0 && i < labels.length ? text.value(labels.at(i), labels.type) : `${text.value(v, "")} (not in the enumeration)`;
+  }
+
   /** The coarsest level that has the attribute and still a cell for every pixel at `cellsPerPixel`. */
   level(attribute: string, cellsPerPixel: number): number {
+    // What has labels has no mean.
+    if (this.labels.has(attribute)) return 1;
     const fit = this.levels.filter((l) => l.factor <= Math.max(1, cellsPerPixel * 1.01) && l.array.attrs.some((a) => a.name === attribute));
     return fit.at(-1)?.factor ?? 1;
   }
@@ -94,7 +107,7 @@ export class Source {
     const named: Record<string, Column> = {};
     for (const a of this.array.attrs) {
       const c = columns[a.name];
-      if (c) named[a.name] = { type: a.type, at: (i) => c.at(i) };
+      if (c) named[a.name] = { type: a.type, length: c.length, at: (i) => c.at(i) };
     }
     const [xs, ys] = [doubles(columns[x]?.values), doubles(columns[y]?.values)];
     return { length: xs.length, x: xs, y: ys, columns: named };
@@ -113,6 +126,12 @@ export class Source {
     const [x, y] = this.plottedDims();
     return /^lon/i.test(x) && /^lat/i.test(y);
   }
+}
+
+/** The values of enumerations, by the attributes whose integers stand for them. */
+async function labelsOf(array: TileArray): Promise<Map<string, Column>> {
+  const labelled = array.attrs.filter((a) => a.enumeration !== undefined);
+  return new Map(await Promise.all(labelled.map(async (a): Promise<[string, Column]> => [a.name, await array.enumeration(a.name)])));
 }
 
 /** A part of the screen as coordinates of a dimension: those of integers and dates are whole, and exact at the domain's ends. */

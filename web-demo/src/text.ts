@@ -18,11 +18,42 @@ export function moment(ms: number): string {
   return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString().replace("T", " ").replace(/(:00)?\.000Z$|Z$/, "");
 }
 
-/** A value of any attribute; dates and times by their type. */
+/** What a step of each unit of dates that is shorter than a month has, in attoseconds. */
+const STEPS: Record<string, bigint> = {
+  week: 604_800n * 10n ** 18n, day: 86_400n * 10n ** 18n, hr: 3_600n * 10n ** 18n, min: 60n * 10n ** 18n, sec: 10n ** 18n,
+  ms: 10n ** 15n, us: 10n ** 12n, ns: 10n ** 9n, ps: 10n ** 6n, fs: 1000n, as: 1n,
+};
+
+/** A date that is so many units from 1970, to the last digit: as much of it as the unit tells. */
+function date(steps: bigint, unit: string): string {
+  if (steps === -(2n ** 63n)) return "NaT";
+  if (unit === "year" || unit === "month") {
+    const months = unit === "year" ? steps * 12n : steps;
+    const year = 1970n + floor(months, 12n);
+    return unit === "year" ? String(year) : `${year}-${String(months - floor(months, 12n) * 12n + 1n).padStart(2, "0")}`;
+  }
+  const second = STEPS["sec"] as bigint;
+  const all = steps * (STEPS[unit] ?? second);
+  const seconds = floor(all, second);
+  const day = new Date(Number(seconds) * 1000);
+  if (Number.isNaN(day.getTime())) return `${steps.toLocaleString("en")} ${unit}`;
+  const [ymd, hms] = day.toISOString().replace(/\.\d+Z$/, "").split("T") as [string, string];
+  if (unit === "week" || unit === "day") return ymd;
+  const fraction = String(all - seconds * second).padStart(18, "0").replace(/0+$/, "");
+  return `${ymd} ${fraction ? `${hms}.${fraction}` : hms.replace(/:00$/, "")}`;
+}
+
+function floor(a: bigint, b: bigint): bigint {
+  return a / b - (a % b < 0n ? 1n : 0n);
+}
+
+/** A value of any attribute or dimension; dates and times by their type. */
 export function value(v: unknown, type: string): string {
   if (v === null || v === undefined) return "null";
-  if (type === "datetime_ms") return moment(Number(v));
-  if (type === "datetime_sec") return moment(Number(v) * 1000);
+  const [, kind, unit = ""] = /^(datetime|time)_(\w+)$/.exec(type) ?? [];
+  const steps = typeof v === "bigint" ? v : typeof v === "number" && Number.isInteger(v) ? BigInt(v) : undefined;
+  if (kind === "datetime" && steps !== undefined) return date(steps, unit);
+  if (kind === "time" && steps !== undefined) return `${steps.toLocaleString("en")} ${unit}`;
   if (type === "bool") return Number(v) ? "true" : "false";
   // Integers of 64 bits are shown to the last digit.
   if (typeof v === "bigint") return v.toLocaleString("en");
