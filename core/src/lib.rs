@@ -17,6 +17,7 @@ pub mod error;
 pub mod filter;
 pub mod format;
 pub mod geometry;
+pub mod key;
 pub mod limits;
 pub mod maintain;
 pub mod query;

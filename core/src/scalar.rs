@@ -25,6 +25,27 @@ pub enum Scalar {
     Bytes(Vec<u8>),
 }
 
+/// Evaluates an expression with `$v` bound to the number that a [`Scalar`] is, of whatever type, or another with `$text`
+/// bound to its bytes.
+macro_rules! with_number {
+    ($value:expr, $v:ident => $number:expr, $text:pat => $bytes:expr) => {
+        match $value {
+            Scalar::I8($v) => $number,
+            Scalar::I16($v) => $number,
+            Scalar::I32($v) => $number,
+            Scalar::I64($v) => $number,
+            Scalar::U8($v) => $number,
+            Scalar::U16($v) => $number,
+            Scalar::U32($v) => $number,
+            Scalar::U64($v) => $number,
+            Scalar::F32($v) => $number,
+            Scalar::F64($v) => $number,
+            Scalar::Bytes($text) => $bytes,
+        }
+    };
+}
+pub(crate) use with_number;
+
 macro_rules! scalar_from {
     ($($T:ty => $V:ident),*) => {$(
         impl From<$T> for Scalar {
@@ -85,19 +106,7 @@ impl Scalar {
 
     /// Little-endian bytes of a number, or the bytes of a string.
     pub fn to_le_bytes(&self) -> Vec<u8> {
-        match self {
-            Self::I8(v) => v.to_le_bytes().to_vec(),
-            Self::I16(v) => v.to_le_bytes().to_vec(),
-            Self::I32(v) => v.to_le_bytes().to_vec(),
-            Self::I64(v) => v.to_le_bytes().to_vec(),
-            Self::U8(v) => v.to_le_bytes().to_vec(),
-            Self::U16(v) => v.to_le_bytes().to_vec(),
-            Self::U32(v) => v.to_le_bytes().to_vec(),
-            Self::U64(v) => v.to_le_bytes().to_vec(),
-            Self::F32(v) => v.to_le_bytes().to_vec(),
-            Self::F64(v) => v.to_le_bytes().to_vec(),
-            Self::Bytes(v) => v.clone(),
-        }
+        with_number!(self, v => v.to_le_bytes().to_vec(), text => text.clone())
     }
 
     /// The integer value, whatever its width; `None` for floats and strings.
@@ -145,54 +154,6 @@ impl Scalar {
             Physical::F32 => Self::F32(value as f32),
             Physical::F64 => Self::F64(value as f64),
         })
-    }
-
-    /// A key whose order is the order of values of one kind; `None` for strings. -0.0 has the key of
-    /// 0.0, and NaN lies outside both infinities.
-    pub fn order_key(&self) -> Option<u64> {
-        const SIGN: u64 = 1 << 63;
-        const SIGN32: u32 = 1 << 31;
-        Some(match self {
-            Self::I8(v) => i64::from(*v) as u64 ^ SIGN,
-            Self::I16(v) => i64::from(*v) as u64 ^ SIGN,
-            Self::I32(v) => i64::from(*v) as u64 ^ SIGN,
-            Self::I64(v) => *v as u64 ^ SIGN,
-            Self::U8(v) => u64::from(*v),
-            Self::U16(v) => u64::from(*v),
-            Self::U32(v) => u64::from(*v),
-            Self::U64(v) => *v,
-            Self::F32(v) => {
-                let bits = (v + 0.0).to_bits();
-                u64::from(if bits & SIGN32 == 0 { bits | SIGN32 } else { !bits })
-            }
-            Self::F64(v) => {
-                let bits = (v + 0.0).to_bits();
-                if bits & SIGN == 0 { bits | SIGN } else { !bits }
-            }
-            Self::Bytes(_) => return None,
-        })
-    }
-
-    /// The value of this key: the opposite of [`Scalar::order_key`].
-    pub fn from_order_key(physical: Physical, key: u64) -> Self {
-        const SIGN: u64 = 1 << 63;
-        const SIGN32: u32 = 1 << 31;
-        let signed = (key ^ SIGN) as i64;
-        match physical {
-            Physical::I8 => Self::I8(signed as i8),
-            Physical::I16 => Self::I16(signed as i16),
-            Physical::I32 => Self::I32(signed as i32),
-            Physical::I64 => Self::I64(signed),
-            Physical::U8 => Self::U8(key as u8),
-            Physical::U16 => Self::U16(key as u16),
-            Physical::U32 => Self::U32(key as u32),
-            Physical::U64 => Self::U64(key),
-            Physical::F32 => {
-                let key = key as u32;
-                Self::F32(f32::from_bits(if key & SIGN32 == 0 { !key } else { key ^ SIGN32 }))
-            }
-            Physical::F64 => Self::F64(f64::from_bits(if key & SIGN == 0 { !key } else { key ^ SIGN })),
-        }
     }
 
     fn lesser<'a>(&'a self, other: &'a Self) -> &'a Self {

@@ -240,15 +240,20 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("calendar", &["datatype"]),
     ("scalar", &["datatype", "error", "calendar"]),
     ("column", &["datatype", "error"]),
+    ("key", &["datatype", "scalar", "column"]),
     // Generic tiles describe their own filters, so the two know each other.
     (
         "format",
-        &["limits", "sort", "error", "datatype", "scalar", "column", "filter"],
+        &[
+            "limits", "sort", "error", "datatype", "scalar", "column", "key", "filter",
+        ],
     ),
     ("filter", &["limits", "error", "datatype", "scalar", "column", "format"]),
     (
         "geometry",
-        &["limits", "sort", "error", "datatype", "scalar", "column", "format"],
+        &[
+            "limits", "sort", "error", "datatype", "scalar", "column", "key", "format",
+        ],
     ),
     ("cpu", &["error"]),
     ("cache", &[]),

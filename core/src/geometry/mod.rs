@@ -6,11 +6,11 @@
 
 pub mod grid;
 pub mod hilbert;
-pub mod key;
 pub mod order;
 pub mod region;
 pub mod slab;
 
+pub(crate) use crate::key;
 pub(crate) use grid::same_space;
 pub use grid::{Grid, TileBox, Tiling};
 pub use hilbert::Hilbert;

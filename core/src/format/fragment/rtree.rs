@@ -13,7 +13,9 @@ use crate::error::Malformed;
 use crate::format::cursor::{Decoded, Reader, Writer};
 use crate::format::schema::{Dimension, Schema};
 use crate::format::version::Version;
+use crate::key::{self, Keyed, total_key};
 use crate::scalar::{Scalar, ScalarRange};
+use crate::with_type;
 
 /// Children of an inner entry, as written.
 pub const FANOUT: u32 = 10;
@@ -39,7 +41,7 @@ pub struct Level {
 /// Closed ranges along one dimension: lows and highs apart, so that a test runs over plain slices.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Bounds {
-    /// Of fixed-size coordinates, as keys in the order of the coordinates: see [`Scalar::order_key`].
+    /// Of fixed-size coordinates, as keys in the order of the coordinates: see [`key`].
     Keys {
         /// What the coordinates are.
         physical: Physical,
@@ -240,8 +242,8 @@ impl Level {
         for (bounds, range) in self.dimensions.iter_mut().zip(mbr) {
             match bounds {
                 Bounds::Keys { lo, hi, .. } => {
-                    lo.push(range.lo.order_key().unwrap_or(0));
-                    hi.push(range.hi.order_key().unwrap_or(0));
+                    lo.push(total_key(&range.lo).unwrap_or(0));
+                    hi.push(total_key(&range.hi).unwrap_or(0));
                 }
                 Bounds::Strings { lo, hi } => {
                     lo.push(range.lo.as_bytes().unwrap_or(&[]));
@@ -265,7 +267,7 @@ impl Level {
             let keys = |at: usize| {
                 bytes
                     .chunks_exact(stride)
-                    .map(|mbr| key(physical, mbr, at, w))
+                    .map(|mbr| key_at(physical, mbr, at))
                     .collect()
             };
             let bounds = Bounds::Keys {
@@ -294,7 +296,7 @@ impl Level {
             if version.has_dimension_files() {
                 continue;
             }
-            let whole = d.domain.as_ref().map(|r| (r.lo.order_key(), r.hi.order_key()));
+            let whole = d.domain.as_ref().map(|r| (total_key(&r.lo), total_key(&r.hi)));
             let (Bounds::Keys { lo, hi, .. }, Some((Some(least), Some(greatest)))) = (bounds, whole) else {
                 continue;
             };
@@ -340,11 +342,12 @@ impl Level {
     }
 }
 
-fn key(physical: Physical, mbr: &[u8], at: usize, width: usize) -> u64 {
-    let value = mbr
-        .get(at..at + width)
-        .and_then(|bytes| Scalar::from_le_bytes(physical, bytes));
-    value.and_then(|value| value.order_key()).unwrap_or(0)
+/// The key of the value that starts at byte `at` of an MBR.
+fn key_at(physical: Physical, mbr: &[u8], at: usize) -> u64 {
+    with_type!(physical, T => {
+        let value = mbr.get(at..).and_then(|bytes| bytes.first_chunk());
+        value.map_or(0, |bytes| T::from_le_bytes(*bytes).total_key())
+    })
 }
 
 impl Bounds {
@@ -367,7 +370,7 @@ impl Bounds {
     pub fn range(&self, i: usize) -> Option<ScalarRange> {
         match self {
             Self::Keys { physical, lo, hi } => {
-                let value = |keys: &[u64]| Some(Scalar::from_order_key(*physical, *keys.get(i)?));
+                let value = |keys: &[u64]| Some(key::scalar(*physical, *keys.get(i)?));
                 Some(ScalarRange {
                     lo: value(lo)?,
                     hi: value(hi)?,
@@ -388,8 +391,8 @@ impl Bounds {
             Self::Keys { physical, lo, hi } => {
                 let width = physical.size();
                 let both = r.take(2 * width, "R-tree entry")?;
-                lo.push(key(*physical, both, 0, width));
-                hi.push(key(*physical, both, width, width));
+                lo.push(key_at(*physical, both, 0));
+                hi.push(key_at(*physical, both, width));
             }
             Self::Strings { lo, hi } => {
                 let (start, end) = r.string_range("R-tree entry")?;

@@ -2,18 +2,24 @@
 //!
 //! Signed integers have their sign bit flipped; floats use the usual trick on their bits, with -0.0
 //! taken as 0.0. A key is unique to its value within one physical kind, so it can be turned back.
+//! NaN has no place in an order: coordinates have none. Bounds that a file tells of may, and their
+//! keys are total: those of NaN lie outside both infinities.
 
 use crate::column::typed;
 use crate::datatype::Physical;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, with_number};
 use crate::with_type;
 
 const SIGN: u64 = 1 << 63;
 
 /// A type whose values have keys.
 pub trait Keyed: bytemuck::Pod {
+    /// The key of the value, NaN or not.
+    fn total_key(self) -> u64;
     /// The key of the value; `None` for NaN, which has no place in an order.
-    fn key(self) -> Option<u64>;
+    fn key(self) -> Option<u64> {
+        Some(self.total_key())
+    }
     /// The value of the key.
     fn from_key(key: u64) -> Self;
 }
@@ -21,8 +27,8 @@ pub trait Keyed: bytemuck::Pod {
 macro_rules! signed {
     ($($T:ty),*) => {$(
         impl Keyed for $T {
-            fn key(self) -> Option<u64> {
-                Some(i64::from(self).cast_unsigned() ^ SIGN)
+            fn total_key(self) -> u64 {
+                i64::from(self).cast_unsigned() ^ SIGN
             }
             // A key comes from a value of this width.
             #[allow(trivial_numeric_casts, reason = "one of the types is i64 itself")]
@@ -37,8 +43,8 @@ signed!(i8, i16, i32, i64);
 macro_rules! unsigned {
     ($($T:ty),*) => {$(
         impl Keyed for $T {
-            fn key(self) -> Option<u64> {
-                Some(u64::from(self))
+            fn total_key(self) -> u64 {
+                u64::from(self)
             }
             // A key comes from a value of this width.
             #[allow(trivial_numeric_casts, reason = "one of the types is u64 itself")]
@@ -51,11 +57,14 @@ macro_rules! unsigned {
 unsigned!(u8, u16, u32, u64);
 
 impl Keyed for f32 {
-    fn key(self) -> Option<u64> {
+    fn total_key(self) -> u64 {
         // Adding 0.0 turns -0.0 into 0.0 and leaves everything else alone.
         let bits = (self + 0.0).to_bits();
         let flip = if bits >> 31 == 1 { u32::MAX } else { 1 << 31 };
-        (!self.is_nan()).then_some(u64::from(bits ^ flip))
+        u64::from(bits ^ flip)
+    }
+    fn key(self) -> Option<u64> {
+        (!self.is_nan()).then_some(self.total_key())
     }
     // Keys of this type have 32 bits.
     fn from_key(key: u64) -> Self {
@@ -65,10 +74,13 @@ impl Keyed for f32 {
 }
 
 impl Keyed for f64 {
-    fn key(self) -> Option<u64> {
+    fn total_key(self) -> u64 {
         let bits = (self + 0.0).to_bits();
         let flip = if bits >> 63 == 1 { u64::MAX } else { SIGN };
-        (!self.is_nan()).then_some(bits ^ flip)
+        bits ^ flip
+    }
+    fn key(self) -> Option<u64> {
+        (!self.is_nan()).then_some(self.total_key())
     }
     fn from_key(key: u64) -> Self {
         Self::from_bits(key ^ if key >> 63 == 1 { SIGN } else { u64::MAX })
@@ -77,19 +89,12 @@ impl Keyed for f64 {
 
 /// The key of a number; `None` for strings and NaN.
 pub fn key(value: &Scalar) -> Option<u64> {
-    match value {
-        Scalar::I8(v) => v.key(),
-        Scalar::I16(v) => v.key(),
-        Scalar::I32(v) => v.key(),
-        Scalar::I64(v) => v.key(),
-        Scalar::U8(v) => v.key(),
-        Scalar::U16(v) => v.key(),
-        Scalar::U32(v) => v.key(),
-        Scalar::U64(v) => v.key(),
-        Scalar::F32(v) => v.key(),
-        Scalar::F64(v) => v.key(),
-        Scalar::Bytes(_) => None,
-    }
+    with_number!(value, v => v.key(), _ => None)
+}
+
+/// The key of a number, NaN or not; `None` for strings.
+pub fn total_key(value: &Scalar) -> Option<u64> {
+    with_number!(value, v => Some(v.total_key()), _ => None)
 }
 
 /// The number of a key.
@@ -107,7 +112,7 @@ pub fn keys(physical: Physical, bytes: &[u8]) -> Result<Vec<u64>, usize> {
         // Looked for apart, so that neither pass has a way out in its middle. Integers need not look.
         match values.iter().position(|v| v.key().is_none()) {
             Some(nan) => Err(nan),
-            None => Ok(values.iter().map(|v| v.key().unwrap_or(0)).collect()),
+            None => Ok(values.iter().map(|v| v.total_key()).collect()),
         }
     })
 }
@@ -138,6 +143,15 @@ mod tests {
             f32::INFINITY,
         ]);
         check(&[f64::NEG_INFINITY, -1.5, 0.0, 5e-324, 2.5, f64::MAX, f64::INFINITY]);
+    }
+
+    #[test]
+    fn the_keys_of_nan_lie_outside_both_infinities_and_turn_back() {
+        let keys = [-f64::NAN, f64::NEG_INFINITY, f64::INFINITY, f64::NAN].map(f64::total_key);
+        assert!(keys.is_sorted_by(|a, b| a < b));
+        assert_eq!(f64::from_key(keys[0]).to_bits(), (-f64::NAN).to_bits());
+        assert_eq!(f32::from_key(f32::NAN.total_key()).to_bits(), f32::NAN.to_bits());
+        assert_eq!(total_key(&Scalar::from(f64::NAN)), Some(keys[3]));
     }
 
     #[test]
