@@ -67,6 +67,29 @@ pub fn union(a: &[Span], b: &[Span]) -> Vec<Span> {
     a.iter().zip(b).map(|(a, b)| a.union(*b)).collect()
 }
 
+/// What is left of boxes without another one, in boxes. Calls `taken` with what that one has of each.
+pub fn without(boxes: Vec<Vec<Span>>, hole: &[Span], mut taken: impl FnMut(Vec<Span>)) -> Vec<Vec<Span>> {
+    let mut left = Vec::with_capacity(boxes.len());
+    for mut rest in boxes {
+        let Some(common) = intersect(&rest, hole) else {
+            left.push(rest);
+            continue;
+        };
+        for d in 0..rest.len() {
+            let (all, cut) = (rest[d], common[d]);
+            let before = cut.first.checked_sub(1).and_then(|last| Span::new(all.first, last));
+            let after = cut.last.checked_add(1).and_then(|first| Span::new(first, all.last));
+            for side in [before, after].into_iter().flatten() {
+                rest[d] = side;
+                left.push(rest.clone());
+            }
+            rest[d] = cut;
+        }
+        taken(common);
+    }
+    left
+}
+
 /// Cells in the box; `None` if the number does not fit.
 pub fn cells(spans: &[Span]) -> Option<u64> {
     spans
@@ -97,5 +120,25 @@ mod tests {
         assert_eq!(cells(&a), Some(20));
         assert_eq!(cells(&[span(0, u64::MAX)]), None);
         assert_eq!(cells(&[span(0, u64::MAX - 1), span(0, 1)]), None);
+    }
+
+    #[test]
+    fn what_is_left_of_a_box_is_every_cell_that_is_not_taken() {
+        let whole = vec![span(0, 4), span(0, 4)];
+        for taken in [
+            [span(1, 3), span(1, 3)],
+            [span(0, 4), span(3, 9)],
+            [span(0, 9), span(0, 9)],
+            [span(7, 9), span(0, 1)],
+        ] {
+            let mut inside = Vec::new();
+            let left = without(vec![whole.clone()], &taken, |part| inside.push(part));
+            for (y, x) in (0..5).flat_map(|y| (0..5).map(move |x| (y, x))) {
+                let cell = [span(y, y), span(x, x)];
+                let count = |boxes: &[Vec<Span>]| boxes.iter().filter(|b| covers(b, &cell)).count();
+                let expect = if covers(&taken, &cell) { (0, 1) } else { (1, 0) };
+                assert_eq!((count(&left), count(&inside)), expect, "{y}, {x} without {taken:?}");
+            }
+        }
     }
 }

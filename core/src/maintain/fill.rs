@@ -21,39 +21,12 @@ pub(super) fn check_gaps(schema: &Schema, grid: &Grid, bounds: &[Span], run: &[A
     let mut gaps = vec![bounds.to_vec()];
     for domain in run.iter().filter(|f| f.dense).filter_map(|f| f.non_empty_domain()) {
         let written = grid.spans(domain)?;
-        gaps = gaps.into_iter().flat_map(|gap| without(gap, &written)).collect();
+        gaps = region::without(gaps, &written, |_| {});
         if gaps.len() > PIECES_MAX {
             break;
         }
     }
     if gaps.is_empty() { Ok(()) } else { Err(unstorable(a)) }
-}
-
-/// What is left of a box without another, in boxes.
-fn without(mut gap: Vec<Span>, other: &[Span]) -> Vec<Vec<Span>> {
-    let Some(common) = region::intersect(&gap, other) else {
-        return vec![gap];
-    };
-    let mut left = Vec::new();
-    for (d, cut) in common.into_iter().enumerate() {
-        let whole = gap[d];
-        let sides = [
-            (whole.first < cut.first).then(|| Span {
-                last: cut.first - 1,
-                ..whole
-            }),
-            (cut.last < whole.last).then(|| Span {
-                first: cut.last + 1,
-                ..whole
-            }),
-        ];
-        for side in sides.into_iter().flatten() {
-            gap[d] = side;
-            left.push(gap.clone());
-        }
-        gap[d] = cut;
-    }
-    left
 }
 
 /// Float scale makes a number of NaN, which is the default. What lies beneath a null is not read.
@@ -107,28 +80,5 @@ mod tests {
         assert!(keeps_fill(&a));
         a.fill_valid = true;
         assert!(!keeps_fill(&a));
-    }
-
-    #[test]
-    fn what_is_left_of_a_box_is_every_cell_that_is_not_taken() {
-        let span = |first, last| Span { first, last };
-        let whole = vec![span(0, 4), span(0, 4)];
-        for taken in [
-            [span(1, 3), span(1, 3)],
-            [span(0, 4), span(3, 9)],
-            [span(0, 9), span(0, 9)],
-            [span(7, 9), span(0, 1)],
-        ] {
-            let left = without(whole.clone(), &taken);
-            for (y, x) in (0..5).flat_map(|y| (0..5).map(move |x| (y, x))) {
-                let cell = [span(y, y), span(x, x)];
-                let pieces = left.iter().filter(|piece| region::covers(piece, &cell)).count();
-                assert_eq!(
-                    pieces,
-                    usize::from(!region::covers(&taken, &cell)),
-                    "{y}, {x} without {taken:?}"
-                );
-            }
-        }
     }
 }

@@ -81,35 +81,10 @@ pub(super) fn copy_of(plan: &Plan, b: &BoxPlan, part: &[Span]) -> CopyPlan {
 fn parts(t: &TilePlan, all: Vec<Span>, has: &dyn Fn(usize) -> bool) -> Vec<(Option<usize>, Vec<Span>)> {
     let (mut out, mut open) = (Vec::new(), vec![all]);
     for (i, source) in t.sources.iter().enumerate().rev().filter(|(i, _)| has(*i)) {
-        let mut left = Vec::with_capacity(open.len());
-        for part in open {
-            match region::intersect(&part, &source.inside) {
-                Some(found) => {
-                    without(part, &found, &mut left);
-                    out.push((Some(i), found));
-                }
-                None => left.push(part),
-            }
-        }
-        open = left;
+        open = region::without(open, &source.inside, |found| out.push((Some(i), found)));
     }
     out.extend(open.into_iter().map(|part| (None, part)));
     out
-}
-
-/// What is left of a box without a box inside it, as boxes.
-fn without(mut rest: Vec<Span>, hole: &[Span], out: &mut Vec<Vec<Span>>) {
-    for d in 0..rest.len() {
-        let (all, cut) = (rest[d], hole[d]);
-        let before = cut.first.checked_sub(1).and_then(|last| Span::new(all.first, last));
-        let after = cut.last.checked_add(1).and_then(|first| Span::new(first, all.last));
-        for side in [before, after].into_iter().flatten() {
-            let mut part = rest.clone();
-            part[d] = side;
-            out.push(part);
-        }
-        rest[d] = cut;
-    }
 }
 
 #[cfg(test)]
