@@ -1,10 +1,10 @@
 //! The most recently made pieces of files: made once even if many ask at the same time.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use futures_util::lock::Mutex as AsyncMutex;
+use hashlink::LinkedHashMap;
 
 /// A file's id and the number of a piece of it.
 pub(super) type BlockKey = (u64, u64);
@@ -18,16 +18,15 @@ pub(super) struct Blocks {
 
 #[derive(Debug, Default)]
 struct State {
-    slots: HashMap<BlockKey, Slot>,
-    clock: u64,
+    /// From the least to the most recently used.
+    slots: LinkedHashMap<BlockKey, Slot>,
     bytes: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Slot {
     /// Held by whoever makes the piece, while others wait for it.
     cell: Arc<AsyncMutex<Option<Bytes>>>,
-    used: u64,
     /// 0 until it is made.
     bytes: u64,
 }
@@ -44,15 +43,10 @@ impl Blocks {
     /// [`Blocks::made`].
     pub(super) fn cell(&self, key: BlockKey) -> Arc<AsyncMutex<Option<Bytes>>> {
         let mut state = self.lock();
-        state.clock += 1;
-        let clock = state.clock;
-        let slot = state.slots.entry(key).or_insert_with(|| Slot {
-            cell: Arc::default(),
-            used: clock,
-            bytes: 0,
-        });
-        slot.used = clock;
-        Arc::clone(&slot.cell)
+        let slot = state.slots.remove(&key).unwrap_or_default();
+        let cell = Arc::clone(&slot.cell);
+        state.slots.insert(key, slot);
+        cell
     }
 
     /// Counts a piece of `bytes`; the least recently used others make room for it.
@@ -64,11 +58,7 @@ impl Blocks {
         let before = std::mem::replace(&mut slot.bytes, bytes);
         state.bytes = state.bytes - before + bytes;
         while state.bytes > self.bytes_max {
-            let oldest = state
-                .slots
-                .iter()
-                .filter(|(k, s)| **k != key && s.bytes > 0)
-                .min_by_key(|(_, s)| s.used);
+            let oldest = state.slots.iter().find(|(k, s)| **k != key && s.bytes > 0);
             let Some(oldest) = oldest.map(|(k, _)| *k) else { break };
             if let Some(slot) = state.slots.remove(&oldest) {
                 state.bytes -= slot.bytes;
