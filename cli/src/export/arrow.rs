@@ -1,14 +1,10 @@
 //! Export as an Arrow IPC file.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use anyhow::{Context as _, Result};
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_ipc::writer::FileWriter;
-use arrow_schema::{ArrowError, Schema, SchemaRef};
-use hyperslab::arrow::{FieldType, Form};
-use hyperslab::{Batch, Error, Query};
+use arrow_schema::ArrowError;
+use hyperslab::arrow::{FieldType, Table};
+use hyperslab::{Batch, Query};
 
 use super::job::{Job, parts};
 use crate::out::{self, Out};
@@ -56,32 +52,18 @@ async fn scan(job: &Job, fields: &mut [FieldType]) -> Result<()> {
 /// Gives raw form to each field that a batch shows to need it. Whether there were any.
 fn mark(fields: &mut [FieldType], batch: &Batch) -> bool {
     let mut any = false;
-    for field in fields.iter_mut().filter(|f| f.form == Form::Natural) {
-        if batch.column(&field.name).is_some_and(|c| !field.is_natural(c)) {
-            field.form = Form::Raw;
-            any = true;
-        }
+    for field in fields {
+        any |= batch.column(&field.name).is_some_and(|c| field.fit(c));
     }
     any
 }
 
 /// Writes everything; false, with the fields marked, if one of them turned out to need raw form.
 async fn attempt(job: &Job, fields: &mut [FieldType], file: &mut Out) -> Result<bool> {
-    let kind = if job.array.schema().is_dense() {
-        "dense"
-    } else {
-        "sparse"
-    };
-    let metadata = HashMap::from([("tiledb.array_type".to_owned(), kind.to_owned())]);
-    let schema = Schema::new_with_metadata(fields.iter().map(FieldType::field).collect::<Vec<_>>(), metadata);
-    let schema: SchemaRef = Arc::new(schema);
-    let dictionaries = fields
-        .iter()
-        .map(FieldType::dictionary)
-        .collect::<Result<Vec<_>, _>>()?;
+    let table = Table::new(fields.to_vec(), job.array.schema().is_dense())?;
     let name = file.name().to_owned();
     let failed = |e| failed(&name, e);
-    let mut writer = FileWriter::try_new(file, &schema).map_err(failed)?;
+    let mut writer = FileWriter::try_new(file, table.schema()).map_err(failed)?;
     let progress = job.progress("exporting");
     let mut batches = job.array.batches(job.query.clone());
     while !job.is_empty()
@@ -93,21 +75,10 @@ async fn attempt(job: &Job, fields: &mut [FieldType], file: &mut Out) -> Result<
         if mark(fields, &batch) {
             return Ok(false);
         }
-        let mut parts: Vec<_> = parts(&batch).collect();
-        parts.reverse();
-        while let Some(part) = parts.pop() {
-            match arrays(fields, &dictionaries, &batch, part.clone()) {
-                Ok(arrays) => {
-                    let options = RecordBatchOptions::new().with_row_count(Some(part.len()));
-                    let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), arrays, &options)?;
-                    writer.write(&batch).map_err(failed)?;
-                }
-                // Arrow counts in 31 bits: halves, the first one first.
-                Err(Error::LimitExceeded { .. }) if part.len() > 1 => {
-                    let middle = part.start + part.len() / 2;
-                    parts.extend([middle..part.end, part.start..middle]);
-                }
-                Err(e) => return Err(e.into()),
+        let columns: Vec<_> = batch.columns.iter().map(|(_, c)| c).collect();
+        for part in parts(&batch) {
+            for batch in table.batches(&columns, part) {
+                writer.write(&batch?).map_err(failed)?;
             }
         }
         progress.add(batch.cells);
@@ -122,19 +93,4 @@ fn failed(name: &str, error: ArrowError) -> anyhow::Error {
         ArrowError::IoError(_, cause) => out::failed(name, cause),
         other => anyhow::Error::new(other).context(format!("cannot write {name}")),
     }
-}
-
-fn arrays(
-    fields: &[FieldType],
-    dictionaries: &[Option<ArrayRef>],
-    batch: &Batch,
-    cells: std::ops::Range<usize>,
-) -> Result<Vec<ArrayRef>, Error> {
-    let columns = batch.columns.iter().map(|(_, c)| c);
-    fields
-        .iter()
-        .zip(dictionaries)
-        .zip(columns)
-        .map(|((f, d), c)| f.array(c, cells.clone(), d.as_ref()))
-        .collect()
 }

@@ -1,9 +1,10 @@
 //! Arrow arrays to columns.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{AnyDictionaryArray, Array, ArrayRef, BooleanArray};
+use arrow_array::{AnyDictionaryArray, Array, ArrayRef, BooleanArray, GenericListArray, OffsetSizeTrait};
 use arrow_schema::{DataType, TimeUnit};
 
 use super::text;
@@ -172,30 +173,8 @@ impl FieldType {
 
     fn lists(&self, array: &ArrayRef) -> Result<Lists> {
         Ok(match array.data_type() {
-            DataType::List(_) => {
-                let list = array.as_list::<i32>();
-                let cells = list
-                    .value_offsets()
-                    .windows(2)
-                    .map(|w| w[0] as usize..w[1] as usize)
-                    .collect();
-                Lists {
-                    values: list.values().clone(),
-                    cells,
-                }
-            }
-            DataType::LargeList(_) => {
-                let list = array.as_list::<i64>();
-                let cells = list
-                    .value_offsets()
-                    .windows(2)
-                    .map(|w| w[0] as usize..w[1] as usize)
-                    .collect();
-                Lists {
-                    values: list.values().clone(),
-                    cells,
-                }
-            }
+            DataType::List(_) => Lists::of(array.as_list::<i32>()),
+            DataType::LargeList(_) => Lists::of(array.as_list::<i64>()),
             DataType::FixedSizeList(_, n) => {
                 let (list, n) = (array.as_fixed_size_list(), *n as usize);
                 Lists {
@@ -302,6 +281,16 @@ fn unfold(values: &Column, at: &[Option<usize>]) -> Column {
 struct Lists {
     values: ArrayRef,
     cells: Vec<std::ops::Range<usize>>,
+}
+
+impl Lists {
+    fn of<O: OffsetSizeTrait>(list: &GenericListArray<O>) -> Self {
+        let cells = list.value_offsets().windows(2);
+        Self {
+            values: Arc::clone(list.values()),
+            cells: cells.map(|w| w[0].as_usize()..w[1].as_usize()).collect(),
+        }
+    }
 }
 
 /// The same number as a value of `datatype`; `None` where it changes.

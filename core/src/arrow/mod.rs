@@ -20,10 +20,12 @@
 
 mod export;
 mod import;
+mod table;
 mod text;
 mod time;
 mod types;
 
+pub use table::Table;
 pub use types::{FieldType, Form, Role};
 
 #[cfg(test)]

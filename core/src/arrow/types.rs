@@ -175,6 +175,15 @@ impl FieldType {
             || (0..column.len()).all(|i| column.is_null(i) || super::text::is_text(self.datatype, column.cell(i)))
     }
 
+    /// Takes [`Form::Raw`] if `column` needs it. Whether it did so now.
+    pub fn fit(&mut self, column: &Column) -> bool {
+        let needs_raw = self.form == Form::Natural && !self.is_natural(column);
+        if needs_raw {
+            self.form = Form::Raw;
+        }
+        needs_raw
+    }
+
     /// Whether cells appear as Utf8 when all of them are text.
     pub(super) const fn is_text(&self) -> bool {
         self.datatype.is_string() || matches!(self.datatype, Datatype::GeomWkt)

@@ -1,14 +1,10 @@
 //! Arrow IPC files, as the command line exports them: a column for each dimension and attribute.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_ipc::writer::FileWriter;
-use arrow_schema::{ArrowError, Schema};
+use arrow_schema::ArrowError;
 
 use super::{Field, Frame, wrong_columns};
-use crate::arrow::{FieldType, Form, Role};
+use crate::arrow::{self, FieldType, Form, Role};
 use crate::column::Column;
 use crate::error::{Error, Result};
 
@@ -35,45 +31,20 @@ impl Table {
             return Err(wrong_columns());
         }
         for (field, column) in self.fields.iter_mut().zip(&columns) {
-            if field.form == Form::Natural && !field.is_natural(column) {
-                field.form = Form::Raw;
-            }
+            field.fit(column);
         }
         self.batches.push(columns);
         Ok(())
     }
 
     pub(super) fn finish(&mut self) -> Result<Vec<u8>> {
-        let kind = if self.dense { "dense" } else { "sparse" };
-        let metadata = HashMap::from([("tiledb.array_type".to_owned(), kind.to_owned())]);
-        let fields: Vec<_> = self.fields.iter().map(FieldType::field).collect();
-        let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
-        let dictionaries = self
-            .fields
-            .iter()
-            .map(FieldType::dictionary)
-            .collect::<Result<Vec<_>>>()?;
-        let mut writer = FileWriter::try_new(Vec::new(), &schema).map_err(failed)?;
+        let table = arrow::Table::new(self.fields.clone(), self.dense)?;
+        let mut writer = FileWriter::try_new(Vec::new(), table.schema()).map_err(failed)?;
         for columns in std::mem::take(&mut self.batches) {
-            let cells = columns.first().map_or(0, Column::len);
-            // Arrow counts in 31 bits: what is too long is halved, and the first half comes first.
-            let mut parts = vec![0..cells];
-            while let Some(part) = parts.pop() {
-                let fields = self.fields.iter().zip(&dictionaries).zip(&columns);
-                let arrays: Result<Vec<ArrayRef>> =
-                    fields.map(|((f, d), c)| f.array(c, part.clone(), d.as_ref())).collect();
-                match arrays {
-                    Ok(arrays) => {
-                        let options = RecordBatchOptions::new().with_row_count(Some(part.len()));
-                        let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), arrays, &options);
-                        writer.write(&batch.map_err(failed)?).map_err(failed)?;
-                    }
-                    Err(Error::LimitExceeded { .. }) if part.len() > 1 => {
-                        let middle = part.start + part.len() / 2;
-                        parts.extend([middle..part.end, part.start..middle]);
-                    }
-                    Err(e) => return Err(e),
-                }
+            let columns: Vec<&Column> = columns.iter().collect();
+            let cells = columns.first().map_or(0, |c| c.len());
+            for batch in table.batches(&columns, 0..cells) {
+                writer.write(&batch?).map_err(failed)?;
             }
         }
         writer.into_inner().map_err(failed)
