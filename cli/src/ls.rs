@@ -1,10 +1,10 @@
 //! `ls` and `tree`: arrays and groups, with shapes and types.
 
 use anyhow::{Context as _, Result, bail};
+use hyperslab::CellCount;
 use hyperslab::array::{Array, Group, Member, ObjectType, object_type};
 use hyperslab::format::attribute::Attribute;
 use hyperslab::vfs::{self, Entry, EntryKind, join};
-use hyperslab::{CellCount, ScalarRange};
 use serde_json::{Value, json};
 
 use crate::args::Ls;
@@ -243,18 +243,10 @@ pub(crate) fn identity(place: &Place) -> String {
 impl Summary {
     fn of(array: &Array) -> Self {
         let schema = array.schema();
-        let domain = || {
-            schema
-                .dimensions
-                .iter()
-                .map(|d| d.domain.clone())
-                .collect::<Option<Vec<_>>>()
-        };
-        let current = schema.current_domain.as_ref().map(|c| c.ranges.clone());
-        let length = |range: &ScalarRange| show::length(range).and_then(|n| u64::try_from(n).ok());
-        let lengths = |ranges: Vec<ScalarRange>| ranges.iter().map(length).collect::<Option<Vec<_>>>();
+        let length = |d| u64::try_from(show::length(schema.limits(d)?)?).ok();
+        let shape = || (0..schema.dimensions.len()).map(length).collect();
         Self {
-            shape: current.or_else(domain).filter(|_| schema.is_dense()).and_then(lengths),
+            shape: if schema.is_dense() { shape() } else { None },
             dimensions: schema.dimensions.iter().map(|d| d.name.clone()).collect(),
             attributes: schema.attributes.clone(),
             cells: sizes::total(array.fragments().iter().map(|f| f.cells)),

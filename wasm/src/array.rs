@@ -41,8 +41,7 @@ impl RawArray {
     pub fn dims(&self) -> String {
         let schema = self.array.schema();
         let one = |(i, d): (usize, &Dimension)| {
-            let current = schema.current_domain.as_ref().and_then(|c| c.ranges.get(i));
-            let range = current.or(d.domain.as_ref()).map(std::slice::from_ref).map(domain);
+            let range = schema.limits(i).map(std::slice::from_ref).map(domain);
             let tile = match &d.extent {
                 Some(Scalar::F32(_) | Scalar::F64(_)) => d.extent.as_ref().and_then(Scalar::as_f64).map(Value::from),
                 Some(_) => d.extent_cells().map(Value::from),

@@ -14,7 +14,7 @@ use crate::format::fragment::rtree::last_string;
 use crate::format::fragment::slots::{FieldId, Slots};
 use crate::format::schema::Schema;
 use crate::format::version::Version;
-use crate::geometry::{Grid, TileBox, region};
+use crate::geometry::{Grid, Span, TileBox, region};
 use crate::scalar::{Scalar, ScalarRange};
 use crate::vfs::join;
 
@@ -138,6 +138,14 @@ impl Fragment {
     /// The smallest box around its cells.
     pub fn non_empty_domain(&self) -> Option<&[ScalarRange]> {
         self.footer.non_empty_domain.as_deref()
+    }
+
+    /// The smallest box around its cells in the grid of a dense array.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if it leaves the domain.
+    pub(crate) fn spans(&self, grid: &Grid) -> Result<Option<Vec<Span>>> {
+        self.non_empty_domain().map(|domain| grid.spans(domain)).transpose()
     }
 
     /// A box that holds all its cells: its non-empty domain, wider where the release that wrote it can have lost some.

@@ -18,6 +18,7 @@ use super::version::Version;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::Malformed;
 use crate::limits;
+use crate::scalar::ScalarRange;
 
 /// Everything fixed about an array: what a cell holds and how cells are laid out.
 #[derive(Debug, Clone, PartialEq)]
@@ -120,6 +121,12 @@ impl Schema {
     /// The dimension of this name and its index.
     pub fn dimension(&self, name: &str) -> Option<(usize, &Dimension)> {
         self.dimensions.iter().enumerate().find(|(_, d)| d.name == name)
+    }
+
+    /// Where coordinates along dimension `d` may be: in the current domain, or without one in the domain, if it has one.
+    pub fn limits(&self, d: usize) -> Option<&ScalarRange> {
+        let current = self.current_domain.as_ref().and_then(|c| c.ranges.get(d));
+        current.or_else(|| self.dimensions.get(d)?.domain.as_ref())
     }
 
     /// The type of the attribute or dimension of this name, and how many values its cells have.

@@ -92,6 +92,17 @@ impl Grid {
             .collect()
     }
 
+    /// The cells that there may be: those of the current domain, or without one of the whole domain.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the current domain leaves the domain.
+    pub fn limits(&self, schema: &Schema) -> Result<Vec<Span>> {
+        match &schema.current_domain {
+            Some(current) => self.spans(&current.ranges),
+            None => Ok(self.domain()),
+        }
+    }
+
     /// Cells along each side of a tile.
     pub fn extents(&self) -> Vec<u64> {
         self.axes.iter().map(|axis| axis.extent).collect()

@@ -150,11 +150,9 @@ impl Reader<'_> {
 
 /// The box around all fragments.
 fn bounds(grid: &Grid, run: &[Arc<Fragment>]) -> Result<Vec<Span>> {
-    let mut union: Option<Vec<Span>> = None;
-    for domain in run.iter().filter_map(|f| f.non_empty_domain()) {
-        let spans = grid.spans(domain)?;
-        union = Some(union.map_or_else(|| spans.clone(), |u| region::union(&u, &spans)));
-    }
+    let boxes = run.iter().filter_map(|f| f.spans(grid).transpose());
+    let boxes: Vec<Vec<Span>> = boxes.collect::<Result<_>>()?;
+    let union = boxes.into_iter().reduce(|a, b| region::union(&a, &b));
     union.ok_or_else(|| Error::invalid("the fragments hold no cells"))
 }
 

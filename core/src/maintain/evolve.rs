@@ -342,18 +342,13 @@ fn expand(schema: &mut Schema, ranges: &[ScalarRange]) -> Result<()> {
     }
     let holds = |outer: &ScalarRange, inner: &ScalarRange| outer.contains(&inner.lo) && outer.contains(&inner.hi);
     for (d, (dimension, new)) in schema.dimensions.iter().zip(ranges).enumerate() {
-        let old = schema
-            .current_domain
-            .as_ref()
-            .and_then(|c| c.ranges.get(d))
-            .or(dimension.domain.as_ref());
         let name = &dimension.name;
         if new.is_empty() || dimension.domain.as_ref().is_some_and(|domain| !holds(domain, new)) {
             return Err(Error::invalid(format!(
                 "the new current domain leaves the domain of dimension '{name}', which cannot change; stay within it"
             )));
         }
-        if old.is_some_and(|old| !holds(new, old)) {
+        if schema.limits(d).is_some_and(|old| !holds(new, old)) {
             return Err(Error::invalid(format!(
                 "the current domain of dimension '{name}' can only grow; give a range that holds the present one"
             )));

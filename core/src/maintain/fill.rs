@@ -19,9 +19,8 @@ pub(super) fn check_gaps(schema: &Schema, grid: &Grid, bounds: &[Span], run: &[A
         return Ok(());
     };
     let mut gaps = vec![bounds.to_vec()];
-    for domain in run.iter().filter(|f| f.dense).filter_map(|f| f.non_empty_domain()) {
-        let written = grid.spans(domain)?;
-        gaps = region::without(gaps, &written, |_| {});
+    for written in run.iter().filter(|f| f.dense).filter_map(|f| f.spans(grid).transpose()) {
+        gaps = region::without(gaps, &written?, |_| {});
         if gaps.len() > PIECES_MAX {
             break;
         }

@@ -116,7 +116,7 @@ impl Donors {
 
     /// Whether the fragment has all cells of any tile.
     fn has_whole_tile(&self, fragment: &Fragment) -> bool {
-        let spans = fragment.non_empty_domain().and_then(|d| self.grid.spans(d).ok());
+        let spans = fragment.spans(&self.grid).ok().flatten();
         spans.is_some_and(|spans| {
             let whole = |(span, axis): (&Span, &Axis)| {
                 let first = u128::from(span.first.div_ceil(axis.extent)) * u128::from(axis.extent);

@@ -105,10 +105,7 @@ impl All {
             in_order: !timed && !schema.allows_duplicates,
         };
         for f in whole.fragments() {
-            let spans = match (&all.grid, f.non_empty_domain()) {
-                (Some(grid), Some(domain)) => Some(grid.spans(domain)?),
-                _ => None,
-            };
+            let spans = all.grid.as_ref().map_or(Ok(None), |grid| f.spans(grid))?;
             let points = schema.is_dense() && !f.dense;
             let tiled = spans.as_ref().zip(all.grid.as_ref()).map_or(0.0, |(spans, grid)| {
                 let tile_cells = grid.tile_cells().unwrap_or(u64::MAX) as f64;

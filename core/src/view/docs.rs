@@ -32,18 +32,13 @@ pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
     let written = array.non_empty_domain();
     for (i, d) in schema.dimensions.iter().enumerate() {
         let show = |r: Option<&ScalarRange>| r.map_or_else(|| "-".to_owned(), |r| range(r, d.datatype));
-        let current = schema
-            .current_domain
-            .as_ref()
-            .and_then(|c| c.ranges.get(i))
-            .or(d.domain.as_ref());
         let there = written.as_ref().and_then(|w| w.get(i));
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} |",
             d.name,
             d.datatype,
-            show(current),
+            show(schema.limits(i)),
             show(there)
         );
     }

@@ -186,10 +186,13 @@ impl Axis {
         let range = if dimension.domain.is_none() {
             None
         } else {
-            let limits = limits(schema, dimension, index);
+            let limits = schema.limits(index).cloned();
             // What was written at a time, but after the schema of that time, may lie beyond its current domain.
             match (written, limits) {
-                (Some(written), Some(limits)) => Some(common(&written, &limits).unwrap_or(limits)),
+                (Some(written), Some(limits)) => {
+                    let common = written.intersection(&limits);
+                    Some(if common.is_empty() { limits } else { common })
+                }
                 (written, limits) => written.or(limits),
             }
         };
@@ -273,27 +276,6 @@ impl Axis {
             format!("{lo}:{hi}")
         }
     }
-}
-
-/// The coordinates that may be used along a dimension: the current domain's, or the domain's.
-fn limits(schema: &Schema, dimension: &Dimension, index: usize) -> Option<ScalarRange> {
-    let current = schema
-        .current_domain
-        .as_ref()
-        .and_then(|c| c.ranges.get(index))
-        .cloned();
-    current.or_else(|| dimension.domain.clone())
-}
-
-/// What two ranges share; `None` if that is nothing.
-fn common(a: &ScalarRange, b: &ScalarRange) -> Option<ScalarRange> {
-    let later = |a: &Scalar, b: &Scalar| if a.order(b).is_lt() { b.clone() } else { a.clone() };
-    let earlier = |a: &Scalar, b: &Scalar| if a.order(b).is_lt() { a.clone() } else { b.clone() };
-    let common = ScalarRange {
-        lo: later(&a.lo, &b.lo),
-        hi: earlier(&a.hi, &b.hi),
-    };
-    (!common.is_empty()).then_some(common)
 }
 
 impl Selection {

@@ -27,11 +27,8 @@ impl Tiles {
     /// [`Error::InvalidArgument`] for an array without a grid.
     pub(super) fn of(array: &Array) -> Result<Self> {
         let grid = Grid::new(array.schema())?;
-        let boxes = array.fragments().iter().filter_map(|f| f.non_empty_domain());
-        let written = boxes
-            .filter_map(|b| grid.spans(b).ok())
-            .map(|spans| grid.tiles(&spans).spans)
-            .collect();
+        let boxes = array.fragments().iter().filter_map(|f| f.spans(&grid).ok().flatten());
+        let written = boxes.map(|spans| grid.tiles(&spans).spans).collect();
         let readable = readable(array.schema(), &grid);
         Ok(Self {
             grid,
@@ -117,6 +114,5 @@ impl Tiles {
 
 /// The cells of an array that may be read, along each axis: its current domain, or its domain.
 pub(super) fn readable(schema: &Schema, grid: &Grid) -> Vec<Span> {
-    let current = schema.current_domain.as_ref().and_then(|c| grid.spans(&c.ranges).ok());
-    current.unwrap_or_else(|| grid.domain())
+    grid.limits(schema).unwrap_or_else(|_| grid.domain())
 }

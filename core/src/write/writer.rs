@@ -353,21 +353,18 @@ pub(crate) fn dimensions<'a>(schema: &Schema, columns: &'a [Column]) -> Vec<&'a 
 /// The box of a dense write; the whole domain if none is given.
 fn dense_box(schema: &Schema, region: Option<Vec<ScalarRange>>) -> Result<(Grid, Vec<Span>, Vec<ScalarRange>)> {
     let grid = Grid::new(schema)?;
-    let region = match (region, &schema.current_domain) {
-        (Some(region), _) => region,
-        (None, Some(current)) => current.ranges.clone(),
-        (None, None) => grid.ranges(&grid.domain()),
+    let limits = grid.limits(schema)?;
+    let spans = match region {
+        Some(region) => grid.spans(&region)?,
+        None => limits.clone(),
     };
-    let spans = grid.spans(&region)?;
-    if let Some(current) = &schema.current_domain {
-        for ((axis, span), current) in grid.axes.iter().zip(&spans).zip(&current.ranges) {
-            if !axis.span(current)?.covers(*span) {
-                let current = current.shown(axis.datatype);
-                let why = format!(
-                    "is not inside the current domain, {current}; expand that first, as `hyperslab evolve --expand-domain` does"
-                );
-                return Err(axis.refused(&axis.range(*span), &why));
-            }
+    for ((axis, span), limits) in grid.axes.iter().zip(&spans).zip(limits) {
+        if !limits.covers(*span) {
+            let current = axis.range(limits).shown(axis.datatype);
+            let why = format!(
+                "is not inside the current domain, {current}; expand that first, as `hyperslab evolve --expand-domain` does"
+            );
+            return Err(axis.refused(&axis.range(*span), &why));
         }
     }
     // The metadata stores coordinates of the dimensions' own types, whatever was given.

@@ -438,17 +438,8 @@ fn spans(region: &Region, schema: &Schema, grid: &Grid) -> Result<Vec<Vec<Span>>
             region.0.len()
         )));
     }
-    let current = schema
-        .current_domain
-        .as_ref()
-        .map(|c| grid.spans(&c.ranges))
-        .transpose()?;
     let mut out = Vec::with_capacity(n);
-    for (d, axis) in grid.axes.iter().enumerate() {
-        let whole = current.as_ref().and_then(|c| c.get(d).copied()).unwrap_or(Span {
-            first: 0,
-            last: axis.last,
-        });
+    for (d, (axis, whole)) in grid.axes.iter().zip(grid.limits(schema)?).enumerate() {
         let ranges = region.0.get(d).map_or(&[][..], Vec::as_slice);
         if ranges.is_empty() {
             out.push(vec![whole]);

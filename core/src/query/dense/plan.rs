@@ -23,16 +23,13 @@ pub(crate) struct Layer {
 impl Layer {
     /// The layer of a dense fragment; `None` where it holds nothing.
     pub(crate) fn new(fragment: &Arc<Fragment>, grid: &Grid) -> Result<Option<Self>> {
-        let Some(domain) = fragment.non_empty_domain() else {
-            return Ok(None);
-        };
-        let spans = grid.spans(domain)?;
-        Ok(Some(Self {
+        let layer = |spans: Vec<Span>| Self {
             fragment: Arc::clone(fragment),
             tiles: grid.tiles(&spans),
             spans,
             whole: true,
-        }))
+        };
+        Ok(fragment.spans(grid)?.map(layer))
     }
 }
 

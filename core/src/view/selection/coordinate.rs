@@ -1,6 +1,6 @@
 //! One axis of a selection: its text and its dimension give a range.
 
-use super::{Axis, lexer, limits};
+use super::{Axis, lexer};
 use crate::calendar;
 use crate::datatype::{Datatype, Physical};
 use crate::error::{Error, Result};
@@ -22,7 +22,7 @@ struct Parts<'a> {
 
 /// What `text` selects along `dimension`. `whole` is what all of the axis would be.
 pub(super) fn axis(text: &str, schema: &Schema, index: usize, dimension: &Dimension, whole: &Axis) -> Result<Axis> {
-    along(text, dimension, limits(schema, dimension, index), whole)
+    along(text, dimension, schema.limits(index).cloned(), whole)
 }
 
 /// The same within `limits`, which bound everything but strings.
