@@ -283,12 +283,17 @@ fn fill_box(
     }
     let in_order = at.iter().enumerate().all(|(i, a)| *a == i as u64);
     if !in_order {
-        let mut source = vec![usize::MAX; rows];
-        for (i, a) in at.iter().enumerate() {
+        ensure!(
+            rows < u32::MAX as usize,
+            "{rows} rows at once; give fewer than {}",
+            u32::MAX
+        );
+        let mut source = vec![u32::MAX; rows];
+        for (i, a) in (0_u32..).zip(&at) {
             let slot = usize::try_from(*a)
                 .ok()
                 .and_then(|a| source.get_mut(a))
-                .filter(|s| **s == usize::MAX);
+                .filter(|s| **s == u32::MAX);
             *slot.with_context(|| {
                 not_a_box(
                     rows,
@@ -301,7 +306,7 @@ fn fill_box(
             })? = i;
         }
         for (_, column) in columns {
-            *column = input::gather(column, &source);
+            *column = column.picked(&source);
         }
     }
     // All places are different and within the box, so the box has at least as many cells as rows.

@@ -1,6 +1,7 @@
 //! The values of one field: untyped bytes inside, typed views at the edge.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use bytemuck::Pod;
 
@@ -82,14 +83,69 @@ impl Column {
 
     /// Adds the cells of `more`, a column of the same kind, behind the cells there are.
     pub fn append(&mut self, more: &Self) {
-        let base = self.data.len() as u64;
-        if let (Some(offsets), Some(add)) = (&mut self.offsets, &more.offsets) {
-            offsets.extend(add.iter().skip(1).map(|o| o + base));
+        self.append_range(more, 0..more.len());
+    }
+
+    /// Adds those of the cells of `more` that are in `range`, which must be there. Where `more` has no validity, none of
+    /// them is null.
+    pub(crate) fn append_range(&mut self, more: &Self, range: Range<usize>) {
+        let bytes = more.bytes_of(&range);
+        if let (Some(offsets), Some(starts)) = (&mut self.offsets, &more.offsets) {
+            let (base, first) = (self.data.len() as u64, bytes.start as u64);
+            let ends = starts.get(range.start + 1..=range.end).unwrap_or(&[]);
+            offsets.extend(ends.iter().map(|o| base + (o - first)));
         }
-        self.data.extend_from_slice(&more.data);
-        if let (Some(validity), Some(add)) = (&mut self.validity, &more.validity) {
-            validity.extend_from_slice(add);
+        self.data.extend_from_slice(more.data.get(bytes).unwrap_or(&[]));
+        if let Some(validity) = &mut self.validity {
+            match &more.validity {
+                Some(of) => validity.extend_from_slice(of.get(range).unwrap_or(&[])),
+                None => validity.resize(validity.len() + range.len(), 1),
+            }
         }
+    }
+
+    /// Adds the cells of `more` at these places, in their order. Where `more` has no validity, none of them is null.
+    pub(crate) fn append_picked(&mut self, more: &Self, places: &[u32]) {
+        match (&mut self.offsets, &more.offsets) {
+            (Some(offsets), Some(starts)) => {
+                for &i in places {
+                    if let Some(&[start, end]) = starts.get(i as usize..i as usize + 2) {
+                        let cell = more.data.get(start as usize..end as usize);
+                        self.data.extend_from_slice(cell.unwrap_or(&[]));
+                    }
+                    offsets.push(self.data.len() as u64);
+                }
+            }
+            _ => pick(&more.data, more.width(), places, &mut self.data),
+        }
+        if let Some(validity) = &mut self.validity {
+            match &more.validity {
+                Some(of) => pick(of, 1, places, validity),
+                None => validity.resize(validity.len() + places.len(), 1),
+            }
+        }
+    }
+
+    /// The cells at these places, in their order.
+    #[must_use]
+    pub fn picked(&self, places: &[u32]) -> Self {
+        let mut out = Self::empty(self.datatype, self.cell, self.validity.is_some());
+        let bytes = match &self.offsets {
+            None => places.len() * self.width(),
+            Some(_) => {
+                let bytes = |&i: &u32| self.bytes_of(&(i as usize..i as usize + 1)).len();
+                places.iter().map(bytes).sum()
+            }
+        };
+        out.data.reserve_exact(bytes);
+        if let Some(offsets) = &mut out.offsets {
+            offsets.reserve_exact(places.len());
+        }
+        if let Some(validity) = &mut out.validity {
+            validity.reserve_exact(places.len());
+        }
+        out.append_picked(self, places);
+        out
     }
 
     /// The cells of columns of one kind, one column's behind the other's; nothing of no columns.
@@ -112,61 +168,42 @@ impl Column {
 
     /// A copy of the cells in `range`; fewer where there are not as many.
     #[must_use]
-    pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
+    pub fn slice(&self, range: Range<usize>) -> Self {
         let end = range.end.min(self.len());
-        let start = range.start.min(end);
-        let validity = self
-            .validity
-            .as_ref()
-            .and_then(|v| v.get(start..end))
-            .map(<[u8]>::to_vec);
-        let (bytes, offsets) = match (&self.offsets, self.cell.cell_bytes(self.datatype)) {
-            (Some(offsets), _) => {
-                let cut = offsets.get(start..=end).unwrap_or(&[0]);
-                let base = cut.first().copied().unwrap_or(0);
-                let last = cut.last().copied().unwrap_or(base);
-                (
-                    base as usize..last as usize,
-                    Some(cut.iter().map(|o| o - base).collect()),
-                )
-            }
-            (None, width) => {
-                let n = width.unwrap_or(1);
-                (start * n..end * n, None)
-            }
-        };
-        let data = self.data.get(bytes).unwrap_or(&[]).to_vec();
-        Self {
-            datatype: self.datatype,
-            cell: self.cell,
-            data,
-            offsets,
-            validity,
-        }
+        let mut out = Self::empty(self.datatype, self.cell, self.validity.is_some());
+        out.append_range(self, range.start.min(end)..end);
+        out
     }
 
     /// Cuts off the cells from `at` on and returns them; none if there are no more than `at` cells.
     #[must_use]
     pub fn split_off(&mut self, at: usize) -> Self {
         let at = at.min(self.len());
-        let (start, offsets) = match (&mut self.offsets, self.cell.cell_bytes(self.datatype)) {
-            (Some(offsets), _) => {
-                let start = offsets.get(at).copied().unwrap_or(0);
-                let tail = offsets.iter().skip(at).map(|o| o - start).collect();
-                offsets.truncate(at + 1);
-                (start as usize, Some(tail))
-            }
-            (None, width) => (at * width.unwrap_or(1), None),
-        };
-        let data = self.data.split_off(start.min(self.data.len()));
-        let validity = self.validity.as_mut().map(|v| v.split_off(at.min(v.len())));
-        Self {
-            datatype: self.datatype,
-            cell: self.cell,
-            data,
-            offsets,
-            validity,
+        let tail = self.slice(at..self.len());
+        self.data.truncate(self.bytes_of(&(0..at)).end);
+        if let Some(offsets) = &mut self.offsets {
+            offsets.truncate(at + 1);
         }
+        if let Some(validity) = &mut self.validity {
+            validity.truncate(at);
+        }
+        tail
+    }
+
+    /// Where the bytes of these cells are, which must be there.
+    fn bytes_of(&self, cells: &Range<usize>) -> Range<usize> {
+        match &self.offsets {
+            Some(offsets) => {
+                let at = |i: usize| offsets.get(i).copied().unwrap_or(0) as usize;
+                at(cells.start)..at(cells.end)
+            }
+            None => cells.start * self.width()..cells.end * self.width(),
+        }
+    }
+
+    /// Bytes of a cell that does not vary.
+    fn width(&self) -> usize {
+        self.cell.cell_bytes(self.datatype).unwrap_or(1)
     }
 
     /// Number of cells.
@@ -254,6 +291,29 @@ impl Column {
     }
 }
 
+/// Adds the cells of `width` bytes at these places of `data`.
+fn pick(data: &[u8], width: usize, places: &[u32], out: &mut Vec<u8>) {
+    fn wide<const N: usize>(data: &[u8], places: &[u32], out: &mut Vec<u8>) {
+        let cells = data.as_chunks::<N>().0;
+        let found = places.iter().filter_map(|&i| cells.get(i as usize));
+        found.for_each(|cell| out.extend_from_slice(cell));
+    }
+    out.reserve(places.len() * width);
+    match width {
+        1 => wide::<1>(data, places, out),
+        2 => wide::<2>(data, places, out),
+        4 => wide::<4>(data, places, out),
+        8 => wide::<8>(data, places, out),
+        _ => {
+            let cell = |&i: &u32| data.get(i as usize * width..(i as usize + 1) * width);
+            places
+                .iter()
+                .filter_map(cell)
+                .for_each(|cell| out.extend_from_slice(cell));
+        }
+    }
+}
+
 /// Bytes as values, without a copy where alignment allows. Trailing bytes that make no whole value
 /// are left out.
 pub fn typed<T: Pod>(bytes: &[u8]) -> Cow<'_, [T]> {
@@ -262,5 +322,48 @@ pub fn typed<T: Pod>(bytes: &[u8]) -> Cow<'_, [T]> {
     match bytemuck::try_cast_slice(bytes) {
         Ok(values) => Cow::Borrowed(values),
         Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(bytes)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells(column: &Column) -> Vec<(&[u8], bool)> {
+        column.check("c").unwrap();
+        (0..column.len()).map(|i| (column.cell(i), column.is_null(i))).collect()
+    }
+
+    #[test]
+    fn parts_of_columns_have_the_cells_of_the_whole() {
+        let mut pairs = Column::from_values(Datatype::Uint8, &[1_u8, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+        pairs.cell = CellCount::Fixed(3);
+        for whole in [
+            Column::from_cells(Datatype::StringAscii, ["", "ab", "c", "def"]).with_validity(vec![1, 0, 1, 1]),
+            Column::from_values(Datatype::Int32, &[1, 2, 3, 4]),
+            Column::from_values(Datatype::Float64, &[0.5, 1.5, 2.5, 3.5]).with_validity(vec![0, 1, 1, 0]),
+            pairs,
+        ] {
+            let all = cells(&whole);
+            assert_eq!(cells(&whole.slice(1..3)), all[1..3]);
+            assert_eq!(cells(&whole.slice(3..9)), all[3..]);
+            assert_eq!(cells(&whole.slice(9..9)), []);
+            let mut head = whole.clone();
+            assert_eq!(cells(&head.split_off(1)), all[1..]);
+            assert_eq!(cells(&head), all[..1]);
+            head.append_picked(&whole, &[3, 1, 1]);
+            head.append_range(&whole, 2..4);
+            assert_eq!(cells(&head), [0, 3, 1, 1, 2, 3].map(|i| all[i]));
+            assert_eq!(cells(&whole.picked(&[2, 0])), [all[2], all[0]]);
+        }
+    }
+
+    #[test]
+    fn what_has_no_validity_is_not_null() {
+        let plain = Column::from_values(Datatype::Int32, &[1, 2]);
+        let mut nullable = Column::empty(Datatype::Int32, CellCount::ONE, true);
+        nullable.append(&plain);
+        nullable.append_picked(&plain, &[1]);
+        assert_eq!(nullable.validity, Some(vec![1; 3]));
     }
 }

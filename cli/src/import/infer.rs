@@ -407,11 +407,12 @@ fn enumeration(name: &str, arrays: &[ArrayRef]) -> Result<Enumeration> {
     for values in dictionaries().map(|d| Arc::clone(d.values())) {
         let column = field.column(&values)?;
         let known = all.get_or_insert_with(|| Column::empty(column.datatype, column.cell, false));
-        let new: Vec<usize> = {
+        let new: Vec<u32> = {
             let seen: std::collections::HashSet<&[u8]> = (0..known.len()).map(|i| known.cell(i)).collect();
-            (0..column.len()).filter(|i| !seen.contains(column.cell(*i))).collect()
+            let cells = (0_u32..).zip((0..column.len()).map(|i| column.cell(i)));
+            cells.filter(|(_, cell)| !seen.contains(cell)).map(|(i, _)| i).collect()
         };
-        input::append(known, &input::gather(&column, &new));
+        known.append(&column.picked(&new));
     }
     let values = all.context("there is no dictionary")?;
     Ok(Enumeration {

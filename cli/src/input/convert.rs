@@ -20,7 +20,7 @@ pub(crate) fn column(named: Named, field: &FieldType) -> Result<Column> {
 fn joined(arrays: &[ArrayRef], field: &FieldType) -> Result<Column> {
     let mut whole = Column::empty(field.datatype, field.cell, field.nullable);
     for array in arrays {
-        append(&mut whole, &field.column(array)?);
+        whole.append(&field.column(array)?);
     }
     Ok(whole)
 }
@@ -51,32 +51,4 @@ fn plain(column: Column, field: &FieldType) -> Result<Column> {
         source.form = Form::Raw;
     }
     Ok(field.column(&source.array(&column, 0..column.len(), None)?)?)
-}
-
-/// Adds the cells of `more`, which is of the same type.
-pub(crate) fn append(whole: &mut Column, more: &Column) {
-    let base = whole.data.len() as u64;
-    whole.data.extend_from_slice(&more.data);
-    if let (Some(offsets), Some(new)) = (&mut whole.offsets, &more.offsets) {
-        offsets.extend(new.iter().skip(1).map(|o| o + base));
-    }
-    if let (Some(validity), Some(new)) = (&mut whole.validity, &more.validity) {
-        validity.extend_from_slice(new);
-    }
-}
-
-/// The cells at these positions, in this order.
-pub(crate) fn gather(column: &Column, at: &[usize]) -> Column {
-    let mut out = Column::empty(column.datatype, column.cell, column.validity.is_some());
-    out.data.reserve(column.data.len());
-    for &i in at {
-        out.data.extend_from_slice(column.cell(i));
-        if let Some(offsets) = &mut out.offsets {
-            offsets.push(out.data.len() as u64);
-        }
-        if let Some(validity) = &mut out.validity {
-            validity.push(u8::from(!column.is_null(i)));
-        }
-    }
-    out
 }

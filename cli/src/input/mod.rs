@@ -20,7 +20,7 @@ use hyperslab::format::schema::Layout;
 use crate::failure::usage;
 use crate::formats::{self, Input};
 
-pub(crate) use convert::{append, column, gather};
+pub(crate) use convert::column;
 pub(crate) use text::{Lines, hex, infer as infer_text, number};
 
 /// Columns of equal length, or arrays of equal shape.

@@ -21,7 +21,6 @@ use crate::write::FragmentWriter;
 use crate::write::commit::{Draft, Sealed, put};
 use crate::write::identity::Ids;
 use crate::write::sort::{self, Sorted};
-use crate::write::tiler::gather_column;
 use crate::write::writer::dimensions;
 
 /// Held cells take at most this part of the memory: they are decoded, joined, taken, joined with those of other
@@ -463,7 +462,7 @@ fn merged(schema: &Schema, parts: Vec<Vec<Column>>, filter: Filter, cpu: Cpu) ->
 }
 
 fn gather_all(columns: &[Column], order: &[u32], cpu: Cpu) -> Result<Vec<Column>> {
-    cpu.try_map(columns, |c| Ok(gather_column(c, order)))
+    cpu.try_map(columns, |c| Ok(c.picked(order)))
 }
 
 #[cfg(test)]

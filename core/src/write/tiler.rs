@@ -163,7 +163,7 @@ impl Tiles for Permuted {
     }
 
     fn cut(&self, _: &Field, number: usize, tile: u64, _: &Spare) -> Result<TileCells<'_>> {
-        let cells = gather_column(&self.columns[number], &self.order[self.range(tile)]);
+        let cells = self.columns[number].picked(&self.order[self.range(tile)]);
         let offsets = cells.offsets.map(Cow::Owned);
         Ok(TileCells {
             values: Values::Whole(Cow::Owned(cells.data)),
@@ -178,62 +178,6 @@ impl Tiles for Permuted {
 
     fn live(&self, tile: u64) -> Vec<Range<usize>> {
         std::iter::once(0..self.range(tile).len()).collect()
-    }
-}
-
-/// The cells of a column in this order.
-pub(crate) fn gather_column(column: &Column, order: &[u32]) -> Column {
-    let validity = column
-        .validity
-        .as_ref()
-        .map(|v| order.iter().map(|&i| v[i as usize]).collect());
-    let Some(starts) = &column.offsets else {
-        let width = column.cell.cell_bytes(column.datatype).unwrap_or(1);
-        let data = gather(&column.data, order, width);
-        return Column {
-            data,
-            validity,
-            offsets: None,
-            ..Column::empty(column.datatype, column.cell, false)
-        };
-    };
-    let cell = |i: u32| starts[i as usize] as usize..starts[i as usize + 1] as usize;
-    let mut data = Vec::with_capacity(order.iter().map(|&i| cell(i).len()).sum());
-    let mut offsets = Vec::with_capacity(order.len() + 1);
-    for &i in order {
-        offsets.push(data.len() as u64);
-        data.extend_from_slice(&column.data[cell(i)]);
-    }
-    offsets.push(data.len() as u64);
-    Column {
-        datatype: column.datatype,
-        cell: column.cell,
-        data,
-        offsets: Some(offsets),
-        validity,
-    }
-}
-
-/// Cells of `width` bytes in this order.
-fn gather(data: &[u8], order: &[u32], width: usize) -> Vec<u8> {
-    fn wide<const N: usize>(data: &[u8], order: &[u32]) -> Vec<u8> {
-        let cells = data.as_chunks::<N>().0;
-        let mut out = Vec::with_capacity(order.len() * N);
-        order.iter().for_each(|&i| out.extend_from_slice(&cells[i as usize]));
-        out
-    }
-    match width {
-        1 => wide::<1>(data, order),
-        2 => wide::<2>(data, order),
-        4 => wide::<4>(data, order),
-        8 => wide::<8>(data, order),
-        _ => {
-            let mut out = Vec::with_capacity(order.len() * width);
-            order
-                .iter()
-                .for_each(|&i| out.extend_from_slice(&data[i as usize * width..(i as usize + 1) * width]));
-            out
-        }
     }
 }
 

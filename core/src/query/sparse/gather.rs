@@ -215,62 +215,9 @@ impl<'a> Builder<'a> {
     }
 
     fn copy(&mut self, from: &Column, places: &Places<'_>, len: usize) {
-        let out = &mut *self.column;
-        match (&mut out.offsets, self.field.width()) {
-            (None, Some(width)) => match places {
-                Places::Stretch(start) => out
-                    .data
-                    .extend_from_slice(from.data.get(start * width..(start + len) * width).unwrap_or(&[])),
-                Places::List(list) => match width {
-                    1 => list.iter().for_each(|&i| out.data.extend(from.data.get(i as usize))),
-                    2 => pick::<2>(&from.data, list, &mut out.data),
-                    4 => pick::<4>(&from.data, list, &mut out.data),
-                    8 => pick::<8>(&from.data, list, &mut out.data),
-                    _ => list
-                        .iter()
-                        .for_each(|&i| out.data.extend_from_slice(from.cell(i as usize))),
-                },
-            },
-            (Some(offsets), _) => match places {
-                Places::Stretch(start) => {
-                    let starts = from
-                        .offsets
-                        .as_deref()
-                        .and_then(|o| o.get(*start..=start + len))
-                        .unwrap_or(&[]);
-                    let (Some(&first), Some(&last)) = (starts.first(), starts.last()) else {
-                        return;
-                    };
-                    let base = out.data.len() as u64;
-                    out.data
-                        .extend_from_slice(from.data.get(first as usize..last as usize).unwrap_or(&[]));
-                    offsets.extend(starts.iter().skip(1).map(|o| base + (o - first)));
-                }
-                Places::List(list) => {
-                    for &i in *list {
-                        out.data.extend_from_slice(from.cell(i as usize));
-                        offsets.push(out.data.len() as u64);
-                    }
-                }
-            },
-            (None, None) => {}
-        }
-        if let Some(validity) = &mut out.validity {
-            match (&from.validity, places) {
-                (None, _) => validity.resize(validity.len() + len, 1),
-                (Some(v), Places::Stretch(start)) => {
-                    validity.extend_from_slice(v.get(*start..start + len).unwrap_or(&[]))
-                }
-                (Some(v), Places::List(list)) => validity.extend(list.iter().filter_map(|&i| v.get(i as usize))),
-            }
+        match places {
+            Places::Stretch(start) => self.column.append_range(from, *start..start + len),
+            Places::List(list) => self.column.append_picked(from, list),
         }
     }
-}
-
-fn pick<const N: usize>(data: &[u8], places: &[u32], out: &mut Vec<u8>) {
-    let cells = data.as_chunks::<N>().0;
-    places
-        .iter()
-        .filter_map(|&i| cells.get(i as usize))
-        .for_each(|c| out.extend_from_slice(c));
 }
