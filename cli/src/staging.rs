@@ -69,6 +69,10 @@ impl Staging {
 }
 
 impl Vfs for Staging {
+    fn inner(&self) -> Option<&dyn Vfs> {
+        Some(&*self.inner)
+    }
+
     fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
         self.of(path).read(path, ranges)
     }

@@ -87,8 +87,8 @@ impl Undo {
 }
 
 impl Vfs for Undo {
-    fn location(&self, path: &str) -> Option<String> {
-        self.inner.location(path)
+    fn inner(&self) -> Option<&dyn Vfs> {
+        Some(&*self.inner)
     }
 
     fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
@@ -169,20 +169,8 @@ impl Vfs for Undo {
         self.inner.remove_dir(dir)
     }
 
-    fn renew(&self) -> BoxFuture<'_, ()> {
-        self.inner.renew()
-    }
-
-    fn leftovers<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<String>> {
-        self.inner.leftovers(dir)
-    }
-
     fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
         self.inner.sync(dir)
-    }
-
-    fn failures_are_final(&self) -> bool {
-        self.inner.failures_are_final()
     }
 
     fn direct(&self) -> Option<&dyn Direct> {
@@ -219,6 +207,14 @@ mod tests {
         put(&begun, &format!("{array}/{}/a.tdb", name(5)));
         assert!(!begun.abandon());
         assert_eq!(files.files().len(), 3);
+    }
+
+    #[test]
+    fn a_store_says_of_itself_what_it_says_without() {
+        let local = Arc::new(hyperslab::vfs::LocalVfs::new("/data"));
+        let undo = Undo::new(Arc::clone(&local) as Arc<dyn Vfs>, "a", true);
+        assert_eq!(undo.location("a"), local.location("a"));
+        assert!(undo.location("a").is_some() && undo.failures_are_final() && undo.direct().is_some());
     }
 
     #[test]

@@ -164,6 +164,10 @@ fn children(dir: &str, value: &JsValue) -> Result<Vec<Entry>> {
 }
 
 impl Vfs for JsVfs {
+    fn inner(&self) -> Option<&dyn Vfs> {
+        None
+    }
+
     fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
         let plan = match coalesce(ranges, coalesce::GAP_BYTES, coalesce::MERGED_BYTES_MAX) {
             Ok(plan) => plan,

@@ -1,11 +1,13 @@
 //! A store that fails on demand and counts what is asked of it.
 
+use std::io::IoSliceMut;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use super::{BoxFuture, Entry, FileWriter, Vfs};
+use super::{BoxFuture, Direct, Entry, FileWriter, ReadAt, Vfs};
+use crate::blocking::block_on;
 use crate::error::{Error, Result};
 
 /// When and how a [`FaultyVfs`] fails. The default never does.
@@ -24,7 +26,8 @@ pub struct Fault {
 /// One call that a store received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// The method's name; `append` and `finish` for the parts of a created file.
+    /// The method's name; `append` and `finish` for the parts of a created file, those of [`Direct`] and [`ReadAt`] for
+    /// what threads read on their own.
     pub method: &'static str,
     /// The path it was given.
     pub path: String,
@@ -141,6 +144,10 @@ impl FaultyVfs {
             }
         }
     }
+
+    fn run_here<T>(&self, method: &'static str, path: &str, bytes: u64, call: impl FnOnce() -> Result<T>) -> Result<T> {
+        block_on(self.run(method, path, bytes, async move { call() }))
+    }
 }
 
 fn injected(path: &str) -> Error {
@@ -148,6 +155,10 @@ fn injected(path: &str) -> Error {
 }
 
 impl Vfs for FaultyVfs {
+    fn inner(&self) -> Option<&dyn Vfs> {
+        Some(&*self.inner)
+    }
+
     fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
         let bytes = ranges.iter().map(|r| r.end.saturating_sub(r.start)).sum();
         Box::pin(self.run("read", path, bytes, self.inner.read(path, ranges)))
@@ -167,10 +178,6 @@ impl Vfs for FaultyVfs {
 
     fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
         Box::pin(self.run("list", dir, 0, self.inner.list(dir)))
-    }
-
-    fn failures_are_final(&self) -> bool {
-        self.inner.failures_are_final()
     }
 
     fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
@@ -219,12 +226,49 @@ impl Vfs for FaultyVfs {
         Box::pin(self.run("sync", dir, 0, async move { self.inner.sync(dir).await }))
     }
 
-    fn renew(&self) -> BoxFuture<'_, ()> {
-        self.inner.renew()
+    fn direct(&self) -> Option<&dyn Direct> {
+        self.inner.direct().map(|_| self as &dyn Direct)
+    }
+}
+
+impl Direct for FaultyVfs {
+    fn open<'a>(&'a self, path: &'a str) -> Result<Box<dyn ReadAt + 'a>> {
+        let direct = self.inner.direct().ok_or_else(|| injected(path))?;
+        let inner = self.run_here("open", path, 0, || direct.open(path))?;
+        Ok(Box::new(FaultyFile {
+            store: self,
+            path,
+            inner,
+        }))
+    }
+}
+
+struct FaultyFile<'a> {
+    store: &'a FaultyVfs,
+    path: &'a str,
+    inner: Box<dyn ReadAt + 'a>,
+}
+
+impl ReadAt for FaultyFile<'_> {
+    fn size(&self) -> u64 {
+        self.inner.size()
     }
 
-    fn location(&self, path: &str) -> Option<String> {
-        self.inner.location(path)
+    fn read_at(&self, out: &mut [u8], at: u64) -> Result<()> {
+        let bytes = out.len() as u64;
+        self.store
+            .run_here("read_at", self.path, bytes, || self.inner.read_at(out, at))
+    }
+
+    fn read_parts_at(&self, parts: &mut [IoSliceMut<'_>], at: u64) -> Result<()> {
+        let bytes = parts.iter().map(|p| p.len() as u64).sum();
+        self.store.run_here("read_parts_at", self.path, bytes, || {
+            self.inner.read_parts_at(parts, at)
+        })
+    }
+
+    fn reads_parts_at_once(&self) -> bool {
+        self.inner.reads_parts_at_once()
     }
 }
 
@@ -241,6 +285,10 @@ impl FileWriter for FaultyWriter {
         Box::pin(store.run("append", path, bytes, async move { inner.append(part).await }))
     }
 
+    fn settle(&mut self) {
+        self.inner.settle();
+    }
+
     fn finish(self: Box<Self>) -> BoxFuture<'static, ()> {
         let Self { store, path, inner } = *self;
         Box::pin(async move { store.run("finish", &path, 0, async move { inner.finish().await }).await })
@@ -250,7 +298,6 @@ impl FileWriter for FaultyWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blocking::block_on;
     use crate::vfs::{MemVfs, conformance};
 
     fn faulty(fault: Fault) -> (FaultyVfs, MemVfs) {
@@ -300,5 +347,47 @@ mod tests {
         assert!(block_on(vfs.put("b", vec![Bytes::from("0")])).is_err());
         assert_eq!(mem.files().len(), 1);
         assert_eq!(vfs.calls().iter().map(|c| c.method).collect::<Vec<_>>(), ["put", "put"]);
+    }
+
+    #[cfg(feature = "fs")]
+    #[test]
+    fn what_a_store_says_of_itself_goes_for_those_around_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let local: Arc<dyn Vfs> = Arc::new(crate::vfs::LocalVfs::new(dir.path()));
+        block_on(local.put("a/f", vec![Bytes::from("x")])).unwrap();
+        let left = std::fs::File::create(dir.path().join("a/.hyperslab-1-1-1.tmp")).unwrap();
+        left.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        let manifest: Arc<dyn Vfs> = Arc::new(crate::vfs::ManifestVfs::new(Arc::clone(&local)));
+        let says = |vfs: &dyn Vfs| {
+            let left = block_on(vfs.leftovers("a")).unwrap();
+            (vfs.location("a"), vfs.failures_are_final(), left)
+        };
+        let expect = says(&*local);
+        assert!(expect.0.is_some() && expect.1 && expect.2.len() == 1, "{expect:?}");
+        assert_eq!(says(&FaultyVfs::new(manifest, Fault::default())), expect);
+    }
+
+    #[cfg(feature = "fs")]
+    #[test]
+    fn what_threads_read_on_their_own_fails_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let local = Arc::new(crate::vfs::LocalVfs::new(dir.path()));
+        block_on(local.put("f", vec![Bytes::from("abc")])).unwrap();
+        let read = |at_call| {
+            let fault = Fault {
+                at_call,
+                ..Fault::default()
+            };
+            let vfs = FaultyVfs::new(Arc::clone(&local) as Arc<dyn Vfs>, fault);
+            let mut out = [0; 2];
+            vfs.direct().unwrap().open("f")?.read_at(&mut out, 1)?;
+            assert_eq!(
+                vfs.calls().iter().map(|c| (c.method, c.bytes)).collect::<Vec<_>>(),
+                [("open", 0), ("read_at", 2)]
+            );
+            Ok::<_, Error>(out)
+        };
+        assert_eq!(read(None).unwrap(), *b"bc");
+        assert!(read(Some(0)).is_err() && read(Some(1)).is_err());
     }
 }

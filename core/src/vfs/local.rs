@@ -194,6 +194,10 @@ impl LocalVfs {
 }
 
 impl Vfs for LocalVfs {
+    fn inner(&self) -> Option<&dyn Vfs> {
+        None
+    }
+
     fn location(&self, path: &str) -> Option<String> {
         Some(format!("file://{}", self.absolute(path)?.to_str()?))
     }

@@ -249,8 +249,8 @@ impl ManifestVfs {
 }
 
 impl Vfs for ManifestVfs {
-    fn location(&self, path: &str) -> Option<String> {
-        self.inner.location(path)
+    fn inner(&self) -> Option<&dyn Vfs> {
+        Some(&*self.inner)
     }
 
     fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
@@ -340,10 +340,6 @@ impl Vfs for ManifestVfs {
         })
     }
 
-    fn leftovers<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<String>> {
-        self.inner.leftovers(dir)
-    }
-
     fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
         self.inner.sync(dir)
     }
@@ -357,10 +353,6 @@ impl Vfs for ManifestVfs {
             }
             self.inner.renew().await
         })
-    }
-
-    fn failures_are_final(&self) -> bool {
-        self.inner.failures_are_final()
     }
 }
 

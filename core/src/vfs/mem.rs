@@ -63,6 +63,10 @@ impl MemVfs {
 }
 
 impl Vfs for MemVfs {
+    fn inner(&self) -> Option<&dyn Vfs> {
+        None
+    }
+
     fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
         let read = || {
             let whole = self.get(path)?;

@@ -48,6 +48,10 @@ pub(crate) const IN_FLIGHT: usize = 32;
 ///
 /// Every implementation passes the conformance suite.
 pub trait Vfs: Send + Sync + 'static {
+    /// The store that this one wraps, if it does. What that one says of itself goes for this one too, where it does not
+    /// speak for itself.
+    fn inner(&self) -> Option<&dyn Vfs>;
+
     /// Bytes of each range, in order. Ranges are in bytes and end-exclusive.
     ///
     /// Fails with `NotFound` if there is no such file, and with `Io` if fewer bytes exist than asked for.
@@ -108,8 +112,10 @@ pub trait Vfs: Send + Sync + 'static {
     /// Paths of the files directly in `dir` that writers which died left there unfinished. Listings
     /// hide them, and they may be removed.
     fn leftovers<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<String>> {
-        let _ = dir;
-        Box::pin(std::future::ready(Ok(Vec::new())))
+        match self.inner() {
+            Some(inner) => inner.leftovers(dir),
+            None => Box::pin(std::future::ready(Ok(Vec::new()))),
+        }
     }
 
     /// Makes the file `dir`, or what was written below the folder `dir`, outlive a power cut, where the store can lose writes.
@@ -117,20 +123,24 @@ pub trait Vfs: Send + Sync + 'static {
 
     /// Forgets what earlier answers told of things that change, so that the next ones are of now.
     fn renew(&self) -> BoxFuture<'_, ()> {
-        Box::pin(std::future::ready(Ok(())))
+        match self.inner() {
+            Some(inner) => inner.renew(),
+            None => Box::pin(std::future::ready(Ok(()))),
+        }
     }
 
     /// The absolute URI of `path`, such as `file:///data/array` or `s3://bucket/array`, if the store knows it.
-    fn location(&self, _path: &str) -> Option<String> {
-        None
+    fn location(&self, path: &str) -> Option<String> {
+        self.inner()?.location(path)
     }
 
     /// Whether a call that failed has no effect later: what was sent to a server may still arrive.
     fn failures_are_final(&self) -> bool {
-        false
+        self.inner().is_some_and(|inner| inner.failures_are_final())
     }
 
-    /// The store as one that threads may read on their own, if it is such a one.
+    /// The store as one that threads may read on their own, if it is such a one. Such reads pass by all others, so a store
+    /// that wraps one is so only if it says it.
     fn direct(&self) -> Option<&dyn Direct> {
         None
     }

@@ -122,6 +122,10 @@ fn nothing_is_written<T: Send + 'static>() -> BoxFuture<'static, T> {
 }
 
 impl Vfs for RoundsVfs {
+    fn inner(&self) -> Option<&dyn Vfs> {
+        Some(&self.files)
+    }
+
     fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
         let requests = coalesce(ranges, GAP_BYTES, MERGED_BYTES_MAX).unwrap().fetches.len();
         self.ask(move |s| s.ranges += requests, self.files.read(path, ranges))

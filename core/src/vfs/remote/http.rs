@@ -402,6 +402,10 @@ async fn answer(path: &str, request: RequestBuilder) -> Result<Response> {
 }
 
 impl Vfs for HttpVfs {
+    fn inner(&self) -> Option<&dyn Vfs> {
+        None
+    }
+
     fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
         match coalesce(ranges, GAP_BYTES, MERGED_BYTES_MAX) {
             Ok(plan) => spawn(self.clone().ranges(path.to_owned(), plan)),

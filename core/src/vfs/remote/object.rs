@@ -199,6 +199,10 @@ fn failed(path: &str) -> impl Fn(object_store::Error) -> Error {
 }
 
 impl Vfs for ObjectVfs {
+    fn inner(&self) -> Option<&dyn Vfs> {
+        None
+    }
+
     fn location(&self, path: &str) -> Option<String> {
         self.url.as_ref().map(|url| join(url, path))
     }
