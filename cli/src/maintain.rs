@@ -9,7 +9,7 @@ use hyperslab::format::pipeline::{DEFAULT_LEVEL, Filter, Pipeline};
 use hyperslab::format::schema::Schema;
 use hyperslab::maintain::{self, ConsolidateOptions, Evolution};
 use hyperslab::write::WriteOptions;
-use hyperslab::{CellCount, Column, Datatype, Error, Scalar, ScalarRange, schema_json};
+use hyperslab::{CellCount, Column, Datatype, Error, schema_json};
 
 use serde_json::{Value, json};
 
@@ -164,7 +164,7 @@ pub(crate) async fn evolve(env: &Env, args: &Evolve) -> Result<()> {
         let ranges = ends
             .iter()
             .zip(&schema.dimensions)
-            .map(|(text, d)| range(text, d.datatype, d.cell))
+            .map(|(text, d)| input::range(text, d.datatype, d.cell))
             .collect::<Result<_>>();
         change.current_domain = Some(ranges.map_err(|e| usage("--expand-domain", format!("{e:#}")))?);
     }
@@ -232,27 +232,6 @@ fn attribute(text: &str) -> Result<Attribute> {
     Ok(attribute)
 }
 
-/// `lo:hi`, both ends inside; for strings both may be left out.
-fn range(text: &str, datatype: Datatype, cell: CellCount) -> Result<ScalarRange> {
-    let middle = text.match_indices(':').map(|(i, _)| i).collect::<Vec<_>>();
-    let at = middle
-        .get(middle.len() / 2)
-        .with_context(|| format!("'{text}' is not written as LO:HI"))?;
-    let (lo, hi) = text.split_at(*at);
-    let end = |t: &str| {
-        if cell.is_var() {
-            return Ok(Scalar::Bytes(t.as_bytes().to_vec()));
-        }
-        let mut bytes = Vec::new();
-        input::number(t, datatype, &mut bytes).with_context(|| format!("'{t}'"))?;
-        Scalar::from_le_bytes(datatype.physical(), &bytes).context("no value")
-    };
-    Ok(ScalarRange {
-        lo: end(lo)?,
-        hi: end(hi.trim_start_matches(':'))?,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -269,21 +248,6 @@ mod tests {
         let nameless = attribute(":int32").unwrap_err().to_string();
         let asked_for = attribute(nameless.split_once("without a name, ").unwrap().1).unwrap();
         assert_eq!((asked_for.name.as_str(), asked_for.datatype), ("", Datatype::Int32));
-    }
-
-    #[test]
-    fn ranges_of_dates_are_cut_in_the_middle() {
-        let r = range(
-            "1970-01-01T00:00:00:1970-01-01T00:00:02",
-            Datatype::DatetimeSec,
-            CellCount::ONE,
-        )
-        .unwrap();
-        assert_eq!(r, ScalarRange::new(0_i64, 2_i64));
-        assert_eq!(
-            range("-5:7", Datatype::Int8, CellCount::ONE).unwrap(),
-            ScalarRange::new(-5_i8, 7_i8)
-        );
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::{Datatype, Scalar};
 
-use super::infer::scalar;
 use crate::failure::usage;
+use crate::input;
 
 /// A unit of time: how the names of datatypes end, how it is typed, and how long it is.
 struct Unit {
@@ -95,7 +95,7 @@ pub(super) fn extent(name: &str, datatype: Datatype, text: &str) -> Result<Scala
     let read = if datatype.is_datetime() || datatype.is_time() {
         ticks(datatype, text)
     } else {
-        scalar(datatype, text)
+        input::scalar(text, datatype)
     };
     let read = read.and_then(|extent| match extent.as_i128() {
         Some(cells) if cells < 1 => bail!("an extent is 1 or more, not {cells}"),

@@ -273,6 +273,7 @@ fn check_domains(args: &Import, dimensions: &[String]) -> Result<()> {
 /// The dimension and the range in a text of `--domain`.
 fn named_domain(text: &str) -> Result<(&str, &str)> {
     text.split_once('=')
+        .filter(|(_, range)| range.contains(':'))
         .ok_or_else(|| usage("--domain", format!("'{text}' is not written as DIM=LO:HI")))
 }
 
@@ -283,17 +284,8 @@ fn given_domain(args: &Import, name: &str, datatype: Datatype) -> Result<Option<
         if dim != name {
             continue;
         }
-        // Dates have colons too, so the middle one divides.
-        let colons: Vec<usize> = range.match_indices(':').map(|(i, _)| i).collect();
-        let middle = colons
-            .get(colons.len() / 2)
-            .ok_or_else(|| usage("--domain", format!("'{text}' is not written as DIM=LO:HI")))?;
-        let (lo, hi) = range.split_at(*middle);
-        let end = |t: &str| scalar(datatype, t).map_err(|e| usage("--domain", format!("{e:#}")));
-        return Ok(Some(ScalarRange {
-            lo: end(lo)?,
-            hi: end(hi.trim_start_matches(':'))?,
-        }));
+        let range = input::range(range, datatype, CellCount::ONE);
+        return range.map(Some).map_err(|e| usage("--domain", format!("{e:#}")));
     }
     Ok(None)
 }
@@ -333,13 +325,6 @@ fn roomy(datatype: Datatype, lo: Scalar, hi: Scalar) -> Result<ScalarRange> {
         lo: end(first, a),
         hi: end(last, b),
     })
-}
-
-/// The value of a datatype that a text stands for.
-pub(super) fn scalar(datatype: Datatype, text: &str) -> Result<Scalar> {
-    let mut bytes = Vec::new();
-    input::number(text, datatype, &mut bytes).with_context(|| format!("'{text}'"))?;
-    Scalar::from_le_bytes(datatype.physical(), &bytes).context("no value")
 }
 
 /// The attribute for a column, and its enumeration where it has one.

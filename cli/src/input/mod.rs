@@ -21,7 +21,7 @@ use crate::failure::usage;
 use crate::formats::{self, Input};
 
 pub(crate) use convert::column;
-pub(crate) use text::{Lines, hex, infer as infer_text, number};
+pub(crate) use text::{Lines, hex, infer as infer_text, number, range, scalar};
 
 /// Columns of equal length, or arrays of equal shape.
 #[derive(Debug, Default)]

@@ -1,5 +1,6 @@
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use hyperslab::{CellCount, Datatype, ScalarRange};
 
 use super::*;
 
@@ -178,4 +179,16 @@ fn arrow_files_and_streams_may_be_compressed() {
             assert_eq!(column, Column::from_values(hyperslab::Datatype::Int64, &values));
         }
     }
+}
+
+#[test]
+fn ranges_of_dates_are_cut_in_the_middle() {
+    let seconds = range(
+        "1970-01-01T00:00:00:1970-01-01T00:00:02",
+        Datatype::DatetimeSec,
+        CellCount::ONE,
+    );
+    assert_eq!(seconds.unwrap(), ScalarRange::new(0_i64, 2_i64));
+    let small = range("-5:7", Datatype::Int8, CellCount::ONE);
+    assert_eq!(small.unwrap(), ScalarRange::new(-5_i8, 7_i8));
 }

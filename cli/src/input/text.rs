@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::arrow::FieldType;
-use hyperslab::{CellCount, Column, Datatype, Physical, Scalar, calendar};
+use hyperslab::{CellCount, Column, Datatype, Physical, Scalar, ScalarRange, calendar};
 
 /// On which lines of a file its rows start: the rows from which on that is not simply the next line. Text that is from
 /// no file has no lines.
@@ -220,6 +220,34 @@ fn nothing(field: &FieldType, out: &mut Vec<u8>) -> Result<()> {
 
 /// Appends the value that a text stands for.
 pub(crate) fn number(text: &str, datatype: Datatype, out: &mut Vec<u8>) -> Result<()> {
+    out.extend_from_slice(&value(text, datatype)?.to_le_bytes());
+    Ok(())
+}
+
+/// The value that a text stands for; errors name the text.
+pub(crate) fn scalar(text: &str, datatype: Datatype) -> Result<Scalar> {
+    value(text, datatype).with_context(|| format!("'{text}'"))
+}
+
+/// `LO:HI`, both ends inside; for strings both may be left out.
+pub(crate) fn range(text: &str, datatype: Datatype, cell: CellCount) -> Result<ScalarRange> {
+    // Dates have colons too, so the middle one divides.
+    let colons: Vec<usize> = text.match_indices(':').map(|(i, _)| i).collect();
+    let middle = colons
+        .get(colons.len() / 2)
+        .with_context(|| format!("'{text}' is not written as LO:HI"))?;
+    let (lo, hi) = text.split_at(*middle);
+    let end = |text: &str| match cell {
+        CellCount::Var => Ok(Scalar::Bytes(text.as_bytes().to_vec())),
+        CellCount::Fixed(_) => scalar(text, datatype),
+    };
+    Ok(ScalarRange {
+        lo: end(lo)?,
+        hi: end(hi.trim_start_matches(':'))?,
+    })
+}
+
+fn value(text: &str, datatype: Datatype) -> Result<Scalar> {
     let text = text.trim();
     let value = match datatype.physical() {
         _ if datatype == Datatype::Bool => match text.to_ascii_lowercase().as_str() {
@@ -252,9 +280,7 @@ pub(crate) fn number(text: &str, datatype: Datatype, out: &mut Vec<u8>) -> Resul
             Err(_) => None,
         },
     };
-    let value = value.with_context(|| format!("it is no {datatype}"))?;
-    out.extend_from_slice(&value.to_le_bytes());
-    Ok(())
+    value.with_context(|| format!("it is no {datatype}"))
 }
 
 /// The value, unless it became infinite because its digits stand for more than the type holds.
