@@ -30,6 +30,8 @@ use crate::sort::sort_by;
 
 /// Numbers of cells of sparse slices that are remembered.
 const COUNTS_MAX: usize = 1 << 16;
+/// Arrays and folders of other windows than its own that a view remembers.
+const OTHERS_MAX: usize = 64;
 
 /// What a view shows.
 #[derive(Debug, Clone)]
@@ -272,7 +274,7 @@ impl View {
             None => Object::Folder(Arc::new(self.folder(path).await?)),
         };
         let object = Arc::new(object);
-        self.seen().objects.insert(key, Arc::clone(&object));
+        self.seen().keep(key, Arc::clone(&object));
         Ok(object)
     }
 
@@ -434,6 +436,15 @@ impl Seen {
             is_renewed,
         }
     }
+
+    /// Remembers what is there, and forgets other windows when there are many.
+    fn keep(&mut self, key: (String, Window), object: Arc<Object>) {
+        let own = self.window;
+        if self.objects.keys().filter(|k| k.1 != own).count() >= OTHERS_MAX {
+            self.objects.retain(|k, _| k.1 == own);
+        }
+        self.objects.insert(key, object);
+    }
 }
 
 async fn enumerations(array: &Array) -> Result<Vec<Enumeration>> {
@@ -457,4 +468,30 @@ async fn labels(array: &Array, fields: &[String]) -> Result<Vec<(String, Arc<Enu
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_windows_are_not_all_remembered() {
+        let source = Source {
+            context: Context::memory(),
+            url: String::new(),
+            path: String::new(),
+            options: OpenOptions::default(),
+            name: String::new(),
+        };
+        let mut seen = Seen::new(&source, 5000, true);
+        let folder = || Arc::new(Object::Folder(Arc::default()));
+        let own = ("a".to_owned(), seen.window);
+        seen.keep(own.clone(), folder());
+        for time in 0..1000 {
+            let other = ("a".to_owned(), Window::at(time));
+            seen.keep(other.clone(), folder());
+            assert!(seen.objects.contains_key(&other) && seen.objects.contains_key(&own));
+            assert!(seen.objects.len() <= 1 + OTHERS_MAX);
+        }
+    }
 }

@@ -198,7 +198,9 @@ export class HttpStore implements Store {
     }
     const body = new Uint8Array(await response.arrayBuffer());
     tell(body.length);
-    if (!accept && isPage(response.headers, body)) return undefined;
+    // Many sites answer with a web page, as if all were well, for files that they do not have.
+    const isPage = () => /^\s*<(!doctype )?html/i.test(new TextDecoder().decode(body.subarray(0, 99)));
+    if (!accept && response.headers.get("Content-Type")?.includes("html") && isPage()) return undefined;
     return { status: response.status, headers: response.headers, body };
   }
 }
@@ -207,13 +209,6 @@ export class HttpStore implements Store {
 interface Part { start: number; data: Uint8Array }
 
 interface Answer { status: number; headers: Headers; body: Uint8Array }
-
-/** Whether a web page came, as from sites that answer so, as if all were well, for files that they do not have. */
-function isPage(headers: Headers, body: Uint8Array): boolean {
-  if (!headers.get("Content-Type")?.includes("html")) return false;
-  const text = new TextDecoder("latin1");
-  return /^\s*<(!doctype )?html/i.test(text.decode(body.subarray(0, 99))) || /<\/html>\s*$/i.test(text.decode(body.subarray(-99)));
-}
 
 /** The TypeError of `fetch` does not say where it failed, and why only in its cause. */
 function unreached(url: string, error: TypeError): Error {

@@ -8,7 +8,7 @@ use crate::vfs::{Entry, EntryKind, join, last_part, path_within};
 use crate::view::tree;
 
 /// A folder that holds arrays, or folders of them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::view) struct Folder {
     /// Where it lies in the store.
     pub(super) path: String,
