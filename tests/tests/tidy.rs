@@ -292,15 +292,15 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "query",
         &[
-            "limits", "sort", "error", "datatype", "scalar", "column", "calendar", "format", "filter", "geometry",
-            "vfs", "cpu", "cache", "context", "array",
+            "limits", "sort", "error", "datatype", "scalar", "column", "calendar", "key", "format", "filter",
+            "geometry", "vfs", "cpu", "cache", "context", "array",
         ],
     ),
     (
         "write",
         &[
-            "limits", "error", "datatype", "scalar", "column", "format", "filter", "geometry", "vfs", "cpu", "cache",
-            "context", "array",
+            "limits", "error", "datatype", "scalar", "column", "key", "format", "filter", "geometry", "vfs", "cpu",
+            "cache", "context", "array",
         ],
     ),
     (

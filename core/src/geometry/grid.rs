@@ -5,13 +5,13 @@
 
 use std::ops::RangeInclusive;
 
-use super::key::{self, Keyed};
 use super::order::Order;
 use super::region::Span;
 use crate::datatype::{Datatype, Physical};
 use crate::error::{Error, Result};
 use crate::format::domain::Dimension;
 use crate::format::schema::Schema;
+use crate::key::{self, Keyed};
 use crate::scalar::{Scalar, ScalarRange};
 
 /// The grid of a dense array.

@@ -10,7 +10,6 @@ pub mod order;
 pub mod region;
 pub mod slab;
 
-pub(crate) use crate::key;
 pub(crate) use grid::same_space;
 pub use grid::{Grid, TileBox, Tiling};
 pub use hilbert::Hilbert;

@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use super::grid::Tiling;
 use super::hilbert::Hilbert;
-use super::key;
 use crate::column::{Column, typed};
 use crate::datatype::Physical;
 use crate::error::{Error, Result};
 use crate::format::schema::{Layout, Schema};
+use crate::key;
 
 /// Row- or column-major.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

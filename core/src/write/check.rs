@@ -9,7 +9,8 @@ use crate::cpu::{Cpu, PART, parts};
 use crate::error::{Error, Result};
 use crate::format::attribute::DataOrder;
 use crate::format::schema::{Layout, Schema};
-use crate::geometry::{CellOrder, KeyColumn, key, numbers};
+use crate::geometry::{CellOrder, KeyColumn, numbers};
+use crate::key;
 
 /// Every coordinate must be inside the domain, and inside the current domain if there is one.
 ///

@@ -11,7 +11,7 @@ use crate::datatype::{CellCount, Datatype};
 use crate::error::{AtPath, Result};
 use crate::filter::{self, TileEncoder};
 use crate::format::fragment::slots::FieldId;
-use crate::geometry::key;
+use crate::key;
 use crate::scalar::{Scalar, ScalarRange};
 
 /// A tile as it is stored.

@@ -29,7 +29,7 @@ impl DenseQuery {
         let n = self.grid.axes.len();
         let mut offsets = Vec::with_capacity(n);
         for (axis, (_, column)) in self.grid.axes.iter().zip(&points.columns) {
-            let keys = crate::geometry::key::keys(axis.datatype.physical(), &column.data).unwrap_or_default();
+            let keys = crate::key::keys(axis.datatype.physical(), &column.data).unwrap_or_default();
             offsets.push(keys.into_iter().map(|k| k.wrapping_sub(axis.low)).collect::<Vec<u64>>());
         }
         let attributes: Vec<Arc<Column>> = points

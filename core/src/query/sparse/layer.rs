@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::format::fragment::rtree::Bounds;
 use crate::format::fragment::slots::FieldId;
 use crate::format::pipeline::Pipeline;
-use crate::geometry::key;
+use crate::key;
 use crate::query::condition::{Bound, fails, statistics};
 use crate::query::field::Field;
 use crate::query::tile::{StoredField, TileRef};

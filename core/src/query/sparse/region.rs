@@ -7,7 +7,7 @@ use crate::format::domain::Dimension;
 use crate::format::fragment::rtree::{Bounds, Level};
 use crate::format::schema::Schema;
 use crate::geometry::Span;
-use crate::geometry::key::{self, Keyed};
+use crate::key::{self, Keyed};
 use crate::query::Region;
 use crate::scalar::{Scalar, ScalarRange};
 use crate::sort::{sort_by, sort_by_number};

@@ -13,7 +13,6 @@ use crate::array::Window;
 use crate::array::index::inconsistent;
 use crate::cache::{Cache, Reuse};
 use crate::column::Column;
-use crate::datatype::CellCount;
 use crate::error::Result;
 use crate::geometry::number;
 use crate::query::tile::{Decoding, Extent, Input, split_coordinates};
@@ -371,40 +370,6 @@ fn pick_values<T: Copy>(values: &[T], places: &[u32]) -> Vec<T> {
 }
 
 fn pick_columns(columns: &[Option<Arc<Column>>], places: &[u32]) -> Vec<Option<Arc<Column>>> {
-    let picked = |c: &Option<Arc<Column>>| c.as_ref().map(|c| Arc::new(pick(c, places)));
+    let picked = |c: &Option<Arc<Column>>| c.as_ref().map(|c| Arc::new(c.picked(places)));
     columns.iter().map(picked).collect()
-}
-
-/// The cells of a column at these places.
-fn pick(column: &Column, places: &[u32]) -> Column {
-    let CellCount::Fixed(_) = column.cell else {
-        let cells = places.iter().map(|&i| column.cell(i as usize));
-        return Column {
-            validity: None,
-            ..Column::from_cells(column.datatype, cells)
-        };
-    };
-    let data = match column.datatype.size() {
-        1 => pick_values(&column.data, places),
-        2 => pick_chunks::<2>(&column.data, places),
-        4 => pick_chunks::<4>(&column.data, places),
-        _ => pick_chunks::<8>(&column.data, places),
-    };
-    Column {
-        datatype: column.datatype,
-        cell: column.cell,
-        data,
-        offsets: None,
-        validity: None,
-    }
-}
-
-fn pick_chunks<const N: usize>(data: &[u8], places: &[u32]) -> Vec<u8> {
-    let cells = data.as_chunks::<N>().0;
-    let mut out = Vec::with_capacity(places.len() * N);
-    places
-        .iter()
-        .filter_map(|&i| cells.get(i as usize))
-        .for_each(|c| out.extend_from_slice(c));
-    out
 }

@@ -13,7 +13,7 @@ use crate::cpu::Cpu;
 use crate::datatype::CellCount;
 use crate::error::Result;
 use crate::format::fragment::rtree::Bounds;
-use crate::geometry::key;
+use crate::key;
 use crate::query::tile::TILE_BYTES;
 use crate::sort::sort_by;
 
