@@ -243,7 +243,7 @@ pub(crate) fn range(text: &str, datatype: Datatype, cell: CellCount) -> Result<S
     };
     Ok(ScalarRange {
         lo: end(lo)?,
-        hi: end(hi.trim_start_matches(':'))?,
+        hi: end(hi.strip_prefix(':').unwrap_or(hi))?,
     })
 }
 

@@ -51,7 +51,18 @@ pub async fn object_type(context: &Context, path: &str) -> Result<Option<ObjectT
     })
 }
 
-/// Whether a folder with these entries, which is no array, is a group.
+/// Looks for a group at `path`: there may be an array in the same folder.
+///
+/// # Errors
+/// [`Error::NotFound`] if there is none.
+pub(crate) async fn expect_group(context: &Context, path: &str) -> Result<()> {
+    match is_group(&context.vfs.list(path).await?) {
+        true => Ok(()),
+        false => Err(Error::not_found(path, "no group is here; check the path")),
+    }
+}
+
+/// Whether a folder with these entries is a group.
 pub(super) fn is_group(folder: &[Entry]) -> bool {
     has_one_of(folder, [GROUP_DIR, GROUP_MARKER])
 }
@@ -177,10 +188,7 @@ pub(crate) async fn load_details(
     options: &OpenOptions,
 ) -> Result<(BTreeMap<String, GroupMember>, u32)> {
     let details = join(path, GROUP_DIR);
-    let (kind, files) = future::try_join(object_type(context, path), context.vfs.list(&details)).await?;
-    if kind != Some(ObjectType::Group) {
-        return Err(Error::not_found(path, "no group is here; check the path"));
-    }
+    let (_, files) = future::try_join(expect_group(context, path), context.vfs.list(&details)).await?;
     let names: Vec<String> = files.into_iter().map(|e| e.name).collect();
     let vacuums = names.iter().filter(|n| n.ends_with(".vac")).map(|n| join(&details, n));
     let vacuums =

@@ -142,7 +142,9 @@ impl Array {
         let mut far = Vec::new();
         for (i, tail) in rest {
             let load = load_raw(context, path, &refs[i], tail, &first, key);
-            far.push(async move { Ok::<_, Error>((i, which.bear(load.await)?.flatten())) });
+            let is_replaced = i >= found.counted;
+            let told = move |e: Error| if is_replaced { half_vacuumed(e) } else { e };
+            far.push(async move { Ok::<_, Error>((i, which.bear(load.await.map_err(told))?.flatten())) });
         }
         let mut far = stream::iter(far).buffered(IN_FLIGHT);
         while let Some((i, loaded)) = far.try_next().await? {
@@ -197,8 +199,10 @@ impl Array {
 
 /// What is known of an array beside its schema.
 struct Found {
-    /// The fragments that count, each with what was fetched of its metadata.
+    /// Fragments, each with what was fetched of its metadata: those that count, and others that they replace.
     fragments: Vec<(FragmentRef, Fetched)>,
+    /// How many of them count.
+    counted: usize,
     /// Files of array metadata.
     metadata: Vec<String>,
     /// Of dense arrays they do not count, whatever they are.
@@ -238,6 +242,7 @@ async fn find(
     // Mostly the same fragments count whatever the schema, which then is not waited for.
     let sparse = committed.straddles(window) && sparse.await;
     let mut visible = committed.visible(window, sparse)?;
+    let counted = visible.fragments.len();
     if matches!(which, Counting::All(_)) {
         visible.fragments.append(&mut visible.replaced);
     }
@@ -266,9 +271,22 @@ async fn find(
     };
     Ok(Found {
         fragments: visible.fragments.into_iter().zip(footers).map(fetched).collect(),
+        counted,
         metadata: visible.metadata,
         deletes,
     })
+}
+
+/// Of a fragment that others replace a file that is not there is most likely what a vacuum left.
+fn half_vacuumed(error: Error) -> Error {
+    match error {
+        Error::NotFound { path, .. } => Error::not_found(
+            path,
+            "other fragments replace it, and a vacuum that did not end may have removed it: `hyperslab vacuum` ends it; \
+             to read the time before they were merged, restore the file from a copy",
+        ),
+        other => other,
+    }
 }
 
 /// The folders of the array at `path`.

@@ -13,6 +13,8 @@ impl Version {
     /// Versions up to here may be those of libraries to come; beyond it, bytes are damaged: in ten years the format
     /// came to 22.
     const PLAUSIBLE_MAX: u32 = 99;
+    /// What builds with features that are being tried write.
+    const EXPERIMENTAL: u32 = u32::MAX;
     /// What a fragment's name without a version stands for: 3 or 4, which are laid out alike.
     pub const PLAIN_NAMES: Self = Self(4);
     /// What a fragment's name of the oldest form stands for: 1 or 2, told apart by its metadata.
@@ -25,6 +27,12 @@ impl Version {
     pub fn new(number: u32) -> Decoded<Self> {
         match number {
             0 => Err(Malformed::new("format version", 0, "there is no version 0")),
+            Self::EXPERIMENTAL => {
+                let why = "an experimental build of libtiledb wrote it, which no release reads; write it again with a release";
+                let mut m = Malformed::new("format version", 0, why);
+                m.kind = MalformedKind::Unsupported;
+                Err(m)
+            }
             n if n > Self::PLAUSIBLE_MAX => Err(Malformed::new(
                 "format version",
                 0,
@@ -149,5 +157,19 @@ capabilities! {
 impl std::fmt::Display for Version {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_that_are_not_read_are_newer_tried_or_damaged() {
+        let kind = |number| Version::new(number).map_err(|m| m.kind);
+        assert_eq!(kind(22), Ok(Version::CURRENT));
+        assert_eq!(kind(23), Err(MalformedKind::NewerVersion(23, 22)));
+        assert_eq!(kind(u32::MAX), Err(MalformedKind::Unsupported));
+        assert_eq!([kind(0), kind(1000)], [Err(MalformedKind::Damaged); 2]);
     }
 }

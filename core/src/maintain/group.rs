@@ -3,7 +3,8 @@
 use bytes::Bytes;
 
 use crate::array::directory::{GROUP_DIR, GROUP_MARKER, META_DIR};
-use crate::array::{ObjectType, OpenOptions, group, object_type};
+use crate::array::group::{self, expect_group};
+use crate::array::{OpenOptions, object_type};
 use crate::context::Context;
 use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
@@ -102,9 +103,7 @@ pub async fn write_group_metadata(
     key: Option<&Key>,
     options: &WriteOptions,
 ) -> Result<()> {
-    if object_type(context, path).await? != Some(ObjectType::Group) {
-        return Err(Error::not_found(path, "no group is here; check the path"));
-    }
+    expect_group(context, path).await?;
     if entries.is_empty() {
         return Ok(());
     }
@@ -130,8 +129,8 @@ async fn put(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::Group;
     use crate::array::open::read_generic;
+    use crate::array::{Group, ObjectType};
     use crate::blocking::block_on;
     use crate::format::group::MemberKind;
 
@@ -172,5 +171,30 @@ mod tests {
         let group = block_on(Group::open(&context, "g", &OpenOptions::default())).unwrap();
         let names: Vec<_> = group.members.iter().filter_map(|m| m.name.as_deref()).collect();
         assert_eq!(names, ["b", "c"]);
+    }
+
+    #[test]
+    fn an_array_in_the_folder_of_a_group_does_not_hide_its_members() {
+        let context = Context::memory();
+        block_on(create_group(&context, "g")).unwrap();
+        block_on(context.vfs.put("g/__schema/__1_1_a", vec![Bytes::from("x")])).unwrap();
+        assert_eq!(block_on(object_type(&context, "g")).unwrap(), Some(ObjectType::Array));
+        let options = WriteOptions {
+            timestamp_ms: 2,
+            seed: [2; 32],
+            sync: false,
+        };
+        let itself = GroupMember {
+            kind: MemberKind::Array,
+            relative: true,
+            uri: "a".into(),
+            name: Some("a".into()),
+            deleted: false,
+        };
+        block_on(change_group(&context, "g", &[GroupChange::Add(itself)], None, &options)).unwrap();
+        block_on(write_group_metadata(&context, "g", &[], None, &options)).unwrap();
+        let group = block_on(Group::open(&context, "g", &OpenOptions::default())).unwrap();
+        assert_eq!(group.members.len(), 1);
+        assert!(block_on(Group::open(&context, "h", &OpenOptions::default())).is_err());
     }
 }

@@ -104,7 +104,7 @@ impl FaultyVfs {
             path: path.to_owned(),
             bytes,
         });
-        if matches!(method, "put" | "append") {
+        if matches!(method, "put" | "put_over" | "append") {
             state.written += bytes;
         }
         if let Some((_, deed)) = state.meanwhile.take_if(|(at, _)| *at == number) {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use hyperslab::array::{Array, CreateOptions, OpenOptions, Window, create};
 use hyperslab::blocking::block_on;
 use hyperslab::format::schema::Layout;
-use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
-use hyperslab::vfs::MemVfs;
+use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
+use hyperslab::vfs::{MemVfs, Vfs};
 use hyperslab::write::{Cells, WriteOptions};
 use hyperslab::{Context, Query};
 
@@ -122,4 +122,35 @@ fn footer_bytes(store: &MemVfs) -> usize {
         .unwrap();
     let end: [u8; 8] = bytes[bytes.len() - 8..].try_into().unwrap();
     u64::from_le_bytes(end) as usize
+}
+
+#[test]
+fn of_what_an_interrupted_vacuum_left_the_command_that_ends_it_is_named() {
+    let (store, context) = small();
+    write(&context, 2, cells());
+    let array = open(&context, Window::ALL);
+    let write_options = WriteOptions {
+        timestamp_ms: 3,
+        seed: [9; 32],
+        sync: false,
+    };
+    block_on(consolidate(
+        &array,
+        &ConsolidateOptions::new(Mode::Fragments),
+        &write_options,
+    ))
+    .unwrap();
+    assert_eq!(complaints(&store), Vec::<String>::new());
+    let replaced = |path: &String| path.contains("/__2_2_") && path.starts_with("a/__fragments/");
+    for (path, _) in store.files().into_iter().filter(|(path, _)| replaced(path)) {
+        block_on(store.remove(&path)).unwrap();
+    }
+    let found = complaints(&store);
+    assert!(
+        found.len() == 1 && found[0].contains("`hyperslab vacuum` ends it"),
+        "{found:?}"
+    );
+    let fresh = open(&Context::new(store.clone()), Window::ALL);
+    block_on(vacuum(&fresh, Mode::Fragments, false, &write_options)).unwrap();
+    assert_eq!(complaints(&store), Vec::<String>::new());
 }

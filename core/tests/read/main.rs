@@ -4,6 +4,7 @@
 
 mod damage;
 mod edges;
+mod faults;
 mod large;
 mod second;
 

@@ -10,6 +10,7 @@ use crate::column::Column;
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
+use crate::view::selection::display_name;
 
 /// The largest picture, in bytes of pixels: it lies in one chunk, whose length has 31 bits.
 const PIXELS_MAX: u64 = 1 << 30;
@@ -209,7 +210,7 @@ fn depth(field: &Field) -> Result<Depth> {
     let refuse = |why: &str| {
         Err(Error::invalid(format!(
             "'{}' cannot be shown as a picture: {why}",
-            field.name
+            display_name(&field.name)
         )))
     };
     match (field.datatype, field.cell) {
