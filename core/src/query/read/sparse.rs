@@ -174,7 +174,7 @@ impl Array {
             };
             decoding.cpu.try_map_owned(work, run)
         });
-        sweep.add(runs.await?, cpu);
+        sweep.add(runs.await?.into_iter().flatten().collect(), cpu);
         Ok(())
     }
 

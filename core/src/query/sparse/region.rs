@@ -146,10 +146,14 @@ fn select_numbers(among: Option<Vec<u32>>, ranges: &[Span], column: &Column) -> 
 /// As [`select_numbers`], for integers of 8 bytes: registers of 16 bytes subtract such numbers, but do not
 /// compare them.
 fn select_keys<T: Keyed>(among: Option<Vec<u32>>, range: Span, column: &Column) -> Option<Vec<u32>> {
-    let width = range.last - range.first;
-    let values = typed::<T>(&column.data);
+    let (width, values) = (range.last - range.first, typed::<T>(&column.data));
+    let from_first = |v: &T| v.total_key().wrapping_sub(range.first);
+    if width > u64::MAX / 2 {
+        return narrow(among, &values, |v| from_first(v) <= width);
+    }
+    // The uppermost bit of one of the two is set where the first is the greater.
     narrow(among, &values, |v| {
-        v.key().is_some_and(|k| k.wrapping_sub(range.first) <= width)
+        (from_first(v) | width.wrapping_sub(from_first(v))) >> 63 == 0
     })
 }
 
@@ -163,17 +167,20 @@ fn narrow<T>(among: Option<Vec<u32>>, values: &[T], inside: impl Fn(&T) -> bool)
         return Some(among);
     }
     let mut out = Vec::new();
-    for (start, group) in (0_u32..).step_by(GROUP).zip(values.chunks(GROUP)) {
-        let found: usize = group.iter().map(|v| usize::from(inside(v))).sum();
+    let mut take = |start: usize, group: &[T], found: usize| {
+        let numbered = (start as u32..).zip(group);
+        let taken = numbered.filter(|(_, v)| found == group.len() || inside(v));
+        out.extend(taken.map(|(i, _)| i));
+    };
+    let count = |v: &T| usize::from(inside(v));
+    let (groups, rest) = values.as_chunks::<GROUP>();
+    for (i, group) in groups.iter().enumerate() {
+        let found: usize = group.iter().map(count).sum();
         if found > 0 {
-            let numbered = (start..).zip(group);
-            out.extend(
-                numbered
-                    .filter(|(_, v)| found == group.len() || inside(v))
-                    .map(|(i, _)| i),
-            );
+            take(i * GROUP, group, found);
         }
     }
+    take(groups.len() * GROUP, rest, rest.iter().map(count).sum());
     (out.len() < values.len()).then_some(out)
 }
 

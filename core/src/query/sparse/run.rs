@@ -205,7 +205,7 @@ impl RunWork {
         (self.tile_cells as u64).saturating_mul(looked_at as u64)
     }
 
-    /// Decodes, keeps what is in the region and the window, and puts it in order.
+    /// Decodes, keeps what is in the region and the window, and puts it in order; `None` if nothing is.
     ///
     /// # Errors
     /// A tile is damaged.
@@ -217,7 +217,7 @@ impl RunWork {
         window: Window,
         fetched: &[Bytes],
         d: &Decoding,
-    ) -> Result<Run> {
+    ) -> Result<Option<Run>> {
         let reuse = if self.candidate.inside {
             Reuse::Possible
         } else {
@@ -266,6 +266,9 @@ impl RunWork {
                 cells = Some(all.into_iter().filter(|i| under.binary_search(i).is_err()).collect());
             }
         }
+        if cells.as_ref().is_some_and(Vec::is_empty) {
+            return Ok(None);
+        }
         if let Some(cells) = &cells {
             dims = pick_columns(&dims, cells);
             times = times.map(|t| pick_values(&t, cells));
@@ -301,7 +304,7 @@ impl RunWork {
             let why = format!("the dimensions of tile {} are not of one length", run.tile);
             return Err(inconsistent(&layer.fragment.metadata_path(), why));
         }
-        Ok(run.sorted())
+        Ok(Some(run.sorted()))
     }
 }
 
