@@ -16,9 +16,9 @@ use rayon::prelude::*;
 
 use super::super::Job;
 use super::super::data::{self, Box4, DenseQueries, DenseSet};
-use super::super::measure::{FILES, Unit, measure};
+use super::super::measure::{FILES, Unit};
 use super::super::schema;
-use super::{CELL_BYTES, CHUNK_BYTES, Coding, Libraries, PIECE_BYTES, Packed, chunks, framed_chunks, metric};
+use super::{CELL_BYTES, CHUNK_BYTES, Coding, Libraries, PIECE_BYTES, Packed, chunks, framed_chunks, metric, time};
 
 /// Chunks that a thread reads in one call.
 const LOT: usize = 16;
@@ -37,7 +37,7 @@ pub(super) fn copy(job: &Job, per: usize, q: &DenseQueries, set: &DenseSet) -> R
         u64::try_from(first.min(q.shape[0] * q.shape[1] * CELL_BYTES - bytes(b)))
     };
     let mut out = vec![0_u8; usize::try_from(set.boxes.iter().map(bytes).max().unwrap_or(0))?];
-    let run = |()| {
+    let run = || {
         for b in &set.boxes {
             let out = &mut out[..usize::try_from(bytes(b))?];
             let size = PIECE_BYTES.min(out.len().div_ceil(job.threads));
@@ -47,13 +47,7 @@ pub(super) fn copy(job: &Job, per: usize, q: &DenseQueries, set: &DenseSet) -> R
         }
         Ok(())
     };
-    measure(
-        job,
-        &metric(FILES, "read", Unit::Milliseconds, per),
-        None,
-        || Ok(()),
-        run,
-    )
+    time(job, &metric(FILES, "read", Unit::Milliseconds, per), run)
 }
 
 /// The chunks of each box, read and decoded.
@@ -61,7 +55,7 @@ pub(super) fn decode(job: &Job, per: usize, packed: &Packed) -> Result<()> {
     let scratch = Scratch::of(job, &packed.bytes)?;
     let file = File::open(&scratch.0)?;
     let mut out = packed.room();
-    let run = |()| {
+    let run = || {
         for list in &packed.boxes {
             let lots = list.par_chunks(LOT).zip(out.par_chunks_mut(LOT * CHUNK_BYTES));
             lots.try_for_each_init(Vec::new, |read, (lot, to)| {
@@ -80,31 +74,25 @@ pub(super) fn decode(job: &Job, per: usize, packed: &Packed) -> Result<()> {
         }
         Ok(())
     };
-    measure(
-        job,
-        &metric(FILES, "read", Unit::Milliseconds, per),
-        None,
-        || Ok(()),
-        run,
-    )
+    time(job, &metric(FILES, "read", Unit::Milliseconds, per), run)
 }
 
 /// The bytes of the matrix, written and synced.
 pub(super) fn write(job: &Job, matrix: &[u8]) -> Result<()> {
     // Beside the array, which is read later.
     let scratch = Scratch(job.array.with_extension("bytes"));
-    let run = |()| {
+    let run = || {
         std::fs::write(&scratch.0, matrix)?;
         Ok(File::open(&scratch.0)?.sync_all()?)
     };
-    measure(job, &metric(FILES, "load", Unit::Seconds, 1), None, || Ok(()), run)
+    time(job, &metric(FILES, "load", Unit::Seconds, 1), run)
 }
 
 /// The chunks of the matrix, encoded, written tile by tile and synced.
 pub(super) fn encode(job: &Job, coding: &Coding<'_>, framed: &[Vec<u8>]) -> Result<()> {
     let scratch = Scratch(job.array.with_extension("bytes"));
     let libraries = coding.bare(job)?;
-    let run = |()| {
+    let run = || {
         let file = Mutex::new(File::create(&scratch.0)?);
         framed.par_iter().try_for_each(|tile| {
             let mut packed = Vec::new();
@@ -115,7 +103,7 @@ pub(super) fn encode(job: &Job, coding: &Coding<'_>, framed: &[Vec<u8>]) -> Resu
         })?;
         Ok(file.into_inner().unwrap_or_else(PoisonError::into_inner).sync_all()?)
     };
-    measure(job, &metric(FILES, "load", Unit::Seconds, 1), None, || Ok(()), run)
+    time(job, &metric(FILES, "load", Unit::Seconds, 1), run)
 }
 
 /// Beside boxes of a sparse array after later fragments, in whose one tile each has cells: the coordinates of those
@@ -126,14 +114,8 @@ pub(in super::super) fn fragments(job: &Job, codec: &str, boxes: &[Box4]) -> Res
     let met = met.filter(|f| boxes.iter().any(|b| meets(f, b)));
     let files = met.flat_map(|f| files_of(job, f)).collect::<Vec<_>>();
     let libraries = Libraries::of(job, schema::filters(codec)?.last().unwrap_or(&Filter::None))?;
-    let run = |()| tiles(&files, &libraries);
-    measure(
-        job,
-        &metric(FILES, "read", Unit::Milliseconds, boxes.len()),
-        None,
-        || Ok(()),
-        run,
-    )
+    let run = || tiles(&files, &libraries);
+    time(job, &metric(FILES, "read", Unit::Milliseconds, boxes.len()), run)
 }
 
 /// Beside the opening of an array without consolidated metadata: its folders listed, and of each fragment the end of
@@ -147,7 +129,7 @@ pub(in super::super) fn open(job: &Job, name: &'static str, per: usize, read: Op
         let all = std::fs::read_dir(job.array.join(folder))?;
         Ok(all.map(|e| Ok(e?.path())).collect::<std::io::Result<_>>()?)
     };
-    let run = |()| {
+    let run = || {
         for _ in 0..per {
             black_box(listed("__commits")?);
             listed("__fragments")?.par_iter().try_for_each(|folder| {
@@ -162,7 +144,7 @@ pub(in super::super) fn open(job: &Job, name: &'static str, per: usize, read: Op
         }
         Ok(())
     };
-    measure(job, &metric(FILES, name, Unit::Milliseconds, per), None, || Ok(()), run)
+    time(job, &metric(FILES, name, Unit::Milliseconds, per), run)
 }
 
 /// All tiles of small files, read and decoded.

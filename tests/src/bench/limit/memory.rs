@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use super::super::Job;
 use super::super::data::{self, Box4, DenseQueries, DenseSet};
-use super::super::measure::{LIMIT, Unit, measure};
-use super::{CELL_BYTES, CHUNK_BYTES, Coding, PIECE_BYTES, Packed, chunks, metric};
+use super::super::measure::{LIMIT, Unit};
+use super::{CELL_BYTES, CHUNK_BYTES, Coding, PIECE_BYTES, Packed, chunks, metric, time};
 
 /// The cells of each box, copied out of the tiles that hold them: as from a mapped file, without a call of
 /// the system.
@@ -57,26 +57,20 @@ pub(super) fn copy(job: &Job, per: usize, q: &DenseQueries, set: &DenseSet) -> R
     };
     set.boxes.iter().try_for_each(|b| copied(b, &mut add))?;
     ensure!(sum == set.sum, "the copies are of other cells");
-    let run = |()| {
+    let run = || {
         set.boxes.iter().try_for_each(|b| {
             copied(b, &mut |bytes| {
                 black_box(bytes);
             })
         })
     };
-    measure(
-        job,
-        &metric(LIMIT, "read", Unit::Milliseconds, per),
-        None,
-        || Ok(()),
-        run,
-    )
+    time(job, &metric(LIMIT, "read", Unit::Milliseconds, per), run)
 }
 
 /// The chunks of each box, decoded.
 pub(super) fn decode(job: &Job, per: usize, packed: &Packed) -> Result<()> {
     let mut out = packed.room();
-    let run = |()| {
+    let run = || {
         for list in &packed.boxes {
             let each = list.par_iter().zip(out.par_chunks_mut(CHUNK_BYTES));
             each.try_for_each(|(c, to)| {
@@ -87,22 +81,16 @@ pub(super) fn decode(job: &Job, per: usize, packed: &Packed) -> Result<()> {
         }
         Ok(())
     };
-    measure(
-        job,
-        &metric(LIMIT, "read", Unit::Milliseconds, per),
-        None,
-        || Ok(()),
-        run,
-    )
+    time(job, &metric(LIMIT, "read", Unit::Milliseconds, per), run)
 }
 
 /// The chunks of the matrix, encoded.
 pub(super) fn encode(job: &Job, coding: &Coding<'_>, framed: &[Vec<u8>]) -> Result<()> {
     let chunks: Vec<&[u8]> = framed.iter().map(|f| chunks(f)).collect::<Result<Vec<_>>>()?.concat();
     let libraries = coding.bare(job)?;
-    let run = |()| {
+    let run = || {
         let encode = |chunk: &&[u8]| libraries.mine(|b| b.encode(chunk).map(|bytes| drop(black_box(bytes))));
         chunks.par_iter().try_for_each(encode)
     };
-    measure(job, &metric(LIMIT, "load", Unit::Seconds, 1), None, || Ok(()), run)
+    time(job, &metric(LIMIT, "load", Unit::Seconds, 1), run)
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::Job;
 use super::bare::Bare;
 use super::data::{self, Box4, DenseQueries, DenseSet};
-use super::measure::{Metric, Unit};
+use super::measure::{Metric, Unit, measure};
 use super::schema;
 
 const CELL_BYTES: i64 = 4;
@@ -67,6 +67,11 @@ fn metric(peer: &'static str, name: &'static str, unit: Unit, per: usize) -> Met
         peer,
         ..Metric::new(name, unit, per, Value::Null)
     }
+}
+
+/// Times what needs nothing made ready.
+fn time(job: &Job, metric: &Metric, mut run: impl FnMut() -> Result<()>) -> Result<()> {
+    measure(job, metric, None, || Ok(()), |()| run())
 }
 
 fn tile_bytes(q: &DenseQueries) -> Result<usize> {
