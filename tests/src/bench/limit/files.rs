@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use hyperslab::array::Fragment;
 use hyperslab::format::pipeline::Filter;
 use hyperslab::{Scalar, ScalarRange};
@@ -113,6 +113,7 @@ pub(in super::super) fn fragments(job: &Job, codec: &str, boxes: &[Box4]) -> Res
     let met = array.fragments().iter().skip(1);
     let met = met.filter(|f| boxes.iter().any(|b| meets(f, b)));
     let files = met.flat_map(|f| files_of(job, f)).collect::<Vec<_>>();
+    ensure!(!files.is_empty(), "the boxes meet no later fragment");
     let libraries = Libraries::of(job, schema::filters(codec)?.last().unwrap_or(&Filter::None))?;
     let run = || tiles(&files, &libraries);
     time(job, &metric(FILES, "read", Unit::Milliseconds, boxes.len()), run)
@@ -124,6 +125,7 @@ pub(in super::super) fn open(job: &Job, name: &'static str, per: usize, read: Op
     let array = job.open()?;
     let met = array.fragments().iter().filter(|f| read.is_some_and(|b| meets(f, b)));
     let files = met.flat_map(|f| files_of(job, f)).collect::<Vec<_>>();
+    ensure!(read.is_none() || !files.is_empty(), "the box meets no fragment");
     let libraries = Libraries::of(job, &Filter::Zstd { level: 3 })?;
     let listed = |folder: &str| -> Result<Vec<PathBuf>> {
         let all = std::fs::read_dir(job.array.join(folder))?;
