@@ -260,13 +260,15 @@ pub(crate) enum MetaAction {
 #[derive(Debug, Args)]
 pub(crate) struct Delete {
     pub(crate) array: String,
-    /// Which cells, as in "mag < 1 or status == 'deleted'"; those where a tested field is null go too, and those
-    /// where it is NaN unless the test is == or in
+    /// Which cells, as in "mag < 1 or status == 'deleted'": those that `export --where` shows
     #[arg(long = "where", value_name = "COND", allow_hyphen_values = true)]
     pub(crate) condition: String,
     /// The time of the deletion (default: now)
     #[arg(long, value_name = "T")]
     pub(crate) timestamp: Option<Moment>,
+    /// Count the cells of each fragment that would be deleted, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use hyperslab::format::pipeline::{DEFAULT_LEVEL, Filter, Pipeline};
 use hyperslab::format::schema::Schema;
 use hyperslab::maintain::{self, ConsolidateOptions, Evolution};
 use hyperslab::write::WriteOptions;
-use hyperslab::{CellCount, Column, Datatype, Error, schema_json};
+use hyperslab::{CellCount, Column, Datatype, Error, Window, schema_json};
 
 use serde_json::{Value, json};
 
@@ -33,12 +33,28 @@ fn options(timestamp: Option<Moment>) -> Result<WriteOptions> {
     })
 }
 
-/// Deletes cells by a condition.
+/// Deletes cells by a condition, or counts them.
 pub(crate) async fn delete(env: &Env, args: &Delete) -> Result<()> {
-    let array = env.open_to_write(&args.array).await?;
+    let array = if args.dry_run {
+        env.open(&args.array, Window::ALL).await?
+    } else {
+        env.open_to_write(&args.array).await?
+    };
     let condition = condition::read(&args.condition, &array).await?;
-    let done = maintain::delete(&array, &condition, &options(args.timestamp)?).await;
-    show::line(done.with_context(|| format!("cannot delete from {}", args.array))?)
+    let (options, failed) = (options(args.timestamp)?, || {
+        format!("cannot delete from {}", args.array)
+    });
+    if !args.dry_run {
+        let done = maintain::delete(&array, &condition, &options).await;
+        return show::line(done.with_context(failed)?);
+    }
+    let counts = maintain::count_deleted(&array, &condition, &options).await;
+    let counts = counts.with_context(failed)?;
+    for (fragment, cells) in &counts {
+        show::line(format_args!("{fragment}: {cells}"))?;
+    }
+    let all: u64 = counts.values().sum();
+    show::line(format_args!("{}: {all} cells would be deleted", args.array))
 }
 
 /// Merges fragments, footers, commits or metadata.

@@ -402,7 +402,7 @@ def queried(m):
 
 def specials(m):
     """NaN, infinities and both zeros, for which tiles have unreliable extremes; fields that some fragments
-    lack, among alternatives."""
+    lack, among alternatives: those first, for libtiledb forgets what is before them. Their fill values meet no test."""
     odd = [float("nan"), -0.0, 0.0, float("inf"), -float("inf"), 1.5, -2.25]
     for i in range(24):
         name = f"special.floats.{i}"
@@ -414,7 +414,9 @@ def specials(m):
             n = len(op["cols"]["a"]["data"]) // 8
             op["cols"]["f"]["data"] = c.enc(t, *(rng.choice(odd) for _ in range(n)))
         conds = [[kind_of, "f", c.enc(t, rng.choice(odd[1:]))] for kind_of in ("<", "<=", ">", ">=", "==", "!=")]
-        conds += [[kind_of, "f", [c.enc(t, v) for v in rng.sample(odd, 2)]] for kind_of in ("in", "not in")]
+        # In lists libtiledb tells zeros apart by their sign, so both are asked for.
+        listed = [*rng.sample([float("nan"), *odd[3:]], 2), *([0.0, -0.0] if i % 3 else [])]
+        conds += [[kind_of, "f", [c.enc(t, v) for v in listed]] for kind_of in ("in", "not in")]
         yield m.case(name, s, ops=ops, tags=["special floats", "conditions"], conds=conds, only="read", questions=2)
     for i in range(8):
         name = f"special.absent.{i}"
@@ -424,8 +426,8 @@ def specials(m):
         ops = [write(rng, s, BASE, attrs=[a]), {"op": "evolve", "t": BASE + 10, "add": [late]}, write(rng, s, BASE + 20, 1, attrs=[a, late])]
         early, new = ["<", "a", c.enc("int32", 60)], [">=", "late", c.enc("int32", 30)]
         dim = [">", "x", c.enc("int64", 9)]
-        conds = [["or", early, new], ["or", new, early], ["and", ["or", dim, new], early], ["or", ["and", new, early], dim],
-                 ["or", early, ["or", dim, new]]]  # fmt: skip
+        conds = [["or", new, early], ["and", ["or", new, dim], early], ["or", ["and", new, early], dim],
+                 ["or", new, ["or", dim, early]]]  # fmt: skip
         yield m.case(name, s, ops=ops, tags=["evolved", "conditions"], conds=conds, now=LATER, questions=2)
 
 
@@ -457,7 +459,9 @@ def deletes(m):
             tags.append("commits consolidated")
             if i % 8 == 0:
                 ops.append({"op": "vacuum", "mode": "commits"})
-        yield m.case(name, s, ops=ops, tags=tags)
+        # Libtiledb deletes nulls along with what is deleted by their field; Hyperslab does not.
+        nulls = any("'n'" in str(op["cond"]) for op in ops if op["op"] == "delete")
+        yield m.case(name, s, ops=ops, tags=tags, **({"only": "read"} if nulls else {}))
 
 
 def consolidated(m):

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod copying;
+mod deleting;
 mod failing;
 mod formats;
 mod importing;

@@ -315,34 +315,6 @@ fn a_cell_that_has_no_place_is_told_by_its_line_or_from_0() {
 }
 
 #[test]
-fn deleting_says_what_becomes_of_nan() {
-    let shell = Shell::new();
-    let help = shell
-        .ok("delete --help")
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
-    assert!(help.contains("where it is NaN unless the test is == or in"), "{help}");
-    shell.file("in.csv", "i,v\n0,1\n1,nan\n2,3\n");
-    for (i, (condition, stays)) in [
-        ("v < 2", false),
-        ("v >= 7", false),
-        ("v != 3", false),
-        ("v not in (1, 3)", false),
-        ("v == 3", true),
-        ("v in (3)", true),
-    ]
-    .iter()
-    .enumerate()
-    {
-        shell.ok(&format!("import in.csv a{i} --sparse --dims i --timestamp 1"));
-        shell.ok(&format!("delete a{i} --where '{condition}' --timestamp 2"));
-        let left = shell.ok(&format!("export a{i} - --format csv"));
-        assert_eq!(left.contains("1,nan"), *stays, "{condition}: {left}");
-    }
-}
-
-#[test]
 fn what_import_would_lose_or_leave_out_is_refused() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(2,)", &int16s(2)));

@@ -1,8 +1,9 @@
 //! Deletes: of cells by a condition, of fragments by time.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::catalog::{self, Catalog};
+use super::spare;
 use super::vacuum::Plan;
 use crate::array::{Array, Window};
 use crate::datatype::{CellCount, Datatype};
@@ -10,23 +11,50 @@ use crate::error::{AtPath, Error, Result};
 use crate::format::commits::COMMITS_DIR;
 use crate::format::condition::StoredCondition;
 use crate::format::{generic_tile, name};
-use crate::query::{Condition, condition as binding};
+use crate::query::Condition;
+use crate::query::condition::{Bound, to_keep};
 use crate::vfs::last_part;
 use crate::write::WriteOptions;
 use crate::write::commit::{nonces, put};
 use crate::write::identity::Ids;
 
-/// Deletes the cells of a sparse array that fulfil `condition`, from the time of the write on.
-/// Returns the name of the delete commit.
+/// Deletes the cells of a sparse array that meet `condition`: those that a read with the condition gives at the time of
+/// the write, here and in libtiledb, and no others. Returns the name of the delete commit.
 ///
-/// A cell whose tested field is null is deleted too: the format stores what to keep, and null fulfils
-/// no comparison. The same goes for cells written before the field was added.
+/// The format has no test of null, and libtiledb removes cells whose fragment lacks a tested field. If the condition
+/// depends on either, the array is read first, and the cells that must stay are spared by their coordinates.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] for a dense array, an unknown field or one that there was not at the time, or a
-/// value that an enumeration does not have; [`Error::Unsupported`] for an array older than deletes, for a test of
-/// null, and for one of a field that libtiledb cannot test.
+/// value that an enumeration does not have; [`Error::Unsupported`] for an array older than deletes, for one of a field
+/// that libtiledb cannot test, and if the format cannot say which cells are to stay.
 pub async fn delete(array: &Array, condition: &Condition, options: &WriteOptions) -> Result<String> {
+    let bound = check(array, condition).await?;
+    let keep = plan(array, &bound, options, false).await?.0;
+    let version = array.schema().version.for_new_fragments();
+    let mut ids = Ids::new(options.seed);
+    let name = name::versioned(options.timestamp_ms, options.timestamp_ms, ids.draw(), version);
+    let path = format!("{COMMITS_DIR}/{name}.del");
+    let bytes = generic_tile::encode(&keep.encode(), array.key(), &nonces(array.key(), &mut ids)).at(&path)?;
+    put(array, &path, bytes, options.sync).await?;
+    Ok(name)
+}
+
+/// Counts the cells that [`delete`] would remove, by the names of their fragments. Changes nothing.
+///
+/// # Errors
+/// As [`delete`].
+pub async fn count_deleted(
+    array: &Array,
+    condition: &Condition,
+    options: &WriteOptions,
+) -> Result<BTreeMap<String, u64>> {
+    let bound = check(array, condition).await?;
+    Ok(plan(array, &bound, options, true).await?.1)
+}
+
+/// The tests of a condition by which cells of this array can be deleted.
+async fn check(array: &Array, condition: &Condition) -> Result<Bound> {
     let schema = array.schema();
     if schema.is_dense() {
         return Err(Error::invalid(
@@ -41,33 +69,49 @@ pub async fn delete(array: &Array, condition: &Condition, options: &WriteOptions
         return Err(Error::Unsupported(why));
     }
     let bound = array.bind(condition).await?;
-    let then = array.at(Window::at(options.timestamp_ms)).await?;
     for field in bound.fields() {
-        let ty = schema.type_of(field);
-        if let Some(why) = ty.and_then(|(datatype, cell)| untestable(datatype, cell)) {
+        let why = schema
+            .type_of(field)
+            .and_then(|(datatype, cell)| untestable(datatype, cell));
+        if let Some(why) = why {
             return Err(Error::Unsupported(format!(
                 "a delete by '{field}', which {why}: test another field"
             )));
         }
-        if then.schema().type_of(field) != ty {
+    }
+    Ok(bound)
+}
+
+/// What a delete keeps, as it is stored, and how many cells it removes of each fragment: counted where that is asked
+/// for, or where the cells must be known to store it.
+async fn plan(
+    array: &Array,
+    bound: &Bound,
+    options: &WriteOptions,
+    counted: bool,
+) -> Result<(StoredCondition, BTreeMap<String, u64>)> {
+    let schema = array.schema();
+    let then = array.at(Window::at(options.timestamp_ms)).await?;
+    for field in bound.fields() {
+        if then.schema().type_of(field) != schema.type_of(field) {
             return Err(Error::invalid(format!(
                 "the array had no such field '{field}' at the time of the delete; choose a later time, or test another field"
             )));
         }
     }
-    let stored = binding::to_stored(&bound, schema)?;
-    if has_constant(&stored) {
+    let lacks = |field: &str| spare::is_lacking(&then, field);
+    let keep = to_keep(bound, schema, &lacks);
+    if has_constant(&keep) {
         return Err(Error::invalid(
             "the condition, or a part of it, is always true or always false; leave that part out",
         ));
     }
-    let mut ids = Ids::new(options.seed);
-    let name = name::versioned(options.timestamp_ms, options.timestamp_ms, ids.draw(), version);
-    let path = format!("{COMMITS_DIR}/{name}.del");
-    let payload = stored.negated().encode();
-    let bytes = generic_tile::encode(&payload, array.key(), &nonces(array.key(), &mut ids)).at(&path)?;
-    put(array, &path, bytes, options.sync).await?;
-    Ok(name)
+    if !counted && !spare::depends_on_cells(bound, schema, &lacks) {
+        return Ok((keep, BTreeMap::new()));
+    }
+    let effect = then.weigh_delete(bound, &keep).await?;
+    let keep = spare::spare(keep, &effect, bound, schema, &lacks)?;
+    Ok((keep, effect.fragments))
 }
 
 /// Why libtiledb cannot test such a field, if it cannot: it then refuses to read the array.
@@ -125,13 +169,12 @@ pub async fn delete_fragments(array: &Array, window: Window, options: &WriteOpti
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::datatype::{CellCount, Datatype};
     use crate::format::attribute::Attribute;
     use crate::format::domain::Dimension;
     use crate::format::schema::{ArrayType, Schema};
+    use crate::query::condition::bind;
 
     /// What libtiledb 2.30 cannot read: combinations of one, lists of nothing, lists of empty strings.
     #[test]
@@ -147,8 +190,8 @@ mod tests {
         );
         let stored = |text: &str| {
             let condition: Condition = text.parse().unwrap();
-            let bound = binding::bind(&condition, &schema, &BTreeMap::new()).unwrap();
-            binding::to_stored(&bound, &schema).unwrap()
+            let bound = bind(&condition, &schema, &BTreeMap::new()).unwrap();
+            to_keep(&bound, &schema, &|_| false)
         };
         assert_eq!(stored("letter in ('a', '', 'zz')"), stored("letter in ('a', '\0')"));
         let StoredCondition::Compare { value, .. } = stored("letter == ''") else {
@@ -160,8 +203,8 @@ mod tests {
         assert_eq!(stored("day not in ('2020-01-01')"), stored("day not in (18262)"));
         assert_eq!(stored("d in ['', '']"), stored("d == ''"));
         assert_eq!(stored("d not in ['']"), stored("d != ''"));
-        assert_eq!(stored("small in [300]"), StoredCondition::Always(false));
-        assert_eq!(stored("small not in [300, 5.5]"), StoredCondition::Always(true));
+        assert_eq!(stored("small in [300]"), StoredCondition::Always(true));
+        assert_eq!(stored("small not in [300, 5.5]"), StoredCondition::Always(false));
         assert!(matches!(stored("small in [3, 300]"), StoredCondition::In { values, .. } if values == [[3]]));
     }
 

@@ -13,11 +13,12 @@ mod kept;
 mod lists;
 mod run;
 mod source;
+mod spare;
 mod sparse;
 mod vacuum;
 
 pub use consolidate::{ConsolidateOptions, Consolidation, Steps, consolidate};
-pub use delete::{delete, delete_fragments};
+pub use delete::{count_deleted, delete, delete_fragments};
 pub use evolve::{Evolution, evolve};
 pub use group::{GroupChange, change_group, create_group, write_group_metadata};
 pub use vacuum::vacuum;

@@ -1,6 +1,7 @@
 //! What `docs/guarantees.md` promises, with real processes on a real file system, libtiledb among them.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+mod conditions;
 mod copies;
 mod kill;
 mod memory;

@@ -7,9 +7,8 @@ use super::values::{FieldType, cell_bytes, enumeration_indexes, exact};
 use super::{CompareOp, Condition};
 use crate::calendar;
 use crate::datatype::{CellCount, Datatype};
-use crate::error::{Error, Malformed, Result};
+use crate::error::{Error, Result};
 use crate::format::attribute::display_name;
-use crate::format::condition::StoredCondition;
 use crate::format::enumeration::Enumeration;
 use crate::format::schema::Schema;
 use crate::scalar::Scalar;
@@ -32,8 +31,10 @@ pub(crate) enum Bound {
 pub(crate) enum Test {
     /// Against a number of the field's own kind.
     Number(CompareOp, Scalar),
-    /// Whether it is one of these numbers; or, if negated, none of them.
+    /// Whether it is one of these numbers; or, if negated, none of them. A NaN is every NaN, and -0.0 is 0.0.
     Numbers(Vec<Scalar>, bool),
+    /// The same by the bytes of the numbers, as deletes and libtiledb compare them.
+    NumberBytes(Vec<Scalar>, bool),
     /// Against the bytes of a whole cell; without the zeros that pad either, where cells are of fixed length.
     Bytes(CompareOp, Vec<u8>),
     /// Whether it is one of these, likewise; or, if negated, none of them.
@@ -49,7 +50,7 @@ pub(crate) enum Test {
 
 impl Test {
     /// True of every value but null.
-    const ANY_VALUE: Self = Self::Null(true);
+    pub(super) const ANY_VALUE: Self = Self::Null(true);
 }
 
 impl Bound {
@@ -199,10 +200,11 @@ fn bind_in(field: &str, values: &[Scalar], negated: bool, ty: &FieldType) -> Res
     let dates = ty.datatype.is_datetime() && values.iter().any(|v| v.as_bytes().is_some());
     if dates {
         let op = if negated { CompareOp::Ne } else { CompareOp::Eq };
-        let mut each = values
-            .iter()
-            .map(|v| bind_compare(field, op, v, ty))
-            .collect::<Result<Vec<_>>>()?;
+        let member = |v: &Scalar| match v.as_bytes() {
+            Some(text) if is_nat(text) => Ok(Bound::Test(name.clone(), Test::Number(op, NOT_A_TIME))),
+            _ => bind_compare(field, op, v, ty),
+        };
+        let mut each = values.iter().map(member).collect::<Result<Vec<_>>>()?;
         // Dates between two values of the type are none of them.
         each.retain(|test| !matches!(test, Bound::Always(false) | Bound::Test(_, Test::ANY_VALUE)));
         let single = |test: &Bound| match test {
@@ -227,7 +229,7 @@ fn bind_in(field: &str, values: &[Scalar], negated: bool, ty: &FieldType) -> Res
 fn number_test(field: &str, op: CompareOp, value: &Scalar, datatype: Datatype) -> Result<Bound> {
     let test = |t| Ok(Bound::Test(field.to_owned(), t));
     if let Some(v) = exact(field, value, datatype)? {
-        return test(Test::Number(op, v));
+        return Ok(compare(field, op, v, datatype));
     }
     // The value lies between two integers, or beyond all of them or all finite floats, or is NaN.
     let nearest = value.as_f64().unwrap_or(f64::NAN);
@@ -252,194 +254,69 @@ fn number_test(field: &str, op: CompareOp, value: &Scalar, datatype: Datatype) -
     // The cast saturates, which is what is wanted.
     let whole = value.as_i128().unwrap_or(bound as i128);
     match Scalar::from_i128(datatype, whole) {
-        Some(v) => test(Test::Number(if below { CompareOp::Le } else { CompareOp::Ge }, v)),
+        Some(v) => Ok(compare(
+            field,
+            if below { CompareOp::Le } else { CompareOp::Ge },
+            v,
+            datatype,
+        )),
+        None if (whole > 0) == below && datatype.is_datetime() => test(Test::Number(CompareOp::Ne, NOT_A_TIME)),
         None if (whole > 0) == below => test(Test::ANY_VALUE),
         None => Ok(Bound::Always(false)),
     }
 }
 
+/// The date that is none, which numpy calls NaT: the least number of all.
+const NOT_A_TIME: Scalar = Scalar::I64(i64::MIN);
+
+fn is_nat(text: &[u8]) -> bool {
+    text.trim_ascii().eq_ignore_ascii_case(b"NaT")
+}
+
+/// A comparison with a value of the field's type. NaN and NaT meet no comparison but `!=`, with whatever value, and no
+/// value meets another comparison with them.
+fn compare(field: &str, op: CompareOp, v: Scalar, datatype: Datatype) -> Bound {
+    let test = |t| Bound::Test(field.to_owned(), t);
+    let dated = datatype.is_datetime();
+    if dated && v == NOT_A_TIME || v.as_f64().is_some_and(f64::is_nan) {
+        return if op == CompareOp::Ne {
+            test(Test::ANY_VALUE)
+        } else {
+            Bound::Always(false)
+        };
+    }
+    let plain = test(Test::Number(op, v));
+    if dated && matches!(op, CompareOp::Lt | CompareOp::Le) {
+        return Bound::And(vec![plain, test(Test::Number(CompareOp::Ne, NOT_A_TIME))]);
+    }
+    plain
+}
+
 /// A comparison with a date as text, which may name a whole period: `t == '2020'` is any time of 2020.
 fn date_test(field: &str, op: CompareOp, text: &[u8], datatype: Datatype) -> Result<Bound> {
+    if is_nat(text) {
+        return Ok(compare(field, op, NOT_A_TIME, datatype));
+    }
     let text = std::str::from_utf8(text).map_err(|_| Error::invalid("condition: a date that is not UTF-8"))?;
     let (first, last) =
         calendar::starts(text, datatype).map_err(|e| Error::invalid(format!("condition on '{field}': {e}")))?;
     let test = |op, v: i64| Bound::Test(field.to_owned(), Test::Number(op, Scalar::I64(v)));
     Ok(match op {
-        CompareOp::Lt | CompareOp::Ge => test(op, first),
+        CompareOp::Lt | CompareOp::Ge => compare(field, op, Scalar::I64(first), datatype),
         CompareOp::Eq | CompareOp::Ne if first == last => test(op, first),
         CompareOp::Eq if first > last => Bound::Always(false),
         CompareOp::Ne if first > last => Bound::Test(field.to_owned(), Test::ANY_VALUE),
-        CompareOp::Le | CompareOp::Gt => test(op, last),
+        CompareOp::Le | CompareOp::Gt => compare(field, op, Scalar::I64(last), datatype),
         CompareOp::Eq => Bound::And(vec![test(CompareOp::Ge, first), test(CompareOp::Le, last)]),
         CompareOp::Ne => Bound::Or(vec![test(CompareOp::Lt, first), test(CompareOp::Gt, last)]),
     })
 }
 
-/// The tests of a stored condition, whose values are bytes of the fields' types already.
-///
-/// # Errors
-/// The schema does not have one of its fields, as libtiledb too complains; a value is not of its field's size.
-pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Result<Bound, Malformed> {
-    let all = |children: &[StoredCondition]| {
-        children
-            .iter()
-            .map(|c| bind_stored(c, schema))
-            .collect::<Result<Vec<_>, _>>()
-    };
-    let known = |field: &str| {
-        let plain = |(datatype, cell)| FieldType {
-            datatype,
-            cell,
-            enumeration: None,
-        };
-        schema.type_of(field).map(plain).ok_or_else(|| {
-            let why = format!(
-                "it tests '{field}', which the array does not have at this time: read it at a time when it has, or add the \
-                 field again"
-            );
-            Malformed::unsupported("delete condition", why)
-        })
-    };
-    let number = |field: &str, ty: &FieldType, value: &[u8]| {
-        Scalar::from_le_bytes(ty.datatype.physical(), value).ok_or_else(|| {
-            let (found, size) = (value.len(), ty.datatype.size());
-            let what = format!("it tests '{field}', of {size} bytes, with {found}");
-            if matches!(found, 1 | 2 | 4 | 8) {
-                let why = "the field was dropped and added again with another type: read the array as it was before";
-                return Malformed::unsupported("delete condition", format!("{what}; {why}"));
-            }
-            Malformed::new(
-                "delete condition",
-                0,
-                format!("{what}; without this file its cells are back"),
-            )
-        })
-    };
-    match condition {
-        StoredCondition::Always(b) => Ok(Bound::Always(*b)),
-        StoredCondition::And(children) => Ok(Bound::And(all(children)?)),
-        StoredCondition::Or(children) => Ok(Bound::Or(all(children)?)),
-        StoredCondition::Compare { field, op, value } => Ok(match known(field)? {
-            // A test of null: libtiledb stores it without a value, and most releases then cannot read it. With
-            // a field of variable length it is the same as a test of the empty string.
-            ty if value.is_empty() && !ty.cell.is_var() && matches!(op, CompareOp::Eq | CompareOp::Ne) => {
-                Bound::Test(field.clone(), Test::Null(*op == CompareOp::Ne))
-            }
-            ty if ty.is_number() => Bound::Test(field.clone(), Test::Number(*op, number(field, &ty, value)?)),
-            ty => Bound::Test(field.clone(), stored_text(*op, value, &ty)),
-        }),
-        StoredCondition::In { field, negated, values } => Ok(match known(field)? {
-            ty if ty.is_number() => {
-                let values = values.iter().map(|v| number(field, &ty, v)).collect::<Result<_, _>>()?;
-                Bound::Test(field.clone(), Test::Numbers(values, *negated))
-            }
-            ty => {
-                let values = values.iter().map(|v| unpadded(v.clone(), &ty)).collect();
-                Bound::Test(field.clone(), Test::ByteStrings(values, *negated))
-            }
-        }),
-    }
-}
-
 /// A value without the zeros that pad it to a cell, as cells are compared.
-fn unpadded(mut value: Vec<u8>, ty: &FieldType) -> Vec<u8> {
+pub(super) fn unpadded(mut value: Vec<u8>, ty: &FieldType) -> Vec<u8> {
     if !ty.cell.is_var() {
         let end = value.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
         value.truncate(end);
     }
     value
-}
-
-/// A test of text as libtiledb does it for deletes: what those leave is what an array holds.
-fn stored_text(op: CompareOp, value: &[u8], ty: &FieldType) -> Test {
-    match (ty.datatype, value.first()) {
-        (Datatype::Char, Some(&first)) if !ty.cell.is_var() => Test::FirstByte(op, first as i8),
-        (Datatype::StringAscii | Datatype::StringUtf8, _) if !ty.cell.is_var() => Test::Padded(op, value.to_vec()),
-        _ => Test::Bytes(op, value.to_vec()),
-    }
-}
-
-/// Bytes of a cell of this field, if all have the same.
-fn cell_length(schema: &Schema, field: &str) -> Option<usize> {
-    schema
-        .type_of(field)
-        .and_then(|(datatype, cell)| cell.cell_bytes(datatype))
-}
-
-/// The values that a cell of `length` bytes can have, padded to it: libtiledb reads no list with others.
-fn of_length(values: &[Vec<u8>], length: Option<usize>) -> Vec<Vec<u8>> {
-    let Some(length) = length else { return values.to_vec() };
-    let mut fitting: Vec<_> = values.iter().filter(|v| v.len() <= length).cloned().collect();
-    fitting.iter_mut().for_each(|v| v.resize(length, 0));
-    fitting
-}
-
-/// A list as libtiledb can read it, which takes none without a value or without a byte in its values.
-fn stored_list(field: String, values: Vec<Vec<u8>>, negated: bool) -> StoredCondition {
-    if values.is_empty() {
-        return StoredCondition::Always(negated);
-    }
-    if values.iter().all(Vec::is_empty) {
-        return StoredCondition::Compare {
-            field,
-            op: if negated { CompareOp::Ne } else { CompareOp::Eq },
-            value: Vec::new(),
-        };
-    }
-    StoredCondition::In { field, negated, values }
-}
-
-/// The condition as a delete commit stores it: its values as bytes.
-///
-/// # Errors
-/// [`Error::Unsupported`] for tests of null, which the format cannot store, on nullable attributes.
-pub(crate) fn to_stored(condition: &Bound, schema: &Schema) -> Result<StoredCondition> {
-    let all = |children: &[Bound]| {
-        children
-            .iter()
-            .map(|c| to_stored(c, schema))
-            .collect::<Result<Vec<_>>>()
-    };
-    let bytes = |values: &[Scalar]| values.iter().map(Scalar::to_le_bytes).collect::<Vec<_>>();
-    Ok(match condition {
-        Bound::Always(b) => StoredCondition::Always(*b),
-        // libtiledb reads no combination of fewer than two.
-        Bound::And(children) | Bound::Or(children) if children.len() == 1 => all(children)?.remove(0),
-        Bound::And(children) => StoredCondition::And(all(children)?),
-        Bound::Or(children) => StoredCondition::Or(all(children)?),
-        Bound::Test(field, test) => {
-            let field = field.clone();
-            match test {
-                Test::Number(op, v) => StoredCondition::Compare {
-                    field,
-                    op: *op,
-                    value: v.to_le_bytes(),
-                },
-                Test::Bytes(op, v) | Test::Padded(op, v) => {
-                    let mut value = v.clone();
-                    // No value would be a test of null.
-                    value.resize(v.len().max(cell_length(schema, &field).unwrap_or(0)), 0);
-                    StoredCondition::Compare { field, op: *op, value }
-                }
-                Test::FirstByte(op, v) => StoredCondition::Compare {
-                    field,
-                    op: *op,
-                    value: v.to_le_bytes().to_vec(),
-                },
-                Test::Numbers(values, negated) => stored_list(field, bytes(values), *negated),
-                Test::ByteStrings(values, negated) => {
-                    let values = of_length(values, cell_length(schema, &field));
-                    stored_list(field, values, *negated)
-                }
-                Test::Null(negated) if schema.attribute(&field).is_none_or(|(_, a)| !a.nullable) => {
-                    StoredCondition::Always(*negated)
-                }
-                Test::Null(_) => {
-                    return Err(Error::Unsupported(format!(
-                        "the format cannot store whether '{field}' is null; delete by its values"
-                    )));
-                }
-            }
-        }
-    })
 }

@@ -9,6 +9,7 @@ use hashlink::DefaultHashBuilder;
 use super::CompareOp;
 use super::bind::{Bound, Test};
 use crate::column::{Column, typed};
+use crate::datatype::Physical;
 use crate::scalar::Scalar;
 use crate::with_type;
 
@@ -17,7 +18,8 @@ use crate::with_type;
 pub(crate) struct TestColumn<'a> {
     /// The values.
     pub(crate) column: &'a Column,
-    /// 0 where the cell's fragment does not have the field: every test fails there. `None`: all have it.
+    /// 0 where every test fails because the cell's fragment does not have the field, as libtiledb tests the conditions
+    /// of deletes. `None`: the values of all cells count.
     pub(crate) present: Option<&'a [u8]>,
 }
 
@@ -93,12 +95,12 @@ fn run(test: &Test, column: &Column, cells: usize) -> Vec<u8> {
             Some(v) => compare_numbers(&typed::<T>(&column.data), *op, v),
             None => Vec::new(),
         }),
-        Test::Numbers(values, negated) => match column.datatype.size() {
-            1 => one_of::<u8>(&column.data, values, *negated),
-            2 => one_of::<u16>(&column.data, values, *negated),
-            4 => one_of::<u32>(&column.data, values, *negated),
-            _ => one_of::<u64>(&column.data, values, *negated),
+        Test::Numbers(values, negated) => match column.datatype.physical() {
+            Physical::F32 => one_of::<u32>(&column.data, values, *negated, same_f32),
+            Physical::F64 => one_of::<u64>(&column.data, values, *negated, same_f64),
+            _ => one_of_bytes(column, values, *negated),
         },
+        Test::NumberBytes(values, negated) => one_of_bytes(column, values, *negated),
         Test::Bytes(op, value) => (0..cells)
             .map(|i| u8::from(holds(*op, trimmed(column, i).cmp(value.as_slice()))))
             .collect(),
@@ -130,16 +132,49 @@ fn trimmed(column: &Column, i: usize) -> &[u8] {
     cell.get(..cell.len() - padding).unwrap_or(cell)
 }
 
-/// Whether each number is one of `values`; or, if negated, none of them. By bytes, as libtiledb does it: 0.0 is
-/// not in (-0.0), and a NaN may be among the values. `T` is any type of the numbers' size.
-fn one_of<T: Pod + Eq + Into<u64>>(data: &[u8], values: &[Scalar], negated: bool) -> Vec<u8> {
-    let (cells, values) = (typed::<T>(data), values.iter().filter_map(number::<T>));
+/// One NaN for all, and 0.0 for -0.0: floats are equal where these bits are.
+fn same_f32(bits: u32) -> u32 {
+    let v = f32::from_bits(bits);
+    if v.is_nan() {
+        f32::NAN.to_bits()
+    } else {
+        (v + 0.0).to_bits()
+    }
+}
+
+/// As [`same_f32`].
+fn same_f64(bits: u64) -> u64 {
+    let v = f64::from_bits(bits);
+    if v.is_nan() {
+        f64::NAN.to_bits()
+    } else {
+        (v + 0.0).to_bits()
+    }
+}
+
+/// Whether each number is one of `values`, or, if negated, none of them, by their bytes.
+fn one_of_bytes(column: &Column, values: &[Scalar], negated: bool) -> Vec<u8> {
+    match column.datatype.size() {
+        1 => one_of::<u8>(&column.data, values, negated, |v| v),
+        2 => one_of::<u16>(&column.data, values, negated, |v| v),
+        4 => one_of::<u32>(&column.data, values, negated, |v| v),
+        _ => one_of::<u64>(&column.data, values, negated, |v| v),
+    }
+}
+
+/// Whether each number is one of `values`; or, if negated, none of them. `T` is any type of the numbers' size; `same`
+/// gives the bits that equal numbers share.
+fn one_of<T: Pod + Eq + Into<u64>>(data: &[u8], values: &[Scalar], negated: bool, same: fn(T) -> T) -> Vec<u8> {
+    let (cells, values) = (typed::<T>(data), values.iter().filter_map(number::<T>).map(same));
     if values.size_hint().1.is_some_and(|n| n <= FEW) {
         let values: Vec<T> = values.collect();
-        return cells.iter().map(|v| u8::from(values.contains(v) != negated)).collect();
+        return cells
+            .iter()
+            .map(|v| u8::from(values.contains(&same(*v)) != negated))
+            .collect();
     }
     let values: HashSet<u64, DefaultHashBuilder> = values.map(Into::into).collect();
-    let is_one = |v: &T| values.contains(&(*v).into());
+    let is_one = |v: &T| values.contains(&same(*v).into());
     cells.iter().map(|v| u8::from(is_one(v) != negated)).collect()
 }
 

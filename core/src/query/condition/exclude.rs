@@ -65,7 +65,7 @@ fn test_excludes(test: &Test, lo: &Scalar, hi: &Scalar) -> bool {
     match test {
         Test::Number(op, v) => compare(*op, v),
         // NaN in a list is equal to NaN.
-        Test::Numbers(values, false) => values.iter().all(|v| !nan(v) && outside(v)),
+        Test::Numbers(values, false) | Test::NumberBytes(values, false) => values.iter().all(|v| !nan(v) && outside(v)),
         Test::Bytes(op, v) => compare(*op, &Scalar::Bytes(v.clone())),
         Test::ByteStrings(values, false) => values.iter().all(|v| outside(&Scalar::Bytes(v.clone()))),
         _ => false,
@@ -116,6 +116,9 @@ mod tests {
         check("f < 0.0", true);
         check("f <= 0", false);
         check("f > 0.4999", false);
+        check("f in (0)", false);
+        check("f in (-1, 0.75)", true);
+        check("f in (nan)", false);
         check("s < 'b'", true);
         check("s == 'a'", true);
         check("s == 'bcd'", false);

@@ -7,19 +7,22 @@ mod bind;
 mod eval;
 mod exclude;
 mod parse;
+mod stored;
 mod values;
 
 use std::str::FromStr;
 
-pub(crate) use bind::{Bound, bind, bind_stored, field_name, to_stored};
+pub(crate) use bind::{Bound, bind, field_name};
 pub(crate) use eval::{TestColumn, evaluate};
 pub(crate) use exclude::{fails, statistics};
+pub(crate) use stored::{any_of, bind_stored, in_box, to_keep};
 
 use crate::error::{Error, Result};
 pub use crate::format::condition::CompareOp;
 use crate::scalar::Scalar;
 
-/// A test of one cell. A null fails every comparison.
+/// A test of one cell. A null fails every comparison. NaN, and NaT among dates, meet none but `!=`; lists find them
+/// (`f in (nan)`, `t in ('NaT')`). A cell whose fragment lacks the field is tested with the field's fill value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
     /// The field compared with a value. Integers, floats and strings are converted to the field's

@@ -7,6 +7,7 @@ mod points;
 mod sparse;
 mod stored;
 mod verify;
+mod weigh;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -28,6 +29,7 @@ use crate::cpu::Cpu;
 use crate::error::{Error, Result};
 use crate::vfs::direct;
 pub use verify::Finding;
+pub(crate) use weigh::{Coordinates, Effect};
 
 /// Bytes of a result that are assembled in one go, where all of it was asked for.
 const PART_BYTES: u64 = 64 << 20;

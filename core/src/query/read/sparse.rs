@@ -111,7 +111,12 @@ impl Array {
     }
 
     /// The next cells that are final and satisfy every condition; may be none of those that were looked at.
-    async fn next_chunk(&self, query: &Arc<SparseQuery>, sweep: &mut Sweep, bytes_max: u64) -> Result<Option<Chunk>> {
+    pub(super) async fn next_chunk(
+        &self,
+        query: &Arc<SparseQuery>,
+        sweep: &mut Sweep,
+        bytes_max: u64,
+    ) -> Result<Option<Chunk>> {
         let segments = loop {
             let segments = sweep.take(bytes_max, query.row_bytes());
             if !segments.is_empty() {
@@ -179,7 +184,7 @@ impl Array {
     }
 
     /// Decodes the tiles of these attributes that a chunk needs.
-    async fn decode_chunk(
+    pub(super) async fn decode_chunk(
         &self,
         query: &Arc<SparseQuery>,
         mut chunk: Chunk,

@@ -8,8 +8,37 @@ use super::{Segment, SparseQuery};
 use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::error::Result;
-use crate::query::condition::{TestColumn, evaluate};
+use crate::query::condition::{Bound, TestColumn, evaluate};
 use crate::query::field::Field;
+
+/// Values by the name of their field, each with 0 for the cells whose fragment does not have it.
+type Columns<'a> = HashMap<&'a str, (Column, Option<Vec<u8>>)>;
+
+fn found<'a>(columns: &'a Columns<'_>, name: &str) -> Option<TestColumn<'a>> {
+    columns.get(name).map(|(column, present)| TestColumn {
+        column,
+        present: present.as_deref(),
+    })
+}
+
+/// The values that a read gives: fill values where the fragment of a cell lacks the field.
+fn as_shown(column: TestColumn<'_>) -> Option<TestColumn<'_>> {
+    Some(TestColumn {
+        present: None,
+        ..column
+    })
+}
+
+/// The cells that a delete is about.
+#[derive(Debug)]
+pub(crate) struct Weighed {
+    /// Those that meet its condition.
+    pub(crate) met: Vec<Segment>,
+    /// Those that it would remove besides.
+    pub(crate) others: Vec<Segment>,
+    /// How many meet its condition and would stay.
+    pub(crate) missed: u64,
+}
 
 impl Chunk {
     /// Leaves out the cells that the condition or a delete excludes. The tiles of the attributes that
@@ -26,8 +55,26 @@ impl Chunk {
     /// The cells of `segments` that neither the condition nor a delete excludes.
     fn filtered(&self, query: &SparseQuery, segments: &[Segment]) -> Vec<Segment> {
         let cells = cells(segments);
-        let mut columns: HashMap<&str, (Column, Option<Vec<u8>>)> = HashMap::new();
-        for name in query.tested() {
+        let columns = self.columns(query, segments, &query.tested());
+        let find = |name: &str| found(&columns, name);
+        let mut mask = match &query.condition {
+            // Cells are tested with the values that a read gives them, fill values where their fragment lacks the field.
+            Some(condition) => {
+                let shown = |name: &str| as_shown(find(name)?);
+                evaluate(condition, cells, &shown)
+            }
+            None => vec![1; cells],
+        };
+        for (k, (time, keep)) in query.deletes.iter().enumerate() {
+            self.apply_delete(query, segments, k, *time, &evaluate(keep, cells, &find), &mut mask);
+        }
+        retain(segments, &mask)
+    }
+
+    /// The values of these fields, and which cells have them.
+    fn columns<'a>(&self, query: &SparseQuery, segments: &[Segment], names: &[&'a str]) -> Columns<'a> {
+        let mut columns = HashMap::new();
+        for &name in names {
             let attribute = query.attributes.iter().position(|f| f.name == name);
             let tested = match attribute.and_then(|i| query.attributes.get(i)) {
                 Some(field) => (
@@ -41,20 +88,25 @@ impl Chunk {
             };
             columns.insert(name, tested);
         }
-        let find = |name: &str| {
-            columns.get(name).map(|(column, present)| TestColumn {
-                column,
-                present: present.as_deref(),
-            })
-        };
-        let mut mask = match &query.condition {
-            Some(condition) => evaluate(condition, cells, &find),
-            None => vec![1; cells],
-        };
-        for (k, (time, keep)) in query.deletes.iter().enumerate() {
-            self.apply_delete(query, segments, k, *time, &evaluate(keep, cells, &find), &mut mask);
+        columns
+    }
+
+    /// What a delete of the cells that meet `condition` does to those of the chunk if it is stored as `keep`. The fields
+    /// that these test must be decoded.
+    pub(crate) fn weigh(&self, query: &SparseQuery, condition: &Bound, keep: &Bound) -> Weighed {
+        let (segments, count) = (self.segments.as_slice(), cells(&self.segments));
+        let mut names = condition.fields();
+        names.extend(keep.fields());
+        let columns = self.columns(query, segments, &names);
+        let find = |name: &str| found(&columns, name);
+        let met = evaluate(condition, count, &|name| as_shown(find(name)?));
+        let kept = evaluate(keep, count, &find);
+        let others: Vec<u8> = met.iter().zip(&kept).map(|(m, k)| (1 - m) & (1 - k)).collect();
+        Weighed {
+            missed: met.iter().zip(&kept).filter(|(m, k)| **m & **k == 1).count() as u64,
+            met: retain(segments, &met),
+            others: retain(segments, &others),
         }
-        retain(segments, &mask)
     }
 
     fn apply_delete(

@@ -61,7 +61,7 @@ impl Chunk {
         self.tiles.get(attribute)?.get(run as usize)?.as_ref()
     }
 
-    pub(super) fn layer<'a>(&self, query: &'a SparseQuery, run: u32) -> Option<(&Run, &'a Layer)> {
+    pub(crate) fn layer<'a>(&self, query: &'a SparseQuery, run: u32) -> Option<(&Run, &'a Layer)> {
         let run = self.runs.get(run as usize)?;
         Some((run, query.layers.get(run.layer)?))
     }
@@ -147,7 +147,7 @@ impl Chunk {
         Ok(())
     }
 
-    pub(super) fn column(&self, query: &SparseQuery, segments: &[Segment], field: &Field) -> Column {
+    pub(crate) fn column(&self, query: &SparseQuery, segments: &[Segment], field: &Field) -> Column {
         let mut column = field.empty_column();
         self.append(&mut column, query, segments, field);
         column

@@ -216,16 +216,17 @@ fn floats(test: &Test) -> Vec<u8> {
 }
 
 #[test]
-fn floats_are_among_others_by_their_bytes() {
-    let among = |values: &[f64], negated| {
-        floats(&Test::Numbers(
-            values.iter().map(|&v| Scalar::F64(v)).collect(),
-            negated,
-        ))
-    };
-    assert_eq!(among(&[-0.0, 1.5], false), [0, 1, 0, 1]);
-    assert_eq!(among(&[-0.0], true), [1, 0, 1, 1]);
-    assert_eq!(among(&[f64::NAN], false), [0, 0, 1, 0]);
+fn floats_are_among_others_by_their_values_and_in_deletes_by_their_bytes() {
+    let list = |values: &[f64]| values.iter().map(|&v| Scalar::F64(v)).collect::<Vec<_>>();
+    let among = |values: &[f64], negated| floats(&Test::Numbers(list(values), negated));
+    assert_eq!(among(&[-0.0, 1.5], false), [1, 1, 0, 1]);
+    assert_eq!(among(&[-0.0], true), [0, 0, 1, 1]);
+    assert_eq!(among(&[0.0], false), [1, 1, 0, 0]);
+    assert_eq!(among(&[-f64::NAN], false), [0, 0, 1, 0], "a NaN is every NaN");
+    let stored = |values: &[f64], negated| floats(&Test::NumberBytes(list(values), negated));
+    assert_eq!(stored(&[-0.0, 1.5], false), [0, 1, 0, 1]);
+    assert_eq!(stored(&[-0.0], true), [1, 0, 1, 1]);
+    assert_eq!(stored(&[f64::NAN], false), [0, 0, 1, 0]);
     assert_eq!(floats(&Test::Number(CompareOp::Eq, Scalar::F64(-0.0))), [1, 1, 0, 0]);
 }
 
@@ -254,7 +255,7 @@ fn long_lists_are_tested_as_short_ones() {
     check("c not in ('c', 'dd', 'x', 'y', 'z', 'v', 'w', 'q', 'r')", [1, 1, 0, 0]);
     let all: Vec<f64> = (10..20).map(f64::from).chain([-0.0, f64::NAN]).collect();
     let test = Test::Numbers(all.into_iter().map(Scalar::F64).collect(), false);
-    assert_eq!(floats(&test), [0, 1, 1, 0], "by their bytes");
+    assert_eq!(floats(&test), [1, 1, 1, 0], "by their values");
 }
 
 #[test]
@@ -345,6 +346,39 @@ fn dates_may_name_a_period() {
     check("t > '1970'", [0, 0, 0, 1]);
     check("t in ('1970-02', '1971')", [0, 0, 1, 1]);
     check("t < 31", [1, 1, 0, 0]);
+}
+
+#[test]
+fn a_date_that_is_none_meets_nothing_but_ne() {
+    let column = Column::from_values(Datatype::DatetimeDay, &[i64::MIN, -1, 0, 400]);
+    let schema = Schema::new(
+        ArrayType::Sparse,
+        vec![Dimension::string("d")],
+        vec![Attribute::new("t", column.datatype, column.cell)],
+    );
+    for (text, expect) in [
+        ("t < '1970'", [0, 1, 0, 0]),
+        ("t <= '1970'", [0, 1, 1, 0]),
+        ("t > '1970'", [0, 0, 0, 1]),
+        ("t < 7", [0, 1, 1, 0]),
+        ("t <= 1e30", [0, 1, 1, 1]),
+        ("t >= -9223372036854775808", [0, 0, 0, 0]),
+        ("t != '1970'", [1, 1, 0, 1]),
+        ("not t >= '1970'", [0, 1, 0, 0]),
+        ("t == 'NaT'", [0, 0, 0, 0]),
+        ("t != 'NaT'", [1, 1, 1, 1]),
+        ("t in ('NaT', '1970-01-01')", [1, 0, 1, 0]),
+        ("t not in ('nat')", [0, 1, 1, 1]),
+    ] {
+        let bound = bind(&text.parse().unwrap(), &schema, &BTreeMap::new()).unwrap();
+        let find = |_: &str| {
+            Some(TestColumn {
+                column: &column,
+                present: None,
+            })
+        };
+        assert_eq!(evaluate(&bound, 4, &find), expect, "{text}");
+    }
 }
 
 #[test]

@@ -1,0 +1,281 @@
+//! Conditions as delete commits store them: which cells a delete keeps, in tests that libtiledb decides alike.
+
+use super::CompareOp;
+use super::bind::{Bound, Test, unpadded};
+use super::values::FieldType;
+use crate::datatype::{CellCount, Datatype};
+use crate::error::Malformed;
+use crate::format::condition::StoredCondition;
+use crate::format::schema::Schema;
+use crate::scalar::{Scalar, ScalarRange};
+
+/// The tests of a stored condition, whose values are bytes of the fields' types already.
+///
+/// # Errors
+/// The schema does not have one of its fields, as libtiledb too complains; a value is not of its field's size.
+pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Result<Bound, Malformed> {
+    let all = |children: &[StoredCondition]| {
+        children
+            .iter()
+            .map(|c| bind_stored(c, schema))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    let known = |field: &str| {
+        let plain = |(datatype, cell)| FieldType {
+            datatype,
+            cell,
+            enumeration: None,
+        };
+        schema.type_of(field).map(plain).ok_or_else(|| {
+            let why = format!(
+                "it tests '{field}', which the array does not have at this time: read it at a time when it has, or add the \
+                 field again"
+            );
+            Malformed::unsupported("delete condition", why)
+        })
+    };
+    let number = |field: &str, ty: &FieldType, value: &[u8]| {
+        Scalar::from_le_bytes(ty.datatype.physical(), value).ok_or_else(|| {
+            let (found, size) = (value.len(), ty.datatype.size());
+            let what = format!("it tests '{field}', of {size} bytes, with {found}");
+            if matches!(found, 1 | 2 | 4 | 8) {
+                let why = "the field was dropped and added again with another type: read the array as it was before";
+                return Malformed::unsupported("delete condition", format!("{what}; {why}"));
+            }
+            Malformed::new(
+                "delete condition",
+                0,
+                format!("{what}; without this file its cells are back"),
+            )
+        })
+    };
+    match condition {
+        StoredCondition::Always(b) => Ok(Bound::Always(*b)),
+        StoredCondition::And(children) => Ok(Bound::And(all(children)?)),
+        StoredCondition::Or(children) => Ok(Bound::Or(all(children)?)),
+        StoredCondition::Compare { field, op, value } => Ok(match known(field)? {
+            // A test of null: libtiledb stores it without a value, and most releases then cannot read it. With
+            // a field of variable length it is the same as a test of the empty string.
+            ty if value.is_empty() && !ty.cell.is_var() && matches!(op, CompareOp::Eq | CompareOp::Ne) => {
+                Bound::Test(field.clone(), Test::Null(*op == CompareOp::Ne))
+            }
+            ty if ty.is_number() => Bound::Test(field.clone(), Test::Number(*op, number(field, &ty, value)?)),
+            ty => Bound::Test(field.clone(), stored_text(*op, value, &ty)),
+        }),
+        StoredCondition::In { field, negated, values } => Ok(match known(field)? {
+            ty if ty.is_number() => {
+                let values = values.iter().map(|v| number(field, &ty, v)).collect::<Result<_, _>>()?;
+                Bound::Test(field.clone(), Test::NumberBytes(values, *negated))
+            }
+            ty => {
+                let values = values.iter().map(|v| unpadded(v.clone(), &ty)).collect();
+                Bound::Test(field.clone(), Test::ByteStrings(values, *negated))
+            }
+        }),
+    }
+}
+
+/// A test of text as libtiledb does it for deletes: what those leave is what an array holds.
+fn stored_text(op: CompareOp, value: &[u8], ty: &FieldType) -> Test {
+    match (ty.datatype, value.first()) {
+        (Datatype::Char, Some(&first)) if !ty.cell.is_var() => Test::FirstByte(op, first as i8),
+        (Datatype::StringAscii | Datatype::StringUtf8, _) if !ty.cell.is_var() => Test::Padded(op, value.to_vec()),
+        _ => Test::Bytes(op, value.to_vec()),
+    }
+}
+
+/// Bytes of a cell of this field, if all have the same.
+fn cell_length(schema: &Schema, field: &str) -> Option<usize> {
+    schema
+        .type_of(field)
+        .and_then(|(datatype, cell)| cell.cell_bytes(datatype))
+}
+
+/// The values that a cell of `length` bytes can have, padded to it: libtiledb reads no list with others.
+fn of_length(values: &[Vec<u8>], length: Option<usize>) -> Vec<Vec<u8>> {
+    let Some(length) = length else { return values.to_vec() };
+    let mut fitting: Vec<_> = values.iter().filter(|v| v.len() <= length).cloned().collect();
+    fitting.iter_mut().for_each(|v| v.resize(length, 0));
+    fitting
+}
+
+/// A list as libtiledb can read it, which takes none without a value or without a byte in its values.
+fn stored_list(field: String, values: Vec<Vec<u8>>, negated: bool) -> StoredCondition {
+    if values.is_empty() {
+        return StoredCondition::Always(negated);
+    }
+    if values.iter().all(Vec::is_empty) {
+        return StoredCondition::Compare {
+            field,
+            op: if negated { CompareOp::Ne } else { CompareOp::Eq },
+            value: Vec::new(),
+        };
+    }
+    StoredCondition::In { field, negated, values }
+}
+
+/// What a delete of the cells that meet `delete` keeps, as a delete commit stores it. `lacks` tells of a field whether
+/// there are fragments without it.
+///
+/// Libtiledb keeps no cell by a test of a field that the cell's fragment lacks, nor by one of a null; for all others the
+/// two are each other's opposite, but that NaNs count whose bits are those of [`nans`].
+pub(crate) fn to_keep(delete: &Bound, schema: &Schema, lacks: &dyn Fn(&str) -> bool) -> StoredCondition {
+    let each = |children: &[Bound]| children.iter().map(|c| to_keep(c, schema, lacks)).collect();
+    match delete {
+        Bound::Always(b) => StoredCondition::Always(!b),
+        Bound::And(children) => any_of(each(children), lacks),
+        Bound::Or(children) => all_of(each(children)),
+        Bound::Test(field, test) => keep_of_test(field, test, schema),
+    }
+}
+
+/// A disjunction as libtiledb reads it: it holds none of its own kind, has at least two parts, and tests of fields that
+/// fragments lack come first, because they take back what was found before them.
+pub(crate) fn any_of(parts: Vec<StoredCondition>, lacks: &dyn Fn(&str) -> bool) -> StoredCondition {
+    let mut flat = Vec::with_capacity(parts.len());
+    for part in parts {
+        match part {
+            StoredCondition::Or(inner) => flat.extend(inner),
+            other => flat.push(other),
+        }
+    }
+    flat.sort_by_key(|part| match part {
+        StoredCondition::Compare { field, .. } | StoredCondition::In { field, .. } => !lacks(field),
+        _ => true,
+    });
+    if flat.len() == 1 {
+        flat.remove(0)
+    } else {
+        StoredCondition::Or(flat)
+    }
+}
+
+/// A conjunction as libtiledb reads it: it holds none of its own kind, and has at least two parts.
+pub(crate) fn all_of(parts: Vec<StoredCondition>) -> StoredCondition {
+    let mut flat = Vec::with_capacity(parts.len());
+    for part in parts {
+        match part {
+            StoredCondition::And(inner) => flat.extend(inner),
+            other => flat.push(other),
+        }
+    }
+    if flat.len() == 1 {
+        flat.remove(0)
+    } else {
+        StoredCondition::And(flat)
+    }
+}
+
+fn keep_of_test(field: &str, test: &Test, schema: &Schema) -> StoredCondition {
+    let compare = |op: CompareOp, value: Vec<u8>| StoredCondition::Compare {
+        field: field.to_owned(),
+        op,
+        value,
+    };
+    let padded = |v: &[u8]| {
+        let mut value = v.to_vec();
+        // No value would be a test of null.
+        value.resize(v.len().max(cell_length(schema, field).unwrap_or(0)), 0);
+        value
+    };
+    match test {
+        Test::Number(op, v) => {
+            let kept = compare(op.negated(), v.to_le_bytes());
+            match nans(v) {
+                Some(values) if !matches!(op, CompareOp::Eq | CompareOp::Ne) => {
+                    StoredCondition::Or(vec![kept, stored_list(field.to_owned(), values, false)])
+                }
+                _ => kept,
+            }
+        }
+        Test::Bytes(op, v) | Test::Padded(op, v) => compare(op.negated(), padded(v)),
+        Test::FirstByte(op, v) => compare(op.negated(), v.to_le_bytes().to_vec()),
+        Test::Numbers(values, negated) | Test::NumberBytes(values, negated) => keep_of_list(field, values, *negated),
+        Test::ByteStrings(values, negated) => {
+            let values = of_length(values, cell_length(schema, field));
+            stored_list(field.to_owned(), values, !negated)
+        }
+        Test::Null(negated) if schema.attribute(field).is_none_or(|(_, a)| !a.nullable) => {
+            StoredCondition::Always(!negated)
+        }
+        // Every value is equal to a value or is not, and a null is neither.
+        Test::Null(negated) => {
+            let (datatype, cell) = schema.type_of(field).unwrap_or((Datatype::Int8, CellCount::ONE));
+            let some = vec![0; cell.cell_bytes(datatype).unwrap_or(datatype.size())];
+            let both = vec![compare(CompareOp::Eq, some.clone()), compare(CompareOp::Ne, some)];
+            if *negated {
+                StoredCondition::And(both)
+            } else {
+                StoredCondition::Or(both)
+            }
+        }
+    }
+}
+
+/// The NaNs that programs make, as bytes, for a float.
+fn nans(v: &Scalar) -> Option<Vec<Vec<u8>>> {
+    match v {
+        Scalar::F32(_) => Some([f32::NAN, -f32::NAN].iter().map(|v| v.to_le_bytes().to_vec()).collect()),
+        Scalar::F64(_) => Some([f64::NAN, -f64::NAN].iter().map(|v| v.to_le_bytes().to_vec()).collect()),
+        _ => None,
+    }
+}
+
+/// What a delete keeps of numbers that are in a list, or, if negated, of those that are not.
+fn keep_of_list(field: &str, values: &[Scalar], negated: bool) -> StoredCondition {
+    let Some(nans) = values.first().and_then(nans) else {
+        let values = values.iter().map(Scalar::to_le_bytes).collect();
+        return stored_list(field.to_owned(), values, !negated);
+    };
+    let is = |v: &Scalar, test: fn(f64) -> bool| v.as_f64().is_some_and(test);
+    let mut listed: Vec<Vec<u8>> = Vec::with_capacity(values.len());
+    for v in values.iter().filter(|v| !is(v, f64::is_nan)) {
+        let bytes = v.to_le_bytes();
+        if is(v, |f| f == 0.0) {
+            let mut other = bytes.clone();
+            // The sign is the highest bit of the last byte.
+            other.last_mut().into_iter().for_each(|last| *last ^= 0x80);
+            listed.push(other);
+        }
+        listed.push(bytes);
+    }
+    let with_nan = values.iter().any(|v| is(v, f64::is_nan));
+    if negated || !with_nan {
+        listed.extend(nans.into_iter().filter(|_| with_nan));
+        return stored_list(field.to_owned(), listed, !negated);
+    }
+    // Every float but NaN is less than zero or is not.
+    let zero = vec![0; nans.first().map_or(0, Vec::len)];
+    let sided = |op| StoredCondition::Compare {
+        field: field.to_owned(),
+        op,
+        value: zero.clone(),
+    };
+    let numbers = StoredCondition::Or(vec![sided(CompareOp::Lt), sided(CompareOp::Ge)]);
+    if listed.is_empty() {
+        return numbers;
+    }
+    all_of(vec![stored_list(field.to_owned(), listed, true), numbers])
+}
+
+/// What a delete spares besides: the cells of a box, given by its lowest and highest coordinates.
+pub(crate) fn in_box(schema: &Schema, bounds: &[ScalarRange]) -> StoredCondition {
+    let mut parts = Vec::with_capacity(2 * bounds.len());
+    for (dimension, range) in schema.dimensions.iter().zip(bounds) {
+        let test = |op, v: &Scalar| StoredCondition::Compare {
+            field: dimension.name.clone(),
+            op,
+            value: v.to_le_bytes(),
+        };
+        if range.lo == range.hi {
+            parts.push(test(CompareOp::Eq, &range.lo));
+            continue;
+        }
+        // Every text is at or behind the empty one, and a test with no value would be one of null.
+        if range.lo.as_bytes().is_none_or(|text| !text.is_empty()) {
+            parts.push(test(CompareOp::Ge, &range.lo));
+        }
+        parts.push(test(CompareOp::Le, &range.hi));
+    }
+    all_of(parts)
+}

@@ -1,0 +1,140 @@
+//! What a delete does to the cells that there are, before it is written.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::array::Array;
+use crate::error::{AtPath, Result};
+use crate::format::condition::StoredCondition;
+use crate::format::schema::Layout;
+use crate::query::Query;
+use crate::query::condition::{Bound, bind_stored};
+use crate::query::field::Field;
+use crate::query::sparse::gather::Chunk;
+use crate::query::sparse::{Segment, SparseQuery};
+use crate::scalar::{Scalar, ScalarRange};
+
+/// Cells whose coordinates are remembered.
+const REMEMBERED_MAX: usize = 1 << 18;
+
+/// Where cells are.
+#[derive(Debug, Default)]
+pub(crate) struct Coordinates {
+    /// How many cells there are.
+    pub(crate) count: u64,
+    /// Their coordinates, one a dimension; not of all where there are more than are remembered.
+    pub(crate) cells: Vec<Vec<Scalar>>,
+    /// The box around all of them.
+    pub(crate) bounds: Option<Vec<ScalarRange>>,
+}
+
+impl Coordinates {
+    /// Whether the coordinates of every cell are remembered.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.cells.len() as u64 == self.count
+    }
+
+    fn add(&mut self, cell: Vec<Scalar>) {
+        self.count += 1;
+        let point = cell.iter().map(|v| ScalarRange::new(v.clone(), v.clone()));
+        self.bounds = Some(match self.bounds.take() {
+            Some(bounds) => bounds.iter().zip(point).map(|(a, b)| a.union(&b)).collect(),
+            None => point.collect(),
+        });
+        if self.cells.len() < REMEMBERED_MAX {
+            self.cells.push(cell);
+        }
+    }
+}
+
+/// What a delete does to the cells that there are.
+#[derive(Debug, Default)]
+pub(crate) struct Effect {
+    /// How many cells meet its condition, by the names of their fragments.
+    pub(crate) fragments: BTreeMap<String, u64>,
+    /// Those cells.
+    pub(crate) met: Coordinates,
+    /// Cells that do not meet it and that the stored condition would remove with them.
+    pub(crate) others: Coordinates,
+    /// How many cells meet it and would stay.
+    pub(crate) missed: u64,
+}
+
+impl Array {
+    /// What a delete of the cells that meet `condition` does to those of a sparse array if it is stored as `keep`.
+    ///
+    /// # Errors
+    /// As [`Array::read`].
+    pub(crate) async fn weigh_delete(&self, condition: &Bound, keep: &StoredCondition) -> Result<Effect> {
+        let schema = self.schema();
+        let keep = bind_stored(keep, schema).at(self.path())?;
+        let dimensions = schema.dimensions.iter().map(|d| d.name.as_str());
+        let mut names: Vec<String> = Vec::new();
+        for name in dimensions.chain(condition.fields()).chain(keep.fields()) {
+            if !names.iter().any(|n| n == name) {
+                names.push(name.to_owned());
+            }
+        }
+        let query = Query {
+            fields: Some(names),
+            order: Layout::Unordered,
+            ..Query::default()
+        };
+        let none = |_: &_| Vec::new();
+        let (query, mut sweep) = self.start_sparse(&query, None, self.fragments(), &[], &none).await?;
+        let (attributes, bytes) = (Vec::from_iter(0..query.attributes.len()), self.part_bytes());
+        let (condition, keep) = (Arc::new(condition.clone()), Arc::new(keep));
+        let mut effect = Effect::default();
+        while let Some(chunk) = self.next_chunk(&query, &mut sweep, bytes).await? {
+            let (chunk, decoding) = self.decode_chunk(&query, chunk, &attributes).await?;
+            let (query, condition, keep) = (Arc::clone(&query), Arc::clone(&condition), Arc::clone(&keep));
+            let weigh = move || {
+                effect.take(&chunk, &query, &condition, &keep)?;
+                Ok(effect)
+            };
+            effect = decoding.cpu.run(weigh).await?;
+        }
+        Ok(effect)
+    }
+}
+
+impl Effect {
+    fn take(&mut self, chunk: &Chunk, query: &SparseQuery, condition: &Bound, keep: &Bound) -> Result<()> {
+        let weighed = chunk.weigh(query, condition, keep);
+        self.missed += weighed.missed;
+        for segment in &weighed.met {
+            if let Some((_, layer)) = chunk.layer(query, segment.run) {
+                *self.fragments.entry(layer.fragment.name.clone()).or_default() += u64::from(segment.len);
+            }
+        }
+        for (segments, coordinates) in [(&weighed.met, &mut self.met), (&weighed.others, &mut self.others)] {
+            each_cell(chunk, query, segments, |cell| coordinates.add(cell))?;
+        }
+        Ok(())
+    }
+}
+
+/// The coordinates of these cells.
+fn each_cell(
+    chunk: &Chunk,
+    query: &SparseQuery,
+    segments: &[Segment],
+    mut take: impl FnMut(Vec<Scalar>),
+) -> Result<()> {
+    let fields = query
+        .schema
+        .dimensions
+        .iter()
+        .map(|d| Field::named(&query.schema, &d.name));
+    let columns = fields.map(|field| Ok(chunk.column(query, segments, &field?)));
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    for i in 0..columns.first().map_or(0, |c| c.len()) {
+        let value = |column: &crate::Column| {
+            let cell = column.cell(i);
+            let number = Scalar::from_le_bytes(column.datatype.physical(), cell).filter(|_| !column.cell.is_var());
+            number.unwrap_or_else(|| Scalar::Bytes(cell.to_vec()))
+        };
+        take(columns.iter().map(value).collect());
+    }
+    Ok(())
+}
