@@ -5,6 +5,7 @@ mod copying;
 mod deleting;
 mod failing;
 mod formats;
+mod hostile;
 mod importing;
 mod looking;
 mod messages;

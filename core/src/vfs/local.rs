@@ -6,10 +6,10 @@
 mod handles;
 mod links;
 mod put;
+mod root;
 
-use std::fs;
 use std::future::ready;
-use std::io::{self, ErrorKind, IoSliceMut};
+use std::io::{self, ErrorKind, IoSliceMut, Read as _};
 use std::ops::Range;
 use std::path::{Component, PathBuf};
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use self::handles::{Handles, OpenFile};
+pub use self::root::{LocalEntry, LocalKind, LocalRoot};
 use super::coalesce::{MERGED_BYTES_MAX, coalesce};
 use super::{BoxFuture, Direct, Entry, EntryKind, FileWriter, ReadAt, Vfs, check_path, join, split};
 use crate::cpu::Cpu;
@@ -34,7 +35,7 @@ const LISTINGS_MAX: usize = 16;
 /// The files below a folder.
 #[derive(Debug)]
 pub struct LocalVfs {
-    root: PathBuf,
+    root: LocalRoot,
     handles: Arc<Handles>,
 }
 
@@ -42,24 +43,25 @@ impl LocalVfs {
     /// The store of everything below `root`, which need not exist yet.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self {
-            root: root.into(),
+            root: LocalRoot::new(root),
             handles: Arc::default(),
         }
     }
 
-    fn resolve(&self, path: &str) -> Result<PathBuf> {
-        check_path(path)?;
-        Ok(if path.is_empty() {
-            self.root.clone()
+    /// The place of `path`, with no link followed.
+    fn place(&self, path: &str) -> PathBuf {
+        if path.is_empty() {
+            self.root.path().to_owned()
         } else {
-            self.root.join(path)
-        })
+            self.root.path().join(path)
+        }
     }
 
     /// The absolute path, without `.` and `..`. Links are not followed, as in libtiledb.
     fn absolute(&self, path: &str) -> Option<PathBuf> {
+        check_path(path).ok()?;
         let mut out = PathBuf::new();
-        for part in std::path::absolute(self.resolve(path).ok()?).ok()?.components() {
+        for part in std::path::absolute(self.place(path)).ok()?.components() {
             match part {
                 Component::ParentDir => drop(out.pop()),
                 Component::CurDir => {}
@@ -69,11 +71,17 @@ impl LocalVfs {
         Some(out)
     }
 
+    /// The file `path`, whose handle is not kept.
+    fn once(&self, path: &str) -> Result<OpenFile> {
+        check_path(path)?;
+        Handles::once(&self.root, path).map_err(failed(path))
+    }
+
     fn ranges(&self, path: &str, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         let known = self.handles.get(path);
         let file = match &known {
             Some(file) => Arc::clone(file),
-            None => Arc::new(Handles::once(&self.resolve(path)?).map_err(failed(path))?),
+            None => Arc::new(self.once(path)?),
         };
         if let Some(range) = ranges.iter().find(|r| r.end > file.size) {
             return Err(super::too_short(path, range, file.size));
@@ -107,38 +115,21 @@ impl LocalVfs {
     }
 
     fn children_once(&self, dir: &str) -> Result<Vec<Entry>> {
-        let folder = self.resolve(dir)?;
-        let listing = match fs::read_dir(&folder) {
-            Ok(listing) => listing,
+        check_path(dir)?;
+        let listing = match self.root.entries(dir) {
             Err(e) if is_absent(&e) => return Ok(Vec::new()),
-            Err(e) => return Err(failed(dir)(e)),
+            listing => listing.map_err(failed(dir))?,
         };
         let mut entries = Vec::new();
-        for child in listing {
-            let child = child.map_err(failed(dir))?;
-            // A name that is not Unicode is none of ours, and cannot be asked for.
-            let Ok(name) = child.file_name().into_string() else {
-                continue;
-            };
-            if put::is_temporary(&name) {
+        for LocalEntry { name, kind, is_link } in listing {
+            // Who walks down a link that leads up would go round for ever.
+            if put::is_temporary(&name) || is_link && links::lead_up(&self.place(dir), &name) {
                 continue;
             }
-            let Ok(mut kind) = child.file_type() else { continue };
-            if kind.is_symlink() {
-                // Follows links. What vanished since the listing, or leads nowhere, is not there.
-                let Ok(metadata) = fs::metadata(child.path()) else {
-                    continue;
-                };
-                kind = metadata.file_type();
-                // Who walks down would go round for ever.
-                if kind.is_dir() && links::lead_up(&folder, &child.path()) {
-                    continue;
-                }
-            }
-            let kind = if kind.is_dir() {
-                EntryKind::Dir
-            } else {
-                EntryKind::File(None)
+            let kind = match kind {
+                // Reading what such a link leads to says that it is not followed.
+                LocalKind::Folder | LocalKind::Outside(true) => EntryKind::Dir,
+                LocalKind::File | LocalKind::Special | LocalKind::Outside(false) => EntryKind::File(None),
             };
             entries.push(Entry { name, kind });
         }
@@ -147,48 +138,67 @@ impl LocalVfs {
     }
 
     fn file_size(&self, path: &str) -> Result<u64> {
-        let metadata = fs::metadata(self.resolve(path)?).map_err(failed(path))?;
-        if metadata.is_dir() {
-            return Err(Error::not_found(path, "it is a folder"));
+        check_path(path)?;
+        match self.root.kind(path).map_err(failed(path))? {
+            (LocalKind::File, size) => Ok(size),
+            (LocalKind::Folder, _) => Err(Error::not_found(path, "it is a folder")),
+            (LocalKind::Special | LocalKind::Outside(_), _) => Err(failed(path)(root::not_regular())),
         }
-        Ok(metadata.len())
     }
 
-    /// The end of a file that is read once: its handle is not kept.
+    /// The end of a file that is read once.
     fn tail(&self, path: &str, bytes: u64) -> Result<(u64, Bytes)> {
-        let file = Handles::once(&self.resolve(path)?).map_err(failed(path))?;
+        let file = self.once(path)?;
         let range = file.size.saturating_sub(bytes)..file.size;
         let mut read = file.read(std::slice::from_ref(&range)).map_err(failed(path))?;
         Ok((file.size, read.pop().unwrap_or_default().into()))
     }
 
     fn whole(&self, path: &str) -> Result<Bytes> {
-        fs::read(self.resolve(path)?).map(Bytes::from).map_err(failed(path))
+        check_path(path)?;
+        let read = || {
+            let (mut file, size) = self.root.open(path)?;
+            let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+            file.read_to_end(&mut bytes)?;
+            Ok(bytes.into())
+        };
+        read().map_err(failed(path))
     }
 
     fn remove_tree(&self, dir: &str) -> Result<()> {
+        check_path(dir)?;
         self.handles.forget(dir);
-        match fs::remove_dir_all(self.resolve(dir)?) {
+        let (above, own) = split(dir);
+        let removed = if dir.is_empty() {
+            std::fs::remove_dir_all(self.root.path())
+        } else {
+            self.root.folder(above).and_then(|above| above.remove_dir_all(own))
+        };
+        match removed {
             Err(e) if !is_absent(&e) => Err(failed(dir)(e)),
             _ => Ok(()),
         }
     }
 
     fn remove_file(&self, path: &str) -> Result<()> {
+        check_path(path)?;
         self.handles.forget(path);
-        match fs::remove_file(self.resolve(path)?) {
+        let (folder, own) = split(path);
+        match self.root.folder(folder).and_then(|dir| dir.remove_file(own)) {
             Err(e) if !is_absent(&e) => Err(failed(path)(e)),
             _ => Ok(()),
         }
     }
 
     fn sync_tree(&self, path: &str) -> Result<()> {
-        put::sync_tree(&self.resolve(path)?).map_err(failed(path))?;
+        check_path(path)?;
+        put::sync_tree(&self.root, path).map_err(failed(path))?;
         // The name of what was synced lives in its parent.
         if path.is_empty() {
             Ok(())
         } else {
-            put::sync_one(&self.resolve(split(path).0)?).map_err(failed(path))
+            let above = self.root.folder(split(path).0);
+            above.and_then(|above| put::sync_one(&above, ".")).map_err(failed(path))
         }
     }
 }
@@ -232,12 +242,16 @@ impl Vfs for LocalVfs {
     }
 
     fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
-        Box::pin(async move { put::put(&self.root, &self.resolve(path)?, &parts).map_err(failed(path)) })
+        Box::pin(async move {
+            check_path(path)?;
+            put::put(&self.root, path, &parts).map_err(failed(path))
+        })
     }
 
     fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let put = put::put_over(&self.root, &self.resolve(path)?, &parts);
+            check_path(path)?;
+            let put = put::put_over(&self.root, path, &parts);
             self.handles.forget(path);
             put.map_err(failed(path))
         })
@@ -245,7 +259,8 @@ impl Vfs for LocalVfs {
 
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
         Box::pin(async move {
-            let file = put::Pending::new(&self.root, &self.resolve(path)?).map_err(failed(path))?;
+            check_path(path)?;
+            let file = put::Pending::new(&self.root, path).map_err(failed(path))?;
             let writer: Box<dyn FileWriter> = Box::new(LocalWriter {
                 path: path.to_owned(),
                 file,
@@ -255,7 +270,10 @@ impl Vfs for LocalVfs {
     }
 
     fn create_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
-        Box::pin(async move { fs::create_dir_all(self.resolve(dir)?).map_err(failed(dir)) })
+        Box::pin(async move {
+            check_path(dir)?;
+            self.root.folder_made(dir).map(drop).map_err(failed(dir))
+        })
     }
 
     fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()> {
@@ -268,7 +286,8 @@ impl Vfs for LocalVfs {
 
     fn leftovers<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<String>> {
         Box::pin(async move {
-            let found = match put::leftovers(&self.resolve(dir)?) {
+            check_path(dir)?;
+            let found = match self.root.folder(dir).and_then(|dir| put::leftovers(&dir)) {
                 Err(e) if is_absent(&e) => Vec::new(),
                 found => found.map_err(failed(dir))?,
             };
@@ -291,7 +310,8 @@ impl Vfs for LocalVfs {
 
 impl Direct for LocalVfs {
     fn open<'a>(&'a self, path: &'a str) -> Result<Box<dyn ReadAt + 'a>> {
-        let file = self.handles.open(path, &self.resolve(path)?).map_err(failed(path))?;
+        check_path(path)?;
+        let file = self.handles.open(&self.root, path).map_err(failed(path))?;
         Ok(Box::new(LocalFile { path, file }))
     }
 }

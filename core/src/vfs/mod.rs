@@ -30,7 +30,7 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use crate::error::{Error, Result};
 pub use direct::{Direct, ReadAt};
 #[cfg(feature = "fs")]
-pub use local::LocalVfs;
+pub use local::{LocalEntry, LocalKind, LocalRoot, LocalVfs};
 pub use manifest::ManifestVfs;
 pub use mem::MemVfs;
 pub use path::{check_path, join, last_part, split};

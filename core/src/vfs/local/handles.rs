@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, IoSliceMut};
 use std::ops::Range;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::root::LocalRoot;
 use crate::cpu::Cpu;
 
 /// Files kept open; far below the usual limit of 1024 descriptors for a process.
@@ -37,12 +37,12 @@ pub(super) struct OpenFile {
 }
 
 impl Handles {
-    /// The file `path`, which lies at `place` on the disk.
-    pub(super) fn open(&self, path: &str, place: &Path) -> io::Result<Arc<OpenFile>> {
+    /// The file `path` below `root`.
+    pub(super) fn open(&self, root: &LocalRoot, path: &str) -> io::Result<Arc<OpenFile>> {
         if let Some(file) = self.get(path) {
             return Ok(file);
         }
-        let file = Arc::new(Self::once(place)?);
+        let file = Arc::new(Self::once(root, path)?);
         self.keep(path, &file);
         Ok(file)
     }
@@ -70,17 +70,10 @@ impl Handles {
         open.files.insert(path.to_owned(), (used, Arc::clone(file)));
     }
 
-    /// The file at `place`, which is not kept.
-    pub(super) fn once(place: &Path) -> io::Result<OpenFile> {
-        let file = File::open(place)?;
-        let metadata = file.metadata()?;
-        if metadata.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
-        }
-        Ok(OpenFile {
-            file,
-            size: metadata.len(),
-        })
+    /// The file `path` below `root`, which is not kept.
+    pub(super) fn once(root: &LocalRoot, path: &str) -> io::Result<OpenFile> {
+        let (file, size) = root.open(path)?;
+        Ok(OpenFile { file, size })
     }
 
     /// Closes the file `path` and every file below the folder `path`.

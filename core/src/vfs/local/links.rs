@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-/// Whether a link in a folder leads to that folder or to one above it, in the tree or on the way that was taken.
-pub(super) fn lead_up(folder: &Path, link: &Path) -> bool {
-    let (Ok(target), Ok(here)) = (fs::canonicalize(link), fs::canonicalize(folder)) else {
+/// Whether the link `name` in `folder` leads to that folder or to one above it, in the tree or on the way that was taken.
+pub(super) fn lead_up(folder: &Path, name: &str) -> bool {
+    let (Ok(target), Ok(here)) = (fs::canonicalize(folder.join(name)), fs::canonicalize(folder)) else {
         return false;
     };
     here.starts_with(&target)

@@ -1,15 +1,18 @@
 //! Making files that appear whole, and making them last.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use bytes::Bytes;
+use cap_std::fs::{Dir, OpenOptions};
 
+use super::root::{LocalRoot, reading, regular};
 use crate::cpu::Cpu;
+use crate::vfs::path::{join, last_part, split};
 
 /// Bytes that are worth a thread of their own on their way to the disk.
 const SETTLED_BYTES: u64 = 32 << 20;
@@ -19,13 +22,13 @@ const FRESH: Duration = Duration::from_mins(1);
 /// Where files cannot be locked, one that was not touched for so long has no writer any more.
 const ABANDONED: Duration = Duration::from_hours(24);
 
-/// Creates `place`, which is below `root`, and its folder with the concatenated `parts`, or nothing.
-pub(super) fn put(root: &Path, place: &Path, parts: &[Bytes]) -> io::Result<()> {
+/// Creates the file `name` and its folder with the concatenated `parts`, or nothing.
+pub(super) fn put(root: &LocalRoot, name: &str, parts: &[Bytes]) -> io::Result<()> {
     if parts.iter().all(Bytes::is_empty) {
         // An empty file (a commit marker) is whole as soon as its name is there.
-        return in_folder(place, || File::create_new(place).map(drop));
+        return root.in_folder(name, |dir, own| create_new(dir, own).map(drop));
     }
-    let mut pending = Pending::new(root, place)?;
+    let mut pending = Pending::new(root, name)?;
     for part in parts {
         pending.append(part)?;
     }
@@ -33,45 +36,57 @@ pub(super) fn put(root: &Path, place: &Path, parts: &[Bytes]) -> io::Result<()> 
 }
 
 /// The same in place of a file that is there, if any.
-pub(super) fn put_over(root: &Path, place: &Path, parts: &[Bytes]) -> io::Result<()> {
-    let mut pending = Pending::begun(root, place)?;
+pub(super) fn put_over(root: &LocalRoot, name: &str, parts: &[Bytes]) -> io::Result<()> {
+    let mut pending = Pending::begun(root, name)?;
     for part in parts {
         pending.append(part)?;
     }
-    fs::rename(&pending.temporary, place)
+    root.in_folder(name, |dir, own| pending.folder.rename(&pending.temporary, dir, own))
+}
+
+fn create_new(dir: &Dir, own: &str) -> io::Result<File> {
+    let created = dir.open_with(own, OpenOptions::new().write(true).create_new(true))?;
+    Ok(created.into_std())
 }
 
 /// A file that is being written under a temporary name; dropped unfinished, it is removed.
 pub(super) struct Pending {
     file: File,
-    temporary: PathBuf,
-    place: PathBuf,
+    root: LocalRoot,
+    /// The folder of the temporary name.
+    folder: Dir,
+    temporary: String,
+    name: String,
     /// Bytes that no thread was asked to bring to the disk yet.
     unsettled: u64,
     settling: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl Pending {
-    pub(super) fn new(root: &Path, place: &Path) -> io::Result<Self> {
-        let pending = Self::begun(root, place)?;
+    pub(super) fn new(root: &LocalRoot, name: &str) -> io::Result<Self> {
+        let pending = Self::begun(root, name)?;
         // Better found out now rather than after gigabytes.
-        if place.symlink_metadata().is_ok() {
+        let (folder, own) = split(name);
+        if root.folder(folder).is_ok_and(|dir| dir.symlink_metadata(own).is_ok()) {
             Err(ErrorKind::AlreadyExists.into())
         } else {
             Ok(pending)
         }
     }
 
-    fn begun(root: &Path, place: &Path) -> io::Result<Self> {
-        let temporary = temporary(root, place)?;
-        let file = in_folder(place, || File::create_new(&temporary))?;
+    fn begun(root: &LocalRoot, name: &str) -> io::Result<Self> {
+        let (file, folder, temporary) = root.in_folder(&temporary(name), |dir, own| {
+            Ok((create_new(dir, own)?, dir.try_clone()?, own.to_owned()))
+        })?;
         // The lock goes with the process, however it ends, and so tells who comes to clean up that
         // this writer lives. Without it, age has to tell.
         let _ = file.try_lock();
         Ok(Self {
             file,
+            root: root.clone(),
+            folder,
             temporary,
-            place: place.to_owned(),
+            name: name.to_owned(),
             unsettled: 0,
             settling: None,
         })
@@ -99,12 +114,22 @@ impl Pending {
     pub(super) fn finish(mut self) -> io::Result<()> {
         // The system tells of a failure once: whoever syncs later would not hear of it.
         self.settling.take().map_or(Ok(()), joined)?;
-        match in_folder(&self.place, || fs::hard_link(&self.temporary, &self.place)) {
-            // In the folder too: where that cannot be made, this is what to tell.
-            Err(e) if cannot_link(&e) => in_folder(&self.place, || rename_where_free(&self.temporary, &self.place)),
-            done => done,
-        }
+        self.root.in_folder(&self.name, |dir, own| {
+            match self.folder.hard_link(&self.temporary, dir, own) {
+                Err(e) if cannot_link(&e) => self.rename_where_free(dir, own),
+                done => done,
+            }
+        })
         // Dropping removes the temporary name.
+    }
+
+    /// Not atomic against another writer of the same name; names in arrays are unique.
+    fn rename_where_free(&self, dir: &Dir, own: &str) -> io::Result<()> {
+        if dir.symlink_metadata(own).is_ok() {
+            Err(ErrorKind::AlreadyExists.into())
+        } else {
+            self.folder.rename(&self.temporary, dir, own)
+        }
     }
 }
 
@@ -116,7 +141,7 @@ fn joined(settling: JoinHandle<io::Result<()>>) -> io::Result<()> {
 impl Drop for Pending {
     fn drop(&mut self) {
         // Already gone after a rename; if it cannot be removed, listings hide it.
-        let _ = fs::remove_file(&self.temporary);
+        let _ = self.folder.remove_file(&self.temporary);
     }
 }
 
@@ -126,15 +151,18 @@ pub(super) fn is_temporary(name: &str) -> bool {
 }
 
 /// Names of the temporary files in `folder` whose writers are dead.
-pub(super) fn leftovers(folder: &Path) -> io::Result<Vec<String>> {
+pub(super) fn leftovers(folder: &Dir) -> io::Result<Vec<String>> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder)? {
+    for entry in folder.entries()? {
         let entry = entry?;
         let Ok(name) = entry.file_name().into_string() else {
             continue;
         };
         // A file that cannot be looked at may have been finished meanwhile.
-        if is_temporary(&name) && is_left_over(&entry.path()).unwrap_or(false) {
+        if is_temporary(&name)
+            && entry.file_type().is_ok_and(|t| t.is_file())
+            && is_left_over(folder, &name).unwrap_or(false)
+        {
             found.push(name);
         }
     }
@@ -142,8 +170,8 @@ pub(super) fn leftovers(folder: &Path) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
-fn is_left_over(place: &Path) -> io::Result<bool> {
-    let file = File::open(place)?;
+fn is_left_over(folder: &Dir, name: &str) -> io::Result<bool> {
+    let (file, _) = regular(folder.open_with(name, &reading())?.into_std())?;
     // A time in the future is a clock gone wrong: nothing is known then.
     let age = file.metadata()?.modified()?.elapsed().unwrap_or_default();
     Ok(age > FRESH
@@ -154,72 +182,69 @@ fn is_left_over(place: &Path) -> io::Result<bool> {
         })
 }
 
-/// Makes the content of `place`, and if it is a folder of everything below it, outlive a power cut.
-pub(super) fn sync_tree(place: &Path) -> io::Result<()> {
-    if place.is_dir() {
-        let children: Vec<PathBuf> = fs::read_dir(place)?
-            .map(|child| Ok(child?.path()))
-            .collect::<io::Result<_>>()?;
-        // Side by side: a disk writes many files in the time of a few.
-        Cpu::default().try_map(&children, |child| sync_tree(child))?;
+/// Makes the file `name`, or the folder `name` and everything in it, outlive a power cut. Links are left alone.
+pub(super) fn sync_tree(root: &LocalRoot, name: &str) -> io::Result<()> {
+    match root.folder(name) {
+        Ok(dir) => sync_folder(&dir),
+        Err(e) if e.kind() == ErrorKind::NotADirectory => {
+            let (folder, own) = split(name);
+            sync_one(&root.folder(folder)?, own)
+        }
+        Err(e) => Err(e),
     }
-    sync_one(place)
 }
 
-/// Makes one file's bytes, or one folder's names, outlive a power cut.
-pub(super) fn sync_one(place: &Path) -> io::Result<()> {
-    match File::open(place).and_then(|file| file.sync_all()) {
+fn sync_folder(dir: &Dir) -> io::Result<()> {
+    let mut children = Vec::new();
+    for child in dir.entries()? {
+        let child = child?;
+        let kind = child.file_type()?;
+        if kind.is_dir() || kind.is_file() {
+            children.push((child.file_name(), kind.is_dir()));
+        }
+    }
+    // Side by side: a disk writes many files in the time of a few.
+    Cpu::default().try_map(&children, |(name, is_dir)| {
+        if *is_dir {
+            sync_folder(&dir.open_dir(name)?)
+        } else {
+            sync_one(dir, name)
+        }
+    })?;
+    sync_one(dir, ".")
+}
+
+/// Makes the bytes of a file in `dir`, or the names in the folder `.`, outlive a power cut.
+pub(super) fn sync_one(dir: &Dir, name: impl AsRef<Path>) -> io::Result<()> {
+    let name = name.as_ref();
+    match dir.open_with(name, &reading()).and_then(|file| file.sync_all()) {
         // Folders cannot be opened on Windows; there names are durable with their files.
-        Err(_) if cfg!(windows) && place.is_dir() => Ok(()),
+        Err(_) if cfg!(windows) && dir.is_dir(name) => Ok(()),
         done => done,
     }
 }
 
-/// A name of this process's own, near `place`.
+/// A name of this process's own, near `name`.
 ///
 /// Not beside it where it lies in one of an array's own folders: libtiledb takes every name it finds
 /// in `__schema`, `__meta` and `__fragment_meta` for one of its files, and would fail on ours. In the
 /// array's folder itself it skips names with a dot.
-fn temporary(root: &Path, place: &Path) -> io::Result<PathBuf> {
+fn temporary(name: &str) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    let mut folder = place.parent().ok_or(ErrorKind::InvalidInput)?;
-    while folder != root
-        && folder
-            .file_name()
-            .is_some_and(|name| name.as_encoded_bytes().starts_with(b"__"))
-    {
-        folder = folder.parent().ok_or(ErrorKind::InvalidInput)?;
+    let mut folder = split(name).0;
+    while last_part(folder).starts_with("__") {
+        folder = split(folder).0;
     }
     let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     // Two machines that share the disk may share a process number; they hardly share the address of
     // a static under address randomisation, and `create_new` catches what is left.
     let here = std::ptr::from_ref(&NEXT) as usize;
-    Ok(folder.join(format!(".hyperslab-{process}-{here:x}-{number}.tmp")))
-}
-
-/// Runs `make`; if the folder of `place` is missing, creates it and tries again.
-fn in_folder<T>(place: &Path, make: impl Fn() -> io::Result<T>) -> io::Result<T> {
-    match make() {
-        Err(e) if e.kind() == ErrorKind::NotFound => {
-            fs::create_dir_all(place.parent().ok_or(ErrorKind::InvalidInput)?)?;
-            make()
-        }
-        made => made,
-    }
+    join(folder, &format!(".hyperslab-{process}-{here:x}-{number}.tmp"))
 }
 
 /// Some file systems have no hard links.
 fn cannot_link(e: &io::Error) -> bool {
     matches!(e.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported)
-}
-
-/// Not atomic against another writer of the same name; names in arrays are unique.
-fn rename_where_free(from: &Path, to: &Path) -> io::Result<()> {
-    if to.symlink_metadata().is_ok() {
-        Err(ErrorKind::AlreadyExists.into())
-    } else {
-        fs::rename(from, to)
-    }
 }
 
 #[cfg(test)]
@@ -229,8 +254,7 @@ mod tests {
     #[test]
     fn a_file_that_is_settled_while_it_grows_is_whole() {
         let dir = tempfile::tempdir().unwrap();
-        let place = dir.path().join("f");
-        let mut pending = Pending::new(dir.path(), &place).unwrap();
+        let mut pending = Pending::new(&LocalRoot::new(dir.path()), "f").unwrap();
         let part: Vec<u8> = (0..SETTLED_BYTES / 4 + 1).map(|i| (i % 251) as u8).collect();
         let mut begun = 0;
         for _ in 0..12 {
@@ -240,7 +264,7 @@ mod tests {
         }
         assert!(begun > 0 && pending.settling.is_some());
         pending.finish().unwrap();
-        assert!(fs::read(&place).unwrap() == part.repeat(12));
+        assert!(std::fs::read(dir.path().join("f")).unwrap() == part.repeat(12));
     }
 
     /// The system tells of bytes that it could not keep only once.
@@ -248,8 +272,7 @@ mod tests {
     fn what_failed_to_settle_is_no_file() {
         for later in [false, true] {
             let dir = tempfile::tempdir().unwrap();
-            let place = dir.path().join("f");
-            let mut pending = Pending::new(dir.path(), &place).unwrap();
+            let mut pending = Pending::new(&LocalRoot::new(dir.path()), "f").unwrap();
             let failing = thread::spawn(|| Err(io::Error::other("the disk is gone")));
             while !failing.is_finished() {
                 thread::yield_now();
@@ -261,7 +284,7 @@ mod tests {
                 assert_eq!(pending.unsettled, 0);
             }
             assert_eq!(pending.finish().unwrap_err().to_string(), "the disk is gone");
-            assert!(!place.exists());
+            assert!(!dir.path().join("f").exists());
         }
     }
 }

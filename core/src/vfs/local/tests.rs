@@ -1,3 +1,4 @@
+use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
@@ -153,4 +154,125 @@ fn many_files_do_not_exhaust_descriptors() {
         "{} open",
         vfs.handles.count()
     );
+}
+
+#[cfg(unix)]
+mod links {
+    use std::os::unix::fs::symlink;
+    use std::path::Path;
+
+    use super::*;
+
+    /// A folder `root` with a file and links, beside a folder that is none of its business.
+    fn tree(dir: &Path) -> LocalVfs {
+        fs::create_dir_all(dir.join("root/inner")).unwrap();
+        fs::create_dir_all(dir.join("other/sub")).unwrap();
+        fs::write(dir.join("root/inner/f"), "inside").unwrap();
+        fs::write(dir.join("other/secret"), "secret").unwrap();
+        let link = |target: &Path, name: &str| symlink(target, dir.join("root").join(name)).unwrap();
+        link(&dir.join("other"), "folder");
+        link("../other".as_ref(), "relative");
+        link(&dir.join("other/secret"), "file");
+        link("/dev/zero".as_ref(), "zero");
+        link("/nowhere/at/all".as_ref(), "nowhere");
+        link(&dir.join("root/inner"), "absolute");
+        link("inner/f".as_ref(), "short");
+        LocalVfs::new(dir.join("root"))
+    }
+
+    #[track_caller]
+    fn refused<T>(outcome: Result<T>) {
+        let Err(error) = outcome else {
+            panic!("a link was followed")
+        };
+        assert!(error.to_string().contains("a link leads out of "), "{error}");
+    }
+
+    #[test]
+    fn links_that_lead_out_are_refused_whatever_is_asked() {
+        let dir = tempfile::tempdir().unwrap();
+        let vfs = tree(dir.path());
+        for file in ["file", "zero", "folder/secret", "relative/secret"] {
+            refused(block_on(vfs.read(file, &[0..1])));
+            refused(block_on(vfs.read_all(file)));
+            refused(block_on(vfs.read_tail(file, 1)));
+            refused(block_on(vfs.size(file)));
+            refused(vfs.open(file).map(drop));
+        }
+        let some = || vec![Bytes::from_static(b"changed")];
+        for folder in ["folder", "relative"] {
+            refused(block_on(vfs.list(folder)));
+            refused(block_on(vfs.list(&join(folder, "sub"))));
+            for name in [join(folder, "new"), join(folder, "sub/new")] {
+                refused(block_on(vfs.put(&name, some())));
+                refused(block_on(vfs.put(&name, Vec::new())));
+                refused(block_on(vfs.put_over(&name, some())));
+                refused(block_on(vfs.create(&name)).map(drop));
+                refused(block_on(vfs.create_dir(&name)));
+            }
+            refused(block_on(vfs.remove(&join(folder, "secret"))));
+            refused(block_on(vfs.remove_dir(&join(folder, "sub"))));
+            refused(block_on(vfs.leftovers(folder)));
+            refused(block_on(vfs.sync(folder)));
+        }
+        assert_eq!(fs::read(dir.path().join("other/secret")).unwrap(), b"secret");
+        assert_eq!(fs::read_dir(dir.path().join("other")).unwrap().count(), 2);
+        assert_eq!(fs::read_dir(dir.path().join("other/sub")).unwrap().count(), 0);
+        // Removing a link leaves what it leads to.
+        block_on(vfs.remove("file")).unwrap();
+        block_on(vfs.remove_dir("folder")).unwrap();
+        assert!(dir.path().join("other/secret").exists());
+    }
+
+    #[test]
+    fn links_that_stay_inside_are_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let vfs = tree(dir.path());
+        symlink("root", dir.path().join("alias")).unwrap();
+        let alias = LocalVfs::new(dir.path().join("alias"));
+        for vfs in [&vfs, &alias] {
+            for name in ["inner/f", "absolute/f", "short"] {
+                assert_eq!(block_on(vfs.read_all(name)).unwrap(), "inside", "{name}");
+                assert_eq!(block_on(vfs.size(name)).unwrap(), 6, "{name}");
+            }
+        }
+        block_on(vfs.put("absolute/new/g", vec!["new".into()])).unwrap();
+        assert_eq!(block_on(alias.read_all("inner/new/g")).unwrap(), "new");
+        let names = |dir: &str| -> Vec<_> {
+            let entries = block_on(alias.list(dir)).unwrap();
+            entries.into_iter().map(|e| (e.name, e.kind)).collect()
+        };
+        let (file, folder) = (EntryKind::File(None), EntryKind::Dir);
+        assert_eq!(names("absolute"), [("f".into(), file), ("new".into(), folder)]);
+        let expected = [
+            ("absolute", folder),
+            ("file", file),
+            ("folder", folder),
+            ("inner", folder),
+            ("relative", folder),
+            ("short", file),
+            ("zero", file),
+        ];
+        assert_eq!(names(""), expected.map(|(name, kind)| (name.to_owned(), kind)));
+    }
+
+    #[test]
+    fn a_pipe_is_refused_and_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let vfs = LocalVfs::new(dir.path());
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        let pipe = dir.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        let outcomes = [
+            block_on(vfs.read("pipe", &[0..1])).map(drop),
+            block_on(vfs.read_all("pipe")).map(drop),
+            block_on(vfs.size("pipe")).map(drop),
+            vfs.open("pipe").map(drop),
+        ];
+        for outcome in outcomes {
+            let error = outcome.unwrap_err().to_string();
+            assert!(error.contains("no regular file"), "{error}");
+        }
+        block_on(vfs.sync("")).unwrap();
+    }
 }

@@ -1,0 +1,82 @@
+//! Files and arrays that nobody wrote in good faith.
+
+use crate::failing::check;
+use crate::{Shell, int16s, npy};
+
+/// A shell with an array `a` of 12 cells.
+fn with_array() -> Shell {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("import in.npy a");
+    shell
+}
+
+/// The file of the cells of `a`.
+#[cfg(unix)]
+fn cells(shell: &Shell) -> std::path::PathBuf {
+    let fragments = std::fs::read_dir(shell.path("a/__fragments")).unwrap();
+    fragments.last().unwrap().unwrap().path().join("a0.tdb")
+}
+
+#[cfg(unix)]
+#[test]
+fn links_do_not_lead_out_of_an_array() {
+    use std::os::unix::fs::symlink;
+    let shell = with_array();
+    let data = cells(&shell);
+    // Links that stay inside are followed, and so is one to the array itself.
+    std::fs::rename(&data, shell.path("a/moved")).unwrap();
+    symlink("../../moved", &data).unwrap();
+    symlink("a", shell.path("alias")).unwrap();
+    let expected = int16s(12);
+    for array in ["a", "alias"] {
+        let exported = shell.pipe(&format!("export {array} - --format npy"), b"");
+        assert_eq!(crate::values(&exported), expected, "{array}");
+    }
+    // A folder of arrays may have links from one to another.
+    std::fs::create_dir(shell.path("folder")).unwrap();
+    std::fs::rename(shell.path("a"), shell.path("folder/a")).unwrap();
+    symlink("a", shell.path("folder/again")).unwrap();
+    assert!(shell.ok("ls folder").contains("again"));
+    std::fs::rename(shell.path("folder/a"), shell.path("a")).unwrap();
+    std::fs::remove_file(&data).unwrap();
+    // Cells that are read from elsewhere would be somebody's file.
+    shell.file("secret", int16s(12));
+    let secret = shell.path("secret");
+    for target in [secret.as_path(), "../../../secret".as_ref(), "/dev/zero".as_ref()] {
+        symlink(target, &data).unwrap();
+        for line in ["export a out.csv", "copy a b", "index a"] {
+            check(&shell, line, 1, &["a0.tdb", "a link leads out of", "not followed"]);
+        }
+        std::fs::remove_file(&data).unwrap();
+    }
+    std::fs::rename(shell.path("a/moved"), &data).unwrap();
+    std::fs::create_dir(shell.path("elsewhere")).unwrap();
+    symlink(shell.path("elsewhere"), shell.path("a/outside")).unwrap();
+    for line in ["copy a b", "index a"] {
+        check(&shell, line, 1, &["outside", "a link leads out of"]);
+    }
+    // A write would put its files there.
+    std::fs::rename(shell.path("a/__meta"), shell.path("kept")).unwrap();
+    symlink("../elsewhere", shell.path("a/__meta")).unwrap();
+    check(&shell, "meta a set k v", 1, &["a link leads out of"]);
+    assert_eq!(std::fs::read_dir(shell.path("elsewhere")).unwrap().count(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_in_an_array_are_not_waited_for() {
+    let shell = with_array();
+    let made = std::process::Command::new("mkfifo")
+        .arg(shell.path("a/pipe"))
+        .status()
+        .unwrap();
+    assert!(made.success());
+    for line in ["copy a b", "index a"] {
+        check(&shell, line, 1, &["pipe", "no regular file"]);
+    }
+    let data = cells(&shell);
+    std::fs::remove_file(&data).unwrap();
+    std::fs::rename(shell.path("a/pipe"), data).unwrap();
+    check(&shell, "export a out.csv", 1, &["a0.tdb", "no regular file"]);
+}
