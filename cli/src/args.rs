@@ -411,6 +411,12 @@ pub(crate) struct Serve {
     /// The address to listen on; 0.0.0.0 for every network
     #[arg(long, default_value = "127.0.0.1")]
     pub(crate) host: std::net::IpAddr,
+    /// Let web pages of this origin read, such as https://example.org; * for all [default: * on a network, pages of this machine on a loopback address]
+    #[arg(long, value_name = "ORIGIN", value_parser = crate::serve::origin)]
+    pub(crate) allow_origin: Vec<String>,
+    /// Serve files and folders whose names begin with a dot, too
+    #[arg(long)]
+    pub(crate) dotfiles: bool,
 }
 
 #[derive(Debug, Args)]

@@ -3,25 +3,61 @@
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Seek as _, SeekFrom};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
+use hyperslab::vfs::{self, LocalKind, LocalRoot};
+
+use super::access::Access;
 use super::http::{Body, Request, Response};
 use super::listing;
 
 /// The folder that is served; links out of it are not followed.
 #[derive(Debug)]
-pub(super) struct Root(PathBuf);
+pub(super) struct Root {
+    files: LocalRoot,
+    access: Access,
+    /// Whether names that begin with a dot are served.
+    dotfiles: bool,
+}
 
 impl Root {
-    /// `root` must be canonical.
-    pub(super) fn new(root: PathBuf) -> Self {
-        Self(root)
+    /// The folder `folder`, for those to whom `access` opens it.
+    pub(super) fn new(folder: PathBuf, access: Access, dotfiles: bool) -> Self {
+        Self {
+            files: LocalRoot::new(folder),
+            access,
+            dotfiles,
+        }
     }
 
     /// The answer to one request.
     pub(super) fn answer(&self, request: &Request) -> Response {
-        let response = match request.method.as_str() {
+        // What has a type is of that type, whatever it looks like.
+        let response = self.reply(request).with("X-Content-Type-Options", "nosniff");
+        match self.access.readers(request.header("origin")) {
+            Some(origin) => response
+                .with("Access-Control-Allow-Origin", origin)
+                .with("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
+                .with("Access-Control-Allow-Headers", "*")
+                .with(
+                    "Access-Control-Expose-Headers",
+                    "Content-Range, Content-Length, ETag, Accept-Ranges, Last-Modified",
+                )
+                .with("Cross-Origin-Resource-Policy", "cross-origin"),
+            None => response.with("Cross-Origin-Resource-Policy", "same-site"),
+        }
+        .with("Vary", "Accept, Origin")
+    }
+
+    fn reply(&self, request: &Request) -> Response {
+        if !request.host.as_deref().is_none_or(|host| self.access.answers(host)) {
+            return Response::text(
+                421,
+                "this server answers for this machine's own names, such as localhost; start it with --allow-origin for others",
+            );
+        }
+        match request.method.as_str() {
             "GET" | "HEAD" => self.get(request),
             "OPTIONS" => Response {
                 status: 204,
@@ -29,80 +65,70 @@ impl Root {
                 body: Body::Bytes(Vec::new()),
             },
             _ => Response::text(405, "only GET, HEAD and OPTIONS").with("Allow", "GET, HEAD, OPTIONS"),
-        };
-        // Anybody may read what is served: that is what it is served for.
-        response
-            .with("Access-Control-Allow-Origin", "*")
-            .with("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
-            .with("Access-Control-Allow-Headers", "*")
-            .with(
-                "Access-Control-Expose-Headers",
-                "Content-Range, Content-Length, ETag, Accept-Ranges, Last-Modified",
-            )
-            .with("Cross-Origin-Resource-Policy", "cross-origin")
+        }
     }
 
     fn get(&self, request: &Request) -> Response {
         let path = request.target.split(['?', '#']).next().unwrap_or("");
-        let Some(relative) = decode(path) else {
+        let Some(decoded) = decode(path) else {
             return Response::text(400, "the path is not well formed");
         };
-        let found = match self.find(&relative) {
-            Ok(found) => found,
-            Err(ErrorKind::PermissionDenied) => return Response::text(403, "not allowed"),
-            Err(_) => return Response::text(404, "there is no such file"),
+        let Some(name) = self.name(&decoded) else {
+            return absent();
         };
-        if !found.is_dir() {
-            return file(&found, request);
+        match self.files.kind(&name) {
+            Ok((LocalKind::Folder, _)) => {}
+            Ok((LocalKind::File, _)) => return self.file(&name, request),
+            Err(e) if e.kind() == ErrorKind::PermissionDenied => return Response::text(403, "not allowed"),
+            _ => return absent(),
         }
         if !path.ends_with('/') {
-            return Response::text(301, "this is a folder").with("Location", format!("{path}/"));
+            // Of the names alone: what begins with two slashes would be another host.
+            return Response::text(301, "this is a folder")
+                .with("Location", format!("/{}/", listing::quote_path(&name)));
         }
         let json = request.header("accept").is_some_and(|a| a.contains("application/json"));
-        let index = found.join("index.html");
-        if !json && index.is_file() {
-            return file(&index, request);
+        let index = vfs::join(&name, "index.html");
+        if !json && matches!(self.files.kind(&index), Ok((LocalKind::File, _))) {
+            return self.file(&index, request);
         }
-        match listing::entries(&found) {
+        match listing::entries(&self.files, &name, self.dotfiles) {
             Ok(entries) if json => listing::json(&entries),
-            Ok(entries) => listing::html(&relative, &entries),
+            Ok(entries) => listing::html(&format!("/{name}"), &entries),
             Err(_) => Response::text(403, "not allowed"),
         }
     }
 
-    /// The file that a path names, if it truly lies within the folder.
-    fn find(&self, relative: &str) -> Result<PathBuf, ErrorKind> {
-        let mut path = self.0.clone();
-        for part in relative.split('/').filter(|p| !p.is_empty() && *p != ".") {
-            if part == ".." || part.contains(['\\', '\0']) {
-                return Err(ErrorKind::NotFound);
-            }
-            path.push(part);
-        }
-        let real = path.canonicalize().map_err(|e| e.kind())?;
-        if real.starts_with(&self.0) {
-            Ok(real)
-        } else {
-            Err(ErrorKind::NotFound)
+    /// The name of what a path stands for, unless such names are not served.
+    fn name(&self, path: &str) -> Option<String> {
+        let parts: Vec<&str> = path.split('/').filter(|p| !p.is_empty() && *p != ".").collect();
+        let served = |p: &&str| *p != ".." && !p.contains(['\\', '\0']) && (self.dotfiles || !p.starts_with('.'));
+        parts.iter().all(served).then(|| parts.join("/"))
+    }
+
+    fn file(&self, name: &str, request: &Request) -> Response {
+        let opened = self.files.open(name).and_then(|(f, _)| f.metadata().map(|m| (f, m)));
+        match opened {
+            Ok((file, metadata)) => contents(name, file, &metadata, request),
+            Err(e) if e.kind() == ErrorKind::NotFound => absent(),
+            Err(_) => Response::text(403, "not allowed"),
         }
     }
 }
 
-fn file(path: &Path, request: &Request) -> Response {
-    let opened = File::open(path).and_then(|f| f.metadata().map(|m| (f, m)));
-    let (mut file, metadata) = match opened {
-        Ok((file, metadata)) if metadata.is_file() => (file, metadata),
-        Err(e) if e.kind() == ErrorKind::NotFound => return Response::text(404, "there is no such file"),
-        _ => return Response::text(403, "not allowed"),
-    };
-    let (etag, size) = (etag(&metadata), metadata.len());
+fn absent() -> Response {
+    Response::text(404, "there is no such file")
+}
+
+fn contents(name: &str, mut file: File, metadata: &Metadata, request: &Request) -> Response {
+    let (etag, size) = (etag(metadata), metadata.len());
     let answer = |status, body| {
         Response {
             status,
             headers: Vec::new(),
             body,
         }
-        .with("Content-Type", listing::content_type(path))
+        .with("Content-Type", listing::content_type(name))
         .with("Accept-Ranges", "bytes")
         .with("ETag", etag.clone())
         .with("Cache-Control", "no-cache")

@@ -1,7 +1,7 @@
 //! As much of HTTP/1.1 as static files need.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
 use std::time::Duration;
 
 use super::connections::Connection;
@@ -9,6 +9,8 @@ use super::connections::Connection;
 const HEADERS_MAX: usize = 64;
 const HEAD_BYTES_MAX: u64 = 16 << 10;
 const IDLE: Duration = Duration::from_secs(60);
+/// Bytes of a file that are sent at a time.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// A request, without its body: there is none that matters.
 #[derive(Debug, Default)]
@@ -16,6 +18,8 @@ pub(super) struct Request {
     pub(super) method: String,
     /// The path with its escapes, and the query.
     pub(super) target: String,
+    /// The host that is asked; old clients do not say.
+    pub(super) host: Option<String>,
     headers: Vec<(String, String)>,
     http_1_0: bool,
 }
@@ -30,9 +34,17 @@ impl Request {
         Self {
             method: method.into(),
             target: target.into(),
+            host: Some("127.0.0.1:8000".into()),
             headers,
             http_1_0: false,
         }
+    }
+
+    /// The same for another host.
+    #[cfg(test)]
+    pub(super) fn of(self, host: &str) -> Self {
+        let host = Some(host.to_owned());
+        Self { host, ..self }
     }
 
     /// The header of this name, in lower case.
@@ -40,7 +52,35 @@ impl Request {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
     }
 
+    fn has(&self, name: &str) -> bool {
+        self.header(name).is_some()
+    }
+
+    /// Every value of the header of this name, in lower case.
+    fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.headers
+            .iter()
+            .filter(move |(n, _)| n == name)
+            .map(|(_, v)| v.as_str())
+    }
+
+    /// What is wrong with the headers: where the request ends, or for whom it is, must not be open to doubt.
+    fn fault(&self) -> Option<&'static str> {
+        let lengths: Vec<&str> = self.values("content-length").collect();
+        let digits = |n: &&str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit());
+        if lengths.len() > 1 || !lengths.iter().all(digits) || (!lengths.is_empty() && self.has("transfer-encoding")) {
+            return Some("the length of the request is in doubt");
+        }
+        let hosts = self.values("host").count();
+        (hosts > 1 || (hosts == 0 && !self.http_1_0)).then_some("a request names one host")
+    }
+
+    /// Whether the connection ends after the answer. A body that was announced is not read, and what follows it could not
+    /// be found.
     fn closes(&self) -> bool {
+        if self.values("content-length").any(|n| n.bytes().any(|b| b != b'0')) || self.has("transfer-encoding") {
+            return true;
+        }
         match self.header("connection").map(str::to_ascii_lowercase) {
             Some(c) if c.contains("close") => true,
             Some(c) if c.contains("keep-alive") => false,
@@ -99,29 +139,19 @@ pub(super) fn converse(connection: &Connection, answer: impl Fn(&Request) -> Res
     stream.set_write_timeout(Some(IDLE))?;
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream);
-    let mut writer = BufWriter::with_capacity(64 << 10, stream);
+    let mut writer = BufWriter::with_capacity(PIECE_BYTES, connection);
     loop {
-        let (request, response) = match connection.idle(|| read(&mut reader))? {
-            Head::End => return Ok(()),
-            Head::Request(request) => {
-                let response = answer(&request);
-                (request, response)
-            }
-            Head::Bad(status, why) => {
-                let closing = Request {
-                    headers: vec![("connection".into(), "close".into())],
-                    ..Request::default()
-                };
-                (closing, Response::text(status, why))
-            }
-        };
-        // A body that was announced is not read; what follows it could not be found.
-        let close = request.closes()
-            || request.header("content-length").is_some_and(|n| n != "0")
-            || request.header("transfer-encoding").is_some();
-        write(&mut writer, response, request.method == "HEAD", close)?;
-        writer.flush()?;
-        if close {
+        let head = connection.idle(|| read(&mut reader))?;
+        let close = connection.busy(|| {
+            let (response, head_only, close) = match head {
+                Head::End => return Ok(true),
+                Head::Request(request) => (answer(&request), request.method == "HEAD", request.closes()),
+                Head::Bad(status, why) => (Response::text(status, why), false, true),
+            };
+            write(&mut writer, response, head_only, close)?;
+            writer.flush().map(|()| close)
+        });
+        if close? {
             return Ok(());
         }
     }
@@ -158,16 +188,28 @@ fn read(reader: &mut impl BufRead) -> io::Result<Head> {
         _ => return Ok(Head::Bad(400, "this is not HTTP/1.1")),
     }
     let text = |v: &[u8]| String::from_utf8_lossy(v).trim().to_owned();
-    Ok(Head::Request(Request {
+    let mut request = Request {
         method: parsed.method.unwrap_or_default().to_owned(),
         target: parsed.path.unwrap_or_default().to_owned(),
+        host: None,
         headers: parsed
             .headers
             .iter()
             .map(|h| (h.name.to_ascii_lowercase(), text(h.value)))
             .collect(),
         http_1_0: parsed.version == Some(0),
-    }))
+    };
+    if let Some(fault) = request.fault() {
+        return Ok(Head::Bad(400, fault));
+    }
+    request.host = request.header("host").map(str::to_owned);
+    // Proxies are sent the whole address, whose host goes before the header.
+    if let Some(address) = request.target.strip_prefix("http://") {
+        let (host, path) = address.split_at(address.find('/').unwrap_or(address.len()));
+        request.host = Some(host.to_owned());
+        request.target = if path.is_empty() { "/" } else { path }.to_owned();
+    }
+    Ok(Head::Request(request))
 }
 
 fn write(out: &mut impl Write, response: Response, head_only: bool, close: bool) -> io::Result<()> {
@@ -188,16 +230,24 @@ fn write(out: &mut impl Write, response: Response, head_only: bool, close: bool)
     }
     match response.body {
         Body::Bytes(bytes) => out.write_all(&bytes),
-        Body::File(file, n) => {
-            let sent = io::copy(&mut file.take(n), out)?;
-            // A file that shrank meanwhile: the peer must not take the next answer for the rest of it.
-            if sent < n {
-                Err(io::ErrorKind::UnexpectedEof.into())
-            } else {
-                Ok(())
-            }
-        }
+        Body::File(file, n) => send(out, file, n),
     }
+}
+
+fn send(out: &mut impl Write, mut file: File, mut left: u64) -> io::Result<()> {
+    let mut piece = vec![0; PIECE_BYTES];
+    while left > 0 {
+        let most = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let bytes = match file.read(piece.get_mut(..most).unwrap_or_default()) {
+            // A file that shrank meanwhile: the peer must not take the next answer for the rest of it.
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+            read => read?,
+        };
+        out.write_all(piece.get(..bytes).unwrap_or_default())?;
+        left -= bytes as u64;
+    }
+    Ok(())
 }
 
 const fn reason(status: u16) -> &'static str {
@@ -212,6 +262,7 @@ const fn reason(status: u16) -> &'static str {
         404 => "Not Found",
         405 => "Method Not Allowed",
         416 => "Range Not Satisfiable",
+        421 => "Misdirected Request",
         431 => "Request Header Fields Too Large",
         _ => "Internal Server Error",
     }

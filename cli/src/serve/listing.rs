@@ -1,8 +1,8 @@
 //! What is in a folder, for programs and for people.
 
 use std::io;
-use std::path::Path;
 
+use hyperslab::vfs::{self, LocalEntry, LocalKind, LocalRoot};
 use serde_json::json;
 
 use super::http::{Body, Response};
@@ -15,19 +15,23 @@ pub(super) struct Entry {
     pub(super) size: Option<u64>,
 }
 
-/// The children, by name.
-pub(super) fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
+/// The children that are served, by name.
+pub(super) fn entries(files: &LocalRoot, folder: &str, dotfiles: bool) -> io::Result<Vec<Entry>> {
     let mut entries = Vec::new();
-    for child in std::fs::read_dir(folder)? {
-        let child = child?;
-        // What vanished meanwhile, and names no URL can hold, are left out.
-        let (Ok(name), Ok(metadata)) = (child.file_name().into_string(), child.path().metadata()) else {
+    for LocalEntry { name, kind, .. } in files.entries(folder)? {
+        if name.starts_with('.') && !dotfiles {
             continue;
+        }
+        let size = match kind {
+            LocalKind::Folder => None,
+            // What vanished meanwhile is left out.
+            LocalKind::File => match files.kind(&vfs::join(folder, &name)) {
+                Ok((_, size)) => Some(size),
+                Err(_) => continue,
+            },
+            LocalKind::Special | LocalKind::Outside(_) => continue,
         };
-        entries.push(Entry {
-            name,
-            size: metadata.is_file().then_some(metadata.len()),
-        });
+        entries.push(Entry { name, size });
     }
     entries.sort();
     Ok(entries)
@@ -71,7 +75,8 @@ fn page(kind: &str, text: String) -> Response {
     let headers = vec![
         ("Content-Type", kind.to_owned()),
         ("Cache-Control", "no-cache".to_owned()),
-        ("Vary", "Accept".to_owned()),
+        // Names are all that is in it.
+        ("Content-Security-Policy", "default-src 'none'".to_owned()),
     ];
     Response {
         status: 200,
@@ -82,8 +87,8 @@ fn page(kind: &str, text: String) -> Response {
 
 /// The media type by the name's ending. Data of arrays must not be taken for text, or hosts between
 /// would compress it and break ranges.
-pub(super) fn content_type(path: &Path) -> &'static str {
-    match path.extension().and_then(|e| e.to_str()).unwrap_or("") {
+pub(super) fn content_type(name: &str) -> &'static str {
+    match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
         "html" => "text/html; charset=utf-8",
         "js" | "mjs" => "text/javascript; charset=utf-8",
         "css" => "text/css; charset=utf-8",
@@ -103,6 +108,11 @@ fn escape(text: &str) -> String {
         .replace('<', "&lt;")
         .replace('>', "&gt;")
         .replace('"', "&quot;")
+}
+
+/// A path as part of a URL.
+pub(super) fn quote_path(path: &str) -> String {
+    path.split('/').map(quote).collect::<Vec<_>>().join("/")
 }
 
 fn quote(name: &str) -> String {

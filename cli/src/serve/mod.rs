@@ -1,5 +1,6 @@
 //! A static file server: ranges, CORS, listings. One thread a connection, nothing above the folder.
 
+mod access;
 mod connections;
 mod files;
 mod http;
@@ -15,6 +16,8 @@ use anyhow::{Context as _, Result, anyhow, ensure};
 
 use crate::args::Serve;
 use crate::{show, signals};
+use access::Access;
+pub(crate) use access::origin;
 use connections::Connections;
 
 /// Connections open at a time, each with a file: some systems allow a program 256 of both together. Where all of them are
@@ -35,7 +38,8 @@ pub(crate) fn serve(args: &Serve) -> Result<()> {
     let address = listener.local_addr()?;
     signals::end_well();
     show::line(format_args!("serving {} on http://{address}/", args.dir.display()))?;
-    accept(&listener, &Arc::new(files::Root::new(root)));
+    let access = Access::new(args.host, &args.allow_origin);
+    accept(&listener, &Arc::new(files::Root::new(root, access, args.dotfiles)));
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
 use super::accept;
+use super::access::Access;
 use super::files::{Root, Wanted, decode, wanted};
 use super::http::{Body, Request, Response};
 
@@ -12,8 +13,13 @@ fn folder() -> (tempfile::TempDir, Root) {
     fs::create_dir_all(dir.path().join("root/a b/__schema")).unwrap();
     fs::write(dir.path().join("root/a b/data.tdb"), b"0123456789").unwrap();
     fs::write(dir.path().join("secret"), b"secret").unwrap();
-    let root = Root::new(dir.path().join("root").canonicalize().unwrap());
+    let root = root(&dir, "0.0.0.0");
     (dir, root)
+}
+
+fn root(dir: &tempfile::TempDir, listens: &str) -> Root {
+    let access = Access::new(listens.parse().unwrap(), &[]);
+    Root::new(dir.path().join("root"), access, false)
 }
 
 fn body(response: Response) -> String {
@@ -110,6 +116,61 @@ fn folders_are_listed_for_programs_and_people() {
 }
 
 #[test]
+fn a_folder_is_not_redirected_to_another_host() {
+    let (dir, root) = folder();
+    fs::create_dir_all(dir.path().join("root/evil.example/x")).unwrap();
+    for (target, location) in [
+        ("//evil.example", "/evil.example/"),
+        ("//evil.example/x", "/evil.example/x/"),
+        ("/%2fevil.example", "/evil.example/"),
+        ("/./a%20b?q", "/a%20b/"),
+    ] {
+        let moved = root.answer(&Request::new("GET", target, &[]));
+        assert_eq!(
+            (moved.status, header(&moved, "Location")),
+            (301, Some(location)),
+            "{target}"
+        );
+    }
+    assert_eq!(root.answer(&Request::new("GET", "/\\evil.example", &[])).status, 404);
+}
+
+#[test]
+fn names_with_a_dot_are_served_only_if_asked_for() {
+    let (dir, root) = folder();
+    fs::create_dir_all(dir.path().join("root/.git")).unwrap();
+    fs::write(dir.path().join("root/.git/config"), b"password").unwrap();
+    let listed = |root: &Root| body(root.answer(&Request::new("GET", "/", &[]))).contains(".git");
+    let status = |root: &Root| root.answer(&Request::new("GET", "/.git/config", &[])).status;
+    assert_eq!((listed(&root), status(&root)), (false, 404));
+    let all = Root::new(dir.path().join("root"), Access::new([0, 0, 0, 0].into(), &[]), true);
+    assert_eq!((listed(&all), status(&all)), (true, 200));
+}
+
+#[test]
+fn a_loopback_server_answers_this_machine_and_its_pages() {
+    let (dir, _) = folder();
+    let own = root(&dir, "127.0.0.1");
+    let get = |origin: &str| own.answer(&Request::new("GET", "/a%20b/data.tdb", &[("Origin", origin)]));
+    let page = get("http://localhost:3000");
+    assert_eq!(
+        header(&page, "Access-Control-Allow-Origin"),
+        Some("http://localhost:3000")
+    );
+    assert_eq!(
+        (page.status, header(&page, "X-Content-Type-Options")),
+        (200, Some("nosniff"))
+    );
+    let other = get("https://evil.example");
+    assert_eq!(header(&other, "Access-Control-Allow-Origin"), None);
+    assert_eq!(header(&other, "Cross-Origin-Resource-Policy"), Some("same-site"));
+    // A name of the page's own that was made to point here.
+    let rebound = Request::new("GET", "/a%20b/data.tdb", &[]).of("evil.example:8000");
+    assert_eq!(own.answer(&rebound).status, 421);
+    assert_eq!(root(&dir, "0.0.0.0").answer(&rebound).status, 200);
+}
+
+#[test]
 fn only_reading_is_allowed() {
     let (_dir, root) = folder();
     assert_eq!(root.answer(&Request::new("DELETE", "/a%20b/data.tdb", &[])).status, 405);
@@ -120,27 +181,70 @@ fn only_reading_is_allowed() {
     );
 }
 
-#[test]
-fn one_connection_serves_many_requests() {
-    let (_dir, root) = folder();
+/// What a server says to these bytes.
+fn exchange(root: Root, said: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || accept(&listener, &Arc::new(root)));
     let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(said.as_bytes()).unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn one_connection_serves_many_requests() {
     let get = |method: &str, close: &str| {
         format!("{method} /a%20b/data.tdb HTTP/1.1\r\nHost: x\r\nRange: bytes=0-2\r\n{close}\r\n")
     };
-    stream
-        .write_all(format!("{}{}", get("HEAD", ""), get("GET", "Connection: close\r\n")).as_bytes())
-        .unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
+    let (_dir, root) = folder();
+    let text = exchange(
+        root,
+        &format!("{}{}", get("HEAD", ""), get("GET", "Connection: close\r\n")),
+    );
     assert_eq!(text.matches("206 Partial Content").count(), 2, "{text}");
     assert_eq!(text.matches("Content-Length: 3").count(), 2);
     assert!(text.ends_with("\r\n\r\n012"));
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.write_all(b"nonsense\r\n\r\n").unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    assert!(text.starts_with("HTTP/1.1 400"), "{text}");
+}
+
+#[test]
+fn requests_whose_end_or_host_is_in_doubt_are_refused() {
+    let hidden = "GET /a%20b/data.tdb HTTP/1.1\r\nHost: x\r\n\r\n";
+    let length = hidden.len();
+    for (lines, status) in [
+        (
+            format!("Host: x\r\nContent-Length: 0\r\nContent-Length: {length}\r\n"),
+            400,
+        ),
+        (format!("Host: x\r\nContent-Length: 0, {length}\r\n"), 400),
+        (
+            "Host: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n".to_owned(),
+            400,
+        ),
+        (format!("Host: x\r\nContent-Length: {length}\r\n"), 200),
+        ("Host: x\r\nHost: y\r\n".to_owned(), 400),
+        ("Connection: close\r\n".to_owned(), 400),
+        ("nonsense\r\n".to_owned(), 400),
+    ] {
+        let (_dir, root) = folder();
+        let text = exchange(root, &format!("GET / HTTP/1.1\r\n{lines}\r\n{hidden}"));
+        assert!(text.starts_with(&format!("HTTP/1.1 {status} ")), "{lines}: {text}");
+        assert_eq!(text.matches("HTTP/1.1 ").count(), 1, "{lines}: {text}");
+    }
+}
+
+#[test]
+fn an_address_in_place_of_a_path_names_the_host() {
+    let (dir, _) = folder();
+    for (target, status) in [
+        ("http://localhost", 200),
+        ("http://localhost/a%20b/", 200),
+        ("http://evil.example/", 421),
+    ] {
+        let said = format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        let text = exchange(root(&dir, "127.0.0.1"), &said);
+        assert!(text.starts_with(&format!("HTTP/1.1 {status} ")), "{target}: {text}");
+    }
 }

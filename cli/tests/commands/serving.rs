@@ -41,7 +41,7 @@ fn get(server: &Server, path: &str, header: &str) -> String {
     let mut stream = TcpStream::connect(&server.address).unwrap();
     write!(
         stream,
-        "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{header}\r\n"
+        "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{header}\r\n"
     )
     .unwrap();
     let mut text = Vec::new();
@@ -80,7 +80,7 @@ fn idle_connections_make_room_for_new_ones() {
         stream
     };
     let head = |stream: &mut TcpStream| {
-        write!(stream, "HEAD /data.bin HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        write!(stream, "HEAD /data.bin HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
         let mut reply = [0; 15];
         stream.read_exact(&mut reply).map(|()| reply)
     };
@@ -111,6 +111,34 @@ fn idle_connections_make_room_for_new_ones() {
     let silent: Vec<TcpStream> = (0..300).map(|_| connect()).collect();
     assert!(get(&server, "/data.bin", "").ends_with("0123456789"));
     drop(silent);
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_and_peers_that_take_nothing_do_not_stop_it() {
+    let shell = Shell::new();
+    shell.file("data.bin", b"0123456789");
+    std::fs::File::create(shell.path("large.bin"))
+        .unwrap()
+        .set_len(64 << 20)
+        .unwrap();
+    let made = std::process::Command::new("mkfifo")
+        .arg(shell.path("pipe"))
+        .status()
+        .unwrap();
+    assert!(made.success());
+    let server = serve(&shell);
+    // More than there are places for, twice over.
+    let ask = |path: &str| {
+        let mut stream = TcpStream::connect(&server.address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        stream
+    };
+    let waiting: Vec<TcpStream> = (0..110).map(|_| ask("/pipe")).collect();
+    assert!(get(&server, "/pipe", "").starts_with("HTTP/1.1 404"));
+    let slow: Vec<TcpStream> = (0..110).map(|_| ask("/large.bin")).collect();
+    assert!(get(&server, "/data.bin", "").ends_with("0123456789"));
+    drop((waiting, slow));
 }
 
 #[cfg(unix)]
