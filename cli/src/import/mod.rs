@@ -1,6 +1,8 @@
 //! `import`: a new array from a file, its schema inferred.
 
 mod extents;
+#[cfg(test)]
+mod hostile;
 mod infer;
 mod tiles;
 

@@ -1,6 +1,7 @@
 //! Files of cells: what is in them, before it is known what an array makes of it.
 
 mod arrow;
+mod bounds;
 mod convert;
 mod csv;
 mod npy;
@@ -20,7 +21,13 @@ use hyperslab::format::schema::Layout;
 use crate::failure::usage;
 use crate::formats::{self, Input};
 
+#[cfg(test)]
+pub(crate) use arrow::read as read_arrow;
 pub(crate) use convert::column;
+#[cfg(test)]
+pub(crate) use npy::read as read_npy;
+#[cfg(test)]
+pub(crate) use npz::read as read_npz;
 pub(crate) use text::{Lines, hex, infer as infer_text, number, range, scalar};
 
 /// Columns of equal length, or arrays of equal shape.

@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::format::schema::Layout;
 use hyperslab::{CellCount, Column, Datatype};
 
+use super::bounds::check_columns;
 use super::{Named, Shape, Table, Values};
 use dtype::Field;
 use literal::Literal;
@@ -19,8 +20,16 @@ const HEADER_BYTES_MAX: u64 = 1 << 24;
 /// that name is another's.
 const VALIDITY: &str = "_valid";
 
-pub(super) fn read(mut input: Box<dyn Read + '_>) -> Result<Table> {
+/// An array that is stored as it is.
+pub(crate) fn read(input: Box<dyn Read + '_>) -> Result<Table> {
+    let mut any = u64::MAX;
+    read_within(input, &mut any)
+}
+
+/// The same, if it has at most `left` bytes, which are fewer afterwards.
+pub(super) fn read_within(mut input: Box<dyn Read + '_>, left: &mut u64) -> Result<Table> {
     let header = header(&mut input)?;
+    take(left, header.len() as u64)?;
     let parsed = literal::parse(&header).context("the .npy header is not understood")?;
     let part = |key| {
         parsed
@@ -28,6 +37,7 @@ pub(super) fn read(mut input: Box<dyn Read + '_>) -> Result<Table> {
             .with_context(|| format!("the .npy header has no '{key}'"))
     };
     let fields = dtype::fields(part("descr")?)?;
+    check_columns(fields.len())?;
     let Some(lengths) = part("shape")?.integers() else {
         bail!("the shape in the .npy header is no tuple of integers")
     };
@@ -45,6 +55,7 @@ pub(super) fn read(mut input: Box<dyn Read + '_>) -> Result<Table> {
     let size = cells
         .checked_mul(width)
         .context("the shape in the .npy header is too large")?;
+    take(left, size)?;
     let mut data = Vec::new();
     // Grows with what is really there, whatever the header says.
     input.take(size).read_to_end(&mut data)?;
@@ -69,6 +80,17 @@ pub(super) fn read(mut input: Box<dyn Read + '_>) -> Result<Table> {
         shape: Some(Shape { lengths, layout }),
         ..Table::default()
     })
+}
+
+fn take(left: &mut u64, bytes: u64) -> Result<()> {
+    let after = left.checked_sub(bytes);
+    *left = after.with_context(|| {
+        format!(
+            "it unfolds to far more than the file's own bytes: {bytes} bytes more where {left} are allowed; \
+             import its arrays one by one from .npy"
+        )
+    })?;
+    Ok(())
 }
 
 fn header(input: &mut dyn Read) -> Result<String> {

@@ -6,17 +6,20 @@ use std::io::Cursor;
 use anyhow::{Context as _, Result, bail};
 use hyperslab::Column;
 
+use super::bounds::{check_columns, unfolded_max};
 use super::{Named, Shape, Table, Values, npy};
 
-pub(super) fn read(bytes: Vec<u8>) -> Result<Table> {
+pub(crate) fn read(bytes: Vec<u8>) -> Result<Table> {
+    let mut left = unfolded_max(bytes.len());
     let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).context("this is no .npz file")?;
+    check_columns(zip.len())?;
     let mut members = Vec::new();
     for i in 0..zip.len() {
         let file = zip.by_index(i).context("this .npz file is damaged")?;
         let Some(name) = file.name().strip_suffix(".npy").map(str::to_owned) else {
             continue;
         };
-        let table = npy::read(Box::new(file)).with_context(|| format!("array '{name}'"))?;
+        let table = npy::read_within(Box::new(file), &mut left).with_context(|| format!("array '{name}'"))?;
         members.push((name, table));
     }
     merge(members)

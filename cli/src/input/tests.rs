@@ -192,3 +192,36 @@ fn ranges_of_dates_are_cut_in_the_middle() {
     let small = range("-5:7", Datatype::Int8, CellCount::ONE);
     assert_eq!(small.unwrap(), ScalarRange::new(-5_i8, 7_i8));
 }
+
+#[test]
+fn an_npz_file_that_unfolds_without_end_is_refused() {
+    let member = |values: usize| {
+        let header = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({values},), }}");
+        npy(&header, &vec![0; values])
+    };
+    let mut left = 1000;
+    let one = member(300);
+    npy::read_within(Box::new(one.as_slice()), &mut left).unwrap();
+    // Headers count as well.
+    assert_eq!(left, 1000 - (one.len() as u64 - 10));
+    let error = npy::read_within(Box::new(member(5000).as_slice()), &mut left).unwrap_err();
+    assert!(error.to_string().contains("one by one"), "{error}");
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let deflated = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
+    zip.start_file("bomb.npy", deflated).unwrap();
+    let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (2000000000,), }";
+    std::io::Write::write_all(&mut zip, &npy(header, &[])).unwrap();
+    let bytes = zip.finish().unwrap().into_inner();
+    let error = format!("{:#}", npz::read(bytes).unwrap_err());
+    assert!(error.contains("array 'bomb'") && error.contains("unfolds"), "{error}");
+}
+
+#[test]
+fn npy_fields_of_too_many_values_are_refused() {
+    let huge = "{'descr': [('a', '<i2', (4294967296, 4294967296))], 'fortran_order': False, 'shape': (1,), }";
+    let error = format!("{:#}", read_npy(&npy(huge, &[])).unwrap_err());
+    assert!(
+        error.contains("field 'a' has cells of no values, or too many"),
+        "{error}"
+    );
+}

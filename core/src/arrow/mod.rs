@@ -20,11 +20,13 @@
 
 mod export;
 mod import;
+mod ipc;
 mod table;
 mod text;
 mod time;
 mod types;
 
+pub use ipc::IpcTable;
 pub use table::Table;
 pub use types::{FieldType, Form, Role};
 

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::format::attribute::Attribute;
 use crate::format::domain::Dimension;
 use crate::format::enumeration::Enumeration;
+use crate::limits::DEFAULT_FILL_BYTES_MAX;
 
 const DATATYPE: &str = "tiledb.datatype";
 const CELL: &str = "tiledb.cell";
@@ -117,21 +118,8 @@ impl FieldType {
     /// # Errors
     /// [`Error::Unsupported`] names an Arrow type that no TileDB type can hold.
     pub fn infer(field: &Field) -> Result<Self> {
-        let (mut datatype, mut cell) = nearest(field.name(), field.data_type())?;
-        if let Some(name) = field.metadata().get(DATATYPE) {
-            datatype = Datatype::from_name(name)?;
-        }
-        match field.metadata().get(CELL).map(String::as_str) {
-            Some("var") => cell = CellCount::Var,
-            Some(n) => {
-                let n = n.parse().ok().filter(|n| *n > 0);
-                let n = n.ok_or_else(|| {
-                    Error::invalid(format!("field '{}': '{CELL}' is no number of values", field.name()))
-                })?;
-                cell = CellCount::Fixed(n);
-            }
-            None => {}
-        }
+        let (datatype, cell) = Self::values_of(field)?;
+        check_fill(field.name(), cell.cell_bytes(datatype).unwrap_or(0) as u64)?;
         let role = match field.metadata().get(ROLE).map(String::as_str) {
             Some("dimension") => Some(Role::Dimension),
             Some("attribute") => Some(Role::Attribute),
@@ -151,6 +139,26 @@ impl FieldType {
             fill,
             form: Form::Natural,
         })
+    }
+
+    /// The type of the values of an Arrow field, and how many a cell holds.
+    pub(super) fn values_of(field: &Field) -> Result<(Datatype, CellCount)> {
+        let (mut datatype, mut cell) = nearest(field.name(), field.data_type())?;
+        if let Some(name) = field.metadata().get(DATATYPE) {
+            datatype = Datatype::from_name(name)?;
+        }
+        match field.metadata().get(CELL).map(String::as_str) {
+            Some("var") => cell = CellCount::Var,
+            Some(n) => {
+                let n = n.parse().ok().filter(|n| *n > 0);
+                let n = n.ok_or_else(|| {
+                    Error::invalid(format!("field '{}': '{CELL}' is no number of values", field.name()))
+                })?;
+                cell = CellCount::Fixed(n);
+            }
+            None => {}
+        }
+        Ok((datatype, cell))
     }
 
     /// Whether some column of this field could need [`Form::Raw`].
@@ -284,7 +292,7 @@ pub(super) const fn plain(physical: Physical) -> DataType {
 }
 
 /// The TileDB type nearest to an Arrow type that says nothing of TileDB.
-fn nearest(name: &str, t: &DataType) -> Result<(Datatype, CellCount)> {
+pub(super) fn nearest(name: &str, t: &DataType) -> Result<(Datatype, CellCount)> {
     use DataType as D;
     let one = |t| Ok((t, CellCount::ONE));
     match t {
@@ -319,13 +327,25 @@ fn nearest(name: &str, t: &DataType) -> Result<(Datatype, CellCount)> {
     }
 }
 
+/// Refuses cells, or all the cells that stand for nothing, of more than [`DEFAULT_FILL_BYTES_MAX`].
+pub(super) fn check_fill(name: &str, bytes: u64) -> Result<()> {
+    if bytes > DEFAULT_FILL_BYTES_MAX {
+        return Err(Error::LimitExceeded {
+            what: format!("bytes of one cell up to field '{name}'"),
+            found: bytes,
+            limit: DEFAULT_FILL_BYTES_MAX,
+        });
+    }
+    Ok(())
+}
+
 fn fixed(name: &str, n: i32) -> Result<CellCount> {
     let n = u32::try_from(n).ok().filter(|n| *n > 0);
     n.map(CellCount::Fixed)
         .ok_or_else(|| Error::invalid(format!("field '{name}': cells of no values cannot be stored")))
 }
 
-fn unsupported(name: &str, t: &DataType) -> Error {
+pub(super) fn unsupported(name: &str, t: &DataType) -> Error {
     Error::Unsupported(format!(
         "field '{name}': Arrow type {t} has no TileDB counterpart; cast it to numbers, text, binary or timestamps"
     ))

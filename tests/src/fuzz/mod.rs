@@ -5,6 +5,7 @@
 mod array;
 mod filters;
 mod formats;
+mod ipc;
 pub mod memory;
 mod samples;
 mod texts;
@@ -83,6 +84,7 @@ pub fn targets() -> Vec<Target> {
         texts::targets(&samples),
         filters::targets(),
         array::targets(&samples),
+        ipc::targets(),
     ]
     .into_iter()
     .flatten()

@@ -67,7 +67,11 @@ fn field(name: &str, code: &str, shape: &[u64], record: bool) -> Result<Field> {
         .split_once('[')
         .map_or((rest, ""), |(size, unit)| (size, unit.trim_end_matches(']')));
     let size: usize = size.parse().ok().with_context(unknown)?;
-    let times: u64 = shape.iter().product();
+    let too_many = || format!("field '{name}' has cells of no values, or too many");
+    let times = shape
+        .iter()
+        .try_fold(1_u64, |n, m| n.checked_mul(*m))
+        .with_context(too_many)?;
     let (datatype, width, values) = match (kind, size) {
         ('b', 1) => (Datatype::Bool, 1, 1),
         ('i', 1) => (Datatype::Int8, 1, 1),
@@ -93,7 +97,7 @@ fn field(name: &str, code: &str, shape: &[u64], record: bool) -> Result<Field> {
         .checked_mul(times)
         .and_then(|n| u32::try_from(n).ok())
         .filter(|n| *n > 0);
-    let count = values.with_context(|| format!("field '{name}' has cells of no values, or too many"))?;
+    let count = values.with_context(too_many)?;
     let text = kind == 'U';
     ensure!(
         !text || times == 1,

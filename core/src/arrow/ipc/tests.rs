@@ -1,0 +1,66 @@
+use std::sync::Arc;
+
+use arrow_array::types::Int8Type;
+use arrow_array::{DictionaryArray, Int64Array, StringViewArray};
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+
+use super::*;
+
+const MIB: u64 = 1 << 20;
+
+fn written(array: ArrayRef, codec: Option<CompressionType>) -> [Vec<u8>; 2] {
+    let batch = RecordBatch::try_from_iter([("a", array)]).unwrap();
+    let options = IpcWriteOptions::default().try_with_compression(codec).unwrap();
+    let mut file = FileWriter::try_new_with_options(Vec::new(), &batch.schema(), options.clone()).unwrap();
+    file.write(&batch).unwrap();
+    let mut stream = StreamWriter::try_new_with_options(Vec::new(), &batch.schema(), options).unwrap();
+    stream.write(&batch).unwrap();
+    [file.into_inner().unwrap(), stream.into_inner().unwrap()]
+}
+
+fn rows(bytes: &[u8], bytes_max: u64) -> Result<usize> {
+    let table = IpcTable::read(bytes.to_vec(), bytes_max)?;
+    Ok(table.batches.iter().map(RecordBatch::num_rows).sum())
+}
+
+#[test]
+fn what_an_arrow_file_unfolds_to_is_limited() {
+    let zeros: ArrayRef = Arc::new(Int64Array::from(vec![0; 1 << 20]));
+    for codec in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
+        for bytes in written(zeros.clone(), Some(codec)) {
+            assert!(bytes.len() < 100_000, "{}", bytes.len());
+            assert_eq!(rows(&bytes, 9 * MIB).unwrap(), 1 << 20);
+            let error = rows(&bytes, 7 * MIB).unwrap_err();
+            assert!(matches!(error, Error::LimitExceeded { .. }), "{error}");
+        }
+    }
+    // A thousand cells that are all the same long one.
+    let long = "x".repeat(100_000);
+    let cells = std::iter::repeat_n(Some(long.as_str()), 1000);
+    let dictionary: DictionaryArray<Int8Type> = cells.clone().collect();
+    let views: StringViewArray = std::iter::repeat_n(Some("a text beyond a view"), 100_000).collect();
+    for (array, small, enough) in [
+        (Arc::new(dictionary) as ArrayRef, 50 * MIB, 200 * MIB),
+        (Arc::new(views), 3 * MIB, 20 * MIB),
+    ] {
+        for bytes in written(array, None) {
+            assert!(rows(&bytes, enough).is_ok());
+            assert!(matches!(rows(&bytes, small), Err(Error::LimitExceeded { .. })));
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_off_is_an_error() {
+    let [file, stream] = written(Arc::new(Int64Array::from(vec![1, 2, 3])), None);
+    for end in 0..file.len() {
+        assert!(rows(&file[..end], MIB).is_err(), "{end}");
+    }
+    for end in 0..stream.len() {
+        // Streams need no end.
+        let read = rows(&stream[..end], MIB);
+        assert!(read.as_ref().is_err() || matches!(read, Ok(0 | 3)), "{end}");
+    }
+    assert_eq!((rows(&file, MIB).unwrap(), rows(&stream, MIB).unwrap()), (3, 3));
+}
