@@ -40,7 +40,7 @@ pub(crate) async fn meta(env: &Env, args: &Meta) -> Result<()> {
             let found = all
                 .get(key)
                 .with_context(|| format!("{array}: there is no metadata key '{key}'; the keys are {}", known()))?;
-            show::line(text(found))
+            show::value(&text(found))
         }
         MetaAction::Set {
             key,

@@ -1,23 +1,38 @@
-//! Values and tables for people.
+//! Values and tables for people. What is printed here may hold names and values of any origin, so what a terminal would
+//! obey is written out.
 
 use std::fmt::Display;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::{Context as _, Result};
 use hyperslab::format::attribute::Attribute;
 use hyperslab::format::domain::Dimension;
 use hyperslab::view::selection::display_name;
-use hyperslab::{CellCount, Datatype, Scalar, ScalarRange, calendar};
+use hyperslab::{CellCount, Datatype, Scalar, ScalarRange, calendar, printable};
 use serde_json::Value;
 
-/// Prints a line. `println!` would panic where nobody reads on, or where a disk is full.
+/// Prints a line, or a JSON document, which stays as exact as it is. `println!` would panic where nobody reads on, or
+/// where a disk is full.
 pub(crate) fn line(text: impl Display) -> Result<()> {
+    print(&printable(&text.to_string(), &['\n']))
+}
+
+/// Prints a value: into a pipe or a file as it is.
+pub(crate) fn value(text: &str) -> Result<()> {
+    if io::stdout().is_terminal() {
+        print(&printable(text, &['\n', '\t']))
+    } else {
+        print(text)
+    }
+}
+
+fn print(text: &str) -> Result<()> {
     writeln!(io::stdout().lock(), "{text}").context("cannot write to standard output")
 }
 
 /// Prints a complaint on standard error. Where that cannot be written there is nobody to tell: `eprintln!` would panic.
 pub(crate) fn complaint(text: impl Display) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{}", printable(&text.to_string(), &[]));
 }
 
 /// Prints rows with their columns aligned.
@@ -26,7 +41,9 @@ pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>) -> Result<()> {
     if !header.is_empty() && !rows.is_empty() {
         all.push(header.iter().map(|h| (*h).to_owned()).collect());
     }
-    all.extend(rows);
+    // A name may hold the end of a line.
+    let cell = |cell: String| printable(&cell, &[]).into_owned();
+    all.extend(rows.into_iter().map(|row| row.into_iter().map(cell).collect()));
     let columns = all.iter().map(Vec::len).max().unwrap_or(0);
     let width = |i: usize| {
         all.iter()
@@ -37,11 +54,8 @@ pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>) -> Result<()> {
     };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     for row in &all {
-        // A name may hold the end of a line.
         let cells = row.iter().zip(&widths);
-        let cells: Vec<String> = cells
-            .map(|(c, w)| format!("{:<w$}", c.replace(char::is_control, " ")))
-            .collect();
+        let cells: Vec<String> = cells.map(|(c, w)| format!("{c:<w$}")).collect();
         line(cells.join("  ").trim_end())?;
     }
     Ok(())

@@ -12,7 +12,7 @@ use clap::Parser;
 use fuser::{Session, SessionACL};
 use hyperslab::filter::Key;
 use hyperslab::view::{Source, parse_time};
-use hyperslab::{Context, OpenOptions, Window, vfs};
+use hyperslab::{Context, OpenOptions, Window, printable, vfs};
 use hyperslab_fuse::adapter::Adapter;
 use hyperslab_fuse::background;
 use hyperslab_fuse::errno::Refusal;
@@ -109,7 +109,11 @@ fn main() -> ExitCode {
         Ok(None) => ExitCode::FAILURE,
         Err(e) => {
             // Where this cannot be written there is nobody to tell.
-            let _ = writeln!(std::io::stderr(), "fuse-mount: {e:#}");
+            let _ = writeln!(
+                std::io::stderr(),
+                "fuse-mount: {}",
+                printable(&format!("{e:#}"), &['\n'])
+            );
             ExitCode::FAILURE
         }
     }
@@ -264,7 +268,8 @@ fn log(file: &Path) -> Result<File> {
 /// Tells what could not be read.
 fn tell(path: &str, refusal: &Refusal) {
     // Where this cannot be written there is nobody to tell.
-    let _ = writeln!(std::io::stderr(), "fuse-mount: cannot read {path:?}: {refusal}");
+    let told = format!("fuse-mount: cannot read {path:?}: {refusal}");
+    let _ = writeln!(std::io::stderr(), "{}", printable(&told, &[]));
 }
 
 /// The key in a file.

@@ -234,6 +234,7 @@ fn lints_are_silenced_with_a_reason() {
 /// What each module of core may use of the others. The leaves of the tree come first.
 const LAYERS: &[(&str, &[&str])] = &[
     ("limits", &[]),
+    ("printable", &[]),
     ("sort", &[]),
     ("error", &["limits"]),
     ("datatype", &["error"]),

@@ -80,3 +80,26 @@ fn pipes_in_an_array_are_not_waited_for() {
     std::fs::rename(shell.path("a/pipe"), data).unwrap();
     check(&shell, "export a out.csv", 1, &["a0.tdb", "no regular file"]);
 }
+
+#[test]
+fn names_do_not_steer_the_terminal() {
+    let shell = with_array();
+    let evil = "k\u{1b}[2J\u{9b}1m\u{202e}x\r\ny";
+    shell.ok(&format!("meta a set '{evil}' '{evil}'"));
+    let steers = |text: &str| text.chars().any(|c| c != '\n' && c.is_control() || c == '\u{202e}');
+    let listed = shell.ok("meta a ls");
+    assert!(
+        !steers(&listed) && listed.contains("k\\u001b[2J\\u009b1m\\u202ex"),
+        "{listed:?}"
+    );
+    let json = shell.ok("meta a ls --json");
+    assert!(!steers(&json), "{json:?}");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json[evil]["value"], evil, "JSON stays exact");
+    // Into a pipe, a value is what was stored.
+    assert_eq!(shell.ok(&format!("meta a get '{evil}'")), format!("{evil}\n"));
+    let (_, error) = shell.fails("meta a get nothing");
+    assert!(!steers(&error) && error.contains("\\u001b"), "{error:?}");
+    let (_, error) = shell.fails(&format!("info '{evil}'"));
+    assert!(!steers(&error) && error.contains("\\u001b"), "{error:?}");
+}
