@@ -2,12 +2,13 @@ import { RawStore } from "./core.js";
 import { Bridge } from "./bridge.js";
 import { call, init, own } from "./engine.js";
 import { HyperslabError } from "./errors.js";
+import { record } from "./exact.js";
 import { HttpStore, type HttpOptions, type RequestEvent } from "./http.js";
 import type { Engine, EngineArray } from "./messages.js";
 import type { Store } from "./store.js";
 import { Column, type DataType, type RawColumn, type TypedArray, type Value } from "./values.js";
 
-/** A moment: milliseconds since 1970, or a `Date`. */
+/** A moment: milliseconds since 1970, or a `Date`. `Infinity` is the end of time. */
 export type Moment = number | bigint | Date;
 
 export interface CallOptions {
@@ -142,7 +143,7 @@ export class TileArray {
   /** The metadata, by key. */
   async meta({ signal }: CallOptions = {}): Promise<Record<string, Value>> {
     const found = await call(signal, (aborted) => this.raw.metadata(aborted)) as { key: string; type: DataType; num: number; data: Uint8Array }[];
-    return Object.fromEntries(found.map(({ key, type, num, data }) => [key, metaValue(key, type, num, data)]));
+    return record(found.map(({ key, type, num, data }) => [key, metaValue(key, type, num, data)]));
   }
 
   /** The values of an enumeration, or of an attribute's, by the integers that stand for them. */
@@ -262,14 +263,15 @@ export function span(at: OpenOptions["at"]): [number, number] {
 /** A moment in milliseconds since 1970. */
 export function moment(at: Moment): number {
   const ms = typeof at === "number" || typeof at === "bigint" || at instanceof Date ? Number(at) : NaN;
-  if (ms >= 0) return ms;
-  throw new HyperslabError("InvalidArgument", `${String(at)} is no moment: give milliseconds since 1970, or a valid Date from then on`);
+  if (ms === Infinity || (ms >= 0 && ms <= Number.MAX_SAFE_INTEGER)) return ms;
+  const why = ms > 0 ? ", and none beyond 2^53, which is rounded; Infinity is the end of time" : ", or a valid Date from then on";
+  throw new HyperslabError("InvalidArgument", `${String(at)} is no moment: give milliseconds since 1970${why}`);
 }
 
 /** The same for what is written, which bears a time that ends. */
 export function writeMoment(at: Moment): number {
   const ms = moment(at);
-  if (ms <= Number.MAX_SAFE_INTEGER) return ms;
+  if (ms < Infinity) return ms;
   throw new HyperslabError("InvalidArgument", `${String(at)} is no moment to write at: give milliseconds since 1970, or a Date`);
 }
 

@@ -1,7 +1,8 @@
 // Selections, and how the engine wants them.
 import { HyperslabError } from "./errors.js";
+import { refuseRounded } from "./exact.js";
 
-/** A coordinate: dates may be given as `Date` or as ISO 8601 text. */
+/** A coordinate: dates may be given as `Date` or as ISO 8601 text. An integer beyond 2^53 is a bigint; as a number it is refused. */
 export type Coordinate = number | bigint | string | Date;
 
 /** Coordinates from `start` up to `stop`: without `stop` for integers, with it for floats, strings and dates. */
@@ -30,44 +31,49 @@ export type Selection = readonly AxisSelection[] | { readonly [dimension: string
 /** Closed ranges by dimension's name; one, or several. */
 export type Ranges = { readonly [dimension: string]: readonly [Coordinate, Coordinate] | readonly (readonly [Coordinate, Coordinate])[] };
 
-export function selectionJson(selection: Selection | undefined, dims: readonly { name: string }[]): string {
+type Dims = readonly { readonly name: string; readonly type: string }[];
+
+export function selectionJson(selection: Selection | undefined, dims: Dims): string {
   if (typeof selection === "string") return JSON.stringify(selection);
   if (typeof (selection ?? {}) !== "object" || selection instanceof Date) {
     throw new HyperslabError("InvalidArgument", `${String(selection)} is no selection: give a list by dimension, as in [${String(selection)}], or an object by name`);
   }
   const axes = Array.isArray(selection) ? selection : byName((selection ?? {}) as Record<string, AxisSelection>, dims);
-  return JSON.stringify(axes.map(axis));
+  return JSON.stringify(axes.map((given, i) => axis(given, dims[i])));
 }
 
-export function rangesJson(ranges: Ranges | undefined): string {
+export function rangesJson(ranges: Ranges | undefined, dims: Dims): string {
   const lists = Object.entries(ranges ?? {}).map(([name, given]) => {
     const list = Array.isArray(given?.[0]) ? given : [given];
     if (!list.every((pair) => Array.isArray(pair) && pair.length === 2)) {
       throw new HyperslabError("InvalidArgument", `a range of '${name}' is two values, [low, high]; several are a list of those`);
     }
-    return [name, (list as [Coordinate, Coordinate][]).map((pair) => pair.map(value))];
+    const dim = dims.find((d) => d.name === name);
+    return [name, (list as [Coordinate, Coordinate][]).map((pair) => pair.map((end) => value(end, dim)))];
   });
   return JSON.stringify(Object.fromEntries(lists));
 }
 
-function byName(named: Record<string, AxisSelection>, dims: readonly { name: string }[]): AxisSelection[] {
+function byName(named: Record<string, AxisSelection>, dims: Dims): AxisSelection[] {
   const unknown = Object.keys(named).find((name) => !dims.some((d) => d.name === name));
   if (unknown !== undefined) {
     throw new HyperslabError("InvalidArgument", `there is no dimension '${unknown}'; the dimensions are ${dims.map((d) => d.name).join(", ")}`);
   }
-  return dims.map((d) => named[d.name] ?? null);
+  return dims.map((d) => (Object.hasOwn(named, d.name) ? named[d.name] : null) ?? null);
 }
 
-function axis(given: AxisSelection | undefined): object {
+function axis(given: AxisSelection | undefined, dim: Dims[number] | undefined): object {
   if (given === null || given === undefined) return {};
-  if (Array.isArray(given)) return { range: given.map(value) };
+  if (Array.isArray(given)) return { range: given.map((end) => value(end, dim)) };
   if (typeof given === "object" && "step" in given) {
-    return { from: value(given.start), until: value(given.stop), step: given.step };
+    refuseRounded("a step", given.step);
+    return { from: value(given.start, dim), until: value(given.stop, dim), step: given.step };
   }
-  return { at: value(given as Coordinate) };
+  return { at: value(given as Coordinate, dim) };
 }
 
-function value(coordinate: Coordinate | null): unknown {
+function value(coordinate: Coordinate | null, dim: Dims[number] | undefined): unknown {
+  if (!dim?.type.startsWith("float")) refuseRounded(dim ? `'${dim.name}'` : "a coordinate", coordinate);
   if (typeof coordinate === "bigint") return { int: coordinate.toString() };
   if (coordinate instanceof Date) return coordinate.toISOString();
   if (typeof coordinate === "number" && !Number.isFinite(coordinate)) return String(coordinate).replace("Infinity", "inf");

@@ -1,5 +1,6 @@
 // Values of the format as values of JavaScript.
 import { HyperslabError } from "./errors.js";
+import { refuseRounded } from "./exact.js";
 
 /** The format's names of types. */
 export type DataType =
@@ -166,8 +167,8 @@ function cellBytes(name: string, field: { type: DataType; cell: number | "var" }
   }
   const one = new Typed(new ArrayBuffer(Typed.BYTES_PER_ELEMENT));
   if (hold(one, cell) && (field.type !== "bool" || Number(cell) <= 1)) return bytes(one);
-  const hint = typeof cell === "number" && one instanceof BigInt64Array ? ": give a bigint" : "";
-  throw new HyperslabError("InvalidArgument", `'${name}' is of type ${field.type}; the ${typeof cell} ${String(cell)} is not${hint}`);
+  refuseRounded(`'${name}'`, cell);
+  throw new HyperslabError("InvalidArgument", `'${name}' is of type ${field.type}; the ${typeof cell} ${String(cell)} is not`);
 }
 
 /** Puts a number into an array of one; false where it does not fit. */

@@ -1,6 +1,7 @@
 import { open, rawStore, seed, storeOf, within, writeMoment, type CallOptions, type Moment, type TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
+import { refuseRounded } from "./exact.js";
 import { selectionJson, type Selection } from "./select.js";
 import type { Store } from "./store.js";
 import { encode, type ColumnInput, type DataType } from "./values.js";
@@ -38,7 +39,16 @@ export async function create(place: string | URL | Store, schema: SchemaInput | 
   return open(store, { path, ...(key ? { key } : {}) });
 }
 
+/** Refuses rounded integers wherever the schema has them: domains, tiles, fill values, values of enumerations. */
+function refuseRoundedIn(entry: unknown, path: string, type?: unknown): void {
+  if (typeof entry === "number" && !String(type).startsWith("float")) refuseRounded(path, entry);
+  if (typeof entry !== "object" || entry === null) return;
+  const own = Object.hasOwn(entry, "type") ? (entry as { type: unknown }).type : type;
+  for (const [name, value] of Object.entries(entry)) refuseRoundedIn(value, `${path}.${name}`, own);
+}
+
 function schemaJson(schema: SchemaInput | Record<string, unknown>): object {
+  refuseRoundedIn(schema, "schema");
   if ("dimensions" in schema) return schema;
   const { dims, attrs, allowsDups, ...rest } = schema as SchemaInput;
   if (!Array.isArray(dims) || !Array.isArray(attrs)) throw new HyperslabError("InvalidArgument", "a schema has lists of `dims` and `attrs`");
