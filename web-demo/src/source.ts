@@ -1,8 +1,8 @@
 // Arrays as the viewer wants them. Only this file and `levels.ts` speak to the hyperslab package.
-import { get, open, query, type Dim, type TileArray } from "hyperslab";
+import { get, open, query, type Dim, type TileArray, type Value } from "hyperslab";
 import { Pool } from "hyperslab/pool";
 import { levelsOf, type Level } from "./levels.js";
-import { fillOf, type Plane } from "./plane.js";
+import { fillOf, nodataOf, type Missing, type Plane } from "./plane.js";
 import * as text from "./text.js";
 import { countRequest } from "./traffic.js";
 
@@ -19,15 +19,16 @@ const pool = new Pool();
 
 /** One array as the viewer shows it: dense arrays as planes of numbers, sparse ones as points. */
 export class Source {
-  private constructor(readonly url: string, readonly array: TileArray, private levels: Level[], private labels: Map<string, Column>) {}
+  private constructor(readonly url: string, readonly array: TileArray, private levels: Level[], private labels: Map<string, Column>, private meta: Readonly<Record<string, Value>>) {}
 
   /** Opens an array as it is now, or as it was `at` a moment. */
   static async open(url: string, at = Date.now()): Promise<Source> {
     const options = { pool, onRequest: countRequest, at };
-    const address = new URL(url, location.href).href;
+    const address = addressOf(url);
     const array = await open(address, options);
-    const [levels, labels] = await Promise.all([levelsOf(address, array, options), labelsOf(array)]);
-    return new Source(url, array, levels, labels);
+    const [meta, labels] = await Promise.all([array.meta(), labelsOf(array)]);
+    const levels = await levelsOf(address, array, meta["overviews"], options);
+    return new Source(url, array, levels, labels, meta);
   }
 
   get dense(): boolean { return this.array.kind === "dense"; }
@@ -81,6 +82,13 @@ export class Source {
     return found && fillOf(found);
   }
 
+  /** What stands for no value in an attribute's cells. */
+  missing(attribute: string): Missing {
+    const type = this.array.attrs.find((a) => a.name === attribute)?.type ?? "";
+    const fill = this.fill(attribute);
+    return [...(fill === undefined ? [] : [fill]), ...nodataOf(this.meta, attribute, type)];
+  }
+
   /** What there is of `box`, in coordinates of the level of this `factor`; of the other axes the cells at `fixed` coordinates of the array. */
   async plane(attribute: string, factor: number, box: Box, fixed: number[], signal: AbortSignal): Promise<Plane> {
     const array = this.levels.find((l) => l.factor === factor)?.array ?? this.array;
@@ -92,9 +100,9 @@ export class Source {
     });
     const [row, col] = [selection.at(-2) ?? box.row, selection.at(-1) ?? box.col];
     const place = { row: row[0], col: col[0], rows: row[1] - row[0] + 1, cols: col[1] - col[0] + 1 };
-    if (selection.some(([lo, hi]) => lo > hi)) return { ...place, rows: 0, cols: 0, data: [], validity: undefined, fill: undefined };
+    if (selection.some(([lo, hi]) => lo > hi)) return { ...place, rows: 0, cols: 0, data: [], validity: undefined, missing: [] };
     const { data, validity } = await get(array, selection, { attrs: attribute, signal });
-    return { ...place, data, validity, fill: this.fill(attribute) };
+    return { ...place, data, validity, missing: this.missing(attribute) };
   }
 
   /** The points of a box in the plotted dimensions' coordinates, with every attribute. */
@@ -103,8 +111,8 @@ export class Source {
     const dim = (name: string) => this.array.dims.find((d) => d.name === name);
     const ranges = { [x]: coordinates(dim(x), box.col), [y]: coordinates(dim(y), box.row) };
     if (Object.values(ranges).some(([lo, hi]) => lo > hi)) return { length: 0, x: doubles([]), y: doubles([]), columns: {} };
-    const columns = await query(this.array, { ranges, signal }).columns();
-    const named: Record<string, Column> = {};
+    const { columns } = await query(this.array, { ranges, signal }).columns();
+    const named = Object.create(null) as Record<string, Column>;
     for (const a of this.array.attrs) {
       const c = columns[a.name];
       if (c) named[a.name] = { type: a.type, length: c.length, at: (i) => c.at(i) };
@@ -125,6 +133,15 @@ export class Source {
   isGeographic(): boolean {
     const [x, y] = this.plottedDims();
     return /^lon/i.test(x) && /^lat/i.test(y);
+  }
+}
+
+/** An address as it is typed or linked, in full. */
+function addressOf(url: string): string {
+  try {
+    return new URL(url, location.href).href;
+  } catch {
+    throw new Error(`${url} is not an address. Give one such as https://example.org/arrays/elevation`);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { TileArray, CallOptions } from "./array.js";
 import { call, init, own } from "./engine.js";
 import { HyperslabError } from "./errors.js";
+import { record } from "./exact.js";
 import { rangesJson, selectionJson, type Ranges, type Selection } from "./select.js";
 import { arrayOf, Column, type RawColumn, type TypedArray, type Value } from "./values.js";
 import type { EngineBatches } from "./messages.js";
@@ -64,7 +65,7 @@ export async function get(array: TileArray, selection?: Selection, options: GetO
   const result = await call(signal, (aborted) => array.raw.get(json, named, order, where, room, aborted)) as RawResult;
   const chunks = result.columns.map((raw) => [raw.name, chunk(raw, result, order, out)] as const);
   const one = typeof attrs === "string" || (attrs === undefined && array.attrs.length === 1 && chunks.length === 1);
-  return one && chunks[0] ? chunks[0][1] : Object.fromEntries(chunks);
+  return one && chunks[0] ? chunks[0][1] : record(chunks);
 }
 
 /** Refuses an array of another type than the fields `names` have; where these are no fields' names, than any attribute. */
@@ -116,8 +117,11 @@ export interface QueryOptions extends CallOptions {
   batchBytes?: number;
 }
 
-/** Cells as columns, by field. */
-export type Columns = { readonly length: number } & { readonly [field: string]: Column };
+/** Cells: how many, and a column for each field. Fields may have any name, so the count is not among them. */
+export interface Columns {
+  readonly length: number;
+  readonly columns: { readonly [field: string]: Column };
+}
 
 /** A read of cells: all at once by `columns()`, or batch by batch by `for await`. */
 export class Query implements AsyncIterable<Columns> {
@@ -163,7 +167,7 @@ export class Query implements AsyncIterable<Columns> {
   }
 
   private ranges(): string {
-    return rangesJson(this.options.ranges);
+    return rangesJson(this.options.ranges, this.array.dims);
   }
 
   private fields(): string[] | undefined {
@@ -202,11 +206,7 @@ export function query(array: TileArray, options: QueryOptions = {}): Query {
 }
 
 function columns({ columns, cells }: RawResult): Columns {
-  const result = Object.create(null) as Record<string, unknown>;
-  for (const raw of columns) result[raw.name] = new Column(raw);
-  // Not listed among the fields; a field of this name is shown in its place.
-  if (!("length" in result)) Object.defineProperty(result, "length", { value: cells });
-  return result as Columns;
+  return { length: cells, columns: record(columns.map((raw) => [raw.name, new Column(raw)])) };
 }
 
 /** Batches one after another. */

@@ -304,18 +304,18 @@ test("sparse cells as columns", async () => {
   assert.equal(array.kind, "sparse");
   const all = await query(array, { order: "row" }).columns();
   assert.equal(all.length, 4);
-  assert.deepEqual(all.lon.values, Float64Array.of(-20.5, 10, 30, 170));
-  assert.deepEqual([...all.place], ["b", "a", null, "Fiji"]);
+  assert.deepEqual(all.columns.lon.values, Float64Array.of(-20.5, 10, 30, 170));
+  assert.deepEqual([...all.columns.place], ["b", "a", null, "Fiji"]);
   const box = await query(array, { ranges: { lon: [0, 50], lat: [0, 2] } }).columns();
-  assert.deepEqual([...box.mag], [4.5]);
-  const strong = await query(array, { where: "mag >= 4.5 and place != 'b'", attrs: "place", order: "row" }).columns();
+  assert.deepEqual([...box.columns.mag], [4.5]);
+  const { columns: strong } = await query(array, { where: "mag >= 4.5 and place != 'b'", attrs: "place", order: "row" }).columns();
   assert.deepEqual([Object.keys(strong), [...strong.place]], [["place"], ["a", "Fiji"]]);
-  const some = await query(array, { order: "row" }).columns();
+  const { columns: some } = await query(array, { order: "row" }).columns();
   const shapeOf = (columns) => Object.entries(columns).map(([name, c]) => [name, c.type, c.cell, c.values.constructor.name, !!c.offsets, !!c.validity]);
   const none = await query(array, { where: "mag > 1000" }).columns();
-  assert.deepEqual(shapeOf(none), shapeOf(some));
-  assert.deepEqual([none.length, ...Object.values(none).map((c) => c.length)], [0, ...Object.values(some).map(() => 0)]);
-  assert.deepEqual(Object.keys(await query(array, { where: "mag > 1000", attrs: ["place"] }).columns()), Object.keys(await query(array, { attrs: ["place"] }).columns()));
+  assert.deepEqual(shapeOf(none.columns), shapeOf(some));
+  assert.deepEqual([none.length, ...Object.values(none.columns).map((c) => c.length)], [0, ...Object.values(some).map(() => 0)]);
+  assert.deepEqual(Object.keys((await query(array, { where: "mag > 1000", attrs: ["place"] }).columns()).columns), ["place"]);
   assert.equal(await query(array, { ranges: { lon: [[-90, 0], [100, 180]] } }).count(), 2);
 });
 
@@ -328,12 +328,12 @@ test("batches hold together what one read holds", async () => {
   let batches = 0;
   for await (const batch of query(array, { order: "row", batchBytes: 10_000 })) {
     batches += 1;
-    for (let k = 0; k < batch.length; k += 1, seen += 1) assert.equal(batch.s.at(k), `cell ${batch.i.at(k)}`);
+    for (let k = 0; k < batch.length; k += 1, seen += 1) assert.equal(batch.columns.s.at(k), `cell ${batch.columns.i.at(k)}`);
   }
   assert.equal(seen, n);
   assert.ok(batches > 3, `${batches} batches`);
   const joined = await query(array, { order: "row", batchBytes: 10_000 }).columns();
-  assert.deepEqual([joined.length, joined.s.at(n - 1)], [n, `cell ${n - 1}`]);
+  assert.deepEqual([joined.length, joined.columns.s.at(n - 1)], [n, `cell ${n - 1}`]);
 });
 
 test("a result that does not fit is refused at once, and read batch by batch", async () => {
@@ -352,7 +352,7 @@ test("a result that does not fit is refused at once, and read batch by batch", a
     break;
   }
   const some = await query(wide, { ranges: { y: [5, 6], x: [2, 2], z: [[0, 0], [4, 4]] }, attrs: ["a", "z"] }).columns();
-  assert.deepEqual([some.length, some.a.length, [...some.z]], [4, 4, [0n, 4n, 0n, 4n]]);
+  assert.deepEqual([some.length, some.columns.a.length, [...some.columns.z]], [4, 4, [0n, 4n, 0n, 4n]]);
 });
 
 test("ranges that select nothing say so", async () => {
@@ -450,7 +450,7 @@ test("text of any length keeps its zeros", async () => {
   for (const [cell, text, shown] of [["var", "a\0\0", "a\0\0"], [3, "a\0\0", "a"]]) {
     const array = await create(new MemoryStore(), line(cell), { at: 1 });
     await put(array, null, { x: [1], c: [text] });
-    assert.equal((await query(await array.at(Infinity)).columns()).c.at(0), shown);
+    assert.equal((await query(await array.at(Infinity)).columns()).columns.c.at(0), shown);
   }
 });
 
@@ -482,7 +482,7 @@ test("fields may be called as the parts of a column or a chunk", async () => {
   const dims = [{ name: "values", type: "int32", domain: [0, 9], tile: 5 }];
   const sparse = await create(new MemoryStore(), { type: "sparse", dims, attrs: [{ name: "v", type: "int32" }] }, { at: 1 });
   await put(sparse, null, { values: Int32Array.of(3), v: Int32Array.of(7) });
-  assert.equal((await query(await sparse.at(Infinity)).columns()).values.at(0), 3);
+  assert.equal((await query(await sparse.at(Infinity)).columns()).columns.values.at(0), 3);
   const attrs = ["data", "shape"].map((name) => ({ name, type: "int32" }));
   const dense = await create(new MemoryStore(), { type: "dense", dims, attrs }, { at: 1 });
   await put(dense, [[0, 1]], { data: Int32Array.of(1, 2), shape: Int32Array.of(3, 4) });

@@ -35,7 +35,7 @@ async function scattered(store) {
 }
 
 const seen = async (store, at, options) => {
-  const { x, v, word } = await query(await open(store, { at, ...options })).columns();
+  const { x, v, word } = (await query(await open(store, { at, ...options })).columns()).columns;
   return Array.from({ length: x.length }, (_, i) => [x.at(i), v.at(i), word.at(i)]);
 };
 

@@ -48,8 +48,8 @@ test("a pool reads the same cells", async () => {
       assert.deepEqual(b, a);
       assert.equal(await query(there, wants).count(), a.length);
       const batches = [];
-      for await (const batch of query(there, { ...wants, batchBytes: 100 })) batches.push(...batch.x.values);
-      assert.deepEqual(batches, [...a.x.values]);
+      for await (const batch of query(there, { ...wants, batchBytes: 100 })) batches.push(...batch.columns.x.values);
+      assert.deepEqual(batches, [...a.columns.x.values]);
       assert.deepEqual(await mount(there).readDir("slices"), await mount(here).readDir("slices"));
       assert.deepEqual(await mount(there).readFile("schema.json"), await mount(here).readFile("schema.json"));
     }
