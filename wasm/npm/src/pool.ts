@@ -5,6 +5,7 @@ import { wasmSource } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { failure, thrown, type Engine, type EngineArray, type EngineBatches, type EngineView, type Facts, type Message, type Port, type StoreFacts } from "./messages.js";
 import { Flights } from "./ranges.js";
+import { pageWorker } from "./spawn.js";
 import type { Store } from "./store.js";
 
 type Call = Extract<Message, { say: "call" }>;
@@ -12,9 +13,8 @@ type Ask = Extract<Message, { say: "ask" }>;
 type Spawn = (hear: (message: Message) => void, fail: (error: unknown) => void) => Port;
 
 let spawn: Spawn = (hear, fail) => {
-  const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+  const worker = pageWorker(fail);
   worker.onmessage = ({ data }) => hear(data as Message);
-  worker.onerror = (event) => fail(event.message || "it could not be loaded");
   return {
     post: (message, transfer = []) => worker.postMessage(message, [...transfer]),
     close: () => worker.terminate(),
@@ -104,7 +104,10 @@ class Lane {
     if (bridge && typeof call.on === "object") this.bridges.set(call.on.number, bridge);
     const answer = new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
     const send = async () => {
-      this.port ??= this.start();
+      this.port ??= this.start().catch((error: unknown) => {
+        this.stop(error);
+        throw error;
+      });
       const port = await this.port;
       port.busy?.(true);
       if (this.waiting.has(id)) port.post({ say: "call", id, ...call });
@@ -116,7 +119,7 @@ class Lane {
 
   /** Forgets an object or a store. */
   forget(object: number): void {
-    if (this.has.delete(object) || this.bridges.delete(object)) void this.port?.then((port) => port.post({ say: "free", object }));
+    if (this.has.delete(object) || this.bridges.delete(object)) void this.port?.then((port) => port.post({ say: "free", object }), () => {});
   }
 
   /** Ends the worker: what is under way fails with `error`. */

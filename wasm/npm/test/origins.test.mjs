@@ -1,0 +1,84 @@
+// Pages under strict policies, and hosts of other origins: what works in a browser, and what is said if it cannot.
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { after, test } from "node:test";
+import { create, MemoryStore, put, writeManifest } from "hyperslab";
+import { serve } from "./serve.mjs";
+import { titles } from "./titles.mjs";
+
+const dist = new URL("../dist/", import.meta.url);
+const library = new Map();
+for (const name of await readdir(dist)) library.set(`pkg/${name}`, await readFile(new URL(name, dist)));
+const elsewhere = await serve(library, { listing: "none" });
+after(() => elsewhere.close());
+
+const schema = { type: "dense", dims: [{ name: "i", type: "int32", domain: [0, 3], tile: 2 }], attrs: [{ name: "a", type: "int32" }] };
+/** What browsers log of a policy, in whatever words, and what they log of an answer that they keep. */
+const refusals = /Content Security Policy|Trusted(ScriptURL|TypePolicy)|blocked by CORS policy|net::ERR_/;
+
+/** What a page under this policy makes of `script`, which gets the package from `place`. */
+async function made(policy, place, script) {
+  const text = (string) => new TextEncoder().encode(string);
+  const page = `<!doctype html><meta http-equiv="Content-Security-Policy" content="default-src 'self' ${elsewhere.url}; ${policy}">
+    <link rel="icon" href="data:,"><script type="module" src="page.js"></script>`;
+  const server = await serve(new Map([...library, ["index.html", text(page)], ["page.js", text(`
+    import { create, get, MemoryStore, open, put } from "${place}/pkg/index.js";
+    import { Pool } from "${place}/pkg/pool.js";
+    const unhandled = [];
+    addEventListener("unhandledrejection", (event) => { unhandled.push(String(event.reason)); event.preventDefault(); });
+    const told = (work) => work.catch((e) => [e.name, e.code, e.message]);
+    const schema = ${JSON.stringify(schema)};
+    ${script}
+    await new Promise((done) => setTimeout(done, 50));
+    document.title = JSON.stringify([found, unhandled]);
+  `)]]), { listing: "none" });
+  const [[found, unhandled]] = await titles(server, 1, refusals);
+  assert.deepEqual(unhandled, []);
+  return found;
+}
+
+const pooled = `
+  const store = new MemoryStore();
+  await put(await create(store, schema), null, Int32Array.of(1, 2, 3, 4));
+  const pool = new Pool({ workers: 2 });
+  const read = async () => (await get(await open(store, { pool }))).data.reduce((a, b) => a + b);
+  const found = await told(read());
+  if (typeof found === "object") await told(read());
+  pool.close();
+`;
+const scripts = `script-src 'self' ${elsewhere.url} 'wasm-unsafe-eval'; img-src data:`;
+const trusting = "require-trusted-types-for 'script'; trusted-types hyperslab";
+
+test("a pool works if the package comes from another origin, and under Trusted Types", async () => {
+  assert.equal(await made(`${scripts}; worker-src 'self' blob: ${elsewhere.url}`, elsewhere.url, pooled), 10);
+  assert.equal(await made(`${scripts}; ${trusting}`, ".", pooled), 10);
+  assert.equal(await made(`${scripts}; worker-src blob: ${elsewhere.url}; ${trusting}`, elsewhere.url, pooled), 10);
+});
+
+test("a pool that a page's policy refuses says what to allow, in one error", async () => {
+  const [name, code, message] = await made(`${scripts}; worker-src 'self'`, elsewhere.url, pooled);
+  assert.deepEqual([name, code], ["HyperslabError", "Io"]);
+  assert.match(message, /a worker failed: it could not be loaded; its host must send "Access-Control-Allow-Origin", and a Content-Security-Policy of the page must allow "worker-src blob: http:\/\/127\.0\.0\.1:\d+"/);
+  for (const policies of ["trusted-types 'none'", "trusted-types other"]) {
+    const found = await made(`${scripts}; require-trusted-types-for 'script'; ${policies}`, ".", pooled);
+    assert.deepEqual(found.slice(0, 2), ["HyperslabError", "Unsupported"]);
+    assert.match(found[2], /a worker cannot be started: .*; allow the policy "trusted-types hyperslab" in the Content-Security-Policy of the page, or open the array without a pool$/);
+  }
+});
+
+test("a host without CORS is named at once, with what to set", async () => {
+  const store = new MemoryStore();
+  const array = await create(store, schema, { at: 1 });
+  await put(array, null, Int32Array.of(1, 2, 3, 4), { at: 2 });
+  await writeManifest(array);
+  const host = await serve(store, { cors: false });
+  for (const [options, headers] of [["{}", "Range"], ['{ http: { headers: { "X-Token": "t" } } }', "Range, X-Token"]]) {
+    host.log.length = 0;
+    const [name, code, message] = await made(`${scripts}; connect-src 'self' ${host.url}`, ".", `const found = await told(open("${host.url}/", ${options}));`);
+    assert.deepEqual([name, code], ["HyperslabError", "Io"]);
+    assert.match(message, /__manifest\.json: the server answers, but the browser keeps the answer from this page \(.*\)\. The likely cause is CORS: let the server send "Access-Control-Allow-Origin: http:\/\/127\.0\.0\.1:\d+" with every answer, 404 too/);
+    assert.ok(message.endsWith(`"Access-Control-Allow-Headers: ${headers}"`), message);
+    assert.equal(host.log.length, 2, "one request, and one that asks whether the host answers at all");
+  }
+  await host.close();
+});

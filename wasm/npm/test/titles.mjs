@@ -1,0 +1,25 @@
+// Pages in a real browser, which tell what they found by their titles.
+import assert from "node:assert/strict";
+import { chromium } from "playwright-core";
+
+/** Opens the page so often, and gives the titles that it ends with. Nothing may fail in it, except what `expected` matches. */
+export async function titles(server, times, expected) {
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--no-first-run"] });
+  try {
+    const page = await browser.newPage();
+    const errors = [];
+    page.on("console", (m) => m.type() === "error" && !expected?.test(m.text()) && errors.push(m.text()));
+    page.on("pageerror", (e) => errors.push(String(e)));
+    const found = [];
+    for (let i = 0; i < times; i += 1) {
+      await page.goto(`${server.url}/index.html`);
+      await page.waitForFunction(() => document.title !== "", undefined, { timeout: 30_000 }).catch(() => {});
+      assert.deepEqual(errors, []);
+      found.push(JSON.parse(await page.title()));
+    }
+    return found;
+  } finally {
+    await browser.close();
+    await server.close();
+  }
+}
