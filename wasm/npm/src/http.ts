@@ -158,10 +158,17 @@ export class HttpStore implements Store {
       } catch (error) {
         if (signal.aborted || error instanceof HyperslabError) throw error;
         const reached = !(error instanceof TypeError);
+        if (!reached && tried === 1 && (await isHidden(url, signal))) throw this.hidden(url, error);
         if (tried === TRIES || (!reached && !url.startsWith("http"))) throw reached ? error : unreached(url, error);
       }
       await new Promise((resolve) => setTimeout(resolve, 50 * 4 ** tried));
     }
+  }
+
+  private hidden(url: string, error: TypeError): HyperslabError {
+    const headers = ["Range", ...Object.keys(this.options.headers ?? {})].join(", ");
+    const leave = `"Access-Control-Allow-Origin: ${globalThis.location.origin}" with every answer, 404 too, and "Access-Control-Allow-Headers: ${headers}"`;
+    return new HyperslabError("Io", `${url}: the server answers, but the browser keeps the answer from this page (${error.message}). The likely cause is CORS: let the server send ${leave}`, { cause: error });
   }
 
   private async once(url: string, range: [number, number] | undefined, signal: AbortSignal, accept?: string): Promise<Answer | undefined> {
@@ -209,6 +216,13 @@ export class HttpStore implements Store {
 interface Part { start: number; data: Uint8Array }
 
 interface Answer { status: number; headers: Headers; body: Uint8Array }
+
+/** Whether another origin answers a page that may not see the answer. `fetch` fails alike if it does not answer at all. */
+async function isHidden(url: string, signal: AbortSignal): Promise<boolean> {
+  const page = globalThis.location?.origin;
+  if (page === undefined || !url.startsWith("http") || new URL(url).origin === page) return false;
+  return fetch(url, { method: "HEAD", mode: "no-cors", cache: "no-store", signal }).then(() => true, () => false);
+}
 
 /** The TypeError of `fetch` does not say where it failed, and why only in its cause. */
 function unreached(url: string, error: TypeError): Error {
