@@ -1,7 +1,7 @@
 // What the viewer says a cell holds is what it holds: arrays of known cells, made for the tests.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
@@ -25,6 +25,11 @@ async function made(name, type, dims, attrs) {
 /** Lets the page find an array's files without asking in vain, which it would log as an error. */
 async function indexed(...names) {
   for (const name of names) await writeManifest(await open(path(name)));
+}
+
+/** Writes metadata: text, or numbers of a type. */
+function setMeta(name, key, value, type) {
+  execFileSync(HYPERSLAB, ["meta", path(name), "set", ...(type ? ["--type", type] : []), key, "--", value]);
 }
 
 /** What the viewer says of the place at these fractions of the picture. */
@@ -221,5 +226,98 @@ test("what cannot be drawn is said", async () => {
   await indexed("words");
   const { page, errors } = await visit(link("words"));
   assert.match(await page.textContent("#message"), /cannot be drawn: no dimension is a number/);
+  assert.deepEqual(errors, []);
+});
+
+test("numbers that are declared to be no data are blank, and not in the legend", async () => {
+  const dims = square.map((d) => ({ ...d, domain: [1, 4], tile: 4 }));
+  const declared = [
+    ["a-fill", { type: "int16", fill: -9999 }],
+    ["a-byte", { type: "uint8", fill: 9 }],
+    ["cf", { type: "float32" }, ["__tiledb_attr.v._FillValue", "-9999.9", "float64"]],
+    ["cf-list", { type: "int64" }, ["missing_value", "-9999,-9998", "int64"]],
+    ["text", { type: "float64" }, ["nodata", "-9999"]],
+  ];
+  for (const [name, attr, meta] of declared) {
+    const array = await made(name, "dense", dims, [{ name: "v", ...attr }]);
+    const none = { "a-byte": 9, cf: -9999.9, "cf-list": -9998 }[name] ?? -9999;
+    const values = Array.from({ length: 16 }, (_, i) => (i % 4 < 2 ? 10 + i : none));
+    await put(array, null, attr.type === "int64" ? values.map(BigInt) : values, { at: 1000 });
+    if (meta) setMeta(name, ...meta);
+    await indexed(name);
+    const { page, errors } = await visit(link(name));
+    assert.ok(await isBlank(page, 0.6, 0.5), name);
+    assert.ok(!(await isBlank(page, 0.4, 0.5)), name);
+    assert.equal(await page.textContent("#legend-lo"), "10", name);
+    assert.equal(await page.textContent("#legend-hi"), "23", name);
+    assert.match(await told(page, 0.6, 0.5), /: .*9(\.9)? \((fill value|no data)\)$|: -9,998 \(no data\)$/);
+    assert.deepEqual(errors, []);
+    await page.close();
+  }
+});
+
+test("a link that makes no sense shows the array all the same", async () => {
+  const array = await made("plain", "dense", square.map((d) => ({ ...d, domain: [1, 8], tile: 4 })), [{ name: "v", type: "int32" }]);
+  await put(array, null, Int32Array.from({ length: 64 }, (_, i) => i), { at: 1000 });
+  await indexed("plain");
+  const wrong = ["map=constructor", "map=__proto__", "attr=toString", "at=NaN", "at=-1", "at=1e999", "at=9007199254740993", "x=a&y=b&z=c", "x=1e308&y=-1e308&z=1e308", "x=1&y=1&z=-5", "x=1&y=1&z=0", "__proto__=1&constructor=2"];
+  const { page, errors } = await visit(link("plain"));
+  const follow = async (hash) => {
+    await page.evaluate((hash) => (location.hash = hash), hash);
+    await settled(page);
+  };
+  for (const part of wrong) {
+    await follow(link("plain", `&${part}`));
+    assert.ok(await page.locator("#message").isHidden(), part);
+    await page.click("#fit");
+    await settled(page);
+    assert.match(await told(page, 0.5, 0.5), /^y \d, x \d: \d+$/, part);
+    assert.equal(await page.textContent("#legend-hi"), "63", part);
+  }
+  await follow("#url=http%3A%2F%2F%5B");
+  assert.match(await page.textContent("#message"), /http:\/\/\[ is not an address/);
+  assert.deepEqual(errors, []);
+});
+
+test("overviews that are elsewhere or damaged are left out", async () => {
+  const other = await serve(folder);
+  const array = await made("deep/many", "dense", square, [{ name: "v", type: "int32" }]);
+  await put(array, null, Int32Array.from({ length: HIGH * HIGH }, (_, i) => 1 + Math.floor(i / HIGH)), { at: 1000 });
+  execFileSync(HYPERSLAB, ["overviews", path("deep/many"), "--factors", "2"]);
+  mkdirSync(path("deep/broken/__schema"), { recursive: true });
+  writeFileSync(path("deep/broken/__schema/__1_1_0123456789abcdef0123456789abcdef"), "no schema");
+  const paths = ["../broken", "http://[", `${other}deep/many.2`, "../../outside", "../../../etc", "//elsewhere.invalid/x", "../many.2"];
+  setMeta("deep/many", "overviews", JSON.stringify([...paths.map((path) => ({ factor: 2, path })), { factor: 4, path: 5 }, null]));
+  await indexed("deep/many", "deep/many.2");
+  const asked = [];
+  const { page } = await visit();
+  page.on("request", (request) => asked.push(request.url()));
+  await page.goto(`${new URL(page.url()).origin}/${link("deep/many")}`);
+  await page.reload();
+  await settled(page);
+  assert.ok(await page.locator("#message").isHidden());
+  assert.match(await told(page, 0.5, 0.7), /\(mean of 2 × 2 cells\)$/);
+  const strange = asked.filter((url) => url.startsWith(other) || /outside|etc|elsewhere/.test(url));
+  assert.deepEqual(strange, []);
+});
+
+test("names are text in a page that runs no inline script", async () => {
+  const name = "<img src=x onerror=document.title='run'>";
+  const dims = square.map((d, i) => ({ ...d, name: name + i, domain: [1, 4], tile: 4 }));
+  const array = await made("html", "sparse", dims, [name, "constructor"].map((name) => ({ name, type: "int32" })));
+  const fields = [...dims.map((d) => d.name), name, "constructor"];
+  await put(array, null, Object.fromEntries(fields.map((field) => [field, Int32Array.of(1, 3)])), { at: 1000 });
+  await indexed("html");
+  const { page, errors } = await visit(link("html"));
+  assert.equal(await page.locator("#facts img, #controls img, #tip img, #status img").count(), 0);
+  assert.ok((await page.textContent("#facts")).includes(name));
+  assert.deepEqual(await page.locator("#attribute option").allTextContents(), [name, "constructor"]);
+  await page.selectOption("#attribute", "constructor");
+  await settled(page);
+  assert.equal(await page.textContent("#legend-hi"), "3");
+  assert.equal(await page.title(), "Hyperslab viewer");
+  const policy = await page.getAttribute("meta[http-equiv]", "content");
+  assert.match(policy, /default-src 'none'; script-src 'self' 'wasm-unsafe-eval';/);
+  assert.doesNotMatch(policy, /unsafe-inline|unsafe-eval'.*unsafe-eval|'unsafe-eval'/);
   assert.deepEqual(errors, []);
 });

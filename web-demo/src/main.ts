@@ -1,5 +1,5 @@
 // The viewer: opens an array, draws it, and lets the user move through space and time.
-import { pixel, ramp } from "./colours.js";
+import { MAPS, pixel, ramp } from "./colours.js";
 import { attachGestures } from "./gestures.js";
 import { readLink, writeLink, type Link } from "./link.js";
 import { element, fill, listed, markCurrent, say, showCatalog, showControls, showFacts, showTip, type Listed } from "./panel.js";
@@ -75,7 +75,7 @@ async function show(chosen: Listed, link: Link = {}): Promise<void> {
   redraw();
   try {
     const newest = await Source.open(chosen.url);
-    const wanted = link.at === undefined ? undefined : Number(link.at);
+    const wanted = link.at;
     const opened = wanted === undefined ? newest : await Source.open(chosen.url, wanted);
     const land = !opened.dense && opened.isGeographic() ? await landBehind() : undefined;
     if (turn !== asked) return;
@@ -87,13 +87,13 @@ async function show(chosen: Listed, link: Link = {}): Promise<void> {
   }
   const drawable = source.drawable();
   attribute = [link.attr, chosen.attribute, drawable[0]].find((a) => a !== undefined && drawable.includes(a)) ?? "";
-  map = link.map ?? chosen.map ?? (source.dense ? "viridis" : "magma");
+  map = [link.map, chosen.map].find((m) => m !== undefined && MAPS.includes(m)) ?? (source.dense ? "viridis" : "magma");
   fixed = source.axes().map((a) => a.lo);
   element("attribution").textContent = chosen.attribution ?? "";
   element<HTMLInputElement>("url").value = chosen.url;
   showControls(source, attribute, map, (axis, to) => { fixed[axis] = to; makeLayer(); });
   view.fit(world(source));
-  if (link.x && link.y && link.z) [view.cx, view.cy, view.scale] = [Number(link.x), Number(link.y), Number(link.z)];
+  if (link.x !== undefined && link.y !== undefined && link.z !== undefined) view.look(link.x, link.y, link.z);
   settle();
 }
 
@@ -240,7 +240,7 @@ function draw(): void {
   // What is under the pointer changes also when the pointer does not move.
   showCursor();
   if (source) {
-    writeLink({ url: source.url, ...(at === undefined ? {} : { at: String(at) }), attr: attribute, map,
+    writeLink({ url: source.url, at: at?.toString(), attr: attribute, map,
                 x: view.cx.toFixed(3), y: view.cy.toFixed(3), z: view.scale.toPrecision(6) });
   }
 }
@@ -301,7 +301,8 @@ function cellText({ value, factor }: Cell): string {
   if (value === null) return "no data";
   const shown = source?.shown(attribute, value) ?? "";
   if (factor > 1) return `${shown} (${mean(factor)})`;
-  return value === source?.fill(attribute) ? `${shown} (fill value)` : shown;
+  if (value === source?.fill(attribute)) return `${shown} (fill value)`;
+  return source?.missing(attribute).includes(value) ? `${shown} (no data)` : shown;
 }
 
 /** What a copy's cells are. It is coarser along every axis of the array, not only those of the picture. */

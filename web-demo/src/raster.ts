@@ -194,13 +194,13 @@ function length({ lo, hi }: Axis): number { return hi - lo + 1; }
 
 function within(v: number, [lo, hi]: Range): boolean { return v >= lo && v <= hi; }
 
-/** The value of a loaded cell. Outside of what a copy spans there is none, and it holds the fill value where it has no mean. */
+/** The value of a loaded cell. Outside of what a copy spans there is none, and it holds the fill value, or what else stands for none, where it has no mean. */
 function valueAt(plane: Plane, row: number, col: number, factor: number): number | bigint | null {
   const [r, c] = [row - plane.row, col - plane.col];
   if (r < 0 || c < 0 || r >= plane.rows || c >= plane.cols) return null;
   const i = r * plane.cols + c;
   const value = plane.data[i] ?? null;
-  return plane.validity?.[i] === 0 || (factor > 1 && value === plane.fill) ? null : value;
+  return plane.validity?.[i] === 0 || (factor > 1 && value !== null && plane.missing.includes(value)) ? null : value;
 }
 
 function colour(plane: Plane, style: Style): OffscreenCanvas {

@@ -1,6 +1,7 @@
 // A sparse array as points: the cells in view are queried again when the view has come to rest.
 import { css } from "./colours.js";
 import type { Box, Points, Range, Source } from "./source.js";
+import type { Missing } from "./plane.js";
 import type { Style } from "./raster.js";
 import type { Viewport } from "./viewport.js";
 
@@ -14,25 +15,28 @@ export class Scatter {
   /** Why there are no points. */
   failure: unknown;
   onChange: () => void = () => {};
+  private readonly missing: Missing;
   private asked = "";
   private timer: ReturnType<typeof setTimeout> | undefined;
   private abort: AbortController | undefined;
 
   /** Points are coloured by `attribute` and sized by `sizes`, where there is such an attribute. */
-  constructor(readonly source: Source, readonly attribute: string, private readonly sizes: string | undefined) {}
+  constructor(readonly source: Source, readonly attribute: string, private readonly sizes: string | undefined) {
+    this.missing = source.missing(attribute);
+  }
 
   draw(g: CanvasRenderingContext2D, view: Viewport, style: Style): void {
     this.want(view);
     const p = this.points;
     if (!p) return;
-    const column = p.columns[this.attribute];
     g.lineWidth = 0.75;
-    g.strokeStyle = "#0009";
     for (let i = 0; i < p.length; i++) {
       const [x, y] = view.toScreen(p.x[i] as number, p.y[i] as number);
       if (x < -20 || y < -20 || x > view.width + 20 || y > view.height + 20) continue;
-      const v = column?.at(i);
-      g.fillStyle = css(style.map, v === null || v === undefined ? NaN : Number(v), style.lo, style.hi);
+      const v = this.number(p, i);
+      g.fillStyle = css(style.map, v, style.lo, style.hi);
+      // A point without a value is a ring.
+      g.strokeStyle = Number.isNaN(v) ? "#8b9aa8" : "#0009";
       g.beginPath();
       g.arc(x, y, this.radius(i), 0, 2 * Math.PI);
       g.fill();
@@ -95,14 +99,19 @@ export class Scatter {
     }
   }
 
+  /** The value that colours a point; NaN where there is none. */
+  private number(points: Points, i: number): number {
+    const v = points.columns[this.attribute]?.at(i);
+    return v === null || v === undefined || this.missing.includes(v as number) ? NaN : Number(v);
+  }
+
   private widen(points: Points): void {
-    const column = points.columns[this.attribute];
     let [lo, hi] = [Infinity, -Infinity];
-    for (let i = 0; column && i < points.length; i++) {
-      const v = column.at(i);
-      if (v === null || v === undefined || !Number.isFinite(Number(v))) continue;
-      lo = Math.min(lo, Number(v));
-      hi = Math.max(hi, Number(v));
+    for (let i = 0; i < points.length; i++) {
+      const v = this.number(points, i);
+      if (!Number.isFinite(v)) continue;
+      lo = Math.min(lo, v);
+      hi = Math.max(hi, v);
     }
     if (lo <= hi) this.range = [lo, hi];
   }

@@ -27,6 +27,13 @@ export class Viewport {
     return [(px - this.width / 2) / this.scale + this.cx, ((py - this.height / 2) / this.scale) * this.sign + this.cy];
   }
 
+  /** Looks at a point of the world, no farther than the world reaches and can be zoomed. */
+  look(x: number, y: number, scale: number): void {
+    this.cx = clamp(x, this.world.x0, this.world.x1);
+    this.cy = clamp(y, this.world.y0, this.world.y1);
+    this.scale = this.within(scale);
+  }
+
   pan(dx: number, dy: number): void {
     this.cx = clamp(this.cx - dx / this.scale, this.world.x0, this.world.x1);
     this.cy = clamp(this.cy - (dy / this.scale) * this.sign, this.world.y0, this.world.y1);
@@ -35,8 +42,7 @@ export class Viewport {
   /** Zooms by `factor` about a point of the screen. */
   zoom(factor: number, px: number, py: number): void {
     const [x, y] = this.toWorld(px, py);
-    const whole = this.fitScale();
-    this.scale = clamp(this.scale * factor, whole / 2, Math.max(whole, this.world.up ? 4000 : 64));
+    this.scale = this.within(this.scale * factor);
     const [nx, ny] = this.toWorld(px, py);
     this.cx = clamp(this.cx + x - nx, this.world.x0, this.world.x1);
     this.cy = clamp(this.cy + y - ny, this.world.y0, this.world.y1);
@@ -47,6 +53,11 @@ export class Viewport {
     const [xa, ya] = this.toWorld(0, 0);
     const [xb, yb] = this.toWorld(this.width, this.height);
     return { x: [xa, xb], y: ya < yb ? [ya, yb] : [yb, ya] };
+  }
+
+  private within(scale: number): number {
+    const whole = this.fitScale();
+    return clamp(scale, whole / 2, Math.max(whole, this.world.up ? 4000 : 64));
   }
 
   private fitScale(): number {
