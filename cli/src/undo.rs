@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use hyperslab::format::name::TimestampedName;
-use hyperslab::vfs::{BoxFuture, Direct, Entry, FileWriter, Vfs, split};
+use hyperslab::vfs::{BoxFuture, Direct, Entry, FileWriter, Lock, Vfs, split};
 
 use crate::gate::Gate;
 
@@ -19,6 +19,27 @@ pub(crate) struct Undo {
     made: Arc<Mutex<Made>>,
     /// Whether what is committed replaces something, which a list says that is put after it.
     merges: bool,
+    locks: Arc<Mutex<Vec<Arc<Held>>>>,
+}
+
+/// A lock of the store, until whoever asked for it or a signal releases it.
+struct Held(Mutex<Option<Box<dyn Lock>>>);
+
+impl Held {
+    fn release(&self) {
+        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+/// What whoever asked for a lock holds.
+struct Holder(Arc<Held>);
+
+impl Lock for Holder {}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        self.0.release();
+    }
 }
 
 #[derive(Default)]
@@ -40,6 +61,7 @@ impl Undo {
             array: path.into(),
             gate: Arc::default(),
             made: Arc::default(),
+            locks: Arc::default(),
         }
     }
 
@@ -54,7 +76,14 @@ impl Undo {
                 let _ = pollster::block_on(self.inner.remove_dir(&folder));
             }
         }
+        for lock in self.locks().drain(..) {
+            lock.release();
+        }
         made.committing || made.shown
+    }
+
+    fn locks(&self) -> MutexGuard<'_, Vec<Arc<Held>>> {
+        self.locks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Remembers which fragment a file is part of. A file that is part of none is whole by itself, or commits what
@@ -123,9 +152,25 @@ impl Vfs for Undo {
         self.inner.list(dir)
     }
 
+    fn lock<'a>(&'a self, dir: &'a str, name: &'a str) -> BoxFuture<'a, Option<Box<dyn Lock>>> {
+        Box::pin(async move {
+            let Some(lock) = self.inner.lock(dir, name).await? else {
+                return Ok(None);
+            };
+            let held = Arc::new(Held(Mutex::new(Some(lock))));
+            self.locks().push(Arc::clone(&held));
+            let holder: Box<dyn Lock> = Box::new(Holder(held));
+            Ok(Some(holder))
+        })
+    }
+
     fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let _passed = self.gate.pass().await;
+            // A note about a commit to come is no commit.
+            if path.ends_with(".merge") {
+                return self.inner.put(path, parts).await;
+            }
             self.begin(path);
             // Between a merge and the list of what it replaces, readers of duplicates would see cells twice.
             let commits = self.merges && matches!(path.rsplit_once('.'), Some((_, "wrt" | "ok")));

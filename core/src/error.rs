@@ -106,8 +106,9 @@ fn hint(path: &str, what: &str) -> String {
     let within = |folder: &str| path.split('/').any(|part| part == folder);
     let what = match what {
         "" if within("__fragments") => {
-            "it belongs to a committed fragment; if that was vacuumed just now, open the array again, else restore the \
-             file from a copy, or remove the fragment's marker from __commits to do without its cells"
+            "it belongs to a committed fragment; if that was vacuumed just now, open the array again, or let `hyperslab \
+             vacuum` mend a list that still names it, else restore the file from a copy, or remove the fragment's marker \
+             from __commits to do without its cells"
         }
         "" if within("__enumerations") => "it holds the values of an enumeration; restore the file from a copy",
         "" if ["__schema", "__commits", "__meta", "__fragment_meta", "__group"]

@@ -15,6 +15,7 @@ const SHELL: &[&str] = &[
     "core/src/array/schemas.rs",
     "core/src/array/sections.rs",
     "core/src/array/sizes.rs",
+    "core/src/array/vacuumed.rs",
     "core/src/cpu.rs",
     "core/src/lib.rs",
     "core/src/blocking.rs",

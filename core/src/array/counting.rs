@@ -33,10 +33,17 @@ impl Counting<'_> {
         match (self, read) {
             (_, Ok(read)) => Ok(Some(read)),
             (Self::Visible, Err(e)) => Err(e),
-            (Self::All(damaged), Err(e)) => {
-                damaged.lock().unwrap_or_else(PoisonError::into_inner).push(e);
+            (Self::All(_), Err(e)) => {
+                self.tell(e);
                 Ok(None)
             }
+        }
+    }
+
+    /// Tells what is wrong, where somebody wants to know.
+    pub(super) fn tell(self, error: Error) {
+        if let Self::All(damaged) = self {
+            damaged.lock().unwrap_or_else(PoisonError::into_inner).push(error);
         }
     }
 }

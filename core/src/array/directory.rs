@@ -46,6 +46,8 @@ pub struct Listing {
     pub fragment_meta: Vec<Entry>,
     /// Of `__meta`.
     pub meta: Vec<Entry>,
+    /// Commits that lists name though the fragment was vacuumed, so that they do not count.
+    pub vacuumed: Vec<String>,
 }
 
 /// What counts in a window. Paths are below the array.
@@ -172,7 +174,8 @@ impl<'a> Committed<'a> {
     /// # Errors
     /// [`crate::Error::Corrupt`] for a damaged list or name.
     pub fn read(listing: &'a Listing, fetched: &'a [(String, Bytes)]) -> Result<Self> {
-        let lists = Lists::read(fetched)?;
+        let mut lists = Lists::read(fetched)?;
+        lists.ignored.extend(listing.vacuumed.iter().cloned());
         let parsed = |(path, unmarked): (String, bool)| {
             let name = TimestampedName::parse(last_part(&path));
             let name = name.map_err(misnamed).at(&path)?;
@@ -186,6 +189,21 @@ impl<'a> Committed<'a> {
                 .collect::<Result<_>>()?,
             lists,
         })
+    }
+
+    /// Fragments that consolidated commits alone show, by commit, with the folder and what the name says.
+    pub(super) fn listed_only(&self) -> impl Iterator<Item = (&str, String, TimestampedName)> {
+        let root: HashSet<&str> = files(&self.listing.root).collect();
+        let own: HashSet<&str> = files(&self.listing.commits).collect();
+        let is_own = move |path: &str| own.contains(last_part(path)) || root.contains(path);
+        let listed = self.lists.commits().filter(move |path| !is_own(path));
+        listed.filter_map(|path| Some((path, commits::folder_of(path)?, own_name(path)?)))
+    }
+
+    /// What the names of the fragments say whose folder passes `is_there`.
+    pub(super) fn names(&self, is_there: impl Fn(&str) -> bool) -> Vec<TimestampedName> {
+        let there = self.fragments.iter().filter(|(path, ..)| is_there(path));
+        there.map(|(_, name, _)| *name).collect()
     }
 
     /// Whether it depends on the array being sparse what counts in `window`: it does where a fragment
@@ -250,6 +268,12 @@ impl<'a> Committed<'a> {
 fn misnamed(mut complaint: Malformed) -> Malformed {
     complaint.why += " (if no writer gave this name, move it and its marker in __commits out of the array)";
     complaint
+}
+
+/// Whether a merged fragment among `others` covers the time of the fragment called `name`, and so may hold its cells.
+pub(crate) fn is_covered(name: &TimestampedName, others: &[TimestampedName]) -> bool {
+    let covers = |o: &TimestampedName| o.start_ms <= name.start_ms && name.end_ms <= o.end_ms;
+    others.iter().any(|o| o.start_ms < o.end_ms && covers(o))
 }
 
 /// When a name counts in a window.

@@ -13,6 +13,7 @@ pub(crate) mod schemas;
 pub(crate) mod sections;
 mod sizes;
 mod snapshot;
+mod vacuumed;
 
 pub use create::{CreateOptions, create};
 pub use fragment::Fragment;

@@ -76,14 +76,14 @@ impl Array {
             context.vfs.renew().await?;
             let now = list(context, path).await?;
             if now == listing {
-                return opened;
+                return Self::open_without_vacuumed(context, path, options, (listing, which), opened).await;
             }
             listing = now;
         }
         Self::open_listed(context, path, options, &listing, which).await
     }
 
-    async fn open_listed(
+    pub(super) async fn open_listed(
         context: &Context,
         path: &str,
         options: &OpenOptions,
@@ -308,6 +308,7 @@ pub(crate) async fn list(context: &Context, path: &str) -> Result<Listing> {
         commits,
         fragment_meta,
         meta,
+        vacuumed: Vec::new(),
     })
 }
 
@@ -318,7 +319,7 @@ pub(crate) async fn read_generic(context: &Context, path: &str, key: Option<&Key
 }
 
 /// Reads files below `array`, each with its name.
-async fn fetch(context: &Context, array: &str, names: &[String]) -> Result<Vec<(String, Bytes)>> {
+pub(super) async fn fetch(context: &Context, array: &str, names: &[String]) -> Result<Vec<(String, Bytes)>> {
     let read = |name: String| async move {
         let bytes = context.vfs.read_all(&join(array, &name)).await?;
         Ok((name, bytes))

@@ -71,6 +71,15 @@ pub fn holds_condition(path: &str) -> bool {
     path.ends_with(".del") || path.ends_with(".upd")
 }
 
+/// The folder of the fragment that is committed by the file at `path`; both are below the array.
+pub fn folder_of(path: &str) -> Option<String> {
+    if let Some(name) = path.strip_suffix(".wrt") {
+        let (_, name) = name.rsplit_once('/').unwrap_or(("", name));
+        return Some(format!("{FRAGMENTS_DIR}/{name}"));
+    }
+    path.strip_suffix(".ok").map(str::to_owned)
+}
+
 /// A `.con` file of these commits: the path of each below the array, and a delete commit's bytes.
 pub fn encode_consolidated<'a>(commits: impl IntoIterator<Item = (&'a str, Option<&'a [u8]>)>) -> Vec<u8> {
     let mut w = Writer::new();

@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
-use super::{Mode, dense, fill, lists, run, sparse};
+use super::catalog::Catalog;
+use super::pending::Pending;
+use super::vacuum::Plan;
+use super::{COMMITTING, CONSOLIDATING, Mode, dense, fill, lists, pending, run, sparse};
 use crate::array::{Array, Fragment, Window};
 use crate::error::{Error, Result};
-use crate::format::commits::{COMMITS_DIR, FRAGMENTS_DIR};
+use crate::format::commits::{self, COMMITS_DIR, FRAGMENTS_DIR};
+use crate::format::name;
 use crate::limits;
-use crate::vfs::join;
+use crate::vfs::{join, last_part};
 use crate::write::WriteOptions;
-use crate::write::commit::{Draft, put};
+use crate::write::commit::{Draft, Sealed, put};
 use crate::write::identity::Ids;
 
 /// What to consolidate, and within which bounds.
@@ -88,6 +92,15 @@ pub struct Consolidation {
 /// [`Error::InvalidArgument`] for a fragment that is not there or a choice that would change
 /// what readers see; [`Error::LimitExceeded`] if the memory does not suffice for one tile.
 pub async fn consolidate(array: &Array, options: &ConsolidateOptions, write: &WriteOptions) -> Result<Consolidation> {
+    let turn = array.context().vfs.lock(array.path(), CONSOLIDATING).await?;
+    // Whoever had the lock before may have merged what the array was opened with.
+    let array = &match turn {
+        Some(_) => {
+            pending::finish(array, write.sync).await?;
+            array.at(array.window()).await?
+        }
+        None => array.clone(),
+    };
     match options.mode {
         Mode::Fragments => fragments(array, options, write).await,
         Mode::FragmentMetadata => lists::fragment_metadata(array, write).await,
@@ -127,23 +140,15 @@ async fn fragments(array: &Array, options: &ConsolidateOptions, write: &WriteOpt
             },
         };
         fill::check_absent(current.schema(), &run)?;
-        let written = if current.schema().is_dense() {
+        let sealed = if current.schema().is_dense() {
             dense::merge(&current, &run, &merge, &mut ids).await?
         } else {
             sparse::merge(&current, &run, &merge, &mut ids).await?
         };
-        let Some(first) = written.first() else { break };
-        if let Err(e) = put_vacuum_list(&current, first, &run, write.sync).await {
-            // What several fragments show is one file for all of them. They stay beside what they replace, as after a
-            // crash, and so does one where this fails as well, or where the list may still arrive: who then reads by
-            // it would see neither.
-            if let [only] = written.as_slice()
-                && current.context().vfs.failures_are_final()
-            {
-                let _ = take_back(&current, only, &run).await;
-            }
-            return Err(e);
+        if sealed.is_empty() {
+            break;
         }
+        let written = replace(&current, &run, sealed, write, &mut ids).await?;
         // A run that was split would be chosen again, and split again.
         let split = written.len() > 1;
         done.written.extend(written);
@@ -163,48 +168,144 @@ pub(super) fn times(run: &[Arc<Fragment>]) -> (u64, u64) {
     (first, run.iter().map(|f| f.end_ms).max().unwrap_or(first))
 }
 
+/// Commits what `run` was merged into, and says that it replaces the run. Returns the names.
+///
+/// On a store with locks, no other merge is committed and nothing is vacuumed meanwhile. Elsewhere each merge looks for
+/// others after its commit, and the one that sees another withdraws: of two at a time at most one stays.
+async fn replace(
+    array: &Array,
+    run: &[Arc<Fragment>],
+    sealed: Vec<Sealed>,
+    write: &WriteOptions,
+    ids: &mut Ids,
+) -> Result<Vec<String>> {
+    let names: Vec<String> = sealed.iter().map(|s| s.name.clone()).collect();
+    let turn = array.context().vfs.lock(array.path(), COMMITTING).await?;
+    let list = vacuum_list(array, run);
+    let path = vacuum_list_path(array, &names);
+    let ready = async {
+        still_there(array, run).await?;
+        Pending::note(array, last_part(&path), &list, turn.as_deref(), write.sync).await
+    };
+    let pending = match ready.await {
+        Ok(pending) => pending,
+        Err(e) => {
+            for name in &names {
+                Draft::discard(array, name).await;
+            }
+            return Err(e);
+        }
+    };
+    commit(array, run, sealed, write.sync, ids).await?;
+    if turn.is_none()
+        && let Err(e) = is_alone(array, run, &names).await
+    {
+        // The first failure is the one to report.
+        let _ = withdraw(array, &names, write).await;
+        return Err(e);
+    }
+    // Written last: until then readers see both, which is the same cells twice at worst; the other way round they would
+    // see neither.
+    if let Err(e) = put(array, &path, list, write.sync).await {
+        // What several fragments show is one file for all of them. They stay beside what they replace, as after a
+        // crash, and so does one where this fails as well, or where the list may still arrive: who then reads by
+        // it would see neither.
+        if names.len() == 1 && array.context().vfs.failures_are_final() {
+            let _ = take_back(array, run, &names, write).await;
+        }
+        return Err(e);
+    }
+    pending.done(array).await;
+    Ok(names)
+}
+
+/// Commits all at once: several fragments become visible by one file that names them.
+async fn commit(array: &Array, run: &[Arc<Fragment>], sealed: Vec<Sealed>, sync: bool, ids: &mut Ids) -> Result<()> {
+    if sealed.len() > 1 {
+        let (first, last) = times(run);
+        let version = array.schema().version.for_new_fragments();
+        let name = name::versioned(first, last, ids.draw(), version);
+        let lines = commits::encode_consolidated(sealed.iter().map(|s| (s.commit.as_str(), None)));
+        return put(array, &format!("{COMMITS_DIR}/{name}.con"), lines, sync).await;
+    }
+    for only in sealed {
+        only.commit().await?;
+    }
+    Ok(())
+}
+
 /// Complains unless every fragment of `run` is still there: where another consolidation has replaced some meanwhile,
 /// their cells would be seen twice.
-pub(super) async fn still_there(array: &Array, run: &[Arc<Fragment>]) -> Result<()> {
+async fn still_there(array: &Array, run: &[Arc<Fragment>]) -> Result<()> {
     let now = array.at(Window::ALL).await?;
     match run.iter().find(|f| !now.fragments().iter().any(|n| n.name == f.name)) {
         None => Ok(()),
-        Some(gone) => Err(Error::not_found(
-            array.path(),
-            format!(
-                "fragment '{}' was merged or removed by another process meanwhile; this merge was given up, run the \
-                 consolidation again",
-                gone.name
-            ),
+        Some(gone) => Err(overtaken(
+            array,
+            &format!("fragment '{}' was merged or removed", gone.name),
         )),
     }
 }
 
-/// Says which fragments the new one replaces. Written last: until then readers see both, which is the
-/// same cells twice at worst; the other way round they would see neither.
-async fn put_vacuum_list(array: &Array, name: &str, run: &[Arc<Fragment>], sync: bool) -> Result<()> {
-    let lines = run.iter().map(|f| {
-        if f.version.has_commit_folder() {
-            format!("/{FRAGMENTS_DIR}/{}", f.name)
-        } else {
-            format!("/{}", f.name)
-        }
-    });
-    let list = lists::vacuum_list(array, lines);
-    put(array, &vacuum_list_path(array, name), list, sync).await
+/// Complains if another merge was committed since `array` was opened that may replace some of `run` too, so that
+/// readers of duplicates would see its cells twice. `own` are the names of what the run was merged into.
+async fn is_alone(array: &Array, run: &[Arc<Fragment>], own: &[String]) -> Result<()> {
+    let schema = array.schema();
+    let timed = !schema.is_dense() && schema.version.for_new_fragments().has_delete_metadata();
+    if !timed || !schema.allows_duplicates {
+        return Ok(());
+    }
+    let (first, last) = times(run);
+    let now = array.at(Window::ALL).await?;
+    let is_known = |f: &Fragment| own.contains(&f.name) || array.fragments().iter().any(|k| k.name == f.name);
+    let is_merged = |f: &Fragment| f.start_ms < f.end_ms || first == last;
+    let meets = |f: &Fragment| f.start_ms <= last && first <= f.end_ms;
+    match now
+        .fragments()
+        .iter()
+        .find(|f| !is_known(f) && is_merged(f) && meets(f))
+    {
+        None => Ok(()),
+        Some(other) => Err(overtaken(array, &format!("fragment '{}' was merged", other.name))),
+    }
 }
 
-fn vacuum_list_path(array: &Array, name: &str) -> String {
+fn overtaken(array: &Array, what: &str) -> Error {
+    let why = format!("{what} by another process meanwhile; this merge was given up, run the consolidation again");
+    Error::not_found(array.path(), why)
+}
+
+/// A file that says which fragments are replaced.
+fn vacuum_list(array: &Array, run: &[Arc<Fragment>]) -> Vec<u8> {
+    let lines = run.iter().map(|f| match f.version.has_commit_folder() {
+        true => format!("/{FRAGMENTS_DIR}/{}", f.name),
+        false => format!("/{}", f.name),
+    });
+    lists::vacuum_list(array, lines)
+}
+
+/// Its path: it is called after the first fragment of those that replace them.
+fn vacuum_list_path(array: &Array, names: &[String]) -> String {
     let in_folder = array.schema().version.for_new_fragments().has_commit_folder();
+    let name = names.first().map_or("", String::as_str);
     join(if in_folder { COMMITS_DIR } else { "" }, &format!("{name}.vac"))
 }
 
-/// Removes the fragment that a run was merged into, since nothing can say that it replaces the run: readers of
-/// duplicates would see its cells twice. It stays where somebody else has removed part of the run meanwhile.
-async fn take_back(array: &Array, name: &str, run: &[Arc<Fragment>]) -> Result<()> {
+/// Removes the fragments that a run was merged into, since nothing can say that they replace the run: readers of
+/// duplicates would see its cells twice. They stay where somebody else has removed part of the run meanwhile.
+async fn take_back(array: &Array, run: &[Arc<Fragment>], names: &[String], write: &WriteOptions) -> Result<()> {
     // It may be there all the same, where making it last is what failed.
-    let list = join(array.path(), &vacuum_list_path(array, name));
+    let list = join(array.path(), &vacuum_list_path(array, names));
     array.context().vfs.remove(&list).await?;
     still_there(array, run).await?;
-    Draft::retract(array, name).await
+    withdraw(array, names, write).await
+}
+
+/// Hides these fragments and removes them. Somebody may have listed their commits already.
+async fn withdraw(array: &Array, names: &[String], write: &WriteOptions) -> Result<()> {
+    let in_folder = array.schema().version.for_new_fragments().has_commit_folder();
+    let dir = if in_folder { FRAGMENTS_DIR } else { "" };
+    let folders = names.iter().map(|name| join(dir, name)).collect();
+    let catalog = Catalog::load(array).await?;
+    Plan::fragments(&catalog, &folders).run(array, write).await
 }

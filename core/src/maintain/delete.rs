@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::COMMITTING;
 use super::catalog::{self, Catalog};
 use super::spare;
 use super::vacuum::Plan;
@@ -147,6 +148,7 @@ fn has_constant(condition: &StoredCondition) -> bool {
 /// # Errors
 /// [`Error::Io`].
 pub async fn delete_fragments(array: &Array, window: Window, options: &WriteOptions) -> Result<Vec<String>> {
+    let _turn = array.context().vfs.lock(array.path(), COMMITTING).await?;
     let catalog = Catalog::load(array).await?;
     let inside = |path: &str| catalog::times(path).is_some_and(|(a, b)| window.start_ms <= a && b <= window.end_ms);
     let folders: BTreeSet<String> = catalog

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::consolidate::{Merge, still_there};
+use super::consolidate::Merge;
 use super::fill;
 use super::kept::{self, Donor, Donors, Kept};
 use crate::array::{Array, Fragment};
@@ -15,13 +15,13 @@ use crate::query::dense::plan::TilePlan;
 use crate::query::dense::{DenseQuery, PLAN_BYTES_PER_TILE};
 use crate::query::{Query, Region};
 use crate::write::boxes::{RunTile, TileRun};
-use crate::write::commit::Draft;
+use crate::write::commit::{Draft, Sealed};
 use crate::write::field::Fields;
 use crate::write::identity::Ids;
 use crate::write::tiler::Tiles as _;
 
-/// Merges `run`, oldest first, into one fragment and commits it. Returns its name.
-pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: &mut Ids) -> Result<Vec<String>> {
+/// Merges `run`, oldest first, into one fragment, which nobody sees yet.
+pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: &mut Ids) -> Result<Vec<Sealed>> {
     let grid = Grid::new(array.schema())?;
     let spans = bounds(&grid, run)?;
     fill::check_gaps(array.schema(), &grid, &spans, run)?;
@@ -58,12 +58,10 @@ pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: 
             next += run.count();
             draft.add(Arc::new(run)).await?;
         }
-        let sealed = draft.seal(Some(grid.ranges(&spans)), Vec::new()).await?;
-        still_there(array, run).await?;
-        Ok(sealed)
+        draft.seal(Some(grid.ranges(&spans)), Vec::new()).await
     };
     match result.await {
-        Ok(sealed) => Ok(vec![sealed.commit().await?]),
+        Ok(sealed) => Ok(vec![sealed]),
         Err(e) => {
             Draft::discard(array, &name).await;
             Err(e)

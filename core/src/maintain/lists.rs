@@ -1,9 +1,16 @@
 //! Consolidation of everything but cells: footers, commits, metadata.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+
+use super::COMMITTING;
 use super::catalog::{self, Catalog};
 use super::consolidate::Consolidation;
+use super::vacuum::put_ignore_file;
 use crate::array::directory::META_DIR;
 use crate::array::meta::load_entries;
+use crate::array::open::RELISTINGS;
 use crate::array::{Array, Window};
 use crate::error::{AtPath, Error, Result};
 use crate::format::commits::{self, COMMITS_DIR};
@@ -61,32 +68,10 @@ pub(super) async fn commits(array: &Array, write: &WriteOptions) -> Result<Conso
             "the array is of format version {version}, whose commits are not consolidated; consolidate its fragments"
         )));
     }
-    let catalog = Catalog::load(array).await?;
-    let mut all: Vec<(String, Option<bytes::Bytes>)> = Vec::new();
-    for file in &catalog.consolidated {
-        let counting = file
-            .commits
-            .iter()
-            .filter(|c| !catalog.ignored.contains(c.path.as_ref()));
-        for commit in counting.filter(|c| !catalog.own.contains(c.path.as_ref())) {
-            if all.iter().all(|(path, _)| *path != commit.path) {
-                all.push((
-                    commit.path.to_string(),
-                    commit.embedded.clone().map(|range| file.bytes.slice(range)),
-                ));
-            }
-        }
-    }
-    for path in &catalog.own {
-        let whole = join(array.path(), path);
-        let bytes = if path.ends_with(".del") {
-            Some(array.context().vfs.read_all(&whole).await?)
-        } else {
-            None
-        };
-        all.push((path.clone(), bytes));
-    }
-    all.sort_by(|(a, _), (b, _)| (catalog::times(a), a).cmp(&(catalog::times(b), b)));
+    let _turn = array.context().vfs.lock(array.path(), COMMITTING).await?;
+    let (catalog, all) = counting_commits(array).await?;
+    let mut ids = Ids::new(write.seed);
+    put_ignore_file(array, &catalog.vacuumed(), &mut ids).await?;
     let times = || all.iter().filter_map(|(path, _)| catalog::times(path));
     let (Some(first), Some(last)) = (times().map(|t| t.0).min(), times().map(|t| t.1).max()) else {
         return Ok(Consolidation::default());
@@ -94,14 +79,59 @@ pub(super) async fn commits(array: &Array, write: &WriteOptions) -> Result<Conso
     if all.len() < 2 {
         return Ok(Consolidation::default());
     }
-    let name = name::versioned(first, last, Ids::new(write.seed).draw(), version);
+    let name = name::versioned(first, last, ids.draw(), version);
     let path = format!("{COMMITS_DIR}/{name}.con");
     let bytes = commits::encode_consolidated(all.iter().map(|(path, bytes)| (path.as_str(), bytes.as_deref())));
     put(array, &path, bytes, write.sync).await?;
+    // A vacuum that read the commits before this list was there may have removed since what it names.
+    let now = Catalog::load(array).await?;
+    let was_there = |path: &str| commits::folder_of(path).is_some_and(|folder| catalog.folders.contains(&folder));
+    let listed = all.iter().map(|(path, _)| path);
+    let removed = listed.filter(|path| now.is_gone(path) && was_there(path)).cloned();
+    let removed: BTreeSet<String> = removed.chain(now.vacuumed()).collect();
+    put_ignore_file(array, &removed, &mut ids).await?;
     Ok(Consolidation {
         written: vec![path],
         replaced: all.len(),
     })
+}
+
+/// A commit by its path, with the contents of a delete.
+type Commit = (String, Option<Bytes>);
+
+/// All commits that count, oldest first, and the catalog that they are from.
+async fn counting_commits(array: &Array) -> Result<(Catalog, Vec<Commit>)> {
+    for _ in 0..RELISTINGS {
+        // A delete that is gone is in a list now, which the next catalog has.
+        match counting_commits_once(array).await {
+            Err(Error::NotFound { .. }) => {}
+            done => return done,
+        }
+    }
+    counting_commits_once(array).await
+}
+
+async fn counting_commits_once(array: &Array) -> Result<(Catalog, Vec<Commit>)> {
+    let catalog = Catalog::load(array).await?;
+    let vacuumed = catalog.vacuumed();
+    let counts = |path: &str| !catalog.ignored.contains(path) && !vacuumed.contains(path);
+    let mut all: BTreeMap<String, Option<Bytes>> = BTreeMap::new();
+    for file in &catalog.consolidated {
+        for commit in file.commits.iter().filter(|c| counts(&c.path)) {
+            let contents = commit.embedded.clone().map(|range| file.bytes.slice(range));
+            all.entry(commit.path.to_string()).or_insert(contents);
+        }
+    }
+    for path in &catalog.own {
+        let contents = match path.ends_with(".del") {
+            true => Some(array.context().vfs.read_all(&join(array.path(), path)).await?),
+            false => None,
+        };
+        all.insert(path.clone(), contents);
+    }
+    let mut all: Vec<Commit> = all.into_iter().collect();
+    all.sort_by(|(a, _), (b, _)| (catalog::times(a), a).cmp(&(catalog::times(b), b)));
+    Ok((catalog, all))
 }
 
 /// A vacuum file of these paths below the array, each behind a slash. Readers of arrays before relative names

@@ -11,6 +11,7 @@ mod fill;
 mod group;
 mod kept;
 mod lists;
+mod pending;
 mod run;
 mod source;
 mod spare;
@@ -35,6 +36,12 @@ pub enum Mode {
     /// The keys and values of the array.
     ArrayMetadata,
 }
+
+/// The lock of who consolidates an array: what two merge at a time, one of them merges in vain.
+const CONSOLIDATING: &str = "consolidate";
+/// The lock of who changes which commits count: no vacuum runs between a merge and the list of what it replaces, or
+/// while commits are consolidated.
+const COMMITTING: &str = "commits";
 
 /// Where the array keeps consolidated footers: older versions have no folder for them.
 fn fragment_meta_dir(array: &crate::array::Array) -> &'static str {

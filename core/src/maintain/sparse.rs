@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use futures_util::future::try_join;
 
-use super::consolidate::{Merge, still_there, times};
+use super::consolidate::{Merge, times};
 use super::deletes::{self, Deletes};
 use super::source::{self, Source, Special};
 use crate::array::sections::load_index;
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::format::schema::{ArrayType, Layout, Schema};
 use crate::geometry::CellOrder;
 use crate::write::FragmentWriter;
-use crate::write::commit::{Draft, Sealed, put};
+use crate::write::commit::{Draft, Sealed};
 use crate::write::identity::Ids;
 use crate::write::sort::{self, Sorted};
 use crate::write::writer::dimensions;
@@ -42,42 +42,17 @@ pub(super) fn too_little(held: u64, memory_bytes: u64) -> Error {
     }
 }
 
-/// Merges `run`, oldest first, into one fragment (or several, if it grows too large) and commits it.
-/// Returns the names; none if no cell is left.
-pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: &mut Ids) -> Result<Vec<String>> {
+/// Merges `run`, oldest first, into one fragment (or several, if it grows too large), which nobody sees yet; into none if
+/// no cell is left.
+pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: &mut Ids) -> Result<Vec<Sealed>> {
     let mut written = Vec::new();
-    let sealed = async {
-        let sealed = write(array, run, m, ids, &mut written).await?;
-        still_there(array, run).await?;
-        Ok(sealed)
-    };
-    let sealed = match sealed.await {
-        Ok(sealed) => sealed,
-        Err(e) => {
-            for name in &written {
-                Draft::discard(array, name).await;
-            }
-            return Err(e);
+    let sealed = write(array, run, m, ids, &mut written).await;
+    if sealed.is_err() {
+        for name in &written {
+            Draft::discard(array, name).await;
         }
-    };
-    let names = sealed.iter().map(|s| s.name.clone()).collect();
-    commit(array, run, sealed, m, ids).await?;
-    Ok(names)
-}
-
-/// Commits all at once: several fragments become visible by one file that names them.
-async fn commit(array: &Array, run: &[Arc<Fragment>], sealed: Vec<Sealed>, m: &Merge, ids: &mut Ids) -> Result<()> {
-    if sealed.len() > 1 {
-        let (first, last) = times(run);
-        let version = array.schema().version.for_new_fragments();
-        let name = crate::format::name::versioned(first, last, ids.draw(), version);
-        let lines = crate::format::commits::encode_consolidated(sealed.iter().map(|s| (s.commit.as_str(), None)));
-        return put(array, &format!("__commits/{name}.con"), lines, m.sync).await;
     }
-    for only in sealed {
-        only.commit().await?;
-    }
-    Ok(())
+    sealed
 }
 
 /// Writes the fragments; nobody sees them yet. `written` gets the names of their folders.

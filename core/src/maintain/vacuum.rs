@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::Mode;
 use super::catalog::{self, Catalog, commit_of};
+use super::{COMMITTING, Mode};
 use crate::array::directory::META_DIR;
 use crate::array::{Array, Window};
 use crate::error::{AtPath, Result};
@@ -23,6 +23,7 @@ use crate::write::identity::Ids;
 /// # Errors
 /// [`crate::Error::Io`].
 pub async fn vacuum(array: &Array, mode: Mode, dry_run: bool, write: &WriteOptions) -> Result<Vec<String>> {
+    let _turn = array.context().vfs.lock(array.path(), COMMITTING).await?;
     let plan = match mode {
         Mode::Fragments => replaced_fragments(array).await?.then_files(leftovers(array).await?),
         Mode::Commits => redundant_commits(&Catalog::load(array).await?),
@@ -60,10 +61,10 @@ impl Step {
 impl Plan {
     /// Removes fragments: each loses its commit before its folder.
     pub(super) fn fragments(catalog: &Catalog, folders: &BTreeSet<String>) -> Self {
-        let mut plan = Self::default();
+        let mut plan = Self::mending(catalog);
         for folder in folders {
             let commit = commit_of(folder);
-            if catalog.in_consolidated(&commit) && !catalog.ignored.contains(&commit) {
+            if !catalog.ignored.contains(&commit) {
                 plan.ignore.insert(commit.clone());
             }
             if catalog.own.contains(&commit) {
@@ -74,6 +75,14 @@ impl Plan {
         plan
     }
 
+    /// Takes what was vacuumed off the lists that name it.
+    fn mending(catalog: &Catalog) -> Self {
+        Self {
+            ignore: catalog.vacuumed(),
+            steps: Vec::new(),
+        }
+    }
+
     /// And then removes these files.
     pub(super) fn then_files(mut self, files: impl IntoIterator<Item = String>) -> Self {
         self.steps.extend(files.into_iter().map(Step::File));
@@ -81,33 +90,41 @@ impl Plan {
     }
 
     /// Does it.
+    ///
+    /// The ignore file comes first and stays until everything is gone, also where no list names the commits: somebody
+    /// who consolidates the commits meanwhile may have read them before, and lists them after.
     pub(super) async fn run(&self, array: &Array, write: &WriteOptions) -> Result<()> {
         let vfs = &array.context().vfs;
-        let times: Vec<(u64, u64)> = self.ignore.iter().filter_map(|path| catalog::times(path)).collect();
-        if let (Some(first), Some(last)) = (times.iter().map(|t| t.0).min(), times.iter().map(|t| t.1).max()) {
-            let name = name::versioned(first, last, Ids::new(write.seed).draw(), catalog::IGNORE_VERSION);
-            let lines = commits::encode_lines(self.ignore.iter().map(String::as_str));
-            put(array, &format!("{COMMITS_DIR}/{name}.ign"), lines, true).await?;
-        }
+        put_ignore_file(array, &self.ignore, &mut Ids::new(write.seed)).await?;
         for step in &self.steps {
             match step {
                 Step::File(path) => vfs.remove(&join(array.path(), path)).await?,
                 Step::Folder(path) => vfs.remove_dir(&join(array.path(), path)).await?,
             }
         }
+        if self.ignore.is_empty() {
+            return Ok(());
+        }
+        for path in Catalog::load(array).await?.needless_ignore_files(&[]) {
+            vfs.remove(&join(array.path(), &path)).await?;
+        }
         Ok(())
     }
 }
 
+/// Makes readers ignore these commits in consolidated files.
+pub(super) async fn put_ignore_file(array: &Array, commits: &BTreeSet<String>, ids: &mut Ids) -> Result<()> {
+    let times: Vec<(u64, u64)> = commits.iter().filter_map(|path| catalog::times(path)).collect();
+    let (Some(first), Some(last)) = (times.iter().map(|t| t.0).min(), times.iter().map(|t| t.1).max()) else {
+        return Ok(());
+    };
+    let name = name::versioned(first, last, ids.draw(), catalog::IGNORE_VERSION);
+    let lines = commits::encode_lines(commits.iter().map(String::as_str));
+    put(array, &format!("{COMMITS_DIR}/{name}.ign"), lines, true).await
+}
+
 async fn replaced_fragments(array: &Array) -> Result<Plan> {
     let catalog = Catalog::load(array).await?;
-    let vfs = &array.context().vfs;
-    let present = vfs.list(&join(array.path(), commits::FRAGMENTS_DIR)).await?;
-    let root = vfs.list(array.path()).await?;
-    let there = |folder: &str| {
-        let entries = if folder.contains('/') { &present } else { &root };
-        entries.iter().any(|e| e.name == last_part(folder))
-    };
     let mut folders = BTreeSet::new();
     let mut done = Vec::new();
     for (path, replaced) in &catalog.vacuum {
@@ -117,7 +134,7 @@ async fn replaced_fragments(array: &Array) -> Result<Plan> {
         folders.extend(
             replaced
                 .iter()
-                .filter(|f| there(f) || catalog.own.contains(&commit_of(f)))
+                .filter(|f| catalog.folders.contains(*f) || catalog.own.contains(&commit_of(f)))
                 .cloned(),
         );
         done.push(path.clone());
@@ -151,7 +168,8 @@ fn redundant_commits(catalog: &Catalog) -> Plan {
         .own
         .iter()
         .filter(|path| catalog.in_consolidated(path) && counts(path));
-    let mut plan = Plan::default().then_files(own.cloned());
+    let plan = Plan::mending(catalog).then_files(own.cloned());
+    let counts = |path: &str| counts(path) && !plan.ignore.contains(path);
     let listed =
         |c: &catalog::Consolidated| -> BTreeSet<String> { c.commits.iter().map(|c| c.path.to_string()).collect() };
     let all: BTreeSet<String> = catalog
@@ -161,16 +179,13 @@ fn redundant_commits(catalog: &Catalog) -> Plan {
         .filter(|path| counts(path))
         .collect();
     let complete = catalog.consolidated.iter().rev().find(|c| listed(c) == all);
-    if let Some(complete) = complete {
-        let others = catalog
-            .consolidated
-            .iter()
-            .filter(|c| c.path != complete.path)
-            .map(|c| c.path.clone());
-        // Ignore files go last: before, a file they concern might still be there.
-        plan = plan.then_files(others).then_files(catalog.ignore_files.iter().cloned());
-    }
-    plan
+    let others = complete.map_or_else(Vec::new, |complete| {
+        let others = catalog.consolidated.iter().filter(|c| c.path != complete.path);
+        others.map(|c| c.path.clone()).collect()
+    });
+    // Ignore files go last: before, a file they concern might still be there.
+    let needless = catalog.needless_ignore_files(&others);
+    plan.then_files(others).then_files(needless)
 }
 
 /// All but the newest file: it names every fragment that was there.
@@ -232,6 +247,7 @@ mod tests {
     fn fragments_lose_their_commit_first_and_consolidated_commits_are_ignored() {
         let catalog = Catalog {
             own: ["__commits/b.wrt".to_owned()].into(),
+            folders: ["__fragments/a".to_owned(), "__fragments/b".to_owned()].into(),
             consolidated: vec![consolidated("c.con", &["__commits/a.wrt", "__commits/b.wrt"])],
             ..Catalog::default()
         };
@@ -250,7 +266,7 @@ mod tests {
             own: ["__commits/a.wrt".to_owned(), "__commits/z.wrt".to_owned()].into(),
             consolidated: vec![consolidated("1.con", &["__commits/a.wrt", "__commits/gone.wrt"])],
             ignored: ["__commits/gone.wrt".to_owned()].into(),
-            ignore_files: vec!["1.ign".into()],
+            ignore_files: vec![("1.ign".into(), vec!["__commits/gone.wrt".into()])],
             ..Catalog::default()
         };
         assert_eq!(redundant_commits(&catalog).steps, files(&["__commits/a.wrt"]));

@@ -5,6 +5,7 @@
 
 mod handles;
 mod links;
+mod lock;
 mod put;
 mod root;
 
@@ -19,7 +20,7 @@ use bytes::Bytes;
 use self::handles::{Handles, OpenFile};
 pub use self::root::{LocalEntry, LocalKind, LocalRoot};
 use super::coalesce::{MERGED_BYTES_MAX, coalesce};
-use super::{BoxFuture, Direct, Entry, EntryKind, FileWriter, ReadAt, Vfs, check_path, join, split};
+use super::{BoxFuture, Direct, Entry, EntryKind, FileWriter, Lock, ReadAt, Vfs, check_path, join, split};
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
 
@@ -123,7 +124,7 @@ impl LocalVfs {
         let mut entries = Vec::new();
         for LocalEntry { name, kind, is_link } in listing {
             // Who walks down a link that leads up would go round for ever.
-            if put::is_temporary(&name) || is_link && links::lead_up(&self.place(dir), &name) {
+            if put::is_temporary(&name) || lock::is_lock(&name) || is_link && links::lead_up(&self.place(dir), &name) {
                 continue;
             }
             let kind = match kind {
@@ -292,6 +293,16 @@ impl Vfs for LocalVfs {
                 found => found.map_err(failed(dir))?,
             };
             Ok(found.into_iter().map(|name| join(dir, &name)).collect())
+        })
+    }
+
+    fn lock<'a>(&'a self, dir: &'a str, name: &'a str) -> BoxFuture<'a, Option<Box<dyn Lock>>> {
+        Box::pin(async move {
+            check_path(dir)?;
+            match self.root.folder(dir) {
+                Ok(folder) => Ok(lock::acquire(folder, name).await),
+                Err(_) => Ok(None),
+            }
         })
     }
 

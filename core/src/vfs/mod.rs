@@ -118,6 +118,15 @@ pub trait Vfs: Send + Sync + 'static {
         }
     }
 
+    /// Waits for the lock `name` of the folder `dir`, which one task of one process on this machine holds at a time, until
+    /// it drops it or ends. `None` if the store has no locks.
+    fn lock<'a>(&'a self, dir: &'a str, name: &'a str) -> BoxFuture<'a, Option<Box<dyn Lock>>> {
+        match self.inner() {
+            Some(inner) => inner.lock(dir, name),
+            None => Box::pin(std::future::ready(Ok(None))),
+        }
+    }
+
     /// Makes the file `dir`, or what was written below the folder `dir`, outlive a power cut, where the store can lose writes.
     fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()>;
 
@@ -161,6 +170,9 @@ pub(crate) fn direct(vfs: &dyn Vfs) -> Option<&dyn Direct> {
     }
     vfs.direct()
 }
+
+/// A lock, released when it is dropped.
+pub trait Lock: Send + Sync {}
 
 /// A file that is being written front to back.
 pub trait FileWriter: Send {

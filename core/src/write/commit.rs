@@ -13,7 +13,7 @@ use super::identity::Ids;
 use super::tiler::{self, Tiles};
 use crate::array::Array;
 use crate::cpu::Cpu;
-use crate::error::{AtPath, Result};
+use crate::error::{AtPath, Error, Result};
 use crate::filter::{Key, Nonces};
 use crate::format::commits::{COMMITS_DIR, FRAGMENTS_DIR};
 use crate::format::data_file::FRAGMENT_METADATA;
@@ -194,17 +194,6 @@ impl Draft {
         })
     }
 
-    /// Hides a fragment that was committed, and removes it as far as the store lets us.
-    ///
-    /// # Errors
-    /// Its commit cannot be removed.
-    pub(crate) async fn retract(array: &Array, name: &str) -> Result<()> {
-        let commit = commit_path(array.schema().version.for_new_fragments(), name);
-        array.context().vfs.remove(&join(array.path(), &commit)).await?;
-        Self::discard(array, name).await;
-        Ok(())
-    }
-
     /// Removes what was written so far, as far as the store lets us: nobody refers to it.
     pub(crate) async fn discard(array: &Array, name: &str) {
         let version = array.schema().version.for_new_fragments();
@@ -237,7 +226,14 @@ pub(crate) async fn put(array: &Array, path: &str, bytes: Vec<u8>, sync: bool) -
     let path = join(array.path(), path);
     let vfs = &array.context().vfs;
     vfs.put(&path, vec![Bytes::from(bytes)]).await?;
-    if sync { vfs.sync(&path).await } else { Ok(()) }
+    if !sync {
+        return Ok(());
+    }
+    match vfs.sync(&path).await {
+        // Somebody else was done with it and removed it.
+        Err(Error::NotFound { .. }) => Ok(()),
+        done => done,
+    }
 }
 
 /// The initialisation vectors of a small file.

@@ -44,7 +44,7 @@ fn store() -> Context {
 }
 
 /// A copy of the store, which the original does not see.
-fn copy(context: &Context, files: &[(String, bytes::Bytes)]) -> Context {
+pub(super) fn copy(context: &Context, files: &[(String, bytes::Bytes)]) -> Context {
     let vfs = MemVfs::new();
     for (path, bytes) in files {
         vfs.replace(path.clone(), bytes.clone());
@@ -111,7 +111,7 @@ fn check(prepare: &[Operation], operation: Operation) {
 }
 
 /// The files of a store in memory.
-fn all_files(context: &Context) -> Vec<(String, bytes::Bytes)> {
+pub(super) fn all_files(context: &Context) -> Vec<(String, bytes::Bytes)> {
     let mut out = Vec::new();
     let mut folders = vec![String::new()];
     while let Some(folder) = folders.pop() {
@@ -255,7 +255,7 @@ fn merging_and_sweeping_change_nothing_wherever_they_stop() {
 }
 
 /// The name of what a failed try left is not used again.
-fn fresh() -> hyperslab::WriteOptions {
+pub(super) fn fresh() -> hyperslab::WriteOptions {
     static TRY: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1 << 40);
     at(TRY.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
 }

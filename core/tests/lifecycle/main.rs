@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+#[cfg(feature = "test-util")]
+mod beside;
 mod dense;
 mod evolved;
 #[cfg(feature = "test-util")]

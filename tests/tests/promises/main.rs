@@ -4,6 +4,7 @@
 mod conditions;
 mod copies;
 mod kill;
+mod maintainers;
 mod memory;
 mod sequences;
 mod together;

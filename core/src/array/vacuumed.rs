@@ -1,0 +1,55 @@
+//! Opening an array whose list of commits names fragments that a vacuum removed while the list was written.
+
+use std::collections::HashSet;
+
+use super::counting::Counting;
+use super::directory::{Committed, Listing, is_covered};
+use super::open::fetch;
+use super::snapshot::{Array, OpenOptions};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::format::commits::FRAGMENTS_DIR;
+use crate::vfs::{Entry, join};
+
+impl Array {
+    /// Opens the array without fragments that a vacuum removed while somebody consolidated the commits. Until the next
+    /// vacuum, the list of commits names them. `opened` is what opening it with them gave.
+    pub(super) async fn open_without_vacuumed(
+        context: &Context,
+        path: &str,
+        options: &OpenOptions,
+        (mut listing, which): (Listing, Counting<'_>),
+        opened: Result<Self>,
+    ) -> Result<Self> {
+        listing.vacuumed = vacuumed(context, path, &listing).await?;
+        if listing.vacuumed.is_empty() {
+            return opened;
+        }
+        let opened = Self::open_listed(context, path, options, &listing, which).await?;
+        for commit in &listing.vacuumed {
+            let why = "a list of commits names it, but a vacuum removed the fragment, and a merged fragment covers its \
+                       time: `hyperslab vacuum` mends the list; if nobody vacuumed the array, restore the fragment's \
+                       folder from a copy";
+            which.tell(Error::not_found(&join(path, commit), why));
+        }
+        Ok(opened)
+    }
+}
+
+/// Commits that only lists name, of fragments whose folders are gone and whose time a merged fragment covers.
+async fn vacuumed(context: &Context, path: &str, listing: &Listing) -> Result<Vec<String>> {
+    let lists = fetch(context, path, &listing.to_fetch()).await?;
+    let committed = Committed::read(listing, &lists)?;
+    let below = |dir: &str, entries: &[Entry]| -> Vec<String> { entries.iter().map(|e| join(dir, &e.name)).collect() };
+    let mut folders: HashSet<String> = below("", &listing.root).into_iter().collect();
+    folders.extend(below(
+        FRAGMENTS_DIR,
+        &context.vfs.list(&join(path, FRAGMENTS_DIR)).await?,
+    ));
+    let others = committed.names(|folder| folders.contains(folder));
+    let gone = committed
+        .listed_only()
+        .filter(|(_, folder, _)| !folders.contains(folder));
+    let vacuumed = gone.filter(|(_, _, name)| is_covered(name, &others));
+    Ok(vacuumed.map(|(commit, ..)| commit.to_owned()).collect())
+}
