@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use hyperslab::array::{Group as Opened, ObjectType, object_type};
 use hyperslab::format::group::{GroupMember, MemberKind};
-use hyperslab::maintain::{GroupChange, change_group, create_group};
+use hyperslab::maintain::{GroupChange, change_group, create_group, group_time};
 use hyperslab::vfs::{last_part, path_within};
 use hyperslab::write::WriteOptions;
 use serde_json::{Value, json};
@@ -113,11 +113,15 @@ async fn look(place: Place) -> Result<(Place, Option<MemberKind>)> {
 async fn change(env: &Env, path: &str, change: GroupChange, timestamp: Option<Moment>) -> Result<()> {
     let place = Place::new(path)?;
     env.will_change(&place);
+    let failed = || format!("cannot change the group {path}");
+    let time = when::of_change(timestamp, async |now| {
+        group_time(&place.context, &place.path, now).await
+    });
     let options = WriteOptions {
-        timestamp_ms: when::or_now(timestamp)?,
+        timestamp_ms: time.await.with_context(failed)?,
         seed: seed()?,
         sync: true,
     };
     let done = change_group(&place.context, &place.path, &[change], env.key.as_ref(), &options).await;
-    done.with_context(|| format!("cannot change the group {path}"))
+    done.with_context(failed)
 }

@@ -26,8 +26,12 @@ use crate::{input, show};
 const MERGE_BYTES_MIN: u64 = 4 << 20;
 
 fn options(timestamp: Option<Moment>) -> Result<WriteOptions> {
+    at_time(when::or_now(timestamp)?)
+}
+
+fn at_time(timestamp_ms: u64) -> Result<WriteOptions> {
     Ok(WriteOptions {
-        timestamp_ms: when::or_now(timestamp)?,
+        timestamp_ms,
         seed: seed()?,
         sync: true,
     })
@@ -41,9 +45,9 @@ pub(crate) async fn delete(env: &Env, args: &Delete) -> Result<()> {
         env.open_to_write(&args.array).await?
     };
     let condition = condition::read(&args.condition, &array).await?;
-    let (options, failed) = (options(args.timestamp)?, || {
-        format!("cannot delete from {}", args.array)
-    });
+    let failed = || format!("cannot delete from {}", args.array);
+    let timestamp_ms = when::of_change(args.timestamp, async |now| array.write_time(now).await);
+    let options = at_time(timestamp_ms.await.with_context(failed)?)?;
     if !args.dry_run {
         let done = maintain::delete(&array, &condition, &options).await;
         return show::line(done.with_context(failed)?);

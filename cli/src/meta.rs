@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, Result, bail};
 use hyperslab::array::{Group, ObjectType, object_type};
 use hyperslab::format::metadata::{Entry, MetaValue};
-use hyperslab::maintain::write_group_metadata;
+use hyperslab::maintain::{group_metadata_time, write_group_metadata};
 use hyperslab::write::WriteOptions;
 use hyperslab::{Datatype, Window};
 use serde_json::{Value, json};
@@ -100,18 +100,23 @@ async fn read(env: &Env, url: &str, window: Window) -> Result<BTreeMap<String, M
 async fn write(env: &Env, url: &str, entry: Entry, timestamp: Option<Moment>) -> Result<()> {
     let place = Place::new(url)?;
     env.will_change(&place);
-    let options = WriteOptions {
-        timestamp_ms: when::or_now(timestamp)?,
-        seed: seed()?,
+    let (context, path) = (&place.context, &place.path);
+    let failed = || format!("cannot write the metadata of {url}");
+    let seed = seed()?;
+    let options = |timestamp_ms| WriteOptions {
+        timestamp_ms,
+        seed,
         sync: true,
     };
-    let failed = || format!("cannot write the metadata of {url}");
-    if object_type(&place.context, &place.path).await? == Some(ObjectType::Group) {
-        return write_group_metadata(&place.context, &place.path, &[entry], env.key.as_ref(), &options)
-            .await
-            .with_context(failed);
+    if object_type(context, path).await? == Some(ObjectType::Group) {
+        let time = when::of_change(timestamp, async |now| group_metadata_time(context, path, now).await);
+        let options = options(time.await.with_context(failed)?);
+        let done = write_group_metadata(context, path, &[entry], env.key.as_ref(), &options).await;
+        return done.with_context(failed);
     }
     let array = env.open_at(&place, Window::ALL).await?;
+    let time = when::of_change(timestamp, async |now| array.metadata_time(now).await);
+    let options = options(time.await.with_context(failed)?);
     array.write_metadata(&[entry], &options).await.with_context(failed)
 }
 

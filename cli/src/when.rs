@@ -1,7 +1,7 @@
 //! Times on the command line: milliseconds since 1970 or ISO 8601.
 
 use std::str::FromStr;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result};
 use hyperslab::{Datatype, Window, calendar};
@@ -21,6 +21,10 @@ impl FromStr for Moment {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if text == "now" {
+            let ms = or_now(None).map_err(|e| e.to_string())?;
+            return Ok(Self { ms });
+        }
         Ok(Self {
             ms: calendar::milliseconds(text)?.0,
         })
@@ -70,6 +74,21 @@ pub(crate) fn or_now(moment: Option<Moment>) -> Result<u64> {
         .duration_since(UNIX_EPOCH)
         .context("the clock stands before 1970; set it, or give the time")?;
     Ok(u64::try_from(since.as_millis())?)
+}
+
+/// The milliseconds of `--timestamp`, or of the clock, but at least those that `after` gives for it: the change comes
+/// after what is there. Returns once the clock has reached them, so that readers see the change.
+pub(crate) async fn of_change(
+    moment: Option<Moment>,
+    after: impl AsyncFnOnce(u64) -> hyperslab::Result<u64>,
+) -> Result<u64> {
+    if let Some(moment) = moment {
+        return Ok(moment.ms);
+    }
+    let now = or_now(None)?;
+    let time = after(now).await?;
+    std::thread::sleep(Duration::from_millis(time.saturating_sub(now)));
+    Ok(time)
 }
 
 /// Milliseconds since 1970 as ISO 8601.

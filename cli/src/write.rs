@@ -27,7 +27,9 @@ pub(crate) async fn write(env: &Env, args: &Write) -> Result<()> {
         Some(text) => Target::Box(text),
         None => Target::Table,
     };
-    let fragment = write_table(&array, table, target, when::or_now(args.timestamp)?)
+    let timestamp_ms = when::of_change(args.timestamp, async |now| array.write_time(now).await);
+    let timestamp_ms = timestamp_ms.await.with_context(what)?;
+    let fragment = write_table(&array, table, target, timestamp_ms)
         .await
         .with_context(what)?;
     show::line(fragment)

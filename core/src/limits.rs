@@ -29,3 +29,5 @@ pub const PACK_BYTES: u64 = 32 << 20;
 pub const TILE_NOTES_BYTES: u64 = 1024;
 /// Bytes of a fragment's files that are kept back before they are handed to the store in parts.
 pub const PUT_BYTES: u64 = 8 << 20;
+/// How far ahead of the clock a write's time may be, in milliseconds, to come after what is there.
+pub const WRITE_LEAD_MS: u64 = 5000;

@@ -133,3 +133,78 @@ fn labels_of_an_attribute_that_comes_back_stay() {
     shell.ok(&again(r#""red","green","blue""#, 400));
     assert_eq!(shell.ok("export a - --format csv"), "x,k,e\n1,5,green\n2,6,red\n");
 }
+
+#[test]
+fn of_writes_at_one_time_the_last_one_is_seen() {
+    let shell = Shell::new();
+    shell.file("0.npy", npy("'<i2'", "(1,)", &[0, 0]));
+    shell.ok("import 0.npy a --timestamp 100");
+    shell.ok("group create g");
+    for n in 1..9_u8 {
+        shell.file("n.npy", npy("'<i2'", "(1,)", &[n, 0]));
+        shell.ok("write a n.npy --timestamp 200");
+        assert_eq!(shell.ok("export a - --format csv"), format!("d0,data\n0,{n}\n"));
+        for place in ["a", "g"] {
+            shell.ok(&format!("meta {place} set k {n} --timestamp 200"));
+            assert_eq!(shell.ok(&format!("meta {place} get k")), format!("{n}\n"));
+        }
+        if n % 3 == 0 {
+            shell.ok("consolidate a --mode commits");
+            shell.ok("vacuum a --mode commits");
+            assert_eq!(shell.ok("export a - --format csv"), format!("d0,data\n0,{n}\n"));
+        }
+        shell.ok("group add g a --timestamp 200");
+        assert!(shell.ok("group ls g").contains('a'));
+        shell.ok("group rm g a --timestamp 200");
+        assert_eq!(shell.ok("group ls g"), "");
+    }
+}
+
+#[test]
+fn a_clock_behind_what_is_there_is_told_before_anything_is_written() {
+    let shell = Shell::new();
+    shell.file("in.csv", "x,v\n1,1\n2,2\n");
+    shell.ok("import in.csv a --sparse --dims x --domain x=0:9 --timestamp 100");
+    shell.ok("group create g");
+    shell.ok("write a in.csv --timestamp 2100-01-01");
+    shell.ok("meta a set k 1 --timestamp 2100-01-01");
+    shell.ok("meta g set k 1 --timestamp 2100-01-01");
+    shell.ok("group add g a --timestamp 2100-01-01");
+    for line in [
+        "write a in.csv",
+        "delete a --where 'x == 1'",
+        "meta a set k 2",
+        "meta g set k 2",
+        "group rm g a",
+    ] {
+        let (_, error) = shell.fails(line);
+        let parts = [
+            "has the time 2100-01-01",
+            "this machine's clock says",
+            "Correct the clock",
+            "--timestamp now",
+        ];
+        assert!(parts.iter().all(|part| error.contains(part)), "{line}: {error}");
+    }
+    assert_eq!(shell.ok("export a - --format csv"), "x,v\n1,1\n2,2\n");
+    // On purpose it is written below what bears a time of the future.
+    shell.ok("delete a --where 'x == 1' --timestamp now");
+    assert_eq!(shell.ok("export a - --format csv"), "x,v\n2,2\n");
+    assert_eq!(shell.ok("export a - --format csv --at 0.."), "x,v\n1,1\n2,2\n2,2\n");
+}
+
+#[test]
+fn what_is_written_within_seconds_of_a_clock_ahead_comes_after_it() {
+    let shell = Shell::new();
+    shell.file("0.npy", npy("'<i2'", "(1,)", &[0, 0]));
+    shell.file("1.npy", npy("'<i2'", "(1,)", &[1, 0]));
+    shell.ok("import 0.npy a --timestamp 100");
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap();
+    let ahead = now.as_millis() + 2000;
+    shell.ok(&format!("write a 0.npy --timestamp {ahead}"));
+    shell.ok("write a 1.npy");
+    assert_eq!(shell.ok("export a - --format csv"), "d0,data\n0,1\n");
+    assert_eq!(shell.ok("export a - --format csv --at 0.."), "d0,data\n0,1\n");
+}

@@ -88,6 +88,14 @@ impl TimestampedName {
     }
 }
 
+/// The uuid of a name of the forms that have been written since version 3.
+pub fn uuid(name: &str) -> Option<[u8; 16]> {
+    let digits = stem(name).strip_prefix("__")?.split('_').nth(2)?;
+    let is_hex = digits.len() == 32 && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    let number = is_hex.then(|| u128::from_str_radix(digits, 16).ok())??;
+    Some(number.to_be_bytes())
+}
+
 /// A name without the suffix behind its last dot.
 pub fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
@@ -144,6 +152,16 @@ mod tests {
             Ok((1_561_492_235_844, 1_561_492_235_844, None, 2)),
         );
         check(&format!("__{UUID}_5_7"), Ok((7, 7, None, 2)));
+    }
+
+    #[test]
+    fn a_name_has_a_uuid_whatever_stands_around_it() {
+        let expect = 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef_u128.to_be_bytes();
+        for name in [format!("__1_2_{UUID}_22.wrt"), format!("__1_2_{UUID}")] {
+            assert_eq!(uuid(&name), Some(expect));
+        }
+        assert_eq!(uuid(&format!("__{UUID}_5")), None);
+        assert_eq!(uuid("__1_2_+123456789abcdef0123456789abcdef_22"), None);
     }
 
     #[test]

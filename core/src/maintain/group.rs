@@ -12,9 +12,9 @@ use crate::format::group::{GroupDetails, GroupMember};
 use crate::format::metadata::{self, Entry};
 use crate::format::{generic_tile, name};
 use crate::vfs::join;
-use crate::write::WriteOptions;
-use crate::write::commit::nonces;
+use crate::write::commit::{names_in, nonces};
 use crate::write::identity::Ids;
+use crate::write::{WriteOptions, clock};
 
 /// A change to a group's members.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,8 +75,9 @@ pub async fn change_group(
             },
         }
     }
-    let mut ids = Ids::new(options.seed);
-    let name = name::group_details(options.timestamp_ms, options.timestamp_ms, ids.draw(), version);
+    let (mut ids, time) = (Ids::new(options.seed), options.timestamp_ms);
+    clock::rise_above(&mut ids, &names_in(context, &join(path, GROUP_DIR)).await?, time)?;
+    let name = name::group_details(time, time, ids.draw(), version);
     let details = GroupDetails {
         version,
         members: members.into_values().collect(),
@@ -90,6 +91,25 @@ pub async fn change_group(
         options.sync,
     )
     .await
+}
+
+/// The time of a change of the group's members at `now_ms` by the caller's clock, as [`Array::write_time`] gives that of
+/// a write.
+///
+/// [`Array::write_time`]: crate::Array::write_time
+///
+/// # Errors
+/// [`Error::InvalidArgument`] if the latest change is far in the future.
+pub async fn group_time(context: &Context, path: &str, now_ms: u64) -> Result<u64> {
+    clock::after(&names_in(context, &join(path, GROUP_DIR)).await?, now_ms)
+}
+
+/// The same for a change of the group's metadata.
+///
+/// # Errors
+/// As [`group_time`].
+pub async fn group_metadata_time(context: &Context, path: &str, now_ms: u64) -> Result<u64> {
+    clock::after(&names_in(context, &join(path, META_DIR)).await?, now_ms)
 }
 
 /// Sets and removes keys of the group's metadata, all at once. No entries, no file.
@@ -107,8 +127,9 @@ pub async fn write_group_metadata(
     if entries.is_empty() {
         return Ok(());
     }
-    let mut ids = Ids::new(options.seed);
-    let name = name::plain(options.timestamp_ms, options.timestamp_ms, ids.draw());
+    let (mut ids, time) = (Ids::new(options.seed), options.timestamp_ms);
+    clock::rise_above(&mut ids, &names_in(context, &join(path, META_DIR)).await?, time)?;
+    let name = name::plain(time, time, ids.draw());
     let file = join(path, &join(META_DIR, &name));
     put(context, &file, &metadata::encode(entries), key, &mut ids, options.sync).await
 }

@@ -1,6 +1,6 @@
 //! The life of an array beside reads and writes: consolidation, vacuum, deletes, new schemas, groups.
 
-mod catalog;
+pub(crate) mod catalog;
 mod choose;
 mod consolidate;
 mod delete;
@@ -21,7 +21,7 @@ mod vacuum;
 pub use consolidate::{ConsolidateOptions, Consolidation, Steps, consolidate};
 pub use delete::{count_deleted, delete, delete_fragments};
 pub use evolve::{Evolution, evolve};
-pub use group::{GroupChange, change_group, create_group, write_group_metadata};
+pub use group::{GroupChange, change_group, create_group, group_metadata_time, group_time, write_group_metadata};
 pub use vacuum::vacuum;
 
 /// What is consolidated or vacuumed.

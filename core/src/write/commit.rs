@@ -12,6 +12,7 @@ use super::files::Files;
 use super::identity::Ids;
 use super::tiler::{self, Tiles};
 use crate::array::Array;
+use crate::context::Context;
 use crate::cpu::Cpu;
 use crate::error::{AtPath, Error, Result};
 use crate::filter::{Key, Nonces};
@@ -219,6 +220,13 @@ impl Sealed {
         put(&self.array, &self.commit, Vec::new(), self.sync).await?;
         Ok(self.name)
     }
+}
+
+/// Names in a folder of the store, as they are now.
+pub(crate) async fn names_in(context: &Context, dir: &str) -> Result<Vec<String>> {
+    context.vfs.renew().await?;
+    let entries = context.vfs.list(dir).await?;
+    Ok(entries.into_iter().map(|e| e.name).collect())
 }
 
 /// Puts a small file below the array and, if asked to, makes it last.

@@ -2,6 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::error::{Error, Result};
+
 /// Unique ids from one seed.
 ///
 /// An id is a counter of 31 bits, which starts at the seed's first four bytes, and 96 bits of the
@@ -19,6 +21,19 @@ impl Ids {
             seed,
             next: u32::from_be_bytes([a & 0x7f, b, c, d]),
         }
+    }
+
+    /// Draws ids from now on that sort after `id`.
+    ///
+    /// # Errors
+    /// None do: `id` starts with the greatest counter.
+    pub(crate) fn rise_above(&mut self, id: [u8; 16]) -> Result<()> {
+        let [a, b, c, d, ..] = id;
+        let least = u32::from_be_bytes([a, b, c, d]).checked_add(1);
+        let least =
+            least.ok_or_else(|| Error::invalid("no name of this time sorts after the last one; give a later time"))?;
+        self.next = self.next.max(least);
+        Ok(())
     }
 
     pub(crate) fn draw(&mut self) -> [u8; 16] {
@@ -52,6 +67,18 @@ impl Ids {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_rise_above_those_that_are_there() {
+        let mut ids = Ids::new([1; 32]);
+        let own = ids.clone().draw();
+        ids.rise_above([0; 16]).unwrap();
+        assert_eq!(ids.clone().draw(), own, "they do anyway");
+        let there = [0xfe; 16];
+        ids.rise_above(there).unwrap();
+        assert!(ids.draw() > there);
+        assert!(ids.rise_above([0xff; 16]).is_err());
+    }
 
     #[test]
     fn ids_of_one_seed_rise_and_differ_from_those_of_another() {

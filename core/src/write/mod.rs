@@ -4,6 +4,7 @@ pub(crate) mod boxes;
 mod build;
 mod cells;
 mod check;
+pub(crate) mod clock;
 pub(crate) mod commit;
 pub(crate) mod field;
 mod files;
@@ -26,10 +27,10 @@ use crate::scalar::ScalarRange;
 /// What a write needs beside its cells. The engine reads no clock and draws no randomness.
 #[derive(Debug, Clone)]
 pub struct WriteOptions {
-    /// The time of the write, in milliseconds since 1970.
+    /// The time of the write, in milliseconds since 1970, such as [`Array::write_time`](crate::Array::write_time) gives.
+    /// Of several writes at one time the last one that began is seen.
     pub timestamp_ms: u64,
-    /// 32 random bytes, never used twice: names and initialisation vectors derive from them. Of two
-    /// writes at one time the one whose first four bytes are the greater big-endian number wins.
+    /// 32 random bytes, never used twice: names and initialisation vectors derive from them.
     pub seed: [u8; 32],
     /// Whether the write outlives a power cut once it has returned.
     pub sync: bool,

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::boxes::DenseBox;
-use super::commit::{Draft, Sealed, nonces, put};
+use super::commit::{Draft, Sealed, names_in, nonces, put};
 use super::identity::Ids;
 use super::sort::{self, Sorted};
 use super::tiler::{InOrder, Permuted, Tiles};
-use super::{Cells, WriteOptions, check, indexes};
+use super::{Cells, WriteOptions, check, clock, indexes};
 use crate::array::Array;
 use crate::array::directory::META_DIR;
 use crate::column::Column;
@@ -19,6 +19,7 @@ use crate::format::name;
 use crate::format::schema::{ArrayType, Layout, Schema};
 use crate::geometry::region::{self, Span};
 use crate::geometry::{Frame, Grid, Order};
+use crate::maintain::catalog::commits_since;
 use crate::scalar::ScalarRange;
 use crate::vfs::join;
 
@@ -164,7 +165,7 @@ impl Array {
             )));
         }
         if cells.layout == Layout::Global {
-            let mut writer = self.writer(cells.region, options)?;
+            let mut writer = self.writer(cells.region, options).await?;
             if let Err(e) = writer.push(cells.columns).await {
                 writer.abandon().await;
                 return Err(e);
@@ -172,7 +173,7 @@ impl Array {
             return writer.finish().await;
         }
         self.check_indexes(&cells.columns).await?;
-        let draft = self.draft(self.schema().array_type, options);
+        let draft = self.draft(self.schema().array_type, options).await?;
         let (columns, count) = draft.fields().arrange(cells.columns)?;
         let schema = Arc::clone(self.schema());
         let (tiles, region): (Arc<dyn Tiles>, _) = if schema.is_dense() {
@@ -215,7 +216,7 @@ impl Array {
             ));
         }
         self.check_indexes(&columns).await?;
-        let draft = self.draft(ArrayType::Sparse, options);
+        let draft = self.draft(ArrayType::Sparse, options).await?;
         let tiles = self.sorted(draft.fields().arrange(columns)?.0).await?;
         self.complete(draft, tiles, None).await
     }
@@ -233,9 +234,31 @@ impl Array {
         Ok(())
     }
 
-    fn draft(&self, kind: ArrayType, options: &WriteOptions) -> Draft {
-        let times = (options.timestamp_ms, options.timestamp_ms);
-        Draft::new(self, kind, times, &[], &mut Ids::new(options.seed), options.sync)
+    /// A fragment that sorts after those of its time that were committed before.
+    async fn draft(&self, kind: ArrayType, options: &WriteOptions) -> Result<Draft> {
+        let time = options.timestamp_ms;
+        let mut ids = Ids::new(options.seed);
+        clock::rise_above(&mut ids, &commits_since(self, time).await?, time)?;
+        Ok(Draft::new(self, kind, (time, time), &[], &mut ids, options.sync))
+    }
+
+    /// The time of a write or a delete at `now_ms` by the caller's clock: that, or the first after everything that is
+    /// committed, which may be a few seconds later. Whoever reads by the clock waits for it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the latest commit is farther in the future: either the clock is wrong, or somebody
+    /// chose that time.
+    pub async fn write_time(&self, now_ms: u64) -> Result<u64> {
+        clock::after(&commits_since(self, now_ms).await?, now_ms)
+    }
+
+    /// The same for a change of the metadata.
+    ///
+    /// # Errors
+    /// As [`Array::write_time`].
+    pub async fn metadata_time(&self, now_ms: u64) -> Result<u64> {
+        let dir = join(self.path(), META_DIR);
+        clock::after(&names_in(self.context(), &dir).await?, now_ms)
     }
 
     /// Sparse cells, checked and sorted.
@@ -266,10 +289,10 @@ impl Array {
     /// write, made of whole tiles; `None` for the whole domain, and for sparse arrays.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a box that is not made of whole tiles.
-    pub fn writer(&self, region: Option<Vec<ScalarRange>>, options: &WriteOptions) -> Result<FragmentWriter> {
+    /// [`Error::InvalidArgument`] for a box that is not made of whole tiles; [`Error::Io`].
+    pub async fn writer(&self, region: Option<Vec<ScalarRange>>, options: &WriteOptions) -> Result<FragmentWriter> {
         let schema = self.schema();
-        let draft = self.draft(schema.array_type, options);
+        let draft = self.draft(schema.array_type, options).await?;
         let (dense, tile_cells) = if schema.is_dense() {
             let (grid, spans, region) = dense_box(schema, region)?;
             if !grid.is_aligned(&spans) {
@@ -299,11 +322,10 @@ impl Array {
         if entries.is_empty() {
             return Ok(());
         }
-        let mut ids = Ids::new(options.seed);
-        let path = join(
-            META_DIR,
-            &name::plain(options.timestamp_ms, options.timestamp_ms, ids.draw()),
-        );
+        let (mut ids, time) = (Ids::new(options.seed), options.timestamp_ms);
+        let there = names_in(self.context(), &join(self.path(), META_DIR)).await?;
+        clock::rise_above(&mut ids, &there, time)?;
+        let path = join(META_DIR, &name::plain(time, time, ids.draw()));
         let payload = metadata::encode(entries);
         let bytes = generic_tile::encode(&payload, self.key(), &nonces(self.key(), &mut ids)).at(&path)?;
         put(self, &path, bytes, options.sync).await

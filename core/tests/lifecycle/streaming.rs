@@ -34,7 +34,7 @@ proptest! {
     fn dense_tiles_arrive_in_pieces(cuts in prop::collection::vec(0_usize..256, 0..12)) {
         let context = new_array(&dense());
         let array = open(&context, Window::ALL);
-        let mut writer = array.writer(None, &at(1)).unwrap();
+        let mut writer = block_on(array.writer(None, &at(1))).unwrap();
         let values: Vec<i32> = (0..256).collect();
         let mut cuts = cuts.clone();
         cuts.extend([0, 256]);
@@ -55,7 +55,7 @@ proptest! {
         schema.dimensions.iter_mut().for_each(|d| d.extent = Some(12_i32.into()));
         let context = new_array(&schema);
         let cells: Vec<((i32, i32), i32)> = (0..100).map(|i| ((i / 10, i % 10), i)).collect();
-        let mut writer = open(&context, Window::ALL).writer(None, &at(1)).unwrap();
+        let mut writer = block_on(open(&context, Window::ALL).writer(None, &at(1))).unwrap();
         let mut cuts = cuts.clone();
         cuts.extend([0, 100]);
         cuts.sort_unstable();
@@ -73,7 +73,7 @@ proptest! {
 fn what_does_not_fit_is_refused_and_leaves_nothing() {
     let context = new_array(&dense());
     let array = open(&context, Window::ALL);
-    let mut writer = array.writer(None, &at(1)).unwrap();
+    let mut writer = block_on(array.writer(None, &at(1))).unwrap();
     block_on(writer.push(batch(&[1; 200]))).unwrap();
     let e = block_on(writer.push(batch(&[1; 57]))).unwrap_err();
     assert!(e.to_string().contains("56 cells left"), "{e}");
@@ -82,12 +82,12 @@ fn what_does_not_fit_is_refused_and_leaves_nothing() {
 
     let sparse_context = new_array(&sparse::schema(Layout::RowMajor, false, 4));
     let array = open(&sparse_context, Window::ALL);
-    let mut writer = array.writer(None, &at(1)).unwrap();
+    let mut writer = block_on(array.writer(None, &at(1))).unwrap();
     block_on(writer.push(sparse::columns(&[((0, 0), 1), ((0, 1), 2)].into()))).unwrap();
     let again = block_on(writer.push(sparse::columns(&[((0, 1), 2)].into())));
     assert!(again.unwrap_err().to_string().contains("same coordinates"));
     drop(writer);
-    let nothing = block_on(array.writer(None, &at(2)).unwrap().finish());
+    let nothing = block_on(block_on(array.writer(None, &at(2))).unwrap().finish());
     assert!(nothing.unwrap_err().to_string().contains("nothing to write"));
     assert!(open(&sparse_context, Window::ALL).fragments().is_empty());
     assert!(open(&context, Window::ALL).fragments().is_empty());
@@ -116,7 +116,7 @@ fn an_index_beyond_its_enumeration_is_refused() {
         key: None,
     };
     block_on(create(&context, "a", &schema, &[colours], &options)).unwrap();
-    let mut writer = open(&context, Window::ALL).writer(None, &at(1)).unwrap();
+    let mut writer = block_on(open(&context, Window::ALL).writer(None, &at(1))).unwrap();
     let cells = |index: u8| vec![("colour".to_owned(), Column::from_values(Datatype::Uint8, &[index; 10]))];
     let refused = block_on(writer.push(cells(2))).unwrap_err();
     assert!(refused.to_string().contains("'colour'"), "{refused}");
