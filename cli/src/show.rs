@@ -7,8 +7,9 @@ use std::io::{self, IsTerminal as _, Write as _};
 use anyhow::{Context as _, Result};
 use hyperslab::format::attribute::Attribute;
 use hyperslab::format::domain::Dimension;
+use hyperslab::scalar::json_word;
 use hyperslab::view::selection::display_name;
-use hyperslab::{CellCount, Datatype, Scalar, ScalarRange, calendar, printable};
+use hyperslab::{CellCount, Datatype, Scalar, ScalarRange, calendar, escape, printable};
 use serde_json::Value;
 
 /// Prints a line, or a JSON document, which stays as exact as it is. `println!` would panic where nobody reads on, or
@@ -76,8 +77,8 @@ pub(crate) fn json(datatype: Datatype, bytes: &[u8]) -> Value {
     match Scalar::from_le_bytes(datatype.physical(), bytes) {
         Some(Scalar::U8(v)) if datatype == Datatype::Bool => Value::from(v != 0),
         Some(Scalar::I64(v)) if datatype.is_datetime() => Value::from(calendar::format(v, datatype)),
-        Some(Scalar::F32(v)) => float(f64::from(v), || format!("{v}")),
-        Some(Scalar::F64(v)) => float(v, || format!("{v}")),
+        Some(Scalar::F32(v)) => float(f64::from(v), format!("{v}")),
+        Some(Scalar::F64(v)) => float(v, format!("{v}")),
         Some(v) => v
             .as_i128()
             .and_then(|v| {
@@ -91,12 +92,9 @@ pub(crate) fn json(datatype: Datatype, bytes: &[u8]) -> Value {
     }
 }
 
-fn float(v: f64, text: impl Fn() -> String) -> Value {
-    if !v.is_finite() {
-        return Value::from(text());
-    }
+fn float(v: f64, text: String) -> Value {
     // By way of text, so that 0.1 of 32 bits stays 0.1.
-    text().parse::<f64>().map_or(Value::Null, Value::from)
+    json_word(v).map_or_else(|| text.parse::<f64>().map_or(Value::Null, Value::from), Value::from)
 }
 
 /// The text that a string datatype stores.
@@ -116,7 +114,7 @@ pub(crate) fn string(datatype: Datatype, bytes: &[u8]) -> String {
                 .map(|c| char::from_u32(c).unwrap_or(char::REPLACEMENT_CHARACTER))
                 .collect()
         }
-        _ => String::from_utf8_lossy(bytes).into_owned(),
+        _ => escape::text(bytes).into_owned(),
     }
 }
 

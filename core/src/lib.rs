@@ -14,6 +14,7 @@ pub mod context;
 pub mod cpu;
 pub mod datatype;
 pub mod error;
+pub mod escape;
 pub mod filter;
 pub mod format;
 pub mod geometry;

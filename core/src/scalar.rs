@@ -180,6 +180,17 @@ pub fn float_order(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 
+/// What JSON says in place of a float that is no finite number: `"NaN"`, `"Infinity"` or `"-Infinity"`, as Zarr and
+/// Protocol Buffers do. `None` for finite ones.
+pub fn json_word(v: f64) -> Option<&'static str> {
+    match v {
+        f64::INFINITY => Some("Infinity"),
+        f64::NEG_INFINITY => Some("-Infinity"),
+        v if v.is_nan() => Some("NaN"),
+        _ => None,
+    }
+}
+
 /// A closed range of values: both ends are inside.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScalarRange {

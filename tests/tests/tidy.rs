@@ -236,6 +236,7 @@ fn lints_are_silenced_with_a_reason() {
 const LAYERS: &[(&str, &[&str])] = &[
     ("limits", &[]),
     ("printable", &[]),
+    ("escape", &[]),
     ("sort", &[]),
     ("error", &["limits"]),
     ("datatype", &["error"]),
@@ -247,7 +248,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "format",
         &[
-            "limits", "sort", "error", "datatype", "scalar", "column", "key", "filter",
+            "limits", "sort", "error", "datatype", "scalar", "column", "key", "filter", "escape",
         ],
     ),
     ("filter", &["limits", "error", "datatype", "scalar", "column", "format"]),
@@ -322,6 +323,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "scalar",
             "column",
             "calendar",
+            "escape",
             "format",
             "filter",
             "geometry",

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 
 use super::cursor::{Decoded, Reader, Writer};
 use crate::datatype::Datatype;
+use crate::escape;
 
 /// A key with its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The key.
+    /// The key, whose bytes that are not UTF-8 are escaped as [`escape::key`] does.
     pub key: String,
     /// The value; `None` takes the key out.
     pub value: Option<MetaValue>,
@@ -55,7 +56,7 @@ pub fn decode(payload: &[u8]) -> Decoded<Vec<Entry>> {
     let mut r = Reader::new(payload);
     let mut entries = Vec::new();
     while !r.is_done() {
-        let key = r.string32("metadata key")?.to_owned();
+        let key = escape::key(r.bytes32("metadata key")?);
         let value = if r.bool("metadata deleted flag")? {
             None
         } else {
@@ -68,10 +69,10 @@ pub fn decode(payload: &[u8]) -> Decoded<Vec<Entry>> {
 
 /// The payload of these entries, sorted by key as libtiledb does.
 pub fn encode(entries: &[Entry]) -> Vec<u8> {
-    let sorted: BTreeMap<_, _> = entries.iter().map(|e| (e.key.as_bytes(), &e.value)).collect();
+    let sorted: BTreeMap<_, _> = entries.iter().map(|e| (escape::key_bytes(&e.key), &e.value)).collect();
     let mut w = Writer::new();
     for (key, value) in sorted {
-        w.bytes32(key).bool(value.is_none());
+        w.bytes32(&key).bool(value.is_none());
         if let Some(v) = value {
             w.u8(v.datatype.id()).u32(v.num).put(&v.data);
         }
@@ -120,6 +121,18 @@ mod tests {
             value: Some(MetaValue::text("")),
         }];
         assert_eq!(decode(&encode(&entries)).unwrap(), entries);
+    }
+
+    #[test]
+    fn keys_that_are_no_text_stay_apart() {
+        let entry = |key: &str| Entry {
+            key: key.into(),
+            value: None,
+        };
+        let bytes = b"\x01\0\0\0\xfe\x01\x01\0\0\0\xff\x01";
+        let entries = decode(bytes).unwrap();
+        assert_eq!(entries, [entry("\\xfe"), entry("\\xff")]);
+        assert_eq!(encode(&entries), bytes);
     }
 
     #[test]

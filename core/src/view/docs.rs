@@ -16,9 +16,10 @@ use crate::array::{Array, Fragment};
 use crate::calendar;
 use crate::column::Column;
 use crate::datatype::{CellCount, Datatype};
+use crate::escape;
 use crate::format::metadata::MetaValue;
 use crate::format::schema::Schema;
-use crate::scalar::{Scalar, ScalarRange};
+use crate::scalar::{Scalar, ScalarRange, json_word};
 
 /// Dates of an axis that an example takes as they are.
 const DATES_MAX: u64 = 1 << 20;
@@ -238,9 +239,9 @@ fn value(v: &Scalar, datatype: Datatype) -> String {
 fn json_value(v: &Scalar, datatype: Datatype) -> Value {
     match v {
         Scalar::I64(v) if datatype.is_datetime() => json!(calendar::format(*v, datatype)),
-        Scalar::F32(v) => json!(v),
-        Scalar::F64(v) => json!(v),
-        Scalar::Bytes(v) => json!(String::from_utf8_lossy(v)),
+        Scalar::F32(v) => json_word(f64::from(*v)).map_or_else(|| json!(v), Value::from),
+        Scalar::F64(v) => json_word(*v).map_or_else(|| json!(v), Value::from),
+        Scalar::Bytes(v) => json!(escape::text(v)),
         Scalar::U64(v) => json!(v),
         other => json!(other.as_i128().and_then(|v| i64::try_from(v).ok())),
     }

@@ -74,6 +74,9 @@ pub struct Axis {
 /// # Errors
 /// [`Error::InvalidArgument`] says what was wrong and what to write.
 pub fn parse(text: &str, schema: &Schema, non_empty: Option<&[ScalarRange]>) -> Result<Selection> {
+    if text.trim().is_empty() {
+        return Err(Error::invalid("the selection is empty; write all for every cell"));
+    }
     let (names, body) = match lexer::split_once(text, '@') {
         Some((names, body)) => (Some(names), body),
         None => (None, text),

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::format::metadata::MetaValue;
 use crate::format::schema::{Attribute, Schema};
 use crate::geometry::grid::Grid;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, json_word};
 
 /// The longest axis whose coordinates are an array: readers load such arrays as a whole.
 const COORDINATES_MAX: u64 = 1 << 24;
@@ -234,15 +234,7 @@ fn values_a_cell(schema: &Schema, attribute: &str) -> u64 {
 }
 
 fn fill_value(datatype: Datatype, bytes: &[u8]) -> Value {
-    let float = |v: f64| {
-        if v.is_nan() {
-            json!("NaN")
-        } else if v.is_infinite() {
-            json!(if v > 0.0 { "Infinity" } else { "-Infinity" })
-        } else {
-            json!(v)
-        }
-    };
+    let float = |v: f64| json_word(v).map_or_else(|| json!(v), Value::from);
     match Scalar::from_le_bytes(datatype.physical(), bytes) {
         Some(Scalar::U8(v)) if datatype == Datatype::Bool => json!(v != 0),
         Some(Scalar::F32(v)) => float(f64::from(v)),

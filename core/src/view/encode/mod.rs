@@ -17,6 +17,7 @@ use std::sync::Arc;
 use crate::column::Column;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
+use crate::escape;
 use crate::format::enumeration::Enumeration;
 
 /// A format of files.
@@ -295,9 +296,9 @@ pub fn encode(format: Format, frame: &Frame, columns: Vec<Column>) -> Result<Vec
 
 /// Cell `i` as plain text, without quotes; empty for null.
 pub(super) fn cell_text(column: &Column, i: usize) -> String {
-    match text::cell(column, i, false) {
+    match text::cell(column, i, text::Words::Json) {
         text::Cell::Nothing => String::new(),
-        text::Cell::Bare(bytes) | text::Cell::Quoted(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        text::Cell::Bare(bytes) | text::Cell::Quoted(bytes) => escape::text(&bytes).into_owned(),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Tables of text: `.csv`, `.tsv`, `.json` and `.jsonl`, one cell a line.
 
-use super::text::{self, Cell};
+use super::text::{self, Cell, Words};
 use super::{Field, Frame, wrong_columns};
 use crate::column::Column;
 use crate::error::Result;
+use crate::escape;
 use crate::scalar::Scalar;
 use crate::view::selection::column_names;
 
@@ -102,7 +103,10 @@ impl Table {
             if k > 0 {
                 out.push(separator);
             }
-            match labelled(column, field, i, true) {
+            if is_unwritten_text(column, field, i) {
+                continue;
+            }
+            match labelled(column, field, i, Words::Plain) {
                 Cell::Nothing => {}
                 Cell::Bare(text) => separated(out, &text, separator),
                 // An empty string is not the same as nothing.
@@ -120,19 +124,26 @@ impl Table {
                 out.push(b',');
             }
             out.extend(key);
-            match labelled(column, field, i, false) {
+            match labelled(column, field, i, Words::Json) {
                 Cell::Nothing => out.extend(b"null"),
                 Cell::Bare(text) => out.extend(text),
                 // JSON is UTF-8: bytes that are not have no place in it.
-                Cell::Quoted(text) => json_string(out, &String::from_utf8_lossy(&text)),
+                Cell::Quoted(text) => json_string(out, &escape::text(&text)),
             }
         }
         out.push(b'}');
     }
 }
 
+/// Whether a cell is text of variable length that nobody wrote: its fill value is one character that is none, and in a
+/// file of text it would be a zero byte.
+fn is_unwritten_text(column: &Column, field: &Field, i: usize) -> bool {
+    let t = column.datatype;
+    t.is_string() && column.cell.is_var() && field.fill == t.default_fill() && column.cell(i) == field.fill
+}
+
 /// The cell, or the value of the enumeration that it stands for.
-fn labelled(column: &Column, field: &Field, i: usize, words: bool) -> Cell {
+fn labelled(column: &Column, field: &Field, i: usize, words: Words) -> Cell {
     let Some(labels) = field.labels.as_ref().filter(|_| !column.is_null(i)) else {
         return text::cell(column, i, words);
     };

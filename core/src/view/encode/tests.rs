@@ -179,6 +179,67 @@ fn csv_tells_empty_from_nothing() {
 }
 
 #[test]
+fn null_alone_is_null_in_json() {
+    let mut v = field("v", Datatype::Float32, CellCount::ONE);
+    v.nullable = true;
+    let frame = frame(vec![v, field("w", Datatype::Float64, CellCount::Fixed(2))], &[4]);
+    let columns = vec![
+        Column::from_values(Datatype::Float32, &[f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.5])
+            .with_validity(vec![1, 1, 1, 0]),
+        Column {
+            cell: CellCount::Fixed(2),
+            ..Column::from_values(
+                Datatype::Float64,
+                &[0.5, f64::NAN, f64::INFINITY, 1.0, f64::NEG_INFINITY, 1.0, 1.0, 2.0],
+            )
+        },
+    ];
+    let expect = r#"{"v":"NaN","w":[0.5,"NaN"]}
+{"v":"Infinity","w":["Infinity",1.0]}
+{"v":"-Infinity","w":["-Infinity",1.0]}
+{"v":null,"w":[1.0,2.0]}
+"#;
+    assert_eq!(text(Format::Jsonl, &frame, columns.clone()), expect);
+    let csv = "v,w\nnan,\"[0.5,nan]\"\ninf,\"[inf,1.0]\"\n-inf,\"[-inf,1.0]\"\n,\"[1.0,2.0]\"\n";
+    assert_eq!(text(Format::Csv, &frame, columns), csv);
+}
+
+#[test]
+fn bytes_that_are_no_text_stay_apart_in_json() {
+    let frame = frame(vec![field("s", Datatype::StringAscii, CellCount::Var)], &[2]);
+    let column = Column::from_cells(Datatype::StringAscii, [b"\xfe".as_slice(), b"\xff"]);
+    let json = encode(Format::Jsonl, &frame, vec![column]).unwrap();
+    assert_eq!(
+        json,
+        br#"{"s":"\\xfe"}
+{"s":"\\xff"}
+"#
+    );
+}
+
+#[test]
+fn text_that_nobody_wrote_is_nothing_in_csv() {
+    for datatype in [
+        Datatype::StringUtf8,
+        Datatype::StringAscii,
+        Datatype::StringUtf16,
+        Datatype::Char,
+    ] {
+        let mut s = field("s", datatype, CellCount::Var);
+        s.fill = datatype.default_fill();
+        let frame = frame(vec![s], &[3]);
+        let unit = datatype.size();
+        let x = [&b"x"[..], &[0; 3]].concat();
+        let column = Column::from_cells(datatype, [datatype.default_fill().as_slice(), b"", &x[..unit]]);
+        assert_eq!(
+            encode(Format::Csv, &frame, vec![column]).unwrap(),
+            b"s\n\n\"\"\nx\n",
+            "{datatype}"
+        );
+    }
+}
+
+#[test]
 fn strings_are_what_they_were_and_only_padding_goes() {
     let one = |cell: CellCount, bytes: &[u8]| {
         let mut column = Column::from_cells(Datatype::StringUtf8, [bytes]);
@@ -203,7 +264,7 @@ fn json_is_json() {
     );
     assert_eq!(
         value[1],
-        serde_json::json!({"t": null, "v": null, "note": "", "pair": [3, 4]})
+        serde_json::json!({"t": "NaT", "v": "NaN", "note": "", "pair": [3, 4]})
     );
     assert_eq!(value[2]["note"], serde_json::Value::Null);
     let lines = text(Format::Jsonl, &frame, columns);

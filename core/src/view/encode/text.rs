@@ -1,26 +1,33 @@
 //! One cell as text: a number, a date, a string, or a list of numbers.
 
-use std::io::Write as _;
-
 use crate::calendar;
 use crate::column::{Column, typed};
 use crate::datatype::{CellCount, Datatype, Physical};
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, json_word};
 
 /// What a cell looks like before it is dressed for CSV or JSON.
 #[derive(Debug, PartialEq)]
 pub(super) enum Cell {
-    /// Null; without words, also a float that is no finite number and a time that is none.
+    /// Null.
     Nothing,
     /// Bare: a number, a truth value or a list of them.
     Bare(Vec<u8>),
-    /// A string or a date: UTF-8, but for strings that are stored as something else.
+    /// A string, a date, or a word for what is no finite number: UTF-8, but for strings that are stored as something
+    /// else.
     Quoted(Vec<u8>),
 }
 
-/// Cell `i` of `column`. `words`: whether there are words for what is no number and no time, `nan`, `inf`, `-inf` and
-/// `NaT`; JSON has none.
-pub(super) fn cell(column: &Column, i: usize, words: bool) -> Cell {
+/// How floats that are no finite numbers are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Words {
+    /// `nan`, `inf` and `-inf`, as numpy and pandas read them.
+    Plain,
+    /// `"NaN"`, `"Infinity"` and `"-Infinity"`: strings, for JSON has no such numbers.
+    Json,
+}
+
+/// Cell `i` of `column`.
+pub(super) fn cell(column: &Column, i: usize, words: Words) -> Cell {
     if column.is_null(i) {
         return Cell::Nothing;
     }
@@ -30,45 +37,48 @@ pub(super) fn cell(column: &Column, i: usize, words: bool) -> Cell {
         return Cell::Quoted(string(bytes, t, column.cell));
     }
     if column.cell == CellCount::ONE {
-        return match value(bytes, t, words) {
-            None => Cell::Nothing,
-            Some(text) if t.is_datetime() => Cell::Quoted(text.into_bytes()),
-            Some(text) => Cell::Bare(text.into_bytes()),
-        };
+        return value(bytes, t, words);
     }
     let mut list = vec![b'['];
     for (k, one) in bytes.chunks_exact(t.size()).enumerate() {
         if k > 0 {
             list.push(b',');
         }
-        let text = value(one, t, words);
-        let _ = match text {
-            None => list.write_all(b"null"),
-            Some(text) if t.is_datetime() => write!(list, "\"{text}\""),
-            Some(text) => list.write_all(text.as_bytes()),
-        };
+        match value(one, t, words) {
+            Cell::Nothing => list.extend(b"null"),
+            Cell::Bare(text) => list.extend(text),
+            Cell::Quoted(text) => {
+                list.push(b'"');
+                list.extend(text);
+                list.push(b'"');
+            }
+        }
     }
     list.push(b']');
     Cell::Bare(list)
 }
 
-/// One value; without `words`, `None` for NaN, infinities and "not a time".
-fn value(bytes: &[u8], datatype: Datatype, words: bool) -> Option<String> {
-    let scalar = Scalar::from_le_bytes(datatype.physical(), bytes)?;
-    let word = |v: f64| match v {
-        f64::INFINITY => "inf".to_owned(),
-        f64::NEG_INFINITY => "-inf".to_owned(),
-        _ => "nan".to_owned(),
+/// One value.
+fn value(bytes: &[u8], datatype: Datatype, words: Words) -> Cell {
+    let Some(scalar) = Scalar::from_le_bytes(datatype.physical(), bytes) else {
+        return Cell::Nothing;
     };
+    if let Some(word) = scalar.as_f64().and_then(json_word) {
+        return match (words, word) {
+            (Words::Json, word) => Cell::Quoted(word.into()),
+            (Words::Plain, "Infinity") => Cell::Bare(b"inf".to_vec()),
+            (Words::Plain, "-Infinity") => Cell::Bare(b"-inf".to_vec()),
+            (Words::Plain, _) => Cell::Bare(b"nan".to_vec()),
+        };
+    }
     match scalar {
-        Scalar::F32(v) if v.is_finite() => Some(format!("{v:?}")),
-        Scalar::F64(v) if v.is_finite() => Some(format!("{v:?}")),
-        Scalar::F32(v) => words.then(|| word(f64::from(v))),
-        Scalar::F64(v) => words.then(|| word(v)),
-        Scalar::Bytes(_) => None,
-        Scalar::U8(v) if datatype == Datatype::Bool => Some((v != 0).to_string()),
-        Scalar::I64(v) if datatype.is_datetime() => (words || v != i64::MIN).then(|| calendar::format(v, datatype)),
-        other => other.as_i128().map(|v| v.to_string()),
+        Scalar::F32(v) => Cell::Bare(format!("{v:?}").into_bytes()),
+        Scalar::F64(v) => Cell::Bare(format!("{v:?}").into_bytes()),
+        Scalar::U8(v) if datatype == Datatype::Bool => Cell::Bare((v != 0).to_string().into_bytes()),
+        Scalar::I64(v) if datatype.is_datetime() => Cell::Quoted(calendar::format(v, datatype).into_bytes()),
+        other => other
+            .as_i128()
+            .map_or(Cell::Nothing, |v| Cell::Bare(v.to_string().into_bytes())),
     }
 }
 

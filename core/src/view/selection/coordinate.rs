@@ -28,7 +28,10 @@ pub(super) fn axis(text: &str, schema: &Schema, index: usize, dimension: &Dimens
 /// The same within `limits`, which bound everything but strings.
 pub(super) fn along(text: &str, dimension: &Dimension, limits: Option<ScalarRange>, whole: &Axis) -> Result<Axis> {
     let text = text.trim();
-    if matches!(text, "" | ":" | "_" | "all" | "..") {
+    if text.is_empty() {
+        return Err(wrong(text, dimension, "is empty; write : for the whole dimension"));
+    }
+    if matches!(text, ":" | "_" | "all" | "..") {
         return Ok(whole.clone());
     }
     let parts = split(text, dimension)?;

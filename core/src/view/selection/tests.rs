@@ -37,8 +37,18 @@ const REST: &str = "-90.0:90.0,1970-01-01:2079-07-08,_";
 
 #[test]
 fn everything_has_many_spellings() {
-    for text in ["all", "", ":", "_", ":,:,_,all", "..", "x=:"] {
+    for text in ["all", ":", "_", ":,:,_,all", "..", "x=:"] {
         check(text, &format!("-10:100,{REST}"));
+    }
+}
+
+#[test]
+fn nothing_is_not_everything() {
+    for text in ["", " "] {
+        refuse(text, "the selection is empty; write all for every cell");
+    }
+    for text in ["x=", ",", "0:10,", "temp@x="] {
+        refuse(text, "is empty; write : for the whole dimension");
     }
 }
 
