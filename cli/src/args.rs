@@ -144,9 +144,13 @@ pub(crate) struct Export {
     pub(crate) out: String,
     #[command(flatten)]
     pub(crate) pick: Pick,
-    /// What to write (default: by the ending of OUT)
+    /// What to write (default: by the ending of OUT). In CSV floats that are no finite numbers are nan, inf and -inf,
+    /// in JSON the strings "NaN", "Infinity" and "-Infinity"; only null is null
     #[arg(long)]
     pub(crate) format: Option<Output>,
+    /// Replace OUT if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Bytes that the program may take, itself included, beside single tiles and the pixels of a .png;
     /// less than 64MiB counts as that
     #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]

@@ -25,14 +25,15 @@ enum Sink {
         file: BufWriter<File>,
         half: Pending,
         path: PathBuf,
+        force: bool,
     },
     /// A pipe, a device or standard output: what is written is gone.
     Stream(BufWriter<Box<dyn Write + Send>>),
 }
 
 impl Out {
-    /// `-` is standard output.
-    pub(crate) fn create(name: &str) -> Result<Self> {
+    /// `-` is standard output. A file that is there is replaced at the end, but only if `force` allows it.
+    pub(crate) fn create(name: &str, force: bool) -> Result<Self> {
         if name == "-" {
             return Ok(Self::stream("standard output", Box::new(io::stdout())));
         }
@@ -50,6 +51,9 @@ impl Out {
         }
         // What a link leads to is replaced, not the link.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if !force {
+            absent(name, &path)?;
+        }
         let half = Pending::new(beside(&path)?);
         let file = File::create(half.path()).with_context(|| {
             let folder = path.parent().filter(|p| !p.as_os_str().is_empty() && !p.exists());
@@ -62,6 +66,7 @@ impl Out {
                 file: BufWriter::with_capacity(BUFFER_BYTES, file),
                 half,
                 path,
+                force,
             },
         })
     }
@@ -101,9 +106,15 @@ impl Out {
 
     /// Everything has been written: the file appears under its name.
     pub(crate) fn finish(self) -> Result<()> {
+        if let Sink::File { path, force: false, .. } = &self.sink {
+            // It may have come while this one was written.
+            absent(&self.name, path)?;
+        }
         let done = match self.sink {
             Sink::Stream(mut stream) => stream.flush(),
-            Sink::File { mut file, half, path } => file.flush().and_then(|()| {
+            Sink::File {
+                mut file, half, path, ..
+            } => file.flush().and_then(|()| {
                 // Who may read the file that is replaced may read the new one, and nobody else.
                 if let Ok(replaced) = path.metadata() {
                     fs::set_permissions(half.path(), replaced.permissions())?;
@@ -113,6 +124,14 @@ impl Out {
         };
         done.map_err(|e| failed(&self.name, e))
     }
+}
+
+/// Refuses to replace a file with something in it.
+fn absent(name: &str, path: &Path) -> Result<()> {
+    if path.metadata().is_ok_and(|m| m.len() > 0) {
+        bail!("cannot write {name}: the file exists already; choose another name, or replace it with --force");
+    }
+    Ok(())
 }
 
 /// Bytes that are free where a file lies, as far as the system tells.
@@ -157,13 +176,13 @@ mod tests {
     #[test]
     fn what_there_is_no_room_for_is_refused_beforehand() {
         let dir = tempfile::tempdir().unwrap();
-        let out = Out::create(&dir.path().join("out.npy").to_string_lossy()).unwrap();
+        let out = Out::create(&dir.path().join("out.npy").to_string_lossy(), false).unwrap();
         out.make_room(1).unwrap();
         let refused = out.make_room(1 << 60).unwrap_err().to_string();
         assert!(
             refused.contains("it needs at least 1152921504606846976 bytes, and there is room for "),
             "{refused}"
         );
-        Out::create("/dev/null").unwrap().make_room(1 << 60).unwrap();
+        Out::create("/dev/null", false).unwrap().make_room(1 << 60).unwrap();
     }
 }

@@ -7,18 +7,19 @@ use hyperslab::arrow::{FieldType, Table};
 use hyperslab::{Batch, Query};
 
 use super::job::{Job, parts};
+use crate::args::Export;
 use crate::out::{self, Out};
 
 /// Streams the job into an IPC file.
-pub(super) async fn export(job: &Job, out: &str) -> Result<()> {
+pub(super) async fn export(job: &Job, args: &Export) -> Result<()> {
     let mut fields = job.fields.clone();
-    let mut file = Out::create(out)?;
+    let mut file = Out::create(&args.out, args.force)?;
     if file.is_stream() {
         // What has gone down a pipe cannot be taken back, so the forms must be known first.
         scan(job, &mut fields).await?;
     }
     while !attempt(job, &mut fields, &mut file).await? {
-        file = Out::create(out)?;
+        file = Out::create(&args.out, args.force)?;
     }
     file.finish()
 }

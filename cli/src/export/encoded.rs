@@ -7,10 +7,11 @@ use hyperslab::format::schema::Layout;
 use hyperslab::view::encode::{Encoder, Field, Format, Frame};
 
 use super::job::{Job, parts};
+use crate::args::Export;
 use crate::out::{Out, failed};
 
 /// Streams the job through an encoder.
-pub(super) async fn export(job: &Job, format: Format, out: &str) -> Result<()> {
+pub(super) async fn export(job: &Job, format: Format, args: &Export) -> Result<()> {
     let fixed = matches!(format, Format::Npy | Format::Bin | Format::Png);
     let shape = match &job.shape {
         Some(shape) => shape.clone(),
@@ -32,7 +33,7 @@ pub(super) async fn export(job: &Job, format: Format, out: &str) -> Result<()> {
     if format == Format::Npy && job.shape.is_some() && job.query.order == Layout::ColMajor {
         encoder = encoder.column_major(&frame)?;
     }
-    let mut file = Out::create(out)?;
+    let mut file = Out::create(&args.out, args.force)?;
     file.make_room(encoder.size().unwrap_or(0))?;
     let mut written = write(&mut file, &encoder.start())?;
     let progress = job.progress("exporting");

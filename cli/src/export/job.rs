@@ -1,6 +1,6 @@
 //! What is to be exported: fields, cells, order.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::condition;
 use crate::failure::usage;
 use crate::formats::Output;
 use crate::progress::Progress;
-use crate::sizes::PROGRAM_BYTES;
+use crate::sizes::{ALL_CORES_BYTES, PROGRAM_BYTES};
 use crate::store::{Env, Place};
 use crate::when;
 
@@ -27,9 +27,6 @@ const READ_BYTES_MIN: u64 = 40 << 20;
 const BATCH_SHARE: u64 = 6;
 /// What part the cache may take: a tile that two batches meet is decoded once.
 const CACHE_SHARE: u64 = 8;
-/// Under this budget one core does all: what each of several frees, the allocator keeps for it alone, and which core
-/// does what is left to chance (the same export took 52 to 69 MiB on two).
-const ALL_CORES_BYTES: u64 = 128 << 20;
 /// Bytes of cells that are encoded at a time: as text, or in Arrow's messages, they are held once more or twice.
 const PART_BYTES: u64 = 1 << 20;
 
@@ -146,6 +143,13 @@ fn names(array: &Array, asked: Option<&[String]>, format: Output) -> Result<Vec<
         None => schema.attributes.iter().map(|a| a.name.clone()).collect(),
         Some(asked) => asked.iter().map(|name| attribute(array, name)).collect::<Result<_>>()?,
     };
+    if let Some(twice) = repeated(&attributes) {
+        let why = format!(
+            "'{}' is named twice; name it once",
+            selection::shown_name(twice, schema)
+        );
+        return Err(usage("--attrs", why));
+    }
     let coordinates = listed || (!schema.is_dense() && asked.is_none() && format != Output::Png);
     let mut names = if coordinates { dimensions } else { Vec::new() };
     for name in attributes {
@@ -154,6 +158,12 @@ fn names(array: &Array, asked: Option<&[String]>, format: Output) -> Result<Vec<
         }
     }
     Ok(names)
+}
+
+/// The first name that is in a list twice.
+pub(crate) fn repeated(names: &[String]) -> Option<&str> {
+    let mut seen = HashSet::new();
+    names.iter().map(String::as_str).find(|name| !seen.insert(*name))
 }
 
 /// The field that `--attrs` names; `data` may stand for the attribute without a name.

@@ -4,7 +4,9 @@ mod arrow;
 mod encoded;
 mod job;
 
-use anyhow::Result;
+use std::io::{self, IsTerminal as _};
+
+use anyhow::{Result, ensure};
 use hyperslab::view::encode::Format as Encoding;
 
 use crate::args::Export;
@@ -12,14 +14,17 @@ use crate::failure::usage;
 use crate::formats::{self, Output};
 use crate::store::Env;
 use job::Job;
-pub(crate) use job::fields;
+pub(crate) use job::{fields, repeated};
 
 /// Runs the command.
 pub(crate) async fn export(env: &Env, args: &Export) -> Result<()> {
     let format = format(args)?;
+    if args.out == "-" {
+        check_terminal(format, io::stdout().is_terminal())?;
+    }
     let job = Job::new(env, args, format).await?;
     let encoding = match format {
-        Output::Arrow => return arrow::export(&job, &args.out).await,
+        Output::Arrow => return arrow::export(&job, args).await,
         Output::Npy => Encoding::Npy,
         Output::Csv => Encoding::Csv,
         Output::Tsv => Encoding::Tsv,
@@ -28,7 +33,28 @@ pub(crate) async fn export(env: &Env, args: &Export) -> Result<()> {
         Output::Bin => Encoding::Bin,
         Output::Png => Encoding::Png,
     };
-    encoded::export(&job, encoding, &args.out).await
+    encoded::export(&job, encoding, args).await
+}
+
+/// Refuses bytes that are no text where a person would see them.
+fn check_terminal(format: Output, is_terminal: bool) -> Result<()> {
+    let name = match format {
+        Output::Arrow => "arrow",
+        Output::Npy => "npy",
+        Output::Bin => "bin",
+        Output::Png => "png",
+        Output::Csv | Output::Tsv | Output::Json | Output::Jsonl => return Ok(()),
+    };
+    ensure!(
+        !is_terminal,
+        usage(
+            "OUT",
+            format!(
+                "a terminal cannot show {name}; redirect the output, as in > out.{name}, or give a file in place of -"
+            )
+        )
+    );
+    Ok(())
 }
 
 fn format(args: &Export) -> Result<Output> {
@@ -42,4 +68,20 @@ fn format(args: &Export) -> Result<Output> {
         ));
     }
     formats::of_name(&args.out).map_err(|why| usage("OUT", why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminals_are_shown_text_only() {
+        for format in [Output::Arrow, Output::Npy, Output::Bin, Output::Png] {
+            let error = check_terminal(format, true).unwrap_err().to_string();
+            assert!(error.contains("redirect the output, as in > out."), "{error}");
+            check_terminal(format, false).unwrap();
+        }
+        check_terminal(Output::Csv, true).unwrap();
+        check_terminal(Output::Jsonl, true).unwrap();
+    }
 }

@@ -260,7 +260,7 @@ fn a_file_that_is_replaced_stays_as_private_as_it_was() {
     shell.ok("import in.npy a");
     shell.file("out.npy", "mine");
     std::fs::set_permissions(shell.path("out.npy"), PermissionsExt::from_mode(0o600)).unwrap();
-    shell.ok("export a out.npy");
+    shell.ok("export a out.npy --force");
     let mode = std::fs::metadata(shell.path("out.npy")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
