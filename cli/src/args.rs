@@ -176,6 +176,9 @@ pub(crate) struct Write {
     /// What to read (default: by the ending of IN)
     #[arg(long)]
     pub(crate) format: Option<Input>,
+    /// What separates the values of a CSV: a character, or tab (default: a comma, or else what the header has of ; tab |)
+    #[arg(long, value_name = "CHAR", value_parser = crate::input::separator)]
+    pub(crate) separator: Option<u8>,
 }
 
 #[derive(Debug, Args)]
@@ -206,9 +209,19 @@ pub(crate) struct Import {
     /// Columns to take, or a name for the values of an .npy (default: all, or data)
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) attrs: Option<Vec<String>>,
+    /// Types of columns of a CSV, as in id=string_ascii,day=datetime_day (default: the narrowest that all cells fit)
+    #[arg(long, value_name = "COLUMN=TYPE", value_delimiter = ',')]
+    pub(crate) types: Vec<String>,
+    /// What separates the values of a CSV: a character, or tab (default: a comma, or else what the header has of ; tab |)
+    #[arg(long, value_name = "CHAR", value_parser = crate::input::separator)]
+    pub(crate) separator: Option<u8>,
     /// Refuse cells with the same coordinates (default: allowed in sparse arrays)
     #[arg(long)]
     pub(crate) unique: bool,
+    /// Bytes that the program may take for a CSV, itself included, beside single tiles and rows; less than 64MiB counts
+    /// as that
+    #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
+    pub(crate) memory: u64,
     /// The time of the write (default: now)
     #[arg(long, value_name = "T")]
     pub(crate) timestamp: Option<Moment>,

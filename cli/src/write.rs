@@ -8,20 +8,16 @@ use hyperslab::write::WriteOptions;
 use crate::args::Write;
 use crate::cells::{assemble, points};
 use crate::export::fields;
-use crate::input::{self, Lines, Table};
+use crate::input::{Lines, Source, Table};
 use crate::store::{Env, seed};
 use crate::{show, when};
 
 /// Runs the command.
 pub(crate) async fn write(env: &Env, args: &Write) -> Result<()> {
+    let source = Source::new(&args.input, args.format, args.separator)?;
     let array = env.open_to_write(&args.array).await?;
-    let table = input::read(&args.input, args.format)?;
-    let name = if args.input == "-" {
-        "standard input"
-    } else {
-        &args.input
-    };
-    let what = || format!("cannot write {name} into {}", args.array);
+    let table = source.read()?;
+    let what = || format!("cannot write {} into {}", source.shown(), args.array);
     let target = match &args.select {
         _ if args.points => Target::Points,
         Some(text) => Target::Box(text),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use arrow_array::cast::AsArray as _;
 use arrow_array::{Array as _, ArrayRef};
 use arrow_schema::{DataType, Field};
@@ -14,10 +14,12 @@ use hyperslab::format::pipeline::{DEFAULT_LEVEL, Filter, Pipeline};
 use hyperslab::format::schema::{ArrayType, EnumerationRef, Layout, Schema};
 use hyperslab::{CellCount, Column, Datatype, Scalar, ScalarRange, schema_json};
 
-use super::{extents, tiles};
+use super::{batches, extents, tiles};
 use crate::args::Import;
+use crate::export::repeated;
 use crate::failure::usage;
-use crate::input::{self, Named, Table, Values, infer_text};
+use crate::input::{self, Guess, Kind, Named, Odd, Table, Values};
+use crate::show;
 
 /// The schema of a new array for `table`, and its enumerations. Columns that are not wanted are taken
 /// out, those without a name get one, and integer coordinates of text become numbers.
@@ -35,12 +37,24 @@ pub(super) fn schema(table: &mut Table, args: &Import) -> Result<(Schema, Vec<En
     let dimensions = if let Some(shape) = &gridded {
         grid(&shape.lengths, args, table.axes.as_deref())?
     } else if by.is_empty() {
-        let names = Some(["row".to_owned()]);
-        grid(
-            &[table.rows() as u64],
-            args,
-            names.as_ref().map(<[String; 1]>::as_slice),
-        )?
+        let mut rows = grid(&[table.rows() as u64], args, Some(&["row".to_owned()]))?;
+        // A batch holds whole tiles.
+        let row_bytes = batches::text_bytes(table) / table.rows() as u64;
+        let most = batches::batch_bytes(args)
+            .checked_div(row_bytes)
+            .unwrap_or(u64::MAX)
+            .max(1);
+        if let [row] = rows.as_mut_slice()
+            && args.tile.is_none()
+            && row
+                .extent
+                .as_ref()
+                .and_then(Scalar::as_i128)
+                .is_some_and(|n| n > most.into())
+        {
+            row.extent = Scalar::from_i128(row.datatype, most.into());
+        }
+        rows
     } else {
         let extents = extents::given(args.tile.as_deref(), &by)?;
         let dimensions = by.iter().zip(extents);
@@ -128,6 +142,9 @@ fn choose(table: &mut Table, args: &Import, by: &[String]) -> Result<()> {
         return Ok(());
     }
     let Some(wanted) = &args.attrs else { return Ok(()) };
+    if let Some(twice) = repeated(wanted) {
+        return Err(usage("--attrs", format!("'{twice}' is named twice; name it once")));
+    }
     for name in wanted {
         if !table.columns.iter().any(|c| c.name == *name) {
             return Err(missing(table, name, "--attrs"));
@@ -179,7 +196,7 @@ fn grid(lengths: &[u64], args: &Import, hints: Option<&[String]>) -> Result<Vec<
 /// Gives dimensions of a dense array that have no extent the usual one.
 fn complete(dimensions: &mut [Dimension]) -> Result<()> {
     let length = |d: &Dimension| {
-        let length = d.domain.as_ref().and_then(crate::show::length);
+        let length = d.domain.as_ref().and_then(show::length);
         length
             .and_then(|n| u64::try_from(n).ok())
             .with_context(|| format!("'{}' is no integer", d.name))
@@ -195,6 +212,11 @@ fn complete(dimensions: &mut [Dimension]) -> Result<()> {
 /// The dimension that a column of coordinates asks for; without an extent where none is given.
 fn dimension(table: &mut Table, name: &str, extent: Option<&str>, args: &Import) -> Result<Dimension> {
     let mut found = table.take(|n| n == name).context("a dimension has no column")?;
+    if let Values::Seen(guess) = &found.values
+        && let Some(odd) = guess.odd_one()
+    {
+        bail!("{}; {}", odd_cell(name, &odd), odd_remedy(name, &odd));
+    }
     let field = field_of(&found)?;
     if field.datatype.is_string() {
         ensure!(
@@ -217,27 +239,7 @@ fn dimension(table: &mut Table, name: &str, extent: Option<&str>, args: &Import)
             ..Dimension::string(name)
         });
     }
-    let field = FieldType {
-        nullable: false,
-        enumeration: None,
-        ..field
-    };
-    let column = input::column(found, &field).with_context(|| format!("the coordinates in '{name}' cannot be null"))?;
-    let physical = field.datatype.physical();
-    let values = (0..column.len()).filter_map(|i| Scalar::from_le_bytes(physical, column.cell(i)));
-    let (lo, hi) = values.fold((None, None), |(lo, hi): (Option<Scalar>, Option<Scalar>), v| {
-        let lower = lo.as_ref().is_none_or(|lo| v.order(lo).is_lt());
-        let upper = hi.as_ref().is_none_or(|hi| v.order(hi).is_gt());
-        (
-            if lower { Some(v.clone()) } else { lo },
-            if upper { Some(v) } else { hi },
-        )
-    });
-    let (lo, hi) = lo.zip(hi).context("there are no coordinates")?;
-    found = Named {
-        name: name.to_owned(),
-        values: Values::Plain(column),
-    };
+    let (lo, hi) = ends(&mut found, &field)?;
     table.columns.push(found);
     let domain = match given_domain(args, name, field.datatype)? {
         Some(domain) => domain,
@@ -256,6 +258,81 @@ fn dimension(table: &mut Table, name: &str, extent: Option<&str>, args: &Import)
         domain: Some(domain),
         extent,
     })
+}
+
+/// The least and the greatest coordinate in a column of a dimension of this type. Values become those of the type.
+fn ends(found: &mut Named, field: &FieldType) -> Result<(Scalar, Scalar)> {
+    let none = "there are no coordinates";
+    let name = &field.name;
+    if let Values::Seen(guess) = &found.values {
+        let ends = guess.ends().with_context(|| format!("column '{name}'"))?;
+        return ends.context(none);
+    }
+    let field = FieldType {
+        nullable: false,
+        enumeration: None,
+        ..field.clone()
+    };
+    let taken = Named {
+        name: name.clone(),
+        values: std::mem::replace(&mut found.values, Values::Seen(Box::default())),
+    };
+    let column = input::column(taken, &field).with_context(|| format!("the coordinates in '{name}' cannot be null"))?;
+    let physical = field.datatype.physical();
+    let values = (0..column.len()).filter_map(|i| Scalar::from_le_bytes(physical, column.cell(i)));
+    let (lo, hi) = values.fold((None, None), |(lo, hi): (Option<Scalar>, Option<Scalar>), v| {
+        let lower = lo.as_ref().is_none_or(|lo| v.order(lo).is_lt());
+        let upper = hi.as_ref().is_none_or(|hi| v.order(hi).is_gt());
+        (
+            if lower { Some(v.clone()) } else { lo },
+            if upper { Some(v) } else { hi },
+        )
+    });
+    found.values = Values::Plain(column);
+    lo.zip(hi).context(none)
+}
+
+/// The cell that makes a column text, and what the others are.
+fn odd_cell(name: &str, odd: &Odd) -> String {
+    let Odd {
+        line,
+        text,
+        others,
+        filled,
+        kind,
+    } = odd;
+    match kind {
+        Kind::DecimalCommas => format!("line {line}, column '{name}': '{text}' has a decimal comma"),
+        Kind::Numbers => {
+            format!("line {line}, column '{name}': '{text}' is no number, as {others} of {filled} cells are")
+        }
+        Kind::Dates => format!("line {line}, column '{name}': '{text}' is no date, as {others} of {filled} cells are"),
+    }
+}
+
+/// What to do about it.
+fn odd_remedy(name: &str, odd: &Odd) -> String {
+    let text = format!("or keep the column as text with --types {name}=string_ascii");
+    match odd.kind {
+        Kind::DecimalCommas => format!("write the numbers with a point, {text}"),
+        Kind::Numbers | Kind::Dates => format!("correct the line or take it out, {text}"),
+    }
+}
+
+/// Refuses numbers with decimal commas, and warns of a column that is text because of a few of its cells.
+fn check_text(name: &str, guess: &Guess) -> Result<()> {
+    let Some(odd) = guess.odd_one() else { return Ok(()) };
+    ensure!(
+        odd.kind != Kind::DecimalCommas,
+        "{}; write the numbers with a point, or keep the column as text with --types {name}=string_utf8",
+        odd_cell(name, &odd)
+    );
+    show::complaint(format_args!(
+        "hyperslab: warning: {}; the column is imported as text: empty such cells for a column with nulls, or say that \
+         text is meant with --types {name}=string_utf8",
+        odd_cell(name, &odd)
+    ));
+    Ok(())
 }
 
 /// Complains of a `--domain` of a dimension that there is not.
@@ -329,6 +406,9 @@ fn roomy(datatype: Datatype, lo: Scalar, hi: Scalar) -> Result<ScalarRange> {
 
 /// The attribute for a column, and its enumeration where it has one.
 fn attribute(named: &Named, filters: Option<&Pipeline>) -> Result<(Attribute, Option<Enumeration>)> {
+    if let Values::Seen(guess) = &named.values {
+        check_text(&named.name, guess)?;
+    }
     let field = field_of(named)?;
     let mut a = Attribute::new(&named.name, field.datatype, field.cell);
     a.nullable = field.nullable;
@@ -369,17 +449,16 @@ fn field_of(named: &Named) -> Result<FieldType> {
             }
         }
         Values::Plain(column) => of(column.datatype, column.cell, column.validity.is_some()),
-        Values::Text(text, _) => {
-            let datatype = infer_text(text);
-            let empty = (0..text.len()).any(|i| text.is_null(i));
-            // An empty number that is a float is NaN; everything else that is empty is null.
-            let cell = if datatype.is_string() {
+        Values::Seen(guess) => {
+            let datatype = guess.datatype();
+            let cell = if datatype.is_string() || datatype.is_opaque() {
                 CellCount::Var
             } else {
                 CellCount::ONE
             };
-            of(datatype, cell, empty)
+            of(datatype, cell, guess.empty().is_some())
         }
+        Values::Text(..) => bail!("the cells of column '{}' were not looked at", named.name),
     })
 }
 

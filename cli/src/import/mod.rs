@@ -1,5 +1,6 @@
 //! `import`: a new array from a file, its schema inferred.
 
+mod batches;
 mod extents;
 #[cfg(test)]
 mod hostile;
@@ -10,26 +11,55 @@ use anyhow::{Context as _, Result};
 use hyperslab::array::{CreateOptions, create};
 use hyperslab::format::metadata::{Entry, MetaValue};
 use hyperslab::write::WriteOptions;
-use hyperslab::{CellCount, Column, Window};
+use hyperslab::{CellCount, Column, Datatype, Window};
 
 use crate::args::Import;
 use crate::build::Building;
-use crate::input::{self, Table};
+use crate::failure::usage;
+use crate::input::{Source, Table, Text};
 use crate::store::{Env, Place, seed};
 use crate::when;
 use crate::write::{Target, write_table};
 
 /// Runs the command.
 pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
-    let table = input::read(&args.input, args.format)?;
+    let source = Source::new(&args.input, args.format, args.separator)?;
+    let (table, text) = match source.text()? {
+        Some(text) => {
+            let table = text.look(&types(args)?);
+            (
+                table.with_context(|| format!("cannot read {}", source.shown()))?,
+                Some(text),
+            )
+        }
+        None if args.types.is_empty() => (source.read()?, None),
+        None => {
+            return Err(usage(
+                "--types",
+                "only the columns of CSV and TSV files are given types",
+            ));
+        }
+    };
     let building = Building::start(&Place::new(&args.array)?).await?;
-    let made = fill(env, args, table, building.place()).await;
+    let made = fill(env, args, table, text, building.place()).await;
     building
         .end(made.with_context(|| format!("cannot import {} into {}", args.input, args.array)))
         .await
 }
 
-async fn fill(env: &Env, args: &Import, mut table: Table, place: &Place) -> Result<()> {
+/// The types that `--types` gives columns.
+fn types(args: &Import) -> Result<Vec<(String, Datatype)>> {
+    let of = |text: &String| {
+        let (name, datatype) = text
+            .rsplit_once('=')
+            .ok_or_else(|| usage("--types", format!("'{text}' is not written as COLUMN=TYPE")))?;
+        let datatype = Datatype::from_name(datatype).map_err(|e| usage("--types", e))?;
+        Ok((name.to_owned(), datatype))
+    };
+    args.types.iter().map(of).collect()
+}
+
+async fn fill(env: &Env, args: &Import, mut table: Table, text: Option<Text>, place: &Place) -> Result<()> {
     let timestamp_ms = when::or_now(args.timestamp)?;
     let extras = std::mem::take(&mut table.extras);
     let (schema, enumerations) = infer::schema(&mut table, args)?;
@@ -58,6 +88,9 @@ async fn fill(env: &Env, args: &Import, mut table: Table, place: &Place) -> Resu
                 },
             )
             .await?;
+    }
+    if let Some(text) = text {
+        return batches::write(env, args, place, &text, &table, timestamp_ms).await;
     }
     write_table(&array, table, Target::Table, timestamp_ms).await?;
     Ok(())

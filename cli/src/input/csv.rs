@@ -1,163 +1,316 @@
 //! Separated values with a header line. Quotes are doubled inside quotes, and a quoted empty string
 //! is a string while nothing between two separators is nothing.
 
+use std::io::{BufRead, Read};
 use std::sync::Arc;
 
-use anyhow::{Result, bail, ensure};
-use hyperslab::{CellCount, Column, Datatype};
+use anyhow::{Context as _, Result, bail, ensure};
+use hyperslab::{Column, Datatype};
 
-use super::{Named, Table, Values};
+use super::{Lines, Named, Table, Values, encoding};
 
-pub(super) fn read(bytes: &[u8], separator: u8) -> Result<Table> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut lines = Lines {
-        rest: bytes,
-        separator,
-        line: 1,
-    };
-    let mut names: Vec<String> = Vec::new();
-    let mut columns: Vec<Column> = Vec::new();
-    let mut starts = super::Lines::default();
-    let more = lines.record(|_, text, _| {
-        names.push(String::from_utf8_lossy(text).into_owned());
-        columns.push(Column {
-            validity: Some(Vec::new()),
-            ..Column::from_cells::<&[u8]>(Datatype::StringUtf8, [])
-        });
-        Ok(())
-    })?;
-    ensure!(
-        more.is_some(),
-        "the file is empty; a header line with the names of the columns is needed"
-    );
-    loop {
-        let line = lines.line;
-        starts.note(columns.first().map_or(0, Column::len), line);
-        let found = lines.record(|i, text, quoted| {
-            let Some(column) = columns.get_mut(i) else {
-                bail!("line {line} has more values than the header has names")
-            };
-            push(column, text, quoted);
-            Ok(())
-        })?;
-        match found {
-            None => break,
+/// What separates values, by the names that people give it. Which of them a header has decides.
+const SEPARATORS: [(u8, &str); 4] = [(b',', "','"), (b';', "';'"), (b'\t', "tab"), (b'|', "'|'")];
+/// The longest row, in bytes: beyond that a quote was not closed.
+const ROW_BYTES_MAX: usize = 64 << 20;
+/// Most columns; an array has several files for each in every fragment.
+const COLUMNS_MAX: usize = 1 << 14;
+/// Bytes that a value of a column takes beside its text: an offset and a byte that says whether it is null.
+const VALUE_BYTES: usize = 9;
+
+/// A character that separates values, from what `--separator` was given.
+pub(crate) fn separator(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        [b'"' | b'\n' | b'\r'] | [] => Err("quotes and line ends separate no values".to_owned()),
+        [byte] if byte.is_ascii() => Ok(*byte),
+        _ => Err("give one ASCII character, as in --separator ';', or tab".to_owned()),
+    }
+}
+
+/// A table of text that is read row by row.
+pub(crate) struct Sheet<'a> {
+    reader: Reader<'a>,
+    names: Vec<String>,
+    /// Separators in the header that were not taken.
+    others: Vec<&'static str>,
+    row: Row,
+}
+
+/// A row: its values one after another.
+#[derive(Default)]
+pub(crate) struct Row {
+    /// The line that it starts on, counted from 1.
+    pub(crate) line: u64,
+    text: Vec<u8>,
+    /// Where each value ends, and whether it was in quotes.
+    ends: Vec<(usize, bool)>,
+}
+
+impl Row {
+    /// Its values; `None` for those that are nothing.
+    pub(crate) fn values(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        let mut start = 0;
+        self.ends.iter().map(move |&(end, quoted)| {
+            let value = self.text.get(start..end).unwrap_or_default();
+            start = end;
+            (quoted || !value.is_empty()).then_some(value)
+        })
+    }
+
+    fn clear(&mut self, line: u64) {
+        self.line = line;
+        self.text.clear();
+        self.ends.clear();
+    }
+}
+
+impl<'a> Sheet<'a> {
+    /// Reads the header. Without a separator the header says what it is.
+    pub(crate) fn open(input: impl Read + 'a, separator: Option<u8>) -> Result<Self> {
+        let mut source = encoding::decoded(input)?;
+        let found = found(source.fill_buf()?);
+        let separator = separator.unwrap_or_else(|| found.first().map_or(b',', |(byte, _)| *byte));
+        let others = found.into_iter().filter(|(byte, _)| *byte != separator);
+        let others = others.map(|(_, name)| name).collect();
+        let mut reader = Reader {
+            source,
+            separator,
+            line: 1,
+        };
+        let mut row = Row::default();
+        ensure!(
+            reader.row(&mut row)?,
+            "the file is empty; a header line with the names of the columns is needed"
+        );
+        let name = |value: Option<&[u8]>| {
+            let name = std::str::from_utf8(value.unwrap_or_default());
+            let name = name.context("the header is not UTF-8; convert the file, for instance with iconv")?;
+            ensure!(
+                !name.contains('\0'),
+                "the header has zero bytes; if the file is text, convert it to UTF-8, for instance with iconv"
+            );
+            Ok(name.to_owned())
+        };
+        let names = row.values().map(name).collect::<Result<_>>()?;
+        Ok(Self {
+            reader,
+            names,
+            others,
+            row,
+        })
+    }
+
+    /// What the columns are called.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The next row; `None` at the end.
+    pub(crate) fn row(&mut self) -> Result<Option<&Row>> {
+        loop {
+            if !self.reader.row(&mut self.row)? {
+                return Ok(None);
+            }
+            let (n, names) = (self.row.ends.len(), self.names.len());
             // A line with nothing on it, in a table of several columns, is no row.
-            Some((1, true)) if columns.len() > 1 => columns.iter_mut().take(1).for_each(pop),
-            Some((n, _)) => ensure!(
-                n == columns.len(),
-                "line {line} has {n} values, the header {} names",
-                columns.len()
-            ),
+            if n == 1 && names > 1 && self.row.values().all(|v| v.is_none()) {
+                continue;
+            }
+            if n != names {
+                let hint = self.others.first().map_or_else(String::new, |other| {
+                    format!("; if {other} separates the values, give --separator {other}")
+                });
+                bail!("line {} has {n} values, the header {names} names{hint}", self.row.line);
+            }
+            return Ok(Some(&self.row));
         }
     }
-    let starts = Arc::new(starts);
-    let columns = names.into_iter().zip(columns).map(|(name, c)| Named {
-        name,
-        values: Values::Text(c, Arc::clone(&starts)),
-    });
-    Ok(Table {
-        columns: columns.collect(),
-        ..Table::default()
-    })
+
+    /// The next rows, of the columns that are `wanted`: about so many bytes of memory, and a multiple of `step` rows
+    /// unless they are the last. `None` at the end.
+    pub(crate) fn table(&mut self, wanted: impl Fn(&str) -> bool, bytes: usize, step: usize) -> Result<Option<Table>> {
+        let wanted: Vec<bool> = self.names.iter().map(|name| wanted(name)).collect();
+        let mut columns: Vec<Option<Column>> = wanted.iter().map(|w| w.then(empty)).collect();
+        let mut lines = Lines::default();
+        let (mut rows, mut held) = (0, 0);
+        while (held < bytes || rows % step.max(1) != 0)
+            && let Some(row) = self.row()?
+        {
+            lines.note(rows, row.line);
+            rows += 1;
+            for (column, value) in columns.iter_mut().zip(row.values()) {
+                if let Some(column) = column {
+                    held += VALUE_BYTES + value.map_or(0, <[u8]>::len);
+                    push(column, value);
+                }
+            }
+        }
+        if rows == 0 {
+            return Ok(None);
+        }
+        Ok(Some(self.named(columns, lines)))
+    }
+
+    /// A table of these columns; those that are not wanted are left out.
+    fn named(&self, columns: Vec<Option<Column>>, lines: Lines) -> Table {
+        let lines = Arc::new(lines);
+        let named = |(name, column): (&String, Option<Column>)| {
+            Some(Named {
+                name: name.clone(),
+                values: Values::Text(column?, Arc::clone(&lines)),
+            })
+        };
+        Table {
+            columns: self.names.iter().zip(columns).filter_map(named).collect(),
+            ..Table::default()
+        }
+    }
 }
 
-fn push(column: &mut Column, text: &[u8], quoted: bool) {
-    column.data.extend_from_slice(text);
+/// The whole table.
+pub(super) fn read(input: impl Read, separator: Option<u8>) -> Result<Table> {
+    let mut sheet = Sheet::open(input, separator)?;
+    let table = sheet.table(|_| true, usize::MAX, 1)?;
+    Ok(table.unwrap_or_else(|| sheet.named(sheet.names.iter().map(|_| Some(empty())).collect(), Lines::default())))
+}
+
+fn empty() -> Column {
+    Column {
+        validity: Some(Vec::new()),
+        ..Column::from_cells::<&[u8]>(Datatype::StringUtf8, [])
+    }
+}
+
+fn push(column: &mut Column, value: Option<&[u8]>) {
+    column.data.extend_from_slice(value.unwrap_or_default());
     let end = column.data.len() as u64;
     column.offsets.get_or_insert_default().push(end);
-    column
-        .validity
-        .get_or_insert_default()
-        .push(u8::from(quoted || !text.is_empty()));
-    debug_assert_eq!(column.cell, CellCount::Var);
+    column.validity.get_or_insert_default().push(u8::from(value.is_some()));
 }
 
-fn pop(column: &mut Column) {
-    column.offsets.get_or_insert_default().pop();
-    column.validity.get_or_insert_default().pop();
+/// The separators in the first line of a file, outside quotes: a comma, then what is there most.
+fn found(head: &[u8]) -> Vec<(u8, &'static str)> {
+    let mut quoted = false;
+    let mut counts = [0_usize; SEPARATORS.len()];
+    for byte in head {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\n' if !quoted => break,
+            _ if quoted => {}
+            byte => {
+                let counts = counts.iter_mut().zip(SEPARATORS);
+                counts.filter(|(_, (s, _))| s == byte).for_each(|(n, _)| *n += 1);
+            }
+        }
+    }
+    let mut found: Vec<_> = SEPARATORS.into_iter().zip(counts).filter(|(_, n)| *n > 0).collect();
+    found.sort_by_key(|((byte, _), n)| (*byte != b',', std::cmp::Reverse(*n)));
+    found.into_iter().map(|(separator, _)| separator).collect()
 }
 
-struct Lines<'a> {
-    rest: &'a [u8],
+struct Reader<'a> {
+    source: Box<dyn BufRead + 'a>,
     separator: u8,
     line: u64,
 }
 
-impl<'a> Lines<'a> {
-    /// Hands over the values of the next record with their positions, and whether they were quoted.
-    /// Returns how many there were and whether all were empty; `None` at the end.
-    fn record(&mut self, mut value: impl FnMut(usize, &[u8], bool) -> Result<()>) -> Result<Option<(usize, bool)>> {
-        if self.rest.is_empty() {
-            return Ok(None);
+impl Reader<'_> {
+    /// Reads a row; false at the end.
+    fn row(&mut self, row: &mut Row) -> Result<bool> {
+        row.clear(self.line);
+        if self.peek()?.is_none() {
+            return Ok(false);
         }
         self.line += 1;
-        let (mut n, mut empty) = (0, true);
         loop {
-            let more = if let Some(quoted) = self.rest.strip_prefix(b"\"") {
-                self.rest = quoted;
-                let text = self.quoted()?;
-                empty = false;
-                value(n, &text, true)?;
-                self.separator()?
+            let quoted = self.peek()? == Some(b'"');
+            if quoted {
+                self.source.consume(1);
+                self.quoted(row)?;
             } else {
-                let separator = self.separator;
-                let end = self
-                    .rest
-                    .iter()
-                    .position(|b| *b == separator || *b == b'\n')
-                    .unwrap_or(self.rest.len());
-                let (text, rest) = self.rest.split_at(end);
-                let text = if rest.first() == Some(&separator) {
-                    text
-                } else {
-                    text.strip_suffix(b"\r").unwrap_or(text)
-                };
-                self.rest = rest;
-                empty &= text.is_empty();
-                value(n, text, false)?;
-                self.separator()?
-            };
-            n += 1;
+                self.bare(row)?;
+            }
+            let more = self.goes_on(row.line)?;
+            if !quoted && !more && row.text.len() > row.ends.last().map_or(0, |e| e.0) {
+                row.text.pop_if(|b| *b == b'\r');
+            }
+            ensure!(
+                row.ends.len() < COLUMNS_MAX,
+                "line {} has more than {COLUMNS_MAX} values; tables of so many columns are not read",
+                row.line
+            );
+            row.ends.push((row.text.len(), quoted));
             if !more {
-                return Ok(Some((n, empty)));
+                return Ok(true);
+            }
+        }
+    }
+
+    fn peek(&mut self) -> Result<Option<u8>> {
+        Ok(self.source.fill_buf()?.first().copied())
+    }
+
+    /// Takes the text up to a separator or the end of the line.
+    fn bare(&mut self, row: &mut Row) -> Result<()> {
+        let separator = self.separator;
+        self.up_to(row, |b| *b == separator || *b == b'\n').map(|_| ())
+    }
+
+    /// Takes the text up to a byte that ends it; false if the file ends before.
+    fn up_to(&mut self, row: &mut Row, ends: impl Fn(&u8) -> bool) -> Result<bool> {
+        loop {
+            let buffer = self.source.fill_buf()?;
+            if buffer.is_empty() {
+                return Ok(false);
+            }
+            let end = buffer.iter().position(&ends);
+            let taken = end.unwrap_or(buffer.len());
+            row.text.extend_from_slice(buffer.get(..taken).unwrap_or_default());
+            self.source.consume(taken);
+            ensure!(
+                row.text.len() <= ROW_BYTES_MAX,
+                "the row on line {} is longer than {} MiB; perhaps a quote on it is never closed",
+                row.line,
+                ROW_BYTES_MAX >> 20
+            );
+            if end.is_some() {
+                return Ok(true);
             }
         }
     }
 
     /// What follows a value: true for a separator, false for the end of the line.
-    fn separator(&mut self) -> Result<bool> {
-        let (found, rest) = match self.rest {
-            [] => (false, self.rest),
-            [b'\r', b'\n', rest @ ..] | [b'\n', rest @ ..] => (false, rest),
-            [b, rest @ ..] if *b == self.separator => (true, rest),
-            _ => bail!("line {} goes on after a closing quote", self.line - 1),
-        };
-        self.rest = rest;
-        Ok(found)
+    fn goes_on(&mut self, line: u64) -> Result<bool> {
+        let mut byte = self.peek()?;
+        let returned = byte == Some(b'\r');
+        if returned {
+            self.source.consume(1);
+            byte = self.peek()?;
+        }
+        match byte {
+            None => return Ok(false),
+            Some(b'\n') => {}
+            Some(b) if b == self.separator && !returned => {}
+            Some(_) => bail!("line {line} goes on after a closing quote"),
+        }
+        self.source.consume(1);
+        Ok(byte != Some(b'\n'))
     }
 
-    fn quoted(&mut self) -> Result<Vec<u8>> {
-        let mut text = Vec::new();
-        let start = self.line - 1;
+    fn quoted(&mut self, row: &mut Row) -> Result<()> {
+        let first = row.text.len();
         loop {
-            let Some(end) = self.rest.iter().position(|b| *b == b'"') else {
-                bail!("the quote on line {start} is never closed")
-            };
-            let (part, rest) = self.rest.split_at(end);
-            self.line += part.iter().filter(|b| **b == b'\n').count() as u64;
-            text.extend_from_slice(part);
-            match rest {
-                [_, b'"', rest @ ..] => {
-                    text.push(b'"');
-                    self.rest = rest;
-                }
-                [_, rest @ ..] => {
-                    self.rest = rest;
-                    return Ok(text);
-                }
-                [] => bail!("the quote on line {start} is never closed"),
+            let closed = self.up_to(row, |b| *b == b'"')?;
+            ensure!(closed, "the quote on line {} is never closed", row.line);
+            self.source.consume(1);
+            if self.peek()? != Some(b'"') {
+                let text = row.text.get(first..).unwrap_or_default();
+                self.line += text.iter().filter(|b| **b == b'\n').count() as u64;
+                return Ok(());
             }
+            self.source.consume(1);
+            row.text.push(b'"');
         }
     }
 }

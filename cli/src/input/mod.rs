@@ -4,19 +4,21 @@ mod arrow;
 mod bounds;
 mod convert;
 mod csv;
+mod encoding;
+mod guess;
 mod npy;
 mod npz;
 mod text;
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek as _};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
 use arrow_array::ArrayRef;
-use hyperslab::Column;
 use hyperslab::arrow::FieldType;
 use hyperslab::format::schema::Layout;
+use hyperslab::{Column, Datatype};
 
 use crate::failure::usage;
 use crate::formats::{self, Input};
@@ -24,11 +26,13 @@ use crate::formats::{self, Input};
 #[cfg(test)]
 pub(crate) use arrow::read as read_arrow;
 pub(crate) use convert::column;
+pub(crate) use csv::{Sheet, separator};
+pub(crate) use guess::{Guess, Kind, Odd};
 #[cfg(test)]
 pub(crate) use npy::read as read_npy;
 #[cfg(test)]
 pub(crate) use npz::read as read_npz;
-pub(crate) use text::{Lines, hex, infer as infer_text, number, range, scalar};
+pub(crate) use text::{Lines, hex, number, range, scalar};
 
 /// Columns of equal length, or arrays of equal shape.
 #[derive(Debug, Default)]
@@ -59,6 +63,8 @@ pub(crate) enum Values {
     Plain(Column),
     /// Text of any type: UTF-8 cells, null where there is nothing.
     Text(Column, Arc<Lines>),
+    /// Text that was looked at only: its cells are read again when they are written.
+    Seen(Box<Guess>),
 }
 
 /// How cells lie.
@@ -74,6 +80,7 @@ impl Values {
         match self {
             Self::Arrow(_, arrays) => arrays.iter().map(|a| a.len()).sum(),
             Self::Plain(column) | Self::Text(column, _) => column.len(),
+            Self::Seen(guess) => usize::try_from(guess.rows()).unwrap_or(usize::MAX),
         }
     }
 }
@@ -94,7 +101,7 @@ impl Table {
     pub(crate) fn lines(&self) -> Option<Arc<Lines>> {
         self.columns.iter().find_map(|c| match &c.values {
             Values::Text(_, lines) => Some(Arc::clone(lines)),
-            Values::Arrow(..) | Values::Plain(_) => None,
+            Values::Arrow(..) | Values::Plain(_) | Values::Seen(_) => None,
         })
     }
 
@@ -108,43 +115,147 @@ impl Table {
     }
 }
 
-/// Reads a file, or standard input for `-`.
-pub(crate) fn read(name: &str, format: Option<Input>) -> Result<Table> {
-    ensure!(
-        !name.contains("://"),
-        usage(
-            "IN",
-            format!("{name} is no file of this machine; fetch it first, or pipe it in with -")
-        )
-    );
-    let format = match format {
-        Some(format) => format,
-        None if name == "-" => {
-            return Err(usage(
-                "IN",
-                "standard input has no ending; give --format, as in --format arrow",
-            ));
-        }
-        None => formats::of_name(name).map_err(|why| usage("IN", why))?,
-    };
-    let table = open(name).and_then(|input| match format {
-        Input::Npy => npy::read(input),
-        Input::Npz => npz::read(all(input)?),
-        Input::Csv => csv::read(&all(input)?, b','),
-        Input::Tsv => csv::read(&all(input)?, b'\t'),
-        Input::Arrow => arrow::read(all(input)?),
-    });
-    let table = table.with_context(|| format!("cannot read {}", if name == "-" { "standard input" } else { name }))?;
-    let rows = table.rows();
-    if let Some(odd) = table.columns.iter().find(|c| c.values.len() != rows) {
+/// A file to read, or standard input for `-`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source<'a> {
+    name: &'a str,
+    format: Input,
+    separator: Option<u8>,
+}
+
+impl<'a> Source<'a> {
+    /// # Errors
+    /// The name says no format, or `separator` is given for a format without one.
+    pub(crate) fn new(name: &'a str, format: Option<Input>, separator: Option<u8>) -> Result<Self> {
         ensure!(
-            odd.values.len() == rows,
-            "{name}: column '{}' has {} rows, others {rows}",
-            odd.name,
-            odd.values.len()
+            !name.contains("://"),
+            usage(
+                "IN",
+                format!("{name} is no file of this machine; fetch it first, or pipe it in with -")
+            )
         );
+        let format = match format {
+            Some(format) => format,
+            None if name == "-" => {
+                return Err(usage(
+                    "IN",
+                    "standard input has no ending; give --format, as in --format arrow",
+                ));
+            }
+            None => formats::of_name(name).map_err(|why| usage("IN", why))?,
+        };
+        let usual = (format == Input::Tsv).then_some(b'\t');
+        let text = matches!(format, Input::Csv | Input::Tsv);
+        ensure!(
+            text || separator.is_none(),
+            usage(
+                "--separator",
+                "only the values of CSV and TSV files are separated by a character"
+            )
+        );
+        Ok(Self {
+            name,
+            format,
+            separator: separator.or(usual),
+        })
     }
-    Ok(table)
+
+    /// What messages call it.
+    pub(crate) fn shown(&self) -> &'a str {
+        if self.name == "-" { "standard input" } else { self.name }
+    }
+
+    /// All of it.
+    pub(crate) fn read(&self) -> Result<Table> {
+        let table = open(self.name).and_then(|input| match self.format {
+            Input::Npy => npy::read(input),
+            Input::Npz => npz::read(all(input)?),
+            Input::Csv | Input::Tsv => csv::read(input, self.separator),
+            Input::Arrow => arrow::read(all(input)?),
+        });
+        let table = table.with_context(|| format!("cannot read {}", self.shown()))?;
+        let rows = table.rows();
+        if let Some(odd) = table.columns.iter().find(|c| c.values.len() != rows) {
+            ensure!(
+                odd.values.len() == rows,
+                "{}: column '{}' has {} rows, others {rows}",
+                self.name,
+                odd.name,
+                odd.values.len()
+            );
+        }
+        Ok(table)
+    }
+
+    /// The file as one that can be read several times, if it is text: what comes from a pipe is kept in a temporary
+    /// file until the program ends.
+    pub(crate) fn text(&self) -> Result<Option<Text>> {
+        if !matches!(self.format, Input::Csv | Input::Tsv) {
+            return Ok(None);
+        }
+        let opened = || -> io::Result<File> {
+            if self.name != "-" {
+                let file = File::open(self.name)?;
+                if file.metadata()?.is_file() {
+                    return Ok(file);
+                }
+                return kept(file);
+            }
+            kept(io::stdin().lock())
+        };
+        let file = opened().with_context(|| format!("cannot read {}", self.shown()))?;
+        Ok(Some(Text {
+            file,
+            separator: self.separator,
+        }))
+    }
+}
+
+/// What is read, in a file without a name.
+fn kept(mut input: impl Read) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    io::copy(&mut input, &mut file)?;
+    Ok(file)
+}
+
+/// A file of text that is read several times.
+#[derive(Debug)]
+pub(crate) struct Text {
+    file: File,
+    separator: Option<u8>,
+}
+
+impl Text {
+    /// The table in it, from its first row.
+    pub(crate) fn sheet(&self) -> Result<Sheet<'_>> {
+        (&self.file).rewind()?;
+        Sheet::open(&self.file, self.separator)
+    }
+
+    /// Looks at all cells: a table of columns whose cells are not there. `given` are the types of some columns.
+    pub(crate) fn look(&self, given: &[(String, Datatype)]) -> Result<Table> {
+        let mut sheet = self.sheet()?;
+        let names = sheet.names().to_vec();
+        if let Some((unknown, _)) = given.iter().find(|(name, _)| !names.contains(name)) {
+            let why = format!("there is no column '{unknown}'; there are {}", names.join(", "));
+            return Err(usage("--types", why));
+        }
+        let of = |name: &String| given.iter().find(|(n, _)| n == name).map(|(_, t)| *t);
+        let mut guesses: Vec<Guess> = names.iter().map(|name| Guess::new(of(name))).collect();
+        while let Some(row) = sheet.row()? {
+            for ((guess, value), name) in guesses.iter_mut().zip(row.values()).zip(&names) {
+                guess.add(row.line, value).with_context(|| format!("column '{name}'"))?;
+            }
+        }
+        let columns = names.into_iter().zip(guesses).map(|(name, guess)| Named {
+            name,
+            values: Values::Seen(Box::new(guess)),
+        });
+        Ok(Table {
+            columns: columns.collect(),
+            ..Table::default()
+        })
+    }
 }
 
 fn open(name: &str) -> Result<Box<dyn Read>> {

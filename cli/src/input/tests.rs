@@ -6,7 +6,7 @@ use super::*;
 
 #[track_caller]
 fn texts(csv: &str) -> Vec<(String, Vec<Option<String>>)> {
-    let table = csv::read(csv.as_bytes(), b',').unwrap();
+    let table = csv::read(csv.as_bytes(), None).unwrap();
     let cell = |c: &Column, i: usize| (!c.is_null(i)).then(|| String::from_utf8(c.cell(i).to_vec()).unwrap());
     let columns = table.columns.into_iter().map(|c| match c.values {
         Values::Text(t, _) => (c.name, (0..t.len()).map(|i| cell(&t, i)).collect()),
@@ -34,23 +34,114 @@ fn csv_without_a_last_newline_and_with_empty_lines() {
 
 #[test]
 fn csv_that_is_no_table_says_where() {
-    let error = |csv: &str| csv::read(csv.as_bytes(), b',').unwrap_err().to_string();
-    assert_eq!(
-        error("a,b\n1,2,3\n"),
-        "line 2 has more values than the header has names"
-    );
+    let error = |csv: &str| csv::read(csv.as_bytes(), None).unwrap_err().to_string();
+    assert_eq!(error("a,b\n1,2,3\n"), "line 2 has 3 values, the header 2 names");
     assert_eq!(error("a,b\n1,2\n1\n"), "line 3 has 1 values, the header 2 names");
     assert_eq!(error("a\n\"x\n"), "the quote on line 2 is never closed");
     assert!(error("").contains("header"));
 }
 
+#[test]
+fn separators_are_those_of_the_header() {
+    for (csv, separator) in [
+        ("a,b\n1,2\n", None),
+        ("a;b\n1;2\n", None),
+        ("a\tb\n1\t2\n", None),
+        ("\"x,y\"|b\n1|2\n", None),
+        ("a,b;c\n1;2\n", Some(b';')),
+        ("a b\r\n1 2\r\n", Some(b' ')),
+    ] {
+        let table = csv::read(csv.as_bytes(), separator).unwrap();
+        assert_eq!((table.columns.len(), table.rows()), (2, 1), "{csv}");
+    }
+    let error = csv::read(b"a,b;c\n1;2\n".as_slice(), None).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "line 2 has 1 values, the header 2 names; if ';' separates the values, give --separator ';'"
+    );
+    assert_eq!(separator(";"), Ok(b';'));
+    assert_eq!((separator("tab"), separator("\\t")), (Ok(b'\t'), Ok(b'\t')));
+    assert!(separator("ab").is_err() && separator("\"").is_err() && separator("é").is_err());
+}
+
+#[test]
+fn tables_come_in_parts_that_know_their_lines() {
+    let text = "a,b\n1,2\n\n3,\"4\n4\"\n5,6\n7,8\n".as_bytes();
+    let mut sheet = Sheet::open(text, None).unwrap();
+    let mut found = Vec::new();
+    while let Some(part) = sheet.table(|name| name == "b", 1, 2).unwrap() {
+        assert_eq!(part.names(), "b");
+        let lines = part.lines().unwrap();
+        found.push((0..part.rows()).map(|row| lines.of(row).unwrap()).collect::<Vec<_>>());
+    }
+    assert_eq!(found, [[2, 4], [6, 7]]);
+}
+
+#[test]
+fn rows_without_end_are_refused() {
+    let many = "x,".repeat(1 << 14);
+    let error = csv::read(many.as_bytes(), None).unwrap_err().to_string();
+    assert!(error.contains("line 1 has more than 16384 values"), "{error}");
+    let open = [b"a\n\"".to_vec(), vec![b'x'; 65 << 20]].concat();
+    let error = csv::read(open.as_slice(), None).unwrap_err().to_string();
+    assert!(error.contains("a quote on it is never closed"), "{error}");
+}
+
+/// What a column of these cells looks like.
+fn guessed(values: &str) -> Guess {
+    let csv = format!("a\n{values}\n");
+    let mut sheet = Sheet::open(csv.as_bytes(), Some(b'~')).unwrap();
+    let mut guess = Guess::new(None);
+    while let Some(row) = sheet.row().unwrap() {
+        guess.add(row.line, row.values().next().unwrap()).unwrap();
+    }
+    guess
+}
+
 #[track_caller]
 fn inferred(values: &str, expect: hyperslab::Datatype) {
-    let table = csv::read(format!("a\n{values}\n").as_bytes(), b',').unwrap();
-    let Values::Text(text, _) = &table.columns[0].values else {
-        panic!("text is expected")
-    };
-    assert_eq!(infer_text(text), expect, "{values}");
+    assert_eq!(guessed(values).datatype(), expect, "{values}");
+}
+
+#[test]
+fn a_cell_unlike_most_others_is_named() {
+    let odd = |values: &str| guessed(values).odd_one().map(|odd| (odd.line, odd.text, odd.kind));
+    let of = |line: u64, text: &str, kind: Kind| Some((line, text.to_owned(), kind));
+    assert_eq!(odd("1\n2\nx\n4\ny"), of(4, "x", Kind::Numbers));
+    assert_eq!(odd("2020-01-01\n2020-01-02\nsoon"), of(4, "soon", Kind::Dates));
+    assert_eq!(odd("1,5\n2\n3"), of(2, "1,5", Kind::DecimalCommas));
+    assert_eq!(odd("1.234,5\n-2,25e3\nx"), of(2, "1.234,5", Kind::DecimalCommas));
+    assert_eq!(odd("x\n1,5\n2,5"), of(2, "x", Kind::Numbers));
+    for none in [
+        "1\n2\n3.5",
+        "a\nb\n1",
+        "a,b\nc,d",
+        "true\nfalse",
+        "99999999999999999999\n1",
+        "1,2,3\n4,5,6",
+    ] {
+        assert_eq!(odd(none), None, "{none}");
+    }
+}
+
+#[test]
+fn coordinates_have_ends_or_say_on_which_line_they_have_none() {
+    let ends = |values: &str| guessed(values).ends().map(|ends| ends.unwrap());
+    assert_eq!(ends("3\n-7\n5").unwrap(), ((-7_i64).into(), 5_i64.into()));
+    assert_eq!(ends("3\n-7.5\n5").unwrap(), ((-7.5).into(), 5.0.into()));
+    assert_eq!(
+        ends("1970-01-02\n1970-01-01").unwrap(),
+        (0_i64.into(), 86_400_000_i64.into())
+    );
+    for (values, line) in [
+        ("1\n\n2", "line 3"),
+        ("1.5\nnan", "line 3"),
+        ("inf\n1", "line 2"),
+        ("2020-01-01\nNaT", "line 3"),
+    ] {
+        let error = guessed(values).ends().unwrap_err().to_string();
+        assert!(error.contains(line), "{values}: {error}");
+    }
 }
 
 #[test]

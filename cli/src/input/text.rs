@@ -92,63 +92,6 @@ pub(super) fn column(text: &Column, lines: &Lines, field: &FieldType) -> Result<
     })
 }
 
-/// The type that all texts fit, from the narrowest on: int64, uint64, float64, bool, dates, strings. Whole numbers
-/// that no type holds together stay text, for floats would lose digits of them.
-pub(crate) fn infer(text: &Column) -> Datatype {
-    let fits = |t: Datatype| {
-        let mut any = false;
-        let all = (0..text.len()).filter(|i| !text.is_null(*i)).all(|i| {
-            any = true;
-            utf8(text.cell(i)).and_then(|v| number(v, t, &mut Vec::new())).is_ok()
-        });
-        all && any
-    };
-    if fits(Datatype::Int64) {
-        return Datatype::Int64;
-    }
-    if fits(Datatype::Uint64) {
-        return Datatype::Uint64;
-    }
-    let mut texts = (0..text.len()).filter(|i| !text.is_null(*i)).map(|i| text.cell(i));
-    if fits(Datatype::Float64) {
-        let keeps = texts.clone().all(is_whole) && !texts.all(is_exact);
-        return if keeps { Datatype::StringUtf8 } else { Datatype::Float64 };
-    }
-    let word = |i: usize| matches!(text.cell(i).to_ascii_lowercase().as_slice(), b"true" | b"false");
-    let filled = || (0..text.len()).filter(|i| !text.is_null(*i));
-    if filled().next().is_some() && filled().all(word) {
-        return Datatype::Bool;
-    }
-    // Digits alone were taken for numbers above, so a date here has a dash.
-    let digits = filled().filter_map(|i| {
-        let (_, fraction) = utf8(text.cell(i)).ok()?.rsplit_once('.')?;
-        Some(fraction.bytes().take_while(u8::is_ascii_digit).count())
-    });
-    let date = match digits.max().unwrap_or(0) {
-        0..=3 => Datatype::DatetimeMs,
-        4..=6 => Datatype::DatetimeUs,
-        _ => Datatype::DatetimeNs,
-    };
-    if fits(date) { date } else { Datatype::StringUtf8 }
-}
-
-/// Whether a text is digits, perhaps with a sign.
-fn is_whole(text: &[u8]) -> bool {
-    let text = text.trim_ascii();
-    let digits = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
-    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
-}
-
-/// Whether a whole number is one that a float64 holds.
-fn is_exact(text: &[u8]) -> bool {
-    let Ok(text) = utf8(text) else { return false };
-    let text = text.trim().trim_start_matches('+');
-    let (sign, digits) = text.split_at(usize::from(text.starts_with('-')));
-    let digits = digits.trim_start_matches('0');
-    text.parse::<f64>()
-        .is_ok_and(|f| digits.is_empty() || format!("{f:.0}") == format!("{sign}{digits}"))
-}
-
 fn plain(field: &FieldType, datatype: Datatype, cell: CellCount) -> FieldType {
     FieldType {
         datatype,
@@ -247,7 +190,7 @@ pub(crate) fn range(text: &str, datatype: Datatype, cell: CellCount) -> Result<S
     })
 }
 
-fn value(text: &str, datatype: Datatype) -> Result<Scalar> {
+pub(super) fn value(text: &str, datatype: Datatype) -> Result<Scalar> {
     let text = text.trim();
     let value = match datatype.physical() {
         _ if datatype == Datatype::Bool => match text.to_ascii_lowercase().as_str() {
@@ -306,6 +249,6 @@ pub(crate) fn hex(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-fn utf8(text: &[u8]) -> Result<&str> {
+pub(super) fn utf8(text: &[u8]) -> Result<&str> {
     std::str::from_utf8(text).context("it is not UTF-8; convert the file, for instance with iconv")
 }

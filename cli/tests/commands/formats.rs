@@ -103,6 +103,13 @@ fn every_ending_that_is_listed_is_taken_and_no_other() {
     assert!(written.contains(&"tsv") && written.contains(&"png"), "{written:?}");
     for ending in &written {
         shell.ok(&format!("export a out.{ending}"));
+        let (code, error) = shell.fails(&format!("export a out.{ending}"));
+        let why = format!("cannot write out.{ending}: the file exists already");
+        assert!(
+            code == 1 && error.contains(&why) && error.contains("--force"),
+            "{error}"
+        );
+        shell.ok(&format!("export a out.{ending} --force"));
     }
     let read = about("import");
     let read = endings(&read);
@@ -135,9 +142,110 @@ fn every_ending_that_is_listed_is_taken_and_no_other() {
     let (_, error) = shell.fails("export a out.npz");
     assert!(error.contains("can only be read"), "{error}");
     assert_eq!(endings(error.split_once("the endings are").unwrap().1), written);
+    assert!(!error.contains("--format"), "{error}");
+    for (line, help) in [
+        ("export a out.csv.gz", "pack it behind the export"),
+        ("export a out.parquet", "export an Arrow file and convert it"),
+        ("import in.csv.gz c", "unpack it first"),
+        ("import in.parquet c", "make an Arrow file or a CSV of it first"),
+        ("import in.nc c", "make an .npy of each of its arrays first"),
+        ("import in.dat c", "say which with --format"),
+    ] {
+        let (code, error) = shell.fails(line);
+        assert!(code == 2 && error.contains(help), "{line}: {error}");
+    }
     let (code, error) = shell.fails("export a - --format npz");
     assert!(
         code == 2 && error.contains("arrow, npy, csv, tsv, json, jsonl, bin, png]"),
         "{error}"
     );
+}
+
+#[test]
+fn an_empty_selection_and_a_name_twice_are_refused() {
+    let shell = grid();
+    for (options, why) in [
+        (
+            "--select ''",
+            "--select: the selection is empty; write all for every cell",
+        ),
+        ("--select 0:1,", "is empty; write : for the whole dimension"),
+        ("--select y=", "is empty; write : for the whole dimension"),
+        ("--attrs data,data", "--attrs: 'data' is named twice; name it once"),
+    ] {
+        let (code, error) = shell.fails(&format!("export a - --format csv {options}"));
+        assert!(code == 2 && error.contains(why), "{options}: {error}");
+    }
+    let whole = shell.ok("export a - --format csv");
+    assert_eq!(shell.ok("export a - --format csv --select all"), whole);
+    // Coordinates are listed whether they are named or not.
+    assert_eq!(shell.ok("export a - --format csv --attrs y,data"), whole);
+    shell.file("in.csv", "v,w\n1,2\n");
+    let (code, error) = shell.fails("import in.csv b --attrs v,v");
+    assert!(code == 2 && error.contains("'v' is named twice"), "{error}");
+}
+
+#[test]
+fn null_alone_is_null_and_unwritten_text_is_no_character() {
+    let shell = Shell::new();
+    shell.file("in.csv", "d,f\n0,inf\n1,-inf\n2,nan\n3,1.5\n4,\n");
+    shell.ok("import in.csv a --sparse --dims d");
+    assert_eq!(
+        shell.ok("export a - --format jsonl"),
+        r#"{"d":0,"f":"Infinity"}
+{"d":1,"f":"-Infinity"}
+{"d":2,"f":"NaN"}
+{"d":3,"f":1.5}
+{"d":4,"f":null}
+"#
+    );
+    assert_eq!(
+        shell.ok("export a - --format csv"),
+        "d,f\n0,inf\n1,-inf\n2,nan\n3,1.5\n4,\n"
+    );
+    shell.ok("meta a set limits inf,-inf,nan,1 --type float64");
+    let json: serde_json::Value = serde_json::from_str(&shell.ok("meta a ls --json")).unwrap();
+    assert_eq!(
+        json["limits"]["value"],
+        serde_json::json!(["Infinity", "-Infinity", "NaN", 1.0])
+    );
+
+    let schema = r#"{"type": "dense", "dimensions": [{"name": "i", "type": "uint8", "domain": [0, 3], "tile": 4}],
+        "attributes": [{"name": "s", "type": "string_utf8", "cell": "var"}]}"#;
+    shell.pipe("create t --schema -", schema.as_bytes());
+    shell.pipe("write t - --format csv --select 0:2", b"s\nx\n\"\"\n");
+    assert_eq!(
+        shell.ok("export t - --format csv --select 0:4"),
+        "i,s\n0,x\n1,\"\"\n2,\n3,\n"
+    );
+}
+
+#[test]
+fn keys_and_text_that_are_no_utf8_stay_apart() {
+    let shell = Shell::new();
+    shell.file("in.csv", b"k,v\n\xfe,1\n\xff,2\n");
+    shell.ok("import in.csv a --sparse --dims k --types k=string_ascii");
+    assert_eq!(
+        shell.ok("export a - --format jsonl"),
+        "{\"k\":\"\\\\xfe\",\"v\":1}\n{\"k\":\"\\\\xff\",\"v\":2}\n"
+    );
+    assert_eq!(shell.pipe("export a - --format csv", b""), b"k,v\n\xfe,1\n\xff,2\n");
+    for (key, value) in [
+        (r"k\xfe", "one"),
+        (r"k\xff", "two"),
+        (r"k\x5cxff", "three"),
+        (r"k\n", "four"),
+    ] {
+        shell.ok(&format!("meta a set '{key}' {value}"));
+    }
+    let json: serde_json::Value = serde_json::from_str(&shell.ok("meta a ls --json")).unwrap();
+    let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
+    assert_eq!(keys.len(), 4, "{keys:?}");
+    assert_eq!(shell.ok(r"meta a get 'k\xff'"), "two\n");
+    assert_eq!(shell.ok(r"meta a get 'k\x5cxff'"), "three\n");
+    shell.ok(r"meta a rm 'k\xff'");
+    shell.ok("consolidate a --mode array-meta");
+    assert_eq!(shell.ok(r"meta a get 'k\xfe'"), "one\n");
+    let (_, error) = shell.fails(r"meta a get 'k\xff'");
+    assert!(error.contains("there is no metadata key"), "{error}");
 }

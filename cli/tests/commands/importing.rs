@@ -164,3 +164,127 @@ fn tiles_and_domains_are_what_was_asked_for_or_refused() {
     shell.ok("import far.csv far --dims x --sparse");
     assert_eq!(shell.ok("export far - --format csv").lines().count(), 3);
 }
+
+#[test]
+fn one_bad_coordinate_is_refused_with_its_line() {
+    let shell = Shell::new();
+    let rows: String = (0..50)
+        .map(|i| format!("{i},{i}.5,2020-01-{:02},1\n", i % 28 + 1))
+        .collect();
+    for (bad, line, column, shown, rest) in [
+        (
+            "x7,1.5,2020-01-01,1\n",
+            52,
+            "id",
+            "x7",
+            "is no number, as 50 of 51 cells are",
+        ),
+        ("7,N/A,2020-01-01,1\n", 52, "lon", "N/A", "is no number"),
+        ("7,1.5,01.02.2020,1\n", 52, "day", "01.02.2020", "is no date"),
+        ("7,\"1,5\",2020-01-01,1\n", 52, "lon", "1,5", "has a decimal comma"),
+    ] {
+        shell.file("in.csv", format!("id,lon,day,v\n{rows}{bad}"));
+        let (code, error) = shell.fails("import in.csv a --sparse --dims id,lon,day");
+        assert_eq!(code, 1, "{error}");
+        let start = format!("line {line}, column '{column}': '{shown}' {rest}");
+        let remedy = format!("keep the column as text with --types {column}=string_ascii");
+        assert!(error.contains(&start) && error.contains(&remedy), "{error}");
+    }
+    shell.ok("import in.csv a --sparse --dims id,lon,day --types lon=string_ascii");
+    assert_eq!(schema(&shell, "a")["dimensions"][1]["type"], "string_ascii");
+    for (rows, line) in [("1,1\n,2\n", 3), ("1.5,1\nnan,2\n", 3), ("2020-01-01,1\nNaT,2\n", 3)] {
+        shell.file("in.csv", format!("d,v\n{rows}"));
+        let (_, error) = shell.fails("import in.csv b --sparse --dims d");
+        assert!(
+            error.contains(&format!("line {line}")) && error.contains("take the line out"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn one_bad_value_is_told_and_the_column_becomes_text() {
+    let shell = Shell::new();
+    shell.file("in.csv", "v,w\n1,a\n2,b\nN/A,c\n4,d\n");
+    let output = shell.run("import in.csv a", b"");
+    let warning = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{warning}");
+    assert!(
+        warning.contains("warning: line 4, column 'v': 'N/A' is no number, as 3 of 4 cells are")
+            && warning.contains("--types v=string_utf8"),
+        "{warning}"
+    );
+    assert_eq!(schema(&shell, "a")["attributes"][0]["type"], "string_utf8");
+    shell.ok("import in.csv b --types v=string_utf8");
+    shell.file("in.csv", "v,w\n1,a\n2,b\n,c\n4,d\n");
+    shell.ok("import in.csv c --types v=int16");
+    let attributes = schema(&shell, "c")["attributes"].clone();
+    assert_eq!(
+        (&attributes[0]["type"], &attributes[0]["nullable"]),
+        (&"int16".into(), &true.into())
+    );
+    shell.file("in.csv", "v,w\n1,a\n70000,b\n");
+    let (_, error) = shell.fails("import in.csv d --types v=int16");
+    assert!(
+        error.contains("column 'v': line 3: '70000': it is beyond int16"),
+        "{error}"
+    );
+    for (types, why) in [
+        ("v", "COLUMN=TYPE"),
+        ("x=int8", "no column 'x'; there are v, w"),
+        ("v=int7", "no datatype"),
+    ] {
+        let (code, error) = shell.fails(&format!("import in.csv d --types {types}"));
+        assert!(code == 2 && error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn tables_of_spreadsheets_are_read_right() {
+    let shell = Shell::new();
+    let text = "name;größe\r\nÄpfel;1\r\n\"a;b\";2\r\n";
+    let csv = "row,name,größe\n0,Äpfel,1\n1,a;b,2\n";
+    let utf16 = |mark: &str, big: bool| -> Vec<u8> {
+        let units = format!("{mark}{text}");
+        units
+            .encode_utf16()
+            .flat_map(|u| if big { u.to_be_bytes() } else { u.to_le_bytes() })
+            .collect()
+    };
+    let files = [
+        text.as_bytes().to_vec(),
+        format!("\u{feff}{text}").into_bytes(),
+        text.replace(';', "\t").replace("a\tb", "a;b").into_bytes(),
+        utf16("\u{feff}", false),
+        utf16("\u{feff}", true),
+        utf16("", false),
+    ];
+    for (i, file) in files.into_iter().enumerate() {
+        shell.file("in.csv", &file);
+        shell.ok(&format!("import in.csv a{i}"));
+        assert_eq!(shell.ok(&format!("export a{i} - --format csv")), csv, "file {i}");
+        // From a pipe as well, and into an array that is there.
+        shell.pipe(&format!("import - b{i} --format csv"), &file);
+        shell.ok(&format!("write b{i} in.csv --select 0:2"));
+        assert_eq!(shell.ok(&format!("export b{i} - --format csv")), csv, "file {i}");
+    }
+    shell.file("in.csv", "a;b\n1,5;2\n2,25;3\n");
+    let (_, error) = shell.fails("import in.csv c");
+    assert!(
+        error.contains("line 2, column 'a': '1,5' has a decimal comma; write the numbers with a point"),
+        "{error}"
+    );
+    shell.ok("import in.csv c --types a=string_utf8");
+    shell.file("in.csv", "a b\n1 2\n");
+    shell.ok("import in.csv d --separator ' '");
+    assert_eq!(shell.ok("export d - --format csv"), "row,a,b\n0,1,2\n");
+    shell.file("in.npy", npy("'<i2'", "(4, 6)", &int16s(24)));
+    let (code, error) = shell.fails("import in.npy e --separator ';'");
+    assert!(code == 2 && error.contains("only the values of CSV and TSV"), "{error}");
+    shell.file("in.csv", b"caf\xe9,b\n1,2\n");
+    let (_, error) = shell.fails("import in.csv f");
+    assert!(
+        error.contains("the header is not UTF-8") && error.contains("iconv"),
+        "{error}"
+    );
+}

@@ -1,6 +1,9 @@
-//! Consolidation and export keep to their budgets: arrays ten and five times as large pass through the program, whose
-//! peak memory the system tells. `HYPERSLAB_MEMORY_MIB` is the budget (32, and 64 for an export).
+//! Consolidation, export and import keep to their budgets: arrays ten and five times as large and a larger table
+//! pass through the program, whose peak memory the system tells. `HYPERSLAB_MEMORY_MIB` is the budget (32, and 64 for an
+//! export or an import).
 
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -80,11 +83,17 @@ fn high_water(process: u32) -> Option<usize> {
 
 /// The most memory, in MiB, that the program takes for this command on the array in `folder`.
 fn peak(folder: &Path, command: &[&str], budget_mib: usize) -> usize {
+    peak_with(folder, command, budget_mib, None)
+}
+
+/// The same with a file on standard input.
+fn peak_with(folder: &Path, command: &[&str], budget_mib: usize, stdin: Option<File>) -> usize {
     let mut child = Command::new(program())
         .args(command)
         .args(["--memory", &format!("{budget_mib}MiB")])
         .current_dir(folder)
         .stdout(Stdio::null())
+        .stdin(stdin.map_or_else(Stdio::null, Stdio::from))
         .spawn()
         .unwrap();
     let mut peak = 0;
@@ -146,4 +155,55 @@ fn export_of_five_times_the_budget_stays_within_it() {
         }
         std::fs::remove_dir_all(&folder).unwrap();
     }
+}
+
+/// A table of scattered points, of at least so many bytes; gives the number of its rows.
+fn table(file: &Path, bytes: u64) -> u64 {
+    let mut out = BufWriter::new(File::create(file).unwrap());
+    writeln!(out, "id,lon,lat,when,name,value").unwrap();
+    let (mut rows, mut written) = (0_u64, 0);
+    while written < bytes {
+        let mixed = rows.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        let row = format!(
+            "{rows},{}.{:03},{}.25,2020-01-{:02}T00:00:{:02},station {},{}.5\n",
+            mixed % 180,
+            mixed % 997,
+            mixed % 90,
+            mixed % 28 + 1,
+            mixed % 60,
+            mixed % 1000,
+            mixed % 100_000
+        );
+        out.write_all(row.as_bytes()).unwrap();
+        written += row.len() as u64;
+        rows += 1;
+    }
+    out.flush().unwrap();
+    rows
+}
+
+#[test]
+fn import_of_more_than_the_budget_stays_within_it() {
+    let budget = setting("HYPERSLAB_MEMORY_MIB", 64);
+    let folder = fresh("memory-import");
+    let rows = table(&folder.join("in.csv"), (budget as u64) << 20);
+    let sparse = ["--sparse", "--dims", "lon,lat", "--timestamp", "5"];
+    for (array, input, options) in [
+        ("rows", "in.csv", ["--timestamp", "5"].as_slice()),
+        ("points", "-", sparse.as_slice()),
+    ] {
+        let mut command = vec!["import", input, array, "--format", "csv"];
+        command.extend(options);
+        let stdin = (input == "-").then(|| File::open(folder.join("in.csv")).unwrap());
+        let peak = peak_with(&folder, &command, budget, stdin);
+        println!("memory: import of {rows} rows into {array}, a budget of {budget} MiB: peak {peak} MiB");
+        assert!(peak <= budget, "{array}: {peak} MiB");
+        let context = Context::local(&folder);
+        let array = block_on(Array::open(&context, array, &OpenOptions::default())).unwrap();
+        let [fragment] = array.fragments() else {
+            panic!("{} fragments", array.fragments().len())
+        };
+        assert_eq!((fragment.start_ms, fragment.end_ms, fragment.cells), (5, 5, rows));
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
 }

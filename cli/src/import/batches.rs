@@ -1,0 +1,142 @@
+//! The cells of a table of text, in batches that keep to the budget: each becomes a fragment, and in the end they
+//! become one.
+
+use anyhow::{Context as _, Result, ensure};
+use hyperslab::array::Array;
+use hyperslab::maintain::{self, ConsolidateOptions, Mode};
+use hyperslab::write::WriteOptions;
+use hyperslab::{Cpu, Query, Region, Window};
+
+use crate::args::Import;
+use crate::input::{Table, Text, Values};
+use crate::sizes::{ALL_CORES_BYTES, PROGRAM_BYTES, show};
+use crate::store::{Env, Place, seed};
+use crate::write::{Target, write_table};
+
+/// The least that an import is given, whatever the budget.
+const BYTES_MIN: u64 = 40 << 20;
+/// What part of the budget a batch may take as text: it is also held as values, sorted, and in tiles that are packed.
+const BATCH_SHARE: u64 = 6;
+/// Bytes beside its text that a value takes.
+const VALUE_BYTES: u64 = 9;
+
+/// Bytes of text that may be held at a time.
+pub(super) fn batch_bytes(args: &Import) -> u64 {
+    memory(args) / BATCH_SHARE
+}
+
+/// Bytes of the rows of a table that was looked at, as text.
+pub(super) fn text_bytes(table: &Table) -> u64 {
+    let bytes = table.columns.iter().map(|c| match &c.values {
+        Values::Seen(guess) => guess.bytes() + VALUE_BYTES * guess.rows(),
+        _ => 0,
+    });
+    bytes.sum()
+}
+
+fn memory(args: &Import) -> u64 {
+    args.memory.saturating_sub(PROGRAM_BYTES).max(BYTES_MIN)
+}
+
+/// Writes the cells of `text` that belong to the columns of `table`, into the new array at `place`.
+pub(super) async fn write(
+    env: &Env,
+    args: &Import,
+    place: &Place,
+    text: &Text,
+    table: &Table,
+    timestamp_ms: u64,
+) -> Result<()> {
+    let mut place = place.clone();
+    if args.memory < ALL_CORES_BYTES {
+        place.context = place.context.with_cpu(Cpu::Inline);
+    }
+    let array = env.open_at(&place, Window::ALL).await?;
+    let rows = array.schema().is_dense() && table.shape.is_some();
+    if array.schema().is_dense() && !rows {
+        check_grid(args, text_bytes(table))?;
+    }
+    // Tiles that one batch has whole are taken over as they are when batches are merged.
+    let extent = array
+        .schema()
+        .dimensions
+        .first()
+        .and_then(|d| d.extent.as_ref()?.as_i128());
+    let (bytes, step) = match (array.schema().is_dense(), rows) {
+        (false, _) => (batch_bytes(args), 1),
+        (true, true) => (
+            batch_bytes(args),
+            extent.and_then(|n| usize::try_from(n).ok()).unwrap_or(1),
+        ),
+        (true, false) => (u64::MAX, 1),
+    };
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    let mut sheet = text.sheet()?;
+    let wanted = |name: &str| table.columns.iter().any(|c| c.name == name);
+    let (mut fragments, mut row) = (0, 0);
+    while let Some(batch) = sheet.table(wanted, bytes, step)? {
+        let end = row + batch.rows();
+        let region = format!("{row}:{end}");
+        let target = if rows { Target::Box(&region) } else { Target::Table };
+        write_table(&array, batch, target, timestamp_ms).await?;
+        (fragments, row) = (fragments + 1, end);
+    }
+    if fragments > 1 {
+        merge(env, args, &place, timestamp_ms, row as u64).await?;
+    }
+    Ok(())
+}
+
+/// Cells of a grid may come in any order, so that all are held until each is in its place.
+fn check_grid(args: &Import, bytes: u64) -> Result<()> {
+    let needed = bytes.saturating_mul(BATCH_SHARE) / 2 + PROGRAM_BYTES;
+    ensure!(
+        needed <= args.memory.max(BYTES_MIN + PROGRAM_BYTES),
+        "a dense array by --dims takes all {} cells of the table at once, about {} with the program, and --memory allows \
+         {}; allow as much, or make it sparse with --sparse",
+        show(bytes),
+        show(needed),
+        show(args.memory)
+    );
+    Ok(())
+}
+
+/// Makes one fragment of all, and leaves nothing else.
+async fn merge(env: &Env, args: &Import, place: &Place, timestamp_ms: u64, rows: u64) -> Result<()> {
+    let options = || -> Result<WriteOptions> {
+        Ok(WriteOptions {
+            timestamp_ms,
+            seed: seed()?,
+            sync: true,
+        })
+    };
+    let array = env.open_at(place, Window::ALL).await?;
+    if args.unique {
+        check_unique(&array, rows).await?;
+    }
+    let mut what = ConsolidateOptions::new(Mode::Fragments);
+    what.memory_bytes = memory(args);
+    maintain::consolidate(&array, &what, &options()?)
+        .await
+        .context("cannot merge the batches that were read; give more --memory")?;
+    let array = env.open_at(place, Window::ALL).await?;
+    maintain::vacuum(&array, Mode::Fragments, false, &options()?).await?;
+    Ok(())
+}
+
+/// Within a batch a write finds cells with the same coordinates; of those in several a read gives one.
+async fn check_unique(array: &Array, rows: u64) -> Result<()> {
+    let cells = array
+        .count(&Query {
+            fields: None,
+            region: Region::all(),
+            ..Query::default()
+        })
+        .await?;
+    ensure!(
+        cells == rows,
+        "{} of the {rows} rows have the coordinates of another; take them out, or leave out --unique",
+        rows.saturating_sub(cells)
+    );
+    Ok(())
+}

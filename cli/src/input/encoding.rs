@@ -1,0 +1,166 @@
+//! Text files as UTF-8: a byte order mark is left out, and UTF-16 is decoded.
+
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
+
+use anyhow::{Result, bail};
+
+/// Bytes at the start of a file that are looked at, and the size of a read.
+const HEAD_BYTES: usize = 64 << 10;
+
+/// The text of `input`, its first 64 KiB (or all of a shorter one) in one buffer.
+///
+/// UTF-16 is known by its byte order mark or, without one, by zeros that only every other byte has.
+pub(super) fn decoded<'a>(mut input: impl Read + 'a) -> Result<Box<dyn BufRead + 'a>> {
+    let mut head = Vec::new();
+    input.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+    let (mark, big_endian) = match head.as_slice() {
+        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => {
+            bail!("its text is UTF-32; convert the file to UTF-8, for instance with iconv")
+        }
+        [0xef, 0xbb, 0xbf, ..] => (3, None),
+        [0xff, 0xfe, ..] => (2, Some(false)),
+        [0xfe, 0xff, ..] => (2, Some(true)),
+        _ => (0, zeros(&head)),
+    };
+    let mut head = Cursor::new(head);
+    head.set_position(mark);
+    let whole = head.chain(input);
+    Ok(match big_endian {
+        None => Box::new(BufReader::with_capacity(HEAD_BYTES, whole)),
+        Some(big_endian) => Box::new(BufReader::with_capacity(HEAD_BYTES, Utf16::new(whole, big_endian))),
+    })
+}
+
+/// Whether zeros say that text is UTF-16, and then whether its high bytes come first: Western text has them in most
+/// of its high bytes and in none of its low ones.
+fn zeros(head: &[u8]) -> Option<bool> {
+    let count = |first: usize| head.iter().skip(first).step_by(2).filter(|b| **b == 0).count();
+    let (even, odd, most) = (count(0), count(1), head.len() / 4);
+    match (even, odd) {
+        (0, odd) if odd > most => Some(false),
+        (even, 0) if even > most => Some(true),
+        _ => None,
+    }
+}
+
+/// UTF-16 as UTF-8. Code units that are no character are an error: replaced ones would be other text.
+struct Utf16<R> {
+    inner: R,
+    big_endian: bool,
+    /// Bytes that were read and make no whole character yet.
+    raw: Vec<u8>,
+    /// Bytes before `raw` in the file, but for its byte order mark.
+    before: u64,
+    text: Cursor<Vec<u8>>,
+}
+
+impl<R: Read> Utf16<R> {
+    fn new(inner: R, big_endian: bool) -> Self {
+        Self {
+            inner,
+            big_endian,
+            raw: Vec::new(),
+            before: 0,
+            text: Cursor::default(),
+        }
+    }
+
+    /// Decodes more; false at the end.
+    fn fill(&mut self) -> io::Result<bool> {
+        let read = self.inner.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut self.raw)?;
+        let unit = |pair: &[u8; 2]| match self.big_endian {
+            true => u16::from_be_bytes(*pair),
+            false => u16::from_le_bytes(*pair),
+        };
+        let (pairs, odd) = self.raw.as_chunks::<2>();
+        let mut units: Vec<u16> = pairs.iter().map(unit).collect();
+        // The first half of a pair of units waits for the other one.
+        let half = read > 0 && units.last().is_some_and(|u| (0xd800..0xdc00).contains(u));
+        if half {
+            units.pop();
+        }
+        if read == 0 && !odd.is_empty() {
+            return Err(self.broken(2 * units.len() as u64));
+        }
+        let mut text = Vec::with_capacity(units.len() * 2);
+        let mut done = 0;
+        for c in char::decode_utf16(units.iter().copied()) {
+            let c = c.map_err(|_| self.broken(2 * done))?;
+            text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+            done += c.len_utf16() as u64;
+        }
+        self.raw.drain(..2 * units.len());
+        self.before += 2 * units.len() as u64;
+        self.text = Cursor::new(text);
+        Ok(read > 0)
+    }
+
+    fn broken(&self, at: u64) -> io::Error {
+        let at = self.before + at;
+        io::Error::new(
+            ErrorKind::InvalidData,
+            format!("its text is UTF-16, and damaged {at} bytes from the start; export it again, as UTF-8 if possible"),
+        )
+    }
+}
+
+impl<R: Read> Read for Utf16<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.text.read(to)?;
+            if read > 0 || to.is_empty() || !self.fill()? {
+                return Ok(read);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(bytes: &[u8]) -> Result<String> {
+        let mut text = String::new();
+        decoded(bytes)?.read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    fn utf16(text: &str, big_endian: bool) -> Vec<u8> {
+        let bytes = |u: u16| if big_endian { u.to_be_bytes() } else { u.to_le_bytes() };
+        text.encode_utf16().flat_map(bytes).collect()
+    }
+
+    #[test]
+    fn every_encoding_gives_the_same_text() {
+        // Longer than a read, with characters of two units at its end.
+        let long = "name,wert\nä,1\n".to_owned() + &"𝄞".repeat(HEAD_BYTES / 2) + "x\n";
+        for expect in ["a,b\n1,2\n", long.as_str()] {
+            assert_eq!(text(expect.as_bytes()).unwrap(), expect);
+            assert_eq!(text(&[b"\xef\xbb\xbf", expect.as_bytes()].concat()).unwrap(), expect);
+            for big_endian in [false, true] {
+                let marked = utf16(&format!("\u{feff}{expect}"), big_endian);
+                assert!(text(&marked).unwrap() == expect, "big-endian: {big_endian}");
+            }
+        }
+        for big_endian in [false, true] {
+            let plain = utf16("a,ü\n1,2\n", big_endian);
+            assert_eq!(
+                text(&plain).unwrap(),
+                "a,ü\n1,2\n",
+                "without a mark, big-endian: {big_endian}"
+            );
+        }
+        assert_eq!(text(b"").unwrap(), "");
+        assert_eq!(text(b"a,b\n\0,2\n").unwrap(), "a,b\n\0,2\n");
+    }
+
+    #[test]
+    fn damaged_text_is_an_error_that_says_where() {
+        let mut bytes = utf16("\u{feff}ab", false);
+        bytes.extend([0x00, 0xd8, b'c', 0]);
+        assert!(text(&bytes).unwrap_err().to_string().contains("damaged 4 bytes"));
+        bytes.truncate(7);
+        assert!(text(&bytes).unwrap_err().to_string().contains("damaged 4 bytes"));
+        assert!(text(b"\xff\xfe\0\0a\0\0\0").unwrap_err().to_string().contains("UTF-32"));
+    }
+}

@@ -1,0 +1,348 @@
+//! The datatype that a column of text looks like, from its cells one by one.
+
+use anyhow::{Context as _, Result, bail, ensure};
+use hyperslab::{Datatype, Scalar, calendar};
+
+use super::text::{utf8, value};
+
+/// The units that dates are given, and the digits behind the point of the second up to which they are.
+const UNITS: [(Datatype, usize); 3] = [
+    (Datatype::DatetimeMs, 3),
+    (Datatype::DatetimeUs, 6),
+    (Datatype::DatetimeNs, usize::MAX),
+];
+/// Whole numbers up to here are exact as a float64.
+const EXACT_MAX: u128 = 1 << 53;
+/// Characters of a cell that messages show.
+const SHOWN: usize = 40;
+
+/// What the cells of a column look like.
+#[derive(Debug, Default)]
+pub(crate) struct Guess {
+    /// The type that was asked for, whatever the cells look like.
+    given: Option<Datatype>,
+    rows: u64,
+    bytes: u64,
+    filled: u64,
+    /// The first line with nothing in it, and the first whose value is no place: NaN, infinite or no time.
+    empty: Option<u64>,
+    nowhere: Option<u64>,
+    whole: Fit,
+    /// Those of digits alone, and those of them that a float64 holds.
+    digits: u64,
+    exact: u64,
+    float: Fit,
+    words: u64,
+    fraction: usize,
+    dates: [Fit; 3],
+    of_given: Fit,
+    /// Numbers but for a comma in place of the point, and dates that are no numbers, of whatever precision.
+    commas: u64,
+    days: u64,
+    odd_number: Option<Odd>,
+    odd_date: Option<Odd>,
+}
+
+/// Cells that a type holds, and the least and the greatest of them.
+#[derive(Debug, Default)]
+struct Fit {
+    cells: u64,
+    ends: Option<(Scalar, Scalar)>,
+}
+
+/// A cell that differs from most of its column.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Odd {
+    /// The line that it is on.
+    pub(crate) line: u64,
+    /// The start of its text.
+    pub(crate) text: String,
+    /// Cells like the others, and all cells with something in them.
+    pub(crate) others: u64,
+    pub(crate) filled: u64,
+    /// What the others are.
+    pub(crate) kind: Kind,
+}
+
+/// What most cells of a column of text are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Numbers,
+    /// The odd one too, but for its comma.
+    DecimalCommas,
+    Dates,
+}
+
+impl Fit {
+    fn add(&mut self, value: Scalar) {
+        self.cells += 1;
+        match &mut self.ends {
+            None => self.ends = Some((value.clone(), value)),
+            Some((lo, _)) if value.order(lo).is_lt() => *lo = value,
+            Some((_, hi)) if value.order(hi).is_gt() => *hi = value,
+            Some(_) => {}
+        }
+    }
+
+    fn within(&self, datatype: Datatype) -> bool {
+        let holds = |v: &Scalar| v.as_i128().and_then(|v| Scalar::from_i128(datatype, v)).is_some();
+        self.ends.as_ref().is_some_and(|(lo, hi)| holds(lo) && holds(hi))
+    }
+}
+
+impl Guess {
+    /// Nothing seen yet. A given type is what the column has, and cells that it does not hold are errors.
+    pub(crate) fn new(given: Option<Datatype>) -> Self {
+        Self {
+            given,
+            ..Self::default()
+        }
+    }
+
+    /// Looks at the cell on this line.
+    ///
+    /// # Errors
+    /// The given type does not hold it.
+    pub(crate) fn add(&mut self, line: u64, cell: Option<&[u8]>) -> Result<()> {
+        self.rows += 1;
+        let Some(bytes) = cell else {
+            self.empty.get_or_insert(line);
+            return Ok(());
+        };
+        self.filled += 1;
+        self.bytes += bytes.len() as u64;
+        if let Some(datatype) = self.given {
+            return self.add_given(line, bytes, datatype);
+        }
+        let Ok(text) = utf8(bytes) else {
+            let text = String::from_utf8_lossy(bytes);
+            self.odd(line, &text, Kind::Numbers);
+            self.odd(line, &text, Kind::Dates);
+            return Ok(());
+        };
+        let first = text.trim_start().bytes().next();
+        let maybe =
+            first.is_some_and(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'i' | b'I' | b'n' | b'N'));
+        let number = maybe && self.add_number(line, text);
+        if maybe {
+            self.add_date(line, text);
+        }
+        let like_date = maybe && !number && calendar::parse(text.trim(), Datatype::DatetimeMs).is_ok();
+        self.days += u64::from(like_date);
+        if !number {
+            self.words += u64::from(text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false"));
+            let comma = has_decimal_comma(text);
+            self.commas += u64::from(comma);
+            let kind = if comma { Kind::DecimalCommas } else { Kind::Numbers };
+            self.odd(line, text, kind);
+        }
+        if !like_date {
+            self.odd(line, text, Kind::Dates);
+        }
+        Ok(())
+    }
+
+    /// Tries the units of dates. Once a cell is no such date, the column has another type.
+    fn add_date(&mut self, line: u64, text: &str) {
+        for ((unit, _), fit) in UNITS.iter().zip(&mut self.dates) {
+            if fit.cells + 1 != self.filled {
+                continue;
+            }
+            match value(text, *unit) {
+                Ok(Scalar::I64(i64::MIN)) => {
+                    fit.cells += 1;
+                    self.nowhere.get_or_insert(line);
+                }
+                Ok(date) => fit.add(date),
+                Err(_) => {}
+            }
+        }
+        let fraction = text.rsplit_once('.').map_or(0, |(_, fraction)| {
+            fraction.bytes().take_while(u8::is_ascii_digit).count()
+        });
+        self.fraction = self.fraction.max(fraction);
+    }
+
+    fn add_given(&mut self, line: u64, bytes: &[u8], datatype: Datatype) -> Result<()> {
+        if datatype.is_string() || datatype.is_opaque() {
+            return Ok(());
+        }
+        let found = utf8(bytes).and_then(|text| value(text, datatype));
+        let found = found.with_context(|| format!("line {line}: '{}'", shown(&String::from_utf8_lossy(bytes))))?;
+        self.place(line, &found);
+        self.of_given.add(found);
+        Ok(())
+    }
+
+    /// Whether it is a number.
+    fn add_number(&mut self, line: u64, text: &str) -> bool {
+        let text = text.trim();
+        let whole = text.parse::<i128>().ok();
+        if is_whole(text) {
+            let exact = whole.is_some_and(|v| v.unsigned_abs() <= EXACT_MAX) || is_exact(text);
+            self.digits += 1;
+            self.exact += u64::from(exact);
+        }
+        let of = |datatype| whole.and_then(|v| Scalar::from_i128(datatype, v));
+        if let Some(whole) = of(Datatype::Int64).or_else(|| of(Datatype::Uint64)) {
+            self.whole.add(whole);
+        }
+        // Most texts are no floats, and the error of `value` says why at length.
+        let float = (text == "null" || text.parse::<f64>().is_ok()).then(|| value(text, Datatype::Float64));
+        let Some(Ok(float)) = float else { return false };
+        self.place(line, &float);
+        self.float.add(float);
+        true
+    }
+
+    /// Notes a value that is no coordinate.
+    fn place(&mut self, line: u64, value: &Scalar) {
+        if value.as_f64().is_some_and(|v| !v.is_finite()) || *value == Scalar::I64(i64::MIN) {
+            self.nowhere.get_or_insert(line);
+        }
+    }
+
+    /// Notes the first cell that is not what others may be.
+    fn odd(&mut self, line: u64, text: &str, kind: Kind) {
+        let first = match kind {
+            Kind::Dates => &mut self.odd_date,
+            Kind::Numbers | Kind::DecimalCommas => &mut self.odd_number,
+        };
+        first.get_or_insert_with(|| Odd {
+            line,
+            text: shown(text),
+            others: 0,
+            filled: 0,
+            kind,
+        });
+    }
+
+    /// How many cells there were, the empty ones too.
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Bytes of all cells as text.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The first line without a value.
+    pub(crate) fn empty(&self) -> Option<u64> {
+        self.empty
+    }
+
+    /// The type that all texts fit, from the narrowest on: int64, uint64, float64, bool, dates, strings. Whole numbers
+    /// that no type holds together stay text, for floats would lose digits of them.
+    pub(crate) fn datatype(&self) -> Datatype {
+        if let Some(given) = self.given {
+            return given;
+        }
+        let all = |n: u64| n == self.filled && n > 0;
+        let whole = all(self.whole.cells);
+        if whole && self.whole.within(Datatype::Int64) {
+            return Datatype::Int64;
+        }
+        if whole && self.whole.within(Datatype::Uint64) {
+            return Datatype::Uint64;
+        }
+        if all(self.float.cells) {
+            let keeps = all(self.digits) && self.exact < self.digits;
+            return if keeps { Datatype::StringUtf8 } else { Datatype::Float64 };
+        }
+        if all(self.words) {
+            return Datatype::Bool;
+        }
+        // Digits alone were taken for numbers above, so a date here has a dash.
+        let unit = UNITS
+            .iter()
+            .zip(&self.dates)
+            .find(|((_, digits), _)| self.fraction <= *digits);
+        match unit {
+            Some(((unit, _), fit)) if all(fit.cells) => *unit,
+            _ => Datatype::StringUtf8,
+        }
+    }
+
+    /// The least and the greatest coordinate; `None` if there is none.
+    ///
+    /// # Errors
+    /// A cell that is no coordinate.
+    pub(crate) fn ends(&self) -> Result<Option<(Scalar, Scalar)>> {
+        let datatype = self.datatype();
+        if let Some(line) = self.empty {
+            bail!("line {line} has no coordinate; fill it in, or take the line out");
+        }
+        if let Some(line) = self.nowhere.filter(|_| !datatype.is_integer()) {
+            bail!("the coordinate on line {line} is infinite or no number or time; take the line out");
+        }
+        ensure!(
+            datatype != Datatype::Bool,
+            "its cells are true and false, which are no coordinates"
+        );
+        let dates = || UNITS.iter().zip(&self.dates).find(|((unit, _), _)| *unit == datatype);
+        let fit = match datatype {
+            _ if self.given.is_some() => &self.of_given,
+            Datatype::Int64 | Datatype::Uint64 => &self.whole,
+            Datatype::Float64 => &self.float,
+            _ => dates().map_or(&self.of_given, |(_, fit)| fit),
+        };
+        let of_type = |v: &Scalar| match datatype.is_integer() {
+            true => v.as_i128().and_then(|v| Scalar::from_i128(datatype, v)),
+            false => Some(v.clone()),
+        };
+        Ok(fit.ends.as_ref().and_then(|(lo, hi)| of_type(lo).zip(of_type(hi))))
+    }
+
+    /// The first cell because of which the column is text, where most of its cells are something else.
+    pub(crate) fn odd_one(&self) -> Option<Odd> {
+        if self.given.is_some() || self.datatype() != Datatype::StringUtf8 {
+            return None;
+        }
+        let most = |n: u64| n < self.filled && 2 * n > self.filled;
+        let numbers = self.float.cells;
+        let (odd, others) = if most(numbers) || 2 * (numbers + self.commas) > self.filled && self.commas > 0 {
+            (self.odd_number.clone()?, numbers)
+        } else if most(self.days) {
+            (self.odd_date.clone()?, self.days)
+        } else {
+            return None;
+        };
+        Some(Odd {
+            others,
+            filled: self.filled,
+            ..odd
+        })
+    }
+}
+
+/// The start of a text, on one line.
+fn shown(text: &str) -> String {
+    crate::show::shorten(text, SHOWN)
+}
+
+/// Whether a text is a number but for its comma, where a point would be: `1,5` or `1.234,5e3`.
+fn has_decimal_comma(text: &str) -> bool {
+    let Some((before, after)) = text.trim().split_once(',') else {
+        return false;
+    };
+    let digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    let whole = before.trim_start_matches(['+', '-']);
+    digit(whole) && digit(after) && format!("{}.{after}", whole.replace('.', "")).parse::<f64>().is_ok()
+}
+
+/// Whether a text is digits, perhaps with a sign.
+fn is_whole(text: &str) -> bool {
+    let text = text.trim_ascii();
+    let digits = text.strip_prefix('-').or(text.strip_prefix('+')).unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Whether a whole number is one that a float64 holds.
+fn is_exact(text: &str) -> bool {
+    let text = text.trim().trim_start_matches('+');
+    let (sign, digits) = text.split_at(usize::from(text.starts_with('-')));
+    let digits = digits.trim_start_matches('0');
+    text.parse::<f64>()
+        .is_ok_and(|f| digits.is_empty() || format!("{f:.0}") == format!("{sign}{digits}"))
+}
