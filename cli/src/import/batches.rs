@@ -92,8 +92,8 @@ fn check_grid(args: &Import, bytes: u64) -> Result<()> {
     let needed = bytes.saturating_mul(BATCH_SHARE) / 2 + PROGRAM_BYTES;
     ensure!(
         needed <= args.memory.max(BYTES_MIN + PROGRAM_BYTES),
-        "a dense array by --dims takes all {} cells of the table at once, about {} with the program, and --memory allows \
-         {}; allow as much, or make it sparse with --sparse",
+        "a dense array by --dims needs all cells of the table at once: {} as text, about {} with the program, where \
+         --memory allows {}; allow as much, or make the array sparse with --sparse",
         show(bytes),
         show(needed),
         show(args.memory)
