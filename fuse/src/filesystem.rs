@@ -53,7 +53,7 @@ pub struct Attributes {
     pub ino: u64,
     /// Bytes; exact.
     pub size: u64,
-    /// 512-byte blocks of the store that it takes.
+    /// 512-byte blocks of the store that it takes; never 0 for a file with contents.
     pub blocks: u64,
     /// Whether it is a folder.
     pub is_dir: bool,
@@ -337,7 +337,14 @@ fn attributes(ino: u64, node: &Node) -> Attributes {
         NodeKind::File { size } => size,
         NodeKind::Dir => 0,
     };
-    let blocks = node.stored_bytes.div_ceil(512);
+    // Archivers take a file of 0 blocks for one hole, and write zeros without reading it. What takes no bytes of the
+    // store is in memory.
+    let in_store = if node.stored_bytes == 0 {
+        size
+    } else {
+        node.stored_bytes
+    };
+    let blocks = in_store.div_ceil(512);
     Attributes {
         ino,
         size,

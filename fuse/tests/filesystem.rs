@@ -86,6 +86,10 @@ fn a_file_is_as_long_as_stat_says() {
         "slices/10:20.csv",
         "slices/all.png",
         "tiles/a/3.npy",
+        "zarr/zarr.json",
+        "zarr/a/c/3",
+        "zarr/i/c/0",
+        "at/latest/slices/5.bin",
     ] {
         let found = find(&files, name).unwrap();
         files.open(found.ino).unwrap();
@@ -98,6 +102,7 @@ fn a_file_is_as_long_as_stat_says() {
             }
         }
         assert_eq!(bytes, found.size, "{name}");
+        assert!(found.blocks > 0, "{name}: archivers take it for a hole");
         assert!(files.read(found.ino, bytes, 10).unwrap().is_empty());
     }
 }
