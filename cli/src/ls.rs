@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, bail};
 use hyperslab::CellCount;
-use hyperslab::array::{Array, Group, Member, ObjectType, object_type};
+use hyperslab::array::{Array, Group, Member, ObjectType, may_be_array, object_type};
 use hyperslab::format::attribute::Attribute;
 use hyperslab::vfs::{self, Entry, EntryKind, join};
 use serde_json::{Value, json};
@@ -161,11 +161,11 @@ async fn entries(place: &Place) -> Result<Vec<Entry>> {
     entries.with_context(|| format!("cannot list {}", place.url))
 }
 
-/// What lies in a folder, but for what is hidden and what belongs to the format.
+/// Lists a folder, without the format's own folders and what unfinished imports write.
 async fn folders(env: &Env, place: &Place, entries: Vec<Entry>, depth: usize, above: &[String]) -> Vec<Item> {
     let mut children = Vec::new();
     for entry in entries {
-        if entry.kind == EntryKind::Dir && !entry.name.starts_with('.') && !entry.name.starts_with("__") {
+        if entry.kind == EntryKind::Dir && may_be_array(&entry.name) {
             let at = place.join(&entry.name);
             let found = async {
                 let kind = object_type(&at.context, &at.path).await?;

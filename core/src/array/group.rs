@@ -36,6 +36,12 @@ impl ObjectType {
     }
 }
 
+/// Whether a folder of this name may be an array, a group, or a folder of them: it is neither the format's own nor what
+/// an unfinished import writes.
+pub fn may_be_array(name: &str) -> bool {
+    !name.starts_with("__") && !name.starts_with(".hyperslab-")
+}
+
 /// What lies at `path`: an array, a group, or neither.
 ///
 /// # Errors
@@ -148,9 +154,8 @@ impl Group {
                 inside.as_deref() == Some(path)
             })
         };
-        let hidden = |name: &str| name.starts_with('.') || name.starts_with("__");
         let entries = vfs.list(&self.path).await?.into_iter();
-        let folders = entries.filter(|e| e.kind == EntryKind::Dir && !hidden(&e.name));
+        let folders = entries.filter(|e| e.kind == EntryKind::Dir && may_be_array(&e.name));
         let unnamed = folders.filter(|e| !is_member(&join(&self.path, &e.name)));
         let kinds = unnamed.map(|e| async move {
             let kind = object_type(&self.context, &join(&self.path, &e.name)).await?;

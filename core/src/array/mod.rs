@@ -17,6 +17,6 @@ mod vacuumed;
 
 pub use create::{CreateOptions, create};
 pub use fragment::Fragment;
-pub use group::{Group, Member, ObjectType, object_type};
+pub use group::{Group, Member, ObjectType, may_be_array, object_type};
 pub(crate) use snapshot::Delete;
 pub use snapshot::{Array, OpenOptions, Window};

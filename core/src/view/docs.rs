@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::encode::Format;
+use super::markdown::{code, quoted};
 use super::node::Snapshot;
 use super::selection::{self, Axis, Selection, shown_name};
 use super::shard::Sharding;
@@ -15,10 +16,10 @@ use super::zarr::{self, Member};
 use crate::array::{Array, Fragment};
 use crate::calendar;
 use crate::column::Column;
-use crate::datatype::{CellCount, Datatype};
+use crate::datatype::{CellCount, Datatype, Physical};
 use crate::escape;
 use crate::format::metadata::MetaValue;
-use crate::format::schema::Schema;
+use crate::format::schema::{Attribute, Schema};
 use crate::scalar::{Scalar, ScalarRange, json_word};
 
 /// Dates of an axis that an example takes as they are.
@@ -28,35 +29,45 @@ const DATES_MAX: u64 = 1 << 20;
 pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
     let schema = array.schema();
     let kind = if schema.is_dense() { "dense" } else { "sparse" };
-    let mut out = format!("# {name}\n\nA {kind} array, shown as files. Nothing here can be changed.\n\n");
+    let mut out = format!(
+        "# {}\n\nA {kind} array, shown as files. Nothing here can be changed.\n\n",
+        quoted(name)
+    );
     out.push_str("| dimension | type | coordinates | written |\n|---|---|---|---|\n");
     let written = array.non_empty_domain();
     for (i, d) in schema.dimensions.iter().enumerate() {
-        let show = |r: Option<&ScalarRange>| r.map_or_else(|| "-".to_owned(), |r| range(r, d.datatype));
+        let show = |r: Option<&ScalarRange>| r.map_or_else(|| "-".to_owned(), |r| quoted(&range(r, d.datatype)));
         let there = written.as_ref().and_then(|w| w.get(i));
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} |",
-            d.name,
+            quoted(&d.name),
             d.datatype,
             show(schema.limits(i)),
             show(there)
         );
     }
-    out.push_str("\n| attribute | type | values a cell | null |\n|---|---|---|---|\n");
+    out.push_str("\n| attribute | type | values a cell | null | cells nobody wrote |\n|---|---|---|---|---|\n");
     for a in &schema.attributes {
         let count = match a.cell {
             CellCount::Fixed(n) => n.to_string(),
             CellCount::Var => "any number".to_owned(),
         };
         let null = if a.nullable { "yes" } else { "no" };
-        let of = a.enumeration.as_ref().map_or_else(String::new, |e| format!(" of {e}"));
+        let of = a
+            .enumeration
+            .as_ref()
+            .map_or_else(String::new, |e| format!(" of {}", quoted(e)));
         let _ = writeln!(
             out,
-            "| {} | {}{of} | {count} | {null} |",
-            shown_name(&a.name, schema),
-            a.datatype
+            "| {} | {}{of} | {count} | {null} | {} |",
+            quoted(&shown_name(&a.name, schema)),
+            a.datatype,
+            unwritten(a)
         );
+    }
+    if schema.attributes.iter().any(|a| a.nullable) {
+        out.push_str(NULLS);
     }
     if schema.attributes.iter().any(|a| a.enumeration.is_some()) {
         out.push_str("\nWhere it says `of`, cells are indices of the values that `schema.json` lists: npy, bin and zarr have these numbers, csv, json and arrow the values.\n");
@@ -83,6 +94,35 @@ pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
     out
 }
 
+/// What formats without nulls have in their place.
+const NULLS: &str = "
+Null cells are NaN in npy, bin and zarr; null dates and times are NaT. Null integers hold the value that the table shows,
+or the one that `_FillValue` in zarr names. `NAME_valid` is false for them: a field in npy and bin, an array in zarr.
+";
+
+/// What cells of an attribute hold that nobody wrote: null, a value, or several.
+fn unwritten(a: &Attribute) -> String {
+    let is_null = a.nullable && !a.fill_valid;
+    let is_integer = !matches!(a.datatype.physical(), Physical::F32 | Physical::F64)
+        && !a.datatype.is_string()
+        && !a.datatype.is_datetime()
+        && !a.datatype.is_time();
+    if is_null && !is_integer {
+        return "null".to_owned();
+    }
+    let mut column = Column::from_cells(a.datatype, [&a.fill]);
+    if !a.cell.is_var() {
+        (column.cell, column.offsets) = (a.cell, None);
+    }
+    let text = super::encode::cell_text(&column, 0);
+    match (text.is_empty(), is_null) {
+        (true, true) => "null".to_owned(),
+        (true, false) => "-".to_owned(),
+        (false, true) => format!("null ({})", quoted(&text)),
+        (false, false) => quoted(&text),
+    }
+}
+
 /// The arrays of cells below `zarr/`, by what their chunks are.
 fn zarr_layouts(array: &Array) -> Vec<(Vec<String>, String)> {
     let mut found: Vec<(Vec<String>, String)> = Vec::new();
@@ -95,7 +135,7 @@ fn zarr_layouts(array: &Array) -> Vec<(Vec<String>, String)> {
             Ok(sharding) => format!("tiles as they are stored, {}", sharding.codec_name()),
             Err(why) => format!("tiles unpacked here, because {why}"),
         };
-        let name = format!("`{name}`");
+        let name = code(&name);
         match found.iter_mut().find(|(_, other)| *other == how) {
             Some((names, _)) => names.push(name),
             None => found.push((vec![name], how)),
@@ -144,7 +184,7 @@ pub(super) fn slices_readme(snapshot: &Snapshot) -> String {
     out.push_str(
         "\
          | png | a picture of one attribute over two dimensions; a single coordinate takes a dimension away |\n\n\
-         Sizes are exact. If a name is refused, `getfattr -n user.hyperslab.error .` here says why.\n",
+         Sizes are exact. Text, and Arrow files with text, bool or enumerations, have 256 MiB at most. If a name is refused, `getfattr -n user.hyperslab.error .` here says why.\n",
     );
     out
 }
@@ -188,9 +228,9 @@ fn samples(snapshot: &Snapshot) -> Vec<String> {
 
 /// The page of a folder of arrays.
 pub(super) fn folder_readme(name: &str, folder: &Folder) -> String {
-    let mut out = format!("# {name}\n\nArrays, each shown as a folder of files:\n\n");
+    let mut out = format!("# {}\n\nArrays, each shown as a folder of files:\n\n", quoted(name));
     for child in &folder.children {
-        let _ = writeln!(out, "- `{}/`", child.name);
+        let _ = writeln!(out, "- {}", code(&format!("{}/", child.name)));
     }
     if folder.is_group {
         out.push_str("\n`metadata.json`: what the group says of itself\n");
@@ -198,7 +238,7 @@ pub(super) fn folder_readme(name: &str, folder: &Folder) -> String {
     if !folder.elsewhere.is_empty() {
         out.push_str("\nMembers of the group that lie elsewhere, and are not shown here:\n\n");
         for (member, uri) in &folder.elsewhere {
-            let _ = writeln!(out, "- `{member}`: {uri}");
+            let _ = writeln!(out, "- {}: {}", code(member), code(uri));
         }
     }
     out

@@ -10,6 +10,7 @@ mod chunk;
 mod contents;
 mod docs;
 pub mod encode;
+mod markdown;
 mod node;
 pub mod selection;
 mod shard;

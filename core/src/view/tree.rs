@@ -143,10 +143,12 @@ fn tile<'a>(attribute: &str, rest: &[&str], schema: &Schema) -> Option<Place<'a>
     }
 }
 
-/// Attributes whose tiles are arrays of numpy's.
+/// Attributes whose tiles are arrays of numpy's, each after the name of its folder.
 fn tiled_attributes(schema: &Schema) -> impl Iterator<Item = (String, &str)> {
-    let tiled = schema.attributes.iter().filter(|a| !a.cell.is_var());
-    tiled.map(|a| (file_name(&shown_name(&a.name, schema)), a.name.as_str()))
+    let tiled = || schema.attributes.iter().filter(|a| !a.cell.is_var());
+    let shown: Vec<_> = tiled().map(|a| shown_name(&a.name, schema)).collect();
+    let shown: Vec<&str> = shown.iter().map(AsRef::as_ref).collect();
+    file_names(&shown).into_iter().zip(tiled().map(|a| a.name.as_str()))
 }
 
 /// The names in a folder.
@@ -304,18 +306,29 @@ fn period(name: &str) -> Result<(u64, u64)> {
     calendar::milliseconds(name).map_err(Error::invalid)
 }
 
-/// A name as one component of a path: `/`, and what would be hidden or special, is escaped.
+/// A name as one component of a path. Only `/` and NUL cannot stand in one, and the names that lead to a folder itself
+/// or to the one above; these are escaped as in URLs.
 pub(super) fn file_name(name: &str) -> String {
-    let special = |(i, c): (usize, char)| c == '/' || c == '\0' || (c == '%') || (i == 0 && c == '.');
-    let mut out = String::with_capacity(name.len());
-    for (i, c) in name.char_indices() {
-        if special((i, c)) {
-            out.push_str(&format!("%{:02X}", u32::from(c)));
-        } else {
-            out.push(c);
-        }
+    match name {
+        "" => "%".to_owned(),
+        "." => "%2E".to_owned(),
+        ".." => "%2E.".to_owned(),
+        _ => name.replace('/', "%2F").replace('\0', "%00"),
     }
-    if out.is_empty() { "%".to_owned() } else { out }
+}
+
+/// The same for names that stand side by side: underscores tell one that had to be escaped from others that read so.
+pub(super) fn file_names(names: &[&str]) -> Vec<String> {
+    let mut taken: Vec<String> = Vec::new();
+    let shown = names.iter().map(|&name| {
+        let mut shown = file_name(name);
+        while shown != name && (names.contains(&shown.as_str()) || taken.contains(&shown)) {
+            shown.push('_');
+        }
+        taken.push(shown.clone());
+        shown
+    });
+    shown.collect()
 }
 
 #[cfg(test)]
@@ -376,6 +389,15 @@ mod tests {
         ] {
             check(path, None);
         }
+    }
+
+    #[test]
+    fn only_what_no_path_can_hold_is_escaped() {
+        let names = ["50%", ".hidden", "a/b", "a%2Fb", "", ".", "..", "...", "x\0y", "a%2Fb_"];
+        let shown = [
+            "50%", ".hidden", "a%2Fb__", "a%2Fb", "%", "%2E", "%2E.", "...", "x%00y", "a%2Fb_",
+        ];
+        assert_eq!(file_names(&names), shown);
     }
 
     #[test]

@@ -62,14 +62,74 @@ fn members_named_in_full_are_shown_if_they_lie_in_the_group() {
     assert!(names(&view, "gone").is_empty());
     let page = String::from_utf8(file(&view, "README.md")).unwrap();
     for line in [
-        "- `itself`: file:///data/g",
-        "- `other`: file:///data/other",
-        "- `up`: g/../other",
-        "- `bucket`: s3://data/g/inner",
+        "- `itself`: `file:///data/g`",
+        "- `other`: `file:///data/other`",
+        "- `up`: `g/../other`",
+        "- `bucket`: `s3://data/g/inner`",
     ] {
         assert!(page.contains(line), "{page}");
     }
     assert!(!page.contains("gone`:"), "{page}");
+}
+
+/// Names in a file system hold anything but `/` and NUL, names in groups anything.
+#[test]
+fn every_name_is_a_folder_that_opens_and_a_page_shows_it() {
+    let context = Context::memory();
+    block_on(create_group(&context, "g")).unwrap();
+    let x = Dimension::new("x|y", Datatype::Int32, 0_i32, 4_i32, 2_i32);
+    let attribute = Attribute::new("<b>\u{1b}[31m", Datatype::Int16, CellCount::ONE);
+    let schema = Schema::new(ArrayType::Dense, vec![x], vec![attribute]);
+    let folders = ["50%", ".hidden", "a%2Fb", "[x](y)`", "\u{1b}]0;title\u{7}"];
+    for folder in folders.iter().chain(&["plain"]) {
+        block_on(create(&context, &format!("g/{folder}"), &schema, &[], &created())).unwrap();
+    }
+    block_on(context.vfs.put("g/.hyperslab-1.part/__schema/x", vec![])).unwrap();
+    let member = GroupMember {
+        kind: MemberKind::Array,
+        relative: true,
+        uri: "plain".into(),
+        name: Some("a/b".into()),
+        deleted: false,
+    };
+    let options = WriteOptions {
+        timestamp_ms: 2,
+        seed: [8; 32],
+        sync: false,
+    };
+    block_on(change_group(&context, "g", &[GroupChange::Add(member)], None, &options)).unwrap();
+    let group = view_of(context.clone());
+    let mut expect = vec![
+        "README.md",
+        "50%",
+        ".hidden",
+        "a%2Fb",
+        "a%2Fb_",
+        "[x](y)`",
+        folders[4],
+        "metadata.json",
+    ];
+    expect.sort_unstable();
+    assert_eq!(names(&group, ""), expect);
+    let root = whole(context);
+    for (view, path) in [(&group, ""), (&root, "g/")] {
+        for name in expect.iter().filter(|n| !n.ends_with(".md") && !n.ends_with(".json")) {
+            let page = String::from_utf8(file(view, &format!("{path}{name}/README.md"))).unwrap();
+            assert!(page.contains("`x\\|y`") && page.contains("`<b>\\u{1b}[31m`"), "{page}");
+            assert!(!page.contains('\u{1b}'), "{page}");
+            assert!(names(view, &format!("{path}{name}/tiles")).contains(&"<b>\u{1b}[31m".to_owned()));
+        }
+    }
+    let page = String::from_utf8(file(&group, "README.md")).unwrap();
+    for line in [
+        "- `50%/`",
+        "- `.hidden/`",
+        "- ``[x](y)`/``",
+        "- `\\u{1b}]0;title\\u{7}/`",
+    ] {
+        assert!(page.contains(line), "{line} in {page}");
+    }
+    assert!(!page.contains('\u{1b}'), "{page}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Folders of arrays: the members of a group, or what lies in a folder.
 
-use crate::array::Group;
+use crate::array::{Group, Member, may_be_array};
 use crate::context::Context;
 use crate::error::Result;
 use crate::vfs::{Entry, EntryKind, join, last_part, path_within};
@@ -44,11 +44,10 @@ impl FolderText {
 }
 
 impl Folder {
-    /// What lies in a folder, but for what is hidden and what belongs to the format.
+    /// Lists a folder, without the format's own folders and what unfinished imports write.
     pub(super) async fn of_all(context: &Context, path: &str) -> Result<Self> {
         let entries = context.vfs.list(path).await?.into_iter();
-        let shown =
-            entries.filter(|e| e.kind == EntryKind::Dir && !e.name.starts_with('.') && !e.name.starts_with("__"));
+        let shown = entries.filter(|e| e.kind == EntryKind::Dir && may_be_array(&e.name));
         let child = |e: Entry| Child {
             name: tree::file_name(&e.name),
             path: join(path, &e.name),
@@ -77,9 +76,16 @@ impl Folder {
             children: Vec::new(),
             elsewhere: Vec::new(),
         };
-        for m in &group.members {
-            let last = || last_part(m.uri.trim_end_matches('/'));
-            let name = tree::file_name(m.name.as_deref().unwrap_or_else(last));
+        let own = |m: &Member| {
+            m.name
+                .clone()
+                .unwrap_or_else(|| last_part(m.uri.trim_end_matches('/')).to_owned())
+        };
+        let others = group.others().await?;
+        let names: Vec<String> = group.members.iter().map(own).chain(others.iter().cloned()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut names = tree::file_names(&names).into_iter();
+        for (m, name) in group.members.iter().zip(&mut names) {
             let path = if m.relative {
                 path_within("/", &format!("/{}", m.uri))
             } else {
@@ -90,10 +96,9 @@ impl Folder {
                 None => folder.elsewhere.push((name, m.uri.clone())),
             }
         }
-        for other in group.others().await? {
-            let name = tree::file_name(&other);
+        for (other, name) in others.iter().zip(names) {
             if !folder.children.iter().any(|c| c.name == name) {
-                let path = join(&group.path, &other);
+                let path = join(&group.path, other);
                 folder.children.push(Child { name, path });
             }
         }
