@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::docs::meta_value;
+use super::fill::FILL_VALUE;
 use super::zarr::Member;
 use crate::format::metadata::MetaValue;
 use crate::format::schema::Schema;
@@ -20,6 +21,15 @@ pub(super) fn of_group(metadata: &BTreeMap<String, MetaValue>) -> Map<String, Va
     let own = |key: &str| !key.starts_with(OF_ATTRIBUTE) && !key.starts_with(OF_DIMENSION);
     let entries = metadata.iter().filter(|(key, _)| own(key));
     entries.map(|(key, value)| (key.clone(), meta_value(value))).collect()
+}
+
+/// What the metadata states of an attribute as `key`.
+pub(super) fn stated<'a>(
+    metadata: &'a BTreeMap<String, MetaValue>,
+    attribute: &str,
+    key: &str,
+) -> Option<&'a MetaValue> {
+    metadata.get(&format!("{OF_ATTRIBUTE}{attribute}.{key}"))
 }
 
 /// What is said of an attribute or a dimension.
@@ -39,8 +49,8 @@ pub(super) fn of_member(
     let entries = metadata
         .iter()
         .filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value)));
-    // Zarr has a place of its own for the fill value, and readers disagree about how this attribute is written.
-    let entries = entries.filter(|(key, _)| *key != "_FillValue");
+    // It is written in a way of its own.
+    let entries = entries.filter(|(key, _)| *key != FILL_VALUE);
     entries
         .map(|(key, value)| (key.to_owned(), meta_value(value)))
         .collect()

@@ -1,6 +1,7 @@
 //! The chunks of the Zarr view that are made of cells: tiles as Zarr has them, all of one size. Pure.
 
 use super::encode::Format;
+use super::missing::{Missing, mask};
 use super::node::{Snapshot, hash};
 use super::shard::Sharding;
 use super::slice::{FixedLayout, Slice};
@@ -25,6 +26,8 @@ pub(super) struct Chunk {
     before: Vec<u64>,
     /// What a cell outside of it holds.
     fill: Vec<u8>,
+    /// What a null cell holds; `None` where there are none.
+    null: Option<Vec<u8>>,
 }
 
 impl Chunk {
@@ -43,13 +46,15 @@ impl Chunk {
         let tiles = Tiles::of(&snapshot.array)?;
         let slice = Slice::new(snapshot, tiles.selection(name, tile), Format::Bin)?;
         let values = schema.attribute(name).map(|(_, a)| a).filter(|_| !validity);
+        let missing = values.map(Missing::of);
         Ok(Some(Self {
             slice,
             validity,
             sharding: values.and_then(|a| Sharding::of(&snapshot.array, a).ok()),
             shape: tiles.grid().extents(),
             before: tiles.before(tile),
-            fill: values.map_or_else(|| vec![0], |a| a.fill.clone()),
+            fill: missing.as_ref().map_or_else(|| vec![0], |m| m.unwritten.clone()),
+            null: missing.and_then(|m| m.null),
         }))
     }
 
@@ -91,11 +96,12 @@ impl Chunk {
     /// As [`Sharding::made`].
     pub(super) fn bytes(&self, column: Column) -> Decoded<Vec<u8>> {
         let cells = column.len();
-        let data = if self.validity {
-            column.validity.unwrap_or_else(|| vec![1; cells])
-        } else {
-            column.data
-        };
+        let mut data = column.data;
+        if self.validity {
+            data = column.validity.unwrap_or_else(|| vec![1; cells]);
+        } else if let Some(null) = &self.null {
+            mask(&mut data, column.validity.as_deref(), null);
+        }
         let cells = padded(
             data,
             (&self.slice.selection.shape(), &self.before),

@@ -4,17 +4,20 @@
 //! A chunk is a space tile. Where the layout allows it is a shard of the tile's bytes as they are stored ([`super::shard`]),
 //! elsewhere the cells alone, not compressed, so that its size is known and any part of it can be read.
 //! A tile that nobody wrote has no chunk: readers take the fill value. An attribute whose cells may be
-//! null has a second array, `<name>_valid`; every dimension is an array of its coordinates.
+//! null has a second array, `<name>_valid`, and its null cells hold what [`super::missing`] says. Where some cells have no
+//! value, `_FillValue` tells readers of the CF conventions which value is none ([`super::fill`]). Every dimension is an
+//! array of its coordinates.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::attributes;
+use super::missing::Missing;
 use super::selection::column_names;
 use super::shard::Sharding;
 use super::tiles::{Tiles, readable};
 use super::tree::file_name;
+use super::{attributes, fill};
 use crate::array::Array;
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
@@ -47,9 +50,15 @@ pub(super) fn members(schema: &Schema) -> Vec<(String, Member)> {
     let attributes: Vec<&Attribute> = schema.attributes.iter().filter(shown).collect();
     let names: Vec<&str> = attributes.iter().map(|a| a.name.as_str()).collect();
     for (a, (name, valid)) in attributes.iter().zip(column_names(&names)) {
-        found.push((node_name(&name), Member::Values(a.name.clone())));
-        if a.nullable {
-            found.push((node_name(&valid), Member::Valid(a.name.clone())));
+        let values = (name, Member::Values(a.name.clone()));
+        let validity = a.nullable.then(|| (valid, Member::Valid(a.name.clone())));
+        for (name, member) in std::iter::once(values).chain(validity) {
+            // One that has to be escaped may read as another.
+            let mut name = node_name(&name);
+            while found.iter().any(|(n, _)| *n == name) {
+                name.push('_');
+            }
+            found.push((name, member));
         }
     }
     let lengths = lengths(schema, &grid);
@@ -106,6 +115,9 @@ pub(super) fn array(of: &Array, member: &Member, facts: &BTreeMap<String, MetaVa
             // The unit of dates is that of their type.
             known.entry(key).or_insert(value);
         }
+        if let Some((_, a)) = attribute {
+            known.extend(fill::attributes(of, a, shown_type(a), facts));
+        }
     }
     Ok(json)
 }
@@ -124,7 +136,9 @@ fn metadata(schema: &Schema, member: &Member, sharding: Option<&Sharding>) -> Re
     Ok(match member {
         Member::Values(name) => {
             let (_, a) = schema.attribute(name).unwrap_or((0, &none));
-            let one = a.fill.get(..a.datatype.size()).unwrap_or(&[]);
+            let missing = Missing::of(a);
+            let one = missing.unwritten.get(..a.datatype.size()).unwrap_or(&[]);
+            let shown = shown_type(a);
             let count = values_a_cell(schema, name);
             let (mut lengths, mut chunk, mut names) = (lengths, grid.extents(), names);
             if count > 1 {
@@ -132,7 +146,7 @@ fn metadata(schema: &Schema, member: &Member, sharding: Option<&Sharding>) -> Re
                 chunk.push(count);
                 names.push("value");
             }
-            let mut json = describe(a.datatype, &lengths, &chunk, &names, fill_value(a.datatype, one));
+            let mut json = describe(shown, &lengths, &chunk, &names, fill_value(shown, one));
             if let Some(sharding) = sharding {
                 json["codecs"] = json!([sharding.codec(&bytes_codec(a.datatype), count)]);
             }
@@ -155,6 +169,14 @@ fn metadata(schema: &Schema, member: &Member, sharding: Option<&Sharding>) -> Re
             )
         }
     })
+}
+
+/// The type that values are shown as: a bool that may be null has a third value.
+fn shown_type(a: &Attribute) -> Datatype {
+    match a.datatype {
+        Datatype::Bool if a.nullable => Datatype::Uint8,
+        t => t,
+    }
 }
 
 /// The codec that makes bytes of values.
@@ -317,16 +339,11 @@ pub(super) fn next(array: &Array, member: &Member, prefix: &[u64]) -> Result<Vec
 /// The tiles that there are chunks of: those that may hold cells, or all where the fill value of a cell differs
 /// from value to value, which Zarr cannot say.
 fn tiles(array: &Array, member: &Member) -> Result<Tiles> {
-    let fill = match member {
+    let attribute = match member {
         Member::Values(name) => array.schema().attribute(name).map(|(_, a)| a),
         _ => None,
     };
-    let alike = fill.is_none_or(|a| {
-        let mut values = a.fill.chunks(a.datatype.size());
-        let first = values.next();
-        values.all(|v| Some(v) == first)
-    });
-    if alike {
+    if attribute.is_none_or(|a| Missing::of(a).is_alike(a.datatype)) {
         Tiles::of(array)
     } else {
         Tiles::whole(array.schema())

@@ -182,7 +182,7 @@ fn zarr_attributes_are_the_metadata() {
     let temp = json("zarr/temp/zarr.json");
     assert_eq!(
         temp["attributes"],
-        serde_json::json!({ "scale_factor": 0.5, "units": "K" })
+        serde_json::json!({ "scale_factor": 0.5, "units": "K", "_FillValue": -32768, "missing_value": -1 })
     );
     assert_eq!(group["consolidated_metadata"]["metadata"]["temp"], temp);
     let day = json("zarr/day/zarr.json");
@@ -190,7 +190,7 @@ fn zarr_attributes_are_the_metadata() {
     assert_eq!(day["attributes"]["units"], "days since 1970-01-01", "of the type");
     assert_eq!(
         json("zarr/age/zarr.json")["attributes"],
-        serde_json::json!({ "units": "seconds" })
+        serde_json::json!({ "units": "seconds", "_FillValue": i64::MIN })
     );
     // The array of coordinates is found by the name of the dimension.
     let dimensions = serde_json::json!(["%5F_tiledb_rows", "day"]);
@@ -199,6 +199,160 @@ fn zarr_attributes_are_the_metadata() {
         json("zarr/%5F_tiledb_rows/zarr.json")["dimension_names"],
         serde_json::json!(["%5F_tiledb_rows"])
     );
+}
+
+/// Writes `values` into cells `0..` of the array `a`, which has one dimension `x` of int32.
+fn fill_from_start(context: &Context, timestamp_ms: u64, columns: Vec<(String, Column)>) {
+    let cells = i32::try_from(columns[0].1.len()).unwrap();
+    let region = Some(vec![ScalarRange::new(0_i32, cells - 1)]);
+    let cells = Cells {
+        region,
+        layout: Layout::RowMajor,
+        columns,
+    };
+    write(context, "a", timestamp_ms, cells);
+}
+
+fn attributes_of(view: &View, name: &str) -> serde_json::Value {
+    let json: serde_json::Value = serde_json::from_slice(&file(view, &format!("zarr/{name}/zarr.json"))).unwrap();
+    json["attributes"].clone()
+}
+
+/// A reader that takes means must not take fill values for numbers, and no number for a fill value.
+#[test]
+fn fill_values_are_named_where_cells_may_hold_them() {
+    let context = Context::memory();
+    let attribute = |name: &str, datatype| Attribute::new(name, datatype, CellCount::ONE);
+    let mut nodata = attribute("nodata", Datatype::Float32);
+    nodata.fill = (-9999_f32).to_le_bytes().to_vec();
+    let attributes = vec![
+        attribute("n", Datatype::Int16),
+        attribute("u", Datatype::Uint64),
+        attribute("gray", Datatype::Uint8),
+        attribute("f", Datatype::Float64),
+        attribute("day", Datatype::DatetimeDay),
+        attribute("flag", Datatype::Bool),
+        nodata,
+    ];
+    let x = Dimension::new("x", Datatype::Int32, 0_i32, 9_i32, 5_i32);
+    let schema = Schema::new(ArrayType::Dense, vec![x], attributes);
+    block_on(create(&context, "a", &schema, &[], &created())).unwrap();
+    let columns = |cells: usize| {
+        fn column<T: bytemuck::Pod>(name: &str, datatype: Datatype, values: &[T]) -> (String, Column) {
+            (name.to_owned(), Column::from_values(datatype, values))
+        }
+        vec![
+            column("n", Datatype::Int16, &vec![1_i16; cells]),
+            column("u", Datatype::Uint64, &vec![1_u64; cells]),
+            column("gray", Datatype::Uint8, &vec![255_u8; cells]),
+            column("f", Datatype::Float64, &vec![1_f64; cells]),
+            column("day", Datatype::DatetimeDay, &vec![1_i64; cells]),
+            column("flag", Datatype::Bool, &vec![1_u8; cells]),
+            column("nodata", Datatype::Float32, &vec![1_f32; cells]),
+        ]
+    };
+    let said = |view: &View, name: &str| attributes_of(view, name).get("_FillValue").cloned();
+    let of_parts = |view: &View| {
+        assert_eq!(said(view, "n"), Some(serde_json::json!(i16::MIN)));
+        assert_eq!(said(view, "u"), Some(serde_json::json!(u64::MAX)));
+        assert_eq!(said(view, "day"), Some(serde_json::json!(i64::MIN)));
+        // As xarray writes it: base64 of the 8 bytes of -9999.
+        assert_eq!(said(view, "nodata"), Some(serde_json::json!("AAAAAICHw8A=")));
+        assert_eq!(
+            (said(view, "f"), said(view, "flag"), said(view, "x")),
+            (None, None, None)
+        );
+    };
+    fill_from_start(&context, 10, columns(6));
+    let view = view_of(context.clone());
+    of_parts(&view);
+    assert_eq!(said(&view, "gray"), Some(serde_json::json!(255)));
+    // All of it is written: what reads like a fill value is a value.
+    fill_from_start(&context, 20, columns(10));
+    let view = view_of(context.clone());
+    for name in ["n", "u", "gray", "day", "nodata"] {
+        assert_eq!(said(&view, name), None, "{name}");
+    }
+    // A merge may have made cells that nobody wrote; of bytes every value is data.
+    let array = block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
+    let options = WriteOptions {
+        timestamp_ms: 30,
+        seed: [7; 32],
+        sync: false,
+    };
+    block_on(consolidate(&array, &ConsolidateOptions::new(Mode::Fragments), &options)).unwrap();
+    let view = view_of(context);
+    of_parts(&view);
+    assert_eq!(said(&view, "gray"), None);
+}
+
+#[test]
+fn nulls_are_no_numbers_in_zarr_and_in_npy() {
+    let context = Context::memory();
+    let attribute = |name: &str, datatype| {
+        let mut a = Attribute::new(name, datatype, CellCount::ONE);
+        a.nullable = true;
+        a
+    };
+    let attributes = vec![
+        attribute("f", Datatype::Float32),
+        attribute("n", Datatype::Int16),
+        attribute("b", Datatype::Bool),
+    ];
+    let x = Dimension::new("x", Datatype::Int32, 0_i32, 7_i32, 4_i32);
+    let schema = Schema::new(ArrayType::Dense, vec![x], attributes);
+    block_on(create(&context, "a", &schema, &[], &created())).unwrap();
+    let valid = || vec![1, 0, 1];
+    let columns = vec![
+        (
+            "f".to_owned(),
+            Column::from_values(Datatype::Float32, &[1_f32, 0.0, 3.0]).with_validity(valid()),
+        ),
+        (
+            "n".to_owned(),
+            Column::from_values(Datatype::Int16, &[1_i16, 0, 3]).with_validity(valid()),
+        ),
+        (
+            "b".to_owned(),
+            Column::from_values(Datatype::Bool, &[1_u8, 0, 0]).with_validity(valid()),
+        ),
+    ];
+    fill_from_start(&context, 10, columns);
+    let view = view_of(context);
+    let chunk = |name: &str| file(&view, &format!("zarr/{name}/c/0"));
+    let floats: Vec<f32> = chunk("f")
+        .chunks(4)
+        .map(|b| f32::from_le_bytes(b.try_into().unwrap()))
+        .collect();
+    assert!(
+        floats[0] == 1.0 && floats[1].is_nan() && floats[2] == 3.0 && floats[3].is_nan(),
+        "{floats:?}"
+    );
+    let numbers: Vec<i16> = chunk("n")
+        .chunks(2)
+        .map(|b| i16::from_le_bytes(b.try_into().unwrap()))
+        .collect();
+    assert_eq!(numbers, [1, i16::MIN, 3, i16::MIN]);
+    assert_eq!((chunk("b"), chunk("n_valid")), (vec![1, 255, 0, 255], vec![1, 0, 1, 0]));
+    assert_eq!(attributes_of(&view, "f"), serde_json::json!({}));
+    assert_eq!(attributes_of(&view, "n"), serde_json::json!({ "_FillValue": i16::MIN }));
+    assert_eq!(attributes_of(&view, "b"), serde_json::json!({ "_FillValue": 255 }));
+    let json = String::from_utf8(file(&view, "zarr/b/zarr.json")).unwrap();
+    assert!(json.contains("\"data_type\": \"uint8\""), "{json}");
+    let bin = file(&view, "slices/f,n@0:2.bin");
+    assert!(f32::from_le_bytes(bin[8..12].try_into().unwrap()).is_nan());
+    assert_eq!(
+        (bin[4], &bin[5..8], &bin[12..]),
+        (1, &[1, 0, 1][..], &[0, 0, 0x80, 0][..])
+    );
+    let page = String::from_utf8(file(&view, "README.md")).unwrap();
+    for line in [
+        "| f | float32 | 1 | yes | null |",
+        "| n | int16 | 1 | yes | null (-32768) |",
+        "`NAME_valid` is false",
+    ] {
+        assert!(page.contains(line), "{page}");
+    }
 }
 
 /// A chunk as large as a tile can be is read where it is asked for: nobody has memory for all of it.

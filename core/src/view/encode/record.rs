@@ -1,9 +1,13 @@
 //! Cells as fixed-size records: the fields one after another, little-endian, without padding. The
 //! body of `.npy` and the whole of `.bin`.
+//!
+//! Behind a nullable field stands a byte that is 0 where it is null. The field itself is then NaN or another value that
+//! stands for none ([`missing::null_cell`]).
 
 use super::{Field, Format, wrong_columns};
 use crate::column::Column;
 use crate::error::{Error, Result};
+use crate::view::missing;
 use crate::view::selection::display_name;
 
 /// How a cell is laid out.
@@ -17,7 +21,8 @@ pub(super) struct Records {
 #[derive(Debug)]
 struct Part {
     bytes: usize,
-    nullable: bool,
+    /// What null cells hold, where there may be any.
+    null: Option<Vec<u8>>,
 }
 
 impl Records {
@@ -29,11 +34,11 @@ impl Records {
                 .ok_or_else(|| var_length(format, f, fields))?;
             Ok(Part {
                 bytes,
-                nullable: f.nullable,
+                null: f.nullable.then(|| missing::null_cell(f.datatype, f.cell, &f.fill)),
             })
         });
         let parts: Vec<Part> = parts.collect::<Result<_>>()?;
-        let width = parts.iter().map(|p| p.bytes as u64 + u64::from(p.nullable)).sum();
+        let width = parts.iter().map(|p| p.bytes as u64 + u64::from(p.null.is_some())).sum();
         Ok(Self { parts, width })
     }
 
@@ -43,7 +48,7 @@ impl Records {
     }
 
     /// The records of these columns.
-    pub(super) fn pack(&self, columns: Vec<Column>) -> Result<Vec<u8>> {
+    pub(super) fn pack(&self, mut columns: Vec<Column>) -> Result<Vec<u8>> {
         if columns.len() != self.parts.len() {
             return Err(wrong_columns());
         }
@@ -52,19 +57,22 @@ impl Records {
         if !columns.iter().zip(&self.parts).all(|(c, p)| fits(c, p)) {
             return Err(wrong_columns());
         }
-        if matches!(self.parts.as_slice(), [Part { nullable: false, .. }]) {
+        if matches!(self.parts.as_slice(), [Part { null: None, .. }]) {
             return Ok(columns.into_iter().next().map(|c| c.data).unwrap_or_default());
         }
         let width = usize::try_from(self.width).unwrap_or(usize::MAX);
         let mut out = vec![0; cells.saturating_mul(width)];
         let mut at = 0;
-        for (column, part) in columns.iter().zip(&self.parts) {
+        for (column, part) in columns.iter_mut().zip(&self.parts) {
+            if let Some(null) = &part.null {
+                missing::mask(&mut column.data, column.validity.as_deref(), null);
+            }
             let values = column.data.chunks_exact(part.bytes.max(1));
             for (record, value) in out.chunks_exact_mut(width.max(1)).zip(values) {
                 record.iter_mut().skip(at).zip(value).for_each(|(to, from)| *to = *from);
             }
             at += part.bytes;
-            if part.nullable {
+            if part.null.is_some() {
                 for (i, record) in out.chunks_exact_mut(width.max(1)).enumerate() {
                     record
                         .iter_mut()
