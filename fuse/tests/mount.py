@@ -179,6 +179,12 @@ def check(folder, mount):
     with open(f"{dense}/slices/5:7,3:5.json") as f:
         assert [r["n"] for r in json.load(f)] == n[25:27, 3:5].ravel().tolist()
 
+    with pyarrow.memory_map(f"{dense}/slices/all.arrow") as f:
+        table = pyarrow.ipc.open_file(f).read_all()
+    table.validate(full=True)
+    np.testing.assert_array_equal(table["temp"].to_numpy().reshape(100, 60), temp)
+    np.testing.assert_array_equal(table["x"].to_numpy().reshape(100, 60)[:, 0], np.arange(-20, 80))
+
     check_sharded(folder, mount)
     group = zarr.open_group(f"{dense}/zarr", mode="r")
     np.testing.assert_array_equal(group["temp"][:], temp)

@@ -156,6 +156,31 @@ fn programs_read_what_libtiledb_wrote() {
     assert_eq!(listed.lines().count(), found.lines().count());
     assert!(listed.contains("./dense/tiles/temp/9/2.npy"));
     succeed(Command::new("du").arg("-s").arg(&mounted.place));
+    copies_that_look_for_holes_are_whole(&mounted, folder.path());
+}
+
+/// `tar -S` and `cp --sparse` leave out what they take for holes.
+fn copies_that_look_for_holes_are_whole(mounted: &Mounted, folder: &Path) {
+    let names = [
+        "dense/schema.json",
+        "dense/zarr/zarr.json",
+        "dense/zarr/x/c/0",
+        "dense/tiles/n/9/2.npy",
+    ];
+    let (archive, unpacked) = (folder.join("sparse.tar"), folder.join("unpacked"));
+    std::fs::create_dir(&unpacked).unwrap();
+    let mut tar = Command::new("tar");
+    succeed(tar.arg("-cSf").arg(&archive).arg("-C").arg(&mounted.place).args(names));
+    succeed(Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(&unpacked));
+    for name in names {
+        let bytes = std::fs::read(mounted.path(name)).unwrap();
+        assert_eq!(std::fs::read(unpacked.join(name)).unwrap(), bytes, "tar -S: {name}");
+        for how in ["--sparse=always", "--sparse=auto"] {
+            let copy = folder.join("copy");
+            succeed(Command::new("cp").arg(how).arg(mounted.path(name)).arg(&copy));
+            assert_eq!(std::fs::read(&copy).unwrap(), bytes, "cp {how}: {name}");
+        }
+    }
 }
 
 #[test]
@@ -255,6 +280,53 @@ fn an_open_file_outlives_the_mount_for_a_while() {
     assert_eq!(mounted.end(), 0);
 }
 
+/// The most memory that a program has held, in bytes.
+fn peak_bytes(program: &Child) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", program.id())).unwrap();
+    let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap();
+    let kib: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    kib << 10
+}
+
+#[test]
+fn a_look_at_a_large_file_takes_no_memory_and_text_without_end_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("array");
+    let dimension = Dimension::new("i", Datatype::Int32, 0_i32, 199_999_999_i32, 100_000_i32);
+    let mut attribute = Attribute::new("a", Datatype::Int32, CellCount::ONE);
+    attribute.nullable = true;
+    let schema = Schema::new(ArrayType::Dense, vec![dimension], vec![attribute]);
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [1; 32],
+        key: None,
+    };
+    block_on(create(&Context::local(&source), "", &schema, &[], &options)).unwrap();
+    let mounted = Mounted::new(&source, &folder.path().join("mnt"), &[]);
+    let names = ["all", "0:100000000", "5:150000000", "0:199999999"];
+    let looks = names.map(|name| {
+        let path = mounted.path(&format!("slices/{name}.arrow"));
+        std::thread::spawn(move || std::fs::metadata(path).unwrap().len())
+    });
+    let sizes = looks.map(|look| look.join().unwrap());
+    assert!(sizes.iter().all(|&size| size > 800_000_000), "{sizes:?}");
+    // Its end is read as what it is.
+    let mut file = std::fs::File::open(mounted.path("slices/all.arrow")).unwrap();
+    std::io::Seek::seek(&mut file, std::io::SeekFrom::End(-6)).unwrap();
+    let mut end = Vec::new();
+    file.read_to_end(&mut end).unwrap();
+    assert_eq!(end, b"ARROW1");
+    // Were it made to be measured, it would take this much and more.
+    for ending in ["csv", "json", "jsonl", "tsv"] {
+        assert!(
+            std::fs::metadata(mounted.path(&format!("slices/all.{ending}"))).is_err(),
+            "{ending}"
+        );
+    }
+    let peak = peak_bytes(&mounted.program);
+    assert!(peak < 256 << 20, "{peak} bytes");
+}
+
 /// Making a file takes long where it has many cells. A program that waits for its name does not hold up the end.
 #[test]
 fn a_signal_does_not_wait_for_a_name_that_is_being_looked_up() {
@@ -271,7 +343,7 @@ fn a_signal_does_not_wait_for_a_name_that_is_being_looked_up() {
     block_on(create(&Context::local(&source), "", &schema, &[], &options)).unwrap();
     for signal in ["INT", "TERM"] {
         let mut mounted = Mounted::new(&source, &folder.path().join("mnt"), &[]);
-        let name = mounted.path("slices/0:40000000.csv");
+        let name = mounted.path("slices/0:12000000.csv");
         let waiting = std::thread::spawn(move || std::fs::metadata(name));
         std::thread::sleep(Duration::from_millis(500));
         assert!(!waiting.is_finished(), "there is nothing to wait for");

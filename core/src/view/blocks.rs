@@ -49,6 +49,18 @@ impl Blocks {
         cell
     }
 
+    /// Forgets pieces, the least recently used first, until so many bytes more would fit, or none is left.
+    pub(super) fn make_room(&self, bytes: u64) {
+        let mut state = self.lock();
+        while state.bytes > 0 && state.bytes.saturating_add(bytes) > self.bytes_max {
+            let oldest = state.slots.iter().find(|(_, s)| s.bytes > 0).map(|(k, _)| *k);
+            let Some(slot) = oldest.and_then(|k| state.slots.remove(&k)) else {
+                break;
+            };
+            state.bytes -= slot.bytes;
+        }
+    }
+
     /// Counts a piece of `bytes`; the least recently used others make room for it.
     pub(super) fn made(&self, key: BlockKey, bytes: u64) {
         let mut state = self.lock();
@@ -95,6 +107,22 @@ mod tests {
         assert!(blocks.cell((1, 0)).try_lock().unwrap().is_none());
         blocks.made((1, 2), 1000);
         assert!(blocks.cell((1, 2)).try_lock().unwrap().is_some());
+    }
+
+    #[test]
+    fn room_is_made_for_what_is_not_a_piece_yet() {
+        let blocks = Blocks::new(200);
+        for i in 0..2 {
+            *blocks.cell((1, i)).try_lock().unwrap() = Some(Bytes::from_static(b"x"));
+            blocks.made((1, i), 90);
+        }
+        let kept = || [0, 1].map(|i| blocks.cell((1, i)).try_lock().unwrap().is_some());
+        blocks.make_room(20);
+        assert_eq!(kept(), [true, true]);
+        blocks.make_room(110);
+        assert_eq!(kept(), [false, true]);
+        blocks.make_room(1000);
+        assert_eq!(kept(), [false, false]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::blocks::Blocks;
 use super::chunk::Chunk;
 use super::node::{Content, Node, NodeKind};
 use super::shard::Shard;
-use super::slice::{FixedLayout, RENDERED_BYTES_MAX, Slice};
+use super::slice::{FixedLayout, MEASURED_BYTES_MAX, RENDERED_BYTES_MAX, Slice};
 use crate::array::Array;
 use crate::error::{AtPath, Error, Result};
 use crate::query::Batch;
@@ -16,16 +16,22 @@ use crate::query::Batch;
 /// Bytes of pieces of files kept for the next reader.
 const BLOCKS_BYTES: u64 = 128 << 20;
 
+/// A file of more bytes than this is made as a whole only while no other such file is.
+const LARGE_BYTES: u64 = 32 << 20;
+
 /// The bytes of files, and those kept for the next reader.
 #[derive(Debug)]
 pub(super) struct Contents {
     blocks: Blocks,
+    /// Held while a large file is made as a whole: several at a time would take as many times the memory.
+    large: futures_util::lock::Mutex<()>,
 }
 
 impl Default for Contents {
     fn default() -> Self {
         Self {
             blocks: Blocks::new(BLOCKS_BYTES),
+            large: futures_util::lock::Mutex::default(),
         }
     }
 }
@@ -70,7 +76,34 @@ impl Contents {
 
     /// The file of a slice that must be made as a whole.
     pub(super) async fn rendered(&self, id: u64, slice: &Slice) -> Result<Bytes> {
-        self.piece((id, 0), || render(slice)).await
+        self.piece((id, 0), || self.render(slice)).await
+    }
+
+    async fn render(&self, slice: &Slice) -> Result<Bytes> {
+        let mut encoder = slice.encoder()?;
+        let size = encoder.size();
+        let limit = size.map_or(MEASURED_BYTES_MAX, |_| RENDERED_BYTES_MAX);
+        let mut alone = None;
+        let mut out = encoder.start();
+        let mut batches = slice.array().batches(slice.query()?);
+        while let Some(batch) = batches.next().await? {
+            out.append(&mut encoder.cells(columns(batch))?);
+            // Some encoders keep what they are given until the end.
+            let found = encoder.kept_bytes().max(out.len() as u64);
+            if found > limit {
+                return Err(slice.too_large(found, limit));
+            }
+            if found > LARGE_BYTES {
+                if alone.is_none() {
+                    alone = Some(self.large.lock().await);
+                    let all = usize::try_from(size.unwrap_or(0)).unwrap_or(0);
+                    out.reserve_exact(all.saturating_sub(out.len()));
+                }
+                self.blocks.make_room(found);
+            }
+        }
+        out.append(&mut encoder.finish()?);
+        Ok(Bytes::from(out))
     }
 
     async fn read_fixed(&self, id: u64, slice: &Slice, layout: &FixedLayout, range: Range<u64>) -> Result<Bytes> {
@@ -85,15 +118,20 @@ impl Contents {
         // From here on, bytes are counted from the end of the header.
         let (mut at, end) = (range.start.max(header) - header, range.end.max(header) - header);
         while at < end {
-            let index = layout.block_of(at / layout.width);
-            let cells = layout.block(index);
-            let bytes = self.piece((id, index + 1), || read_cells(slice, cells.clone())).await?;
-            let base = cells.start * layout.width;
-            if bytes.len() as u64 != (cells.end - cells.start) * layout.width {
+            let (place, bytes) = if at < layout.blocks_bytes {
+                let index = layout.block_at(at);
+                let made = || read_cells(slice, layout.block(index));
+                (layout.bytes(index), self.piece((id, index + 1), made).await?)
+            } else {
+                let made = || async { Ok(Bytes::from(slice.encoder()?.trailer(layout.places()))) };
+                let place = layout.blocks_bytes..layout.size - header;
+                (place, self.piece((id, 0), made).await?)
+            };
+            if bytes.len() as u64 != place.end - place.start {
                 return Err(changed(slice));
             }
-            let stop = end.min(cells.end * layout.width);
-            let part = cut(&bytes, at - base..stop - base)?;
+            let stop = end.min(place.end);
+            let part = cut(&bytes, at - place.start..stop - place.start)?;
             if out.is_empty() && stop == end {
                 return Ok(part);
             }
@@ -128,29 +166,10 @@ impl Contents {
     }
 }
 
-/// The file of a slice that must be made as a whole.
-async fn render(slice: &Slice) -> Result<Bytes> {
-    let mut encoder = slice.encoder()?;
-    let mut out = encoder.start();
-    let mut batches = slice.array().batches(slice.query()?);
-    // Some encoders keep what they are given until the end.
-    let mut taken = 0;
-    while let Some(batch) = batches.next().await? {
-        taken += batch.columns.iter().map(|(_, c)| c.data.len() as u64).sum::<u64>();
-        out.append(&mut encoder.cells(columns(batch))?);
-        let found = taken.max(out.len() as u64);
-        if found > RENDERED_BYTES_MAX {
-            return Err(slice.too_large(found));
-        }
-    }
-    out.append(&mut encoder.finish()?);
-    Ok(Bytes::from(out))
-}
-
 /// A chunk of a Zarr array.
 async fn read_chunk(chunk: &Chunk) -> Result<Bytes> {
     if chunk.size() > RENDERED_BYTES_MAX {
-        return Err(chunk.slice.too_large(chunk.size()));
+        return Err(chunk.slice.too_large(chunk.size(), RENDERED_BYTES_MAX));
     }
     let batch = chunk.slice.array().read(&chunk.slice.query()?).await?;
     let column = batch.columns.into_iter().next().map(|(_, c)| c);
@@ -175,19 +194,13 @@ async fn read_shard(array: &Array, shard: &Shard, range: Range<u64>) -> Result<B
     Ok(out.freeze())
 }
 
-/// The records of a run of cells.
+/// A block of cells.
 async fn read_cells(slice: &Slice, cells: Range<u64>) -> Result<Bytes> {
-    let mut encoder = slice.encoder()?;
-    let mut out = Vec::new();
+    let mut parts = Vec::new();
     for query in slice.queries(cells) {
-        let mut records = encoder.cells(columns(slice.array().read(&query).await?))?;
-        if out.is_empty() {
-            out = records;
-        } else {
-            out.append(&mut records);
-        }
+        parts.push(columns(slice.array().read(&query).await?));
     }
-    Ok(Bytes::from(out))
+    Ok(Bytes::from(slice.encoder()?.run(parts)?))
 }
 
 fn columns(batch: Batch) -> Vec<crate::column::Column> {

@@ -24,6 +24,8 @@ const SLAB_BYTES_MAX: u64 = 64 << 20;
 const FILE_BYTES_MAX: u64 = i64::MAX as u64;
 /// Bytes that a file which must be made as a whole may have.
 pub(super) const RENDERED_BYTES_MAX: u64 = 1 << 30;
+/// The same where it must be made for its size to be known: a look at its attributes makes it.
+pub(super) const MEASURED_BYTES_MAX: u64 = 256 << 20;
 
 /// A slice of an array at a moment, in a format.
 #[derive(Debug)]
@@ -38,16 +40,18 @@ pub(super) struct Slice {
     pub(super) frame: Frame,
 }
 
-/// Where cells lie in a file whose cells all take the same number of bytes.
+/// Where cells lie in a file of which any block of cells can be made alone: a header, the blocks, a trailer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FixedLayout {
     pub(super) header: Vec<u8>,
-    /// Bytes a cell.
-    pub(super) width: u64,
     /// Cells in a block, and cells that the first block is short of.
-    pub(super) block_cells: u64,
-    pub(super) block_shift: u64,
-    pub(super) cells: u64,
+    block_cells: u64,
+    block_shift: u64,
+    cells: u64,
+    /// Bytes of the first block, of each other one but the last, and of all together.
+    first_bytes: u64,
+    block_bytes: u64,
+    pub(super) blocks_bytes: u64,
     /// Bytes of the whole file.
     pub(super) size: u64,
 }
@@ -138,50 +142,71 @@ impl Slice {
         }
     }
 
-    /// How cells lie in the file, where every cell takes the same number of bytes and any of them
-    /// can be read alone; `None` for a file that must be made as a whole.
+    /// How cells lie in the file, where any block of them can be made alone; `None` for a file that must be made as a
+    /// whole.
     ///
     /// # Errors
     /// [`Error::LimitExceeded`] for more bytes than such a file can have.
     pub(super) fn fixed_layout(&self) -> Result<Option<FixedLayout>> {
         let encoder = self.encoder()?;
-        let (true, Some((header, width))) = (self.is_dense(), encoder.fixed()) else {
-            let least = self.bytes_at_least();
-            return if least > RENDERED_BYTES_MAX {
-                Err(self.too_large(least))
+        let (true, Some(runs)) = (self.is_dense(), encoder.runs()) else {
+            let known = encoder.size();
+            let least = known.unwrap_or(0).max(self.bytes_at_least(&encoder));
+            let limit = known.map_or(MEASURED_BYTES_MAX, |_| RENDERED_BYTES_MAX);
+            return if least > limit {
+                Err(self.too_large(least, limit))
             } else {
                 Ok(None)
             };
         };
-        let (cells, size) = (self.frame.cells()?, encoder.size().unwrap_or(u64::MAX));
-        if size > FILE_BYTES_MAX {
-            return Err(Error::LimitExceeded {
-                what: format!("bytes of this .{} file (select fewer cells)", self.format.extension()),
-                found: size,
-                limit: FILE_BYTES_MAX,
-            });
-        }
-        let (block_cells, block_shift) = self.block(width);
-        Ok(Some(FixedLayout {
-            header: header.to_vec(),
-            width,
+        let cells = self.frame.cells()?;
+        let (mut block_cells, block_shift) = self.block(runs.width);
+        let fewer = (cells.saturating_add(block_shift) / block_cells)
+            .checked_div(runs.runs_max)
+            .unwrap_or(0);
+        block_cells = block_cells.saturating_mul(fewer + 1);
+        let mut layout = FixedLayout {
+            header: runs.header.to_vec(),
             block_cells,
             block_shift,
             cells,
-            size,
-        }))
+            first_bytes: encoder.run_bytes((block_cells - block_shift).min(cells)),
+            block_bytes: encoder.run_bytes(block_cells),
+            blocks_bytes: 0,
+            size: 0,
+        };
+        let blocks = layout.blocks();
+        if let Some(last) = blocks.checked_sub(1) {
+            let last_cells = layout.block(last);
+            let last_bytes = encoder.run_bytes(last_cells.end - last_cells.start);
+            layout.blocks_bytes = layout.start(last).saturating_add(last_bytes);
+        }
+        let around = layout.header.len() as u64 + encoder.trailer_bytes(blocks);
+        layout.size = layout.blocks_bytes.saturating_add(around);
+        let beyond = |limit: u64, found: u64| Error::LimitExceeded {
+            what: format!("bytes of this .{} file (select fewer cells)", self.format.extension()),
+            found,
+            limit,
+        };
+        if layout.size > FILE_BYTES_MAX {
+            return Err(beyond(FILE_BYTES_MAX, layout.size));
+        }
+        if fewer > 0 && layout.block_bytes > SLAB_BYTES_MAX {
+            return Err(beyond(SLAB_BYTES_MAX.saturating_mul(runs.runs_max), layout.size));
+        }
+        Ok(Some(layout))
     }
 
     /// What to say of a file that would have to be made as a whole and has this many bytes.
-    pub(super) fn too_large(&self, bytes: u64) -> Error {
+    pub(super) fn too_large(&self, bytes: u64, limit: u64) -> Error {
         let what = format!(
-            "bytes of this .{} file, which must be made as a whole (select fewer cells)",
+            "bytes of this .{} file, which must be made as a whole (select fewer cells, or use `hyperslab export`)",
             self.format.extension()
         );
         Error::LimitExceeded {
             what,
             found: bytes,
-            limit: RENDERED_BYTES_MAX,
+            limit,
         }
     }
 
@@ -283,25 +308,89 @@ impl Slice {
         ]
     }
 
-    /// Bytes of the fixed-size values of all cells, for budgets; each variable-length value counts
-    /// as the two bytes that it takes at least.
-    fn bytes_at_least(&self) -> u64 {
-        let of = |f: &Field| {
-            if self.format.lists_coordinates() {
-                2
+    /// Bytes that the file takes at least. Of text that is what dresses it, a digit for each number, and the coordinates;
+    /// of others the values of fixed size, and two bytes for each value of variable length.
+    fn bytes_at_least(&self, encoder: &Encoder) -> u64 {
+        let cells = self.frame.cells().unwrap_or(u64::MAX);
+        let text = encoder.text_bytes_at_least();
+        if text > 0 {
+            let coordinates = if self.is_dense() {
+                self.coordinate_digits(cells)
             } else {
-                f.cell.cell_bytes(f.datatype).unwrap_or(2) as u64
-            }
-        };
+                0
+            };
+            return cells.saturating_mul(text).saturating_add(coordinates);
+        }
+        let of = |f: &Field| f.cell.cell_bytes(f.datatype).unwrap_or(2) as u64;
         let width: u64 = self.frame.fields.iter().map(of).sum();
-        self.frame.cells().unwrap_or(u64::MAX).saturating_mul(width)
+        cells.saturating_mul(width)
+    }
+
+    /// Digits of all coordinates of so many cells, about: those along each axis as if it had no steps, rounded down.
+    fn coordinate_digits(&self, cells: u64) -> u64 {
+        let along = |axis: &Axis| {
+            let (lo, hi) = axis
+                .range
+                .as_ref()
+                .and_then(|r| Some((r.lo.as_i128()?, r.hi.as_i128()?)))?;
+            let length = u128::try_from(hi - lo).ok()? + 1;
+            // A cell of every step stands for those that are left out, of which some may be a digit longer.
+            let slack = u128::from(axis.step.max(1) - 1);
+            let each = digits(lo, hi).saturating_sub(slack) / length;
+            u64::try_from(each).ok()
+        };
+        let each: u64 = self.selection.axes.iter().filter_map(along).sum();
+        cells.saturating_mul(each)
+    }
+}
+
+/// Decimal digits of the whole numbers from `lo` to `hi`, together.
+fn digits(lo: i128, hi: i128) -> u128 {
+    let up_to = |n: i128| {
+        // Those of 0 to n.
+        let Ok(n) = u128::try_from(n) else { return 0 };
+        let (mut sum, mut ten) = (n + 1, 10_u128);
+        while ten <= n {
+            sum += n - ten + 1;
+            ten *= 10;
+        }
+        sum
+    };
+    match (lo < 0, hi < 0) {
+        (false, false) => up_to(hi) - up_to(lo - 1),
+        (true, true) => up_to(-lo) - up_to(-hi - 1),
+        (true, false) | (false, true) => up_to(hi) + up_to(-lo) - 1,
     }
 }
 
 impl FixedLayout {
-    /// Which block a cell is in.
-    pub(super) const fn block_of(&self, cell: u64) -> u64 {
-        (cell + self.block_shift) / self.block_cells
+    /// How many blocks there are.
+    pub(super) const fn blocks(&self) -> u64 {
+        match self.cells {
+            0 => 0,
+            cells => (cells - 1 + self.block_shift) / self.block_cells + 1,
+        }
+    }
+
+    /// Which block a byte is in, counted from the end of the header.
+    pub(super) fn block_at(&self, byte: u64) -> u64 {
+        match byte.checked_sub(self.first_bytes) {
+            None => 0,
+            Some(after) => 1 + after / self.block_bytes.max(1),
+        }
+    }
+
+    /// Where a block starts, in bytes from the end of the header.
+    pub(super) const fn start(&self, index: u64) -> u64 {
+        match index.checked_sub(1) {
+            None => 0,
+            Some(before) => self.first_bytes.saturating_add(before.saturating_mul(self.block_bytes)),
+        }
+    }
+
+    /// The bytes of a block, counted from the end of the header.
+    pub(super) fn bytes(&self, index: u64) -> Range<u64> {
+        self.start(index)..self.start(index.saturating_add(1)).min(self.blocks_bytes)
     }
 
     /// The cells of a block.
@@ -312,6 +401,15 @@ impl FixedLayout {
                 .min(self.cells)
         };
         at(index)..at(index.saturating_add(1))
+    }
+
+    /// Where each block starts in the file, and how many cells it has.
+    pub(super) fn places(&self) -> impl Iterator<Item = (u64, u64)> {
+        let place = |i| {
+            let cells = self.block(i);
+            (self.header.len() as u64 + self.start(i), cells.end - cells.start)
+        };
+        (0..self.blocks()).map(place)
     }
 }
 

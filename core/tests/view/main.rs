@@ -282,6 +282,10 @@ fn any_range_of_bytes_is_that_range_of_the_file() {
         "points/slices/mag@all.npy",
         "points/slices/all.csv",
         "grids/dense/slices/v@:,:.png",
+        #[cfg(feature = "arrow")]
+        "grids/dense/slices/all.arrow",
+        #[cfg(feature = "arrow")]
+        "points/slices/mag@all.arrow",
     ] {
         let node = block_on(view.lookup(path)).unwrap().unwrap();
         let whole = file(&view, path);

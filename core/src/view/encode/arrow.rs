@@ -1,5 +1,11 @@
 //! Arrow IPC files, as the command line exports them: a column for each dimension and attribute.
 
+mod fixed;
+mod stream;
+
+pub(in crate::view) use fixed::{BATCHES_MAX, FixedTable};
+pub(in crate::view) use stream::FixedStream;
+
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::ArrowError;
 
@@ -8,13 +14,15 @@ use crate::arrow::{self, FieldType, Form, Role};
 use crate::column::Column;
 use crate::error::{Error, Result};
 
-/// A table whose batches are being gathered: only when all are there is it known whether a field can
-/// be shown in its natural form.
+/// A table with text, bool or enumerations, whose batches are being gathered: only when all are there is it known whether
+/// a field can be shown in its natural form.
 #[derive(Debug)]
 pub(super) struct Table {
     fields: Vec<FieldType>,
     dense: bool,
     batches: Vec<Vec<Column>>,
+    /// Bytes of the batches.
+    bytes: u64,
 }
 
 impl Table {
@@ -23,7 +31,13 @@ impl Table {
             fields: frame.fields.iter().map(field_type).collect(),
             dense: frame.dense,
             batches: Vec::new(),
+            bytes: 0,
         }
+    }
+
+    /// Bytes of the batches so far.
+    pub(super) const fn kept_bytes(&self) -> u64 {
+        self.bytes
     }
 
     pub(super) fn cells(&mut self, columns: Vec<Column>) -> Result<()> {
@@ -33,6 +47,10 @@ impl Table {
         for (field, column) in self.fields.iter_mut().zip(&columns) {
             field.fit(column);
         }
+        let of = |c: &Column| {
+            c.data.len() + c.offsets.as_ref().map_or(0, |o| 8 * o.len()) + c.validity.as_ref().map_or(0, Vec::len)
+        };
+        self.bytes += columns.iter().map(|c| of(c) as u64).sum::<u64>();
         self.batches.push(columns);
         Ok(())
     }
@@ -41,6 +59,7 @@ impl Table {
         let table = arrow::Table::new(self.fields.clone(), self.dense)?;
         let mut writer = FileWriter::try_new(Vec::new(), table.schema()).map_err(failed)?;
         for columns in std::mem::take(&mut self.batches) {
+            // Each goes once it is written.
             let columns: Vec<&Column> = columns.iter().collect();
             let cells = columns.first().map_or(0, |c| c.len());
             for batch in table.batches(&columns, 0..cells) {

@@ -166,6 +166,19 @@ enum Kind {
     Picture(png::Picture),
     #[cfg(feature = "arrow")]
     Arrow(arrow::Table),
+    /// An Arrow file whose length follows from the frame.
+    #[cfg(feature = "arrow")]
+    Numbers(arrow::FixedStream),
+}
+
+/// How a file lies in which any run of cells can be made alone: a header, the runs, a trailer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Runs<'a> {
+    pub(super) header: &'a [u8],
+    /// Bytes a cell; in Arrow files runs take a little more.
+    pub(super) width: u64,
+    /// The most runs that a file can have.
+    pub(super) runs_max: u64,
 }
 
 impl Encoder {
@@ -195,7 +208,10 @@ impl Encoder {
             Format::Jsonl => Kind::Table(table::Table::new(table::Style::Lines, frame)),
             Format::Png => Kind::Picture(png::Picture::new(frame)?),
             #[cfg(feature = "arrow")]
-            Format::Arrow => Kind::Arrow(arrow::Table::new(frame)),
+            Format::Arrow => match arrow::FixedTable::of(frame)? {
+                Some(table) => Kind::Numbers(arrow::FixedStream::new(table, cells)),
+                None => Kind::Arrow(arrow::Table::new(frame)),
+            },
         }))
     }
 
@@ -228,6 +244,8 @@ impl Encoder {
             Kind::Table(_) => None,
             #[cfg(feature = "arrow")]
             Kind::Arrow(_) => None,
+            #[cfg(feature = "arrow")]
+            Kind::Numbers(stream) => Some(stream.size()),
             Kind::Picture(picture) => Some(picture.size()),
         }
     }
@@ -241,6 +259,104 @@ impl Encoder {
         }
     }
 
+    /// How the file lies, where any run of its cells can be made alone.
+    pub(super) fn runs(&self) -> Option<Runs<'_>> {
+        match &self.0 {
+            Kind::Record { header, records, .. } => Some(Runs {
+                header,
+                width: records.width(),
+                runs_max: u64::MAX,
+            }),
+            #[cfg(feature = "arrow")]
+            Kind::Numbers(stream) => Some(Runs {
+                header: stream.table().header(),
+                width: stream.table().width(),
+                runs_max: arrow::BATCHES_MAX,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Bytes of a run of so many cells.
+    pub(super) fn run_bytes(&self, cells: u64) -> u64 {
+        match &self.0 {
+            Kind::Record { records, .. } => cells.saturating_mul(records.width()),
+            #[cfg(feature = "arrow")]
+            Kind::Numbers(stream) => stream.table().batch_bytes(cells),
+            _ => 0,
+        }
+    }
+
+    /// A run of cells, whose columns come in several parts.
+    ///
+    /// # Errors
+    /// As [`Encoder::cells`].
+    pub(super) fn run(&mut self, parts: Vec<Vec<Column>>) -> Result<Vec<u8>> {
+        #[cfg(feature = "arrow")]
+        if let Kind::Numbers(stream) = &self.0 {
+            let mut parts = parts.into_iter();
+            let mut all = parts.next().unwrap_or_default();
+            for part in parts {
+                all.iter_mut().zip(&part).for_each(|(all, more)| all.append(more));
+            }
+            return stream.table().batch(&all);
+        }
+        let mut out = Vec::new();
+        for part in parts {
+            let mut cells = self.cells(part)?;
+            if out.is_empty() {
+                out = cells;
+            } else {
+                out.append(&mut cells);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Bytes of what follows the last of so many runs.
+    #[cfg_attr(
+        not(feature = "arrow"),
+        allow(unused_variables, reason = "only Arrow files have a trailer")
+    )]
+    pub(super) fn trailer_bytes(&self, runs: u64) -> u64 {
+        match &self.0 {
+            #[cfg(feature = "arrow")]
+            Kind::Numbers(stream) => stream.table().trailer_bytes(runs),
+            _ => 0,
+        }
+    }
+
+    /// What follows the last run. `runs` are the places of all in the file, and how many cells each has.
+    #[cfg_attr(
+        not(feature = "arrow"),
+        allow(unused_variables, reason = "only Arrow files have a trailer")
+    )]
+    pub(super) fn trailer(&self, runs: impl Iterator<Item = (u64, u64)>) -> Vec<u8> {
+        match &self.0 {
+            #[cfg(feature = "arrow")]
+            Kind::Numbers(stream) => stream.table().trailer(runs),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Bytes of the cells that it has been given and keeps until the end.
+    pub(super) fn kept_bytes(&self) -> u64 {
+        match &self.0 {
+            Kind::Picture(picture) => picture.kept_bytes(),
+            #[cfg(feature = "arrow")]
+            Kind::Arrow(table) => table.kept_bytes(),
+            _ => 0,
+        }
+    }
+
+    /// Bytes that a cell takes at least in text, without its coordinates; 0 in other formats.
+    pub(super) fn text_bytes_at_least(&self) -> u64 {
+        match &self.0 {
+            Kind::Table(table) => table.row_bytes_at_least(),
+            _ => 0,
+        }
+    }
+
     /// What comes before the first cell.
     pub fn start(&mut self) -> Vec<u8> {
         match &mut self.0 {
@@ -249,6 +365,8 @@ impl Encoder {
             Kind::Picture(_) => Vec::new(),
             #[cfg(feature = "arrow")]
             Kind::Arrow(_) => Vec::new(),
+            #[cfg(feature = "arrow")]
+            Kind::Numbers(stream) => stream.table().header().to_vec(),
         }
     }
 
@@ -263,6 +381,8 @@ impl Encoder {
             Kind::Picture(picture) => picture.cells(&columns).map(|()| Vec::new()),
             #[cfg(feature = "arrow")]
             Kind::Arrow(table) => table.cells(columns).map(|()| Vec::new()),
+            #[cfg(feature = "arrow")]
+            Kind::Numbers(stream) => stream.cells(columns),
         }
     }
 
@@ -278,6 +398,8 @@ impl Encoder {
             Kind::Picture(picture) => picture.finish(),
             #[cfg(feature = "arrow")]
             Kind::Arrow(table) => table.finish(),
+            #[cfg(feature = "arrow")]
+            Kind::Numbers(stream) => stream.finish(),
         }
     }
 }

@@ -112,6 +112,11 @@ impl Picture {
         SIGNATURE.len() as u64 + (12 + 13) + (12 + self.stream_bytes()) + 12
     }
 
+    /// Bytes of the values so far.
+    pub(super) const fn kept_bytes(&self) -> u64 {
+        (self.values.len() + self.valid.len()) as u64
+    }
+
     pub(super) fn cells(&mut self, columns: &[Column]) -> Result<()> {
         let [column] = columns else { return Err(wrong_columns()) };
         if column.datatype.physical() != self.physical || column.offsets.is_some() {

@@ -3,6 +3,7 @@
 use super::text::{self, Cell, Words};
 use super::{Field, Frame, wrong_columns};
 use crate::column::Column;
+use crate::datatype::CellCount;
 use crate::error::Result;
 use crate::escape;
 use crate::scalar::Scalar;
@@ -47,6 +48,21 @@ impl Table {
             names,
             fields: frame.fields.clone(),
             rows: 0,
+        }
+    }
+
+    /// Bytes that a row takes at least, without its coordinates: what dresses it, and a digit where there must be one.
+    pub(super) fn row_bytes_at_least(&self) -> u64 {
+        let fields = self.fields.len() as u64;
+        let is_coordinate = |f: &&Field| f.fill.is_empty();
+        let may_be_nothing =
+            |f: &Field| f.nullable || f.labels.is_some() || f.datatype.is_string() || f.datatype.is_opaque();
+        let digits = |f: &Field| u64::from(!may_be_nothing(f) && f.cell == CellCount::ONE);
+        let values: u64 = self.fields.iter().filter(|f| !is_coordinate(f)).map(digits).sum();
+        match self.style {
+            Style::Separated(_) => values + fields,
+            // Braces, a comma behind each field but the last, the end of the line.
+            Style::List | Style::Lines => values + self.keys.iter().map(|k| k.len() as u64 + 1).sum::<u64>() + 2,
         }
     }
 

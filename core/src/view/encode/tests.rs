@@ -115,8 +115,31 @@ fn records_interleave_fields_and_validity() {
         Column::from_values(Datatype::Uint8, &[1_u8, 2]),
         Column::from_values(Datatype::Uint16, &[0x0403_u16, 0x0605]).with_validity(vec![1, 0]),
     ];
-    assert_eq!(encode(Format::Bin, &frame, columns).unwrap(), [1, 3, 4, 1, 2, 5, 6, 0]);
+    // A null is no value that might be one: integers have the fill value.
+    assert_eq!(
+        encode(Format::Bin, &frame, columns).unwrap(),
+        [1, 3, 4, 1, 2, 255, 255, 0]
+    );
     assert_eq!(Encoder::new(Format::Bin, &frame).unwrap().size(), Some(8));
+}
+
+#[test]
+fn nulls_of_records_are_nan_and_no_time() {
+    let mut fields = vec![
+        field("f", Datatype::Float32, CellCount::ONE),
+        field("t", Datatype::DatetimeMs, CellCount::ONE),
+        field("b", Datatype::Bool, CellCount::ONE),
+    ];
+    fields.iter_mut().for_each(|f| f.nullable = true);
+    let columns = vec![
+        Column::from_values(Datatype::Float32, &[0_f32]).with_validity(vec![0]),
+        Column::from_values(Datatype::DatetimeMs, &[0_i64]).with_validity(vec![0]),
+        Column::from_values(Datatype::Bool, &[1_u8]).with_validity(vec![0]),
+    ];
+    let bytes = encode(Format::Bin, &frame(fields, &[1]), columns).unwrap();
+    assert!(f32::from_le_bytes(bytes[..4].try_into().unwrap()).is_nan());
+    assert_eq!(i64::from_le_bytes(bytes[5..13].try_into().unwrap()), i64::MIN);
+    assert_eq!((bytes[4], bytes[13], &bytes[14..]), (0, 0, &[0, 0][..]));
 }
 
 #[test]
@@ -438,4 +461,77 @@ fn arrow_files_hold_every_batch() {
     let names: Vec<String> = reader.schema().fields().iter().map(|f| f.name().clone()).collect();
     assert_eq!(names, ["t", "v", "note", "pair"]);
     assert_eq!(reader.map(|b| b.unwrap().num_rows()).collect::<Vec<_>>(), [3, 3]);
+}
+
+/// Lists of values, values that may be null, and several batches, however the cells come.
+#[cfg(feature = "arrow")]
+#[test]
+fn arrow_files_of_numbers_have_the_size_foretold() {
+    let mut n = field("n", Datatype::Int16, CellCount::ONE);
+    n.nullable = true;
+    let fields = || {
+        vec![
+            field("t", Datatype::DatetimeMs, CellCount::ONE),
+            n.clone(),
+            field("pair", Datatype::Float64, CellCount::Fixed(3)),
+        ]
+    };
+    let columns = |cells: std::ops::Range<usize>, nulls: bool| {
+        let times: Vec<i64> = cells.clone().map(|i| i as i64).collect();
+        let numbers: Vec<i16> = cells.clone().map(|i| i16::try_from(i % 1000).unwrap()).collect();
+        let valid = cells.clone().map(|i| u8::from(!nulls || i % 7 != 0)).collect();
+        let values: Vec<f64> = cells.flat_map(|i| [i as f64, 0.5, -1.0]).collect();
+        let mut pair = Column::from_values(Datatype::Float64, &values);
+        pair.cell = CellCount::Fixed(3);
+        vec![
+            Column::from_values(Datatype::DatetimeMs, &times),
+            Column::from_values(Datatype::Int16, &numbers).with_validity(valid),
+            pair,
+        ]
+    };
+    for (cells, nulls) in [(0, false), (1, true), (5, false), (100_000, true), (100_000, false)] {
+        let frame = frame(fields(), &[cells]);
+        let cells = usize::try_from(cells).unwrap();
+        let size = Encoder::new(Format::Arrow, &frame).unwrap().size();
+        let at_once = encode(Format::Arrow, &frame, columns(0..cells, nulls)).unwrap();
+        assert_eq!(size, Some(at_once.len() as u64), "{cells}");
+        let mut encoder = Encoder::new(Format::Arrow, &frame).unwrap();
+        let mut bytes = encoder.start();
+        for start in (0..cells).step_by(33_333) {
+            bytes.extend(encoder.cells(columns(start..cells.min(start + 33_333), nulls)).unwrap());
+        }
+        bytes.extend(encoder.finish().unwrap());
+        assert!(bytes == at_once, "{cells}");
+        let reader = arrow_ipc::reader::FileReader::try_new(std::io::Cursor::new(bytes), None).unwrap();
+        let (mut at, mut empty) = (0, 0);
+        for batch in reader {
+            let batch = batch.unwrap();
+            let expect = columns(at..at + batch.num_rows(), nulls);
+            empty += batch.column(1).null_count();
+            for (got, expect) in batch.columns().iter().zip(&expect) {
+                let kind = crate::arrow::FieldType::infer(batch.schema().field(0)).unwrap();
+                assert_eq!(kind.datatype, Datatype::DatetimeMs);
+                let data = got.to_data();
+                let values = if data.child_data().is_empty() {
+                    &data
+                } else {
+                    &data.child_data()[0]
+                };
+                let end = values.len() * expect.datatype.size();
+                assert!(values.buffers()[0].as_slice()[..end] == expect.data, "{at}");
+            }
+            at += batch.num_rows();
+        }
+        assert_eq!((at, empty), (cells, if nulls { cells.div_ceil(7) } else { 0 }));
+    }
+}
+
+#[test]
+fn text_takes_at_least_what_dresses_it() {
+    let (frame, columns) = mixed();
+    for format in [Format::Csv, Format::Json, Format::Jsonl] {
+        let least = Encoder::new(format, &frame).unwrap().text_bytes_at_least();
+        let all = encode(format, &frame, columns.clone()).unwrap().len() as u64;
+        assert!(least > 3 && 3 * least < all, "{format:?}: {least} of {all}");
+    }
 }

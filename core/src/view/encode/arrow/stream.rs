@@ -1,0 +1,91 @@
+//! Arrow files of numbers alone, written front to back.
+
+use super::fixed::{BATCHES_MAX, FixedTable};
+use crate::column::Column;
+use crate::error::Result;
+use crate::view::encode::wrong_columns;
+
+/// Bytes of the cells of a batch, unless there would be too many batches.
+const BATCH_BYTES: u64 = 1 << 20;
+
+/// A table whose batches all have as many cells, but the last, however the cells come.
+#[derive(Debug)]
+pub(in crate::view) struct FixedStream {
+    table: FixedTable,
+    cells: u64,
+    batch_cells: u64,
+    /// Cells that make no batch yet.
+    waiting: Vec<Column>,
+    /// Where each batch starts and how many cells it has.
+    batches: Vec<(u64, u64)>,
+    at: u64,
+}
+
+impl FixedStream {
+    /// A table of so many cells, if it is known how many.
+    pub(in crate::view) fn new(table: FixedTable, cells: u64) -> Self {
+        let few = (BATCH_BYTES / table.width().max(1)).max(1);
+        Self {
+            at: table.header().len() as u64,
+            batch_cells: few.max(cells.div_ceil(BATCHES_MAX)),
+            cells,
+            table,
+            waiting: Vec::new(),
+            batches: Vec::new(),
+        }
+    }
+
+    pub(in crate::view) const fn table(&self) -> &FixedTable {
+        &self.table
+    }
+
+    /// Bytes of the whole file.
+    pub(in crate::view) fn size(&self) -> u64 {
+        let (whole, rest) = (self.cells / self.batch_cells, self.cells % self.batch_cells);
+        let batches = self.table.batch_bytes(self.batch_cells).saturating_mul(whole);
+        let trailer = self.table.trailer_bytes(whole + u64::from(rest > 0));
+        let outside = self.table.header().len() as u64 + trailer + self.table.batch_bytes(rest);
+        batches.saturating_add(outside)
+    }
+
+    /// The batches that these cells complete.
+    pub(in crate::view) fn cells(&mut self, columns: Vec<Column>) -> Result<Vec<u8>> {
+        if self.waiting.is_empty() {
+            self.waiting = columns;
+        } else {
+            if self.waiting.len() != columns.len() {
+                return Err(wrong_columns());
+            }
+            for (all, column) in self.waiting.iter_mut().zip(&columns) {
+                all.append(column);
+            }
+        }
+        let mut out = Vec::new();
+        let full = usize::try_from(self.batch_cells).unwrap_or(usize::MAX);
+        while self.waiting.first().is_some_and(|c| c.len() >= full) {
+            let rest = self.waiting.iter_mut().map(|c| c.split_off(full)).collect();
+            let batch = std::mem::replace(&mut self.waiting, rest);
+            self.batch(&batch, &mut out)?;
+        }
+        Ok(out)
+    }
+
+    /// The last batch, and what follows it.
+    pub(in crate::view) fn finish(&mut self) -> Result<Vec<u8>> {
+        let (mut out, rest) = (Vec::new(), std::mem::take(&mut self.waiting));
+        if rest.first().is_some_and(|c| !c.is_empty()) {
+            self.batch(&rest, &mut out)?;
+        }
+        out.append(&mut self.table.trailer(self.batches.iter().copied()));
+        Ok(out)
+    }
+
+    fn batch(&mut self, columns: &[Column], out: &mut Vec<u8>) -> Result<()> {
+        let mut bytes = self.table.batch(columns)?;
+        self.batches
+            .push((self.at, columns.first().map_or(0, Column::len) as u64));
+        self.at += bytes.len() as u64;
+        out.append(&mut bytes);
+        Ok(())
+    }
+}
