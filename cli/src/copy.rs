@@ -7,14 +7,14 @@ use hyperslab::Window;
 use hyperslab::array::{Group, Member, ObjectType};
 use hyperslab::format::group::{GroupMember, MemberKind};
 use hyperslab::maintain::{GroupChange, change_group};
-use hyperslab::vfs::{self, EntryKind, join};
+use hyperslab::vfs::{self, Walked, join};
 use hyperslab::write::WriteOptions;
 
 use crate::args::Copy;
 use crate::build::Building;
 use crate::progress::Progress;
 use crate::store::{Env, Place, seed};
-use crate::{show, when};
+use crate::{show, sizes, when};
 
 /// Bytes that are in memory at once.
 const CHUNK_BYTES: u64 = 8 << 20;
@@ -25,7 +25,9 @@ pub(crate) async fn copy(env: &Env, args: &Copy) -> Result<()> {
     let to = Place::new(&args.dst)?;
     apart(&from, &to)?;
     let what = || format!("cannot copy {} to {}", args.src, args.dst);
-    let files = files(&from).await.with_context(what)?;
+    let files = vfs::walk(&*from.context.vfs, &from.path, |_| false)
+        .await
+        .with_context(what)?;
     if files.is_empty() {
         bail!("{}: there is nothing to copy; check the path", args.src);
     }
@@ -40,8 +42,8 @@ pub(crate) async fn copy(env: &Env, args: &Copy) -> Result<()> {
 
 /// Lets the groups of a copy name members that were copied with them where they are now, and says which members lie
 /// elsewhere: these are named as before.
-async fn groups(env: &Env, from: &Place, made: &Place, to: &Place, files: &[File]) -> Result<()> {
-    for folder in files.iter().filter(|f| f.folder) {
+async fn groups(env: &Env, from: &Place, made: &Place, to: &Place, files: &[Walked]) -> Result<()> {
+    for folder in files.iter().filter(|f| f.size.is_none()) {
         let Some(group) = folder
             .path
             .strip_suffix("__group")
@@ -147,63 +149,27 @@ fn real(path: &Path) -> PathBuf {
     real
 }
 
-struct File {
-    path: String,
-    size: u64,
-    folder: bool,
-}
-
-async fn files(place: &Place) -> Result<Vec<File>> {
-    let mut found = Vec::new();
-    let mut folders = vec![String::new()];
-    while let Some(folder) = folders.pop() {
-        for entry in place.context.vfs.list(&join(&place.path, &folder)).await? {
-            let path = join(&folder, &entry.name);
-            match entry.kind {
-                EntryKind::Dir => {
-                    folders.push(path.clone());
-                    found.push(File {
-                        path,
-                        size: 0,
-                        folder: true,
-                    });
-                }
-                EntryKind::File(Some(size)) => found.push(File {
-                    path,
-                    size,
-                    folder: false,
-                }),
-                EntryKind::File(None) => {
-                    let size = place.context.vfs.size(&join(&place.path, &path)).await?;
-                    found.push(File {
-                        path,
-                        size,
-                        folder: false,
-                    });
-                }
-            }
-        }
-    }
-    Ok(found)
-}
-
-async fn all(from: &Place, to: &Place, files: &[File]) -> Result<()> {
-    let progress = Progress::new("copying", Some(files.iter().map(|f| f.size).sum()), "bytes");
+async fn all(from: &Place, to: &Place, files: &[Walked]) -> Result<()> {
+    let progress = Progress::new(
+        "copying",
+        Some(sizes::total(files.iter().filter_map(|f| f.size))),
+        "bytes",
+    );
     for file in files {
         let target = join(&to.path, &file.path);
-        if file.folder {
+        let Some(size) = file.size else {
             to.context.vfs.create_dir(&target).await?;
             continue;
-        }
+        };
         let source = join(&from.path, &file.path);
-        if file.size <= CHUNK_BYTES {
+        if size <= CHUNK_BYTES {
             let bytes = from.context.vfs.read_all(&source).await?;
             to.context.vfs.put(&target, vec![bytes]).await?;
         } else {
             let mut writer = to.context.vfs.create(&target).await?;
             let mut start = 0;
-            while start < file.size {
-                let end = file.size.min(start + CHUNK_BYTES);
+            while start < size {
+                let end = size.min(start + CHUNK_BYTES);
                 for part in from.context.vfs.read(&source, &[start..end]).await? {
                     writer.append(part).await?;
                 }
@@ -211,7 +177,7 @@ async fn all(from: &Place, to: &Place, files: &[File]) -> Result<()> {
             }
             writer.finish().await?;
         }
-        progress.add(file.size);
+        progress.add(size);
     }
     to.context.vfs.sync(&to.path).await?;
     Ok(())

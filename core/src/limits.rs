@@ -31,3 +31,13 @@ pub const TILE_NOTES_BYTES: u64 = 1024;
 pub const PUT_BYTES: u64 = 8 << 20;
 /// How far ahead of the clock a write's time may be, in milliseconds, to come after what is there.
 pub const WRITE_LEAD_MS: u64 = 5000;
+/// Folders within folders, from the root of a store or of what is copied: deeper ones are taken for a circle.
+pub const FOLDER_DEPTH_MAX: usize = 64;
+/// Files and folders that one walk through a store may find, or one manifest may name.
+pub const ENTRIES_MAX: usize = 1 << 22;
+/// Bytes of a file that is read as a whole over a network.
+pub const WHOLE_FILE_BYTES_MAX: u64 = 256 << 20;
+/// Bytes of a server's listing of one folder.
+pub const LISTING_BYTES_MAX: u64 = 64 << 20;
+/// Bytes of a manifest.
+pub const MANIFEST_BYTES_MAX: u64 = 32 << 20;

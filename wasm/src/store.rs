@@ -31,12 +31,12 @@ pub struct RawStore {
 #[wasm_bindgen]
 impl RawStore {
     /// The store behind `backend`, whose root has this URL, or none. With `has_manifest` a `__manifest.json` in its root
-    /// is believed.
+    /// is used, and compared with the lists of a store that can list.
     #[wasm_bindgen(constructor)]
     pub fn new(backend: Backend, url: String, has_manifest: bool, cache_bytes: f64) -> Self {
         let js: Arc<dyn Vfs> = Arc::new(JsVfs::new(backend));
         let vfs: Arc<dyn Vfs> = if has_manifest {
-            Arc::new(ManifestVfs::new(js))
+            Arc::new(ManifestVfs::checked(js))
         } else {
             js
         };

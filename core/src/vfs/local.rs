@@ -8,6 +8,7 @@ mod links;
 mod lock;
 mod put;
 mod root;
+mod secrets;
 
 use std::future::ready;
 use std::io::{self, ErrorKind, IoSliceMut, Read as _};
@@ -19,6 +20,7 @@ use bytes::Bytes;
 
 use self::handles::{Handles, OpenFile};
 pub use self::root::{LocalEntry, LocalKind, LocalRoot};
+pub use self::secrets::readable_by_everyone;
 use super::coalesce::{MERGED_BYTES_MAX, coalesce};
 use super::{BoxFuture, Direct, Entry, EntryKind, FileWriter, Lock, ReadAt, Vfs, check_path, join, split};
 use crate::cpu::Cpu;

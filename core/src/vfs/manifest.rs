@@ -6,22 +6,26 @@
 //!
 //! It names every file below the folder with its size, and carries the small ones that opening an
 //! array reads, so that a reader needs one request to open; of a small array it carries the cells
-//! too. Readers of the format ignore it: its
-//! name has a dot. Who changes the array writes it again.
+//! too. Readers of the format ignore it: its name has a dot. Programs that change the array through this crate write it
+//! again. It comes from servers, so its paths are checked before they are used.
+
+mod store;
 
 use std::collections::BTreeMap;
-use std::ops::Range;
-use std::sync::Arc;
+use std::fmt;
+use std::marker::PhantomData;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
-use futures_util::lock::Mutex;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use super::mem::children;
-use super::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, join, slice, split};
+pub use self::store::ManifestVfs;
+use super::walk::check_depth;
+use super::{Vfs, check_path, join, last_part, split, walk};
 use crate::error::{Error, Malformed, Result};
+use crate::limits::{ENTRIES_MAX, MANIFEST_BYTES_MAX};
 use crate::sort::sort_by;
 
 /// The manifest's name in the folder it describes.
@@ -39,8 +43,9 @@ const REWRITES: u32 = 16;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     version: u32,
+    #[serde(deserialize_with = "by_path")]
     files: BTreeMap<String, File>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "by_path")]
     inline: BTreeMap<String, String>,
 }
 
@@ -57,7 +62,7 @@ impl Manifest {
             .filter(|(_, size)| *size > 0)
             .partition(|(path, size)| *size <= INLINE_FILE_BYTES_MAX && rank(path).is_some());
         // Some of the cells are of no use: many files make a tile, and the rest costs as many requests.
-        if files.values().map(|file| file.size).sum::<u64>() <= INLINE_BYTES_MAX {
+        if files.values().fold(0, |sum: u64, file| sum.saturating_add(file.size)) <= INLINE_BYTES_MAX {
             wanted.extend(data);
         }
         // What every reader needs first, then the newest: their names start with their time.
@@ -81,38 +86,93 @@ impl Manifest {
     /// The manifest in `json`, which was read from `path`.
     ///
     /// # Errors
-    /// `Corrupt` if it is not one; `UnsupportedVersion` if it is a newer one.
+    /// `Corrupt` if it is not one, or names files that no store has; `LimitExceeded` if it is larger than any that is
+    /// written; `UnsupportedVersion` if it is a newer one.
     pub fn decode(json: &[u8], path: &str) -> Result<Self> {
-        let corrupt = |e: serde_json::Error| {
-            let malformed = Malformed::new("manifest", 0, format!("{e}; write it again with `hyperslab index`"));
-            Error::Corrupt {
-                path: path.to_owned(),
-                malformed,
-            }
-        };
-        let manifest: Self = serde_json::from_slice(json).map_err(corrupt)?;
-        if manifest.version == VERSION {
-            return Ok(manifest);
-        }
-        Err(Error::UnsupportedVersion {
+        let corrupt = |why: &dyn fmt::Display| Error::Corrupt {
             path: path.to_owned(),
-            found: manifest.version,
-            supported: VERSION,
-        })
+            malformed: Malformed::new("manifest", 0, format!("{why}; write it again with `hyperslab index`")),
+        };
+        check_bytes(json, path)?;
+        let manifest: Self = serde_json::from_slice(json).map_err(|e| corrupt(&e))?;
+        if manifest.version != VERSION {
+            return Err(Error::UnsupportedVersion {
+                path: path.to_owned(),
+                found: manifest.version,
+                supported: VERSION,
+            });
+        }
+        match manifest.file_as_folder() {
+            Some(both) => Err(corrupt(&format_args!("{both:?} is a file and a folder in it"))),
+            None => Ok(manifest),
+        }
+    }
+
+    /// A file below which other files are said to lie.
+    fn file_as_folder(&self) -> Option<&str> {
+        let folders = |path| std::iter::successors(Some(split(path).0), |folder| Some(split(folder).0));
+        let above = |path| folders(path).take_while(|folder: &&str| !folder.is_empty());
+        let mut all = self.files.keys().flat_map(|path| above(path.as_str()));
+        all.find(|folder| self.files.contains_key(*folder))
     }
 
     /// The manifest as JSON.
     ///
     /// # Errors
-    /// None in practice: a map of strings is always JSON.
+    /// `LimitExceeded` if it is larger than readers take.
     pub fn encode(&self) -> Result<Vec<u8>> {
-        serde_json::to_vec(self).map_err(|e| Error::io(MANIFEST, e))
+        let json = serde_json::to_vec(self).map_err(|e| Error::io(MANIFEST, e))?;
+        check_bytes(&json, MANIFEST)?;
+        Ok(json)
     }
 
     fn inlined(&self, path: &str) -> Option<Bytes> {
         let bytes = BASE64.decode(self.inline.get(path)?).ok()?;
         // A text that does not fit its size is read from the file instead.
         (self.files.get(path)?.size == bytes.len() as u64).then(|| bytes.into())
+    }
+}
+
+fn check_bytes(json: &[u8], path: &str) -> Result<()> {
+    match json.len() as u64 {
+        0..=MANIFEST_BYTES_MAX => Ok(()),
+        found => Err(Error::LimitExceeded {
+            what: format!("bytes of the manifest {path}; consolidate and vacuum the array, or index smaller folders"),
+            found,
+            limit: MANIFEST_BYTES_MAX,
+        }),
+    }
+}
+
+/// A map whose keys are paths of files in a store.
+fn by_path<'de, D: Deserializer<'de>, T: Deserialize<'de>>(json: D) -> Result<BTreeMap<String, T>, D::Error> {
+    json.deserialize_map(ByPath(PhantomData))
+}
+
+struct ByPath<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ByPath<T> {
+    type Value = BTreeMap<String, T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("files by their paths")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        let mut files = BTreeMap::new();
+        while let Some((path, file)) = entries.next_entry::<String, T>()? {
+            if path.is_empty() {
+                return Err(A::Error::custom("a file without a name is in it"));
+            }
+            check_path(&path)
+                .and_then(|()| check_depth(split(&path).0))
+                .map_err(A::Error::custom)?;
+            files.insert(path, file);
+            if files.len() > ENTRIES_MAX {
+                return Err(A::Error::custom(format_args!("it names more than {ENTRIES_MAX} files")));
+            }
+        }
+        Ok(files)
     }
 }
 
@@ -148,24 +208,11 @@ pub async fn write(vfs: &dyn Vfs, root: &str) -> Result<Manifest> {
 
 /// Every file below the folder `root`, and how large it is.
 async fn list(vfs: &dyn Vfs, root: &str) -> Result<BTreeMap<String, File>> {
-    let mut files = BTreeMap::new();
-    let mut folders = vec![String::new()];
-    while let Some(folder) = folders.pop() {
-        for entry in vfs.list(&join(root, &folder)).await? {
-            let path = join(&folder, &entry.name);
-            let size = match entry.kind {
-                _ if path == MANIFEST || entry.name.starts_with('.') => continue,
-                EntryKind::Dir => {
-                    folders.push(path);
-                    continue;
-                }
-                EntryKind::File(Some(size)) => size,
-                EntryKind::File(None) => vfs.size(&join(root, &path)).await?,
-            };
-            files.insert(path, File { size });
-        }
-    }
-    Ok(files)
+    let skips = |path: &str| path == MANIFEST || last_part(path).starts_with('.');
+    let found = walk(vfs, root, skips).await?.into_iter();
+    Ok(found
+        .filter_map(|found| Some((found.path, File { size: found.size? })))
+        .collect())
 }
 
 /// Writes the manifests that describe the folder `root` again: its own, and those of the folders above it. For
@@ -203,284 +250,5 @@ fn rank(path: &str) -> Option<u8> {
     }
 }
 
-/// A store that answers from the manifest in its root, where there is one, and asks `inner` for the rest.
-pub struct ManifestVfs {
-    inner: Arc<dyn Vfs>,
-    state: Mutex<State>,
-}
-
-#[derive(Clone)]
-enum State {
-    Unread,
-    Absent,
-    Present(Arc<Manifest>),
-    /// Something was written through this store since: what the manifest says may not be so.
-    Outdated,
-}
-
-impl ManifestVfs {
-    /// `inner` with its manifest, which the first question reads.
-    pub fn new(inner: Arc<dyn Vfs>) -> Self {
-        Self {
-            inner,
-            state: Mutex::new(State::Unread),
-        }
-    }
-
-    /// The manifest, read once until it is renewed; those who ask meanwhile wait for the same answer.
-    async fn manifest(&self) -> Result<Option<Arc<Manifest>>> {
-        let mut state = self.state.lock().await;
-        if let State::Unread = *state {
-            *state = match self.inner.read_all(MANIFEST).await {
-                Ok(json) => State::Present(Arc::new(Manifest::decode(&json, MANIFEST)?)),
-                Err(Error::NotFound { .. }) => State::Absent,
-                Err(e) => return Err(e),
-            };
-        }
-        Ok(match &*state {
-            State::Present(manifest) => Some(Arc::clone(manifest)),
-            _ => None,
-        })
-    }
-
-    async fn outdate(&self) {
-        *self.state.lock().await = State::Outdated;
-    }
-}
-
-impl Vfs for ManifestVfs {
-    fn inner(&self) -> Option<&dyn Vfs> {
-        Some(&*self.inner)
-    }
-
-    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
-        Box::pin(async move {
-            match self.manifest().await?.and_then(|m| m.inlined(path)) {
-                Some(whole) => ranges.iter().map(|range| slice(path, &whole, range)).collect(),
-                None => self.inner.read(path, ranges).await,
-            }
-        })
-    }
-
-    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
-        Box::pin(async move {
-            match self.manifest().await?.and_then(|m| m.inlined(path)) {
-                Some(whole) => Ok(whole),
-                None => self.inner.read_all(path).await,
-            }
-        })
-    }
-
-    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
-        Box::pin(async move {
-            match self.manifest().await?.and_then(|m| m.files.get(path).copied()) {
-                Some(file) => Ok(file.size),
-                None => self.inner.size(path).await,
-            }
-        })
-    }
-
-    fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
-        Box::pin(async move {
-            let manifest = self.manifest().await?;
-            let Some(file) = manifest.as_ref().and_then(|m| m.files.get(path)) else {
-                return self.inner.read_tail(path, bytes).await;
-            };
-            let range = file.size.saturating_sub(bytes)..file.size;
-            let read = self.read(path, std::slice::from_ref(&range)).await?;
-            Ok((file.size, read.into_iter().next().unwrap_or_default()))
-        })
-    }
-
-    fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
-        Box::pin(async move {
-            match self.manifest().await? {
-                Some(manifest) => Ok(children(&manifest.files, dir, |file| file.size)),
-                None => self.inner.list(dir).await,
-            }
-        })
-    }
-
-    fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            self.outdate().await;
-            self.inner.put(path, parts).await
-        })
-    }
-
-    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            self.outdate().await;
-            self.inner.put_over(path, parts).await
-        })
-    }
-
-    fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
-        Box::pin(async move {
-            self.outdate().await;
-            self.inner.create(path).await
-        })
-    }
-
-    fn create_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
-        self.inner.create_dir(dir)
-    }
-
-    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            self.outdate().await;
-            self.inner.remove(path).await
-        })
-    }
-
-    fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            self.outdate().await;
-            self.inner.remove_dir(dir).await
-        })
-    }
-
-    fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
-        self.inner.sync(dir)
-    }
-
-    fn renew(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async move {
-            let mut state = self.state.lock().await;
-            // What is outdated stays out of use: nobody may have written it again.
-            if let State::Present(_) | State::Absent = *state {
-                *state = State::Unread;
-            }
-            self.inner.renew().await
-        })
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::blocking::block_on;
-    use crate::vfs::MemVfs;
-
-    fn store() -> MemVfs {
-        let mem = MemVfs::new();
-        for (path, bytes) in [
-            ("__schema/__1_1_0a", "schema"),
-            ("__commits/x.wrt", ""),
-            ("__fragments/x/a0.tdb", "data"),
-        ] {
-            mem.replace(path, bytes);
-        }
-        mem
-    }
-
-    #[cfg(feature = "test-util")]
-    #[test]
-    fn without_a_manifest_it_is_the_store() {
-        let vfs = ManifestVfs::new(Arc::new(MemVfs::new()));
-        block_on(crate::vfs::conformance::check(&vfs)).unwrap();
-    }
-
-    #[test]
-    fn lists_everything_and_carries_what_opening_reads() {
-        let mem = store();
-        let manifest = block_on(write(&mem, "")).unwrap();
-        assert_eq!(
-            String::from_utf8(manifest.encode().unwrap()).unwrap(),
-            r#"{"version":1,"files":{"__commits/x.wrt":{"size":0},"__fragments/x/a0.tdb":{"size":4},"__schema/__1_1_0a":{"size":6}},"inline":{"__fragments/x/a0.tdb":"ZGF0YQ==","__schema/__1_1_0a":"c2NoZW1h"}}"#
-        );
-    }
-
-    #[test]
-    fn answers_without_the_store() {
-        let mem = store();
-        block_on(write(&mem, "")).unwrap();
-        let vfs = ManifestVfs::new(Arc::new(mem.clone()));
-        assert_eq!(block_on(vfs.list("__fragments/x")).unwrap().len(), 1);
-        for (path, _) in mem.files().iter().filter(|(path, _)| path != MANIFEST) {
-            block_on(mem.remove(path)).unwrap();
-        }
-        assert_eq!(block_on(vfs.read_all("__schema/__1_1_0a")).unwrap(), "schema");
-        assert_eq!(block_on(vfs.read("__schema/__1_1_0a", &[2..4])).unwrap(), ["he"]);
-        assert_eq!(block_on(vfs.size("__fragments/x/a0.tdb")).unwrap(), 4);
-        assert_eq!(block_on(vfs.list("")).unwrap().len(), 3);
-        assert_eq!(block_on(vfs.read_all("__fragments/x/a0.tdb")).unwrap(), "data");
-    }
-
-    #[test]
-    fn the_cells_of_a_large_array_stay_where_they_are() {
-        let mem = store();
-        mem.replace("__fragments/x/a1.tdb", vec![0; 600 << 10]);
-        let manifest = block_on(write(&mem, "")).unwrap();
-        assert_eq!(manifest.inline.keys().collect::<Vec<_>>(), ["__schema/__1_1_0a"]);
-    }
-
-    #[test]
-    fn a_write_outdates_it_and_refresh_renews_it() {
-        let mem = store();
-        block_on(write(&mem, "")).unwrap();
-        let vfs = ManifestVfs::new(Arc::new(mem.clone()));
-        block_on(vfs.put("new", vec![Bytes::from("x")])).unwrap();
-        assert!(block_on(vfs.list("")).unwrap().iter().any(|e| e.name == "new"));
-        block_on(refresh(&mem, "__fragments/x")).unwrap();
-        assert!(!mem.files().iter().any(|(path, _)| path.ends_with("x/__manifest.json")));
-        let again = ManifestVfs::new(Arc::new(mem));
-        assert!(block_on(again.list("")).unwrap().iter().any(|e| e.name == "new"));
-    }
-
-    #[test]
-    fn what_others_wrote_is_seen_once_it_is_renewed() {
-        let (mem, names) = (store(), |vfs: &ManifestVfs| block_on(vfs.list("")).unwrap().len());
-        block_on(write(&mem, "")).unwrap();
-        let vfs = ManifestVfs::new(Arc::new(mem.clone()));
-        let before = names(&vfs);
-        mem.replace("new", b"x".to_vec());
-        block_on(refresh(&mem, "")).unwrap();
-        assert_eq!(names(&vfs), before);
-        block_on(vfs.renew()).unwrap();
-        assert_eq!(names(&vfs), before + 1);
-    }
-
-    #[test]
-    fn one_that_comes_later_is_seen_too() {
-        let mem = store();
-        let vfs = ManifestVfs::new(Arc::new(mem.clone()));
-        assert_eq!(block_on(vfs.list("")).unwrap().len(), 3);
-        block_on(write(&mem, "")).unwrap();
-        mem.replace("unlisted", b"x".to_vec());
-        block_on(vfs.renew()).unwrap();
-        assert_eq!(block_on(vfs.list("")).unwrap().len(), 3);
-    }
-
-    /// Somebody else writes a file and the manifest before each call in turn.
-    #[cfg(feature = "test-util")]
-    #[test]
-    fn of_two_writers_neither_is_left_out() {
-        for call in 0.. {
-            let mem = store();
-            let vfs = super::super::faulty::FaultyVfs::new(Arc::new(mem.clone()), Default::default());
-            let other = mem.clone();
-            vfs.before(call, move || {
-                other.replace("new", b"x".to_vec());
-                block_on(write(&other, "")).unwrap();
-            });
-            block_on(write(&vfs, "")).unwrap();
-            if !mem.files().iter().any(|(path, _)| path == "new") {
-                assert!(call > 5);
-                return;
-            }
-            let read = ManifestVfs::new(Arc::new(mem));
-            let names = block_on(read.list("")).unwrap();
-            assert!(names.iter().any(|e| e.name == "new"), "before call {call}");
-        }
-    }
-
-    #[test]
-    fn damage_is_an_error_that_says_what_to_do() {
-        let e = Manifest::decode(b"{\"version\":1", "a/__manifest.json").unwrap_err();
-        assert!(e.to_string().starts_with("a/__manifest.json: corrupt manifest"), "{e}");
-        assert!(e.to_string().contains("hyperslab index"), "{e}");
-        let newer = Manifest::decode(br#"{"version":2,"files":{}}"#, "m").unwrap_err();
-        assert_eq!(newer.code(), "UnsupportedVersion");
-    }
-}
+mod tests;

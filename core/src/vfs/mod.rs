@@ -18,6 +18,7 @@ mod path;
 #[cfg(feature = "object-store")]
 mod remote;
 mod url;
+mod walk;
 
 use std::future::Future;
 use std::ops::Range;
@@ -30,13 +31,14 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use crate::error::{Error, Result};
 pub use direct::{Direct, ReadAt};
 #[cfg(feature = "fs")]
-pub use local::{LocalEntry, LocalKind, LocalRoot, LocalVfs};
+pub use local::{LocalEntry, LocalKind, LocalRoot, LocalVfs, readable_by_everyone};
 pub use manifest::ManifestVfs;
 pub use mem::MemVfs;
 pub use path::{check_path, join, last_part, split};
 #[cfg(feature = "object-store")]
-pub use remote::{HttpVfs, ObjectVfs};
-pub use url::{local_path, open_url, path_within};
+pub use remote::{HttpVfs, ObjectVfs, Patience};
+pub use url::{join_url, local_path, open_url, path_within, redact};
+pub use walk::{Walked, walk};
 
 /// What every store operation returns: a boxed future that may cross threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;

@@ -1,5 +1,6 @@
-//! From what a user types to a store.
+//! From what a user types to a store, and to what may be shown of it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Vfs;
@@ -44,6 +45,58 @@ pub fn path_within(root: &str, url: &str) -> Option<String> {
     (scheme == root_scheme && inside && plain).then(|| names.join("/"))
 }
 
+/// The URL of `name` below the folder at `url`: a query, such as a signature, stays at the end. Of a path, its path.
+pub fn join_url(url: &str, name: &str) -> String {
+    let query = if scheme(url).is_some() {
+        url.find(['?', '#'])
+    } else {
+        None
+    };
+    let (folder, query) = url.split_at(query.unwrap_or(url.len()));
+    format!("{}/{name}{query}", folder.trim_end_matches('/'))
+}
+
+/// `text` without the secrets of the URLs in it: names and passwords before the host, and queries, are `***`.
+/// For every message and every log that may name a URL.
+pub fn redact(text: &str) -> Cow<'_, str> {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("://") {
+        shown.push_str(before);
+        shown.push_str("://");
+        let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '<' | '>' | '`');
+        let is_url = before.ends_with(|c: char| c.is_ascii_alphanumeric());
+        let (url, others) = match is_url {
+            true => after.split_at(after.find(ends).unwrap_or(after.len())),
+            false => ("", after),
+        };
+        push_redacted(url, &mut shown);
+        rest = others;
+    }
+    if rest.len() == text.len() {
+        return Cow::Borrowed(text);
+    }
+    shown.push_str(rest);
+    Cow::Owned(shown)
+}
+
+/// Appends what follows the `://` of a URL, and the signs after it that belong to the sentence.
+fn push_redacted(url: &str, shown: &mut String) {
+    let host_end = url.find(['/', '?', '#']).unwrap_or(url.len());
+    let (host, rest) = url.split_at(host_end);
+    match host.rsplit_once('@') {
+        Some((_, host)) => shown.extend(["***@", host]),
+        None => shown.push_str(host),
+    }
+    let Some((path, query)) = rest.split_once('?') else {
+        shown.push_str(rest);
+        return;
+    };
+    let secret = query.trim_end_matches([')', ':', ';', ',', '.', '\'']);
+    shown.extend([path, "?", if secret.is_empty() { "" } else { "***" }]);
+    shown.push_str(query.get(secret.len()..).unwrap_or_default());
+}
+
 #[cfg(feature = "fs")]
 fn local(path: &str) -> Result<(Arc<dyn Vfs>, String)> {
     if path.is_empty() {
@@ -61,7 +114,7 @@ fn local(path: &str) -> Result<(Arc<dyn Vfs>, String)> {
 fn remote(scheme: &str, url: &str) -> Result<(Arc<dyn Vfs>, String)> {
     use super::{HttpVfs, ManifestVfs, ObjectVfs};
     let vfs: Arc<dyn Vfs> = match scheme {
-        "http" | "https" => Arc::new(ManifestVfs::new(Arc::new(HttpVfs::new(url)?))),
+        "http" | "https" => Arc::new(ManifestVfs::checked(Arc::new(HttpVfs::new(url)?))),
         _ => Arc::new(ObjectVfs::from_url(url)?),
     };
     Ok((vfs, String::new()))
@@ -69,7 +122,7 @@ fn remote(scheme: &str, url: &str) -> Result<(Arc<dyn Vfs>, String)> {
 
 #[cfg(not(feature = "object-store"))]
 fn remote(scheme: &str, url: &str) -> Result<(Arc<dyn Vfs>, String)> {
-    Err(Error::Unsupported(format!("{url}: {scheme}: in this build")))
+    Err(Error::Unsupported(format!("{}: {scheme}: in this build", redact(url))))
 }
 
 /// The scheme of a URL and what follows the colon. One letter is a drive on Windows, not a scheme.
@@ -90,6 +143,34 @@ mod tests {
         for path in ["a/b", "/a:b/c", "C:/arrays", "temp@0:100", "./s3:x"] {
             assert_eq!(scheme(path), None, "{path}");
         }
+    }
+
+    #[test]
+    fn secrets_of_urls_are_not_shown() {
+        for (text, shown) in [
+            ("no address", "no address"),
+            ("cannot open https://h/x: why", "cannot open https://h/x: why"),
+            ("https://me:secret@h:80/x/y", "https://***@h:80/x/y"),
+            ("https://a@b@h", "https://***@h"),
+            ("(https://h/x?X-Amz-Signature=ab/c): why?", "(https://h/x?***): why?"),
+            (
+                "az://c/x?sig=a%2Fb&se=1 and http://u:p@h?t=1.",
+                "az://c/x?*** and http://***@h?***.",
+            ),
+            ("cannot open 'https://h/?k=1'; try", "cannot open 'https://h/?***'; try"),
+            ("https://h/x?sig=a/b.tdb: not found", "https://h/x?***: not found"),
+            ("a://", "a://"),
+            ("\u{e9}://me@h", "\u{e9}://me@h"),
+        ] {
+            assert_eq!(redact(text), shown);
+        }
+    }
+
+    #[test]
+    fn names_come_before_the_query() {
+        assert_eq!(join_url("https://h/x/?sig=a/b", "y"), "https://h/x/y?sig=a/b");
+        assert_eq!(join_url("https://h/x", "y/z"), "https://h/x/y/z");
+        assert_eq!(join_url("dir?/x/", "y"), "dir?/x/y");
     }
 
     #[test]

@@ -1,0 +1,240 @@
+//! The store that a manifest makes of one that cannot list.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::future;
+use futures_util::lock::Mutex;
+
+use super::{MANIFEST, Manifest};
+use crate::error::{Error, Result};
+use crate::vfs::mem::children;
+use crate::vfs::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, join, slice};
+
+/// A store that answers from the manifest in its root, where there is one, and asks `inner` for the rest.
+pub struct ManifestVfs {
+    inner: Arc<dyn Vfs>,
+    state: Mutex<State>,
+    lists: Mutex<Lists>,
+}
+
+/// Where names come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lists {
+    /// From the manifest alone, if there is one.
+    Unasked,
+    /// From `inner`, if it can list, which the next question shows.
+    Unknown,
+    /// From `inner`: other programs may have written since the manifest was.
+    Given,
+    /// From the manifest: `inner` cannot list.
+    Refused,
+}
+
+#[derive(Clone)]
+enum State {
+    Unread,
+    Absent,
+    Present(Arc<Manifest>),
+    /// Something was written through this store since: what the manifest says may not be so.
+    Outdated,
+}
+
+impl ManifestVfs {
+    /// `inner` with its manifest, which the first question reads, and which is believed.
+    pub fn new(inner: Arc<dyn Vfs>) -> Self {
+        Self::with(inner, Lists::Unasked)
+    }
+
+    /// The same for a store that may be able to list: if it is, its lists count and not those of the manifest, which is
+    /// out of date once another program has written. The first list is asked for together with the manifest; a store
+    /// that refuses it is not asked for another.
+    pub fn checked(inner: Arc<dyn Vfs>) -> Self {
+        Self::with(inner, Lists::Unknown)
+    }
+
+    fn with(inner: Arc<dyn Vfs>, lists: Lists) -> Self {
+        Self {
+            inner,
+            state: Mutex::new(State::Unread),
+            lists: Mutex::new(lists),
+        }
+    }
+
+    /// The children of `dir` as `inner` lists them and as the manifest does, where they count.
+    async fn sources(&self, dir: &str) -> Result<(Option<Result<Vec<Entry>>>, Option<Arc<Manifest>>)> {
+        let mut lists = self.lists.lock().await;
+        match *lists {
+            Lists::Unasked | Lists::Refused => {
+                drop(lists);
+                Ok((None, self.manifest().await?))
+            }
+            Lists::Given => {
+                drop(lists);
+                let (manifest, listed) = future::join(self.manifest(), self.inner.list(dir)).await;
+                Ok((Some(listed), manifest?))
+            }
+            // Whoever else wants a list waits for what this one shows.
+            Lists::Unknown => {
+                let (manifest, listed) = future::join(self.manifest(), self.inner.list(dir)).await;
+                let manifest = manifest?;
+                *lists = match (&listed, &manifest) {
+                    (_, None) => Lists::Given,
+                    (Ok(entries), _) if !entries.is_empty() => Lists::Given,
+                    (_, Some(manifest)) if !manifest.children(dir).is_empty() => Lists::Refused,
+                    _ => Lists::Unknown,
+                };
+                Ok((Some(listed), manifest))
+            }
+        }
+    }
+
+    /// The manifest, read once until it is renewed; those who ask meanwhile wait for the same answer.
+    async fn manifest(&self) -> Result<Option<Arc<Manifest>>> {
+        let mut state = self.state.lock().await;
+        if let State::Unread = *state {
+            *state = match self.inner.read_all(MANIFEST).await {
+                Ok(json) => State::Present(Arc::new(Manifest::decode(&json, MANIFEST)?)),
+                Err(Error::NotFound { .. }) => State::Absent,
+                Err(e) => return Err(e),
+            };
+        }
+        Ok(match &*state {
+            State::Present(manifest) => Some(Arc::clone(manifest)),
+            _ => None,
+        })
+    }
+
+    async fn outdate(&self) {
+        *self.state.lock().await = State::Outdated;
+    }
+}
+
+impl Vfs for ManifestVfs {
+    fn inner(&self) -> Option<&dyn Vfs> {
+        Some(&*self.inner)
+    }
+
+    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
+        Box::pin(async move {
+            match self.manifest().await?.and_then(|m| m.inlined(path)) {
+                Some(whole) => ranges.iter().map(|range| slice(path, &whole, range)).collect(),
+                None => self.inner.read(path, ranges).await,
+            }
+        })
+    }
+
+    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
+        Box::pin(async move {
+            match self.manifest().await?.and_then(|m| m.inlined(path)) {
+                Some(whole) => Ok(whole),
+                None => self.inner.read_all(path).await,
+            }
+        })
+    }
+
+    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
+        Box::pin(async move {
+            match self.manifest().await?.and_then(|m| m.files.get(path).copied()) {
+                Some(file) => Ok(file.size),
+                None => self.inner.size(path).await,
+            }
+        })
+    }
+
+    fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
+        Box::pin(async move {
+            let manifest = self.manifest().await?;
+            let Some(file) = manifest.as_ref().and_then(|m| m.files.get(path)) else {
+                return self.inner.read_tail(path, bytes).await;
+            };
+            let range = file.size.saturating_sub(bytes)..file.size;
+            let read = self.read(path, std::slice::from_ref(&range)).await?;
+            Ok((file.size, read.into_iter().next().unwrap_or_default()))
+        })
+    }
+
+    fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
+        Box::pin(async move {
+            match self.sources(dir).await? {
+                (Some(Ok(entries)), Some(manifest)) if !entries.is_empty() => Ok(manifest.with_sizes(dir, entries)),
+                (_, Some(manifest)) => Ok(manifest.children(dir)),
+                (Some(listed), None) => listed,
+                (None, None) => self.inner.list(dir).await,
+            }
+        })
+    }
+
+    fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            self.outdate().await;
+            self.inner.put(path, parts).await
+        })
+    }
+
+    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            self.outdate().await;
+            self.inner.put_over(path, parts).await
+        })
+    }
+
+    fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
+        Box::pin(async move {
+            self.outdate().await;
+            self.inner.create(path).await
+        })
+    }
+
+    fn create_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        self.inner.create_dir(dir)
+    }
+
+    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            self.outdate().await;
+            self.inner.remove(path).await
+        })
+    }
+
+    fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            self.outdate().await;
+            self.inner.remove_dir(dir).await
+        })
+    }
+
+    fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        self.inner.sync(dir)
+    }
+
+    fn renew(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let mut state = self.state.lock().await;
+            // What is outdated stays out of use: nobody may have written it again.
+            if let State::Present(_) | State::Absent = *state {
+                *state = State::Unread;
+            }
+            self.inner.renew().await
+        })
+    }
+}
+
+impl Manifest {
+    fn children(&self, dir: &str) -> Vec<Entry> {
+        children(&self.files, dir, |file| file.size)
+    }
+
+    /// A list of `dir` with the sizes that it leaves out, and without the manifest, which describes others.
+    fn with_sizes(&self, dir: &str, mut entries: Vec<Entry>) -> Vec<Entry> {
+        entries.retain(|entry| !dir.is_empty() || entry.name != MANIFEST);
+        for entry in &mut entries {
+            if entry.kind == EntryKind::File(None) {
+                let known = self.files.get(&join(dir, &entry.name));
+                entry.kind = EntryKind::File(known.map(|file| file.size));
+            }
+        }
+        entries
+    }
+}
