@@ -1,6 +1,7 @@
 //! What the stores behind a network share: a runtime of their own, so that their futures are plain
 //! futures for everyone else.
 
+mod client;
 mod http;
 mod object;
 mod service;
@@ -14,7 +15,7 @@ use std::{io, thread};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
-pub use self::http::HttpVfs;
+pub use self::http::{HttpVfs, Patience};
 pub use self::object::ObjectVfs;
 use super::BoxFuture;
 use crate::error::{Error, Result};
