@@ -3,6 +3,7 @@
 use anyhow::{Context as _, Result};
 use hyperslab::array::{Array, Fragment};
 use hyperslab::format::schema::{Layout, Schema};
+use hyperslab::vfs::redact;
 use hyperslab::view::selection::display_name;
 use hyperslab::{ScalarRange, schema_json};
 use serde_json::{Value, json};
@@ -16,10 +17,11 @@ pub(crate) async fn info(env: &Env, args: &Info) -> Result<()> {
     let array = env.open(&args.array, when::all(args.at)).await?;
     let total = Total::of(&array).await;
     let total = total.with_context(|| format!("cannot read {}", args.array))?;
+    let shown = redact(&args.array);
     if args.json {
-        show::line(format_args!("{:#}", as_json(&args.array, &array, &total)))
+        show::line(format_args!("{:#}", as_json(&shown, &array, &total)))
     } else {
-        print(&args.array, &array, &total)
+        print(&shown, &array, &total)
     }
 }
 

@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 use hyperslab::format::attribute::Attribute;
 use hyperslab::format::domain::Dimension;
 use hyperslab::scalar::json_word;
+use hyperslab::vfs::redact;
 use hyperslab::view::selection::display_name;
 use hyperslab::{CellCount, Datatype, Scalar, ScalarRange, calendar, escape, printable};
 use serde_json::Value;
@@ -31,9 +32,10 @@ fn print(text: &str) -> Result<()> {
     writeln!(io::stdout().lock(), "{text}").context("cannot write to standard output")
 }
 
-/// Prints a complaint on standard error. Where that cannot be written there is nobody to tell: `eprintln!` would panic.
+/// Prints a complaint on standard error, without the secrets of URLs in it. Where that cannot be written there is nobody
+/// to tell: `eprintln!` would panic.
 pub(crate) fn complaint(text: impl Display) {
-    let _ = writeln!(io::stderr().lock(), "{}", printable(&text.to_string(), &[]));
+    let _ = writeln!(io::stderr().lock(), "{}", printable(&redact(&text.to_string()), &[]));
 }
 
 /// Prints rows with their columns aligned.

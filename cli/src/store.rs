@@ -10,14 +10,16 @@ use hyperslab::vfs::manifest;
 use hyperslab::{Context, Window, vfs};
 
 use crate::failure::usage;
-use crate::signals;
 use crate::undo::Undo;
+use crate::{show, signals};
 
 /// A path or URL, and the store behind it.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
-    /// As typed.
+    /// As typed, with any secrets in it: messages show it redacted.
     pub(crate) url: String,
+    /// The same of the store's root.
+    pub(crate) root: String,
     /// The store.
     pub(crate) context: Context,
     /// What was typed, as a path in the store.
@@ -31,6 +33,7 @@ impl Place {
         let (vfs, path) = vfs::open_url(url)?;
         Ok(Self {
             url: url.to_owned(),
+            root: url.to_owned(),
             context: Context::new(vfs),
             path,
         })
@@ -49,11 +52,21 @@ impl Place {
 
     /// Something within this place.
     pub(crate) fn join(&self, name: &str) -> Self {
-        let url = format!("{}/{name}", self.url.trim_end_matches('/'));
         Self {
-            url,
+            url: vfs::join_url(&self.url, name),
+            root: self.root.clone(),
             context: self.context.clone(),
             path: vfs::join(&self.path, name),
+        }
+    }
+
+    /// Another path in the same store.
+    pub(crate) fn at(&self, path: &str) -> Self {
+        Self {
+            url: vfs::join_url(&self.root, path),
+            root: self.root.clone(),
+            context: self.context.clone(),
+            path: path.to_owned(),
         }
     }
 }
@@ -179,7 +192,14 @@ pub(crate) fn key(file: Option<&Path>) -> Result<Option<Key>> {
     let Some(file) = file else { return Ok(None) };
     let bytes = std::fs::read(file).with_context(|| format!("cannot read the key in {}", file.display()))?;
     let none = || format!("{} holds no key; a key is 32 bytes or 64 hex digits", file.display());
-    Ok(Some(Key::parse(&bytes).ok_or_else(|| usage("--key-file", none()))?))
+    let key = Key::parse(&bytes).ok_or_else(|| usage("--key-file", none()))?;
+    if vfs::readable_by_everyone(file) {
+        let file = file.display();
+        show::complaint(format_args!(
+            "hyperslab: warning: every user of this machine may read the key in {file}; run `chmod 600 {file}`"
+        ));
+    }
+    Ok(Some(key))
 }
 
 /// 32 bytes nobody can guess, from which names and nonces derive.

@@ -1,7 +1,7 @@
 //! `verify` and `index`.
 
 use anyhow::{Context as _, Result};
-use hyperslab::vfs::manifest;
+use hyperslab::vfs::{join_url, manifest, redact};
 
 use crate::args::{Index, Verify};
 use crate::each::each;
@@ -55,7 +55,7 @@ async fn verify_one(env: &Env, url: &str, args: &Verify) -> Result<()> {
         .into());
     }
     let fragments = show::count(array.fragments().len() as u64, "fragment");
-    show::line(format_args!("{url}: sound ({fragments}, {seen})"))
+    show::line(format_args!("{}: sound ({fragments}, {seen})", redact(url)))
 }
 
 /// Writes the manifest.
@@ -64,9 +64,5 @@ pub(crate) async fn index(args: &Index) -> Result<()> {
     manifest::write(place.context.vfs.as_ref(), &place.path)
         .await
         .with_context(|| format!("cannot index {}", args.array))?;
-    show::line(format_args!(
-        "{}/{}",
-        args.array.trim_end_matches('/'),
-        manifest::MANIFEST
-    ))
+    show::line(redact(&join_url(&args.array, manifest::MANIFEST)))
 }

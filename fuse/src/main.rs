@@ -112,7 +112,7 @@ fn main() -> ExitCode {
             let _ = writeln!(
                 std::io::stderr(),
                 "fuse-mount: {}",
-                printable(&format!("{e:#}"), &['\n'])
+                printable(&vfs::redact(&format!("{e:#}")), &['\n'])
             );
             ExitCode::FAILURE
         }
@@ -164,7 +164,7 @@ fn run(args: Args) -> Result<()> {
     // Before the mount: a signal in between must not leave it behind.
     ctrlc::set_handler(move || drop(signalled.send(Event::Signal))).context("cannot watch for signals")?;
 
-    let (mounted, fd) = Mount::new(&place, &args.source, args.allow_other)?;
+    let (mounted, fd) = Mount::new(&place, &vfs::redact(&args.source), args.allow_other)?;
     let outcome = serve(adapter, fd, &args, &mounted, &events, &happened);
     mounted
         .unmount()
@@ -221,7 +221,8 @@ fn serve(
     std::fs::metadata(&args.mountpoint).context("the mount does not answer")?;
     // It is a mount whether or not somebody hears of it.
     let place = args.mountpoint.display();
-    let _ = writeln!(std::io::stdout(), "READY: mounted {} at {place}", args.source);
+    let source = vfs::redact(&args.source);
+    let _ = writeln!(std::io::stdout(), "READY: mounted {source} at {place}");
     if args.detached {
         background::close_outputs(log.as_ref())?;
     } else if let Some(log) = &log {
@@ -237,8 +238,13 @@ fn open(args: &Args) -> Result<FileSystem> {
         None => Window::ALL,
     };
     let key = args.key_file.as_deref().map(key).transpose()?;
-    let trimmed = args.source.trim_end_matches('/');
-    let name = trimmed
+    // Of a URL, what its signature is no part of.
+    let unsigned = match vfs::local_path(&args.source) {
+        Some(_) => args.source.as_str(),
+        None => args.source.split(['?', '#']).next().unwrap_or_default(),
+    };
+    let name = unsigned
+        .trim_end_matches('/')
         .rsplit('/')
         .next()
         .filter(|n| !n.is_empty() && *n != ".")
@@ -269,13 +275,20 @@ fn log(file: &Path) -> Result<File> {
 fn tell(path: &str, refusal: &Refusal) {
     // Where this cannot be written there is nobody to tell.
     let told = format!("fuse-mount: cannot read {path:?}: {refusal}");
-    let _ = writeln!(std::io::stderr(), "{}", printable(&told, &[]));
+    let _ = writeln!(std::io::stderr(), "{}", printable(&vfs::redact(&told), &[]));
 }
 
 /// The key in a file.
 fn key(file: &Path) -> Result<Key> {
-    let bytes = std::fs::read(file).with_context(|| format!("cannot read the key in {}", file.display()))?;
-    Key::parse(&bytes).with_context(|| format!("{} holds no key; a key is 32 bytes or 64 hex digits", file.display()))
+    let shown = file.display();
+    let bytes = std::fs::read(file).with_context(|| format!("cannot read the key in {shown}"))?;
+    let key =
+        Key::parse(&bytes).with_context(|| format!("{shown} holds no key; a key is 32 bytes or 64 hex digits"))?;
+    if vfs::readable_by_everyone(file) {
+        let why = format!("every user of this machine may read the key in {shown}; run `chmod 600 {shown}`");
+        let _ = writeln!(std::io::stderr(), "fuse-mount: warning: {why}");
+    }
+    Ok(key)
 }
 
 fn seconds(value: f64) -> Result<Duration> {

@@ -74,7 +74,7 @@ fn failures_are_one_line_and_leave_nothing() {
     check(&shell, "info s3:/x", 1, &["write s3://bucket/path"]);
     check(&shell, "meta a get nothing", 1, &["no metadata key 'nothing'"]);
     check(&shell, "--key-file in.npy info a", 2, &["--key-file", "64 hex digits"]);
-    shell.file("key", [7; 32]);
+    shell.secret("key", [7; 32]);
     let (_, plain) = shell.fails("--key-file key info a");
     assert!(plain.trim_end().ends_with("open it without a key"), "{plain}");
 }
@@ -180,9 +180,9 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 fn encrypted_arrays_need_their_key() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
-    shell.file("key", [7; 32]);
-    shell.file("hex", "07".repeat(32) + "\n");
-    shell.file("other", [8; 32]);
+    shell.secret("key", [7; 32]);
+    shell.secret("hex", "07".repeat(32) + "\n");
+    shell.secret("other", [8; 32]);
     shell.ok("--key-file key import in.npy a");
     assert_eq!(
         shell.ok("export a - --format csv --select 0,0 --key-file hex"),
@@ -192,12 +192,29 @@ fn encrypted_arrays_need_their_key() {
     check(&shell, "info a --key-file other", 1, &["--key-file"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_key_that_everybody_can_read_is_a_warning() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.secret("key", [7; 32]);
+    shell.ok("--key-file key import in.npy a");
+    let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(shell.path("key"), everybody).unwrap();
+    let output = shell.run("--key-file key info a", b"");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && error.contains("run `chmod 600 key`"),
+        "{error}"
+    );
+}
+
 #[test]
 fn a_key_lists_what_is_encrypted_and_what_is_not() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
-    shell.file("key", [7; 32]);
-    shell.file("other", [8; 32]);
+    shell.secret("key", [7; 32]);
+    shell.secret("other", [8; 32]);
     std::fs::create_dir(shell.path("f")).unwrap();
     shell.ok("import in.npy f/plain");
     shell.ok("group create f/group");

@@ -38,6 +38,16 @@ impl Shell {
         std::fs::write(self.path(name), bytes).unwrap();
     }
 
+    /// A file that its owner alone may read.
+    fn secret(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        self.file(name, bytes);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            std::fs::set_permissions(self.path(name), std::fs::Permissions::from_mode(0o600)).unwrap();
+        }
+    }
+
     fn bytes(&self, name: &str) -> Vec<u8> {
         std::fs::read(self.path(name)).unwrap()
     }

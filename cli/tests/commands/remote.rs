@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
 
 use crate::Shell;
 
@@ -71,4 +72,80 @@ fn who_has_no_credentials_is_told_what_to_set() {
     let error = failure("az://container/x", &[]);
     assert!(error.contains("set AZURE_STORAGE_ACCOUNT_NAME"), "{error}");
     assert!(error.contains("AZURE_SKIP_SIGNATURE=true reads"), "{error}");
+}
+
+/// The address of a server that answers each target with what `reply` gives of it: a status with headers, and a body.
+/// What it was asked is kept.
+fn replying(reply: impl Fn(&str) -> (String, String) + Send + 'static) -> (String, Arc<Mutex<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let asked = Arc::new(Mutex::new(String::new()));
+    let log = Arc::clone(&asked);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let lines = BufReader::new(&stream).lines();
+            let lines: Vec<_> = lines.map_while(|l| l.ok().filter(|l| !l.is_empty())).collect();
+            let request = lines.join("\n");
+            let (head, body) = reply(request.split(' ').nth(1).unwrap_or_default());
+            log.lock().unwrap().push_str(&request.to_ascii_lowercase());
+            let length = body.len();
+            let _ = write!(
+                stream,
+                "HTTP/1.1 {head}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+            );
+        }
+    });
+    (format!("http://{address}"), asked)
+}
+
+#[test]
+fn another_host_does_not_get_the_session_token() {
+    let (there, asked) = replying(|_| ("404 Not Found".to_owned(), String::new()));
+    let (here, sent) = replying(move |target| (format!("307 Moved\r\nLocation: {there}{target}"), String::new()));
+    let settings = [
+        ("AWS_ACCESS_KEY_ID", "me"),
+        ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ("AWS_SESSION_TOKEN", "token"),
+        ("AWS_ALLOW_HTTP", "true"),
+        ("AWS_ENDPOINT_URL", &here),
+    ];
+    failure("s3://bucket/x", &settings);
+    assert!(sent.lock().unwrap().contains("x-amz-security-token: token"));
+    let asked = asked.lock().unwrap();
+    assert!(asked.contains("get /bucket"), "{asked}");
+    for secret in ["x-amz", "token", "authorization", "referer"] {
+        assert!(!asked.contains(secret), "{asked}");
+    }
+}
+
+#[test]
+fn folders_without_end_end_with_an_error() {
+    let shell = Shell::new();
+    let one = r#"[{"name":"d","type":"directory"},{"name":"e","type":"directory"}]"#;
+    let (url, _) = replying(move |target| match target.ends_with('/') {
+        true => ("200 OK\r\ncontent-type: application/json".to_owned(), one.to_owned()),
+        false => ("404 Not Found".to_owned(), String::new()),
+    });
+    let (_, error) = shell.fails(&format!("copy {url}/x out"));
+    assert!(error.contains("folders within folders"), "{error}");
+    let output = shell.run(&format!("tree {url}/x"), b"");
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        error.contains("folders lie within folders more than 64 deep"),
+        "{error}"
+    );
+
+    let manifest = r#"{"version":1,"files":{"/x":{"size":1}}}"#;
+    let (url, _) = replying(move |target| match target.ends_with("manifest.json") {
+        true => ("200 OK".to_owned(), manifest.to_owned()),
+        false => ("404 Not Found".to_owned(), String::new()),
+    });
+    for line in [format!("copy {url}/x out"), format!("tree {url}/x")] {
+        let (_, error) = shell.fails(&line);
+        assert!(
+            error.contains("manifest") && error.contains("hyperslab index"),
+            "{error}"
+        );
+    }
 }

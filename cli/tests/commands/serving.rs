@@ -190,6 +190,56 @@ fn an_array_is_read_through_it_by_listing_and_by_manifest() {
 
 #[cfg(feature = "object-store")]
 #[test]
+fn a_manifest_hides_nothing_where_the_host_can_list() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.file("more.npy", npy("'<i2'", "(3, 4)", &int16s(24)[24..]));
+    shell.ok("import in.npy a");
+    shell.ok("index a");
+    let old = shell.bytes("a/__manifest.json");
+    shell.ok("write a more.npy");
+    // As a program leaves it that knows of no manifests.
+    shell.file("a/__manifest.json", old);
+    let server = serve(&shell);
+    let read = shell.pipe(&format!("export http://{}/a - --format npy", server.address), b"");
+    assert_eq!(values(&read), &int16s(24)[24..]);
+}
+
+#[cfg(feature = "object-store")]
+#[test]
+fn signatures_and_passwords_are_not_shown() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    std::fs::create_dir(shell.path("f")).unwrap();
+    shell.ok("import in.npy f/a");
+    shell.ok("group create g");
+    shell.ok("group add g f/a");
+    let address = serve(&shell);
+    let url = |path: &str| format!("http://me:password@{}/{path}?X-Amz-Signature=secret", address.address);
+    let shown = format!("http://***@{}/f/a?***", address.address);
+    for command in ["info", "info --json", "verify", "tree", "ls"] {
+        let output = shell.ok(&format!("{command} {}", url("f/a")));
+        assert!(output.contains(&shown) || command == "ls", "{output}");
+        assert!(!output.contains("secret") && !output.contains("password"), "{output}");
+    }
+    // What lies below has its name before the signature.
+    assert!(shell.ok(&format!("tree {}", url("f"))).contains("3 × 4"));
+    for command in ["info", "tree", "verify", "export", "copy", "meta", "index"] {
+        let more = match command {
+            "export" | "copy" => "out.csv",
+            "meta" => "list",
+            _ => "",
+        };
+        let (_, error) = shell.fails(&format!("{command} {} {more}", url("nothing")));
+        assert!(
+            !error.contains("secret") && !error.contains("password"),
+            "{command}: {error}"
+        );
+    }
+}
+
+#[cfg(feature = "object-store")]
+#[test]
 fn who_changes_an_array_renews_its_manifest_and_those_above() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));

@@ -1,5 +1,6 @@
 //! S3, Google Cloud Storage and Azure, by way of the `object_store` crate.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use super::service::{self, Credentials};
 use super::{IN_FLIGHT, runtime};
 use crate::error::{Error, Result};
 use crate::vfs::coalesce::{Coalesced, GAP_BYTES, MERGED_BYTES_MAX, coalesce};
-use crate::vfs::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, check_path, join, too_short};
+use crate::vfs::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, check_path, join, redact, too_short};
 
 /// Bytes of a part of a large file; S3 takes at most 10 000 parts of at least 5 MiB.
 const PART_BYTES: usize = 16 << 20;
@@ -61,10 +62,11 @@ impl ObjectVfs {
     ) -> BoxFuture<'static, T> {
         let credentials = self.credentials;
         super::spawn(async move {
-            work.await.map_err(|e| match credentials {
+            let advised = work.await.map_err(|e| match credentials {
                 Some(credentials) => credentials.advise(e),
                 None => e,
-            })
+            });
+            advised.map_err(without_secrets)
         })
     }
 
@@ -186,6 +188,17 @@ impl ObjectVfs {
         };
         let deleted: Vec<_> = self.store.delete_stream(keys).collect().await;
         deleted.into_iter().try_for_each(gone)
+    }
+}
+
+/// The same failure, told without the signatures of the addresses in it.
+fn without_secrets(error: Error) -> Error {
+    match error {
+        Error::Io { path, source } => match redact(&source.to_string()) {
+            Cow::Borrowed(_) => Error::Io { path, source },
+            Cow::Owned(told) => Error::io(path, told),
+        },
+        error => error,
     }
 }
 

@@ -8,7 +8,9 @@ use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey as Google};
 use object_store::{ObjectStore, ObjectStoreScheme};
 use reqwest::Url;
 
+use super::client::Connector;
 use crate::error::{Error, Result};
+use crate::vfs::redact;
 
 /// How the text of an error names the statuses of requests that lack credentials, or the right ones.
 const REFUSALS: [&str; 2] = ["401 Unauthorized", "403 Forbidden"];
@@ -64,16 +66,17 @@ impl Credentials {
 /// # Errors
 /// `Unsupported` for another scheme, `InvalidArgument` if the settings do not suffice.
 pub(super) fn open(url: &str) -> Result<(Arc<dyn ObjectStore>, String, Credentials)> {
-    let parsed = Url::parse(url).map_err(|e| Error::invalid(format!("{url}: {e}")))?;
+    let parsed = Url::parse(url).map_err(|e| Error::invalid(format!("{}: {e}", redact(url))))?;
     let unknown = || {
         Error::Unsupported(format!(
-            "{url}: no such store; write s3://bucket/path, gs://, az://, http:// or https://, or a path"
+            "{}: no such store; write s3://bucket/path, gs://, az://, http:// or https://, or a path",
+            redact(url)
         ))
     };
     let (scheme, prefix) = ObjectStoreScheme::parse(&parsed).map_err(|_| unknown())?;
     let (store, credentials) = match scheme {
         ObjectStoreScheme::AmazonS3 => {
-            let builder = AmazonS3Builder::from_env().with_url(url);
+            let builder = AmazonS3Builder::from_env().with_url(url).with_http_connector(Connector);
             let found = [
                 S3::AccessKeyId,
                 S3::SecretAccessKey,
@@ -86,7 +89,9 @@ pub(super) fn open(url: &str) -> Result<(Arc<dyn ObjectStore>, String, Credentia
             (built(url, builder.build(), found)?, found)
         }
         ObjectStoreScheme::GoogleCloudStorage => {
-            let builder = GoogleCloudStorageBuilder::from_env().with_url(url);
+            let builder = GoogleCloudStorageBuilder::from_env()
+                .with_url(url)
+                .with_http_connector(Connector);
             let found = [
                 Google::ServiceAccount,
                 Google::ServiceAccountKey,
@@ -98,7 +103,9 @@ pub(super) fn open(url: &str) -> Result<(Arc<dyn ObjectStore>, String, Credentia
             (built(url, builder.build(), found)?, found)
         }
         ObjectStoreScheme::MicrosoftAzure => {
-            let builder = MicrosoftAzureBuilder::from_env().with_url(url);
+            let builder = MicrosoftAzureBuilder::from_env()
+                .with_url(url)
+                .with_http_connector(Connector);
             let found = [
                 Azure::AccessKey,
                 Azure::SasKey,
@@ -125,6 +132,6 @@ fn built<S: ObjectStore>(
 ) -> Result<Arc<dyn ObjectStore>> {
     match store {
         Ok(store) => Ok(Arc::new(store)),
-        Err(e) => Err(Error::invalid(format!("{url}: {e}; {}", credentials.advice))),
+        Err(e) => Err(Error::invalid(format!("{}: {e}; {}", redact(url), credentials.advice))),
     }
 }
