@@ -1,7 +1,11 @@
 //! What looks after an array, over every array of a group.
 
+use std::collections::HashSet;
+
 use anyhow::{Context as _, Result, anyhow, bail};
 use hyperslab::array::{Group, ObjectType, object_type};
+use hyperslab::limits::FOLDER_DEPTH_MAX;
+use hyperslab::vfs::{join_url, redact};
 
 use crate::ls::{identity, member_place, with_or_without_key};
 use crate::store::{Env, Place};
@@ -29,13 +33,13 @@ pub(crate) async fn each(env: &Env, url: &str, act: impl AsyncFn(&Target) -> Res
         .await;
     }
     let mut found = Found::default();
-    look(env, &place, &mut found).await?;
+    look(env, &place, FOLDER_DEPTH_MAX, &mut found).await?;
     if found.arrays.is_empty() && found.bad.is_empty() {
         bail!("{url}: there is no array in this group; `hyperslab group add` makes one a member");
     }
     let mut bad = found.bad;
     for url in found.arrays {
-        let prefix = format!("{}/", url.trim_end_matches('/'));
+        let prefix = redact(&join_url(&url, "")).into_owned();
         if let Err(error) = act(&Target { url, prefix }).await {
             bad.push(error);
         }
@@ -51,16 +55,19 @@ pub(crate) async fn each(env: &Env, url: &str, act: impl AsyncFn(&Target) -> Res
 struct Found {
     arrays: Vec<String>,
     /// What was gone through already: members may be named by several groups.
-    seen: Vec<String>,
+    seen: HashSet<String>,
     bad: Vec<anyhow::Error>,
 }
 
-async fn look(env: &Env, place: &Place, found: &mut Found) -> Result<()> {
-    let own = identity(place);
-    if found.seen.contains(&own) {
+/// Groups lie in this one, `depth` deep at most: servers may show groups without end.
+async fn look(env: &Env, place: &Place, depth: usize, found: &mut Found) -> Result<()> {
+    if !found.seen.insert(identity(place)) {
         return Ok(());
     }
-    found.seen.push(own);
+    if depth == 0 {
+        let what = "groups lie within groups more than";
+        bail!("{}: {what} {FOLDER_DEPTH_MAX} deep; name a group within", place.url);
+    }
     let window = when::window(None)?;
     let open = async |env: &Env| Ok(Group::open(&place.context, &place.path, &env.options(window)).await?);
     let group = with_or_without_key(env, open).await;
@@ -76,14 +83,12 @@ async fn look(env: &Env, place: &Place, found: &mut Found) -> Result<()> {
     for at in places {
         match object_type(&at.context, &at.path).await {
             Ok(Some(ObjectType::Group)) => {
-                if let Err(error) = Box::pin(look(env, &at, found)).await {
+                if let Err(error) = Box::pin(look(env, &at, depth - 1, found)).await {
                     found.bad.push(error);
                 }
             }
             Ok(Some(ObjectType::Array)) => {
-                let own = identity(&at);
-                if !found.seen.contains(&own) {
-                    found.seen.push(own);
+                if found.seen.insert(identity(&at)) {
                     found.arrays.push(at.url);
                 }
             }

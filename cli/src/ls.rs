@@ -1,18 +1,21 @@
 //! `ls` and `tree`: arrays and groups, with shapes and types.
 
+use std::collections::HashSet;
+
 use anyhow::{Context as _, Result, bail};
 use hyperslab::CellCount;
 use hyperslab::array::{Array, Group, Member, ObjectType, may_be_array, object_type};
 use hyperslab::format::attribute::Attribute;
-use hyperslab::vfs::{self, Entry, EntryKind, join};
+use hyperslab::limits::FOLDER_DEPTH_MAX;
+use hyperslab::vfs::{self, Entry, EntryKind, join, redact};
 use serde_json::{Value, json};
 
 use crate::args::Ls;
 use crate::store::{Env, Place};
 use crate::{failure, info, show, sizes, when};
 
-/// Groups within groups and folders within folders, before it is taken for a circle.
-const DEPTH_MAX: usize = 64;
+/// Arrays, groups and folders that are shown.
+const ITEMS_MAX: usize = 1 << 17;
 
 /// One line of a listing.
 struct Item {
@@ -23,6 +26,8 @@ struct Item {
     problem: Option<String>,
     /// Whether it is a group that it lies in, and is not gone into again.
     circle: bool,
+    /// Whether what it holds is shown above, where it was met before.
+    repeated: bool,
     /// Whether it lies in the folder of a group that does not name it.
     stray: bool,
     children: Vec<Item>,
@@ -40,14 +45,39 @@ struct Summary {
     fragments: usize,
 }
 
+/// What was met on the way through groups and folders.
+#[derive(Default)]
+struct Walk {
+    /// Whether all levels are shown.
+    deep: bool,
+    /// Groups and folders whose children are shown.
+    seen: HashSet<String>,
+    items: usize,
+    /// Why no more is looked for: servers may show folders without end.
+    ended: Option<String>,
+}
+
 /// Lists one level, or all of them.
 pub(crate) async fn ls(env: &Env, args: &Ls, deep: bool) -> Result<()> {
     let place = Place::new(&args.path)?;
-    let depth = if deep { DEPTH_MAX } else { 1 };
+    let depth = if deep { FOLDER_DEPTH_MAX } else { 1 };
     let kind = object_type(&place.context, &place.path)
         .await
         .with_context(|| format!("cannot list {}", args.path))?;
-    let top = item(env, &place, args.path.clone(), kind, depth, &[]).await?;
+    let mut walk = Walk {
+        deep,
+        ..Walk::default()
+    };
+    let top = item(
+        env,
+        &place,
+        redact(&args.path).into_owned(),
+        kind,
+        depth,
+        &[],
+        &mut walk,
+    )
+    .await?;
     let Some(top) = top else {
         bail!("{}: there is no array, group or folder; check the path", args.path)
     };
@@ -71,6 +101,7 @@ pub(crate) async fn ls(env: &Env, args: &Ls, deep: bool) -> Result<()> {
     } else {
         top.listed().iter().for_each(|i| i.problems("", &mut bad));
     }
+    bad.extend(walk.ended);
     let Some(last) = bad.pop() else { return Ok(()) };
     bad.iter()
         .for_each(|problem| show::complaint(format_args!("hyperslab: {problem}")));
@@ -86,13 +117,16 @@ async fn item(
     kind: Option<ObjectType>,
     depth: usize,
     above: &[String],
+    walk: &mut Walk,
 ) -> Result<Option<Item>> {
+    walk.count(place);
     let mut found = Item {
         name,
         kind: "folder",
         array: None,
         problem: None,
         circle: false,
+        repeated: false,
         stray: false,
         children: Vec::new(),
     };
@@ -112,20 +146,20 @@ async fn item(
             found.kind = "group";
             let own = identity(place);
             found.circle = above.contains(&own);
-            if depth > 0 && !found.circle {
+            found.repeated = !found.circle && walk.is_shown(&own, place, depth);
+            if depth > 0 && !found.circle && !found.repeated {
                 let above = &[above, &[own]].concat();
                 let window = when::window(None)?;
                 let open = async |env: &Env| Ok(Group::open(&place.context, &place.path, &env.options(window)).await?);
                 match with_or_without_key(env, open).await {
                     Ok(group) if !group.listed => {
                         let entries = entries(place).await?;
-                        found.children = folders(env, place, entries, depth - 1, above).await;
+                        found.children = folders(env, place, entries, depth - 1, above, walk).await;
                     }
                     Ok(group) => {
-                        found.children = members(env, place, &group, depth - 1, above).await;
-                        found
-                            .children
-                            .extend(strays(env, place, &group, depth - 1, above).await?);
+                        found.children = members(env, place, &group, depth - 1, above, walk).await;
+                        let strays = strays(env, place, &group, depth - 1, above, walk).await?;
+                        found.children.extend(strays);
                     }
                     Err(e) => found.problem = Some(failure::sentence(&e)),
                 }
@@ -136,8 +170,12 @@ async fn item(
             if entries.is_empty() && !place.local().is_some_and(std::path::Path::is_dir) {
                 return Ok(None);
             }
-            if depth > 0 {
-                found.children = folders(env, place, entries, depth - 1, above).await;
+            let own = identity(place);
+            found.circle = above.contains(&own);
+            found.repeated = !found.circle && walk.is_shown(&own, place, depth);
+            if depth > 0 && !found.circle && !found.repeated {
+                let above = &[above, &[own]].concat();
+                found.children = folders(env, place, entries, depth - 1, above, walk).await;
             }
         }
     }
@@ -162,14 +200,24 @@ async fn entries(place: &Place) -> Result<Vec<Entry>> {
 }
 
 /// Lists a folder, without the format's own folders and what unfinished imports write.
-async fn folders(env: &Env, place: &Place, entries: Vec<Entry>, depth: usize, above: &[String]) -> Vec<Item> {
+async fn folders(
+    env: &Env,
+    place: &Place,
+    entries: Vec<Entry>,
+    depth: usize,
+    above: &[String],
+    walk: &mut Walk,
+) -> Vec<Item> {
     let mut children = Vec::new();
     for entry in entries {
+        if walk.ended.is_some() {
+            break;
+        }
         if entry.kind == EntryKind::Dir && may_be_array(&entry.name) {
             let at = place.join(&entry.name);
             let found = async {
                 let kind = object_type(&at.context, &at.path).await?;
-                Box::pin(item(env, &at, entry.name.clone(), kind, depth, above)).await
+                Box::pin(item(env, &at, entry.name.clone(), kind, depth, above, walk)).await
             };
             let found = found.await;
             children.extend(found.unwrap_or_else(|e| Some(Item::unknown(&entry.name, failure::sentence(&e)))));
@@ -178,16 +226,26 @@ async fn folders(env: &Env, place: &Place, entries: Vec<Entry>, depth: usize, ab
     children
 }
 
-async fn members(env: &Env, place: &Place, group: &Group, depth: usize, above: &[String]) -> Vec<Item> {
+async fn members(
+    env: &Env,
+    place: &Place,
+    group: &Group,
+    depth: usize,
+    above: &[String],
+    walk: &mut Walk,
+) -> Vec<Item> {
     let mut children = Vec::new();
     for member in &group.members {
+        if walk.ended.is_some() {
+            break;
+        }
         let name = member.name.as_ref().unwrap_or(&member.uri);
         let found = async {
             let at = member_place(place, member)?;
             // A member that is gone is shown as what the group says it was.
             let kind = object_type(&at.context, &at.path).await.ok().flatten().or(member.kind);
             match kind {
-                Some(_) => Box::pin(item(env, &at, name.clone(), kind, depth, above)).await,
+                Some(_) => Box::pin(item(env, &at, name.clone(), kind, depth, above, walk)).await,
                 None => bail!("nothing is at {}; put it back, or `hyperslab group rm` it", at.url),
             }
         };
@@ -198,29 +256,29 @@ async fn members(env: &Env, place: &Place, group: &Group, depth: usize, above: &
 }
 
 /// Arrays and groups that lie in a group's folder and are no members of it.
-async fn strays(env: &Env, place: &Place, group: &Group, depth: usize, above: &[String]) -> Result<Vec<Item>> {
+async fn strays(
+    env: &Env,
+    place: &Place,
+    group: &Group,
+    depth: usize,
+    above: &[String],
+    walk: &mut Walk,
+) -> Result<Vec<Item>> {
     let others = group.others().await;
     let others = others.with_context(|| format!("cannot list {}", place.url))?;
     let mut entries = entries(place).await?;
     entries.retain(|e| others.contains(&e.name));
-    let mut found = folders(env, place, entries, depth, above).await;
+    let mut found = folders(env, place, entries, depth, above, walk).await;
     found.iter_mut().for_each(|item| item.stray = true);
     Ok(found)
 }
 
 /// Where a member of a group lies.
 pub(crate) fn member_place(group: &Place, member: &Member) -> Result<Place> {
-    let root = group.url.trim_end_matches('/');
-    let root = root.strip_suffix(&*group.path).unwrap_or(root).trim_end_matches('/');
-    let url = format!("{root}/{}", member.uri);
     match (member.relative, member.uri.split('/').any(|p| p == "..")) {
-        (true, false) => Ok(Place {
-            url,
-            context: group.context.clone(),
-            path: member.uri.clone(),
-        }),
+        (true, false) => Ok(group.at(&member.uri)),
         // Outside the group's folder, and perhaps outside its store.
-        (true, true) => Place::new(&url),
+        (true, true) => Place::new(&group.at(&member.uri).url),
         (false, _) if group.local().is_none() && vfs::local_path(&member.uri).is_some() => {
             bail!(
                 "the group names {}, a path of the machine that it was made on",
@@ -238,6 +296,38 @@ pub(crate) fn identity(place: &Place) -> String {
         || place.url.trim_end_matches('/').to_owned(),
         |p| p.display().to_string(),
     )
+}
+
+impl Walk {
+    /// Counts what is at a place, and ends the walk where there is too much.
+    fn count(&mut self, place: &Place) {
+        self.items += 1;
+        if self.items >= ITEMS_MAX {
+            self.end(
+                place,
+                format_args!("no more than {ITEMS_MAX} arrays, groups and folders are shown"),
+            );
+        }
+    }
+
+    /// Whether the children of a group or folder were shown already. If not, they are now, unless it lies too deep.
+    fn is_shown(&mut self, own: &str, place: &Place, depth: usize) -> bool {
+        if depth > 0 {
+            return !self.seen.insert(own.to_owned());
+        }
+        if self.deep {
+            self.end(
+                place,
+                format_args!("folders lie within folders more than {FOLDER_DEPTH_MAX} deep"),
+            );
+        }
+        false
+    }
+
+    fn end(&mut self, place: &Place, why: std::fmt::Arguments<'_>) {
+        let told = || format!("{}: {why}; name a folder or group within", place.url);
+        self.ended.get_or_insert_with(told);
+    }
 }
 
 impl Summary {
@@ -302,6 +392,7 @@ impl Item {
             array: None,
             problem: Some(problem),
             circle: false,
+            repeated: false,
             stray: false,
             children: Vec::new(),
         }
@@ -325,6 +416,7 @@ impl Item {
 
     fn row(&self, name: &str) -> Vec<String> {
         let circle = self.circle.then_some("it is this group, or one above it");
+        let circle = circle.or(self.repeated.then_some("its members are shown above"));
         let stray = self.stray.then_some("no member of the group");
         let remarks = [self.problem.as_deref().or(circle), stray].into_iter().flatten();
         let remarks = remarks.map(|remark| format!("({remark})"));
@@ -357,6 +449,9 @@ impl Item {
             }
             if self.circle {
                 map.insert("circle".into(), true.into());
+            }
+            if self.repeated {
+                map.insert("repeated".into(), true.into());
             }
             if self.stray {
                 map.insert("member".into(), false.into());

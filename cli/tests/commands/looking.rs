@@ -348,3 +348,26 @@ fn info_shows_what_bounds_the_array_now() {
     let info: Value = serde_json::from_str(&shell.ok("info a --json")).unwrap();
     assert_eq!(info["schema"]["current_domain"], serde_json::json!([[0, 49]]));
 }
+
+#[test]
+fn groups_that_share_members_are_gone_into_once() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("import in.npy a");
+    shell.ok("group create g8");
+    shell.ok("group add g8 a");
+    // Two ways lead from each group to the next, and so 256 to the last.
+    for level in (0..8).rev() {
+        shell.ok(&format!("group create g{level}"));
+        for name in ["left", "right"] {
+            shell.ok(&format!("group add g{level} g{} --name {name}", level + 1));
+        }
+    }
+    let tree = shell.ok("tree g0");
+    assert_eq!(tree.lines().count(), 18, "{tree}");
+    assert_eq!(tree.matches("3 × 4").count(), 1, "{tree}");
+    assert_eq!(tree.matches("its members are shown above").count(), 8, "{tree}");
+    let json: Value = serde_json::from_str(&shell.ok("tree g0 --json")).unwrap();
+    assert_eq!(json["children"][1]["repeated"], true);
+    assert!(json["children"][0].get("repeated").is_none());
+}
