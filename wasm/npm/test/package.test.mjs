@@ -188,6 +188,6 @@ test("it stays small", async () => {
   const [shell, more] = [await zipped(modules.filter((n) => !pool.includes(n))), await zipped(pool)];
   console.log(`# wasm ${brotli} bytes of brotli, shell ${shell} bytes of gzip, pool ${more}`);
   assert.ok(brotli <= 937_500, `${brotli} bytes of wasm`);
-  assert.ok(shell <= 18_580, `${shell} bytes of JavaScript`);
+  assert.ok(shell <= 19_690, `${shell} bytes of JavaScript`);
   assert.ok(pool.length === 4 && more <= 3_990, `${more} bytes of JavaScript for ${pool}`);
 });

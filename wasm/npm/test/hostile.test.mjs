@@ -1,0 +1,118 @@
+// Web servers that send without end, too slowly, or other things than they say. Each ends by itself.
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { after, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { HttpStore } from "hyperslab";
+
+const MB = 2 ** 20;
+/** The most that one answer of these servers holds, and what sockets may hold of what nobody took. */
+const POURED_MAX = 1024 * MB;
+const IN_TRANSIT = 24 * MB;
+
+const servers = [];
+after(() => servers.forEach((server) => { server.closeAllConnections(); server.close(); }));
+
+/** The address of a server that answers with `reply`. */
+async function serving(reply) {
+  const server = createServer((request, response) => { response.on("error", () => {}); reply(request, response); });
+  servers.push(server);
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${server.address().port}`;
+}
+
+/** Sends a megabyte over and over until the client goes, and counts what it took. */
+function pour(response, count) {
+  const part = Buffer.alloc(MB, "x");
+  const more = () => {
+    while (count.bytes < POURED_MAX && !response.destroyed) {
+      count.bytes += MB;
+      if (!response.write(part)) return void response.once("drain", more);
+    }
+  };
+  more();
+}
+
+const fails = (promise, words) => assert.rejects(promise, (e) => e.code === "Io" && words.test(e.message) || assert.fail(String(e)));
+
+test("no body is longer than was asked for", async () => {
+  const part = { "Content-Range": "bytes 0-99/1000" };
+  for (const [status, headers, ask, most] of [
+    [200, {}, (s) => s.get("__manifest.json"), 32 * MB],
+    [200, {}, (s) => s.get("a"), 256 * MB],
+    [200, {}, (s) => s.getRange("a", { offset: 0, length: 100 }), 64 * MB],
+    [206, part, (s) => s.getRange("a", { offset: 0, length: 100 }), 100],
+  ]) {
+    const count = { bytes: 0 };
+    const url = await serving((_, response) => { response.writeHead(status, headers); pour(response, count); });
+    await fails(ask(new HttpStore(url)), new RegExp(`/(a|__manifest.json): the server sends more than ${most} bytes`));
+    assert.ok(count.bytes <= most + IN_TRANSIT, `${count.bytes} bytes went out`);
+  }
+});
+
+test("what unfolds is counted unfolded", async () => {
+  const bomb = gzipSync(Buffer.alloc(64 * MB));
+  assert.ok(bomb.length < MB);
+  const url = await serving((_, response) => response.writeHead(200, { "Content-Encoding": "gzip" }).end(bomb));
+  await fails(new HttpStore(url).get("__manifest.json"), /sends more than 33554432 bytes/);
+});
+
+test("a slow answer ends with an error", async () => {
+  const drip = (response) => {
+    let left = 2000;
+    const timer = setInterval(() => (left-- > 0 && !response.destroyed ? response.write("x") : clearInterval(timer)), 5);
+  };
+  const dripping = await serving((_, response) => { response.writeHead(206, { "Content-Range": "bytes 0-99999/100000" }); drip(response); });
+  await fails(new HttpStore(dripping, { timeout: 200 }).getRange("a", { offset: 0, length: 100_000 }), /the answer came too slowly/);
+  const silent = await serving(() => {});
+  await fails(new HttpStore(silent, { timeout: 200 }).get("a"), /no answer came within 200 ms/);
+  const hinting = await serving((_, response) => {
+    let left = 1000;
+    const timer = setInterval(() => (left-- > 0 && !response.destroyed ? response.writeProcessing() : clearInterval(timer)), 5);
+  });
+  await fails(new HttpStore(hinting, { timeout: 200 }).get("a"), /no answer came within 200 ms/);
+});
+
+test("half of what was asked for, and parts of compressed files, are named", async () => {
+  const range = { offset: 0, length: 4 };
+  const half = await serving((_, response) => response.writeHead(206, { "Content-Range": "bytes 0-1/9" }).end("ab"));
+  await fails(new HttpStore(half).getRange("a", range), /sends bytes 0-1 of the 0-3 that were asked for.*hyperslab serve/);
+  const gzip = await serving((_, response) => response.writeHead(206, { "Content-Range": "bytes 0-3/9", "Content-Encoding": "gzip" }).end("abcd"));
+  await fails(new HttpStore(gzip).getRange("a", range), /compressed file \(gzip\); turn compression off/);
+  const short = await serving((_, response) => response.writeHead(206, { "Content-Range": "bytes 0-1/2" }).end("ab"));
+  await fails(new HttpStore(short).getRange("a", range), /truncated/);
+});
+
+test("a host that refuses missing files may lack a manifest", async () => {
+  const url = await serving((_, response) => response.writeHead(403).end());
+  assert.equal(await new HttpStore(url).get("__manifest.json"), undefined);
+  await fails(new HttpStore(url).get("a"), /403 Forbidden: the file is not public, or it is missing/);
+});
+
+test("messages do not show signatures and passwords", async () => {
+  const url = await serving((_, response) => response.writeHead(403).end());
+  const store = new HttpStore(`${url}/x?X-Amz-Signature=secret`);
+  await assert.rejects(store.get("a"), (e) => /\/x\/a\?\*\*\*: the server answers 403/.test(e.message) && !e.message.includes("secret"));
+});
+
+test("a bucket's list has an end", async () => {
+  const page = JSON.stringify({ items: [{ name: "b/a", size: "1" }], nextPageToken: "again" });
+  let pages = 0;
+  const fetch = async () => { pages += 1; return new Response(page); };
+  const store = new HttpStore("https://storage.googleapis.com/bucket/b", { fetch });
+  await assert.rejects(store.list("x/"), (e) => e.code === "LimitExceeded" && e.message.includes("hyperslab index"));
+  assert.equal(pages, 4096);
+});
+
+test("a page that may not read another origin is told so", async () => {
+  const url = await serving((_, response) => response.writeHead(200).end("x"));
+  const { fetch } = globalThis;
+  globalThis.location = new URL("https://page.example/");
+  globalThis.fetch = (request, init) => ((init?.mode ?? request.mode) === "no-cors" ? fetch(url) : Promise.reject(new TypeError("Failed to fetch")));
+  try {
+    await fails(new HttpStore(url).get("a"), /the browser keeps the answer from this page.*Access-Control-Allow-Origin/);
+  } finally {
+    delete globalThis.location;
+    globalThis.fetch = fetch;
+  }
+});
