@@ -9,8 +9,12 @@ use crate::when::{Moment, Span};
 
 /// Reads, writes and looks after TileDB arrays.
 ///
-/// ARRAY is a path or a URL (file:, s3:, gs:, az:, http:, https:). A time is milliseconds since 1970
-/// or an ISO 8601 date and time. `-` is standard input or output.
+/// ARRAY is a path or a URL (file:, s3:, gs:, az:, http:, https:). `-` is standard input or output.
+///
+/// A time is ISO 8601, as in 2026, 2026-03, 2026-03-01 or 2026-03-01T12:30, in UTC unless it names an offset. Any
+/// other number than a year or a date is milliseconds since 1970; write 2000ms for 2,000 of them. A year, a month or
+/// a day includes all of itself: --at 2026-03-01 reads what was written until the end of that day, and --timestamp
+/// 2026-03-01 writes at its start.
 #[derive(Debug, Parser)]
 #[command(
     name = "hyperslab",
@@ -92,7 +96,7 @@ pub(crate) struct Create {
 #[derive(Debug, Args)]
 pub(crate) struct Schema {
     pub(crate) array: String,
-    /// As it was then (default: as it is now)
+    /// Read as of this time, or what was written in this window [default: now]
     #[arg(long, value_name = "T")]
     pub(crate) at: Option<Span>,
 }
@@ -102,7 +106,7 @@ pub(crate) struct Info {
     pub(crate) array: String,
     #[arg(long)]
     pub(crate) json: bool,
-    /// As it was then (default: with what bears a time of the future)
+    /// Read as of this time, or what was written in this window [default: all fragments, including future timestamps]
     #[arg(long, value_name = "T|T0..T1")]
     pub(crate) at: Option<Span>,
 }
@@ -121,7 +125,7 @@ pub(crate) struct Pick {
     /// value; names that are no plain words stand in backquotes, and data is the attribute without a name
     #[arg(long = "where", value_name = "COND", allow_hyphen_values = true)]
     pub(crate) condition: Option<String>,
-    /// As it was then (default: as it is now)
+    /// Read as of this time, or what was written in this window [default: now]
     #[arg(long, value_name = "T|T0..T1")]
     pub(crate) at: Option<Span>,
     /// The order of cells (default: row for dense arrays, global for sparse ones)
@@ -242,14 +246,14 @@ pub(crate) enum MetaAction {
         /// As JSON
         #[arg(long)]
         json: bool,
-        /// As it was then (default: as it is now)
+        /// Read as of this time, or what was written in this window [default: now]
         #[arg(long, value_name = "T|T0..T1")]
         at: Option<Span>,
     },
     /// One value
     Get {
         key: String,
-        /// As it was then (default: as it is now)
+        /// Read as of this time, or what was written in this window [default: now]
         #[arg(long, value_name = "T|T0..T1")]
         at: Option<Span>,
     },
@@ -391,7 +395,7 @@ pub(crate) enum Group {
         path: String,
         #[arg(long)]
         json: bool,
-        /// As it was then (default: as it is now)
+        /// Read as of this time, or what was written in this window [default: now]
         #[arg(long, value_name = "T|T0..T1")]
         at: Option<Span>,
     },
@@ -408,7 +412,7 @@ pub(crate) struct Ls {
 pub(crate) struct Verify {
     /// An array, or a group: every array in it
     pub(crate) array: String,
-    /// As it was then (default: with what bears a time of the future)
+    /// Read as of this time, or what was written in this window [default: all fragments, including future timestamps]
     #[arg(long, value_name = "T|T0..T1")]
     pub(crate) at: Option<Span>,
 }

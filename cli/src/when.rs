@@ -1,4 +1,4 @@
-//! Times on the command line: milliseconds since 1970 or ISO 8601.
+//! Times on the command line, as [`calendar::milliseconds`] reads them.
 
 use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -6,14 +6,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, Result};
 use hyperslab::{Datatype, Window, calendar};
 
-/// One moment.
+/// The time of a write: the first millisecond of the period that the text names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment {
     /// Milliseconds since 1970.
     pub(crate) ms: u64,
 }
 
-/// `T`: everything up to and including it; `T0..T1`: between them, both ends inside.
+/// `T`: everything until the end of that period. `T0..T1`: from the start of one to the end of the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span(pub(crate) Window);
 
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn moments_are_milliseconds_or_iso() {
-        span("1500", Ok((0, 1500)));
+        span("1500ms", Ok((0, 1500)));
         span("1000000000000", Ok((0, 1_000_000_000_000)));
         span("1970-01-02T00:00:00.000Z", Ok((0, 86_400_000)));
         span("1970-01-02T02:00:00.250+02:00", Ok((0, 86_400_250)));
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn nonsense_says_what_to_write() {
-        span("yesterday", Err("or milliseconds since 1970 as a bare number"));
+        span("yesterday", Err("or milliseconds since 1970 as a number"));
         span("2..1", Err("ends before"));
         span("1969-12-31", Err("before 1970"));
         assert_eq!("1970-01-02".parse(), Ok(Moment { ms: 86_400_000 }));

@@ -79,31 +79,65 @@ pub fn starts(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
     Ok((if on_a_tick { lo } else { lo.saturating_add(1) }, hi))
 }
 
-/// The first and the last millisecond since 1970 of the moment or the period that `text` names. A bare number is
-/// milliseconds and no year, for clocks that count from 0 are used for the times of writes.
+/// The first and the last millisecond since 1970 of the moment or the period that `text` names: the times of writes.
+///
+/// A number is milliseconds since 1970, except that four digits are a year and eight digits a date, as in ISO 8601.
+/// With `ms` behind it, every number is milliseconds. [`format_milliseconds`] writes what this reads back.
 ///
 /// ```
 /// use hyperslab::calendar;
-/// assert_eq!(calendar::milliseconds("2020"), Ok((2020, 2020)));
 /// assert_eq!(calendar::milliseconds("1970-01-01T00:00:02"), Ok((2000, 2999)));
+/// assert_eq!(calendar::milliseconds("1970"), Ok((0, 31_535_999_999)));
+/// assert_eq!(calendar::milliseconds("1970ms"), Ok((1970, 1970)));
+/// assert_eq!(calendar::milliseconds("12"), Ok((12, 12)));
 /// ```
 ///
 /// # Errors
 /// A sentence that says what is wrong and what to write.
 pub fn milliseconds(text: &str) -> Result<(u64, u64), String> {
-    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
-        let ms = text
+    let number = text.strip_suffix("ms").unwrap_or(text);
+    let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    if is_number && (number.len() < text.len() || !is_calendar_digits(number)) {
+        let ms = number
             .parse()
             .map_err(|_| format!("'{text}' is beyond the end of time"))?;
         return Ok((ms, ms));
     }
-    let civil = Civil::parse(text)
-        .ok_or_else(|| format!("'{text}' is no time; write {WRITTEN}, or milliseconds since 1970 as a bare number"))?;
+    let hint = if is_number {
+        format!("; write {text}ms for milliseconds since 1970")
+    } else {
+        String::new()
+    };
+    let civil = Civil::parse(text).ok_or_else(|| {
+        if is_number {
+            format!("'{text}' is no date{hint}")
+        } else {
+            format!("'{text}' is no time; write 2020, {WRITTEN}, or milliseconds since 1970 as a number")
+        }
+    })?;
     let (first, last) = ticks(&civil, text, Datatype::DatetimeMs)?;
     match (u64::try_from(first), u64::try_from(last)) {
         (Ok(first), Ok(last)) => Ok((first, last)),
-        _ => Err(format!("'{text}' is before 1970")),
+        _ => Err(format!("'{text}' is before 1970{hint}")),
     }
+}
+
+/// Milliseconds since 1970 as [`milliseconds`] reads them: a number, with `ms` if it would be a year or a date.
+///
+/// ```
+/// use hyperslab::calendar;
+/// assert_eq!(calendar::format_milliseconds(2000), "2000ms");
+/// assert_eq!(calendar::format_milliseconds(1_767_225_600_000), "1767225600000");
+/// ```
+pub fn format_milliseconds(ms: u64) -> String {
+    let number = ms.to_string();
+    let unit = if is_calendar_digits(&number) { "ms" } else { "" };
+    number + unit
+}
+
+/// Whether a number is a year or a date without dashes.
+const fn is_calendar_digits(number: &str) -> bool {
+    matches!(number.len(), 4 | 8)
 }
 
 /// `value` ticks of `datatype` since 1970 as ISO 8601, as precise as the unit; `NaT` for the most

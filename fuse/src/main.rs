@@ -62,7 +62,7 @@ struct Args {
     source: String,
     /// An empty folder.
     mountpoint: PathBuf,
-    /// Show the arrays as they were at this time: milliseconds since 1970, or a date and time.
+    /// Show the arrays as of this time: a year, a date or a date and time, or milliseconds since 1970.
     #[arg(long, value_name = "T")]
     at: Option<String>,
     /// The key of encrypted arrays: a file of 32 bytes or 64 hex digits.

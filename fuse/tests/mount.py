@@ -169,7 +169,7 @@ def check(folder, mount):
     raw = np.fromfile(f"{dense}/slices/n@5:9,2:4.bin", dtype="<i2").reshape(4, 2)
     np.testing.assert_array_equal(raw, n[25:29, 2:4])
     with tiledb.open(f"{folder}/dense", timestamp=1000) as a:
-        same(f"{dense}/at/1000/slices/temp@all.npy", a[:]["temp"])
+        same(f"{dense}/at/1000ms/slices/temp@all.npy", a[:]["temp"])
     with open(f"{dense}/slices/5:7,3:5.csv") as f:
         rows = list(csv.DictReader(f))
     assert [(int(r["x"]), int(r["y"])) for r in rows] == [(5, 3), (5, 4), (6, 3), (6, 4)]
@@ -192,7 +192,7 @@ def check(folder, mount):
     np.testing.assert_array_equal(group["x"][:], np.arange(-20, 80))
     assert group["temp"].metadata.dimension_names == ("x", "y")
     with tiledb.open(f"{folder}/dense", timestamp=1000) as a:
-        np.testing.assert_array_equal(zarr.open_group(f"{dense}/at/1000/zarr", mode="r")["n"][:], a[:]["n"])
+        np.testing.assert_array_equal(zarr.open_group(f"{dense}/at/1000ms/zarr", mode="r")["n"][:], a[:]["n"])
     np.testing.assert_array_equal(zarr.open_array(f"{mount}/days/zarr/v", mode="r")[:], np.arange(366))
 
     with tiledb.open(f"{folder}/nested/deep") as a:

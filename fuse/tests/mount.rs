@@ -429,15 +429,15 @@ fn wrong_places_are_refused_in_one_line() {
 fn the_whole_mount_can_be_of_the_past() {
     let folder = arrays();
     let source = folder.path().join("arrays/dense");
-    let mounted = Mounted::new(&source, &folder.path().join("mnt"), &["--at", "1000"]);
+    let mounted = Mounted::new(&source, &folder.path().join("mnt"), &["--at", "1000ms"]);
     let names: Vec<_> = std::fs::read_dir(mounted.path("at"))
         .unwrap()
         .map(|e| e.unwrap().file_name())
         .collect();
-    assert_eq!(names, ["1000"]);
+    assert_eq!(names, ["1000ms"]);
     // Cell (0, 5) was 7 only later.
     let now = std::fs::read(mounted.path("slices/n@0,5.bin")).unwrap();
-    assert_eq!(now, std::fs::read(mounted.path("at/1000/slices/n@0,5.bin")).unwrap());
-    assert_eq!(now, std::fs::read(mounted.path("at/5000/slices/n@0,5.bin")).unwrap());
+    assert_eq!(now, std::fs::read(mounted.path("at/1000ms/slices/n@0,5.bin")).unwrap());
+    assert_eq!(now, std::fs::read(mounted.path("at/5000ms/slices/n@0,5.bin")).unwrap());
     assert_ne!(now, 7_i16.to_le_bytes());
 }

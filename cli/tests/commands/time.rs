@@ -54,13 +54,34 @@ fn boxes_that_lie_far_apart_are_merged_where_their_box_may_be_larger() {
 }
 
 #[test]
-fn what_is_no_time_says_that_a_bare_number_is_milliseconds() {
+fn what_is_no_time_says_how_times_are_written() {
     let shell = Shell::new();
     let words = [
-        "'20-20' is no time; write 2020-01, ",
-        "milliseconds since 1970 as a bare number",
+        "'20-20' is no time; write 2020, 2020-01, ",
+        "milliseconds since 1970 as a number",
     ];
     crate::failing::check(&shell, "info a --at 20-20", 2, &words);
+    crate::failing::check(&shell, "info a --at 1500", 2, &["'1500' is before 1970; write 1500ms"]);
+}
+
+#[test]
+fn four_digits_are_a_year_and_a_period_counts_to_its_end() {
+    let shell = Shell::new();
+    shell.file("in.csv", "x,v\n1,1\n");
+    shell.file("more.csv", "x,v\n2,2\n");
+    shell.ok("import in.csv a --sparse --dims x --domain x=0:9 --timestamp 2021");
+    shell.ok("write a more.csv --timestamp 2021-12-31T23:59");
+    for (at, rows) in [
+        ("2099", "x,v\n1,1\n2,2\n"),
+        ("2021", "x,v\n1,1\n2,2\n"),
+        ("20211231", "x,v\n1,1\n2,2\n"),
+        ("2021-01", "x,v\n1,1\n"),
+        ("2021..2021-11", "x,v\n1,1\n"),
+        ("2021-02..2021", "x,v\n2,2\n"),
+        ("1609459200000", "x,v\n1,1\n"),
+    ] {
+        assert_eq!(shell.ok(&format!("export a - --format csv --at {at}")), rows, "{at}");
+    }
 }
 
 #[test]

@@ -88,7 +88,7 @@ pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
         }
     }
     if at_now {
-        out.push_str("- `at/TIME/`: all of this as it was then; TIME is listed there, or 2024-05-01, or milliseconds since 1970, or latest-1\n");
+        out.push_str("- `at/TIME/`: all of this as it was then; TIME is one of the names there, a period such as 2024 or 2024-05-01 (at its end), milliseconds since 1970, or latest-1\n");
         out.push_str("- `since/T0..T1/`: only what was written between two times\n");
     }
     out

@@ -203,7 +203,7 @@ pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec
         Place::Times => array
             .times()
             .into_iter()
-            .map(|t| DirEntry::dir(t.to_string()))
+            .map(|t| DirEntry::dir(calendar::format_milliseconds(t)))
             .collect(),
         Place::Fragments => {
             let mut names: Vec<_> = array
@@ -289,7 +289,7 @@ fn back(name: &str) -> Option<usize> {
     }
 }
 
-/// The time a folder below `at/` names: milliseconds since 1970, or the end of an ISO 8601 period.
+/// The time that a folder below `at/` names: the end of a period, as [`calendar::milliseconds`] reads it.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] says what to write.
@@ -403,6 +403,8 @@ mod tests {
     #[test]
     fn times_are_numbers_or_periods() {
         assert_eq!(time("12").unwrap(), 12);
+        assert_eq!(time("2000ms").unwrap(), 2000);
+        assert_eq!(time("2026").unwrap(), 1_798_761_599_999);
         assert_eq!(time("1970-01-01").unwrap(), 86_399_999);
         assert_eq!(time("1970-01-01T00:00:00.007").unwrap(), 7);
         assert!(time("soon").unwrap_err().to_string().contains("milliseconds"));

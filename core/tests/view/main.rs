@@ -212,7 +212,7 @@ fn folders_and_their_names() {
         "zarr",
     ];
     assert_eq!(names(&view, "grids/dense"), array);
-    assert_eq!(names(&view, "grids/dense/at"), ["1000", "2000"]);
+    assert_eq!(names(&view, "grids/dense/at"), ["1000ms", "2000ms"]);
     assert_eq!(names(&view, "grids/dense/slices"), ["README.md"]);
     assert_eq!(
         names(&view, "grids/dense/tiles/v/5"),
@@ -234,7 +234,7 @@ fn folders_and_their_names() {
         "nothing",
         "grids/dense/nothing",
         "grids/dense/tiles/v/6",
-        "grids/dense/at/1000/at",
+        "grids/dense/at/1000ms/at",
         "points/tiles",
     ] {
         assert!(block_on(view.lookup(absent)).unwrap().is_none(), "{absent}");
@@ -349,8 +349,8 @@ fn one_slice_has_one_id_however_it_is_spelled() {
         "slices/v@:.npy",
         "slices/v@-5:18,0:17.npy",
         "slices/v@col=:.npy",
-        "at/2000/slices/v@all.npy",
-        "at/9999/slices/v@all.npy",
+        "at/2000ms/slices/v@all.npy",
+        "at/9999ms/slices/v@all.npy",
     ] {
         assert_eq!(id(same), all, "{same}");
     }
@@ -358,7 +358,7 @@ fn one_slice_has_one_id_however_it_is_spelled() {
         "slices/all.npy",
         "slices/v@all.bin",
         "slices/v@-4:18.npy",
-        "at/1999/slices/v@all.npy",
+        "at/1999ms/slices/v@all.npy",
         "README.md",
     ] {
         assert_ne!(id(other), all, "{other}");

@@ -78,10 +78,10 @@ fn tiles_of_several_fragments_are_made_of_cells() {
         assert_eq!(kind("zarr/v/c/0/0"), "made");
         assert_eq!(kind("zarr/v/c/0/1"), "bytes");
         assert_eq!(kind("zarr/v/c/1/2"), "bytes");
-        assert_eq!(kind("at/1000/zarr/v/c/0/0"), "bytes");
+        assert_eq!(kind("at/1000ms/zarr/v/c/0/0"), "bytes");
         let id = |path: &str| made.node(path).id;
-        assert_ne!(id("zarr/v/c/1/2"), id("at/1000/zarr/v/c/1/2"));
-        for (prefix, end_ms) in [("", NOW_MS), ("at/1000/", 1000), ("at/2500/", 2500), ("at/3000/", 3000)] {
+        assert_ne!(id("zarr/v/c/1/2"), id("at/1000ms/zarr/v/c/1/2"));
+        for (prefix, end_ms) in [("", NOW_MS), ("at/1000ms/", 1000), ("at/2500ms/", 2500), ("at/3000ms/", 3000)] {
             assert!(made.zarr(prefix) == made.read(end_ms), "{prefix}");
         }
     }
@@ -348,7 +348,7 @@ proptest! {
         prop_assert!(made.zarr("") == made.read(NOW_MS));
         for i in 0..writes.len() {
             let time = 1000 + i as u64;
-            prop_assert_eq!(made.zarr(&format!("at/{time}/")), made.read(time));
+            prop_assert_eq!(made.zarr(&format!("at/{time}ms/")), made.read(time));
         }
     }
 }

@@ -16,7 +16,7 @@ fn the_past_stays_readable() {
     let view = view();
     let first = |path: &str| file(&view, path)[..2].to_vec();
     assert_eq!(first("grids/dense/slices/v@all.bin"), (-1_i16).to_le_bytes());
-    for time in ["1000", "1999", "1970-01-01T00:00:01"] {
+    for time in ["1000ms", "1999ms", "1970-01-01T00:00:01"] {
         assert_eq!(
             first(&format!("grids/dense/at/{time}/slices/v@all.bin")),
             value(0, 0).to_le_bytes(),
@@ -35,12 +35,12 @@ fn writes_are_found_by_their_order_and_between_times() {
     assert!(block_on(view.lookup("grids/dense/at/latest-2")).unwrap().is_none());
     assert!(block_on(view.lookup("grids/dense/at/.git")).unwrap().is_none());
 
-    assert_eq!(first("since/1..1500"), value(0, 0).to_le_bytes());
-    assert_eq!(names(&view, "grids/dense/since/1001../fragments").len(), 1);
+    assert_eq!(first("since/1..1500ms"), value(0, 0).to_le_bytes());
+    assert_eq!(names(&view, "grids/dense/since/1001ms../fragments").len(), 1);
     assert_eq!(names(&view, "grids/dense/since/0..1970-01/fragments").len(), 2);
     assert!(block_on(view.lookup("grids/dense/since/..2")).unwrap().is_none());
     assert!(names(&view, "grids/dense/since").is_empty());
-    assert!(refusal(&view, "grids/dense/since/1000").contains("T0..T1"));
+    assert!(refusal(&view, "grids/dense/since/1000ms").contains("T0..T1"));
     for window in ["5..1", "1970-02..1970-01", "2..1970-01-01T00:00:00.001"] {
         assert!(refusal(&view, &format!("grids/dense/since/{window}")).contains("ends before it starts"));
     }
@@ -94,11 +94,11 @@ fn later_writes_show_after_a_refresh_and_old_nodes_stay() {
 fn what_bears_a_time_of_the_future_shows_when_it_has_come_or_is_asked_for() {
     let view = view();
     let size = |path: &str| block_on(view.lookup(path)).unwrap().map(|node| node.kind);
-    let (now, then) = ("points/slices/mag@all.bin", "points/at/7000/slices/mag@all.bin");
+    let (now, then) = ("points/slices/mag@all.bin", "points/at/7000ms/slices/mag@all.bin");
     extend(&view, 7000);
     assert_eq!(size(now), Some(NodeKind::File { size: 160 }));
     assert_eq!(size(then), Some(NodeKind::File { size: 164 }));
-    assert!(!names(&view, "points/at").contains(&"7000".to_owned()));
+    assert!(!names(&view, "points/at").contains(&"7000ms".to_owned()));
     view.refresh(7000);
     assert_eq!(size(now), Some(NodeKind::File { size: 164 }));
     let source = Source {
@@ -126,8 +126,8 @@ fn times_within_a_fragment_and_deletes_are_told_apart() {
     };
     let (now, before, after) = (
         "points/slices/mag@all.bin",
-        "points/at/2999/slices/mag@all.bin",
-        "points/at/3000/slices/mag@all.bin",
+        "points/at/2999ms/slices/mag@all.bin",
+        "points/at/3000ms/slices/mag@all.bin",
     );
     extend(&view, 3000);
     let array = || block_on(Array::open(&view.source().context, "points", &OpenOptions::default())).unwrap();
@@ -152,7 +152,7 @@ fn times_within_a_fragment_and_deletes_are_told_apart() {
     let (id, kind, modified_ms) = found(now);
     assert_eq!((kind, modified_ms), (small, 4000));
     assert_ne!(id, found(after).0);
-    assert_eq!(names(&view, "points/at").last().map(String::as_str), Some("4000"));
+    assert_eq!(names(&view, "points/at").last().map(String::as_str), Some("4000ms"));
     assert_eq!(found("points/at/latest-1/slices/mag@all.bin"), found(after));
 }
 
