@@ -1,6 +1,9 @@
 //! `verify` and `index`.
 
+use std::fmt::{self, Display, Formatter};
+
 use anyhow::{Context as _, Result};
+use hyperslab::query::Finding;
 use hyperslab::vfs::{join_url, manifest, redact};
 
 use crate::args::{Index, Verify};
@@ -10,7 +13,7 @@ use crate::progress::Progress;
 use crate::store::{Env, Place};
 use crate::{show, sizes, when};
 
-/// Reads every tile; says all that is wrong.
+/// Reads every tile; says all that is wrong, and what nothing can be said of.
 pub(crate) async fn verify(env: &Env, args: &Verify) -> Result<()> {
     each(env, &args.array, async |target| {
         verify_one(env, &target.url, args).await
@@ -21,6 +24,7 @@ pub(crate) async fn verify(env: &Env, args: &Verify) -> Result<()> {
 async fn verify_one(env: &Env, url: &str, args: &Verify) -> Result<()> {
     let (array, unopened) = env.open_to_verify(url, when::all(args.at)).await?;
     let (mut files, mut tiles, mut bytes, mut damaged) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let mut unchecked = Unchecked::default();
     let progress = Progress::new(
         "verifying",
         Some(sizes::total(array.fragments().iter().map(|f| f.bytes))),
@@ -31,11 +35,12 @@ async fn verify_one(env: &Env, url: &str, args: &Verify) -> Result<()> {
         damaged += 1;
         progress.say(&error.to_string());
     }
-    let mut report = |finding: hyperslab::query::Finding| {
+    let mut report = |finding: Finding| {
         files += 1;
         tiles = tiles.saturating_add(finding.tiles);
         bytes = bytes.saturating_add(finding.bytes);
         progress.add(finding.bytes);
+        unchecked.add(&finding);
         if let Some(error) = finding.error {
             damaged += 1;
             progress.say(&error.to_string());
@@ -55,7 +60,57 @@ async fn verify_one(env: &Env, url: &str, args: &Verify) -> Result<()> {
         .into());
     }
     let fragments = show::count(array.fragments().len() as u64, "fragment");
-    show::line(format_args!("{}: sound ({fragments}, {seen})", redact(url)))
+    show::line(format_args!(
+        "{}: {} ({fragments}, {seen}){unchecked}",
+        redact(url),
+        unchecked.verdict()
+    ))
+}
+
+/// Tiles whose bytes have no checksum.
+#[derive(Default)]
+struct Unchecked {
+    tiles: u64,
+    /// What they hold, each once.
+    names: Vec<String>,
+}
+
+impl Unchecked {
+    fn add(&mut self, finding: &Finding) {
+        let Some(name) = finding.without_checksum.as_ref().filter(|_| finding.tiles > 0) else {
+            return;
+        };
+        self.tiles = self.tiles.saturating_add(finding.tiles);
+        if !self.names.contains(name) {
+            self.names.push(name.clone());
+        }
+    }
+
+    /// What is known of an array of which no file is damaged.
+    const fn verdict(&self) -> &'static str {
+        if self.tiles == 0 { "sound" } else { "no damage found" }
+    }
+}
+
+impl Display for Unchecked {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if self.tiles == 0 {
+            return Ok(());
+        }
+        let names: Vec<String> = self.names.iter().map(|name| show::shorten(name, 80)).collect();
+        let (has, its) = if self.tiles == 1 {
+            ("has", "it")
+        } else {
+            ("have", "them")
+        };
+        write!(
+            f,
+            "; {} {has} no checksum, so damage to {its} may not show: {}. For checksums, add the filter sha256 to these \
+             in what `hyperslab schema` prints, create a new array with that, and write the cells into it",
+            show::count(self.tiles, "tile"),
+            names.join(", ")
+        )
+    }
 }
 
 /// Writes the manifest.

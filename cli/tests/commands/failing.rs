@@ -135,7 +135,10 @@ fn damage_is_named_and_nothing_is_exported() {
     shell.file("in.npy", npy("'<i2'", "(30, 40)", &int16s(1200)));
     shell.ok("import in.npy a --filters zstd,sha256");
     let verified = shell.ok("verify a");
-    assert!(verified.contains("sound"), "{verified}");
+    assert!(
+        verified.starts_with("a: sound (") && verified.ends_with(" read)\n"),
+        "{verified}"
+    );
     let fragments = std::fs::read_dir(shell.path("a/__fragments")).unwrap();
     let data = fragments.map(|f| f.unwrap().path().join("a0.tdb")).next().unwrap();
     let mut bytes = std::fs::read(&data).unwrap();
@@ -283,4 +286,31 @@ fn what_there_is_no_room_for_is_refused_before_it_is_written() {
         }
         assert_eq!(shell.names(), before, "{array}");
     }
+}
+
+#[test]
+fn verify_does_not_promise_what_it_cannot_see() {
+    let shell = Shell::new();
+    shell.file("in.csv", "x,v,w\n1,1,a\n2,2,b\n3,2,c\n4,1,d\n");
+    shell.ok("import in.csv a --sparse --dims x --filters none");
+    let told = shell.ok("verify a");
+    assert!(
+        told.starts_with("a: no damage found (") && told.contains("have no checksum, so damage to them may not show: "),
+        "{told}"
+    );
+    for name in ["x", "v", "w"] {
+        assert!(told.contains(&format!(" {name}")), "{told}");
+    }
+    assert!(told.contains("add the filter sha256"), "{told}");
+    // Statistics tell of some of it all the same.
+    let fragments = std::fs::read_dir(shell.path("a/__fragments")).unwrap();
+    let data = fragments.map(|f| f.unwrap().path().join("a0.tdb")).next().unwrap();
+    let mut bytes = std::fs::read(&data).unwrap();
+    *bytes.last_mut().unwrap() ^= 0x40;
+    std::fs::write(&data, bytes).unwrap();
+    let (code, error) = shell.fails("verify a");
+    assert!(
+        code == 1 && error.contains("than its fragment's metadata says"),
+        "{error}"
+    );
 }

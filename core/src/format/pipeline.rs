@@ -46,6 +46,17 @@ impl Pipeline {
         !self.filters.iter().any(loses)
     }
 
+    /// Whether damage to filtered bytes shows when they are decoded, because a filter keeps a checksum of them. Zstd
+    /// frames may have one, but neither libtiledb nor this engine gives them one.
+    pub fn has_checksum(&self) -> bool {
+        let checks = |f: &Filter| match f {
+            Filter::Gzip { .. } | Filter::Bzip2 { .. } => true,
+            Filter::Md5 | Filter::Sha256 | Filter::Aes256Gcm => true,
+            _ => false,
+        };
+        self.filters.iter().any(checks)
+    }
+
     /// Whether integers of this type between `lo` and `hi` are read as they were given. Most releases of
     /// libtiledb store others where they reduce the width of signed ones that are too far apart; how far
     /// apart they are is not known of what another filter made of them.
@@ -117,13 +128,13 @@ pub enum Filter {
     None,
     /// zlib streams.
     Gzip {
-        /// 0 to 9, or -1 for the default.
+        /// 0 to 9; anything less is the default, anything more is 9.
         level: i32,
     },
     /// Zstandard frames.
     Zstd {
         /// -7 to 22, as zstd itself counts: the format's default of -1 is a fast level of its own.
-        /// Anything below -7 stands for 3.
+        /// Anything below -7 stands for 3, anything above 22 for 22.
         level: i32,
     },
     /// LZ4 blocks.
@@ -138,7 +149,7 @@ pub enum Filter {
     },
     /// bzip2 streams.
     Bzip2 {
-        /// 1 to 9, in units of 100 kB; anything less is 1.
+        /// 1 to 9, in units of 100 kB; anything less is 1, anything more is 9.
         level: i32,
     },
     /// Second differences, bit-packed.

@@ -20,7 +20,7 @@ const PART: usize = 1 << 16;
 /// What to find out about cells besides how many there are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Needs {
-    sum: bool,
+    pub(crate) sum: bool,
     ends: bool,
 }
 

@@ -1,5 +1,6 @@
 //! Where the bytes of a fragment's tile lie, and how they become cells.
 
+mod checksums;
 mod input;
 mod lots;
 mod parts;
@@ -140,6 +141,24 @@ impl StoredField {
         &self.files.fixed
     }
 
+    fn format<'a>(&self, key: Option<&'a Key>) -> TileFormat<'a> {
+        let fragment = &*self.fragment;
+        let writer = fragment.index.writer();
+        let (datatype, cell) = match self.id {
+            FieldId::Timestamps | FieldId::DeleteTimestamps | FieldId::DeleteConditions => {
+                fragment.schema.times_as(writer)
+            }
+            FieldId::Attribute(_) | FieldId::Dimension(_) | FieldId::Coords => (self.datatype, self.cell),
+        };
+        TileFormat {
+            datatype,
+            cell,
+            version: fragment.version,
+            writer,
+            key,
+        }
+    }
+
     /// Unfiltered bytes of all its variable-length cells, as far as its index is loaded.
     pub(crate) fn var_bytes_total(&self) -> u64 {
         self.fragment.index.var_bytes_total(self.slot)
@@ -260,11 +279,11 @@ impl TileRef {
         let plain = |datatype| TileFormat {
             datatype,
             cell: CellCount::ONE,
-            ..self.format(key)
+            ..self.field.format(key)
         };
         let (data, offsets) = match field.cell.cell_bytes(field.datatype) {
             Some(width) => (
-                decode_tile(part(0), pipeline, &self.format(key), self.expected(width, fixed)?).at(fixed)?,
+                decode_tile(part(0), pipeline, &self.field.format(key), self.expected(width, fixed)?).at(fixed)?,
                 None,
             ),
             None => {
@@ -275,7 +294,7 @@ impl TileRef {
                         format!("no size for tile {}", self.tile),
                     )
                 })?;
-                let mut format = self.format(key);
+                let mut format = self.field.format(key);
                 // Into arrays older than the coding of strings, later releases write strings coded all the
                 // same, which shows only in tiles of offsets that hold nothing.
                 if cells > 0 && part(0) == [0; 8] {
@@ -328,24 +347,6 @@ impl TileRef {
             Ok(Bytes::from(bytes))
         };
         self.extents()?.iter().map(read).collect()
-    }
-
-    fn format<'a>(&self, key: Option<&'a Key>) -> TileFormat<'a> {
-        let fragment = &*self.field.fragment;
-        let writer = fragment.index.writer();
-        let (datatype, cell) = match self.field.id {
-            FieldId::Timestamps | FieldId::DeleteTimestamps | FieldId::DeleteConditions => {
-                fragment.schema.times_as(writer)
-            }
-            FieldId::Attribute(_) | FieldId::Dimension(_) | FieldId::Coords => (self.field.datatype, self.field.cell),
-        };
-        TileFormat {
-            datatype,
-            cell,
-            version: fragment.version,
-            writer,
-            key,
-        }
     }
 
     fn expected(&self, width: usize, path: &str) -> Result<u64> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hyperslab::array::{Array, CreateOptions, OpenOptions, Window, create};
 use hyperslab::blocking::block_on;
+use hyperslab::filter::Key;
 use hyperslab::format::schema::Layout;
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
 use hyperslab::vfs::{MemVfs, Vfs};
@@ -64,6 +65,85 @@ fn of_a_tile() {
     assert!(found.len() == 1 && found[0].starts_with(&path), "{found:?}");
     let error = block_on(open(&Context::new(store), Window::ALL).read(&Query::default())).unwrap_err();
     assert!(error.to_string().starts_with(&path), "{error}");
+}
+
+#[test]
+fn of_cells_without_a_checksum_as_far_as_statistics_tell() {
+    let (store, _) = small();
+    let options = OpenOptions::default();
+    let array = block_on(Array::open(&Context::new(store.clone()), "a", &options)).unwrap();
+    let mut unchecked = Vec::new();
+    block_on(array.verify(&mut |f| unchecked.extend(f.without_checksum))).unwrap();
+    let names: Vec<&str> = array.schema().attributes.iter().map(|a| a.name.as_str()).collect();
+    assert!(unchecked.iter().any(|u| names.contains(&u.as_str())), "{unchecked:?}");
+    // The last byte is of a cell: all framing stays.
+    let path = damage(&store, "a0.tdb", |n| n - 1);
+    let found = complaints(&store);
+    assert!(
+        found.len() == 1 && found[0].starts_with(&path) && found[0].contains("than its fragment's metadata says"),
+        "{found:?}"
+    );
+}
+
+/// The parts of an encrypted file do not say where they belong.
+#[test]
+fn tiles_that_changed_places_are_found_by_their_statistics() {
+    let store = Arc::new(MemVfs::new());
+    let context = Context::new(store.clone());
+    let schema = dense_schema(&[(0, 4, 2)], Layout::RowMajor, Layout::RowMajor);
+    let key = Some(Key([7; 32]));
+    let creation = CreateOptions {
+        timestamp_ms: 1,
+        seed: [1; 32],
+        key: key.clone(),
+    };
+    block_on(create(&context, "a", &schema, &[], &creation)).unwrap();
+    let options = OpenOptions {
+        window: Window::ALL,
+        key,
+    };
+    for time in [1, 2] {
+        let array = block_on(Array::open(&context, "a", &options)).unwrap();
+        let cells: Vec<Cell> = (0..4).map(|k| cell(k, 9 * time)).collect();
+        let cells = Cells {
+            region: None,
+            layout: Layout::RowMajor,
+            columns: columns(&cells),
+        };
+        let write_options = WriteOptions {
+            timestamp_ms: time,
+            seed: [time as u8; 32],
+            sync: false,
+        };
+        block_on(array.write(cells, &write_options)).unwrap();
+    }
+    let complaints = || {
+        let array = block_on(Array::open(&Context::new(store.clone()), "a", &options)).unwrap();
+        let (mut errors, mut unchecked) = (Vec::new(), Vec::new());
+        block_on(array.verify(&mut |f| {
+            errors.extend(f.error.map(|e| e.to_string()));
+            unchecked.extend(f.without_checksum);
+        }))
+        .unwrap();
+        assert_eq!(unchecked, Vec::<String>::new());
+        errors
+    };
+    assert_eq!(complaints(), Vec::<String>::new());
+    let files: Vec<_> = store
+        .files()
+        .into_iter()
+        .filter(|(path, _)| path.ends_with("/a0.tdb"))
+        .collect();
+    let [(first, one), (second, other)] = &files[..] else {
+        panic!("{} files", files.len())
+    };
+    store.replace(first.clone(), other.to_vec());
+    store.replace(second.clone(), one.to_vec());
+    let found = complaints();
+    assert!(
+        found.len() == 2 && found.iter().all(|e| e.contains("than its fragment's metadata says")),
+        "{found:?}"
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod dense;
 mod labels;
 mod points;
 mod sparse;
+mod statistics;
 mod stored;
 mod verify;
 mod weigh;

@@ -11,6 +11,7 @@ use crate::column::Column;
 use crate::context::Context;
 use crate::error::{Error, Malformed, Result};
 use crate::format::fragment::slots::FieldId;
+use crate::query::read::statistics::Statistics;
 use crate::query::sparse::layer::check_box;
 use crate::query::tile::{Decoding, StoredField, TileRef, split_coordinates};
 use crate::vfs::join;
@@ -29,12 +30,28 @@ pub struct Finding {
     pub tiles: u64,
     /// Bytes that were read.
     pub bytes: u64,
+    /// What is stored in the file without any checksum, such as `temp` or `offsets of name`: damage to it may not show.
+    pub without_checksum: Option<String>,
+}
+
+impl Finding {
+    /// A file that is no field's.
+    const fn of_file(path: String, error: Option<Error>) -> Self {
+        Self {
+            path,
+            error,
+            tiles: 0,
+            bytes: 0,
+            without_checksum: None,
+        }
+    }
 }
 
 impl Array {
     /// Reads every tile of every fragment, of the array's dimension labels too, and reports on each file. Fragments
     /// that consolidated ones replace are read as well where the array is open [with them](Array::open_to_verify).
-    /// Coordinates are held against the bounding boxes of their tiles.
+    /// Coordinates are compared with the bounding boxes of their tiles, and attributes with the statistics that reads
+    /// rely on. [`Finding::without_checksum`] names what may be damaged all the same.
     ///
     /// # Errors
     /// None for damage, which is reported; only what keeps the check itself from going on.
@@ -43,12 +60,7 @@ impl Array {
         for label in self.schema().labels.iter().filter(|l| l.relative && !l.external) {
             match self.open_label(label).await {
                 Ok(labels) => labels.verify_own(report).await,
-                Err(error) => report(Finding {
-                    path: join(self.path(), &label.uri),
-                    error: Some(error),
-                    tiles: 0,
-                    bytes: 0,
-                }),
+                Err(error) => report(Finding::of_file(join(self.path(), &label.uri), Some(error))),
             }
         }
         Ok(())
@@ -57,8 +69,14 @@ impl Array {
     /// Verifies what is not in other arrays.
     async fn verify_own(&self, report: &mut dyn FnMut(Finding)) {
         for fragment in self.fragments() {
-            let fields = fragment.stored_fields();
-            let mut sections = fragment.sections(&fields);
+            let ids = fragment.stored_fields();
+            let fields = ids
+                .iter()
+                .filter_map(|id| StoredField::new(fragment, *id))
+                .map(Arc::new);
+            let fields: Vec<_> = fields.map(|field| (Statistics::of(&field), field)).collect();
+            let mut sections = fragment.sections(&ids);
+            sections.extend(fields.iter().flat_map(|(statistics, _)| statistics.sections(fragment)));
             if !fragment.dense {
                 sections.push(Section::RTree);
             }
@@ -69,37 +87,26 @@ impl Array {
             };
             let loaded = loaded.await;
             let sound = loaded.is_ok();
-            report(Finding {
-                path,
-                error: loaded.err(),
-                tiles: 0,
-                bytes: 0,
-            });
+            report(Finding::of_file(path, loaded.err()));
             if !sound {
                 continue;
             }
-            for id in fields {
-                if let Some(field) = StoredField::new(fragment, id).map(Arc::new) {
-                    report(self.verify_field(&field).await);
-                }
+            for (statistics, field) in fields {
+                report(self.verify_field(&field, &Arc::new(statistics)).await);
             }
         }
         self.verify_rest(report).await;
     }
 
-    async fn verify_field(&self, field: &Arc<StoredField>) -> Finding {
-        let mut finding = Finding {
-            path: field.path().to_owned(),
-            error: None,
-            tiles: 0,
-            bytes: 0,
-        };
+    async fn verify_field(&self, field: &Arc<StoredField>, statistics: &Arc<Statistics>) -> Finding {
+        let mut finding = Finding::of_file(field.path().to_owned(), None);
+        finding.without_checksum = field.without_checksum(self.key());
         let mut next = 0;
         while next < field.fragment.tiles && finding.error.is_none() {
             let tiles = next..field.fragment.tiles.min(next + TILES_AT_ONCE);
             next = tiles.end;
             let count = tiles.end - tiles.start;
-            match self.verify_tiles(field, tiles).await {
+            match self.verify_tiles(field, statistics, tiles).await {
                 Ok(bytes) => {
                     finding.bytes += bytes;
                     finding.tiles += count;
@@ -110,7 +117,12 @@ impl Array {
         finding
     }
 
-    async fn verify_tiles(&self, field: &Arc<StoredField>, tiles: std::ops::Range<u64>) -> Result<u64> {
+    async fn verify_tiles(
+        &self,
+        field: &Arc<StoredField>,
+        statistics: &Arc<Statistics>,
+        tiles: std::ops::Range<u64>,
+    ) -> Result<u64> {
         let (mut extents, mut work) = (Vec::new(), Vec::new());
         for tile in tiles {
             let tile = TileRef::new(field, tile)?;
@@ -121,12 +133,13 @@ impl Array {
         let fetched = self.fetch(&extents).await?;
         let bytes = fetched.iter().map(|b| b.len() as u64).sum();
         let decoding: Decoding = self.decoding(self.context().cpu);
-        let cpu = decoding.cpu;
+        let (cpu, statistics) = (decoding.cpu, Arc::clone(statistics));
         cpu.run(move || {
             decoding.cpu.try_map(&work, |(tile, range)| {
                 let parts = fetched.get(range.clone()).unwrap_or(&[]);
                 let column = tile.decode(parts, decoding.key.as_ref(), &decoding.latest)?;
-                check_coordinates(tile, &column)
+                check_coordinates(tile, &column)?;
+                statistics.check(tile, &column)
             })
         })
         .await?;
@@ -136,21 +149,11 @@ impl Array {
     /// What is not part of a fragment: metadata and enumerations.
     async fn verify_rest(&self, report: &mut dyn FnMut(Finding)) {
         if let Err(error) = self.metadata().await {
-            report(Finding {
-                path: join(self.path(), META_DIR),
-                error: Some(error),
-                tiles: 0,
-                bytes: 0,
-            });
+            report(Finding::of_file(join(self.path(), META_DIR), Some(error)));
         }
         for e in &self.schema().enumerations {
             let path = join(&join(self.path(), "__schema/__enumerations"), &e.file);
-            report(Finding {
-                path,
-                error: self.enumeration(&e.name).await.err(),
-                tiles: 0,
-                bytes: 0,
-            });
+            report(Finding::of_file(path, self.enumeration(&e.name).await.err()));
         }
     }
 }

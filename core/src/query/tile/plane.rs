@@ -120,7 +120,7 @@ impl<'a> Stored<'a> {
         let field = &*tile.field;
         let own = &*field.fragment.schema;
         let mut extents = tile.extents()?.into_iter();
-        let format = tile.format(d.key.as_ref());
+        let format = tile.field.format(d.key.as_ref());
         let (extent, pipeline, format) = match plane {
             Plane::Values => (extents.next(), field.pipeline(own, own), format),
             Plane::Validity => {

@@ -48,7 +48,7 @@ impl Stretch {
         if cells.start >= cells.end || cells.end > tile.cells as u64 {
             return Ok(None);
         }
-        let (field, format) = (&*tile.field, tile.format(None));
+        let (field, format) = (&*tile.field, tile.field.format(None));
         let own = &*field.fragment.schema;
         let (Some(pipeline), Some(cell_bytes), false) = (
             field.pipeline(own, own),

@@ -1,0 +1,133 @@
+//! Compares the cells of tiles with what their fragment's statistics say of them.
+
+use crate::array::Fragment;
+use crate::array::index::Section;
+use crate::column::Column;
+use crate::cpu::Cpu;
+use crate::error::{Error, Malformed, Result};
+use crate::format::fragment::slots::FieldId;
+use crate::geometry::grid::Grid;
+use crate::geometry::region;
+use crate::query::aggregate::Aggregate;
+use crate::query::field::Field;
+use crate::query::summary::{Question, Summary};
+use crate::query::tally::{Needs, tally};
+use crate::query::tile::{StoredField, TileRef};
+use crate::scalar::Scalar;
+
+/// What the statistics of a field say, the most telling first. Numbers have sums, text has none.
+const TOLD: [Aggregate; 2] = [Aggregate::Sum, Aggregate::Min];
+
+/// A field whose cells are compared with their statistics; `None` if there are none that reads rely on.
+pub(super) struct Statistics(Option<Field>);
+
+impl Statistics {
+    /// Of a field as a fragment stores it.
+    pub(super) fn of(stored: &StoredField) -> Self {
+        let FieldId::Attribute(i) = stored.id else {
+            return Self(None);
+        };
+        let schema = &stored.fragment.schema;
+        let field = schema
+            .attributes
+            .get(i)
+            .and_then(|a| Field::named(schema, &a.name).ok());
+        // Releases 2.6 and 2.7 may have given two attributes one name.
+        Self(field.filter(|f| f.attribute_index() == Some(i)))
+    }
+
+    /// What can be asked of the statistics in this fragment.
+    fn questions<'a>(&'a self, fragment: &'a Fragment) -> impl Iterator<Item = (Aggregate, Question<'a>)> {
+        let ask = move |field| {
+            TOLD.iter()
+                .filter_map(move |a| Some((*a, Question::new(*a, field, fragment)?)))
+        };
+        self.0.iter().flat_map(ask)
+    }
+
+    /// The sections of the fragment's index that [`Statistics::check`] needs.
+    pub(super) fn sections(&self, fragment: &Fragment) -> Vec<Section> {
+        self.questions(fragment).flat_map(|(_, q)| q.sections()).collect()
+    }
+
+    /// Compares the cells of a tile with what the fragment says of them, if all of them were written.
+    ///
+    /// # Errors
+    /// They differ: [`Error::Corrupt`] names the file of the cells.
+    pub(super) fn check(&self, tile: &TileRef, column: &Column) -> Result<()> {
+        let fragment = &*tile.field.fragment;
+        let answer = |(a, q): (Aggregate, Question<'_>)| Some((a, q.answer(tile.tile, tile.cells as u64)?));
+        let told = self.questions(fragment).find_map(answer);
+        let Some((aggregate, told)) = told.filter(|_| is_whole(fragment, tile.tile)) else {
+            return Ok(());
+        };
+        let needs = Needs::of([aggregate, Aggregate::Min].into_iter());
+        let found = tally(column, None, needs, Cpu::Inline).into_iter().reduce(joined);
+        let found = found.unwrap_or_else(|| Summary::of_cells(0));
+        let Some(what) = difference(&told, &found, needs) else {
+            return Ok(());
+        };
+        let why = format!(
+            "tile {} has another {what} than its fragment's metadata says; the cells or the metadata are damaged",
+            tile.tile
+        );
+        Err(Error::Corrupt {
+            path: tile.field.path().to_owned(),
+            malformed: Malformed::new("cells", 0, why),
+        })
+    }
+}
+
+/// Whether all cells of a tile were written: statistics may count what pads the others.
+fn is_whole(fragment: &Fragment, tile: u64) -> bool {
+    if !fragment.dense {
+        return true;
+    }
+    let Ok(grid) = Grid::new(&fragment.schema) else {
+        return false;
+    };
+    let written = fragment.spans(&grid).ok().flatten();
+    written.is_some_and(|spans| region::covers(&spans, &grid.tile_spans(&grid.tiles(&spans).tile(tile))))
+}
+
+/// What two summaries of neighbouring cells say together.
+fn joined(a: Summary, b: Summary) -> Summary {
+    let best = |a: Option<Scalar>, b: Option<Scalar>, is_less: bool| match (a, b) {
+        (Some(a), Some(b)) => Some(if a.order(&b).is_lt() == is_less { a } else { b }),
+        (a, b) => a.or(b),
+    };
+    Summary {
+        cells: a.cells + b.cells,
+        values: a.values + b.values,
+        whole: a.whole + b.whole,
+        real: a.real + b.real,
+        min: best(a.min, b.min, true),
+        max: best(a.max, b.max, false),
+    }
+}
+
+/// The first statistic that differs.
+fn difference(told: &Summary, found: &Summary, needs: Needs) -> Option<&'static str> {
+    if told.values != found.values {
+        return Some("number of nulls");
+    }
+    if told.values == 0 {
+        return None;
+    }
+    let same = |a: &Option<Scalar>, b: &Option<Scalar>| match (a, b) {
+        (Some(a), Some(b)) => a.order(b).is_eq(),
+        (a, b) => a.is_none() && b.is_none(),
+    };
+    if !same(&told.min, &found.min) {
+        return Some("minimum");
+    }
+    if !same(&told.max, &found.max) {
+        return Some("maximum");
+    }
+    // Floats may have been added up in another order.
+    let ends = [&found.min, &found.max].map(|end| end.as_ref().and_then(Scalar::as_f64).unwrap_or(0.0).abs());
+    let values = found.values as f64;
+    let rounding = ends[0].max(ends[1]) * values * values * f64::EPSILON;
+    let is_near = (told.real - found.real).abs() <= rounding;
+    (needs.sum && (told.whole != found.whole || !is_near)).then_some("sum")
+}
