@@ -92,12 +92,12 @@ fn parse_one(text: &str) -> Result<Filter> {
         }
     };
     match &mut filter {
-        Filter::Gzip { level }
-        | Filter::Zstd { level }
-        | Filter::Lz4 { level }
-        | Filter::Rle { level }
-        | Filter::Bzip2 { level }
-        | Filter::Dictionary { level } => take(&mut |s| store(level, s)),
+        // A schema may have a level above the highest, but nobody means to write one.
+        Filter::Gzip { level } | Filter::Bzip2 { level } => take(&mut |s| store(level, s) && *level <= 9),
+        Filter::Zstd { level } => take(&mut |s| store(level, s) && *level <= 22),
+        Filter::Lz4 { level } | Filter::Rle { level } | Filter::Dictionary { level } => {
+            take(&mut |s| store(level, s));
+        }
         Filter::BitWidthReduction { max_window } | Filter::PositiveDelta { max_window } => {
             take(&mut |s| store(max_window, s))
         }

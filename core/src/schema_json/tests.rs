@@ -195,6 +195,7 @@ fn the_short_form_of_filters() {
     assert_eq!(parsed.filters, expect);
     assert_eq!(parse_filters("").unwrap(), Pipeline::default());
     let why = |text: &str| parse_filters(text).unwrap_err().to_string();
+    assert!(why("gzip:10").contains("cannot take '10'") && why("zstd:23").contains("cannot take '23'"));
     assert!(why("snappy").starts_with("no filter is called 'snappy'; there are none, gzip, zstd"));
     assert_eq!(
         why("zstd:fast"),

@@ -19,11 +19,12 @@ pub(crate) fn filters() -> impl Strategy<Value = Filter> {
     let windows = prop_oneof![Just(0_u32), Just(1), Just(7), Just(16), Just(256), Just(u32::MAX)];
     prop_oneof![
         Just(Filter::None),
-        (-1..=9).prop_map(|level| Filter::Gzip { level }),
-        prop_oneof![Just(-100), Just(-1), Just(3), Just(7)].prop_map(|level| Filter::Zstd { level }),
+        prop_oneof![-1..=9, Just(10), Just(i32::MAX)].prop_map(|level| Filter::Gzip { level }),
+        prop_oneof![Just(-100), Just(-1), Just(3), Just(7), Just(23), Just(i32::MAX)]
+            .prop_map(|level| Filter::Zstd { level }),
         Just(Filter::Lz4 { level: -1 }),
         Just(Filter::Rle { level: -1 }),
-        (-1..=9).prop_map(|level| Filter::Bzip2 { level }),
+        prop_oneof![-1..=9, Just(10), Just(i32::MAX)].prop_map(|level| Filter::Bzip2 { level }),
         integers
             .clone()
             .prop_map(|reinterpret| Filter::DoubleDelta { level: -1, reinterpret }),

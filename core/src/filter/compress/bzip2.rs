@@ -6,15 +6,9 @@ use super::{append, exactly};
 use crate::error::Malformed;
 use crate::format::cursor::Decoded;
 
-/// Appends one stream; levels below 1 are 1.
+/// Appends one stream. Levels below 1 are 1, those above 9 are 9.
 pub(super) fn pack(level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
-    let level = u32::try_from(level).unwrap_or(1).max(1);
-    if level > 9 {
-        return Err(Malformed::unsupported(
-            "bzip2",
-            format!("there is no level {level}; the levels are 1 to 9"),
-        ));
-    }
+    let level = u32::try_from(level).unwrap_or(0).clamp(1, 9);
     let mut stream = Compress::new(Compression::new(level), 0);
     // The library's own promise: one percent and 600 bytes more than the input.
     append(out, data.len() + data.len() / 100 + 600, |room| {

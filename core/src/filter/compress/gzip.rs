@@ -15,16 +15,14 @@ thread_local! {
 
 /// zlib's own default.
 const DEFAULT_LEVEL: i32 = 6;
+/// zlib's highest; this library has levels up to 12.
+const LEVEL_MAX: i32 = 9;
 
-/// Appends one stream; levels below 0 are zlib's default.
+/// Appends one stream. Levels below 0 are zlib's default, those above 9 are 9.
 pub(super) fn pack(level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
-    let level = if level < 0 { DEFAULT_LEVEL } else { level };
-    let refused = || Malformed::unsupported("gzip", format!("there is no level {level}; the levels are 0 to 9"));
-    // The library has levels up to 12, which other readers' schemas do not.
-    let known = CompressionLvl::new(level)
-        .ok()
-        .filter(|_| level <= 9)
-        .ok_or_else(refused)?;
+    let level = if level < 0 { DEFAULT_LEVEL } else { level.min(LEVEL_MAX) };
+    let refused = |_| Malformed::unsupported("gzip", format!("there is no level {level}"));
+    let known = CompressionLvl::new(level).map_err(refused)?;
     COMPRESS.with_borrow_mut(|cached| {
         let compressor = match cached {
             Some((of, compressor)) if *of == level => compressor,

@@ -17,10 +17,15 @@ thread_local! {
 /// The lowest level that is taken as it is; anything below stands for [`LEVEL_DEFAULT`].
 const LEVEL_MIN: i32 = -7;
 const LEVEL_DEFAULT: i32 = 3;
+const LEVEL_MAX: i32 = 22;
 
-/// Appends one frame.
+/// Appends one frame. Levels above 22 are 22.
 pub(super) fn pack(level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
-    let level = if level < LEVEL_MIN { LEVEL_DEFAULT } else { level };
+    let level = if level < LEVEL_MIN {
+        LEVEL_DEFAULT
+    } else {
+        level.min(LEVEL_MAX)
+    };
     let failed = |e: std::io::Error| Malformed::unsupported("zstd", e.to_string());
     COMPRESSOR.with_borrow_mut(|cached| {
         let compressor = match cached {
