@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use crate::formats::{Input, Output, endings};
 use crate::when::{Moment, Span};
@@ -34,6 +35,34 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+impl Cli {
+    /// The program's arguments. `meta ARRAY get KEY` is read as `meta get ARRAY KEY`.
+    ///
+    /// # Errors
+    /// They are wrong, or ask for help.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        let cli = Self::try_parse()?;
+        let Command::Meta(Meta::ArrayFirst(words)) = &cli.command else {
+            return Ok(cli);
+        };
+        let array = words.first().map_or("", String::as_str);
+        let Some(action) = words
+            .get(1)
+            .filter(|a| ["ls", "get", "set", "rm"].contains(&a.as_str()))
+        else {
+            let why = format!("meta has no command '{array}'; write `hyperslab meta ls ARRAY`, or get, set or rm");
+            return Err(Self::command().error(ErrorKind::InvalidSubcommand, why));
+        };
+        let rest = words.iter().skip(2).map(String::as_str);
+        let again = Self::try_parse_from(["hyperslab", "meta", action, array].into_iter().chain(rest))?;
+        Ok(Self {
+            key_file: again.key_file.or(cli.key_file),
+            quiet: again.quiet || cli.quiet,
+            command: again.command,
+        })
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Make a new, empty array
@@ -52,6 +81,7 @@ pub(crate) enum Command {
     #[command(about = format!("Make a new array from a file: {}", endings::<Input>()))]
     Import(Import),
     /// Metadata of an array or a group
+    #[command(subcommand)]
     Meta(Meta),
     /// Delete the cells of a sparse array that meet a condition
     Delete(Delete),
@@ -231,18 +261,12 @@ pub(crate) struct Import {
     pub(crate) timestamp: Option<Moment>,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct Meta {
-    /// An array or a group
-    pub(crate) array: String,
-    #[command(subcommand)]
-    pub(crate) action: MetaAction,
-}
-
 #[derive(Debug, Subcommand)]
-pub(crate) enum MetaAction {
-    /// Keys, types and values
+pub(crate) enum Meta {
+    /// Keys, types and values, as they are stored
     Ls {
+        /// An array or a group
+        array: String,
         /// As JSON
         #[arg(long)]
         json: bool,
@@ -250,8 +274,10 @@ pub(crate) enum MetaAction {
         #[arg(long, value_name = "T|T0..T1")]
         at: Option<Span>,
     },
-    /// One value
+    /// One value; of a numpy array its values, flat
     Get {
+        /// An array or a group
+        array: String,
         key: String,
         /// Read as of this time, or what was written in this window [default: now]
         #[arg(long, value_name = "T|T0..T1")]
@@ -259,6 +285,8 @@ pub(crate) enum MetaAction {
     },
     /// Set a value: text, or numbers separated by commas with --type
     Set {
+        /// An array or a group
+        array: String,
         key: String,
         #[arg(allow_hyphen_values = true)]
         value: String,
@@ -271,11 +299,16 @@ pub(crate) enum MetaAction {
     },
     /// Remove a key
     Rm {
+        /// An array or a group
+        array: String,
         key: String,
         /// The time of the write (default: now)
         #[arg(long, value_name = "T")]
         timestamp: Option<Moment>,
     },
+    /// `meta ARRAY ls|get|set|rm …`, as earlier releases had it
+    #[command(external_subcommand)]
+    ArrayFirst(Vec<String>),
 }
 
 #[derive(Debug, Args)]

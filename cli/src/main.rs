@@ -41,12 +41,11 @@ mod write;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::Parser as _;
 
 use args::{Cli, Command};
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::read() {
         Ok(cli) => cli,
         Err(error) => return failure::report_usage(&error),
     };

@@ -4,23 +4,22 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, bail};
 use hyperslab::array::{Group, ObjectType, object_type};
-use hyperslab::format::metadata::{Entry, MetaValue};
+use hyperslab::format::metadata::{Entry, MetaValue, numpy_keys};
 use hyperslab::maintain::{group_metadata_time, write_group_metadata};
 use hyperslab::write::WriteOptions;
 use hyperslab::{Datatype, Window};
 use serde_json::{Value, json};
 
-use crate::args::{Meta, MetaAction};
+use crate::args::Meta;
 use crate::failure::usage;
 use crate::show;
 use crate::store::{Env, Place, seed};
 use crate::when::{self, Moment};
 
 /// Runs the command.
-pub(crate) async fn meta(env: &Env, args: &Meta) -> Result<()> {
-    let array = &args.array;
-    match &args.action {
-        MetaAction::Ls { json, at } => {
+pub(crate) async fn meta(env: &Env, command: &Meta) -> Result<()> {
+    match command {
+        Meta::Ls { array, json, at } => {
             let all = read(env, array, when::window(*at)?).await?;
             if *json {
                 let entry =
@@ -34,49 +33,51 @@ pub(crate) async fn meta(env: &Env, args: &Meta) -> Result<()> {
                 show::table(&[], rows.collect())
             }
         }
-        MetaAction::Get { key, at } => {
+        Meta::Get { array, key, at } => {
             let all = read(env, array, when::window(*at)?).await?;
             let known = || all.keys().cloned().collect::<Vec<_>>().join(", ");
-            let found = all
-                .get(key)
+            let [values, _] = numpy_keys(key);
+            let found = all.get(key).or_else(|| all.get(&values));
+            let found = found
                 .with_context(|| format!("{array}: there is no metadata key '{key}'; the keys are {}", known()))?;
             show::value(&text(found))
         }
-        MetaAction::Set {
+        Meta::Set {
+            array,
             key,
             value,
             datatype,
             timestamp,
         } => {
-            let value = parse(value, datatype.as_deref())?;
-            write(
-                env,
-                array,
-                Entry {
-                    key: key.clone(),
-                    value: Some(value),
-                },
-                *timestamp,
-            )
-            .await
-        }
-        MetaAction::Rm { key, timestamp } => {
+            let value = Some(parse(value, datatype.as_deref())?);
+            let mut entries = vec![Entry {
+                key: key.clone(),
+                value,
+            }];
+            // What numpy stored under the key would come back once the new value is removed.
             let all = read(env, array, Window::ALL).await?;
-            if !all.contains_key(key) {
-                bail!("{array}: there is no metadata key '{key}'; `hyperslab meta {array} ls` shows those there are");
-            }
-            write(
-                env,
-                array,
-                Entry {
-                    key: key.clone(),
-                    value: None,
-                },
-                *timestamp,
-            )
-            .await
+            entries.extend(removals(&all, numpy_keys(key)));
+            write(env, array, &entries, *timestamp).await
         }
+        Meta::Rm { array, key, timestamp } => {
+            let all = read(env, array, Window::ALL).await?;
+            let [values, shape] = numpy_keys(key);
+            let entries: Vec<Entry> = removals(&all, [key.clone(), values, shape]).collect();
+            if entries.is_empty() {
+                bail!("{array}: there is no metadata key '{key}'; `hyperslab meta ls {array}` shows those there are");
+            }
+            write(env, array, &entries, *timestamp).await
+        }
+        // `Cli::read` has put it in order.
+        Meta::ArrayFirst(_) => Err(usage("meta", "give ls, get, set or rm, then the array")),
     }
+}
+
+/// Entries that remove these keys, as far as they exist.
+fn removals(all: &BTreeMap<String, MetaValue>, keys: impl IntoIterator<Item = String>) -> impl Iterator<Item = Entry> {
+    keys.into_iter()
+        .filter(|key| all.contains_key(key))
+        .map(|key| Entry { key, value: None })
 }
 
 async fn read(env: &Env, url: &str, window: Window) -> Result<BTreeMap<String, MetaValue>> {
@@ -97,7 +98,7 @@ async fn read(env: &Env, url: &str, window: Window) -> Result<BTreeMap<String, M
         .with_context(|| format!("cannot read the metadata of {url}"))
 }
 
-async fn write(env: &Env, url: &str, entry: Entry, timestamp: Option<Moment>) -> Result<()> {
+async fn write(env: &Env, url: &str, entries: &[Entry], timestamp: Option<Moment>) -> Result<()> {
     let place = Place::new(url)?;
     env.will_change(&place);
     let (context, path) = (&place.context, &place.path);
@@ -111,13 +112,13 @@ async fn write(env: &Env, url: &str, entry: Entry, timestamp: Option<Moment>) ->
     if object_type(context, path).await? == Some(ObjectType::Group) {
         let time = when::of_change(timestamp, async |now| group_metadata_time(context, path, now).await);
         let options = options(time.await.with_context(failed)?);
-        let done = write_group_metadata(context, path, &[entry], env.key.as_ref(), &options).await;
+        let done = write_group_metadata(context, path, entries, env.key.as_ref(), &options).await;
         return done.with_context(failed);
     }
     let array = env.open_at(&place, Window::ALL).await?;
     let time = when::of_change(timestamp, async |now| array.metadata_time(now).await);
     let options = options(time.await.with_context(failed)?);
-    array.write_metadata(&[entry], &options).await.with_context(failed)
+    array.write_metadata(entries, &options).await.with_context(failed)
 }
 
 /// A value from text: a string, or numbers and dates separated by commas.

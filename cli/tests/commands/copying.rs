@@ -194,13 +194,13 @@ fn a_copy_between_folders_is_the_same_array() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("import in.npy a");
-    shell.ok("meta a set answer 42 --type int32");
+    shell.ok("meta set a answer 42 --type int32");
     shell.ok("copy a deep/er/b");
     assert_eq!(
         shell.pipe("export deep/er/b - --format npy", b""),
         shell.pipe("export a - --format npy", b"")
     );
-    assert_eq!(shell.ok("meta deep/er/b get answer"), "42\n");
+    assert_eq!(shell.ok("meta get deep/er/b answer"), "42\n");
     let (_, error) = shell.fails("copy a deep/er/b");
     assert!(error.contains("already exists"), "{error}");
 }

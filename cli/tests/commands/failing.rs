@@ -72,7 +72,7 @@ fn failures_are_one_line_and_leave_nothing() {
     check(&shell, "info g", 1, &["cannot open g", "it is a group"]);
     check(&shell, "copy a http://127.0.0.1:9/b", 1, &["writing over HTTP"]);
     check(&shell, "info s3:/x", 1, &["write s3://bucket/path"]);
-    check(&shell, "meta a get nothing", 1, &["no metadata key 'nothing'"]);
+    check(&shell, "meta get a nothing", 1, &["no metadata key 'nothing'"]);
     check(&shell, "--key-file in.npy info a", 2, &["--key-file", "64 hex digits"]);
     shell.secret("key", [7; 32]);
     let (_, plain) = shell.fails("--key-file key info a");
@@ -162,7 +162,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
         "info a",
         "schema a",
         "ls .",
-        "meta a ls --json",
+        "meta ls a --json",
     ] {
         let mut child = shell
             .command(line)

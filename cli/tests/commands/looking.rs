@@ -164,12 +164,12 @@ fn metadata_of_arrays_and_groups() {
     shell.ok("import in.npy a --timestamp 1");
     shell.ok("group create g");
     for place in ["a", "g"] {
-        shell.ok(&format!("meta {place} set name 'a b' --timestamp 10"));
-        shell.ok(&format!("meta {place} set range -1,2.5 --type float64 --timestamp 11"));
-        assert_eq!(shell.ok(&format!("meta {place} get range")), "-1.0,2.5\n");
-        assert_eq!(shell.ok(&format!("meta {place} get name --at 10")), "a b\n");
-        shell.ok(&format!("meta {place} rm name --timestamp 12"));
-        let all: Value = serde_json::from_str(&shell.ok(&format!("meta {place} ls --json"))).unwrap();
+        shell.ok(&format!("meta set {place} name 'a b' --timestamp 10"));
+        shell.ok(&format!("meta set {place} range -1,2.5 --type float64 --timestamp 11"));
+        assert_eq!(shell.ok(&format!("meta get {place} range")), "-1.0,2.5\n");
+        assert_eq!(shell.ok(&format!("meta get {place} name --at 10")), "a b\n");
+        shell.ok(&format!("meta rm {place} name --timestamp 12"));
+        let all: Value = serde_json::from_str(&shell.ok(&format!("meta ls {place} --json"))).unwrap();
         assert_eq!(
             all,
             serde_json::json!({"range": {"type": "float64", "value": [-1.0, 2.5]}})
@@ -199,7 +199,7 @@ fn overviews_lie_beside_the_array() {
     shell.ok("import in.npy a");
     shell.ok("overviews a --factors 2");
     assert_eq!(
-        shell.ok("meta a get overviews"),
+        shell.ok("meta get a overviews"),
         "[{\"factor\":2,\"path\":\"../a.2\"}]\n"
     );
     assert_eq!(
@@ -213,7 +213,7 @@ fn overviews_lie_beside_the_array() {
     );
     shell.ok("overviews a --factors 4,4");
     assert_eq!(
-        shell.ok("meta a get overviews"),
+        shell.ok("meta get a overviews"),
         "[{\"factor\":2,\"path\":\"../a.2\"},{\"factor\":4,\"path\":\"../a.4\"}]\n"
     );
 }
@@ -370,4 +370,28 @@ fn groups_that_share_members_are_gone_into_once() {
     let json: Value = serde_json::from_str(&shell.ok("tree g0 --json")).unwrap();
     assert_eq!(json["children"][1]["repeated"], true);
     assert!(json["children"][0].get("repeated").is_none());
+}
+
+#[test]
+fn keys_of_numpy_and_the_order_of_earlier_releases() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("import in.npy a");
+    shell.ok("meta set a __np_flat_k 1,2,3,4 --type int64");
+    shell.ok("meta set a __np_shape_k 2,2 --type int64");
+    assert_eq!(shell.ok("meta get a k"), "1,2,3,4\n");
+    shell.ok("meta set a k text");
+    assert_eq!(shell.ok("meta ls a"), "k  string_utf8  text\n");
+    shell.ok("meta set a __np_flat_k 1 --type int64");
+    shell.ok("meta a rm k");
+    assert_eq!(shell.ok("meta a ls"), "");
+    shell.ok("meta a set get -1 --type int8");
+    assert_eq!(shell.ok("--quiet meta a get get"), "-1\n");
+    for line in ["meta a", "meta a gte k"] {
+        let (code, error) = shell.fails(line);
+        assert!(
+            code == 2 && error.contains("write `hyperslab meta ls ARRAY`"),
+            "{error}"
+        );
+    }
 }

@@ -250,7 +250,7 @@ fn who_changes_an_array_renews_its_manifest_and_those_above() {
         // Cells that a manifest does not carry lie in files that vacuum removes.
         shell.file("more.npy", npy("'<i2'", "(3, 4)", &int16s(24)[24..]));
         shell.ok("write folder/a more.npy");
-        shell.ok("meta folder/a set of folder");
+        shell.ok("meta set folder/a of folder");
         let served = serve(&shell);
         let address = &served.address;
         for step in ["verify folder/a", "consolidate folder/a", "vacuum folder/a"] {
@@ -258,7 +258,7 @@ fn who_changes_an_array_renews_its_manifest_and_those_above() {
             let read = shell.pipe(&format!("export http://{address}/folder/a - --format npy"), b"");
             assert_eq!(values(&read), &int16s(24)[24..], "{step}");
         }
-        let told = shell.ok(&format!("meta http://{address}/folder/a get of"));
+        let told = shell.ok(&format!("meta get http://{address}/folder/a of"));
         assert!(told.contains("folder"), "{told}");
         shell.ok("write folder/a in.npy");
     }

@@ -109,25 +109,25 @@ fn what_bears_a_time_of_the_future_is_not_there_yet() {
     shell.ok("import in.csv a --sparse --dims x --domain x=0:9 --timestamp 100");
     shell.ok("write a later.csv --timestamp 200");
     shell.ok("write a more.csv --timestamp 2100-01-01");
-    shell.ok("meta a set unit metre --timestamp 2100-01-01");
+    shell.ok("meta set a unit metre --timestamp 2100-01-01");
     shell.ok("evolve a --add-attr n:int32? --timestamp 2100-01-01");
     assert_eq!(shell.ok("export a - --format csv"), "x,v\n1,1\n2,2\n4,4\n");
-    assert_eq!(shell.ok("meta a ls"), "");
+    assert_eq!(shell.ok("meta ls a"), "");
     assert_eq!(
         shell.ok("export a - --format csv --at 0.."),
         "x,v,n\n1,1,\n2,2,\n2,9,\n4,4,\n"
     );
-    assert_eq!(shell.ok("meta a get unit --at 2100-01-01"), "metre\n");
+    assert_eq!(shell.ok("meta get a unit --at 2100-01-01"), "metre\n");
     assert!(shell.ok("info a").contains("2100-01-01"));
-    shell.ok("meta a set unit foot --timestamp 100");
-    shell.ok("meta a set unit inch --timestamp 200");
+    shell.ok("meta set a unit foot --timestamp 100");
+    shell.ok("meta set a unit inch --timestamp 200");
     for mode in ["fragments", "array-meta"] {
         shell.ok(&format!("consolidate a --mode {mode}"));
         shell.ok(&format!("vacuum a --mode {mode}"));
     }
     assert_eq!(shell.ok("export a - --format csv"), "x,v\n1,1\n2,2\n4,4\n");
-    assert_eq!(shell.ok("meta a get unit"), "inch\n");
-    assert_eq!(shell.ok("meta a get unit --at 2100-01-01"), "metre\n");
+    assert_eq!(shell.ok("meta get a unit"), "inch\n");
+    assert_eq!(shell.ok("meta get a unit --at 2100-01-01"), "metre\n");
 }
 
 #[test]

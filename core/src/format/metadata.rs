@@ -30,6 +30,12 @@ pub struct MetaValue {
     pub data: Vec<u8>,
 }
 
+/// The keys under which TileDB-Py keeps a numpy array that it was given for `key`: its values, flat, and its shape,
+/// which arrays of one dimension do not have.
+pub fn numpy_keys(key: &str) -> [String; 2] {
+    ["__np_flat_", "__np_shape_"].map(|prefix| format!("{prefix}{key}"))
+}
+
 impl MetaValue {
     /// A UTF-8 string.
     pub fn text(text: &str) -> Self {
