@@ -1,7 +1,8 @@
 //! `overviews`: smaller copies of a dense array, so that viewers need not read all of it to show all of it.
 //!
 //! Coordinate `c` of the array lies in coordinate `c / factor` of a copy, rounded down. A copy holds
-//! the mean of the cells that have a value, rounded to the attribute's type.
+//! the mean of the cells that have a value, rounded to the attribute's type. Cells that are null, NaN, the fill value or
+//! what the metadata declares as "no data" have none.
 
 mod axis;
 mod level;
@@ -11,14 +12,14 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
 use hyperslab::array::{Array, CreateOptions, create, object_type};
-use hyperslab::format::metadata::{Entry, MetaValue};
-use hyperslab::format::schema::{Dimension, Layout, Schema};
+use hyperslab::format::metadata::{Entry, MetaValue, nodata};
+use hyperslab::format::schema::{Attribute, Dimension, Layout, Schema};
 use hyperslab::write::{Cells, WriteOptions};
 use hyperslab::{Batch, CellCount, Column, Datatype, Query, Region, Scalar, ScalarRange, Window, with_type};
 use serde_json::{Value, json};
 
 use self::axis::{Axis, block, cells};
-use self::level::{Level, Number, Run, means};
+use self::level::{Absent, Level, Number, Run, means};
 use crate::args::Overviews;
 use crate::build::Building;
 use crate::failure::usage;
@@ -46,7 +47,12 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
     let domain = array
         .non_empty_domain()
         .with_context(|| format!("{url}: nothing has been written"))?;
+    let metadata = array.metadata().await?;
     let fields = numbers(array.schema());
+    let fields: Vec<Field> = fields
+        .into_iter()
+        .map(|i| Field::new(array.schema(), i, &metadata))
+        .collect();
     ensure!(
         !fields.is_empty(),
         "{url}: no attribute holds one number a cell, and overviews are made of those"
@@ -75,7 +81,7 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
         .await
         .with_context(|| format!("cannot read {url}"))?;
     let name = url.rsplit('/').next().unwrap_or(url);
-    let mut list = made_before(&array).await?;
+    let mut list = made_before(&metadata);
     let mut made = Vec::new();
     for level in levels {
         list.insert(
@@ -93,7 +99,7 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
 }
 
 /// Makes one copy.
-async fn make(env: &Env, array: &Array, fields: &[usize], level: &Level, place: &Place) -> Result<()> {
+async fn make(env: &Env, array: &Array, fields: &[Field], level: &Level, place: &Place) -> Result<()> {
     let building = Building::start(place).await?;
     let made = store(env, array, fields, level, building.place()).await;
     building.end(made).await
@@ -124,17 +130,46 @@ async fn name_them(array: &Array, list: MetaValue) -> Result<()> {
 }
 
 /// The copies that the array names already, by their factors.
-async fn made_before(array: &Array) -> Result<BTreeMap<u64, Value>> {
-    let metadata = array.metadata().await?;
+fn made_before(metadata: &BTreeMap<String, MetaValue>) -> BTreeMap<u64, Value> {
     let list = metadata.get(KEY).and_then(|v| serde_json::from_slice(&v.data).ok());
     let list: Vec<Value> = list.unwrap_or_default();
     let by_factor = |entry: Value| Some((entry.get("factor")?.as_u64()?, entry));
-    Ok(list.into_iter().filter_map(by_factor).collect())
+    list.into_iter().filter_map(by_factor).collect()
+}
+
+/// An attribute of the copies.
+struct Field {
+    /// Its number in the array's schema.
+    attribute: usize,
+    /// What stands for "no data" besides the fill value.
+    nodata: Vec<f64>,
+    /// Whether the fill value counts as a value. Of the few values of a byte the default is one that means something,
+    /// such as the white of a picture.
+    fill_counts: bool,
+}
+
+impl Field {
+    fn new(schema: &Schema, attribute: usize, metadata: &BTreeMap<String, MetaValue>) -> Self {
+        let found = schema.attributes.get(attribute);
+        Self {
+            attribute,
+            nodata: found.map_or_else(Vec::new, |a| nodata(metadata, &a.name)),
+            fill_counts: found.is_some_and(|a| a.datatype.size() == 1 && a.fill == a.datatype.default_fill()),
+        }
+    }
+
+    /// What a cell of a copy holds if no cell that it stands for has a value.
+    fn empty(&self, attribute: &Attribute) -> Vec<u8> {
+        match self.nodata.first().filter(|_| self.fill_counts) {
+            Some(nodata) => with_type!(attribute.datatype.physical(), T => (*nodata as T).to_le_bytes().to_vec()),
+            None => attribute.fill.clone(),
+        }
+    }
 }
 
 /// The attributes that have a mean.
 fn numbers(schema: &Schema) -> Vec<usize> {
-    let one = |(i, a): (usize, &hyperslab::format::schema::Attribute)| {
+    let one = |(i, a): (usize, &Attribute)| {
         let plain = a.datatype.is_integer() || a.datatype.is_float() || a.datatype == Datatype::Bool;
         (plain && a.cell == CellCount::ONE && a.enumeration.is_none()).then_some(i)
     };
@@ -165,11 +200,11 @@ fn fit(factors: &BTreeSet<u64>, axes: &[Axis], fields: usize) -> Result<()> {
 }
 
 /// Reads the array once, block by block, and adds it up for all copies.
-async fn gather(array: &Array, axes: &[Axis], fields: &[usize], levels: &mut [Level]) -> Result<()> {
+async fn gather(array: &Array, axes: &[Axis], fields: &[Field], levels: &mut [Level]) -> Result<()> {
     let schema = Arc::clone(array.schema());
     let names: Vec<String> = fields
         .iter()
-        .filter_map(|i| schema.attributes.get(*i))
+        .filter_map(|f| schema.attributes.get(f.attribute))
         .map(|a| a.name.clone())
         .collect();
     let progress = Progress::new("reading", u64::try_from(cells(axes)).ok(), "cells");
@@ -209,21 +244,20 @@ async fn gather(array: &Array, axes: &[Axis], fields: &[usize], levels: &mut [Le
 
 fn add_block(
     schema: &Schema,
-    fields: &[usize],
+    fields: &[Field],
     batch: &Batch,
     origin: &[i128],
     lengths: &[i128],
     levels: &mut [Level],
 ) -> Result<()> {
-    for (k, ((_, column), i)) in batch.columns.iter().zip(fields).enumerate() {
-        let Some(attribute) = schema.attributes.get(*i) else {
+    for (k, ((_, column), field)) in batch.columns.iter().zip(fields).enumerate() {
+        let Some(attribute) = schema.attributes.get(field.attribute) else {
             continue;
         };
         with_type!(attribute.datatype.physical(), T => {
             let fill = attribute.fill.as_slice().try_into().ok().map(T::from_le_bytes);
-            // Of so few values the fill is one that means something, such as the white of a picture.
-            let fill = fill.filter(|_| attribute.datatype.size() > 1);
-            add_column::<T>(k, column, fill, origin, lengths, levels)?;
+            let absent = Absent { fill: fill.filter(|_| !field.fill_counts), nodata: &field.nodata };
+            add_column::<T>(k, column, absent, origin, lengths, levels)?;
         });
     }
     Ok(())
@@ -232,7 +266,7 @@ fn add_block(
 fn add_column<T: Number>(
     field: usize,
     column: &Column,
-    fill: Option<T>,
+    absent: Absent<'_, T>,
     origin: &[i128],
     lengths: &[i128],
     levels: &mut [Level],
@@ -245,7 +279,11 @@ fn add_column<T: Number>(
             .validity
             .as_ref()
             .and_then(|v| v.get(i * length..i * length + values.len()));
-        let run = Run { values, validity, fill };
+        let run = Run {
+            values,
+            validity,
+            absent,
+        };
         levels.iter_mut().for_each(|level| level.add(field, &at, &run));
         // The next run, as an odometer counts: all axes but the last.
         for axis in (0..at.len().saturating_sub(1)).rev() {
@@ -262,7 +300,7 @@ fn add_column<T: Number>(
     Ok(())
 }
 
-async fn store(env: &Env, array: &Array, fields: &[usize], level: &Level, place: &Place) -> Result<()> {
+async fn store(env: &Env, array: &Array, fields: &[Field], level: &Level, place: &Place) -> Result<()> {
     let mut schema = Schema::clone(array.schema());
     let mut region = Vec::new();
     for ((d, low), length) in schema.dimensions.iter_mut().zip(&level.low).zip(&level.lengths) {
@@ -280,14 +318,13 @@ async fn store(env: &Env, array: &Array, fields: &[usize], level: &Level, place:
     (schema.labels, schema.enumerations) = (Vec::new(), Vec::new());
     schema.attributes = fields
         .iter()
-        .filter_map(|i| schema.attributes.get(*i).cloned())
+        .filter_map(|f| schema.attributes.get(f.attribute).cloned())
         .collect();
-    let columns = schema
-        .attributes
-        .iter()
-        .zip(&level.sums)
-        .map(|(a, sums)| (a.name.clone(), means(a.datatype, &a.fill, a.nullable, sums)))
-        .collect();
+    let column = |((a, field), sums): ((&Attribute, &Field), &Vec<(f64, u64)>)| {
+        (a.name.clone(), means(a.datatype, &field.empty(a), a.nullable, sums))
+    };
+    let attributes = schema.attributes.iter().zip(fields);
+    let columns = attributes.zip(&level.sums).map(column).collect();
     let timestamp_ms = when::or_now(None)?;
     let options = CreateOptions {
         timestamp_ms,

@@ -93,17 +93,26 @@ pub(super) struct Run<'a, T> {
     /// 0 for null.
     pub(super) validity: Option<&'a [u8]>,
     /// What cells without a value hold.
+    pub(super) absent: Absent<'a, T>,
+}
+
+/// What cells without a value hold.
+#[derive(Clone, Copy)]
+pub(super) struct Absent<'a, T> {
     pub(super) fill: Option<T>,
+    /// Values that are declared to stand for no data.
+    pub(super) nodata: &'a [f64],
 }
 
 impl<T: Number> Run<'_, T> {
-    /// The sum of these values and how many there are; nulls, fill values and NaN do not count.
+    /// The sum of these values and how many there are; nulls, NaN and what stands for no data do not count.
     fn sum(&self, range: Range<usize>) -> (f64, u64) {
         let (mut sum, mut n) = (0.0, 0);
         let values = self.values.get(range.clone()).unwrap_or(&[]);
         let mut add = |v: T| {
             let double = v.double();
-            if Some(v) != self.fill && !double.is_nan() {
+            let is_absent = Some(v) == self.absent.fill || double.is_nan() || self.absent.nodata.contains(&double);
+            if !is_absent {
                 sum += double;
                 n += 1;
             }
@@ -156,10 +165,13 @@ mod tests {
         let run = |values| Run {
             values,
             validity: None,
-            fill: Some(9_i16),
+            absent: Absent {
+                fill: Some(9_i16),
+                nodata: &[-9999.0, 7.0],
+            },
         };
         level.add(0, &[0, 1], &run(&[1, 2, 3, 9]));
-        level.add(0, &[1, 1], &run(&[2, 4, 6, 9]));
+        level.add(0, &[1, 1], &run(&[2, 4, 6, -9999]));
         let column = means(Datatype::Int16, &[9, 0], false, &level.sums[0]);
         assert_eq!(*column.values::<i16>().unwrap(), [2, 4, 9]);
     }

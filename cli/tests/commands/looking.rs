@@ -395,3 +395,28 @@ fn keys_of_numpy_and_the_order_of_earlier_releases() {
         );
     }
 }
+
+#[test]
+fn what_stands_for_no_data_is_in_no_mean() {
+    let shell = Shell::new();
+    shell.file(
+        "in.npy",
+        npy(
+            "'<i2'",
+            "(2, 4)",
+            &[
+                1, 0, 0xf1, 0xd8, 0xf1, 0xd8, 0xf1, 0xd8, 3, 0, 0, 0x80, 0xf1, 0xd8, 0xf1, 0xd8,
+            ],
+        ),
+    );
+    shell.ok("import in.npy a");
+    shell.ok("meta set a missing_value -9999 --type float64");
+    shell.ok("overviews a --factors 2");
+    // Cells without a value are those of the fill value.
+    assert_eq!(shell.ok("export a.2 - --format csv"), "d0,d1,data\n0,0,2\n0,1,-32768\n");
+    shell.file("byte.npy", npy("'|u1'", "(1, 4)", &[255, 3, 0, 0]));
+    shell.ok("import byte.npy b");
+    shell.ok("meta set b __tiledb_attr.data._FillValue 0 --type uint8");
+    shell.ok("overviews b --factors 2");
+    assert_eq!(shell.ok("export b.2 - --format csv"), "d0,d1,data\n0,0,129\n0,1,0\n");
+}

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use super::cursor::{Decoded, Reader, Writer};
 use crate::datatype::Datatype;
 use crate::escape;
+use crate::scalar::Scalar;
 
 /// A key with its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +37,42 @@ pub fn numpy_keys(key: &str) -> [String; 2] {
     ["__np_flat_", "__np_shape_"].map(|prefix| format!("{prefix}{key}"))
 }
 
+/// The numbers that stand for "no data" in an attribute, as the metadata of its array declares them: the keys
+/// `nodata`, `missing_value` and `_FillValue`, of the array or, with `__tiledb_attr.NAME.` before them, of the attribute.
+pub fn nodata(metadata: &BTreeMap<String, MetaValue>, attribute: &str) -> Vec<f64> {
+    let of_attribute = format!("__tiledb_attr.{attribute}.");
+    let keys = ["nodata", "missing_value", "_FillValue"];
+    let keys = keys
+        .iter()
+        .flat_map(|key| [(*key).to_owned(), format!("{of_attribute}{key}")]);
+    let keys = keys.flat_map(|key| {
+        let [numpy, _] = numpy_keys(&key);
+        [key, numpy]
+    });
+    let mut found: Vec<f64> = keys
+        .filter_map(|key| metadata.get(&key))
+        .flat_map(MetaValue::numbers)
+        .collect();
+    found.sort_by(f64::total_cmp);
+    found.dedup();
+    found
+}
+
 impl MetaValue {
+    /// The values as numbers, one if it is text of digits; none if they are no numbers.
+    fn numbers(&self) -> Vec<f64> {
+        if self.datatype.is_string() {
+            let text = String::from_utf8_lossy(&self.data);
+            return text.trim().parse().ok().into_iter().filter(|v: &f64| !v.is_nan()).collect();
+        }
+        if !self.datatype.is_integer() && !self.datatype.is_float() {
+            return Vec::new();
+        }
+        let values = self.data.chunks_exact(self.datatype.size());
+        let values = values.filter_map(|bytes| Scalar::from_le_bytes(self.datatype.physical(), bytes)?.as_f64());
+        values.filter(|v| !v.is_nan()).collect()
+    }
+
     /// A UTF-8 string.
     pub fn text(text: &str) -> Self {
         Self::bytes(Datatype::StringUtf8, text.as_bytes())
