@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use hyperslab::Context;
+use hyperslab::array::{ObjectType, object_type};
 
+use crate::leftovers;
 use crate::signals::{self, Pending, beside};
 use crate::staging::Staging;
 use crate::store::Place;
@@ -34,6 +36,7 @@ impl Building {
             // A store that takes no files says so here; in one that does, a folder is nothing by itself.
             to.context.vfs.create_dir(&to.path).await.with_context(what)?;
         }
+        outside_of_arrays(to).await?;
         if !to.context.vfs.list(&to.path).await.with_context(what)?.is_empty() {
             bail!("{}: already exists; choose another name or remove it first", to.url);
         }
@@ -60,7 +63,12 @@ impl Building {
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
         }
-        let half = Pending::new(beside(&path)?);
+        if let Some(folder) = path.parent() {
+            leftovers::remove(folder);
+        }
+        let mut half = Pending::new(beside(&path)?);
+        std::fs::create_dir(half.path()).with_context(what)?;
+        half.hold();
         let place = Place::new(&half.path().to_string_lossy())?;
         Ok(Self {
             place,
@@ -99,6 +107,39 @@ impl Building {
             }
         }
     }
+}
+
+/// Refuses a place in the folder of an array, where readers of the array would not see it.
+async fn outside_of_arrays(to: &Place) -> Result<()> {
+    let above: Vec<String> = match to.local() {
+        Some(path) => {
+            let path = std::path::absolute(path)?;
+            let above = path.ancestors().skip(1);
+            above.map(|p| p.to_string_lossy().into_owned()).collect()
+        }
+        // The first part is the bucket.
+        None => {
+            let (scheme, path) = to.url.split_once("://").unwrap_or(("", &to.url));
+            let ends = path.trim_end_matches('/').match_indices('/').skip(1);
+            ends.map(|(end, _)| format!("{scheme}://{}", path.get(..end).unwrap_or("")))
+                .collect()
+        }
+    };
+    for url in above {
+        let place = Place::new(&url)?;
+        // What cannot be looked at is not known to be an array.
+        if matches!(
+            object_type(&place.context, &place.path).await,
+            Ok(Some(ObjectType::Array))
+        ) {
+            bail!(
+                "cannot make {}: it would lie inside the array {}, whose readers do not see it; choose a place outside",
+                to.url,
+                place.url
+            );
+        }
+    }
+    Ok(())
 }
 
 /// The failure to give what was made its name. There was nothing of that name when it was begun, so whoever has

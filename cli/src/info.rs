@@ -35,6 +35,7 @@ fn as_json(url: &str, array: &Array, total: &Total) -> Value {
         "schema": schema_json::to_json(schema, &[]),
         "non_empty_domain": array.non_empty_domain().map(|d| domain_json(schema, &d)),
         "cells": total.cells,
+        "deletes": array.delete_times(),
         "bytes": total.bytes,
         "unfiltered_bytes": total.unfiltered,
         "compression_ratio": total.ratio(),
@@ -105,7 +106,13 @@ fn print(url: &str, array: &Array, total: &Total) -> Result<()> {
         .non_empty_domain()
         .map_or_else(|| "nothing".to_owned(), |d| domain(schema, &d));
     rows.push(vec!["written".into(), written]);
-    rows.push(vec!["cells".into(), total.cells.to_string()]);
+    let deletes = array.delete_times();
+    let deleted = if deletes.is_empty() {
+        ""
+    } else {
+        " written, deleted ones included"
+    };
+    rows.push(vec!["cells".into(), format!("{}{deleted}", total.cells)]);
     let ratio = total.ratio().map_or_else(String::new, |r| {
         format!(
             " for {} of values (compression ratio {r:.2})",
@@ -114,6 +121,12 @@ fn print(url: &str, array: &Array, total: &Total) -> Result<()> {
     });
     rows.push(vec!["on disk".into(), format!("{}{ratio}", sizes::show(total.bytes))]);
     rows.push(vec!["fragments".into(), array.fragments().len().to_string()]);
+    if let Some(last) = deletes.last() {
+        rows.push(vec![
+            "deletes".into(),
+            format!("{}, the last at {}", deletes.len(), when::iso(*last)),
+        ]);
+    }
     show::table(&[], rows)?;
     if array.fragments().is_empty() {
         return Ok(());

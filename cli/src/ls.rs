@@ -1,6 +1,7 @@
 //! `ls` and `tree`: arrays and groups, with shapes and types.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use hyperslab::CellCount;
@@ -12,10 +13,14 @@ use serde_json::{Value, json};
 
 use crate::args::Ls;
 use crate::store::{Env, Place};
-use crate::{failure, info, show, sizes, when};
+use crate::{failure, info, leftovers, show, sizes, when};
 
 /// Arrays, groups and folders that are shown.
 const ITEMS_MAX: usize = 1 << 17;
+
+/// What is called so is neither an array nor a group.
+const FOLDER: &str = "folder";
+const LEFTOVER: &str = "leftover";
 
 /// One line of a listing.
 struct Item {
@@ -28,9 +33,19 @@ struct Item {
     circle: bool,
     /// Whether what it holds is shown above, where it was met before.
     repeated: bool,
-    /// Whether it lies in the folder of a group that does not name it.
-    stray: bool,
-    children: Vec<Item>,
+    /// Where it lies that makes it easy to miss.
+    stray: Option<Stray>,
+    /// What it holds; `None` if nobody looked.
+    children: Option<Vec<Item>>,
+}
+
+/// Places in which arrays and groups are easy to miss.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stray {
+    /// In the folder of a group that does not name it.
+    NoMember,
+    /// In the folder of an array.
+    InArray,
 }
 
 /// What is said about an array.
@@ -43,6 +58,7 @@ struct Summary {
     cells: u64,
     bytes: u64,
     fragments: usize,
+    deletes: usize,
 }
 
 /// What was met on the way through groups and folders.
@@ -93,7 +109,11 @@ pub(crate) async fn ls(env: &Env, args: &Ls, deep: bool) -> Result<()> {
         top.branches("", &mut rows);
         show::table(&[], rows)?;
     } else {
-        show::table(&[], top.listed().iter().map(|i| i.row(&i.name)).collect())?;
+        let mut rows: Vec<_> = top.listed().iter().map(|i| i.row(&i.name)).collect();
+        if top.is_array() {
+            top.branches("", &mut rows);
+        }
+        show::table(&[], rows)?;
     }
     let mut bad = Vec::new();
     if deep {
@@ -122,13 +142,13 @@ async fn item(
     walk.count(place);
     let mut found = Item {
         name,
-        kind: "folder",
+        kind: FOLDER,
         array: None,
         problem: None,
         circle: false,
         repeated: false,
-        stray: false,
-        children: Vec::new(),
+        stray: None,
+        children: None,
     };
     match kind {
         Some(ObjectType::Array) => {
@@ -140,6 +160,10 @@ async fn item(
                     found.array = Some(Summary::of(&array));
                 }
                 Err(e) => found.problem = Some(failure::sentence(&e)),
+            }
+            if depth > 0 {
+                let nested = nested(env, place, depth - 1, above, walk).await?;
+                found.children = Some(nested).filter(|nested| !nested.is_empty());
             }
         }
         Some(ObjectType::Group) => {
@@ -154,12 +178,12 @@ async fn item(
                 match with_or_without_key(env, open).await {
                     Ok(group) if !group.listed => {
                         let entries = entries(place).await?;
-                        found.children = folders(env, place, entries, depth - 1, above, walk).await;
+                        found.children = Some(folders(env, place, entries, depth - 1, above, walk).await);
                     }
                     Ok(group) => {
-                        found.children = members(env, place, &group, depth - 1, above, walk).await;
-                        let strays = strays(env, place, &group, depth - 1, above, walk).await?;
-                        found.children.extend(strays);
+                        let mut children = members(env, place, &group, depth - 1, above, walk).await;
+                        children.extend(strays(env, place, &group, depth - 1, above, walk).await?);
+                        found.children = Some(children);
                     }
                     Err(e) => found.problem = Some(failure::sentence(&e)),
                 }
@@ -167,7 +191,7 @@ async fn item(
         }
         None => {
             let entries = entries(place).await?;
-            if entries.is_empty() && !place.local().is_some_and(std::path::Path::is_dir) {
+            if entries.is_empty() && !place.local().is_some_and(Path::is_dir) {
                 return Ok(None);
             }
             let own = identity(place);
@@ -175,7 +199,7 @@ async fn item(
             found.repeated = !found.circle && walk.is_shown(&own, place, depth);
             if depth > 0 && !found.circle && !found.repeated {
                 let above = &[above, &[own]].concat();
-                found.children = folders(env, place, entries, depth - 1, above, walk).await;
+                found.children = Some(folders(env, place, entries, depth - 1, above, walk).await);
             }
         }
     }
@@ -199,7 +223,15 @@ async fn entries(place: &Place) -> Result<Vec<Entry>> {
     entries.with_context(|| format!("cannot list {}", place.url))
 }
 
-/// Lists a folder, without the format's own folders and what unfinished imports write.
+/// The arrays and groups in the folder of an array, which readers of the array do not see.
+async fn nested(env: &Env, place: &Place, depth: usize, above: &[String], walk: &mut Walk) -> Result<Vec<Item>> {
+    let mut found = folders(env, place, entries(place).await?, depth, above, walk).await;
+    found.retain(|item| item.kind != FOLDER || item.children.as_ref().is_some_and(|c| !c.is_empty()));
+    mark(&mut found, Stray::InArray);
+    Ok(found)
+}
+
+/// Lists a folder, without the format's own folders. What killed commands left there is listed too.
 async fn folders(
     env: &Env,
     place: &Place,
@@ -223,6 +255,8 @@ async fn folders(
             children.extend(found.unwrap_or_else(|e| Some(Item::unknown(&entry.name, failure::sentence(&e)))));
         }
     }
+    let left = place.local().map(leftovers::find).unwrap_or_default();
+    children.extend(left.iter().map(|path| Item::leftover(path)));
     children
 }
 
@@ -269,8 +303,13 @@ async fn strays(
     let mut entries = entries(place).await?;
     entries.retain(|e| others.contains(&e.name));
     let mut found = folders(env, place, entries, depth, above, walk).await;
-    found.iter_mut().for_each(|item| item.stray = true);
+    mark(&mut found, Stray::NoMember);
     Ok(found)
+}
+
+fn mark(items: &mut [Item], stray: Stray) {
+    let items = items.iter_mut().filter(|item| item.kind != LEFTOVER);
+    items.for_each(|item| item.stray = Some(stray));
 }
 
 /// Where a member of a group lies.
@@ -342,6 +381,7 @@ impl Summary {
             cells: sizes::total(array.fragments().iter().map(|f| f.cells)),
             bytes: sizes::total(array.fragments().iter().map(|f| f.bytes)),
             fragments: array.fragments().len(),
+            deletes: array.delete_times().len(),
         }
     }
 
@@ -360,8 +400,16 @@ impl Summary {
             "{}  ({}, {})",
             show::shorten(&attributes.join(", "), 100),
             sizes::show(self.bytes),
-            show::count(self.fragments as u64, "fragment")
+            show::count(self.fragments as u64, "fragment") + &self.deletes()
         )
+    }
+
+    /// That cells are counted which are deleted.
+    fn deletes(&self) -> String {
+        match self.deletes {
+            0 => String::new(),
+            n => format!(", {} not subtracted", show::count(n as u64, "delete")),
+        }
     }
 
     fn json(&self) -> Value {
@@ -379,6 +427,7 @@ impl Summary {
             "cells": self.cells,
             "bytes": self.bytes,
             "fragments": self.fragments,
+            "deletes": self.deletes,
         })
     }
 }
@@ -393,31 +442,54 @@ impl Item {
             problem: Some(problem),
             circle: false,
             repeated: false,
-            stray: false,
-            children: Vec::new(),
+            stray: None,
+            children: None,
         }
+    }
+
+    /// What a killed command left.
+    fn leftover(path: &Path) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        Self {
+            kind: LEFTOVER,
+            problem: None,
+            ..Self::unknown(&name, String::new())
+        }
+    }
+
+    fn children(&self) -> &[Self] {
+        self.children.as_deref().unwrap_or(&[])
     }
 
     /// Adds what is wrong with it and with what it holds, each with its path below `folder`.
     fn problems(&self, folder: &str, out: &mut Vec<String>) {
         let path = join(folder, &self.name);
         out.extend(self.problem.iter().map(|problem| format!("{path}: {problem}")));
-        self.children.iter().for_each(|child| child.problems(&path, out));
+        self.children().iter().for_each(|child| child.problems(&path, out));
+    }
+
+    fn is_array(&self) -> bool {
+        matches!(self.kind, "dense" | "sparse" | "array")
     }
 
     /// What `ls` shows of it: its children, or itself if it is an array.
     fn listed(&self) -> &[Self] {
-        if matches!(self.kind, "dense" | "sparse" | "array") {
+        if self.is_array() {
             std::slice::from_ref(self)
         } else {
-            &self.children
+            self.children()
         }
     }
 
     fn row(&self, name: &str) -> Vec<String> {
         let circle = self.circle.then_some("it is this group, or one above it");
         let circle = circle.or(self.repeated.then_some("its members are shown above"));
-        let stray = self.stray.then_some("no member of the group");
+        let stray = self.stray.map(|stray| match stray {
+            Stray::NoMember => "no member of the group",
+            Stray::InArray => "inside an array, whose readers do not see it; move it out",
+        });
+        let left = (self.kind == LEFTOVER).then_some("of a killed command; the next import or create here removes it");
+        let stray = stray.or(left);
         let remarks = [self.problem.as_deref().or(circle), stray].into_iter().flatten();
         let remarks = remarks.map(|remark| format!("({remark})"));
         let array = self.array.as_ref();
@@ -431,8 +503,8 @@ impl Item {
     }
 
     fn branches(&self, indent: &str, rows: &mut Vec<Vec<String>>) {
-        for (i, child) in self.children.iter().enumerate() {
-            let last = i + 1 == self.children.len();
+        for (i, child) in self.children().iter().enumerate() {
+            let last = i + 1 == self.children().len();
             rows.push(child.row(&format!("{indent}{} {}", if last { "└─" } else { "├─" }, child.name)));
             child.branches(&format!("{indent}{}  ", if last { " " } else { "│" }), rows);
         }
@@ -453,11 +525,11 @@ impl Item {
             if self.repeated {
                 map.insert("repeated".into(), true.into());
             }
-            if self.stray {
+            if self.stray == Some(Stray::NoMember) {
                 map.insert("member".into(), false.into());
             }
-            if self.kind == "group" || self.kind == "folder" {
-                map.insert("children".into(), self.children.iter().map(Self::json).collect());
+            if let Some(children) = &self.children {
+                map.insert("children".into(), children.iter().map(Self::json).collect());
             }
         }
         value

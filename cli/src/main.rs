@@ -20,6 +20,7 @@ mod group;
 mod import;
 mod info;
 mod input;
+mod leftovers;
 mod ls;
 mod maintain;
 mod meta;

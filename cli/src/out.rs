@@ -54,12 +54,13 @@ impl Out {
         if !force {
             absent(name, &path)?;
         }
-        let half = Pending::new(beside(&path)?);
+        let mut half = Pending::new(beside(&path)?);
         let file = File::create(half.path()).with_context(|| {
             let folder = path.parent().filter(|p| !p.as_os_str().is_empty() && !p.exists());
             let hint = folder.map_or_else(String::new, |p| format!("; make the folder {} first", p.display()));
             format!("cannot write {name}{hint}")
         })?;
+        half.hold();
         Ok(Self {
             name: name.to_owned(),
             sink: Sink::File {

@@ -1,9 +1,11 @@
 //! What has to be undone when a command is interrupted.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::leftovers;
 use crate::staging::Staging;
 use crate::undo::Undo;
 
@@ -57,34 +59,44 @@ pub(crate) fn end_well() {
 
 /// A path that is removed unless it is kept: on an error, and on a signal.
 #[derive(Debug)]
-pub(crate) struct Pending(PathBuf);
+pub(crate) struct Pending {
+    path: PathBuf,
+    /// Tells other processes that this one lives.
+    lock: Option<File>,
+}
 
 impl Pending {
     /// Marks `path` as half made.
     pub(crate) fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         lock().push(Half::Local(path.clone()));
-        Self(path)
+        Self { path, lock: None }
+    }
+
+    /// There is something at the path now: other processes are to leave it alone as long as this one lives.
+    pub(crate) fn hold(&mut self) {
+        self.lock = leftovers::lock(&self.path);
     }
 
     /// The path.
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// The path is whole: gives it this name.
-    pub(crate) fn keep_as(self, name: &Path) -> std::io::Result<()> {
+    pub(crate) fn keep_as(mut self, name: &Path) -> std::io::Result<()> {
         let mut pending = lock();
-        std::fs::rename(&self.0, name)?;
-        forget(&mut pending, &self.0);
+        std::fs::rename(&self.path, name)?;
+        forget(&mut pending, &self.path);
+        drop(self.lock.take());
         Ok(())
     }
 }
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        forget(&mut lock(), &self.0);
-        remove(&self.0);
+        forget(&mut lock(), &self.path);
+        remove(&self.path);
     }
 }
 
@@ -115,7 +127,7 @@ pub(crate) fn beside(path: &Path) -> anyhow::Result<PathBuf> {
         .take(8)
         .map(|b| format!("{b:02x}"))
         .collect();
-    Ok(path.with_file_name(format!(".hyperslab-{drawn}.part")))
+    Ok(path.with_file_name(format!("{}{drawn}{}", leftovers::PREFIX, leftovers::SUFFIX)))
 }
 
 /// Starts a new line of standard error if a progress bar is on this one. Does not return once a signal has come.

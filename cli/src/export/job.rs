@@ -10,7 +10,7 @@ use hyperslab::arrow::FieldType;
 use hyperslab::format::enumeration::Enumeration;
 use hyperslab::format::schema::Layout;
 use hyperslab::view::selection;
-use hyperslab::{Batch, Cpu, Query, Region};
+use hyperslab::{Batch, Cpu, Query, Region, Window};
 
 use crate::args::{Export, Order};
 use crate::condition;
@@ -19,7 +19,7 @@ use crate::formats::Output;
 use crate::progress::Progress;
 use crate::sizes::{ALL_CORES_BYTES, PROGRAM_BYTES};
 use crate::store::{Env, Place};
-use crate::when;
+use crate::{show, when};
 
 /// The least that reading is given, whatever the budget.
 const READ_BYTES_MIN: u64 = 40 << 20;
@@ -56,6 +56,9 @@ impl Job {
         }
         let place = Place { context, ..place };
         let array = env.open_at(&place, when::window(pick.at)?).await?;
+        if pick.at.is_some() && array.fragments().is_empty() {
+            tell_of_no_writes(env, &place, &array).await?;
+        }
         let schema = Arc::clone(array.schema());
         let written = array.non_empty_domain();
         let selected = match &pick.select {
@@ -117,6 +120,29 @@ impl Job {
     pub(crate) fn progress(&self, what: &'static str) -> Progress {
         Progress::new(what, self.cells(), "cells")
     }
+}
+
+/// Says that nothing was written in the window of time that was asked for, and when something was.
+async fn tell_of_no_writes(env: &Env, place: &Place, array: &Array) -> Result<()> {
+    let all = env.open_at(place, Window::ALL).await?;
+    let (Some(first), Some(last)) = (all.times().first().copied(), all.times().last().copied()) else {
+        return Ok(());
+    };
+    let Window { start_ms, end_ms } = array.window();
+    let (asked, from) = (when::iso(end_ms), when::iso(start_ms));
+    let window = if start_ms == 0 {
+        format!("until {asked}")
+    } else {
+        format!("from {from} until {asked}")
+    };
+    show::complaint(format_args!(
+        "hyperslab: {}: nothing was written {window}, so the export has no cells or fill values only; writes reach from {} \
+         to {}",
+        place.url,
+        when::iso(first),
+        when::iso(last)
+    ));
+    Ok(())
 }
 
 /// The cells of a batch in parts that are encoded one by one.

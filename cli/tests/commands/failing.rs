@@ -314,3 +314,21 @@ fn verify_does_not_promise_what_it_cannot_see() {
         "{error}"
     );
 }
+
+#[test]
+fn nothing_is_made_inside_an_array() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("import in.npy a");
+    for line in ["import in.npy a/b", "group create a/g", "import in.npy ./a/__meta/b"] {
+        let (code, error) = shell.fails(line);
+        assert!(code == 1 && error.contains("inside"), "{line}: {error}");
+    }
+    // What an earlier release put there is shown.
+    shell.ok("import in.npy b");
+    std::fs::rename(shell.path("b"), shell.path("a/b")).unwrap();
+    let told = shell.ok("ls a");
+    assert!(told.lines().count() == 2 && told.contains("inside an array"), "{told}");
+    let tree = shell.ok("tree .");
+    assert!(tree.contains("b") && tree.contains("inside an array"), "{tree}");
+}

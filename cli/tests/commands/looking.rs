@@ -26,12 +26,14 @@ fn listings_show_shapes_and_types() {
     let attributes = serde_json::json!([{"name": "metres", "type": "int16", "cell": 1, "nullable": false}]);
     let height = serde_json::json!({
         "name": "height", "type": "dense", "shape": [3, 4], "dimensions": ["d0", "d1"], "attributes": attributes,
-        "cells": 12, "bytes": bytes, "fragments": 1,
+        "cells": 12, "bytes": bytes, "fragments": 1, "deletes": 0,
     });
-    let inner = serde_json::json!({"name": "second", "type": "group", "children": []});
+    // Nobody has looked into the group within.
+    let inner = serde_json::json!({"name": "second", "type": "group"});
     assert_eq!(listed, serde_json::json!([height, inner]));
     let whole: Value = serde_json::from_str(&shell.ok("tree g --json")).unwrap();
-    assert_eq!(whole["children"], listed);
+    let inner = serde_json::json!({"name": "second", "type": "group", "children": []});
+    assert_eq!(whole["children"], serde_json::json!([height, inner]));
     let tree = shell.ok("tree .");
     assert!(tree.contains("└─ second") || tree.contains("├─ second"), "{tree}");
     let members: Value = serde_json::from_str(&shell.ok("group ls g --json")).unwrap();
@@ -290,9 +292,9 @@ fn a_tree_goes_up_and_ends_where_a_group_holds_itself() {
     assert_eq!(
         kinds,
         [
-            (&"once".into(), &"group".into(), "[]".to_owned()),
+            (&"once".into(), &"group".into(), "null".to_owned()),
             (&"sideways".into(), &"dense".into(), "null".to_owned()),
-            (&"twice".into(), &"group".into(), "[]".to_owned()),
+            (&"twice".into(), &"group".into(), "null".to_owned()),
         ]
     );
 }
@@ -319,7 +321,7 @@ fn what_looks_after_arrays_does_so_for_all_of_a_group() {
     assert_eq!((&listed[2]["name"], &listed[2]["member"]), (&"a".into(), &false.into()));
     let told = shell.ok("verify g");
     assert!(
-        told.lines().count() == 3 && told.contains("g/sub/b: sound (2 fragments"),
+        told.lines().count() == 3 && told.contains("g/sub/b: no damage found (2 fragments"),
         "{told}"
     );
     let told = shell.ok("consolidate g");
@@ -373,6 +375,37 @@ fn groups_that_share_members_are_gone_into_once() {
 }
 
 #[test]
+fn deletes_are_told_where_cells_are_counted() {
+    let shell = Shell::new();
+    shell.file("in.csv", "x,v\n1,1\n2,2\n");
+    shell.ok("import in.csv a --sparse --dims x --timestamp 100");
+    assert!(!shell.ok("info a").contains("deletes"));
+    shell.ok("delete a --where 'x == 1' --timestamp 200");
+    let told = shell.ok("info a");
+    assert!(told.contains("2 written, deleted ones included"), "{told}");
+    assert!(told.contains("1, the last at 1970-01-01T00:00:00.200Z"), "{told}");
+    assert!(
+        shell.ok("ls a").contains("1 delete not subtracted"),
+        "{}",
+        shell.ok("ls a")
+    );
+    let json = |line: &str| serde_json::from_str::<Value>(&shell.ok(line)).unwrap();
+    assert_eq!(json("info a --json")["deletes"], serde_json::json!([200]));
+    assert_eq!(json("ls . --json")[0]["deletes"], 1);
+}
+
+#[test]
+fn what_nobody_looked_into_is_not_called_empty() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("group create g");
+    shell.ok("import in.npy g/a");
+    let json = |line: &str| serde_json::from_str::<Value>(&shell.ok(line)).unwrap();
+    assert_eq!(json("ls . --json"), serde_json::json!([{"name": "g", "type": "group"}]));
+    assert_eq!(json("tree . --json")["children"][0]["children"][0]["name"], "a");
+}
+
+#[test]
 fn keys_of_numpy_and_the_order_of_earlier_releases() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
@@ -419,4 +452,31 @@ fn what_stands_for_no_data_is_in_no_mean() {
     shell.ok("meta set b __tiledb_attr.data._FillValue 0 --type uint8");
     shell.ok("overviews b --factors 2");
     assert_eq!(shell.ok("export b.2 - --format csv"), "d0,d1,data\n0,0,129\n0,1,0\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_killed_commands_left_is_listed_and_removed() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    let then = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    let left = |name: &str| {
+        std::fs::create_dir(shell.path(name)).unwrap();
+        let folder = std::fs::File::open(shell.path(name)).unwrap();
+        folder.set_modified(then).unwrap();
+        folder
+    };
+    drop(left(".hyperslab-0011223344556677.part"));
+    let alive = left(".hyperslab-8899aabbccddeeff.part");
+    alive.lock().unwrap();
+    let told = shell.ok("ls .");
+    assert!(
+        told.lines().count() == 1 && told.contains("0011223344556677") && told.contains("killed command"),
+        "{told}"
+    );
+    let output = shell.run("import in.npy a", b"");
+    assert!(output.status.success());
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("removed") && told.contains("0011223344556677"), "{told}");
+    assert_eq!(shell.names(), [".hyperslab-8899aabbccddeeff.part", "a", "in.npy"]);
 }

@@ -229,3 +229,18 @@ fn what_is_written_within_seconds_of_a_clock_ahead_comes_after_it() {
     assert_eq!(shell.ok("export a - --format csv"), "d0,data\n0,1\n");
     assert_eq!(shell.ok("export a - --format csv --at 0.."), "d0,data\n0,1\n");
 }
+
+#[test]
+fn an_export_of_a_time_before_the_first_write_says_so() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(4,)", &int16s(4)));
+    shell.ok("import in.npy a --timestamp 100");
+    let output = shell.run("export a - --format csv --select 0:2 --at 1999", b"");
+    assert!(output.status.success() && output.stderr.is_empty());
+    let empty = shell.run("export a - --format csv --at 0..99", b"");
+    let told = String::from_utf8(empty.stderr).unwrap();
+    assert!(
+        told.contains("nothing was written until 1970-01-01T00:00:00.099Z") && told.contains("00.100Z"),
+        "{told}"
+    );
+}

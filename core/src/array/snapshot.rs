@@ -126,6 +126,12 @@ impl Array {
         times
     }
 
+    /// The times of the deletes that count, in milliseconds since 1970, oldest first. Numbers of cells of fragments
+    /// include the cells that these hide.
+    pub fn delete_times(&self) -> Vec<u64> {
+        self.deletes().iter().map(|d| d.time_ms).collect()
+    }
+
     /// The delete commits that count, oldest first.
     pub(crate) fn deletes(&self) -> &[Delete] {
         &self.0.deletes

@@ -71,7 +71,13 @@ fn four_digits_are_a_year_and_eight_a_date() {
     assert_eq!(milliseconds("2026"), Ok(year_2026));
     assert_eq!(milliseconds("20260301"), milliseconds("2026-03-01"));
     assert_eq!(milliseconds("2026-03-01"), Ok((1_772_323_200_000, 1_772_409_599_999)));
-    for (text, ms) in [("0", 0), ("999", 999), ("02000", 2000), ("2000ms", 2000), ("20260301ms", 20_260_301)] {
+    for (text, ms) in [
+        ("0", 0),
+        ("999", 999),
+        ("02000", 2000),
+        ("2000ms", 2000),
+        ("20260301ms", 20_260_301),
+    ] {
         assert_eq!(milliseconds(text), Ok((ms, ms)), "{text}");
     }
     assert_eq!(milliseconds("1767225600000").map(|p| p.0), Ok(year_2026.0));
@@ -89,9 +95,18 @@ fn a_refused_time_says_what_to_write() {
     }
     for (text, words) in [
         ("1969-12-31", "'1969-12-31' is before 1970"),
-        ("1500", "'1500' is before 1970; write 1500ms for milliseconds since 1970"),
-        ("20261301", "'20261301' is no date; write 20261301ms for milliseconds since 1970"),
-        ("99999999999999999999", "'99999999999999999999' is beyond the end of time"),
+        (
+            "1500",
+            "'1500' is before 1970; write 1500ms for milliseconds since 1970",
+        ),
+        (
+            "20261301",
+            "'20261301' is no date; write 20261301ms for milliseconds since 1970",
+        ),
+        (
+            "99999999999999999999",
+            "'99999999999999999999' is beyond the end of time",
+        ),
     ] {
         assert_eq!(milliseconds(text), Err(words.to_owned()));
     }
@@ -99,7 +114,19 @@ fn a_refused_time_says_what_to_write() {
 
 #[test]
 fn written_milliseconds_read_back() {
-    for ms in [0, 5, 1000, 1970, 2026, 9999, 10_000, 20_260_301, 99_999_999, 1_767_225_600_000, u64::MAX] {
+    for ms in [
+        0,
+        5,
+        1000,
+        1970,
+        2026,
+        9999,
+        10_000,
+        20_260_301,
+        99_999_999,
+        1_767_225_600_000,
+        u64::MAX,
+    ] {
         assert_eq!(milliseconds(&format_milliseconds(ms)), Ok((ms, ms)));
     }
 }

@@ -63,7 +63,13 @@ impl MetaValue {
     fn numbers(&self) -> Vec<f64> {
         if self.datatype.is_string() {
             let text = String::from_utf8_lossy(&self.data);
-            return text.trim().parse().ok().into_iter().filter(|v: &f64| !v.is_nan()).collect();
+            return text
+                .trim()
+                .parse()
+                .ok()
+                .into_iter()
+                .filter(|v: &f64| !v.is_nan())
+                .collect();
         }
         if !self.datatype.is_integer() && !self.datatype.is_float() {
             return Vec::new();

@@ -81,7 +81,12 @@ fn tiles_of_several_fragments_are_made_of_cells() {
         assert_eq!(kind("at/1000ms/zarr/v/c/0/0"), "bytes");
         let id = |path: &str| made.node(path).id;
         assert_ne!(id("zarr/v/c/1/2"), id("at/1000ms/zarr/v/c/1/2"));
-        for (prefix, end_ms) in [("", NOW_MS), ("at/1000ms/", 1000), ("at/2500ms/", 2500), ("at/3000ms/", 3000)] {
+        for (prefix, end_ms) in [
+            ("", NOW_MS),
+            ("at/1000ms/", 1000),
+            ("at/2500ms/", 2500),
+            ("at/3000ms/", 3000),
+        ] {
             assert!(made.zarr(prefix) == made.read(end_ms), "{prefix}");
         }
     }
