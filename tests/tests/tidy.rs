@@ -10,6 +10,7 @@ const SHELL: &[&str] = &[
     "core/src/array/create.rs",
     "core/src/array/deletes.rs",
     "core/src/array/group.rs",
+    "core/src/array/latest.rs",
     "core/src/array/meta.rs",
     "core/src/array/open.rs",
     "core/src/array/schemas.rs",
@@ -302,8 +303,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "write",
         &[
-            "limits", "error", "datatype", "scalar", "column", "key", "format", "filter", "geometry", "vfs", "cpu",
-            "cache", "context", "array",
+            "limits", "error", "datatype", "scalar", "column", "calendar", "key", "format", "filter", "geometry",
+            "vfs", "cpu", "cache", "context", "array",
         ],
     ),
     (

@@ -7,6 +7,7 @@ pub mod directory;
 pub(crate) mod fragment;
 pub(crate) mod group;
 pub(crate) mod index;
+pub(crate) mod latest;
 pub(crate) mod meta;
 pub(crate) mod open;
 pub(crate) mod schemas;

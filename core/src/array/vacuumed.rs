@@ -30,7 +30,7 @@ impl Array {
             let why = "a list of commits names it, but a vacuum removed the fragment, and a merged fragment covers its \
                        time: `hyperslab vacuum` mends the list; if nobody vacuumed the array, restore the fragment's \
                        folder from a copy";
-            which.tell(Error::not_found(&join(path, commit), why));
+            which.tell(Error::not_found(join(path, commit), why));
         }
         Ok(opened)
     }

@@ -88,6 +88,13 @@ impl TimestampedName {
     }
 }
 
+/// The first and last time of the name that ends `path`; `None` if it is no timestamped name.
+pub fn times(path: &str) -> Option<(u64, u64)> {
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    let parsed = TimestampedName::parse(name).ok()?;
+    Some((parsed.start_ms, parsed.end_ms))
+}
+
 /// The uuid of a name of the forms that have been written since version 3.
 pub fn uuid(name: &str) -> Option<[u8; 16]> {
     let digits = stem(name).strip_prefix("__")?.split('_').nth(2)?;

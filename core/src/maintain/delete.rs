@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::COMMITTING;
-use super::catalog::{self, Catalog};
+use super::catalog::Catalog;
 use super::spare;
 use super::vacuum::Plan;
 use crate::array::{Array, Window};
@@ -150,7 +150,7 @@ fn has_constant(condition: &StoredCondition) -> bool {
 pub async fn delete_fragments(array: &Array, window: Window, options: &WriteOptions) -> Result<Vec<String>> {
     let _turn = array.context().vfs.lock(array.path(), COMMITTING).await?;
     let catalog = Catalog::load(array).await?;
-    let inside = |path: &str| catalog::times(path).is_some_and(|(a, b)| window.start_ms <= a && b <= window.end_ms);
+    let inside = |path: &str| name::times(path).is_some_and(|(a, b)| window.start_ms <= a && b <= window.end_ms);
     let folders: BTreeSet<String> = catalog
         .fragments()
         .into_iter()
@@ -165,7 +165,7 @@ pub async fn delete_fragments(array: &Array, window: Window, options: &WriteOpti
     let plan = Plan::fragments(&catalog, &folders).then_files(lists.filter(gone));
     plan.run(array, options).await?;
     let mut names: Vec<String> = folders.iter().map(|f| last_part(f).to_owned()).collect();
-    names.sort_by_key(|name| catalog::times(name));
+    names.sort_by_key(|name| name::times(name));
     Ok(names)
 }
 

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use crate::array::Delete;
 use crate::column::Column;
 use crate::error::{AtPath, Result};
+use crate::format::name;
 use crate::format::schema::Schema;
 use crate::query::condition::{Bound, TestColumn, bind_stored, evaluate};
 
@@ -47,7 +48,7 @@ impl Deletes {
             .map(|d| d.path.clone())
             .chain(earlier.iter().cloned())
             .collect();
-        names.sort_by(|a, b| (super::catalog::times(a), a).cmp(&(super::catalog::times(b), b)));
+        names.sort_by(|a, b| (name::times(a), a).cmp(&(name::times(b), b)));
         names.dedup();
         let places: HashMap<String, u64> = names.iter().cloned().zip(0..).collect();
         let place = |d: &Delete| places.get(&d.path).copied().unwrap_or(u64::MAX);

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::catalog;
 use crate::array::create::{put_enumeration, put_schema};
 use crate::array::directory::SCHEMA_DIR;
 use crate::array::{Array, Fragment, open, schemas};
@@ -89,8 +88,8 @@ pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -
         &array.0.schema_name,
         name::plain(options.timestamp_ms, options.timestamp_ms, ids.clone().draw()),
     );
-    let earlier = catalog::times(present).is_some_and(|(_, t)| options.timestamp_ms < t);
-    if earlier || catalog::times(present).is_some() && *present >= next {
+    let earlier = name::times(present).is_some_and(|(_, t)| options.timestamp_ms < t);
+    if earlier || name::times(present).is_some() && *present >= next {
         return Err(Error::invalid(format!(
             "the change at {} ms would come before the present schema, {present}; give a later time",
             options.timestamp_ms

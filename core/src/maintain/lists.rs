@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 
 use super::COMMITTING;
-use super::catalog::{self, Catalog};
+use super::catalog::Catalog;
 use super::consolidate::Consolidation;
 use super::vacuum::put_ignore_file;
 use crate::array::directory::META_DIR;
@@ -72,7 +72,7 @@ pub(super) async fn commits(array: &Array, write: &WriteOptions) -> Result<Conso
     let (catalog, all) = counting_commits(array).await?;
     let mut ids = Ids::new(write.seed);
     put_ignore_file(array, &catalog.vacuumed(), &mut ids).await?;
-    let times = || all.iter().filter_map(|(path, _)| catalog::times(path));
+    let times = || all.iter().filter_map(|(path, _)| name::times(path));
     let (Some(first), Some(last)) = (times().map(|t| t.0).min(), times().map(|t| t.1).max()) else {
         return Ok(Consolidation::default());
     };
@@ -130,7 +130,7 @@ async fn counting_commits_once(array: &Array) -> Result<(Catalog, Vec<Commit>)> 
         all.insert(path.clone(), contents);
     }
     let mut all: Vec<Commit> = all.into_iter().collect();
-    all.sort_by(|(a, _), (b, _)| (catalog::times(a), a).cmp(&(catalog::times(b), b)));
+    all.sort_by(|(a, _), (b, _)| (name::times(a), a).cmp(&(name::times(b), b)));
     Ok((catalog, all))
 }
 
@@ -153,7 +153,7 @@ pub(super) fn vacuum_list(array: &Array, paths: impl Iterator<Item = String>) ->
 pub(super) async fn array_metadata(array: &Array, write: &WriteOptions) -> Result<Consolidation> {
     let whole = array.at(Window::ALL).await?;
     let files = neighbours(&whole.0.metadata_files, &array.0.metadata_files);
-    let times = || files.iter().filter_map(|path| catalog::times(path));
+    let times = || files.iter().filter_map(|path| name::times(path));
     let (Some(first), Some(last)) = (times().map(|t| t.0).min(), times().map(|t| t.1).max()) else {
         return Ok(Consolidation::default());
     };

@@ -114,7 +114,7 @@ impl Plan {
 
 /// Makes readers ignore these commits in consolidated files.
 pub(super) async fn put_ignore_file(array: &Array, commits: &BTreeSet<String>, ids: &mut Ids) -> Result<()> {
-    let times: Vec<(u64, u64)> = commits.iter().filter_map(|path| catalog::times(path)).collect();
+    let times: Vec<(u64, u64)> = commits.iter().filter_map(|path| name::times(path)).collect();
     let (Some(first), Some(last)) = (times.iter().map(|t| t.0).min(), times.iter().map(|t| t.1).max()) else {
         return Ok(());
     };
@@ -157,7 +157,7 @@ fn replaces(catalog: &Catalog, vacuum: &str) -> bool {
 }
 
 fn within(window: Window, path: &str) -> bool {
-    catalog::times(path).is_some_and(|(first, last)| window.start_ms <= first && last <= window.end_ms)
+    name::times(path).is_some_and(|(first, last)| window.start_ms <= first && last <= window.end_ms)
 }
 
 /// Commits with a file of their own that a consolidated file lists too; and, if one consolidated file
@@ -196,7 +196,7 @@ async fn old_fragment_metadata(array: &Array) -> Result<Plan> {
         .iter()
         .filter(|e| matches!(e.kind, EntryKind::File(_)) && e.name.ends_with(".meta"));
     let mut timed: Vec<(u64, String)> = files
-        .filter_map(|e| Some((catalog::times(&e.name)?.1, join(dir, &e.name))))
+        .filter_map(|e| Some((name::times(&e.name)?.1, join(dir, &e.name))))
         .collect();
     timed.sort();
     timed.pop();

@@ -10,6 +10,7 @@ use super::tiler::{InOrder, Permuted, Tiles};
 use super::{Cells, WriteOptions, check, clock, indexes};
 use crate::array::Array;
 use crate::array::directory::META_DIR;
+use crate::array::latest::commits_since;
 use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::error::{AtPath, Error, Result};
@@ -19,7 +20,6 @@ use crate::format::name;
 use crate::format::schema::{ArrayType, Layout, Schema};
 use crate::geometry::region::{self, Span};
 use crate::geometry::{Frame, Grid, Order};
-use crate::maintain::catalog::commits_since;
 use crate::scalar::ScalarRange;
 use crate::vfs::join;
 
