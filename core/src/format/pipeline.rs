@@ -49,12 +49,9 @@ impl Pipeline {
     /// Whether damage to filtered bytes shows when they are decoded, because a filter keeps a checksum of them. Zstd
     /// frames may have one, but neither libtiledb nor this engine gives them one.
     pub fn has_checksum(&self) -> bool {
-        let checks = |f: &Filter| match f {
-            Filter::Gzip { .. } | Filter::Bzip2 { .. } => true,
-            Filter::Md5 | Filter::Sha256 | Filter::Aes256Gcm => true,
-            _ => false,
-        };
-        self.filters.iter().any(checks)
+        let compresses = |f: &Filter| matches!(f, Filter::Gzip { .. } | Filter::Bzip2 { .. });
+        let guards = |f: &Filter| matches!(f, Filter::Md5 | Filter::Sha256 | Filter::Aes256Gcm);
+        self.filters.iter().any(|f| compresses(f) || guards(f))
     }
 
     /// Whether integers of this type between `lo` and `hi` are read as they were given. Most releases of
