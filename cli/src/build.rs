@@ -110,7 +110,7 @@ impl Building {
 }
 
 /// Refuses a place in the folder of an array, where readers of the array would not see it.
-async fn outside_of_arrays(to: &Place) -> Result<()> {
+pub(crate) async fn outside_of_arrays(to: &Place) -> Result<()> {
     let above: Vec<String> = match to.local() {
         Some(path) => {
             let path = std::path::absolute(path)?;

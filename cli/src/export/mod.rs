@@ -5,14 +5,16 @@ mod encoded;
 mod job;
 
 use std::io::{self, IsTerminal as _};
+use std::path::Path;
 
 use anyhow::{Result, ensure};
 use hyperslab::view::encode::Format as Encoding;
 
 use crate::args::Export;
+use crate::build::outside_of_arrays;
 use crate::failure::usage;
 use crate::formats::{self, Output};
-use crate::store::Env;
+use crate::store::{Env, Place};
 use job::Job;
 pub(crate) use job::{fields, repeated};
 
@@ -21,6 +23,10 @@ pub(crate) async fn export(env: &Env, args: &Export) -> Result<()> {
     let format = format(args)?;
     if args.out == "-" {
         check_terminal(format, io::stdout().is_terminal())?;
+    } else if !args.out.contains("://") {
+        let path = Path::new(&args.out);
+        let path = path.canonicalize().or_else(|_| std::path::absolute(path))?;
+        outside_of_arrays(&Place::new(&path.to_string_lossy())?).await?;
     }
     let job = Job::new(env, args, format).await?;
     let encoding = match format {

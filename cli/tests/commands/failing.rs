@@ -320,7 +320,13 @@ fn nothing_is_made_inside_an_array() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("import in.npy a");
-    for line in ["import in.npy a/b", "group create a/g", "import in.npy ./a/__meta/b"] {
+    for line in [
+        "import in.npy a/b",
+        "group create a/g",
+        "import in.npy ./a/__meta/b",
+        "export a a/out.csv",
+        "export a a/__meta/out.csv --force",
+    ] {
         let (code, error) = shell.fails(line);
         assert!(code == 1 && error.contains("inside"), "{line}: {error}");
     }
