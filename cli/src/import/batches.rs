@@ -135,7 +135,7 @@ async fn check_unique(array: &Array, rows: u64) -> Result<()> {
         .await?;
     ensure!(
         cells == rows,
-        "{} of the {rows} rows have the coordinates of another; take them out, or leave out --unique",
+        "{} of the {rows} rows have the same coordinates as another row; remove them, or omit --unique",
         rows.saturating_sub(cells)
     );
     Ok(())

@@ -14,11 +14,11 @@ use hyperslab::format::pipeline::{DEFAULT_LEVEL, Filter, Pipeline};
 use hyperslab::format::schema::{ArrayType, EnumerationRef, Layout, Schema};
 use hyperslab::{CellCount, Column, Datatype, Scalar, ScalarRange, schema_json};
 
-use super::{batches, extents, tiles};
+use super::{batches, extents, odd, tiles};
 use crate::args::Import;
 use crate::export::repeated;
 use crate::failure::usage;
-use crate::input::{self, Guess, Kind, Named, Odd, Table, Values};
+use crate::input::{self, Named, Table, Values};
 use crate::show;
 
 /// The schema of a new array for `table`, and its enumerations. Columns that are not wanted are taken
@@ -213,10 +213,11 @@ fn complete(dimensions: &mut [Dimension]) -> Result<()> {
 fn dimension(table: &mut Table, name: &str, extent: Option<&str>, args: &Import) -> Result<Dimension> {
     let mut found = table.take(|n| n == name).context("a dimension has no column")?;
     if let Values::Seen(guess) = &found.values
-        && let Some(odd) = guess.odd_one()
+        && let Some(found) = guess.odd_one()
     {
-        bail!("{}; {}", odd_cell(name, &odd), odd_remedy(name, &odd));
+        return Err(odd::refusal(name, &found));
     }
+    odd::warn_of_zeros(name, &found);
     let field = field_of(&found)?;
     if field.datatype.is_string() {
         ensure!(
@@ -292,49 +293,6 @@ fn ends(found: &mut Named, field: &FieldType) -> Result<(Scalar, Scalar)> {
     lo.zip(hi).context(none)
 }
 
-/// The cell that makes a column text, and what the others are.
-fn odd_cell(name: &str, odd: &Odd) -> String {
-    let Odd {
-        line,
-        text,
-        others,
-        filled,
-        kind,
-    } = odd;
-    match kind {
-        Kind::DecimalCommas => format!("line {line}, column '{name}': '{text}' has a decimal comma"),
-        Kind::Numbers => {
-            format!("line {line}, column '{name}': '{text}' is no number, as {others} of {filled} cells are")
-        }
-        Kind::Dates => format!("line {line}, column '{name}': '{text}' is no date, as {others} of {filled} cells are"),
-    }
-}
-
-/// What to do about it.
-fn odd_remedy(name: &str, odd: &Odd) -> String {
-    let text = format!("or keep the column as text with --types {name}=string_ascii");
-    match odd.kind {
-        Kind::DecimalCommas => format!("write the numbers with a point, {text}"),
-        Kind::Numbers | Kind::Dates => format!("correct the line or take it out, {text}"),
-    }
-}
-
-/// Refuses numbers with decimal commas, and warns of a column that is text because of a few of its cells.
-fn check_text(name: &str, guess: &Guess) -> Result<()> {
-    let Some(odd) = guess.odd_one() else { return Ok(()) };
-    ensure!(
-        odd.kind != Kind::DecimalCommas,
-        "{}; write the numbers with a point, or keep the column as text with --types {name}=string_utf8",
-        odd_cell(name, &odd)
-    );
-    show::complaint(format_args!(
-        "hyperslab: warning: {}; the column is imported as text: empty such cells for a column with nulls, or say that \
-         text is meant with --types {name}=string_utf8",
-        odd_cell(name, &odd)
-    ));
-    Ok(())
-}
-
 /// Complains of a `--domain` of a dimension that there is not.
 fn check_domains(args: &Import, dimensions: &[String]) -> Result<()> {
     let named = args.domain.iter().map(|text| named_domain(text).map(|(dim, _)| dim));
@@ -407,8 +365,9 @@ fn roomy(datatype: Datatype, lo: Scalar, hi: Scalar) -> Result<ScalarRange> {
 /// The attribute for a column, and its enumeration where it has one.
 fn attribute(named: &Named, filters: Option<&Pipeline>) -> Result<(Attribute, Option<Enumeration>)> {
     if let Values::Seen(guess) = &named.values {
-        check_text(&named.name, guess)?;
+        odd::check_text(&named.name, guess)?;
     }
+    odd::warn_of_zeros(&named.name, named);
     let field = field_of(named)?;
     let mut a = Attribute::new(&named.name, field.datatype, field.cell);
     a.nullable = field.nullable;

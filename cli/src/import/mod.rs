@@ -5,6 +5,7 @@ mod extents;
 #[cfg(test)]
 mod hostile;
 mod infer;
+mod odd;
 mod tiles;
 
 use anyhow::{Context as _, Result};

@@ -41,6 +41,9 @@ pub(crate) struct Guess {
     days: u64,
     odd_number: Option<Odd>,
     odd_date: Option<Odd>,
+    /// The first whole number that a float64 would round, and the first that begins with a zero.
+    rounded: Option<Odd>,
+    zero_led: Option<Odd>,
 }
 
 /// Cells that a type holds, and the least and the greatest of them.
@@ -71,6 +74,10 @@ pub(crate) enum Kind {
     /// The odd one too, but for its comma.
     DecimalCommas,
     Dates,
+    /// Floats; the odd one is a whole number that a float64 would round.
+    Floats,
+    /// The odd one too, but for the zeros that it begins with.
+    PlainNumbers,
 }
 
 impl Fit {
@@ -182,13 +189,20 @@ impl Guess {
             let exact = whole.is_some_and(|v| v.unsigned_abs() <= EXACT_MAX) || is_exact(text);
             self.digits += 1;
             self.exact += u64::from(exact);
+            if !exact {
+                self.odd(line, text, Kind::Floats);
+            }
+            let digits = text.trim_start_matches(['+', '-']);
+            if digits.len() > 1 && digits.starts_with('0') {
+                self.odd(line, text, Kind::PlainNumbers);
+            }
         }
         let of = |datatype| whole.and_then(|v| Scalar::from_i128(datatype, v));
         if let Some(whole) = of(Datatype::Int64).or_else(|| of(Datatype::Uint64)) {
             self.whole.add(whole);
         }
         // Most texts are no floats, and the error of `value` says why at length.
-        let float = (text == "null" || text.parse::<f64>().is_ok()).then(|| value(text, Datatype::Float64));
+        let float = text.parse::<f64>().is_ok().then(|| value(text, Datatype::Float64));
         let Some(Ok(float)) = float else { return false };
         self.place(line, &float);
         self.float.add(float);
@@ -207,6 +221,8 @@ impl Guess {
         let first = match kind {
             Kind::Dates => &mut self.odd_date,
             Kind::Numbers | Kind::DecimalCommas => &mut self.odd_number,
+            Kind::Floats => &mut self.rounded,
+            Kind::PlainNumbers => &mut self.zero_led,
         };
         first.get_or_insert_with(|| Odd {
             line,
@@ -232,8 +248,8 @@ impl Guess {
         self.empty
     }
 
-    /// The type that all texts fit, from the narrowest on: int64, uint64, float64, bool, dates, strings. Whole numbers
-    /// that no type holds together stay text, for floats would lose digits of them.
+    /// The type that all texts fit, from the narrowest on: int64, uint64, float64, bool, dates, strings. Columns with
+    /// whole numbers that no type holds together with the other cells stay text, because floats would lose digits.
     pub(crate) fn datatype(&self) -> Datatype {
         if let Some(given) = self.given {
             return given;
@@ -247,8 +263,11 @@ impl Guess {
             return Datatype::Uint64;
         }
         if all(self.float.cells) {
-            let keeps = all(self.digits) && self.exact < self.digits;
-            return if keeps { Datatype::StringUtf8 } else { Datatype::Float64 };
+            return if self.exact < self.digits {
+                Datatype::StringUtf8
+            } else {
+                Datatype::Float64
+            };
         }
         if all(self.words) {
             return Datatype::Bool;
@@ -301,7 +320,10 @@ impl Guess {
         }
         let most = |n: u64| n < self.filled && 2 * n > self.filled;
         let numbers = self.float.cells;
-        let (odd, others) = if most(numbers) || 2 * (numbers + self.commas) > self.filled && self.commas > 0 {
+        let mixed = numbers == self.filled && self.digits < self.filled;
+        let (odd, others) = if mixed {
+            (self.rounded.clone()?, numbers)
+        } else if most(numbers) || 2 * (numbers + self.commas) > self.filled && self.commas > 0 {
             (self.odd_number.clone()?, numbers)
         } else if most(self.days) {
             (self.odd_date.clone()?, self.days)
@@ -313,6 +335,12 @@ impl Guess {
             filled: self.filled,
             ..odd
         })
+    }
+
+    /// The first cell of a column of whole numbers that begins with a zero, which the number does not keep.
+    pub(crate) fn zero_led(&self) -> Option<&Odd> {
+        let whole = self.given.is_none() && self.datatype().is_integer();
+        self.zero_led.as_ref().filter(|_| whole)
     }
 }
 

@@ -112,6 +112,15 @@ fn a_cell_unlike_most_others_is_named() {
     assert_eq!(odd("1,5\n2\n3"), of(2, "1,5", Kind::DecimalCommas));
     assert_eq!(odd("1.234,5\n-2,25e3\nx"), of(2, "1.234,5", Kind::DecimalCommas));
     assert_eq!(odd("x\n1,5\n2,5"), of(2, "x", Kind::Numbers));
+    assert_eq!(odd("0.5\n9007199254740993"), of(3, "9007199254740993", Kind::Floats));
+    assert_eq!(odd("nan\n9007199254740993"), of(3, "9007199254740993", Kind::Floats));
+    assert_eq!(odd("0.5\n9007199254740992"), None, "a float64 holds it");
+    assert_eq!(odd("1\n2\nnull"), of(4, "null", Kind::Numbers));
+    let zeros = |values: &str| guessed(values).zero_led().map(|odd| odd.line);
+    assert_eq!(
+        (zeros("0\n7\n-007"), zeros("0\n10"), zeros("01\nx")),
+        (Some(4), None, None)
+    );
     for none in [
         "1\n2\n3.5",
         "a\nb\n1",
@@ -157,7 +166,8 @@ fn text_has_the_narrowest_type_that_fits() {
     inferred("18446744073709551615\n9223372036854775808\n0", Uint64);
     inferred("18446744073709551616\n-36893488147419103232\n+007", Float64);
     inferred("9223372036854775809\n-5", StringUtf8);
-    inferred("9223372036854775809\n-5.5", Float64);
+    inferred("9223372036854775809\n-5.5", StringUtf8);
+    inferred("9223372036854775808\n-5.5", Float64);
 }
 
 fn npy(header: &str, data: &[u8]) -> Vec<u8> {

@@ -199,7 +199,7 @@ pub(super) fn value(text: &str, datatype: Datatype) -> Result<Scalar> {
             _ => None,
         },
         _ if datatype.is_datetime() => match text {
-            "NaT" | "nat" | "null" => Some(Scalar::I64(i64::MIN)),
+            "NaT" | "nat" => Some(Scalar::I64(i64::MIN)),
             text => {
                 let (tick, _) = calendar::parse(text, datatype).map_err(anyhow::Error::msg)?;
                 let (first, _) = calendar::starts(text, datatype).map_err(anyhow::Error::msg)?;
@@ -211,8 +211,6 @@ pub(super) fn value(text: &str, datatype: Datatype) -> Result<Scalar> {
                 Some(Scalar::I64(tick))
             }
         },
-        Physical::F32 if text == "null" => Some(f32::NAN.into()),
-        Physical::F64 if text == "null" => Some(f64::NAN.into()),
         Physical::F32 => finite(text.parse::<f32>().ok().map(Scalar::F32), text, datatype)?,
         Physical::F64 => finite(text.parse::<f64>().ok().map(Scalar::F64), text, datatype)?,
         physical => match text.parse::<i128>() {
