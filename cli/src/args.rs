@@ -12,8 +12,8 @@ use crate::when::{Moment, Span};
 ///
 /// ARRAY is a path or a URL (file:, s3:, gs:, az:, http:, https:). `-` is standard input or output.
 ///
-/// A time is ISO 8601, as in 2026, 2026-03, 2026-03-01 or 2026-03-01T12:30, in UTC unless it names an offset. Any
-/// other number than a year or a date is milliseconds since 1970; write 2000ms for 2,000 of them. A year, a month or
+/// A time is ISO 8601, as in 2026, 2026-03, 2026-03-01 or 2026-03-01T12:30, in UTC unless it has an offset. Other
+/// numbers are milliseconds since 1970; write 2000ms if the number looks like a year or a date. A year, a month or
 /// a day includes all of itself: --at 2026-03-01 reads what was written until the end of that day, and --timestamp
 /// 2026-03-01 writes at its start.
 #[derive(Debug, Parser)]
@@ -127,7 +127,7 @@ pub(crate) struct Create {
 pub(crate) struct Schema {
     pub(crate) array: String,
     /// Read as of this time, or what was written in this window [default: now]
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T|T0..T1")]
     pub(crate) at: Option<Span>,
 }
 
@@ -178,8 +178,8 @@ pub(crate) struct Export {
     pub(crate) out: String,
     #[command(flatten)]
     pub(crate) pick: Pick,
-    /// What to write (default: by the ending of OUT). In CSV floats that are no finite numbers are nan, inf and -inf,
-    /// in JSON the strings "NaN", "Infinity" and "-Infinity"; only null is null
+    /// Format to write [default: by the ending of OUT]. Non-finite floats are nan, inf and -inf in CSV, and "NaN",
+    /// "Infinity" and "-Infinity" in JSON
     #[arg(long)]
     pub(crate) format: Option<Output>,
     /// Replace OUT if it exists
@@ -210,7 +210,8 @@ pub(crate) struct Write {
     /// What to read (default: by the ending of IN)
     #[arg(long)]
     pub(crate) format: Option<Input>,
-    /// What separates the values of a CSV: a character, or tab (default: a comma, or else what the header has of ; tab |)
+    /// Separator of CSV values: one character, or tab [default: comma, or the most frequent of ; tab | in a header without
+    /// commas]
     #[arg(long, value_name = "CHAR", value_parser = crate::input::separator)]
     pub(crate) separator: Option<u8>,
 }
@@ -246,14 +247,15 @@ pub(crate) struct Import {
     /// Types of columns of a CSV, as in id=string_ascii,day=datetime_day (default: the narrowest that all cells fit)
     #[arg(long, value_name = "COLUMN=TYPE", value_delimiter = ',')]
     pub(crate) types: Vec<String>,
-    /// What separates the values of a CSV: a character, or tab (default: a comma, or else what the header has of ; tab |)
+    /// Separator of CSV values: one character, or tab [default: comma, or the most frequent of ; tab | in a header without
+    /// commas]
     #[arg(long, value_name = "CHAR", value_parser = crate::input::separator)]
     pub(crate) separator: Option<u8>,
     /// Refuse cells with the same coordinates (default: allowed in sparse arrays)
     #[arg(long)]
     pub(crate) unique: bool,
-    /// Bytes that the program may take for a CSV, itself included, beside single tiles and rows; less than 64MiB counts
-    /// as that
+    /// Memory limit for a CSV import, the program included; single tiles and rows come on top. Values below 64MiB count
+    /// as 64MiB
     #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
     pub(crate) memory: u64,
     /// The time of the write (default: now)
@@ -274,7 +276,7 @@ pub(crate) enum Meta {
         #[arg(long, value_name = "T|T0..T1")]
         at: Option<Span>,
     },
-    /// One value; of a numpy array its values, flat
+    /// Print one value; a numpy array is printed flattened
     Get {
         /// An array or a group
         array: String,
@@ -465,7 +467,8 @@ pub(crate) struct Serve {
     /// The address to listen on; 0.0.0.0 for every network
     #[arg(long, default_value = "127.0.0.1")]
     pub(crate) host: std::net::IpAddr,
-    /// Let web pages of this origin read, such as https://example.org; * for all [default: * on a network, pages of this machine on a loopback address]
+    /// Let web pages of this origin read the answers, such as https://example.org; * allows all [default: on loopback,
+    /// pages of this machine; elsewhere, *]
     #[arg(long, value_name = "ORIGIN", value_parser = crate::serve::origin)]
     pub(crate) allow_origin: Vec<String>,
     /// Serve files and folders whose names begin with a dot, too

@@ -200,7 +200,7 @@ fn a_clock_behind_what_is_there_is_told_before_anything_is_written() {
     ] {
         let (_, error) = shell.fails(line);
         let parts = [
-            "has the time 2100-01-01",
+            "has the timestamp 2100-01-01",
             "this machine's clock says",
             "Correct the clock",
             "--timestamp now",

@@ -37,10 +37,10 @@ pub enum Mode {
     ArrayMetadata,
 }
 
-/// The lock of who consolidates an array: what two merge at a time, one of them merges in vain.
+/// The lock held while an array is consolidated: of two concurrent merges, one would be wasted work.
 const CONSOLIDATING: &str = "consolidate";
-/// The lock of who changes which commits count: no vacuum runs between a merge and the list of what it replaces, or
-/// while commits are consolidated.
+/// The lock held while the set of commits that count changes: no vacuum runs between a merge and the list of what it
+/// replaces, or while commits are consolidated.
 const COMMITTING: &str = "commits";
 
 /// Where the array keeps consolidated footers: older versions have no folder for them.

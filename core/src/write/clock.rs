@@ -22,9 +22,9 @@ pub(crate) fn after(names: &[String], now_ms: u64) -> Result<u64> {
         None => Ok(now_ms),
         Some(lead) if lead < WRITE_LEAD_MS => Ok(latest_ms + 1),
         Some(_) => Err(Error::invalid(format!(
-            "{name} has the time {}, and this machine's clock says {}: what is written at the clock's time would count as \
-             older. Correct the clock if it is wrong, or give a time: `--timestamp now` writes below what is there, a time \
-             after {latest_ms} above it",
+            "{name} has the timestamp {}, but this machine's clock says {}, so this write would sort before it. Correct the \
+             clock, or pass a time: `--timestamp now` writes before the existing data, a time after {latest_ms} writes \
+             after it",
             shown(latest_ms),
             shown(now_ms)
         ))),
