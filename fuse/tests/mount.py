@@ -128,7 +128,7 @@ def check_sharded(folder, mount):
             part = tuple(slice(n // 5, n // 2 + 1) for n in expect.shape)
             for reader in READERS:
                 with zarr.config.set(reader):
-                    array = zarr.open_group(f"{shown}/at/{time}/zarr" if time else f"{shown}/zarr", mode="r")["v"]
+                    array = zarr.open_group(f"{shown}/at/{time}ms/zarr" if time else f"{shown}/zarr", mode="r")["v"]
                     assert (array.shards is None) == (name in UNPACKED), name
                     np.testing.assert_array_equal(array[...], expect, f"{name} at {time}")
                     np.testing.assert_array_equal(array[part], expect[part], f"{name} at {time}")
