@@ -256,7 +256,7 @@ fn an_index_beyond_the_enumeration_is_refused() {
         };
         let error = write([0, 1, 2]).unwrap_err().to_string();
         assert!(
-            error.contains("'kind': cell 2, counted from 0, is 2") && error.contains("has 2 values"),
+            error.contains("'kind': cell 2, counted from 0, has the index 2") && error.contains("has 2 values"),
             "{error}"
         );
         write([-1, 1, i8::MIN]).unwrap();

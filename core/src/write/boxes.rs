@@ -1,4 +1,4 @@
-//! Cells of dense arrays cut into tiles: a box in row- or column-major order, and tiles one after another.
+//! Cuts cells of dense arrays into tiles: a box in row- or column-major order, or a sequence of tiles.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::geometry::region::{self, Span};
 use crate::geometry::{CopyPlan, Frame, Grid, TileBox};
 use crate::limits;
 
-/// A box of a dense array, its cells in row- or column-major order.
+/// A box of a dense array with its cells in row- or column-major order.
 #[derive(Debug)]
 pub(crate) struct DenseBox {
     grid: Grid,
@@ -25,8 +25,8 @@ pub(crate) struct DenseBox {
     columns: Vec<Column>,
 }
 
-/// Tiles of a dense array, in the order they are stored. Those that are read lie in the columns one after another,
-/// each in the order of cells.
+/// Tiles of a dense array in storage order. The columns hold the cells of the tiles that were read, one tile after
+/// another, each in cell order.
 #[derive(Debug)]
 pub(crate) struct TileRun {
     grid: Grid,
@@ -38,17 +38,17 @@ pub(crate) struct TileRun {
 /// A tile of a [`TileRun`].
 #[derive(Debug)]
 pub(crate) enum RunTile {
-    /// The cells of a box that is in the tile with these coordinates lie in the columns.
+    /// The columns hold the intersection of a box and the tile with these coordinates, from cell `first` on.
     Cells {
         tile: Vec<u64>,
         spans: Vec<Span>,
         first: usize,
     },
-    /// Every field as another fragment stores it; all cells are there.
+    /// All fields as another fragment stores them. The tile has all of its cells.
     Stored(Vec<PackedTile>),
 }
 
-/// Where the cells of a box lie in a column: from cell `first` on, in the shape and order of a frame.
+/// The position of a box's cells in a column: from cell `first` on, in the shape and order of a frame.
 #[derive(Debug)]
 struct Placed {
     spans: Vec<Span>,
@@ -57,7 +57,7 @@ struct Placed {
 }
 
 impl DenseBox {
-    /// The cells of `spans`, in the order and shape of `frame`.
+    /// Takes the cells of `spans`, in the order and shape of `frame`.
     pub(crate) fn new(grid: Grid, spans: Vec<Span>, frame: Frame, columns: Vec<Column>) -> Result<Self> {
         let tiles = grid.tiles(&spans);
         let count = tiles.count().ok_or_else(too_many)?;
@@ -97,7 +97,7 @@ impl Tiles for DenseBox {
 }
 
 impl TileRun {
-    /// These tiles, whose cells lie in `columns`, a column a field.
+    /// Takes tiles whose cells are in `columns`, one column per field.
     pub(crate) fn new(grid: Grid, tiles: Vec<RunTile>, columns: Vec<Column>) -> Result<Self> {
         let tile_cells = grid.tile_cells().ok_or_else(too_many)?;
         Ok(Self {
@@ -209,7 +209,7 @@ impl Placed {
         })
     }
 
-    /// From the column's cells to the tile's; `None` if the box is elsewhere.
+    /// The copy from the column to the tile, or `None` if the box does not meet the tile.
     fn plan(&self, grid: &Grid, tile: &[u64]) -> Option<CopyPlan> {
         let cells = grid.tile_spans(tile);
         let common = region::intersect(&self.spans, &cells)?;
@@ -225,7 +225,7 @@ impl Placed {
     }
 }
 
-/// The cells of a tile that a box holds; the others are padding.
+/// The cells of a tile that are in the box; the others are padding.
 fn live(grid: &Grid, tile: &[u64], spans: &[Span]) -> Vec<Range<usize>> {
     let cells = grid.tile_spans(tile);
     let Some(common) = region::intersect(spans, &cells) else {
@@ -245,7 +245,7 @@ fn too_many() -> Error {
     Error::invalid("the box has more tiles, or a tile more cells, than fit in 64 bits")
 }
 
-/// Cells of variable length in the order of a tile; padding cells hold one zero value each.
+/// Gathers variable-length cells in tile order. Each padding cell holds one zero value.
 fn gather_var(field: &Field, data: &[u8], starts: &[u64], plan: &CopyPlan, cells: usize) -> (Vec<u8>, Vec<u64>) {
     let padding = field.datatype.size();
     let (mut out, mut offsets) = (Vec::new(), Vec::with_capacity(cells + 1));
@@ -268,7 +268,7 @@ fn gather_var(field: &Field, data: &[u8], starts: &[u64], plan: &CopyPlan, cells
     (out, offsets)
 }
 
-/// A tile's cells as a size in memory.
+/// Checks that a tile of this many cells fits in memory. Returns the number of cells.
 fn checked_cells(cells: u64, cell_bytes: usize) -> Result<usize> {
     let bytes = cells.saturating_mul(cell_bytes as u64);
     let found = usize::try_from(bytes).ok().filter(|_| bytes <= limits::TILE_BYTES_MAX);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     proptest! {
-        /// Each cell of the box must be where the format says, and all others must be padding.
+        /// Each cell of the box must be at its place in the format, and all others must be padding.
         #[test]
         fn boxes_are_cut_into_tiles_in_any_order(
             sides in prop::collection::vec((1_u64..5, 0_u64..7, 1_u64..6), 1..4),
@@ -321,7 +321,7 @@ mod tests {
             let spans: Vec<Span> = sides.iter().map(|s| Span { first: s.1, last: s.1 + s.2 - 1 }).collect();
             let frame = Frame { shape: region::shape(&spans), order: Order::of(input).unwrap() };
             let cells = frame.cells().unwrap();
-            // Cell i of the input is i + 1, or i + 1 bytes modulo 4.
+            // Cell i of the input is i + 1, or (i + 1) modulo 4 bytes.
             let texts = |i: u64| vec![b'x'; (i % 4) as usize];
             let columns = vec![
                 Column::from_values(Datatype::Uint64, &(1..=cells).collect::<Vec<_>>()).with_validity(vec![1; cells as usize]),

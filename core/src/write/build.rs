@@ -1,4 +1,4 @@
-//! The metadata of a fragment, gathered tile by tile.
+//! Builds the metadata of a fragment, tile by tile.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::format::fragment::stats::TileValues;
 use crate::format::schema::Schema;
 use crate::scalar::ScalarRange;
 
-/// What is known of a fragment so far.
+/// The metadata of a fragment so far.
 #[derive(Debug)]
 pub(crate) struct Build {
     fields: Vec<FieldBuild>,
@@ -43,7 +43,7 @@ impl Build {
         }
     }
 
-    /// Takes note of the next tile of `cells` cells, of which the packed fields are given.
+    /// Adds a tile of `cells` cells with these packed fields.
     pub(crate) fn add(&mut self, cells: u64, packed: &mut [PackedTile]) {
         self.tiles += 1;
         self.last_tile_cells = cells;
@@ -67,7 +67,7 @@ impl Build {
         }
     }
 
-    /// Tiles so far.
+    /// Tiles added so far.
     pub(crate) fn tiles(&self) -> u64 {
         self.tiles
     }
@@ -80,14 +80,14 @@ impl Build {
             .sum()
     }
 
-    /// The box around all sparse cells so far.
+    /// The bounding box of all sparse cells so far.
     pub(crate) fn bounds(&self) -> Option<Vec<ScalarRange>> {
         let mut all = self.mbrs.iter();
         let first = all.next()?.clone();
         Some(all.fold(first, |a, b| a.iter().zip(b).map(|(a, b)| a.union(b)).collect()))
     }
 
-    /// The fragment's metadata. `region` is the box of a dense fragment.
+    /// Builds the fragment's metadata. `region` is the box of a dense fragment.
     pub(crate) fn finish(
         self,
         schema: &Schema,

@@ -1,31 +1,31 @@
-//! The cells of a tile that is to be packed: where they lie, and how they are brought in order.
+//! The cells of a tile to be packed, and how they are gathered into tile order.
 
 use std::borrow::Cow;
 
 use super::spare::Spare;
 use crate::geometry::CopyPlan;
 
-/// The cells of one tile of one field, in the order they are stored.
+/// The cells of one tile of one field, in storage order.
 #[derive(Debug)]
 pub(crate) struct TileCells<'a> {
-    /// Values, one cell after another.
+    /// The values of all cells.
     pub(crate) values: Values<'a>,
-    /// Starts of variable-length cells and the end of the last, from 0.
+    /// The start of each variable-length cell, relative to the first, and the end of the last.
     pub(crate) offsets: Option<Cow<'a, [u64]>>,
-    /// One byte a cell.
+    /// One byte per cell.
     pub(crate) validity: Option<Cow<'a, [u8]>>,
 }
 
 /// The values of a tile.
 #[derive(Debug)]
 pub(crate) enum Values<'a> {
-    /// Side by side.
+    /// Contiguous values.
     Whole(Cow<'a, [u8]>),
-    /// In runs that lie apart: they are brought together only as far as they are looked at.
+    /// Runs of values that are gathered only as they are read.
     Runs {
         from: &'a [u8],
         plan: CopyPlan,
-        /// Bytes of a cell.
+        /// Bytes per cell.
         width: usize,
         /// Bytes of all cells, padding included.
         bytes: usize,
@@ -33,7 +33,8 @@ pub(crate) enum Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// `cells` cells of `width` bytes, those that the plan leaves out being zero; `None` if it does not fit.
+    /// `cells` cells of `width` bytes, gathered by `plan`. Cells outside the plan are zero. Returns `None` if the plan
+    /// does not fit `from`.
     pub(crate) fn picked(from: &'a [u8], plan: CopyPlan, width: usize, cells: usize, spare: &Spare) -> Option<Self> {
         let bytes = cells * width;
         if plan.has_runs() {
@@ -53,7 +54,7 @@ impl<'a> Values<'a> {
         plan.copy(from, &mut to, width).then_some(Self::Whole(Cow::Owned(to)))
     }
 
-    /// How many bytes.
+    /// The number of bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Whole(data) => data.len(),
@@ -61,7 +62,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// All of them side by side.
+    /// All values as one contiguous slice.
     pub(crate) fn whole(&self) -> Cow<'_, [u8]> {
         match self {
             Self::Whole(data) => Cow::Borrowed(data),
@@ -78,7 +79,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// All of them side by side, copied only where they lie apart.
+    /// All values as one contiguous slice, copied only if they are runs.
     pub(crate) fn into_whole(self) -> Cow<'a, [u8]> {
         match self {
             Self::Whole(data) => data,
@@ -86,7 +87,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Calls `f` with `bytes` at a time, which are whole cells; the last time with what is left.
+    /// Calls `f` with chunks of `bytes`, a multiple of the cell size. The last chunk may be shorter.
     pub(crate) fn chunks<E>(&self, bytes: usize, f: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         match self {
             Self::Whole(data) => data.chunks(bytes).try_for_each(f),
@@ -108,7 +109,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Keeps the memory for the next tile.
+    /// Returns the memory to the pool.
     pub(crate) fn recycle(self, spare: &Spare) {
         if let Self::Whole(Cow::Owned(data)) = self {
             spare.give(data);

@@ -1,4 +1,4 @@
-//! Whether sparse cells may be written where they say they are.
+//! Checks that the coordinates, label values and order of cells to write are valid.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -12,10 +12,10 @@ use crate::format::schema::{Layout, Schema};
 use crate::geometry::{CellOrder, KeyColumn, numbers};
 use crate::key;
 
-/// Every coordinate must be inside the domain, and inside the current domain if there is one.
+/// Checks that every coordinate is inside the domain and, if there is one, the current domain.
 ///
 /// # Errors
-/// [`Error::Cell`] names the first coordinate that is not.
+/// [`Error::Cell`] names the first coordinate outside.
 pub(crate) fn inside(schema: &Schema, dims: &[&Column], cpu: Cpu) -> Result<()> {
     for (d, (dimension, column)) in schema.dimensions.iter().zip(dims).enumerate() {
         let current = schema.current_domain.as_ref().and_then(|c| c.ranges.get(d));
@@ -53,10 +53,10 @@ pub(crate) fn inside(schema: &Schema, dims: &[&Column], cpu: Cpu) -> Result<()> 
     Ok(())
 }
 
-/// The values of labels must rise or fall as their attribute says; equal neighbours are fine.
+/// Checks that dimension label values rise or fall as their attribute declares. Equal neighbours are allowed.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] names the first value that does not.
+/// [`Error::InvalidArgument`] names the first value out of order.
 pub(crate) fn ordered(schema: &Schema, columns: &[Column]) -> Result<()> {
     for (attribute, column) in schema.attributes.iter().zip(columns) {
         let wrong = match attribute.order {
@@ -86,21 +86,21 @@ pub(crate) fn ordered(schema: &Schema, columns: &[Column]) -> Result<()> {
     Ok(())
 }
 
-/// The last cell of a batch that came in global order, to compare the next batch with.
+/// The last cell of a batch in global order, to compare with the first cell of the next batch.
 #[derive(Debug, Clone)]
 pub(crate) struct LastCell(Vec<Column>);
 
-/// Cells must rise in global order, from `last` on. Returns the new last cell.
+/// Checks that the cells rise in global order and follow `last`. Returns the new last cell.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] names the first cell that does not, or that is there twice.
+/// [`Error::InvalidArgument`] names the first cell that is out of order or repeated.
 pub(crate) fn in_order(schema: &Schema, dims: &[&Column], last: Option<&LastCell>) -> Result<Option<LastCell>> {
     let order = CellOrder::new(schema, Layout::Global)?;
     let keys = order.keys(dims)?;
     let cells = dims.first().map_or(0, |c| c.len());
     let check = |before: &[KeyColumn<'_>], i: usize, j: usize| match order.compare_places(before, i, &keys, j) {
         Ordering::Greater => Err(Error::invalid(format!(
-            "cell {j} of the batch, counted from 0, comes before the cell ahead of it in the array's global order; sort the cells, or write them unordered"
+            "cell {j} of the batch, counted from 0, is not in the array's global order; sort the cells, or write them unordered"
         ))),
         Ordering::Equal if !schema.allows_duplicates && CellOrder::compare(before, i, &keys, j).is_eq() => {
             Err(duplicate(schema, dims, j))

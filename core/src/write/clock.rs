@@ -1,4 +1,4 @@
-//! Times and names of writes that sort after what is there.
+//! Timestamps and names that sort after existing ones.
 
 use super::identity::Ids;
 use crate::calendar;
@@ -7,10 +7,10 @@ use crate::error::{Error, Result};
 use crate::format::name::{self, TimestampedName};
 use crate::limits::WRITE_LEAD_MS;
 
-/// The time of a write at `now_ms` by the caller's clock: that, or the first after the latest time in `names`.
+/// Returns the timestamp for a write at `now_ms`: `now_ms`, or 1 ms after the latest timestamp in `names` if later.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] if the latest is so far in the future that nobody would wait for it.
+/// [`Error::InvalidArgument`] if the latest timestamp is [`WRITE_LEAD_MS`] or more in the future.
 pub(crate) fn after(names: &[String], now_ms: u64) -> Result<u64> {
     let timed = names
         .iter()
@@ -31,7 +31,7 @@ pub(crate) fn after(names: &[String], now_ms: u64) -> Result<u64> {
     }
 }
 
-/// Lets `ids` name something of `time_ms` so that it sorts after those of `names` that have the same time.
+/// Makes `ids` draw ids that sort after those in `names` with the timestamp `time_ms`.
 pub(crate) fn rise_above(ids: &mut Ids, names: &[String], time_ms: u64) -> Result<()> {
     let same = |n: &&String| TimestampedName::parse(n).is_ok_and(|n| (n.start_ms, n.end_ms) == (time_ms, time_ms));
     match names.iter().filter(same).filter_map(|n| name::uuid(n)).max() {

@@ -1,4 +1,4 @@
-//! The shell of a write: data files, then metadata, then the commit.
+//! The I/O of a write: data files, then metadata, then the commit.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -26,7 +26,7 @@ use crate::limits;
 use crate::scalar::ScalarRange;
 use crate::vfs::join;
 
-/// A fragment in the making: its folder, its files, and what its metadata will say.
+/// A fragment being written: its folder, its files, and its metadata so far.
 pub(crate) struct Draft {
     array: Array,
     schema: Arc<Schema>,
@@ -36,14 +36,14 @@ pub(crate) struct Draft {
     files: Files,
     /// The fragment's name.
     pub(crate) name: String,
-    /// Bytes of the tiles that are packed at a time.
+    /// Bytes of tiles packed at a time.
     packing: u64,
     sync: bool,
 }
 
 impl Draft {
-    /// A fragment of `array`, dense or sparse, with these times in its name; nothing is written yet.
-    /// `special` are the fields that only consolidated fragments have.
+    /// Starts a dense or sparse fragment of `array` with these timestamps in its name. Writes nothing yet. `special`
+    /// lists the fields that only consolidated fragments have.
     pub(crate) fn new(
         array: &Array,
         kind: ArrayType,
@@ -79,8 +79,8 @@ impl Draft {
         }
     }
 
-    /// Keeps what is packed and put at a time to a small part of `memory_bytes`: one lot is packed while the one
-    /// before is written, each as cells and as filtered bytes.
+    /// Limits the buffers to a small part of `memory_bytes`. One lot is packed while the previous one is written, and
+    /// each lot is held both as cells and as filtered bytes.
     pub(crate) fn within(mut self, memory_bytes: u64) -> Self {
         self.packing = self.packing.min(memory_bytes / 16);
         self.files.within(memory_bytes / 32);
@@ -88,12 +88,12 @@ impl Draft {
         self
     }
 
-    /// The array that it will be part of.
+    /// The array the fragment belongs to.
     pub(super) fn array(&self) -> &Array {
         &self.array
     }
 
-    /// What it is written with.
+    /// The schema the fragment is written with.
     pub(super) fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }
@@ -102,22 +102,22 @@ impl Draft {
         &self.fields
     }
 
-    /// Where its cells are looked at.
+    /// The threads that check its cells.
     pub(super) fn cpu(&self) -> Cpu {
         self.array.context().cpu
     }
 
-    /// Bytes of data so far.
+    /// Bytes of data written so far.
     pub(crate) fn bytes(&self) -> u64 {
         self.build.bytes()
     }
 
-    /// Tiles so far.
+    /// Tiles written so far.
     pub(crate) fn tiles(&self) -> u64 {
         self.build.tiles()
     }
 
-    /// Packs and writes these tiles, a bounded number at a time; while some are written the next are packed.
+    /// Packs and writes these tiles, a bounded number at a time. Packing overlaps with writing.
     pub(crate) async fn add(&mut self, tiles: Arc<dyn Tiles>) -> Result<()> {
         let cpu = self.cpu();
         let count = tiles.count();
@@ -130,7 +130,7 @@ impl Draft {
         let cells = if count > 0 { tiles.cells(0).max(1) } else { 1 };
         let noted = self.fields.list.len() as u64 * limits::TILE_NOTES_BYTES;
         let lot = (self.packing / tile_bytes.saturating_mul(cells).saturating_add(noted)).max(2);
-        // In pieces, so that no core waits for the others at the end of a lot.
+        // Split the lot into pieces so that no core idles at its end.
         let pieces = 2 * cpu.threads() as u64;
         let piece = (lot / pieces).max(1);
         let at_a_time = (lot / piece).min(pieces) as usize;
@@ -161,7 +161,7 @@ impl Draft {
         }
     }
 
-    /// Writes the metadata; the fragment is complete, but nobody sees it before its commit.
+    /// Writes the metadata. The fragment is complete but invisible until it is committed.
     pub(crate) async fn seal(self, region: Option<Vec<ScalarRange>>, processed: Vec<String>) -> Result<Sealed> {
         let Self {
             array,
@@ -195,21 +195,21 @@ impl Draft {
         })
     }
 
-    /// Removes what was written so far, as far as the store lets us: nobody refers to it.
+    /// Removes the files written so far if the store permits it. Nothing refers to them.
     pub(crate) async fn discard(array: &Array, name: &str) {
         let version = array.schema().version.for_new_fragments();
         let dir = fragment_dir(array, version.has_commit_folder(), name);
-        // The first failure is the one to report; what is left here is invisible to readers.
+        // The first failure is the one to report; readers ignore files that remain here.
         let _ = array.context().vfs.remove_dir(&dir).await;
     }
 }
 
-/// A fragment that only lacks its commit.
+/// A complete fragment that is not committed yet.
 pub(crate) struct Sealed {
     array: Array,
     /// The fragment's name.
     pub(crate) name: String,
-    /// Its commit's path below the array.
+    /// The path of its commit file, relative to the array.
     pub(crate) commit: String,
     sync: bool,
 }
@@ -222,14 +222,14 @@ impl Sealed {
     }
 }
 
-/// Names in a folder of the store, as they are now.
+/// Lists the names in a folder, bypassing cached listings.
 pub(crate) async fn names_in(context: &Context, dir: &str) -> Result<Vec<String>> {
     context.vfs.renew().await?;
     let entries = context.vfs.list(dir).await?;
     Ok(entries.into_iter().map(|e| e.name).collect())
 }
 
-/// Puts a small file below the array and, if asked to, makes it last.
+/// Puts a small file below the array, and syncs it if `sync` is set.
 pub(crate) async fn put(array: &Array, path: &str, bytes: Vec<u8>, sync: bool) -> Result<()> {
     let path = join(array.path(), path);
     let vfs = &array.context().vfs;
@@ -238,18 +238,18 @@ pub(crate) async fn put(array: &Array, path: &str, bytes: Vec<u8>, sync: bool) -
         return Ok(());
     }
     match vfs.sync(&path).await {
-        // Somebody else was done with it and removed it.
+        // Another process no longer needed the file and removed it.
         Err(Error::NotFound { .. }) => Ok(()),
         done => done,
     }
 }
 
-/// The initialisation vectors of a small file.
+/// Nonces for the initialisation vectors of a small file.
 pub(crate) fn nonces(key: Option<&Key>, ids: &mut Ids) -> Nonces {
     key.map_or_else(Nonces::none, |_| Nonces::new(ids.draw_seed()))
 }
 
-/// The path below the array of what shows a fragment.
+/// The path of a fragment's commit file, relative to the array.
 fn commit_path(version: Version, name: &str) -> String {
     if version.has_commit_folder() {
         join(COMMITS_DIR, &format!("{name}.wrt"))

@@ -1,4 +1,4 @@
-//! The fields of a fragment that is being written, in the order of their places.
+//! The fields of a fragment being written, in the order of their slots.
 
 use super::spare::Spare;
 use crate::column::Column;
@@ -10,7 +10,7 @@ use crate::format::pipeline::Pipeline;
 use crate::format::schema::{ArrayType, Schema};
 use crate::format::version::Version;
 
-/// One field: what its cells are and how its tiles are filtered.
+/// One field: the type of its cells and the filters of its tiles.
 #[derive(Debug, Clone)]
 pub(crate) struct Field {
     pub(crate) id: FieldId,
@@ -19,7 +19,7 @@ pub(crate) struct Field {
     pub(crate) cell: CellCount,
     pub(crate) nullable: bool,
     pub(crate) filters: Pipeline,
-    /// What its filters take its cells for.
+    /// The type the filters treat the cells as.
     pub(crate) filtered_as: (Datatype, CellCount),
 }
 
@@ -28,7 +28,7 @@ pub(crate) const TIMESTAMPS: &str = "__timestamps";
 pub(crate) const DELETE_TIMESTAMPS: &str = "__delete_timestamps";
 pub(crate) const DELETE_CONDITIONS: &str = "__delete_condition_index";
 
-/// All that packing needs to know beside the cells.
+/// Everything that packing needs apart from the cells.
 #[derive(Debug)]
 pub(crate) struct Fields {
     pub(crate) list: Vec<Field>,
@@ -41,8 +41,8 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    /// The fields of a fragment of `version` written with `schema`; `special` are those of
-    /// consolidated fragments. A sparse fragment stores coordinates, in dense arrays too.
+    /// The fields of a fragment of `version` written with `schema`. `special` lists the fields of consolidated
+    /// fragments. Sparse fragments store coordinates, also in dense arrays.
     pub(crate) fn new(
         schema: &Schema,
         kind: ArrayType,
@@ -103,12 +103,12 @@ impl Fields {
         }
     }
 
-    /// What the pipeline of a field must know about its tiles.
+    /// The tile format for the filter pipeline of a field.
     pub(crate) fn format_of(&self, field: &Field) -> TileFormat<'_> {
         self.format(field.filtered_as.0, field.filtered_as.1)
     }
 
-    /// What a pipeline must know about tiles of these values.
+    /// The tile format for a pipeline that filters values of this type.
     pub(crate) fn format(&self, datatype: Datatype, cell: CellCount) -> TileFormat<'_> {
         TileFormat {
             datatype,
@@ -119,8 +119,8 @@ impl Fields {
         }
     }
 
-    /// The columns in the order of the fields, checked against them; all have the same number of
-    /// cells, which is returned with them.
+    /// Checks the columns and sorts them into the order of the fields. All must have the same number of cells, which is
+    /// also returned.
     pub(crate) fn arrange(&self, columns: Vec<(String, Column)>) -> Result<(Vec<Column>, usize)> {
         let mut found: Vec<Option<Column>> = vec![None; self.list.len()];
         for (name, column) in columns {
@@ -138,7 +138,7 @@ impl Fields {
         for (field, column) in self.list.iter().zip(found) {
             let column = column.ok_or_else(|| {
                 Error::invalid(format!(
-                    "field '{}' is missing; a write gives all of {}",
+                    "field '{}' is missing; a write needs all of {}",
                     field.name,
                     self.names()
                 ))
@@ -169,17 +169,17 @@ impl Fields {
 }
 
 impl Field {
-    /// Bytes of a cell; `None` where it varies.
+    /// Bytes of a cell; `None` for variable-length cells.
     pub(crate) fn cell_bytes(&self) -> Option<usize> {
         self.cell.cell_bytes(self.datatype)
     }
 
-    /// The column, if it fits the field. A missing validity means that nothing is null.
+    /// Checks that the column fits the field. A column without validity has no nulls.
     fn check(&self, mut column: Column) -> Result<Column> {
         let name = &self.name;
         if (column.datatype, column.cell) != (self.datatype, self.cell) {
             return Err(Error::invalid(format!(
-                "field '{name}' is {} with {} a cell, the column {} with {}; convert it",
+                "field '{name}' is {} with {} a cell, but the column is {} with {}; convert the column",
                 self.datatype, self.cell, column.datatype, column.cell
             )));
         }
@@ -188,12 +188,12 @@ impl Field {
             (None, true) => column.validity = Some(vec![1; column.len()]),
             (Some(v), false) if v.contains(&0) => {
                 return Err(Error::invalid(format!(
-                    "field '{name}' cannot be null, the column has nulls; give values for them"
+                    "field '{name}' is not nullable, but the column has nulls; replace them with values"
                 )));
             }
             (Some(_), false) => column.validity = None,
             (Some(v), true) if v.iter().any(|&b| b > 1) => {
-                return Err(Error::invalid(format!("field '{name}': validity bytes are 0 or 1")));
+                return Err(Error::invalid(format!("field '{name}': validity bytes must be 0 or 1")));
             }
             _ => {}
         }

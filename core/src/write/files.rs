@@ -1,4 +1,4 @@
-//! The data files of a fragment, written side by side.
+//! The data files of a fragment, written concurrently.
 
 use std::sync::Arc;
 
@@ -13,20 +13,20 @@ use crate::format::schema::Schema;
 use crate::limits;
 use crate::vfs::{FileWriter, Vfs, join};
 
-/// Every data file of a fragment. A small fragment is put in one call a file; of a large one the files
-/// arrive in parts, side by side.
+/// All data files of a fragment. A small fragment takes one `put` per file. The files of a large one are written
+/// concurrently, in parts.
 pub(super) struct Files {
     vfs: Arc<dyn Vfs>,
     files: Vec<File>,
     waiting: u64,
-    /// Bytes that may wait.
+    /// Bytes that may be buffered before they are written.
     waiting_max: u64,
     sync: bool,
 }
 
 struct File {
     path: String,
-    /// Parts that the store does not have yet.
+    /// Parts that are not written yet.
     parts: Vec<Bytes>,
     writer: Option<Box<dyn FileWriter>>,
 }
@@ -58,12 +58,12 @@ impl Files {
         }
     }
 
-    /// Keeps at most `bytes` back, if that is fewer than usual.
+    /// Lowers the limit of buffered bytes to `bytes`.
     pub(super) fn within(&mut self, bytes: u64) {
         self.waiting_max = self.waiting_max.min(bytes);
     }
 
-    /// Adds tiles, by tile and then by field, and hands them to the store once enough have gathered.
+    /// Adds tiles, ordered by tile and then by field. Writes them out once enough bytes are buffered.
     pub(super) async fn add(&mut self, tiles: Vec<Vec<PackedTile>>) -> Result<()> {
         for tile in tiles {
             let parts = tile
@@ -119,7 +119,7 @@ impl File {
     }
 }
 
-/// Small parts side by side become one, so that small tiles do not cost a call each.
+/// Joins small neighbouring parts, so that small tiles do not cost a call each.
 fn merged(parts: Vec<Bytes>) -> Vec<Bytes> {
     const SMALL: usize = 64 << 10;
     let mut out: Vec<Bytes> = Vec::with_capacity(parts.len());

@@ -1,13 +1,13 @@
-//! Names of what is written, drawn from a seed.
+//! Unique ids for new files, derived from a seed.
 
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 
-/// Unique ids from one seed.
+/// Draws unique ids from one seed.
 ///
-/// An id is a counter of 31 bits, which starts at the seed's first four bytes, and 96 bits of the
-/// seed's digest: as libtiledb's ids, those of one seed sort in the order they were drawn.
+/// An id is a 31-bit counter, which starts at the first four bytes of the seed, followed by 96 bits of a digest of the
+/// seed. As in libtiledb, the ids of one seed sort in the order they were drawn.
 #[derive(Debug, Clone)]
 pub(crate) struct Ids {
     seed: [u8; 32],
@@ -23,15 +23,16 @@ impl Ids {
         }
     }
 
-    /// Draws ids from now on that sort after `id`.
+    /// Makes all further ids sort after `id`.
     ///
     /// # Errors
-    /// None do: `id` starts with the greatest counter.
+    /// [`Error::InvalidArgument`] if no id sorts after it, because `id` starts with the greatest counter.
     pub(crate) fn rise_above(&mut self, id: [u8; 16]) -> Result<()> {
         let [a, b, c, d, ..] = id;
         let least = u32::from_be_bytes([a, b, c, d]).checked_add(1);
-        let least =
-            least.ok_or_else(|| Error::invalid("no name of this time sorts after the last one; give a later time"))?;
+        let least = least.ok_or_else(|| {
+            Error::invalid("no new name with this timestamp sorts after the last one; use a later timestamp")
+        })?;
         self.next = self.next.max(least);
         Ok(())
     }
@@ -50,7 +51,7 @@ impl Ids {
         id
     }
 
-    /// A seed for the initialisation vectors of one more fragment.
+    /// Draws a seed for the initialisation vectors of another file.
     pub(crate) fn draw_seed(&mut self) -> [u8; 32] {
         let mut seed = [0; 32];
         seed.copy_from_slice(

@@ -1,4 +1,4 @@
-//! Writing cells: one write makes one fragment, visible as a whole or not at all.
+//! Writing cells. One write makes one fragment, which becomes visible atomically.
 
 pub(crate) mod boxes;
 mod build;
@@ -24,26 +24,26 @@ use crate::column::Column;
 use crate::format::schema::Layout;
 use crate::scalar::ScalarRange;
 
-/// What a write needs beside its cells. The engine reads no clock and draws no randomness.
+/// Options of a write. The caller supplies the time and the random seed; the engine reads neither itself.
 #[derive(Debug, Clone)]
 pub struct WriteOptions {
-    /// The time of the write, in milliseconds since 1970, such as [`Array::write_time`](crate::Array::write_time) gives.
-    /// Of several writes at one time the last one that began is seen.
+    /// The timestamp of the write, in milliseconds since 1970; see [`Array::write_time`](crate::Array::write_time). If
+    /// several writes have the same timestamp, the one that started last wins.
     pub timestamp_ms: u64,
-    /// 32 random bytes, never used twice: names and initialisation vectors derive from them.
+    /// 32 random bytes, never reused. File names and initialisation vectors are derived from them.
     pub seed: [u8; 32],
-    /// Whether the write outlives a power cut once it has returned.
+    /// Whether the data is synced to disk before the write returns.
     pub sync: bool,
 }
 
 /// Cells to write.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cells {
-    /// The box of a dense write, a closed range a dimension; `None` for the whole domain, and for
+    /// The box of a dense write, one closed range per dimension. `None` means the whole domain; always `None` for
     /// sparse arrays.
     pub region: Option<Vec<ScalarRange>>,
-    /// The order of the cells. Sparse cells are sorted unless they come in global order.
+    /// The order of the cells. Sparse cells are sorted unless this is the global order.
     pub layout: Layout,
-    /// Every attribute once and, for sparse arrays, every dimension, by name.
+    /// Every attribute exactly once, by name; for sparse arrays every dimension too.
     pub columns: Vec<(String, Column)>,
 }

@@ -1,7 +1,6 @@
 //! Minima, maxima and sums of numbers.
 //!
-//! NaN takes no part in minima and maxima unless there is nothing else. Sums stop at the limit of
-//! their type.
+//! NaN is ignored in minima and maxima unless all values are NaN. Sums saturate at the limits of their type.
 
 /// A type with statistics.
 pub(super) trait Number: bytemuck::Pod + PartialOrd {
@@ -9,13 +8,13 @@ pub(super) trait Number: bytemuck::Pod + PartialOrd {
     type Sum: Number<Sum = Self::Sum>;
     const LEAST: Self;
     const GREATEST: Self;
-    /// The smallest and greatest of `so_far` and the values that are not null.
+    /// The minimum and maximum of `so_far` and the values that are not null.
     fn ends(so_far: Option<(Self, Self)>, values: &[Self], validity: Option<&[u8]>) -> Option<(Self, Self)>;
-    /// Adds the values that are not null. `false` once the sum has met its limit.
+    /// Adds the values that are not null. Returns `false` if the sum saturated.
     fn add(sum: &mut Self::Sum, values: &[Self], validity: Option<&[u8]>) -> bool;
-    /// The sum as stored.
+    /// The bits of the sum, as stored.
     fn bits(sum: Self::Sum) -> u64;
-    /// The value of a stored sum, for the three types of sums.
+    /// The sum with these stored bits. Only for the three types of sums.
     fn from_bits(bits: u64) -> Self;
 }
 
@@ -26,7 +25,7 @@ fn valid<'a, T: Copy>(values: &'a [T], validity: &'a [u8]) -> impl Iterator<Item
 macro_rules! integers {
     ($($T:ty => $S:ty),*) => {$(
         #[allow(clippy::unnecessary_cast, reason = "one body for all widths")]
-        // Bits are carried, not values.
+        // The casts keep the bits, not the value.
         impl Number for $T {
             type Sum = $S;
             const LEAST: Self = <$T>::MIN;
@@ -47,7 +46,7 @@ macro_rules! integers {
             }
 
             fn add(sum: &mut $S, values: &[Self], validity: Option<&[u8]>) -> bool {
-                // Narrow values cannot overflow within a block, so that most of the work has no checks.
+                // Narrow values cannot overflow within a block, so the inner loop needs no checks.
                 if let (None, true) = (validity, size_of::<$T>() < 8) {
                     for block in values.chunks(1 << 16) {
                         let part: $S = block.iter().map(|&v| v as $S).sum();
@@ -76,7 +75,7 @@ macro_rules! integers {
 }
 integers!(i8 => i64, i16 => i64, i32 => i64, i64 => i64, u8 => u64, u16 => u64, u32 => u64, u64 => u64);
 
-/// A sum that stops at the limit of its type.
+/// A sum that saturates at the limits of its type.
 trait Saturating: Copy {
     fn checked(self, other: Self) -> Option<Self>;
     fn saturated(self, other: Self) -> Self;
@@ -123,7 +122,7 @@ macro_rules! floats {
             const GREATEST: Self = <$T>::MAX;
 
             fn ends(so_far: Option<(Self, Self)>, values: &[Self], validity: Option<&[u8]>) -> Option<(Self, Self)> {
-                // Of equal values (0.0 and -0.0) the last one counts, as in the reference.
+                // If values are equal (0.0 and -0.0), the last one counts, as in libtiledb.
                 let widen = |e: Option<(Self, Self)>, v: Self| match e {
                     Some((min, max)) if !min.is_nan() => {
                         Some((if min < v || v.is_nan() { min } else { v }, if max > v || v.is_nan() { max } else { v }))
@@ -141,7 +140,8 @@ macro_rules! floats {
                     None => values.iter().fold(*sum, |s, &v| s + f64::from(v)),
                     Some(validity) => valid(values, validity).fold(*sum, |s, v| s + f64::from(v)),
                 };
-                // A sum far from the limit never met it on the way: infinities and NaN stay.
+                // A partial sum that overflowed would have made this one infinite or NaN. Those are added again with
+                // checks.
                 if plain.abs() < f64::MAX / 2.0 {
                     *sum = plain;
                     return true;

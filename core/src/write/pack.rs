@@ -1,4 +1,4 @@
-//! One tile of one field: its statistics, its coordinates' bounds, its filtered bytes.
+//! Packs one tile of one field: computes its statistics and coordinate bounds, and filters its bytes.
 
 use std::ops::Range;
 
@@ -14,22 +14,21 @@ use crate::format::fragment::slots::FieldId;
 use crate::key;
 use crate::scalar::{Scalar, ScalarRange};
 
-/// A tile as it is stored.
+/// A tile in its stored form.
 #[derive(Debug, Clone)]
 pub(crate) struct PackedTile {
-    /// Framed values, or framed offsets where cells vary in length.
+    /// Framed values, or framed offsets for variable-length cells.
     pub(crate) fixed: Bytes,
-    /// Framed values of variable length, and how many bytes they were.
+    /// Framed variable-length values, and their unfiltered size in bytes.
     pub(crate) var: Option<(Bytes, u64)>,
     /// Framed validity.
     pub(crate) validity: Option<Bytes>,
     pub(crate) stats: TileStats,
-    /// The range of the coordinates, for dimensions.
+    /// The range of the coordinates. Only for dimensions.
     pub(crate) range: Option<ScalarRange>,
 }
 
-/// Packs one tile. `live` are the cells that are not padding, `capacity` how many there is
-/// room for.
+/// Packs one tile. `live` are the cells that are not padding; `capacity` is the number of cells the tile has room for.
 pub(crate) fn pack(
     fields: &Fields,
     field: &Field,
@@ -45,7 +44,7 @@ pub(crate) fn pack(
     let f = fields.format_of(field);
     let (fixed, var) = match &cells.offsets {
         None => {
-            // Cells that were just gathered into a chunk are still in the cache for all that is done with them.
+            // One pass over each chunk, while its gathered cells are still in the CPU cache.
             let mut encode = || {
                 let mut tile = TileEncoder::new(&field.filters, &f, &fields.nonces, cells.values.bytes(), |n| {
                     fields.spare.take(n)
@@ -63,7 +62,7 @@ pub(crate) fn pack(
             tally.add_var(&data, offsets);
             let var = filter::encode_var_tile(&data, offsets, &field.filters, &f, &fields.nonces).at(&named())?;
             let starts = if filter::codes_strings(&field.filters, &f) {
-                // The strings' own coding holds their lengths: what is left is a tile of no chunks.
+                // The string filter stores the lengths with the strings, so the offsets tile has no chunks.
                 0_u64.to_le_bytes().to_vec()
             } else {
                 let starts: &[u8] = bytemuck::cast_slice(&offsets[..offsets.len() - 1]);
@@ -90,7 +89,7 @@ pub(crate) fn pack(
     })
 }
 
-/// The smallest and the greatest coordinate of a tile; `None` if it has no cells.
+/// The smallest and greatest coordinate of a tile, or `None` if it has no cells.
 fn bounds(field: &Field, cells: &TileCells<'_>) -> Option<ScalarRange> {
     let data = cells.values.whole();
     if let Some(offsets) = &cells.offsets {

@@ -1,9 +1,9 @@
-//! Sorting sparse cells into the order they are stored in.
+//! Sorts sparse cells into global order.
 //!
-//! The terms of the order are packed, most important first, into one `u64` a cell as far as they fit;
-//! what that leaves equal is compared term by term. Cells are dealt into buckets by the leading bits
-//! and each bucket is sorted apart, so the keys of all cells are never held twice. Keys are made for some
-//! thousands of cells at a time, which the processor's cache holds.
+//! The leading terms of the order are packed into one `u64` key per cell, as many bits as fit. Cells with equal keys
+//! are compared term by term. Cells are distributed into buckets by the leading bits of their keys, and each bucket is
+//! sorted on its own, so the keys of all cells are never held twice. Keys are computed for a few thousand cells at a
+//! time, which fit in the CPU cache.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -15,22 +15,22 @@ use crate::format::schema::{Layout, Schema};
 use crate::geometry::{CellOrder, KeyColumn, number};
 use crate::scalar::Scalar;
 
-/// Buckets that cells are dealt into, at most.
+/// The maximum number of buckets, as a power of two.
 const BUCKETS_LOG2: u32 = 12;
 
-/// The order in which sparse cells are stored.
+/// The result of a sort.
 #[derive(Debug)]
 pub(crate) enum Sorted {
-    /// They are in order already.
+    /// The cells are in order already.
     AsGiven,
-    /// The cell that comes first, the cell that comes next, …
+    /// The index of the first cell, of the second cell, …
     Permutation(Vec<u32>),
 }
 
-/// Sorts the cells whose coordinates are `dims` into global order; of equal cells the first stays first.
+/// Sorts the cells with coordinates `dims` into global order. The sort is stable.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for NaN, and for cells with equal coordinates unless the array allows them.
+/// [`Error::InvalidArgument`] for NaN, and for equal coordinates if the array allows no duplicates.
 pub(crate) fn sort(schema: &Schema, dims: &[&Column], cpu: Cpu) -> Result<Sorted> {
     let order = CellOrder::new(schema, Layout::Global)?;
     let heads = Heads::new(&order, dims, Vec::new(), cpu)?;
@@ -40,8 +40,8 @@ pub(crate) fn sort(schema: &Schema, dims: &[&Column], cpu: Cpu) -> Result<Sorted
     }
 }
 
-/// Sorts the cells whose coordinates are `dims` into global order; those of one place newest first by
-/// `times`, and of equal times as they are.
+/// Sorts the cells with coordinates `dims` into global order. Cells with equal coordinates are sorted newest first by
+/// `times`; cells with equal times keep their order.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] for NaN.
@@ -52,7 +52,7 @@ pub(crate) fn sort_merged(schema: &Schema, dims: &[&Column], times: &[u64], cpu:
     Ok(heads.sort(true, cpu)?.0)
 }
 
-/// The complaint about a cell that is there twice.
+/// The error for a repeated cell.
 pub(crate) fn duplicate(schema: &Schema, dims: &[&Column], cell: usize) -> Error {
     let place: Vec<String> = schema
         .dimensions
@@ -66,7 +66,7 @@ pub(crate) fn duplicate(schema: &Schema, dims: &[&Column], cell: usize) -> Error
     ))
 }
 
-/// A coordinate for people.
+/// Formats a coordinate for messages.
 pub(crate) fn show(column: &Column, cell: usize) -> String {
     match Scalar::from_le_bytes(column.datatype.physical(), column.cell(cell)) {
         Some(value) if !column.cell.is_var() => value.shown(column.datatype),
@@ -74,17 +74,17 @@ pub(crate) fn show(column: &Column, cell: usize) -> String {
     }
 }
 
-/// The packed leading terms of every cell, and what they leave open.
+/// The packed keys of all cells, and the terms to compare if keys are equal.
 struct Heads<'a> {
-    /// One a cell.
+    /// One key per cell.
     keys: Vec<u64>,
-    /// Bits used of each key.
+    /// The number of bits used in each key.
     bits: u32,
-    /// The terms to compare where heads are equal; none if equal heads mean equal coordinates.
+    /// The terms to compare if keys are equal. Empty if equal keys mean equal coordinates.
     open: Vec<KeyColumn<'a>>,
 }
 
-/// What a head has of a term: the key's distance from `low`, without its last `cut` bits.
+/// How a term is packed into a key: its distance from `low`, without the last `cut` bits.
 struct Packed {
     term: usize,
     low: u64,
@@ -92,7 +92,7 @@ struct Packed {
     used: u32,
 }
 
-/// The lowest and the highest word of a term's keys, and whether words are all there is of them.
+/// The lowest and highest word of a term's keys. `exact` is set if a word holds the whole key.
 #[derive(Clone, Copy)]
 struct Ends {
     low: u64,
@@ -100,15 +100,15 @@ struct Ends {
     exact: bool,
 }
 
-/// A share of the cells dealt into buckets: each bucket's cells, one bucket behind the other.
+/// A share of the cells, grouped by bucket.
 struct Dealt {
     cells: Vec<u32>,
-    /// Where each bucket starts, and the end of the last.
+    /// The start of each bucket, and the end of the last.
     starts: Vec<usize>,
 }
 
 impl<'a> Heads<'a> {
-    /// Of the terms of `order`, and behind them of `more`.
+    /// Packs the terms of `order`, followed by those of `more`.
     fn new(order: &CellOrder, dims: &[&'a Column], more: Vec<KeyColumn<'a>>, cpu: Cpu) -> Result<Self> {
         let cells = dims.first().map_or(0, |c| c.len());
         if u32::try_from(cells).is_err() {
@@ -120,7 +120,7 @@ impl<'a> Heads<'a> {
         }
         let (mut bits, mut packed, mut open) = (0, Vec::new(), Vec::new());
         for (term, ends) in all_ends(order, dims, cells, cpu)?.into_iter().enumerate() {
-            // Terms behind one that is cut off cannot be packed any more.
+            // Once a term is cut off, the terms after it cannot be packed.
             if open.is_empty() {
                 let width = 64 - (ends.high - ends.low).leading_zeros();
                 let used = width.min(64 - bits);
@@ -159,7 +159,7 @@ impl<'a> Heads<'a> {
         Ok(Self { keys, bits, open })
     }
 
-    /// The order, and a cell whose terms are all equal to those of another if there is one.
+    /// Returns the order, and a cell that equals another in all terms if there is one.
     fn sort(&self, equal_is_fine: bool, cpu: Cpu) -> Result<(Sorted, Option<u32>)> {
         if self.is_sorted(equal_is_fine, cpu) {
             return Ok((Sorted::AsGiven, None));
@@ -202,8 +202,8 @@ impl<'a> Heads<'a> {
         cpu.try_map(&parts(self.keys.len(), PART), check).is_ok()
     }
 
-    /// Deals cells into buckets by their leading bits, a share of the cells a thread; inside a bucket they stay
-    /// in their order.
+    /// Distributes cells into buckets by their leading bits. Each thread takes a share of the cells. Cells keep their
+    /// order within a bucket.
     fn deal(&self, cpu: Cpu) -> Result<Vec<Dealt>> {
         let wanted = (self.keys.len() as u64).div_ceil(64).max(1).ilog2().min(BUCKETS_LOG2);
         let shift = self.bits.saturating_sub(wanted);
@@ -228,7 +228,7 @@ impl<'a> Heads<'a> {
         })
     }
 
-    /// Sorts a bucket's cells into `sorted`. Returns a cell whose coordinates are those of another, if there is one.
+    /// Sorts a bucket's cells into `sorted`. Returns a cell with the same coordinates as another if there is one.
     fn sort_bucket<'b>(&self, cells: impl Iterator<Item = &'b u32>, sorted: &mut [u32]) -> Option<u32> {
         let mut pairs = Vec::with_capacity(sorted.len());
         pairs.extend(cells.map(|&i| (self.keys[i as usize], i)));
@@ -253,7 +253,7 @@ impl Dealt {
     }
 }
 
-/// The ends of each term's keys over all cells.
+/// The lowest and highest word of each term over all cells.
 fn all_ends(order: &CellOrder, dims: &[&Column], cells: usize, cpu: Cpu) -> Result<Vec<Ends>> {
     let of_part = |part: &Range<usize>| -> Result<Vec<Ends>> {
         let of_term = |term| Ok(ends(&order.narrow_keys(term, dims, part.clone())?, part.len()));
@@ -308,7 +308,7 @@ fn whole<'a>(
     Ok(KeyColumn::Numbers(all))
 }
 
-/// The number that key `i` is, or the first eight bytes of the string.
+/// Key `i` if keys are numbers, otherwise the first eight bytes of the string.
 fn word(keys: &KeyColumn<'_>, i: usize) -> u64 {
     match keys {
         KeyColumn::Numbers(keys) => number(keys, i),
@@ -322,7 +322,7 @@ fn word(keys: &KeyColumn<'_>, i: usize) -> u64 {
     }
 }
 
-/// `f` of each part of the cells and what there is of them in `of_cells`.
+/// Calls `f` with each part of the cells and the matching slice of `of_cells`, in parallel.
 fn in_parts(
     of_cells: &mut [u64],
     cpu: Cpu,
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_in_order_are_left_alone() {
+    fn cells_in_order_are_not_permuted() {
         let schema = schema(vec![Dimension::new("x", Datatype::Int32, 0, 9, 4)], false);
         let x = Column::from_values(Datatype::Int32, &[1, 5, 7]);
         assert!(matches!(sort(&schema, &[&x], Cpu::Inline), Ok(Sorted::AsGiven)));
@@ -391,8 +391,8 @@ mod tests {
         ));
     }
 
-    /// More cells than are looked at in one go: wide integers that no head has room for, floats with both zeros
-    /// among the last cells only, and strings.
+    /// More cells than one part holds: wide integers that do not fit in a key, floats with both zeros among the last
+    /// cells only, and strings.
     fn many() -> (Schema, Vec<Column>) {
         let n = 2 * PART as i64 + 100;
         let mixed = |i: i64| i.wrapping_mul(7_919) % 1_000;
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn many_cells_in_order_are_left_alone_and_equal_ones_far_apart_are_found() {
+    fn many_ordered_cells_are_not_permuted_and_distant_duplicates_are_found() {
         let schema = schema(vec![Dimension::new("x", Datatype::Int32, 0, 99_999, 10)], false);
         let mut x: Vec<i32> = (0..20_000).collect();
         let sort = |x: &[i32]| sort(&schema, &[&Column::from_values(Datatype::Int32, x)], Cpu::default());

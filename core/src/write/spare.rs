@@ -1,4 +1,4 @@
-//! Memory of tiles that were written, for tiles to come.
+//! A pool of tile buffers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,23 +7,23 @@ use bytes::Bytes;
 
 use crate::limits;
 
-/// Smaller buffers are not worth keeping: the allocator has them at hand.
+/// Smaller buffers are not kept: the allocator provides them cheaply.
 const KEPT_BYTES_MIN: usize = 256 << 10;
 
-/// Buffers that nobody uses. Memory that is touched for the first time costs more than what is copied to it,
-/// and buffers that one thread fills and another frees go back to the system.
+/// A pool of unused buffers. Touching fresh memory costs more than copying into it, and buffers filled by one thread
+/// and freed by another go back to the system.
 #[derive(Debug, Clone)]
 pub(crate) struct Spare(Arc<Kept>);
 
 #[derive(Debug)]
 struct Kept {
     buffers: Mutex<Vec<Vec<u8>>>,
-    /// How much they may take.
+    /// The most bytes the pool keeps.
     bytes_max: AtomicUsize,
 }
 
 impl Default for Spare {
-    /// Keeps as much as is packed at a time.
+    /// A pool that keeps as many bytes as are packed at a time.
     fn default() -> Self {
         Self(Arc::new(Kept {
             buffers: Mutex::default(),
@@ -33,16 +33,16 @@ impl Default for Spare {
 }
 
 impl Spare {
-    /// Keeps no more than this from now on.
+    /// Sets the limit of bytes to keep.
     pub(crate) fn keep_at_most(&self, bytes: u64) {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         self.0.bytes_max.store(bytes, Ordering::Relaxed);
     }
 
-    /// A buffer with room for so many bytes, which holds anything.
+    /// Takes a buffer with capacity for this many bytes. Its contents are arbitrary.
     pub(crate) fn take(&self, bytes: usize) -> Vec<u8> {
         let mut kept = self.kept();
-        // Not one that is much larger: it would hold memory that nobody counts with.
+        // A much larger buffer would use memory that the budget does not account for.
         let fits = |buffer: &Vec<u8>| (bytes..=bytes.saturating_mul(2)).contains(&buffer.capacity());
         match kept.iter().position(fits) {
             Some(at) => kept.swap_remove(at),
@@ -53,7 +53,7 @@ impl Spare {
         }
     }
 
-    /// These bytes, whose memory is kept once the last who has them drops them.
+    /// Wraps a buffer so that its memory returns to the pool once the last clone is dropped.
     pub(crate) fn lend(&self, buffer: Vec<u8>) -> Bytes {
         if buffer.capacity() < KEPT_BYTES_MIN {
             return Bytes::from(buffer);
@@ -64,7 +64,7 @@ impl Spare {
         })
     }
 
-    /// Keeps a buffer that nobody uses any more, if there is room for it.
+    /// Returns an unused buffer to the pool if there is room for it.
     pub(crate) fn give(&self, buffer: Vec<u8>) {
         let mut kept = self.kept();
         let bytes: usize = kept.iter().map(Vec::capacity).sum();
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_comes_back_when_the_last_drops_it() {
+    fn memory_returns_when_the_last_clone_is_dropped() {
         let spare = Spare::default();
         let mut buffer = spare.take(KEPT_BYTES_MIN);
         buffer.push(7);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_kept_than_is_packed_at_a_time() {
+    fn the_pool_keeps_no_more_than_is_packed_at_a_time() {
         for bytes_max in [None, Some(3 << 20)] {
             let spare = Spare::default();
             bytes_max.into_iter().for_each(|bytes| spare.keep_at_most(bytes));

@@ -1,4 +1,4 @@
-//! Statistics of tiles: minimum, maximum, sum and null count, as the format defines which field has which.
+//! Statistics of tiles: minimum, maximum, sum and null count. The format defines which field has which.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::format::fragment::slots::FieldId;
 use crate::format::fragment::stats::FieldStats;
 use crate::with_type;
 
-/// Which statistics a field has.
+/// The statistics a field has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kinds {
     pub(crate) min_max: MinMax,
@@ -35,7 +35,7 @@ impl Kinds {
         let min_max = match field.id {
             FieldId::Coords | FieldId::Dimension(_) => MinMax::None,
             _ if text => MinMax::Bytes,
-            // Times of writing and deletion have what an attribute of their type has.
+            // Write and delete timestamps are treated like an attribute of their type.
             _ if one && !opaque => MinMax::Numbers,
             _ => MinMax::None,
         };
@@ -46,7 +46,7 @@ impl Kinds {
     }
 }
 
-/// The statistics of one tile. `min` and `max` are `None` where the field has none or all is null.
+/// The statistics of one tile. `min` and `max` are `None` if the field has none or all cells are null.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct TileStats {
     pub(crate) min: Option<Vec<u8>>,
@@ -55,24 +55,24 @@ pub(crate) struct TileStats {
     pub(crate) null_count: u64,
 }
 
-/// The statistics of a tile whose cells come one piece after another.
+/// Computes the statistics of a tile from its cells, piece by piece.
 pub(super) struct Tally<'a> {
     datatype: Datatype,
-    /// Bytes of a cell; `None` where it varies.
+    /// Bytes of a cell; `None` for variable-length cells.
     width: Option<usize>,
     kinds: Kinds,
     validity: Option<&'a [u8]>,
-    /// Which cells are not padding, in order.
+    /// The cells that are not padding, in ascending order.
     live: &'a [Range<usize>],
-    /// Cells so far.
+    /// Number of cells added so far.
     at: usize,
-    /// Whether the sum has met its limit in the range that `at` is in.
+    /// Whether the sum saturated in the current range of `live`.
     full: bool,
     stats: TileStats,
 }
 
 impl<'a> Tally<'a> {
-    /// Of a tile of `field` with this validity, no cell of which has come; those outside `live` are padding.
+    /// Starts a tile of `field` with this validity. Cells outside `live` are padding.
     pub(super) fn new(field: &Field, validity: Option<&'a [u8]>, live: &'a [Range<usize>]) -> Self {
         let mut stats = TileStats::default();
         if let Some(validity) = validity {
@@ -91,7 +91,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Takes the next cells, which are of a fixed size.
+    /// Adds the next fixed-size cells.
     pub(super) fn add(&mut self, data: &[u8]) {
         let width = self.width.unwrap_or(1).max(1);
         if self.kinds.min_max == MinMax::Bytes {
@@ -103,7 +103,7 @@ impl<'a> Tally<'a> {
         self.at += data.len() / width;
     }
 
-    /// Takes the next cells, which vary in length: they lie between these offsets.
+    /// Adds the next variable-length cells, delimited by these offsets.
     pub(super) fn add_var(&mut self, data: &[u8], offsets: &[u64]) {
         let cells = offsets.len() - 1;
         if self.kinds.min_max == MinMax::Bytes {
@@ -112,7 +112,8 @@ impl<'a> Tally<'a> {
         self.at += cells;
     }
 
-    /// What is live of the next `cells` cells, by number among them, and whether it goes on with a range.
+    /// The ranges of live cells among the next `cells`, relative to the first, and whether each continues an earlier
+    /// range.
     fn live(&self, cells: usize) -> impl Iterator<Item = (Range<usize>, bool)> + use<'a> {
         let (live, next) = (self.live, self.at..self.at + cells);
         let first = live.partition_point(|r| r.end <= next.start);
@@ -137,7 +138,7 @@ impl<'a> Tally<'a> {
             if self.kinds.min_max == MinMax::Numbers {
                 ends = T::ends(ends, values, validity);
             }
-            // A sum that has met its limit goes on with the next range, as in the reference.
+            // A saturated sum resumes at the next range, as in libtiledb.
             self.full &= goes_on;
             if self.kinds.sum && !self.full {
                 self.full = !T::add(&mut sum, values, validity);
@@ -167,10 +168,10 @@ impl<'a> Tally<'a> {
         (self.stats.min, self.stats.max) = ends.unzip();
     }
 
-    /// The statistics, in a tile of at most `capacity` cells.
+    /// Finishes the statistics of a tile with room for `capacity` cells.
     pub(super) fn finish(mut self, capacity: u64) -> TileStats {
-        // A tile that is padded, or not full, and whose cells are all null is not "all null" to the
-        // reference, which then stores the interval it starts from.
+        // libtiledb does not detect that all cells are null if the tile is padded or not full. It then stores the empty
+        // interval it starts from.
         let padded = self.validity.is_some() && self.stats.null_count < capacity;
         if self.kinds.min_max == MinMax::Numbers && self.stats.min.is_none() && padded {
             with_type!(self.datatype.physical(), T => self.ends(Some((T::GREATEST, T::LEAST))));
@@ -179,7 +180,7 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// Statistics of the whole fragment, from those of its tiles.
+/// Computes the statistics of a fragment from those of its tiles.
 pub(crate) fn of_fragment<'a>(field: &Field, tiles: impl Iterator<Item = &'a TileStats> + Clone) -> FieldStats {
     let kinds = Kinds::of(field);
     let mut out = FieldStats {
@@ -202,13 +203,13 @@ pub(crate) fn of_fragment<'a>(field: &Field, tiles: impl Iterator<Item = &'a Til
                     ends = T::ends(ends, &[min, max], None);
                 }
             }
-            // Nothing but nulls: an empty interval, as the reference writes it.
+            // All cells are null: store an empty interval, as libtiledb does.
             let (min, max) = ends.unwrap_or((T::GREATEST, T::LEAST));
             out.min = bytemuck::bytes_of(&min).to_vec();
             out.max = bytemuck::bytes_of(&max).to_vec();
         }),
     }
-    // The reference adds up characters tile by tile only.
+    // libtiledb sums characters per tile only.
     if kinds.sum && field.datatype != Datatype::Char {
         out.sum = match sum_kind(field.datatype.physical()) {
             SumKind::Signed => total::<i64>(tiles),
@@ -298,13 +299,13 @@ mod tests {
         assert_eq!(fragment.min, (-7_i32).to_le_bytes());
         let (tile, _) = stats(Datatype::Int32, &[5_i32], Some(&[0]));
         assert_eq!((tile.min, tile.sum, tile.null_count), (None, 0, 1));
-        // Where the tile has room for more it is an empty interval.
+        // If the tile has room for more cells, its range is an empty interval.
         let (tile, _) = stats_in(Datatype::Int32, &[5_i32], Some(&[0]), 2);
         assert_eq!(tile.min, Some(i32::MAX.to_le_bytes().to_vec()));
     }
 
     #[test]
-    fn sums_stop_at_the_limit_and_skip_the_rest() {
+    fn saturated_sums_skip_the_remaining_values() {
         let (tile, _) = stats(Datatype::Int64, &[i64::MAX, 1, -5], None);
         assert_eq!(tile.sum, i64::MAX as u64);
         let (tile, _) = stats(Datatype::Uint64, &[u64::MAX, 1, 5], None);
@@ -314,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn nan_is_no_minimum_unless_alone() {
+    fn nan_is_the_minimum_only_if_all_values_are_nan() {
         let (tile, _) = stats(Datatype::Float32, &[f32::NAN, 2.0, f32::NAN, 1.0], None);
         assert_eq!(
             (tile.min, tile.max),
@@ -328,12 +329,12 @@ mod tests {
     }
 
     #[test]
-    fn characters_compare_unsigned_and_add_signed() {
+    fn characters_compare_as_unsigned_and_sum_as_signed() {
         let (tile, _) = stats(Datatype::Char, &[0xff_u8, 1], None);
         assert_eq!((tile.min, tile.max, tile.sum), (Some(vec![1]), Some(vec![0xff]), 0));
     }
 
-    /// Values next to the limits of their type, so that sums meet them.
+    /// Values near the limits of their type, so that sums saturate.
     fn values() -> impl Strategy<Value = Vec<i64>> {
         let one = prop_oneof![
             Just(i64::MAX),
@@ -347,7 +348,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_statistics_of_pieces_are_those_of_the_whole(
+        fn statistics_of_pieces_equal_those_of_the_whole(
             values in values(),
             datatype in prop_oneof![Just(Datatype::Int64), Just(Datatype::Uint64), Just(Datatype::Float64), Just(Datatype::Int32), Just(Datatype::Char)],
             (piece, live, null) in (1_usize..9, (0_usize..9, 1_usize..9), 0_i64..4),

@@ -1,5 +1,4 @@
-//! Cells cut into tiles: cells that come in global order, and cells that come in any order with the permutation
-//! that sorts them.
+//! Cuts cells into tiles: cells in global order, and cells in any order with the permutation that sorts them.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,35 +11,35 @@ use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::error::Result;
 
-/// Cells that can be cut into tiles, for any tile and field apart.
+/// Cells that can be cut into tiles. Each tile of each field can be cut independently.
 pub(crate) trait Tiles: Send + Sync {
-    /// How many tiles.
+    /// The number of tiles.
     fn count(&self) -> u64;
 
-    /// Cells of tile `tile`, padding included.
+    /// The number of cells of a tile, padding included.
     fn cells(&self, tile: u64) -> u64;
 
-    /// Whether the tile is known as it is to be stored, without packing.
+    /// Whether the tile is available in its stored form, so that it needs no packing.
     fn is_stored(&self, _tile: u64) -> bool {
         false
     }
 
-    /// Such a tile, of field number `number`.
+    /// The stored form of field `number` of such a tile.
     fn stored(&self, _number: usize, _tile: u64) -> Option<PackedTile> {
         None
     }
 
-    /// The tile's cells of field number `number`, in memory of `spare` where they are brought together.
+    /// The tile's cells of field `number`. If they must be gathered, the memory comes from `spare`.
     fn cut(&self, field: &Field, number: usize, tile: u64, spare: &Spare) -> Result<TileCells<'_>>;
 
-    /// Cells that the tile has room for: the last one of cells written in global order may have fewer.
+    /// The number of cells the tile has room for. The last tile in global order may have fewer cells.
     fn capacity(&self, tile: u64) -> u64;
 
-    /// Which of the tile's cells are not padding.
+    /// The cells of the tile that are not padding.
     fn live(&self, tile: u64) -> Vec<Range<usize>>;
 }
 
-/// Packs a range of tiles, all fields of each, spread over the cores. The result is by tile, then by field.
+/// Packs all fields of a range of tiles in parallel. The result is ordered by tile, then by field.
 pub(crate) fn pack_range(
     tiles: &dyn Tiles,
     fields: &Fields,
@@ -67,7 +66,7 @@ pub(crate) fn pack_range(
         .collect())
 }
 
-/// Cells `range` of a column, without a copy of the values.
+/// Cells `range` of a column, without copying the values.
 pub(super) fn consecutive<'a>(field: &Field, column: &'a Column, range: Range<usize>) -> TileCells<'a> {
     let validity = column.validity.as_ref().map(|v| Cow::Borrowed(&v[range.clone()]));
     match (&column.offsets, field.cell_bytes()) {
@@ -94,13 +93,13 @@ pub(super) fn consecutive<'a>(field: &Field, column: &'a Column, range: Range<us
     }
 }
 
-/// Cells in the order they are stored, cut every so many cells.
+/// Cells in storage order, cut into tiles of equal size.
 #[derive(Debug)]
 pub(crate) struct InOrder {
     pub(crate) columns: Vec<Column>,
-    /// Cells to cut into tiles, from the first on.
+    /// The number of cells to cut, from the first on.
     pub(crate) cells: usize,
-    /// Cells of a tile; the last one may have fewer.
+    /// Cells per tile; the last tile may have fewer.
     pub(crate) tile_cells: u64,
 }
 
@@ -133,13 +132,13 @@ impl Tiles for InOrder {
     }
 }
 
-/// Cells in any order, with the order they are stored in.
+/// Cells in any order, and the permutation that sorts them.
 #[derive(Debug)]
 pub(crate) struct Permuted {
     pub(crate) columns: Vec<Column>,
-    /// The cell that comes first, the cell that comes next, …
+    /// The index of the first cell, of the second cell, …
     pub(crate) order: Vec<u32>,
-    /// Cells of a tile; the last one may have fewer.
+    /// Cells per tile; the last tile may have fewer.
     pub(crate) tile_cells: u64,
 }
 
@@ -201,7 +200,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_tile_behind_empty_cells_has_its_own_offsets_only() {
+    fn offsets_of_a_tile_after_empty_cells_start_at_zero() {
         let columns = vec![Column::from_cells(Datatype::StringAscii, ["", "", "ab", "c"])];
         let tiles = InOrder {
             columns,

@@ -1,4 +1,4 @@
-//! Writing cells: all at once, or in batches.
+//! Writes cells in one call or in batches.
 
 use std::sync::Arc;
 
@@ -23,26 +23,27 @@ use crate::geometry::{Frame, Grid, Order};
 use crate::scalar::ScalarRange;
 use crate::vfs::join;
 
-/// Writes one fragment from any number of batches of cells in global order.
+/// Writes one fragment from batches of cells in global order.
 ///
-/// Nothing of it is visible before [`FragmentWriter::finish`] has returned; a writer that is dropped
-/// leaves files that readers ignore.
+/// The fragment becomes visible when [`FragmentWriter::finish`] returns. Dropping the writer leaves files that readers
+/// ignore.
 pub struct FragmentWriter {
     draft: Draft,
-    /// The box of a dense write, and the cells it still lacks.
+    /// The box of a dense write, and how many of its cells are still missing.
     dense: Option<(Vec<ScalarRange>, u64)>,
     tile_cells: u64,
-    /// Cells that do not make a whole tile yet.
+    /// Cells that do not fill a whole tile yet.
     rest: Vec<Column>,
     last: Option<check::LastCell>,
 }
 
 impl FragmentWriter {
-    /// Adds the next cells: every attribute once and, for sparse arrays, every dimension, by name.
+    /// Adds the next cells: every attribute exactly once and, for sparse arrays, every dimension, by name.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if columns do not fit the schema or each other, an index is beyond its enumeration, or
-    /// cells are out of order, or repeated where the array allows no duplicates; [`Error::Cell`] for one outside the domain.
+    /// - [`Error::InvalidArgument`] if the columns do not match the schema or each other, if an index is beyond its
+    ///   enumeration, or if cells are out of order or repeated in an array that allows no duplicates.
+    /// - [`Error::Cell`] if a cell is outside the domain.
     pub async fn push(&mut self, columns: Vec<(String, Column)>) -> Result<()> {
         self.draft.array().check_indexes(&columns).await?;
         let (columns, cells) = self.draft.fields().arrange(columns)?;
@@ -50,7 +51,7 @@ impl FragmentWriter {
             Some((_, missing)) => {
                 let over = || {
                     Error::invalid(format!(
-                        "the box has no more than {missing} cells left, the batch has {cells}"
+                        "the batch has {cells} cells, but the box has only {missing} cells left to write"
                     ))
                 };
                 *missing = missing.checked_sub(cells as u64).ok_or_else(over)?;
@@ -66,7 +67,7 @@ impl FragmentWriter {
         self.take(columns).await
     }
 
-    /// A writer of sparse cells that goes on with `draft`.
+    /// A writer of sparse cells that appends to `draft`.
     pub(crate) fn over(draft: Draft) -> Self {
         let tile_cells = draft.schema().capacity.max(1);
         Self {
@@ -83,7 +84,7 @@ impl FragmentWriter {
         self.draft.bytes()
     }
 
-    /// Writes what is left and the metadata, without the commit; `None` if there was no cell.
+    /// Writes the remaining cells and the metadata, but no commit. Returns `None` if there are no cells.
     pub(crate) async fn seal(mut self, processed: Vec<String>) -> Result<Option<Sealed>> {
         let (columns, tile_cells) = (std::mem::take(&mut self.rest), self.tile_cells);
         let cells = columns.first().map_or(0, Column::len);
@@ -100,7 +101,7 @@ impl FragmentWriter {
         Ok(Some(self.draft.seal(self.dense.map(|d| d.0), processed).await?))
     }
 
-    /// Adds cells that are known to fit.
+    /// Adds cells that have been checked already.
     pub(crate) async fn take(&mut self, columns: Vec<Column>) -> Result<()> {
         let mut columns = match self.rest.first().map_or(0, Column::len) {
             0 => columns,
@@ -122,45 +123,47 @@ impl FragmentWriter {
             .await
     }
 
-    /// Writes what is left and commits. Returns the fragment's name.
+    /// Writes the remaining cells and commits the fragment. Returns its name.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if a dense box is not full, or there is no cell at all; [`Error::Io`]. Of a fragment
-    /// that cannot be committed nothing is left, as far as the store lets us.
+    /// [`Error::InvalidArgument`] if a dense box is not full or there are no cells; [`Error::Io`]. If the commit fails,
+    /// the files written so far are removed if the store permits it.
     pub async fn finish(self) -> Result<String> {
         let (array, name) = (self.draft.array().clone(), self.draft.name.clone());
         let sealed = match &self.dense {
             Some((_, missing @ 1..)) => Err(Error::invalid(format!(
-                "the box still lacks {missing} cells; push all of them before the end"
+                "the box is still missing {missing} cells; push all cells before finishing"
             ))),
-            _ => self.seal(Vec::new()).await.and_then(|sealed| {
-                sealed.ok_or_else(|| Error::invalid("there is nothing to write: no cell was given"))
-            }),
+            _ => self
+                .seal(Vec::new())
+                .await
+                .and_then(|sealed| sealed.ok_or_else(|| Error::invalid("there are no cells to write"))),
         };
         commit_or_discard(&array, &name, sealed).await
     }
 
-    /// Gives the fragment up, and removes what was written of it, as far as the store lets us.
+    /// Abandons the fragment and removes its files if the store permits it.
     pub async fn abandon(self) {
         Draft::discard(self.draft.array(), &self.draft.name).await;
     }
 }
 
 impl Array {
-    /// Writes cells as one fragment and returns its name. This snapshot does not see it; open the
-    /// array again to read what was written.
+    /// Writes cells as one fragment and returns its name. This snapshot does not include the new fragment; open the
+    /// array again to read it.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if columns do not fit the schema, an index is beyond its enumeration, the box is outside
-    /// the domain, or cells are repeated where the array allows no duplicates; [`Error::Cell`] for a sparse cell outside the domain;
-    /// [`Error::Io`].
+    /// - [`Error::InvalidArgument`] if the columns do not match the schema, an index is beyond its enumeration, the box
+    ///   is outside the domain, or cells are repeated in an array that allows no duplicates.
+    /// - [`Error::Cell`] if a sparse cell is outside the domain.
+    /// - [`Error::Io`].
     pub async fn write(&self, cells: Cells, options: &WriteOptions) -> Result<String> {
         let coordinate = |(name, _): &&(String, Column)| self.schema().dimension(name).is_some();
         if self.schema().is_dense()
             && let Some((name, _)) = cells.columns.iter().find(coordinate)
         {
             return Err(Error::invalid(format!(
-                "a dense write fills a box and takes no coordinates, as those of '{name}': give the box as the \
+                "a dense write fills a box and takes no coordinates, but '{name}' is a dimension: pass the box as the \
                  region (single cells are written by `write_points` of the Rust library, or `hyperslab write --points`)"
             )));
         }
@@ -186,7 +189,7 @@ impl Array {
             if region::cells(&spans) != Some(count as u64) {
                 let sides = region::shape(&spans);
                 return Err(Error::invalid(format!(
-                    "the box has sides of {sides:?} cells, the columns have {count} cells"
+                    "the box has sides of {sides:?} cells, but the columns have {count} cells"
                 )));
             }
             let frame = Frame {
@@ -200,19 +203,19 @@ impl Array {
         self.complete(draft, tiles, region).await
     }
 
-    /// Writes single cells of a dense array as a sparse fragment: every attribute once and every
-    /// dimension, by name, in any order. Returns the fragment's name.
+    /// Writes single cells of a dense array as a sparse fragment. `columns` holds every attribute exactly once and
+    /// every dimension, by name, with the cells in any order. Returns the fragment's name.
     ///
-    /// For scattered updates this is far less to write than the tiles they lie in. Until a
-    /// consolidation folds them into tiles, readers lay such cells over **all** dense fragments, later
-    /// ones too; so does libtiledb, which reads such fragments and no longer writes them.
+    /// For scattered updates this writes far less data than rewriting whole tiles. Until a consolidation folds the
+    /// cells into tiles, readers apply them over **all** dense fragments, later ones too. libtiledb does the same; it
+    /// reads such fragments but no longer writes them.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a sparse array, and as [`Array::write`].
+    /// [`Error::InvalidArgument`] for a sparse array; otherwise the errors of [`Array::write`].
     pub async fn write_points(&self, columns: Vec<(String, Column)>, options: &WriteOptions) -> Result<String> {
         if !self.schema().is_dense() {
             return Err(Error::invalid(
-                "the array is sparse: all of its cells are written as points",
+                "the array is sparse: write its cells without the points option",
             ));
         }
         self.check_indexes(&columns).await?;
@@ -221,7 +224,7 @@ impl Array {
         self.complete(draft, tiles, None).await
     }
 
-    /// Checks the columns of attributes that have an enumeration.
+    /// Checks the columns of attributes with an enumeration.
     async fn check_indexes(&self, columns: &[(String, Column)]) -> Result<()> {
         for (name, column) in columns {
             let attribute = self.schema().attribute(name).map(|(_, a)| a);
@@ -234,7 +237,7 @@ impl Array {
         Ok(())
     }
 
-    /// A fragment that sorts after those of its time that were committed before.
+    /// Starts a fragment that sorts after committed fragments with the same timestamp.
     async fn draft(&self, kind: ArrayType, options: &WriteOptions) -> Result<Draft> {
         let time = options.timestamp_ms;
         let mut ids = Ids::new(options.seed);
@@ -242,35 +245,35 @@ impl Array {
         Ok(Draft::new(self, kind, (time, time), &[], &mut ids, options.sync))
     }
 
-    /// The time of a write or a delete at `now_ms` by the caller's clock: that, or the first after everything that is
-    /// committed, which may be a few seconds later. Whoever reads by the clock waits for it.
+    /// Returns the timestamp for a write or delete at `now_ms` by the caller's clock. This is `now_ms`, or 1 ms after
+    /// the latest commit if that is later, at most a few seconds ahead. Readers that use the clock wait for it.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the latest commit is farther in the future: either the clock is wrong, or somebody
-    /// chose that time.
+    /// [`Error::InvalidArgument`] if the latest commit is farther in the future: either the clock is wrong, or that
+    /// write was given a future timestamp.
     pub async fn write_time(&self, now_ms: u64) -> Result<u64> {
         clock::after(&commits_since(self, now_ms).await?, now_ms)
     }
 
-    /// The same for a change of the metadata.
+    /// Returns the timestamp for a change of the metadata, as [`Array::write_time`] does for a write.
     ///
     /// # Errors
-    /// As [`Array::write_time`].
+    /// The errors of [`Array::write_time`].
     pub async fn metadata_time(&self, now_ms: u64) -> Result<u64> {
         let dir = join(self.path(), META_DIR);
         clock::after(&names_in(self.context(), &dir).await?, now_ms)
     }
 
-    /// Sparse cells, checked and sorted.
+    /// Checks and sorts sparse cells.
     async fn sorted(&self, columns: Vec<Column>) -> Result<Arc<dyn Tiles>> {
         if columns.first().is_none_or(Column::is_empty) {
-            return Err(Error::invalid("there is nothing to write: no cell was given"));
+            return Err(Error::invalid("there are no cells to write"));
         }
         let (schema, cpu) = (Arc::clone(self.schema()), self.context().cpu);
         cpu.run(move || sparse(&schema, columns, cpu)).await
     }
 
-    /// Writes and commits; what a failure before the commit leaves behind is removed as far as possible.
+    /// Writes and commits the fragment. If anything before the commit fails, removes its files as far as possible.
     async fn complete(
         &self,
         mut draft: Draft,
@@ -285,11 +288,11 @@ impl Array {
         commit_or_discard(self, &name, sealed).await
     }
 
-    /// Starts a fragment whose cells will arrive in global order. `region` is the box of a dense
-    /// write, made of whole tiles; `None` for the whole domain, and for sparse arrays.
+    /// Starts a fragment whose cells will be pushed in global order. `region` is the box of a dense write and must
+    /// consist of whole tiles. `None` means the whole domain; always `None` for sparse arrays.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a box that is not made of whole tiles; [`Error::Io`].
+    /// [`Error::InvalidArgument`] if the box does not consist of whole tiles; [`Error::Io`].
     pub async fn writer(&self, region: Option<Vec<ScalarRange>>, options: &WriteOptions) -> Result<FragmentWriter> {
         let schema = self.schema();
         let draft = self.draft(schema.array_type, options).await?;
@@ -314,7 +317,7 @@ impl Array {
         })
     }
 
-    /// Sets and removes keys of the array's metadata, all at once. No entries, no file.
+    /// Sets and removes keys of the array's metadata atomically. Writes no file if `entries` is empty.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -332,7 +335,7 @@ impl Array {
     }
 }
 
-/// Commits a fragment, or removes what a failure has left of it.
+/// Commits a fragment, or removes its files if sealing it failed.
 async fn commit_or_discard(array: &Array, name: &str, sealed: Result<Sealed>) -> Result<String> {
     match sealed {
         Ok(sealed) => sealed.commit().await,
@@ -343,7 +346,7 @@ async fn commit_or_discard(array: &Array, name: &str, sealed: Result<Sealed>) ->
     }
 }
 
-/// Sparse cells, checked and sorted.
+/// Checks and sorts sparse cells.
 fn sparse(schema: &Schema, columns: Vec<Column>, cpu: Cpu) -> Result<Arc<dyn Tiles>> {
     let dims = dimensions(schema, &columns);
     check::inside(schema, &dims, cpu)?;
@@ -363,7 +366,7 @@ fn sparse(schema: &Schema, columns: Vec<Column>, cpu: Cpu) -> Result<Arc<dyn Til
     })
 }
 
-/// The columns of the dimensions: they come behind those of the attributes.
+/// The columns of the dimensions, which follow those of the attributes.
 pub(crate) fn dimensions<'a>(schema: &Schema, columns: &'a [Column]) -> Vec<&'a Column> {
     columns
         .iter()
@@ -372,7 +375,7 @@ pub(crate) fn dimensions<'a>(schema: &Schema, columns: &'a [Column]) -> Vec<&'a 
         .collect()
 }
 
-/// The box of a dense write; the whole domain if none is given.
+/// The box of a dense write, or the whole domain if none is given.
 fn dense_box(schema: &Schema, region: Option<Vec<ScalarRange>>) -> Result<(Grid, Vec<Span>, Vec<ScalarRange>)> {
     let grid = Grid::new(schema)?;
     let limits = grid.limits(schema)?;
@@ -384,12 +387,12 @@ fn dense_box(schema: &Schema, region: Option<Vec<ScalarRange>>) -> Result<(Grid,
         if !limits.covers(*span) {
             let current = axis.range(limits).shown(axis.datatype);
             let why = format!(
-                "is not inside the current domain, {current}; expand that first, as `hyperslab evolve --expand-domain` does"
+                "is outside the current domain, {current}; expand it first with `hyperslab evolve --expand-domain`"
             );
             return Err(axis.refused(&axis.range(*span), &why));
         }
     }
-    // The metadata stores coordinates of the dimensions' own types, whatever was given.
+    // The metadata stores coordinates in the dimensions' own types, whatever type the caller used.
     let region = grid.ranges(&spans);
     Ok((grid, spans, region))
 }
