@@ -1,9 +1,9 @@
 //! Attributes: name, type, filters, fill value.
 //!
 //! ```text
-//! name str32 | datatype u8 | values a cell u32 | filters
+//! name str32 | datatype u8 | values per cell u32 | filters
 //! | since 6: fill str64 | since 7: nullable u8, fill is valid u8 | since 17: order u8
-//! | since 20: enumeration str32, empty for none
+//! | since 20: enumeration str32, empty if it has none
 //! ```
 
 use super::cursor::{Decoded, Reader, Writer};
@@ -12,20 +12,21 @@ use super::version::Version;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::Malformed;
 
-/// What releases before 2.0 called an attribute without a name. Later ones refuse to make an attribute of
-/// this name, and leave the name empty.
+/// The name that releases before 2.0 gave to an unnamed attribute. Later releases refuse to create an attribute with
+/// this name and store an empty name instead.
 pub const OLD_ANONYMOUS: &str = "__attr";
 
-/// A fill value that a schema leaves out is believed to be no larger: hostile bytes may say anything of a cell.
+/// The largest default fill value that is allocated for a schema, in bytes. A hostile schema can claim cells of any
+/// size.
 const DEFAULT_FILL_BYTES_MAX: u64 = 1 << 16;
 
-/// What an attribute is called where a name is needed: its own name, or `data` if it has none.
+/// The name to display for an attribute: its own name, or `data` if it has none.
 pub fn display_name(attribute: &str) -> &str {
     if attribute.is_empty() { "data" } else { attribute }
 }
 
-/// What fields of these names are called side by side, and what the column is called that says which cells of
-/// them are null: each name stands once, and those that were given stay as they are.
+/// Unique column names for these fields: for each, the column of its values and the column of its validity flags. Named
+/// fields keep their names; generated names get underscores appended until they are unique.
 pub fn column_names(fields: &[&str]) -> Vec<(String, String)> {
     let mut taken: Vec<String> = fields.iter().map(|&f| f.to_owned()).collect();
     let mut once = |mut name: String| {
@@ -46,26 +47,26 @@ pub fn column_names(fields: &[&str]) -> Vec<(String, String)> {
     fields.iter().map(named).collect()
 }
 
-/// One value (or several) that every cell holds.
+/// A named value, or several values, in each cell of an array.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attribute {
-    /// Its name; one attribute of an array may be anonymous.
+    /// Its name. One attribute of an array may be unnamed.
     pub name: String,
     /// The type of its values.
     pub datatype: Datatype,
-    /// How many values a cell holds.
+    /// Number of values per cell.
     pub cell: CellCount,
-    /// Its filters.
+    /// Its filter pipeline.
     pub filters: Pipeline,
-    /// What a cell that nobody wrote holds: one cell, or one value where cells are of variable length.
+    /// The fill value, which cells that were never written hold. One cell, or one value if cells have variable length.
     pub fill: Vec<u8>,
     /// Whether cells may be null.
     pub nullable: bool,
-    /// Whether the fill value of a nullable attribute is a value (true) or null (false).
+    /// Whether the fill value is valid (true) or null (false). Only for nullable attributes.
     pub fill_valid: bool,
-    /// Whether values rise or fall along the array (label arrays only).
+    /// Whether values increase or decrease along the array. Only for the arrays of dimension labels.
     pub order: DataOrder,
-    /// The enumeration whose values the integers of this attribute stand for.
+    /// The enumeration that this attribute's integers index.
     pub enumeration: Option<String>,
 }
 
@@ -97,7 +98,7 @@ impl Attribute {
         new
     }
 
-    /// Bytes of the default fill: one cell, or one value where cells are of variable length.
+    /// Size of the default fill value in bytes: one cell, or one value if cells have variable length.
     pub(super) const fn default_fill_bytes(&self) -> u64 {
         let values = match self.cell {
             CellCount::Fixed(n) => n as u64,
@@ -106,15 +107,15 @@ impl Attribute {
         values * self.datatype.size() as u64
     }
 
-    /// Gives the attribute the default fill of its datatype.
+    /// Sets the fill value to the default of the datatype.
     pub(super) fn set_default_fill(&mut self) {
         let value = self.datatype.default_fill();
         let values = usize::try_from(self.default_fill_bytes()).unwrap_or(0) / value.len().max(1);
         self.fill = value.repeat(values);
     }
 
-    /// Reads an attribute of a schema of this version. Before version 6 the fill is left empty, for
-    /// the schema to set: its size does not follow from bytes that are present.
+    /// Decodes an attribute of a schema of this version. Before version 6, the fill value is left empty and the schema
+    /// sets it, because its size does not follow from the bytes in the file.
     pub(super) fn decode(r: &mut Reader<'_>, version: Version) -> Decoded<Self> {
         let name = r.string32("attribute name")?.to_owned();
         let datatype = r.datatype("attribute datatype")?;
@@ -156,7 +157,7 @@ impl Attribute {
             order,
             enumeration,
         };
-        // Releases know no fill value of types that were new to them: 2.2 of times, 2.8 and 2.9 of bool.
+        // Releases store no fill value for datatypes that were new to them: 2.2 for times, 2.8 and 2.9 for bool.
         let small = new.default_fill_bytes() <= DEFAULT_FILL_BYTES_MAX;
         if new.fill.is_empty() && small && version.has_fill_values() {
             new.set_default_fill();
@@ -183,7 +184,7 @@ impl Attribute {
 }
 
 impl DataOrder {
-    /// The number on disk.
+    /// The number in the file.
     pub(super) const fn id(self) -> u8 {
         self as u8
     }
@@ -204,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_without_a_fill_value_have_their_own() {
+    fn missing_fill_values_get_the_default_of_the_type() {
         let stored = |datatype: Datatype, fill: &[u8]| {
             let mut w = Writer::new();
             w.bytes32(b"b").u8(datatype.id()).cell_count(CellCount::ONE);

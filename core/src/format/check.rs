@@ -1,4 +1,4 @@
-//! Whether an array may be created with a schema, and what is filled in when it is.
+//! Checks whether an array can be created with a schema, and fills in what the schema leaves open.
 
 use std::collections::HashSet;
 
@@ -11,14 +11,14 @@ use crate::filter::{self, Role};
 use crate::limits;
 use crate::scalar::{Scalar, ScalarRange};
 
-/// Dimensions that the Hilbert curve can take in 63 bits, at least 3 bits for each.
+/// The most dimensions of a Hilbert curve: 63 bits with at least 3 bits for each dimension.
 pub(crate) const HILBERT_DIMENSIONS_MAX: usize = 16;
 
 impl Schema {
-    /// Whether an array may be created with this schema.
+    /// Checks whether an array can be created with this schema.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidArgument`] names the dimension, attribute or filter, and says what would do.
+    /// [`crate::Error::InvalidArgument`] names the dimension, attribute or filter, and says what is allowed.
     pub fn check(&self) -> Result<()> {
         self.check_names()?;
         self.check_shape()?;
@@ -37,11 +37,11 @@ impl Schema {
         self.check_current_domain()
     }
 
-    /// The schema as it is stored at creation: a dimension without tiles gets one tile of its whole
-    /// domain, unless it is a string or the cells are in Hilbert order.
+    /// Completes the schema for creation: a dimension without tile extent gets one tile that spans its domain. String
+    /// dimensions and arrays in Hilbert order are left alone.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidArgument`] if the domain is as wide as its type, so that no extent spans it.
+    /// [`crate::Error::InvalidArgument`] if the domain holds every value of its type, so that no extent can span it.
     pub fn completed(mut self) -> Result<Self> {
         if self.cell_order == Layout::Hilbert {
             return Ok(self);
@@ -195,7 +195,7 @@ impl Schema {
             return Err("only attributes of dense arrays with one dimension can be ordered".into());
         }
         let Some(name) = &a.enumeration else { return Ok(()) };
-        // Bytes of bool are numbers too, as libtiledb has it.
+        // libtiledb allows enumerations on bool too.
         let counts = a.datatype.is_integer() || a.datatype == Datatype::Bool;
         if !counts || a.cell != CellCount::ONE {
             return Err("an attribute with an enumeration holds one integer a cell".into());
@@ -238,17 +238,17 @@ impl Schema {
 
 const TOO_WIDE: &str = "the domain holds every value of its type; leave at least one out";
 
-/// Values in an integer range.
+/// Number of values in an integer range.
 fn width(domain: &ScalarRange) -> Option<i128> {
     Some(domain.hi.as_i128()? - domain.lo.as_i128()? + 1)
 }
 
-/// The greatest value of the unsigned type as wide as this one.
+/// The largest value of the unsigned type of the same width.
 fn unsigned_max(t: Datatype) -> i128 {
     (1 << (8 * t.size())) - 1
 }
 
-/// The greatest value of this type.
+/// The largest value of this type.
 fn greatest(t: Datatype) -> i128 {
     if is_signed(t) {
         unsigned_max(t) / 2
@@ -270,8 +270,8 @@ fn check_integer_extent(d: &Dimension, domain: &ScalarRange) -> Result<(), Strin
         .ok_or(TOO_WIDE)?;
     let Some(extent) = d.extent_cells() else { return Ok(()) };
     let extent = i128::from(extent);
-    // As libtiledb has it: signed numbers of up to 32 bits bound the extent, but for one tile over
-    // everything; those of 64 bits count as unsigned.
+    // Like libtiledb: for signed types of up to 32 bits, the extent must fit the type unless one tile spans the whole
+    // domain. 64-bit extents are compared as unsigned numbers.
     let most = if d.datatype.size() == 8 {
         cells
     } else {
@@ -284,7 +284,7 @@ fn check_integer_extent(d: &Dimension, domain: &ScalarRange) -> Result<(), Strin
     }
     let tiles = (cells + extent - 1) / extent;
     let end = domain.lo.as_i128().unwrap_or(0) + tiles * extent - 1;
-    // Narrower types leave room: ends of tiles are counted in 64 bits.
+    // Narrower types cannot overflow: tile ends are computed in 64 bits.
     let widest = if is_signed(d.datatype) {
         i128::from(i64::MAX)
     } else {
@@ -299,22 +299,21 @@ fn check_integer_extent(d: &Dimension, domain: &ScalarRange) -> Result<(), Strin
 }
 
 fn check_float_extent(domain: &ScalarRange, extent: Option<&Scalar>) -> Result<(), String> {
-    // As libtiledb has it, which counts one coordinate more than the width, as with integers, in the
-    // precision of the type.
+    // Like libtiledb, which allows the width plus one, as for integers, in the precision of the type.
     let (width, most) = match (&domain.lo, &domain.hi) {
         (Scalar::F32(lo), Scalar::F32(hi)) => (f64::from(hi - lo), f64::from(hi - lo + 1.0)),
         (Scalar::F64(lo), Scalar::F64(hi)) => (hi - lo, hi - lo + 1.0),
         _ => (f64::NAN, f64::NAN),
     };
     match extent.and_then(Scalar::as_f64) {
-        // A domain of one value may have the extent 0 that libtiledb gives it.
+        // libtiledb gives a domain of one value the extent 0.
         Some(e) if e > 0.0 && e <= most || (e == 0.0 && width == 0.0) => Ok(()),
         Some(e) => Err(format!("the tile extent must be above 0 and at most {most}, not {e}")),
         None => Ok(()),
     }
 }
 
-/// The extent that spans a domain; signed types take the bits of the unsigned number.
+/// The extent that spans a domain. Signed types store it as the unsigned number with the same bits.
 fn whole_extent(t: Datatype, domain: &ScalarRange) -> Option<Scalar> {
     match (&domain.lo, &domain.hi) {
         (Scalar::F32(lo), Scalar::F32(hi)) => Some(Scalar::F32(hi - lo)),

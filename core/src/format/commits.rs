@@ -1,10 +1,10 @@
-//! The files of a commit folder that have contents: consolidated commits, ignore and vacuum files.
+//! The files with contents in the commits folder: consolidated commits, ignore files and vacuum files.
 //!
 //! ```text
-//! .con   per commit: "__commits/<name>.wrt\n", or "<name>.ok\n" for a fragment in the array's root;
-//!        "__commits/<name>.del\n" is followed by bytes u64 and the delete commit's own bytes
-//! .ign   per commit: "__commits/<name>.wrt\n"
-//! .vac   per replaced fragment: "/__fragments/<name>\n"; before version 19 an absolute URI
+//! .con   one line per commit: "__commits/<name>.wrt\n", or "<name>.ok\n" for a fragment in the array's root;
+//!        "__commits/<name>.del\n" is followed by a length u64 and the contents of that file
+//! .ign   one line per commit: "__commits/<name>.wrt\n"
+//! .vac   one line per replaced fragment: "/__fragments/<name>\n"; before version 19 an absolute URI
 //! ```
 
 use std::borrow::Cow;
@@ -13,22 +13,22 @@ use std::ops::Range;
 use super::cursor::{Decoded, Reader, Writer};
 use crate::error::Malformed;
 
-/// The folder of commits.
+/// Folder of the commit files.
 pub const COMMITS_DIR: &str = "__commits";
-/// The folder of fragments.
+/// Folder of the fragments.
 pub const FRAGMENTS_DIR: &str = "__fragments";
 
-/// A commit in a consolidated file.
+/// A commit listed in a consolidated file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsolidatedCommit<'a> {
-    /// The commit's path below the array, such as `__commits/__1_1_…_22.wrt`.
+    /// Path of the commit file relative to the array, such as `__commits/__1_1_…_22.wrt`.
     pub path: Cow<'a, str>,
-    /// Where the bytes of a delete or update commit lie in the file.
+    /// Byte range of an embedded delete or update commit in the file.
     pub embedded: Option<Range<usize>>,
 }
 
 impl ConsolidatedCommit<'_> {
-    /// The same, without what it was read from.
+    /// Copies the path, so that the commit no longer borrows from the file.
     pub fn into_owned(self) -> ConsolidatedCommit<'static> {
         ConsolidatedCommit {
             path: self.path.into_owned().into(),
@@ -37,13 +37,13 @@ impl ConsolidatedCommit<'_> {
     }
 }
 
-/// Reads a `.con` file.
+/// Decodes a `.con` file.
 ///
 /// # Errors
-/// A line without an end, one that is not UTF-8, or an embedded commit longer than the file.
+/// A line has no line feed or is not UTF-8, or an embedded commit runs past the end of the file.
 pub fn decode_consolidated(bytes: &[u8]) -> Decoded<Vec<ConsolidatedCommit<'_>>> {
     let mut r = Reader::new(bytes);
-    // Room for all at once: a list that grows takes up to three times as much.
+    // Allocate once: a growing list takes up to three times the memory.
     let mut commits = Vec::with_capacity(bytes.iter().filter(|&&b| b == b'\n').count());
     while !r.is_done() {
         let path = line(&mut r, "consolidated commit")?;
@@ -62,16 +62,15 @@ pub fn decode_consolidated(bytes: &[u8]) -> Decoded<Vec<ConsolidatedCommit<'_>>>
     Ok(commits)
 }
 
-/// Whether a commit holds a condition: a delete, or an update.
+/// Whether a commit holds a condition: a delete or an update.
 ///
-/// Updates are an experiment of libtiledb, whose readers, from 2.14 to 2.30, take one for a delete of the cells
-/// that it would change; what they would be is written behind the condition. It leaves them out of what it
-/// consolidates, and so do we.
+/// Updates are an experimental feature of libtiledb: the new values follow the condition. Its readers, from 2.14 to
+/// 2.30, treat an update as a delete of the matching cells. It never consolidates update commits, and neither do we.
 pub fn holds_condition(path: &str) -> bool {
     path.ends_with(".del") || path.ends_with(".upd")
 }
 
-/// The folder of the fragment that is committed by the file at `path`; both are below the array.
+/// The folder of the fragment that the commit file at `path` belongs to. Both paths are relative to the array.
 pub fn folder_of(path: &str) -> Option<String> {
     if let Some(name) = path.strip_suffix(".wrt") {
         let (_, name) = name.rsplit_once('/').unwrap_or(("", name));
@@ -80,7 +79,8 @@ pub fn folder_of(path: &str) -> Option<String> {
     path.strip_suffix(".ok").map(str::to_owned)
 }
 
-/// A `.con` file of these commits: the path of each below the array, and a delete commit's bytes.
+/// Encodes a `.con` file from the path of each commit, relative to the array, and the contents of delete and update
+/// commits.
 pub fn encode_consolidated<'a>(commits: impl IntoIterator<Item = (&'a str, Option<&'a [u8]>)>) -> Vec<u8> {
     let mut w = Writer::new();
     for (path, embedded) in commits {
@@ -92,7 +92,7 @@ pub fn encode_consolidated<'a>(commits: impl IntoIterator<Item = (&'a str, Optio
     w.into_bytes()
 }
 
-/// Reads a file of one path a line: `.ign`, and `.vac` of fragments, metadata and groups.
+/// Decodes a file with one path per line: `.ign` files, and `.vac` files of fragments, metadata and groups.
 ///
 /// # Errors
 /// The file is not UTF-8.
@@ -102,13 +102,13 @@ pub fn decode_lines(bytes: &[u8]) -> Decoded<Vec<String>> {
     Ok(text.lines().filter(|l| !l.is_empty()).map(str::to_owned).collect())
 }
 
-/// A file of one path a line.
+/// Encodes a file with one path per line.
 pub fn encode_lines<'a>(paths: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     paths.into_iter().flat_map(|p| [p.as_bytes(), b"\n"].concat()).collect()
 }
 
-/// The path below the array that a line of a `.vac` file means: absolute URIs are cut, so that an
-/// array that was moved still opens.
+/// Path relative to the array for a line of a `.vac` file. Absolute URIs are stripped, so that a moved array still
+/// opens.
 pub fn vacuumed_path(line: &str) -> &str {
     let from = |folder: &str| line.rfind(folder).and_then(|at| line.get(at + 1..));
     from("/__fragments/")
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn vacuum_lines_of_every_age_are_understood() {
+    fn vacuum_lines_of_all_versions() {
         assert_eq!(vacuumed_path("/__fragments/__1_1_u_22"), "__fragments/__1_1_u_22");
         assert_eq!(
             vacuumed_path("file:///old/place/__fragments/__1_1_u_12"),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_back() {
+    fn lines_round_trip() {
         assert_eq!(decode_lines(&encode_lines(["a", "b"])).unwrap(), ["a", "b"]);
     }
 }

@@ -1,8 +1,8 @@
 //! Conditions as delete commits store them: a tree of comparisons with raw values.
 //!
 //! ```text
-//! value       1 u8 | op u8 | field str32 | value str64 | for in, not in: bytes of offsets u64, offsets
-//! expression  0 u8 | and 0, or 1 (u8) | children u64 | children
+//! value       1 u8 | op u8 | field str32 | value str64 | for in and not in: size of the offsets u64, offsets
+//! expression  0 u8 | 0 for and, 1 for or (u8) | children u64 | children
 //! ```
 //!
 //! A delete commit holds the condition of the cells to **keep**: see [`StoredCondition::negated`].
@@ -11,33 +11,33 @@ use super::cursor::{Decoded, Reader, Writer};
 use crate::error::Malformed;
 use crate::limits;
 
-/// A condition, its values as raw little-endian bytes of the field's type (of its index, where the
-/// field has an enumeration).
+/// A condition. Its values are raw little-endian bytes of the field's type, or of the index type if the field has an
+/// enumeration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoredCondition {
-    /// A field against one value. An empty value is the empty string.
+    /// Compares a field with a value. An empty value is the empty string.
     Compare {
-        /// Attribute or dimension.
+        /// Name of the attribute or dimension.
         field: String,
-        /// How.
+        /// The comparison.
         op: CompareOp,
-        /// With what.
+        /// The value to compare with.
         value: Vec<u8>,
     },
-    /// Whether a field's value is one of several.
+    /// Tests whether a field's value is in a list.
     In {
-        /// Attribute or dimension.
+        /// Name of the attribute or dimension.
         field: String,
-        /// True for "is none of".
+        /// True for "not in".
         negated: bool,
         /// The values.
         values: Vec<Vec<u8>>,
     },
-    /// Always true, or always false.
+    /// Always true or always false.
     Always(bool),
-    /// All of them.
+    /// True if all children are true.
     And(Vec<StoredCondition>),
-    /// Any of them.
+    /// True if any child is true.
     Or(Vec<StoredCondition>),
 }
 
@@ -54,7 +54,7 @@ pub enum CompareOp {
 }
 
 impl StoredCondition {
-    /// Reads the payload of a delete commit, or the condition at the start of an update commit's.
+    /// Decodes the payload of a delete commit, or the condition at the start of an update commit's payload.
     ///
     /// # Errors
     /// The payload is damaged, nested too deep, or holds a `not`, which is never stored.
@@ -62,14 +62,14 @@ impl StoredCondition {
         Self::read(&mut Reader::new(payload), 0)
     }
 
-    /// The payload of a delete commit.
+    /// Encodes the payload of a delete commit.
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::new();
         self.write(&mut w);
         w.into_bytes()
     }
 
-    /// Names of the fields it tests; one that is tested twice is named twice.
+    /// Names of the fields that it tests, with repetitions.
     pub fn fields(&self) -> Vec<&str> {
         match self {
             Self::Compare { field, .. } | Self::In { field, .. } => vec![field],
@@ -78,10 +78,10 @@ impl StoredCondition {
         }
     }
 
-    /// The opposite, pushed down to the comparisons: a null still fails them.
+    /// The opposite condition. Comparisons are negated in place, so null still fails them.
     ///
-    /// A combination holds no combination of its own kind: libtiledb never writes such a nesting, and
-    /// reads other cells where it meets one.
+    /// An `And` never directly contains an `And`, nor an `Or` an `Or`: libtiledb never writes such nesting and selects
+    /// the wrong cells when it reads it.
     #[must_use]
     pub fn negated(&self) -> Self {
         let all = |children: &[Self]| -> Vec<Self> {
@@ -212,7 +212,7 @@ impl StoredCondition {
     }
 }
 
-/// Bytes of an expression without children, the shortest node.
+/// Size of the shortest node, an expression without children.
 const NODE_BYTES_MIN: usize = 10;
 const IN: u8 = 6;
 const NOT_IN: u8 = 7;
@@ -257,7 +257,7 @@ impl CompareOp {
         Self::ALL.get(usize::from(id)).copied()
     }
 
-    /// The comparison that holds where this one does not.
+    /// The opposite comparison: `<` becomes `>=`.
     #[must_use]
     pub const fn negated(self) -> Self {
         match self {
@@ -270,7 +270,7 @@ impl CompareOp {
         }
     }
 
-    /// The comparison with its sides exchanged: `1 < x` is `x > 1`.
+    /// The comparison with its sides exchanged: `1 < x` becomes `x > 1`.
     #[must_use]
     pub const fn mirrored(self) -> Self {
         match self {
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delete_is_stored_as_what_to_keep() {
+    fn a_delete_stores_the_cells_to_keep() {
         let delete = compare("a", CompareOp::Gt, &35_i32.to_le_bytes());
         let bytes = hex("01 01 01000000 61 0400000000000000 23000000");
         assert_eq!(delete.negated().encode(), bytes);

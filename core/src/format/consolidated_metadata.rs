@@ -10,20 +10,20 @@ use super::cursor::{Decoded, Reader, Writer};
 use crate::error::Malformed;
 use crate::sort::sort_by_number;
 
-/// A fragment's footer in the payload.
+/// The footer of one fragment in the payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsolidatedFooter<'a> {
-    /// The fragment's folder; an absolute URI before version 9.
+    /// The fragment's folder. An absolute URI before version 9.
     pub name: &'a str,
-    /// Where its footer lies in the payload. A footer does not say how long it is: the range ends
-    /// where the next one starts.
+    /// Byte range of the footer in the payload. Footers have no length field, so the range ends where the next footer
+    /// starts.
     pub range: Range<usize>,
 }
 
-/// Reads the list at the start of the payload.
+/// Decodes the list at the start of the payload.
 ///
 /// # Errors
-/// The payload is damaged, or a footer lies outside it.
+/// The payload is damaged, or a footer is outside it.
 pub fn decode(payload: &[u8]) -> Decoded<Vec<ConsolidatedFooter<'_>>> {
     let mut r = Reader::new(payload);
     let n = r.u32("consolidated footer count")?;
@@ -60,7 +60,7 @@ pub fn decode(payload: &[u8]) -> Decoded<Vec<ConsolidatedFooter<'_>>> {
         .collect())
 }
 
-/// The payload of these fragments: the name and the footer of each.
+/// Encodes the payload from the name and footer of each fragment.
 pub fn encode<'a>(footers: &[(&'a str, &'a [u8])]) -> Vec<u8> {
     let mut w = Writer::new();
     w.u32(u32::try_from(footers.len()).unwrap_or(u32::MAX));
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn footers_are_found_where_they_lie() {
+    fn footers_round_trip() {
         let payload = encode(&[("a", b"first"), ("bc", b"second")]);
         let back = decode(&payload).unwrap();
         let back: Vec<_> = back.iter().map(|f| (f.name, &payload[f.range.clone()])).collect();

@@ -1,8 +1,8 @@
-//! The current domain: the part of the domain that is in use, expandable over time.
+//! The current domain: the part of the domain in use, which can be expanded later.
 //!
 //! ```text
-//! version u32 (0) | empty u8 | unless empty: type u8 (0, a box), per dimension lo, hi
-//!                                                 (strings: total bytes u64 | bytes of lo u64 | lo | hi)
+//! version u32 (0) | empty u8 | unless empty: type u8 (0 for a box), per dimension lo, hi
+//!                                                 (strings: total size u64 | size of lo u64 | lo | hi)
 //! ```
 
 use super::cursor::{Decoded, Reader, Writer};
@@ -10,10 +10,10 @@ use super::domain::Dimension;
 use crate::error::Malformed;
 use crate::scalar::ScalarRange;
 
-/// A box inside the domain, one closed range a dimension.
+/// A box inside the domain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CurrentDomain {
-    /// A range for each dimension, in order.
+    /// One closed range per dimension, in the order of the dimensions.
     pub ranges: Vec<ScalarRange>,
 }
 

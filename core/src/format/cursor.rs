@@ -1,4 +1,4 @@
-//! A reader that cannot run past its bytes, and a writer. All integers are little-endian.
+//! A bounds-checked reader and a writer of binary structures. All integers are little-endian.
 
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::Malformed;
@@ -7,7 +7,7 @@ use crate::scalar::{Scalar, ScalarRange};
 /// Result of decoding.
 pub type Decoded<T> = Result<T, Malformed>;
 
-/// Reads a structure front to back; every error names what was being read and where.
+/// Reads a structure from front to back. Every error names what was being read, and the offset.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
@@ -27,7 +27,7 @@ macro_rules! read_number {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads `bytes` from the start.
+    /// A reader at the start of `bytes`.
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
@@ -37,17 +37,17 @@ impl<'a> Reader<'a> {
         self.at as u64
     }
 
-    /// How many bytes are left.
+    /// Number of bytes left.
     pub const fn remaining(&self) -> usize {
         self.bytes.len() - self.at
     }
 
-    /// Whether nothing is left.
+    /// Whether no bytes are left.
     pub const fn is_done(&self) -> bool {
         self.remaining() == 0
     }
 
-    /// A complaint about `what` at the current offset.
+    /// An error about `what` at the current offset.
     pub fn malformed(&self, what: &str, why: impl Into<String>) -> Malformed {
         Malformed::new(what, self.offset(), why)
     }
@@ -67,7 +67,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next `n` bytes, where `n` was read from a file.
+    /// The next `n` bytes, for an `n` that was read from a file.
     ///
     /// # Errors
     /// Too few bytes are left.
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Everything that is left.
+    /// All remaining bytes.
     pub fn rest(&mut self) -> &'a [u8] {
         let rest = self.bytes.get(self.at..).unwrap_or(&[]);
         self.at = self.bytes.len();
@@ -97,10 +97,10 @@ impl<'a> Reader<'a> {
 
     read_number!(u8: u8, u16: u16, u32: u32, u64: u64, i32: i32, i64: i64, f32: f32, f64: f64);
 
-    /// A byte that must be 0 or 1.
+    /// The next byte as a flag; it must be 0 or 1.
     ///
     /// # Errors
-    /// Too few bytes are left, or the byte is neither.
+    /// Too few bytes are left, or the byte is neither 0 nor 1.
     pub fn bool(&mut self, what: &str) -> Decoded<bool> {
         let at = self.offset();
         match self.u8(what)? {
@@ -110,7 +110,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Bytes behind a `u32` length.
+    /// Bytes preceded by their `u32` length.
     ///
     /// # Errors
     /// Too few bytes are left.
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
         self.take_u64(u64::from(n), what)
     }
 
-    /// Bytes behind a `u64` length.
+    /// Bytes preceded by their `u64` length.
     ///
     /// # Errors
     /// Too few bytes are left.
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
         self.take_u64(n, what)
     }
 
-    /// A UTF-8 string behind a `u32` length.
+    /// A UTF-8 string preceded by its `u32` length.
     ///
     /// # Errors
     /// Too few bytes are left, or they are not UTF-8.
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
         utf8(self.bytes32(what)?, what, at)
     }
 
-    /// A UTF-8 string behind a `u64` length.
+    /// A UTF-8 string preceded by its `u64` length.
     ///
     /// # Errors
     /// Too few bytes are left, or they are not UTF-8.
@@ -146,17 +146,17 @@ impl<'a> Reader<'a> {
         utf8(self.bytes64(what)?, what, at)
     }
 
-    /// A datatype by its number.
+    /// A datatype, stored as its number.
     ///
     /// # Errors
-    /// Too few bytes are left, or the number is no datatype's.
+    /// Too few bytes are left, or no datatype has this number.
     pub fn datatype(&mut self, what: &str) -> Decoded<Datatype> {
         let at = self.offset();
         let id = self.u8(what)?;
         Datatype::from_id(id).map_err(|_| Malformed::new(what, at, format!("{id} is not a datatype number")))
     }
 
-    /// How many values a cell holds, as a `u32`.
+    /// The number of values per cell, stored as a `u32`.
     ///
     /// # Errors
     /// Too few bytes are left, or the number is 0.
@@ -178,8 +178,7 @@ impl<'a> Reader<'a> {
         Scalar::from_le_bytes(physical, bytes).ok_or_else(|| self.malformed(what, "not a number"))
     }
 
-    /// A closed range of numbers (`lo`, `hi`), or of strings: total bytes `u64`, bytes of `lo` `u64`,
-    /// `lo`, `hi`.
+    /// A closed range of numbers (`lo`, `hi`) or of strings: total size `u64`, size of `lo` `u64`, `lo`, `hi`.
     ///
     /// # Errors
     /// Too few bytes are left, or `lo` is longer than both together.
@@ -197,7 +196,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A closed range of strings, as in [`Reader::range`].
+    /// A closed range of strings, stored as in [`Reader::range`].
     ///
     /// # Errors
     /// Too few bytes are left, or `lo` is longer than both together.
@@ -212,8 +211,8 @@ impl<'a> Reader<'a> {
         split.ok_or_else(|| Malformed::new(what, at, format!("the start takes {start} of {total} bytes")))
     }
 
-    /// A count of items of at least `item_bytes` each, checked against the bytes that are left, so
-    /// that a list may be allocated for it.
+    /// Checks that `n` items of at least `item_bytes` each fit in the bytes left, so that it is safe to allocate a list
+    /// for them.
     ///
     /// # Errors
     /// Too few bytes are left for that many items.
@@ -227,7 +226,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// `n` values of `u64`, where `n` was read from a file.
+    /// The next `n` values of type `u64`, for an `n` that was read from a file.
     ///
     /// # Errors
     /// Too few bytes are left.
@@ -237,10 +236,10 @@ impl<'a> Reader<'a> {
         Ok(numbers.iter().map(|bytes| u64::from_le_bytes(*bytes)))
     }
 
-    /// Rejects trailing bytes.
+    /// Checks that no bytes are left.
     ///
     /// # Errors
-    /// Something is left.
+    /// Bytes are left.
     pub fn finish(&self, what: &str) -> Decoded<()> {
         if self.is_done() {
             return Ok(());
@@ -253,7 +252,7 @@ fn utf8<'a>(bytes: &'a [u8], what: &str, at: u64) -> Decoded<&'a str> {
     std::str::from_utf8(bytes).map_err(|e| Malformed::new(what, at, format!("not UTF-8: {e}")))
 }
 
-/// Builds a structure front to back.
+/// Writes a structure from front to back.
 #[derive(Debug, Default)]
 pub struct Writer {
     bytes: Vec<u8>,
@@ -275,7 +274,7 @@ impl Writer {
         Self::default()
     }
 
-    /// How many bytes were written.
+    /// Number of bytes written.
     pub fn len(&self) -> u64 {
         self.bytes.len() as u64
     }
@@ -297,7 +296,7 @@ impl Writer {
         self.u8(u8::from(value))
     }
 
-    /// Appends how many values a cell holds.
+    /// Appends the number of values per cell.
     pub fn cell_count(&mut self, cell: CellCount) -> &mut Self {
         self.u32(match cell {
             CellCount::Fixed(n) => n,
@@ -305,7 +304,7 @@ impl Writer {
         })
     }
 
-    /// Appends a closed range, as [`Reader::range`] reads it.
+    /// Appends a closed range in the format of [`Reader::range`].
     pub fn range(&mut self, range: &ScalarRange) -> &mut Self {
         match (&range.lo, &range.hi) {
             (Scalar::Bytes(lo), Scalar::Bytes(hi)) => self.string_range(lo, hi),
@@ -321,24 +320,24 @@ impl Writer {
             .put(hi)
     }
 
-    /// Appends bytes as they are.
+    /// Appends bytes without a length.
     pub fn put(&mut self, bytes: &[u8]) -> &mut Self {
         self.bytes.extend_from_slice(bytes);
         self
     }
 
-    /// Appends a `u32` length and the bytes. A structure longer than 4 GiB cannot be named by the
-    /// format; no caller builds one.
+    /// Appends the length as a `u32`, then the bytes. The format cannot express more than 4 GiB; no caller exceeds
+    /// that.
     pub fn bytes32(&mut self, bytes: &[u8]) -> &mut Self {
         self.u32(u32::try_from(bytes.len()).unwrap_or(u32::MAX)).put(bytes)
     }
 
-    /// Appends a `u64` length and the bytes.
+    /// Appends the length as a `u64`, then the bytes.
     pub fn bytes64(&mut self, bytes: &[u8]) -> &mut Self {
         self.u64(bytes.len() as u64).put(bytes)
     }
 
-    /// Appends `u64` values one after another.
+    /// Appends `u64` values without a count.
     pub fn u64s(&mut self, values: &[u64]) -> &mut Self {
         self.put(bytemuck::cast_slice(values))
     }
@@ -349,7 +348,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reader_names_what_it_could_not_read() {
+    fn errors_name_the_item_and_its_offset() {
         let mut r = Reader::new(&[1, 0, 0]);
         assert_eq!(r.u8("flag").unwrap(), 1);
         let e = r.u32("length").unwrap_err();
@@ -357,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_is_checked_before_anything_is_allocated() {
+    fn counts_are_checked_against_the_bytes_left() {
         let mut r = Reader::new(&[0; 16]);
         assert!(r.count(u64::MAX, 8, "offsets").is_err());
         assert_eq!(r.count(2, 8, "offsets").unwrap(), 2);

@@ -4,21 +4,21 @@ use super::fragment::slots::FieldId;
 use super::schema::Schema;
 use super::version::Version;
 
-/// The parts of a field that have a file of their own.
+/// The parts of a field, each with its own file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// Values of fixed-size cells, or the offsets of variable-length ones.
+    /// Values of fixed-size cells, or offsets of variable-length cells.
     Fixed,
     /// Values of variable-length cells.
     Var,
-    /// One byte a cell of a nullable attribute.
+    /// Validity of a nullable attribute, one byte per cell.
     Validity,
 }
 
-/// The fragment's metadata.
+/// Name of the fragment metadata file.
 pub const FRAGMENT_METADATA: &str = "__fragment_metadata.tdb";
 
-/// The file of one part of a field, in a fragment of this version that was written with `schema`.
+/// Name of the file for one part of a field, in a fragment of this version written with `schema`.
 pub fn file_name(schema: &Schema, version: Version, field: FieldId, part: Part) -> String {
     let suffix = match part {
         Part::Fixed => "",
@@ -48,8 +48,8 @@ fn stem(schema: &Schema, version: Version, field: FieldId) -> String {
     }
 }
 
-/// Names as version 8 encodes them. Four of the codes are not those of RFC 3986; names are only
-/// ever encoded and compared, never decoded.
+/// Percent-encodes a name like version 8. Four of the codes differ from RFC 3986. Names are only encoded and compared,
+/// never decoded.
 fn percent_encoded(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for c in name.chars() {

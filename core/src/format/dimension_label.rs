@@ -1,15 +1,15 @@
-//! Dimension labels: one-dimensional dense arrays that name the coordinates of a dimension.
+//! Dimension labels: one-dimensional dense arrays that label the coordinates of a dimension.
 //!
 //! ```text
 //! dimension u32 | name str32 | relative u8 | uri str64 | attribute str32 | order u8 | datatype u8
-//! | values a label u32 | external u8
+//! | values per label u32 | external u8
 //! ```
 
 use super::attribute::DataOrder;
 use super::cursor::{Decoded, Reader, Writer};
 use crate::datatype::{CellCount, Datatype};
 
-/// A label of a dimension, and where its array lies.
+/// A label of a dimension, with the location of its array.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DimensionLabel {
     /// Index of the labelled dimension.
@@ -18,7 +18,7 @@ pub struct DimensionLabel {
     pub name: String,
     /// Whether `uri` is relative to the array.
     pub relative: bool,
-    /// The label's array.
+    /// Location of the label's array.
     pub uri: String,
     /// The attribute that holds the labels.
     pub attribute: String,
@@ -26,13 +26,13 @@ pub struct DimensionLabel {
     pub order: DataOrder,
     /// The type of a label.
     pub datatype: Datatype,
-    /// How many values a label holds.
+    /// Number of values per label.
     pub cell: CellCount,
-    /// Whether the array is somebody else's.
+    /// Whether the label's array exists independently of this array.
     pub external: bool,
 }
 
-/// Bytes of a label with empty names.
+/// Size of a label with empty names.
 pub(super) const LABEL_BYTES_MIN: usize = 28;
 
 impl DimensionLabel {

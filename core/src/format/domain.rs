@@ -1,8 +1,8 @@
 //! Dimensions: name, type, domain and tile extent.
 //!
 //! ```text
-//! name str32 | since 5: datatype u8, values a coordinate u32, filters, bytes of the domain u64
-//! | domain lo, hi (nothing for strings) | no extent u8 | extent, if there is one
+//! name str32 | since 5: datatype u8, values per coordinate u32, filters, size of the domain u64
+//! | domain lo, hi (absent for strings) | null extent flag u8 | extent, unless null
 //! ```
 
 use super::cursor::{Decoded, Reader, Writer};
@@ -15,22 +15,22 @@ use crate::scalar::{Scalar, ScalarRange};
 /// One axis of an array.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dimension {
-    /// Its name; may be empty.
+    /// Its name, which may be empty.
     pub name: String,
     /// The type of its coordinates.
     pub datatype: Datatype,
-    /// One value a coordinate, or a string.
+    /// One value per coordinate, or a string.
     pub cell: CellCount,
-    /// Its own filters; none means the schema's coordinate filters.
+    /// Its own filters. If empty, the schema's coordinate filters apply.
     pub filters: Pipeline,
-    /// The coordinates that exist; `None` for strings.
+    /// The range of valid coordinates; `None` for strings.
     pub domain: Option<ScalarRange>,
-    /// Coordinates a tile spans; `None` for strings and where there is no tiling.
+    /// Number of coordinates per tile; `None` for strings and untiled dimensions.
     pub extent: Option<Scalar>,
 }
 
 impl Dimension {
-    /// A dimension of `datatype` over the closed range `lo..=hi`, cut every `extent`.
+    /// A dimension of `datatype` over the closed range `lo..=hi`, with tiles of `extent` coordinates.
     pub fn new(
         name: &str,
         datatype: Datatype,
@@ -48,7 +48,7 @@ impl Dimension {
         }
     }
 
-    /// A dimension of ASCII strings: no domain and no tiles; sparse arrays only.
+    /// A dimension of ASCII strings, without domain or tiles. Only for sparse arrays.
     pub fn string(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -60,8 +60,8 @@ impl Dimension {
         }
     }
 
-    /// The extent as a number of cells. Signed types store extents beyond their own range as the
-    /// unsigned number of the same bits. `None` for floats, strings and where there is no tiling.
+    /// The extent as a number of cells; `None` for floats, strings and untiled dimensions. Signed types store an extent
+    /// beyond their range as the unsigned number with the same bits.
     pub fn extent_cells(&self) -> Option<u64> {
         let bits = 8 * self.datatype.size() as u32;
         let mask = u64::MAX >> (64 - bits);
@@ -69,8 +69,7 @@ impl Dimension {
         Some(value as u64 & mask)
     }
 
-    /// Reads a dimension of a schema of this version; `shared` is the datatype of all dimensions
-    /// before version 5.
+    /// Decodes a dimension of a schema of this version. Before version 5, all dimensions have the datatype `shared`.
     pub(super) fn decode(r: &mut Reader<'_>, version: Version, shared: Datatype) -> Decoded<Self> {
         let name = r.string32("dimension name")?.to_owned();
         let (datatype, cell, filters, domain_bytes) = if version.has_dimension_files() {

@@ -1,32 +1,32 @@
 //! Enumerations: the values that an attribute's integers stand for.
 //!
 //! ```text
-//! version u32 (0) | name str32 | file str32 | datatype u8 | values a cell u32 | ordered u8
-//! | data str64 | variable length: bytes of offsets u64, starts u64
+//! version u32 (0) | name str32 | file str32 | datatype u8 | values per cell u32 | ordered u8
+//! | data str64 | if of variable length: size of the offsets u64, offsets u64
 //! ```
 
 use super::cursor::{Decoded, Reader, Writer};
 use crate::column::Column;
 use crate::error::Malformed;
 
-/// A list of values, by index.
+/// A list of values that integers index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Enumeration {
     /// Its name.
     pub name: String,
-    /// The name of its own file.
+    /// Name of the file that stores it.
     pub file: String,
-    /// Whether the order of the values means something.
+    /// Whether the order of the values is meaningful.
     pub ordered: bool,
-    /// The values: the datatype and cell count are the enumeration's.
+    /// The values, with the datatype and cell count of the enumeration.
     pub values: Column,
 }
 
 impl Enumeration {
-    /// Reads the payload of an enumeration's file.
+    /// Decodes the payload of an enumeration's file.
     ///
     /// # Errors
-    /// The payload is damaged, or of a newer version.
+    /// The payload is damaged or has a newer version.
     pub fn decode(payload: &[u8]) -> Decoded<Self> {
         let mut r = Reader::new(payload);
         let version = r.u32("enumeration version")?;
@@ -41,7 +41,7 @@ impl Enumeration {
         let data = r.bytes64("enumeration values")?.to_vec();
         let at = r.offset();
         let offsets = if cell.is_var() {
-            // The file of an enumeration without values may leave the offsets out.
+            // The file of an enumeration without values may omit the offsets.
             let bytes = if r.is_done() { 0 } else { r.u64("enumeration offsets")? };
             let mut starts: Vec<u64> = r.u64s(bytes / 8, "enumeration offsets")?.collect();
             starts.push(data.len() as u64);
@@ -71,7 +71,7 @@ impl Enumeration {
         })
     }
 
-    /// The payload of the enumeration's file.
+    /// Encodes the payload of the enumeration's file.
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::new();
         w.u32(0)
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_and_numbers_come_back() {
+    fn strings_and_numbers_round_trip() {
         for values in [
             Column::from_cells(Datatype::StringUtf8, ["red", "", "green"]),
             Column::from_cells(Datatype::StringAscii, [""; 0]),

@@ -1,9 +1,8 @@
-//! Generic tiles: a tile that describes itself. Schemas, metadata and sections of fragment metadata
-//! are such tiles.
+//! Generic tiles: self-describing tiles that hold schemas, metadata and sections of fragment metadata.
 //!
 //! ```text
-//! version u32 | stored bytes u64 | plain bytes u64 | datatype u8 | cell bytes u64 | encryption u8
-//! | pipeline bytes u32 | pipeline | framed tile
+//! version u32 | stored size u64 | unfiltered size u64 | datatype u8 | cell size u64 | encryption u8
+//! | pipeline size u32 | pipeline | framed tile
 //! ```
 
 use super::cursor::{Decoded, Reader, Writer};
@@ -13,10 +12,10 @@ use crate::datatype::{CellCount, Datatype};
 use crate::error::Malformed;
 use crate::filter::{Key, Nonces, TileFormat, decode_tile, encode_tile};
 
-/// The level of gzip that generic tiles are written with.
+/// The gzip level that we write generic tiles with.
 const LEVEL: i32 = 1;
 
-/// The newest version that the library which wrote the generic tile at the start of `bytes` knew of.
+/// The newest format version known to the library that wrote the generic tile at the start of `bytes`.
 ///
 /// # Errors
 /// The tile is damaged.
@@ -24,13 +23,13 @@ pub fn writer(bytes: &[u8]) -> Decoded<Version> {
     Ok(Version::nearest(Reader::new(bytes).u32("version of a generic tile")?))
 }
 
-/// The payload of the generic tile at the start of `bytes`, and how many bytes the whole tile takes.
+/// Decodes the generic tile at the start of `bytes`. Returns its payload and the size of the whole tile in bytes.
 ///
 /// # Errors
-/// The tile is damaged, or encrypted with another key, or not encrypted although there is a key.
+/// The tile is damaged, encrypted with another key, or not encrypted although a key is given.
 pub fn decode(bytes: &[u8], key: Option<&Key>) -> Decoded<(Vec<u8>, u64)> {
     let mut r = Reader::new(bytes);
-    // The writer's, which says nothing about what is in the tile.
+    // The format version of the writer, which does not affect the layout of the tile.
     r.u32("version of a generic tile")?;
     let stored_bytes = r.u64("stored bytes of a generic tile")?;
     let plain_bytes = r.u64("plain bytes of a generic tile")?;
@@ -66,10 +65,10 @@ fn check_key(r: &mut Reader<'_>, key: Option<&Key>) -> Decoded<()> {
     }
 }
 
-/// The generic tile of this payload: gzip, and AES where there is a key.
+/// Encodes a payload as a generic tile: compressed with gzip, and encrypted with AES if a key is given.
 ///
 /// # Errors
-/// There is a key and no nonces.
+/// A key is given, but no nonces.
 pub fn encode(payload: &[u8], key: Option<&Key>, nonces: &Nonces) -> Result<Vec<u8>, Malformed> {
     let mut filters = vec![Filter::Gzip { level: LEVEL }];
     filters.extend(key.map(|_| Filter::Aes256Gcm));
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_is_as_libtiledb_writes_it() {
+    fn the_header_matches_libtiledb() {
         let tile = encode(b"hello", None, &Nonces::none()).unwrap();
         let expect: &[u8] = &[0x05, 0, 0, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0, 0, 0, 0, 0, 18, 0, 0, 0];
         assert_eq!(tile[..4], 22_u32.to_le_bytes());
@@ -113,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn payloads_survive_with_and_without_a_key() {
+    fn payloads_round_trip_with_and_without_a_key() {
         let (key, other) = (Key([7; 32]), Key([8; 32]));
         for bytes in [vec![], b"x".to_vec(), payload()] {
             let mut plain = encode(&bytes, None, &Nonces::none()).unwrap();
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lie_about_the_size_costs_no_memory() {
+    fn a_false_size_is_rejected_before_allocation() {
         let mut tile = encode(b"hello", None, &Nonces::none()).unwrap();
         tile[12..20].copy_from_slice(&(1_u64 << 35).to_le_bytes());
         assert!(decode(&tile, None).unwrap_err().to_string().contains("34359738368"));

@@ -1,4 +1,4 @@
-//! Group details: the members of a group, as one file of `__group` lists them.
+//! Group details: the members of a group, as listed by a file in `__group`.
 //!
 //! ```text
 //! version u32 | count u64 | per member:
@@ -9,55 +9,56 @@
 use super::cursor::{Decoded, Reader, Writer};
 use crate::error::Malformed;
 
-/// The version of group details that is written, but for groups that have details of version 1.
+/// The version of group details that we write, except for groups whose details have version 1.
 pub const VERSION: u32 = 2;
 
-/// The members that one file lists.
+/// The members listed in one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupDetails {
-    /// 1: the newest file alone counts. 2: all visible files count, one over the other.
+    /// In version 1, only the newest file counts. In version 2, all visible files are merged, newer ones overriding
+    /// older ones.
     pub version: u32,
-    /// The members, and those that were removed.
+    /// The members, including entries that remove a member.
     pub members: Vec<GroupMember>,
 }
 
-/// An array or group in a group.
+/// An array or group that belongs to a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupMember {
-    /// What it is.
+    /// The type of the member.
     pub kind: MemberKind,
-    /// Whether `uri` is a path below the group.
+    /// Whether `uri` is relative to the group.
     pub relative: bool,
-    /// Where it lies.
+    /// Location of the member.
     pub uri: String,
-    /// Its name in the group, if it was given one.
+    /// Name of the member in the group, if it has one.
     pub name: Option<String>,
-    /// Whether this entry takes the member out of the group.
+    /// Whether this entry removes the member from the group.
     pub deleted: bool,
 }
 
-/// What a member is.
+/// The type of a group member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum MemberKind {
     Group,
     Array,
-    /// Nothing was there when it was added, which libtiledb allows.
+    /// Nothing existed at the URI when the member was added, which libtiledb allows.
     Unknown,
 }
 
 impl GroupMember {
-    /// What tells it from other members: its name, or its URI where it has none.
+    /// Identifies the member within its group: its name, or its URI if it has no name.
     pub fn key(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.uri)
     }
 }
 
 impl GroupDetails {
-    /// Reads the payload of a file of `__group`.
+    /// Decodes the payload of a file in `__group`.
     ///
     /// # Errors
-    /// The payload is damaged, or of a newer version.
+    /// The payload is damaged or has a newer version.
     pub fn decode(payload: &[u8]) -> Decoded<Self> {
         let mut r = Reader::new(payload);
         let version = known_version(&mut r, "group version")?;
@@ -68,7 +69,7 @@ impl GroupDetails {
         Ok(Self { version, members })
     }
 
-    /// The payload. Version 1 has no members that were removed, and lists all others.
+    /// Encodes the payload. Version 1 cannot express removals, so removed members are left out.
     pub fn encode(&self) -> Vec<u8> {
         let listed = |m: &&GroupMember| self.version >= VERSION || !m.deleted;
         let members: Vec<&GroupMember> = self.members.iter().filter(listed).collect();
@@ -81,7 +82,7 @@ impl GroupDetails {
     }
 }
 
-/// Bytes of a member with an empty URI and no name, in version 1.
+/// Size of a version 1 member with an empty URI and no name.
 const MEMBER_BYTES_MIN: usize = 15;
 
 fn known_version(r: &mut Reader<'_>, what: &str) -> Decoded<u32> {
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn members_come_back() {
+    fn members_round_trip() {
         let details = GroupDetails {
             version: 2,
             members: vec![member(Some("n"), false), member(None, true)],
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_may_have_been_nothing_when_it_was_added() {
+    fn members_of_unknown_type_round_trip() {
         let unknown = GroupMember {
             kind: MemberKind::Unknown,
             ..member(None, false)

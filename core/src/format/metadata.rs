@@ -1,7 +1,7 @@
-//! Array and group metadata: keys and values, as one file of `__meta` holds them.
+//! Array and group metadata: keys and values, as stored in the files of `__meta`.
 //!
 //! ```text
-//! per entry, to the end: key str32 | deleted u8 | unless deleted: datatype u8 | count u32 | values
+//! per entry, until the end of the payload: key str32 | deleted u8 | unless deleted: datatype u8 | count u32 | values
 //! ```
 
 use std::collections::BTreeMap;
@@ -11,12 +11,12 @@ use crate::datatype::Datatype;
 use crate::escape;
 use crate::scalar::Scalar;
 
-/// A key with its value.
+/// A key with its value, or the deletion of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The key, whose bytes that are not UTF-8 are escaped as [`escape::key`] does.
+    /// The key. Bytes that are not UTF-8 are escaped by [`escape::key`].
     pub key: String,
-    /// The value; `None` takes the key out.
+    /// The value; `None` deletes the key.
     pub value: Option<MetaValue>,
 }
 
@@ -25,20 +25,21 @@ pub struct Entry {
 pub struct MetaValue {
     /// The type of each value.
     pub datatype: Datatype,
-    /// How many values, not bytes; 0 is an empty value.
+    /// Number of values, not bytes; 0 for an empty value.
     pub num: u32,
-    /// The values, little-endian.
+    /// The values, in little-endian byte order.
     pub data: Vec<u8>,
 }
 
-/// The keys under which TileDB-Py keeps a numpy array that it was given for `key`: its values, flat, and its shape,
-/// which arrays of one dimension do not have.
+/// The keys under which TileDB-Py stores a numpy array for `key`: its flattened values and its shape. One-dimensional
+/// arrays have no shape key.
 pub fn numpy_keys(key: &str) -> [String; 2] {
     ["__np_flat_", "__np_shape_"].map(|prefix| format!("{prefix}{key}"))
 }
 
-/// The numbers that stand for "no data" in an attribute, as the metadata of its array declares them: the keys
-/// `nodata`, `missing_value` and `_FillValue`, of the array or, with `__tiledb_attr.NAME.` before them, of the attribute.
+/// The "no data" values of an attribute, as declared in the metadata of its array. Reads the keys `nodata`,
+/// `missing_value` and `_FillValue`, both for the whole array and with the prefix `__tiledb_attr.NAME.` for the
+/// attribute.
 pub fn nodata(metadata: &BTreeMap<String, MetaValue>, attribute: &str) -> Vec<f64> {
     let of_attribute = format!("__tiledb_attr.{attribute}.");
     let keys = ["nodata", "missing_value", "_FillValue"];
@@ -59,7 +60,7 @@ pub fn nodata(metadata: &BTreeMap<String, MetaValue>, attribute: &str) -> Vec<f6
 }
 
 impl MetaValue {
-    /// The values as numbers, one if it is text of digits; none if they are no numbers.
+    /// The values as numbers; a string counts if it is a number. Empty if they are not numeric.
     fn numbers(&self) -> Vec<f64> {
         if self.datatype.is_string() {
             let text = String::from_utf8_lossy(&self.data);
@@ -79,12 +80,12 @@ impl MetaValue {
         values.filter(|v| !v.is_nan()).collect()
     }
 
-    /// A UTF-8 string.
+    /// A UTF-8 string value.
     pub fn text(text: &str) -> Self {
         Self::bytes(Datatype::StringUtf8, text.as_bytes())
     }
 
-    /// Values of `datatype` from their little-endian bytes; bytes that make no whole value are left out.
+    /// Values of `datatype` from their little-endian bytes. Trailing bytes that are not a whole value are dropped.
     pub fn bytes(datatype: Datatype, data: &[u8]) -> Self {
         let num = data.len() / datatype.size();
         let data = data.get(..num * datatype.size()).unwrap_or(&[]).to_vec();
@@ -96,7 +97,7 @@ impl MetaValue {
     }
 }
 
-/// Reads the payload of a file of `__meta`.
+/// Decodes the payload of a file in `__meta`.
 ///
 /// # Errors
 /// The payload is damaged.
@@ -115,7 +116,7 @@ pub fn decode(payload: &[u8]) -> Decoded<Vec<Entry>> {
     Ok(entries)
 }
 
-/// The payload of these entries, sorted by key as libtiledb does.
+/// Encodes the payload of these entries, sorted by key like libtiledb.
 pub fn encode(entries: &[Entry]) -> Vec<u8> {
     let sorted: BTreeMap<_, _> = entries.iter().map(|e| (escape::key_bytes(&e.key), &e.value)).collect();
     let mut w = Writer::new();
@@ -145,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_of_values_and_keys_are_sorted() {
+    fn counts_are_in_values_and_keys_are_sorted() {
         let entries = [
             Entry {
                 key: "b".into(),
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_value_is_a_value() {
+    fn empty_values_round_trip() {
         let entries = [Entry {
             key: String::new(),
             value: Some(MetaValue::text("")),
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_no_text_stay_apart() {
+    fn keys_that_are_not_utf8_stay_distinct() {
         let entry = |key: &str| Entry {
             key: key.into(),
             value: None,

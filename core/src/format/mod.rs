@@ -1,4 +1,4 @@
-//! Bytes to values and back: one file for each page of the format's specification.
+//! Encoders and decoders of the file format, one module per page of its specification.
 
 pub mod attribute;
 pub(crate) mod check;

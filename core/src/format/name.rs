@@ -1,4 +1,4 @@
-//! Timestamped names: `__t1_t2_uuid`, with `_version` where the thing named has one.
+//! Timestamped names: `__t1_t2_uuid`, followed by `_version` for versioned objects.
 //!
 //! ```text
 //! __1700000000000_1700000000000_0123456789abcdef0123456789abcdef_22.wrt
@@ -12,33 +12,33 @@ use crate::error::Malformed;
 /// The parts of a timestamped name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimestampedName {
-    /// The earliest time of what is named, in milliseconds since 1970.
+    /// The earliest time, in milliseconds since 1970.
     pub start_ms: u64,
-    /// The latest time, not before `start_ms`.
+    /// The latest time, in milliseconds since 1970; not before `start_ms`.
     pub end_ms: u64,
-    /// The number at the end, where there is one: the format version of fragments, commits and
-    /// consolidated files, the group version of group details.
+    /// The number at the end, if present: the format version of a fragment, commit or consolidated file, or the group
+    /// version of group details.
     pub number: Option<u32>,
-    /// How old the form of the name is.
+    /// The form of the name, which depends on its age.
     pub form: NameForm,
 }
 
-/// The forms that names had over time.
+/// The forms of names, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameForm {
-    /// `__uuid_t` or `__uuid_t1_t2`: fragments of format versions 1 and 2.
+    /// `__uuid_t` or `__uuid_t1_t2`: fragments of versions 1 and 2.
     UuidFirst,
-    /// `__t1_t2_uuid`: fragments of versions 3 and 4; schemas and metadata to this day.
+    /// `__t1_t2_uuid`: fragments of versions 3 and 4, and all schemas and metadata files.
     Plain,
     /// `__t1_t2_uuid_n`: fragments since version 5, commits, consolidated files, group details.
     Numbered,
 }
 
 impl TimestampedName {
-    /// Takes `name` apart; a suffix such as `.wrt` is cut off first.
+    /// Parses `name`, ignoring a suffix such as `.wrt`.
     ///
     /// # Errors
-    /// The name has none of the three forms, or ends before it starts.
+    /// The name has none of the three forms, or its end is before its start.
     pub fn parse(name: &str) -> Decoded<Self> {
         let bad = |why: &str| Malformed::new("timestamped name", 0, format!("'{name}' {why}"));
         let number = |text: &str| {
@@ -57,7 +57,7 @@ impl TimestampedName {
             [Some(t1), Some(t2), Some(uuid), None, None] if uuid.len() == 32 => {
                 (number(t1)?, number(t2)?, None, NameForm::Plain)
             }
-            // Both times of the oldest names are taken from their last number.
+            // In the oldest form, the last number is both the start and the end.
             [Some(_), Some(t), None, None, None] | [Some(_), Some(_), Some(t), None, None] => {
                 (number(t)?, number(t)?, None, NameForm::UuidFirst)
             }
@@ -74,11 +74,11 @@ impl TimestampedName {
         })
     }
 
-    /// The format version of the fragment or commit of this name; names of versions 3 and 4 count as
-    /// 4, those of 1 and 2 as 2: the fragment's metadata says which.
+    /// The format version of a fragment or commit with this name. Names without a number give 4 for versions 3 and 4,
+    /// and 2 for versions 1 and 2; the fragment metadata holds the exact version.
     ///
     /// # Errors
-    /// The version is newer than this release reads.
+    /// The version is newer than this release can read.
     pub fn version(&self) -> Decoded<Version> {
         match self.form {
             NameForm::UuidFirst => Ok(Version::OLDEST_NAMES),
@@ -88,14 +88,14 @@ impl TimestampedName {
     }
 }
 
-/// The first and last time of the name that ends `path`; `None` if it is no timestamped name.
+/// The start and end times of the name at the end of `path`; `None` if it is not a timestamped name.
 pub fn times(path: &str) -> Option<(u64, u64)> {
     let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
     let parsed = TimestampedName::parse(name).ok()?;
     Some((parsed.start_ms, parsed.end_ms))
 }
 
-/// The uuid of a name of the forms that have been written since version 3.
+/// The uuid of a name in one of the forms since version 3.
 pub fn uuid(name: &str) -> Option<[u8; 16]> {
     let digits = stem(name).strip_prefix("__")?.split('_').nth(2)?;
     let is_hex = digits.len() == 32 && digits.bytes().all(|b| b.is_ascii_hexdigit());
@@ -103,7 +103,7 @@ pub fn uuid(name: &str) -> Option<[u8; 16]> {
     Some(number.to_be_bytes())
 }
 
-/// A name without the suffix behind its last dot.
+/// The name without the suffix after its last dot.
 pub fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
@@ -113,7 +113,7 @@ pub fn versioned(start_ms: u64, end_ms: u64, uuid: [u8; 16], version: Version) -
     format!("{}_{version}", plain(start_ms, end_ms, uuid))
 }
 
-/// The name of a schema or a metadata file.
+/// The name of a schema or metadata file.
 pub fn plain(start_ms: u64, end_ms: u64, uuid: [u8; 16]) -> String {
     format!("__{start_ms}_{end_ms}_{}", hex(uuid))
 }
@@ -123,7 +123,7 @@ pub fn enumeration(uuid: [u8; 16]) -> String {
     format!("__{}_0", hex(uuid))
 }
 
-/// The name of a file of group details of this version.
+/// The name of a group details file of this version.
 pub fn group_details(start_ms: u64, end_ms: u64, uuid: [u8; 16], version: u32) -> String {
     format!("{}_{version}", plain(start_ms, end_ms, uuid))
 }
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_is_read() {
+    fn all_forms_are_parsed() {
         check(&format!("__1_2_{UUID}_22.wrt"), Ok((1, 2, Some(22), 22)));
         check(&format!("__1_2_{UUID}"), Ok((1, 2, None, 4)));
         check(
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_a_uuid_whatever_stands_around_it() {
+    fn the_uuid_is_found_in_plain_and_numbered_names() {
         let expect = 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef_u128.to_be_bytes();
         for name in [format!("__1_2_{UUID}_22.wrt"), format!("__1_2_{UUID}")] {
             assert_eq!(uuid(&name), Some(expect));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_cannot_be_are_rejected() {
+    fn invalid_names_are_rejected() {
         check(&format!("__2_1_{UUID}_22"), Err("ends before it starts"));
         check(&format!("__1_2_{UUID}_23"), Err("newer than 22"));
         check("schema", Err("two underscores"));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_built_as_they_are_read() {
+    fn names_round_trip() {
         let uuid = *b"\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef";
         assert_eq!(versioned(1, 2, uuid, Version::CURRENT), format!("__1_2_{UUID}_22"));
         assert_eq!(plain(1, 2, uuid), format!("__1_2_{UUID}"));

@@ -1,6 +1,6 @@
-//! Filter pipelines: the list of filters with their options, as stored in schemas and generic tiles.
+//! Filter pipelines: lists of filters with their options, as stored in schemas and generic tiles.
 //!
-//! Ids and options follow the format's page on filter pipelines. What a filter *does* is in
+//! Filter ids and options follow the specification's page on filter pipelines. The filters themselves are in
 //! [`crate::filter`].
 
 use super::cursor::{Decoded, Reader, Writer};
@@ -8,15 +8,15 @@ use super::version::Version;
 use crate::datatype::{Datatype, Physical};
 use crate::limits::FILTERS_MAX;
 
-/// A filter without options: its number and the length 0.
+/// Size of a filter without options: its id and the length 0.
 const FILTER_BYTES_MIN: usize = 5;
 
 /// A list of filters, applied front to back when writing.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Pipeline {
-    /// Stored with the list and always 65536; only 0 has a meaning, "do not cut tiles into chunks".
+    /// Stored with the list, and always 65536. Readers only check for 0, which means "do not split tiles into chunks".
     pub max_chunk_bytes: MaxChunk,
-    /// The filters, first applied first.
+    /// The filters, in the order of application.
     pub filters: Vec<Filter>,
 }
 
@@ -39,24 +39,24 @@ impl Pipeline {
         }
     }
 
-    /// Whether what is read is what was written: scaled floats are rounded, and images may lose what the eye
-    /// does not see.
+    /// Whether the pipeline is lossless. Float scaling rounds, and WebP images may be lossy.
     pub fn is_exact(&self) -> bool {
         let loses = |f: &Filter| matches!(f, Filter::FloatScale { .. } | Filter::Webp { .. });
         !self.filters.iter().any(loses)
     }
 
-    /// Whether damage to filtered bytes shows when they are decoded, because a filter keeps a checksum of them. Zstd
-    /// frames may have one, but neither libtiledb nor this engine gives them one.
+    /// Whether decoding detects damage to the filtered bytes, because a filter stores a checksum. Zstd frames can have
+    /// one, but neither libtiledb nor this engine writes it.
     pub fn has_checksum(&self) -> bool {
         let compresses = |f: &Filter| matches!(f, Filter::Gzip { .. } | Filter::Bzip2 { .. });
         let guards = |f: &Filter| matches!(f, Filter::Md5 | Filter::Sha256 | Filter::Aes256Gcm);
         self.filters.iter().any(|f| compresses(f) || guards(f))
     }
 
-    /// Whether integers of this type between `lo` and `hi` are read as they were given. Most releases of
-    /// libtiledb store others where they reduce the width of signed ones that are too far apart; how far
-    /// apart they are is not known of what another filter made of them.
+    /// Whether integers of this type between `lo` and `hi` are read back unchanged.
+    ///
+    /// Bit width reduction in most releases of libtiledb corrupts signed integers whose range exceeds the type's
+    /// maximum. The range is unknown if another filter transforms the values first.
     pub fn keeps(&self, integers: Physical, lo: i128, hi: i128) -> bool {
         let reduces = |f: &Filter| matches!(f, Filter::BitWidthReduction { .. });
         let near = !integers.is_signed() || hi - lo < 1 << (8 * integers.size() - 1);
@@ -68,7 +68,7 @@ impl Pipeline {
         self.is_exact() && first_keeps && !changing.any(reduces)
     }
 
-    /// Whether a filter gives another type than it sees, and others come after it.
+    /// Whether a filter changes the datatype for filters after it.
     pub fn hands_on_types(&self) -> bool {
         let changes = |f: &Filter| match f {
             Filter::FloatScale { .. } | Filter::Xor => true,
@@ -85,10 +85,10 @@ impl Pipeline {
         self.filters.is_empty()
     }
 
-    /// The pipeline at `r`, in a schema of this version.
+    /// Decodes the pipeline at `r`, in a schema of this version.
     ///
     /// # Errors
-    /// The bytes end early, or options are not of the length their filter has.
+    /// The bytes end early, or the options of a filter have the wrong length.
     pub fn decode(r: &mut Reader<'_>, schema_version: Version) -> Decoded<Self> {
         let max_chunk_bytes = MaxChunk(r.u32("maximum chunk size")?);
         let n = r.u32("number of filters")?;
@@ -105,7 +105,7 @@ impl Pipeline {
         })
     }
 
-    /// Appends the pipeline as the current version stores it.
+    /// Encodes the pipeline in the current format version.
     pub fn encode(&self, w: &mut Writer) {
         w.u32(self.max_chunk_bytes.0);
         w.u32(u32::try_from(self.filters.len()).unwrap_or(u32::MAX));
@@ -121,107 +121,107 @@ pub const DEFAULT_LEVEL: i32 = -1;
 /// One filter with its options.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Filter {
-    /// Does nothing; needed where an empty list would mean "inherit".
+    /// No operation. Used where an empty list would mean "inherit".
     None,
-    /// zlib streams.
+    /// zlib stream.
     Gzip {
-        /// 0 to 9; anything less is the default, anything more is 9.
+        /// 0 to 9. Below 0 means the default, above 9 means 9.
         level: i32,
     },
-    /// Zstandard frames.
+    /// Zstandard frame.
     Zstd {
-        /// -7 to 22, as zstd itself counts: the format's default of -1 is a fast level of its own.
-        /// Anything below -7 stands for 3, anything above 22 for 22.
+        /// -7 to 22, in zstd's own scale: the format's default of -1 is one of zstd's fast levels. Below -7 means 3,
+        /// above 22 means 22.
         level: i32,
     },
-    /// LZ4 blocks.
+    /// LZ4 block.
     Lz4 {
-        /// Stored, and ignored.
+        /// Stored, but ignored.
         level: i32,
     },
-    /// Run lengths of whole cells, or of whole strings.
+    /// Run-length encoding of whole cells or whole strings.
     Rle {
-        /// Stored, and ignored.
+        /// Stored, but ignored.
         level: i32,
     },
-    /// bzip2 streams.
+    /// bzip2 stream.
     Bzip2 {
-        /// 1 to 9, in units of 100 kB; anything less is 1, anything more is 9.
+        /// 1 to 9, in units of 100 kB. Below 1 means 1, above 9 means 9.
         level: i32,
     },
     /// Second differences, bit-packed.
     DoubleDelta {
-        /// Stored, and ignored.
+        /// Stored, but ignored.
         level: i32,
-        /// The integer type the bytes are taken as; `None` for the field's own.
+        /// The integer type that the bytes are interpreted as; `None` for the type of the field.
         reinterpret: Option<Datatype>,
     },
-    /// Windows of integers stored in as few bytes as their range needs.
+    /// Integers in windows, stored in as few bytes as the range of a window needs.
     BitWidthReduction {
-        /// Bytes in a window.
+        /// Size of a window in bytes.
         max_window: u32,
     },
-    /// Bits of equal weight side by side.
+    /// Transposes bits, so that bits of equal significance are adjacent.
     Bitshuffle,
-    /// Bytes of equal weight side by side.
+    /// Transposes bytes, so that bytes of equal significance are adjacent.
     Byteshuffle,
-    /// First differences of values that never fall.
+    /// First differences of non-decreasing values.
     PositiveDelta {
-        /// Bytes in a window.
+        /// Size of a window in bytes.
         max_window: u32,
     },
-    /// Encryption. Never in a stored schema: added at the end of every pipeline of an encrypted array.
+    /// Encryption. Never stored in a schema; appended to every pipeline of an encrypted array.
     Aes256Gcm,
-    /// A checksum of 16 bytes.
+    /// MD5 checksum, 16 bytes.
     Md5,
-    /// A checksum of 32 bytes.
+    /// SHA-256 checksum, 32 bytes.
     Sha256,
-    /// Ids into a dictionary of strings.
+    /// Indexes into a dictionary of strings.
     Dictionary {
-        /// Stored, and ignored.
+        /// Stored, but ignored.
         level: i32,
     },
-    /// Floats as scaled integers. Lossy.
+    /// Floats stored as scaled integers. Lossy.
     FloatScale {
-        /// A stored integer is multiplied by this.
+        /// Factor that stored integers are multiplied by.
         scale: f64,
-        /// And this is added.
+        /// Offset that is added after multiplication.
         offset: f64,
-        /// Bytes of the stored integer: 1, 2, 4 or 8.
+        /// Size of the stored integers in bytes: 1, 2, 4 or 8.
         byte_width: u64,
     },
-    /// Each value exclusive-or the one before.
+    /// Each value XORed with the previous one.
     Xor,
-    /// A tile as a WebP image.
+    /// A tile stored as a WebP image.
     Webp {
         /// 0 to 100, for lossy images.
         quality: f32,
-        /// How pixels lie in the tile.
+        /// The layout of pixels in the tile.
         format: WebpFormat,
-        /// Whether the image is exact.
+        /// Whether the image is lossless.
         lossless: bool,
-        /// Rows of a tile.
+        /// Number of rows in a tile.
         y_extent: u16,
-        /// Columns of a tile, in bytes.
+        /// Number of bytes in a row of a tile.
         x_extent: u16,
     },
     /// First differences.
     Delta {
-        /// Stored, and ignored.
+        /// Stored, but ignored.
         level: i32,
-        /// The integer type the bytes are taken as; `None` for the field's own.
+        /// The integer type that the bytes are interpreted as; `None` for the type of the field.
         reinterpret: Option<Datatype>,
     },
-    /// A filter this release does not know: kept as it is, and an error only when it is run.
+    /// A filter that this release does not know. It is preserved, and only an error when it has to run.
     Unknown {
-        /// Its number on disk.
+        /// The id in the file.
         id: u8,
         /// Its options as stored.
         options: Vec<u8>,
     },
 }
 
-/// How pixels lie in a tile under the WebP filter.
+/// The layout of pixels in tiles under the WebP filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants spell the order of the bytes")]
 pub enum WebpFormat {
@@ -232,7 +232,7 @@ pub enum WebpFormat {
 }
 
 impl Filter {
-    /// The number on disk.
+    /// The id in the file.
     pub const fn id(&self) -> u8 {
         match self {
             Self::None => 0,
@@ -305,12 +305,12 @@ impl Filter {
         Ok(filter)
     }
 
-    /// A compressor is what its own number says, whatever the filter's number is.
+    /// Decodes a compressor. The compressor id in the options decides which; the filter id does not.
     fn decode_compressor(r: &mut Reader<'_>, id: u8, version: Version) -> Decoded<Option<Self>> {
         let compressor = r.u8("compressor")?;
         let level = r.i32("compression level")?;
         if compressor > 8 {
-            // Kept whole: what follows depends on the version that a compressor to come is stored with.
+            // Keep all options: the layout of future compressors is not known.
             return Ok(None);
         }
         let has_reinterpret = match id {
@@ -450,7 +450,7 @@ impl WebpFormat {
         }
     }
 
-    /// Bytes of a pixel.
+    /// Size of a pixel in bytes.
     pub const fn depth(self) -> usize {
         match self {
             Self::Rgb | Self::Bgr => 3,

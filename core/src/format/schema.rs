@@ -20,49 +20,49 @@ use crate::error::Malformed;
 use crate::limits;
 use crate::scalar::ScalarRange;
 
-/// Everything fixed about an array: what a cell holds and how cells are laid out.
+/// The definition of an array: its dimensions, its attributes, and the layout of its cells.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schema {
-    /// The format version of the schema as stored.
+    /// Format version of the stored schema.
     pub version: Version,
     /// Dense or sparse.
     pub array_type: ArrayType,
-    /// Whether several cells may share coordinates (sparse arrays only).
+    /// Whether several cells may have the same coordinates. Sparse arrays only.
     pub allows_duplicates: bool,
-    /// The order of tiles: row-major or column-major.
+    /// Order of tiles: row-major or column-major.
     pub tile_order: Layout,
-    /// The order of cells in a tile: row-major, column-major or Hilbert.
+    /// Order of cells in a tile: row-major, column-major or Hilbert.
     pub cell_order: Layout,
-    /// Cells in a tile of a sparse fragment.
+    /// Number of cells per tile of a sparse fragment.
     pub capacity: u64,
-    /// Filters of dimensions that have none of their own.
+    /// Filters of dimensions without filters of their own.
     pub coords_filters: Pipeline,
-    /// Filters of the offsets of variable-length fields.
+    /// Filters for the offsets of variable-length fields.
     pub offsets_filters: Pipeline,
-    /// Filters of the validity of nullable attributes.
+    /// Filters for the validity of nullable attributes.
     pub validity_filters: Pipeline,
-    /// The dimensions, first varies slowest in row-major order.
+    /// The dimensions. In row-major order, the first varies slowest.
     pub dimensions: Vec<Dimension>,
     /// The attributes.
     pub attributes: Vec<Attribute>,
-    /// Dimension labels.
+    /// The dimension labels.
     pub labels: Vec<DimensionLabel>,
-    /// Names of enumerations and of the files that hold their values.
+    /// The enumerations, each with the name of the file of its values.
     pub enumerations: Vec<EnumerationRef>,
-    /// The part of the domain in use.
+    /// The part of the domain that is in use.
     pub current_domain: Option<CurrentDomain>,
 }
 
 /// An enumeration's name and its file in `__schema/__enumerations`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnumerationRef {
-    /// The name attributes refer to.
+    /// The name that attributes refer to.
     pub name: String,
-    /// The file's name.
+    /// The name of the file.
     pub file: String,
 }
 
-/// Dense arrays have a value in every cell of their domain; sparse ones store coordinates.
+/// Dense arrays have a value in every cell of their domain. Sparse arrays store coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "defined by the enum's own sentence")]
 pub enum ArrayType {
@@ -70,24 +70,24 @@ pub enum ArrayType {
     Sparse,
 }
 
-/// Orders of tiles, cells and results.
+/// An order of tiles, cells or results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// The last dimension varies fastest.
     RowMajor,
     /// The first dimension varies fastest.
     ColMajor,
-    /// Tile by tile in tile order, cells in cell order: the order on disk.
+    /// Tile by tile in tile order, and in cell order within a tile: the order in files.
     Global,
-    /// Whatever is cheapest.
+    /// Any order, whichever is cheapest.
     Unordered,
-    /// Along the Hilbert curve (cells of sparse arrays only).
+    /// Along the Hilbert curve. Only for cells of sparse arrays.
     Hilbert,
 }
 
 impl Schema {
-    /// A schema of these dimensions and attributes with the format's defaults: row-major orders,
-    /// capacity 10000, zstd on coordinates and offsets, run-length coding on validity.
+    /// A schema with the format's defaults: row-major orders, a capacity of 10000, zstd for coordinates and offsets,
+    /// run-length encoding for validity.
     pub fn new(array_type: ArrayType, dimensions: Vec<Dimension>, attributes: Vec<Attribute>) -> Self {
         let zstd = || Pipeline::new(vec![Filter::Zstd { level: DEFAULT_LEVEL }]);
         Self {
@@ -113,37 +113,38 @@ impl Schema {
         matches!(self.array_type, ArrayType::Dense)
     }
 
-    /// The attribute of this name and its index.
+    /// The attribute with this name, and its index.
     pub fn attribute(&self, name: &str) -> Option<(usize, &Attribute)> {
         self.attributes.iter().enumerate().find(|(_, a)| a.name == name)
     }
 
-    /// The dimension of this name and its index.
+    /// The dimension with this name, and its index.
     pub fn dimension(&self, name: &str) -> Option<(usize, &Dimension)> {
         self.dimensions.iter().enumerate().find(|(_, d)| d.name == name)
     }
 
-    /// Where coordinates along dimension `d` may be: in the current domain, or without one in the domain, if it has one.
+    /// The range that coordinates along dimension `d` may have: its current domain if there is one, or else its domain
+    /// if it has one.
     pub fn limits(&self, d: usize) -> Option<&ScalarRange> {
         let current = self.current_domain.as_ref().and_then(|c| c.ranges.get(d));
         current.or_else(|| self.dimensions.get(d)?.domain.as_ref())
     }
 
-    /// The type of the attribute or dimension of this name, and how many values its cells have.
+    /// The datatype and the number of values per cell of the attribute or dimension with this name.
     pub fn type_of(&self, name: &str) -> Option<(Datatype, CellCount)> {
         let attribute = self.attribute(name).map(|(_, a)| (a.datatype, a.cell));
         attribute.or_else(|| self.dimension(name).map(|(_, d)| (d.datatype, d.cell)))
     }
 
-    /// Every list of filters in it.
+    /// All filter pipelines in the schema.
     pub fn pipelines(&self) -> impl Iterator<Item = &Pipeline> {
         let fields = self.attributes.iter().map(|a| &a.filters);
         let fields = fields.chain(self.dimensions.iter().map(|d| &d.filters));
         fields.chain([&self.coords_filters, &self.offsets_filters, &self.validity_filters])
     }
 
-    /// The filters a dimension's own file is stored with: the dimension's, or the coordinates' where
-    /// it has none. Schemas older than such files lend it nothing.
+    /// The filters of a dimension's data file: its own, or the coordinate filters if it has none. Schemas older than
+    /// dimension files do not inherit.
     pub fn dimension_filters<'a>(&'a self, dimension: &'a Dimension) -> &'a Pipeline {
         let inherits = dimension.filters.is_empty() && self.version.has_dimension_files();
         if inherits {
@@ -155,10 +156,10 @@ impl Schema {
 }
 
 impl Schema {
-    /// Reads the payload of a schema file.
+    /// Decodes the payload of a schema file.
     ///
     /// # Errors
-    /// The payload is damaged, or of a newer version.
+    /// The payload is damaged or has a newer version.
     pub fn decode(payload: &[u8]) -> Decoded<Self> {
         let mut r = Reader::new(payload);
         let version = Version::new(r.u32("schema version")?)?;
@@ -214,9 +215,9 @@ impl Schema {
         })
     }
 
-    /// What the filters of coordinates take the times of cells for in a fragment by this writer: numbers of 64 bits, or,
-    /// where filters have types of their own and dimensions no files, their bytes as so many coordinates (libtiledb 2.17
-    /// to 2.30).
+    /// The type that coordinate filters see for cell timestamps in a fragment by this writer. Normally 64-bit integers.
+    /// If filters pass on types but dimensions have no files, the bytes are seen as coordinates of the first dimension
+    /// (libtiledb 2.17 to 2.30).
     pub(crate) fn times_as(&self, writer: Version) -> (Datatype, CellCount) {
         match self.dimensions.first().filter(|_| writer.has_types_of_filters()) {
             Some(d) if !self.version.has_dimension_files() => {
@@ -227,7 +228,7 @@ impl Schema {
         }
     }
 
-    /// The payload of a schema file. Whatever version the schema was read from, this is the current one.
+    /// Encodes the payload of a schema file, always in the current version.
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::new();
         w.u32(Version::CURRENT.number())
@@ -252,14 +253,14 @@ impl Schema {
     }
 }
 
-/// No schema has 2^32 fields.
+/// Converts a count; no schema has 2^32 fields.
 fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// Bytes of a dimension with an empty name, a type of one byte and no extent, before version 5.
+/// Size of a dimension before version 5, with an empty name, a one-byte type and no extent.
 const DIMENSION_BYTES_MIN: usize = 7;
-/// Bytes of an attribute with an empty name and no filters, before version 6.
+/// Size of an attribute before version 6, with an empty name and no filters.
 const ATTRIBUTE_BYTES_MIN: usize = 17;
 
 fn decode_dimensions(r: &mut Reader<'_>, version: Version) -> Decoded<Vec<Dimension>> {

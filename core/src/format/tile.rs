@@ -1,8 +1,8 @@
-//! The framing of tiles: how cells are cut into chunks, and chunks behind their lengths.
+//! The framing of tiles: a tile is a list of chunks, each preceded by its lengths.
 //!
 //! ```text
 //! tile:  number of chunks u64 | chunk ...
-//! chunk: plain length u32 | filtered length u32 | metadata length u32 | metadata | filtered bytes
+//! chunk: unfiltered length u32 | filtered length u32 | metadata length u32 | metadata | filtered bytes
 //! ```
 
 use std::ops::Range;
@@ -11,46 +11,46 @@ use super::cursor::{Decoded, Reader, Writer};
 use crate::error::Malformed;
 use crate::limits::CHUNK_BYTES;
 
-/// The three lengths before a chunk.
+/// Size of the three lengths before a chunk.
 pub(crate) const CHUNK_HEADER_BYTES: usize = 12;
 const CHUNK: usize = CHUNK_BYTES as usize;
 
-/// One chunk of a tile as stored.
+/// A stored chunk of a tile.
 #[derive(Debug, Clone, Copy)]
 pub struct RawChunk<'a> {
-    /// Bytes of the chunk before filtering.
+    /// Size of the chunk before filtering, in bytes.
     pub plain_bytes: u32,
-    /// What the filters noted.
+    /// Metadata written by the filters.
     pub metadata: &'a [u8],
     /// The filtered bytes.
     pub data: &'a [u8],
-    /// Where `data` starts in the tile, in bytes.
+    /// Offset of `data` in the tile, in bytes.
     pub offset: u64,
 }
 
-/// Where a chunk lies in its framed tile, in bytes.
+/// Byte ranges of a chunk in its framed tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkPlace {
-    /// Bytes of the chunk before filtering.
+    /// Size of the chunk before filtering.
     pub plain_bytes: u32,
-    /// Where its metadata starts.
+    /// Offset of its metadata.
     pub start: u64,
-    /// Bytes of its metadata.
+    /// Size of its metadata.
     pub metadata_bytes: u32,
-    /// Bytes of its data, which follow the metadata.
+    /// Size of its data, which follows the metadata.
     pub data_bytes: u32,
 }
 
 impl ChunkPlace {
-    /// Where its data ends, and the next chunk begins.
+    /// Offset of the end of its data, where the next chunk starts.
     pub const fn end(&self) -> u64 {
         self.start + self.metadata_bytes as u64 + self.data_bytes as u64
     }
 
-    /// The chunk, whose metadata and data are `bytes`.
+    /// The chunk with metadata and data in `bytes`.
     ///
     /// # Errors
-    /// There are more or fewer.
+    /// The length of `bytes` does not match.
     pub fn of<'a>(&self, bytes: &'a [u8]) -> Decoded<RawChunk<'a>> {
         let wrong = || Malformed::new("chunk", self.start, "is not as long as its header says");
         let (metadata, data) = bytes
@@ -66,10 +66,10 @@ impl ChunkPlace {
     }
 }
 
-/// The chunks of a framed tile of `bytes` bytes, of which `read` gives those from a place on.
+/// Locates all chunks of a framed tile of `bytes` bytes. `read` fills a buffer from an offset in the tile.
 ///
 /// # Errors
-/// The tile ends early, or goes on after its last chunk; those of `read`.
+/// The tile ends early or has bytes after its last chunk, or `read` fails.
 pub fn locate<E: From<Malformed>>(
     bytes: u64,
     mut read: impl FnMut(u64, &mut [u8]) -> Result<(), E>,
@@ -82,20 +82,20 @@ pub fn locate<E: From<Malformed>>(
     Ok(places)
 }
 
-/// Finds the chunks of a framed tile one after the other.
+/// Locates the chunks of a framed tile one by one.
 #[derive(Debug)]
 pub struct Locator {
     bytes: u64,
-    /// Where the next chunk's header starts.
+    /// Offset of the next chunk's header.
     at: u64,
     left: u64,
 }
 
 impl Locator {
-    /// At the first chunk of a tile of `bytes` bytes, of which `read` gives those from a place on.
+    /// Starts at the first chunk of a tile of `bytes` bytes. `read` fills a buffer from an offset in the tile.
     ///
     /// # Errors
-    /// The tile is too short for so many chunks; those of `read`.
+    /// The tile is too short for its number of chunks, or `read` fails.
     pub fn new<E: From<Malformed>>(bytes: u64, read: impl FnOnce(u64, &mut [u8]) -> Result<(), E>) -> Result<Self, E> {
         let mut count = [0; 8];
         if bytes < 8 {
@@ -109,15 +109,15 @@ impl Locator {
         Ok(Self { bytes, at: 8, left })
     }
 
-    /// Where the next chunk's header ends, if there is one.
+    /// Offset of the end of the next chunk's header, if there is another chunk.
     pub fn header_end(&self) -> Option<u64> {
         (self.left > 0).then_some(self.at + CHUNK_HEADER_BYTES as u64)
     }
 
-    /// The next chunk; `None` after the last.
+    /// The next chunk; `None` after the last one.
     ///
     /// # Errors
-    /// The tile ends early, or goes on after its last chunk; those of `read`.
+    /// The tile ends early or has bytes after its last chunk, or `read` fails.
     pub fn advance<E: From<Malformed>>(
         &mut self,
         read: impl FnOnce(u64, &mut [u8]) -> Result<(), E>,
@@ -158,31 +158,31 @@ fn cut_short(at: u64, bytes: u64) -> Malformed {
     Malformed::new("tile", at, format!("ends after {bytes} bytes, within a chunk"))
 }
 
-/// The chunks that `plain` bytes of unfiltered cells of `cell_bytes` are cut into, if a tile of
-/// `bytes` bytes can be such a tile.
+/// The layout of an unfiltered tile with `plain` bytes of cells of `cell_bytes` each. `None` if a tile of `bytes` bytes
+/// cannot have this layout.
 pub fn unfiltered(bytes: u64, plain: u64, cell_bytes: usize) -> Option<UnfilteredChunks> {
     let chunk_bytes = fixed_chunk_bytes(cell_bytes) as u64;
     let headers = plain.div_ceil(chunk_bytes).checked_mul(CHUNK_HEADER_BYTES as u64)?;
     (bytes == 8 + headers.checked_add(plain)?).then_some(UnfilteredChunks { plain, chunk_bytes })
 }
 
-/// Where the cells of an unfiltered tile lie, if its chunks are as long as they usually are.
+/// The layout of an unfiltered tile whose chunks have the usual length.
 #[derive(Debug, Clone, Copy)]
 pub struct UnfilteredChunks {
     plain: u64,
-    /// Cells' bytes in each chunk but the last.
+    /// Size of the cells in each chunk except the last, in bytes.
     pub chunk_bytes: u64,
 }
 
 impl UnfilteredChunks {
-    /// What the tile must start with: the number of its chunks, and the header of the first.
+    /// The bytes that the tile must start with: the number of chunks and the header of the first.
     pub fn start(&self) -> Vec<u8> {
         let mut w = Writer::new();
         w.u64(self.plain.div_ceil(self.chunk_bytes)).put(&self.header(0));
         w.into_bytes()
     }
 
-    /// What must be stored before the cells of a chunk.
+    /// The header that must precede the cells of a chunk.
     pub fn header(&self, chunk: u64) -> Vec<u8> {
         let behind = self.plain.saturating_sub(chunk.saturating_mul(self.chunk_bytes));
         let n = behind.min(self.chunk_bytes) as u32;
@@ -191,12 +191,12 @@ impl UnfilteredChunks {
         w.into_bytes()
     }
 
-    /// Where byte `at` of the cells lies in the tile.
+    /// Offset in the tile of byte `at` of the cells.
     pub const fn place(&self, at: u64) -> u64 {
         8 + (at / self.chunk_bytes + 1) * CHUNK_HEADER_BYTES as u64 + at
     }
 
-    /// Where these chunks lie in the tile, with their headers.
+    /// Byte range of these chunks in the tile, including their headers.
     pub fn stored(&self, chunks: &Range<u64>) -> Range<u64> {
         let start = |chunk: u64| 8 + chunk * (CHUNK_HEADER_BYTES as u64 + self.chunk_bytes);
         let end = self.place(self.plain.saturating_sub(1)) + 1;
@@ -204,10 +204,10 @@ impl UnfilteredChunks {
     }
 }
 
-/// The chunks of a framed tile.
+/// Decodes the chunks of a framed tile.
 ///
 /// # Errors
-/// The tile ends early, or goes on after its last chunk.
+/// The tile ends early or has bytes after its last chunk.
 pub fn chunks(framed: &[u8]) -> Decoded<Vec<RawChunk<'_>>> {
     let mut r = Reader::new(framed);
     let n = r.u64("number of chunks")?;
@@ -231,7 +231,7 @@ pub fn chunks(framed: &[u8]) -> Decoded<Vec<RawChunk<'_>>> {
     Ok(chunks)
 }
 
-/// Builds a framed tile chunk by chunk.
+/// Writes a framed tile chunk by chunk.
 #[derive(Debug)]
 pub struct TileWriter {
     bytes: Vec<u8>,
@@ -239,19 +239,19 @@ pub struct TileWriter {
 }
 
 impl TileWriter {
-    /// A tile without chunks, with room for `capacity` bytes.
+    /// An empty tile with room for `capacity` bytes.
     pub fn with_capacity(capacity: usize) -> Self {
         Self::over(Vec::with_capacity(capacity.saturating_add(8)))
     }
 
-    /// A tile without chunks, in the memory of `bytes`, whatever that holds.
+    /// An empty tile that reuses the memory of `bytes`. Their contents are discarded.
     pub(crate) fn over(mut bytes: Vec<u8>) -> Self {
         bytes.clear();
         bytes.extend_from_slice(&0_u64.to_le_bytes());
         Self { bytes, chunks: 0 }
     }
 
-    /// Appends a chunk of `plain_bytes` before filtering.
+    /// Appends a chunk with `plain_bytes` before filtering.
     ///
     /// # Errors
     /// A length does not fit in 32 bits.
@@ -270,7 +270,7 @@ impl TileWriter {
         Ok(())
     }
 
-    /// The framed tile.
+    /// Returns the framed tile.
     pub fn finish(mut self) -> Vec<u8> {
         if let Some(count) = self.bytes.first_chunk_mut() {
             *count = self.chunks.to_le_bytes();
@@ -279,15 +279,15 @@ impl TileWriter {
     }
 }
 
-/// Bytes of each chunk of a tile of fixed-size cells: 64 KiB, less what would cut a cell in two.
+/// Chunk size for fixed-size cells, in bytes: 64 KiB rounded down to whole cells, at least one cell.
 pub fn fixed_chunk_bytes(cell_bytes: usize) -> usize {
     let cell = cell_bytes.max(1);
     (CHUNK - CHUNK % cell).max(cell)
 }
 
-/// Where the chunks of a tile of variable-length cells end, given where its cells start and the last
-/// one ends. Cells are never cut: a chunk takes one more while that brings it nearer to 64 KiB than
-/// leaving it out, and a cell that is longer than that is a chunk of its own.
+/// Offsets where the chunks of a tile of variable-length cells end. `offsets` holds the start of each cell and the end
+/// of the last. Cells are never split. A chunk takes cells up to 64 KiB. It takes the next cell too if it is at most
+/// half full or stays within 96 KiB. A cell of more than 64 KiB that starts a chunk has it to itself.
 pub fn var_chunk_ends(offsets: &[u64]) -> Vec<u64> {
     let half = CHUNK_BYTES / 2;
     let mut ends = Vec::new();
@@ -327,7 +327,7 @@ mod tests {
         }
     }
 
-    /// Lengths of cells to lengths of chunks.
+    /// Checks the chunk lengths for these cell lengths.
     #[track_caller]
     fn check(cells: &[u64], expect: &[u64]) {
         let mut offsets = vec![0];
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tile_in_used_memory_starts_empty() {
+    fn a_tile_in_reused_memory_starts_empty() {
         let written = |mut tile: TileWriter| {
             tile.push(3, &[], b"abc").unwrap();
             tile.finish()
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn variable_cells_are_not_cut() {
+    fn variable_cells_are_not_split() {
         check(&[], &[]);
         check(&[0, 0], &[]);
         check(&[10, 20], &[30]);
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_of_the_chunks() {
+    fn located_chunks_match_the_decoded_ones() {
         let mut w = TileWriter::with_capacity(0);
         w.push(3, &[vec![9]], b"abc").unwrap();
         w.push(5, &[], b"de").unwrap();
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_of_an_unfiltered_tile_lie_where_they_are_said_to() {
+    fn the_layout_of_an_unfiltered_tile_locates_its_cells() {
         let data: Vec<u8> = (0..200_000_u32).map(|i| (i % 251) as u8).collect();
         let mut w = TileWriter::with_capacity(0);
         for chunk in data.chunks(fixed_chunk_bytes(4)) {
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_checked_against_the_bytes_that_are_there() {
+    fn lengths_are_checked_against_the_bytes_left() {
         let mut w = TileWriter::with_capacity(0);
         w.push(3, &[vec![9]], b"abc").unwrap();
         let tile = w.finish();

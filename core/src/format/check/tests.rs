@@ -130,7 +130,7 @@ fn names() {
 }
 
 #[test]
-fn the_array_as_a_whole() {
+fn array_shape() {
     check(
         Schema {
             dimensions: Vec::new(),
@@ -322,7 +322,7 @@ fn attributes() {
 }
 
 #[test]
-fn the_current_domain_lies_in_the_domain() {
+fn the_current_domain_must_be_inside_the_domain() {
     let with = |lo: i8, hi: i8| {
         Some(CurrentDomain {
             ranges: vec![ScalarRange::new(lo, hi)],

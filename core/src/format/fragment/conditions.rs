@@ -1,4 +1,4 @@
-//! The delete commits that a consolidated fragment has taken account of already.
+//! The delete commits that a consolidated fragment has already applied.
 //!
 //! ```text
 //! count u64 | names str64, such as "__commits/__3_3_…_22.del"
@@ -6,7 +6,7 @@
 
 use crate::format::cursor::{Decoded, Reader, Writer};
 
-/// Reads the section's payload.
+/// Decodes the section's payload.
 ///
 /// # Errors
 /// The payload is damaged.
@@ -21,7 +21,7 @@ pub fn decode(payload: &[u8]) -> Decoded<Vec<String>> {
     Ok(names)
 }
 
-/// The payload of these names, oldest first.
+/// Encodes the section's payload from the names, oldest first.
 pub fn encode<S: AsRef<str>>(names: &[S]) -> Vec<u8> {
     let mut w = Writer::new();
     w.u64(names.len() as u64);
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_come_back_and_counts_are_checked() {
+    fn names_round_trip_and_counts_are_checked() {
         assert_eq!(decode(&encode(&["a", "bc"])).unwrap(), ["a", "bc"]);
         assert!(decode(&9_u64.to_le_bytes()).is_err());
     }

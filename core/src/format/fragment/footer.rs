@@ -1,7 +1,7 @@
-//! The footer of a fragment's metadata: what the fragment holds and where its sections lie.
+//! The footer of fragment metadata: describes the fragment and locates the other sections.
 //!
 //! ```text
-//! version u32 | since 10: schema name str64 | dense u8 | no non-empty domain u8 | non-empty domain
+//! version u32 | since 10: schema name str64 | dense u8 | null domain flag u8 | non-empty domain
 //! | sparse tiles u64 | cells in the last tile u64 | since 14: timestamps u8 | since 15: delete metadata u8
 //! | per slot, u64: file sizes, var file sizes, since 7: validity file sizes
 //! | R-tree offset u64
@@ -10,7 +10,8 @@
 //! | since 12: offset of the fragment's statistics u64 | since 16: of the processed conditions u64
 //! ```
 //!
-//! Behind it stand its bytes as a `u64`: since version 10 always, before only where a dimension holds strings.
+//! The footer is followed by its size as a `u64`: since version 10 always, before that only if a dimension holds
+//! strings.
 
 use std::ops::Range;
 
@@ -21,63 +22,63 @@ use crate::format::schema::{Dimension, Schema};
 use crate::format::version::Version;
 use crate::scalar::ScalarRange;
 
-/// Footer of a fragment. Offsets are in bytes from the start of the metadata file; lists are by
-/// field slot (see [`super::slots`]).
+/// Footer of a fragment. Offsets are in bytes from the start of the metadata file. Lists are indexed by field slot (see
+/// [`super::slots`]).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Footer {
-    /// The fragment's format version.
+    /// Format version of the fragment.
     pub version: Version,
-    /// The file name of the schema it was written with; `None` before version 10.
+    /// File name of the schema that the fragment was written with; `None` before version 10.
     pub schema_name: Option<String>,
-    /// Whether its cells are dense.
+    /// Whether the fragment is dense.
     pub dense: bool,
-    /// The bounding box of its cells; `None` where the fragment says it has none.
+    /// The bounding box of the cells; `None` if the null domain flag is set.
     pub non_empty_domain: Option<Vec<ScalarRange>>,
-    /// Tiles of a sparse fragment; 0 for dense ones.
+    /// Number of tiles of a sparse fragment; 0 for dense fragments.
     pub sparse_tiles: u64,
-    /// Cells in the last tile of a sparse fragment, or in every tile of a dense one.
+    /// Number of cells in the last tile of a sparse fragment, or in every tile of a dense fragment.
     pub last_tile_cells: u64,
     /// Whether each cell has a timestamp.
     pub has_timestamps: bool,
-    /// Whether each cell has a delete timestamp and condition.
+    /// Whether each cell has a delete timestamp and a delete condition.
     pub has_delete_metadata: bool,
-    /// The numbers that it has for each field.
+    /// The per-field lists.
     pub lists: Lists,
-    /// Where the sections lie of which there is one a fragment.
+    /// Offsets of the sections that are not per field.
     pub sections: SectionOffsets,
 }
 
-/// A list of a footer: a number for each field.
+/// A list in the footer, with one number for each field slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum List {
-    /// Bytes of the field's file (of the offsets where cells vary in length).
+    /// Size of the field's file in bytes: values, or offsets if cells have variable length.
     FileSizes,
-    /// Bytes of the field's file of variable-length data.
+    /// Size of the field's file of variable-length values in bytes.
     VarFileSizes,
-    /// Bytes of the field's validity file.
+    /// Size of the field's validity file in bytes.
     ValidityFileSizes,
-    /// Where the section of tile offsets lies.
+    /// Offset of the section of tile offsets.
     TileOffsets,
-    /// Where the section of offsets of variable-length tiles lies.
+    /// Offset of the section of variable-length tile offsets.
     TileVarOffsets,
-    /// Where the section of unfiltered bytes of variable-length tiles lies.
+    /// Offset of the section of unfiltered sizes of variable-length tiles.
     TileVarSizes,
-    /// Where the section of offsets of validity tiles lies.
+    /// Offset of the section of validity tile offsets.
     TileValidityOffsets,
-    /// Where the section of the tiles' minima lies.
+    /// Offset of the section of tile minima.
     TileMins,
-    /// Where the section of the tiles' maxima lies.
+    /// Offset of the section of tile maxima.
     TileMaxs,
-    /// Where the section of the tiles' sums lies.
+    /// Offset of the section of tile sums.
     TileSums,
-    /// Where the section of the tiles' null counts lies.
+    /// Offset of the section of tile null counts.
     TileNullCounts,
 }
 
 impl List {
-    /// The lists of sizes of files, in their order.
+    /// The lists of file sizes, in file order.
     const SIZES: [Self; 3] = [Self::FileSizes, Self::VarFileSizes, Self::ValidityFileSizes];
-    /// The lists of offsets of sections, in their order.
+    /// The lists of section offsets, in file order.
     const SECTIONS: [Self; 8] = [
         Self::TileOffsets,
         Self::TileVarOffsets,
@@ -89,7 +90,7 @@ impl List {
         Self::TileNullCounts,
     ];
 
-    /// How long it is; lists that a version does not have are empty.
+    /// Length of the list; 0 if the version does not have it.
     fn len(self, version: Version, slots: &Slots) -> usize {
         let present = match self {
             Self::FileSizes | Self::TileOffsets => true,
@@ -117,16 +118,16 @@ impl List {
     }
 }
 
-/// The lists of a footer, by [`List`]. Arrays have thousands of fragments, so that they lie in one piece.
+/// The lists of a footer. All share one allocation, because an array can have thousands of fragments.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Lists {
     numbers: Vec<u64>,
-    /// Where each ends.
+    /// End of each list in `numbers`.
     ends: [u32; List::SIZES.len() + List::SECTIONS.len()],
 }
 
 impl Lists {
-    /// Room for the lists of a fragment of this version.
+    /// Allocates room for the lists of a fragment of this version.
     fn with_capacity(version: Version, slots: &Slots) -> Self {
         let lists = List::SIZES.into_iter().chain(List::SECTIONS);
         Self {
@@ -135,7 +136,7 @@ impl Lists {
         }
     }
 
-    /// These numbers as the list `which`. Lists are added in their order; those left out are empty.
+    /// Adds the list `which`. Lists must be added in file order; omitted lists are empty.
     pub fn add(&mut self, which: List, numbers: impl IntoIterator<Item = u64>) {
         self.numbers.extend(numbers);
         let end = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
@@ -144,19 +145,19 @@ impl Lists {
         }
     }
 
-    /// The list `which`, by field slot.
+    /// The list `which`, indexed by field slot.
     pub fn get(&self, which: List) -> &[u64] {
         let end = |i: usize| self.ends.get(i).map_or(0, |e| *e as usize);
         let start = (which as usize).checked_sub(1).map_or(0, end);
         self.numbers.get(start..end(which as usize)).unwrap_or(&[])
     }
 
-    /// The number of the field at `slot`, where the list has one.
+    /// The number of the field at `slot` in the list `which`, if present.
     pub fn at(&self, which: List, slot: usize) -> Option<u64> {
         self.get(which).get(slot).copied()
     }
 
-    /// The lists of sizes, one after the other.
+    /// All lists of file sizes, concatenated.
     pub fn sizes(&self) -> &[u64] {
         let end = self
             .ends
@@ -165,7 +166,7 @@ impl Lists {
         self.numbers.get(..end).unwrap_or(&[])
     }
 
-    /// The lists of offsets of sections, one after the other.
+    /// All lists of section offsets, concatenated.
     pub fn sections(&self) -> &[u64] {
         self.numbers.get(self.sizes().len()..).unwrap_or(&[])
     }
@@ -177,9 +178,9 @@ impl Lists {
     }
 }
 
-/// Offsets of the sections of which there is one a fragment; all are generic tiles.
+/// Offsets of the sections that are not per field. Each section is a generic tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[allow(missing_docs, reason = "each is the offset of the section of its name")]
+#[allow(missing_docs, reason = "each is the offset of the section it is named after")]
 pub struct SectionOffsets {
     pub rtree: u64,
     pub fragment_stats: Option<u64>,
@@ -187,8 +188,8 @@ pub struct SectionOffsets {
 }
 
 impl Footer {
-    /// Where the footer lies in a metadata file of `file_bytes`, whose last bytes are `tail` (eight
-    /// are enough). `schema` is looked at only before version 10, where an array has but one.
+    /// Byte range of the footer in a metadata file of `file_bytes` bytes. `tail` holds at least the last eight bytes of
+    /// the file. `schema` is used only before version 10, where an array has a single schema.
     ///
     /// # Errors
     /// The file is too short for a footer.
@@ -215,26 +216,26 @@ impl Footer {
         }
     }
 
-    /// Whether the footer's length stands behind it.
+    /// Whether the footer is followed by its length.
     pub fn has_length(version: Version, schema: &Schema) -> bool {
         version.has_schema_folder() || schema.dimensions.iter().any(|d| d.cell.is_var())
     }
 
-    /// The file name of the schema that the footer must be decoded with; `None` before version 10.
+    /// File name of the schema that the footer must be decoded with; `None` before version 10.
     ///
     /// # Errors
-    /// The footer is damaged, or of another version.
+    /// The footer is damaged or has an unexpected version.
     pub fn schema_name(bytes: &[u8], version: Version) -> Decoded<Option<&str>> {
         let mut r = Reader::new(bytes);
         let version = decode_version(&mut r, version)?;
         decode_schema_name(&mut r, version)
     }
 
-    /// Reads a footer, without the length behind it. `schema` is the one it names. Bytes behind the
-    /// footer are left alone: where many lie one after another, they do not say how long they are.
+    /// Decodes a footer with the schema that it names. Ignores bytes after the footer: in consolidated metadata,
+    /// footers follow each other without a length field.
     ///
     /// # Errors
-    /// The footer is damaged, or of another version.
+    /// The footer is damaged or has an unexpected version.
     pub fn decode(bytes: &[u8], schema: &Schema, version: Version) -> Decoded<Self> {
         let mut r = Reader::new(bytes);
         let version = decode_version(&mut r, version)?;
@@ -274,7 +275,7 @@ impl Footer {
         })
     }
 
-    /// The footer's bytes, without the length behind it.
+    /// Encodes the footer, without the length that follows it.
     pub fn encode(&self, schema: &Schema) -> Vec<u8> {
         let v = self.version;
         let mut w = Writer::new();
@@ -296,7 +297,7 @@ impl Footer {
         }
         let s = &self.sections;
         w.u64s(self.lists.sizes()).u64(s.rtree).u64s(self.lists.sections());
-        // libtiledb since 2.8 leaves room for it in version 11 as well, and says 0.
+        // Since 2.8, libtiledb writes this field in version 11 too, with the value 0.
         if v.has_tile_statistics() {
             w.u64(s.fragment_stats.unwrap_or(0));
         }
@@ -354,8 +355,8 @@ fn decode_domain(r: &mut Reader<'_>, schema: &Schema, version: Version) -> Decod
     Ok(Some(ranges))
 }
 
-/// A range of a fragment older than version 5, opened to the whole domain where it ends before it starts:
-/// those releases ordered dates as unsigned numbers, and with both signs it starts at the least positive one.
+/// For fragments older than version 5: replaces a range that ends before it starts by the whole domain. Those releases
+/// compared dates as unsigned numbers, so a range with both signs starts at the smallest positive date.
 pub(super) fn widened(range: ScalarRange, d: &Dimension) -> ScalarRange {
     match &d.domain {
         Some(whole) if range.is_empty() => whole.clone(),
@@ -367,13 +368,13 @@ fn optional(r: &mut Reader<'_>, present: bool, what: &str) -> Decoded<Option<u64
     if present { r.u64(what).map(Some) } else { Ok(None) }
 }
 
-/// Bytes that stand for a domain that there is none of.
+/// Size of the zeros that are written in place of a null domain, in bytes.
 fn null_domain_bytes(schema: &Schema) -> usize {
     let first = schema.dimensions.first().map_or(0, |d| d.datatype.size());
     2 * first * schema.dimensions.len()
 }
 
-/// Bytes of a footer of versions 3 to 9 where no dimension holds strings.
+/// Size of a footer of versions 3 to 9 in bytes, if no dimension holds strings.
 fn fixed_bytes(version: Version, schema: &Schema) -> u64 {
     let slots = Slots::new(version, schema, false, false);
     let (all, var) = (slots.len() as u64, slots.var_len() as u64);
@@ -438,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn every_version_comes_back() {
+    fn all_versions_round_trip() {
         let mut schema = schema();
         for version in (3..=22).rev() {
             if version < 5 {
@@ -467,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn a_footer_cut_short_names_what_is_missing() {
+    fn truncated_footers_are_errors() {
         let bytes = footer(22, &schema()).encode(&schema());
         for n in 0..bytes.len() {
             assert!(Footer::decode(&bytes[..n], &schema(), Version::CURRENT).is_err());

@@ -1,7 +1,7 @@
-//! Fragment metadata of versions 1 and 2: one generic tile with everything in it.
+//! Fragment metadata of versions 1 and 2: a single generic tile.
 //!
 //! ```text
-//! version u32 | non-empty domain: bytes u64, per dimension lo, hi (no bytes: none)
+//! version u32 | non-empty domain: size u64 (0 for none), per dimension lo, hi
 //! | MBRs: count u64, per MBR per dimension lo, hi | bounding coordinates: count u64, per tile first and last cell
 //! | tile offsets: per attribute and __coords: count u64, u64s | var offsets: per attribute: count u64, u64s
 //! | var sizes: per attribute: count u64, u64s | cells in the last tile u64
@@ -17,23 +17,23 @@ use crate::format::schema::{Dimension, Schema};
 use crate::format::version::Version;
 use crate::scalar::ScalarRange;
 
-/// Everything such a file says, in the terms of later versions.
+/// The contents of such a file, in the terms of later versions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LegacyMetadata {
-    /// What a footer would say, without the offsets of sections.
+    /// The equivalent footer, without section offsets.
     pub footer: Footer,
-    /// The tree over the MBRs, built here: the file has only those of tiles.
+    /// The R-tree, built from the MBRs of the tiles that the file stores.
     pub rtree: RTree,
-    /// By slot, the offset of each tile.
+    /// The offset of each tile, by slot.
     pub tile_offsets: Vec<Vec<u64>>,
-    /// By attribute, the offset of each tile of variable-length data.
+    /// The offset of each tile of variable-length values, by attribute.
     pub tile_var_offsets: Vec<Vec<u64>>,
-    /// By attribute, the unfiltered bytes of each tile of variable-length data.
+    /// The unfiltered size of each tile of variable-length values in bytes, by attribute.
     pub tile_var_sizes: Vec<Vec<u64>>,
 }
 
 impl LegacyMetadata {
-    /// Reads the payload. `dense`: the fragment's folder holds no `__coords.tdb`.
+    /// Decodes the payload. `dense` is true if the fragment's folder has no `__coords.tdb`.
     ///
     /// # Errors
     /// The payload is damaged.
@@ -53,7 +53,7 @@ impl LegacyMetadata {
         let n = r.count(n, box_bytes, "MBRs")?;
         let mut mbrs = Level::from_fixed(r.take(n * box_bytes, "MBRs")?, box_bytes.max(1), schema);
         mbrs.widen(schema, version);
-        // The first and the last cell of each tile: of no use once there is an R-tree.
+        // The first and the last cell of each tile, which readers do not need.
         let bounding = r.u64("bounding coordinate count")?;
         let bounding = r.count(bounding, box_bytes, "bounding coordinates")?;
         r.take(bounding * box_bytes, "bounding coordinates")?;
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn no_prefix_is_taken_for_the_whole() {
+    fn truncated_metadata_is_an_error() {
         let payload = payload();
         for n in 0..payload.len() {
             assert!(LegacyMetadata::decode(&payload[..n], &schema(), false).is_err());

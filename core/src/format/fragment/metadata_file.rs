@@ -1,11 +1,11 @@
-//! The whole `__fragment_metadata.tdb` of a fragment that is being written.
+//! Encodes the `__fragment_metadata.tdb` file of a new fragment.
 //!
 //! ```text
 //! R-tree | tile offsets | var offsets | var sizes | validity offsets | minima | maxima | sums | null counts
-//! | fragment statistics | processed conditions | footer | bytes of the footer u64
+//! | fragment statistics | processed conditions | footer | size of the footer u64
 //! ```
 //!
-//! Each section but the footer is a generic tile, or one for each slot.
+//! Each section except the footer is a generic tile, or one generic tile per slot.
 
 use std::collections::BTreeMap;
 
@@ -21,63 +21,63 @@ use crate::format::schema::Schema;
 use crate::format::version::Version;
 use crate::scalar::ScalarRange;
 
-/// What is to be said about a fragment.
+/// The metadata of a new fragment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FragmentMetadata {
-    /// The fragment's format version.
+    /// Format version of the fragment.
     pub version: Version,
-    /// The file name of its schema.
+    /// File name of the schema.
     pub schema_name: String,
-    /// Whether its cells are dense.
+    /// Whether the fragment is dense.
     pub dense: bool,
-    /// The smallest box around its cells, not rounded to tiles.
+    /// The bounding box of the cells, not expanded to tiles.
     pub non_empty_domain: Vec<ScalarRange>,
-    /// How many tiles each field has.
+    /// Number of tiles of each field.
     pub tiles: u64,
-    /// Cells in the last tile of a sparse fragment, or in every tile of a dense one.
+    /// Number of cells in the last tile of a sparse fragment, or in every tile of a dense fragment.
     pub last_tile_cells: u64,
-    /// The tree over the tiles; [`RTree::dense`] if dense.
+    /// The R-tree over the tiles; [`RTree::dense`] for dense fragments.
     pub rtree: RTree,
-    /// The fields that have data files. The places of others are filled as libtiledb fills them.
+    /// The fields that have data files. Other slots are filled like libtiledb fills them.
     pub fields: BTreeMap<FieldId, FieldMetadata>,
-    /// Paths of the delete commits taken account of, such as `__commits/…_22.del`, oldest first.
+    /// Paths of the delete commits already applied, such as `__commits/…_22.del`, oldest first.
     pub processed_conditions: Vec<String>,
 }
 
-/// What is to be said about one field. Lists that do not apply are empty.
+/// The metadata of one field. Lists that do not apply are empty.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FieldMetadata {
-    /// Where each tile starts in the field's file (of offsets, where cells vary in length).
+    /// Offset of each tile in the field's file (of values, or of offsets if cells have variable length).
     pub tile_offsets: Vec<u64>,
-    /// Where each tile starts in the file of variable-length data.
+    /// Offset of each tile in the file of variable-length values.
     pub tile_var_offsets: Vec<u64>,
-    /// Unfiltered bytes of each tile of variable-length data.
+    /// Unfiltered size of each tile of variable-length values, in bytes.
     pub tile_var_sizes: Vec<u64>,
-    /// Where each tile starts in the validity file.
+    /// Offset of each tile in the validity file.
     pub tile_validity_offsets: Vec<u64>,
-    /// The smallest cell of each tile.
+    /// The smallest value of each tile.
     pub mins: TileValues,
-    /// The greatest cell of each tile.
+    /// The largest value of each tile.
     pub maxs: TileValues,
-    /// The bits of the sum of each tile: `i64`, `u64` or `f64`.
+    /// The sum of each tile, as the bits of an `i64`, `u64` or `f64`.
     pub sums: Vec<u64>,
-    /// How many cells of each tile are null.
+    /// Number of null cells in each tile.
     pub null_counts: Vec<u64>,
-    /// The same over the whole fragment.
+    /// Statistics of the whole fragment.
     pub stats: FieldStats,
-    /// Bytes of the field's file.
+    /// Size of the field's file in bytes.
     pub file_bytes: u64,
-    /// Bytes of the file of variable-length data.
+    /// Size of the file of variable-length values in bytes.
     pub var_file_bytes: u64,
-    /// Bytes of the validity file.
+    /// Size of the validity file in bytes.
     pub validity_file_bytes: u64,
 }
 
 impl FragmentMetadata {
-    /// The file's bytes.
+    /// Encodes the file.
     ///
     /// # Errors
-    /// There is a key and no nonces.
+    /// A key is given, but no nonces.
     pub fn encode(&self, schema: &Schema, key: Option<&Key>, nonces: &Nonces) -> Result<Vec<u8>, Malformed> {
         let v = self.version;
         let slots = self.slots(schema);
@@ -138,7 +138,7 @@ impl FragmentMetadata {
             sections.fragment_stats = Some(file.append(FieldStats::encode_all(fields.iter().map(|f| &f.stats)))?);
         }
         if v.has_delete_metadata() {
-            // Version 15 has the section, and no place in its footer for where it lies.
+            // Version 15 has this section, but no field for its offset in the footer.
             sections.processed_conditions = Some(file.append(conditions::encode(&self.processed_conditions))?);
         }
         let footer = self.footer(&slots, lists, sections).encode(schema);
@@ -160,8 +160,8 @@ impl FragmentMetadata {
         )
     }
 
-    /// What libtiledb says about the unused place of `__coords`: zeros as wide as all coordinates of
-    /// the first dimension's type for each tile, and as wide as one for the fragment.
+    /// What libtiledb writes for the unused slot of `__coords`: zeros. Per tile, one coordinate of the first
+    /// dimension's type for each dimension; for the fragment, a single one.
     fn coords(&self, schema: &Schema) -> FieldMetadata {
         let Some(first) = schema.dimensions.first() else {
             return FieldMetadata::default();
@@ -204,17 +204,17 @@ impl FragmentMetadata {
     }
 }
 
-/// The file up to its footer.
+/// The sections before the footer.
 struct Sections<'a> {
     bytes: Vec<u8>,
-    /// Tiles of payloads seen before: most places are unused, and say the same.
+    /// Encoded tiles by payload. Most slots are unused and have equal payloads.
     same: BTreeMap<Vec<u8>, Vec<u8>>,
     key: Option<&'a Key>,
     nonces: &'a Nonces,
 }
 
 impl Sections<'_> {
-    /// Appends a payload as a generic tile, and returns where it lies.
+    /// Appends a payload as a generic tile and returns its offset.
     fn append(&mut self, payload: Vec<u8>) -> Result<u64, Malformed> {
         let at = self.bytes.len() as u64;
         if let Some(tile) = self.same.get(&payload) {
@@ -223,7 +223,7 @@ impl Sections<'_> {
         }
         let tile = generic_tile::encode(&payload, self.key, self.nonces)?;
         self.bytes.extend_from_slice(&tile);
-        // No two encrypted tiles are alike.
+        // Encrypted tiles are never reused, because each needs its own nonce.
         if self.key.is_none() {
             self.same.insert(payload, tile);
         }
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn every_section_lies_where_the_footer_says() {
+    fn the_footer_locates_all_sections() {
         let schema = schema();
         for version in [7, 11, 12, 15, 22] {
             let m = metadata(version, &schema);

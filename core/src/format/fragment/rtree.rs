@@ -1,12 +1,12 @@
-//! The R-tree over the MBRs (minimum bounding rectangles) of a sparse fragment's tiles.
+//! The R-tree over the MBRs (minimum bounding rectangles) of the tiles of a sparse fragment.
 //!
 //! ```text
 //! before version 5: dimensions u32 | fanout u32 | before version 5: datatype u8 | levels u32
 //! per level, root first: count u64 | per MBR, per dimension: lo, hi
-//!                        (strings: total bytes u64 | bytes of lo u64 | lo | hi)
+//!                        (strings: total size u64 | size of lo u64 | lo | hi)
 //! ```
 //!
-//! In memory the bounds are columns of keys: testing thousands of tiles is a pass over plain slices.
+//! In memory, the bounds are columns of keys, so testing thousands of tiles is a scan over plain slices.
 
 use crate::datatype::Physical;
 use crate::error::Malformed;
@@ -17,49 +17,49 @@ use crate::key::{self, Keyed, total_key};
 use crate::scalar::{Scalar, ScalarRange};
 use crate::with_type;
 
-/// Children of an inner entry, as written.
+/// Number of children per inner entry that we write.
 pub const FANOUT: u32 = 10;
 
-/// MBRs of tiles, and of groups of them. Level 0 is the root, the last level has one MBR a tile.
+/// MBRs of tiles and of groups of tiles. The first level is the root; the last level has one MBR per tile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RTree {
-    /// Children of an inner entry: entry `i` of a level covers `i * fanout..` of the next.
+    /// Number of children per inner entry: entry `i` covers entries `i * fanout..` of the next level.
     pub fanout: u32,
     /// Levels, root first. Empty for dense fragments.
     pub levels: Vec<Level>,
 }
 
-/// The MBRs of one level, a column a dimension.
+/// The MBRs of one level, as one column per dimension.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Level {
-    /// How many MBRs there are.
+    /// Number of MBRs.
     pub len: usize,
-    /// Their bounds along each dimension.
+    /// Bounds of the MBRs, by dimension.
     pub dimensions: Vec<Bounds>,
 }
 
-/// Closed ranges along one dimension: lows and highs apart, so that a test runs over plain slices.
+/// Closed ranges along one dimension. Lower and upper bounds are separate slices.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Bounds {
-    /// Of fixed-size coordinates, as keys in the order of the coordinates: see [`key`].
+    /// Ranges of fixed-size coordinates, as order-preserving keys: see [`key`].
     Keys {
-        /// What the coordinates are.
+        /// Type of the coordinates.
         physical: Physical,
-        /// The lows.
+        /// Lower bounds.
         lo: Vec<u64>,
-        /// The highs.
+        /// Upper bounds.
         hi: Vec<u64>,
     },
-    /// Of strings.
+    /// Ranges of strings.
     Strings {
-        /// The lows.
+        /// Lower bounds.
         lo: Strings,
-        /// The highs.
+        /// Upper bounds.
         hi: Strings,
     },
 }
 
-/// Strings one after another.
+/// A list of strings in one buffer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Strings {
     ends: Vec<usize>,
@@ -67,7 +67,7 @@ pub struct Strings {
 }
 
 impl Strings {
-    /// String `i`; empty where there is none.
+    /// String `i`; empty if there is none.
     pub fn get(&self, i: usize) -> &[u8] {
         let start = i
             .checked_sub(1)
@@ -76,12 +76,12 @@ impl Strings {
         range.and_then(|range| self.data.get(range)).unwrap_or(&[])
     }
 
-    /// How many strings there are.
+    /// Number of strings.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -101,8 +101,8 @@ impl<'a> FromIterator<&'a [u8]> for Strings {
     }
 }
 
-/// What no string from `lo` to `hi`, as a fragment of `version` says it, is above: `hi`, or where that cannot be
-/// trusted a string above all of ASCII.
+/// An upper bound for the strings in a range `lo..=hi` from a fragment of `version`. This is `hi`, or a value above all
+/// ASCII strings if `hi` cannot be trusted.
 pub fn last_string<'a>(lo: &[u8], hi: &'a [u8], version: Version) -> &'a [u8] {
     if lo.is_empty() && !version.has_sound_string_boxes() {
         &[u8::MAX]
@@ -112,7 +112,7 @@ pub fn last_string<'a>(lo: &[u8], hi: &'a [u8], version: Version) -> &'a [u8] {
 }
 
 impl RTree {
-    /// Reads the section's payload.
+    /// Decodes the section's payload.
     ///
     /// # Errors
     /// The payload is damaged.
@@ -134,8 +134,8 @@ impl RTree {
         }
         r.finish("R-tree")?;
         check_lengths(&levels, fanout)?;
-        // What the file says of groups of tiles is left aside: up to 2.3 libtiledb wrote bounds of
-        // strings there that do not hold all of theirs.
+        // Inner levels are recomputed: up to 2.3, libtiledb wrote inner bounds that do not cover all strings of their
+        // tiles.
         Ok(levels.pop().map_or(
             Self {
                 fanout,
@@ -145,8 +145,7 @@ impl RTree {
         ))
     }
 
-    /// The tree of MBRs that hold all their cells, which those of some releases do not: see
-    /// [`Version::has_sound_string_boxes`].
+    /// Widens MBRs that do not cover all their cells, as some releases wrote: see [`Version::has_sound_string_boxes`].
     #[must_use]
     pub fn widened(mut self, schema: &Schema, version: Version) -> Self {
         match self.levels.pop() {
@@ -161,12 +160,12 @@ impl RTree {
         }
     }
 
-    /// The tree over these MBRs, one a tile in tile order.
+    /// Builds the tree over these MBRs, one per tile in tile order.
     pub fn build(leaves: Level) -> Self {
         Self::over(leaves, FANOUT)
     }
 
-    /// The tree of at least two children an entry.
+    /// Builds the tree with this fanout, which must be at least 2.
     fn over(leaves: Level, fanout: u32) -> Self {
         let mut levels = vec![leaves];
         while let Some(last) = levels.last().filter(|l| l.len > 1) {
@@ -177,7 +176,7 @@ impl RTree {
         Self { fanout, levels }
     }
 
-    /// The tree of a dense fragment: none.
+    /// The empty tree of a dense fragment.
     pub const fn dense() -> Self {
         Self {
             fanout: FANOUT,
@@ -185,7 +184,7 @@ impl RTree {
         }
     }
 
-    /// The section's payload, in the layout of `version`.
+    /// Encodes the section's payload in the layout of `version`.
     pub fn encode(&self, schema: &Schema, version: Version) -> Vec<u8> {
         let mut w = Writer::new();
         let shared = schema.dimensions.first().filter(|_| !version.has_dimension_files());
@@ -206,13 +205,13 @@ impl RTree {
         w.into_bytes()
     }
 
-    /// The MBR of each tile; `None` for dense fragments.
+    /// The MBRs of the tiles; `None` for dense fragments.
     pub fn leaves(&self) -> Option<&Level> {
         self.levels.last()
     }
 }
 
-/// Every entry must cover `fanout` entries of the next level, the last one perhaps fewer.
+/// Checks that every entry covers `fanout` entries of the next level, except the last, which may cover fewer.
 fn check_lengths(levels: &[Level], fanout: u32) -> Decoded<()> {
     let fits = |pair: &[Level]| matches!(pair, [a, b] if a.len == b.len.div_ceil((fanout as usize).max(1)));
     let one_root = levels.first().is_none_or(|root| root.len == 1);
@@ -228,7 +227,7 @@ fn check_lengths(levels: &[Level], fanout: u32) -> Decoded<()> {
 }
 
 impl Level {
-    /// No MBRs yet, in the dimensions of `schema`.
+    /// An empty level for the dimensions of `schema`.
     pub fn new(schema: &Schema) -> Self {
         Self {
             len: 0,
@@ -236,8 +235,8 @@ impl Level {
         }
     }
 
-    /// Appends an MBR: one range a dimension. A range of another kind than the dimension's counts
-    /// as 0 or as the empty string.
+    /// Appends an MBR, given as one range per dimension. A range whose type differs from the dimension's is stored as 0
+    /// or the empty string.
     pub fn push(&mut self, mbr: &[ScalarRange]) {
         for (bounds, range) in self.dimensions.iter_mut().zip(mbr) {
             match bounds {
@@ -254,12 +253,12 @@ impl Level {
         self.len += 1;
     }
 
-    /// MBR `i`, one range a dimension; `None` where there is none.
+    /// MBR `i`, as one range per dimension; `None` if there is none.
     pub fn mbr(&self, i: usize) -> Option<Vec<ScalarRange>> {
         self.dimensions.iter().map(|bounds| bounds.range(i)).collect()
     }
 
-    /// Reads MBRs of fixed-size dimensions that lie in `bytes` one after another, `stride` bytes each.
+    /// Decodes consecutive MBRs of `stride` bytes each. All dimensions must have a fixed size.
     pub(super) fn from_fixed(bytes: &[u8], stride: usize, schema: &Schema) -> Self {
         let mut at = 0;
         let mut column = |d: &Dimension| {
@@ -284,9 +283,9 @@ impl Level {
         }
     }
 
-    /// Opens bounds that are narrower than their tile. Releases before 2.0 ordered dates as unsigned numbers, so that a
-    /// tile with negative ones among others starts at its least positive one: where it ends before it starts it gets the
-    /// whole domain. For strings see [`Version::has_sound_string_boxes`].
+    /// Widens bounds that do not cover all cells of their tile. Releases before 2.0 compared dates as unsigned numbers:
+    /// the range of a tile with both signs starts at its smallest positive date. A range that ends before it starts is
+    /// replaced by the whole domain. For strings, see [`Version::has_sound_string_boxes`].
     pub(super) fn widen(&mut self, schema: &Schema, version: Version) {
         for (bounds, d) in self.dimensions.iter_mut().zip(&schema.dimensions) {
             if let Bounds::Strings { lo, hi } = bounds {
@@ -328,7 +327,7 @@ impl Level {
         Ok(new)
     }
 
-    /// The level above: one entry over each `fanout` of these.
+    /// The next level up, with one entry for every `fanout` entries of this one.
     fn grouped(&self, fanout: usize) -> Self {
         let dimensions = self
             .dimensions
@@ -342,7 +341,7 @@ impl Level {
     }
 }
 
-/// The key of the value that starts at byte `at` of an MBR.
+/// The key of the value at byte `at` of an MBR.
 fn key_at(physical: Physical, mbr: &[u8], at: usize) -> u64 {
     with_type!(physical, T => {
         let value = mbr.get(at..).and_then(|bytes| bytes.first_chunk());
@@ -366,7 +365,7 @@ impl Bounds {
         }
     }
 
-    /// The range of entry `i`; `None` where there is none.
+    /// The range of entry `i`; `None` if there is none.
     pub fn range(&self, i: usize) -> Option<ScalarRange> {
         match self {
             Self::Keys { physical, lo, hi } => {

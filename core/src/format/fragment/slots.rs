@@ -1,36 +1,36 @@
-//! Which place a field has in the per-field lists of fragment metadata.
+//! Slots of the fields in the per-field lists of fragment metadata.
 //!
 //! ```text
 //! attributes 0..A | __coords A | dimensions A+1..A+1+D | timestamps | delete timestamps | delete conditions
 //! ```
 //!
-//! Before version 5 the lists end with `__coords`; the place of `__coords` is kept ever since.
+//! Before version 5 the lists end with `__coords`. Later versions keep the slot of `__coords`, unused.
 
 use crate::format::schema::Schema;
 use crate::format::version::Version;
 
-/// A field of a fragment: something that has data files of its own.
+/// A field of a fragment: anything with its own data files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FieldId {
-    /// The attribute of this index in the fragment's schema.
+    /// The attribute with this index in the fragment's schema.
     Attribute(usize),
-    /// All coordinates in one file, before version 5.
+    /// All coordinates in one file. Only before version 5.
     Coords,
-    /// The dimension of this index.
+    /// The dimension with this index.
     Dimension(usize),
-    /// When each cell was written.
+    /// The time when each cell was written.
     Timestamps,
-    /// When each cell was deleted.
+    /// The time when each cell was deleted.
     DeleteTimestamps,
-    /// Which of the processed conditions deleted each cell.
+    /// The index of the processed condition that deleted each cell.
     DeleteConditions,
 }
 
-/// The places of a fragment's fields.
+/// The slots of a fragment's fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slots {
     attributes: usize,
-    /// 0 where dimensions have no places of their own.
+    /// 0 if dimensions have no slots.
     dimensions: usize,
     timestamps: bool,
     deletes: bool,
@@ -38,7 +38,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// The places in a fragment of this version, written with this schema.
+    /// The slots in a fragment of this version, written with this schema.
     pub fn new(version: Version, schema: &Schema, has_timestamps: bool, has_delete_metadata: bool) -> Self {
         let own = version.has_dimension_files();
         Self {
@@ -50,17 +50,17 @@ impl Slots {
         }
     }
 
-    /// How long the per-field lists are.
+    /// Length of the per-field lists.
     pub const fn len(&self) -> usize {
         self.attributes + 1 + self.dimensions + self.timestamps as usize + 2 * self.deletes as usize
     }
 
-    /// Never: there is always a place for coordinates.
+    /// Always false: there is always a slot for `__coords`.
     pub const fn is_empty(&self) -> bool {
         false
     }
 
-    /// How long the lists about variable-length data are.
+    /// Length of the lists about variable-length values.
     pub const fn var_len(&self) -> usize {
         if self.coords_in_var_lists {
             self.len()
@@ -69,7 +69,7 @@ impl Slots {
         }
     }
 
-    /// The place of a field, if the fragment has it.
+    /// The slot of a field, if the fragment has that field.
     pub fn index(&self, field: FieldId) -> Option<usize> {
         let special = self.attributes + 1 + self.dimensions;
         match field {
@@ -82,7 +82,7 @@ impl Slots {
         }
     }
 
-    /// Every field, in the order of their places.
+    /// All fields, in slot order.
     pub fn fields(&self) -> impl Iterator<Item = FieldId> + use<> {
         let Self {
             attributes,
@@ -108,7 +108,7 @@ mod tests {
     use crate::format::schema::{ArrayType, Attribute, Dimension};
 
     #[test]
-    fn places_follow_the_order_of_fields() {
+    fn slots_follow_the_order_of_fields() {
         let attribute = |name| Attribute::new(name, Datatype::Int32, CellCount::ONE);
         let schema = Schema::new(
             ArrayType::Sparse,

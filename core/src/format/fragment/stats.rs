@@ -1,8 +1,8 @@
 //! Statistics of tiles and of the fragment: minima, maxima, sums and null counts.
 //!
 //! ```text
-//! minima, maxima   fixed bytes u64 | var bytes u64 | fixed | var
-//!                  fixed fields: one cell a tile; variable-length ones: starts (u64) into var
+//! minima, maxima   size of fixed u64 | size of var u64 | fixed | var
+//!                  fixed: one cell per tile, or if cells have variable length, u64 offsets into var
 //! fragment         per slot: min str64 | max str64 | sum 8 bytes | null count u64
 //! ```
 //!
@@ -10,30 +10,30 @@
 
 use crate::format::cursor::{Decoded, Reader, Writer};
 
-/// The minimum (or the maximum) of each tile of a field; empty where the field has none.
+/// The minimum (or maximum) of each tile of a field; empty if the field has none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TileValues {
-    /// One cell a tile, or the start of each tile's value in `var`.
+    /// One cell per tile, or the offset of each tile's value in `var`.
     pub fixed: Vec<u8>,
-    /// The values of a variable-length field, one after another.
+    /// The values of a variable-length field, concatenated.
     pub var: Vec<u8>,
 }
 
-/// Statistics of one field over a whole fragment; all empty and 0 where it has none.
+/// Statistics of one field over a whole fragment; empty and 0 if the field has none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FieldStats {
-    /// The smallest cell.
+    /// The smallest value.
     pub min: Vec<u8>,
-    /// The greatest cell.
+    /// The largest value.
     pub max: Vec<u8>,
-    /// The bits of the sum: `i64`, `u64` or `f64` after the field's kind.
+    /// The sum, as the bits of an `i64`, `u64` or `f64` depending on the field's type.
     pub sum: u64,
-    /// How many cells are null.
+    /// Number of null cells.
     pub null_count: u64,
 }
 
 impl TileValues {
-    /// Values of a fixed-size field, one a tile.
+    /// Values of a fixed-size field, one per tile.
     pub fn fixed(values: Vec<u8>) -> Self {
         Self {
             fixed: values,
@@ -41,7 +41,7 @@ impl TileValues {
         }
     }
 
-    /// Values of a variable-length field, one a tile.
+    /// Values of a variable-length field, one per tile.
     pub fn var<V: AsRef<[u8]>>(values: impl IntoIterator<Item = V>) -> Self {
         let mut new = Self::default();
         for value in values {
@@ -56,7 +56,7 @@ impl TileValues {
         self.fixed.is_empty()
     }
 
-    /// The value of tile `i`, where `cell_bytes` is a cell's size, or `None` for variable length.
+    /// The value of tile `i`. `cell_bytes` is the size of a cell, or `None` for variable length.
     pub fn get(&self, i: usize, cell_bytes: Option<usize>) -> Option<&[u8]> {
         let Some(n) = cell_bytes else {
             let start = usize::try_from(self.start(i)?).ok()?;
@@ -73,7 +73,7 @@ impl TileValues {
         Some(u64::from_le_bytes(*bytes))
     }
 
-    /// Reads a section of minima or maxima.
+    /// Decodes a section of minima or maxima.
     ///
     /// # Errors
     /// The payload is damaged.
@@ -87,7 +87,7 @@ impl TileValues {
         Ok(Self { fixed, var })
     }
 
-    /// The section's payload.
+    /// Encodes the section's payload.
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::new();
         w.u64(self.fixed.len() as u64)
@@ -99,7 +99,7 @@ impl TileValues {
 }
 
 impl FieldStats {
-    /// Reads the section of the whole fragment, with one entry for each of `slots` fields.
+    /// Decodes the section of fragment statistics, with one entry per slot.
     ///
     /// # Errors
     /// The payload is damaged.
@@ -123,7 +123,7 @@ impl FieldStats {
         Ok(all)
     }
 
-    /// The section's payload.
+    /// Encodes the section's payload.
     pub fn encode_all<'a>(all: impl IntoIterator<Item = &'a Self>) -> Vec<u8> {
         let mut w = Writer::new();
         for stats in all {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sizes_stand_before_the_values() {
+    fn both_sizes_precede_the_values() {
         let bytes = TileValues::var(["ab"]).encode();
         assert_eq!(
             bytes,
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn fragment_statistics_come_back() {
+    fn fragment_statistics_round_trip() {
         let all = [
             FieldStats {
                 min: vec![1],
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_beyond_the_values_gives_nothing() {
+    fn an_offset_beyond_the_values_gives_none() {
         let broken = TileValues {
             fixed: vec![0xff; 8],
             var: vec![1],

@@ -1,4 +1,4 @@
-//! Lists of one number a tile: offsets in the data files, sizes of variable-length tiles, sums, null counts.
+//! Lists of one number per tile: offsets in data files, sizes of variable-length tiles, sums, null counts.
 //!
 //! ```text
 //! count u64 | values u64
@@ -6,7 +6,7 @@
 
 use crate::format::cursor::{Decoded, Reader, Writer};
 
-/// Reads a section's payload.
+/// Decodes a section's payload.
 ///
 /// # Errors
 /// The payload is damaged.
@@ -18,7 +18,7 @@ pub fn decode(payload: &[u8]) -> Decoded<Vec<u64>> {
     Ok(values)
 }
 
-/// The payload of these values.
+/// Encodes a section's payload.
 pub fn encode(values: &[u64]) -> Vec<u8> {
     let mut w = Writer::new();
     w.u64(values.len() as u64).u64s(values);
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_come_back_and_counts_are_checked() {
+    fn values_round_trip_and_counts_are_checked() {
         assert_eq!(decode(&encode(&[0, 7])).unwrap(), [0, 7]);
         let e = decode(&[0xff; 12]).unwrap_err();
         assert_eq!(

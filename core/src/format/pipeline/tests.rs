@@ -9,7 +9,7 @@ fn hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(|d| d[0] << 4 | d[1]).collect()
 }
 
-/// One filter in a pipeline, both ways.
+/// Decodes and encodes a pipeline of one filter.
 #[track_caller]
 fn check(stored: &str, filter: Filter) {
     let bytes = hex(&format!("00000100 01000000 {stored}"));
@@ -21,7 +21,7 @@ fn check(stored: &str, filter: Filter) {
 }
 
 #[test]
-fn filters_are_stored_as_libtiledb_stores_them() {
+fn filters_are_stored_like_libtiledb() {
     check("00 00000000", Filter::None);
     check("01 05000000 01 01000000", Filter::Gzip { level: 1 });
     check("02 05000000 02 FFFFFFFF", Filter::Zstd { level: -1 });
@@ -91,7 +91,7 @@ fn unknown_filters_survive() {
 }
 
 #[test]
-fn the_reinterpret_type_of_double_delta_came_with_version_20() {
+fn double_delta_has_a_reinterpret_type_since_version_20() {
     let (old, new) = (
         hex("00000100 01000000 06 05000000 06 FFFFFFFF"),
         Version::new(20).unwrap(),
@@ -105,13 +105,13 @@ fn the_reinterpret_type_of_double_delta_came_with_version_20() {
 }
 
 #[test]
-fn a_count_of_filters_is_not_believed() {
+fn the_filter_count_is_checked_against_the_bytes() {
     let bytes = hex("00000100 FF030000 00 00000000");
     assert!(Pipeline::decode(&mut Reader::new(&bytes), Version::CURRENT).is_err());
 }
 
 #[test]
-fn integers_far_apart_are_not_relied_on_where_their_width_is_reduced() {
+fn bit_width_reduction_may_change_signed_integers_far_apart() {
     let reduced = Filter::BitWidthReduction { max_window: 256 };
     let check = |filters: &[Filter], integers, lo, hi, expect| {
         let keeps = Pipeline::new(filters.to_vec()).keeps(integers, lo, hi);
@@ -133,7 +133,7 @@ fn integers_far_apart_are_not_relied_on_where_their_width_is_reduced() {
 }
 
 #[test]
-fn types_are_handed_on_where_something_comes_behind_the_filter_that_changes_them() {
+fn types_are_handed_on_only_if_another_filter_follows() {
     let scale = Filter::FloatScale {
         scale: 0.5,
         offset: 0.0,

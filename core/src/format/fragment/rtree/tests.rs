@@ -17,7 +17,7 @@ fn tree(schema: &Schema, mbrs: impl IntoIterator<Item = Vec<ScalarRange>>) -> RT
 }
 
 #[test]
-fn two_tiles_as_the_format_shows_them() {
+fn two_tiles_match_the_format() {
     let schema = schema(vec![int64()]);
     let tree = tree(
         &schema,
@@ -66,7 +66,7 @@ fn levels_grow_by_tens() {
 }
 
 #[test]
-fn every_kind_of_coordinate_comes_back() {
+fn coordinates_of_all_types_round_trip() {
     let dimension = |datatype| Dimension { datatype, ..int64() };
     let ranges = [
         (Datatype::Int8, ScalarRange::new(-128_i8, 127_i8)),
@@ -84,7 +84,7 @@ fn every_kind_of_coordinate_comes_back() {
 }
 
 #[test]
-fn boxes_of_old_dates_hold_both_signs() {
+fn old_date_ranges_with_both_signs_are_widened() {
     let schema = schema(vec![Dimension::new("d", Datatype::DatetimeDay, -20_i64, 20_i64, 5_i64)]);
     let reversed = tree(&schema, [vec![ScalarRange::new(1_i64, -2_i64)]]);
     let decode = |number| {
@@ -98,7 +98,7 @@ fn boxes_of_old_dates_hold_both_signs() {
 }
 
 #[test]
-fn boxes_that_start_with_the_empty_string_have_no_end_in_old_fragments() {
+fn old_string_ranges_that_start_empty_are_widened() {
     let schema = schema(vec![Dimension::string("s")]);
     let strings = |lo: &[u8], hi: &[u8]| {
         vec![ScalarRange {
@@ -121,7 +121,7 @@ fn boxes_that_start_with_the_empty_string_have_no_end_in_old_fragments() {
 }
 
 #[test]
-fn a_tree_that_cannot_be_is_an_error() {
+fn inconsistent_levels_are_an_error() {
     let schema = schema(vec![int64()]);
     let mut broken = tree(&schema, (0..11).map(|i| vec![ScalarRange::new(i, i)]));
     broken.levels.remove(1);
