@@ -1,47 +1,48 @@
-//! Which fragments are opened, and what becomes of those that cannot be.
+//! Selects the fragments to open, and how to handle those that cannot be opened.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 
-/// Which fragments an open array has.
+/// The fragments to open.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Counting<'a> {
-    /// Those that readers see.
+    /// Only fragments that readers see.
     Visible,
-    /// Those too that others replace, and of all those that can be opened: what keeps the others from it is told here.
+    /// All fragments that can be opened, including those that consolidated fragments replace. Errors of the others are
+    /// collected here.
     All(&'a Mutex<Vec<Error>>),
 }
 
 impl Counting<'_> {
-    /// Forgets what an earlier attempt told.
+    /// Clears the errors of an earlier attempt.
     pub(super) fn begin(self) {
         if let Self::All(damaged) = self {
             damaged.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
     }
 
-    /// Whether a fragment was left out because a file of it is not there.
+    /// Whether a fragment was skipped because one of its files is missing.
     pub(super) fn lacks_files(self) -> bool {
         let Self::All(damaged) = self else { return false };
         let damaged = damaged.lock().unwrap_or_else(PoisonError::into_inner);
         damaged.iter().any(|e| matches!(e, Error::NotFound { .. }))
     }
 
-    /// What was read of a fragment, or nothing where its error is told and the fragment left out.
-    pub(super) fn bear<T>(self, read: Result<T>) -> Result<Option<T>> {
+    /// Returns what was read of a fragment, or `None` if the fragment is skipped and its error collected.
+    pub(super) fn or_skip<T>(self, read: Result<T>) -> Result<Option<T>> {
         match (self, read) {
             (_, Ok(read)) => Ok(Some(read)),
             (Self::Visible, Err(e)) => Err(e),
             (Self::All(_), Err(e)) => {
-                self.tell(e);
+                self.report(e);
                 Ok(None)
             }
         }
     }
 
-    /// Tells what is wrong, where somebody wants to know.
-    pub(super) fn tell(self, error: Error) {
+    /// Collects an error, if errors are collected.
+    pub(super) fn report(self, error: Error) {
         if let Self::All(damaged) = self {
             damaged.lock().unwrap_or_else(PoisonError::into_inner).push(error);
         }

@@ -1,4 +1,4 @@
-//! Creating an array: its folders, its enumerations, its labels, its schema.
+//! Creates an array: its folders, enumerations, labels and schema.
 
 use bytes::Bytes;
 
@@ -19,7 +19,7 @@ use crate::vfs::join;
 use crate::write::commit::nonces;
 use crate::write::identity::Ids;
 
-/// Every folder of an array, as libtiledb makes them; stores without folders do without.
+/// The folders of an array, the same as libtiledb's. Object stores do not need them.
 const FOLDERS: [&str; 7] = [
     SCHEMA_DIR,
     ENUMERATIONS_DIR,
@@ -30,12 +30,12 @@ const FOLDERS: [&str; 7] = [
     LABELS_DIR,
 ];
 
-/// What creating an array needs beside its schema.
+/// Options for creating an array.
 #[derive(Debug, Clone)]
 pub struct CreateOptions {
-    /// The time of creation, in milliseconds since 1970: the array exists for readers from then on.
+    /// Creation time, in milliseconds since 1970. Readers see the array from this time on.
     pub timestamp_ms: u64,
-    /// 32 random bytes: names and initialisation vectors derive from them.
+    /// 32 random bytes, from which names and initialisation vectors are derived.
     pub seed: [u8; 32],
     /// Encrypts the array with this key.
     pub key: Option<Key>,
@@ -43,12 +43,12 @@ pub struct CreateOptions {
 
 /// Creates an empty array at `path`.
 ///
-/// `enumerations` are the values of every enumeration that the schema's attributes name; their files
-/// and the references to them in the schema are named anew.
+/// `enumerations` holds the values of every enumeration that the schema's attributes use. Their files get new names,
+/// which replace the references in the schema.
 ///
 /// # Errors
-/// [`Error::AlreadyExists`] if there is an array or a group; [`Error::InvalidArgument`] if the schema
-/// is not legal or an enumeration is missing.
+/// [`Error::AlreadyExists`] if `path` is an array or a group. [`Error::InvalidArgument`] if the schema is invalid or an
+/// enumeration is missing.
 pub async fn create(
     context: &Context,
     path: &str,
@@ -77,12 +77,12 @@ pub async fn create(
         let label_schema = label_schema(&schema, label)?;
         put_schema(context, &label_path, &label_schema, options.timestamp_ms, key, &mut ids).await?;
     }
-    // The array exists once it has a schema: everything else is there by then.
+    // Readers see the array once it has a schema, so the schema is written last.
     put_schema(context, path, &schema, options.timestamp_ms, key, &mut ids).await?;
     Ok(())
 }
 
-/// Writes a schema file, and says what it is called.
+/// Writes a schema file and returns its name.
 pub(crate) async fn put_schema(
     context: &Context,
     path: &str,
@@ -98,7 +98,7 @@ pub(crate) async fn put_schema(
     Ok(name)
 }
 
-/// Writes an enumeration's file, whose name it bears.
+/// Writes the file that an enumeration names.
 pub(crate) async fn put_enumeration(
     context: &Context,
     path: &str,
@@ -111,7 +111,7 @@ pub(crate) async fn put_enumeration(
     context.vfs.put(&file, vec![Bytes::from(bytes)]).await
 }
 
-/// The schema as it is stored, if it is legal.
+/// Checks the schema and completes it for storage.
 fn completed(schema: &Schema) -> Result<Schema> {
     let mut schema = schema.clone().completed()?;
     schema.version = Version::CURRENT;
@@ -125,7 +125,7 @@ fn completed(schema: &Schema) -> Result<Schema> {
     Ok(schema)
 }
 
-/// Images are as large as tiles.
+/// Sets the size of WebP images to the size of tiles.
 fn fill_image_extents(schema: &mut Schema) {
     let extent = |i: usize| {
         let extent = schema.dimensions.get(i).and_then(|d| d.extent.as_ref()?.as_i128());
@@ -141,7 +141,7 @@ fn fill_image_extents(schema: &mut Schema) {
     }
 }
 
-/// Gives every enumeration a file of its own and lists them in the schema.
+/// Assigns a file to every enumeration and lists them in the schema.
 fn name_enumerations(schema: &mut Schema, enumerations: &[Enumeration], ids: &mut Ids) -> Result<Vec<Enumeration>> {
     let known = |name: &str| enumerations.iter().any(|e| e.name == name);
     let mut wanted = schema.attributes.iter().filter_map(|a| a.enumeration.as_deref());
@@ -172,7 +172,7 @@ fn name_enumerations(schema: &mut Schema, enumerations: &[Enumeration], ids: &mu
     Ok(out)
 }
 
-/// The array of a label: one dimension like the labelled one, one attribute.
+/// The schema of a label's array: one dimension like the labelled one, and one attribute.
 fn label_schema(schema: &Schema, label: &DimensionLabel) -> Result<Schema> {
     let labelled = usize::try_from(label.dimension)
         .ok()

@@ -1,4 +1,4 @@
-//! Delete commits: the conditions of the cells that stay.
+//! Delete commits, which store the condition of the cells to keep.
 
 use bytes::Bytes;
 
@@ -11,10 +11,10 @@ use crate::format::condition::StoredCondition;
 use crate::format::generic_tile;
 use crate::vfs::{join, side_by_side};
 
-/// Reads these delete commits, of which some lie in one of `lists`, the consolidated commits by their names.
+/// Reads these delete commits. `lists` holds the consolidated commit files, by name, that some of them are embedded in.
 ///
 /// # Errors
-/// A file is gone, damaged, or encrypted with another key.
+/// A file is missing, damaged, or encrypted with another key.
 pub(super) async fn load_deletes(
     context: &Context,
     array: &str,

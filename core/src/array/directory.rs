@@ -1,7 +1,7 @@
-//! Which files of an array's folder count in a window of time: names in, choices out.
+//! Selects the visible files of an array from the names in its folders. Does no I/O.
 //!
-//! Opening takes two rounds: list the five folders, then fetch what [`Listing::to_fetch`] names beside
-//! the schema; [`visible`] needs both.
+//! Opening takes two rounds: list the five folders, then fetch the files of [`Listing::to_fetch`] together with the
+//! schema. [`Committed::visible`] needs the results of both.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -16,105 +16,104 @@ use crate::format::version::Version;
 use crate::sort::{sort_by, sort_by_number};
 use crate::vfs::{Entry, EntryKind, join, last_part};
 
-/// The folder of schemas.
+/// Folder of the schemas.
 pub const SCHEMA_DIR: &str = "__schema";
-/// The folder of enumerations.
+/// Folder of the enumerations.
 pub const ENUMERATIONS_DIR: &str = "__schema/__enumerations";
-/// The folder of consolidated fragment metadata.
+/// Folder of consolidated fragment metadata.
 pub const FRAGMENT_META_DIR: &str = "__fragment_meta";
-/// The folder of array and group metadata.
+/// Folder of array or group metadata.
 pub const META_DIR: &str = "__meta";
-/// The folder of dimension labels.
+/// Folder of the dimension labels.
 pub const LABELS_DIR: &str = "__labels";
-/// The folder of group details.
+/// Folder of the group details.
 pub const GROUP_DIR: &str = "__group";
-/// The file that marks a folder as a group.
+/// File that marks a folder as a group.
 pub const GROUP_MARKER: &str = "__tiledb_group.tdb";
-/// The schema before version 10.
+/// The schema file before version 10.
 pub const ROOT_SCHEMA: &str = "__array_schema.tdb";
 
-/// The entries of the folders of an array; those that do not exist are empty.
+/// The entries of the folders of an array. Missing folders are empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// Of the array's own folder.
+    /// Entries of the array's root folder.
     pub root: Vec<Entry>,
-    /// Of `__schema`.
+    /// Entries of `__schema`.
     pub schema: Vec<Entry>,
-    /// Of `__commits`.
+    /// Entries of `__commits`.
     pub commits: Vec<Entry>,
-    /// Of `__fragment_meta`.
+    /// Entries of `__fragment_meta`.
     pub fragment_meta: Vec<Entry>,
-    /// Of `__meta`.
+    /// Entries of `__meta`.
     pub meta: Vec<Entry>,
-    /// Commits that lists name though the fragment was vacuumed, so that they do not count.
+    /// Commits to ignore: consolidated commit files list them, but their fragments were vacuumed.
     pub vacuumed: Vec<String>,
 }
 
-/// What counts in a window. Paths are below the array.
+/// The visible contents of an array in a window. Paths are relative to the array.
 #[derive(Debug, Clone, Default)]
 pub struct Visible {
-    /// The fragments, oldest first; of equal time the greater name counts as later.
+    /// The fragments, oldest first. Fragments with the same time are in order of their names.
     pub fragments: Vec<FragmentRef>,
-    /// Fragments that a consolidated one replaces, and that no vacuum has removed yet.
+    /// Fragments that a consolidated fragment replaces and that have not been vacuumed yet.
     pub replaced: Vec<FragmentRef>,
     /// The delete commits, oldest first.
     pub deletes: Vec<DeleteRef>,
-    /// Files of array metadata, oldest first.
+    /// The files of array metadata, oldest first.
     pub metadata: Vec<String>,
 }
 
-/// A fragment by its name.
+/// A fragment, identified by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FragmentRef {
-    /// Its folder's name.
+    /// Name of its folder.
     pub name: String,
-    /// Its folder.
+    /// Path of its folder.
     pub path: String,
-    /// Its format version by its name: for names of versions 3 and 4 this is 4, for those of 1 and 2
-    /// it is 2.
+    /// Format version according to the name: 4 for names of versions 3 and 4, 2 for names of versions 1 and 2.
     pub version: Version,
     /// The time of its first write, in milliseconds since 1970.
     pub start_ms: u64,
-    /// The time of its last write.
+    /// The time of its last write, in milliseconds since 1970.
     pub end_ms: u64,
-    /// Before version 5 nothing marks a fragment as committed but its metadata file: where that does
-    /// not exist, the folder is what a failed write left.
+    /// Whether only the metadata file marks the fragment as committed, as before version 5. A folder without that file
+    /// is the remains of a failed write.
     pub unmarked: bool,
 }
 
 /// A delete commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeleteRef {
-    /// Its path, such as `__commits/…_22.del`: what the lists of processed conditions name.
+    /// Its path, such as `__commits/…_22.del`. Lists of processed conditions use this path.
     pub path: String,
     /// The time of the delete, in milliseconds since 1970.
     pub time_ms: u64,
-    /// Where its bytes lie.
+    /// Location of its bytes.
     pub source: DeleteSource,
 }
 
-/// Where the bytes of a delete commit lie.
+/// Location of the bytes of a delete commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeleteSource {
-    /// In its own file.
+    /// A file of its own.
     File,
-    /// In this range of a consolidated file.
+    /// A byte range of a consolidated file.
     Embedded {
-        /// The consolidated file.
+        /// Path of the consolidated file.
         path: String,
-        /// Its bytes.
+        /// The byte range.
         range: Range<usize>,
     },
 }
 
 impl Listing {
-    /// Whether there is an array at all.
+    /// Whether these are the folders of an array.
     pub fn is_array(&self) -> bool {
         let marks = |e: &Entry| e.name == ROOT_SCHEMA || (e.name == SCHEMA_DIR && e.kind == EntryKind::Dir);
         !self.schema.is_empty() || self.root.iter().any(marks)
     }
 
-    /// Every schema of the array, oldest first.
+    /// Paths of all schemas of the array, oldest first.
     pub fn schemas(&self) -> Vec<String> {
         let root = self
             .root
@@ -125,20 +124,20 @@ impl Listing {
             .filter(|name| name.starts_with("__"))
             .map(|name| join(SCHEMA_DIR, name))
             .collect();
-        // By name, as libtiledb does: times of equal length sort as numbers.
+        // Sorted as strings, like libtiledb. Timestamps with the same number of digits sort correctly.
         sort_by(&mut own, Ord::cmp);
         root.chain(own).collect()
     }
 
-    /// The schema that results are read with: the last in the window, or the first of all if none
-    /// is that old. `None` if there is no array.
+    /// The schema to read with: the last one in the window, or the first of all if the window ends before it. `None` if
+    /// there is no array.
     pub fn schema_at(&self, window: Window) -> Option<String> {
         let schemas = self.schemas();
         let in_time = |path: &&String| own_name(path).is_some_and(|name| name.end_ms <= window.end_ms);
         schemas.iter().rev().find(in_time).or(schemas.first()).cloned()
     }
 
-    /// The files that must be read to know what is visible: `.con`, `.ign` and `.vac`.
+    /// The files that determine what is visible: `.con`, `.ign` and `.vac` files.
     pub fn to_fetch(&self) -> Vec<String> {
         let commits = files(&self.commits).filter(|n| ends_with_any(n, &[".con", ".ign", ".vac"]));
         let root = files(&self.root).filter(|n| n.ends_with(".vac"));
@@ -150,7 +149,7 @@ impl Listing {
             .collect()
     }
 
-    /// Files of consolidated footers: where two name a fragment, the first counts.
+    /// The files of consolidated fragment metadata. If two have the same fragment, the first is used.
     pub fn consolidated_metadata(&self) -> Vec<String> {
         let own = files(&self.fragment_meta)
             .filter(|n| n.ends_with(".meta"))
@@ -160,19 +159,19 @@ impl Listing {
     }
 }
 
-/// What is committed in an array, whenever it was written.
+/// All committed fragments and deletes of an array, at any time.
 pub struct Committed<'a> {
     listing: &'a Listing,
     lists: Lists<'a>,
-    /// Folders of fragments with what their names say; and whether nothing but their metadata marks them.
+    /// For each fragment: its folder, its parsed name, and whether only its metadata file marks it as committed.
     fragments: Vec<(String, TimestampedName, bool)>,
 }
 
 impl<'a> Committed<'a> {
-    /// Reads the names of `listing`. `fetched`: the files that [`Listing::to_fetch`] named, with their bytes.
+    /// Parses the names in `listing`. `fetched` holds the contents of the files in [`Listing::to_fetch`], by path.
     ///
     /// # Errors
-    /// [`crate::Error::Corrupt`] for a damaged list or name.
+    /// [`crate::Error::Corrupt`] for a damaged file or an invalid name.
     pub fn read(listing: &'a Listing, fetched: &'a [(String, Bytes)]) -> Result<Self> {
         let mut lists = Lists::read(fetched)?;
         lists.ignored.extend(listing.vacuumed.iter().cloned());
@@ -191,7 +190,7 @@ impl<'a> Committed<'a> {
         })
     }
 
-    /// Fragments that consolidated commits alone show, by commit, with the folder and what the name says.
+    /// Fragments that only consolidated commit files list: for each, its commit, its folder and its parsed name.
     pub(super) fn listed_only(&self) -> impl Iterator<Item = (&str, String, TimestampedName)> {
         let root: HashSet<&str> = files(&self.listing.root).collect();
         let own: HashSet<&str> = files(&self.listing.commits).collect();
@@ -200,14 +199,14 @@ impl<'a> Committed<'a> {
         listed.filter_map(|path| Some((path, commits::folder_of(path)?, own_name(path)?)))
     }
 
-    /// What the names of the fragments say whose folder passes `is_there`.
+    /// The parsed names of the fragments whose folder passes `is_there`.
     pub(super) fn names(&self, is_there: impl Fn(&str) -> bool) -> Vec<TimestampedName> {
         let there = self.fragments.iter().filter(|(path, ..)| is_there(path));
         there.map(|(_, name, _)| *name).collect()
     }
 
-    /// Whether it depends on the array being sparse what counts in `window`: it does where a fragment
-    /// may have cells within and without.
+    /// Whether the visible fragments in `window` depend on whether the array is sparse. They do if a fragment's time
+    /// range is only partly in the window.
     pub fn straddles(&self, window: Window) -> bool {
         let differs = |name: &TimestampedName| {
             let admitted = |sparse| Rule { window, sparse }.admits(name);
@@ -221,7 +220,7 @@ impl<'a> Committed<'a> {
                 .any(|(path, _)| own_name(path).is_some_and(|n| differs(&n)))
     }
 
-    /// What counts in `window`. `sparse`: the array's schema is sparse.
+    /// The visible contents in `window`. `sparse` is whether the array's schema is sparse.
     ///
     /// # Errors
     /// [`crate::Error::UnsupportedVersion`] for a fragment newer than this release.
@@ -247,7 +246,7 @@ impl<'a> Committed<'a> {
             .windows(2)
             .any(|pair| matches!(pair, [a, b] if a.start_ms == b.start_ms))
         {
-            // Of equal times those in lists of commits come first, as libtiledb finds them.
+            // libtiledb finds fragments in consolidated commit files first, so they come first among equal times.
             let listed: HashSet<&str> = lists.commits().map(|path| stem(last_part(path))).collect();
             let key = |f: &FragmentRef| (f.start_ms, !listed.contains(f.name.as_str()));
             sort_by(&mut fragments, |a, b| {
@@ -264,19 +263,20 @@ impl<'a> Committed<'a> {
     }
 }
 
-/// The complaint about a fragment's name, with what helps where the name itself is wrong.
+/// Adds a hint to an error about a fragment's name.
 fn misnamed(mut complaint: Malformed) -> Malformed {
     complaint.why += " (if no writer gave this name, move it and its marker in __commits out of the array)";
     complaint
 }
 
-/// Whether a merged fragment among `others` covers the time of the fragment called `name`, and so may hold its cells.
+/// Whether the time range of a consolidated fragment among `others` covers the fragment `name`, so that it may hold its
+/// cells.
 pub(crate) fn is_covered(name: &TimestampedName, others: &[TimestampedName]) -> bool {
     let covers = |o: &TimestampedName| o.start_ms <= name.start_ms && name.end_ms <= o.end_ms;
     others.iter().any(|o| o.start_ms < o.end_ms && covers(o))
 }
 
-/// When a name counts in a window.
+/// Decides whether a name is visible in a window.
 #[derive(Clone, Copy)]
 struct Rule {
     window: Window,
@@ -284,8 +284,8 @@ struct Rule {
 }
 
 impl Rule {
-    /// Sparse fragments with a timestamp for each cell count where they overlap the window; all
-    /// others must lie within it.
+    /// Sparse fragments with cell timestamps are visible if they overlap the window. All others must be inside the
+    /// window.
     fn admits(self, name: &TimestampedName) -> bool {
         let may_overlap = self.sparse && name.number.is_some_and(Version::number_has_delete_metadata);
         if may_overlap {
@@ -303,10 +303,10 @@ fn contains(window: Window, name: &TimestampedName) -> bool {
 /// The contents of the fetched files.
 #[derive(Default)]
 struct Lists<'a> {
-    /// Each consolidated commit, ignored or not, with the file it is in.
+    /// All consolidated commits, including ignored ones, each with the file that lists it.
     consolidated: Vec<(&'a str, ConsolidatedCommit<'a>)>,
     ignored: HashSet<String>,
-    /// Each vacuum file with its lines.
+    /// All vacuum files, with their lines.
     vacuum: Vec<(&'a str, Vec<String>)>,
 }
 
@@ -326,13 +326,13 @@ impl<'a> Lists<'a> {
         Ok(new)
     }
 
-    /// The commits in consolidated files that count.
+    /// The commits in consolidated files, except ignored ones.
     fn commits(&self) -> impl Iterator<Item = &str> {
         let paths = self.consolidated.iter().map(|(_, c)| c.path.as_ref());
         paths.filter(|path| !self.ignored.contains(*path))
     }
 
-    /// Names of what counting vacuum files, among those whose path passes `of`, list.
+    /// The names listed by the vacuum files whose path passes `of` and whose name passes `counts`.
     fn replaced(&self, of: impl Fn(&str) -> bool, counts: impl Fn(&TimestampedName) -> bool) -> HashSet<&str> {
         let counting = self
             .vacuum
@@ -345,12 +345,12 @@ impl<'a> Lists<'a> {
     }
 }
 
-/// What the last part of a path says, if it is a name with times.
+/// Parses the last part of a path; `None` if it is not a timestamped name.
 fn own_name(path: &str) -> Option<TimestampedName> {
     TimestampedName::parse(last_part(path)).ok()
 }
 
-/// Folders of committed fragments, and whether nothing but their metadata marks them as committed.
+/// Folders of the committed fragments, each with whether only its metadata file marks it as committed.
 fn committed(listing: &Listing, lists: &Lists<'_>) -> Vec<(String, bool)> {
     let mut found = Vec::new();
     let mut marked: HashSet<&str> = files(&listing.root).filter_map(|n| n.strip_suffix(".ok")).collect();
@@ -380,7 +380,7 @@ fn committed(listing: &Listing, lists: &Lists<'_>) -> Vec<(String, bool)> {
                 }
             }
             Ok(_) => found.push((folder.to_owned(), true)),
-            // The known folders, and whatever else lies there.
+            // The format's own folders, and unrelated ones.
             Err(_) => {}
         }
     }
@@ -389,7 +389,7 @@ fn committed(listing: &Listing, lists: &Lists<'_>) -> Vec<(String, bool)> {
     found
 }
 
-/// Delete and update commits; one inside a consolidated file counts even if an ignore file names it.
+/// The delete and update commits. Commits inside a consolidated file count even if an ignore file lists them.
 fn deletes(listing: &Listing, lists: &Lists<'_>, window: Window) -> Vec<DeleteRef> {
     let mut found = BTreeMap::new();
     for name in files(&listing.commits).filter(|n| commits::holds_condition(n)) {
@@ -430,8 +430,8 @@ fn metadata(listing: &Listing, lists: &Lists<'_>, window: Window) -> Vec<String>
     .collect()
 }
 
-/// The names among `entries` that lie in the window and are not `replaced`, oldest first: metadata
-/// files, or group details.
+/// The names among `entries` that are in the window and not `replaced`, oldest first. Used for metadata files and group
+/// details.
 pub(super) fn metadata_names(entries: &[Entry], replaced: &HashSet<&str>, window: Window) -> Vec<String> {
     let timed = |name: &str| {
         let parsed = TimestampedName::parse(name).ok().filter(|n| contains(window, n))?;
@@ -443,7 +443,7 @@ pub(super) fn metadata_names(entries: &[Entry], replaced: &HashSet<&str>, window
     found.into_iter().map(|(_, name)| name).collect()
 }
 
-/// Names of the files among `entries`; hidden ones are somebody else's.
+/// Names of the files among `entries`, without hidden files, which do not belong to the format.
 fn files(entries: &[Entry]) -> impl Iterator<Item = &str> {
     let own = |e: &&Entry| matches!(e.kind, EntryKind::File(_)) && !e.name.starts_with('.');
     entries.iter().filter(own).map(|e| e.name.as_str())

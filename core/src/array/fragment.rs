@@ -1,4 +1,4 @@
-//! One write: its time, its cells, and the sections of its metadata, loaded when they are needed.
+//! An open fragment: its name, its footer, and the sections of its metadata, loaded on demand.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -21,43 +21,43 @@ use crate::vfs::join;
 /// A visible fragment of an array.
 #[derive(Debug)]
 pub struct Fragment {
-    /// Its folder's name.
+    /// Name of its folder.
     pub name: String,
-    /// Its folder, from the root of the store.
+    /// Path of its folder, from the root of the store.
     pub path: String,
     /// The time of its first write, in milliseconds since 1970.
     pub start_ms: u64,
     /// The time of its last write, in milliseconds since 1970.
     pub end_ms: u64,
-    /// Its format version.
+    /// Format version of the fragment.
     pub version: Version,
-    /// Whether it stores whole tiles rather than coordinates.
+    /// Whether it is dense, that is, stores whole tiles instead of coordinates.
     pub dense: bool,
-    /// Cells written: those of the non-empty domain if dense, stored cells if sparse. Deleted cells
-    /// and older values that a consolidated fragment keeps count too.
+    /// Number of cells: those of the non-empty domain if dense, the stored cells if sparse. Includes deleted cells and
+    /// overwritten values in a consolidated fragment.
     pub cells: u64,
-    /// Tiles of each field.
+    /// Number of tiles of each field.
     pub tiles: u64,
-    /// Bytes of its data files.
+    /// Total size of its data files in bytes.
     pub bytes: u64,
-    /// The schema it was written with.
+    /// The schema that it was written with.
     pub schema: Arc<Schema>,
     pub(crate) footer: Arc<Footer>,
     pub(crate) slots: Slots,
     pub(crate) index: Index,
-    /// Cells of each tile, but for the last one of a sparse fragment.
+    /// Number of cells in each tile, except the last tile of a sparse fragment.
     tile_cells: u64,
     files: OnceLock<Vec<OnceLock<Arc<FieldFiles>>>>,
 }
 
-/// The paths of a field's files.
+/// Paths of a field's data files.
 #[derive(Debug)]
 pub(crate) struct FieldFiles {
-    /// Of values of fixed size, or of the offsets of others.
+    /// Fixed-size values, or the offsets of variable-length values.
     pub(crate) fixed: Arc<str>,
-    /// Of values of variable length, if it has such.
+    /// Variable-length values, if the field has them.
     pub(crate) var: Option<Arc<str>>,
-    /// Of validity, if it is nullable.
+    /// Validity, if the field is nullable.
     pub(crate) validity: Option<Arc<str>>,
 }
 
@@ -65,7 +65,7 @@ impl Fragment {
     /// A fragment of the array at `array`.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if what the footer says cannot be.
+    /// [`Error::Corrupt`] if the footer is inconsistent with the schema.
     pub(crate) fn new(
         array: &str,
         name: FragmentRef,
@@ -130,25 +130,27 @@ impl Fragment {
         })
     }
 
-    /// Whether `window` cuts through it: of its cells, which have times of their own, some may lie outside.
+    /// Whether the window covers only part of its time range. Its cells have their own timestamps, so some may be
+    /// outside.
     pub(crate) fn is_partly_within(&self, window: Window) -> bool {
         self.footer.has_timestamps && (self.start_ms < window.start_ms || self.end_ms > window.end_ms)
     }
 
-    /// The smallest box around its cells.
+    /// The bounding box of its cells.
     pub fn non_empty_domain(&self) -> Option<&[ScalarRange]> {
         self.footer.non_empty_domain.as_deref()
     }
 
-    /// The smallest box around its cells in the grid of a dense array.
+    /// The bounding box of its cells in the grid of a dense array.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if it leaves the domain.
+    /// [`Error::InvalidArgument`] if the box is not inside the domain.
     pub(crate) fn spans(&self, grid: &Grid) -> Result<Option<Vec<Span>>> {
         self.non_empty_domain().map(|domain| grid.spans(domain)).transpose()
     }
 
-    /// A box that holds all its cells: its non-empty domain, wider where the release that wrote it can have lost some.
+    /// A box that covers all its cells: the non-empty domain, widened if the fragment is from a release that wrote
+    /// incomplete boxes.
     pub(crate) fn bounding_box(&self) -> Option<Cow<'_, [ScalarRange]>> {
         let stored = self.non_empty_domain()?;
         if self.version.has_sound_string_boxes() {
@@ -164,7 +166,7 @@ impl Fragment {
         Some(stored.iter().map(bounds).collect())
     }
 
-    /// The files of the field `id`, which has the place `slot` and cells like these: their paths are put together once.
+    /// The paths of the files of field `id` at `slot`, built on first use.
     pub(crate) fn files(&self, id: FieldId, slot: usize, cell: CellCount, nullable: bool) -> Arc<FieldFiles> {
         let path = |part| Arc::from(join(&self.path, &file_name(&self.schema, self.version, id, part)));
         let make = || {
@@ -181,17 +183,17 @@ impl Fragment {
             .map_or_else(make, |files| Arc::clone(files.get_or_init(make)))
     }
 
-    /// The fragment's metadata file.
+    /// Path of the fragment metadata file.
     pub(crate) fn metadata_path(&self) -> String {
         join(&self.path, FRAGMENT_METADATA)
     }
 
-    /// The attribute of this name, if the fragment has it.
+    /// The attribute with this name, if the fragment has it.
     pub(crate) fn attribute(&self, name: &str) -> Option<FieldId> {
         self.schema.attribute(name).map(|(i, _)| FieldId::Attribute(i))
     }
 
-    /// The fields that hold coordinates.
+    /// The fields that store coordinates.
     pub(crate) fn coordinates(&self) -> Vec<FieldId> {
         if self.version.has_dimension_files() {
             (0..self.schema.dimensions.len()).map(FieldId::Dimension).collect()
@@ -200,7 +202,7 @@ impl Fragment {
         }
     }
 
-    /// Every field that has data files.
+    /// All fields with data files.
     pub(crate) fn stored_fields(&self) -> Vec<FieldId> {
         let stored = |f: &FieldId| match f {
             FieldId::Attribute(_) => true,
@@ -211,7 +213,7 @@ impl Fragment {
         self.slots.fields().filter(stored).collect()
     }
 
-    /// The sections that say where the tiles of these fields lie.
+    /// The sections that locate the tiles of these fields.
     pub(crate) fn sections(&self, fields: &[FieldId]) -> Vec<Section> {
         let mut out = Vec::new();
         for &field in fields {
@@ -236,10 +238,10 @@ impl Fragment {
         out
     }
 
-    /// Cells of a tile.
+    /// Number of cells in a tile.
     ///
     /// # Errors
-    /// [`Error::LimitExceeded`] for a tile too large for this machine.
+    /// [`Error::LimitExceeded`] if the tile has too many cells for this machine.
     pub(crate) fn tile_cells(&self, tile: u64) -> Result<usize> {
         let last = self.footer.last_tile_cells;
         let is_last = !self.dense && tile + 1 == self.tiles;

@@ -1,4 +1,4 @@
-//! Groups: folders that name arrays and other groups as members.
+//! Groups: folders with arrays and other groups as members.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::format::name::TimestampedName;
 use crate::sort::sort_by;
 use crate::vfs::{Entry, EntryKind, join, last_part, path_within, side_by_side};
 
-/// What a folder of a store is.
+/// The type of object in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "defined by the enum's own sentence")]
 pub enum ObjectType {
@@ -36,13 +36,13 @@ impl ObjectType {
     }
 }
 
-/// Whether a folder of this name may be an array, a group, or a folder of them: it is neither the format's own nor what
-/// an unfinished import writes.
+/// Whether a folder with this name can be an array, a group or a folder of them. Excludes the format's own folders and
+/// unfinished imports.
 pub fn may_be_array(name: &str) -> bool {
     !name.starts_with("__") && !name.starts_with(".hyperslab-")
 }
 
-/// What lies at `path`: an array, a group, or neither.
+/// The type of object at `path`: an array, a group, or `None` for neither.
 ///
 /// # Errors
 /// [`Error::Io`] if the folder cannot be listed.
@@ -57,7 +57,7 @@ pub async fn object_type(context: &Context, path: &str) -> Result<Option<ObjectT
     })
 }
 
-/// Looks for a group at `path`: there may be an array in the same folder.
+/// Checks that there is a group at `path`. The folder may be an array too.
 ///
 /// # Errors
 /// [`Error::NotFound`] if there is none.
@@ -77,15 +77,15 @@ fn has_one_of(folder: &[Entry], names: [&str; 2]) -> bool {
     folder.iter().any(|e| names.contains(&e.name.as_str()))
 }
 
-/// A group as it was in a window of time.
+/// A group, as seen in a window of time.
 #[derive(Debug, Clone)]
 pub struct Group {
     /// Its path in the store.
     pub path: String,
-    /// Its members, in the order of their names.
+    /// Its members, sorted by name.
     pub members: Vec<Member>,
-    /// Whether it has a list of members, if an empty one. Releases before 2.8 wrote none: what lay in the
-    /// folder of a group belonged to it. Stores without empty folders keep no empty list either.
+    /// Whether the group has a `__group` folder with a list of members, even if empty. Releases before 2.8 have no such
+    /// list: everything in the folder belongs to the group. Object stores do not keep the folder of an empty list.
     pub listed: bool,
     context: Context,
     options: OpenOptions,
@@ -94,13 +94,13 @@ pub struct Group {
 /// A member of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Its name in the group, where it was given one.
+    /// Its name in the group, if it has one.
     pub name: Option<String>,
-    /// Where it lies: a path in the group's store if the member is relative, else the URI as stored.
+    /// Its location: a path in the group's store if relative, otherwise the stored URI.
     pub uri: String,
     /// Whether `uri` is a path in the group's store.
     pub relative: bool,
-    /// What it is; `None` if nothing was there when it was added.
+    /// Its type; `None` if nothing existed at the URI when it was added.
     pub kind: Option<ObjectType>,
 }
 
@@ -108,7 +108,7 @@ impl Group {
     /// Opens the group at `path`.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if there is no group; others as for arrays.
+    /// [`Error::NotFound`] if there is no group. Other errors are those of opening arrays.
     pub async fn open(context: &Context, path: &str, options: &OpenOptions) -> Result<Self> {
         let (members, _) = load_details(context, path, options).await?;
         let listed = match members.is_empty() {
@@ -125,18 +125,18 @@ impl Group {
         })
     }
 
-    /// The member of this name.
+    /// The member with this name.
     pub fn member(&self, name: &str) -> Option<&Member> {
         self.members.iter().find(|m| m.name.as_deref() == Some(name))
     }
 
-    /// The store it lies in.
+    /// The context with the group's store.
     pub(crate) const fn context(&self) -> &Context {
         &self.context
     }
 
-    /// Names in the group's folder that hold an array or a group which is no member. libtiledb's own listing shows them,
-    /// and some libraries keep arrays so.
+    /// Names of arrays and groups in the group's folder that are not members. libtiledb lists them too, and some
+    /// libraries store arrays this way.
     ///
     /// # Errors
     /// [`Error::Io`] if a folder cannot be listed.
@@ -164,7 +164,7 @@ impl Group {
         Ok(side_by_side(kinds).await?.into_iter().flatten().collect())
     }
 
-    /// The group's metadata: values by key.
+    /// The metadata of the group, by key.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Key`] and [`Error::Io`] name the file.
@@ -185,8 +185,8 @@ impl Group {
     }
 }
 
-/// The members of the group at `path` by the key that tells them apart, as stored, and the version of the newest of its
-/// details: libtiledb reads no group whose files differ in that.
+/// The members of the group at `path` as stored, by [`GroupMember::key`], and the version of the newest details file.
+/// libtiledb cannot read a group whose details files have different versions.
 pub(crate) async fn load_details(
     context: &Context,
     path: &str,
@@ -220,7 +220,7 @@ pub(crate) async fn load_details(
     Ok((members, version))
 }
 
-/// The detail files that count in `window`, oldest first.
+/// The details files that are visible in `window`, oldest first.
 fn visible(names: Vec<String>, gone: &[String], window: Window) -> Vec<String> {
     let inside = |n: &TimestampedName| window.start_ms <= n.start_ms && n.end_ms <= window.end_ms;
     let files = names.into_iter().filter(|n| !n.ends_with(".vac") && !gone.contains(n));
@@ -236,7 +236,7 @@ fn visible(names: Vec<String>, gone: &[String], window: Window) -> Vec<String> {
     files.into_iter().map(|(_, n)| n).collect()
 }
 
-/// Lays one file of details over the members known so far. A file of version 1 lists them all.
+/// Applies a details file to the members known so far. A version 1 file replaces all members.
 fn merge(members: &mut BTreeMap<String, GroupMember>, details: GroupDetails) {
     if details.version == 1 {
         members.clear();
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn later_files_add_and_remove_and_old_ones_replace() {
+    fn version_2_files_add_and_remove_and_version_1_files_replace() {
         let mut members = BTreeMap::new();
         merge(
             &mut members,
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn details_count_in_the_order_of_their_times() {
+    fn details_are_ordered_by_time() {
         let name = |t: u64| format!("__{t}_{t}_0123456789abcdef0123456789abcdef_2");
         let names = vec![name(10), name(9), name(30), format!("{}.vac", name(9))];
         assert_eq!(visible(names, &[], Window::at(20)), [name(9), name(10)]);
@@ -325,20 +325,24 @@ mod tests {
     }
 
     #[test]
-    fn relative_members_lie_below_the_group() {
+    fn relative_members_are_inside_the_group() {
         assert_eq!(Member::new("g", member("a", false)).uri, "g/dir/a");
     }
 
     #[test]
-    fn who_opens_a_group_for_an_array_is_told() {
+    fn opening_a_group_as_an_array_names_the_group() {
         let context = Context::memory();
-        let told = |path: &str| {
+        let message = |path: &str| {
             block_on(Array::open(&context, path, &OpenOptions::default()))
                 .unwrap_err()
                 .to_string()
         };
         block_on(context.vfs.put("g/__tiledb_group.tdb", Vec::new())).unwrap();
-        assert!(told("g").contains("a group is here"), "{}", told("g"));
-        assert!(told("elsewhere").contains("no array is here"), "{}", told("elsewhere"));
+        assert!(message("g").contains("a group is here"), "{}", message("g"));
+        assert!(
+            message("elsewhere").contains("no array is here"),
+            "{}",
+            message("elsewhere")
+        );
     }
 }

@@ -1,7 +1,7 @@
-//! The sections of a fragment's metadata, decoded when they are first needed and kept.
+//! The sections of fragment metadata, decoded on first use and cached.
 //!
-//! Loading is two steps, so that nothing here does I/O: [`Index::missing`] says which bytes to fetch,
-//! [`Index::store`] takes them.
+//! Loading takes two steps and does no I/O: [`Index::missing`] returns the byte ranges to fetch, and [`Index::store`]
+//! decodes the bytes.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -21,7 +21,7 @@ use crate::format::schema::Schema;
 use crate::format::version::Version;
 use crate::sort::sort_by_number;
 
-/// A section, by the slot of its field where there is one a field.
+/// A section; per-field sections include the field's slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Section {
     RTree,
@@ -36,8 +36,7 @@ pub(crate) enum Section {
     Conditions,
 }
 
-/// A section that is to be fetched. `end` is `None` where it reaches to the end of the file, whose
-/// size is not known.
+/// A section to fetch. `end` is `None` if it extends to the end of a file of unknown size.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Missing {
     pub(crate) section: Section,
@@ -45,27 +44,27 @@ pub(crate) struct Missing {
     pub(crate) end: Option<u64>,
 }
 
-/// The sections of one fragment. Arrays have thousands of fragments and most reads need few of them,
-/// so that whatever takes memory is made when a section is asked for.
+/// The sections of one fragment. An array can have thousands of fragments and most reads need only a few, so memory is
+/// allocated when a section is first needed.
 #[derive(Debug)]
 pub(crate) struct Index {
     footer: Arc<Footer>,
-    /// Tiles of each field.
+    /// Number of tiles of each field.
     tiles: u64,
-    /// Starts of all sections, ascending: a section ends where the next one starts.
+    /// Offsets of all sections, ascending. Each section ends where the next one starts.
     starts: OnceLock<Vec<u64>>,
-    /// Where the last section ends, if the file's size is known.
+    /// End of the last section, if the file's size is known.
     end: Option<u64>,
-    /// The end of the file as far as it was read with the footer, and where it starts.
+    /// The end of the metadata file, as far as it was read with the footer, and its offset.
     tail: (u64, Bytes),
-    /// As a section says.
+    /// Writer's version, according to the sections.
     writer: OnceLock<Version>,
     rtree: OnceLock<RTree>,
     lists: OnceLock<Lists>,
     conditions: OnceLock<Vec<String>>,
 }
 
-/// The sections of which there is one a field.
+/// The per-field sections.
 #[derive(Debug)]
 struct Lists {
     tile_offsets: Vec<OnceLock<Vec<u64>>>,
@@ -79,7 +78,7 @@ struct Lists {
 }
 
 impl Lists {
-    /// None decoded, of `n` fields.
+    /// No sections decoded, for `n` fields.
     fn new(n: usize) -> Self {
         Self {
             tile_offsets: locks(n),
@@ -95,7 +94,7 @@ impl Lists {
 }
 
 impl Index {
-    /// The index of a fragment with this footer, none of it decoded. `end` and `tail` as far as known.
+    /// An empty index of a fragment with this footer. `end` and `tail` as far as known.
     pub(crate) const fn new(footer: Arc<Footer>, end: Option<u64>, tail: (u64, Bytes)) -> Self {
         Self {
             footer,
@@ -110,18 +109,18 @@ impl Index {
         }
     }
 
-    /// The same index, of a fragment of so many tiles. Where there is only one, it lies where its files start,
-    /// and its bounding box is the fragment's: that need not be looked up.
+    /// The index of a fragment with this number of tiles. The sections of a single tile need not be loaded: the tile
+    /// spans its files, and its bounding box is the fragment's.
     pub(crate) fn of_tiles(self, tiles: u64) -> Self {
         Self { tiles, ..self }
     }
 
-    /// Whether the footer comes out of a consolidated file.
+    /// Whether the footer is from consolidated fragment metadata.
     pub(crate) const fn is_consolidated(&self) -> bool {
         self.end.is_none()
     }
 
-    /// Whether a section says no more than is known without it.
+    /// Whether a section adds nothing to what is known without it.
     fn is_implied(&self, section: Section) -> bool {
         let fragment_box = !self.footer.dense && self.footer.version.has_dimension_files();
         let implied = match section {
@@ -151,7 +150,7 @@ impl Index {
             .get_or_init(|| Lists::new(self.footer.lists.get(List::FileSizes).len()))
     }
 
-    /// The index of a fragment of the oldest versions, all of it decoded.
+    /// The complete index of a fragment of versions 1 and 2.
     pub(crate) fn legacy(footer: Arc<Footer>, metadata: LegacyMetadata) -> Self {
         let index = Self::new(footer, Some(0), (0, Bytes::new()));
         let into = index.lists();
@@ -167,9 +166,9 @@ impl Index {
         index
     }
 
-    /// Those of `wanted` that say more than is known without them. `schema`: of the fragment.
+    /// The sections among `wanted` that are not implied. `schema` is that of the fragment.
     pub(crate) fn needed(&self, wanted: &[Section], schema: &Schema) -> Vec<Section> {
-        // Any section says who wrote the fragment; boxes can be implied all the same.
+        // Loading any section reveals the writer's version. That is not needed for implied bounding boxes.
         let anonymous = !self.footer.version.has_types_of_filters() && schema.pipelines().any(Pipeline::hands_on_types);
         let implied = |s: &Section| self.is_implied(*s) && (!anonymous || *s == Section::RTree);
         let (known, needed): (Vec<Section>, Vec<Section>) = wanted.iter().partition(|s| implied(s));
@@ -183,7 +182,7 @@ impl Index {
         needed
     }
 
-    /// Those of `wanted` that are neither decoded nor absent from the file.
+    /// The sections among `wanted` that are in the file but not decoded yet.
     pub(crate) fn missing(&self, wanted: &[Section]) -> Vec<Missing> {
         let known = |section: &Section| match *section {
             Section::RTree => self.rtree.get().is_some(),
@@ -222,7 +221,7 @@ impl Index {
         Some((start, starts.get(next).copied().or(self.end)))
     }
 
-    /// The bytes of a section, if they came with the footer.
+    /// The bytes of a section, if they were read with the footer.
     pub(crate) fn in_tail(&self, missing: &Missing) -> Option<Bytes> {
         let (from, bytes) = &self.tail;
         let start = usize::try_from(missing.start.checked_sub(*from)?).ok()?;
@@ -233,10 +232,10 @@ impl Index {
         (start <= end && end <= bytes.len()).then(|| bytes.slice(start..end))
     }
 
-    /// Decodes a section that was fetched from the file at `path`, of a fragment of `tiles` tiles.
+    /// Decodes a section that was fetched from the file at `path`, for a fragment with `tiles` tiles.
     ///
     /// # Errors
-    /// The section is damaged, or encrypted with another key.
+    /// The section is damaged or encrypted with another key.
     pub(crate) fn store(
         &self,
         path: &str,
@@ -250,8 +249,8 @@ impl Index {
         set(&self.writer, generic_tile::writer(bytes).map_err(shift).at(path)?);
         let list = || {
             let mut list = tile_index::decode(&payload).map_err(shift).at(path)?;
-            // Where there are nulls, 2.2 ends a global write with an entry for a tile that there is not:
-            // the last tile would not reach to the end of its file.
+            // For global writes with nulls, 2.2 writes an entry for a tile after the last one. It would cut the last
+            // tile short.
             list.truncate(usize::try_from(tiles).unwrap_or(usize::MAX));
             Ok(list)
         };
@@ -277,8 +276,8 @@ impl Index {
         Ok(())
     }
 
-    /// The newest version that the release which wrote the fragment knew of; the fragment's own until a section
-    /// is decoded.
+    /// The newest format version known to the release that wrote the fragment. The fragment's own version until a
+    /// section is decoded.
     pub(crate) fn writer(&self) -> Version {
         let own = self.footer.version;
         self.writer.get().map_or(own, |&writer| writer.max(own))
@@ -296,12 +295,12 @@ impl Index {
         self.lists().maxs.get(slot)?.get()
     }
 
-    /// The bits of the sum of a tile: `i64`, `u64` or `f64` after the field's kind.
+    /// The sum of a tile, as the bits of an `i64`, `u64` or `f64` depending on the field's type.
     pub(crate) fn sum(&self, slot: usize, tile: u64) -> Option<u64> {
         at(&self.lists().sums, slot, tile)
     }
 
-    /// How many cells of a tile are null, as far as the fragment says.
+    /// Number of null cells in a tile, if the fragment stores it.
     pub(crate) fn null_count(&self, slot: usize, tile: u64) -> Option<u64> {
         at(&self.lists().null_counts, slot, tile)
     }
@@ -310,12 +309,12 @@ impl Index {
         self.conditions.get().map_or(&[], Vec::as_slice)
     }
 
-    /// Unfiltered bytes of a tile of variable-length data.
+    /// Unfiltered size of a tile of variable-length values in bytes.
     pub(crate) fn var_bytes(&self, slot: usize, tile: u64) -> Option<u64> {
         at(&self.lists().var_sizes, slot, tile)
     }
 
-    /// Unfiltered bytes of all tiles of variable-length data; 0 where they are not loaded.
+    /// Unfiltered size of all tiles of variable-length values in bytes; 0 if not loaded.
     pub(crate) fn var_bytes_total(&self, slot: usize) -> u64 {
         let sizes = self.lists().var_sizes.get(slot).and_then(OnceLock::get);
         sizes.map_or(0, |s| s.iter().fold(0, |n, v| n.saturating_add(*v)))
@@ -334,23 +333,23 @@ impl Index {
         range(of(self.lists()), slot, tile, file_bytes)
     }
 
-    /// Bytes of a tile in the field's file, of which there are `file_bytes`.
+    /// Byte range of a tile in the field's file, which has `file_bytes` bytes.
     pub(crate) fn fixed_range(&self, slot: usize, tile: u64, file_bytes: u64) -> Result<Range<u64>, String> {
         self.range(|lists| &lists.tile_offsets, slot, tile, file_bytes)
     }
 
-    /// Bytes of a tile in the file of variable-length data.
+    /// Byte range of a tile in the file of variable-length values.
     pub(crate) fn var_range(&self, slot: usize, tile: u64, file_bytes: u64) -> Result<Range<u64>, String> {
         self.range(|lists| &lists.var_offsets, slot, tile, file_bytes)
     }
 
-    /// Bytes of a tile in the validity file.
+    /// Byte range of a tile in the validity file.
     pub(crate) fn validity_range(&self, slot: usize, tile: u64, file_bytes: u64) -> Result<Range<u64>, String> {
         self.range(|lists| &lists.validity_offsets, slot, tile, file_bytes)
     }
 }
 
-/// A complaint about the index of a fragment whose metadata file is `path`.
+/// An error about the index of the fragment with metadata file `path`.
 pub(crate) fn inconsistent(path: &str, why: impl Into<String>) -> Error {
     Error::Corrupt {
         path: path.to_owned(),

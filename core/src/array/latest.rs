@@ -1,4 +1,4 @@
-//! The commits that end at a moment or later: a new write sorts after them.
+//! Lists the commits at or after a given time, so that a new write can sort after them.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,12 @@ use crate::format::commits::{self, COMMITS_DIR};
 use crate::format::name::times;
 use crate::vfs::{join, last_part, side_by_side};
 
-/// Names of the fragments and deletes that are committed and whose time ends at `from_ms` or later. Of the lists, only
-/// those are read that may name such a one.
+/// Names of the committed fragments and deletes that end at or after `from_ms`. Only reads consolidated commit files
+/// that may list such commits.
 pub(crate) async fn commits_since(array: &Array, from_ms: u64) -> Result<Vec<String>> {
     array.context().vfs.renew().await?;
     for _ in 0..RELISTINGS {
-        // What a vacuum took away meanwhile is in the next listing, or in a list that it names.
+        // A file that a concurrent vacuum removed is replaced in the next listing.
         match commits_since_once(array, from_ms).await {
             Err(Error::NotFound { .. }) => {}
             done => return done,
@@ -28,7 +28,7 @@ async fn commits_since_once(array: &Array, from_ms: u64) -> Result<Vec<String>> 
     let in_time = |path: &str| times(path).is_some_and(|(_, end_ms)| from_ms <= end_ms);
     let mut paths = Vec::new();
     for dir in ["", COMMITS_DIR] {
-        // In the root lie the commits of old formats.
+        // The root has commits only in old formats.
         if dir.is_empty() && array.schema().version.for_new_fragments().has_commit_folder() {
             continue;
         }

@@ -1,4 +1,4 @@
-//! What belongs to an array beside its cells: metadata and the values of enumerations.
+//! The metadata and enumerations of an array.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
@@ -13,7 +13,7 @@ use crate::format::metadata::{self, MetaValue};
 use crate::vfs::{join, side_by_side};
 
 impl Array {
-    /// The array's metadata: values by key.
+    /// The metadata of the array, by key.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Key`] and [`Error::Io`] name the file.
@@ -22,7 +22,8 @@ impl Array {
         load_metadata(self.context(), &files, self.key()).await
     }
 
-    /// The enumeration of this name, or else that of the attribute of this name, in the version of this array's schema.
+    /// The enumeration with this name, or the enumeration of the attribute with this name. Its values are those in this
+    /// array's schema.
     ///
     /// # Errors
     /// [`Error::NotFound`] if the schema has neither; [`Error::Corrupt`], [`Error::Key`]
@@ -52,7 +53,7 @@ impl Array {
         Ok(enumeration)
     }
 
-    /// The enumeration in this file, of whatever schema.
+    /// Reads the enumeration in this file, which may belong to any schema of the array.
     pub(crate) async fn load_enumeration(&self, file: &str) -> Result<Enumeration> {
         let path = join(&join(self.path(), "__schema/__enumerations"), file);
         let payload = read_generic(self.context(), &path, self.key()).await?;
@@ -60,7 +61,7 @@ impl Array {
     }
 }
 
-/// The values of these files, oldest first, one over the other.
+/// Reads the metadata in these files, oldest first. Newer values replace older ones.
 pub(crate) async fn load_metadata(
     context: &Context,
     files: &[String],
@@ -70,7 +71,7 @@ pub(crate) async fn load_metadata(
     Ok(entries.filter_map(|(key, value)| Some((key, value?))).collect())
 }
 
-/// The same, with the keys that were taken out.
+/// Like [`load_metadata`], but keeps deleted keys, with the value `None`.
 pub(crate) async fn load_entries(
     context: &Context,
     files: &[String],

@@ -1,4 +1,4 @@
-//! What an array is at a moment: the snapshot, its fragments, its metadata; and groups of arrays.
+//! An array at a point in time: its snapshot, fragments and metadata; and groups of arrays.
 
 mod counting;
 pub(crate) mod create;

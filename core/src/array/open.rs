@@ -1,5 +1,6 @@
-//! Opening an array: a round of listings; a round of the schema, lists and consolidated footers; and a
-//! round of the other footers, which without lists is the same as the one before.
+//! Opens an array in up to three rounds of requests: listings; then the schema, consolidated commit files and
+//! consolidated fragment metadata; then the other footers. Without consolidated commit files, the last two rounds are
+//! one.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -33,31 +34,32 @@ use crate::format::version::Version;
 use crate::format::{consolidated_metadata, generic_tile};
 use crate::vfs::{IN_FLIGHT, join, last_part, side_by_side};
 
-/// Bytes read from the end of a fragment's metadata: the footer, and in small fragments all of it.
+/// Number of bytes to read from the end of a fragment metadata file: enough for the footer, and for all of a small
+/// file.
 const TAIL_BYTES: u64 = 64 << 10;
-/// How often an array is listed anew where files that a listing named are gone.
+/// How often to list an array again if listed files are missing.
 pub(crate) const RELISTINGS: usize = 8;
-/// Fragments whose footers are decoded on the calling thread.
+/// Number of fragments whose footers are decoded on the calling thread.
 const FRAGMENTS_AT_ONCE: usize = 8;
-/// The schema of what TileDB 1 called a key-value store.
+/// Schema file of a key-value store, a kind of object in TileDB 1.
 const KEY_VALUE_SCHEMA: &str = "__kv_schema.tdb";
 
 impl Array {
-    /// Opens the array at `path` in the store of `context`. A manifest that the store has read already is believed;
-    /// [`Array::at`] looks anew.
+    /// Opens the array at `path` in the store of `context`. Uses a manifest that the store has already read;
+    /// [`Array::at`] reads it again.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if there is no array; [`Error::Key`] without the right key;
-    /// [`Error::Corrupt`] and [`Error::Io`] name the file.
+    /// [`Error::NotFound`] if there is no array. [`Error::Key`] without the right key. [`Error::Corrupt`] and
+    /// [`Error::Io`] name the file.
     pub async fn open(context: &Context, path: &str, options: &OpenOptions) -> Result<Self> {
         Self::open_counting(context, path, options, Counting::Visible).await
     }
 
-    /// Opens the array to look after its files, not to read cells: with the fragments that consolidated ones replace
-    /// and that lie there still, and without those whose metadata is damaged, whose errors come beside.
+    /// Opens the array to verify its files rather than to read cells. Includes fragments that were consolidated but not
+    /// vacuumed. Excludes fragments with damaged metadata, and returns their errors.
     ///
     /// # Errors
-    /// As [`Array::open`], but not what concerns one fragment.
+    /// Same as [`Array::open`], except errors about a single fragment.
     pub async fn open_to_verify(context: &Context, path: &str, options: &OpenOptions) -> Result<(Self, Vec<Error>)> {
         let damaged = Mutex::default();
         let array = Self::open_counting(context, path, options, Counting::All(&damaged)).await?;
@@ -72,7 +74,7 @@ impl Array {
             if !listing.is_array() || !lacks_files {
                 return opened;
             }
-            // A vacuum takes away what was replaced: the next listing names what replaces it.
+            // A vacuum may have removed replaced fragments; the next listing has the consolidated ones.
             context.vfs.renew().await?;
             let now = list(context, path).await?;
             if now == listing {
@@ -110,17 +112,17 @@ impl Array {
             .ok_or_else(absent)?;
         let schema_name = last_part(&schema_name).to_owned();
         let key = options.key.as_ref();
-        let (tell, told) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let schema = async {
             let schema = load_schema(context, path, &schema_name, key).await?;
-            // Fails only if nobody wants to know.
-            let _ = tell.send(!schema.is_dense());
+            // The receiver is dropped if the result does not depend on the schema.
+            let _ = sender.send(!schema.is_dense());
             Ok(schema)
         };
-        let sparse = async { told.await.unwrap_or(false) };
+        let sparse = async { receiver.await.unwrap_or(false) };
         let found = find(context, path, (listing, which), options.window, sparse, key);
         let (schema, found) = future::try_join(schema, found).await?;
-        // What names no schema was written when the array had but one.
+        // Fragments that name no schema were written when the array had only one.
         let schemas = listing.schemas();
         let oldest = schemas.first().map_or("", |s| last_part(s));
         let nameless = found.fragments.iter().any(|(f, _)| !f.version.has_schema_folder());
@@ -143,8 +145,8 @@ impl Array {
         for (i, tail) in rest {
             let load = load_raw(context, path, &refs[i], tail, &first, key);
             let is_replaced = i >= found.counted;
-            let told = move |e: Error| if is_replaced { half_vacuumed(e) } else { e };
-            far.push(async move { Ok::<_, Error>((i, which.bear(load.await.map_err(told))?.flatten())) });
+            let explained = move |e: Error| if is_replaced { half_vacuumed(e) } else { e };
+            far.push(async move { Ok::<_, Error>((i, which.or_skip(load.await.map_err(explained))?.flatten())) });
         }
         let mut far = stream::iter(far).buffered(IN_FLIGHT);
         while let Some((i, loaded)) = far.try_next().await? {
@@ -155,7 +157,7 @@ impl Array {
 
         let mut names = BTreeSet::new();
         for (f, raw) in &fragments {
-            // What is wrong here is told below.
+            // Errors are reported below, when the fragment is decoded.
             names.extend(raw.schema_name(path, f).ok().map(|name| name.unwrap_or(oldest)));
         }
         schemas.load(names).await?;
@@ -168,7 +170,7 @@ impl Array {
             let made = raw
                 .schema_name(path, &f)
                 .map(|name| Arc::clone(schemas.get(name.unwrap_or(oldest))));
-            which.bear(made.and_then(|own| raw.into_fragment(path, f, &own).map(Arc::new)))
+            which.or_skip(made.and_then(|own| raw.into_fragment(path, f, &own).map(Arc::new)))
         })?;
         Ok(Self(Arc::new(Snapshot {
             context: context.clone(),
@@ -183,10 +185,10 @@ impl Array {
         })))
     }
 
-    /// The same array in another window of time, from a fresh look at the store.
+    /// Opens the same array in another window of time, as the store is now.
     ///
     /// # Errors
-    /// As [`Array::open`].
+    /// Same as [`Array::open`].
     pub async fn at(&self, window: Window) -> Result<Self> {
         let options = OpenOptions {
             window,
@@ -197,33 +199,33 @@ impl Array {
     }
 }
 
-/// What is known of an array beside its schema.
+/// The contents of an array, apart from its schema.
 struct Found {
-    /// Fragments, each with what was fetched of its metadata: those that count, and others that they replace.
+    /// The fragments, visible ones first, then replaced ones, each with what was fetched of its metadata.
     fragments: Vec<(FragmentRef, Fetched)>,
-    /// How many of them count.
+    /// The number of visible fragments.
     counted: usize,
-    /// Files of array metadata.
+    /// The files of array metadata.
     metadata: Vec<String>,
-    /// Of dense arrays they do not count, whatever they are.
+    /// The deletes. Ignored for dense arrays, even if they cannot be read.
     deletes: Result<Vec<Delete>>,
 }
 
-/// What was fetched of a fragment's metadata before the schema is known.
+/// The part of a fragment's metadata that was fetched before the schema was known.
 enum Fetched {
-    /// Its footer, out of a consolidated file.
+    /// Its footer, from consolidated fragment metadata.
     Footer(Bytes),
     /// The end of its metadata file.
     Tail(Tail),
-    /// Nothing: it has no footer.
+    /// Nothing, because its format version has no footer.
     Nothing,
 }
 
-/// The end of a file, and how many bytes the file has.
+/// The size of a file, and the bytes at its end.
 type Tail = Result<(u64, Bytes)>;
 
-/// Finds what counts in a window, and fetches what is needed of it: the lists and the consolidated
-/// metadata in one round, the ends of the other metadata files and the deletes in the next.
+/// Finds what is visible in a window and fetches what is needed to open it. The first round reads consolidated commit
+/// files and consolidated fragment metadata. The second reads deletes and the ends of the other metadata files.
 async fn find(
     context: &Context,
     path: &str,
@@ -239,7 +241,7 @@ async fn find(
     )
     .await?;
     let committed = Committed::read(listing, &lists)?;
-    // Mostly the same fragments count whatever the schema, which then is not waited for.
+    // Usually the same fragments are visible for dense and sparse arrays, so the schema is not awaited.
     let sparse = committed.straddles(window) && sparse.await;
     let mut visible = committed.visible(window, sparse)?;
     let counted = visible.fragments.len();
@@ -277,7 +279,7 @@ async fn find(
     })
 }
 
-/// Of a fragment that others replace a file that is not there is most likely what a vacuum left.
+/// Explains a missing file of a fragment that was consolidated: most likely a vacuum was interrupted.
 fn half_vacuumed(error: Error) -> Error {
     match error {
         Error::NotFound { path, .. } => Error::not_found(
@@ -289,7 +291,7 @@ fn half_vacuumed(error: Error) -> Error {
     }
 }
 
-/// The folders of the array at `path`.
+/// Lists the folders of the array at `path`.
 pub(crate) async fn list(context: &Context, path: &str) -> Result<Listing> {
     let dir = |name: &str| join(path, name);
     let (schema, commits, meta, data) = (dir(SCHEMA_DIR), dir(COMMITS_DIR), dir(FRAGMENT_META_DIR), dir(META_DIR));
@@ -312,7 +314,7 @@ pub(crate) async fn list(context: &Context, path: &str) -> Result<Listing> {
     })
 }
 
-/// The payload of a file that is one generic tile.
+/// Reads a file that is a single generic tile, and returns its payload.
 pub(crate) async fn read_generic(context: &Context, path: &str, key: Option<&Key>) -> Result<Vec<u8>> {
     let bytes = context.vfs.read_all(path).await?;
     Ok(generic_tile::decode(&bytes, key).at(path)?.0)
@@ -327,7 +329,7 @@ pub(super) async fn fetch(context: &Context, array: &str, names: &[String]) -> R
     side_by_side(names.iter().cloned().map(read)).await
 }
 
-/// Consolidated footers by the name of the fragment: both lie in what was fetched.
+/// Consolidated footers by fragment name. Both are slices of the same payload.
 type Consolidated = HashMap<Bytes, Bytes>;
 
 async fn load_consolidated(
@@ -342,8 +344,8 @@ async fn load_consolidated(
             let payload = Bytes::from(read_generic(context, &path, key).await?);
             let list = consolidated_metadata::decode(&payload).at(&path)?;
             let names = list.iter().map(|f| last_part(f.name.trim_end_matches('/')));
-            // Of fragments of older versions libtiledb counts too few bytes, so that the footers behind them do not
-            // start where the list says. Every fragment has its own footer as well.
+            // libtiledb miscounts the sizes of footers of older versions, so later footers are not at their listed
+            // offsets. Such a file is ignored, because every fragment has its own footer too.
             let displaced = |(name, range): (&str, &Range<usize>)| {
                 let version = TimestampedName::parse(name).and_then(|n| n.version());
                 let footer = payload.get(range.clone()).unwrap_or(&[]);
@@ -366,21 +368,22 @@ async fn load_consolidated(
     Ok(out)
 }
 
-/// What was read of a fragment's metadata, before its schema is known.
+/// The metadata read for a fragment before its schema is known.
 enum Raw {
-    /// A footer out of a consolidated file.
+    /// A footer from consolidated fragment metadata.
     Consolidated(Bytes),
-    /// The end of a metadata file from byte `start` on, and where in the file the footer lies.
+    /// The end of a metadata file from byte `start` on, and the byte range of the footer in the file.
     Tail {
         start: u64,
         bytes: Bytes,
         footer: Range<u64>,
     },
-    /// The whole file of the oldest versions.
+    /// The payload of the whole file, for versions 1 and 2.
     Legacy { payload: Vec<u8>, dense: bool },
 }
 
-/// What was fetched of a fragment's metadata, if that is enough; else the end of the file, if that is what it was.
+/// Uses what was fetched of a fragment's metadata, if it is sufficient. Otherwise returns the end of the file, if that
+/// was fetched.
 fn at_hand(f: &FragmentRef, fetched: Fetched, latest: &Schema) -> Result<Raw, Option<Tail>> {
     let (size, bytes) = match fetched {
         Fetched::Footer(bytes) => return Ok(Raw::Consolidated(bytes)),
@@ -395,7 +398,7 @@ fn at_hand(f: &FragmentRef, fetched: Fetched, latest: &Schema) -> Result<Raw, Op
     }
 }
 
-/// What must be read of it where that is not enough, or where it says why.
+/// Reads the metadata of a fragment if what was fetched is not sufficient. `None` for the remains of a failed write.
 async fn load_raw(
     context: &Context,
     array: &str,
@@ -422,7 +425,7 @@ async fn load_raw(
     }
 }
 
-/// The end of the metadata file at `path` from the footer on, of a fragment of this version and schema.
+/// The end of the metadata file at `path`, starting at the footer or before it.
 async fn locate_footer(
     context: &Context,
     path: &str,
@@ -441,7 +444,8 @@ async fn locate_footer(
     })
 }
 
-/// The footer in a fragment's own file, wherever the one comes from that it was opened with. The file must have one.
+/// Reads the footer in the fragment's own metadata file, even if the fragment was opened from consolidated metadata.
+/// The format version must have footers.
 pub(crate) async fn own_footer(context: &Context, fragment: &Fragment) -> Result<Footer> {
     let (path, kind) = (fragment.metadata_path(), (fragment.version, &*fragment.schema));
     let tail = context.vfs.read_tail(&path, TAIL_BYTES).await?;
@@ -454,7 +458,7 @@ fn metadata_path(array: &str, f: &FragmentRef) -> String {
 }
 
 impl Raw {
-    /// Bytes of the footer.
+    /// The bytes of the footer.
     fn footer(&self) -> &[u8] {
         match self {
             Self::Legacy { .. } => &[],
@@ -466,7 +470,7 @@ impl Raw {
         }
     }
 
-    /// The file name of the fragment's schema; `None` where the array has but one.
+    /// File name of the fragment's schema; `None` if the array has only one schema.
     fn schema_name(&self, array: &str, f: &FragmentRef) -> Result<Option<&str>> {
         if !f.version.has_schema_folder() {
             return Ok(None);

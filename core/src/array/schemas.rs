@@ -1,4 +1,4 @@
-//! The schemas of an array: one in arrays older than their folder, else a file for each that it ever had.
+//! The schemas of an array: a single file in old formats, otherwise one file per schema version.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -25,7 +25,7 @@ pub(super) struct Schemas<'a> {
 }
 
 impl<'a> Schemas<'a> {
-    /// Those of the array at `array`, of which the latest is known, by name.
+    /// The schemas of the array at `array`. Only the latest is loaded, with its name.
     pub(super) fn new(
         context: &'a Context,
         array: &'a str,
@@ -41,15 +41,15 @@ impl<'a> Schemas<'a> {
         }
     }
 
-    /// The one of this name, which is loaded; the array's latest for any other.
+    /// The loaded schema with this name. For other names, the latest schema of the array.
     pub(super) fn get(&self, name: &str) -> &Arc<Schema> {
         self.known.get(name).unwrap_or(self.latest)
     }
 
-    /// Loads those of `names` that are not known yet.
+    /// Loads the schemas `names` that are not loaded yet.
     ///
     /// # Errors
-    /// One is absent or damaged, or is of an array with other dimensions.
+    /// A schema is missing or damaged, or has the dimensions of another array.
     pub(super) async fn load(&mut self, names: impl IntoIterator<Item = &str>) -> Result<()> {
         let new = names.into_iter().filter(|name| !self.known.contains_key(*name));
         let load = |name: &str| {
@@ -70,11 +70,11 @@ impl<'a> Schemas<'a> {
 }
 
 impl Array {
-    /// The same fragments under the schema of this time, if that is later than the window: what is written has that one,
-    /// whatever its own time.
+    /// The same fragments with the schema at this time, if the time is after the window. New fragments must have the
+    /// latest schema, even if the window ends earlier.
     ///
     /// # Errors
-    /// As [`Array::open`].
+    /// Same as [`Array::open`].
     pub(crate) async fn with_schema_of(&self, time_ms: u64) -> Result<Self> {
         let own = &self.0;
         if time_ms <= own.options.window.end_ms {
@@ -99,7 +99,7 @@ impl Array {
     }
 }
 
-/// The schema of this name: a file in `__schema`, or the array's only one in older arrays.
+/// Reads the schema with this name: a file in `__schema`, or the single schema file of old formats.
 pub(crate) async fn load_schema(context: &Context, array: &str, name: &str, key: Option<&Key>) -> Result<Arc<Schema>> {
     let path = join(array, &schema_path(name));
     let payload = read_generic(context, &path, key).await?;

@@ -1,5 +1,4 @@
-//! Loading sections of the indexes of fragments: from the ends of files that opening has read, else from the
-//! files.
+//! Loads sections of fragment metadata, from the bytes read when opening if possible, otherwise from the files.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,14 +12,13 @@ use crate::error::{Error, Result};
 use crate::filter::Key;
 use crate::vfs::side_by_side;
 
-/// Fragments whose index is decoded on the calling thread.
+/// Number of fragments whose sections are decoded on the calling thread.
 const FRAGMENTS_AT_ONCE: usize = 8;
 
-/// Decodes those of the wanted sections that were not decoded before and that say more than is known without
-/// them, for each fragment.
+/// Loads the wanted sections of each fragment, except those already decoded or implied.
 ///
 /// # Errors
-/// A metadata file cannot be read, or is damaged.
+/// A metadata file cannot be read or is damaged.
 pub(crate) async fn load_index(array: &Array, wanted: &[(Arc<Fragment>, Vec<Section>)]) -> Result<()> {
     let needed = wanted.iter().filter_map(|(fragment, sections)| {
         let needed = fragment.index.needed(sections, &fragment.schema);
@@ -29,10 +27,10 @@ pub(crate) async fn load_index(array: &Array, wanted: &[(Arc<Fragment>, Vec<Sect
     load_all(array, &needed.collect::<Vec<_>>()).await
 }
 
-/// Decodes all of the wanted sections that were not decoded before.
+/// Loads the wanted sections of each fragment, except those already decoded.
 ///
 /// # Errors
-/// As [`load_index`].
+/// Same as [`load_index`].
 pub(crate) async fn load_all(array: &Array, wanted: &[(Arc<Fragment>, Vec<Section>)]) -> Result<()> {
     let (context, key) = (array.context(), array.key());
     let cpu = if wanted.len() > FRAGMENTS_AT_ONCE {
@@ -92,7 +90,7 @@ fn store(fragment: &Fragment, m: &Missing, bytes: &[u8], key: Option<&Key>) -> R
     )
 }
 
-/// Lets sections whose end is not known end with the file.
+/// Sets unknown ends of sections to the size of the file.
 async fn close_ends(context: &Context, fragment: &Fragment, missing: &mut [Missing]) -> Result<()> {
     if missing.iter().any(|m| m.end.is_none()) {
         let size = context.vfs.size(&fragment.metadata_path()).await?;

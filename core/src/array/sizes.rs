@@ -1,4 +1,4 @@
-//! How much the cells of an array take before filters.
+//! The unfiltered size of an array.
 
 use std::sync::Arc;
 
@@ -9,12 +9,11 @@ use crate::error::Result;
 use crate::format::fragment::slots::FieldId;
 
 impl Array {
-    /// Bytes of all cells of all fragments before filters: of their values, the starts of variable-length ones,
-    /// validity, and in sparse fragments coordinates. Where cells are of variable length, a section of each
-    /// fragment's metadata is read.
+    /// Total unfiltered size of the cells of all fragments in bytes: values, offsets, validity, and the coordinates of
+    /// sparse fragments. For variable-length fields, reads a section of each fragment's metadata.
     ///
     /// # Errors
-    /// A metadata file cannot be read, or is damaged.
+    /// A metadata file cannot be read or is damaged.
     pub async fn unfiltered_bytes(&self) -> Result<u64> {
         let wanted: Vec<(Arc<Fragment>, Vec<Section>)> = self
             .fragments()
@@ -29,8 +28,8 @@ impl Array {
 }
 
 impl Fragment {
-    /// The attributes and, where they are stored, the dimensions: how long their cells are, and whether they have
-    /// validity.
+    /// The attributes and, if stored, the dimensions. For each: the size of a cell, or `None` for variable length, and
+    /// whether it is nullable.
     fn valued_fields(&self) -> impl Iterator<Item = (FieldId, Option<usize>, bool)> {
         let attributes = self.schema.attributes.iter().enumerate();
         let attributes = attributes.map(|(i, a)| (FieldId::Attribute(i), a.cell.cell_bytes(a.datatype), a.nullable));
@@ -39,7 +38,7 @@ impl Fragment {
         attributes.chain(dimensions.map(|(i, d)| (FieldId::Dimension(i), d.cell.cell_bytes(d.datatype), false)))
     }
 
-    /// The sections that say how much the cells of variable length take.
+    /// The sections with the sizes of variable-length tiles.
     fn var_sections(&self) -> Vec<Section> {
         let var = self.valued_fields().filter(|(_, bytes, _)| bytes.is_none());
         var.filter_map(|(id, ..)| self.slots.index(id))
@@ -47,7 +46,8 @@ impl Fragment {
             .collect()
     }
 
-    /// As [`Array::unfiltered_bytes`], with the sizes of variable-length cells as far as they are loaded.
+    /// Same as [`Array::unfiltered_bytes`], for this fragment. Variable-length sizes must be loaded; otherwise they
+    /// count as 0.
     fn unfiltered_bytes(&self) -> u64 {
         let field = |(id, bytes, nullable): (FieldId, Option<usize>, bool)| {
             let var = self.slots.index(id).filter(|_| bytes.is_none());

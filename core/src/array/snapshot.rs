@@ -1,4 +1,4 @@
-//! An array as it was in a window of time: immutable, and cheap to clone.
+//! A snapshot of an array in a window of time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -13,59 +13,59 @@ use crate::sort::sort_by_number;
 
 use super::fragment::Fragment;
 
-/// An array in a window of time: its schema and the fragments that are visible.
+/// An array in a window of time: its schema and its visible fragments.
 ///
-/// A snapshot never changes. To see later writes, open the array again with [`Array::at`].
+/// A snapshot never changes and is cheap to clone. To see later writes, open the array again with [`Array::at`].
 #[derive(Debug, Clone)]
 pub struct Array(pub(crate) Arc<Snapshot>);
 
-/// What an [`Array`] shares between its clones.
+/// The state that clones of an [`Array`] share.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) context: Context,
     pub(crate) path: String,
     pub(crate) options: OpenOptions,
     pub(crate) schema: Arc<Schema>,
-    /// The schema's file in `__schema`, or its path below the array where it is older than that folder.
+    /// File name of the schema in `__schema`, or the path of the schema file in old formats.
     pub(crate) schema_name: String,
     pub(crate) fragments: Vec<Arc<Fragment>>,
-    /// Oldest first.
+    /// The delete commits, oldest first.
     pub(crate) deletes: Vec<Delete>,
-    /// Files of array metadata below the array, oldest first.
+    /// Paths of the files of array metadata, relative to the array, oldest first.
     pub(crate) metadata_files: Vec<String>,
-    /// Those that were asked for, by name.
+    /// The enumerations loaded so far, by name.
     pub(crate) enumerations: Mutex<HashMap<String, Arc<Enumeration>>>,
 }
 
 /// A delete commit.
 #[derive(Debug, Clone)]
 pub(crate) struct Delete {
-    /// Its path below the array, which lists of processed conditions name.
+    /// Its path relative to the array, which lists of processed conditions use.
     pub(crate) path: String,
-    /// When, in milliseconds since 1970.
+    /// The time of the delete, in milliseconds since 1970.
     pub(crate) time_ms: u64,
-    /// The condition of the cells that stay.
+    /// The condition of the cells to keep.
     pub(crate) keep: StoredCondition,
 }
 
 /// A closed window of time, in milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Window {
-    /// Writes before this are not seen.
+    /// Writes before this time are ignored.
     pub start_ms: u64,
-    /// Writes after this are not seen.
+    /// Writes after this time are ignored.
     pub end_ms: u64,
 }
 
 impl Window {
-    /// All of time, the future too. libtiledb stops at now unless it is told otherwise; the engine has no
-    /// clock, and its callers that have one pass [`Window::at`].
+    /// All times, including the future. libtiledb's default ends at the current time. The engine has no clock; callers
+    /// with a clock pass [`Window::at`].
     pub const ALL: Self = Self {
         start_ms: 0,
         end_ms: u64::MAX,
     };
 
-    /// Everything up to and including `t` milliseconds since 1970.
+    /// All times up to and including `t`, in milliseconds since 1970.
     pub const fn at(t: u64) -> Self {
         Self { start_ms: 0, end_ms: t }
     }
@@ -77,47 +77,47 @@ impl Default for Window {
     }
 }
 
-/// How to open an array.
+/// Options for opening an array.
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
-    /// The writes to see.
+    /// The window of time to read.
     pub window: Window,
     /// The key of an encrypted array.
     pub key: Option<Key>,
 }
 
 impl Array {
-    /// The schema that results are read with: the latest in the window.
+    /// The schema to read with: the latest in the window.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.0.schema
     }
 
-    /// The array's path in its store.
+    /// Path of the array in its store.
     pub fn path(&self) -> &str {
         &self.0.path
     }
 
-    /// The store, the processors and the cache the array uses.
+    /// The store, threads and cache that the array uses.
     pub fn context(&self) -> &Context {
         &self.0.context
     }
 
-    /// The key it was opened with.
+    /// The key that the array was opened with.
     pub fn key(&self) -> Option<&Key> {
         self.0.options.key.as_ref()
     }
 
-    /// The window it was opened in.
+    /// The window that the array was opened in.
     pub fn window(&self) -> Window {
         self.0.options.window
     }
 
-    /// The visible fragments, oldest first: a later one wins where two hold the same cell.
+    /// The visible fragments, oldest first. If two hold the same cell, the later one wins.
     pub fn fragments(&self) -> &[Arc<Fragment>] {
         &self.0.fragments
     }
 
-    /// The times at which something was written or deleted, in milliseconds since 1970, each once, oldest first.
+    /// The distinct times of writes and deletes, in milliseconds since 1970, oldest first.
     pub fn times(&self) -> Vec<u64> {
         let deletes = self.deletes().iter().map(|d| d.time_ms);
         let mut times: Vec<u64> = self.fragments().iter().map(|f| f.end_ms).chain(deletes).collect();
@@ -126,18 +126,18 @@ impl Array {
         times
     }
 
-    /// The times of the deletes that count, in milliseconds since 1970, oldest first. Numbers of cells of fragments
-    /// include the cells that these hide.
+    /// The times of the visible deletes, in milliseconds since 1970, oldest first. The cell counts of fragments include
+    /// deleted cells.
     pub fn delete_times(&self) -> Vec<u64> {
         self.deletes().iter().map(|d| d.time_ms).collect()
     }
 
-    /// The delete commits that count, oldest first.
+    /// The visible delete commits, oldest first.
     pub(crate) fn deletes(&self) -> &[Delete] {
         &self.0.deletes
     }
 
-    /// The same snapshot with these of its fragments only.
+    /// The same snapshot, restricted to these fragments.
     pub(crate) fn with_fragments(&self, fragments: Vec<Arc<Fragment>>) -> Self {
         let s = &*self.0;
         Self(Arc::new(Snapshot {
@@ -153,8 +153,7 @@ impl Array {
         }))
     }
 
-    /// The smallest box around all visible cells, a closed range a dimension; `None` if nothing
-    /// was written.
+    /// The bounding box of all visible cells, as one closed range per dimension; `None` if nothing was written.
     pub fn non_empty_domain(&self) -> Option<Vec<ScalarRange>> {
         self.fragments()
             .iter()

@@ -1,4 +1,5 @@
-//! Opening an array whose list of commits names fragments that a vacuum removed while the list was written.
+//! Opens an array whose consolidated commits file lists vacuumed fragments, because a vacuum ran while the file was
+//! written.
 
 use std::collections::HashSet;
 
@@ -12,8 +13,8 @@ use crate::format::commits::FRAGMENTS_DIR;
 use crate::vfs::{Entry, join};
 
 impl Array {
-    /// Opens the array without fragments that a vacuum removed while somebody consolidated the commits. Until the next
-    /// vacuum, the list of commits names them. `opened` is what opening it with them gave.
+    /// Opens the array without fragments that were vacuumed during a consolidation of commits. The commits file lists
+    /// them until the next vacuum. `opened` is the result of opening the array with them.
     pub(super) async fn open_without_vacuumed(
         context: &Context,
         path: &str,
@@ -30,13 +31,13 @@ impl Array {
             let why = "a list of commits names it, but a vacuum removed the fragment, and a merged fragment covers its \
                        time: `hyperslab vacuum` mends the list; if nobody vacuumed the array, restore the fragment's \
                        folder from a copy";
-            which.tell(Error::not_found(join(path, commit), why));
+            which.report(Error::not_found(join(path, commit), why));
         }
         Ok(opened)
     }
 }
 
-/// Commits that only lists name, of fragments whose folders are gone and whose time a merged fragment covers.
+/// Commits that only consolidated files list, whose fragment is missing and whose time a consolidated fragment covers.
 async fn vacuumed(context: &Context, path: &str, listing: &Listing) -> Result<Vec<String>> {
     let lists = fetch(context, path, &listing.to_fetch()).await?;
     let committed = Committed::read(listing, &lists)?;

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Entries as `name` for files and `name/` for folders; `#` stands for the 32 digits of a uuid.
+/// Entries from names: `name` is a file, `name/` is a folder, and `#` is replaced by a uuid.
 fn entries(names: &[&str]) -> Vec<Entry> {
     let entry = |name: &&str| match name.strip_suffix('/') {
         Some(dir) => Entry {
@@ -64,7 +64,7 @@ fn fragments_are_sorted_by_time_and_then_by_name() {
 }
 
 #[test]
-fn of_fragments_of_one_time_those_in_lists_of_commits_come_first() {
+fn consolidated_commits_come_first_among_equal_times() {
     let listing = commits(&[
         "__9_9_#_22.wrt",
         "__9_12_ee_22.wrt",
@@ -85,7 +85,7 @@ fn of_fragments_of_one_time_those_in_lists_of_commits_come_first() {
 }
 
 #[test]
-fn sparse_fragments_may_overlap_the_window_and_dense_ones_must_not() {
+fn sparse_fragments_may_overlap_the_window_but_dense_ones_may_not() {
     let listing = commits(&["__1_4_#_22.wrt", "__5_5_#_22.wrt", "__1_4_#_14.wrt"]);
     check(&listing, &[], window(0, 3), true, &["__fragments/__1_4_#_22"]);
     check(&listing, &[], window(0, 3), false, &[]);
@@ -100,7 +100,7 @@ fn sparse_fragments_may_overlap_the_window_and_dense_ones_must_not() {
 }
 
 #[test]
-fn a_visible_vacuum_file_hides_what_was_consolidated() {
+fn a_visible_vacuum_file_hides_the_consolidated_fragments() {
     let listing = commits(&["__1_1_#_22.wrt", "__2_2_#_22.wrt", "__1_2_#_22.wrt", "__1_2_#_22.vac"]);
     let vac = [(
         "__commits/__1_2_#_22.vac",
@@ -133,7 +133,7 @@ fn consolidated_commits_count_unless_they_are_ignored() {
 }
 
 #[test]
-fn old_fragments_lie_in_the_root() {
+fn old_fragments_are_in_the_root() {
     let root = [
         "__array_schema.tdb",
         "__lock.tdb",
@@ -167,7 +167,7 @@ fn old_fragments_lie_in_the_root() {
 }
 
 #[test]
-fn a_fragment_newer_than_this_release_is_an_error_only_where_it_counts() {
+fn a_fragment_of_a_newer_version_is_an_error_only_if_visible() {
     let listing = commits(&["__5_5_#_99.wrt"]);
     assert_eq!(
         visible(&listing, &[], Window::ALL, true).unwrap_err().code(),
@@ -185,7 +185,7 @@ fn a_fragment_newer_than_this_release_is_an_error_only_where_it_counts() {
 }
 
 #[test]
-fn deletes_and_updates_come_from_files_and_from_consolidated_ones() {
+fn deletes_and_updates_are_found_in_their_own_and_in_consolidated_files() {
     let listing = commits(&[
         "__1_2_#_22.con",
         "__3_3_#_22.del",
@@ -239,7 +239,7 @@ fn the_schema_is_the_last_in_time() {
 }
 
 #[test]
-fn the_kind_of_array_matters_only_where_cells_lie_on_both_sides() {
+fn sparseness_matters_only_if_a_fragment_is_partly_in_the_window() {
     let listing = commits(&["__1_1_#_22.wrt", "__2_5_#_22.wrt"]);
     let vac = fetched(&[("__commits/__6_8_#_22.vac", "__fragments/__6_6_#_22\n")]);
     let straddles = |end_ms| Committed::read(&listing, &vac).unwrap().straddles(window(0, end_ms));
@@ -253,7 +253,7 @@ fn the_kind_of_array_matters_only_where_cells_lie_on_both_sides() {
 }
 
 #[test]
-fn metadata_lies_wholly_in_the_window() {
+fn metadata_must_be_inside_the_window() {
     let names = ["__1_1_#", "__2_2_#", "__1_2_#", "__1_2_#.vac", "__3_3_#"];
     let listing = Listing {
         meta: entries(&names),
@@ -277,7 +277,7 @@ fn metadata_lies_wholly_in_the_window() {
 }
 
 #[test]
-fn consolidated_metadata_is_found_in_both_places() {
+fn consolidated_metadata_is_found_in_both_folders() {
     let listing = Listing {
         root: entries(&["__1_1_#_9.meta"]),
         fragment_meta: entries(&["__1_1_#_22.meta"]),

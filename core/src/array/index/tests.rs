@@ -53,7 +53,7 @@ fn array(context: &Context, cells: u64) -> Array {
 }
 
 #[test]
-fn what_one_tile_implies_is_what_its_files_say() {
+fn the_implied_index_of_a_single_tile_matches_its_files() {
     for (cells, implied) in [(3, true), (4, true), (5, false)] {
         let context = Context::memory();
         let short = array(&context, cells);
@@ -74,15 +74,15 @@ fn what_one_tile_implies_is_what_its_files_say() {
         for slot in 0..long.slots.len() {
             for tile in (0..long.tiles).filter(|_| is_set(&lists.tile_offsets, slot)) {
                 let bytes = size(List::FileSizes, slot);
-                let told = range(&lists.tile_offsets, slot, tile, bytes).unwrap();
-                assert_eq!(short.index.fixed_range(slot, tile, bytes), Ok(told));
+                let stored = range(&lists.tile_offsets, slot, tile, bytes).unwrap();
+                assert_eq!(short.index.fixed_range(slot, tile, bytes), Ok(stored));
             }
         }
         let (text, bytes) = (0, size(List::VarFileSizes, 0));
-        let told = range(&lists.var_offsets, text, 0, bytes).unwrap();
-        assert_eq!(short.index.var_range(text, 0, bytes), Ok(told));
+        let stored = range(&lists.var_offsets, text, 0, bytes).unwrap();
+        assert_eq!(short.index.var_range(text, 0, bytes), Ok(stored));
         let bytes = size(List::ValidityFileSizes, 0);
-        let told = range(&lists.validity_offsets, text, 0, bytes).unwrap();
-        assert_eq!(short.index.validity_range(text, 0, bytes), Ok(told));
+        let stored = range(&lists.validity_offsets, text, 0, bytes).unwrap();
+        assert_eq!(short.index.validity_range(text, 0, bytes), Ok(stored));
     }
 }
