@@ -1,12 +1,12 @@
-//! What filters hand each other for one chunk: notes (the chunk's metadata) and bytes.
+//! The data that one filter passes to the next for each chunk: metadata and bytes.
 
 use std::borrow::Cow;
 
 use crate::error::Malformed;
 use crate::format::cursor::{Decoded, Reader};
 
-/// A chunk's metadata while its filters are undone: bytes of the file, or unpacked by a compressor.
-/// Each filter reads its own header from the front and leaves the rest to the one applied before it.
+/// The metadata of a chunk during decoding, either stored or unpacked by a compressor. Each filter reads its header
+/// from the front and leaves the rest for the filters applied before it.
 #[derive(Debug)]
 pub(super) struct Meta<'a> {
     bytes: Cow<'a, [u8]>,
@@ -14,7 +14,7 @@ pub(super) struct Meta<'a> {
 }
 
 impl<'a> Meta<'a> {
-    /// Metadata as stored.
+    /// Metadata as stored in the file.
     pub(super) const fn stored(bytes: &'a [u8]) -> Self {
         Self {
             bytes: Cow::Borrowed(bytes),
@@ -22,7 +22,7 @@ impl<'a> Meta<'a> {
         }
     }
 
-    /// Metadata that was packed together with the chunk's bytes.
+    /// Metadata that was compressed together with the chunk's data.
     pub(super) const fn unpacked(bytes: Vec<u8>) -> Self {
         Self {
             bytes: Cow::Owned(bytes),
@@ -30,15 +30,15 @@ impl<'a> Meta<'a> {
         }
     }
 
-    /// What is left.
+    /// The metadata that is left.
     pub(super) fn rest(&self) -> &[u8] {
         self.bytes.get(self.at..).unwrap_or(&[])
     }
 
-    /// Reads a header with `read`, which sees everything that is left; what it consumes is gone.
+    /// Reads a header with `read`, which may consume any part of the remaining metadata.
     ///
     /// # Errors
-    /// Those of `read`.
+    /// Errors of `read`.
     pub(super) fn read<T>(&mut self, read: impl FnOnce(&mut Reader<'_>) -> Decoded<T>) -> Decoded<T> {
         let mut r = Reader::new(self.rest());
         let value = read(&mut r)?;
@@ -47,36 +47,36 @@ impl<'a> Meta<'a> {
     }
 }
 
-/// A chunk while filters are applied: what they noted so far, newest first, and where each puts its bytes.
+/// The metadata of a chunk during encoding: the headers written so far, newest first.
 #[derive(Debug, Default)]
 pub(super) struct Notes(pub(super) Vec<Vec<u8>>);
 
 impl Notes {
-    /// Puts a header before the others.
+    /// Adds a header before the others.
     pub(super) fn put(&mut self, header: Vec<u8>) {
         self.0.insert(0, header);
     }
 
-    /// The parts so far; none are left.
+    /// Takes all headers, leaving none.
     pub(super) fn take(&mut self) -> Vec<Vec<u8>> {
         std::mem::take(&mut self.0)
     }
 }
 
-/// A length as headers store it.
+/// A length as stored in headers.
 ///
 /// # Errors
-/// It does not fit in 32 bits.
+/// The length does not fit in 32 bits.
 pub(super) fn len32(length: usize) -> Result<u32, Malformed> {
     u32::try_from(length).map_err(|_| Malformed::unsupported("chunk", "longer than 4 GiB, the most the format can say"))
 }
 
-/// The two counts and the list of parts at the start of a header.
+/// The two part counts at the start of a header.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PartCounts {
-    /// Parts of metadata, which come first.
+    /// Number of metadata parts, which come first.
     pub(super) metadata: u32,
-    /// Parts of data.
+    /// Number of data parts.
     pub(super) data: u32,
 }
 
@@ -84,7 +84,7 @@ impl PartCounts {
     /// Reads both counts.
     ///
     /// # Errors
-    /// Too few bytes are left for them and `part_bytes` for each part.
+    /// Too few bytes are left for the counts and for `part_bytes` per part.
     pub(super) fn read(r: &mut Reader<'_>, part_bytes: usize) -> Decoded<Self> {
         let counts = Self {
             metadata: r.u32("parts of metadata")?,
@@ -95,10 +95,10 @@ impl PartCounts {
     }
 }
 
-/// The first `n` bytes of `rest`, which then starts behind them.
+/// Splits the first `n` bytes off `rest`.
 ///
 /// # Errors
-/// There are fewer.
+/// `rest` is shorter than `n`.
 pub(super) fn split<'a>(rest: &mut &'a [u8], n: u64, what: &str) -> Decoded<&'a [u8]> {
     let cut = usize::try_from(n).ok().and_then(|n| rest.split_at_checked(n));
     let (first, later) =
@@ -107,10 +107,10 @@ pub(super) fn split<'a>(rest: &mut &'a [u8], n: u64, what: &str) -> Decoded<&'a 
     Ok(first)
 }
 
-/// As [`split`], for bytes to be written.
+/// Same as [`split`], for an output buffer.
 ///
 /// # Errors
-/// There are fewer.
+/// `rest` is shorter than `n`.
 pub(super) fn split_mut<'a>(rest: &mut &'a mut [u8], n: u64, what: &str) -> Decoded<&'a mut [u8]> {
     let room = rest.len();
     let cut = usize::try_from(n)
@@ -122,10 +122,10 @@ pub(super) fn split_mut<'a>(rest: &mut &'a mut [u8], n: u64, what: &str) -> Deco
     Ok(first)
 }
 
-/// Complains unless a filter wrote everything it had room for.
+/// Checks that a filter filled its whole output.
 ///
 /// # Errors
-/// Some bytes are left.
+/// Bytes are left.
 pub(super) fn filled(rest: &[u8], what: &str) -> Decoded<()> {
     if rest.is_empty() {
         return Ok(());
@@ -137,7 +137,8 @@ pub(super) fn filled(rest: &[u8], what: &str) -> Decoded<()> {
     ))
 }
 
-/// Complains unless what a filter is given are whole values of `width` bytes, where its format has no room for a rest.
+/// Checks that the input of a filter is a whole number of values of `width` bytes, for filters that cannot store a
+/// remainder.
 ///
 /// # Errors
 /// `bytes` is not a multiple of `width`.

@@ -1,4 +1,4 @@
-//! Undoes the filters of a tile, chunk by chunk.
+//! Decodes tiles chunk by chunk.
 
 use std::cell::Cell;
 
@@ -13,11 +13,11 @@ use crate::format::pipeline::Pipeline;
 use crate::format::tile::{RawChunk, chunks};
 use crate::limits::TILE_BYTES_MAX;
 
-/// The cells of a tile, whose bytes before filtering must be exactly `expected_bytes`.
+/// Decodes a tile of fixed-size cells, whose unfiltered size must be `expected_bytes`.
 ///
 /// # Errors
-/// The tile is damaged, of another size, encrypted with another key, or filtered by something
-/// unknown; its strings are coded together with their offsets ([`decode_var_tile`] reads those).
+/// The tile is damaged, has another size, is encrypted with another key, or uses an unknown filter. Also if strings are
+/// encoded together with their offsets; use [`decode_var_tile`] for those.
 pub fn decode_tile(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, expected_bytes: u64) -> Decoded<Vec<u8>> {
     let plan = Plan::new(p, f)?;
     let chunks = tile_chunks(framed, &plan, expected_bytes)?;
@@ -29,7 +29,7 @@ pub fn decode_tile(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, expected_byt
             continue;
         }
         let last = Last::prepare(&plan, chunk, &mut scratch)?;
-        // Grown chunk by chunk: a tile that lies about its size fails before memory is touched for it.
+        // Grown chunk by chunk, so that a tile with a false size fails before it costs memory.
         let start = out.len();
         out.resize(start + usize::try_from(chunk.plain_bytes).unwrap_or(0), 0);
         last.finish(&plan, out.get_mut(start..).unwrap_or_default())?;
@@ -37,16 +37,16 @@ pub fn decode_tile(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, expected_byt
     Ok(out)
 }
 
-/// The starts of `cells` variable-length cells, from their tile, with room for one value behind them.
+/// Decodes the tile of offsets of `cells` variable-length cells. The vector has capacity for one more offset.
 ///
 /// # Errors
-/// As [`decode_tile`].
+/// Same as [`decode_tile`].
 pub fn decode_offsets_tile(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, cells: u64) -> Decoded<Vec<u64>> {
     let plan = Plan::new(p, f)?;
     let bytes = cells.saturating_add(1).saturating_mul(8);
     let chunks = tile_chunks(framed, &plan, cells.saturating_mul(8))?;
     reserve(bytes)?;
-    // Not touched before it is written to.
+    // Zeroed memory from the allocator, which costs nothing until it is written.
     let mut out = vec![0; bounded(bytes, "offsets")? / 8];
     out.pop();
     let mut rest: &mut [u8] = bytemuck::cast_slice_mut(&mut out);
@@ -59,36 +59,36 @@ pub fn decode_offsets_tile(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, cell
     Ok(out)
 }
 
-/// The filters of tiles of fixed-size cells, made ready to undo them chunk by chunk.
+/// A decoder for single chunks of tiles of fixed-size cells.
 #[derive(Debug)]
 pub struct ChunkDecoder<'a>(Plan<'a>);
 
 impl<'a> ChunkDecoder<'a> {
-    /// The decoder of tiles that `p` filters.
+    /// The decoder for tiles with the pipeline `p`.
     ///
     /// # Errors
-    /// A filter is unknown or cannot work on its type; its strings are coded together with their offsets.
+    /// A filter is unknown or does not support its input type, or strings are encoded together with their offsets.
     pub fn new(p: &Pipeline, f: &TileFormat<'a>) -> Decoded<Self> {
         let plan = Plan::new(p, f)?;
         not_strings(&plan)?;
         Ok(Self(plan))
     }
 
-    /// Whether chunks are stored as they are.
+    /// Whether chunks are stored without filters.
     pub fn is_plain(&self) -> bool {
         self.0.steps.is_empty()
     }
 
-    /// The cells of a chunk, written to `out`, which they must fill exactly.
+    /// Decodes a chunk into `out`, which must have exactly its size.
     ///
     /// # Errors
-    /// The chunk is damaged or of another size; `out` then holds anything.
+    /// The chunk is damaged or has another size. The contents of `out` are then unspecified.
     pub fn decode(&self, chunk: &RawChunk<'_>, out: &mut [u8]) -> Decoded<()> {
         if u64::from(chunk.plain_bytes) != out.len() as u64 {
             let why = format!("{} bytes, not {}", chunk.plain_bytes, out.len());
             return Err(Malformed::new("chunk", chunk.offset, why));
         }
-        // Taken, not borrowed: whoever else decodes on this thread meanwhile uses buffers of its own.
+        // Taken rather than borrowed, so that nested decoding on this thread uses other buffers.
         let mut scratch = SCRATCH.take();
         let done = Last::prepare(&self.0, chunk, &mut scratch).and_then(|last| last.finish(&self.0, out));
         if scratch.done.capacity().max(scratch.next.capacity()) <= SCRATCH_BYTES_MAX {
@@ -98,11 +98,11 @@ impl<'a> ChunkDecoder<'a> {
     }
 }
 
-/// The bytes of a tile of variable-length cells and, where its strings are coded together with their
-/// offsets (see [`codes_strings`]), the byte at which each of the `cells` starts.
+/// Decodes a tile of variable-length cells. If its strings are encoded together with their offsets (see
+/// [`codes_strings`]), also returns the offset of each of the `cells`.
 ///
 /// # Errors
-/// As [`decode_tile`].
+/// Same as [`decode_tile`].
 pub fn decode_var_tile(
     framed: &[u8],
     p: &Pipeline,
@@ -120,7 +120,7 @@ pub fn decode_var_tile(
     let mut strings = Strings::new(bounded(expected_bytes, "tile")?, cells_max);
     let mut scratch = Scratch::default();
     for chunk in chunks.iter().filter(|c| !c.metadata.is_empty()) {
-        // Packed strings are their bytes and, for each, two integers or an id and a length.
+        // Besides their bytes, packed strings have two integers each: run and length, or id and length.
         let packed_max = u64::from(chunk.plain_bytes)
             .saturating_add(cells.saturating_mul(16))
             .saturating_add(1024);
@@ -134,7 +134,7 @@ pub fn decode_var_tile(
         decode().map_err(|e| e.shifted(chunk.offset))?;
     }
     if expected_bytes == 0 && strings.offsets.is_empty() {
-        // Of a tile of empty strings libtiledb keeps nothing at all, which it cannot read again.
+        // libtiledb stores nothing for a tile of empty strings, and cannot read it back.
         strings.push(b"", cells)?;
     }
     if (strings.bytes.len() as u64, strings.offsets.len() as u64) != (expected_bytes, cells) {
@@ -148,19 +148,19 @@ pub fn decode_var_tile(
     Ok((strings.bytes, Some(strings.offsets)))
 }
 
-/// Whether this pipeline codes strings together with their offsets, so that the tile of offsets is empty.
+/// Whether the pipeline encodes strings together with their offsets, so that the tile of offsets is empty.
 pub fn codes_strings(p: &Pipeline, f: &TileFormat<'_>) -> bool {
     string_coding(p, f).is_some()
 }
 
-/// Buffers that a thread keeps from tile to tile are no larger.
+/// The largest buffers that a thread keeps between tiles, in bytes.
 const SCRATCH_BYTES_MAX: usize = 1 << 20;
 
 thread_local! {
     static SCRATCH: Cell<Scratch> = const { Cell::new(Scratch { done: Vec::new(), next: Vec::new() }) };
 }
 
-/// Two buffers that filters write to in turn, kept from chunk to chunk.
+/// Two buffers that filters write to alternately, reused between chunks.
 #[derive(Default)]
 pub(super) struct Scratch {
     pub(super) done: Vec<u8>,
@@ -177,7 +177,7 @@ fn bounded(bytes: u64, what: &str) -> Decoded<usize> {
     })
 }
 
-/// An empty vector with room for `bytes`, none of which is touched yet.
+/// An empty vector with capacity for `bytes`.
 fn reserve(bytes: u64) -> Decoded<Vec<u8>> {
     let mut out = Vec::new();
     out.try_reserve_exact(bounded(bytes, "tile")?)
@@ -185,7 +185,7 @@ fn reserve(bytes: u64) -> Decoded<Vec<u8>> {
     Ok(out)
 }
 
-/// The chunks of a tile, together `expected` plain bytes.
+/// The chunks of a tile, which must have `expected` unfiltered bytes in total.
 fn tile_chunks<'a>(framed: &'a [u8], plan: &Plan<'_>, expected: u64) -> Decoded<Vec<RawChunk<'a>>> {
     not_strings(plan)?;
     let chunks = chunks(framed)?;
@@ -197,12 +197,12 @@ fn tile_chunks<'a>(framed: &'a [u8], plan: &Plan<'_>, expected: u64) -> Decoded<
         let why = format!("{} bytes, where it should have {}", chunk.data.len(), chunk.plain_bytes);
         return Err(Malformed::new("chunk", chunk.offset, why));
     }
-    // Before memory is asked for: whoever asks trusts the sizes.
+    // Checked before allocating, because callers trust the sizes.
     chunks.iter().try_for_each(|chunk| check_most(plan, chunk))?;
     Ok(chunks)
 }
 
-/// Whether the filters can make as many bytes of a chunk as it says it holds.
+/// Checks that the filtered data can decode to as many bytes as the chunk's header says.
 fn check_most(plan: &Plan<'_>, chunk: &RawChunk<'_>) -> Decoded<()> {
     let stored = chunk.data.len() as u64;
     let most = plan.steps.iter().rev().fold(stored, |n, step| step.most_plain(n));
@@ -235,8 +235,8 @@ fn check_total(chunks: &[RawChunk<'_>], expected: u64) -> Decoded<()> {
     ))
 }
 
-/// A chunk of which only the first step of the plan that moves bytes is still to be undone, which
-/// then writes straight to where the cells belong.
+/// A chunk with all steps undone except the first one that changes bytes. Undoing that one writes directly to the
+/// output.
 struct Last<'a> {
     plain_bytes: u64,
     offset: u64,
@@ -248,7 +248,7 @@ impl<'a> Last<'a> {
     fn prepare<'s: 'a>(plan: &Plan<'_>, chunk: &RawChunk<'a>, scratch: &'s mut Scratch) -> Decoded<Self> {
         let (plain_bytes, offset) = (u64::from(chunk.plain_bytes), chunk.offset);
         let (mut meta, mut data) = (Meta::stored(chunk.metadata), chunk.data);
-        // What filters make of nothing differs from writer to writer, and says nothing.
+        // Writers differ in what they store for empty chunks, and it does not matter.
         if plain_bytes > 0 {
             let first = plan.steps.iter().position(Step::moves).unwrap_or(plan.steps.len());
             let later = plan.steps.get(first + 1..).unwrap_or_default();
@@ -314,8 +314,8 @@ fn verify(steps: &[Step<'_>], meta: &mut Meta<'_>, data: &[u8]) -> Decoded<()> {
     steps.iter().rev().try_for_each(|step| step.verify(meta, data))
 }
 
-/// Undoes `steps`, the last of the plan's, for a chunk that was `plain` bytes before the first step
-/// of the plan. Gives what is left of the metadata, and the data in the chunk or in `scratch`.
+/// Undoes `steps`, which must be the last steps of the plan, for a chunk with `plain` unfiltered bytes. Returns the
+/// remaining metadata, and the data, which is in the chunk or in `scratch`.
 fn undo_steps<'c, 's: 'c>(
     steps: &[Step<'_>],
     plan: &Plan<'_>,

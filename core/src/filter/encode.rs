@@ -1,4 +1,4 @@
-//! Applies the filters of a pipeline to a tile, chunk by chunk.
+//! Encodes tiles chunk by chunk.
 
 use super::chunk::Notes;
 use super::compress::{dictionary, rle_strings};
@@ -9,10 +9,10 @@ use crate::error::Malformed;
 use crate::format::pipeline::{Filter, Pipeline};
 use crate::format::tile::{TileWriter, fixed_chunk_bytes, var_chunk_ends};
 
-/// The framed tile of these fixed-size cells.
+/// Encodes these fixed-size cells as a framed tile.
 ///
 /// # Errors
-/// A filter cannot take these values.
+/// A filter does not support these values.
 pub fn encode_tile(data: &[u8], p: &Pipeline, f: &TileFormat<'_>, nonces: &Nonces) -> Result<Vec<u8>, Malformed> {
     let mut tile = TileEncoder::new(p, f, nonces, data.len(), Vec::with_capacity)?;
     data.chunks(tile.chunk_bytes()).try_for_each(|chunk| tile.push(chunk))?;
@@ -29,10 +29,10 @@ pub(crate) struct TileEncoder<'a> {
 }
 
 impl<'a> TileEncoder<'a> {
-    /// An encoder of a tile of `bytes` bytes, to an empty buffer that `memory` gives with room for as many as it is told.
+    /// An encoder for a tile of `bytes` bytes. `memory` returns an empty buffer with the requested capacity.
     ///
     /// # Errors
-    /// A filter cannot work on its type.
+    /// A filter does not support its input type.
     pub(crate) fn new(
         p: &Pipeline,
         f: &TileFormat<'a>,
@@ -56,36 +56,36 @@ impl<'a> TileEncoder<'a> {
         })
     }
 
-    /// Bytes of each chunk but the last, where cells are of a fixed size.
+    /// Size of each chunk except the last in bytes, for fixed-size cells.
     pub(crate) fn chunk_bytes(&self) -> usize {
         self.chunk_bytes
     }
 
-    /// Adds the next chunk.
+    /// Encodes and appends the next chunk.
     ///
     /// # Errors
-    /// A filter cannot take these values.
+    /// A filter does not support these values.
     pub(crate) fn push(&mut self, chunk: &[u8]) -> Result<(), Malformed> {
         self.push_noted(chunk.len(), chunk, Notes::default())
     }
 
-    /// Adds the chunk of `plain_bytes` of which something else has made `data` and `notes`.
+    /// Encodes and appends a chunk of `plain_bytes` that is already encoded to `data` and `notes`.
     fn push_noted(&mut self, plain_bytes: usize, data: &[u8], notes: Notes) -> Result<(), Malformed> {
         let (notes, filtered) = apply_steps(&self.plan, data, notes, self.nonces, &mut self.scratch)?;
         self.tile.push(plain_bytes, &notes.0, filtered)
     }
 
-    /// The framed tile.
+    /// Returns the framed tile.
     pub(crate) fn finish(self) -> Vec<u8> {
         self.tile.finish()
     }
 }
 
-/// The framed tile of these variable-length cells; `offsets` holds the start of each cell, in bytes,
-/// and the end of the last.
+/// Encodes these variable-length cells as a framed tile. `offsets` holds the start of each cell in bytes, and the end
+/// of the last cell.
 ///
 /// # Errors
-/// A filter cannot take these values.
+/// A filter does not support these values.
 pub fn encode_var_tile(
     data: &[u8],
     offsets: &[u64],
@@ -132,8 +132,8 @@ pub fn encode_var_tile(
     Ok(tile.finish())
 }
 
-/// Whether cells that are all empty are a chunk, as in libtiledb, rather than none. It cannot read all that its filters
-/// make of nothing, such as gzip's, but reads tiles without chunks there.
+/// Whether a tile of empty cells has an empty chunk, like in libtiledb, or no chunks. libtiledb cannot decode empty
+/// chunks with some filters, such as gzip, but can read a tile without chunks.
 fn has_chunk_of_nothing(p: &Pipeline, f: &TileFormat<'_>) -> bool {
     let takes_nothing = |filter: &Filter| {
         matches!(
@@ -153,8 +153,8 @@ fn has_chunk_of_nothing(p: &Pipeline, f: &TileFormat<'_>) -> bool {
     f.version.has_chunk_of_nothing() && p.filters.iter().all(takes_nothing)
 }
 
-/// Bytes to set aside for a filtered tile: exact but for the chunks' headers where nothing is filtered,
-/// else half, as it is worth filtering.
+/// Capacity for a filtered tile in bytes. Without filters, the size plus chunk headers; otherwise half the size,
+/// because filters that save less are rarely used.
 fn room(plan: &Plan<'_>, bytes: usize) -> usize {
     if plan.steps.is_empty() {
         bytes.saturating_add(bytes / 1024).saturating_add(8)
@@ -163,14 +163,14 @@ fn room(plan: &Plan<'_>, bytes: usize) -> usize {
     }
 }
 
-/// Whether tiles are not cut into chunks.
+/// Whether tiles have a single chunk.
 fn is_one_chunk(p: &Pipeline, f: &TileFormat<'_>) -> bool {
     p.max_chunk_bytes.0 == 0
         || p.filters.iter().any(|filter| matches!(filter, Filter::Webp { .. }))
         || string_coding(p, f).is_some()
 }
 
-/// Applies all steps to `data`; gives the metadata, and the data as it was or in `scratch`.
+/// Applies all steps to `data`. Returns the metadata and the result, which is `data` itself or in `scratch`.
 fn apply_steps<'a>(
     plan: &Plan<'_>,
     data: &'a [u8],

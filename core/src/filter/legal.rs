@@ -1,12 +1,12 @@
-//! Where each filter may be used when an array is created. Reading is more lenient: what libtiledb
-//! once wrote is read whether or not it would be created today.
+//! Checks which filters may be used where, when an array is created. Reading is more lenient: it accepts everything
+//! that libtiledb ever wrote.
 
 use super::plan::output;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
 use crate::format::pipeline::{Filter, Pipeline};
 
-/// What the tiles of a pipeline hold.
+/// The contents of a pipeline's tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the variants are the lists of a schema")]
 pub enum Role {
@@ -27,8 +27,8 @@ impl Role {
     }
 }
 
-/// Whether an array may be created with this pipeline on a field of `datatype`: `uint64` for offsets,
-/// `uint8` for validity; for a dimension, the filters it is stored with.
+/// Checks whether an array may be created with this pipeline. `datatype` is the type of the field, `uint64` for offsets
+/// and `uint8` for validity. For a dimension, pass the filters that it is stored with.
 ///
 /// # Errors
 /// [`crate::Error::InvalidArgument`] names the filter and says what it needs.
@@ -52,14 +52,14 @@ pub fn check(p: &Pipeline, datatype: Datatype, cell: CellCount, role: Role) -> R
     Ok(())
 }
 
-/// Where in which pipeline a filter stands.
+/// The position of a filter in a pipeline.
 struct Place {
-    /// The type of the values it sees.
+    /// Type of the values that it sees.
     seen: Datatype,
     role: Role,
-    /// Whether the field holds variable-length strings that can be coded with their offsets.
+    /// Whether the field holds variable-length strings, which can be encoded with their offsets.
     strings: bool,
-    /// Whether the first filter does so.
+    /// Whether the first filter encodes them with their offsets.
     coded: bool,
     is_first: bool,
 }
@@ -81,7 +81,8 @@ impl Place {
                 Err("is added by the engine to every list of an encrypted array, and never named".to_owned())
             }
             Filter::Unknown { id, .. } => Err(format!("{id} is not known to this release")),
-            // A level above the highest is stored as it is and means the highest: libtiledb creates such arrays.
+            // Levels that are too high mean the highest level. They are stored unchanged, because libtiledb creates
+            // such arrays.
             Filter::Gzip { .. } | Filter::Bzip2 { .. } | Filter::Zstd { .. } | Filter::Lz4 { .. } => Ok(()),
             Filter::None | Filter::Bitshuffle | Filter::Byteshuffle => Ok(()),
             Filter::Md5 | Filter::Sha256 | Filter::Xor => Ok(()),
@@ -89,7 +90,7 @@ impl Place {
     }
 
     fn rle(&self) -> Result<(), String> {
-        // What another filter made of coded strings are no strings.
+        // Encoded strings that another filter has transformed are no longer strings.
         let packs = self.coded && !self.seen.is_string();
         if self.strings && !self.is_first && !packs {
             return Err(
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_say_what_they_need() {
+    fn errors_say_what_filters_need() {
         use Datatype::{Blob, Float32, Int32, StringAscii, StringUtf8, Uint8, Uint64};
         let (one, var, a) = (CellCount::ONE, CellCount::Var, Role::Attribute);
         let (rle, dictionary) = (Filter::Rle { level: -1 }, Filter::Dictionary { level: -1 });

@@ -1,10 +1,9 @@
-//! Filters: what each does to a chunk, and how a pipeline is applied to a tile.
+//! Filters, and how a pipeline is applied to a tile.
 //!
-//! A tile is cut into chunks. The filters of a pipeline hand each other a chunk's bytes and its
-//! metadata, to which most add a header that tells how to undo them. Folders are signatures:
-//! `compress/` gives fewer bytes and packs the metadata along, `transform/` gives as many or nearly,
-//! `guard/` watches over them. `plan.rs` makes a pipeline ready for a kind of tile, `encode.rs`
-//! applies it and `decode.rs` undoes it.
+//! A tile is split into chunks. Each filter of a pipeline transforms the data and metadata of a chunk. Most filters add
+//! a header to the metadata, which is needed to decode the chunk. `compress/` has filters that reduce data and
+//! metadata; `transform/` has filters that keep the size, at least roughly; `guard/` has checksums and encryption.
+//! `plan.rs` prepares a pipeline for a kind of tile, `encode.rs` applies it, and `decode.rs` undoes it.
 
 mod chunk;
 mod compress;
@@ -28,12 +27,12 @@ pub use legal::{Role, check};
 pub use nonces::Nonces;
 pub(crate) use packing::Packing;
 
-/// A 256-bit key.
+/// A 256-bit encryption key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(pub [u8; 32]);
 
 impl Key {
-    /// The key in a file of its 32 bytes, or of their 64 hex digits; `None` in any other.
+    /// Parses the contents of a key file: 32 bytes, or their 64 hex digits. `None` for anything else.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         if let Ok(raw) = bytes.try_into() {
             return Some(Self(raw));
@@ -51,24 +50,24 @@ impl std::fmt::Debug for Key {
     }
 }
 
-/// What a pipeline must know about the tile it is applied to.
+/// The properties of a tile that its pipeline depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct TileFormat<'a> {
-    /// The type of the values (`uint64` for offsets and timestamps, `uint8` for validity, `char` for generic tiles).
+    /// The type of its values: `uint64` for offsets and timestamps, `uint8` for validity, `char` for generic tiles.
     pub datatype: Datatype,
-    /// Values in a cell.
+    /// Number of values per cell.
     pub cell: CellCount,
-    /// The format version of the fragment (or file) the tile is in.
+    /// Format version of the fragment or file that holds the tile.
     pub version: Version,
-    /// The newest version that the release which wrote the tile knew of: later than `version` in arrays that an
-    /// older one made.
+    /// The newest version known to the release that wrote the tile. Later than `version` if the array was created by an
+    /// older release.
     pub writer: Version,
     /// The key of an encrypted array.
     pub key: Option<&'a Key>,
 }
 
 impl TileFormat<'_> {
-    /// Of a tile as it is written today, not encrypted.
+    /// The format of unencrypted tiles in the current version.
     pub const fn new(datatype: Datatype, cell: CellCount) -> Self {
         Self {
             datatype,

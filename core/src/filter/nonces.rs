@@ -1,12 +1,12 @@
-//! Initialisation vectors of encrypted chunks, from a seed that the caller draws.
+//! Initialisation vectors of encrypted chunks, derived from a seed of the caller.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest, Sha256};
 
-/// A source of 12-byte initialisation vectors, never the same twice: SHA-256 of the seed and a counter.
+/// A source of distinct 12-byte initialisation vectors: SHA-256 of the seed and a counter.
 ///
-/// One seed of 32 random bytes serves one write; the engine itself draws no randomness.
+/// Each write needs its own seed of 32 random bytes. The engine has no source of randomness.
 #[derive(Debug)]
 pub struct Nonces(Option<Source>);
 
@@ -22,7 +22,7 @@ impl std::fmt::Debug for Source {
 }
 
 impl Nonces {
-    /// Vectors derived from `seed`, which must never be used for two writes with one key.
+    /// Vectors derived from `seed`, which must never be used for two writes with the same key.
     pub const fn new(seed: [u8; 32]) -> Self {
         Self(Some(Source {
             seed,
@@ -30,12 +30,12 @@ impl Nonces {
         }))
     }
 
-    /// No vectors: for arrays that are not encrypted.
+    /// No vectors, for arrays that are not encrypted.
     pub const fn none() -> Self {
         Self(None)
     }
 
-    /// The next vector, or `None` if there is no seed.
+    /// The next vector; `None` without a seed.
     pub(crate) fn next(&self) -> Option<[u8; 12]> {
         let source = self.0.as_ref()?;
         let count = source.next.fetch_add(1, Ordering::Relaxed);
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vectors_differ_from_each_other_and_follow_from_the_seed() {
+    fn vectors_are_distinct_and_depend_only_on_the_seed() {
         let (a, b, other) = (Nonces::new([1; 32]), Nonces::new([1; 32]), Nonces::new([2; 32]));
         let first = a.next().unwrap();
         assert_eq!(Some(first), b.next());

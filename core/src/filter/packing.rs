@@ -1,12 +1,12 @@
-//! Chunks that are packed by one codec, which other programs have too.
+//! Chunks that are compressed with a single codec that other programs support too.
 
 use crate::format::pipeline::{Filter, Pipeline};
 use crate::format::tile::ChunkPlace;
 
-/// What chunks are packed with, where it is that alone.
+/// The codec of chunks that are compressed and not otherwise filtered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Packing {
-    /// Nothing.
+    /// No compression.
     Plain,
     /// A zlib stream (RFC 1950).
     Zlib,
@@ -15,10 +15,10 @@ pub(crate) enum Packing {
 }
 
 impl Packing {
-    /// Bytes of a packed run from which it can be told.
+    /// Number of bytes that identify compressed data.
     pub(crate) const MAGIC_BYTES: usize = 4;
 
-    /// What these filters pack chunks with; `None` where they do anything else, or more.
+    /// The codec of this pipeline; `None` if it has other filters or more than one.
     pub(crate) fn of(pipeline: &Pipeline) -> Option<Self> {
         let mut filters = pipeline.filters.iter().filter(|f| **f != Filter::None);
         let packing = match filters.next() {
@@ -30,7 +30,7 @@ impl Packing {
         filters.next().is_none().then_some(packing)
     }
 
-    /// Whether the data of a chunk is one packed run and all of it: `head` is its metadata, and the first
+    /// Whether the data of a chunk is a single compressed stream. `head` is the chunk's metadata and the first
     /// [`Packing::MAGIC_BYTES`] of its data.
     pub(crate) fn is_alone(self, chunk: &ChunkPlace, head: &[u8]) -> bool {
         if self == Self::Plain {
@@ -43,21 +43,21 @@ impl Packing {
         chunk.metadata_bytes as usize == header.len() && metadata == header && self.starts(magic)
     }
 
-    /// The metadata of a chunk of so many bytes that are packed to so many.
+    /// The metadata of a chunk with these sizes.
     pub(crate) fn metadata(self, plain_bytes: u32, packed_bytes: u32) -> Vec<u8> {
         if self == Self::Plain {
             return Vec::new();
         }
-        // No parts of metadata, one of data, and its lengths: the header of the folder `compress`.
+        // The header of compression filters: no metadata parts, one data part, and its sizes.
         let header = [0, 1, plain_bytes, packed_bytes];
         header.into_iter().flat_map(u32::to_le_bytes).collect()
     }
 
-    /// Whether a packed run can start so.
+    /// Whether compressed data can start with these bytes.
     fn starts(self, magic: &[u8]) -> bool {
         match (self, magic) {
             (Self::Plain, _) => true,
-            // Deflate with a window of up to 32 KiB, and a checksum of both bytes.
+            // Deflate with a window of up to 32 KiB; the first two bytes include a checksum.
             (Self::Zlib, [method, flags, ..]) => {
                 method & 0x8f == 8 && u16::from_be_bytes([*method, *flags]).is_multiple_of(31)
             }
@@ -76,7 +76,7 @@ mod tests {
     use crate::format::tile::locate;
 
     #[test]
-    fn one_codec_or_none_is_a_packing() {
+    fn pipelines_of_at_most_one_codec_have_a_packing() {
         let of = |filters: Vec<Filter>| Packing::of(&Pipeline::new(filters));
         assert_eq!(of(vec![]), Some(Packing::Plain));
         assert_eq!(of(vec![Filter::None, Filter::None]), Some(Packing::Plain));
@@ -92,7 +92,7 @@ mod tests {
         }
     }
 
-    /// The only chunk of a tile that these filters make, and the bytes from its metadata on.
+    /// The only chunk of a tile with these filters, and the bytes of the tile from the chunk's metadata on.
     fn chunk(filters: Vec<Filter>) -> (ChunkPlace, Vec<u8>) {
         let format = TileFormat::new(Datatype::Int32, CellCount::ONE);
         let pipeline = Pipeline::new(filters);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_are_told_by_their_headers_and_first_bytes() {
+    fn chunks_are_identified_by_their_header_and_first_bytes() {
         let all = [
             (Packing::Plain, vec![]),
             (Packing::Zlib, vec![Filter::Gzip { level: -1 }]),
@@ -129,7 +129,7 @@ mod tests {
                 assert!(!packing.is_alone(&place, &head[..i]));
             }
         }
-        // Checksums are metadata that is packed along, so that the data is two runs.
+        // The checksum is compressed as metadata, so the data has two streams.
         let (place, bytes) = chunk(vec![Filter::Md5, Filter::Zstd { level: 3 }]);
         let head = &bytes[..place.metadata_bytes as usize + Packing::MAGIC_BYTES];
         assert!(!Packing::Zstd.is_alone(&place, head));

@@ -1,5 +1,5 @@
-//! A pipeline made ready for one kind of tile: every filter with its options checked and the type it
-//! sees. This file holds the matches over all filters; what each does is in its own file.
+//! A pipeline prepared for one kind of tile, with the options and the input type of every filter checked. This file has
+//! all matches over filters; the filters themselves are in their own files.
 
 use super::chunk::{Meta, Notes};
 use super::compress::Codec;
@@ -15,17 +15,17 @@ use crate::format::cursor::{Decoded, Reader};
 use crate::format::pipeline::{Filter, Pipeline};
 use crate::format::version::Version;
 
-/// Pixels of a row or a column of an image: what 14 bits hold.
+/// The longest side of an image in pixels, a limit of 14 bits.
 const WEBP_SIDE_MAX: u16 = 16383;
 
-/// How strings are coded together with their offsets.
+/// How strings are encoded together with their offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StringCoding {
     Rle,
     Dictionary,
 }
 
-/// One filter, ready to run.
+/// A filter that is ready to run.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step<'a> {
     Checksum(Checksum),
@@ -40,7 +40,7 @@ pub(super) enum Step<'a> {
     Aes(&'a Key),
 }
 
-/// A pipeline ready to run: first the coding of strings, if there is one, then the steps in order.
+/// A pipeline that is ready to run: the string encoding, if there is one, then the steps in order.
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
     pub(super) strings: Option<StringCoding>,
@@ -48,10 +48,10 @@ pub(super) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// The steps of `p` for tiles of `f`, encryption included.
+    /// The plan of `p` for tiles with format `f`, including encryption.
     ///
     /// # Errors
-    /// A filter is unknown or cannot work on its type; encryption without a key.
+    /// A filter is unknown or does not support its input type, or encryption has no key.
     pub(super) fn new(p: &Pipeline, f: &TileFormat<'a>) -> Decoded<Self> {
         let strings = string_coding(p, f);
         let mut steps = Vec::with_capacity(p.filters.len() + 1);
@@ -63,7 +63,7 @@ impl<'a> Plan<'a> {
             if coded_first && i == 0 {
                 continue;
             }
-            // What another filter made of coded strings are no strings.
+            // Encoded strings that another filter has transformed are no longer strings.
             if codes(filter) && (!coded_first || datatype.is_string()) {
                 return Err(Malformed::unsupported(
                     filter.name(),
@@ -81,7 +81,7 @@ impl<'a> Plan<'a> {
         Ok(Self { strings, steps })
     }
 
-    /// The most bytes, data and metadata together, that the first `steps` steps make of `plain` bytes.
+    /// The most bytes, data and metadata together, that the first `steps` steps can produce from `plain` bytes.
     pub(super) fn most_filtered(&self, steps: usize, plain: u64) -> u64 {
         self.steps
             .iter()
@@ -90,7 +90,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// How `p` codes strings together with their offsets, if it does.
+/// How `p` encodes strings together with their offsets, if it does.
 pub(super) fn string_coding(p: &Pipeline, f: &TileFormat<'_>) -> Option<StringCoding> {
     let utf8 = f.datatype == Datatype::StringUtf8 && f.version.has_utf8_coding();
     let ascii = f.datatype == Datatype::StringAscii;
@@ -104,7 +104,7 @@ pub(super) fn string_coding(p: &Pipeline, f: &TileFormat<'_>) -> Option<StringCo
     p.filters.iter().filter(|_| f.cell.is_var()).find_map(coding)
 }
 
-/// The type of what a filter gives from values of `datatype`.
+/// The output type of a filter for an input of `datatype`.
 pub(super) fn output(filter: &Filter, datatype: Datatype) -> Datatype {
     let integer = |width| match width {
         1 => Datatype::Int8,
@@ -121,7 +121,7 @@ pub(super) fn output(filter: &Filter, datatype: Datatype) -> Datatype {
     }
 }
 
-/// The step of a filter that sees values of `datatype`; none where it leaves them as they are.
+/// The step of a filter for an input of `datatype`; `None` if the filter does nothing.
 fn step<'a>(filter: &Filter, datatype: Datatype, f: &TileFormat<'a>) -> Decoded<Option<Step<'a>>> {
     let kind = datatype.physical();
     let refuse = |why: String| Err(Malformed::unsupported(filter.name(), why));
@@ -201,7 +201,7 @@ fn step<'a>(filter: &Filter, datatype: Datatype, f: &TileFormat<'a>) -> Decoded<
     }))
 }
 
-/// Bytes of what run-length coding repeats: a cell, or one value where cells vary in length.
+/// Size of the unit that run-length encoding repeats: a cell, or a single value if cells have variable length.
 fn cell_bytes(f: &TileFormat<'_>) -> usize {
     let values = match f.cell {
         CellCount::Fixed(n) => usize::try_from(n).unwrap_or(usize::MAX).max(1),
@@ -210,7 +210,7 @@ fn cell_bytes(f: &TileFormat<'_>) -> usize {
     values.saturating_mul(f.datatype.size())
 }
 
-/// The integers that the delta filters see in values of `datatype`.
+/// The integer type that the delta filters use for values of `datatype`.
 fn delta_kind(filter: &Filter, datatype: Datatype) -> Decoded<Physical> {
     if datatype.is_float() {
         return Err(Malformed::unsupported(
@@ -218,7 +218,7 @@ fn delta_kind(filter: &Filter, datatype: Datatype) -> Decoded<Physical> {
             format!("works on integers, not on {datatype}; set a reinterpret type"),
         ));
     }
-    // Wide characters too are taken as bytes.
+    // Wide characters are treated as bytes too.
     Ok(if datatype.is_string() && datatype != Datatype::Char {
         Physical::U8
     } else {
@@ -226,7 +226,7 @@ fn delta_kind(filter: &Filter, datatype: Datatype) -> Decoded<Physical> {
     })
 }
 
-/// Whether bit width reduction and positive delta act on a type, rather than let it pass.
+/// Whether bit width reduction and positive delta act on this type. They pass other types through.
 fn reduced(datatype: Datatype, version: Version) -> bool {
     let bytes = matches!(
         datatype,
@@ -237,16 +237,16 @@ fn reduced(datatype: Datatype, version: Version) -> bool {
 }
 
 impl Step<'_> {
-    /// Whether the filter changes bytes, rather than only look at them.
+    /// Whether the filter changes the data. Checksums do not.
     pub(super) const fn moves(&self) -> bool {
         !matches!(self, Self::Checksum(_))
     }
 
-    /// Applies the filter: notes its header, and appends what it makes of `data` to `out`, which is
-    /// empty. A filter that does not move bytes appends nothing.
+    /// Applies the filter: adds its header to `notes`, and appends the output to `out`, which must be empty. Appends
+    /// nothing if the filter does not change the data.
     ///
     /// # Errors
-    /// The filter cannot take this data.
+    /// The filter does not support this data.
     pub(super) fn apply(
         &self,
         nonces: &Nonces,
@@ -268,10 +268,10 @@ impl Step<'_> {
         }
     }
 
-    /// Undoes a filter that does not move bytes: compares `data` with what was noted of it.
+    /// Undoes a filter that does not change the data, by checking `data` against the filter's header.
     ///
     /// # Errors
-    /// They differ.
+    /// The checksum does not match.
     pub(super) fn verify(&self, meta: &mut Meta<'_>, data: &[u8]) -> Decoded<()> {
         match self {
             Self::Checksum(checksum) => checksum.verify(meta, data),
@@ -279,7 +279,7 @@ impl Step<'_> {
         }
     }
 
-    /// How many bytes [`Step::undo`] makes of `data`.
+    /// The number of bytes that [`Step::undo`] will produce from `data`.
     ///
     /// # Errors
     /// The header is damaged.
@@ -295,11 +295,11 @@ impl Step<'_> {
         }
     }
 
-    /// Undoes the filter: reads its header, and fills `out` from `data`. `metadata_bytes_max` bounds
-    /// the metadata that was packed with the data.
+    /// Undoes the filter: reads its header and decodes `data` into `out`. The decoded metadata may have up to
+    /// `metadata_bytes_max` bytes.
     ///
     /// # Errors
-    /// The chunk is damaged, or of another length.
+    /// The chunk is damaged or has another length.
     pub(super) fn undo(
         &self,
         meta: &mut Meta<'_>,
@@ -322,7 +322,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// The most bytes that [`Step::undo`] can make of `n`.
+    /// The most bytes that [`Step::undo`] can produce from `n` bytes.
     pub(super) fn most_plain(&self, n: u64) -> u64 {
         match self {
             Self::Codec(codec) => n.saturating_mul(codec.ratio()),
@@ -332,11 +332,11 @@ impl Step<'_> {
         }
     }
 
-    /// The most bytes, data and metadata together, that the filter makes of `n`.
+    /// The most bytes, data and metadata together, that the filter can produce from `n` bytes.
     const fn most_filtered(&self, n: u64) -> u64 {
         match self {
             Self::Codec(codec) => codec.most_packed(n),
-            // Windows may be as short as one value.
+            // A window may be as short as one value.
             Self::BitWidth(..) | Self::PositiveDelta(..) => n.saturating_mul(6).saturating_add(64),
             Self::FloatScale(_) => n.saturating_mul(2).saturating_add(64),
             Self::Webp(_) => n.saturating_mul(2).saturating_add(4096),

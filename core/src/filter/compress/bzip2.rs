@@ -6,11 +6,11 @@ use super::{append, exactly};
 use crate::error::Malformed;
 use crate::format::cursor::Decoded;
 
-/// Appends one stream. Levels below 1 are 1, those above 9 are 9.
+/// Appends a bzip2 stream. Levels are clamped to 1..=9.
 pub(super) fn pack(level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     let level = u32::try_from(level).unwrap_or(0).clamp(1, 9);
     let mut stream = Compress::new(Compression::new(level), 0);
-    // The library's own promise: one percent and 600 bytes more than the input.
+    // The maximum growth according to the library: one percent plus 600 bytes.
     append(out, data.len() + data.len() / 100 + 600, |room| {
         let failed = |why: String| Malformed::unsupported("bzip2", why);
         loop {
@@ -29,7 +29,7 @@ pub(super) fn pack(level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), Mal
     })
 }
 
-/// Fills `out` from one stream.
+/// Decompresses a bzip2 stream into `out`.
 pub(super) fn unpack(data: &[u8], out: &mut [u8]) -> Decoded<()> {
     let mut stream = Decompress::new(false);
     loop {

@@ -1,4 +1,4 @@
-//! First differences: `values u64 | first value | differences`, modulo the width of the type.
+//! First differences: `number of values u64 | first value | differences`, modulo the width of the type.
 
 use super::exactly;
 use crate::datatype::Physical;
@@ -7,7 +7,7 @@ use crate::filter::chunk::whole;
 use crate::filter::word::{Word, with_width};
 use crate::format::cursor::{Decoded, Reader};
 
-/// Appends the differences of `data`.
+/// Appends the differences of the values in `data`.
 pub(super) fn pack(kind: Physical, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     whole(data.len(), kind.size(), "delta")?;
     out.extend_from_slice(&((data.len() / kind.size()) as u64).to_le_bytes());
@@ -17,17 +17,17 @@ pub(super) fn pack(kind: Physical, data: &[u8], out: &mut Vec<u8>) -> Result<(),
     Ok(())
 }
 
-/// Fills `out` with the values whose differences `data` holds.
+/// Restores the values from their differences in `data`.
 pub(super) fn unpack(kind: Physical, data: &[u8], out: &mut [u8]) -> Decoded<()> {
     let mut r = Reader::new(data);
     all_stored(count(&mut r, kind, out.len(), "delta")?, out.len(), "delta")?;
-    // libtiledb 2.16 leaves one more value behind them, which means nothing.
+    // libtiledb 2.16 writes one extra value at the end, which is ignored.
     let stored = r.take(out.len(), "differences")?;
     with_width!(unsigned kind.size(), T => sums::<T>(stored, out));
     Ok(())
 }
 
-/// The count of values at `r`, as a number of bytes, which must be that of the whole values in `bytes`.
+/// Reads the number of values and returns it as a number of bytes. It must match the whole values in `bytes`.
 pub(super) fn count(r: &mut Reader<'_>, kind: Physical, bytes: usize, what: &str) -> Decoded<usize> {
     let n = r.u64("number of values")?.saturating_mul(kind.size() as u64);
     let whole = bytes - bytes % kind.size();
@@ -35,7 +35,7 @@ pub(super) fn count(r: &mut Reader<'_>, kind: Physical, bytes: usize, what: &str
     Ok(whole)
 }
 
-/// Complains where a rest behind the `whole` values of `bytes` is lost: libtiledb writes none of it.
+/// Checks that no bytes follow the `whole` values in `bytes`; libtiledb loses such a remainder.
 pub(super) fn all_stored(whole: usize, bytes: usize, what: &str) -> Decoded<()> {
     if whole == bytes {
         return Ok(());

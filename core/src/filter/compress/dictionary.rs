@@ -1,6 +1,6 @@
-//! Ids into a dictionary of strings, numbered by first appearance.
+//! Dictionary encoding of strings. Ids are assigned in order of first appearance.
 //!
-//! After the header comes `bytes of the dictionary u32 | per string: length, text`. Data: one id a cell.
+//! The header is followed by `size of the dictionary u32 | per string: length, text`. The data has one id per cell.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub(in crate::filter) fn encode(
     out: &mut Vec<u8>,
 ) -> Result<(), Malformed> {
     let n = offsets.len().saturating_sub(1);
-    // libtiledb chooses the width by cells, though ids only count distinct strings.
+    // libtiledb derives the width from the number of cells, not of distinct strings.
     let width = Width::of(n as u64);
     let length_width = Width::of(cells(data, offsets).map(<[u8]>::len).max().unwrap_or(0) as u64);
     let mut ids: HashMap<&[u8], u64> = HashMap::new();
@@ -43,7 +43,7 @@ pub(in crate::filter) fn encode(
 /// Appends the strings whose ids are in `data`.
 ///
 /// # Errors
-/// They are damaged, or more than there may be.
+/// The ids are damaged, or the strings exceed the limits of `out`.
 pub(in crate::filter) fn decode(r: &mut Reader<'_>, data: &[u8], out: &mut Strings) -> Decoded<()> {
     let header = Header::read(r)?;
     let before = (out.bytes.len(), out.offsets.len());

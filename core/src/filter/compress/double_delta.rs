@@ -1,7 +1,7 @@
-//! Second differences, bit-packed: `bits u8 | values u64 | first value | second value | stream`.
+//! Second differences, bit-packed: `bits u8 | number of values u64 | first value | second value | stream`.
 //!
-//! Each of the others is a sign bit and `bits` bits of magnitude, highest first, in 64-bit words that
-//! are stored little-endian. Where that would save nothing all values are copied instead.
+//! In the stream, each value is a sign bit and `bits` bits of magnitude, highest first, in little-endian 64-bit words.
+//! If that would save nothing, all values are copied instead.
 
 use super::delta::{all_stored, count};
 use crate::datatype::Physical;
@@ -10,21 +10,21 @@ use crate::filter::chunk::whole;
 use crate::filter::word::{Word, with_width, with_word};
 use crate::format::cursor::{Decoded, Reader};
 
-/// Appends the second differences of `data`.
+/// Appends the second differences of the values in `data`.
 pub(super) fn pack(kind: Physical, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     whole(data.len(), kind.size(), "double delta")?;
     with_word!(kind, T => pack_words::<T>(data, out));
     Ok(())
 }
 
-/// Fills `out` with the values whose second differences `data` holds.
+/// Restores the values from their second differences in `data`.
 pub(super) fn unpack(kind: Physical, data: &[u8], out: &mut [u8]) -> Decoded<()> {
     let mut r = Reader::new(data);
     let bits = u32::from(r.u8("bits of a second difference")?);
     let stored = count(&mut r, kind, out.len(), "double delta")?;
     let width = kind.size();
     if is_copied(bits, width) {
-        // A rest behind the last whole value is not counted, but copied with them.
+        // If values are copied, so is a remainder after the last whole value.
         out.copy_from_slice(r.take(out.len(), "values")?);
         return r.finish("double delta");
     }
@@ -33,7 +33,7 @@ pub(super) fn unpack(kind: Physical, data: &[u8], out: &mut [u8]) -> Decoded<()>
     let first = r.take(head, "first two values")?;
     let words = r.rest();
     let n = (out.len() - head) / width;
-    // Checked here once, so that the loop need not.
+    // Checked once here, so that the loop does not have to.
     if ((words.len() / 8) as u64) * 64 < n as u64 * u64::from(bits + 1) {
         return Err(Malformed::new(
             "double delta",
@@ -82,8 +82,8 @@ fn second_differences<T: Word>(data: &[u8]) -> impl Iterator<Item = i128> {
     })
 }
 
-/// Bits of the greatest second difference, or of the first difference where that is greater (so
-/// libtiledb has it); 0 where there are no second differences.
+/// Number of bits for the largest second difference, or for the first difference if that is larger, like libtiledb. 0
+/// if there are no second differences.
 fn magnitude_bits<T: Word>(data: &[u8]) -> u32 {
     let mut values = data.chunks_exact(T::BYTES).map(|v| T::load(v).wide());
     let (Some(a), Some(b)) = (values.next(), values.next()) else {
@@ -92,7 +92,7 @@ fn magnitude_bits<T: Word>(data: &[u8]) -> u32 {
     let most = second_differences::<T>(data)
         .map(i128::unsigned_abs)
         .reduce(|a, b| a | b);
-    // Only the highest bit counts, so a bitwise or does for the greatest.
+    // Only the highest bit matters, so bitwise or replaces the maximum.
     most.map_or(0, |most| 128 - (most | (b - a).unsigned_abs() | 1).leading_zeros())
 }
 
@@ -134,7 +134,7 @@ struct BitWriter<'a> {
 }
 
 impl BitWriter<'_> {
-    /// Appends the low `n` bits of `value`, 1 to 63, of which the others are 0.
+    /// Appends the low `n` bits of `value`. `n` is 1 to 63; the other bits must be 0.
     fn put(&mut self, value: u64, n: u32) {
         if n < self.free {
             self.free -= n;
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_are_as_libtiledb_writes_them() {
+    fn streams_match_libtiledb() {
         assert_eq!(
             packed(Physical::I32, &[1, 2, 3, 5, 8]),
             b"\x01\x05\0\0\0\0\0\0\0\x01\0\0\0\x02\0\0\0\0\0\0\0\0\0\0\x14"
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn every_width_of_bits_survives() {
+    fn all_bit_widths_round_trip() {
         for bits in 0..62 {
             let step = 1_i64 << bits;
             let values: Vec<i64> = (0..200).map(|i| if i % 3 == 0 { step } else { i % 7 }).collect();
@@ -196,15 +196,16 @@ mod tests {
     }
 
     #[test]
-    fn too_short_a_stream_is_an_error() {
+    fn a_truncated_stream_is_an_error() {
         let mut data = packed(Physical::I32, &[1, 2, 3, 5, 8]);
         data.truncate(20);
         assert!(unpack(Physical::I32, &data, &mut [0; 20]).is_err());
     }
 
-    /// libtiledb counts whole values only where this filter comes behind another, and stores a rest only if it copies.
+    /// There can only be a remainder if another filter comes before this one. libtiledb stores it only if the values
+    /// are copied.
     #[test]
-    fn a_rest_behind_the_last_value_is_read_where_it_was_copied() {
+    fn a_remainder_is_read_only_if_values_were_copied() {
         let copied = b"\x20\x01\0\0\0\0\0\0\0\x07\0\0\0\xab";
         let mut out = [0; 5];
         unpack(Physical::I32, copied, &mut out).unwrap();

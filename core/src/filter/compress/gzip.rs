@@ -13,12 +13,12 @@ thread_local! {
     static DECOMPRESS: RefCell<Decompressor> = RefCell::new(Decompressor::new());
 }
 
-/// zlib's own default.
+/// The default level of zlib.
 const DEFAULT_LEVEL: i32 = 6;
-/// zlib's highest; this library has levels up to 12.
+/// The highest level of zlib; this library has levels up to 12.
 const LEVEL_MAX: i32 = 9;
 
-/// Appends one stream. Levels below 0 are zlib's default, those above 9 are 9.
+/// Appends a zlib stream. Levels below 0 mean zlib's default, levels above 9 mean 9.
 pub(super) fn pack(level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     let level = if level < 0 { DEFAULT_LEVEL } else { level.min(LEVEL_MAX) };
     let refused = |_| Malformed::unsupported("gzip", format!("there is no level {level}"));
@@ -36,7 +36,7 @@ pub(super) fn pack(level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), Mal
     })
 }
 
-/// Fills `out` from one stream.
+/// Decompresses a zlib stream into `out`.
 pub(super) fn unpack(data: &[u8], out: &mut [u8]) -> Decoded<()> {
     let unpacked = DECOMPRESS.with_borrow_mut(|stream| match unpack_usual(stream, data, out) {
         Some(bytes) => Ok(bytes),
@@ -53,10 +53,11 @@ pub(super) fn unpack(data: &[u8], out: &mut [u8]) -> Decoded<()> {
     }
 }
 
-/// The number of bytes of a sound stream that ends where `data` does; nothing of any other.
+/// Decompresses a plain zlib stream that spans all of `data`, and returns the number of bytes. `None` for anything
+/// else.
 ///
-/// The library sums up the bytes one by one where it knows no wide registers, as in the browser, which takes a quarter of its
-/// time there.
+/// Without SIMD, as in the browser, the library computes the checksum byte by byte, which takes a quarter of its time.
+/// This function uses a faster implementation.
 fn unpack_usual(stream: &mut Decompressor, data: &[u8], out: &mut [u8]) -> Option<usize> {
     let (&[method, flags], rest) = data.split_first_chunk()?;
     let (body, sum) = rest.split_last_chunk()?;

@@ -6,7 +6,7 @@ use super::{append, exactly};
 use crate::error::Malformed;
 use crate::format::cursor::Decoded;
 
-/// Appends one block.
+/// Appends an LZ4 block.
 pub(super) fn pack(data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     let unsupported = |e: std::io::Error| Malformed::unsupported("lz4", e.to_string());
     let most = compress_bound(data.len()).map_err(unsupported)?;
@@ -15,9 +15,9 @@ pub(super) fn pack(data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     })
 }
 
-/// Fills `out` from one block.
+/// Decompresses an LZ4 block into `out`.
 pub(super) fn unpack(data: &[u8], out: &mut [u8]) -> Decoded<()> {
-    // The library counts in 31 bits.
+    // The library's sizes have 31 bits.
     let (Ok(_), Ok(expected)) = (i32::try_from(data.len()), i32::try_from(out.len())) else {
         let why = format!("{} bytes are more than LZ4 has in a block", data.len().max(out.len()));
         return Err(Malformed::new("lz4", 0, why));

@@ -1,8 +1,8 @@
-//! Filters that turn bytes into fewer bytes.
+//! Compression filters.
 //!
-//! They pack the chunk's metadata as well as its data. Header: `parts of metadata u32 | parts of data
-//! u32 | per part: plain bytes u32, packed bytes u32`. The packed parts follow each other, metadata
-//! first. Strings that are coded together with their offsets ([`strings`]) have headers of their own.
+//! They compress the metadata of the chunk as well as its data. Header: `metadata parts u32 | data parts u32 | per
+//! part: unpacked size u32, packed size u32`. The packed parts follow each other, metadata first. Strings that are
+//! encoded together with their offsets (see [`strings`]) have their own header.
 
 mod bzip2;
 mod delta;
@@ -20,7 +20,7 @@ use crate::datatype::Physical;
 use crate::error::Malformed;
 use crate::format::cursor::{Decoded, Reader, Writer};
 
-/// A way to compress one run of bytes, with its options.
+/// A compressor with its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Codec {
     Gzip { level: i32 },
@@ -33,7 +33,7 @@ pub(super) enum Codec {
 }
 
 impl Codec {
-    /// Appends `data`, packed.
+    /// Appends `data`, compressed.
     fn pack(self, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
         match self {
             Self::Gzip { level } => gzip::pack(level, data, out),
@@ -46,9 +46,9 @@ impl Codec {
         }
     }
 
-    /// Fills `out` from packed `data`.
+    /// Decompresses `data` into `out`.
     fn unpack(self, data: &[u8], out: &mut [u8]) -> Decoded<()> {
-        // What an empty input packs to differs from writer to writer, and says nothing.
+        // Writers differ in what they store for an empty input, and it does not matter.
         if out.is_empty() {
             return Ok(());
         }
@@ -63,7 +63,7 @@ impl Codec {
         }
     }
 
-    /// The most plain bytes that one packed byte can stand for.
+    /// The largest compression ratio: unpacked bytes per packed byte.
     pub(super) const fn ratio(self) -> u64 {
         match self {
             // 258 bytes in two bits.
@@ -71,16 +71,16 @@ impl Codec {
             // A block of 128 KiB in four bytes.
             Self::Zstd { .. } => 1 << 15,
             Self::Lz4 => 256,
-            // A block of 900 kB of runs of 259, in some 30 bytes.
+            // A block of 900 kB of runs of 259, in about 30 bytes.
             Self::Bzip2 { .. } => 1 << 21,
             Self::Rle { .. } => u16::MAX as u64,
             Self::Delta(_) => 1,
-            // A value of 8 bytes in a sign and a bit.
+            // A value of 8 bytes in a sign bit and a magnitude bit.
             Self::DoubleDelta(_) => 64,
         }
     }
 
-    /// The most bytes that `n` bytes are packed into, by any writer that means well.
+    /// The largest packed size of `n` bytes by any reasonable writer.
     pub(super) const fn most_packed(self, n: u64) -> u64 {
         match self {
             Self::Rle { .. } => n.saturating_mul(3).saturating_add(1024),
@@ -88,10 +88,10 @@ impl Codec {
         }
     }
 
-    /// Appends the packed notes and `data`.
+    /// Appends the compressed metadata and `data`.
     ///
     /// # Errors
-    /// The codec cannot take this input.
+    /// The codec cannot encode this input.
     pub(super) fn encode(self, notes: &mut Notes, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
         let parts = notes.take();
         let mut w = Writer::new();
@@ -105,10 +105,10 @@ impl Codec {
         Ok(())
     }
 
-    /// How many bytes of data [`Codec::decode`] gives, as the header at `r` says.
+    /// The size of the data that [`Codec::decode`] will produce, according to the header at `r`.
     ///
     /// # Errors
-    /// There is no header.
+    /// The header is damaged.
     pub(super) fn plain_bytes(r: &mut Reader<'_>) -> Decoded<u64> {
         let counts = PartCounts::read(r, 8)?;
         let mut total = 0;
@@ -122,10 +122,11 @@ impl Codec {
         Ok(total)
     }
 
-    /// Writes the plain data to `out`, and gives the plain metadata, of at most `metadata_bytes_max`.
+    /// Decompresses the data into `out` and returns the decompressed metadata, which may have up to
+    /// `metadata_bytes_max` bytes.
     ///
     /// # Errors
-    /// The parts do not fit, or are damaged.
+    /// The parts are damaged or have the wrong size.
     pub(super) fn decode(
         self,
         meta: &mut Meta<'_>,
@@ -160,13 +161,13 @@ impl Codec {
     }
 }
 
-/// The plain length and the packed bytes of the next part.
+/// The unpacked size and the packed bytes of the next part.
 fn part<'a>(r: &mut Reader<'_>, data: &mut &'a [u8]) -> Decoded<(u64, &'a [u8])> {
     let (plain, packed) = (r.u32("plain bytes of a part")?, r.u32("packed bytes of a part")?);
     Ok((u64::from(plain), split(data, u64::from(packed), "packed part")?))
 }
 
-/// Room for `most` more bytes at the end of `out`, of which `write` says how many it used.
+/// Appends up to `most` bytes to `out`. `write` fills a buffer of that size and returns how much it used.
 fn append(
     out: &mut Vec<u8>,
     most: usize,
@@ -179,7 +180,7 @@ fn append(
     Ok(())
 }
 
-/// Complains unless exactly as many bytes were unpacked as there should be.
+/// Checks that the unpacked size is as expected.
 fn exactly(codec: &str, bytes: usize, expected: usize) -> Decoded<()> {
     if bytes == expected {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Run lengths of whole cells: `cell | run u16, big-endian`, runs of 1 to 65535.
+//! Run-length encoding of whole cells: `cell | run length u16, big-endian`. Runs have 1 to 65535 cells.
 
 use crate::error::Malformed;
 use crate::format::cursor::Decoded;
@@ -24,7 +24,7 @@ pub(super) fn pack(cell_bytes: usize, data: &[u8], out: &mut Vec<u8>) -> Result<
     Ok(())
 }
 
-/// How many cells at the start of `rest` equal `cell`, up to `most`.
+/// Number of cells at the start of `rest` that equal `cell`, up to `most`.
 fn run_length(cell: &[u8], rest: &[u8], most: usize) -> usize {
     let cells = rest.chunks_exact(cell.len()).take(most);
     match *cell {
@@ -36,7 +36,7 @@ fn run_length(cell: &[u8], rest: &[u8], most: usize) -> usize {
     }
 }
 
-/// Fills `out` from the runs in `data`.
+/// Expands the runs in `data` into `out`.
 pub(super) fn unpack(cell_bytes: usize, data: &[u8], out: &mut [u8]) -> Decoded<()> {
     let records = data.chunks_exact(cell_bytes + RUN_BYTES);
     if !records.remainder().is_empty() {
@@ -76,7 +76,7 @@ pub(super) fn unpack(cell_bytes: usize, data: &[u8], out: &mut [u8]) -> Decoded<
     ))
 }
 
-/// Fills `to`, whole cells, with `cell`.
+/// Fills `to`, a whole number of cells, with `cell`.
 fn repeat(cell: &[u8], to: &mut [u8]) {
     if let [byte] = cell {
         return to.fill(*byte);

@@ -1,4 +1,4 @@
-//! Run lengths of whole strings: `run | length | text`.
+//! Run-length encoding of whole strings: `run | length | text`.
 
 use super::strings::{Header, Strings, Width, cells};
 use crate::error::Malformed;
@@ -43,7 +43,7 @@ pub(in crate::filter) fn encode(
 /// Appends the strings packed in `data`.
 ///
 /// # Errors
-/// They are damaged, or more than there may be.
+/// The runs are damaged, or the strings exceed the limits of `out`.
 pub(in crate::filter) fn decode(r: &mut Reader<'_>, data: &[u8], out: &mut Strings) -> Decoded<()> {
     let header = Header::read(r)?;
     let before = (out.bytes.len(), out.offsets.len());

@@ -1,25 +1,24 @@
-//! What both codings of strings share: the start of their header, widths, and text by its offsets.
+//! Common parts of the two string encodings: the start of the header, integer widths, and access to strings by offset.
 //!
-//! Strings are coded together with their offsets, so that no offsets are stored. Header: `0 u32 | 1
-//! u32 | plain bytes u32 | packed bytes u32 | bytes of offsets u32 | two widths u8`. Integers of those
-//! widths are big-endian.
+//! Strings are encoded together with their offsets, so the offsets are not stored. Header: `0 u32 | 1 u32 | unpacked
+//! size u32 | packed size u32 | size of the offsets u32 | two widths u8`. Integers of these widths are big-endian.
 
 use crate::error::Malformed;
 use crate::filter::chunk::len32;
 use crate::format::cursor::{Decoded, Reader, Writer};
 
-/// The start of a header.
+/// The start of the header.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Header {
-    /// Bytes of all strings.
+    /// Total size of the strings in bytes.
     pub(super) plain_bytes: u32,
-    /// Bytes they are packed into.
+    /// Packed size of the strings in bytes.
     pub(super) packed_bytes: u32,
-    /// How many strings there are.
+    /// Number of strings.
     pub(super) cells: u32,
-    /// Width of run lengths, or of ids.
+    /// Width of run lengths or ids.
     pub(super) width: Width,
-    /// Width of lengths of strings.
+    /// Width of string lengths.
     pub(super) length_width: Width,
 }
 
@@ -38,7 +37,7 @@ impl Header {
         })
     }
 
-    /// The packed strings, which are all of `data`.
+    /// The packed strings. They must span all of `data`.
     pub(super) fn packed<'a>(&self, data: &'a [u8]) -> Decoded<&'a [u8]> {
         if data.len() as u64 == u64::from(self.packed_bytes) {
             return Ok(data);
@@ -50,7 +49,8 @@ impl Header {
         ))
     }
 
-    /// Compares what was unpacked since `out` had `before` (bytes, cells) with what the header says.
+    /// Compares the strings unpacked into `out` with the header. `before` is the number of bytes and of strings that
+    /// `out` had before.
     pub(super) fn check(&self, out: &Strings, before: (usize, usize)) -> Decoded<()> {
         let unpacked = (out.bytes.len() - before.0, out.offsets.len() - before.1);
         if (unpacked.0 as u64, unpacked.1 as u64) == (u64::from(self.plain_bytes), u64::from(self.cells)) {
@@ -81,12 +81,12 @@ impl Header {
     }
 }
 
-/// Bytes of a big-endian integer: 1, 2, 4 or 8.
+/// The width of a big-endian integer: 1, 2, 4 or 8 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Width(u8);
 
 impl Width {
-    /// The least width that holds `value`.
+    /// The smallest width that can hold `value`.
     pub(super) const fn of(value: u64) -> Self {
         Self(match value {
             0..=0xff => 1,
@@ -103,37 +103,37 @@ impl Width {
         }
     }
 
-    /// In bytes.
+    /// The width in bytes.
     pub(super) const fn bytes(self) -> usize {
         self.0 as usize
     }
 
-    /// The integer at `r`.
+    /// Reads an integer of this width.
     pub(super) fn get(self, r: &mut Reader<'_>, what: &str) -> Decoded<u64> {
         let bytes = r.take(self.bytes(), what)?;
         Ok(bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte)))
     }
 
-    /// Appends an integer that fits.
+    /// Appends an integer, which must fit.
     pub(super) fn put(self, value: u64, out: &mut Vec<u8>) {
         let bytes = value.to_be_bytes();
         out.extend_from_slice(bytes.get(8 - self.bytes()..).unwrap_or(&bytes));
     }
 }
 
-/// Strings as they are unpacked: their bytes, and where each starts.
+/// Unpacked strings: their bytes and offsets.
 #[derive(Debug)]
 pub(in crate::filter) struct Strings {
-    /// All strings, one after another.
+    /// The bytes of all strings, concatenated.
     pub(in crate::filter) bytes: Vec<u8>,
-    /// The start of each, in bytes.
+    /// Offset of each string.
     pub(in crate::filter) offsets: Vec<u64>,
     bytes_max: usize,
     cells_max: usize,
 }
 
 impl Strings {
-    /// No strings, with a bound on their bytes and their number.
+    /// No strings, with limits on their total bytes and number.
     pub(in crate::filter) const fn new(bytes_max: usize, cells_max: usize) -> Self {
         Self {
             bytes: Vec::new(),
@@ -167,7 +167,7 @@ impl Strings {
     }
 }
 
-/// The text of each cell, from the starts of all and the end of the last.
+/// The text of each cell. `offsets` holds the start of each cell and the end of the last.
 pub(super) fn cells<'a>(data: &'a [u8], offsets: &'a [u64]) -> impl Iterator<Item = &'a [u8]> {
     offsets.windows(2).map(move |cell| match *cell {
         [start, end] => slice(data, start, end),

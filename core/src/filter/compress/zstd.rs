@@ -1,4 +1,4 @@
-//! Zstandard frames. The only file that knows the library.
+//! Zstandard frames. No other module uses the zstd library.
 
 use std::cell::RefCell;
 
@@ -14,12 +14,12 @@ thread_local! {
     static DECOMPRESSOR: RefCell<Decompressor<'static>> = RefCell::new(Decompressor::default());
 }
 
-/// The lowest level that is taken as it is; anything below stands for [`LEVEL_DEFAULT`].
+/// The lowest level; anything below means [`LEVEL_DEFAULT`].
 const LEVEL_MIN: i32 = -7;
 const LEVEL_DEFAULT: i32 = 3;
 const LEVEL_MAX: i32 = 22;
 
-/// Appends one frame. Levels above 22 are 22.
+/// Appends a zstd frame. Levels above 22 mean 22.
 pub(super) fn pack(level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     let level = if level < LEVEL_MIN {
         LEVEL_DEFAULT
@@ -38,7 +38,7 @@ pub(super) fn pack(level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), Mal
     })
 }
 
-/// Fills `out` from the frames in `data`.
+/// Decompresses the frames in `data` into `out`.
 pub(super) fn unpack(data: &[u8], out: &mut [u8]) -> Decoded<()> {
     let bytes = DECOMPRESSOR.with_borrow_mut(|decompressor| decompressor.decompress_to_buffer(data, &mut *out));
     exactly(

@@ -1,7 +1,7 @@
 //! AES-256-GCM over the metadata and data of a chunk, without associated data.
 //!
-//! Header: `parts of metadata u32 | parts of data u32 | per part: plain bytes u32, encrypted bytes
-//! u32, initialisation vector [12], tag [16]`. The encrypted parts follow each other, metadata first.
+//! Header: `metadata parts u32 | data parts u32 | per part: plaintext size u32, ciphertext size u32, initialisation
+//! vector [12], tag [16]`. The encrypted parts follow each other, metadata first.
 
 use aes_gcm::aead::AeadInOut;
 use aes_gcm::aead::inout::InOutBuf;
@@ -16,7 +16,7 @@ const VECTOR_BYTES: usize = 12;
 const TAG_BYTES: usize = 16;
 const PART_BYTES: usize = 8 + VECTOR_BYTES + TAG_BYTES;
 
-/// Appends the encrypted notes and `data`.
+/// Appends the encrypted metadata and `data`.
 ///
 /// # Errors
 /// There are no nonces.
@@ -47,10 +47,10 @@ pub(in crate::filter) fn encode(
     Ok(())
 }
 
-/// How many bytes of data [`decode`] gives, as the header at `r` says.
+/// The size of the data that [`decode`] will produce, according to the header at `r`.
 ///
 /// # Errors
-/// There is no header.
+/// The header is damaged.
 pub(in crate::filter) fn plain_bytes(r: &mut Reader<'_>) -> Decoded<u64> {
     let counts = PartCounts::read(r, PART_BYTES)?;
     let mut total = 0;
@@ -64,10 +64,10 @@ pub(in crate::filter) fn plain_bytes(r: &mut Reader<'_>) -> Decoded<u64> {
     Ok(total)
 }
 
-/// Writes the plain data, and gives the plain metadata.
+/// Decrypts the data into `out` and returns the decrypted metadata.
 ///
 /// # Errors
-/// The key is another, or a bit of the chunk has changed.
+/// The key is wrong, or the chunk was modified.
 pub(in crate::filter) fn decode(
     key: &Key,
     meta: &mut Meta<'_>,
@@ -80,7 +80,7 @@ pub(in crate::filter) fn decode(
         let counts = PartCounts::read(r, PART_BYTES)?;
         for _ in 0..counts.metadata {
             let part = Part::read(r, &mut data)?;
-            // The plain bytes are as many as are there, so this cannot run away.
+            // Bounded, because the plaintext is as long as the ciphertext.
             let start = notes.len();
             notes.resize(start + part.encrypted.len(), 0);
             part.decrypt(&cipher, notes.get_mut(start..).unwrap_or_default())?;

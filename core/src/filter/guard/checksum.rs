@@ -1,6 +1,6 @@
-//! Checksums over the metadata and data of a chunk, which stay as they are.
+//! Checksums of the metadata and data of a chunk, both of which are left unchanged.
 //!
-//! Header: `parts of metadata u32 | parts of data u32 | per part: bytes u64, digest`.
+//! Header: `metadata parts u32 | data parts u32 | per part: size u64, digest`.
 
 use md5::Md5;
 use sha2::{Digest, Sha256};
@@ -9,7 +9,7 @@ use crate::error::Malformed;
 use crate::filter::chunk::{Meta, Notes, PartCounts, len32, split};
 use crate::format::cursor::{Decoded, Reader, Writer};
 
-/// Which digest.
+/// The digest algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::filter) enum Checksum {
     /// 16 bytes.
@@ -40,10 +40,10 @@ impl Checksum {
         };
     }
 
-    /// Notes the digests of a chunk.
+    /// Adds a header with the digests of a chunk.
     ///
     /// # Errors
-    /// None in practice: there are fewer parts than filters.
+    /// Never in practice: there are fewer parts than filters.
     pub(in crate::filter) fn note(self, notes: &mut Notes, data: &[u8]) -> Result<(), Malformed> {
         let mut w = Writer::new();
         w.u32(len32(notes.0.len())?).u32(1);
@@ -55,10 +55,10 @@ impl Checksum {
         Ok(())
     }
 
-    /// Compares the digests noted for a chunk with those of its bytes.
+    /// Checks the digests of a chunk.
     ///
     /// # Errors
-    /// They differ.
+    /// A digest does not match.
     pub(in crate::filter) fn verify(self, meta: &mut Meta<'_>, data: &[u8]) -> Decoded<()> {
         let part_bytes = 8 + self.digest_bytes();
         let (counts, list) = meta.read(|r| {

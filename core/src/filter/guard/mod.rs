@@ -1,4 +1,4 @@
-//! Filters that watch over bytes: checksums and encryption.
+//! Filters that protect data: checksums and encryption.
 
 pub(super) mod aes_gcm;
 pub(super) mod checksum;

@@ -1,7 +1,7 @@
-//! Windows of integers, each stored as differences from its minimum in as few bytes as they need.
+//! Bit width reduction: windows of integers, stored as differences from the minimum in as few bytes as possible.
 //!
-//! Header: `plain bytes u32 | windows u32 | per window: minimum, bits u8, plain bytes u32`. A window
-//! that needs its whole width, or is not whole values, is copied.
+//! Header: `unfiltered size u32 | windows u32 | per window: minimum, bits u8, unfiltered size u32`. A window is copied
+//! if it needs its full width or is not a whole number of values.
 
 use crate::datatype::Physical;
 use crate::error::Malformed;
@@ -9,13 +9,13 @@ use crate::filter::chunk::{Notes, filled, len32, split, split_mut};
 use crate::filter::word::{Word, with_width, with_word};
 use crate::format::cursor::{Decoded, Reader, Writer};
 
-/// Bytes of a full window: whole values, at least one.
+/// Size of a full window in bytes: a whole number of values, at least one.
 pub(in crate::filter) fn window_bytes(window: u32, width: usize) -> usize {
     let window = usize::try_from(window).unwrap_or(usize::MAX);
     (window - window % width).max(width)
 }
 
-/// Appends the windows of `data`.
+/// Appends the reduced windows of `data`.
 ///
 /// # Errors
 /// `data` is longer than 4 GiB.
@@ -36,18 +36,18 @@ pub(in crate::filter) fn encode(
     Ok(())
 }
 
-/// How many bytes [`decode`] gives, as the header at `r` says.
+/// The number of bytes that [`decode`] will produce, according to the header at `r`.
 ///
 /// # Errors
-/// There is no header.
+/// The header is missing.
 pub(in crate::filter) fn plain_bytes(r: &mut Reader<'_>) -> Decoded<u64> {
     Ok(u64::from(r.u32("plain bytes")?))
 }
 
-/// Writes the values of the windows in `data`.
+/// Restores the values of the windows in `data`.
 ///
 /// # Errors
-/// The windows do not fit.
+/// The windows are damaged or have the wrong size.
 pub(in crate::filter) fn decode(
     kind: Physical,
     r: &mut Reader<'_>,
@@ -99,7 +99,7 @@ fn reduce<T: Word>(values: &[u8], w: &mut Writer, out: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
-// The differences fit, and only their low bits are stored.
+// The differences fit, so only their low bits are stored.
 fn shorten<T: Word, S: Word>(minimum: T, values: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.resize(start + values.len() / T::BYTES * S::BYTES, 0);
@@ -109,8 +109,8 @@ fn shorten<T: Word, S: Word>(minimum: T, values: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The minimum of a window, and the bits for its range. A range one below a class's greatest value
-/// goes to the next class already, and classes of signed types have half the room: so libtiledb has it.
+/// The minimum of a window, and the number of bits for its range. Like libtiledb, a class's greatest value minus one
+/// already needs the next class, and classes of signed types hold half as many values.
 fn minimum_and_bits<T: Word>(values: &[u8]) -> (T, u8) {
     let whole = (T::narrow(0), (T::BYTES * 8) as u8);
     if !values.len().is_multiple_of(T::BYTES) {
@@ -124,7 +124,7 @@ fn minimum_and_bits<T: Word>(values: &[u8]) -> (T, u8) {
     let signed = T::narrow(u64::MAX) < T::narrow(0);
     let greatest = |bits: u32| (1_i128 << (bits - u32::from(signed))) - 1;
     match [8, 16, 32, 64].into_iter().find(|&bits| range <= greatest(bits)) {
-        // Where all bits are needed nothing uses the minimum; it is noted all the same.
+        // If all bits are needed, the minimum is not used, but it is still stored.
         Some(bits) if bits as usize <= T::BYTES * 8 => (lo, bits as u8),
         _ => whole,
     }
@@ -132,7 +132,7 @@ fn minimum_and_bits<T: Word>(values: &[u8]) -> (T, u8) {
 
 fn restore<T: Word>(kind: Physical, minimum: &[u8], bits: u8, from: &[u8], to: &mut [u8]) {
     let minimum = T::load(minimum);
-    // Floats are taken for signed integers.
+    // Floats are treated as signed integers.
     match (bits, kind.is_signed() || matches!(kind, Physical::F32 | Physical::F64)) {
         (8, false) => widen::<u8, T>(minimum, from, to),
         (8, true) => widen::<i8, T>(minimum, from, to),
@@ -143,7 +143,7 @@ fn restore<T: Word>(kind: Physical, minimum: &[u8], bits: u8, from: &[u8], to: &
     }
 }
 
-// A sign is extended to 64 bits and cut to the width.
+// Sign-extends to 64 bits, then truncates to the width.
 fn widen<S: Word, T: Word>(minimum: T, from: &[u8], to: &mut [u8]) {
     for (from, to) in from.chunks_exact(S::BYTES).zip(to.chunks_exact_mut(T::BYTES)) {
         T::narrow(S::load(from).wide() as u64).plus(minimum).store(to);

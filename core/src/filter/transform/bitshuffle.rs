@@ -1,14 +1,14 @@
-//! Bits of equal weight side by side, in blocks of 8 KiB.
+//! Bit shuffle: transposes the bits of values, in blocks of 8 KiB.
 //!
-//! Of the values in a block, as many as are a multiple of 8 give a row for each of their bits, the
-//! first value in the lowest bit of the row's first byte; the others follow as they are.
+//! In each block, the values up to a multiple of 8 are transposed to one row per bit position. The first value is in
+//! the lowest bit of the first byte of each row. The other values follow unchanged.
 
 use super::{each_part, parts_header, shuffle};
 use crate::error::Malformed;
 use crate::filter::chunk::Notes;
 use crate::format::cursor::{Decoded, Reader};
 
-/// Appends the shuffled bits of `data`; bytes beyond a multiple of 8 become a part of their own.
+/// Appends the shuffled bits of `data`. The bytes after the last multiple of 8 become a separate part.
 ///
 /// # Errors
 /// `data` is longer than 4 GiB.
@@ -31,10 +31,10 @@ pub(in crate::filter) fn encode(
     Ok(())
 }
 
-/// Writes the bits of `data` in their old order.
+/// Restores the original order of the bits in `data`.
 ///
 /// # Errors
-/// The parts do not fit.
+/// The parts have the wrong size.
 pub(in crate::filter) fn decode(width: usize, r: &mut Reader<'_>, data: &[u8], out: &mut [u8]) -> Decoded<()> {
     each_part(r, data, out, |data, out| {
         each_block(width, data, out, shuffle::unbits);
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bits_lie_as_libtiledb_lays_them() {
+    fn bits_are_ordered_like_libtiledb() {
         let data: Vec<u8> = (1_i32..=9).flat_map(i32::to_le_bytes).collect();
         let (mut notes, mut out) = (Notes::default(), Vec::new());
         encode(4, &mut notes, &data, &mut out).unwrap();

@@ -1,4 +1,4 @@
-//! Bytes of equal weight side by side: first the low bytes of all values, then the next ones.
+//! Byte shuffle: transposes the bytes of values, first the low bytes of all values, then the next ones.
 
 use super::{each_part, parts_header, shuffle};
 use crate::error::Malformed;
@@ -21,10 +21,10 @@ pub(in crate::filter) fn encode(
     Ok(())
 }
 
-/// Writes the bytes of `data` in their old order.
+/// Restores the original order of the bytes in `data`.
 ///
 /// # Errors
-/// The parts do not fit.
+/// The parts have the wrong size.
 pub(in crate::filter) fn decode(width: usize, r: &mut Reader<'_>, data: &[u8], out: &mut [u8]) -> Decoded<()> {
     each_part(r, data, out, |data, out| {
         shuffle::unbytes(width, data, out);

@@ -1,4 +1,4 @@
-//! Floats as scaled integers: `round((value - offset) / scale)` in 1, 2, 4 or 8 bytes. Lossy.
+//! Float scaling: stores floats as integers `round((value - offset) / scale)` of 1, 2, 4 or 8 bytes. Lossy.
 
 use super::{all_whole, parts_header};
 use crate::datatype::Physical;
@@ -7,16 +7,16 @@ use crate::filter::chunk::{Notes, filled, split, split_mut, whole};
 use crate::filter::word::{Word, with_width};
 use crate::format::cursor::{Decoded, Reader};
 
-/// The filter's options, checked.
+/// The checked options of the filter.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::filter) struct Scaling {
-    /// A stored integer is multiplied by this.
+    /// Factor that stored integers are multiplied by.
     pub(in crate::filter) scale: f64,
-    /// And this is added.
+    /// Offset that is added after multiplication.
     pub(in crate::filter) offset: f64,
-    /// The stored integer.
+    /// Type of the stored integers.
     pub(in crate::filter) stored: Physical,
-    /// Whether values are doubles, not floats.
+    /// Whether values are `f64` rather than `f32`.
     pub(in crate::filter) double: bool,
 }
 
@@ -25,15 +25,15 @@ impl Scaling {
         if self.double { 8 } else { 4 }
     }
 
-    /// How many bytes [`Scaling::decode`] gives from this many.
+    /// The number of bytes that [`Scaling::decode`] produces from `stored_bytes`.
     pub(in crate::filter) const fn plain_bytes(&self, stored_bytes: u64) -> u64 {
         (stored_bytes / self.stored.size() as u64).saturating_mul(self.width() as u64)
     }
 
-    /// Appends the integers of `data`. A value out of their range becomes the nearest of them.
+    /// Appends the scaled integers of `data`. Values outside their range are clamped.
     ///
     /// # Errors
-    /// `data` is not whole values.
+    /// `data` is not a whole number of values.
     pub(in crate::filter) fn encode(&self, notes: &mut Notes, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
         whole(data.len(), self.width(), "float scale")?;
         let stored_bytes = data.len() / self.width() * self.stored.size();
@@ -43,10 +43,10 @@ impl Scaling {
         Ok(())
     }
 
-    /// Writes the values of the integers in `data`.
+    /// Restores the values from the integers in `data`.
     ///
     /// # Errors
-    /// The parts do not fit.
+    /// The parts have the wrong size.
     pub(in crate::filter) fn decode(&self, r: &mut Reader<'_>, mut data: &[u8], mut out: &mut [u8]) -> Decoded<()> {
         let n = r.u32("number of parts")?;
         let n = r.count(u64::from(n), 4, "parts")?;
@@ -60,7 +60,7 @@ impl Scaling {
         filled(out, "float scale")
     }
 
-    // Libtiledb computes in the type of the values.
+    // Like libtiledb, computes in the type of the values.
     fn scale_down<T: Word>(&self, data: &[u8], out: &mut [u8]) {
         let greatest = (1_i128 << (T::BYTES * 8 - 1)) - 1;
         let integer = |rounded: f64| T::narrow((rounded as i128).clamp(-greatest - 1, greatest) as u64);
@@ -79,7 +79,7 @@ impl Scaling {
         }
     }
 
-    // The nearest float is what is stored.
+    // The result is rounded to the nearest float.
     fn scale_up<T: Word>(&self, data: &[u8], out: &mut [u8]) {
         let from = data.chunks_exact(T::BYTES).map(|v| T::load(v).wide() as i64);
         if self.double {

@@ -1,4 +1,4 @@
-//! Filters that turn bytes into as many other bytes (or nearly), to make them easier to compress.
+//! Filters that reorder or recode data to make it easier to compress. They keep its size, at least roughly.
 
 pub(super) mod bit_width;
 pub(super) mod bitshuffle;
@@ -13,10 +13,10 @@ use super::chunk::{filled, len32, split, split_mut};
 use crate::error::Malformed;
 use crate::format::cursor::{Decoded, Reader, Writer};
 
-/// The header of a filter that notes the length of each part: `number of parts u32 | length u32 ...`.
+/// The header of filters that store the length of each part: `number of parts u32 | length u32 ...`.
 ///
 /// # Errors
-/// A part of more than 4 GiB.
+/// A part is longer than 4 GiB.
 fn parts_header(lengths: &[usize]) -> Result<Vec<u8>, Malformed> {
     let mut w = Writer::new();
     w.u32(len32(lengths.len())?);
@@ -26,10 +26,10 @@ fn parts_header(lengths: &[usize]) -> Result<Vec<u8>, Malformed> {
     Ok(w.into_bytes())
 }
 
-/// Reads such a header and has `undo` write each part, which is as long before as after, to its place.
+/// Reads such a header and calls `undo` for each part. Parts have the same length before and after.
 ///
 /// # Errors
-/// The parts are not together as long as `data` and `out`; those of `undo`.
+/// The parts do not span `data` and `out`, or `undo` fails.
 fn each_part(
     r: &mut Reader<'_>,
     mut data: &[u8],
@@ -46,7 +46,7 @@ fn each_part(
     filled(out, "parts")
 }
 
-/// Whole words only, on the way back.
+/// Checks that a part has a whole number of values when decoding.
 ///
 /// # Errors
 /// `bytes` is not a multiple of `width`.

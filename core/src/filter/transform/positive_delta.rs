@@ -1,7 +1,6 @@
-//! First differences of values that never fall, in windows that each start anew.
+//! First differences of non-decreasing values, in independent windows.
 //!
-//! Header: `windows u32 | per window: first value, bytes u32`. A window that is not whole values is
-//! copied.
+//! Header: `windows u32 | per window: first value, size u32`. A window that is not a whole number of values is copied.
 
 use crate::datatype::Physical;
 use crate::error::Malformed;
@@ -9,10 +8,10 @@ use crate::filter::chunk::{Notes, filled, len32, split, split_mut};
 use crate::filter::word::{Word, with_width, with_word};
 use crate::format::cursor::{Decoded, Reader, Writer};
 
-/// Appends the differences of `data`.
+/// Appends the differences of the values in `data`.
 ///
 /// # Errors
-/// A value is smaller than the one before it in its window.
+/// A value is smaller than its predecessor in the window.
 pub(in crate::filter) fn encode(
     kind: Physical,
     window: u32,
@@ -31,10 +30,10 @@ pub(in crate::filter) fn encode(
     Ok(())
 }
 
-/// Writes the values whose differences `data` holds.
+/// Restores the values from their differences in `data`.
 ///
 /// # Errors
-/// The windows do not fit.
+/// The windows have the wrong size.
 pub(in crate::filter) fn decode(
     kind: Physical,
     r: &mut Reader<'_>,
