@@ -8,26 +8,25 @@ use crate::query::field::Field;
 use crate::query::summary::Summary;
 use crate::scalar::Scalar;
 
-/// What to find out about the cells of a field.
+/// An aggregate to compute over the cells of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aggregate {
-    /// How many cells there are, nulls included.
+    /// The number of cells, including nulls.
     Count,
-    /// How many are null.
+    /// The number of nulls.
     NullCount,
-    /// The sum of the values: `i64` of signed integers, `u64` of unsigned ones, `f64` of floats. Stops
-    /// at the greatest or least number of that type. Floats may be added up tile by tile and part by
-    /// part, so that the last digits of their sums depend on the tiles.
+    /// The sum of the values: `i64` for signed integers, `u64` for unsigned integers, `f64` for floats. Integer sums
+    /// saturate. Floats may be summed tile by tile and part by part, so the last digits depend on the tiles.
     Sum,
     /// The sum divided by the number of values, as `f64`.
     Mean,
-    /// The least value; strings by bytes. NaN counts only where there is nothing else.
+    /// The least value. Strings are compared by bytes. NaN is ignored unless there are only NaNs.
     Min,
-    /// The greatest value; likewise.
+    /// The greatest value, by the same rules.
     Max,
 }
 
-/// A field's aggregate while cells go by.
+/// Accumulates an aggregate of one field.
 #[derive(Debug)]
 pub(crate) struct Accumulator {
     aggregate: Aggregate,
@@ -40,10 +39,10 @@ pub(crate) struct Accumulator {
 }
 
 impl Accumulator {
-    /// An aggregate of `field`.
+    /// Starts an aggregate of `field`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for one that the field's type does not have.
+    /// [`Error::InvalidArgument`] if the aggregate is not defined for the field's type.
     pub(crate) fn new(aggregate: Aggregate, field: &Field) -> Result<Self> {
         let single = field.cell == CellCount::ONE && !field.datatype.is_opaque();
         let text = is_text(field.datatype, field.cell);
@@ -55,7 +54,7 @@ impl Accumulator {
         if !possible {
             let name = &field.name;
             return Err(Error::invalid(format!(
-                "'{name}' holds {} cells, which have no {aggregate:?}",
+                "{aggregate:?} is not defined for '{name}', which holds {} cells",
                 field.datatype
             )));
         }
@@ -71,7 +70,7 @@ impl Accumulator {
         })
     }
 
-    /// Takes in cells by what there is to say of them.
+    /// Adds a summary of cells.
     pub(crate) fn add_summary(&mut self, summary: &Summary) {
         self.cells += summary.cells;
         self.values += summary.values;
@@ -86,7 +85,7 @@ impl Accumulator {
         }
     }
 
-    /// Whether something that compares so to the best so far is better.
+    /// Whether a value that compares with the best so far as `order` is better.
     fn better(&self, order: Ordering) -> bool {
         if self.aggregate == Aggregate::Min {
             order.is_lt()
@@ -107,8 +106,8 @@ impl Accumulator {
         }
     }
 
-    /// The result; `None` where there was no value.
-    // Means are doubles; sums are clamped first.
+    /// The result; `None` if there was no value.
+    // Sums are clamped to the range of the result type; means are not.
     pub(crate) fn finish(self) -> Option<Scalar> {
         let float = matches!(self.physical, Physical::F32 | Physical::F64);
         let signed = matches!(
@@ -130,7 +129,7 @@ impl Accumulator {
     }
 }
 
-/// Whether whole cells are compared by their bytes: those of variable length, and of several characters.
+/// Whether cells are compared as byte strings: text of variable length, or of several characters.
 pub(crate) fn is_text(datatype: Datatype, cell: CellCount) -> bool {
     match cell {
         CellCount::Var => datatype.size() == 1,
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn nulls_are_counted_and_otherwise_left_out() {
+    fn nulls_are_counted_but_otherwise_ignored() {
         let c = || vec![Column::from_values(Datatype::Int32, &[5, -9, 2]).with_validity(vec![1, 0, 1])];
         check(Aggregate::Count, &c(), Some(Scalar::U64(3)));
         check(Aggregate::NullCount, &c(), Some(Scalar::U64(1)));
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_stop_at_the_end_of_their_type() {
+    fn sums_saturate_at_the_limit_of_their_type() {
         check(
             Aggregate::Sum,
             &[Column::from_values(Datatype::Int64, &[i64::MAX, 1])],
@@ -198,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn extremes_carry_over_from_batch_to_batch() {
+    fn extremes_span_batches() {
         let text = |cells: &[&str]| Column::from_cells(Datatype::StringAscii, cells);
         check(
             Aggregate::Min,

@@ -1,11 +1,11 @@
-//! The fields of a result: names turned into attributes and dimensions of the schema.
+//! Resolves the field names of a query to attributes and dimensions of the schema.
 
 use crate::column::Column;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
 use crate::format::schema::Schema;
 
-/// One field of a result, with the types of the latest schema.
+/// A field of a result. Its types come from the latest schema.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Field {
     pub(crate) name: String,
@@ -13,13 +13,13 @@ pub(crate) struct Field {
     pub(crate) datatype: Datatype,
     pub(crate) cell: CellCount,
     pub(crate) nullable: bool,
-    /// What a cell that nobody wrote holds.
+    /// The value of cells that were never written.
     pub(crate) fill: Vec<u8>,
-    /// Whether that is a value rather than null.
+    /// Whether the fill value is a value; false if it is null.
     pub(crate) fill_valid: bool,
 }
 
-/// What a field is, by its index in the schema.
+/// The kind of a field, with its index in the schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FieldKind {
     Attribute(usize),
@@ -27,10 +27,10 @@ pub(crate) enum FieldKind {
 }
 
 impl Field {
-    /// The field of this name.
+    /// Finds the field with this name.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] lists the names there are.
+    /// [`Error::InvalidArgument`] if there is no such field. The message lists the schema's fields.
     pub(crate) fn named(schema: &Schema, name: &str) -> Result<Self> {
         if let Some((i, _)) = schema.attribute(name) {
             return Ok(Self::attribute(schema, i));
@@ -71,10 +71,10 @@ impl Field {
         }
     }
 
-    /// The fields of these names; `None` for every attribute, after every dimension of sparse arrays.
+    /// Resolves field names. `None` selects every attribute, preceded by every dimension if the array is sparse.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a name that does not exist or is given twice.
+    /// [`Error::InvalidArgument`] if a name does not exist or is listed twice.
     pub(crate) fn resolve(schema: &Schema, names: Option<&[String]>) -> Result<Vec<Self>> {
         let all = || {
             let dims = schema.dimensions.iter().filter(|_| !schema.is_dense()).map(|d| &d.name);
@@ -83,30 +83,28 @@ impl Field {
         let names = names.map_or_else(all, <[String]>::to_vec);
         for (i, name) in names.iter().enumerate() {
             if names.get(..i).is_some_and(|before| before.contains(name)) {
-                return Err(Error::invalid(format!(
-                    "field '{name}' is asked for twice; name it once"
-                )));
+                return Err(Error::invalid(format!("field '{name}' is listed twice; name it once")));
             }
         }
         names.iter().map(|name| Self::named(schema, name)).collect()
     }
 
-    /// Bytes of a cell; `None` where they vary.
+    /// Size of a cell in bytes; `None` if it varies.
     pub(crate) fn width(&self) -> Option<usize> {
         self.cell.cell_bytes(self.datatype)
     }
 
-    /// Bytes of a cell's place in a result, without the data of variable-length cells.
+    /// Bytes that a cell takes in a result, excluding the data of variable-length cells.
     pub(crate) fn row_bytes(&self) -> u64 {
         self.width().unwrap_or(8) as u64 + u64::from(self.nullable)
     }
 
-    /// A column with no cells.
+    /// Creates a column without cells.
     pub(crate) fn empty_column(&self) -> Column {
         Column::empty(self.datatype, self.cell, self.nullable)
     }
 
-    /// The same in the memory of `old`.
+    /// Creates a column without cells that reuses the memory of `old`.
     pub(crate) fn empty_column_in(&self, old: Column) -> Column {
         let reused = |(new, mut old): (Vec<u64>, Vec<u64>)| {
             old.clear();
@@ -125,7 +123,7 @@ impl Field {
         column
     }
 
-    /// The attribute's index, if it is one.
+    /// The index of the attribute; `None` for dimensions.
     pub(crate) fn attribute_index(&self) -> Option<usize> {
         if let FieldKind::Attribute(i) = self.kind {
             Some(i)
@@ -134,7 +132,7 @@ impl Field {
         }
     }
 
-    /// The dimension's index, if it is one.
+    /// The index of the dimension; `None` for attributes.
     pub(crate) fn dimension_index(&self) -> Option<usize> {
         if let FieldKind::Dimension(i) = self.kind {
             Some(i)
@@ -151,7 +149,7 @@ mod tests {
     use crate::format::schema::{ArrayType, Attribute};
 
     #[test]
-    fn sparse_arrays_give_their_coordinates_too() {
+    fn sparse_arrays_return_their_coordinates_by_default() {
         let attribute = Attribute::new("a", Datatype::Int32, CellCount::ONE);
         let names = |array_type, wanted: Option<&[String]>| {
             let schema = Schema::new(

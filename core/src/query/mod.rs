@@ -1,4 +1,4 @@
-//! What to read, and what comes back.
+//! Queries and their results.
 
 mod aggregate;
 pub(crate) mod condition;
@@ -20,19 +20,19 @@ use crate::format::schema::Layout;
 use crate::limits;
 use crate::scalar::ScalarRange;
 
-/// A read: which cells, which fields, in which order.
+/// A read query: which cells and fields to read, and in which order.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// Names of attributes and dimensions, in the order of the result's columns. `None` for every
-    /// attribute, after every dimension where the array is sparse.
+    /// Names of attributes and dimensions, in the order of the result's columns. `None` reads every attribute; in
+    /// sparse arrays it reads every dimension first.
     pub fields: Option<Vec<String>>,
-    /// The cells.
+    /// The coordinates to read.
     pub region: Region,
-    /// The order of the result. A dense result in global order has the cells of one tile after another.
+    /// The order of the result. In global order, a dense result lists the cells tile by tile.
     pub order: Layout,
-    /// Which of those cells. In dense results the others hold the fill value.
+    /// Filters the cells of the region. In dense results, cells that fail the condition hold the fill value.
     pub condition: Option<Condition>,
-    /// Bytes that one batch of a streamed read may hold.
+    /// Maximum size of one batch of a streamed read, in bytes.
     pub batch_bytes: u64,
 }
 
@@ -48,44 +48,44 @@ impl Default for Query {
     }
 }
 
-/// Cells by coordinates: the product of one list of closed ranges for each dimension.
+/// Cells by coordinates: the Cartesian product of a list of closed ranges per dimension.
 ///
-/// An empty list stands for the whole (current) domain. In dense arrays the ranges count in the
-/// order given, and overlapping ones give cells twice; in sparse arrays they are merged.
+/// An empty list selects the whole current domain. In dense arrays, ranges keep the given order, and overlapping ranges
+/// return cells twice. In sparse arrays, overlapping ranges are merged.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Region(pub Vec<Vec<ScalarRange>>);
 
 impl Region {
-    /// Every cell.
+    /// Selects every cell.
     pub const fn all() -> Self {
         Self(Vec::new())
     }
 
-    /// The cells of one box.
+    /// Selects the cells of one box.
     pub fn from_box(ranges: Vec<ScalarRange>) -> Self {
         Self(ranges.into_iter().map(|r| vec![r]).collect())
     }
 }
 
-/// Cells that were read.
+/// Cells returned by a read.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Batch {
-    /// The fields asked for, each with its name.
+    /// The columns of the query's fields, each with its field's name.
     pub columns: Vec<(String, Column)>,
-    /// How many cells each column has.
+    /// Number of cells in each column.
     pub cells: u64,
-    /// Cells along each dimension, for dense results in row-major and column-major order.
+    /// Number of cells along each dimension, for dense results in row-major or column-major order.
     pub shape: Option<Vec<u64>>,
-    /// The part of the query's region this is, for dense results.
+    /// The part of the query's region that this batch covers, for dense results.
     pub region: Option<Region>,
 }
 
 impl Batch {
-    /// The column of this name.
+    /// The column with this name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|(n, _)| n == name).map(|(_, c)| c)
     }
 }
 
-/// A whole result.
+/// A complete result.
 pub type ReadResult = Batch;

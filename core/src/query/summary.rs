@@ -1,11 +1,16 @@
-//! What the statistics of a tile say of its cells, where they can be relied on.
+//! Answers aggregates from a tile's statistics, if those are reliable.
 //!
-//! Who wrote a fragment is not known, and libtiledb gets some statistics wrong: null counts of fields
-//! that have no minimum, extremes of nullable text, extremes of variable-length text in dense fragments of
-//! fewer tiles than fields, extremes of text of fixed length that goes on behind a zero byte, extremes of
-//! floats among which is NaN, sums that met the limit of their type on the way. None of these is used, nor
-//! are those of fields whose filters lose something: statistics are of the cells as they were given. What
-//! padding does to statistics does not matter here: only tiles are asked about whose cells were all written.
+//! The fragment's writer is unknown, and some statistics that libtiledb writes are wrong. These are never used:
+//! - null counts of fields that have no minimum
+//! - extremes of nullable text
+//! - extremes of variable-length text in dense fragments that have fewer tiles than fields
+//! - extremes of fixed-length text that continues after a zero byte
+//! - extremes of floats that include NaN
+//! - sums that overflowed along the way
+//! - statistics of fields with lossy filters, because statistics describe the cells before filtering
+//!
+//! Padding cells distort statistics too. That does not matter here, because callers ask only about tiles whose cells
+//! were all written.
 
 use crate::array::Fragment;
 use crate::array::index::Section;
@@ -16,25 +21,25 @@ use crate::query::aggregate::{Aggregate, is_text};
 use crate::query::field::Field;
 use crate::scalar::Scalar;
 
-/// Where doubles are added up, nothing near this has been met: their own limit is 1.8e308.
+/// A bound far below the limit of doubles (1.8e308). A sum of doubles that stays below it did not overflow.
 const REAL_MAX: f64 = 1e300;
 
-/// The cells of a tile, taken together.
+/// Aggregated facts about the cells of a tile.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Summary {
     pub(crate) cells: u64,
     /// Cells that are not null.
     pub(crate) values: u64,
-    /// The sum of integers.
+    /// The sum of integer values.
     pub(crate) whole: i128,
-    /// The sum of floats.
+    /// The sum of float values.
     pub(crate) real: f64,
     pub(crate) min: Option<Scalar>,
     pub(crate) max: Option<Scalar>,
 }
 
 impl Summary {
-    /// Of cells of which nothing else is known; none is null.
+    /// A summary of `cells` cells, none of them null, without further facts.
     pub(crate) fn of_cells(cells: u64) -> Self {
         Self {
             cells,
@@ -44,28 +49,28 @@ impl Summary {
     }
 }
 
-/// What is wanted of one field in one fragment.
+/// An aggregate of one field in one fragment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Question<'a> {
     aggregate: Aggregate,
     field: &'a Field,
     fragment: &'a Fragment,
-    /// The attribute's number in the fragment's schema, and its place in the statistics; `None` where they are not
-    /// needed.
+    /// The attribute's index in the fragment's schema and its slot in the statistics. `None` if the answer needs no
+    /// statistics.
     stored: Option<(usize, usize)>,
 }
 
-/// How the statistics of a field are to be read.
+/// How to read the statistics of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Integers,
     Floats,
     Text,
-    /// There are none, or none that can be relied on.
+    /// There are no statistics, or none that are reliable.
     Other,
 }
 
-/// Whether an aggregate needs to know nothing but how many cells there are.
+/// Whether the number of cells suffices to compute the aggregate.
 pub(crate) fn is_count(aggregate: Aggregate, field: &Field) -> bool {
     aggregate == Aggregate::Count || (aggregate == Aggregate::NullCount && !field.nullable)
 }
@@ -86,8 +91,8 @@ fn kind(field: &Field) -> Kind {
 }
 
 impl<'a> Question<'a> {
-    /// `None` where the fragment's statistics cannot answer it: it lacks the field or has it as
-    /// another type, or its statistics of such a field are not relied on.
+    /// Returns `None` if the fragment's statistics cannot answer: the fragment lacks the field, stores it with another
+    /// type, or its statistics of such a field are unreliable.
     pub(crate) fn new(aggregate: Aggregate, field: &'a Field, fragment: &'a Fragment) -> Option<Self> {
         let counts = Self {
             aggregate,
@@ -116,7 +121,7 @@ impl<'a> Question<'a> {
         })
     }
 
-    /// The sections of the fragment's index that answer it.
+    /// The sections of the fragment's index that are needed for the answer.
     pub(crate) fn sections(&self) -> Vec<Section> {
         let Some((_, slot)) = self.stored else {
             return Vec::new();
@@ -124,7 +129,7 @@ impl<'a> Question<'a> {
         let mut out = vec![Section::Mins(slot), Section::Maxs(slot)];
         let sums = match kind(self.field) {
             Kind::Integers => self.adds(),
-            // These tell of NaN.
+            // Sums show whether there are NaNs.
             Kind::Floats => true,
             Kind::Text | Kind::Other => false,
         };
@@ -139,8 +144,8 @@ impl<'a> Question<'a> {
         matches!(self.aggregate, Aggregate::Sum | Aggregate::Mean)
     }
 
-    /// What the statistics say of a tile of `cells` cells, as far as the question goes. The sections
-    /// must be loaded. `None` where they do not say, or not reliably.
+    /// Summarizes a tile of `cells` cells, as far as the aggregate needs. The sections must be loaded. Returns `None`
+    /// if the statistics are missing or unreliable.
     pub(crate) fn answer(&self, tile: u64, cells: u64) -> Option<Summary> {
         let mut out = Summary::of_cells(cells);
         let Some((attribute, slot)) = self.stored else {
@@ -188,9 +193,8 @@ impl<'a> Question<'a> {
                 );
                 out.real = f64::from_bits(index.sum(slot, tile)?);
                 let (lo, hi) = (min.as_f64()?, max.as_f64()?);
-                // A NaN, which the extremes may not show, would make the sum NaN; unless that had met its
-                // limit before, for which some of the numbers must be huge.
-                // It is a bound with room to spare.
+                // The extremes may not show a NaN, but the sum would be NaN, unless libtiledb's sum had overflowed
+                // before. For that, some of the values must be huge. The bound leaves room to spare.
                 let most = lo.abs().max(hi.abs()) * out.values as f64;
                 if !(out.real.abs() < REAL_MAX && most < REAL_MAX && lo <= hi) {
                     return None;
@@ -203,8 +207,8 @@ impl<'a> Question<'a> {
     }
 }
 
-/// The least and the greatest value of a tile of attribute number `attribute`, of integers, which has the place `slot`
-/// among the fragment's statistics. `None` where they are not those of the cells that are read.
+/// The least and the greatest value of a tile of an integer attribute with index `attribute`, whose statistics are in
+/// `slot`. Returns `None` if filters may have changed the values.
 fn ends(fragment: &Fragment, attribute: usize, slot: usize, physical: Physical, tile: u64) -> Option<(Scalar, Scalar)> {
     let tile = usize::try_from(tile).ok()?;
     let end = |values: Option<&TileValues>| Scalar::from_le_bytes(physical, values?.get(tile, Some(physical.size()))?);
@@ -214,15 +218,15 @@ fn ends(fragment: &Fragment, attribute: usize, slot: usize, physical: Physical, 
     (lo <= hi && filters.keeps(physical, lo, hi)).then_some((min, max))
 }
 
-/// Whether text of this length that is alike up to its first zero byte may yet be other text: it is not
-/// compared any further.
+/// Whether fixed-length text continues after its first zero byte. Comparisons stop at that byte, so such text may
+/// differ from other text that they find equal.
 fn goes_on_behind_zero(text: &[u8]) -> bool {
     text.iter()
         .position(|&b| b == 0)
         .is_some_and(|zero| zero + 1 < text.len())
 }
 
-/// Whether `values` integers from `lo` to `hi` cannot meet the limit of their sum in any order.
+/// Whether a sum of `values` integers from `lo` to `hi` cannot overflow, in any order.
 fn fits(physical: Physical, lo: i128, hi: i128, values: u64) -> bool {
     let most = lo.unsigned_abs().max(hi.unsigned_abs()).checked_mul(u128::from(values));
     let limit = if physical.is_signed() {

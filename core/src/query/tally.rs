@@ -1,4 +1,4 @@
-//! Sums, extremes and counts of cells that were read.
+//! Sums, extremes and counts over decoded cells.
 
 use std::convert::Infallible;
 use std::ops::Range;
@@ -14,10 +14,10 @@ use crate::geometry::numbers;
 use crate::scalar::Scalar;
 use crate::with_type;
 
-/// Cells that are worth a job of their own. Sums of floats depend on it, and so on nothing else.
+/// Cells per job. Sums of floats depend on this size, but not on the number of threads.
 const PART: usize = 1 << 16;
 
-/// What to find out about cells besides how many there are.
+/// The values to compute besides the number of cells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Needs {
     pub(crate) sum: bool,
@@ -25,7 +25,7 @@ pub(crate) struct Needs {
 }
 
 impl Needs {
-    /// What these aggregates of a field need.
+    /// Collects the needs of these aggregates of one field.
     pub(crate) fn of(aggregates: impl Iterator<Item = Aggregate>) -> Self {
         aggregates.fold(Self::default(), |needs, aggregate| match aggregate {
             Aggregate::Count | Aggregate::NullCount => needs,
@@ -35,8 +35,7 @@ impl Needs {
     }
 }
 
-/// What there is to say of the cells of a column whose mask is 1, or of all of them: a summary for each part of
-/// the column, in their order.
+/// Summarizes the cells whose mask is 1, or all cells. Returns one summary for each part of the column, in order.
 pub(crate) fn tally(column: &Column, mask: Option<&[u8]>, needs: Needs, cpu: Cpu) -> Vec<Summary> {
     let Ok(summaries) = cpu.try_map(&parts(column.len(), PART), |cells| {
         Ok::<_, Infallible>(part(column, mask, needs, cells))
@@ -87,14 +86,14 @@ fn part(column: &Column, mask: Option<&[u8]>, needs: Needs, cells: &Range<usize>
     out
 }
 
-/// The values that are chosen, or all.
+/// The chosen values, or all of them.
 fn picked<V>(values: impl Iterator<Item = V>, chosen: Option<&[bool]>) -> impl Iterator<Item = V> {
     let mut chosen = chosen.map(<[bool]>::iter);
     values.filter(move |_| chosen.as_mut().is_none_or(|c| c.next() == Some(&true)))
 }
 
-/// The sum of integers, of which no part has too many for it.
-// Adding 0 in place of a value takes no branch, which a processor could not foresee.
+/// Sums integers. A part has too few values to overflow an `i128`.
+// Adding 0 for cells that are not chosen avoids a branch that the processor could not predict.
 fn whole<T: Pod + Into<Scalar>>(values: &[T], chosen: Option<&[bool]>) -> i128 {
     let number = |v: &T| (*v).into().as_i128().unwrap_or(0);
     match chosen {
@@ -107,9 +106,9 @@ fn whole<T: Pod + Into<Scalar>>(values: &[T], chosen: Option<&[bool]>) -> i128 {
     }
 }
 
-/// The sum of floats, each eighth of which is added up by itself; in their order where it is not finite.
-// One sum would have each addition wait for the one before. But one eighth may be too great for a number
-// where the sum is not, and two of them make NaN where they are so on either side.
+/// Sums floats in eight independent lanes. If the result is not finite, sums them again in order.
+// With a single sum, each addition would wait for the previous one. A lane may overflow although the sum does not. Two
+// lanes that overflow with opposite signs give NaN.
 fn real<T: Copy>(values: &[T], chosen: Option<&[bool]>, number: impl Fn(T) -> f64) -> f64 {
     const LANES: usize = 8;
     let mut sums = [0.0; LANES];
@@ -136,11 +135,11 @@ fn real<T: Copy>(values: &[T], chosen: Option<&[bool]>, number: impl Fn(T) -> f6
     picked(values.iter().copied(), chosen).map(number).sum()
 }
 
-/// The least and the greatest value; the first of equals, and NaN only where there is nothing else.
-// What is not chosen counts as a value that was met before, which takes no branch.
+/// The least and the greatest value. Of equal values the first is kept. The result is NaN only if every value is NaN.
+// Cells that are not chosen count as a value already seen, which avoids a branch.
 fn ends<T: Copy + PartialOrd>(values: &[T], chosen: Option<&[bool]>) -> Option<(T, T)> {
     let all = || picked(values.iter().copied(), chosen);
-    // A NaN compares with nothing, itself included.
+    // NaN compares with nothing, not even itself.
     let first = all().find(|v| v.partial_cmp(v).is_some()).or_else(|| all().next())?;
     let widen = |(min, max): (T, T), v: T| (if v < min { v } else { min }, if v > max { v } else { max });
     Some(match chosen {
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_counted_and_added_up_in_parts_by_mask_and_validity() {
+    fn parts_are_summarized_by_mask_and_validity() {
         let n = 2 * PART + 100;
         let values: Vec<i32> = (0..n as i32).map(|i| i % 1000 - 300).collect();
         let bytes = |every: usize| (0..n).map(|i| u8::from(i % every != 0)).collect::<Vec<u8>>();
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn extremes_and_sums_of_floats_are_of_the_chosen_and_of_numbers_where_there_are_any() {
+    fn float_summaries_use_chosen_cells_and_extremes_skip_nan() {
         let nan = f32::NAN;
         let of = |values: &[f32], mask: &[u8]| {
             let column = Column::from_values(Datatype::Float32, values);
@@ -221,9 +220,9 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_eighths_beyond_the_greatest_number_are_those_of_the_values_in_order() {
+    fn float_sums_are_taken_in_order_if_a_lane_overflows() {
         let great = f64::MAX;
-        // What is at 0 and 8 is of one eighth, what is at 1 and 9 of another.
+        // Indices 0 and 8 share a lane, and so do 1 and 9.
         let mut values = [0.0; 16];
         (values[0], values[1], values[8], values[9]) = (great, -great, great, -great);
         assert_eq!(real(&values, None, |v| v), 0.0);

@@ -1,4 +1,4 @@
-//! Leaves out cells that a condition or a delete excludes.
+//! Removes cells that a condition or a delete excludes.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::query::condition::{Bound, TestColumn, evaluate};
 use crate::query::field::Field;
 
-/// Values by the name of their field, each with 0 for the cells whose fragment does not have it.
+/// Columns by field name. The second value is a mask with 0 for cells whose fragment lacks the field.
 type Columns<'a> = HashMap<&'a str, (Column, Option<Vec<u8>>)>;
 
 fn found<'a>(columns: &'a Columns<'_>, name: &str) -> Option<TestColumn<'a>> {
@@ -21,7 +21,7 @@ fn found<'a>(columns: &'a Columns<'_>, name: &str) -> Option<TestColumn<'a>> {
     })
 }
 
-/// The values that a read gives: fill values where the fragment of a cell lacks the field.
+/// The values that a read returns, with fill values for cells whose fragment lacks the field.
 fn as_shown(column: TestColumn<'_>) -> Option<TestColumn<'_>> {
     Some(TestColumn {
         present: None,
@@ -29,23 +29,23 @@ fn as_shown(column: TestColumn<'_>) -> Option<TestColumn<'_>> {
     })
 }
 
-/// The cells that a delete is about.
+/// The cells that a delete affects.
 #[derive(Debug)]
 pub(crate) struct Weighed {
-    /// Those that meet its condition.
+    /// Cells that meet the delete's condition.
     pub(crate) met: Vec<Segment>,
-    /// Those that it would remove besides.
+    /// Cells that do not meet the condition but that the stored delete would remove.
     pub(crate) others: Vec<Segment>,
-    /// How many meet its condition and would stay.
+    /// The number of cells that meet the condition but that the stored delete would keep.
     pub(crate) missed: u64,
 }
 
 impl Chunk {
-    /// Leaves out the cells that the condition or a delete excludes. The tiles of the attributes that
-    /// these test must be decoded.
+    /// Removes the cells that the condition or a delete excludes. The tiles of the attributes that these test must be
+    /// decoded.
     ///
     /// # Errors
-    /// None but those of the pool.
+    /// Never fails: its jobs return no errors.
     pub(crate) fn filter(&mut self, query: &SparseQuery, cpu: Cpu) -> Result<()> {
         let filtered = |part: &Vec<Segment>| Ok::<_, crate::Error>(self.filtered(query, part));
         self.segments = cpu.try_map(&parts(&self.segments), filtered)?.concat();
@@ -58,7 +58,8 @@ impl Chunk {
         let columns = self.columns(query, segments, &query.tested());
         let find = |name: &str| found(&columns, name);
         let mut mask = match &query.condition {
-            // Cells are tested with the values that a read gives them, fill values where their fragment lacks the field.
+            // The condition tests the values that a read returns, with fill values for cells whose fragment lacks the
+            // field.
             Some(condition) => {
                 let shown = |name: &str| as_shown(find(name)?);
                 evaluate(condition, cells, &shown)
@@ -71,7 +72,7 @@ impl Chunk {
         retain(segments, &mask)
     }
 
-    /// The values of these fields, and which cells have them.
+    /// Columns of these fields, each with a mask of the cells that have the field.
     fn columns<'a>(&self, query: &SparseQuery, segments: &[Segment], names: &[&'a str]) -> Columns<'a> {
         let mut columns = HashMap::new();
         for &name in names {
@@ -91,8 +92,8 @@ impl Chunk {
         columns
     }
 
-    /// What a delete of the cells that meet `condition` does to those of the chunk if it is stored as `keep`. The fields
-    /// that these test must be decoded.
+    /// Compares the cells that meet `condition` with those that a delete stored as `keep` would remove. The fields of
+    /// both conditions must be decoded.
     pub(crate) fn weigh(&self, query: &SparseQuery, condition: &Bound, keep: &Bound) -> Weighed {
         let (segments, count) = (self.segments.as_slice(), cells(&self.segments));
         let mut names = condition.fields();
@@ -140,7 +141,7 @@ impl Chunk {
         }
     }
 
-    /// 0 for cells whose fragment does not have the attribute; `None` if all do.
+    /// A mask with 0 for cells whose fragment lacks the attribute; `None` if no fragment lacks it.
     fn present(&self, query: &SparseQuery, segments: &[Segment], attribute: usize) -> Option<Vec<u8>> {
         let has = |s: &Segment| {
             self.layer(query, s.run)
@@ -158,10 +159,10 @@ impl Chunk {
     }
 }
 
-/// Cells that are tested by one job: enough to be worth what a condition with a long list takes to prepare.
+/// Cells per job: enough to repay the preparation of a condition with a long list.
 const TESTED_TOGETHER: u32 = 1 << 16;
 
-/// Cuts segments into lots of about so many cells as are tested together.
+/// Cuts segments into groups of [`TESTED_TOGETHER`] cells.
 fn parts(segments: &[Segment]) -> Vec<Vec<Segment>> {
     let (mut out, mut room) = (Vec::new(), 0);
     for s in segments {
@@ -210,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn segments_are_cut_into_lots_of_cells() {
+    fn segments_are_cut_into_groups_of_cells() {
         let segment = |run, start, len| Segment { run, start, len };
         let half = TESTED_TOGETHER / 2;
         let segments = [

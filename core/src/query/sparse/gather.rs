@@ -1,4 +1,4 @@
-//! From final cells to columns: decodes the tiles of the fields they need, copies.
+//! Turns final cells into columns: decodes the tiles of the fields they need and copies the cells.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use crate::query::dense::paint;
 use crate::query::field::{Field, FieldKind};
 use crate::query::tile::{Decoding, Extent, Input};
 
-/// Some final cells, in order.
+/// Final cells, in the order of the result.
 #[derive(Debug)]
 pub(crate) struct Chunk {
     pub(crate) runs: Vec<Arc<Run>>,
     pub(crate) segments: Vec<Segment>,
-    /// Tiles that were decoded, for each attribute by run.
+    /// Decoded tiles, by attribute and run.
     tiles: Vec<Vec<Option<Arc<Column>>>>,
 }
 
-/// A tile of an attribute that is to be decoded.
+/// A tile of an attribute to decode.
 #[derive(Debug)]
 pub(crate) struct Work {
     attribute: usize,
@@ -46,7 +46,7 @@ impl Chunk {
         cells(&self.segments)
     }
 
-    /// Cells of the chunk in each run that has some, in the order of the runs.
+    /// The runs that have cells in the chunk, each with its number of cells, in order.
     fn runs_used(&self) -> Vec<(u32, usize)> {
         let mut cells = vec![0; self.runs.len()];
         for s in &self.segments {
@@ -66,7 +66,7 @@ impl Chunk {
         Some((run, query.layers.get(run.layer)?))
     }
 
-    /// Leaves out the cells of tiles whose statistics say that none satisfies the condition.
+    /// Removes the cells of tiles whose statistics show that none satisfies the condition.
     pub(crate) fn prune(&mut self, query: &SparseQuery) {
         let Some(condition) = &query.condition else { return };
         let mut gone = vec![false; self.runs.len()];
@@ -117,7 +117,7 @@ impl Chunk {
         Ok(out)
     }
 
-    /// Decodes those tiles.
+    /// Decodes these tiles.
     ///
     /// # Errors
     /// A tile is damaged.
@@ -132,11 +132,11 @@ impl Chunk {
         Ok(())
     }
 
-    /// Appends these cells to `batch`, whose columns are those of the query's fields. The tiles of its
-    /// attributes must be decoded.
+    /// Appends these cells to `batch`, whose columns must match the query's fields. The tiles of the attributes
+    /// must be decoded.
     ///
     /// # Errors
-    /// None but those of the pool.
+    /// Never fails: its jobs return no errors.
     pub(crate) fn append_to(&self, batch: &mut Batch, query: &SparseQuery, d: &Decoding) -> Result<()> {
         let columns = batch.columns.iter_mut().zip(&query.fields).collect();
         d.cpu.try_map_owned(columns, |((_, column), field)| {
@@ -179,7 +179,7 @@ pub(super) fn cells(segments: &[Segment]) -> usize {
     segments.iter().map(|s| s.len as usize).sum()
 }
 
-/// A column that grows.
+/// Appends cells to a column.
 struct Builder<'a> {
     field: &'a Field,
     column: &'a mut Column,

@@ -1,5 +1,4 @@
-//! A sparse fragment in a read: which of its tiles may hold cells of the region, and what must be
-//! read of each.
+//! One sparse fragment of a read: which of its tiles may hold cells of the region, and what to read of each.
 
 use std::sync::Arc;
 
@@ -16,46 +15,46 @@ use crate::query::condition::{Bound, fails, statistics};
 use crate::query::field::Field;
 use crate::query::tile::{StoredField, TileRef};
 
-/// A sparse fragment.
+/// A sparse fragment of a read.
 #[derive(Debug)]
 pub(crate) struct Layer {
     pub(crate) fragment: Arc<Fragment>,
-    /// The dimensions, or all coordinates in one field.
+    /// One field per dimension, or a single field with all coordinates.
     pub(crate) coordinates: Vec<Arc<StoredField>>,
-    /// When each cell was written, if that matters to the query.
+    /// The write time of each cell, if the query needs it.
     pub(crate) times: Option<Arc<StoredField>>,
-    /// Whether cells outside the window must be left out one by one.
+    /// Whether some cells are outside the window and must be removed individually.
     pub(crate) partly_visible: bool,
-    /// When each cell was deleted.
+    /// The delete time of each cell.
     pub(crate) delete_times: Option<Arc<StoredField>>,
-    /// The attributes of the query; `None` where the fragment does not have one.
+    /// The attributes of the query; `None` for those that the fragment lacks.
     pub(crate) attributes: Vec<Option<Arc<StoredField>>>,
-    /// What each delete of the array means to its cells.
+    /// How each delete of the array affects the fragment's cells.
     pub(crate) deletes: Vec<DeleteMode>,
-    /// What later fragments of a dense array lay over its cells.
+    /// The cells that later dense fragments hide, in a dense array.
     pub(crate) hiding: Option<Arc<Hiding>>,
 }
 
-/// What later dense fragments lay over the cells of a sparse fragment of a dense array.
+/// The later dense fragments that hide cells of a sparse fragment in a dense array.
 ///
-/// As in libtiledb, a cell inside one of their boxes is hidden, with one exception: a tile that lies
-/// wholly in the region of the query is hidden wholly, where a box covers it, or not at all.
+/// As in libtiledb, a cell inside one of their boxes is hidden, with one exception. If a tile is entirely inside the
+/// query's region, it is hidden only as a whole, by a box that covers all of it.
 #[derive(Debug)]
 pub(crate) struct Hiding {
-    /// The region of the whole query, of which only a part may be read at a time.
+    /// The region of the whole query. A single read may cover only a part of it.
     pub(crate) region: Ranges,
     /// The boxes of the later dense fragments.
     pub(crate) boxes: Vec<Ranges>,
 }
 
-/// What a delete means to the cells of a fragment.
+/// How a delete affects the cells of a fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DeleteMode {
-    /// Nothing: it is older than they are, or they are marked as deleted one by one.
+    /// It does not apply: it is older than the cells, or the fragment marks each deleted cell.
     None,
-    /// It applies to all of them.
+    /// It applies to all cells.
     All,
-    /// It applies to those that are not younger.
+    /// It applies to cells that are not newer than it.
     Older,
 }
 
@@ -66,12 +65,12 @@ pub(crate) struct Candidate {
     pub(crate) tile: u64,
     /// Whether all its cells are in the region.
     pub(crate) inside: bool,
-    /// Whether later fragments hide some of its cells.
+    /// Whether later fragments may hide some of its cells.
     pub(crate) hidden: bool,
 }
 
 impl Layer {
-    /// The layer of a sparse fragment. `versions`: whether it matters which of two cells is newer.
+    /// Creates the layer of a sparse fragment. `versions` says whether the query must know which of two cells is newer.
     pub(crate) fn new(
         fragment: &Arc<Fragment>,
         attributes: &[Field],
@@ -112,8 +111,7 @@ impl Layer {
         }
     }
 
-    /// The sections of the fragment's index that are needed to read these `attributes` of cells that satisfy the
-    /// `condition`.
+    /// The sections of the fragment's index that are needed to read `attributes` of cells that satisfy `condition`.
     pub(crate) fn sections(&self, condition: Option<&Bound>, attributes: &[Field]) -> Vec<Section> {
         let stored = self
             .coordinates
@@ -135,8 +133,7 @@ impl Layer {
         sections
     }
 
-    /// Takes back what the fragment's own list of processed deletes makes superfluous. Its index must
-    /// be loaded.
+    /// Drops the deletes that the fragment lists as already processed. Its index must be loaded.
     pub(crate) fn skip_processed(&mut self, deletes: &[Delete]) {
         if !self.fragment.footer.has_delete_metadata {
             return;
@@ -149,10 +146,10 @@ impl Layer {
         }
     }
 
-    /// The tiles that may hold cells of the region, in the order of the file. The R-tree must be loaded.
+    /// Adds the tiles that may hold cells of the region, in file order. The R-tree must be loaded.
     ///
     /// # Errors
-    /// The R-tree does not fit the footer.
+    /// The number of leaves of the R-tree differs from the number of tiles.
     pub(crate) fn candidates(&self, layer: usize, ranges: &Ranges, out: &mut Vec<Candidate>) -> Result<()> {
         let leaves = self.fragment.index.rtree().and_then(|t| t.leaves());
         let tiles = usize::try_from(self.fragment.tiles).unwrap_or(usize::MAX);
@@ -182,13 +179,13 @@ impl Layer {
         Ok(())
     }
 
-    /// Whether no cell of a tile can satisfy the condition, by what its statistics say.
+    /// Whether the statistics of a tile show that no cell satisfies the condition.
     pub(crate) fn excludes(&self, condition: &Bound, attributes: &[Field], tile: u64) -> bool {
         let cells = self.fragment.tile_cells(tile);
         cells.is_ok_and(|cells| fails(condition, attributes, &self.fragment, tile, cells as u64))
     }
 
-    /// A tile of one of the layer's fields.
+    /// References a tile of one of the layer's fields.
     ///
     /// # Errors
     /// The tile is too large for this machine.
@@ -197,11 +194,11 @@ impl Layer {
     }
 }
 
-/// Whether all coordinates of a tile along dimension `d` are within its bounding box, which is that of the
-/// coordinates as they were given, before filters that lose something. `path` is the file they are in.
+/// Checks that a tile's coordinates along dimension `d` are inside its bounding box. The box describes the coordinates
+/// before filtering, so dimensions with lossy filters are not checked. `path` is the file with the coordinates.
 ///
 /// # Errors
-/// [`crate::Error::Corrupt`] if not.
+/// [`crate::Error::Corrupt`] if a coordinate is outside the box.
 pub(crate) fn check_box(fragment: &Fragment, d: usize, tile: u64, column: &Column, path: &str) -> Result<()> {
     let (leaves, Ok(i)) = (fragment.index.rtree().and_then(|t| t.leaves()), usize::try_from(tile)) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Merges sorted runs into one sequence of cells, newest of equal coordinates first or only.
+//! Merges sorted runs into one sequence of cells. Of cells with equal coordinates, it can keep only the newest.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
@@ -9,18 +9,17 @@ use crate::cpu::Cpu;
 use crate::geometry::number;
 use crate::sort::{first_not, sort_places};
 
-/// Cells of a run that follow each other, in the run and in the result.
+/// Consecutive cells of a run that are also consecutive in the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Segment {
-    /// Number of the run.
+    /// The index of the run.
     pub(crate) run: u32,
     pub(crate) start: u32,
     pub(crate) len: u32,
 }
 
-/// The cells `starts..ends` of each run, merged. Without `ordered` runs simply
-/// follow each other. With `dedup` only the newest of equal coordinates is kept; cells that were
-/// deleted are left out after that.
+/// Merges the cells `starts..ends` of each run. Without `ordered`, the runs are concatenated. With `dedup`, only the
+/// newest of cells with equal coordinates is kept. Deleted cells are removed last.
 pub(crate) fn merge(
     runs: &[Arc<Run>],
     starts: &[usize],
@@ -51,13 +50,13 @@ pub(crate) fn merge(
     clean(runs, out.0)
 }
 
-/// Cells `starts..ends` of each run, which are in the order of the run's keys.
-// Tiles have fewer than 2^32 cells, and there are fewer runs than that.
+/// The cells `starts..ends` of each run, which are sorted by the run's keys.
+// Runs and cells are `u32`: a tile has fewer than 2^32 cells, and there are fewer runs than that.
 struct Merge<'a> {
     runs: &'a [Arc<Run>],
     starts: &'a [usize],
     ends: &'a [usize],
-    /// Whether only the newest of cells with equal coordinates counts.
+    /// Whether to keep only the newest of cells with equal coordinates.
     dedup: bool,
     cpu: Cpu,
 }
@@ -93,7 +92,7 @@ impl Segments {
     }
 }
 
-/// Cells in order, each with whether it equals the one before.
+/// Sorted cells, each with whether it equals the previous one.
 type InOrder<'a> = dyn Iterator<Item = (Cell, bool)> + 'a;
 
 impl Merge<'_> {
@@ -101,7 +100,7 @@ impl Merge<'_> {
         self.runs[a.run as usize].compare(a.cell as usize, &self.runs[b.run as usize], b.cell as usize)
     }
 
-    /// Where several cells share coordinates they come in the order of their fragments and tiles.
+    /// The rank of a run among cells with equal coordinates: fragment first, then tile.
     fn place(&self, run: usize) -> (usize, u64) {
         (self.runs[run].layer, self.runs[run].tile)
     }
@@ -118,7 +117,7 @@ impl Merge<'_> {
         Cell::new(run, self.ends[run] - 1)
     }
 
-    /// Whether these runs, in the order of their first cells, follow each other without overlap.
+    /// Whether these runs, sorted by their first cells, do not overlap.
     fn are_apart(&self, parts: &[usize]) -> bool {
         parts.windows(2).all(|w| {
             let order = self.compare(self.last(w[0]), self.first(w[1]));
@@ -126,7 +125,7 @@ impl Merge<'_> {
         })
     }
 
-    /// Puts cells of one run into `out`, where no other run has cells between them.
+    /// Appends consecutive cells of one run. No other run may have cells between them.
     fn stretch(&self, run: usize, start: usize, end: usize, out: &mut Segments) {
         if self.dedup && !self.runs[run].distinct {
             let cells = (start..end).map(|c| Cell::new(run, c));
@@ -141,7 +140,7 @@ impl Merge<'_> {
         }
     }
 
-    /// Puts the cells of runs that overlap into `out`.
+    /// Appends the cells of overlapping runs.
     fn overlapping(&self, parts: &[usize], out: &mut Segments) {
         match self.chain(parts) {
             Some((chain, others)) => self.sorted(&others, &mut |cells| self.weave(&chain, cells, out)),
@@ -155,8 +154,8 @@ impl Merge<'_> {
         }
     }
 
-    /// The runs of the fragment that has most cells, in order, and those of all others; `None` where
-    /// it has less than half of all cells, or its own runs overlap.
+    /// Separates the runs of the fragment with the most cells, in order, from all other runs. Returns `None` if that
+    /// fragment has less than half of all cells, or if its runs overlap each other.
     fn chain(&self, parts: &[usize]) -> Option<(Vec<usize>, Vec<usize>)> {
         let mut cells: BTreeMap<usize, usize> = BTreeMap::new();
         for &i in parts {
@@ -168,13 +167,13 @@ impl Merge<'_> {
         (most >= all - most && !others.is_empty() && self.are_apart(&chain)).then_some((chain, others))
     }
 
-    /// Merges the runs of a chain, whose cells mostly stay together, with other cells.
+    /// Merges the runs of a chain with other cells. Most cells of a chain stay consecutive.
     fn weave(&self, chain: &[usize], others: &mut InOrder<'_>, out: &mut Segments) {
         let mut others = others.peekable();
         let mut chain = chain.iter().map(|&i| (i, self.starts[i]));
         let mut front = chain.next();
         while let Some((cell, _)) = others.next() {
-            // What comes before the cell goes out: runs as a whole, then a part of one.
+            // Append what comes before the cell: whole runs, then part of one.
             while let Some((i, at)) = front {
                 let end = self.cells_before(i, at, cell);
                 self.stretch(i, at, end, out);
@@ -215,7 +214,7 @@ impl Merge<'_> {
         first_not(at..self.ends[run], is_before)
     }
 
-    /// Sorts the cells of these runs and hands them on. Keys are packed into one number where they fit.
+    /// Sorts the cells of these runs and passes them to `take`. Packs the keys into one number if they fit.
     fn sorted(&self, parts: &[usize], take: &mut dyn FnMut(&mut InOrder<'_>)) {
         let mut parts = parts.to_vec();
         sort_places(&mut parts, &|i, j| self.place(i).cmp(&self.place(j)));
@@ -239,7 +238,7 @@ impl Merge<'_> {
         }
     }
 
-    /// Puts the newest of each group of equal cells into `out`.
+    /// Appends the newest of each group of equal cells.
     fn newest(&self, cells: &mut InOrder<'_>, out: &mut Segments) {
         let mut best: Option<Cell> = None;
         for (cell, same) in cells {
@@ -255,8 +254,8 @@ impl Merge<'_> {
         best.into_iter().for_each(|c| out.push(c));
     }
 
-    /// The newer of two cells with equal coordinates: of equal times that of the later fragment; in one
-    /// fragment, what comes first.
+    /// The newer of two cells with equal coordinates. If their times are equal, the later fragment wins; within a
+    /// fragment, the first cell wins.
     fn newer(&self, a: Cell, b: Cell) -> Cell {
         let age = |c: Cell| {
             let run = &self.runs[c.run as usize];
@@ -267,13 +266,13 @@ impl Merge<'_> {
     }
 }
 
-/// Items, each with whether it equals the one before.
+/// Items, each with whether it equals the previous one.
 fn with_equality<T: Copy>(items: &[T], equal: impl Fn(&T, &T) -> bool) -> impl Iterator<Item = (T, bool)> {
     let same = move |i: usize| i > 0 && equal(&items[i - 1], &items[i]);
     items.iter().enumerate().map(move |(i, item)| (*item, same(i)))
 }
 
-/// Leaves out cells that were deleted.
+/// Removes deleted cells.
 fn clean(runs: &[Arc<Run>], segments: Vec<Segment>) -> Vec<Segment> {
     if runs.iter().all(|r| !r.has_deleted()) {
         return segments;
@@ -289,9 +288,9 @@ fn clean(runs: &[Arc<Run>], segments: Vec<Segment>) -> Vec<Segment> {
     out.0
 }
 
-/// How the keys of some runs fit into one number: each less its least value, side by side.
+/// How to pack the keys of some runs into one number: each key minus its least value, concatenated.
 struct Packing {
-    /// For each key, most important first: least value and bits.
+    /// The least value and the number of bits of each key, most significant first.
     terms: Vec<(u64, u32)>,
     bits: u32,
 }

@@ -1,4 +1,4 @@
-//! Reading sparse cells. Pure: candidates say what to fetch, bytes go in, cells come out in order.
+//! Reads sparse cells. This module does no I/O: it says what to fetch, takes the bytes, and returns cells in order.
 
 mod filter;
 pub(crate) mod gather;
@@ -29,7 +29,7 @@ use crate::query::condition::{Bound, bind_stored};
 use crate::scalar::ScalarRange;
 use crate::vfs::join;
 
-/// A query of sparse cells, resolved.
+/// A resolved query of sparse cells.
 #[derive(Debug)]
 pub(crate) struct SparseQuery {
     pub(crate) schema: Arc<Schema>,
@@ -37,25 +37,26 @@ pub(crate) struct SparseQuery {
     pub(crate) ranges: Ranges,
     pub(crate) order: Option<Arc<ResultOrder>>,
     pub(crate) dedup: bool,
-    /// What the result consists of.
+    /// The fields of the result.
     pub(crate) fields: Vec<Field>,
-    /// Its attributes, then those that only conditions need.
+    /// The attributes of the result, then those that only conditions need.
     pub(crate) attributes: Vec<Field>,
     pub(crate) condition: Option<Bound>,
     /// The time of each delete, and the condition of the cells that it keeps.
     pub(crate) deletes: Vec<(u64, Bound)>,
-    /// The deletes that cannot be tested, by number, each with the reason.
+    /// The indices of the deletes that cannot be evaluated, with the reason.
     untestable: Vec<(usize, Malformed)>,
-    /// The fragments that the region may meet, oldest first.
+    /// The fragments that may overlap the region, oldest first.
     pub(crate) layers: Vec<Layer>,
     row_bytes: OnceLock<u64>,
 }
 
-/// Whether the fragment's cells lie in global order. Releases before 2.0 left some in another: dates as
-/// if they were unsigned, floats regardless of tiles, as integers whose tiles were too many to count.
-/// From 2.3 to 2.9 it was the tiles of short integers, where a domain held numbers of both signs. All of
-/// them take the bytes of strings as signed, so that what is not ASCII comes first, and merge them as unsigned;
-/// places on the curve are the same for all.
+/// Whether the fragment's cells are known to be in global order. Some releases of libtiledb wrote other orders:
+/// - Before 2.0, dates were sorted as unsigned numbers. Floats, and integers with too many tiles to count, were sorted
+///   without regard to tiles.
+/// - From 2.3 to 2.9, tiles of 8-bit and 16-bit integers were misordered if the domain had both signs.
+/// - All releases sort the bytes of strings as signed, so non-ASCII bytes come first, but merge them as unsigned.
+///   Positions on the Hilbert curve are the same in all releases.
 fn is_sorted(fragment: &Fragment) -> bool {
     let (version, dimensions) = (fragment.version, &fragment.schema.dimensions);
     let short = |d: &Dimension| matches!(d.datatype.physical(), Physical::I8 | Physical::I16);
@@ -66,11 +67,11 @@ fn is_sorted(fragment: &Fragment) -> bool {
 }
 
 impl SparseQuery {
-    /// Resolves `query` over the sparse fragments of `array`, or over `fragments` of a dense array,
-    /// whose sparse cells count like those of an array without duplicates.
+    /// Resolves `query` over sparse `fragments` of `array`. In a dense array, their cells count as in a sparse
+    /// array without duplicates.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidArgument`] if it does not fit the schema.
+    /// [`crate::Error::InvalidArgument`] if the query does not fit the schema.
     pub(crate) fn new(
         array: &Array,
         query: &Query,
@@ -142,7 +143,7 @@ impl SparseQuery {
         })
     }
 
-    /// The sections of each fragment's index that are needed.
+    /// The sections of each fragment's index that the query needs.
     pub(crate) fn index(&self) -> Vec<(Arc<Fragment>, Vec<Section>)> {
         let sections = |l: &Layer| l.sections(self.condition.as_ref(), &self.attributes);
         self.layers
@@ -151,7 +152,7 @@ impl SparseQuery {
             .collect()
     }
 
-    /// Leaves out the cells that later dense fragments hide: what lies over each fragment, by its name.
+    /// Hides cells that later dense fragments cover. Pairs are matched to layers by fragment name.
     pub(crate) fn hide(&mut self, hiding: &[(Arc<Fragment>, Arc<Hiding>)]) {
         for layer in &mut self.layers {
             let mine = hiding.iter().find(|(f, _)| f.name == layer.fragment.name);
@@ -159,7 +160,7 @@ impl SparseQuery {
         }
     }
 
-    /// The sweep over the tiles of the region. The index must be loaded.
+    /// Starts the sweep over the tiles of the region. The index must be loaded.
     ///
     /// # Errors
     /// The index of a fragment is damaged.
@@ -169,7 +170,7 @@ impl SparseQuery {
             layer.candidates(i, &self.ranges, &mut candidates)?;
         }
         if let Some(condition) = self.condition.as_ref().filter(|_| !self.dedup) {
-            // With versions of cells a tile that fails the condition may still hide older cells that do not.
+            // With deduplication, a tile that fails the condition may still replace older cells that satisfy it.
             let excluded = |c: &Candidate| {
                 self.layers
                     .get(c.layer)
@@ -180,7 +181,7 @@ impl SparseQuery {
         Ok(Sweep::new(candidates, &self.layers, self.order.clone(), self.dedup))
     }
 
-    /// The dimensions whose coordinates matter even of tiles that are wholly in the region.
+    /// The dimensions whose coordinates are needed even for tiles entirely inside the region.
     pub(crate) fn needed_dimensions(&self) -> Vec<bool> {
         let tested = self.tested();
         let needed = |(d, dim): (usize, &Dimension)| {
@@ -191,7 +192,7 @@ impl SparseQuery {
         self.schema.dimensions.iter().enumerate().map(needed).collect()
     }
 
-    /// Bytes that a cell of the result takes, an estimate where cells vary in length. The index must be loaded.
+    /// Bytes per cell of the result; an estimate if cells vary in length. The index must be loaded.
     pub(crate) fn row_bytes(&self) -> u64 {
         *self.row_bytes.get_or_init(|| self.estimate_row_bytes())
     }
@@ -213,13 +214,13 @@ impl SparseQuery {
             .max(1)
     }
 
-    /// Bytes in memory of a cell that is loaded.
+    /// Bytes per loaded cell in memory.
     pub(crate) fn loaded_bytes(&self) -> u64 {
         let dims = self.schema.dimensions.len() as u64;
         self.row_bytes().saturating_add(dims * 24 + 16)
     }
 
-    /// Whether cells must be looked at before it is known whether they count.
+    /// Whether a condition or a delete may remove cells.
     pub(crate) fn is_filtered(&self) -> bool {
         self.condition.is_some() || !self.deletes.is_empty()
     }
@@ -255,10 +256,10 @@ impl SparseQuery {
             .is_some_and(|a| self.fields.iter().any(|f| f.kind == a.kind))
     }
 
-    /// Forgets deletes that fragments of `array` say they have processed. The index must be loaded.
+    /// Drops deletes that the fragments of `array` list as processed. The index must be loaded.
     ///
     /// # Errors
-    /// One that is left cannot be tested: which cells it removed is not known.
+    /// A remaining delete cannot be evaluated, so the cells that it removed are unknown.
     pub(crate) fn skip_processed(&mut self, array: &Array) -> Result<()> {
         let deletes = array.deletes();
         self.layers.iter_mut().for_each(|l| l.skip_processed(deletes));

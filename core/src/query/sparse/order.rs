@@ -1,4 +1,4 @@
-//! The order of a sparse result, and the keys that cells are ordered by.
+//! The order of a sparse result and its sort keys.
 
 use crate::column::Column;
 use crate::error::Result;
@@ -9,16 +9,16 @@ use crate::geometry::{CellOrder, KeyColumn, Order, Tiling, number};
 #[derive(Debug, Clone)]
 pub(crate) struct ResultOrder {
     cells: CellOrder,
-    /// The dimension of each of the last keys.
+    /// The dimension of each coordinate key. Coordinate keys are the last keys of a place.
     coordinates: Vec<usize>,
     /// Whether it is the order of the tiles on disk.
     pub(crate) natural: bool,
-    /// Whether the low corner of a box comes before every cell of it. Not so along the Hilbert curve, nor
-    /// where tiles are too many to count.
+    /// Whether the low corner of a box comes before every cell of the box. False along the Hilbert curve, and if there
+    /// are too many tiles to count.
     pub(crate) corners: bool,
 }
 
-/// One of the keys that cells are ordered by.
+/// One of the sort keys of a run.
 #[derive(Debug)]
 pub(super) enum Term {
     Numbers(Vec<u64>),
@@ -26,7 +26,7 @@ pub(super) enum Term {
     Strings(usize),
 }
 
-/// The keys of one cell, apart from its run.
+/// The sort keys of one cell, independent of its run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CellKey(pub(super) Vec<KeyPart>);
 
@@ -37,23 +37,23 @@ pub(super) enum KeyPart {
 }
 
 impl CellKey {
-    /// The least key of the cells of its place.
+    /// Truncates the key to the cell's place: the least key of all cells at that place.
     pub(crate) fn place(mut self, order: &ResultOrder) -> Self {
         self.0.truncate(order.cells.places());
         self
     }
 
-    /// Forgets all but the most important part: the least key of the cells that have it.
+    /// Keeps only the most significant part: the least key of all cells that share it.
     pub(crate) fn keep_first(&mut self) {
         self.0.truncate(1);
     }
 }
 
 impl ResultOrder {
-    /// The order of `layout`, which is not [`Layout::Unordered`].
+    /// The order of `layout`, which must not be [`Layout::Unordered`].
     ///
     /// # Errors
-    /// As [`CellOrder::new`].
+    /// Those of [`CellOrder::new`].
     pub(crate) fn new(schema: &Schema, layout: Layout) -> Result<Self> {
         let hilbert = layout == Layout::Hilbert || (layout == Layout::Global && schema.cell_order == Layout::Hilbert);
         let wraps = schema
@@ -73,16 +73,16 @@ impl ResultOrder {
         })
     }
 
-    /// The same order of results, where `trusted` is false from files that may be in another.
+    /// Keeps the order of results; if `trusted` is false, the files may be in another order.
     pub(crate) const fn trusting_files(mut self, trusted: bool) -> Self {
         self.natural &= trusted;
         self
     }
 
-    /// The keys of the cells with these coordinates.
+    /// The sort keys of the cells with these coordinates.
     ///
     /// # Errors
-    /// As [`CellOrder::keys`].
+    /// Those of [`CellOrder::keys`].
     pub(super) fn terms(&self, dims: &[&Column]) -> Result<Vec<Term>> {
         let keys = self.cells.keys(dims)?;
         let first = self.cells.places().saturating_sub(self.coordinates.len());
@@ -93,10 +93,10 @@ impl ResultOrder {
         Ok(keys.into_iter().enumerate().map(term).collect())
     }
 
-    /// The least keys at the places of cells that are not of a tile, such as corners of boxes.
+    /// The least keys at the given coordinates, which need not belong to cells, such as the corners of boxes.
     ///
     /// # Errors
-    /// As [`CellOrder::keys`].
+    /// Those of [`CellOrder::keys`].
     pub(crate) fn keys(&self, dims: &[Column]) -> Result<Vec<CellKey>> {
         let dims: Vec<&Column> = dims.iter().collect();
         let terms = self.terms(&dims)?;
@@ -106,7 +106,7 @@ impl ResultOrder {
     }
 }
 
-/// The keys of cell `i`, whose string along a dimension `string` gives.
+/// The keys of cell `i`. `string` returns its string along a dimension.
 pub(super) fn key_at<'a>(terms: &[Term], i: usize, string: &dyn Fn(usize) -> &'a [u8]) -> CellKey {
     let part = |t: &Term| match t {
         Term::Numbers(v) => KeyPart::Number(number(v, i)),

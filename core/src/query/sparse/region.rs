@@ -1,4 +1,4 @@
-//! The region of a sparse read: sorted, merged ranges, tested against bounding boxes and coordinates.
+//! The region of a sparse read: sorted, merged ranges that are tested against bounding boxes and coordinates.
 
 use crate::column::{Column, typed};
 use crate::datatype::Physical;
@@ -13,20 +13,20 @@ use crate::scalar::{Scalar, ScalarRange};
 use crate::sort::{sort_by, sort_by_number};
 use crate::with_type;
 
-/// Ranges of every dimension.
+/// The ranges of every dimension.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ranges(Vec<Along>);
 
-/// Ranges along one dimension: ascending, with gaps between them.
+/// The ranges along one dimension, ascending and disjoint.
 #[derive(Debug, Clone, PartialEq)]
 enum Along {
     All,
-    /// Keys of numbers.
+    /// Ranges of sort keys.
     Numbers(Vec<Span>),
     Strings(Vec<(Vec<u8>, Vec<u8>)>),
 }
 
-/// How a box of cells lies to a region.
+/// How a box relates to a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Relation {
     Outside,
@@ -38,7 +38,7 @@ impl Ranges {
     /// The ranges of `region` in arrays of `schema`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for ranges of another type than their dimension, or without cells.
+    /// [`Error::InvalidArgument`] if a range does not fit its dimension's type, or is empty.
     pub(crate) fn new(region: &Region, schema: &Schema) -> Result<Self> {
         let n = schema.dimensions.len();
         if !region.0.is_empty() && region.0.len() != n {
@@ -53,7 +53,7 @@ impl Ranges {
         ))
     }
 
-    /// How bounding box `i` lies to the region.
+    /// How bounding box `i` relates to the region.
     pub(crate) fn relation(&self, boxes: &Level, i: usize) -> Relation {
         let each = self
             .0
@@ -63,7 +63,7 @@ impl Ranges {
         each.min().unwrap_or(Relation::Inside)
     }
 
-    /// Whether some of what bounding box `i` spans along dimension `d` may be outside.
+    /// Whether bounding box `i` may extend past the region along dimension `d`.
     pub(crate) fn cuts(&self, d: usize, boxes: &Level, i: usize) -> bool {
         match (self.0.get(d), boxes.dimensions.get(d)) {
             (Some(along), Some(bounds)) => along.relation(bounds, i) != Relation::Inside,
@@ -71,7 +71,7 @@ impl Ranges {
         }
     }
 
-    /// How a box of ranges lies to the region.
+    /// How a box of ranges relates to the region.
     pub(crate) fn relation_to(&self, ranges: &[ScalarRange]) -> Relation {
         let each = self
             .0
@@ -89,8 +89,8 @@ impl Ranges {
         each.min().unwrap_or(Relation::Inside)
     }
 
-    /// The cells inside, by number; `None` for all of them. A dimension without a column is one along which all
-    /// are.
+    /// The indices of the cells in the region; `None` if all are. A missing column means that all cells are inside
+    /// along that dimension.
     pub(crate) fn select(&self, dims: &[Option<&Column>]) -> Option<Vec<u32>> {
         let mut kept: Option<Vec<u32>> = None;
         for (along, column) in self.0.iter().zip(dims) {
@@ -104,7 +104,7 @@ impl Ranges {
     }
 }
 
-/// Which cells of a column of strings, or of those of them that are in `among`, are in `ranges`; `None` for all.
+/// Selects the strings in `ranges`, out of all cells or those in `among`. Returns `None` if all cells are selected.
 fn select_strings(among: Option<Vec<u32>>, ranges: &[(Vec<u8>, Vec<u8>)], column: &Column) -> Option<Vec<u32>> {
     let inside = |i: &u32| {
         let cell = column.cell(*i as usize);
@@ -121,7 +121,7 @@ fn select_strings(among: Option<Vec<u32>>, ranges: &[(Vec<u8>, Vec<u8>)], column
     (found.len() < column.len()).then_some(found)
 }
 
-/// Which cells of a column of numbers, or of those of them that are in `among`, are in `ranges`; `None` for all.
+/// Selects the numbers in `ranges`, out of all cells or those in `among`. Returns `None` if all cells are selected.
 fn select_numbers(among: Option<Vec<u32>>, ranges: &[Span], column: &Column) -> Option<Vec<u32>> {
     let physical = column.datatype.physical();
     match (ranges, physical) {
@@ -143,24 +143,24 @@ fn select_numbers(among: Option<Vec<u32>>, ranges: &[Span], column: &Column) -> 
     })
 }
 
-/// As [`select_numbers`], for integers of 8 bytes: registers of 16 bytes subtract such numbers, but do not
-/// compare them.
+/// Like [`select_numbers`], for 8-byte integers. SIMD registers of 16 bytes can subtract such integers but not compare
+/// them.
 fn select_keys<T: Keyed>(among: Option<Vec<u32>>, range: Span, column: &Column) -> Option<Vec<u32>> {
     let (width, values) = (range.last - range.first, typed::<T>(&column.data));
     let from_first = |v: &T| v.total_key().wrapping_sub(range.first);
     if width > u64::MAX / 2 {
         return narrow(among, &values, |v| from_first(v) <= width);
     }
-    // The uppermost bit of one of the two is set where the first is the greater.
+    // The top bit of either term is set if its first operand is greater.
     narrow(among, &values, |v| {
         (from_first(v) | width.wrapping_sub(from_first(v))) >> 63 == 0
     })
 }
 
-/// Cells that are looked at together: in most groups none is inside, or all are.
+/// Cells that are tested together. In most groups all cells are inside, or none is.
 const GROUP: usize = 32;
 
-/// Which of `values`, or of those of them that are in `among`, are `inside`; `None` for all.
+/// Selects the `values` that are `inside`, out of all or those in `among`. Returns `None` if all are selected.
 fn narrow<T>(among: Option<Vec<u32>>, values: &[T], inside: impl Fn(&T) -> bool) -> Option<Vec<u32>> {
     if let Some(mut among) = among {
         among.retain(|&i| values.get(i as usize).is_some_and(&inside));
@@ -184,7 +184,7 @@ fn narrow<T>(among: Option<Vec<u32>>, values: &[T], inside: impl Fn(&T) -> bool)
     (out.len() < values.len()).then_some(out)
 }
 
-/// How `lo..=hi` lies to ascending ranges.
+/// How `lo..=hi` relates to ascending ranges.
 fn numbers(all: &[Span], lo: u64, hi: u64) -> Relation {
     match all.get(all.partition_point(|r| r.last < lo)) {
         Some(r) if r.first <= lo && hi <= r.last => Relation::Inside,
@@ -216,7 +216,7 @@ impl Along {
                 match (&r.lo, &r.hi) {
                     (Scalar::Bytes(lo), Scalar::Bytes(hi)) if lo <= hi => all.push((lo.clone(), hi.clone())),
                     (Scalar::Bytes(_), Scalar::Bytes(_)) => return Err(bad(r, "ends before it starts")),
-                    _ => return Err(bad(r, "is not of strings")),
+                    _ => return Err(bad(r, "must have string bounds")),
                 }
             }
             sort_by(&mut all, Ord::cmp);
@@ -233,7 +233,7 @@ impl Along {
         for r in ranges {
             let end = |s: &Scalar| coordinate(s, dim).and_then(|s| key::key(&s));
             let (Some(lo), Some(hi)) = (end(&r.lo), end(&r.hi)) else {
-                return Err(bad(r, &format!("is not of {}", dim.datatype)));
+                return Err(bad(r, &format!("does not fit {}", dim.datatype)));
             };
             all.push(Span::new(lo, hi).ok_or_else(|| bad(r, "ends before it starts"))?);
         }
@@ -261,11 +261,11 @@ impl Along {
     }
 }
 
-/// A number as a coordinate of the dimension's own kind.
+/// Converts a number to the dimension's type.
 fn coordinate(value: &Scalar, dim: &Dimension) -> Option<Scalar> {
     match value.as_i128() {
         Some(v) => Scalar::from_i128(dim.datatype, v),
-        // A double may be given for a float32 dimension.
+        // A float32 dimension accepts doubles.
         None => match (value, dim.datatype.physical()) {
             (Scalar::F64(v), Physical::F32) => Some(Scalar::F32(*v as f32)),
             (Scalar::F32(v), Physical::F64) => Some(Scalar::F64(f64::from(*v))),
@@ -318,11 +318,11 @@ mod tests {
     }
 
     #[test]
-    fn groups_of_cells_are_selected_as_cells_are() {
+    fn groups_of_cells_are_selected_like_single_cells() {
         let r = ranges(&[(-40, 30)], &[("b", "k")]).unwrap();
         for cells in [0_usize, 1, GROUP - 1, GROUP, GROUP + 1, 5 * GROUP + 7] {
             for step in [0, 1, 7] {
-                // In stretches of many lengths, so that groups are whole, empty and mixed.
+                // Stretches of varying length make groups full, empty or mixed.
                 let x: Vec<i32> = (0..cells as i32).map(|i| (i * step / 3) % 100 - 50).collect();
                 let s: Vec<String> = (0..cells)
                     .map(|i| char::from(b'a' + (i / 9 % 20) as u8).to_string())
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_without_cells_are_refused() {
+    fn invalid_ranges_are_refused() {
         assert!(
             ranges(&[(5, 4)], &[])
                 .unwrap_err()
@@ -404,7 +404,7 @@ mod tests {
             Ranges::new(&strings, &schema())
                 .unwrap_err()
                 .to_string()
-                .contains("is not of int32")
+                .contains("does not fit int32")
         );
     }
 }

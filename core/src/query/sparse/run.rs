@@ -1,5 +1,4 @@
-//! A run: the cells of one tile that are in the region, with their coordinates and keys, in the order
-//! of the result.
+//! A run: the cells of one tile that are in the region, with their coordinates and keys, in the order of the result.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -23,17 +22,17 @@ use crate::sort::first_not;
 pub(crate) struct Run {
     pub(crate) layer: usize,
     pub(crate) tile: u64,
-    /// Cells of the tile, whether they are in the run or not.
+    /// Number of cells in the tile, including those that are not in the run.
     pub(crate) tile_cells: usize,
-    /// Coordinates of the cells of the run, of the dimensions that are needed.
+    /// The coordinates of the run's cells, for the dimensions that are needed.
     pub(crate) dims: Vec<Option<Arc<Column>>>,
-    /// Number of each cell in its tile; `None` where the run is the whole tile in its own order.
+    /// The index of each cell in its tile; `None` if the run is the whole tile in its own order.
     pub(crate) cells: Option<Vec<u32>>,
-    /// When each cell was written.
+    /// The write time of each cell.
     times: Option<Vec<u64>>,
-    /// When the cells of fragments without times were written.
+    /// The write time of cells in fragments without timestamps.
     fragment_time: u64,
-    /// 1 where the cell was deleted.
+    /// 1 if the cell was deleted.
     deleted: Option<Vec<u8>>,
     terms: Vec<Term>,
     pub(crate) len: usize,
@@ -44,7 +43,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// When a cell was written.
+    /// The write time of a cell.
     pub(crate) fn time(&self, i: usize) -> u64 {
         self.times
             .as_ref()
@@ -60,12 +59,12 @@ impl Run {
         self.deleted.is_some()
     }
 
-    /// Number of the cell in its tile.
+    /// The index of the cell in its tile.
     pub(crate) fn cell(&self, i: usize) -> usize {
         self.cells.as_ref().map_or(i, |c| c.get(i).map_or(0, |&c| c as usize))
     }
 
-    /// The numbers in their tile of cells `start..start + len`: one stretch, or a list.
+    /// The indices of cells `start..start + len` in their tile, as one stretch or a list.
     pub(crate) fn places(&self, start: usize, len: usize) -> Places<'_> {
         let Some(cells) = &self.cells else {
             return Places::Stretch(start);
@@ -81,7 +80,7 @@ impl Run {
         key_at(&self.terms, i, &|d| self.string(d, i))
     }
 
-    /// Order of two cells.
+    /// Compares two cells.
     pub(crate) fn compare(&self, i: usize, other: &Self, j: usize) -> Ordering {
         for (a, b) in self.terms.iter().zip(&other.terms) {
             let order = match (a, b) {
@@ -119,7 +118,7 @@ impl Run {
         first_not(start..self.len, |i| self.is_before(i, key))
     }
 
-    /// The keys as plain numbers, most important first; `None` where some are strings.
+    /// The keys as plain numbers, most significant first; `None` if some are strings.
     pub(crate) fn numbers(&self) -> Option<Vec<&[u64]>> {
         self.terms
             .iter()
@@ -134,10 +133,10 @@ impl Run {
     }
 }
 
-/// Numbers of cells in their tile.
+/// Indices of cells in their tile.
 #[derive(Debug)]
 pub(crate) enum Places<'a> {
-    /// Cells that follow each other, from this one on.
+    /// Consecutive cells, starting at this one.
     Stretch(usize),
     List(&'a [u32]),
 }
@@ -150,7 +149,7 @@ const ALIVE: u64 = u64::MAX;
 pub(crate) struct RunWork {
     candidate: Candidate,
     tile_cells: usize,
-    /// As the layer has them; without those that are not needed.
+    /// One entry per coordinate field of the layer; `None` for those that are not needed.
     coordinates: Vec<Option<Input>>,
     /// The dimensions along which cells may be outside the region.
     cut: Vec<bool>,
@@ -159,8 +158,8 @@ pub(crate) struct RunWork {
 }
 
 impl RunWork {
-    /// What must be read for the run of a candidate: of the coordinates, those of the dimensions in `needed`, and
-    /// those along which it may not be wholly in the region.
+    /// Plans what to read for the run of a candidate. Coordinates are read for the dimensions in `needed`, and for
+    /// those along which the tile may extend past the region.
     ///
     /// # Errors
     /// The fragment's index is damaged.
@@ -199,13 +198,14 @@ impl RunWork {
         })
     }
 
-    /// Bytes of the coordinates that are looked at, where they are numbers.
+    /// Bytes of the coordinates that are examined, if they are numbers.
     pub(crate) fn coordinate_bytes(&self) -> u64 {
         let looked_at = self.coordinates.iter().flatten().count() * size_of::<u64>();
         (self.tile_cells as u64).saturating_mul(looked_at as u64)
     }
 
-    /// Decodes, keeps what is in the region and the window, and puts it in order; `None` if nothing is.
+    /// Decodes the tile, keeps the cells in the region and the window, and sorts them. Returns `None` if no cell
+    /// remains.
     ///
     /// # Errors
     /// A tile is damaged.
@@ -301,7 +301,7 @@ impl RunWork {
             distinct: false,
         };
         if run.dims.iter().flatten().any(|c| c.len() != len) {
-            let why = format!("the dimensions of tile {} are not of one length", run.tile);
+            let why = format!("the coordinates of tile {} differ in length", run.tile);
             return Err(inconsistent(&layer.fragment.metadata_path(), why));
         }
         Ok(Some(run.sorted()))
@@ -309,7 +309,7 @@ impl RunWork {
 }
 
 impl Run {
-    /// The run in the order of its keys.
+    /// Sorts the run by its keys.
     fn sorted(self) -> Self {
         let steps = self.worst_step();
         if steps.is_le() {
@@ -339,14 +339,14 @@ impl Run {
         Self { distinct, ..sorted }
     }
 
-    /// How each cell compares with the next: less if all come before it, equal if some have its keys,
-    /// greater if some come after it.
+    /// Compares each cell with the next and returns the greatest result: `Less` if all keys ascend, `Equal` if some are
+    /// equal, `Greater` if some descend.
     fn worst_step(&self) -> Ordering {
         let Some(keys) = self.numbers() else {
             let steps = (1..self.len).map(|i| self.compare(i - 1, self, i));
             return steps.max().unwrap_or(Ordering::Less);
         };
-        // Key by key, the least important first, over a block of cells: no branch depends on a value.
+        // Compare a block of cells key by key, least significant first, so that no branch depends on a value.
         let (mut worst, mut start) = (Ordering::Less, 1);
         while start < self.len {
             let end = self.len.min(start + STEPS);
@@ -365,7 +365,7 @@ impl Run {
     }
 }
 
-/// Cells whose order is looked at together.
+/// Cells per block of comparisons.
 const STEPS: usize = 256;
 
 fn pick_values<T: Copy>(values: &[T], places: &[u32]) -> Vec<T> {

@@ -1,6 +1,6 @@
-//! The sweep: tiles are loaded in the order of the least key they can hold; whatever comes before the
-//! least key of all tiles not yet loaded is final and can go out. So memory holds only tiles that
-//! overlap each other, however large the result is.
+//! Sweeps over the tiles of a sparse read, in the order of the least key that each tile can hold. Cells before the
+//! least key of all unloaded tiles are final and can be returned. Memory therefore holds only overlapping tiles,
+//! regardless of the size of the result.
 
 use std::sync::Arc;
 
@@ -17,38 +17,38 @@ use crate::key;
 use crate::query::tile::TILE_BYTES;
 use crate::sort::sort_by;
 
-/// Tiles waiting to be loaded, and cells waiting to go out.
+/// The tiles to load and the cells to return.
 #[derive(Debug)]
 pub(crate) struct Sweep {
     order: Option<Arc<ResultOrder>>,
-    /// Whether only the newest of cells with equal coordinates counts.
+    /// Whether to keep only the newest of cells with equal coordinates.
     dedup: bool,
-    /// Whether `waiting` is in the order that tiles are loaded in, with their bounds.
+    /// Whether `waiting` has bounds and is in load order.
     is_planned: bool,
     waiting: Vec<Waiting>,
     next: usize,
-    /// The greatest key loaded of each layer, where tiles of a layer follow each other.
+    /// The greatest loaded key of each layer, if the tiles of a layer are in order.
     reached: Vec<Option<CellKey>>,
     pub(crate) runs: Vec<Arc<Run>>,
-    /// How many cells of each run are final.
+    /// Number of final cells of each run.
     done: Vec<usize>,
-    /// Cells of the runs that are final, in order.
+    /// Final cells of the runs, in order.
     ready: Vec<Segment>,
-    /// How many of `ready` have been taken.
+    /// Number of segments already taken from `ready`.
     taken: usize,
 }
 
 #[derive(Debug)]
 struct Waiting {
     candidate: Candidate,
-    /// Cells of the tile.
+    /// Number of cells in the tile.
     cells: u64,
-    /// No cell of the tile comes before this; `None` where that is not known.
+    /// A lower bound on the keys of the tile's cells; `None` if it is unknown.
     bound: Option<CellKey>,
 }
 
 impl Sweep {
-    /// A sweep over these candidates, which are in the order of layers and tiles.
+    /// Starts a sweep over these candidates, which are ordered by layer and tile.
     pub(crate) fn new(
         candidates: Vec<Candidate>,
         layers: &[Layer],
@@ -80,14 +80,14 @@ impl Sweep {
         }
     }
 
-    /// Puts the tiles in the order they are to be loaded. What is loaded in one go needs none.
+    /// Sorts the tiles into load order. Tiles that are loaded all at once need no order.
     fn plan(&mut self, layers: &[Layer]) -> Result<()> {
         self.is_planned = true;
         let Some(order) = self.order.as_ref().filter(|_| !self.waiting.is_empty()) else {
             return Ok(());
         };
         if !order.corners {
-            // Without bounds the layers take turns, so that all of them have reached something.
+            // Without bounds the layers take turns, so that each has a greatest loaded key.
             let mut turns = vec![0_usize; layers.len()];
             let mut turn = |c: &Candidate| turns.get_mut(c.layer).map_or(0, |t| std::mem::replace(t, *t + 1));
             let waiting = std::mem::take(&mut self.waiting);
@@ -103,7 +103,7 @@ impl Sweep {
             w.bound = Some(key);
         }
         if order.natural {
-            // Tiles of a fragment follow each other: none holds a cell before the corner of an earlier one.
+            // Tiles of a fragment are in order: none holds a cell before the corner of an earlier tile.
             for i in 1..self.waiting.len() {
                 let (before, from) = self.waiting.split_at_mut(i);
                 if let (Some(last), Some(this)) = (before.last(), from.first_mut())
@@ -120,14 +120,14 @@ impl Sweep {
         Ok(())
     }
 
-    /// Leaves out the tiles, given with their cells, that `is_known` says of need not be loaded. Only before
-    /// any was.
+    /// Removes the tiles for which `is_known` returns true; it receives the number of cells too. Must be called before
+    /// any tile is loaded.
     pub(crate) fn leave_out(&mut self, mut is_known: impl FnMut(&Candidate, u64) -> bool) {
         self.waiting.retain(|w| !is_known(&w.candidate, w.cells));
     }
 
-    /// The next candidates to load: as many as fit into `bytes_max` with so many bytes a cell, at least one;
-    /// none after the last.
+    /// The next candidates to load: at least one, and as many as fit into `bytes_max` at `cell_bytes` per cell. Empty
+    /// after the last candidate.
     ///
     /// # Errors
     /// A bounding box is damaged.
@@ -149,14 +149,14 @@ impl Sweep {
         Ok(out)
     }
 
-    /// Takes the runs that were loaded, and finds out which cells are final.
+    /// Adds loaded runs and determines which cells are final.
     pub(crate) fn add(&mut self, runs: Vec<Run>, cpu: Cpu) {
         self.drop_finished();
         for run in runs {
             if let Some(order) = self.order.as_ref().filter(|o| o.natural && run.len > 0) {
                 let mut last = run.key(run.len - 1).place(order);
                 if !order.corners {
-                    // Cells of one place on the curve: releases differ in how they order them.
+                    // Releases order the cells at one place of the curve differently.
                     last.keep_first();
                 }
                 if let Some(reached) = self.reached.get_mut(run.layer).filter(|r| r.as_ref() < Some(&last)) {
@@ -184,7 +184,7 @@ impl Sweep {
         self.done = ends;
     }
 
-    /// The least key that a cell not yet loaded may have; `None` where that is not known.
+    /// The least key that an unloaded cell can have; `None` if it is unknown.
     fn frontier(&self) -> Option<CellKey> {
         let mut least: Vec<Option<Option<&CellKey>>> = vec![None; self.reached.len()];
         let mut open = 0;
@@ -204,8 +204,8 @@ impl Sweep {
         least.into_iter().flatten().min().flatten().cloned()
     }
 
-    /// Final cells that take up to `bytes_max` bytes at so many a cell, and what their tiles take besides; at least one,
-    /// and none if more must be loaded first.
+    /// Takes final cells of up to `bytes_max` bytes, counting `cell_bytes` per cell and the overhead of their tiles.
+    /// Takes at least one cell, or none if more tiles must be loaded first.
     pub(crate) fn take(&mut self, bytes_max: u64, cell_bytes: u64) -> Vec<Segment> {
         let (mut out, mut left) = (Vec::new(), bytes_max);
         let mut is_met = vec![false; self.runs.len()];
@@ -222,7 +222,7 @@ impl Sweep {
                 left = left.saturating_sub(u64::from(segment.len) * cell_bytes);
                 self.taken += 1;
             } else {
-                // It is less than a length that is u32.
+                // `room` is less than `segment.len`, which is a `u32`.
                 let part = room as u32;
                 if part > 0 {
                     out.push(Segment { len: part, ..*segment });
@@ -235,7 +235,7 @@ impl Sweep {
         out
     }
 
-    /// No more cells than this are still to come.
+    /// An upper bound on the number of cells still to be returned.
     pub(crate) fn cells_left(&self) -> u64 {
         let ready: u64 = self.ready.iter().skip(self.taken).map(|s| u64::from(s.len)).sum();
         let held: u64 = self
@@ -248,12 +248,12 @@ impl Sweep {
         waiting.fold(ready + held, u64::saturating_add)
     }
 
-    /// Whether nothing is left to load.
+    /// Whether all tiles are loaded.
     pub(crate) fn is_loaded(&self) -> bool {
         self.next >= self.waiting.len()
     }
 
-    /// Forgets runs whose cells have all gone out. Only between batches: segments count in `runs`.
+    /// Drops runs whose cells have all been returned. Call it only between batches, because segments index `runs`.
     fn drop_finished(&mut self) {
         self.ready.clear();
         self.taken = 0;
@@ -270,7 +270,7 @@ impl Sweep {
     }
 }
 
-/// The low corners of the candidates' bounding boxes, a column a dimension.
+/// The low corners of the candidates' bounding boxes, one column per dimension.
 fn corners(waiting: &[Waiting], layers: &[Layer]) -> Vec<Column> {
     let Some(schema) = layers.first().map(|l| &l.fragment.schema) else {
         return Vec::new();

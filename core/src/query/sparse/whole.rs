@@ -1,5 +1,5 @@
-//! Which tiles of a sparse read count just as they were written: every cell is in the region, and none is
-//! deleted, too young, or replaced by another.
+//! Finds tiles of a sparse read that count exactly as written: every cell is in the region, and none is deleted,
+//! outside the window, or replaced by another cell.
 
 use super::SparseQuery;
 use super::layer::{Candidate, DeleteMode, Layer};
@@ -9,17 +9,17 @@ use std::borrow::Cow;
 use crate::query::Region;
 use crate::scalar::ScalarRange;
 
-/// The layers of a query whose tiles may count as they are.
+/// The layers of a query whose tiles may count as written.
 #[derive(Debug)]
 pub(crate) struct WholeTiles<'a> {
     query: &'a SparseQuery,
-    /// The boxes of the fragments that may hold other versions of a layer's cells; `None` for layers
-    /// whose cells must be looked at one by one.
+    /// The boxes of fragments that may hold other versions of a layer's cells. `None` for layers whose cells must be
+    /// tested individually.
     rivals: Vec<Option<Vec<Ranges>>>,
 }
 
 impl<'a> WholeTiles<'a> {
-    /// Of a query whose index is loaded.
+    /// Requires that the query's index is loaded.
     pub(crate) fn new(query: &'a SparseQuery) -> Self {
         let plain = |l: &Layer| {
             query.condition.is_none()
@@ -38,7 +38,7 @@ impl<'a> WholeTiles<'a> {
         }
     }
 
-    /// Whether this is such a tile.
+    /// Whether the tile counts exactly as written.
     pub(crate) fn contains(&self, candidate: &Candidate) -> bool {
         let (Some(layer), Some(Some(rivals))) =
             (self.query.layers.get(candidate.layer), self.rivals.get(candidate.layer))
@@ -54,8 +54,8 @@ impl<'a> WholeTiles<'a> {
     }
 }
 
-/// The boxes of the other fragments of the region that overlap a layer, where only one of cells with equal
-/// coordinates counts.
+/// The bounding boxes of other fragments in the region that overlap a layer. Empty without deduplication. `None` if a
+/// bounding box is unknown.
 fn rivals(query: &SparseQuery, i: usize, layer: &Layer) -> Option<Vec<Ranges>> {
     if !query.dedup {
         return Some(Vec::new());
