@@ -1,4 +1,4 @@
-//! Where the bytes of a fragment's tile lie, and how they become cells.
+//! Locates the bytes of a fragment's tiles and decodes them into cells.
 
 mod checksums;
 mod input;
@@ -35,11 +35,10 @@ pub(crate) use plane::{Piece, Plane, copy_pieces};
 pub(crate) use stored::{Cut, StoredTile};
 pub(crate) use stretch::Stretch;
 
-/// Bytes in memory of the tiles of a few fields that are loaded together, whatever their cells: of many small ones these
-/// are most.
+/// Memory overhead of a loaded tile, for a few fields together. It dominates if there are many small tiles.
 pub(crate) const TILE_BYTES: u64 = 2 << 10;
 
-/// A field as one fragment stores it.
+/// A field as stored in one fragment.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredField {
     pub(crate) fragment: Arc<Fragment>,
@@ -59,7 +58,7 @@ pub(crate) struct TileRef {
     pub(crate) cells: usize,
 }
 
-/// Bytes of a file that are wanted.
+/// A byte range of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Extent {
     pub(crate) path: Arc<str>,
@@ -67,7 +66,7 @@ pub(crate) struct Extent {
 }
 
 impl StoredField {
-    /// The field `id` of `fragment`, if that has it.
+    /// The field `id` of `fragment`, if the fragment has it.
     pub(crate) fn new(fragment: &Arc<Fragment>, id: FieldId) -> Option<Self> {
         let schema = &fragment.schema;
         let slot = fragment.slots.index(id)?;
@@ -93,9 +92,8 @@ impl StoredField {
         })
     }
 
-    /// The attribute of `fragment` whose cells are read as those of this name and type: of the same name, and alike in
-    /// size. One that was dropped and is there again with another type of that size is read as what it is now, as
-    /// libtiledb reads it.
+    /// The attribute of `fragment` with this name, if its size matches the given type. If an attribute was dropped and
+    /// added again with another type of the same size, its cells are read as the new type, as in libtiledb.
     pub(crate) fn of_attribute(
         fragment: &Arc<Fragment>,
         name: &str,
@@ -108,21 +106,21 @@ impl StoredField {
 
     fn pipeline<'a>(&self, schema: &'a Schema, name_of: &Schema) -> Option<&'a Pipeline> {
         match self.id {
-            // Releases 2.6 and 2.7 may have given two attributes one name.
+            // Releases 2.6 and 2.7 may have given two attributes the same name.
             FieldId::Attribute(i) if std::ptr::eq(schema, name_of) => schema.attributes.get(i).map(|a| &a.filters),
             FieldId::Attribute(i) => {
                 let name = &name_of.attributes.get(i)?.name;
                 schema.attribute(name).map(|(_, a)| &a.filters)
             }
-            // In arrays older than files of dimensions, releases 2.0 to 2.16 wrote them with the filters of
-            // coordinates, later ones with none; those misread the earlier ones' files.
+            // If the schema predates separate dimension files, releases 2.0 to 2.16 wrote such files with the
+            // coordinate filters. Later releases wrote them unfiltered, and misread the earlier files.
             FieldId::Dimension(_) if !schema.version.has_dimension_files() => Some(&schema.coords_filters),
             FieldId::Dimension(i) => schema.dimensions.get(i).map(|d| schema.dimension_filters(d)),
             _ => Some(&schema.coords_filters),
         }
     }
 
-    /// The filters to try where those of the fragment's own schema fail.
+    /// The filters to try if the fragment's own schema fails.
     fn other_pipeline<'a>(&self, latest: &'a Schema, own: &'a Schema) -> Option<&'a Pipeline> {
         match self.id {
             FieldId::Dimension(i) if !own.version.has_dimension_files() => own.dimensions.get(i).map(|d| &d.filters),
@@ -131,12 +129,12 @@ impl StoredField {
         }
     }
 
-    /// Its place in the fragment's index.
+    /// Its slot in the fragment's index.
     pub(crate) const fn slot(&self) -> usize {
         self.slot
     }
 
-    /// The first of its files.
+    /// The path of its first file.
     pub(crate) fn path(&self) -> &str {
         &self.files.fixed
     }
@@ -159,14 +157,14 @@ impl StoredField {
         }
     }
 
-    /// Unfiltered bytes of all its variable-length cells, as far as its index is loaded.
+    /// Unfiltered size of all its variable-length cells in bytes, as far as its index is loaded.
     pub(crate) fn var_bytes_total(&self) -> u64 {
         self.fragment.index.var_bytes_total(self.slot)
     }
 }
 
 impl TileRef {
-    /// Tile number `tile` of a field.
+    /// References tile number `tile` of a field.
     ///
     /// # Errors
     /// The tile is too large for this machine.
@@ -178,7 +176,7 @@ impl TileRef {
         })
     }
 
-    /// What the decoded tile is called in a cache.
+    /// The cache key of the decoded tile.
     pub(crate) fn cache_key(&self) -> CacheKey {
         CacheKey {
             path: Arc::clone(&self.field.files.fixed),
@@ -187,7 +185,7 @@ impl TileRef {
         }
     }
 
-    /// What its bytes as they are stored are called in a cache.
+    /// The cache key of the tile's stored bytes.
     fn kept_key(&self) -> CacheKey {
         CacheKey {
             kind: "stored",
@@ -195,7 +193,7 @@ impl TileRef {
         }
     }
 
-    /// The bytes it is made of: one to three extents.
+    /// The one to three extents that hold the tile.
     ///
     /// # Errors
     /// The fragment's index is damaged.
@@ -233,7 +231,7 @@ impl TileRef {
         Ok(out)
     }
 
-    /// Bytes of the decoded tile in memory.
+    /// Size of the decoded tile in memory, in bytes.
     pub(crate) fn decoded_bytes(&self) -> u64 {
         let cells = self.cells as u64;
         let data = match self.field.cell.cell_bytes(self.field.datatype) {
@@ -243,25 +241,24 @@ impl TileRef {
         data.saturating_add(if self.field.nullable { cells } else { 0 })
     }
 
-    /// Unfiltered bytes of its variable-length cells.
+    /// Unfiltered size of its variable-length cells in bytes.
     pub(crate) fn var_bytes(&self) -> Option<u64> {
         self.field.fragment.index.var_bytes(self.field.slot, self.tile)
     }
 
-    /// The cells, from the bytes of the extents.
+    /// Decodes the cells from the bytes of the extents.
     ///
-    /// A fragment is decoded as its own schema says. Where that fails and there are other filters that
-    /// it may have been written with, those are tried, above all those of the array's latest schema:
-    /// libtiledb knows no others.
+    /// A fragment is decoded by its own schema. If that fails, other filters that its writer may have used are tried,
+    /// mainly the filters of the array's latest schema. Libtiledb uses no others.
     ///
     /// # Errors
-    /// The tile is damaged; the error names its file.
+    /// The tile is damaged. The error names its file.
     pub(crate) fn decode(&self, parts: &[Bytes], key: Option<&Key>, latest: &Schema) -> Result<Column> {
         let own = &*self.field.fragment.schema;
         let pipeline = self
             .field
             .pipeline(own, own)
-            .ok_or_else(|| Error::invalid("a field without filters"))?;
+            .ok_or_else(|| Error::invalid("the field has no filter pipeline"))?;
         match self.decode_as(parts, key, pipeline, own) {
             Err(e @ Error::Corrupt { .. }) => match self.field.other_pipeline(latest, own) {
                 Some(other) if other != pipeline => self.decode_as(parts, key, other, latest).map_err(|_| e),
@@ -291,12 +288,12 @@ impl TileRef {
                 let bytes = self.var_bytes().ok_or_else(|| {
                     inconsistent(
                         &field.fragment.metadata_path(),
-                        format!("no size for tile {}", self.tile),
+                        format!("the size of tile {} is missing", self.tile),
                     )
                 })?;
                 let mut format = self.field.format(key);
-                // Into arrays older than the coding of strings, later releases write strings coded all the
-                // same, which shows only in tiles of offsets that hold nothing.
+                // Arrays that predate string coding may contain coded strings written by later releases. The only sign
+                // of it is an empty tile of offsets.
                 if cells > 0 && part(0) == [0; 8] {
                     format.version = Version::CURRENT;
                 }
@@ -305,7 +302,7 @@ impl TileRef {
                 let starts = match starts {
                     Some(starts) => starts,
                     None if codes_strings(pipeline, &format) => {
-                        return Err(corrupt(var, "the tile does not say where its strings start"));
+                        return Err(corrupt(var, "the tile lacks the offsets of its strings"));
                     }
                     None => {
                         let (filters, format) = (&schema.offsets_filters, plain(Datatype::Uint64));
@@ -333,10 +330,10 @@ impl TileRef {
         })
     }
 
-    /// The bytes of its extents, from a store that threads may read on their own.
+    /// Reads the bytes of its extents from a store that allows direct reads.
     fn read(&self, d: &Decoding) -> Result<Vec<Bytes>> {
         let direct =
-            crate::vfs::direct(&*d.vfs).ok_or_else(|| Error::invalid("a store that cannot be read directly"))?;
+            crate::vfs::direct(&*d.vfs).ok_or_else(|| Error::invalid("the store does not support direct reads"))?;
         let read = |e: &Extent| {
             let file = direct.open(&e.path)?;
             if e.range.end > file.size() {
@@ -354,7 +351,7 @@ impl TileRef {
     }
 }
 
-/// What tiles are decoded with.
+/// The context of decoding.
 #[derive(Clone)]
 pub(crate) struct Decoding {
     pub(crate) cpu: Cpu,
@@ -390,7 +387,7 @@ fn corrupt(path: &str, why: &str) -> Error {
     }
 }
 
-/// The starts of `cells` cells of whole values with the end of the last one behind them.
+/// Checks the start offsets of `cells` cells, which must not split values, and appends the end of the last cell.
 fn checked_offsets(mut starts: Vec<u64>, cells: usize, data_bytes: usize, value_bytes: usize) -> Decoded<Vec<u64>> {
     let bad = |why: String| Err(Malformed::new("offsets tile", 0, why));
     if starts.len() != cells {
@@ -399,20 +396,22 @@ fn checked_offsets(mut starts: Vec<u64>, cells: usize, data_bytes: usize, value_
     starts.push(data_bytes as u64);
     if starts.first() != Some(&0) && cells > 0 {
         return bad(format!(
-            "the first cell starts at byte {}",
+            "the first cell starts at byte {}, not at 0",
             starts.first().copied().unwrap_or(0)
         ));
     }
     if starts.windows(2).any(|w| w[0] > w[1]) {
-        return bad(format!("they do not rise within the {data_bytes} bytes of the tile"));
+        return bad(format!(
+            "the offsets do not ascend within the {data_bytes} bytes of the tile"
+        ));
     }
     if value_bytes > 1 && starts.iter().any(|s| !s.is_multiple_of(value_bytes as u64)) {
-        return bad(format!("they cut values of {value_bytes} bytes"));
+        return bad(format!("the offsets split values of {value_bytes} bytes"));
     }
     Ok(starts)
 }
 
-/// The coordinates in a tile of `__coords`, a column a dimension.
+/// Splits a tile of `__coords` into one column per dimension.
 pub(crate) fn split_coordinates(tile: &Column, fragment: &Fragment) -> Vec<Column> {
     let dims = &fragment.schema.dimensions;
     let interleaved = !fragment.version.has_split_coordinates() && !has_compressor(&fragment.schema.coords_filters);
@@ -444,7 +443,7 @@ pub(crate) fn split_coordinates(tile: &Column, fragment: &Fragment) -> Vec<Colum
     (0..dims.len()).map(column).collect()
 }
 
-/// Whether the pipeline compresses: the oldest version then splits coordinates by dimension.
+/// Whether the pipeline compresses. If so, the oldest format version splits coordinates by dimension.
 fn has_compressor(pipeline: &Pipeline) -> bool {
     use crate::format::pipeline::Filter;
     pipeline.filters.iter().any(|f| {
@@ -465,7 +464,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn offsets_get_an_end_and_are_checked() {
+    fn offsets_are_checked_and_get_an_end() {
         assert_eq!(checked_offsets(vec![0, 2, 2], 3, 5, 1).unwrap(), [0, 2, 2, 5]);
         assert_eq!(checked_offsets(vec![], 0, 0, 1).unwrap(), [0]);
         assert!(checked_offsets(vec![0, 6], 2, 5, 1).is_err());

@@ -1,4 +1,4 @@
-//! Which stored cells have a checksum.
+//! Finds stored data without a checksum.
 
 use super::StoredField;
 use crate::filter::{Key, codes_strings};
@@ -7,8 +7,8 @@ use crate::format::fragment::slots::FieldId;
 use crate::format::schema::Schema;
 
 impl StoredField {
-    /// Names what is stored of this field without any checksum, such as `temp` or `offsets of name`. `None` if
-    /// damage to any of its bytes shows when they are decoded.
+    /// Names the stored parts of the field that no checksum covers, such as `temp` or `offsets of name`. Returns `None`
+    /// if decoding detects damage to any of its bytes.
     pub(crate) fn without_checksum(&self, key: Option<&Key>) -> Option<String> {
         let schema = &*self.fragment.schema;
         let filters = self.pipeline(schema, schema)?;
@@ -30,7 +30,7 @@ impl StoredField {
         }
     }
 
-    /// What people call the field.
+    /// The display name of the field.
     fn name(&self, schema: &Schema) -> String {
         let named = match self.id {
             FieldId::Attribute(i) => schema.attributes.get(i).map(|a| &a.name),

@@ -1,4 +1,4 @@
-//! Where the bytes of a tile that is to be decoded are.
+//! The sources of a tile's bytes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,19 +11,23 @@ use crate::cache::{Cache, Reuse};
 use crate::column::Column;
 use crate::error::{Error, Result};
 
-/// A tile that was decoded before, that is to be decoded from some of the extents that were fetched now
-/// or before, of which a part was fetched, or whose file whoever decodes it reads.
+/// The source of a tile's bytes.
 #[derive(Debug)]
 pub(crate) enum Input {
+    /// The decoded tile, from the cache.
     Decoded(Arc<Column>),
+    /// Extents that are fetched for this read, by index.
     Fetched(TileRef, Range<usize>),
+    /// The stored bytes, from the cache.
     Kept(TileRef, Arc<Vec<Bytes>>),
+    /// Some chunks of the tile.
     Part(Stretch),
+    /// The file, which is read during decoding.
     Direct(TileRef),
 }
 
 impl Input {
-    /// The tile out of the cache; otherwise its extents are added to those to fetch.
+    /// Takes the tile from the cache; otherwise adds its extents to those to fetch.
     ///
     /// # Errors
     /// The fragment's index is damaged.
@@ -36,7 +40,7 @@ impl Input {
         Ok(Self::Fetched(tile, start..extents.len()))
     }
 
-    /// The tile out of the cache.
+    /// Takes the tile from the cache, decoded or as stored.
     fn cached(tile: &TileRef, cache: &Cache) -> Option<Self> {
         if let Some(column) = cache.get::<Column>(&tile.cache_key()) {
             return Some(Self::Decoded(column));
@@ -45,7 +49,7 @@ impl Input {
         Some(Self::Kept(tile.clone(), parts))
     }
 
-    /// A part of a tile; what is not in the cache is added to the extents to fetch.
+    /// A part of a tile. Chunks that are not in the cache are added to the extents to fetch.
     pub(crate) fn part(mut stretch: Stretch, cache: &Cache, extents: &mut Vec<Extent>) -> Self {
         if let Some(cached) = Self::cached(stretch.tile(), cache) {
             return cached;
@@ -54,7 +58,7 @@ impl Input {
         Self::Part(stretch)
     }
 
-    /// Whether its cells can be null.
+    /// Whether the cells can be null.
     pub(crate) fn is_nullable(&self) -> bool {
         match self {
             Self::Decoded(column) => column.validity.is_some(),
@@ -63,7 +67,7 @@ impl Input {
         }
     }
 
-    /// The bytes of its extents, if they were fetched.
+    /// The bytes of the tile's extents, if they were fetched.
     pub(super) fn parts<'a>(&'a self, fetched: &'a [Bytes]) -> &'a [Bytes] {
         match self {
             Self::Fetched(_, range) => fetched.get(range.clone()).unwrap_or(&[]),
@@ -72,7 +76,7 @@ impl Input {
         }
     }
 
-    /// The decoded tile, which the cache keeps as it is likely to be used again.
+    /// Decodes the tile and caches it with priority `reuse`.
     ///
     /// # Errors
     /// The tile is damaged.
@@ -81,7 +85,7 @@ impl Input {
         let (tile, parts) = match self {
             Self::Decoded(column) => return Ok(Arc::clone(column)),
             Self::Fetched(tile, _) | Self::Kept(tile, _) => (tile, self.parts(fetched)),
-            Self::Part(_) => return Err(Error::invalid("a tile of which a part was fetched")),
+            Self::Part(_) => return Err(Error::invalid("only part of the tile was fetched")),
             Self::Direct(tile) => {
                 read = tile.read(d)?;
                 (tile, &read[..])

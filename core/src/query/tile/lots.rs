@@ -1,4 +1,4 @@
-//! Reads whole tiles of fixed-size cells, a few megabytes at a time.
+//! Reads whole tiles of fixed-size cells in blocks of a few megabytes.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use crate::filter::ChunkDecoder;
 use crate::format::tile::{CHUNK_HEADER_BYTES, ChunkPlace, Locator};
 use crate::vfs::ReadAt;
 
-/// What is read of a tile before it is decoded.
+/// Bytes of a tile to read before they are decoded.
 const LOT_BYTES: u64 = 4 << 20;
 
-/// Reads a whole tile lot by lot into one buffer, and decodes the chunks of each lot: the disk is read in order,
-/// and what was read is decoded while it is near, however large the tile is.
+/// Reads a whole tile block by block into one buffer and decodes the chunks of each block. The file is read
+/// sequentially, and the bytes are still in the processor's cache when they are decoded, however large the tile is.
 pub(super) fn read(
     stored: &Stored<'_>,
     file: &dyn ReadAt,
@@ -30,7 +30,7 @@ pub(super) fn read(
     };
     let (mut locator, mut waiting, mut at, mut plain) = (None::<Locator>, None::<ChunkPlace>, 0, 0);
     loop {
-        // A chunk that is longer than a lot makes one of its own.
+        // A chunk that is longer than a block gets a block of its own.
         let end = waiting.map_or(0, |p| p.end()).max(bytes.min(at + LOT_BYTES));
         *lot = sized(std::mem::take(lot), end - at)?;
         let shares = (start + at..).step_by(SHARE_BYTES).zip(lot.chunks_mut(SHARE_BYTES));
@@ -39,7 +39,7 @@ pub(super) fn read(
         let held = |from: u64, n: usize| lot.get((from - at) as usize..).and_then(|rest| rest.get(..n));
         let read = |from: u64, out: &mut [u8]| {
             let found = held(from, out.len());
-            out.copy_from_slice(found.ok_or_else(|| Malformed::new("tile", from, "ends here"))?);
+            out.copy_from_slice(found.ok_or_else(|| Malformed::new("tile", from, "is truncated"))?);
             Ok::<_, Malformed>(())
         };
         let mut tile = match locator.take() {
@@ -82,15 +82,15 @@ pub(super) fn read(
     }
 }
 
-/// Pieces that are handed out in the order of the tile.
+/// Pieces to fill, in the order of the tile.
 struct Pieces<'a, I: Iterator<Item = (u64, &'a mut [u8])>> {
     next: std::iter::Peekable<I>,
-    /// What is left of those that were cut.
+    /// The rest of pieces that were split.
     cut: Vec<(u64, &'a mut [u8])>,
 }
 
 impl<'a, I: Iterator<Item = (u64, &'a mut [u8])>> Pieces<'a, I> {
-    /// What lies in this part of the tile, counted from its start. Each part follows the one before.
+    /// The pieces within this part of the tile, relative to its start. Each part must follow the previous one.
     fn within(&mut self, part: Range<u64>) -> Vec<Piece<'a>> {
         let mut found = std::mem::take(&mut self.cut);
         while let Some(piece) = self.next.next_if(|p| p.0 < part.end) {

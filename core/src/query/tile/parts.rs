@@ -1,5 +1,4 @@
-//! Reads parts of a file, which are in order, each to where it belongs, with as few calls of the system
-//! and as few copies as that takes.
+//! Reads sorted parts of a file into their buffers, with few system calls and copies.
 
 use std::io::IoSliceMut;
 use std::ops::Range;
@@ -10,13 +9,13 @@ use crate::error::Result;
 use crate::format::tile::UnfilteredChunks;
 use crate::vfs::ReadAt;
 
-/// Reading through a hole of this many bytes costs less than another system call.
+/// Reading through a gap of this many bytes costs less than another system call.
 const GAP_BYTES: u64 = 4096;
-/// Cells that are near each other are read in one go, as far as they fit into a core's own memory.
+/// Parts that are close together are read in one call, up to this size, which fits into a core's cache.
 const GATHER_BYTES: u64 = 256 << 10;
-/// Cells that lie side by side in runs of this length are read straight to where they belong.
+/// Parts with at least this average length are read directly into their buffers.
 const LONG_BYTES: usize = 1 << 10;
-/// What one core takes on at a time, in bytes and in pieces.
+/// The largest share of work for one job, in bytes and in pieces.
 pub(super) const SHARE_BYTES: usize = 1 << 20;
 const SHARE_PIECES: usize = 2048;
 
@@ -53,7 +52,7 @@ pub(super) fn read_unfiltered(
     Ok(())
 }
 
-/// Reads bytes of a file to where they belong; those that are near each other in one go.
+/// Reads sorted parts of a file into their buffers. Parts that are close together are read in one call.
 fn read_parts(file: &dyn ReadAt, mut parts: Vec<(u64, &mut [u8])>) -> Result<()> {
     let mut rest = &mut parts[..];
     while let Some((start, first)) = rest.first() {
@@ -63,7 +62,7 @@ fn read_parts(file: &dyn ReadAt, mut parts: Vec<(u64, &mut [u8])>) -> Result<()>
             && *at <= last + GAP_BYTES
             && at + next.len() as u64 - start <= GATHER_BYTES
         {
-            // Cells that are asked for twice.
+            // The part overlaps an earlier one.
             apart &= *at >= last;
             last = last.max(at + next.len() as u64);
             wanted += next.len();
@@ -82,7 +81,7 @@ fn read_parts(file: &dyn ReadAt, mut parts: Vec<(u64, &mut [u8])>) -> Result<()>
     Ok(())
 }
 
-/// Reads long parts that do not overlap straight to where they belong, and what lies between them to where it is forgotten.
+/// Reads long, disjoint parts directly into their buffers, and the gaps between them into a scratch buffer.
 fn scatter(file: &dyn ReadAt, parts: &mut [(u64, &mut [u8])]) -> Result<()> {
     let (Some(&(start, _)), Some((last, _))) = (parts.first(), parts.split_last()) else {
         return Ok(());
@@ -105,7 +104,7 @@ fn scatter(file: &dyn ReadAt, parts: &mut [(u64, &mut [u8])]) -> Result<()> {
     done
 }
 
-/// Reads all bytes from the first part to the last, and copies the parts to where they belong.
+/// Reads all bytes from the first part to the last into a scratch buffer, then copies the parts.
 fn gather(file: &dyn ReadAt, parts: &mut [(u64, &mut [u8])], all: Range<u64>) -> Result<()> {
     let mut gathered = sized(CHUNK.take(), all.end - all.start)?;
     file.read_at(&mut gathered, all.start)?;
@@ -124,7 +123,7 @@ mod tests {
     use crate::vfs::{LocalVfs, Vfs};
     use proptest::prelude::*;
 
-    /// Lets each part read the bytes from its place on, one by one and as here.
+    /// Compares the parts read by `read_parts` with slices of the file.
     fn check(places: &[(u64, usize)]) {
         let content: Vec<u8> = (0..600_000_u32)
             .map(|i| (i.wrapping_mul(0x9e37_79b9) >> 24) as u8)
@@ -146,19 +145,19 @@ mod tests {
     }
 
     #[test]
-    fn long_parts_side_by_side_and_apart() {
+    fn adjacent_and_distant_long_parts_are_read() {
         check(&[(8, 4000), (4008, 4000), (8020, 70_000), (100_000, 2000), (104_096, 1)]);
         check(&(0..700).map(|i| (i * 800, 800)).collect::<Vec<_>>());
         check(&(0..290).map(|i| (i * 2000, 1500)).collect::<Vec<_>>());
     }
 
     #[test]
-    fn a_part_may_be_asked_for_twice() {
+    fn parts_may_overlap() {
         check(&[(5, 3000), (5, 3000), (1000, 3000), (9000, 3000)]);
     }
 
     #[test]
-    fn what_is_beyond_the_end_is_refused() {
+    fn parts_past_the_end_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let vfs = LocalVfs::new(dir.path());
         block_on(vfs.put("f", vec![vec![1; 5000].into()])).unwrap();
@@ -170,7 +169,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
-        fn parts_of_any_length(parts in prop::collection::vec((0_u64..6000, 0_usize..5000), 1..60)) {
+        fn parts_of_any_length_are_read(parts in prop::collection::vec((0_u64..6000, 0_usize..5000), 1..60)) {
             let (mut places, mut end) = (Vec::new(), 0);
             for (gap, bytes) in parts {
                 places.push((end + gap, bytes));

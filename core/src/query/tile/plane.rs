@@ -1,5 +1,5 @@
-//! Copies runs of cells out of tiles of fixed-size cells. Only the chunks that hold some of them are
-//! decoded, all of them in parallel, and straight to where their cells belong if all of them do.
+//! Copies ranges of cells from tiles of fixed-size cells. Only chunks with wanted cells are decoded, in parallel. A
+//! chunk of which every cell is wanted is decoded directly into the output.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::filter::{ChunkDecoder, TileFormat};
 use crate::format::pipeline::Pipeline;
 use crate::format::tile::{ChunkPlace, locate, unfiltered};
 
-/// A tile of which at most one chunk in so many is wanted is not read whole.
+/// A tile is read whole if the wanted cells span at least one byte in this many.
 const FEW: u64 = 4;
-/// Chunks that say to be larger are left to what reads a tile whole, and believes nothing.
+/// Chunks that claim to be larger are left to the decoder of whole tiles, which does not trust stored sizes.
 const CHUNK_BYTES_MAX: u32 = 16 << 20;
-/// Buffers that a thread keeps are no larger.
+/// The largest buffer that a thread keeps.
 const KEPT_BYTES_MAX: usize = 4 << 20;
 
 thread_local! {
@@ -27,35 +27,35 @@ thread_local! {
     pub(super) static CHUNK: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// One of the files that a tile of fixed-size cells is in.
+/// A part of a tile of fixed-size cells that has its own file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Plane {
     Values,
     Validity,
 }
 
-/// Bytes of a plane that are wanted, and where they go.
+/// Wanted bytes of a plane and their destination.
 #[derive(Debug)]
 pub(crate) struct Piece<'a> {
     pub(crate) at: u64,
     pub(crate) out: &'a mut [u8],
 }
 
-/// A plane of a tile: where it is, and how it is filtered.
+/// A plane of a tile, with its location and filters.
 pub(super) struct Stored<'a> {
     pub(super) extent: Extent,
     pipeline: &'a Pipeline,
     format: TileFormat<'a>,
-    /// Bytes of all cells.
+    /// Size of all cells in bytes, unfiltered.
     pub(super) plain: u64,
     cell_bytes: usize,
 }
 
-/// Copies these pieces of a plane, which must not overlap. `remember` says that the same may be asked
-/// for again soon.
+/// Copies these pieces of a plane, which must not overlap. `remember` caches decoded chunks because the same pieces may
+/// be needed again soon.
 ///
 /// # Errors
-/// The tile is damaged, or cannot be read.
+/// The tile is damaged or cannot be read.
 pub(crate) fn copy_pieces(
     input: &Input,
     plane: Plane,
@@ -70,13 +70,13 @@ pub(crate) fn copy_pieces(
     let wanted: u64 = pieces.iter().map(|p| p.out.len() as u64).sum();
     let done = match input {
         Input::Direct(tile) => from_file(tile, plane, pieces, d, remember),
-        Input::Decoded(_) => Err(corrupt("", "is decoded already")),
+        Input::Decoded(_) => Err(corrupt("", "is already decoded")),
         Input::Part(stretch) => return stretch.copy(fetched, pieces),
         Input::Fetched(tile, _) | Input::Kept(tile, _) => {
             let parts = input.parts(fetched);
             let stored = Stored::new(tile, plane, d)?;
             if wanted < stored.plain && matches!(input, Input::Fetched(..)) && plane == Plane::Values {
-                // It came from far, and its neighbours may be asked for next.
+                // The fetch was slow, and neighbouring cells may be needed next.
                 let bytes = parts.iter().map(|p| p.len() as u64).sum();
                 d.cache
                     .insert(tile.kept_key(), Arc::new(parts.to_vec()), bytes, Reuse::Likely);
@@ -88,13 +88,13 @@ pub(crate) fn copy_pieces(
         }
     };
     match done {
-        // Another schema's filters may fit; and if none do, that is where the reason is told.
+        // The filters of another schema may fit. If none do, decoding the whole tile reports why.
         Err(Error::Corrupt { .. }) => from_column(input, plane, fetched, pieces, d),
         done => done,
     }
 }
 
-/// The pieces out of the whole tile.
+/// Copies the pieces from the decoded tile.
 fn from_column(input: &Input, plane: Plane, fetched: &[Bytes], pieces: &mut [Piece<'_>], d: &Decoding) -> Result<()> {
     let column = input.decode(fetched, d, Reuse::Likely)?;
     let data = match (plane, &column.validity) {
@@ -109,7 +109,7 @@ fn from_column(input: &Input, plane: Plane, fetched: &[Bytes], pieces: &mut [Pie
         let found = usize::try_from(p.at)
             .ok()
             .and_then(|at| data.get(at..)?.get(..p.out.len()));
-        let found = found.ok_or_else(|| Error::invalid("cells that the tile does not have"))?;
+        let found = found.ok_or_else(|| Error::invalid("the tile does not have these cells"))?;
         p.out.copy_from_slice(found);
     }
     Ok(())
@@ -141,7 +141,7 @@ impl<'a> Stored<'a> {
                 format,
                 cell_bytes,
             }),
-            _ => Err(Error::invalid("a field without filters")),
+            _ => Err(Error::invalid("the field has no filter pipeline")),
         }
     }
 
@@ -162,7 +162,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// Copies the pieces out of the chunks that hold them.
+/// Copies the pieces from the chunks that hold them.
 fn from_bytes(
     stored: &Stored<'_>,
     framed: &[u8],
@@ -173,7 +173,7 @@ fn from_bytes(
     let decoder = ChunkDecoder::new(stored.pipeline, &stored.format).at(stored.path())?;
     let places = places(stored, |at, out| {
         let found = framed.get(at as usize..).and_then(|rest| rest.get(..out.len()));
-        out.copy_from_slice(found.ok_or_else(|| Malformed::new("tile", at, "ends here"))?);
+        out.copy_from_slice(found.ok_or_else(|| Malformed::new("tile", at, "is truncated"))?);
         Ok(())
     })
     .at(stored.path())?;
@@ -190,7 +190,8 @@ fn from_bytes(
 fn from_file(tile: &TileRef, plane: Plane, pieces: &mut [Piece<'_>], d: &Decoding, remember: bool) -> Result<()> {
     let stored = Stored::new(tile, plane, d)?;
     let path = stored.path();
-    let direct = crate::vfs::direct(&*d.vfs).ok_or_else(|| Error::invalid("a store that cannot be read directly"))?;
+    let direct =
+        crate::vfs::direct(&*d.vfs).ok_or_else(|| Error::invalid("the store does not support direct reads"))?;
     let file = &*direct.open(path)?;
     if stored.extent.range.end > file.size() {
         return Err(crate::vfs::too_short(path, &stored.extent.range, file.size()));
@@ -246,7 +247,7 @@ fn from_file(tile: &TileRef, plane: Plane, pieces: &mut [Piece<'_>], d: &Decodin
     Ok(())
 }
 
-/// Why the chunks of a tile could not be found.
+/// Why the chunks of a tile were not found.
 pub(super) enum Failure {
     Store(Error),
     Malformed(Malformed),
@@ -267,7 +268,7 @@ impl Failure {
     }
 }
 
-/// The chunks of a tile, which together must hold its cells.
+/// Locates the chunks of a tile, which together must hold its cells.
 fn places<E: From<Malformed>>(
     stored: &Stored<'_>,
     read: impl FnMut(u64, &mut [u8]) -> Result<(), E>,
@@ -284,27 +285,27 @@ fn places<E: From<Malformed>>(
 pub(super) fn believable(place: &ChunkPlace) -> Result<(), Malformed> {
     match place.plain_bytes {
         0..=CHUNK_BYTES_MAX => Ok(()),
-        _ => Err(Malformed::new("tile", 0, "a chunk is very long")),
+        _ => Err(Malformed::new("tile", 0, "a chunk is too large")),
     }
 }
 
 pub(super) fn wrong_total(total: u64, cells: u64) -> Malformed {
-    let why = format!("{total} bytes in its chunks, where the cells take {cells}");
+    let why = format!("its chunks hold {total} bytes, but its cells take {cells}");
     Malformed::new("tile", 0, why)
 }
 
-/// A chunk, and the parts of it that are wanted: where each starts in the chunk, and where it goes.
+/// A chunk and its wanted parts, each with its offset in the chunk and its destination.
 pub(super) struct ChunkJob<'a> {
     pub(super) place: ChunkPlace,
     parts: Vec<(usize, &'a mut [u8])>,
 }
 
-/// The chunks that hold pieces, which are in order; some may be asked for twice.
+/// The chunks that hold these sorted pieces. A chunk may occur more than once.
 ///
 /// # Errors
-/// A piece, or the end of one, is in no chunk.
+/// A piece is not completely within the chunks.
 pub(super) fn jobs<'a>(places: &[ChunkPlace], pieces: &'a mut [Piece<'_>]) -> Result<Vec<ChunkJob<'a>>, Malformed> {
-    let missing = |at: u64| Malformed::new("tile", at, "no chunk has this byte of the cells");
+    let missing = |at: u64| Malformed::new("tile", at, "no chunk contains this byte of the cells");
     let mut out: Vec<ChunkJob<'a>> = Vec::new();
     let starts: Vec<u64> = places
         .iter()
@@ -346,8 +347,7 @@ pub(super) fn jobs<'a>(places: &[ChunkPlace], pieces: &'a mut [Piece<'_>]) -> Re
 }
 
 impl ChunkJob<'_> {
-    /// Decodes and copies; `load` hands over the bytes of the chunk. The decoded chunk goes into the
-    /// cache if `remember`.
+    /// Decodes and copies. `load` provides the bytes of the chunk. `remember` caches the decoded chunk.
     pub(super) fn run(
         mut self,
         stored: &Stored<'_>,
@@ -402,8 +402,8 @@ impl ChunkJob<'_> {
     }
 }
 
-/// A buffer of a thread, `bytes` long. Buffers are taken, not borrowed: a thread that waits for others
-/// may begin another tile meanwhile.
+/// Resizes a thread's buffer to `bytes`. Buffers are taken rather than borrowed, because a thread that waits for others
+/// may start another tile.
 pub(super) fn sized(mut buffer: Vec<u8>, bytes: u64) -> Result<Vec<u8>> {
     let bytes = super::limited(bytes, "a file")? as usize;
     if buffer.capacity() < bytes {
@@ -413,7 +413,7 @@ pub(super) fn sized(mut buffer: Vec<u8>, bytes: u64) -> Result<Vec<u8>> {
     Ok(buffer)
 }
 
-/// What a thread keeps of a buffer.
+/// Returns the buffer if it is small enough for a thread to keep.
 pub(super) fn kept(buffer: Vec<u8>) -> Vec<u8> {
     if buffer.capacity() <= KEPT_BYTES_MAX {
         buffer

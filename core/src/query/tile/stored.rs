@@ -1,4 +1,4 @@
-//! A tile as it lies in its file: where the packed cells are, for who unpacks them elsewhere.
+//! Locates the compressed cells of a tile in its file, for callers that decompress them elsewhere.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,33 +10,33 @@ use crate::filter::Packing;
 use crate::format::tile::{ChunkPlace, locate};
 use crate::vfs::{Direct, ReadAt};
 
-/// Bytes of the longest metadata that a chunk with one filter has.
+/// The most metadata that a chunk with one filter has, in bytes.
 const METADATA_BYTES_MAX: u32 = 64;
 
-/// How a tile is cut into chunks, all of one size, and what these are packed with.
+/// How a tile is divided into chunks of equal size, and how those are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cut {
     pub(crate) packing: Packing,
-    /// How many chunks.
+    /// Number of chunks.
     pub(crate) chunks: u64,
-    /// Bytes of cells in each.
+    /// Size of each chunk in bytes, before compression.
     pub(crate) chunk_bytes: u64,
 }
 
-/// A tile of fixed-size cells that is cut and packed so.
+/// A stored tile of fixed-size cells that matches a [`Cut`].
 #[derive(Debug)]
 pub(crate) struct StoredTile {
     pub(crate) extent: Extent,
-    /// Where the packed cells of each chunk lie, in bytes from the start of the tile.
+    /// The byte range of each chunk's compressed cells, relative to the start of the tile.
     pub(crate) chunks: Vec<Range<u64>>,
 }
 
 impl TileRef {
-    /// The tile as it lies in its file, of which every chunk's header is looked at; `None` where it is not cut and
-    /// packed so, or damaged, which is told by what decodes it. It must not be encrypted.
+    /// Locates the stored tile and checks every chunk's header. Returns `None` if the tile does not match `cut`, or is
+    /// damaged; decoding it reports the damage. The tile must not be encrypted.
     ///
     /// # Errors
-    /// The fragment's index is damaged; those of the store.
+    /// The fragment's index is damaged, or the store fails.
     pub(crate) fn stored(&self, direct: &dyn Direct, cut: &Cut) -> Result<Option<StoredTile>> {
         let (field, own) = (&*self.field, &*self.field.fragment.schema);
         let width = field.cell.cell_bytes(field.datatype);
@@ -60,11 +60,11 @@ impl TileRef {
     }
 }
 
-/// Where the packed cells of a tile's chunks lie, if all chunks are like that.
+/// Locates the compressed cells of a tile's chunks, if all chunks match.
 fn chunks(file: &dyn ReadAt, extent: &Extent, cut: &Cut) -> Result<Option<Vec<Range<u64>>>, Failure> {
     let bytes = extent.range.end - extent.range.start;
     let read = |at: u64, out: &mut [u8]| file.read_at(out, extent.range.start + at).map_err(Failure::Store);
-    // A tile that says to have others is not looked through.
+    // If the number of chunks differs, the other headers are not read.
     let mut count = [0; 8];
     if bytes < count.len() as u64 {
         return Ok(None);

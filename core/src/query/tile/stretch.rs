@@ -1,5 +1,5 @@
-//! Chunks of an unfiltered tile that are fetched without the others: where each of them lies needs no
-//! look at the tile. How many chunks the tile says to have is not looked at.
+//! Fetches some chunks of an unfiltered tile without the others. The positions of the chunks are computed; the chunk
+//! count that the tile states is not read.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,39 +12,39 @@ use crate::error::{Error, Result};
 use crate::filter::ChunkDecoder;
 use crate::format::tile::{UnfilteredChunks, unfiltered};
 
-/// Of a tile of which more than one byte in so many is wanted, all is fetched: neighbours may be asked for next.
+/// The whole tile is fetched if more than one byte in this many is wanted, because neighbours may be needed next.
 const PART: u64 = 2;
-/// Fewer bytes are not worth requests of their own.
+/// The least number of bytes to save by fetching chunks. Saving less does not justify separate requests.
 const SAVED_BYTES_MIN: u64 = 128 << 10;
 
-/// Chunks of a tile of fixed-size cells without nulls that follow each other.
+/// Consecutive chunks of a tile of fixed-size cells without nulls.
 #[derive(Debug)]
 pub(crate) struct Stretch {
     tile: TileRef,
     layout: UnfilteredChunks,
     chunks: Range<u64>,
-    /// Where they lie in the tile.
+    /// The byte range of the chunks within the tile.
     stored: Range<u64>,
     extent: Extent,
     held: Held,
 }
 
-/// Where the bytes of the chunks are.
+/// The state of the chunks' bytes.
 #[derive(Debug)]
 enum Held {
-    /// They are to be fetched, as the extent of this number once that is known.
+    /// To be fetched, as the extent with this index once it is known.
     Fetched(Option<usize>),
     Kept(Arc<Bytes>),
 }
 
 impl Stretch {
-    /// The chunks that hold these cells of a tile that is not encrypted; `None` where the whole tile is to
-    /// be fetched, above all where chunks of it were fetched before and these are others.
+    /// The chunks that hold these cells of an unencrypted tile. Returns `None` if the whole tile should be fetched
+    /// instead, in particular if other chunks of it were fetched before.
     ///
     /// # Errors
     /// The fragment's index is damaged.
     pub(crate) fn of(tile: &TileRef, cells: Range<u64>, cache: &Cache) -> Result<Option<Self>> {
-        // A fragment may say to have smaller tiles than the array.
+        // A fragment's tiles may be smaller than the array's.
         if cells.start >= cells.end || cells.end > tile.cells as u64 {
             return Ok(None);
         }
@@ -62,7 +62,7 @@ impl Stretch {
         };
         let (bytes, width) = (whole.range.end - whole.range.start, cell_bytes as u64);
         let layout = unfiltered(bytes, tile.expected(cell_bytes, &whole.path)?, cell_bytes);
-        // A pipeline that does not exist is told by what decodes whole tiles.
+        // An unsupported pipeline is reported by the decoder of whole tiles.
         let plain = ChunkDecoder::new(pipeline, &format).is_ok_and(|d| d.is_plain());
         let Some(layout) = layout.filter(|_| plain) else {
             return Ok(None);
@@ -97,7 +97,7 @@ impl Stretch {
         &self.tile
     }
 
-    /// Bytes to fetch.
+    /// Number of bytes to fetch.
     pub(crate) fn bytes(&self) -> u64 {
         match self.held {
             Held::Fetched(_) => self.stored.end - self.stored.start,
@@ -105,7 +105,7 @@ impl Stretch {
         }
     }
 
-    /// Adds the chunks to what is to be fetched, if they are not at hand.
+    /// Adds the chunks to the extents to fetch, unless they are cached.
     pub(super) fn fetch(&mut self, extents: &mut Vec<Extent>) {
         if let Held::Fetched(number) = &mut self.held {
             *number = Some(extents.len());
@@ -113,7 +113,7 @@ impl Stretch {
         }
     }
 
-    /// Whether the chunks that were fetched are where an unfiltered tile has them; then they go into the cache.
+    /// Whether the fetched chunks have the headers of an unfiltered tile. If so, they are cached.
     pub(crate) fn keep(&self, fetched: &[Bytes], cache: &Cache) -> bool {
         let Held::Fetched(number) = self.held else { return true };
         let Some(bytes) = number.and_then(|n| fetched.get(n)) else {
@@ -140,7 +140,7 @@ impl Stretch {
     /// Copies these pieces.
     ///
     /// # Errors
-    /// Not all of them are among the chunks.
+    /// Some pieces are not within the chunks.
     pub(super) fn copy(&self, fetched: &[Bytes], pieces: &mut [Piece<'_>]) -> Result<()> {
         let bytes = match &self.held {
             Held::Fetched(number) => number.and_then(|n| fetched.get(n)).map_or(&[][..], |b| b),
@@ -156,7 +156,7 @@ impl Stretch {
                 let here = self.layout.chunk_bytes - at % self.layout.chunk_bytes;
                 let n = rest.len().min(usize::try_from(here).unwrap_or(usize::MAX));
                 let (out, later) = rest.split_at_mut(n);
-                let found = stored(at, n).ok_or_else(|| Error::invalid("cells that were not fetched"))?;
+                let found = stored(at, n).ok_or_else(|| Error::invalid("the cells were not fetched"))?;
                 out.copy_from_slice(found);
                 (at, rest) = (at + n as u64, later);
             }
@@ -165,7 +165,7 @@ impl Stretch {
     }
 }
 
-/// What chunks as they are stored are called in a cache.
+/// The cache key of stored chunks.
 fn stretch_key(extent: &Extent) -> CacheKey {
     CacheKey {
         path: Arc::clone(&extent.path),
@@ -174,7 +174,7 @@ fn stretch_key(extent: &Extent) -> CacheKey {
     }
 }
 
-/// What tells in a cache that chunks of a tile were fetched.
+/// The cache key of the note that chunks of a tile were fetched.
 fn visited_key(tile: &TileRef) -> CacheKey {
     CacheKey {
         kind: "tile of which chunks were fetched",
