@@ -265,7 +265,7 @@ fn cells_that_are_not_there_are_refused() {
     assert!(
         read(None, &short)
             .unwrap_err()
-            .contains("coordinates of int32, not int64")
+            .contains("the coordinates have type int32, not int64")
     );
 }
 

@@ -1,4 +1,4 @@
-//! Fill values in place of the cells that a condition does not hold for.
+//! Replaces cells that fail a condition with fill values.
 
 use std::convert::Infallible;
 
@@ -6,10 +6,10 @@ use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::query::field::Field;
 
-/// Cells that are worth a job of their own.
+/// Cells per job.
 const PART: usize = 1 << 16;
 
-/// Turns the cells whose mask is 0 into fill values.
+/// Replaces the cells whose mask is 0 with fill values.
 pub(super) fn blank(column: &mut Column, field: &Field, mask: &[u8], cpu: Cpu) {
     if column.offsets.is_none() {
         put(&mut column.data, &field.fill, mask, cpu);
@@ -26,7 +26,7 @@ pub(super) fn blank(column: &mut Column, field: &Field, mask: &[u8], cpu: Cpu) {
     }
 }
 
-/// Puts `fill` in place of the cells whose mask is 0, which have as many bytes.
+/// Overwrites the cells whose mask is 0 with `fill`, which must have the size of a cell.
 fn put(cells: &mut [u8], fill: &[u8], mask: &[u8], cpu: Cpu) {
     let width = fill.len().max(1);
     let parts = cells.chunks_mut(PART.saturating_mul(width)).zip(mask.chunks(PART));
@@ -45,7 +45,7 @@ fn put(cells: &mut [u8], fill: &[u8], mask: &[u8], cpu: Cpu) {
     });
 }
 
-// Each cell is written, which takes no branch that a processor could not foresee.
+// Every cell is written, which avoids a branch that the processor could not predict.
 fn choose<const N: usize>(cells: &mut [u8], fill: &[u8], mask: &[u8]) {
     let Ok(fill) = <[u8; N]>::try_from(fill) else { return };
     for (cell, &m) in cells.as_chunks_mut::<N>().0.iter_mut().zip(mask) {

@@ -1,4 +1,4 @@
-//! The cells of a result while they are being painted.
+//! The cells of a result while they are painted.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use crate::error::{Error, Result};
 use crate::query::Batch;
 use crate::query::field::Field;
 
-/// Columns whose memory may be used again.
+/// Columns whose memory can be reused.
 #[derive(Debug, Default)]
 pub(crate) struct Spare(Vec<(String, Column)>);
 
 impl Spare {
-    /// The columns of an older result.
+    /// Takes the columns of an older result.
     pub(crate) fn of(batch: &mut Batch) -> Self {
         Self(std::mem::take(&mut batch.columns))
     }
 
-    /// The column of this name; an empty one if there is none.
+    /// Takes the column with this name; an empty column if it is missing.
     pub(crate) fn take(&mut self, name: &str) -> Column {
         let found = self.0.iter().position(|(n, _)| n == name);
         found.map_or_else(
@@ -43,20 +43,20 @@ pub(crate) struct Canvas {
 #[derive(Debug)]
 pub(crate) struct FieldCanvas {
     pub(crate) field: Field,
-    /// The values of fixed-size cells of the whole result; or, where cells vary in length, for each cell
-    /// of the box at hand a `u64` that says which cell of which tile it is.
+    /// The values of fixed-size cells of the whole result. If cells vary in length, a `u64` id for each cell of the
+    /// current box, which names the tile and the cell in it.
     pub(crate) cells: Vec<u8>,
-    /// Of the whole result, if the attribute is nullable.
+    /// Validity of the whole result, if the attribute is nullable.
     pub(crate) validity: Option<Vec<u8>>,
-    /// Tiles of variable-length cells of the box at hand.
+    /// Tiles of variable-length cells of the current box.
     pub(crate) tiles: Vec<Arc<Column>>,
-    /// Variable-length cells of the boxes that are done.
+    /// Variable-length cells of the finished boxes.
     done: Option<VarCells>,
 }
 
 impl Canvas {
-    /// Room for `cells` cells, where possible in the memory of `spare`, the columns of an older result.
-    /// What it holds until it is painted is not said.
+    /// Allocates `cells` cells, in the memory of `spare` if possible. Their content is unspecified until they are
+    /// painted.
     ///
     /// # Errors
     /// [`Error::NoMemory`].
@@ -68,7 +68,7 @@ impl Canvas {
         Ok(Self { fields })
     }
 
-    /// Makes room for the ids of a box of `cells` cells.
+    /// Allocates the ids of a box of `cells` cells.
     ///
     /// # Errors
     /// [`Error::NoMemory`].
@@ -80,7 +80,7 @@ impl Canvas {
         Ok(())
     }
 
-    /// Turns the ids of the box into its variable-length cells.
+    /// Turns the ids of the box into variable-length cells.
     ///
     /// # Errors
     /// [`Error::NoMemory`].
@@ -139,12 +139,12 @@ impl FieldCanvas {
         })
     }
 
-    /// Bytes of a cell in `cells`.
+    /// Size of a cell in `cells`, in bytes.
     pub(crate) fn width(&self) -> usize {
         self.field.width().unwrap_or(8)
     }
 
-    /// What `cells` holds where nothing was written.
+    /// The content of `cells` for cells that were never written.
     pub(crate) fn fill(&self) -> Vec<u8> {
         if self.field.cell.is_var() {
             NO_CELL.to_le_bytes().to_vec()
@@ -153,12 +153,12 @@ impl FieldCanvas {
         }
     }
 
-    /// The ids of the cells of a tile start here.
+    /// The id of the first cell of a tile.
     pub(crate) const fn id_base(tile: usize) -> u64 {
         (tile as u64) << 32
     }
 
-    /// Puts cell `i` of `column`, which is tile number `tile` if cells vary in length, at place `to`.
+    /// Writes cell `i` of `column` to position `to`. If cells vary in length, `column` is tile number `tile`.
     pub(crate) fn put_cell(&mut self, base: usize, to: usize, column: &Column, i: usize, tile: usize) {
         if self.field.cell.is_var() {
             let id = (Self::id_base(tile) + i as u64).to_le_bytes();
@@ -197,13 +197,13 @@ pub(super) fn room<T: Copy + Default>(mut spare: Vec<T>, cells: usize, width: us
     }
 }
 
-/// `cells` zeroed cells of `width` values, without touching their memory yet.
+/// `cells` zeroed cells of `width` values. Their memory is not touched yet.
 fn zeroed<T: Copy + Default>(cells: usize, width: usize) -> Result<Vec<T>> {
     reserved::<T>(cells, width)?;
     Ok(vec![T::default(); cells * width])
 }
 
-/// Nothing yet, with room for `cells` cells of `width` values.
+/// An empty vector with capacity for `cells` cells of `width` values.
 ///
 /// # Errors
 /// [`Error::NoMemory`].

@@ -1,4 +1,4 @@
-//! Copies runs of cells of tiles into the result, each tile on its own.
+//! Copies runs of cells from tiles into the result, each tile separately.
 
 use std::sync::Arc;
 
@@ -12,28 +12,28 @@ use super::runs::{Run, runs, sort};
 use crate::error::Result;
 use crate::query::tile::{Decoding, Input, Piece, Plane, copy_pieces};
 
-/// Cells and tiles of a result up to which it is likely that neighbours are asked for next.
+/// Up to this many cells and tiles, a later read is likely to need neighbouring cells.
 pub(super) const SMALL_CELLS: usize = 4096;
 const FEW_TILES: usize = 8;
 
-/// The runs of these tiles, in the order of the result, of an attribute that some sources have.
+/// The runs of these tiles, in the order of the result, for an attribute that some sources have.
 pub(super) fn in_order(plan: &Plan, tiles: &[usize], has: Has<'_>) -> Vec<Run> {
     let mut runs = runs(plan, tiles.iter().copied(), has);
     sort(&mut runs);
     runs
 }
 
-/// What one fragment, or none, has of one plane of one tile.
+/// The copies of one plane of one tile from one fragment, or from none.
 pub(super) struct RunsJob<'a> {
     plane: Plane,
-    /// `None` where the cells get `fill`.
+    /// `None` if the cells get `fill`.
     input: Option<Arc<Input>>,
     fill: Arc<[u8]>,
     pieces: Vec<Piece<'a>>,
     remember: bool,
 }
 
-/// The jobs that copy `runs`, which are in order, to the cells of a field.
+/// The jobs that copy sorted `runs` to the cells of a field.
 pub(super) fn run_jobs<'a>(
     f: &'a mut FieldCanvas,
     base: usize,
@@ -48,7 +48,7 @@ pub(super) fn run_jobs<'a>(
         Some((Plane::Values, &mut f.cells, width, fill)),
         f.validity.as_mut().map(|v| (Plane::Validity, v, 1, Arc::from([valid]))),
     ];
-    // The first job of each tile; then come those of its sources.
+    // The index of each tile's first job. The jobs of its sources follow.
     let mut first = vec![usize::MAX; plan.tiles.len()];
     let mut inputs = Vec::new();
     for w in work {

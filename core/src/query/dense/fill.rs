@@ -1,4 +1,4 @@
-//! Decodes tiles and paints them: run by run, or where runs are short, all tiles of a part at a time.
+//! Decodes tiles and paints them: run by run, or all tiles of a part together if runs are short.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -18,29 +18,29 @@ use crate::geometry::Span;
 use crate::query::field::Field;
 use crate::query::tile::{Decoding, Extent, Input, StoredField, Stretch, TileRef};
 
-/// How each layer stores each attribute of the result; `None` where it has none of that name and type.
+/// How each layer stores each attribute of the result; `None` if it has none of that name and size.
 pub(crate) type StoredFields = Vec<Vec<Option<Arc<StoredField>>>>;
 
-/// A tile of one attribute that is to be painted.
+/// A tile of one attribute to paint.
 #[derive(Debug)]
 pub(crate) struct Work {
     pub(super) tile: usize,
     field: usize,
-    /// One for each source of the tile; `None` where the fragment does not have the attribute.
+    /// One input for each source of the tile; `None` if the fragment lacks the attribute.
     pub(super) inputs: Vec<Option<Input>>,
 }
 
-/// What is fetched before tiles of fixed-size cells are decoded. Of others it is always the whole tile.
+/// The bytes to fetch before decoding tiles of fixed-size cells. Other tiles are always fetched whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fetching {
-    /// Nothing: whoever decodes them reads them.
+    /// Nothing: tiles are read from the file during decoding.
     Nothing,
-    /// Of unfiltered tiles, the chunks that hold wanted cells, if these are few.
+    /// For unfiltered tiles, only the chunks with wanted cells, if these are few.
     Chunks,
     Tiles,
 }
 
-/// The work on some tiles of a plan, and what must be fetched for it.
+/// Plans the work on some tiles of a plan, and what to fetch for it.
 ///
 /// # Errors
 /// The index of a fragment is damaged.
@@ -77,8 +77,8 @@ pub(crate) fn work(
     Ok((out, extents))
 }
 
-/// Whether the chunks that were fetched for this work are what they were taken for. Where they are not, the tiles
-/// must be fetched.
+/// Whether the chunks fetched for this work are where an unfiltered tile has them. If not, the whole tiles must be
+/// fetched.
 pub(crate) fn are_chunks(work: &[Work], fetched: &[Bytes], cache: &Cache) -> bool {
     work.iter().flat_map(|w| &w.inputs).flatten().all(|input| match input {
         Input::Part(stretch) => stretch.keep(fetched, cache),
@@ -87,7 +87,7 @@ pub(crate) fn are_chunks(work: &[Work], fetched: &[Bytes], cache: &Cache) -> boo
 }
 
 impl Plan {
-    /// The chunks of a source's tile to fetch without the others, if that is what to do.
+    /// The chunks of a source's tile to fetch without the others, if that is worthwhile.
     fn stretch(
         &self,
         field: &Field,
@@ -106,7 +106,7 @@ impl Plan {
         Stretch::of(tile, cell(|s| s.first)..cell(|s| s.last).saturating_add(1), cache)
     }
 
-    /// Whether a source lacks the attribute of this work and an older one may have it.
+    /// Whether a source lacks the attribute of this work although an older source may have it.
     fn is_seen_through(&self, work: &[Work]) -> bool {
         let through = |w: &Work| {
             let sources = self.tiles.get(w.tile).map_or(&[][..], |t| &t.sources);
@@ -117,7 +117,7 @@ impl Plan {
     }
 }
 
-/// Groups of consecutive tiles, from number `first` on, whose bytes to fetch come to about `bytes_max`.
+/// Groups consecutive tiles, from index `first` on, so that each group fetches about `bytes_max` bytes.
 ///
 /// # Errors
 /// The index of a fragment is damaged.
@@ -159,8 +159,8 @@ pub(crate) fn groups(
     Ok(out)
 }
 
-/// Does the work: `base` is the place of the plan's first cell in the canvas. `known` are the runs of
-/// the whole plan in the order of the result, each of one cell, where it has no boxes.
+/// Paints the tiles. `base` is the position of the plan's first cell in the canvas. `known` are the runs of a plan
+/// without boxes, one per cell, in the order of the result.
 ///
 /// # Errors
 /// A tile is damaged.

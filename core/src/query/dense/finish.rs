@@ -1,5 +1,5 @@
-//! From the painted attributes of a box to the columns that were asked for: coordinates, sparse cells
-//! on top, and the condition.
+//! Turns the painted attributes of a box into the columns of the result: adds coordinates and sparse cells, and applies
+//! the condition.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::query::condition::{TestColumn, evaluate};
 use crate::query::field::{Field, FieldKind};
 
 impl DenseQuery {
-    /// Lays the cells of sparse fragments over a result whose first cell is at `base`. `points` holds the
-    /// coordinates, then the attributes; `find` says at which places of the result a cell is.
+    /// Writes the cells of sparse fragments over a result whose first cell is at `base`. `points` holds the
+    /// coordinates, then the attributes. `find` returns the positions of a cell in the result.
     pub(crate) fn overlay(
         &self,
         canvas: &mut Canvas,
@@ -60,7 +60,7 @@ impl DenseQuery {
         }
     }
 
-    /// Where a cell of the array is in the result of a box: several places where ranges overlap.
+    /// The positions of a cell of the array in the result of a box. There are several if ranges overlap.
     pub(crate) fn places(&self, dense: &DenseBox, cell: &[u64], out: &mut Vec<usize>) {
         match self.order {
             DenseOrder::Major(order) => {
@@ -84,7 +84,7 @@ impl DenseQuery {
                     .zip(&self.grid.axes)
                     .map(|(c, axis)| c / axis.extent)
                     .collect();
-                // The tiles are in their order.
+                // The tiles are sorted in tile order.
                 let order = self.grid.tile_order;
                 let place = dense.plan.tiles.binary_search_by(|t| order.compare(&t.tile, &tile));
                 let Some(t) = place.ok().and_then(|i| dense.plan.tiles.get(i)) else {
@@ -101,7 +101,7 @@ impl DenseQuery {
         }
     }
 
-    /// The coordinates along dimension `d` of the cells of a box, appended to `out`.
+    /// Appends the coordinates along dimension `d` of a box's cells to `out`.
     pub(crate) fn coordinates(&self, d: usize, dense: &DenseBox, out: &mut Vec<u8>) {
         match self.order {
             DenseOrder::Major(order) => self.spread(d, &dense.spans, order, out),
@@ -146,8 +146,8 @@ impl DenseQuery {
         }
     }
 
-    /// The result of these cells, and 1 for each that satisfies the condition. `coordinates` gives the column of a
-    /// dimension; `attributes` are those of the canvas.
+    /// Builds the result of these cells, and a mask with 1 for each cell that satisfies the condition. `coordinates`
+    /// returns the column of a dimension. `attributes` come from the canvas.
     pub(crate) fn finish(
         &self,
         cells: usize,
@@ -188,7 +188,7 @@ impl DenseQuery {
         )
     }
 
-    /// 1 for each cell that the condition holds for; `None` without a condition.
+    /// A mask with 1 for each cell that satisfies the condition; `None` without a condition.
     fn mask(
         &self,
         cells: usize,

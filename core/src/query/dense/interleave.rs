@@ -1,8 +1,8 @@
-//! Paints tiles whose cells lie scattered in the result: those whose runs are short, and cells of variable length.
+//! Paints tiles whose cells are scattered in the result: tiles with short runs, and tiles of variable-length cells.
 //!
-//! The tiles are taken lot by lot. Those of a lot are decoded, all of them in parallel; then parts of the result
-//! are put together, all of them in parallel, each out of the tiles that have some of its cells. So nothing is
-//! kept for each run, of which there may be one a cell.
+//! Tiles are processed in batches. The tiles of a batch are decoded in parallel. Then parts of the result are assembled
+//! in parallel, each from the tiles that have some of its cells. No state is kept per run, because there may be one run
+//! per cell.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,28 +20,28 @@ use crate::error::{Error, Result};
 use crate::geometry::CopyPlan;
 use crate::query::tile::{Decoding, Input, Piece, Plane, copy_pieces};
 
-/// Bytes of cells that a lot has: what is decoded should still be near when it is put into place.
+/// Size of a batch in bytes. Decoded cells should still be in the processor's cache when they are copied.
 const LOT_BYTES: u64 = 8 << 20;
-/// What one core puts together at a time has no fewer bytes.
+/// The least part of the result that one job assembles, in bytes.
 const PART_BYTES: usize = 64 << 10;
-/// Runs of fewer bytes cost more to keep in mind than to copy twice.
+/// Runs shorter than this cost more to track than to copy twice.
 const SHORT_BYTES: u64 = 256;
-/// More runs than this are too many to keep in mind, however few of a tile's cells are wanted.
+/// More runs than this take too much memory to track, even if few of a tile's cells are wanted.
 const RUNS_MAX: u64 = 1 << 20;
-/// Where at most one cell in so many is wanted, it is better to look for the chunks that have some.
+/// If at most one cell in this many is wanted, decoding only the chunks that hold wanted cells is better.
 const FEW: u64 = 8;
 
-/// How the cells of some tiles lie in the result.
+/// How scattered the cells of some tiles are in the result.
 #[derive(Debug, Default)]
 pub(super) struct Scatter {
     cells: u64,
     runs: u64,
-    /// Cells of each tile from the first that is wanted to the last.
+    /// For all tiles, the cells from the first wanted one to the last.
     reach: u64,
 }
 
 impl Scatter {
-    /// That of these tiles of a plan.
+    /// Measures these tiles of a plan.
     pub(super) fn of(plan: &Plan, tiles: impl IntoIterator<Item = usize>) -> Self {
         let mut all = Self::default();
         let boxes = tiles
@@ -58,35 +58,35 @@ impl Scatter {
         all
     }
 
-    /// Whether tiles with cells of `width` bytes are best painted as here, rather than run by run.
+    /// Whether tiles with cells of `width` bytes are best painted by this module instead of run by run.
     pub(super) fn is_fine(&self, width: usize) -> bool {
         let short = self.cells.saturating_mul(width as u64) < self.runs.saturating_mul(SHORT_BYTES);
         short && (self.runs > RUNS_MAX || self.cells.saturating_mul(FEW) >= self.reach)
     }
 }
 
-/// What one source of a tile, or none, has of a field.
+/// The cells of a field that come from one source of a tile, or from none.
 struct Sheet {
-    /// Number of the field.
+    /// Index of the field.
     field: usize,
-    /// `None` where the cells get the fill value.
+    /// `None` if the cells get the fill value.
     input: Option<Input>,
     reuse: Reuse,
-    /// Number of the tile among those of the field, whose cells vary in length.
+    /// For variable-length cells, the index of the tile among the field's tiles.
     id: usize,
-    /// From the first cell of the tile that is wanted to the last.
+    /// From the first wanted cell of the tile to the last.
     cells: Range<u64>,
-    /// How they get to the result, counted from the first.
+    /// How to copy the cells to the result, relative to the first.
     copies: Vec<CopyPlan>,
-    /// Of these cells; or, where they vary in length, their ids.
+    /// The values of these cells, or their ids if they vary in length.
     values: Vec<u8>,
     validity: Vec<u8>,
 }
 
-/// Paints the tiles of these fields, where `base` is the place of the plan's first cell in the canvas.
+/// Paints the tiles of these fields. `base` is the position of the plan's first cell in the canvas.
 ///
 /// # Errors
-/// A tile is damaged, or cannot be read.
+/// A tile is damaged or cannot be read.
 pub(super) fn paint(
     mut fields: Vec<(&mut FieldCanvas, Vec<Work>)>,
     base: usize,
@@ -116,7 +116,7 @@ pub(super) fn paint(
     Ok(())
 }
 
-/// Decodes a lot and puts it into place. `spare` are buffers to use, and to leave for others.
+/// Decodes a batch and copies it to the result. `spare` holds buffers to reuse; they are returned at the end.
 fn finish(
     mut lot: Vec<Sheet>,
     fields: &mut [&mut FieldCanvas],
@@ -157,7 +157,7 @@ fn finish(
 }
 
 impl Sheet {
-    /// What the sources of a tile have.
+    /// The cells that each source of a tile provides.
     fn all(field: usize, work: Work, plan: &Plan) -> Vec<Self> {
         let has = |source: usize| matches!(work.inputs.get(source), Some(Some(_)));
         let patches = patches(plan, work.tile, &has);
@@ -187,7 +187,7 @@ impl Sheet {
         sheets.collect()
     }
 
-    /// Returns the decoded tile, if its cells vary in length.
+    /// Decodes the cells. Returns the decoded tile if its cells vary in length.
     fn decode(&mut self, f: &FieldCanvas, fetched: &[Bytes], d: &Decoding) -> Result<Option<Arc<Column>>> {
         let Some(input) = &self.input else { return Ok(None) };
         let cells = usize::try_from(self.cells.end - self.cells.start).map_err(|_| lacking())?;
@@ -220,9 +220,9 @@ impl Sheet {
     }
 }
 
-/// Cells of the result that lie side by side, and the tiles that they come from.
+/// Contiguous cells of the result, and the tiles that they come from.
 struct Part<'a> {
-    /// Their places in the plan.
+    /// The positions of the cells in the plan.
     cells: Range<u64>,
     out: &'a mut [u8],
     width: usize,
@@ -232,7 +232,7 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// The parts of a field that these tiles of it have cells in.
+    /// Splits a field into parts that cover the cells of these tiles.
     fn all(f: &'a mut FieldCanvas, base: usize, sheets: &'a [Sheet], threads: usize) -> Vec<Self> {
         let reach = sheets.iter().flat_map(|s| &s.copies).map(CopyPlan::target);
         let Some(reach) = reach.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)) else {
@@ -290,5 +290,5 @@ impl<'a> Part<'a> {
 }
 
 fn lacking() -> Error {
-    Error::invalid("cells that the tile does not have")
+    Error::invalid("the tile does not have these cells")
 }

@@ -1,4 +1,4 @@
-//! Reading dense arrays. Pure: plans say what to fetch, bytes go in, cells come out.
+//! Reads dense arrays. This module does no I/O: plans say what to fetch, and fetched bytes become cells.
 
 mod blank;
 pub(crate) mod canvas;
@@ -33,40 +33,40 @@ use crate::query::sparse::layer::Hiding;
 use crate::query::sparse::region::Ranges;
 use crate::query::tile::StoredField;
 
-/// Roughly what a plan remembers of one tile, in bytes.
+/// Approximate size of a plan per tile, in bytes.
 pub(crate) const PLAN_BYTES_PER_TILE: u64 = 1024;
 
-/// A query of a dense array, resolved.
+/// A resolved query of a dense array.
 #[derive(Debug)]
 pub(crate) struct DenseQuery {
     pub(crate) grid: Grid,
-    /// As fields, in the schema's order.
+    /// The dimensions as fields, in the schema's order.
     pub(crate) dimensions: Vec<Field>,
     pub(crate) order: DenseOrder,
     /// The ranges of each dimension.
     pub(crate) spans: Vec<Vec<Span>>,
-    /// What the result consists of.
+    /// The fields of the result.
     pub(crate) fields: Vec<Field>,
-    /// Its attributes, then those that only the condition needs.
+    /// The attributes of the result, then those that only the condition needs.
     pub(crate) attributes: Vec<Field>,
     pub(crate) condition: Option<Bound>,
-    /// Dense fragments that meet the region, oldest first.
+    /// Dense fragments that overlap the region, oldest first.
     pub(crate) layers: Vec<Layer>,
     pub(crate) stored: StoredFields,
-    /// Sparse fragments, whose cells lie over the layers, and what later layers hide of them.
+    /// Sparse fragments, whose cells are written over the layers, and what later dense fragments hide of them.
     pub(crate) overlays: Vec<(Arc<Fragment>, Arc<Hiding>)>,
 }
 
 /// The order of a dense result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DenseOrder {
-    /// Over the whole region.
+    /// Row-major or column-major over the whole region.
     Major(Order),
     /// Tile by tile.
     Global,
 }
 
-/// A box of the region: one run of the result.
+/// A box of the region: a contiguous part of the result.
 #[derive(Debug)]
 pub(crate) struct DenseBox {
     pub(crate) plan: Arc<Plan>,
@@ -77,7 +77,7 @@ impl DenseQuery {
     /// Resolves `query`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if it does not fit the schema.
+    /// [`Error::InvalidArgument`] if the query does not fit the schema.
     pub(crate) fn new(array: &Array, query: &Query, condition: Option<Bound>) -> Result<Self> {
         let schema = array.schema();
         let grid = Grid::new(schema)?;
@@ -86,7 +86,7 @@ impl DenseQuery {
             Layout::Unordered => DenseOrder::Major(Order::Row),
             Layout::Global if spans.iter().any(|s| s.len() != 1) => {
                 return Err(Error::invalid(
-                    "global order takes one range a dimension; read the ranges one by one, or in row-major order",
+                    "global order allows one range per dimension; read the ranges one by one, or use row-major order",
                 ));
             }
             Layout::Global => DenseOrder::Global,
@@ -152,7 +152,7 @@ impl DenseQuery {
         })
     }
 
-    /// The sections of each fragment's index that are needed.
+    /// The sections of each fragment's index that the query needs.
     pub(crate) fn index(&self) -> Vec<(Arc<Fragment>, Vec<Section>)> {
         let sections = |(layer, stored): (&Layer, &Vec<Option<Arc<StoredField>>>)| {
             let ids: Vec<_> = stored.iter().flatten().map(|s| s.id).collect();
@@ -166,29 +166,29 @@ impl DenseQuery {
         self.layers.iter().zip(&self.stored).map(sections).collect()
     }
 
-    /// The dimensions whose coordinates are asked for or tested.
+    /// The dimensions whose coordinates are part of the result or tested by the condition.
     pub(crate) fn dimensions_wanted(&self) -> Vec<(usize, &Field)> {
         let tested: Vec<&str> = self.condition.iter().flat_map(Bound::fields).collect();
         let wanted = |f: &Field| self.fields.iter().any(|g| g.kind == f.kind) || tested.contains(&f.name.as_str());
         self.dimensions.iter().enumerate().filter(|(_, f)| wanted(f)).collect()
     }
 
-    /// The coordinates of single cells, a column for each dimension, as offsets into the domain.
+    /// Converts the coordinates of single cells to offsets into the domain, one list per dimension.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if they do not fit the schema, or some are outside the domain.
+    /// [`Error::InvalidArgument`] if the coordinates do not fit the schema or are outside the domain.
     pub(crate) fn offsets(&self, coordinates: &[Column]) -> Result<Vec<Vec<u64>>> {
         let wanted = self.dimensions.len();
         if coordinates.len() != wanted || coordinates.iter().any(|c| c.len() != coordinates[0].len()) {
             return Err(Error::invalid(format!(
-                "coordinates take a column for each of the {wanted} dimensions, all of one length"
+                "coordinates need a column for each of the {wanted} dimensions, all of the same length"
             )));
         }
         let offsets = |((column, axis), field): ((&Column, &Axis), &Field)| {
             let fail = |why: String| Error::invalid(format!("dimension '{}': {why}", field.name));
             if column.datatype.physical() != axis.datatype.physical() || column.cell != field.cell {
                 return Err(fail(format!(
-                    "coordinates of {}, not {}",
+                    "the coordinates have type {}, not {}",
                     column.datatype, field.datatype
                 )));
             }
@@ -210,17 +210,17 @@ impl DenseQuery {
             .collect()
     }
 
-    /// Cells along each dimension.
+    /// Number of cells along each dimension.
     pub(crate) fn shape(&self) -> Vec<u64> {
         self.spans.iter().map(|s| length(s)).collect()
     }
 
-    /// Cells of the region; `None` if they cannot be counted.
+    /// Number of cells in the region; `None` if it overflows.
     pub(crate) fn cells(&self) -> Option<u64> {
         self.shape().iter().try_fold(1_u64, |n, &len| n.checked_mul(len))
     }
 
-    /// Bytes that a cell of the result takes, an estimate where cells vary in length.
+    /// Size of a cell of the result in bytes; an estimate if cells vary in length.
     pub(crate) fn row_bytes(&self) -> u64 {
         let fields = self
             .attributes
@@ -235,10 +235,10 @@ impl DenseQuery {
         fixed.saturating_add(var.unwrap_or(0)).max(1)
     }
 
-    /// The boxes that the region is read in, each of about `bytes_max` bytes; with `whole_tiles` none
-    /// smaller than a row of tiles, so that no tile is decoded twice.
+    /// The boxes in which the region is read, each of about `bytes_max` bytes. With `whole_tiles`, no box is smaller
+    /// than a row of tiles, so no tile is decoded twice.
     pub(crate) fn boxes(&self, bytes_max: u64, whole_tiles: bool) -> Boxes {
-        // A plan takes memory for each tile, which counts where tiles are tiny.
+        // A plan takes memory for each tile, which matters if tiles are tiny.
         let overhead = PLAN_BYTES_PER_TILE / self.grid.tile_cells().unwrap_or(u64::MAX).max(1);
         let cells_max = (bytes_max / self.row_bytes().saturating_add(overhead)).max(1);
         match self.order {
@@ -258,8 +258,8 @@ impl DenseQuery {
         }
     }
 
-    /// The tile of a fragment, by its layer and its number, that alone has all cells of a tile of the array,
-    /// all of which are in the region, whatever is in them.
+    /// The fragment tile, as layer and tile number, that alone holds all cells of a tile of the array. Returns `None`
+    /// if the region does not contain the whole tile, or if there is a condition.
     pub(crate) fn only_source(&self, tile: &[u64]) -> Option<(usize, u64)> {
         let cells = self.grid.tile_spans(tile);
         let wanted = self
@@ -270,8 +270,8 @@ impl DenseQuery {
         self.source(tile, &cells).filter(|_| wanted && self.condition.is_none())
     }
 
-    /// Whether no cell of a tile of the array can satisfy the condition, by the statistics of the only tile of a fragment
-    /// that has any. The index must be loaded.
+    /// Whether statistics show that no cell of a tile of the array satisfies the condition. Requires that a single
+    /// fragment tile holds all its cells. The index must be loaded.
     pub(crate) fn excludes(&self, tile: &[u64]) -> bool {
         let (Some(condition), Some(cells)) = (&self.condition, self.grid.tile_cells()) else {
             return false;
@@ -283,7 +283,7 @@ impl DenseQuery {
         })
     }
 
-    /// The tile of a fragment that alone has all these `cells` of a tile of the array.
+    /// The fragment tile that alone holds all these `cells` of a tile of the array.
     fn source(&self, tile: &[u64], cells: &[Span]) -> Option<(usize, u64)> {
         let meets = |(_, l): &(usize, &Layer)| region::intersect(&l.spans, cells).is_some();
         let (i, newest) = self.layers.iter().enumerate().rev().find(meets)?;
@@ -291,10 +291,10 @@ impl DenseQuery {
         Some((i, newest.tiles.index(tile).filter(|_| alone)?))
     }
 
-    /// The box of some tiles of a region that is read in global order, in this order.
+    /// The box of some tiles of a region that is read in global order, in the given order.
     ///
     /// # Errors
-    /// [`Error::LimitExceeded`] for more cells than fit into memory.
+    /// [`Error::LimitExceeded`] if there are more cells than fit into memory.
     pub(crate) fn box_of(&self, tiles: &[Vec<u64>]) -> Result<DenseBox> {
         let region: Vec<Span> = self.spans.iter().filter_map(|s| s.first().copied()).collect();
         let plan = Plan::tile_by_tile(&self.grid, &region, tiles, &self.layers)?;
@@ -310,7 +310,7 @@ impl DenseQuery {
         DenseBox { plan, spans }
     }
 
-    /// What the cells of a box lie within: no more than that is looked at of sparse fragments.
+    /// The ranges that contain all cells of a box. Sparse fragments are read only within them.
     pub(crate) fn bounds(&self, dense: &DenseBox) -> Vec<Vec<Span>> {
         match self.order {
             DenseOrder::Major(_) => dense.spans.clone(),
@@ -326,12 +326,12 @@ impl DenseQuery {
         }
     }
 
-    /// The ranges of coordinates of a box.
+    /// The coordinate ranges of a box.
     pub(crate) fn region(&self, spans: &[Vec<Span>]) -> Region {
         region_of(&self.grid, spans)
     }
 
-    /// Where the cells of the attributes that were asked for are among all attributes, by field.
+    /// The index of a field among the query's attributes.
     pub(crate) fn attribute_place(&self, field: &Field) -> Option<usize> {
         self.attributes
             .iter()
@@ -342,11 +342,11 @@ impl DenseQuery {
 /// The boxes of a region, in the order of the result.
 #[derive(Debug)]
 pub(crate) enum Boxes {
-    /// Of a result in row- or column-major order.
+    /// Boxes of a result in row-major or column-major order.
     Cuts(Cuts, Order),
-    /// Of a result in global order: runs of tiles.
+    /// Runs of tiles of a result in global order.
     Tiles {
-        /// Those that meet the region.
+        /// The tiles that overlap the region.
         tiles: TileBox,
         region: Vec<Span>,
         next: u64,
@@ -358,12 +358,12 @@ impl Boxes {
     /// The next box; `None` after the last.
     ///
     /// # Errors
-    /// [`Error::LimitExceeded`] for a box with more cells than fit into memory.
+    /// [`Error::LimitExceeded`] if a box has more cells than fit into memory.
     pub(crate) fn next(&mut self, query: &DenseQuery) -> Result<Option<DenseBox>> {
         self.next_but(query, |_| false)
     }
 
-    /// The same, of a result in global order without the tiles that `is_known` says of need not be read.
+    /// Like [`Boxes::next`], but in global order skips the tiles for which `is_known` returns true.
     ///
     /// # Errors
     /// As [`Boxes::next`].
@@ -410,7 +410,7 @@ impl Boxes {
     }
 }
 
-/// What the dense fragments among `later` hide of an older sparse one.
+/// Collects the dense fragments among `later`, which hide cells of an older sparse fragment.
 fn hiding(later: &[Arc<Fragment>], region: &Region, schema: &Schema) -> Result<Hiding> {
     let boxes = later
         .iter()
@@ -429,7 +429,7 @@ fn region_of(grid: &Grid, spans: &[Vec<Span>]) -> Region {
     Region(spans.iter().zip(&grid.axes).map(ranges).collect())
 }
 
-/// The ranges of each dimension as offsets; a dimension without any is read whole, as far as it is in use.
+/// The ranges of each dimension as offsets. Without ranges, a dimension is read within its current domain.
 fn spans(region: &Region, schema: &Schema, grid: &Grid) -> Result<Vec<Vec<Span>>> {
     let n = grid.axes.len();
     if !region.0.is_empty() && region.0.len() != n {

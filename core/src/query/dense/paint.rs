@@ -1,4 +1,4 @@
-//! Fills cells that nobody wrote.
+//! Fills cells that were never written.
 
 /// Fills `out` with copies of `cell`.
 pub(crate) fn fill(out: &mut [u8], cell: &[u8]) {
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fills_repeat_the_cell() {
+    fn fill_repeats_the_cell() {
         let mut out = [0; 7];
         fill(&mut out, &[1, 2, 3]);
         assert_eq!(out, [1, 2, 3, 1, 2, 3, 1]);

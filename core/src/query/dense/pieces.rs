@@ -1,17 +1,17 @@
-//! A dense region, dimension by dimension: the ranges of a query cut at the borders of space tiles.
+//! Splits the ranges of a dense query at the borders of space tiles, dimension by dimension.
 
 use crate::geometry::{Grid, Order, Span};
 
-/// Cells along one dimension that lie in one tile and in one range of the query.
+/// Cells along one dimension that are in one tile and in one range of the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// Tile coordinate.
+    /// The tile's coordinate.
     pub(crate) tile: u64,
-    /// First cell, counted from the tile's first.
+    /// The first cell, relative to the tile's first.
     pub(crate) at: u64,
-    /// How many cells.
+    /// Number of cells.
     pub(crate) len: u64,
-    /// First cell's place along this dimension of the result.
+    /// The position of the first cell along this dimension of the result.
     pub(crate) to: u64,
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn pieces(spans: &[Span], extent: u64) -> Vec<Piece> {
     out
 }
 
-/// Cells along a dimension; saturates.
+/// Number of cells along a dimension. Saturates.
 pub(crate) fn length(spans: &[Span]) -> u64 {
     spans.iter().fold(0, |n, s| n.saturating_add(s.len()))
 }
@@ -60,22 +60,23 @@ fn sub_spans(spans: &[Span], mut from: u64, mut len: u64) -> Vec<Span> {
     out
 }
 
-/// The boxes that a region is read in: cut along the slowest dimensions of the result, so that each
-/// box is one run of the result's cells.
+/// The boxes in which a region is read. The region is split along the slowest dimensions of the result, so each box is
+/// a contiguous part of the result.
 #[derive(Debug, Clone)]
 pub(crate) struct Cuts {
     spans: Vec<Vec<Span>>,
     lengths: Vec<u64>,
     extents: Vec<u64>,
     order: Vec<usize>,
-    /// Where in `order` the dimension is that is cut into parts of `step`; slower ones into single cells.
+    /// The position in `order` of the dimension that is split into parts of `step`. Slower dimensions are split into
+    /// single cells.
     split: usize,
     step: u64,
     next: Option<Vec<u64>>,
 }
 
 impl Cuts {
-    /// Boxes of at most `cells_max` cells; with `whole_tiles`, at least as many as make a row of tiles.
+    /// Boxes of at most `cells_max` cells. With `whole_tiles`, a box holds at least a row of tiles.
     pub(crate) fn new(spans: Vec<Vec<Span>>, grid: &Grid, order: Order, cells_max: u64, whole_tiles: bool) -> Self {
         let lengths: Vec<u64> = spans.iter().map(|s| length(s)).collect();
         let order: Vec<usize> = order.slow_to_fast(spans.len()).collect();
@@ -94,7 +95,7 @@ impl Cuts {
             None => (0, u64::MAX),
         };
         if whole_tiles {
-            // A row of tiles takes the whole extent of every dimension slower than the split one too.
+            // A row of tiles covers the whole extent of every dimension that is slower than the split dimension too.
             if let Some(s) = (0..=split).find(|&s| order.get(s).is_some_and(|&d| extents[d] > 1 && lengths[d] > 1)) {
                 let extent = order.get(s).map_or(1, |&d| extents[d]);
                 if s < split || step < extent {
@@ -114,8 +115,8 @@ impl Cuts {
         }
     }
 
-    /// How far the part that starts at `from` along the split dimension reaches: to a border between
-    /// tiles where one is near enough.
+    /// The length of the part that starts at `from` along the split dimension. It ends at a tile border if one is near
+    /// enough.
     fn part(&self, d: usize, from: u64) -> u64 {
         let room = self.lengths[d] - from;
         let step = self.step.min(room);
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_end_at_tiles_and_keep_the_order_of_ranges() {
+    fn pieces_end_at_tile_borders_and_keep_the_order_of_ranges() {
         let got = pieces(&[span(8, 21), span(3, 3)], 10);
         let piece = |tile, at, len, to| Piece { tile, at, len, to };
         assert_eq!(
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_end_at_tiles_where_they_can() {
+    fn boxes_end_at_tile_borders_if_possible() {
         let all = || vec![vec![span(0, 24)], vec![span(0, 9)]];
         let rows = |max, whole| {
             cuts(all(), &[10, 10], Order::Row, max, whole)
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cell_is_in_one_box_whatever_the_limit() {
+    fn every_cell_is_in_one_box_for_any_limit() {
         let spans = vec![
             vec![span(3, 7), span(0, 1), span(20, 33)],
             vec![span(5, 6), span(5, 9)],
@@ -254,7 +255,7 @@ mod tests {
                 .flat_map(|x| y.iter().flat_map(|y| z.iter().map(|z| [*x, *y, *z])));
             cells.collect::<Vec<_>>()
         };
-        // Where spans overlap, as often as in them.
+        // Cells in several spans are counted once per span.
         let mut all = cells(&spans);
         all.sort_unstable();
         for order in [Order::Row, Order::Col] {

@@ -1,4 +1,4 @@
-//! Which tiles of which fragments make up a box of a dense array, and where their cells go.
+//! Determines which tiles of which fragments make up a box of a dense array, and where to copy their cells.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use crate::array::Fragment;
 use crate::error::{Error, Result};
 use crate::geometry::{CopyPlan, Grid, Order, Span, TileBox, region};
 
-/// A dense fragment and the cells it holds.
+/// A dense fragment and the cells that it holds.
 #[derive(Debug, Clone)]
 pub(crate) struct Layer {
     pub(crate) fragment: Arc<Fragment>,
     pub(crate) spans: Vec<Span>,
     pub(crate) tiles: TileBox,
-    /// Whether it has every attribute of the query that an older layer has. Where it has not, an attribute was
-    /// dropped and added again in between, and its cells show what older layers have; but not those that this
-    /// one covers in the whole of a tile. Libtiledb has it so.
+    /// Whether the fragment has every attribute of the query that older layers have. If not, an attribute was dropped
+    /// and added again in between, and the values of older layers show through. As in libtiledb, an older layer does
+    /// not show through in a tile if this layer covers all cells that it has there.
     pub(crate) whole: bool,
 }
 
 impl Layer {
-    /// The layer of a dense fragment; `None` where it holds nothing.
+    /// The layer of a dense fragment; `None` if it is empty.
     pub(crate) fn new(fragment: &Arc<Fragment>, grid: &Grid) -> Result<Option<Self>> {
         let layer = |spans: Vec<Span>| Self {
             fragment: Arc::clone(fragment),
@@ -33,69 +33,69 @@ impl Layer {
     }
 }
 
-/// A box of the result: one run of its cells.
+/// A box of the result: a contiguous part of its cells.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// Cells along each dimension: of the whole region in a plan of some of its tiles.
+    /// Number of cells along each dimension. A plan of some tiles has the shape of the whole region.
     pub(crate) shape: Vec<u64>,
     pub(crate) cells: usize,
     pub(crate) tiles: Vec<TilePlan>,
-    /// Cells to step over for the next cell of a tile.
+    /// Number of cells between neighbours in a tile, along each dimension.
     pub(crate) strides: Vec<u64>,
     pub(crate) extents: Vec<u64>,
 }
 
-/// A space tile that meets the box.
+/// A space tile that overlaps the box.
 #[derive(Debug)]
 pub(crate) struct TilePlan {
-    /// Its coordinates.
+    /// The tile's coordinates.
     pub(crate) tile: Vec<u64>,
-    /// Where its cells go: several boxes where the query has several ranges in one tile.
+    /// The destinations of its cells. There are several boxes if the query has several ranges in one tile.
     pub(crate) boxes: Vec<BoxPlan>,
-    /// What its cells are made of, oldest first.
+    /// The fragment tiles with its cells, oldest first.
     pub(crate) sources: Vec<Source>,
-    /// Whether no cell satisfies the condition, so that none is read.
+    /// Whether no cell satisfies the condition. Such tiles are not read.
     pub(crate) excluded: bool,
     /// Whether the last source alone has every cell, of each attribute that any source has.
     pub(crate) covered: bool,
-    /// Cells that the box takes of it.
+    /// Number of its cells in the box.
     pub(crate) cells: u64,
 }
 
-/// A box of a tile, and where its cells are in the result.
+/// A box of a tile and the position of its cells in the result.
 #[derive(Debug)]
 pub(crate) struct BoxPlan {
-    /// First cell along each dimension, counted from the tile's.
+    /// The first cell along each dimension, relative to the tile.
     pub(crate) at: Vec<u64>,
-    /// Cells along each dimension.
+    /// Number of cells along each dimension.
     pub(crate) len: Vec<u64>,
-    /// Its first cell in the result.
+    /// The position of its first cell in the result.
     pub(crate) base: u64,
-    /// Cells of the result to step over for the next cell along each dimension.
+    /// Number of result cells between neighbours, along each dimension.
     pub(crate) steps: Vec<u64>,
 }
 
-/// A tile of one fragment, and the cells that count in it.
+/// A tile of one fragment, and the cells to read from it.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     /// Index of the layer.
     pub(crate) layer: usize,
     /// The tile's number in the fragment.
     pub(crate) tile: u64,
-    /// Cells that the fragment holds and that are wanted, counted from the tile's first.
+    /// The wanted cells that the fragment holds, relative to the tile.
     pub(crate) inside: Vec<Span>,
     /// As in its [`Layer`].
     pub(crate) whole: bool,
 }
 
-/// Says of a tile and one of its sources, by their numbers, whether the source has the attribute in question.
+/// Whether a source of a tile, both given by index, has the attribute in question.
 pub(crate) type Has<'a> = &'a dyn Fn(usize, usize) -> bool;
 
 impl Plan {
-    /// The plan of a box in row- or column-major order.
+    /// The plan of a box in row-major or column-major order.
     ///
     /// # Errors
-    /// [`Error::LimitExceeded`] for a box with more cells than fit into memory.
+    /// [`Error::LimitExceeded`] if a box has more cells than fit into memory.
     pub(crate) fn new(grid: &Grid, order: Order, spans: &[Vec<Span>], layers: &[Layer]) -> Result<Self> {
         let dims: Vec<Vec<Piece>> = spans
             .iter()
@@ -134,7 +134,7 @@ impl Plan {
         Self::of(grid, shape, tiles)
     }
 
-    /// The plan of some whole tiles of a region, one after the other, each in cell order.
+    /// The plan of some tiles of a region, one after the other, each in cell order.
     ///
     /// # Errors
     /// As [`Plan::new`].
@@ -190,12 +190,12 @@ impl Plan {
 }
 
 impl Plan {
-    /// Cells of a whole tile.
+    /// Number of cells in a whole tile.
     pub(crate) fn tile_cells(&self) -> u64 {
         self.extents.iter().fold(1, |n, e| n.saturating_mul(*e))
     }
 
-    /// Leaves the cells of the tiles empty of which `fails` says that none satisfies the condition.
+    /// Excludes the tiles for which `fails` says that no cell satisfies the condition.
     pub(crate) fn exclude(&mut self, fails: impl Fn(&[u64]) -> bool) {
         for tile in self.tiles.iter_mut().filter(|t| fails(&t.tile)) {
             tile.sources.clear();
@@ -203,8 +203,8 @@ impl Plan {
         }
     }
 
-    /// Takes the cells of excluded tiles out of a mask of those that satisfy the condition: what was put in their place
-    /// may do so.
+    /// Clears the cells of excluded tiles in a mask of cells that satisfy the condition. The values put in their place
+    /// might satisfy it.
     pub(crate) fn unmask(&self, mask: &mut [u8]) {
         for b in self.tiles.iter().filter(|t| t.excluded).flat_map(|t| &t.boxes) {
             let along = b.len.iter().zip(&b.steps).map(|(&n, &step)| (n, step, step));
@@ -225,8 +225,7 @@ impl Plan {
 }
 
 impl TilePlan {
-    /// The plan of some single cells of a tile, of which the first and the last are `ends`, counted from the
-    /// tile's first.
+    /// The plan of some single cells of a tile. `ends` are the first and the last of them, relative to the tile.
     pub(crate) fn of_points(
         grid: &Grid,
         tile: Vec<u64>,
@@ -271,20 +270,20 @@ impl TilePlan {
     }
 }
 
-/// A layer and its number.
+/// A layer and its index.
 type Near<'a> = (usize, &'a Layer);
 
-/// The layers that have cells in a box, in their order: with many fragments, most are elsewhere.
+/// The layers that have cells in a box, in order. If there are many fragments, most are elsewhere.
 fn near<'a>(layers: &'a [Layer], bounds: &[Span]) -> Vec<Near<'a>> {
     let meets = |l: &Near<'_>| region::intersect(&l.1.spans, bounds).is_some();
     layers.iter().enumerate().filter(meets).collect()
 }
 
-/// The fragments that have some of the `wanted` cells of a tile that starts at `origin`, oldest first, and
-/// whether the newest of them has all. Those are left out that a newer one hides, whatever the attribute.
+/// The fragments that have some of the `wanted` cells of a tile with the cells `origin`, oldest first. Fragments that a
+/// newer one hides for every attribute are omitted. Also returns whether the newest fragment has all wanted cells.
 fn sources(tile: &[u64], origin: &[Span], wanted: &[Span], layers: &[Near<'_>]) -> (Vec<Source>, bool) {
     let (mut sources, mut covered) = (Vec::new(), false);
-    // What newer layers have: of the wanted cells, and of the tile.
+    // Cells that newer layers have: `taken` of the wanted cells, and `lacking` of the whole tile.
     let (mut taken, mut lacking): (Vec<Vec<Span>>, Vec<Vec<Span>>) = (Vec::new(), Vec::new());
     for &(i, layer) in layers.iter().rev() {
         let Some(inside) = region::intersect(&layer.spans, wanted) else {
@@ -326,7 +325,7 @@ fn sources(tile: &[u64], origin: &[Span], wanted: &[Span], layers: &[Near<'_>]) 
 }
 
 impl BoxPlan {
-    /// Where `steps` are those of the result.
+    /// Builds the box of these pieces. `steps` belongs to the result.
     fn new(pieces: &[Piece], steps: &[u64]) -> Self {
         Self {
             at: pieces.iter().map(|p| p.at).collect(),
@@ -336,7 +335,7 @@ impl BoxPlan {
         }
     }
 
-    /// Its cells, counted from the tile's first.
+    /// The cells of the box, relative to the tile.
     pub(crate) fn cells(&self) -> Vec<Span> {
         let span = |(&at, &len): (&u64, &u64)| Span {
             first: at,
@@ -346,7 +345,7 @@ impl BoxPlan {
     }
 }
 
-/// Pieces by tile, tiles in the order they are first met.
+/// Groups pieces by tile, in order of first occurrence.
 fn by_tile(pieces: &[Piece]) -> Vec<(u64, Vec<Piece>)> {
     let mut out: Vec<(u64, Vec<Piece>)> = Vec::new();
     let mut places = std::collections::HashMap::new();
@@ -362,7 +361,7 @@ fn by_tile(pieces: &[Piece]) -> Vec<(u64, Vec<Piece>)> {
     out
 }
 
-/// Every choice of one index below each count.
+/// Every combination of one index below each count.
 fn products(counts: &[usize]) -> impl Iterator<Item = Vec<usize>> + use<> {
     let counts = counts.to_vec();
     let mut next = counts.iter().all(|&c| c > 0).then(|| vec![0; counts.len()]);

@@ -1,23 +1,23 @@
-//! Single cells of a dense array, in any order. Pure.
+//! Single cells of a dense array, in any order. This module does no I/O.
 
 use super::plan::{Has, Layer, Plan, TilePlan};
 use super::runs::{Run, sort};
 use crate::error::Result;
 use crate::geometry::{Grid, Span, TileBox};
 
-/// The cells that are wanted, tile by tile.
+/// The wanted cells, by tile.
 #[derive(Debug)]
 pub(crate) struct Points {
-    /// Every tile of the domain, by which they are numbered.
+    /// Every tile of the domain, which gives tiles their numbers.
     tiles: TileBox,
-    /// Cells to step over for the next cell of a tile.
+    /// Number of cells between neighbours in a tile, along each dimension.
     strides: Vec<u64>,
     extents: Vec<u64>,
-    /// In order of the tile's number and then of the cell in the tile.
+    /// Sorted by tile number, then by cell in the tile.
     points: Vec<Point>,
 }
 
-/// A cell, and its place in the result.
+/// A cell and its position in the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Point {
     tile: u64,
@@ -26,7 +26,7 @@ struct Point {
 }
 
 impl Points {
-    /// The cells at these offsets, of which there is a list for each dimension; all inside the domain.
+    /// The cells at these offsets, one list per dimension. All must be inside the domain.
     pub(crate) fn new(grid: &Grid, offsets: &[Vec<u64>]) -> Self {
         let tiles = grid.tiles(&grid.domain());
         let extents = grid.extents();
@@ -53,7 +53,7 @@ impl Points {
         }
     }
 
-    /// The plan of the cells, and a run for each of them.
+    /// The plan of the cells, with one run per cell.
     ///
     /// # Errors
     /// As [`Plan::new`].
@@ -80,7 +80,7 @@ impl Points {
         Ok((plan, runs))
     }
 
-    /// Calls `found` with the places in the result of the cell at these offsets.
+    /// Calls `found` with each position of the cell at these offsets in the result.
     pub(crate) fn places(&self, at: &[u64], mut found: impl FnMut(usize)) {
         let tile: Vec<u64> = at.iter().zip(&self.extents).map(|(a, e)| a / e).collect();
         let Some(tile) = self.tiles.index(&tile) else { return };

@@ -1,31 +1,30 @@
-//! Which cells of which fragment make up a result, as runs that lie side by side in a tile and in
-//! the result. Every cell of the result is in exactly one run, so that all of them can be written in
-//! parallel. Pure.
+//! Determines which cells of which fragments make up a result, as runs that are contiguous both in a tile and in the
+//! result. Every cell of the result is in exactly one run, so runs can be written in parallel. This module does no I/O.
 
 use super::plan::{BoxPlan, Has, Plan, TilePlan};
 use crate::geometry::{CopyPlan, Span, region};
 
-/// Cells that lie side by side in a tile and in the result.
+/// Cells that are contiguous in a tile and in the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// Number of the tile in the plan.
+    /// Index of the tile in the plan.
     pub(crate) tile: usize,
-    /// Number of the source among the tile's; `None` for cells that no fragment has.
+    /// Index of the source among the tile's sources; `None` for cells that no fragment has.
     pub(crate) source: Option<usize>,
     /// First cell in the tile.
     pub(crate) from: u64,
     /// First cell in the result.
     pub(crate) to: u64,
-    /// How many.
+    /// Number of cells.
     pub(crate) cells: u64,
 }
 
-/// Puts runs in the order of the result.
+/// Sorts runs in the order of the result.
 pub(super) fn sort(runs: &mut [Run]) {
     runs.sort_unstable_by_key(|r| r.to);
 }
 
-/// The runs of some tiles of a plan, in no particular order, of an attribute that some sources have.
+/// The runs of some tiles of a plan, unsorted, for an attribute that some sources have.
 pub(crate) fn runs(plan: &Plan, tiles: impl Iterator<Item = usize>, has: Has<'_>) -> Vec<Run> {
     let mut out = Vec::new();
     for tile in tiles {
@@ -42,7 +41,7 @@ pub(crate) fn runs(plan: &Plan, tiles: impl Iterator<Item = usize>, has: Has<'_>
     out
 }
 
-/// Cells that one source, or none, has of a tile: how to copy them from the tile to the result.
+/// The cells of a tile that come from one source, or from none, and how to copy them to the result.
 #[derive(Debug)]
 pub(super) struct Patch {
     /// As in [`Run`].
@@ -50,7 +49,7 @@ pub(super) struct Patch {
     pub(super) copy: CopyPlan,
 }
 
-/// What a tile of a plan is made of, for an attribute that some of its sources have.
+/// The patches of a tile, for an attribute that some of its sources have.
 pub(super) fn patches(plan: &Plan, tile: usize, has: &dyn Fn(usize) -> bool) -> Vec<Patch> {
     let mut out = Vec::new();
     let Some(t) = plan.tiles.get(tile) else { return out };
@@ -63,7 +62,7 @@ pub(super) fn patches(plan: &Plan, tile: usize, has: &dyn Fn(usize) -> bool) -> 
     out
 }
 
-/// How `part` of a box of a tile gets to the result.
+/// How to copy `part` of a box of a tile to the result.
 pub(super) fn copy_of(plan: &Plan, b: &BoxPlan, part: &[Span]) -> CopyPlan {
     let (mut from, mut to) = (0, b.base);
     for (d, span) in part.iter().enumerate() {
@@ -77,7 +76,7 @@ pub(super) fn copy_of(plan: &Plan, b: &BoxPlan, part: &[Span]) -> CopyPlan {
     CopyPlan::stepping(from, to, loops)
 }
 
-/// The box cut into parts, each with the newest source that has it.
+/// Splits the box into parts, each with the newest source that has it.
 fn parts(t: &TilePlan, all: Vec<Span>, has: &dyn Fn(usize) -> bool) -> Vec<(Option<usize>, Vec<Span>)> {
     let (mut out, mut open) = (Vec::new(), vec![all]);
     for (i, source) in t.sources.iter().enumerate().rev().filter(|(i, _)| has(*i)) {
@@ -105,7 +104,7 @@ mod tests {
         Grid::new(&Schema::new(ArrayType::Dense, vec![dim("y"), dim("x")], vec![])).unwrap()
     }
 
-    /// Paints the runs of a plan over layers one after the other, cell by cell, and compares.
+    /// Paints the layers one after the other, cell by cell, and compares the result with the plan's runs.
     #[test]
     fn every_cell_comes_from_the_newest_source_that_has_it() {
         let spans = [vec![span(5, 24), span(7, 7)], vec![span(8, 31), span(2, 4)]];

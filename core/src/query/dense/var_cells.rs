@@ -1,4 +1,4 @@
-//! Variable-length cells of a result, copied part by part out of the tiles that hold them.
+//! Variable-length cells of a result, copied part by part from the tiles that hold them.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use crate::column::Column;
 use crate::cpu::{Cpu, PART};
 use crate::error::{Error, Result};
 
-/// Cells that vary in length, one behind the other.
+/// Variable-length cells, stored contiguously.
 #[derive(Debug)]
 pub(super) struct VarCells {
-    /// The cells' bytes; behind them, memory that may be used for more.
+    /// The bytes of the cells, followed by spare memory.
     data: Vec<u8>,
-    /// Where each cell starts, and where the last one ends; behind that, room for more.
+    /// The start of each cell and the end of the last one, followed by spare memory.
     offsets: Vec<u64>,
     bytes: usize,
     cells: usize,
 }
 
 impl VarCells {
-    /// No cells yet, and room for `cells`, where possible in memory that held others.
+    /// Starts without cells and with capacity for `cells`, in the given memory if possible.
     ///
     /// # Errors
     /// [`Error::NoMemory`].
@@ -36,8 +36,8 @@ impl VarCells {
         })
     }
 
-    /// Appends cells: each of `ids` is the number of a tile, 32 bits further up than that of its cell; one of a
-    /// tile that there is not stands for `fill`.
+    /// Appends cells. Each id consists of a tile number in the upper 32 bits and a cell number in the lower 32 bits. An
+    /// id whose tile does not exist means `fill`.
     ///
     /// # Errors
     /// [`Error::NoMemory`].
@@ -70,7 +70,7 @@ impl VarCells {
         Ok(())
     }
 
-    /// The cells' bytes, and where each starts and the last one ends.
+    /// The bytes of the cells, and their offsets with the end of the last cell.
     pub(super) fn into_parts(mut self) -> (Vec<u8>, Vec<u64>) {
         self.data.truncate(self.bytes);
         self.offsets.truncate(self.cells + 1);
@@ -92,14 +92,14 @@ fn grown(data: &mut Vec<u8>, used: usize, total: u64) -> Result<&mut [u8]> {
     Ok(data.get_mut(used..end).unwrap_or_default())
 }
 
-/// Where cells come from.
+/// The tiles that cells are copied from.
 struct Source<'a> {
     tiles: &'a [Arc<Column>],
     fill: &'a [u8],
 }
 
 impl<'a> Source<'a> {
-    /// Where each cell ends, counted from the start of the first, and where the last one does.
+    /// Writes the end of each cell, relative to the start of the first, and returns the last end.
     fn ends(&self, ids: &[[u8; 8]], ends: &mut [u64]) -> u64 {
         let (mut end, mut rest) = (0_u64, ends);
         for (id, n) in runs(ids) {
@@ -136,7 +136,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The bytes of a tile, and where `n` of its cells start, and the last one ends.
+    /// The bytes of a tile, and the offsets of `n` of its cells with the end of the last one.
     fn tile(&self, id: u64, n: usize) -> Option<(&'a [u8], &'a [u64])> {
         let tile = usize::try_from(id >> 32).ok().and_then(|t| self.tiles.get(t))?;
         let start = (id & u64::from(u32::MAX)) as usize;
@@ -145,7 +145,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Cells that follow each other in a tile, which are copied in one go: the first of them, and how many.
+/// Splits ids into runs of consecutive cells of a tile, which are copied together: the first id and the number of
+/// cells.
 fn runs(ids: &[[u8; 8]]) -> impl Iterator<Item = (u64, usize)> {
     let mut rest = ids;
     std::iter::from_fn(move || {
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_become_cells_and_runs_of_them() {
+    fn ids_become_cells() {
         let tiles = [tile(&["a", "bb", ""]), tile(&["ccc", "d"])];
         // In memory that held a longer result.
         let mut cells = VarCells::new(9, vec![b'x'; 100], vec![7; 30]).unwrap();
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_put_together_in_order() {
+    fn parts_are_joined_in_order() {
         let words: Vec<String> = (0..40_000_usize).map(|i| "w".repeat(i % 5) + &i.to_string()).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let order: Vec<usize> = (0..words.len()).map(|i| i * 7919 % words.len()).collect();
