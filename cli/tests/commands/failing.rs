@@ -310,7 +310,7 @@ fn verify_does_not_promise_what_it_cannot_see() {
     std::fs::write(&data, bytes).unwrap();
     let (code, error) = shell.fails("verify a");
     assert!(
-        code == 1 && error.contains("than its fragment's metadata says"),
+        code == 1 && error.contains("differs from its fragment's metadata"),
         "{error}"
     );
 }

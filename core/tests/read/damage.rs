@@ -80,7 +80,7 @@ fn of_cells_without_a_checksum_as_far_as_statistics_tell() {
     let path = damage(&store, "a0.tdb", |n| n - 1);
     let found = complaints(&store);
     assert!(
-        found.len() == 1 && found[0].starts_with(&path) && found[0].contains("than its fragment's metadata says"),
+        found.len() == 1 && found[0].starts_with(&path) && found[0].contains("differs from its fragment's metadata"),
         "{found:?}"
     );
 }
@@ -141,7 +141,7 @@ fn tiles_that_changed_places_are_found_by_their_statistics() {
     store.replace(second.clone(), one.to_vec());
     let found = complaints();
     assert!(
-        found.len() == 2 && found.iter().all(|e| e.contains("than its fragment's metadata says")),
+        found.len() == 2 && found.iter().all(|e| e.contains("differs from its fragment's metadata")),
         "{found:?}"
     );
 }

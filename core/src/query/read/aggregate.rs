@@ -1,5 +1,5 @@
-//! Counting and adding up: from statistics, where tiles lie wholly in the region and nothing but their
-//! own cells counts; the rest is read.
+//! Counts and aggregates cells. Statistics answer for tiles that are entirely inside the region and whose cells all
+//! count; other tiles are read.
 
 use super::{PART_BYTES, State};
 use crate::array::{Array, Fragment};
@@ -15,10 +15,10 @@ use crate::query::{Batch, Query};
 use crate::scalar::Scalar;
 
 impl Array {
-    /// How many cells the query finds.
+    /// Counts the cells that the query selects.
     ///
     /// # Errors
-    /// As [`Array::read`].
+    /// Those of [`Array::read`].
     pub async fn count(&self, query: &Query) -> Result<u64> {
         let bytes_max = self.part_bytes().min(query.batch_bytes);
         let query = Query {
@@ -41,17 +41,17 @@ impl Array {
         }
     }
 
-    /// Aggregates over the cells that the query finds, each of one field; the query's own list of fields
-    /// does not matter. `None` where there is no value to aggregate. Tiles whose statistics say enough
-    /// are not read.
+    /// Aggregates the cells that the query selects, each aggregate over one field. The query's own list of fields is
+    /// ignored. An aggregate is `None` if there is no value. Tiles are not read if their statistics suffice.
     ///
-    /// They are those of the cells that a read gives: a cell of a dense array that nobody wrote counts with its fill
-    /// value, or as null. Libtiledb counts it too, but leaves it out of sums, extremes and null counts, and out of a
-    /// mean's sum though not always of its number, until a merge has written its fill value: merging changes what
-    /// libtiledb answers, and not what is answered here.
+    /// The aggregates cover the same cells that a read returns. In dense arrays, a cell that was never written counts
+    /// with its fill value, or as null. Libtiledb counts such cells too, but leaves them out of sums, extremes and null
+    /// counts. It also leaves them out of the sum of a mean, though not always out of its count. Once consolidation has
+    /// written their fill values, libtiledb includes them. Consolidation therefore changes its results, but not these.
     ///
     /// # Errors
-    /// As [`Array::read`]; and [`Error::InvalidArgument`] for an aggregate that a field's type does not have.
+    /// Those of [`Array::read`], and [`Error::InvalidArgument`] for an aggregate that is not defined for a field's
+    /// type.
     pub async fn aggregate(&self, query: &Query, wanted: &[(Aggregate, &str)]) -> Result<Vec<Option<Scalar>>> {
         let named = |&(aggregate, name): &(Aggregate, &str)| Ok((aggregate, Field::named(self.schema(), name)?));
         let wanted: Vec<(Aggregate, Field)> = wanted.iter().map(named).collect::<Result<_>>()?;
@@ -66,7 +66,7 @@ impl Array {
         Ok(all.into_iter().map(Accumulator::finish).collect())
     }
 
-    /// Tile by tile, so that some can be left out, which takes one range a dimension.
+    /// Global order if possible, so that tiles can be skipped. It requires at most one range per dimension.
     fn counting_order(&self, query: &Query) -> Layout {
         let by_tile = self.schema().is_dense() && query.region.0.iter().all(|ranges| ranges.len() < 2);
         if by_tile { Layout::Global } else { Layout::Unordered }
@@ -126,12 +126,12 @@ impl Array {
     }
 }
 
-/// What to ask of a fragment's statistics; `None` where they cannot answer all of it.
+/// The questions for a fragment's statistics; `None` if they cannot answer all of them.
 fn questions<'a>(wanted: &'a [(Aggregate, Field)], fragment: &'a Fragment) -> Option<Vec<Question<'a>>> {
     wanted.iter().map(|(a, f)| Question::new(*a, f, fragment)).collect()
 }
 
-/// Takes in a tile by its statistics, where they answer all that is asked.
+/// Adds a tile by its statistics, if they answer every question.
 fn answer(asked: Option<&Option<Vec<Question<'_>>>>, tile: u64, cells: u64, all: &mut [Accumulator]) -> bool {
     let Some(Some(questions)) = asked else { return false };
     let summaries: Option<Vec<Summary>> = questions.iter().map(|q| q.answer(tile, cells)).collect();
@@ -142,7 +142,7 @@ fn answer(asked: Option<&Option<Vec<Question<'_>>>>, tile: u64, cells: u64, all:
     true
 }
 
-/// Takes in cells that were read: each field's once, whatever is asked of it.
+/// Adds cells that were read. Each field is summarized once, for all of its aggregates.
 fn add(batch: &Batch, mask: Option<&[u8]>, wanted: &[(Aggregate, Field)], all: &mut [Accumulator], cpu: Cpu) {
     for (name, column) in &batch.columns {
         let is_own = |(_, field): &&(Aggregate, Field)| field.name == *name;

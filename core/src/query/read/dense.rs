@@ -1,4 +1,4 @@
-//! Reading boxes of dense arrays.
+//! Reads boxes of dense arrays.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -19,12 +19,12 @@ use crate::query::dense::{Boxes, DenseBox, DenseOrder, DenseQuery, fill};
 use crate::query::{Batch, Query};
 use crate::vfs::direct;
 
-/// Bytes on disk that are decoded in one go.
+/// Stored bytes to decode at a time.
 const GROUP_BYTES: u64 = 32 << 20;
-/// Cells that are not worth the way to another thread.
+/// Work on fewer cells than this is not moved to another thread.
 const SMALL_CELLS: usize = 4096;
 
-/// What is still to be fetched for a plan.
+/// The groups of a plan that are still to be fetched.
 struct Rest {
     fetching: Fetching,
     groups: VecDeque<Range<usize>>,
@@ -67,7 +67,7 @@ impl Array {
             .0)
     }
 
-    /// The cells of a box, and 1 for each that satisfies the condition.
+    /// Reads the cells of a box. Also returns a mask with 1 for each cell that satisfies the condition.
     pub(crate) async fn read_box(&self, query: &Arc<DenseQuery>, dense: DenseBox) -> Result<(Batch, Option<Vec<u8>>)> {
         let cells = dense.plan.cells;
         let canvas = Canvas::new(&query.attributes, cells, &mut Spare::default())?;
@@ -105,8 +105,8 @@ impl Array {
         Ok(count)
     }
 
-    /// Paints a box whose first cell is at `base` of the canvas. While one group of tiles is decoded,
-    /// the bytes of the next are fetched.
+    /// Paints a box whose first cell is at `base` of the canvas. While one group of tiles is decoded, the next is
+    /// fetched.
     async fn paint_box(
         &self,
         query: &Arc<DenseQuery>,
@@ -124,7 +124,7 @@ impl Array {
         Ok((canvas, dense))
     }
 
-    /// Paints the tiles of a plan; `runs` are its runs in the order of the result, if they are known.
+    /// Paints the tiles of a plan. `runs` are its runs in the order of the result, if they are known.
     pub(super) async fn paint_plan(
         &self,
         query: &DenseQuery,
@@ -175,7 +175,7 @@ impl Array {
         fill::groups(plan, first, &query.attributes, &query.stored, GROUP_BYTES, fetching)
     }
 
-    /// Fetches what the next group needs; `None` after the last.
+    /// Fetches the next group; `None` after the last.
     async fn fetch_work(
         &self,
         query: &DenseQuery,
@@ -190,14 +190,14 @@ impl Array {
             if fill::are_chunks(&work, &fetched, cache) {
                 return Ok(Some((work, fetched)));
             }
-            // Whole tiles are more bytes, so that groups are of fewer.
+            // Whole tiles have more bytes, so groups hold fewer of them.
             rest.fetching = Fetching::Tiles;
             rest.groups = self.groups(query, plan, first, rest.fetching)?;
         }
         Ok(None)
     }
 
-    /// The cells of sparse fragments in a box of a dense array: coordinates, then attributes.
+    /// Reads the cells of sparse fragments in a box of a dense array: coordinates, then attributes.
     pub(super) async fn overlay_cells(&self, query: &DenseQuery, spans: &[Vec<Span>]) -> Result<Batch> {
         let fields = query
             .dimensions

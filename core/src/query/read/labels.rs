@@ -1,4 +1,4 @@
-//! Dimension labels: the coordinates whose labels lie in a range.
+//! Dimension labels: finds the coordinates whose labels are in a range.
 
 use crate::array::Array;
 use crate::error::{Error, Result};
@@ -8,17 +8,17 @@ use crate::scalar::{Scalar, ScalarRange};
 use crate::vfs::join;
 
 impl Array {
-    /// The coordinates of the labelled dimension whose labels lie in `range`, as closed ranges that rise:
-    /// one at most where labels are ordered. Labels are those that were written in the array's window.
+    /// The coordinates of the labelled dimension whose labels are in `range`, as ascending closed ranges. Ordered
+    /// labels give at most one range. Only labels written in the array's time window count.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if there is no such label; [`Error::Unsupported`] if its array is not part of this
-    /// one; others from reading.
+    /// [`Error::NotFound`] if there is no such label. [`Error::Unsupported`] if the label is stored in a separate
+    /// array. Also errors from reading.
     pub async fn labelled(&self, label: &str, range: &ScalarRange) -> Result<Vec<ScalarRange>> {
         let label = find(self, label)?;
         if label.external || !label.relative {
             return Err(Error::Unsupported(format!(
-                "the label '{}' lies in an array of its own, {}: open that and select by coordinates",
+                "the label '{}' is stored in a separate array, {}; open it and select by coordinates",
                 label.name, label.uri
             )));
         }
@@ -63,7 +63,7 @@ impl Array {
         Ok(runs.into_iter().filter_map(range).collect())
     }
 
-    /// The array of a label that is part of this one.
+    /// Opens the array of a label, which must be part of this array.
     pub(super) async fn open_label(&self, label: &DimensionLabel) -> Result<Self> {
         Self::open(self.context(), &join(self.path(), &label.uri), &self.0.options).await
     }

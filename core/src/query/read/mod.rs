@@ -1,4 +1,4 @@
-//! Reading: for each box or batch fetch, decode, assemble. The only part of queries that waits.
+//! Runs queries: fetches, decodes and assembles each box or batch. All I/O of queries is here.
 
 mod aggregate;
 mod dense;
@@ -32,12 +32,12 @@ use crate::vfs::direct;
 pub use verify::Finding;
 pub(crate) use weigh::{Coordinates, Effect};
 
-/// Bytes of a result that are assembled in one go, where all of it was asked for.
+/// Bytes of a result to assemble at a time if the whole result is wanted.
 const PART_BYTES: u64 = 64 << 20;
-/// The same for sparse cells on a disk near by: what passes through memory on the way then stays in the
-/// caches, and there is no other side whose answers take time.
+/// The same for sparse cells on a local disk. Smaller parts stay in the processor's caches, and a local disk has no
+/// request latency to hide.
 const NEAR_PART_BYTES: u64 = 32 << 20;
-/// Bytes that are not worth the way to another thread.
+/// Work on fewer bytes than this is not moved to another thread.
 const SMALL_BYTES: u64 = 256 << 10;
 
 /// The batches of a streamed read, in the order of the query's layout.
@@ -56,7 +56,7 @@ enum State {
     Done,
 }
 
-/// Sections of a fragment's index that are needed beside those of the query.
+/// Sections of a fragment's index to load in addition to the query's own.
 type MoreSections<'a> = dyn Fn(&Fragment) -> Vec<Section> + Sync + 'a;
 
 fn fetched_bytes(fetched: &[Bytes]) -> u64 {
@@ -77,7 +77,7 @@ impl Batches {
     /// The next batch; `None` after the last.
     ///
     /// # Errors
-    /// As [`Array::read`].
+    /// Those of [`Array::read`].
     pub async fn next(&mut self) -> Result<Option<Batch>> {
         if matches!(self.state, State::New) {
             self.state = self.array.start(&self.query).await?;
@@ -98,21 +98,21 @@ impl Batches {
 }
 
 impl Array {
-    /// Everything that the query asks for, at once.
+    /// Reads the whole result of the query.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the query does not fit the schema; [`Error::Corrupt`] and
-    /// [`Error::Io`] name the file.
+    /// [`Error::InvalidArgument`] if the query does not fit the schema. [`Error::Corrupt`] and [`Error::Io`] name the
+    /// file.
     pub async fn read(&self, query: &Query) -> Result<ReadResult> {
         let mut batch = Batch::default();
         self.read_into(query, &mut batch).await?;
         Ok(batch)
     }
 
-    /// The same into `batch`, whose memory is used again: fresh memory costs more than most cells do.
+    /// Like [`Array::read`], but reuses the memory of `batch`. Allocating memory can cost more than reading the cells.
     ///
     /// # Errors
-    /// As [`Array::read`]; what `batch` then holds is not said.
+    /// Those of [`Array::read`]. The content of `batch` is then unspecified.
     pub async fn read_into(&self, query: &Query, batch: &mut Batch) -> Result<()> {
         let spare = Spare::of(batch);
         *batch = match self.start(query).await? {
@@ -123,7 +123,7 @@ impl Array {
         Ok(())
     }
 
-    /// The query of a dense array, with the index of its fragments and with `more` sections of each.
+    /// Resolves the query of a dense array and loads the index of its fragments, with `more` sections of each.
     pub(crate) async fn resolve_dense(&self, query: &Query, more: &MoreSections<'_>) -> Result<Arc<DenseQuery>> {
         let condition = self.bind_query(query).await?;
         let resolved = Arc::new(DenseQuery::new(self, query, condition)?);
@@ -131,7 +131,7 @@ impl Array {
         Ok(resolved)
     }
 
-    /// The same in batches of at most `query.batch_bytes` bytes.
+    /// Reads the result in batches of at most `query.batch_bytes` bytes.
     pub fn batches(&self, query: Query) -> Batches {
         Batches {
             array: self.clone(),
@@ -144,7 +144,7 @@ impl Array {
         self.start_with(query, &|_| Vec::new()).await
     }
 
-    /// The same with `more` sections of each fragment's index.
+    /// Starts a query, with `more` sections of each fragment's index.
     async fn start_with(&self, query: &Query, more: &MoreSections<'_>) -> Result<State> {
         if !self.schema().is_dense() {
             let condition = self.bind_query(query).await?;
@@ -156,16 +156,16 @@ impl Array {
         Ok(State::Dense(resolved, boxes))
     }
 
-    /// Whether the array's fields can be tested so: for complaints before a read starts.
+    /// Checks that a condition fits the array's fields, to report errors before a read starts.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for an unknown field, or a value that its field cannot be compared with;
+    /// [`Error::InvalidArgument`] for an unknown field, or a value that cannot be compared with its field.
     /// [`Error::Corrupt`] and [`Error::Io`] name the file of an enumeration.
     pub async fn check_condition(&self, condition: &Condition) -> Result<()> {
         self.bind(condition).await.map(drop)
     }
 
-    /// The tests of a condition, with the values of enumerations looked up.
+    /// Binds a condition to the array's fields and resolves the values of enumerations.
     pub(crate) async fn bind(&self, condition: &Condition) -> Result<Bound> {
         let mut enumerations = BTreeMap::new();
         for name in condition.fields().into_iter().map(|f| field_name(self.schema(), f)) {
@@ -176,7 +176,7 @@ impl Array {
         bind(condition, self.schema(), &enumerations)
     }
 
-    /// The tests of a query's condition, if it has one.
+    /// Binds a query's condition, if it has one.
     async fn bind_query(&self, query: &Query) -> Result<Option<Bound>> {
         match &query.condition {
             Some(condition) => Ok(Some(self.bind(condition).await?)),
@@ -194,7 +194,7 @@ impl Array {
         }
     }
 
-    /// Bytes of sparse cells that are read in one go.
+    /// Bytes of sparse cells to read at a time.
     fn part_bytes(&self) -> u64 {
         match direct(&*self.context().vfs) {
             Some(_) => NEAR_PART_BYTES,
@@ -202,7 +202,7 @@ impl Array {
         }
     }
 
-    /// Work on so few bytes is done on the spot.
+    /// Small amounts of work run on the current thread.
     fn cpu_for(&self, bytes: u64) -> Cpu {
         if bytes < SMALL_BYTES {
             Cpu::Inline
@@ -211,7 +211,7 @@ impl Array {
         }
     }
 
-    /// The bytes of these extents, in their order: one request a file, whose neighbours the store merges.
+    /// Fetches these extents, in order. Ranges are grouped by file, and the store merges neighbours.
     pub(crate) async fn fetch(&self, extents: &[Extent]) -> Result<Vec<Bytes>> {
         let mut numbers: HashMap<&str, usize> = HashMap::new();
         let mut files: Vec<(Arc<str>, Vec<Range<u64>>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Reading single cells of dense arrays.
+//! Reads single cells of dense arrays.
 
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ use crate::query::dense::points::Points;
 use crate::query::{Batch, Query, Region};
 
 impl Array {
-    /// Single cells of a dense array, in the order in which they are asked for: `coordinates` has a
-    /// column for each dimension, and `fields` names attributes of fixed-size cells, or is `None` for all.
+    /// Reads single cells of a dense array, in the given order. `coordinates` has one column per dimension. `fields`
+    /// names attributes with fixed-size cells; `None` reads all attributes.
     ///
-    /// Far cheaper than a read for each cell: what the cells share of a tile is read and decoded once.
+    /// This is far cheaper than one read per cell, because cells of the same tile are fetched and decoded together.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a sparse array, for coordinates that do not fit the schema or are
-    /// outside the domain, and for cells of variable length; and as [`Array::read`].
+    /// [`Error::InvalidArgument`] if the array is sparse, if the coordinates do not fit the schema or are outside the
+    /// domain, or if an attribute has variable-length cells. Also those of [`Array::read`].
     pub async fn read_points(&self, fields: Option<Vec<String>>, coordinates: &[Column]) -> Result<Batch> {
         let schema = self.schema();
         if !schema.is_dense() {
-            return Err(Error::invalid("the array is sparse: ask for the cells of a region"));
+            return Err(Error::invalid("the array is sparse; read a region instead of points"));
         }
         let everywhere = Query {
             fields,
@@ -36,7 +36,7 @@ impl Array {
             .iter()
             .find(|f| f.cell.is_var() || f.attribute_index().is_none())
         {
-            let why = "single cells are read of attributes of fixed-size cells; read its cells by ranges";
+            let why = "points can only be read from attributes with fixed-size cells; read a region instead";
             return Err(Error::invalid(format!("field '{}': {why}", f.name)));
         }
         let cells = offsets.first().map_or(0, Vec::len);

@@ -1,4 +1,4 @@
-//! Reading sparse cells, batch by batch.
+//! Reads sparse cells, batch by batch.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ use crate::query::sparse::sweep::Sweep;
 use crate::query::tile::Decoding;
 use crate::query::{Batch, Query};
 
-/// How many bytes of cells are tested in the time that one that was fetched takes.
+/// Testing a cell costs a fraction of fetching it: this many bytes are tested in the time it takes to process one
+/// fetched byte.
 const TESTED_FASTER: u64 = 2;
 
 impl Array {
@@ -58,7 +59,7 @@ impl Array {
         Ok(all)
     }
 
-    /// The next cells of a sparse read: at most `bytes_max` bytes, and never none.
+    /// The next cells of a sparse read: at least one, and at most `bytes_max` bytes.
     pub(super) async fn next_sparse(
         &self,
         query: &Arc<SparseQuery>,
@@ -74,7 +75,7 @@ impl Array {
         Ok(more.then_some(batch))
     }
 
-    /// Appends the next cells to `batch`: at most `bytes_max` bytes, and never none. `false` after the last.
+    /// Appends the next cells to `batch`: at least one, and at most `bytes_max` bytes. Returns `false` after the last.
     async fn append_sparse(
         &self,
         query: &Arc<SparseQuery>,
@@ -101,7 +102,7 @@ impl Array {
         }
     }
 
-    /// How many cells are found, of which `bytes_max` bytes are looked at in one go.
+    /// Counts the cells, processing `bytes_max` bytes at a time.
     pub(super) async fn count_sparse(&self, query: &Arc<SparseQuery>, mut sweep: Sweep, bytes_max: u64) -> Result<u64> {
         let mut count = 0;
         while let Some(chunk) = self.next_chunk(query, &mut sweep, bytes_max).await? {
@@ -110,7 +111,7 @@ impl Array {
         Ok(count)
     }
 
-    /// The next cells that are final and satisfy every condition; may be none of those that were looked at.
+    /// The next final cells that satisfy every condition. The chunk may be empty although more cells follow.
     pub(super) async fn next_chunk(
         &self,
         query: &Arc<SparseQuery>,
@@ -157,7 +158,7 @@ impl Array {
             }
         }
         let fetched = self.fetch(&extents).await?;
-        // Coordinates are tested even if their tiles come out of the cache.
+        // Coordinates are tested even if their tiles come from the cache.
         let tested: u64 = work
             .iter()
             .map(|(_, w)| w.coordinate_bytes())
@@ -203,11 +204,11 @@ impl Array {
     }
 }
 
-/// Bytes of a column that are not asked for on the word of fragments, which may be damaged.
+/// The most memory to reserve for a column based on the metadata of fragments, which may be damaged.
 const RESERVED_BYTES_MAX: usize = 256 << 20;
 
-/// Makes room for `more` cells, so that a large result is not moved each time it grows. That there is
-/// not so much memory shows when it is needed.
+/// Reserves memory for `more` cells, so that a large result is not moved each time it grows. Failures are ignored; they
+/// surface when the memory is needed.
 fn reserve(batch: &mut Batch, more: u64) {
     let Ok(more) = usize::try_from(more) else { return };
     let cells = usize::try_from(batch.cells).unwrap_or(usize::MAX).max(1);

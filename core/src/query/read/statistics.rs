@@ -1,4 +1,4 @@
-//! Compares the cells of tiles with what their fragment's statistics say of them.
+//! Compares the cells of tiles with their fragment's statistics.
 
 use crate::array::Fragment;
 use crate::array::index::Section;
@@ -15,14 +15,14 @@ use crate::query::tally::{Needs, tally};
 use crate::query::tile::{StoredField, TileRef};
 use crate::scalar::Scalar;
 
-/// What the statistics of a field say, the most telling first. Numbers have sums, text has none.
+/// The aggregates to compare, most specific first. Numbers have sums; text has none.
 const TOLD: [Aggregate; 2] = [Aggregate::Sum, Aggregate::Min];
 
-/// A field whose cells are compared with their statistics; `None` if there are none that reads rely on.
+/// The field to compare with its statistics; `None` if it has none that reads rely on.
 pub(super) struct Statistics(Option<Field>);
 
 impl Statistics {
-    /// Of a field as a fragment stores it.
+    /// The statistics of a field as a fragment stores it.
     pub(super) fn of(stored: &StoredField) -> Self {
         let FieldId::Attribute(i) = stored.id else {
             return Self(None);
@@ -32,11 +32,11 @@ impl Statistics {
             .attributes
             .get(i)
             .and_then(|a| Field::named(schema, &a.name).ok());
-        // Releases 2.6 and 2.7 may have given two attributes one name.
+        // Releases 2.6 and 2.7 may have given two attributes the same name.
         Self(field.filter(|f| f.attribute_index() == Some(i)))
     }
 
-    /// What can be asked of the statistics in this fragment.
+    /// The aggregates that the statistics of this fragment can answer.
     fn questions<'a>(&'a self, fragment: &'a Fragment) -> impl Iterator<Item = (Aggregate, Question<'a>)> {
         let ask = move |field| {
             TOLD.iter()
@@ -50,10 +50,10 @@ impl Statistics {
         self.questions(fragment).flat_map(|(_, q)| q.sections()).collect()
     }
 
-    /// Compares the cells of a tile with what the fragment says of them, if all of them were written.
+    /// Compares the cells of a tile with the fragment's statistics, if all of its cells were written.
     ///
     /// # Errors
-    /// They differ: [`Error::Corrupt`] names the file of the cells.
+    /// [`Error::Corrupt`] with the file of the cells if they differ.
     pub(super) fn check(&self, tile: &TileRef, column: &Column) -> Result<()> {
         let fragment = &*tile.field.fragment;
         let answer = |(a, q): (Aggregate, Question<'_>)| Some((a, q.answer(tile.tile, tile.cells as u64)?));
@@ -68,7 +68,7 @@ impl Statistics {
             return Ok(());
         };
         let why = format!(
-            "tile {} has another {what} than its fragment's metadata says; the cells or the metadata are damaged",
+            "the {what} of tile {} differs from its fragment's metadata; the cells or the metadata are damaged",
             tile.tile
         );
         Err(Error::Corrupt {
@@ -78,7 +78,7 @@ impl Statistics {
     }
 }
 
-/// Whether all cells of a tile were written: statistics may count what pads the others.
+/// Whether all cells of a tile were written. Otherwise statistics may include padding cells.
 fn is_whole(fragment: &Fragment, tile: u64) -> bool {
     if !fragment.dense {
         return true;
@@ -90,7 +90,7 @@ fn is_whole(fragment: &Fragment, tile: u64) -> bool {
     written.is_some_and(|spans| region::covers(&spans, &grid.tile_spans(&grid.tiles(&spans).tile(tile))))
 }
 
-/// What two summaries of neighbouring cells say together.
+/// Joins the summaries of two neighbouring parts.
 fn joined(a: Summary, b: Summary) -> Summary {
     let best = |a: Option<Scalar>, b: Option<Scalar>, is_less: bool| match (a, b) {
         (Some(a), Some(b)) => Some(if a.order(&b).is_lt() == is_less { a } else { b }),
@@ -124,7 +124,7 @@ fn difference(told: &Summary, found: &Summary, needs: Needs) -> Option<&'static 
     if !same(&told.max, &found.max) {
         return Some("maximum");
     }
-    // Floats may have been added up in another order.
+    // Floats may have been summed in another order.
     let ends = [&found.min, &found.max].map(|end| end.as_ref().and_then(Scalar::as_f64).unwrap_or(0.0).abs());
     let values = found.values as f64;
     let rounding = ends[0].max(ends[1]) * values * values * f64::EPSILON;

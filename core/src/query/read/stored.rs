@@ -1,4 +1,4 @@
-//! Finding tiles as they are stored, for who hands them on rather than decode them.
+//! Finds stored tiles, for callers that pass them on without decoding.
 
 use crate::array::Array;
 use crate::error::Result;
@@ -10,14 +10,14 @@ use crate::query::tile::{Cut, StoredTile, TileRef};
 use crate::vfs::direct;
 
 impl Array {
-    /// The stored tile that alone has every cell which `query` asks for, of one attribute and within one tile of the
-    /// array, if it is cut and packed so. It may hold anything in its other cells.
+    /// The stored tile that alone has every cell of `query`, if it matches `cut`. The query must select one attribute
+    /// within one tile of the array. The tile's other cells may have any content.
     ///
-    /// `None` where cells are of several fragments or of none, where they are encrypted, and where files cannot be
-    /// read in place.
+    /// Returns `None` if the cells belong to several fragments or to none, if they are encrypted, or if the store does
+    /// not support direct reads.
     ///
     /// # Errors
-    /// As [`Array::read`].
+    /// Those of [`Array::read`].
     pub(crate) async fn stored_tile(&self, query: &Query, cut: &Cut) -> Result<Option<StoredTile>> {
         let Some(direct) = direct(&*self.context().vfs).filter(|_| self.key().is_none()) else {
             return Ok(None);
@@ -30,7 +30,7 @@ impl Array {
     }
 }
 
-/// The tile of a fragment that alone has all cells of the query's only attribute.
+/// The fragment tile that alone has all cells of the query's only attribute.
 fn sole(query: &DenseQuery) -> Result<Option<TileRef>> {
     let plan = Plan::new(&query.grid, Order::Row, &query.spans, &query.layers)?;
     let plain = query.overlays.is_empty() && query.condition.is_none() && query.attributes.len() == 1;

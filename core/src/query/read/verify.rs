@@ -1,4 +1,4 @@
-//! Reads every tile of every fragment, to find damage before somebody needs the data.
+//! Reads every tile of every fragment to find damage early.
 
 use std::sync::Arc;
 
@@ -16,26 +16,27 @@ use crate::query::sparse::layer::check_box;
 use crate::query::tile::{Decoding, StoredField, TileRef, split_coordinates};
 use crate::vfs::join;
 
-/// Tiles that are read and decoded in one go.
+/// Tiles to read and decode at a time.
 const TILES_AT_ONCE: u64 = 16;
 
-/// What [`Array::verify`] has to say about one file.
+/// The report of [`Array::verify`] on one file.
 #[derive(Debug)]
 pub struct Finding {
-    /// The file, from the root of the store; of a field with several files, the first of them.
+    /// The file's path from the root of the store. If a field has several files, this is the first.
     pub path: String,
-    /// What is wrong with it; `None` where it was read without complaint.
+    /// The error found in the file; `None` if it is intact.
     pub error: Option<Error>,
-    /// Tiles that were decoded.
+    /// Number of decoded tiles.
     pub tiles: u64,
-    /// Bytes that were read.
+    /// Number of bytes read.
     pub bytes: u64,
-    /// What is stored in the file without any checksum, such as `temp` or `offsets of name`: damage to it may not show.
+    /// The parts of the file that no checksum covers, such as `temp` or `offsets of name`. Damage to them may go
+    /// undetected.
     pub without_checksum: Option<String>,
 }
 
 impl Finding {
-    /// A file that is no field's.
+    /// The report on a file that belongs to no field.
     const fn of_file(path: String, error: Option<Error>) -> Self {
         Self {
             path,
@@ -48,13 +49,15 @@ impl Finding {
 }
 
 impl Array {
-    /// Reads every tile of every fragment, of the array's dimension labels too, and reports on each file. Fragments
-    /// that consolidated ones replace are read as well where the array is open [with them](Array::open_to_verify).
+    /// Reads every tile of every fragment, including fragments of dimension labels, and reports on each file.
     /// Coordinates are compared with the bounding boxes of their tiles, and attributes with the statistics that reads
-    /// rely on. [`Finding::without_checksum`] names what may be damaged all the same.
+    /// rely on. [`Finding::without_checksum`] names data that may be damaged without notice.
+    ///
+    /// If the array is open [with them](Array::open_to_verify), fragments that were replaced by consolidated ones are
+    /// read too.
     ///
     /// # Errors
-    /// None for damage, which is reported; only what keeps the check itself from going on.
+    /// Damage is reported and is not an error. Only failures that prevent the check itself are errors.
     pub async fn verify(&self, report: &mut dyn FnMut(Finding)) -> Result<()> {
         self.verify_own(report).await;
         for label in self.schema().labels.iter().filter(|l| l.relative && !l.external) {
@@ -66,7 +69,7 @@ impl Array {
         Ok(())
     }
 
-    /// Verifies what is not in other arrays.
+    /// Verifies everything except other arrays.
     async fn verify_own(&self, report: &mut dyn FnMut(Finding)) {
         for fragment in self.fragments() {
             let ids = fragment.stored_fields();
@@ -146,7 +149,7 @@ impl Array {
         Ok(bytes)
     }
 
-    /// What is not part of a fragment: metadata and enumerations.
+    /// Verifies metadata and enumerations, which are not part of a fragment.
     async fn verify_rest(&self, report: &mut dyn FnMut(Finding)) {
         if let Err(error) = self.metadata().await {
             report(Finding::of_file(join(self.path(), META_DIR), Some(error)));
@@ -158,23 +161,19 @@ impl Array {
     }
 }
 
-/// Whether a fragment's own file has the footer that a consolidated one says it has: readers need it again once the
-/// consolidated one is vacuumed.
+/// Checks that a fragment's own footer matches the consolidated fragment metadata. Readers need the fragment's own file
+/// again once the consolidated file is vacuumed.
 async fn check_footer(context: &Context, fragment: &Fragment) -> Result<()> {
     if !fragment.index.is_consolidated() || own_footer(context, fragment).await? == *fragment.footer {
         return Ok(());
     }
     Err(Error::Corrupt {
         path: fragment.metadata_path(),
-        malformed: Malformed::new(
-            "footer",
-            0,
-            "the consolidated fragment metadata say other than the file",
-        ),
+        malformed: Malformed::new("footer", 0, "it differs from the consolidated fragment metadata"),
     })
 }
 
-/// Whether the coordinates of a sparse tile are inside its bounding box.
+/// Checks that the coordinates of a sparse tile are inside its bounding box.
 fn check_coordinates(tile: &TileRef, column: &Column) -> Result<()> {
     let fragment: &Fragment = &tile.field.fragment;
     match tile.field.id {

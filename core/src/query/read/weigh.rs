@@ -1,4 +1,4 @@
-//! What a delete does to the cells that there are, before it is written.
+//! Computes the effect of a delete on existing cells before it is written.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,22 +14,22 @@ use crate::query::sparse::gather::Chunk;
 use crate::query::sparse::{Segment, SparseQuery};
 use crate::scalar::{Scalar, ScalarRange};
 
-/// Cells whose coordinates are remembered.
+/// The most cells whose coordinates are kept.
 const REMEMBERED_MAX: usize = 1 << 18;
 
-/// Where cells are.
+/// The coordinates of cells.
 #[derive(Debug, Default)]
 pub(crate) struct Coordinates {
-    /// How many cells there are.
+    /// Number of cells.
     pub(crate) count: u64,
-    /// Their coordinates, one a dimension; not of all where there are more than are remembered.
+    /// Their coordinates, one value per dimension. Incomplete if there are more cells than are kept.
     pub(crate) cells: Vec<Vec<Scalar>>,
-    /// The box around all of them.
+    /// The box around all cells.
     pub(crate) bounds: Option<Vec<ScalarRange>>,
 }
 
 impl Coordinates {
-    /// Whether the coordinates of every cell are remembered.
+    /// Whether the coordinates of every cell are kept.
     pub(crate) fn is_complete(&self) -> bool {
         self.cells.len() as u64 == self.count
     }
@@ -47,24 +47,25 @@ impl Coordinates {
     }
 }
 
-/// What a delete does to the cells that there are.
+/// The effect of a delete on existing cells.
 #[derive(Debug, Default)]
 pub(crate) struct Effect {
-    /// How many cells meet its condition, by the names of their fragments.
+    /// The number of cells that meet its condition, by fragment name.
     pub(crate) fragments: BTreeMap<String, u64>,
-    /// Those cells.
+    /// The cells that meet its condition.
     pub(crate) met: Coordinates,
-    /// Cells that do not meet it and that the stored condition would remove with them.
+    /// Cells that do not meet it but that the stored condition would also remove.
     pub(crate) others: Coordinates,
-    /// How many cells meet it and would stay.
+    /// The number of cells that meet it but that the stored condition would keep.
     pub(crate) missed: u64,
 }
 
 impl Array {
-    /// What a delete of the cells that meet `condition` does to those of a sparse array if it is stored as `keep`.
+    /// Computes the effect on a sparse array of deleting the cells that meet `condition`, if the delete is stored as
+    /// `keep`.
     ///
     /// # Errors
-    /// As [`Array::read`].
+    /// Those of [`Array::read`].
     pub(crate) async fn weigh_delete(&self, condition: &Bound, keep: &StoredCondition) -> Result<Effect> {
         let schema = self.schema();
         let keep = bind_stored(keep, schema).at(self.path())?;
@@ -114,7 +115,7 @@ impl Effect {
     }
 }
 
-/// The coordinates of these cells.
+/// Calls `take` with the coordinates of each of these cells.
 fn each_cell(
     chunk: &Chunk,
     query: &SparseQuery,
