@@ -1,4 +1,4 @@
-//! Turns a condition's names and values into tests of typed columns.
+//! Binds a condition's names and values to typed columns.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,48 +13,49 @@ use crate::format::enumeration::Enumeration;
 use crate::format::schema::Schema;
 use crate::scalar::Scalar;
 
-/// A condition whose values are of the types of its fields.
+/// A condition with values of its fields' types.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Bound {
-    /// The same for every cell.
+    /// The same result for every cell.
     Always(bool),
-    /// A test of the field of this name.
+    /// A test of the field with this name.
     Test(String, Test),
-    /// All of them.
+    /// True if all children are true.
     And(Vec<Bound>),
-    /// Any of them.
+    /// True if any child is true.
     Or(Vec<Bound>),
 }
 
-/// A test of one value, which a null fails.
+/// A test of one value. Nulls fail every test except [`Test::Null`].
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Test {
-    /// Against a number of the field's own kind.
+    /// Compares with a number of the field's type.
     Number(CompareOp, Scalar),
-    /// Whether it is one of these numbers; or, if negated, none of them. A NaN is every NaN, and -0.0 is 0.0.
+    /// Whether the value is one of these numbers, or none of them if negated. All NaNs are equal, and so are -0.0 and
+    /// 0.0.
     Numbers(Vec<Scalar>, bool),
-    /// The same by the bytes of the numbers, as deletes and libtiledb compare them.
+    /// Like `Numbers`, but compares bytes, as libtiledb does, also for deletes.
     NumberBytes(Vec<Scalar>, bool),
-    /// Against the bytes of a whole cell; without the zeros that pad either, where cells are of fixed length.
+    /// Compares with the bytes of a whole cell. Fixed-length cells are compared without padding.
     Bytes(CompareOp, Vec<u8>),
-    /// Whether it is one of these, likewise; or, if negated, none of them.
+    /// Whether the bytes are one of these, or none of them if negated. Fixed-length cells are compared without padding.
     ByteStrings(Vec<Vec<u8>>, bool),
-    /// Against the bytes of a whole cell with the zeros that pad it: text of fixed length in deletes.
+    /// Compares with the bytes of a whole cell, including padding. Deletes compare fixed-length text like this.
     Padded(CompareOp, Vec<u8>),
-    /// Against the first byte of a cell, with its sign, as libtiledb compares `char`: cells of one; and in deletes all
-    /// of fixed length, of which it looks at no more.
+    /// Compares with the first byte of a cell as a signed number. Libtiledb compares single `char` cells like this and,
+    /// in deletes, all fixed-length `char` cells.
     FirstByte(CompareOp, i8),
-    /// Whether it is null; or, if negated, not null.
+    /// Whether the value is null, or not null if negated.
     Null(bool),
 }
 
 impl Test {
-    /// True of every value but null.
+    /// True for every value except null.
     pub(super) const ANY_VALUE: Self = Self::Null(true);
 }
 
 impl Bound {
-    /// Names of the fields it tests, each once.
+    /// The names of the tested fields, without duplicates.
     pub(crate) fn fields(&self) -> Vec<&str> {
         let mut out = Vec::new();
         self.collect_fields(&mut out);
@@ -74,8 +75,7 @@ impl Bound {
     }
 }
 
-/// The field that `name` stands for in a condition: the attribute without a name may be called `data`, where no
-/// field is called so.
+/// Resolves a field name in a condition. The unnamed attribute may be called `data` if no field has that name.
 pub(crate) fn field_name<'a>(schema: &Schema, name: &'a str) -> &'a str {
     let is_field = |name: &str| schema.attribute(name).is_some() || schema.dimension(name).is_some();
     if display_name("") == name && !is_field(name) && is_field("") {
@@ -87,7 +87,7 @@ pub(crate) fn field_name<'a>(schema: &Schema, name: &'a str) -> &'a str {
 
 fn unknown(schema: &Schema, name: &str) -> Error {
     let dimensions = schema.dimensions.iter().map(|d| d.name.as_str());
-    // A dimension without a name cannot be called by any.
+    // An unnamed dimension cannot be referenced.
     let dimensions = dimensions.filter(|name| !name.is_empty());
     let attributes = schema.attributes.iter().map(|a| display_name(&a.name));
     let known: Vec<&str> = dimensions.chain(attributes).collect();
@@ -111,10 +111,10 @@ fn field_type(schema: &Schema, enumerations: &BTreeMap<String, Arc<Enumeration>>
     })
 }
 
-/// The tests of `condition` on cells of `schema`. `enumerations` must hold those of its fields.
+/// Binds `condition` to the fields of `schema`. `enumerations` must include the enumerations of its fields.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for an unknown field, or a value that its field cannot be compared with.
+/// [`Error::InvalidArgument`] for an unknown field, or a value that cannot be compared with its field.
 pub(crate) fn bind(
     condition: &Condition,
     schema: &Schema,
@@ -152,7 +152,7 @@ fn bind_compare(field: &str, op: CompareOp, value: &Scalar, ty: &FieldType) -> R
         let ranked = !matches!(op, CompareOp::Eq | CompareOp::Ne);
         if ranked && !e.ordered {
             return Err(Error::invalid(format!(
-                "condition: the values of '{field}' have no order; only == and != can be asked"
+                "condition: the values of '{field}' have no order; use == or !="
             )));
         }
         return match enumeration_indexes(field, std::slice::from_ref(value), e)?
@@ -205,7 +205,7 @@ fn bind_in(field: &str, values: &[Scalar], negated: bool, ty: &FieldType) -> Res
             _ => bind_compare(field, op, v, ty),
         };
         let mut each = values.iter().map(member).collect::<Result<Vec<_>>>()?;
-        // Dates between two values of the type are none of them.
+        // Dates between two values of the type equal none.
         each.retain(|test| !matches!(test, Bound::Always(false) | Bound::Test(_, Test::ANY_VALUE)));
         let single = |test: &Bound| match test {
             Bound::Test(_, Test::Number(CompareOp::Eq | CompareOp::Ne, v)) => Some(v.clone()),
@@ -224,14 +224,14 @@ fn bind_in(field: &str, values: &[Scalar], negated: bool, ty: &FieldType) -> Res
     Ok(Bound::Test(name, Test::Numbers(fitting, negated)))
 }
 
-/// A comparison with a number of any kind. One that no value of the field's type can tell apart from
-/// its neighbours is moved to the next value that can: `x > 2.5` is `x >= 3` of integers.
+/// A comparison with a number of any type. If the field's type cannot represent the number, it is replaced by the
+/// nearest number that gives the same result: for integers, `x > 2.5` becomes `x >= 3`.
 fn number_test(field: &str, op: CompareOp, value: &Scalar, datatype: Datatype) -> Result<Bound> {
     let test = |t| Ok(Bound::Test(field.to_owned(), t));
     if let Some(v) = exact(field, value, datatype)? {
         return Ok(compare(field, op, v, datatype));
     }
-    // The value lies between two integers, or beyond all of them or all finite floats, or is NaN.
+    // The value is between two integers, outside the range of the type, or NaN.
     let nearest = value.as_f64().unwrap_or(f64::NAN);
     if op == CompareOp::Ne {
         return test(Test::ANY_VALUE);
@@ -241,7 +241,8 @@ fn number_test(field: &str, op: CompareOp, value: &Scalar, datatype: Datatype) -
     }
     let below = matches!(op, CompareOp::Lt | CompareOp::Le);
     if datatype == Datatype::Float32 {
-        // Between the last finite float and the infinite one, which `<` leaves out from above and `<=` takes from below.
+        // The bound is between the last finite float and infinity: `<` excludes infinity above, and `<=` includes it
+        // below.
         let op = match (below, nearest > 0.0) {
             (true, true) => CompareOp::Lt,
             (true, false) => CompareOp::Le,
@@ -251,7 +252,7 @@ fn number_test(field: &str, op: CompareOp, value: &Scalar, datatype: Datatype) -
         return test(Test::Number(op, Scalar::F32(nearest as f32)));
     }
     let bound = if below { nearest.floor() } else { nearest.ceil() };
-    // The cast saturates, which is what is wanted.
+    // The cast must saturate.
     let whole = value.as_i128().unwrap_or(bound as i128);
     match Scalar::from_i128(datatype, whole) {
         Some(v) => Ok(compare(
@@ -266,15 +267,14 @@ fn number_test(field: &str, op: CompareOp, value: &Scalar, datatype: Datatype) -
     }
 }
 
-/// The date that is none, which numpy calls NaT: the least number of all.
+/// The date that numpy calls NaT: the least number.
 const NOT_A_TIME: Scalar = Scalar::I64(i64::MIN);
 
 fn is_nat(text: &[u8]) -> bool {
     text.trim_ascii().eq_ignore_ascii_case(b"NaT")
 }
 
-/// A comparison with a value of the field's type. NaN and NaT meet no comparison but `!=`, with whatever value, and no
-/// value meets another comparison with them.
+/// A comparison with a value of the field's type. NaN and NaT satisfy only `!=`, on either side of the comparison.
 fn compare(field: &str, op: CompareOp, v: Scalar, datatype: Datatype) -> Bound {
     let test = |t| Bound::Test(field.to_owned(), t);
     let dated = datatype.is_datetime();
@@ -292,12 +292,12 @@ fn compare(field: &str, op: CompareOp, v: Scalar, datatype: Datatype) -> Bound {
     plain
 }
 
-/// A comparison with a date as text, which may name a whole period: `t == '2020'` is any time of 2020.
+/// A comparison with a date in text form, which may name a period: `t == '2020'` means any time in 2020.
 fn date_test(field: &str, op: CompareOp, text: &[u8], datatype: Datatype) -> Result<Bound> {
     if is_nat(text) {
         return Ok(compare(field, op, NOT_A_TIME, datatype));
     }
-    let text = std::str::from_utf8(text).map_err(|_| Error::invalid("condition: a date that is not UTF-8"))?;
+    let text = std::str::from_utf8(text).map_err(|_| Error::invalid("condition: the date is not valid UTF-8"))?;
     let (first, last) =
         calendar::starts(text, datatype).map_err(|e| Error::invalid(format!("condition on '{field}': {e}")))?;
     let test = |op, v: i64| Bound::Test(field.to_owned(), Test::Number(op, Scalar::I64(v)));
@@ -312,7 +312,7 @@ fn date_test(field: &str, op: CompareOp, text: &[u8], datatype: Datatype) -> Res
     })
 }
 
-/// A value without the zeros that pad it to a cell, as cells are compared.
+/// Removes the zero padding of a value for a fixed-length cell, because cells are compared without it.
 pub(super) fn unpadded(mut value: Vec<u8>, ty: &FieldType) -> Vec<u8> {
     if !ty.cell.is_var() {
         let end = value.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);

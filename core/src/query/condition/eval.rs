@@ -1,4 +1,4 @@
-//! Runs a condition's tests on columns.
+//! Evaluates a condition's tests on columns.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -13,18 +13,18 @@ use crate::datatype::Physical;
 use crate::scalar::Scalar;
 use crate::with_type;
 
-/// The cells of a field that is tested.
+/// The cells of a tested field.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TestColumn<'a> {
     /// The values.
     pub(crate) column: &'a Column,
-    /// 0 where every test fails because the cell's fragment does not have the field, as libtiledb tests the conditions
-    /// of deletes. `None`: the values of all cells count.
+    /// A mask with 0 for cells that fail every test because their fragment lacks the field, as libtiledb tests the
+    /// conditions of deletes. `None` if the values of all cells count.
     pub(crate) present: Option<&'a [u8]>,
 }
 
-/// 1 for each of `cells` cells that `condition` holds for, else 0. `column` finds a field by name; a
-/// field that is not found fails every test.
+/// Returns a mask with 1 for each of `cells` cells that satisfies `condition`. `column` finds a field by name. Tests of
+/// missing fields fail.
 pub(crate) fn evaluate<'a>(
     condition: &Bound,
     cells: usize,
@@ -60,8 +60,7 @@ pub(crate) fn evaluate<'a>(
     }
 }
 
-/// Adds to `out` the cells that one of `children` holds for. Alternatives among alternatives count as
-/// alternatives of the whole.
+/// Sets `out` for cells that satisfy one of `children`. Nested disjunctions are flattened.
 fn any_of<'a>(children: &[Bound], cells: usize, column: &dyn Fn(&str) -> Option<TestColumn<'a>>, out: &mut [u8]) {
     for child in children {
         if let Bound::Or(inner) = child {
@@ -74,8 +73,8 @@ fn any_of<'a>(children: &[Bound], cells: usize, column: &dyn Fn(&str) -> Option<
     }
 }
 
-/// A test of a field that a cell's fragment does not have takes back what was found for the cell before
-/// it: that is how libtiledb reads a disjunction, and so what the deletes of evolved arrays leave.
+/// A test of a field that a cell's fragment lacks discards the results of earlier alternatives for that cell. Libtiledb
+/// evaluates disjunctions like this, which affects deletes on evolved arrays.
 fn forget_absent<'a>(test: &Bound, column: &dyn Fn(&str) -> Option<TestColumn<'a>>, out: &mut [u8]) {
     let Bound::Test(field, _) = test else { return };
     match column(field) {
@@ -122,7 +121,7 @@ fn run(test: &Test, column: &Column, cells: usize) -> Vec<u8> {
     out
 }
 
-/// A cell's bytes; without the zeros that pad it, where cells are of fixed size.
+/// The bytes of a cell, without padding if cells have a fixed size.
 fn trimmed(column: &Column, i: usize) -> &[u8] {
     let cell = column.cell(i);
     if column.cell.is_var() {
@@ -132,7 +131,7 @@ fn trimmed(column: &Column, i: usize) -> &[u8] {
     cell.get(..cell.len() - padding).unwrap_or(cell)
 }
 
-/// One NaN for all, and 0.0 for -0.0: floats are equal where these bits are.
+/// Normalizes NaNs and -0.0, so that equal floats have equal bits.
 fn same_f32(bits: u32) -> u32 {
     let v = f32::from_bits(bits);
     if v.is_nan() {
@@ -152,7 +151,7 @@ fn same_f64(bits: u64) -> u64 {
     }
 }
 
-/// Whether each number is one of `values`, or, if negated, none of them, by their bytes.
+/// Whether the bytes of each number are among `values`, or not among them if negated.
 fn one_of_bytes(column: &Column, values: &[Scalar], negated: bool) -> Vec<u8> {
     match column.datatype.size() {
         1 => one_of::<u8>(&column.data, values, negated, |v| v),
@@ -162,8 +161,8 @@ fn one_of_bytes(column: &Column, values: &[Scalar], negated: bool) -> Vec<u8> {
     }
 }
 
-/// Whether each number is one of `values`; or, if negated, none of them. `T` is any type of the numbers' size; `same`
-/// gives the bits that equal numbers share.
+/// Whether each number is among `values`, or not among them if negated. `T` is any type of the numbers' size. `same`
+/// normalizes bits, so that equal numbers have equal bits.
 fn one_of<T: Pod + Eq + Into<u64>>(data: &[u8], values: &[Scalar], negated: bool, same: fn(T) -> T) -> Vec<u8> {
     let (cells, values) = (typed::<T>(data), values.iter().filter_map(number::<T>).map(same));
     if values.size_hint().1.is_some_and(|n| n <= FEW) {
@@ -178,7 +177,7 @@ fn one_of<T: Pod + Eq + Into<u64>>(data: &[u8], values: &[Scalar], negated: bool
     cells.iter().map(|v| u8::from(is_one(v) != negated)).collect()
 }
 
-/// So many numbers are compared in less time than one is hashed.
+/// Comparing with this many numbers takes less time than hashing one.
 const FEW: usize = 8;
 
 fn number<T: Pod>(value: &Scalar) -> Option<T> {

@@ -1,4 +1,4 @@
-//! Which tiles no cell of which can satisfy a condition, by the least and the greatest values of their fields.
+//! Finds tiles without cells that satisfy a condition, from the extremes of their fields.
 
 use super::CompareOp;
 use super::bind::{Bound, Test};
@@ -9,7 +9,7 @@ use crate::query::field::Field;
 use crate::query::summary::Question;
 use crate::scalar::Scalar;
 
-/// The statistics of a fragment that say which of its tiles fail a condition on these `attributes`.
+/// The statistics of a fragment that are needed to exclude tiles by a condition on these `attributes`.
 pub(crate) fn statistics(condition: &Bound, attributes: &[Field], fragment: &Fragment) -> Vec<Section> {
     let tested = condition.fields();
     let questions = attributes.iter().filter(|f| tested.contains(&f.name.as_str()));
@@ -19,8 +19,8 @@ pub(crate) fn statistics(condition: &Bound, attributes: &[Field], fragment: &Fra
         .collect()
 }
 
-/// Whether no cell of a tile of `cells` cells can satisfy the condition, by the fragment's statistics, which must be
-/// loaded.
+/// Whether the fragment's statistics show that no cell of a tile of `cells` cells satisfies the condition. The
+/// statistics must be loaded.
 pub(crate) fn fails(condition: &Bound, attributes: &[Field], fragment: &Fragment, tile: u64, cells: u64) -> bool {
     let range = |name: &str| {
         let field = attributes.iter().find(|f| f.name == name)?;
@@ -30,15 +30,15 @@ pub(crate) fn fails(condition: &Bound, attributes: &[Field], fragment: &Fragment
     excludes(condition, &range)
 }
 
-/// What to ask of a field's statistics. Text of fixed length is compared without the zeros that pad it, and they have it
-/// with them.
+/// The question for a field's statistics. Fixed-length strings are compared without padding, but their statistics
+/// include it, so they cannot be used.
 fn question<'a>(field: &'a Field, fragment: &'a Fragment) -> Option<Question<'a>> {
     let padded = field.datatype.is_string() && !field.cell.is_var();
     Question::new(Aggregate::Min, field, fragment).filter(|_| !padded)
 }
 
-/// Whether no cell can satisfy the condition, given the least and the greatest value of each field, of the field's type.
-/// `range` gives `None` where they are not known, which excludes nothing.
+/// Whether no cell can satisfy the condition, given the extremes of each field in the field's type. `range` returns
+/// `None` for unknown extremes, which exclude nothing.
 fn excludes(condition: &Bound, range: &dyn Fn(&str) -> Option<(Scalar, Scalar)>) -> bool {
     match condition {
         Bound::Always(b) => !b,
@@ -64,7 +64,7 @@ fn test_excludes(test: &Test, lo: &Scalar, hi: &Scalar) -> bool {
     };
     match test {
         Test::Number(op, v) => compare(*op, v),
-        // NaN in a list is equal to NaN.
+        // In lists, NaN equals NaN.
         Test::Numbers(values, false) | Test::NumberBytes(values, false) => values.iter().all(|v| !nan(v) && outside(v)),
         Test::Bytes(op, v) => compare(*op, &Scalar::Bytes(v.clone())),
         Test::ByteStrings(values, false) => values.iter().all(|v| outside(&Scalar::Bytes(v.clone()))),
@@ -82,7 +82,7 @@ mod tests {
     use crate::query::condition::bind;
 
     #[test]
-    fn a_range_of_values_excludes_what_it_can() {
+    fn extremes_exclude_tiles() {
         let attribute = |name, datatype, cell| Attribute::new(name, datatype, cell);
         let attributes = vec![
             attribute("i", Datatype::Int32, CellCount::ONE),

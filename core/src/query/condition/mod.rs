@@ -1,7 +1,7 @@
 //! Conditions on the values of cells: `mag >= 4.5 and place != 'Alaska'`.
 //!
-//! A condition is written in terms of names and plain values; [`bind`] turns it into tests of typed
-//! columns, [`eval`] runs those, [`exclude`] says which tiles need not be read.
+//! A condition consists of names and plain values. [`bind`] turns it into tests of typed columns, [`eval`] evaluates
+//! them, and [`exclude`] finds tiles that need not be read.
 
 mod bind;
 mod eval;
@@ -21,23 +21,23 @@ use crate::error::{Error, Result};
 pub use crate::format::condition::CompareOp;
 use crate::scalar::Scalar;
 
-/// A test of one cell. A null fails every comparison. NaN, and NaT among dates, meet none but `!=`; lists find them
-/// (`f in (nan)`, `t in ('NaT')`). A cell whose fragment lacks the field is tested with the field's fill value.
+/// A test of one cell. Nulls fail every comparison. NaN, and NaT among dates, satisfy only `!=`, but lists find them
+/// (`f in (nan)`, `t in ('NaT')`). If a cell's fragment lacks the field, the field's fill value is tested.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
-    /// The field compared with a value. Integers, floats and strings are converted to the field's
-    /// type; where the field has an enumeration the value is one of the enumeration's.
+    /// Compares the field with a value. Integers, floats and strings are converted to the field's type. If the field
+    /// has an enumeration, the value is one of the enumeration's values.
     Compare {
-        /// Attribute or dimension.
+        /// Name of an attribute or dimension.
         field: String,
-        /// How.
+        /// The comparison.
         op: CompareOp,
-        /// With what.
+        /// The value to compare with.
         value: Scalar,
     },
     /// Whether the field's value is in a list.
     In {
-        /// Attribute or dimension.
+        /// Name of an attribute or dimension.
         field: String,
         /// The list.
         values: Vec<Scalar>,
@@ -46,21 +46,21 @@ pub enum Condition {
     },
     /// Whether the field is null.
     IsNull {
-        /// Attribute.
+        /// Name of an attribute.
         field: String,
         /// True for "is not null".
         negated: bool,
     },
-    /// All of them.
+    /// True if all conditions are true.
     And(Vec<Condition>),
-    /// Any of them.
+    /// True if any condition is true.
     Or(Vec<Condition>),
-    /// The opposite; pushed down to the comparisons, so that a null still fails them.
+    /// The opposite condition. It is pushed down to the comparisons, so that nulls still fail them.
     Not(Box<Condition>),
 }
 
 impl Condition {
-    /// The opposite, pushed down to the comparisons: a null fails both.
+    /// The opposite condition, pushed down to the comparisons. Nulls fail both.
     #[must_use]
     pub fn negated(&self) -> Self {
         let all = |children: &[Self]| children.iter().map(Self::negated).collect();
@@ -85,7 +85,7 @@ impl Condition {
         }
     }
 
-    /// Names of the fields it tests, each once.
+    /// The names of the tested fields, without duplicates.
     pub fn fields(&self) -> Vec<&str> {
         let mut out = Vec::new();
         self.collect_fields(&mut out);
@@ -117,9 +117,9 @@ impl FromStr for Condition {
     /// op     := "<" | "<=" | ">" | ">=" | "=" | "==" | "!=" | "<>"
     /// ```
     ///
-    /// Strings stand in single or double quotes, which are doubled inside; field names that are no
-    /// plain words stand in backquotes. The attribute without a name, which arrays of one attribute may
-    /// have, is called `data` where no other field is. `&&`, `||` and `!` may be written for the words.
+    /// Strings are enclosed in single or double quotes. Double the quote to include it. Quote unusual field names with
+    /// backquotes. The unnamed attribute, which arrays with a single attribute may have, is called `data` unless
+    /// another field has that name. `&&`, `||` and `!` can be used instead of the words.
     fn from_str(text: &str) -> Result<Self> {
         parse::parse(text)
     }

@@ -1,11 +1,11 @@
-//! Reads a condition from text.
+//! Parses a condition.
 
 use super::{CompareOp, Condition};
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::scalar::Scalar;
 
-/// Reads the whole of `text` as one condition.
+/// Parses all of `text` as one condition.
 pub(super) fn parse(text: &str) -> Result<Condition> {
     let mut parser = Parser::new(text)?;
     let condition = parser.any()?;
@@ -15,10 +15,10 @@ pub(super) fn parse(text: &str) -> Result<Condition> {
     }
 }
 
-/// The values of a cell that holds several, as they are exported: `[1, -2]`.
+/// Parses the values of a cell that holds several, in the format of exports: `[1, -2]`.
 pub(super) fn numbers(text: &str) -> Result<Vec<Scalar>> {
     let inner = text.trim().strip_prefix('[').and_then(|t| t.strip_suffix(']'));
-    let mut parser = Parser::new(inner.ok_or_else(|| Error::invalid("no list in brackets"))?)?;
+    let mut parser = Parser::new(inner.ok_or_else(|| Error::invalid("a list in brackets was expected"))?)?;
     let mut values = Vec::new();
     while parser.peek().is_some() {
         values.push(parser.value()?);
@@ -31,7 +31,7 @@ pub(super) fn numbers(text: &str) -> Result<Vec<Scalar>> {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Token {
-    /// A word or a backquoted name; only a word can be a keyword.
+    /// A word or a backquoted name. Only words can be keywords.
     Name {
         text: String,
         quoted: bool,
@@ -49,7 +49,7 @@ enum Token {
 
 struct Parser<'a> {
     text: &'a str,
-    /// Each with the byte it starts at.
+    /// The tokens, each with the byte at which it starts.
     tokens: Vec<(usize, Token)>,
     at: usize,
     depth: u32,
@@ -107,7 +107,7 @@ impl<'a> Parser<'a> {
         self.depth += 1;
         if self.depth > limits::CONDITION_DEPTH_MAX {
             return Err(Error::invalid(format!(
-                "the condition is nested more than {} deep",
+                "the condition is nested more than {} levels deep",
                 limits::CONDITION_DEPTH_MAX
             )));
         }
@@ -173,7 +173,7 @@ impl<'a> Parser<'a> {
         if !self.accept_word("in") {
             let is_word = matches!(self.peek(), Some(Token::Name { .. }));
             return Err(self.error_here(if is_word {
-                "names that are no plain words stand in backquotes; a comparison, 'in' or 'is null' was expected"
+                "quote unusual names with backquotes; a comparison, 'in' or 'is null' was expected"
             } else {
                 "a comparison, 'in' or 'is null' was expected"
             }));
@@ -206,7 +206,7 @@ impl<'a> Parser<'a> {
                 "false" => Ok(Scalar::I64(0)),
                 "nan" => Ok(Scalar::F64(f64::NAN)),
                 "inf" | "infinity" => Ok(Scalar::F64(f64::INFINITY)),
-                _ => Err(self.error_before("a value was expected; strings stand in quotes")),
+                _ => Err(self.error_before("a number or a quoted string was expected")),
             },
             _ => Err(self.error_before("a value was expected")),
         }
@@ -221,7 +221,7 @@ impl<'a> Parser<'a> {
         ))
     }
 
-    /// The same about the token that was just taken.
+    /// Reports an error at the previous token.
     fn error_before(&mut self, why: &str) -> Error {
         self.at = self.at.saturating_sub(1);
         self.error_here(why)
@@ -331,7 +331,7 @@ fn operator(rest: &str) -> Result<(Token, usize)> {
     let found = all.into_iter().find(|(text, _)| rest.starts_with(text));
     found
         .map(|(text, token)| (token, text.len()))
-        .ok_or_else(|| Error::invalid(format!("condition: '{rest}' cannot be read")))
+        .ok_or_else(|| Error::invalid(format!("condition: '{rest}' cannot be parsed")))
 }
 
 #[cfg(test)]
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn comparisons_of_every_kind() {
+    fn every_kind_of_comparison_is_parsed() {
         use CompareOp::*;
         check("mag >= 4.5", compare("mag", Ge, 4.5));
         check("x=-3", compare("x", Eq, -3_i64));
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_nulls() {
+    fn lists_and_nulls_are_parsed() {
         let list = |negated| Condition::In {
             field: "a".into(),
             values: vec![1_i64.into(), "x".into()],
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn several_numbers_are_read_as_they_are_exported() {
+    fn exported_lists_of_numbers_are_parsed() {
         assert_eq!(numbers("[1, -2.5]").unwrap(), [Scalar::I64(1), Scalar::F64(-2.5)]);
         assert_eq!(numbers("[true,false]").unwrap(), [Scalar::I64(1), Scalar::I64(0)]);
         assert_eq!(numbers("[]").unwrap(), []);
@@ -418,11 +418,11 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_where() {
+    fn errors_name_the_position() {
         fails("a < ", "a value was expected at character 5");
-        fails("a < b", "strings stand in quotes at character 5");
+        fails("a < b", "a number or a quoted string was expected at character 5");
         fails("a 3", "'in' or 'is null' was expected at character 3");
-        fails("cell type > 7", "stand in backquotes");
+        fails("cell type > 7", "quote unusual names with backquotes");
         fails("(a < 1", "')' was expected at character 7");
         fails("a < 1 b", "'and' or 'or'");
         fails("a < 'x", "never closed");
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn a_negated_condition_is_pushed_down() {
+    fn negation_is_pushed_down() {
         let c = parse("not (a < 1 and b in (2) or c is null)").unwrap();
         let Condition::Not(inner) = c else { panic!() };
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What the values of a condition are in terms of a field's type.
+//! Converts the values of a condition to a field's type.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::format::enumeration::Enumeration;
 use crate::scalar::Scalar;
 
-/// What a field's values are.
+/// The type of a field's values.
 pub(super) struct FieldType {
     pub(super) datatype: Datatype,
     pub(super) cell: CellCount,
@@ -20,7 +20,7 @@ pub(super) struct FieldType {
 }
 
 impl FieldType {
-    /// Whether cells are compared as one number each, rather than as bytes.
+    /// Whether a cell is compared as a single number instead of as bytes.
     pub(super) fn is_number(&self) -> bool {
         self.cell == CellCount::ONE && !self.datatype.is_string() && !self.datatype.is_opaque()
             || self.cell == CellCount::ONE && matches!(self.datatype.size(), 2 | 4)
@@ -32,16 +32,16 @@ impl FieldType {
     }
 }
 
-/// `value` as a number of `datatype`; `None` if there is no such number. Literals for `float32` are
-/// rounded to it, so that `x == 0.1` finds what was written as 0.1.
+/// Converts `value` to a number of `datatype`; `None` if there is no such number. Literals for `float32` are rounded,
+/// so that `x == 0.1` finds cells written as 0.1.
 pub(super) fn exact(field: &str, value: &Scalar, datatype: Datatype) -> Result<Option<Scalar>> {
     let Some(float) = value.as_f64() else {
         return Err(Error::invalid(format!(
-            "condition: '{field}' holds {datatype}, which is compared with numbers; it cannot be compared with a string"
+            "condition: '{field}' holds {datatype} and cannot be compared with a string; use a number"
         )));
     };
     Ok(match datatype {
-        // Rounding is what is wanted, but not of a number to none.
+        // Rounding is intended, but it must not turn a finite number into infinity.
         Datatype::Float32 => Some(float as f32)
             .filter(|v| v.is_finite() || !float.is_finite())
             .map(Scalar::F32),
@@ -55,23 +55,26 @@ pub(super) fn exact(field: &str, value: &Scalar, datatype: Datatype) -> Result<O
     })
 }
 
-/// The bytes a cell must have to be equal to `value`.
+/// The bytes of a cell that equals `value`.
 pub(super) fn cell_bytes(field: &str, value: &Scalar, ty: &FieldType) -> Result<Vec<u8>> {
     let one_byte = ty.datatype.size() == 1;
     if ty.holds_numbers() && !one_byte {
         return Err(Error::invalid(format!(
-            "condition: '{field}' holds several {} a cell; conditions cannot test those, choose another field",
+            "condition: '{field}' holds several {} values per cell, which conditions cannot test; choose another field",
             ty.datatype
         )));
     }
     match value {
         Scalar::Bytes(bytes) if one_byte => Ok(bytes.clone()),
-        Scalar::Bytes(bytes) => utf_units(bytes, ty.datatype)
-            .ok_or_else(|| Error::invalid(format!("condition: '{field}' holds text, and {value} is none"))),
+        Scalar::Bytes(bytes) => utf_units(bytes, ty.datatype).ok_or_else(|| {
+            Error::invalid(format!(
+                "condition: '{field}' holds text, but {value} is not valid text"
+            ))
+        }),
         _ if one_byte && ty.cell == CellCount::ONE => {
             let v = exact(field, value, ty.datatype)?;
             v.map(|v| v.to_le_bytes())
-                .ok_or_else(|| Error::invalid(format!("condition: no {} is {value}", ty.datatype)))
+                .ok_or_else(|| Error::invalid(format!("condition: {value} does not fit {}", ty.datatype)))
         }
         _ => Err(Error::invalid(format!(
             "condition: '{field}' holds {}; put the value in quotes",
@@ -80,7 +83,7 @@ pub(super) fn cell_bytes(field: &str, value: &Scalar, ty: &FieldType) -> Result<
     }
 }
 
-/// UTF-8 text in the units of a wider string type.
+/// Converts UTF-8 text to the code units of a wider string type.
 fn utf_units(bytes: &[u8], datatype: Datatype) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(bytes).ok()?;
     match datatype {
@@ -92,7 +95,7 @@ fn utf_units(bytes: &[u8], datatype: Datatype) -> Option<Vec<u8>> {
     }
 }
 
-/// The bytes of a cell of several numbers; `None` if its type has no such numbers.
+/// The bytes of a cell of several numbers; `None` if its type does not have these numbers.
 fn several(field: &str, value: &Scalar, ty: &FieldType) -> Result<Option<Vec<u8>>> {
     let text = match value {
         Scalar::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
@@ -100,7 +103,7 @@ fn several(field: &str, value: &Scalar, ty: &FieldType) -> Result<Option<Vec<u8>
     };
     let Some(Ok(numbers)) = text.map(numbers) else {
         return Err(Error::invalid(format!(
-            "condition: values of '{field}' are lists of {}; write one as '[1, 2]', in quotes",
+            "condition: values of '{field}' are lists of {}; write a list as '[1, 2]', with quotes",
             ty.datatype
         )));
     };
@@ -109,7 +112,8 @@ fn several(field: &str, value: &Scalar, ty: &FieldType) -> Result<Option<Vec<u8>
     Ok(exact.map(|all| all.iter().flat_map(Scalar::to_le_bytes).collect()))
 }
 
-/// A date as text that is a single value of `datatype`, or lies between two: an enumeration has no periods.
+/// Parses a date as a single value of `datatype`; `None` if it is between two values. Periods are errors, because an
+/// enumeration holds single values.
 fn one_date(field: &str, text: &[u8], datatype: Datatype) -> Result<Option<i64>> {
     let text = String::from_utf8_lossy(text);
     let (first, last) =
@@ -119,11 +123,11 @@ fn one_date(field: &str, text: &[u8], datatype: Datatype) -> Result<Option<i64>>
     }
     let first = calendar::format(first, datatype);
     Err(Error::invalid(format!(
-        "condition on '{field}': '{text}' is a period, and values of an enumeration are {datatype}: write one in full, such as '{first}'"
+        "condition on '{field}': '{text}' is a period, but the enumeration holds {datatype} values; write one in full, such as '{first}'"
     )))
 }
 
-/// The index of each of `values` in an enumeration; `None` for those that it does not have.
+/// The index of each of `values` in an enumeration; `None` for values that it lacks.
 pub(super) fn enumeration_indexes(field: &str, values: &[Scalar], e: &Enumeration) -> Result<Vec<Option<u64>>> {
     let ty = FieldType {
         datatype: e.values.datatype,
@@ -132,7 +136,7 @@ pub(super) fn enumeration_indexes(field: &str, values: &[Scalar], e: &Enumeratio
     };
     let wanted = values.iter().map(|v| member_bytes(field, v, &ty));
     let wanted: Vec<Option<Vec<u8>>> = wanted.collect::<Result<_>>()?;
-    // Text of a fixed length ends with zeros.
+    // Fixed-length text is padded with zeros.
     let is_padded = !ty.cell.is_var() && !ty.is_number() && !ty.holds_numbers();
     let trimmed = |cell: &'_ [u8]| cell.len() - cell.iter().rev().take_while(|&&b| b == 0).count();
     let mut found: HashMap<&[u8], Option<u64>, DefaultHashBuilder> =
@@ -149,7 +153,7 @@ pub(super) fn enumeration_indexes(field: &str, values: &[Scalar], e: &Enumeratio
     Ok(wanted.iter().map(index).collect())
 }
 
-/// The bytes that `value` has in an enumeration of this type; `None` if none of its members can be equal to it.
+/// The bytes of `value` in an enumeration of this type; `None` if no member can equal it.
 fn member_bytes(field: &str, value: &Scalar, ty: &FieldType) -> Result<Option<Vec<u8>>> {
     if let (Scalar::Bytes(text), true) = (value, ty.datatype.is_datetime() && ty.is_number()) {
         return Ok(one_date(field, text, ty.datatype)?.map(|v| v.to_le_bytes().to_vec()));
@@ -169,7 +173,7 @@ mod tests {
     use crate::column::Column;
 
     #[test]
-    fn dates_of_an_enumeration_are_found_by_their_text() {
+    fn enumerated_dates_are_found_by_text() {
         let find = |datatype, text: &str| {
             let e = Enumeration {
                 name: "e".into(),
@@ -190,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_found_together_and_without_their_padding() {
+    fn members_are_found_without_padding() {
         let e = Enumeration {
             name: "e".into(),
             file: String::new(),

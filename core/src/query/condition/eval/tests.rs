@@ -73,7 +73,7 @@ fn check(text: &str, expect: [u8; 4]) {
 }
 
 #[test]
-fn a_null_fails_every_comparison_and_its_opposite() {
+fn nulls_fail_every_comparison_and_its_opposite() {
     check("i > 2", [0, 0, 0, 1]);
     check("not i > 2", [1, 1, 0, 0]);
     check("i != 7", [1, 1, 0, 1]);
@@ -83,7 +83,7 @@ fn a_null_fails_every_comparison_and_its_opposite() {
 }
 
 #[test]
-fn a_stored_test_of_null_has_no_value() {
+fn stored_null_tests_have_no_value() {
     let columns = columns();
     let schema = Schema::new(
         ArrayType::Sparse,
@@ -119,7 +119,7 @@ fn a_stored_test_of_null_has_no_value() {
 }
 
 #[test]
-fn stored_tests_of_fixed_text_are_those_of_libtiledb() {
+fn stored_tests_of_fixed_text_match_libtiledb() {
     let cells = |datatype| Column {
         cell: CellCount::Fixed(2),
         ..Column::from_values(datatype, b"a\0abba\xff\0")
@@ -154,16 +154,12 @@ fn stored_tests_of_fixed_text_are_those_of_libtiledb() {
     for (negated, expected) in [(false, [1, 0, 1, 0]), (true, [0, 1, 0, 1])] {
         let (field, values) = ("t".into(), vec![b"a\0".to_vec(), b"ba".to_vec()]);
         let list = StoredCondition::In { field, negated, values };
-        assert_eq!(
-            kept_by(Datatype::StringAscii, list),
-            expected,
-            "lists are of whole cells"
-        );
+        assert_eq!(kept_by(Datatype::StringAscii, list), expected, "lists hold whole cells");
     }
 }
 
 #[test]
-fn literals_that_the_type_cannot_hold() {
+fn literals_outside_the_type_are_handled() {
     check("u < 300", [1, 1, 1, 1]);
     check("u > -1 and i < 1e30", [1, 1, 0, 1]);
     check("u >= 300", [0, 0, 0, 0]);
@@ -216,13 +212,13 @@ fn floats(test: &Test) -> Vec<u8> {
 }
 
 #[test]
-fn floats_are_among_others_by_their_values_and_in_deletes_by_their_bytes() {
+fn lists_compare_floats_by_value_and_deletes_by_bytes() {
     let list = |values: &[f64]| values.iter().map(|&v| Scalar::F64(v)).collect::<Vec<_>>();
     let among = |values: &[f64], negated| floats(&Test::Numbers(list(values), negated));
     assert_eq!(among(&[-0.0, 1.5], false), [1, 1, 0, 1]);
     assert_eq!(among(&[-0.0], true), [0, 0, 1, 1]);
     assert_eq!(among(&[0.0], false), [1, 1, 0, 0]);
-    assert_eq!(among(&[-f64::NAN], false), [0, 0, 1, 0], "a NaN is every NaN");
+    assert_eq!(among(&[-f64::NAN], false), [0, 0, 1, 0], "all NaNs are equal");
     let stored = |values: &[f64], negated| floats(&Test::NumberBytes(list(values), negated));
     assert_eq!(stored(&[-0.0, 1.5], false), [0, 1, 0, 1]);
     assert_eq!(stored(&[-0.0], true), [1, 0, 1, 1]);
@@ -231,8 +227,8 @@ fn floats_are_among_others_by_their_values_and_in_deletes_by_their_bytes() {
 }
 
 #[test]
-fn long_lists_are_tested_as_short_ones() {
-    // Others that no cell has make the list long.
+fn long_lists_are_tested_like_short_ones() {
+    // Values that no cell has make the list long.
     let among = |list: &str, others: &str| (format!("{list})"), format!("{list}, {others})"));
     let numbers = "90, 91, 92, 93, 94, 95, 96, 97, 98";
     for (field, expect) in [("i in (1, 4", [1, 0, 0, 1]), ("i not in (1, 4", [0, 1, 0, 0])] {
@@ -259,7 +255,7 @@ fn long_lists_are_tested_as_short_ones() {
 }
 
 #[test]
-fn unknown_values_of_an_enumeration_are_not_unequal_to_nulls() {
+fn nulls_fail_comparisons_with_unknown_enumeration_values() {
     let attribute = Attribute {
         nullable: true,
         enumeration: Some("e".into()),
@@ -292,7 +288,7 @@ fn unknown_values_of_an_enumeration_are_not_unequal_to_nulls() {
 }
 
 #[test]
-fn a_field_that_is_absent_takes_back_what_was_found_before() {
+fn absent_fields_discard_earlier_alternatives() {
     let column = Column::from_values(Datatype::Int32, &[1, 1]);
     let test = |field: &str, v| Bound::Test(field.into(), Test::Number(CompareOp::Eq, Scalar::I32(v)));
     let find = |name: &str| {
@@ -318,7 +314,7 @@ fn a_field_that_is_absent_takes_back_what_was_found_before() {
 }
 
 #[test]
-fn strings_compare_by_bytes_and_padding_does_not_count() {
+fn strings_compare_by_bytes_without_padding() {
     check("s >= 'b'", [0, 1, 0, 1]);
     check("s in ('', 'a')", [1, 0, 1, 0]);
     check("c == 'c'", [0, 0, 1, 0]);
@@ -330,7 +326,7 @@ fn strings_compare_by_bytes_and_padding_does_not_count() {
 }
 
 #[test]
-fn single_chars_compare_with_their_signs() {
+fn single_chars_compare_as_signed() {
     check("b > 'a'", [0, 1, 0, 0]);
     check("b <= 'a'", [1, 0, 1, 1]);
     check("b != 'c'", [1, 0, 1, 1]);
@@ -349,7 +345,7 @@ fn dates_may_name_a_period() {
 }
 
 #[test]
-fn a_date_that_is_none_meets_nothing_but_ne() {
+fn nat_satisfies_only_ne() {
     let column = Column::from_values(Datatype::DatetimeDay, &[i64::MIN, -1, 0, 400]);
     let schema = Schema::new(
         ArrayType::Sparse,
@@ -382,7 +378,7 @@ fn a_date_that_is_none_meets_nothing_but_ne() {
 }
 
 #[test]
-fn dates_finer_than_the_field_lie_between_its_values() {
+fn dates_may_be_finer_than_the_field() {
     // Day 31 is 1970-02-01.
     for (op, expect) in [
         ("==", [0, 0, 0, 0]),
@@ -400,7 +396,7 @@ fn dates_finer_than_the_field_lie_between_its_values() {
 }
 
 #[test]
-fn enumerations_are_asked_by_value() {
+fn enumerations_are_tested_by_value() {
     check("e == 'green'", [0, 1, 0, 1]);
     check("e in ('red', 'grey')", [1, 0, 0, 0]);
     check("e == 'grey'", [0; 4]);
@@ -411,7 +407,7 @@ fn enumerations_are_asked_by_value() {
 }
 
 #[test]
-fn mistakes_are_named() {
+fn mistakes_are_reported() {
     assert!(holds_for("x == 1").unwrap_err().contains("the fields are d, i, u"));
     assert!(
         holds_for("i == 'a'")
