@@ -1,7 +1,7 @@
-//! The grid of space tiles: which tile a cell is in, and which cells a tile holds.
+//! The grid of space tiles, which maps cells to tiles and tiles to cells.
 //!
-//! The grid is anchored at the low end of each dimension's domain. The last tile may stick out of
-//! the domain; it is as large as the others.
+//! The grid starts at the low end of each dimension's domain. The last tile may extend past the domain and is as large
+//! as the others.
 
 use std::ops::RangeInclusive;
 
@@ -21,7 +21,7 @@ pub struct Grid {
     pub tile_order: Order,
     /// Order of cells in a tile.
     pub cell_order: Order,
-    /// One for each dimension.
+    /// One axis per dimension.
     pub axes: Vec<Axis>,
 }
 
@@ -36,7 +36,7 @@ pub struct Axis {
     pub low: u64,
     /// Offset of the last cell of the domain.
     pub last: u64,
-    /// Cells a tile spans, at least 1.
+    /// Number of cells in a tile along this dimension, at least 1.
     pub extent: u64,
 }
 
@@ -44,7 +44,7 @@ impl Grid {
     /// The grid of a dense array's schema.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if a dimension is not of integers, or has no domain.
+    /// [`Error::InvalidArgument`] if a dimension does not have an integer domain.
     pub fn new(schema: &Schema) -> Result<Self> {
         Ok(Self {
             tile_order: Order::of(schema.tile_order)?,
@@ -53,10 +53,10 @@ impl Grid {
         })
     }
 
-    /// Offsets of a box of coordinates, one range a dimension. Ranges must be inside the domain.
+    /// The offsets of a box of coordinates, one range per dimension. Ranges must be inside the domain.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] names the first range that does not fit.
+    /// [`Error::InvalidArgument`] with the first range that does not fit.
     pub fn spans(&self, ranges: &[ScalarRange]) -> Result<Vec<Span>> {
         if ranges.len() != self.axes.len() {
             return Err(Error::invalid(format!(
@@ -92,10 +92,10 @@ impl Grid {
             .collect()
     }
 
-    /// The cells that there may be: those of the current domain, or without one of the whole domain.
+    /// The cells that may exist: the current domain, or the whole domain if there is no current domain.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the current domain leaves the domain.
+    /// [`Error::InvalidArgument`] if the current domain is not inside the domain.
     pub fn limits(&self, schema: &Schema) -> Result<Vec<Span>> {
         match &schema.current_domain {
             Some(current) => self.spans(&current.ranges),
@@ -103,17 +103,17 @@ impl Grid {
         }
     }
 
-    /// Cells along each side of a tile.
+    /// Number of cells along each side of a tile.
     pub fn extents(&self) -> Vec<u64> {
         self.axes.iter().map(|axis| axis.extent).collect()
     }
 
-    /// Cells in a tile; `None` if the number does not fit.
+    /// Number of cells in a tile; `None` if it overflows.
     pub fn tile_cells(&self) -> Option<u64> {
         self.axes.iter().try_fold(1_u64, |n, axis| n.checked_mul(axis.extent))
     }
 
-    /// A tile in memory.
+    /// The layout of a tile in memory.
     pub fn tile_frame(&self) -> super::slab::Frame {
         super::slab::Frame {
             shape: self.extents(),
@@ -121,7 +121,7 @@ impl Grid {
         }
     }
 
-    /// The tiles that meet a box of cells.
+    /// The tiles that overlap a box of cells.
     pub fn tiles(&self, spans: &[Span]) -> TileBox {
         let tile = |(axis, span): (&Axis, &Span)| Span {
             first: span.first / axis.extent,
@@ -133,7 +133,7 @@ impl Grid {
         }
     }
 
-    /// The cells of the tile at these tile coordinates, those that stick out of the domain too.
+    /// The cells of the tile at these tile coordinates, including those outside the domain.
     pub fn tile_spans(&self, tile: &[u64]) -> Vec<Span> {
         let cells = |(axis, &t): (&Axis, &u64)| {
             let first = t.saturating_mul(axis.extent);
@@ -145,7 +145,8 @@ impl Grid {
         self.axes.iter().zip(tile).map(cells).collect()
     }
 
-    /// A box around consecutive cells of the tile that starts at `origin`, counted from its first.
+    /// The smallest box around consecutive cells of the tile that starts at `origin`. `cells` is relative to the tile's
+    /// first cell.
     pub(crate) fn around(&self, origin: &[Span], cells: RangeInclusive<u64>) -> Vec<Span> {
         let (extents, mut spans) = (self.extents(), origin.to_vec());
         let strides = self.cell_order.strides(&extents);
@@ -162,7 +163,7 @@ impl Grid {
         spans
     }
 
-    /// The box grown outwards to whole tiles.
+    /// Extends the box to whole tiles.
     pub fn rounded_out(&self, spans: &[Span]) -> Vec<Span> {
         let tiles = self.tiles(spans);
         let low: Vec<u64> = tiles.spans.iter().map(|s| s.first).collect();
@@ -170,13 +171,13 @@ impl Grid {
         super::region::union(&self.tile_spans(&low), &self.tile_spans(&high))
     }
 
-    /// Whether the box is made of whole tiles.
+    /// Whether the box consists of whole tiles.
     pub fn is_aligned(&self, spans: &[Span]) -> bool {
         self.rounded_out(spans) == spans
     }
 }
 
-/// Whether a cell has the same coordinates, and in dense arrays lies in the same tile, under both schemas.
+/// Whether both schemas give every cell the same coordinates and, in dense arrays, the same tile.
 pub(crate) fn same_space(a: &Schema, b: &Schema) -> bool {
     let types = |s: &Schema| s.dimensions.iter().map(|d| (d.datatype, d.cell)).collect::<Vec<_>>();
     let cut_alike = || !a.is_dense() || Grid::new(a).ok() == Grid::new(b).ok();
@@ -192,7 +193,7 @@ impl Axis {
             .and_then(|r| Some((key::key(&r.lo)?, key::key(&r.hi)?)));
         let Some((low, high)) = ends.filter(|(low, high)| !float && low <= high) else {
             return Err(Error::invalid(format!(
-                "dimension '{}' of a dense array needs a domain of integers",
+                "dimension '{}' of a dense array needs an integer domain",
                 d.name
             )));
         };
@@ -207,7 +208,7 @@ impl Axis {
         })
     }
 
-    /// Offset of a coordinate, an integer of any type; `None` outside the domain.
+    /// The offset of an integer coordinate of any type; `None` if it is outside the domain.
     pub fn offset(&self, value: &Scalar) -> Option<u64> {
         let from_low = value.as_i128()? - self.coordinate(0).as_i128()?;
         u64::try_from(from_low).ok().filter(|&offset| offset <= self.last)
@@ -226,15 +227,15 @@ impl Axis {
         }
     }
 
-    /// Offsets of a range of coordinates.
+    /// The offsets of a range of coordinates.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if it is empty or leaves the domain.
+    /// [`Error::InvalidArgument`] if the range is empty or not inside the domain.
     pub fn span(&self, range: &ScalarRange) -> Result<Span> {
         let ends = self.offset(&range.lo).zip(self.offset(&range.hi));
         ends.and_then(|(first, last)| Span::new(first, last)).ok_or_else(|| {
             if ends.is_some() {
-                return self.refused(range, "is empty: its end lies before its start");
+                return self.refused(range, "is empty: its end is before its start");
             }
             let domain = self.range(Span {
                 first: 0,
@@ -247,7 +248,7 @@ impl Axis {
         })
     }
 
-    /// The complaint about a range of coordinates.
+    /// The error about a range of coordinates.
     pub(crate) fn refused(&self, range: &ScalarRange, why: &str) -> Error {
         Error::invalid(format!(
             "dimension '{}': the range {} {why}",
@@ -257,27 +258,27 @@ impl Axis {
     }
 }
 
-/// An extent as a number of cells: always positive, and unsigned types may use all their bits.
+/// An extent as a number of cells. Extents are positive, and those of unsigned types may use all bits.
 fn integer_extent(extent: &Scalar) -> Option<u64> {
     u64::try_from(extent.as_i128()?).ok().filter(|&n| n > 0)
 }
 
-/// A box of tiles, in tile coordinates, and the order they are numbered in.
+/// A box of tiles, in tile coordinates, with the order of their numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TileBox {
-    /// Tile coordinates, one interval a dimension.
+    /// Tile coordinates, one interval per dimension.
     pub spans: Vec<Span>,
-    /// Order of numbering.
+    /// Order of the numbers.
     pub order: Order,
 }
 
 impl TileBox {
-    /// How many tiles; `None` if the number does not fit.
+    /// Number of tiles; `None` if it overflows.
     pub fn count(&self) -> Option<u64> {
         super::region::cells(&self.spans)
     }
 
-    /// The number of the tile at these tile coordinates; `None` outside the box.
+    /// The number of the tile at these tile coordinates; `None` if it is outside the box.
     pub fn index(&self, tile: &[u64]) -> Option<u64> {
         let mut index = 0_u64;
         for d in self.order.slow_to_fast(self.spans.len()) {
@@ -290,7 +291,7 @@ impl TileBox {
         Some(index)
     }
 
-    /// Tile coordinates of the tile of this number, which is less than the count.
+    /// The tile coordinates of the tile with this number, which must be less than the count.
     pub fn tile(&self, mut index: u64) -> Vec<u64> {
         let mut tile: Vec<u64> = self.spans.iter().map(|s| s.first).collect();
         for d in self.order.fast_to_slow(self.spans.len()) {
@@ -302,19 +303,19 @@ impl TileBox {
     }
 }
 
-/// How coordinates of a dimension fall into space tiles, in arrays of either type.
+/// Maps the coordinates of a dimension to space tiles, in dense and sparse arrays.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Tiling {
-    /// Every coordinate is in tile 0: strings, and dimensions without an extent.
+    /// Every coordinate is in tile 0. Applies to strings and to dimensions without an extent.
     None,
     /// `(key - low) / extent`.
     Integer {
         /// Key of the domain's low end.
         low: u64,
-        /// Coordinates in a tile.
+        /// Number of coordinates in a tile.
         extent: u64,
     },
-    /// `floor((value - low) / extent)` in single precision, as [`counted`] makes a number of it.
+    /// `floor((value - low) / extent)` in single precision, converted by [`counted`].
     F32 {
         /// The domain's low end.
         low: f32,
@@ -354,13 +355,13 @@ impl Tiling {
         }
     }
 
-    /// The tile coordinate of each of these keys, in its place.
+    /// Replaces each key with its tile coordinate.
     pub(crate) fn tiles(self, keys: &mut [u64]) {
         let Self::Integer { low, extent } = self else {
             keys.iter_mut().for_each(|k| *k = self.tile(*k));
             return;
         };
-        // Cells that follow each other are mostly of one tile, and a division takes long.
+        // Consecutive cells are mostly in the same tile, and divisions are slow.
         let (mut tile, mut start) = (0, 0);
         for key in keys {
             let offset = key.wrapping_sub(low);
@@ -372,7 +373,7 @@ impl Tiling {
         }
     }
 
-    /// Whether greater coordinates may be in tiles of lower numbers: where there are too many to count.
+    /// Whether greater coordinates may be in tiles with lower numbers, because there are too many tiles to count.
     pub fn wraps(self, high: &Scalar) -> bool {
         let tiles = match (self, high) {
             (Self::F32 { low, extent }, Scalar::F32(high)) => f64::from((high - low) / extent),
@@ -382,18 +383,18 @@ impl Tiling {
         tiles >= TILES_MAX
     }
 
-    /// Whether coordinates are cut into tiles at all.
+    /// Whether the dimension is divided into tiles.
     pub const fn is_tiled(self) -> bool {
         !matches!(self, Self::None)
     }
 }
 
-/// Tiles that a float dimension can count, and no more: 2^63.
+/// The number of tiles, 2^63, at which a float dimension can no longer count them.
 const TILES_MAX: f64 = 9_223_372_036_854_775_808.0;
 
-/// The whole part of a quotient as libtiledb has it on disk, which is what the processor makes of one that
-/// does not fit: NaN, of a domain as wide as the type, counts as 2^63, and what is beyond 2^64 as 0.
-// The range is checked first.
+/// Converts a quotient to a whole number as libtiledb does. Quotients that do not fit follow the processor: NaN, which
+/// occurs in a domain as wide as the type, becomes 2^63, and values beyond 2^64 become 0.
+// Values outside the range of `i64` are handled before the cast.
 fn counted(quotient: f64) -> u64 {
     let signed = |v: f64| {
         if (-TILES_MAX..TILES_MAX).contains(&v) {

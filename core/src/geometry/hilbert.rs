@@ -1,7 +1,7 @@
 //! Positions along the Hilbert curve, as the format defines them.
 //!
-//! Each coordinate falls into one of `2^bits` buckets with `bits = 63 / dimensions`; the buckets are
-//! turned into a position by Skilling's transform.
+//! Each coordinate is in one of `2^bits` buckets with `bits = 63 / dimensions`. Skilling's transform turns the buckets
+//! into a position.
 
 mod curve;
 mod machine;
@@ -20,7 +20,7 @@ use crate::with_type;
 #[derive(Debug, Clone)]
 pub struct Hilbert {
     bits: u32,
-    /// Low and high end of each dimension's domain; `None` for strings.
+    /// The low and the high end of each dimension's domain; `None` for strings.
     domain: Vec<Option<(f64, f64)>>,
 }
 
@@ -28,7 +28,7 @@ impl Hilbert {
     /// The curve over the domain of `schema`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for more dimensions than the curve has bits for.
+    /// [`Error::InvalidArgument`] if there are more dimensions than the curve supports.
     pub fn new(schema: &Schema) -> Result<Self> {
         let n = schema.dimensions.len();
         if n == 0 || n > HILBERT_DIMENSIONS_MAX {
@@ -47,16 +47,17 @@ impl Hilbert {
         })
     }
 
-    /// The bucket of each number along dimension `d`.
-    // The format computes buckets in doubles and truncates.
+    /// The bucket of a number along dimension `d`.
+    // The format computes buckets in doubles and truncates them.
     fn buckets(&self, d: usize) -> impl Fn(f64) -> u64 {
         let max = (1_u64 << self.bits) - 1;
-        // A domain of one value has one bucket; the quotient would be 0 / 0.
+        // A domain with a single value has one bucket. The quotient would be 0 / 0.
         let (lo, hi) = match self.domain.get(d) {
             Some(&Some((lo, hi))) if hi > lo => (lo, hi),
             _ => (f64::NAN, f64::NAN),
         };
-        // A processor has an instruction for signed numbers; buckets have 63 bits at most. NaN is bucket 0.
+        // Processors convert to signed integers with one instruction, and buckets have at most 63 bits. NaN is in
+        // bucket 0.
         move |value| {
             ((((value - lo) / (hi - lo)) * max as f64) as i64)
                 .max(0)
@@ -65,7 +66,7 @@ impl Hilbert {
         }
     }
 
-    /// The bucket of a string: its first eight bytes, which are taken as signed where they are not ASCII.
+    /// The bucket of a string: its first eight bytes. Non-ASCII bytes are taken as signed.
     fn string_bucket(&self, bytes: &[u8]) -> u64 {
         let mut word = 0_u64;
         for i in 0..8 {
@@ -75,10 +76,10 @@ impl Hilbert {
         word >> (64 - self.bits)
     }
 
-    /// The positions of a range of the cells; `dims` are the coordinates, one column a dimension.
+    /// The positions of a range of the cells. `dims` are the coordinates, one column per dimension.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the columns are not of one length, or not one a dimension.
+    /// [`Error::InvalidArgument`] if the number of columns is wrong, or a column is too short.
     #[allow(
         clippy::unnecessary_cast,
         reason = "the format computes buckets in doubles, whatever the type"
@@ -86,7 +87,7 @@ impl Hilbert {
     pub fn positions(&self, dims: &[&Column], cells: Range<usize>) -> Result<Vec<u64>> {
         if dims.len() != self.domain.len() || dims.iter().any(|c| c.len() < cells.end) {
             return Err(Error::invalid(
-                "coordinates need one column a dimension, all of one length",
+                "coordinates need one column per dimension, all of the same length",
             ));
         }
         let mut buckets = Vec::with_capacity(cells.len() * dims.len());
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn sixteen_cells_come_in_the_order_libtiledb_stores_them() {
+    fn sixteen_cells_have_libtiledb_order() {
         let h = Hilbert::new(&schema(vec![
             Dimension::new("y", Datatype::Int32, 1, 4, 2),
             Dimension::new("x", Datatype::Int32, 1, 4, 2),
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn one_dimension_is_its_bucket() {
+    fn positions_in_one_dimension_are_buckets() {
         let h = Hilbert::new(&schema(vec![Dimension::new("x", Datatype::Float64, 0.0, 1.0, 1.0)])).unwrap();
         let x = Column::from_values(Datatype::Float64, &[0.0, 1.0]);
         assert_eq!(h.positions(&[&x], 0..2).unwrap(), [0, (1 << 63) - 1]);

@@ -1,8 +1,7 @@
-//! Integer arithmetic on cells and tiles; no bytes of files, no I/O.
+//! Integer arithmetic on cells and tiles, without I/O.
 //!
-//! Cells of dense arrays are counted as `u64` offsets from the low end of each dimension, so one
-//! copy of this code serves every integer type, every date and every time. Coordinates of sparse
-//! arrays become `u64` keys that sort as the values do.
+//! Cells of dense arrays are `u64` offsets from the low end of each dimension, so the same code serves every integer,
+//! date and time type. Coordinates of sparse arrays become `u64` keys that sort like the values.
 
 pub mod grid;
 pub mod hilbert;

@@ -1,4 +1,4 @@
-//! Orders: of tiles, of cells in a tile, and of the cells of a sparse fragment or result.
+//! Orders of tiles, of cells in a tile, and of the cells of a sparse fragment or result.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::format::schema::{Layout, Schema};
 use crate::key;
 
-/// Row- or column-major.
+/// Row-major or column-major order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Order {
     /// The last dimension varies fastest.
@@ -21,7 +21,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The order of a layout that is row- or column-major.
+    /// The order of a row-major or column-major layout.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for any other layout.
@@ -45,7 +45,7 @@ impl Order {
         self.slow_to_fast(n).rev()
     }
 
-    /// Which of two places comes first.
+    /// Compares two positions.
     pub fn compare(self, a: &[u64], b: &[u64]) -> Ordering {
         let along = |d: usize| a.get(d).cmp(&b.get(d));
         self.slow_to_fast(a.len())
@@ -54,7 +54,7 @@ impl Order {
             .unwrap_or(Ordering::Equal)
     }
 
-    /// Cells to step over for the next cell along each dimension. Saturates where it does not fit.
+    /// Number of cells between neighbours along each dimension. Saturates.
     pub fn strides(self, shape: &[u64]) -> Vec<u64> {
         let mut strides = vec![1; shape.len()];
         let mut step = 1_u64;
@@ -66,10 +66,10 @@ impl Order {
     }
 }
 
-/// An order of the cells of a sparse array, as a list of terms to compare, most important first.
+/// An order of the cells of a sparse array, as a list of terms to compare, most significant first.
 ///
-/// Strings compare by bytes without a sign, as in libtiledb's readers. Its writers lay them out by `char`,
-/// mostly with a sign, and its readers then give some cells twice: what is written here they read right.
+/// Strings are compared as unsigned bytes, as in libtiledb's readers. Libtiledb's writers compare them as `char`, which
+/// is mostly signed, and its readers then return some cells twice. They read arrays in this order correctly.
 #[derive(Debug, Clone)]
 pub struct CellOrder {
     terms: Vec<Term>,
@@ -83,23 +83,23 @@ enum Term {
     Tile(usize, Tiling),
     /// Coordinate along a dimension.
     Coordinate(usize),
-    /// Position along the curve.
+    /// Position along the Hilbert curve.
     Hilbert(Hilbert),
-    /// Whether a coordinate along a dimension is -0.0: it lies where 0.0 does, and is another coordinate.
+    /// Whether a coordinate along a dimension is -0.0, which has the same place as 0.0 but is a different coordinate.
     NegativeZero(usize),
 }
 
 /// The keys of one term for many cells.
 #[derive(Debug, Clone, PartialEq)]
 pub enum KeyColumn<'a> {
-    /// Numbers; none at all where they are 0 for every cell.
+    /// Numbers. Empty if the key is 0 for every cell.
     Numbers(Vec<u64>),
-    /// Strings: bytes, and the starts of the cells with the end of the last.
+    /// Strings: bytes, and the start of each cell with the end of the last one.
     Strings(&'a [u8], &'a [u64]),
 }
 
 impl KeyColumn<'_> {
-    /// Bytes of string `i`; empty for numbers.
+    /// The bytes of string `i`; empty for numbers.
     pub(crate) fn string(&self, i: usize) -> &[u8] {
         match self {
             Self::Strings(data, offsets) => match (offsets.get(i), offsets.get(i + 1)) {
@@ -110,7 +110,7 @@ impl KeyColumn<'_> {
         }
     }
 
-    /// Order of cell `i` here and cell `j` there.
+    /// Compares cell `i` of this column with cell `j` of `other`.
     pub fn compare(&self, i: usize, other: &KeyColumn<'_>, j: usize) -> Ordering {
         match (self, other) {
             (Self::Numbers(a), KeyColumn::Numbers(b)) => number(a, i).cmp(&number(b, j)),
@@ -119,17 +119,17 @@ impl KeyColumn<'_> {
     }
 }
 
-/// Key `i` of a term; the keys of a term that is 0 for all cells may be left out.
+/// Key `i` of a term. The keys of a term that is 0 for every cell may be empty.
 pub(crate) fn number(keys: &[u64], i: usize) -> u64 {
     keys.get(i).copied().unwrap_or(0)
 }
 
 impl CellOrder {
-    /// The order of `layout` in arrays of `schema`. Row- and column-major compare coordinates alone;
-    /// global is the order on disk: by space tile, then within the tile, or along the Hilbert curve.
+    /// The order of `layout` in arrays of `schema`. Row-major and column-major order compare only coordinates. Global
+    /// order is the order on disk: by space tile and then within the tile, or along the Hilbert curve.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for [`Layout::Unordered`], and for too many Hilbert dimensions.
+    /// [`Error::InvalidArgument`] for [`Layout::Unordered`], and for too many dimensions for the Hilbert curve.
     pub fn new(schema: &Schema, layout: Layout) -> Result<Self> {
         let n = schema.dimensions.len();
         let coordinates = |o: Order| o.slow_to_fast(n).map(Term::Coordinate);
@@ -159,15 +159,15 @@ impl CellOrder {
         })
     }
 
-    /// How many terms say where a cell lies. Those behind tell apart what lies at one place.
+    /// Number of terms that determine a cell's place. The later terms distinguish cells at the same place.
     pub(crate) const fn places(&self) -> usize {
         self.places
     }
 
-    /// The keys of each term for the cells whose coordinates are `dims`, one column a dimension.
+    /// The keys of each term for the cells with coordinates `dims`, one column per dimension.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for NaN and for columns that are not of one length.
+    /// [`Error::InvalidArgument`] for NaN, and for columns that differ in length.
     pub fn keys<'a>(&self, dims: &[&'a Column]) -> Result<Vec<KeyColumn<'a>>> {
         let cells = dims.first().map_or(0, |c| c.len());
         (0..self.terms.len())
@@ -175,7 +175,7 @@ impl CellOrder {
             .collect()
     }
 
-    /// How many terms there are.
+    /// Number of terms.
     pub fn terms(&self) -> usize {
         self.terms.len()
     }
@@ -183,16 +183,15 @@ impl CellOrder {
     /// The keys of one term for a range of the cells.
     ///
     /// # Errors
-    /// As [`CellOrder::keys`].
+    /// Those of [`CellOrder::keys`].
     fn term_keys<'a>(&self, term: usize, dims: &[&'a Column], cells: Range<usize>) -> Result<KeyColumn<'a>> {
         let len = dims.first().map_or(0, |c| c.len());
         if dims.len() != self.dimensions || dims.iter().any(|c| c.len() != len) || cells.end > len {
             return Err(Error::invalid(
-                "coordinates need one column a dimension, all of one length",
+                "coordinates need one column per dimension, all of the same length",
             ));
         }
-        let coordinates = |d: usize| {
-            match (dims[d], &dims[d].offsets) {
+        let coordinates = |d: usize| match (dims[d], &dims[d].offsets) {
             (column, Some(offsets)) => Ok(KeyColumn::Strings(
                 &column.data,
                 offsets.get(cells.start..=cells.end).unwrap_or(&[]),
@@ -201,11 +200,10 @@ impl CellOrder {
                 .map(KeyColumn::Numbers)
                 .map_err(|i| {
                     Error::invalid(format!(
-                        "cell {}, counted from 0: its coordinate along dimension {d} is not a number; cells have no place at NaN",
+                        "cell {}, counted from 0: its coordinate along dimension {d} is NaN, which has no position",
                         cells.start + i
                     ))
                 }),
-        }
         };
         match self.terms.get(term) {
             Some(Term::Coordinate(d)) => coordinates(*d),
@@ -218,15 +216,15 @@ impl CellOrder {
                 }
                 strings => strings,
             }),
-            None => Err(Error::invalid("there is no such term")),
+            None => Err(Error::invalid("the order has no such term")),
         }
     }
 
-    /// The keys of a term for a range of the cells, relative to the cell's tile where the order compares
-    /// tiles before: smaller numbers, in the same order among cells of one tile.
+    /// The keys of a term for a range of the cells. If the order compares tiles first, coordinates are relative to the
+    /// cell's tile. That makes them smaller and preserves the order within a tile.
     ///
     /// # Errors
-    /// As [`CellOrder::keys`].
+    /// Those of [`CellOrder::keys`].
     pub(crate) fn narrow_keys<'a>(
         &self,
         term: usize,
@@ -247,25 +245,25 @@ impl CellOrder {
         Ok(keys)
     }
 
-    /// [`CellOrder::compare`] of the places that the cells lie at.
+    /// Like [`CellOrder::compare`], but compares only the cells' places.
     pub(crate) fn compare_places(&self, a: &[KeyColumn<'_>], i: usize, b: &[KeyColumn<'_>], j: usize) -> Ordering {
         Self::compare(a.get(..self.places).unwrap_or(a), i, b, j)
     }
 
-    /// Order of cell `i` of `a` and cell `j` of `b`, both made by [`CellOrder::keys`].
+    /// Compares cell `i` of `a` with cell `j` of `b`. Both must come from [`CellOrder::keys`].
     pub fn compare(a: &[KeyColumn<'_>], i: usize, b: &[KeyColumn<'_>], j: usize) -> Ordering {
         let differ = a.iter().zip(b).map(|(a, b)| a.compare(i, b, j)).find(|o| o.is_ne());
         differ.unwrap_or(Ordering::Equal)
     }
 }
 
-/// The bytes of these cells, each of one number.
+/// The bytes of these cells, which hold one number each.
 pub(crate) fn numbers<'a>(column: &'a Column, cells: &Range<usize>) -> &'a [u8] {
     let width = column.datatype.physical().size();
     &column.data[cells.start * width..cells.end * width]
 }
 
-/// 1 for each coordinate that is -0.0, else 0; nothing where none is.
+/// A column with 1 for each coordinate that is -0.0, else 0. Empty if no coordinate is -0.0.
 fn negative_zeros(column: &Column, cells: &Range<usize>) -> Vec<u64> {
     fn of<T: bytemuck::Pod + PartialEq>(data: &[u8], zero: T) -> Vec<u64> {
         let values = typed::<T>(data);
@@ -333,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn the_two_zeros_lie_at_one_place_and_are_two_coordinates() {
+    fn negative_zero_shares_the_place_of_zero_but_is_another_coordinate() {
         let schema = Schema::new(
             ArrayType::Sparse,
             vec![Dimension::new("x", Datatype::Float64, -1.0, 1.0, 0.5)],

@@ -1,6 +1,6 @@
 //! Intervals of cells along one dimension, and boxes made of them.
 
-/// A closed interval of offsets along a dimension: both ends are inside, and it is never empty.
+/// A closed, non-empty interval of offsets along a dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
     /// The first cell.
@@ -10,17 +10,17 @@ pub struct Span {
 }
 
 impl Span {
-    /// The cells from `first` to `last`; `None` if there are none.
+    /// The cells from `first` to `last`; `None` if `last` is before `first`.
     pub fn new(first: u64, last: u64) -> Option<Self> {
         (first <= last).then_some(Self { first, last })
     }
 
-    /// How many cells; `u64::MAX` also stands for one more than that.
+    /// Number of cells. Saturates: a length of 2^64 becomes `u64::MAX`.
     pub const fn len(self) -> u64 {
         (self.last - self.first).saturating_add(1)
     }
 
-    /// Never: an interval holds at least one cell.
+    /// Always false, because an interval holds at least one cell.
     pub const fn is_empty(self) -> bool {
         false
     }
@@ -35,13 +35,13 @@ impl Span {
         self.first <= other.first && other.last <= self.last
     }
 
-    /// The cells in both.
+    /// The cells in both intervals.
     #[must_use]
     pub fn intersection(self, other: Self) -> Option<Self> {
         Self::new(self.first.max(other.first), self.last.min(other.last))
     }
 
-    /// The smallest interval that holds both.
+    /// The smallest interval that contains both.
     #[must_use]
     pub fn union(self, other: Self) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl Span {
     }
 }
 
-/// The cells in both boxes; `None` if there are none.
+/// The cells in both boxes; `None` if the boxes are disjoint.
 pub fn intersect(a: &[Span], b: &[Span]) -> Option<Vec<Span>> {
     a.iter().zip(b).map(|(a, b)| a.intersection(*b)).collect()
 }
@@ -61,13 +61,14 @@ pub fn covers(outer: &[Span], inner: &[Span]) -> bool {
     outer.iter().zip(inner).all(|(o, i)| o.covers(*i))
 }
 
-/// The smallest box that holds both.
+/// The smallest box that contains both.
 #[must_use]
 pub fn union(a: &[Span], b: &[Span]) -> Vec<Span> {
     a.iter().zip(b).map(|(a, b)| a.union(*b)).collect()
 }
 
-/// What is left of boxes without another one, in boxes. Calls `taken` with what that one has of each.
+/// Subtracts `hole` from the boxes and returns the rest as boxes. Calls `taken` with the intersection of `hole` and
+/// each box.
 pub fn without(boxes: Vec<Vec<Span>>, hole: &[Span], mut taken: impl FnMut(Vec<Span>)) -> Vec<Vec<Span>> {
     let mut left = Vec::with_capacity(boxes.len());
     for mut rest in boxes {
@@ -90,14 +91,14 @@ pub fn without(boxes: Vec<Vec<Span>>, hole: &[Span], mut taken: impl FnMut(Vec<S
     left
 }
 
-/// Cells in the box; `None` if the number does not fit.
+/// Number of cells in the box; `None` if it overflows.
 pub fn cells(spans: &[Span]) -> Option<u64> {
     spans
         .iter()
         .try_fold(1_u64, |n, s| n.checked_mul((s.last - s.first).checked_add(1)?))
 }
 
-/// The lengths of the box's sides.
+/// The side lengths of the box.
 pub fn shape(spans: &[Span]) -> Vec<u64> {
     spans.iter().map(|s| s.len()).collect()
 }
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_meet_join_and_count() {
+    fn boxes_intersect_join_and_count() {
         let (a, b) = ([span(0, 9), span(5, 6)], [span(3, 20), span(6, 8)]);
         assert_eq!(intersect(&a, &b), Some(vec![span(3, 9), span(6, 6)]));
         assert_eq!(union(&a, &b), [span(0, 20), span(5, 8)]);
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_box_is_every_cell_that_is_not_taken() {
+    fn subtraction_leaves_every_cell_outside_the_hole() {
         let whole = vec![span(0, 4), span(0, 4)];
         for taken in [
             [span(1, 3), span(1, 3)],

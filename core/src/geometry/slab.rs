@@ -1,29 +1,29 @@
-//! Copying a box of cells between two buffers, each in row- or column-major order.
+//! Copies a box of cells between two buffers, each in row-major or column-major order.
 //!
-//! A plan is a few nested loops with a step in either buffer. Loops that walk both buffers without a
-//! gap are merged, so a box that is as wide as both buffers is one run.
+//! A plan consists of nested loops, each with a step in either buffer. Adjacent loops without a gap in either buffer
+//! are merged, so a box as wide as both buffers is a single run.
 
 mod cut;
 
 use super::order::Order;
 use crate::sort::sort_by_number;
 
-/// A dense buffer of cells: how long its sides are and in which order it holds them.
+/// The shape and cell order of a dense buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// Cells along each dimension.
+    /// Number of cells along each dimension.
     pub shape: Vec<u64>,
     /// Order of the cells.
     pub order: Order,
 }
 
 impl Frame {
-    /// Cells in the buffer; `None` if the number does not fit.
+    /// Number of cells in the buffer; `None` if it overflows.
     pub fn cells(&self) -> Option<u64> {
         self.shape.iter().try_fold(1_u64, |n, &side| n.checked_mul(side))
     }
 
-    /// The place of a cell in the buffer.
+    /// The position of a cell in the buffer.
     pub fn position(&self, at: &[u64]) -> u64 {
         self.order
             .strides(&self.shape)
@@ -34,25 +34,25 @@ impl Frame {
     }
 }
 
-/// Cells that lie side by side in both buffers.
+/// Cells that are contiguous in both buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
-    /// Place of the first cell in the source.
+    /// Position of the first cell in the source.
     pub from: u64,
-    /// Place of the first cell in the destination.
+    /// Position of the first cell in the destination.
     pub to: u64,
-    /// How many cells.
+    /// Number of cells.
     pub cells: u64,
 }
 
-/// How to copy a box from one buffer to another.
+/// A plan for copying a box from one buffer to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopyPlan {
     from: u64,
     to: u64,
-    /// Cells of the innermost loop that are side by side in both buffers.
+    /// Number of cells in the innermost loop, which are contiguous in both buffers.
     run: u64,
-    /// Outer loops, slowest in the destination first.
+    /// Outer loops, the slowest in the destination first.
     loops: Vec<Loop>,
 }
 
@@ -64,9 +64,9 @@ struct Loop {
 }
 
 impl CopyPlan {
-    /// Copies `shape` cells that start at `from_at` in `from` to `to_at` in `to`.
+    /// Copies a box of `shape` cells from `from_at` in `from` to `to_at` in `to`.
     ///
-    /// The box must lie inside both; places are in cells.
+    /// The box must be inside both buffers. Positions are in cells.
     pub fn new(from: &Frame, from_at: &[u64], to: &Frame, to_at: &[u64], shape: &[u64]) -> Self {
         let (source, target) = (from.order.strides(&from.shape), to.order.strides(&to.shape));
         let loops = to.order.slow_to_fast(shape.len()).map(|d| Loop {
@@ -77,8 +77,8 @@ impl CopyPlan {
         Self::of_loops(from.position(from_at), to.position(to_at), loops)
     }
 
-    /// Copies the cells that these loops come to, each of so many cells, with these steps in the source and in the
-    /// destination: from place `from` on to place `to` on.
+    /// Copies the cells that these loops visit, starting at position `from` of the source and `to` of the destination.
+    /// Each loop is a count, a step in the source and a step in the destination.
     pub(crate) fn stepping(from: u64, to: u64, loops: impl IntoIterator<Item = (u64, u64, u64)>) -> Self {
         let loops = loops.into_iter().map(|(count, from, to)| Loop { count, from, to });
         let mut loops: Vec<Loop> = loops.collect();
@@ -86,7 +86,7 @@ impl CopyPlan {
         Self::of_loops(from, to, loops)
     }
 
-    /// `loops` are in the order of the destination, the slowest first.
+    /// `loops` are sorted by their steps in the destination, the slowest first.
     fn of_loops(from: u64, to: u64, loops: impl IntoIterator<Item = Loop>) -> Self {
         let (mut joined, mut empty): (Vec<Loop>, bool) = (Vec::new(), false);
         for inner in loops {
@@ -122,17 +122,17 @@ impl CopyPlan {
         }
     }
 
-    /// Cells copied.
+    /// Number of cells to copy.
     pub fn cells(&self) -> u64 {
         self.loops.iter().fold(self.run, |n, l| n.saturating_mul(l.count))
     }
 
-    /// How many runs there are.
+    /// Number of runs.
     pub(crate) fn run_count(&self) -> u64 {
         self.loops.iter().fold(1, |n, l| n.saturating_mul(l.count))
     }
 
-    /// The one run the plan consists of, if it is one.
+    /// The only run of the plan, if there is exactly one.
     pub fn single(&self) -> Option<Run> {
         self.loops.is_empty().then_some(Run {
             from: self.from,
@@ -152,12 +152,12 @@ impl CopyPlan {
         }
     }
 
-    /// Whether some cells lie side by side in both buffers.
+    /// Whether runs are longer than one cell.
     pub fn has_runs(&self) -> bool {
         self.run > 1
     }
 
-    /// Whether the plan stays inside `from` and a destination of `to` bytes, for cells of `width` bytes.
+    /// Whether the plan stays within `from` and a destination of `to` bytes, for cells of `width` bytes.
     pub fn fits(&self, from: &[u8], to: usize, width: usize) -> bool {
         if self.cells() == 0 {
             return true;
@@ -173,7 +173,7 @@ impl CopyPlan {
             && end(self.to, |l| l.to).is_some_and(|end| end <= to)
     }
 
-    /// The destination piece by piece, for cells of `width` bytes that come from `from`, which must fit.
+    /// Produces the destination piece by piece from cells of `width` bytes in `from`, which the plan must fit.
     pub fn pieces<'a>(&'a self, from: &'a [u8], width: usize) -> Pieces<'a> {
         let mut runs = self.runs();
         Pieces {
@@ -185,7 +185,7 @@ impl CopyPlan {
         }
     }
 
-    /// Copies cells of `width` bytes. `false` if the plan does not fit the buffers; nothing is copied then.
+    /// Copies cells of `width` bytes. Returns `false`, without copying, if the plan does not fit the buffers.
     #[must_use]
     pub fn copy(&self, from: &[u8], to: &mut [u8], width: usize) -> bool {
         if !self.fits(from, to.len(), width) {
@@ -216,7 +216,7 @@ impl CopyPlan {
         }
     }
 
-    /// Runs of `N` bytes, which take no call each.
+    /// Copies runs of `N` bytes without a call per run.
     fn copy_bytes<const N: usize>(&self, from: &[u8], to: &mut [u8], width: usize) {
         self.each_run(width, |f, t| {
             if let (Some(source), Some(target)) = (from[f..].first_chunk::<N>(), to[t..].first_chunk_mut::<N>()) {
@@ -225,7 +225,7 @@ impl CopyPlan {
         });
     }
 
-    /// Calls `body` with the places of each run in the source and in the destination, in bytes.
+    /// Calls `body` with the byte positions of each run in the source and in the destination.
     fn each_run(&self, width: usize, mut body: impl FnMut(usize, usize)) {
         let (fast, outer) = match self.loops.split_last() {
             Some((fast, outer)) => (*fast, outer),
@@ -252,8 +252,8 @@ impl CopyPlan {
         }
     }
 
-    /// Single cells of `N` bytes: a transposition, or a picking of every n-th cell. The two loops that
-    /// are narrowest in either buffer are walked in square blocks, so that both stay in the cache.
+    /// Copies single cells of `N` bytes: a transposition, or every n-th cell. The two loops with the smallest steps in
+    /// either buffer are walked in square blocks, so that both buffers stay in the processor's cache.
     fn copy_cells<const N: usize>(&self, from: &[u8], to: &mut [u8]) {
         const BLOCK: u64 = 32;
         let (from, to) = (from.as_chunks::<N>().0, to.as_chunks_mut::<N>().0);
@@ -342,20 +342,20 @@ impl Iterator for Runs<'_> {
     }
 }
 
-/// The destination of a plan, from its first cell on.
+/// Produces the destination of a plan, from its first cell on.
 #[derive(Debug)]
 pub struct Pieces<'a> {
     runs: Runs<'a>,
-    /// What is left of the run that comes next.
+    /// The rest of the next run.
     run: Option<Run>,
-    /// Cells so far.
+    /// Number of cells produced so far.
     at: u64,
     from: &'a [u8],
     width: usize,
 }
 
 impl Pieces<'_> {
-    /// The next cells, as many as fill `out`; those that the plan leaves out are zero.
+    /// Fills `out` with the next cells. Cells outside the plan are zero.
     pub fn fill(&mut self, mut out: &mut [u8]) {
         while !out.is_empty() {
             let room = (out.len() / self.width) as u64;
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_that_does_not_fit_copies_nothing() {
+    fn plans_that_do_not_fit_copy_nothing() {
         let f = frame(&[4], Order::Row);
         let mut to = [9; 4];
         assert!(!CopyPlan::new(&f, &[0], &f, &[0], &[4]).copy(&[1; 3], &mut to, 1));
@@ -438,7 +438,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_cell_of_the_box_arrives_and_no_other(
+        fn exactly_the_cells_of_the_box_are_copied(
             dims in prop::collection::vec((1_u64..6, 0_u64..3, 0_u64..3, 0_u64..3, 0_u64..3), 1..4),
             a in order(), b in order(), width in prop_oneof![Just(1_usize), Just(2), Just(3), Just(4), Just(8), Just(16)],
             piece in 1_usize..9,

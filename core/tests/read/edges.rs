@@ -65,7 +65,7 @@ fn domains_as_wide_as_their_type_are_read_where_they_hold_cells() {
         read(ScalarRange::new(end, at))
             .unwrap_err()
             .to_string()
-            .contains("is empty: its end lies before its start")
+            .contains("is empty: its end is before its start")
     );
     assert!(
         read(ScalarRange::new(end, i64::MAX))

@@ -365,7 +365,7 @@ test("ranges that select nothing say so", async () => {
     await refused(put(array, [slice(from, to)], counted), half);
   }
   await refused(get(array, [slice(5, 0, -1)]), /selects nothing|a step is a whole number/);
-  await refused(get(array, [[5, 3]]), /dimension 'y': the range 5 to 3 is empty: its end lies before its start/);
+  await refused(get(array, [[5, 3]]), /dimension 'y': the range 5 to 3 is empty: its end is before its start/);
   await refused(query(array, { ranges: { y: [5, 3] } }).count(), /the range 5 to 3 is empty/);
   await refused(get(array, [slice(3, 9)]), /the range 3 to 8 is not inside the domain, 0 to 5/);
 });

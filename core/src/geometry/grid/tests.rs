@@ -3,7 +3,7 @@ use crate::datatype::Datatype;
 use crate::format::schema::ArrayType;
 
 #[test]
-fn quotients_that_do_not_fit_are_counted_as_the_processor_does() {
+fn overflowing_quotients_follow_the_processor() {
     assert_eq!([0.0, 2.9, 1e18].map(counted), [0, 2, 1_000_000_000_000_000_000]);
     assert_eq!(counted(1.5 * TILES_MAX), 3 << 62);
     assert_eq!(counted(f64::NAN), 1 << 63);
@@ -23,7 +23,7 @@ fn quotients_that_do_not_fit_are_counted_as_the_processor_does() {
 }
 
 #[test]
-fn many_keys_have_the_tiles_that_each_has() {
+fn tiles_of_many_keys_match_tiles_of_single_keys() {
     let tilings = [
         Tiling::None,
         Tiling::Integer { low: 5, extent: 1 },
@@ -57,7 +57,7 @@ fn grid(dims: Vec<Dimension>) -> Grid {
 }
 
 #[test]
-fn the_grid_starts_at_the_domain_and_the_last_tile_sticks_out() {
+fn the_grid_starts_at_the_domain_and_the_last_tile_extends_past_it() {
     let g = grid(vec![Dimension::new("x", Datatype::Int32, -10, 13, 7)]);
     let spans = g.spans(&[ScalarRange::new(-4, 13)]).unwrap();
     assert_eq!(spans, [Span { first: 6, last: 23 }]);
@@ -70,7 +70,7 @@ fn the_grid_starts_at_the_domain_and_the_last_tile_sticks_out() {
 }
 
 #[test]
-fn tiles_are_numbered_in_tile_order_over_their_own_box() {
+fn tiles_are_numbered_in_tile_order_within_their_box() {
     let dims = || {
         vec![
             Dimension::new("y", Datatype::Uint8, 0_u8, 99_u8, 10_u8),
@@ -112,7 +112,7 @@ fn domains_as_wide_as_their_type_do_not_overflow() {
 }
 
 #[test]
-fn float_coordinates_fall_into_tiles_by_the_floor_of_the_quotient() {
+fn float_tiles_are_the_floor_of_the_quotient() {
     let t = Tiling::of(&Dimension::new("x", Datatype::Float64, -1.0, 1.0, 0.5));
     let tile = |v: f64| t.tile(v.key().unwrap());
     assert_eq!(

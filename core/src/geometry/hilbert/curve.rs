@@ -1,24 +1,25 @@
-//! Positions of points whose coordinates are buckets, by Skilling's transform.
+//! Computes positions of points from their buckets with Skilling's transform.
 //!
-//! The transform goes from the highest bit of the coordinates to the lowest; what it does with a bit decides how
-//! the lower bits of the coordinates are turned and mirrored. Here it is done bit by bit for a block of points at
-//! once: without a branch, which no processor could foresee.
+//! The transform goes from the highest bit of the coordinates to the lowest. Each bit determines how the lower bits are
+//! swapped and mirrored. This module transforms a block of points at once, bit by bit, and so avoids branches that the
+//! processor could not predict.
 
 use super::machine::{CUBE, SQUARE};
 
-/// Points that are transformed at a time.
+/// Points per block.
 const BLOCK: usize = 32;
 
 /// A coordinate of each point of a block.
 type Lane = [u64; BLOCK];
 
-/// Bits of each of a point's coordinates.
+/// Number of bits of each coordinate.
 pub(super) const fn bits(dimensions: usize) -> u32 {
     // At most 63.
     63 / dimensions as u32
 }
 
-/// The positions of points: `coordinates` has those along the first dimension, then those along the second, …
+/// The positions of points. `coordinates` holds those along the first dimension, then those along the second, and so
+/// on.
 pub(super) fn positions(coordinates: Vec<u64>, dimensions: usize) -> Vec<u64> {
     let points = coordinates.len() / dimensions.max(1);
     match dimensions {
@@ -29,7 +30,7 @@ pub(super) fn positions(coordinates: Vec<u64>, dimensions: usize) -> Vec<u64> {
     }
 }
 
-/// The same by the transform itself, for any number of dimensions from 2.
+/// The same with the transform itself, for two or more dimensions.
 fn bit_by_bit(coordinates: &[u64], points: usize, dimensions: usize) -> Vec<u64> {
     let bits = bits(dimensions);
     let mut lanes = vec![[0; BLOCK]; dimensions];
@@ -47,11 +48,11 @@ fn bit_by_bit(coordinates: &[u64], points: usize, dimensions: usize) -> Vec<u64>
     positions
 }
 
-/// Turns the coordinates of a block of points into their positions' bits.
+/// Turns the coordinates of a block of points into the bits of their positions.
 fn transform(first: &mut Lane, rest: &mut [Lane], bits: u32) {
     for bit in (1..bits).rev() {
         let lower = (1_u64 << bit) - 1;
-        // All ones where the bit is set.
+        // All ones if the bit is set.
         let set = |v: u64| ((v >> bit) & 1).wrapping_neg();
         first.iter_mut().for_each(|a| *a ^= set(*a) & lower);
         for lane in rest.iter_mut() {
@@ -68,7 +69,7 @@ fn transform(first: &mut Lane, rest: &mut [Lane], bits: u32) {
         lane.iter_mut().zip(&before).for_each(|(b, a)| *b ^= a);
         before = *lane;
     }
-    // Of the last coordinate, whether an odd number of the bits above is set.
+    // Whether an odd number of higher bits of the last coordinate is set.
     let mut odd = before.map(|v| v >> 1);
     for shift in (0..6).map(|i| 1 << i).filter(|shift| *shift < bits) {
         odd.iter_mut().for_each(|v| *v ^= *v >> shift);
@@ -78,7 +79,7 @@ fn transform(first: &mut Lane, rest: &mut [Lane], bits: u32) {
     }
 }
 
-/// The bits of the coordinates of each point in turn, from the highest bit of the first coordinate.
+/// Interleaves the bits of each point's coordinates, starting with the highest bit of the first coordinate.
 fn interleave(lanes: &[Lane], bits: u32) -> Lane {
     let mut all = [0; BLOCK];
     for bit in (0..bits).rev() {
@@ -97,7 +98,7 @@ mod tests {
     use crate::format::check::HILBERT_DIMENSIONS_MAX;
     use proptest::prelude::*;
 
-    /// The transform as Skilling gives it; the point is scratch.
+    /// Skilling's original transform. It overwrites the point.
     fn plain(x: &mut [u64], bits: u32) -> u64 {
         let n = x.len();
         let mut q = 1_u64 << (bits - 1);
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_are_those_of_the_reference() {
+    fn positions_match_the_reference() {
         let check = |point: &[u64], expect| {
             assert_eq!(positions(point.to_vec(), point.len()), [expect], "{point:?}");
         };
@@ -168,11 +169,11 @@ mod tests {
     }
 
     #[test]
-    fn corners_and_single_bits_lie_where_the_plain_transform_puts_them() {
+    fn corners_and_single_bits_match_the_plain_transform() {
         for dimensions in 1..=HILBERT_DIMENSIONS_MAX {
             let bits = bits(dimensions);
             let max = (1_u64 << bits) - 1;
-            // Each corner of the domain, and next to it.
+            // Each corner of the domain, and its neighbours.
             let corners = (0..1_usize << dimensions).flat_map(|corner| {
                 let at = move |d: usize, inset: u64| if (corner >> d) & 1 == 1 { max - inset } else { inset };
                 [0, 1].map(|inset| (0..dimensions).map(|d| at(d, inset)).collect())
@@ -188,7 +189,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn points_lie_where_the_plain_transform_puts_them(words in prop::collection::vec(any::<u64>(), 1..2000)) {
+        fn points_match_the_plain_transform(words in prop::collection::vec(any::<u64>(), 1..2000)) {
             for dimensions in 1..=HILBERT_DIMENSIONS_MAX {
                 let max = (1 << bits(dimensions)) - 1;
                 let points: Vec<Vec<u64>> = words

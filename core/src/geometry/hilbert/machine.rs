@@ -1,27 +1,28 @@
-//! Skilling's transform of few dimensions as a machine that reads several bits of each coordinate in one step.
+//! Skilling's transform for few dimensions, as a state machine that reads several bits of each coordinate per step.
 //!
-//! What the higher bits of a point do to its lower ones is to swap and to mirror its coordinates. With few
-//! dimensions there are few such states, so that a table has for each of them, and for each step's bits of the
-//! coordinates, the bits of the position and the next state.
+//! The higher bits of a point only swap and mirror the lower bits of its coordinates. In few dimensions there are few
+//! such states. A table therefore maps each state and the coordinate bits of a step to position bits and the next
+//! state.
 
 use std::sync::LazyLock;
 
 use super::curve::bits;
 
-/// The machine of 2 dimensions.
+/// The machine for 2 dimensions.
 pub(super) static SQUARE: Machine<2, 4> = Machine::new();
 
-/// The machine of 3 dimensions.
+/// The machine for 3 dimensions.
 pub(super) static CUBE: Machine<3, 3> = Machine::new();
 
-/// Positions of points in `N` dimensions, of which a step reads `STEP` bits each.
+/// Computes positions of points in `N` dimensions. Each step reads `STEP` bits of each coordinate.
 ///
-/// An entry of the table is a step's bits of the position, and above them the next state. It is found by the bits of
-/// the coordinates, those of the first highest, and above them the state, which is 0 before the first step.
+/// A table entry holds the position bits of a step and, above them, the next state. The bits of its
+/// index are, from high to low: the state, which is 0 before the first step, then the bits of the first coordinate, of
+/// the second, and so on.
 pub(super) struct Machine<const N: usize, const STEP: u32>(LazyLock<Vec<u16>>);
 
 impl<const N: usize, const STEP: u32> Machine<N, STEP> {
-    /// Bits that a step reads, and writes.
+    /// Number of bits that a step reads and writes.
     const WIDTH: u32 = N as u32 * STEP;
     const STEPS: u32 = bits(N).div_ceil(STEP);
 
@@ -29,7 +30,8 @@ impl<const N: usize, const STEP: u32> Machine<N, STEP> {
         Self(LazyLock::new(Self::table))
     }
 
-    /// The positions of points; `coordinates` has those along the first dimension, then those along the second, …
+    /// The positions of points. `coordinates` holds those along the first dimension, then those along the second, and
+    /// so on.
     pub(super) fn positions(&self, coordinates: &[u64], points: usize) -> Vec<u64> {
         let entries = self.0.as_slice();
         let along: [&[u64]; N] = std::array::from_fn(|d| &coordinates[d * points..][..points]);
@@ -48,8 +50,8 @@ impl<const N: usize, const STEP: u32> Machine<N, STEP> {
     }
 
     fn table() -> Vec<u16> {
-        // The first step may read more bits than a coordinate has. Zeros at the start only turn the coordinates in
-        // a circle: these here turn them to where those above the coordinates' bits bring them back.
+        // The first step may read more bits than a coordinate has. Leading zeros only rotate the coordinates. The first
+        // state is rotated in advance, so that the extra zeros rotate it back.
         let above = (Self::STEPS * STEP - bits(N)) as usize % N;
         let mut first = State::<N>::START;
         (0..(N - above) % N).for_each(|_| _ = first.read([false; N]));
@@ -74,13 +76,13 @@ impl<const N: usize, const STEP: u32> Machine<N, STEP> {
     }
 }
 
-/// What became of the coordinates' lower bits: coordinate `i` is now that of dimension `from[i]`, and mirrored
-/// where `mirrored[i]`.
+/// How the lower bits of the coordinates are swapped and mirrored. Coordinate `i` is read from dimension `from[i]`, and
+/// is mirrored if `mirrored[i]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct State<const N: usize> {
     from: [usize; N],
     mirrored: [bool; N],
-    /// Whether the position's bits of this level are mirrored.
+    /// Whether the position bits of this level are mirrored.
     odd: bool,
 }
 
@@ -99,7 +101,7 @@ impl<const N: usize> State<N> {
         }
     };
 
-    /// Reads one bit of each coordinate. Returns the position's bits, that of the first coordinate highest.
+    /// Reads one bit of each coordinate and returns the position bits, the first coordinate's bit highest.
     fn read(&mut self, bits: [bool; N]) -> u16 {
         let (mut out, mut bit) = (0, self.odd);
         let before = *self;

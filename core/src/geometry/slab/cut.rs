@@ -1,21 +1,21 @@
-//! Parts of a plan: the cells that go to one part of the destination.
+//! Restricts a plan to a part of the destination.
 
 use std::ops::Range;
 
 use super::{CopyPlan, Loop};
 
 impl CopyPlan {
-    /// From the first to the last cell that is taken, in the source.
+    /// The source from the first to the last copied cell.
     pub(crate) fn source(&self) -> Range<u64> {
         self.from..self.from + reach(&self.loops, self.run, |l| l.from)
     }
 
-    /// From the first to the last cell that is put, in the destination.
+    /// The destination from the first to the last copied cell.
     pub(crate) fn target(&self) -> Range<u64> {
         self.to..self.to + reach(&self.loops, self.run, |l| l.to)
     }
 
-    /// The same plan for a source that begins at its cell `first`.
+    /// The same plan for a source that starts at its cell `first`.
     pub(crate) fn moved(self, first: u64) -> Self {
         Self {
             from: self.from.saturating_sub(first),
@@ -23,7 +23,7 @@ impl CopyPlan {
         }
     }
 
-    /// Plans for the cells that go to these places, which are counted from `cells.start` in them.
+    /// Plans for the cells that go to these positions. Their destinations are relative to `cells.start`.
     pub(crate) fn within(&self, cells: &Range<u64>) -> Vec<Self> {
         let mut out = Vec::new();
         if self.cells() > 0 {
@@ -32,7 +32,7 @@ impl CopyPlan {
         out
     }
 
-    /// What the cells that the `loops` come to from here on have in `cells`.
+    /// Adds the part of `loops` that is within `cells`, starting at these positions.
     fn cut(&self, loops: &[Loop], from: u64, to: u64, cells: &Range<u64>, out: &mut Vec<Self>) {
         let end = to + reach(loops, self.run, |l| l.to);
         if end <= cells.start || cells.end <= to {
@@ -53,7 +53,7 @@ impl CopyPlan {
             out.push(part(from + (first - to), first, last - first, &[]));
             return;
         };
-        // Turns of the loop before `first` start before the part, those from `last` on end behind it.
+        // Iterations before `first` start before the part. Iterations from `last` on end after it.
         let inner = reach(rest, self.run, |l| l.to);
         let turns = |places: u64| places.checked_div(slowest.to).unwrap_or(0).min(slowest.count);
         let first = turns(cells.start.saturating_sub(to).next_multiple_of(slowest.to.max(1)));
@@ -80,7 +80,7 @@ impl CopyPlan {
     }
 }
 
-/// Cells from the first to the last that these loops come to.
+/// Number of cells from the first to the last that these loops visit.
 fn reach(loops: &[Loop], run: u64, step: fn(&Loop) -> u64) -> u64 {
     loops.iter().fold(run, |n, l| n + (l.count.max(1) - 1) * step(l))
 }
