@@ -1,6 +1,6 @@
-//! A cache bounded in bytes. What it holds never changes (files of an array are never modified), so
-//! nothing is ever invalidated; the least recently used value makes room. A pass over more than fits
-//! leaves most of the cache as it was: what it meets takes the place of what it met last.
+//! A cache bounded in bytes. Files of an array are never modified, so values never change and nothing is invalidated.
+//! The least recently used value is evicted first. A scan over more data than fits leaves most of the cache in place,
+//! because each scanned value replaces the previous one.
 
 use std::any::Any;
 use std::fmt;
@@ -8,20 +8,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hashlink::LinkedHashMap;
 
-/// What a value was made of: a file, a place in it, and a word for what was made, so that two
-/// views of one place do not collide.
+/// The origin of a value: a file, a part of it, and the kind of value. The kind keeps different views of the same part
+/// apart.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CacheKey {
     /// Path of the file in its store.
     pub path: Arc<str>,
-    /// Which part: an offset in bytes, or a tile's number.
+    /// The part of the file: an offset in bytes, or a tile number.
     pub part: u64,
-    /// What was made of it.
+    /// The kind of value.
     pub kind: &'static str,
 }
 
 impl CacheKey {
-    /// The value of kind `kind` made from part `part` of the file at `path`.
+    /// The key of a value of kind `kind`, made from part `part` of the file at `path`.
     pub fn new(path: impl Into<Arc<str>>, part: u64, kind: &'static str) -> Self {
         Self {
             path: path.into(),
@@ -31,33 +31,33 @@ impl CacheKey {
     }
 }
 
-/// How likely a value is to be asked for again.
+/// How likely a value is to be needed again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reuse {
-    /// Only a part of it was used: whoever looks beside that needs it again.
+    /// Only a part of the value was used. A read of neighbouring cells needs it again.
     Likely,
-    /// All of it was used. It comes back if the same is read again, and not in a pass over everything.
+    /// All of the value was used. It is needed again if the same cells are read again, but not during a scan.
     Possible,
 }
 
-/// Of so many values that may come back and find no room, one is kept as if it were likely to: so what
-/// nobody asks for any more goes in the end, whatever is read.
+/// One in this many `Possible` values that do not fit is kept like a `Likely` one. Values that are no longer needed are
+/// therefore evicted eventually, whatever is read.
 const KEPT_OF_POSSIBLE: u64 = 32;
 
-/// Bytes that a value takes besides its own: its key, its place in the order, and what its allocations cost.
+/// Overhead of a value in bytes: its key, its list entry and its allocations.
 const SLOT_BYTES: u64 = 384;
 
-/// Values of any type under a budget in bytes. Shared between threads.
+/// A cache for values of any type, with a budget in bytes. It can be shared between threads.
 pub struct Cache {
     bytes_max: u64,
     state: Mutex<State>,
 }
 
 struct State {
-    /// What goes first comes first: values that were turned away, the latest of them first, then all others
-    /// from the least to the most recently used.
+    /// Values in eviction order: first those that did not fit, latest first, then the others, least recently used
+    /// first.
     values: LinkedHashMap<CacheKey, Slot>,
-    /// How many values found no room that may come back.
+    /// Number of `Possible` values that did not fit.
     turned: u64,
     bytes: u64,
 }
@@ -68,7 +68,7 @@ struct Slot {
 }
 
 impl State {
-    /// Makes room for `bytes` more under `bytes_max`.
+    /// Evicts values until `bytes` more fit into `bytes_max`.
     fn shrink(&mut self, bytes: u64, bytes_max: u64) {
         while self.bytes.saturating_add(bytes) > bytes_max {
             let Some((_, slot)) = self.values.pop_front() else {
@@ -80,7 +80,7 @@ impl State {
 }
 
 impl Cache {
-    /// An empty cache that holds at most `bytes_max` bytes; 0 caches nothing.
+    /// An empty cache of at most `bytes_max` bytes. A cache of 0 bytes stores nothing.
     pub fn new(bytes_max: u64) -> Self {
         Self {
             bytes_max,
@@ -92,15 +92,15 @@ impl Cache {
         }
     }
 
-    /// The value under `key`, if it is there and of type `T`.
+    /// The value with this key, if it is present and of type `T`.
     pub fn get<T: Any + Send + Sync>(&self, key: &CacheKey) -> Option<Arc<T>> {
         let mut state = self.lock();
         let slot = state.values.to_back(key)?;
         Arc::clone(&slot.value).downcast::<T>().ok()
     }
 
-    /// Keeps `value`, which takes `bytes` of memory, and some more for its place. A value larger than a quarter of the budget is
-    /// not kept: it would push out everything else for one use.
+    /// Stores `value`, which takes `bytes` of memory plus some overhead. Values larger than a quarter of the budget are
+    /// not stored, because they would evict everything else.
     pub fn insert<T: Any + Send + Sync>(&self, key: CacheKey, value: Arc<T>, bytes: u64, reuse: Reuse) {
         let bytes = bytes.saturating_add(SLOT_BYTES);
         if bytes > self.bytes_max / 4 {
@@ -124,13 +124,13 @@ impl Cache {
         }
     }
 
-    /// Bytes held now.
+    /// Bytes in use.
     pub fn bytes(&self) -> u64 {
         self.lock().bytes
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // No caller's code runs under the lock, so a poisoned state is still whole.
+        // No foreign code runs while the lock is held, so a poisoned state is still consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_recently_used_makes_room() {
+    fn the_least_recently_used_value_is_evicted() {
         let cache = Cache::new(4 * (2 + SLOT_BYTES));
         for part in 0..4 {
             cache.insert(key(part), Arc::new(part), 2, Reuse::Likely);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_over_more_than_fits_find_most_of_it() {
+    fn scans_over_more_than_fits_hit_most_values() {
         let cache = Cache::new(20 * (1 + SLOT_BYTES));
         let pass = || {
             let mut found = 0;
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_asks_for_goes_in_the_end() {
+    fn unused_values_are_evicted_eventually() {
         let cache = Cache::new(20 * (1 + SLOT_BYTES));
         for part in 0..20 {
             cache.insert(key(part), Arc::new(part), 1, Reuse::Likely);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn many_small_values_keep_to_the_budget_with_what_they_take_besides() {
+    fn overhead_counts_towards_the_budget() {
         let cache = Cache::new(1 << 20);
         for part in 0..100_000 {
             cache.insert(key(part), Arc::new(part), 1, Reuse::Likely);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn replacing_does_not_count_twice() {
+    fn replaced_values_do_not_count_twice() {
         let cache = Cache::new(4 * (2 + SLOT_BYTES));
         cache.insert(key(0), Arc::new(0_u64), 2, Reuse::Likely);
         cache.insert(key(0), Arc::new(9_u64), 1, Reuse::Likely);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn too_large_or_of_another_type_is_absent() {
+    fn values_that_are_too_large_or_of_another_type_are_absent() {
         let cache = Cache::new(4 * (2 + SLOT_BYTES));
         cache.insert(key(0), Arc::new(0_u64), 3, Reuse::Likely);
         assert_eq!(cache.bytes(), 0);

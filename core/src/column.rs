@@ -1,4 +1,4 @@
-//! The values of one field: untyped bytes inside, typed views at the edge.
+//! The values of one field: untyped bytes with typed views.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,27 +8,27 @@ use bytemuck::Pod;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
 
-/// The cells of one field, in some order.
+/// The cells of one field.
 ///
-/// `data` holds little-endian values one after another. A variable-length column has `offsets`:
-/// one more than there are cells, in **bytes** into `data`, the first 0 and the last `data.len()`.
-/// A nullable column has `validity`: one byte a cell, 1 for a value and 0 for null.
+/// `data` holds little-endian values one after another. A variable-length column has `offsets`, in **bytes** into
+/// `data`. There is one more offset than cells; the first is 0 and the last is `data.len()`. A nullable column has
+/// `validity`, with one byte per cell: 1 for a value and 0 for null.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     /// The type of each value.
     pub datatype: Datatype,
-    /// How many values a cell holds.
+    /// Number of values in a cell.
     pub cell: CellCount,
     /// The values.
     pub data: Vec<u8>,
-    /// Starts of the cells in bytes and the end of the last one; only for variable-length cells.
+    /// The start of each cell and the end of the last one, in bytes. Only for variable-length cells.
     pub offsets: Option<Vec<u64>>,
-    /// 1 where there is a value, 0 where there is none; only for nullable fields.
+    /// 1 for each value and 0 for each null. Only for nullable fields.
     pub validity: Option<Vec<u8>>,
 }
 
 impl Column {
-    /// A column with no cells.
+    /// A column without cells.
     pub fn empty(datatype: Datatype, cell: CellCount, nullable: bool) -> Self {
         Self {
             datatype,
@@ -39,7 +39,7 @@ impl Column {
         }
     }
 
-    /// One value a cell, from Rust values.
+    /// A column with one value per cell.
     ///
     /// ```
     /// use hyperslab::{Column, Datatype};
@@ -57,7 +57,7 @@ impl Column {
         }
     }
 
-    /// Variable-length cells from the bytes of each.
+    /// A column of variable-length cells.
     pub fn from_cells<C: AsRef<[u8]>>(datatype: Datatype, cells: impl IntoIterator<Item = C>) -> Self {
         let mut data = Vec::new();
         let mut offsets = vec![0];
@@ -74,20 +74,19 @@ impl Column {
         }
     }
 
-    /// The same column with nulls where `validity` is 0.
+    /// Sets the validity: cells with 0 are null.
     #[must_use]
     pub fn with_validity(mut self, validity: Vec<u8>) -> Self {
         self.validity = Some(validity);
         self
     }
 
-    /// Adds the cells of `more`, a column of the same kind, behind the cells there are.
+    /// Appends the cells of `more`, which must be a column of the same type.
     pub fn append(&mut self, more: &Self) {
         self.append_range(more, 0..more.len());
     }
 
-    /// Adds those of the cells of `more` that are in `range`, which must be there. Where `more` has no validity, none of
-    /// them is null.
+    /// Appends the cells of `more` in `range`, which must exist. If `more` has no validity, none of them is null.
     pub(crate) fn append_range(&mut self, more: &Self, range: Range<usize>) {
         let bytes = more.bytes_of(&range);
         if let (Some(offsets), Some(starts)) = (&mut self.offsets, &more.offsets) {
@@ -104,7 +103,7 @@ impl Column {
         }
     }
 
-    /// Adds the cells of `more` at these places, in their order. Where `more` has no validity, none of them is null.
+    /// Appends the cells of `more` with these indices, in their order. If `more` has no validity, none of them is null.
     pub(crate) fn append_picked(&mut self, more: &Self, places: &[u32]) {
         match (&mut self.offsets, &more.offsets) {
             (Some(offsets), Some(starts)) => {
@@ -126,7 +125,7 @@ impl Column {
         }
     }
 
-    /// The cells at these places, in their order.
+    /// The cells with these indices, in their order.
     #[must_use]
     pub fn picked(&self, places: &[u32]) -> Self {
         let mut out = Self::empty(self.datatype, self.cell, self.validity.is_some());
@@ -148,13 +147,13 @@ impl Column {
         out
     }
 
-    /// The cells of columns of one kind, one column's behind the other's; nothing of no columns.
+    /// Concatenates columns of the same type; `None` if there are no columns.
     pub(crate) fn joined(columns: Vec<Self>) -> Option<Self> {
         let bytes: usize = columns.iter().map(|c| c.data.len()).sum();
         let cells: usize = columns.iter().map(Self::len).sum();
         let mut columns = columns.into_iter();
         let mut all = columns.next()?;
-        // At once: a vector that grows takes up to twice what is in it, and its memory is new every time.
+        // Reserve once: a growing vector takes up to twice its content, in newly allocated memory each time.
         all.data.reserve_exact(bytes - all.data.len());
         if let Some(offsets) = &mut all.offsets {
             offsets.reserve_exact((cells + 1).saturating_sub(offsets.len()));
@@ -166,7 +165,7 @@ impl Column {
         Some(all)
     }
 
-    /// A copy of the cells in `range`; fewer where there are not as many.
+    /// A copy of the cells in `range`. The range is cut off at the end of the column.
     #[must_use]
     pub fn slice(&self, range: Range<usize>) -> Self {
         let end = range.end.min(self.len());
@@ -175,7 +174,7 @@ impl Column {
         out
     }
 
-    /// Cuts off the cells from `at` on and returns them; none if there are no more than `at` cells.
+    /// Removes the cells from `at` on and returns them. Returns an empty column if there are no more than `at` cells.
     #[must_use]
     pub fn split_off(&mut self, at: usize) -> Self {
         let at = at.min(self.len());
@@ -190,7 +189,7 @@ impl Column {
         tail
     }
 
-    /// Where the bytes of these cells are, which must be there.
+    /// The byte range of these cells, which must exist.
     fn bytes_of(&self, cells: &Range<usize>) -> Range<usize> {
         match &self.offsets {
             Some(offsets) => {
@@ -201,7 +200,7 @@ impl Column {
         }
     }
 
-    /// Bytes of a cell that does not vary.
+    /// Size of a fixed-size cell in bytes.
     fn width(&self) -> usize {
         self.cell.cell_bytes(self.datatype).unwrap_or(1)
     }
@@ -220,7 +219,7 @@ impl Column {
         self.len() == 0
     }
 
-    /// Bytes of cell `i`; empty where there is no such cell.
+    /// The bytes of cell `i`; empty if there is no such cell.
     pub fn cell(&self, i: usize) -> &[u8] {
         let range = match (&self.offsets, self.cell.cell_bytes(self.datatype)) {
             (Some(o), _) => match (o.get(i), o.get(i + 1)) {
@@ -238,14 +237,14 @@ impl Column {
         self.validity.as_ref().is_some_and(|v| v.get(i) == Some(&0))
     }
 
-    /// All values as a slice of `T`, without a copy where alignment allows.
+    /// All values as a slice of `T`, without copying if alignment allows.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if `T` is not as wide as the column's datatype.
+    /// [`Error::InvalidArgument`] if `T` does not have the size of the column's datatype.
     pub fn values<T: Pod>(&self) -> Result<Cow<'_, [T]>> {
         if size_of::<T>() != self.datatype.size() {
             return Err(Error::invalid(format!(
-                "the column holds {} ({} bytes a value), not values of {} bytes",
+                "the column holds {} ({} bytes per value), not values of {} bytes",
                 self.datatype,
                 self.datatype.size(),
                 size_of::<T>()
@@ -254,10 +253,10 @@ impl Column {
         Ok(typed(&self.data))
     }
 
-    /// Checks that lengths, offsets and validity agree with each other.
+    /// Checks that lengths, offsets and validity are consistent.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] says which does not fit; `name` is the field's name.
+    /// [`Error::InvalidArgument`] with the inconsistency. `name` is the field's name.
     pub fn check(&self, name: &str) -> Result<()> {
         let fail = |why: String| Err(Error::invalid(format!("column '{name}': {why}")));
         match (&self.offsets, self.cell.cell_bytes(self.datatype)) {
@@ -266,7 +265,7 @@ impl Column {
             (None, Some(n)) => {
                 if n == 0 || !self.data.len().is_multiple_of(n) {
                     return fail(format!(
-                        "{} bytes are no whole number of cells of {n} bytes",
+                        "{} bytes are not a multiple of the cell size, {n} bytes",
                         self.data.len()
                     ));
                 }
@@ -275,7 +274,7 @@ impl Column {
                 let sorted = o.windows(2).all(|w| w[0] <= w[1]);
                 if o.first() != Some(&0) || o.last() != Some(&(self.data.len() as u64)) || !sorted {
                     return fail(
-                        "offsets must start at 0, never fall, and end at the length of the data in bytes".into(),
+                        "offsets must start at 0, never decrease, and end at the length of the data in bytes".into(),
                     );
                 }
                 let w = self.datatype.size() as u64;
@@ -291,7 +290,7 @@ impl Column {
     }
 }
 
-/// Adds the cells of `width` bytes at these places of `data`.
+/// Appends the cells of `width` bytes with these indices in `data` to `out`.
 fn pick(data: &[u8], width: usize, places: &[u32], out: &mut Vec<u8>) {
     fn wide<const N: usize>(data: &[u8], places: &[u32], out: &mut Vec<u8>) {
         let cells = data.as_chunks::<N>().0;
@@ -314,8 +313,7 @@ fn pick(data: &[u8], width: usize, places: &[u32], out: &mut Vec<u8>) {
     }
 }
 
-/// Bytes as values, without a copy where alignment allows. Trailing bytes that make no whole value
-/// are left out.
+/// Views bytes as values, without copying if alignment allows. Trailing bytes of an incomplete value are ignored.
 pub fn typed<T: Pod>(bytes: &[u8]) -> Cow<'_, [T]> {
     let whole = bytes.len() - bytes.len() % size_of::<T>().max(1);
     let bytes = bytes.get(..whole).unwrap_or(&[]);
@@ -335,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_columns_have_the_cells_of_the_whole() {
+    fn parts_of_columns_have_the_same_cells() {
         let mut pairs = Column::from_values(Datatype::Uint8, &[1_u8, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
         pairs.cell = CellCount::Fixed(3);
         for whole in [
@@ -359,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_validity_is_not_null() {
+    fn cells_without_validity_are_not_null() {
         let plain = Column::from_values(Datatype::Int32, &[1, 2]);
         let mut nullable = Column::empty(Datatype::Int32, CellCount::ONE, true);
         nullable.append(&plain);

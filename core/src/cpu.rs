@@ -1,4 +1,4 @@
-//! Where the work on bytes runs: here, or on all cores.
+//! Runs computations on the current thread or on all cores.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use futures_util::future::Either;
 
 use crate::error::Result;
 
-/// How decoding, packing and sorting are spread over cores. Both kinds give the same results.
+/// How decoding, packing and sorting are spread over cores. The variants give the same results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cpu {
     /// On the calling thread, in order.
@@ -18,8 +18,8 @@ pub enum Cpu {
 }
 
 impl Default for Cpu {
-    /// All cores, where this build has threads and the system lets it start one for each. This starts rayon's global
-    /// pool, so that a program that wants it otherwise builds it before.
+    /// [`Cpu::Rayon`] if this build has threads and the system allows one per core, else [`Cpu::Inline`]. This starts
+    /// rayon's global pool. A program that needs a different pool must build it first.
     fn default() -> Self {
         #[cfg(feature = "rayon")]
         if has_pool() {
@@ -30,7 +30,7 @@ impl Default for Cpu {
 }
 
 impl Cpu {
-    /// How many jobs go on at a time.
+    /// Number of jobs that run in parallel.
     pub(crate) fn threads(self) -> usize {
         match self {
             Self::Inline => 1,
@@ -39,10 +39,10 @@ impl Cpu {
         }
     }
 
-    /// `f` of each item, in the items' order.
+    /// Applies `f` to each item and returns the results in order.
     ///
     /// # Errors
-    /// One of the failures of `f`; the others are dropped.
+    /// One of the errors of `f`. The others are dropped.
     pub fn try_map<T, R, E>(self, items: &[T], f: impl Fn(&T) -> Result<R, E> + Sync + Send) -> Result<Vec<R>, E>
     where
         T: Sync,
@@ -59,11 +59,11 @@ impl Cpu {
         }
     }
 
-    /// `f` of each item, which it consumes: for jobs that own a part of the output, such as a
-    /// `&mut [u8]` split off beforehand.
+    /// Like `try_map`, but consumes the items. This is for jobs that own a part of the output, such as a `&mut [u8]`
+    /// split off beforehand.
     ///
     /// # Errors
-    /// One of the failures of `f`; the others are dropped.
+    /// One of the errors of `f`. The others are dropped.
     pub fn try_map_owned<T, R, E>(self, items: Vec<T>, f: impl Fn(T) -> Result<R, E> + Sync + Send) -> Result<Vec<R>, E>
     where
         T: Send,
@@ -80,7 +80,7 @@ impl Cpu {
         }
     }
 
-    /// Sorts by `key`; items of equal keys keep their order.
+    /// Sorts by `key`. The sort is stable.
     pub fn sort_by_key<T: Send, K: Ord>(self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
         match self {
             #[cfg(feature = "rayon")]
@@ -89,19 +89,19 @@ impl Cpu {
         }
     }
 
-    /// Runs `job` off the thread that polls, so that a polling thread is never busy for long. On the
-    /// pool it starts at once, so that its caller can do other things before it waits.
+    /// Runs `job` outside the polling thread, so that the polling thread is never busy for long. On the pool, the job
+    /// starts immediately, before the future is polled. [`Cpu::Inline`] runs the job when the future is polled.
     ///
-    /// A job that panics panics where its result is awaited.
+    /// If the job panics, awaiting its result panics.
     ///
     /// # Errors
-    /// The job's own failure.
+    /// The job's own error.
     pub fn run<R: Send + 'static>(
         self,
         job: impl FnOnce() -> Result<R> + Send + 'static,
     ) -> impl Future<Output = Result<R>> + Send {
         match self {
-            // A worker of the pool must not wait for the pool: it does the job itself.
+            // A worker of the pool must not wait for the pool, so it runs the job itself.
             #[cfg(feature = "rayon")]
             Self::Rayon if rayon::current_thread_index().is_none() => Either::Left(on_pool(job)),
             _ => {
@@ -114,24 +114,23 @@ impl Cpu {
     }
 }
 
-/// Cells that are worth a job of their own where there is little to do for each, and whose numbers the processor's
-/// cache holds.
+/// Cells per job if there is little work per cell. The values of such a part fit into the processor's cache.
 pub(crate) const PART: usize = 1 << 13;
 
-/// Cuts `cells` cells into parts of `part` cells, the last of which may have fewer. No cells are one empty part.
+/// Splits `cells` cells into parts of `part` cells. The last part may be smaller. Zero cells give one empty part.
 pub(crate) fn parts(cells: usize, part: usize) -> Vec<Range<usize>> {
     (0..cells.div_ceil(part).max(1))
         .map(|i| i * part..((i + 1) * part).min(cells))
         .collect()
 }
 
-/// Whether rayon's global pool is there. It is tried here, for whoever asks for it where it cannot start panics.
+/// Whether rayon's global pool is available. It is built here, because using a pool that cannot start panics.
 #[cfg(feature = "rayon")]
 fn has_pool() -> bool {
     static IS_THERE: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *IS_THERE.get_or_init(|| match rayon::ThreadPoolBuilder::new().build_global() {
         Ok(()) => true,
-        // Where the program has built it before, no failure of the system is behind the refusal.
+        // An error without a source means that the program has already built the pool.
         Err(e) => std::error::Error::source(&e).is_none(),
     })
 }
@@ -144,7 +143,7 @@ fn on_pool<R: Send + 'static>(
 
     let (tx, rx) = futures_channel::oneshot::channel();
     rayon::spawn(move || {
-        // Nobody waits any more when the caller dropped its future; then the result is not wanted.
+        // The result is not needed if the caller dropped its future.
         if !tx.is_canceled() {
             let _ = tx.send(catch_unwind(AssertUnwindSafe(job)));
         }
@@ -164,14 +163,14 @@ mod tests {
     use crate::error::Error;
 
     #[test]
-    fn maps_in_order() {
+    fn try_map_keeps_the_order() {
         let items: Vec<u64> = (0..1000).collect();
         let doubled = Cpu::default().try_map(&items, |i| Ok::<_, Error>(i * 2)).unwrap();
         assert_eq!(doubled, (0..1000).map(|i| i * 2).collect::<Vec<_>>());
     }
 
     #[test]
-    fn a_failure_is_returned() {
+    fn errors_are_returned() {
         let r = Cpu::default().try_map(&[1, 2, 3], |i| if *i == 2 { Err(*i) } else { Ok(()) });
         assert_eq!(r, Err(2));
     }
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_elsewhere_and_hands_back() {
+    fn run_returns_the_result() {
         assert_eq!(pollster::block_on(Cpu::default().run(|| Ok(7))).unwrap(), 7);
     }
 

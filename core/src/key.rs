@@ -1,8 +1,10 @@
-//! Keys: `u64` numbers that sort as the values they stand for.
+//! Sort keys: `u64` numbers that sort like the values they represent.
 //!
-//! Signed integers have their sign bit flipped; floats use the usual trick on their bits, with -0.0
-//! taken as 0.0. A key is unique to its value within one physical kind, so it can be turned back.
-//! NaN has no place in an order: coordinates have none. Bounds that a file tells of may, and their
+//! Signed integers have their sign bit flipped. Floats use the usual bit trick, with -0.0 treated as 0.0. Within one
+//! physical type a key represents exactly one value, so it can be converted back.
+//!
+//! Coordinates are never NaN, and [`Keyed::key`] returns `None` for NaN. Bounds read from a file may be NaN:
+//! [`Keyed::total_key`] sorts NaN outside both infinities.
 //! keys are total: those of NaN lie outside both infinities.
 
 use crate::column::typed;
@@ -12,15 +14,15 @@ use crate::with_type;
 
 const SIGN: u64 = 1 << 63;
 
-/// A type whose values have keys.
+/// A type whose values have sort keys.
 pub trait Keyed: bytemuck::Pod {
-    /// The key of the value, NaN or not.
+    /// The key of the value, including NaN.
     fn total_key(self) -> u64;
-    /// The key of the value; `None` for NaN, which has no place in an order.
+    /// The key of the value; `None` for NaN, which is unordered.
     fn key(self) -> Option<u64> {
         Some(self.total_key())
     }
-    /// The value of the key.
+    /// The value with this key.
     fn from_key(key: u64) -> Self;
 }
 
@@ -92,12 +94,12 @@ pub fn key(value: &Scalar) -> Option<u64> {
     with_number!(value, v => v.key(), _ => None)
 }
 
-/// The key of a number, NaN or not; `None` for strings.
+/// The key of a number, including NaN; `None` for strings.
 pub fn total_key(value: &Scalar) -> Option<u64> {
     with_number!(value, v => Some(v.total_key()), _ => None)
 }
 
-/// The number of a key.
+/// The number with this key.
 pub fn scalar(physical: Physical, key: u64) -> Scalar {
     with_type!(physical, T => Scalar::from(<T as Keyed>::from_key(key)))
 }
@@ -109,7 +111,7 @@ pub fn scalar(physical: Physical, key: u64) -> Scalar {
 pub fn keys(physical: Physical, bytes: &[u8]) -> Result<Vec<u64>, usize> {
     with_type!(physical, T => {
         let values = typed::<T>(bytes);
-        // Looked for apart, so that neither pass has a way out in its middle. Integers need not look.
+        // Two passes, so that neither has an early exit in its loop. Integers need no check.
         match values.iter().position(|v| v.key().is_none()) {
             Some(nan) => Err(nan),
             None => Ok(values.iter().map(|v| v.total_key()).collect()),
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_sort_as_their_values_and_turn_back() {
+    fn keys_sort_like_values_and_convert_back() {
         check(&[i8::MIN, -1, 0, 1, i8::MAX]);
         check(&[i64::MIN, -1, 0, 1, i64::MAX]);
         check(&[0, 1, u64::MAX]);
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_keys_of_nan_lie_outside_both_infinities_and_turn_back() {
+    fn keys_of_nan_are_outside_both_infinities_and_convert_back() {
         let keys = [-f64::NAN, f64::NEG_INFINITY, f64::INFINITY, f64::NAN].map(f64::total_key);
         assert!(keys.is_sorted_by(|a, b| a < b));
         assert_eq!(f64::from_key(keys[0]).to_bits(), (-f64::NAN).to_bits());
@@ -155,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_two_zeros_are_one_and_nan_is_none() {
+    fn zeros_share_a_key_and_nan_has_none() {
         assert_eq!((-0.0_f64).key(), 0.0_f64.key());
         assert_eq!((-0.0_f32).key(), 0.0_f32.key());
         assert_eq!(keys(Physical::F32, &[0, 0, 0, 0, 0, 0, 0xc0, 0x7f]), Err(1));

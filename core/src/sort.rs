@@ -1,14 +1,14 @@
-//! Sorting lists of any type with one copy of the sort, and searching what is sorted.
+//! Sorting of lists with a single copy of the sort function, and searching in sorted lists.
 //!
-//! A sort is some ten kilobytes of code for each type of items and each order. So items are put in order
-//! by their places: those are sorted, by one function, and then the items are moved to where they belong.
-//! That takes up to four times as long as sorting the items, which names, ranges and fragments can bear: they
-//! mostly are in order. Lists with an item for each cell or row of cells are sorted as they are.
+//! A sort takes about ten kilobytes of code for each item type and order. To avoid this, one function sorts the indices
+//! of the items, and the items are then moved into place. This takes up to four times as long as sorting the items
+//! directly. That is acceptable for names, ranges and fragments, which are mostly in order. Lists with an item for each
+//! cell or row of cells are sorted directly.
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// Sorts by `compare`; items that are equal keep their order.
+/// Sorts by `compare`. The sort is stable.
 pub(crate) fn sort_by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     if items.is_sorted_by(|a, b| compare(a, b).is_le()) {
         return;
@@ -18,7 +18,7 @@ pub(crate) fn sort_by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) 
     arrange(items, places.into_iter());
 }
 
-/// Sorts by a number; items that are equal keep their order.
+/// Sorts by a number. The sort is stable.
 pub(crate) fn sort_by_number<T>(items: &mut [T], number: impl Fn(&T) -> u64) {
     if items.is_sorted_by_key(&number) {
         return;
@@ -28,13 +28,13 @@ pub(crate) fn sort_by_number<T>(items: &mut [T], number: impl Fn(&T) -> u64) {
     arrange(items, numbers.into_iter().map(|(_, place)| place));
 }
 
-/// Sorts places of a list by the order of what is there; of equal ones the first stays first.
+/// Sorts indices by comparing the items that they refer to. The sort is stable.
 pub(crate) fn sort_places(places: &mut [usize], compare: &dyn Fn(usize, usize) -> Ordering) {
     places.sort_by(|&a, &b| compare(a, b));
 }
 
-/// The first place in `range` that `is_before` is not true of, where it is true of all places up to one.
-/// In growing steps, for that place is likely near.
+/// The first index in `range` for which `is_before` is false. It must be true for all lower indices and false for all
+/// higher ones. Searches in growing steps, because the index is likely near the start.
 pub(crate) fn first_not(range: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut lo, mut hi, mut step) = (range.start, range.end, 1);
     while lo + step <= hi {
@@ -60,11 +60,11 @@ fn sort_numbers(numbers: &mut [(u64, usize)]) {
     numbers.sort_by_key(|n| n.0);
 }
 
-/// Moves the item at each of these places, which are all there are, to the front, one after the other.
+/// Reorders the items. `places` lists the old index of each item in the new order.
 fn arrange<T>(items: &mut [T], places: impl Iterator<Item = usize>) {
     let mut from: Vec<usize> = places.collect();
     for start in 0..from.len() {
-        // Along a cycle: the item that stood at `start` is handed on until it comes to its own place.
+        // Follow a cycle: the item at `start` is swapped along until it reaches its place.
         let mut at = start;
         while from[at] != start {
             let next = std::mem::replace(&mut from[at], at);
@@ -79,13 +79,13 @@ fn arrange<T>(items: &mut [T], places: impl Iterator<Item = usize>) {
 mod tests {
     use super::*;
 
-    /// Items with a number that many share, and their place in the list.
+    /// Items with a number that many share, and their index in the list.
     fn items() -> Vec<(u64, String)> {
         (0_u64..500).map(|i| (i * 7919 % 41, i.to_string())).collect()
     }
 
     #[test]
-    fn the_first_place_is_found_wherever_it_is() {
+    fn first_not_finds_every_index() {
         for (start, end) in [(0, 0), (3, 3), (0, 1), (2, 40)] {
             for first in start..=end {
                 assert_eq!(first_not(start..end, |i| i < first), first, "{start}..{end}");
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_sorted_and_equal_ones_stay_in_order() {
+    fn sorts_are_stable() {
         let mut expected = items();
         expected.sort_by_key(|i| i.0);
         let mut sorted = items();
