@@ -50,7 +50,13 @@ pub(crate) async fn delete(env: &Env, args: &Delete) -> Result<()> {
     let options = at_time(timestamp_ms.await.with_context(failed)?)?;
     if !args.dry_run {
         let done = maintain::delete(&array, &condition, &options).await;
-        return show::line(done.with_context(failed)?);
+        return match done.with_context(failed)? {
+            Some(name) => show::line(name),
+            None => show::line(format_args!(
+                "{}: no cell can meet the condition; nothing was deleted",
+                args.array
+            )),
+        };
     }
     let counts = maintain::count_deleted(&array, &condition, &options).await;
     let counts = counts.with_context(failed)?;

@@ -11,9 +11,14 @@ use crate::store::{milliseconds, seed_of};
 
 #[wasm_bindgen]
 impl RawArray {
-    /// Deletes the cells that meet a condition, and gives the name of the delete.
+    /// Deletes the cells that meet a condition. Returns the name of the delete, or nothing if no cell can meet it.
     #[wasm_bindgen(js_name = deleteCells)]
-    pub async fn delete_cells(&self, condition: String, timestamp: f64, seed: Vec<u8>) -> Result<String, JsValue> {
+    pub async fn delete_cells(
+        &self,
+        condition: String,
+        timestamp: f64,
+        seed: Vec<u8>,
+    ) -> Result<Option<String>, JsValue> {
         let work = async {
             let condition: Condition = condition.parse()?;
             let name = maintain::delete(&self.array, &condition, &write_options(timestamp, &seed)?).await?;

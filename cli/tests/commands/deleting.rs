@@ -117,6 +117,14 @@ fn a_delete_removes_the_cells_that_an_export_shows() {
         "t != '1970-01-01'",
         "t in ('NaT')",
         "n == 0 and f > 1 or s == 'y'",
+        "n != 1.5",
+        "n not in (1.5)",
+        "d != 1.5",
+        "d < 1e30",
+        "f != nan",
+        "d == 1.5 or n == 5",
+        "d != 1.5 and n == 5",
+        "n == 1.5 or f == nan or t > 'NaT' or d == 2",
     ] {
         check_delete(&shell, "k", condition);
     }
@@ -154,4 +162,41 @@ fn a_delete_that_the_format_cannot_say_is_refused_with_a_way() {
     assert_eq!(shown(&shell, "a", None).len(), 2);
     shell.ok("delete a --where 'n == 3 or n is null'");
     assert_eq!(shown(&shell, "a", None).len(), 0);
+}
+
+#[test]
+fn a_delete_by_what_no_cell_meets_changes_nothing() {
+    let shell = Shell::new();
+    shell.file("in.csv", "d,n,f\n0,1,1.5\n1,2,nan\n");
+    shell.ok("import in.csv a --sparse --dims d --domain d=0:9 --timestamp 100");
+    shell.ok(r#"evolve a --add-enum '{"name":"colors","type":"string_utf8","cell":"var","values":["red","green"]}' --add-attr '{"name":"color","type":"int8","enumeration":"colors"}' --timestamp 200"#);
+    shell.file("more.csv", "d,n,f,color\n2,3,2.5,red\n");
+    shell.ok("write a more.csv --timestamp 300");
+    let files = || std::fs::read_dir(shell.path("a/__commits")).unwrap().count();
+    let before = files();
+    for condition in [
+        "color == 'purple'",
+        "n == 1.5",
+        "f == nan",
+        "n == 1.5 and d == 1",
+        "n is null",
+    ] {
+        let condition = &condition.replace('\'', "\"");
+        assert_eq!(shown(&shell, "a", Some(condition)), [""; 0], "{condition}");
+        let told = shell.ok(&format!("delete a --where '{condition}'"));
+        assert_eq!(
+            told, "a: no cell can meet the condition; nothing was deleted\n",
+            "{condition}"
+        );
+        let dry = shell.ok(&format!("delete a --where '{condition}' --dry-run"));
+        assert_eq!(dry, "a: 0 cells would be deleted\n", "{condition}");
+    }
+    assert_eq!(files(), before);
+    for condition in [
+        "color == 'purple' or d == 1",
+        "color != 'purple' and d == 1",
+        "color != 'purple'",
+    ] {
+        check_delete(&shell, "a", condition);
+    }
 }

@@ -13,14 +13,15 @@ use crate::format::commits::COMMITS_DIR;
 use crate::format::condition::StoredCondition;
 use crate::format::{generic_tile, name};
 use crate::query::Condition;
-use crate::query::condition::{Bound, to_keep};
+use crate::query::condition::{Bound, no_cell, to_keep};
 use crate::vfs::last_part;
 use crate::write::WriteOptions;
 use crate::write::commit::{nonces, put};
 use crate::write::identity::Ids;
 
 /// Deletes the cells of a sparse array that meet `condition`: those that a read with the condition gives at the time of
-/// the write, here and in libtiledb, and no others. Returns the name of the delete commit.
+/// the write, here and in libtiledb, and no others. Returns the name of the delete commit, or `None` if no cell can meet
+/// the condition: nothing is written then.
 ///
 /// The format has no test of null, and libtiledb removes cells whose fragment lacks a tested field. If the condition
 /// depends on either, the array is read first, and the cells that must stay are spared by their coordinates.
@@ -29,16 +30,18 @@ use crate::write::identity::Ids;
 /// [`Error::InvalidArgument`] for a dense array, an unknown field or one that there was not at the time, or a
 /// value that an enumeration does not have; [`Error::Unsupported`] for an array older than deletes, for one of a field
 /// that libtiledb cannot test, and if the format cannot say which cells are to stay.
-pub async fn delete(array: &Array, condition: &Condition, options: &WriteOptions) -> Result<String> {
+pub async fn delete(array: &Array, condition: &Condition, options: &WriteOptions) -> Result<Option<String>> {
     let bound = check(array, condition).await?;
-    let keep = plan(array, &bound, options, false).await?.0;
+    let Some(keep) = plan(array, &bound, options, false).await?.0 else {
+        return Ok(None);
+    };
     let version = array.schema().version.for_new_fragments();
     let mut ids = Ids::new(options.seed);
     let name = name::versioned(options.timestamp_ms, options.timestamp_ms, ids.draw(), version);
     let path = format!("{COMMITS_DIR}/{name}.del");
     let bytes = generic_tile::encode(&keep.encode(), array.key(), &nonces(array.key(), &mut ids)).at(&path)?;
     put(array, &path, bytes, options.sync).await?;
-    Ok(name)
+    Ok(Some(name))
 }
 
 /// Counts the cells that [`delete`] would remove, by the names of their fragments. Changes nothing.
@@ -83,14 +86,14 @@ async fn check(array: &Array, condition: &Condition) -> Result<Bound> {
     Ok(bound)
 }
 
-/// What a delete keeps, as it is stored, and how many cells it removes of each fragment: counted where that is asked
-/// for, or where the cells must be known to store it.
+/// What a delete keeps, as it is stored, and how many cells it removes of each fragment: counted if that is asked for, or
+/// if the cells must be known to store it. Nothing is stored if no cell can meet the condition.
 async fn plan(
     array: &Array,
     bound: &Bound,
     options: &WriteOptions,
     counted: bool,
-) -> Result<(StoredCondition, BTreeMap<String, u64>)> {
+) -> Result<(Option<StoredCondition>, BTreeMap<String, u64>)> {
     let schema = array.schema();
     let then = array.at(Window::at(options.timestamp_ms)).await?;
     for field in bound.fields() {
@@ -102,17 +105,19 @@ async fn plan(
     }
     let lacks = |field: &str| spare::is_lacking(&then, field);
     let keep = to_keep(bound, schema, &lacks);
-    if has_constant(&keep) {
-        return Err(Error::invalid(
-            "the condition, or a part of it, is always true or always false; leave that part out",
-        ));
+    if keep == StoredCondition::Always(true) {
+        return Ok((None, BTreeMap::new()));
     }
+    let stored = |keep| match keep {
+        StoredCondition::Always(false) => Some(no_cell(schema)),
+        keep => Some(keep),
+    };
     if !counted && !spare::depends_on_cells(bound, schema, &lacks) {
-        return Ok((keep, BTreeMap::new()));
+        return Ok((stored(keep), BTreeMap::new()));
     }
     let effect = then.weigh_delete(bound, &keep).await?;
     let keep = spare::spare(keep, &effect, bound, schema, &lacks)?;
-    Ok((keep, effect.fragments))
+    Ok((stored(keep), effect.fragments))
 }
 
 /// Why libtiledb cannot test such a field, if it cannot: it then refuses to read the array.
@@ -128,15 +133,6 @@ fn untestable(datatype: Datatype, cell: CellCount) -> Option<String> {
         _ => Some(format!(
             "holds {datatype} that libtiledb cannot test, and its readers then refuse the array"
         )),
-    }
-}
-
-/// Whether a part of the condition does not depend on the cell: libtiledb never stores such parts.
-fn has_constant(condition: &StoredCondition) -> bool {
-    match condition {
-        StoredCondition::Always(_) => true,
-        StoredCondition::And(children) | StoredCondition::Or(children) => children.iter().any(has_constant),
-        StoredCondition::Compare { .. } | StoredCondition::In { .. } => false,
     }
 }
 
@@ -229,16 +225,45 @@ mod tests {
     }
 
     #[test]
-    fn constants_are_found_at_any_depth() {
-        let compare = StoredCondition::Compare {
-            field: "a".into(),
-            op: crate::format::condition::CompareOp::Eq,
-            value: vec![1],
+    fn parts_that_no_cell_or_every_cell_meets_are_not_stored() {
+        let attribute = |name| Attribute::new(name, Datatype::Int8, CellCount::ONE);
+        let schema = |dimension| Schema::new(ArrayType::Sparse, vec![dimension], vec![attribute("a"), attribute("b")]);
+        let schema_of_numbers = schema(Dimension::new("d", Datatype::Int32, 0_i32, 9_i32, 5_i32));
+        let stored = |text: &str| {
+            let condition: Condition = text.parse().unwrap();
+            let bound = bind(&condition, &schema_of_numbers, &BTreeMap::new()).unwrap();
+            to_keep(&bound, &schema_of_numbers, &|_| false)
         };
-        assert!(!has_constant(&StoredCondition::And(vec![compare.clone()])));
-        assert!(has_constant(&StoredCondition::Or(vec![
-            compare,
-            StoredCondition::And(vec![StoredCondition::Always(true)])
-        ])));
+        for (text, same) in [
+            ("a == 1.5 or b > 2", "b > 2"),
+            ("a != 300 and b > 2", "b > 2"),
+            ("a is null or b > 2 or b in (999)", "b > 2"),
+            ("(a == 1.5 or b > 2) and (a < 5 or b == nan)", "b > 2 and a < 5"),
+        ] {
+            assert_eq!(stored(text), stored(same), "{text}");
+        }
+        for none in [
+            "a == 1.5",
+            "a == 300 and b > 2",
+            "a is null and (b > 2 or a > 1)",
+            "a < nan or b > 127.5",
+        ] {
+            assert_eq!(stored(none), StoredCondition::Always(true), "{none}");
+        }
+        for all in [
+            "a != 1.5",
+            "a < 300 or b > 2",
+            "a is not null and b <= 300",
+            "not (a == nan)",
+        ] {
+            assert_eq!(stored(all), StoredCondition::Always(false), "{all}");
+        }
+        for schema in [&schema_of_numbers, &schema(Dimension::string("d"))] {
+            let StoredCondition::And(parts) = no_cell(schema) else {
+                panic!("two comparisons")
+            };
+            let tested = |c: &StoredCondition| matches!(c, StoredCondition::Compare { value, .. } if !value.is_empty());
+            assert!(parts.len() == 2 && parts.iter().all(tested), "no test of null");
+        }
     }
 }

@@ -10,8 +10,11 @@ export interface DeleteOptions {
   at?: Moment;
 }
 
-/** Deletes the cells of a sparse array that meet the condition, and gives the name of the delete. At earlier times they stay readable. */
-export async function deleteCells(array: TileArray, where: string, { at = Date.now() }: DeleteOptions = {}): Promise<string> {
+/**
+ * Deletes the cells of a sparse array that meet the condition. At earlier times they stay readable. Returns the name of
+ * the delete, or `undefined` if no cell can meet the condition.
+ */
+export async function deleteCells(array: TileArray, where: string, { at = Date.now() }: DeleteOptions = {}): Promise<string | undefined> {
   return call(undefined, () => array.raw.deleteCells(where, writeMoment(at), seed()));
 }
 

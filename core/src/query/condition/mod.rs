@@ -15,7 +15,7 @@ use std::str::FromStr;
 pub(crate) use bind::{Bound, bind, field_name};
 pub(crate) use eval::{TestColumn, evaluate};
 pub(crate) use exclude::{fails, statistics};
-pub(crate) use stored::{any_of, bind_stored, in_box, to_keep};
+pub(crate) use stored::{any_of, bind_stored, in_box, no_cell, to_keep};
 
 use crate::error::{Error, Result};
 pub use crate::format::condition::CompareOp;

@@ -129,13 +129,15 @@ pub(crate) fn to_keep(delete: &Bound, schema: &Schema, lacks: &dyn Fn(&str) -> b
     }
 }
 
-/// A disjunction as libtiledb reads it: it holds none of its own kind, has at least two parts, and tests of fields that
-/// fragments lack come first, because they take back what was found before them.
+/// A disjunction as libtiledb reads it: it holds no constant and none of its own kind, has at least two parts, and tests
+/// of fields that fragments lack come first, because they take back what was found before them.
 pub(crate) fn any_of(parts: Vec<StoredCondition>, lacks: &dyn Fn(&str) -> bool) -> StoredCondition {
     let mut flat = Vec::with_capacity(parts.len());
     for part in parts {
         match part {
             StoredCondition::Or(inner) => flat.extend(inner),
+            StoredCondition::Always(true) => return StoredCondition::Always(true),
+            StoredCondition::Always(false) => {}
             other => flat.push(other),
         }
     }
@@ -143,27 +145,44 @@ pub(crate) fn any_of(parts: Vec<StoredCondition>, lacks: &dyn Fn(&str) -> bool) 
         StoredCondition::Compare { field, .. } | StoredCondition::In { field, .. } => !lacks(field),
         _ => true,
     });
-    if flat.len() == 1 {
-        flat.remove(0)
-    } else {
-        StoredCondition::Or(flat)
+    match flat.len() {
+        0 => StoredCondition::Always(false),
+        1 => flat.remove(0),
+        _ => StoredCondition::Or(flat),
     }
 }
 
-/// A conjunction as libtiledb reads it: it holds none of its own kind, and has at least two parts.
+/// A conjunction as libtiledb reads it: it holds no constant and none of its own kind, and has at least two parts.
 pub(crate) fn all_of(parts: Vec<StoredCondition>) -> StoredCondition {
     let mut flat = Vec::with_capacity(parts.len());
     for part in parts {
         match part {
             StoredCondition::And(inner) => flat.extend(inner),
+            StoredCondition::Always(false) => return StoredCondition::Always(false),
+            StoredCondition::Always(true) => {}
             other => flat.push(other),
         }
     }
-    if flat.len() == 1 {
-        flat.remove(0)
-    } else {
-        StoredCondition::And(flat)
+    match flat.len() {
+        0 => StoredCondition::Always(true),
+        1 => flat.remove(0),
+        _ => StoredCondition::And(flat),
     }
+}
+
+/// A condition that no cell meets: libtiledb stores no constants, and no coordinate is null.
+pub(crate) fn no_cell(schema: &Schema) -> StoredCondition {
+    let Some(dimension) = schema.dimensions.first() else {
+        return StoredCondition::Always(false);
+    };
+    // An empty value would be a test of null.
+    let bytes = dimension.cell.cell_bytes(dimension.datatype).unwrap_or(1);
+    let both = [CompareOp::Eq, CompareOp::Ne].map(|op| StoredCondition::Compare {
+        field: dimension.name.clone(),
+        op,
+        value: vec![0; bytes],
+    });
+    StoredCondition::And(both.into())
 }
 
 fn keep_of_test(field: &str, test: &Test, schema: &Schema) -> StoredCondition {
