@@ -3,6 +3,7 @@
 use hyperslab::maintain::{self, ConsolidateOptions, Mode};
 use hyperslab::vfs::manifest;
 use hyperslab::{Condition, Error, Result, WriteOptions};
+use serde_json::json;
 use wasm_bindgen::prelude::*;
 
 use crate::array::RawArray;
@@ -26,6 +27,25 @@ impl RawArray {
             Ok(name)
         };
         work.await.map_err(|e: Error| to_js(&e))
+    }
+
+    /// Counts the cells that a delete would remove, as JSON: `{name: cells}` for each fragment.
+    #[wasm_bindgen(js_name = countDeleted)]
+    pub async fn count_deleted(&self, condition: String, timestamp: f64, seed: Vec<u8>) -> Result<String, JsValue> {
+        let work = async {
+            let condition: Condition = condition.parse()?;
+            let counts = maintain::count_deleted(&self.array, &condition, &write_options(timestamp, &seed)?).await?;
+            Ok(json!(counts).to_string())
+        };
+        work.await.map_err(|e: Error| to_js(&e))
+    }
+
+    /// The time of a write or a delete at `now` by the page's clock, which comes after all commits.
+    #[wasm_bindgen(js_name = writeTime)]
+    pub async fn write_time(&self, now: f64) -> Result<f64, JsValue> {
+        let time = self.array.write_time(milliseconds(now)).await.map_err(|e| to_js(&e))?;
+        // At most a few seconds after `now`.
+        Ok(time as f64)
     }
 
     /// Merges what the array's window shows, and gives the names of what was written.

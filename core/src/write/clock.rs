@@ -23,8 +23,8 @@ pub(crate) fn after(names: &[String], now_ms: u64) -> Result<u64> {
         Some(lead) if lead < WRITE_LEAD_MS => Ok(latest_ms + 1),
         Some(_) => Err(Error::invalid(format!(
             "{name} has the timestamp {}, but this machine's clock says {}, so this write would sort before it. Correct the \
-             clock, or pass a time: `--timestamp now` writes before the existing data, a time after {latest_ms} writes \
-             after it",
+             clock, or pass a time: `--timestamp now` (`at: Date.now()` in JavaScript) writes before the existing data, a \
+             time after {latest_ms} writes after it",
             shown(latest_ms),
             shown(now_ms)
         ))),

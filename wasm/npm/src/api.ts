@@ -9,7 +9,7 @@ export {
 } from "./array.js";
 export { slice, type AxisSelection, type Coordinate, type Ranges, type Selection, type Slice } from "./select.js";
 export { get, Query, query, type Chunk, type Columns, type GetOptions, type Order, type QueryOptions } from "./read.js";
-export { consolidate, deleteCells, vacuum, type ConsolidateOptions, type DeleteOptions, type Mode, type VacuumOptions } from "./maintain.js";
+export { consolidate, deleteCells, vacuum, type ConsolidateOptions, type DeletedCells, type DeleteOptions, type Mode, type VacuumOptions } from "./maintain.js";
 export { create, put, writeManifest, type CreateOptions, type PutData, type PutOptions, type SchemaInput } from "./write.js";
 export { Mount, mount, type Stat } from "./mount.js";
 export { asZarrita, type ZarrRange, type ZarrStore } from "./zarr.js";

@@ -275,6 +275,17 @@ export function writeMoment(at: Moment): number {
   throw new HyperslabError("InvalidArgument", `${String(at)} is no moment to write at: give milliseconds since 1970, or a Date`);
 }
 
+/** The time of a change: `at`, or the clock's. If commits have a later time, that of the change comes after them, by a few seconds at most. */
+export async function changeMoment(array: TileArray, at: Moment | undefined): Promise<number> {
+  return at === undefined ? call(undefined, () => array.raw.writeTime(Date.now())) : writeMoment(at);
+}
+
+/** Waits until the clock has reached the time of a change, so that readers see it. */
+export async function reached(time: number): Promise<void> {
+  const lead = time - Date.now();
+  if (lead > 0) await new Promise((resolve) => setTimeout(resolve, lead));
+}
+
 type RawScalar = number | string | null | { int: string };
 type RawRange = readonly [RawScalar, RawScalar];
 interface RawDim { name: string; type: DataType; cell: number | "var"; domain: RawRange | null; tile: number | null }

@@ -1,4 +1,4 @@
-import { seed, writeMoment, type Moment, type TileArray } from "./array.js";
+import { changeMoment, reached, seed, type Moment, type TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 
@@ -6,16 +6,36 @@ import { HyperslabError } from "./errors.js";
 export type Mode = "fragments" | "fragment-meta" | "commits" | "array-meta";
 
 export interface DeleteOptions {
-  /** The time of the delete, which cells written later outlive; now unless given. */
+  /** The time of the delete, which later writes survive. Without it, now, or just after the latest write if that is up to five seconds ahead of the clock. */
   at?: Moment;
+  /** Counts the cells, and deletes none. */
+  dryRun?: boolean;
 }
 
+/** What a delete would remove. */
+export interface DeletedCells {
+  readonly cells: number;
+  /** The same by fragment; fragments that lose no cell are left out. */
+  readonly fragments: Readonly<Record<string, number>>;
+}
+
+/** Counts the cells that meet the condition, and deletes none. */
+export async function deleteCells(array: TileArray, where: string, options: DeleteOptions & { dryRun: true }): Promise<DeletedCells>;
 /**
  * Deletes the cells of a sparse array that meet the condition. At earlier times they stay readable. Returns the name of
  * the delete, or `undefined` if no cell can meet the condition.
  */
-export async function deleteCells(array: TileArray, where: string, { at = Date.now() }: DeleteOptions = {}): Promise<string | undefined> {
-  return call(undefined, () => array.raw.deleteCells(where, writeMoment(at), seed()));
+export async function deleteCells(array: TileArray, where: string, options?: DeleteOptions & { dryRun?: false }): Promise<string | undefined>;
+export async function deleteCells(array: TileArray, where: string, options?: DeleteOptions): Promise<string | undefined | DeletedCells>;
+export async function deleteCells(array: TileArray, where: string, { at, dryRun = false }: DeleteOptions = {}): Promise<string | undefined | DeletedCells> {
+  const time = await changeMoment(array, at);
+  if (dryRun) {
+    const json = await call(undefined, () => array.raw.countDeleted(where, time, seed()));
+    const fragments = JSON.parse(json) as Record<string, number>;
+    return { cells: Object.values(fragments).reduce((all, cells) => all + cells, 0), fragments };
+  }
+  if (at === undefined) await reached(time);
+  return call(undefined, () => array.raw.deleteCells(where, time, seed()));
 }
 
 export interface ConsolidateOptions {

@@ -254,6 +254,7 @@ class RemoteStore implements Engine {
       at: async (start, end, aborted) => this.open(made.args[0] as string, start, end, made.args[3] as Uint8Array, aborted),
       consolidate: async (...args) => any("consolidate", args),
       count: async (ranges, condition, aborted) => any("count", [ranges, condition], aborted),
+      countDeleted: async (...args) => any("countDeleted", args),
       deleteCells: async (...args) => any("deleteCells", args),
       enumeration: async (name) => any("enumeration", [name]),
       metadata: async (aborted) => any("metadata", [], aborted),
@@ -264,6 +265,7 @@ class RemoteStore implements Engine {
       query: (...args) => this.batches(made, args),
       view: (...args) => this.viewOf(this.toMake("view", args, made)),
       vacuum: async (...args) => any("vacuum", args),
+      writeTime: async (now) => any("writeTime", [now]),
       get: async (selection, fields, order, condition, out, aborted) => {
         const given = [selection, fields, order, condition];
         if (!out) return any("get", [...given, undefined], aborted);

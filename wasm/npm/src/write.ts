@@ -1,4 +1,4 @@
-import { open, rawStore, seed, storeOf, within, writeMoment, type CallOptions, type Moment, type TileArray } from "./array.js";
+import { changeMoment, open, rawStore, reached, seed, storeOf, within, writeMoment, type CallOptions, type Moment, type TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { refuseRounded } from "./exact.js";
@@ -64,7 +64,7 @@ function filter(given: FilterInput): unknown {
 }
 
 export interface PutOptions extends CallOptions {
-  /** The time of the write; now unless given. */
+  /** The time of the write. Without it, now, or just after the latest write if that is up to five seconds ahead of the clock. */
   at?: Moment;
   /** The order of the cells of a dense write; `"row"` unless given. */
   order?: Order;
@@ -80,7 +80,7 @@ export type PutData = ColumnInput | Chunk | { readonly [field: string]: ColumnIn
  * A dense write fills the selected box; a sparse one has a column for each dimension too.
  */
 export async function put(array: TileArray, selection: Selection, data: PutData, options: PutOptions = {}): Promise<string> {
-  const { at = Date.now(), signal } = options;
+  const { at, signal } = options;
   const order = orderOf(options.order);
   signal?.throwIfAborted();
   const dense = array.kind === "dense";
@@ -96,7 +96,10 @@ export async function put(array: TileArray, selection: Selection, data: PutData,
   });
   const box = dense ? selectionJson(selection, array.dims) : undefined;
   const layout = dense ? order : "unordered";
-  return call(undefined, () => array.raw.put(box, layout, columns as never, writeMoment(at), seed()));
+  const time = await changeMoment(array, at);
+  if (at === undefined) await reached(time);
+  signal?.throwIfAborted();
+  return call(undefined, () => array.raw.put(box, layout, columns as never, time, seed()));
 }
 
 function columnsOf(array: TileArray, data: PutData, order: Order): Record<string, ColumnInput> {

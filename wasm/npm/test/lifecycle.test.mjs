@@ -143,3 +143,54 @@ test("workers merge and delete too", async () => {
     pool.close();
   }
 });
+
+test("without a time, a change comes after what a clock ahead has written, and is seen at once", async () => {
+  const pool = new Pool({ workers: 1 });
+  try {
+    for (const options of [{}, { pool }]) {
+      const store = new MemoryStore();
+      const array = await create(store, points, { at: 1 });
+      const cell = (v) => ({ x: [1], v: [v], word: ["w"] });
+      await put(array, null, cell(1), { at: Date.now() + 1500 });
+      await put(await open(store, options), null, cell(2));
+      assert.deepEqual(await seen(store), [[1, 2, "w"]]);
+      await put(array, null, cell(3), { at: Date.now() + 1500 });
+      await deleteCells(await open(store, options), "x == 1");
+      assert.deepEqual([await seen(store), await seen(store, [0, Infinity])], [[], []]);
+    }
+  } finally {
+    pool.close();
+  }
+});
+
+test("if the array is far ahead of the clock, a change needs a time", async () => {
+  const store = new MemoryStore();
+  const array = await create(store, points, { at: 1 });
+  const cell = (v) => ({ x: [1], v: [v], word: ["w"] });
+  const later = Date.now() + 1e6;
+  await put(array, null, cell(1), { at: later });
+  const refused = { code: "InvalidArgument", message: /sort before it\..*at: Date\.now\(\)/ };
+  await assert.rejects(put(array, null, cell(2)), refused);
+  await assert.rejects(deleteCells(array, "x == 1"), refused);
+  await put(array, null, cell(3), { at: Date.now() });
+  assert.deepEqual([await seen(store), await seen(store, later)], [[[1, 3, "w"]], [[1, 1, "w"]]]);
+});
+
+test("a dry run counts by fragment and deletes nothing", async () => {
+  const pool = new Pool({ workers: 1 });
+  try {
+    for (const options of [{}, { pool }]) {
+      const store = new MemoryStore();
+      await scattered(store);
+      const array = await open(store, options);
+      const [first, second] = array.fragments().map((f) => f.name);
+      const before = await seen(store);
+      assert.deepEqual(await deleteCells(array, "v > 2", { dryRun: true }), { cells: 3, fragments: { [first]: 1, [second]: 2 } });
+      assert.deepEqual(await deleteCells(array, "v > 2", { dryRun: true, at: 15 }), { cells: 1, fragments: { [first]: 1 } });
+      await assert.rejects(deleteCells(array, "w = 1", { dryRun: true }), { code: "InvalidArgument" });
+      assert.deepEqual(await seen(store), before);
+    }
+  } finally {
+    pool.close();
+  }
+});
