@@ -35,6 +35,8 @@ pub const WRITE_LEAD_MS: u64 = 5000;
 pub const FOLDER_DEPTH_MAX: usize = 64;
 /// Files and folders that one walk through a store may find, or one manifest may name.
 pub const ENTRIES_MAX: usize = 1 << 22;
+/// Pages of an object store's listing of one folder, of a thousand names each, as a rule.
+pub const LISTING_PAGES_MAX: usize = 1 << 12;
 /// Bytes of a file that is read as a whole over a network.
 pub const WHOLE_FILE_BYTES_MAX: u64 = 256 << 20;
 /// Bytes of a server's listing of one folder.

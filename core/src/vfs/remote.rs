@@ -4,6 +4,7 @@
 mod client;
 mod http;
 mod object;
+mod pages;
 mod service;
 
 use std::future::Future;
@@ -16,7 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
 pub use self::http::{HttpVfs, Patience};
-pub use self::object::ObjectVfs;
+pub use self::object::{ObjectVfs, PagedStore};
 use super::BoxFuture;
 use crate::error::{Error, Result};
 

@@ -10,11 +10,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use hyperslab::Context;
-use hyperslab::vfs::{ObjectVfs, Vfs};
+use hyperslab::vfs::{ObjectVfs, PagedStore, Vfs};
 use hyperslab_tests::fresh;
+use object_store::ClientOptions;
 use object_store::aws::AmazonS3Builder;
 use object_store::gcp::GoogleCloudStorageBuilder;
-use object_store::{ClientOptions, ObjectStore};
 use s3s::auth::SimpleAuth;
 use s3s::service::{S3Service, S3ServiceBuilder};
 
@@ -118,7 +118,7 @@ impl Bucket {
 
     fn store(&self, secret: &str, prefix: &str) -> ObjectVfs {
         let url = format!("http://{}", self.address);
-        let store: Arc<dyn ObjectStore> = match self.dialect {
+        let store: Arc<dyn PagedStore> = match self.dialect {
             Dialect::S3 => Arc::new(
                 AmazonS3Builder::new()
                     .with_endpoint(url)

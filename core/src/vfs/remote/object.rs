@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, TryStreamExt, stream};
+use object_store::list::PaginatedListStore;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode, PutPayload, WriteMultipart};
 
+use super::pages::Pages;
 use super::service::{self, Credentials};
 use super::{IN_FLIGHT, runtime};
 use crate::error::{Error, Result};
@@ -18,10 +20,15 @@ use crate::vfs::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, check_path, join,
 /// Bytes of a part of a large file; S3 takes at most 10 000 parts of at least 5 MiB.
 const PART_BYTES: usize = 16 << 20;
 
+/// A service that lists its objects page by page.
+pub trait PagedStore: ObjectStore + PaginatedListStore {}
+
+impl<S: ObjectStore + PaginatedListStore> PagedStore for S {}
+
 /// The objects below a prefix.
 #[derive(Debug, Clone)]
 pub struct ObjectVfs {
-    store: Arc<dyn ObjectStore>,
+    store: Arc<dyn PagedStore>,
     prefix: String,
     /// What it was opened by.
     url: Option<String>,
@@ -46,7 +53,7 @@ impl ObjectVfs {
     }
 
     /// The objects of `store` below `prefix`.
-    pub fn new(store: Arc<dyn ObjectStore>, prefix: &str) -> Self {
+    pub fn new(store: Arc<dyn PagedStore>, prefix: &str) -> Self {
         Self {
             store,
             prefix: prefix.trim_matches('/').to_owned(),
@@ -142,27 +149,28 @@ impl ObjectVfs {
 
     async fn children(self, dir: String) -> Result<Vec<Entry>> {
         let key = self.key(&dir)?;
-        let listing = self.store.list_with_delimiter(Some(&key)).await.map_err(failed(&dir))?;
         let last = |path: &Path| path.filename().map(str::to_owned);
-        let files = listing
-            .objects
-            .iter()
+        let mut entries = Vec::new();
+        let mut pages = Pages::of(&*self.store, &dir, &key, true);
+        while let Some(page) = pages.next().await? {
+            let objects = page.objects.iter();
             // A folder made by a console is an empty object named like the folder.
-            .filter(|object| object.location != key)
-            .filter_map(|object| {
+            let files = objects.filter(|object| object.location != key).filter_map(|object| {
                 Some(Entry {
                     name: last(&object.location)?,
                     kind: EntryKind::File(Some(object.size)),
                 })
             });
-        let folders = listing.common_prefixes.iter().filter_map(|path| {
-            Some(Entry {
-                name: last(path)?,
-                kind: EntryKind::Dir,
-            })
-        });
-        let mut entries: Vec<Entry> = files.chain(folders).collect();
+            entries.extend(files);
+            entries.extend(page.common_prefixes.iter().filter_map(|path| {
+                Some(Entry {
+                    name: last(path)?,
+                    kind: EntryKind::Dir,
+                })
+            }));
+        }
         entries.sort();
+        entries.dedup();
         Ok(entries)
     }
 
@@ -181,13 +189,16 @@ impl ObjectVfs {
 
     async fn delete_below(self, dir: String) -> Result<()> {
         let key = self.key(&dir)?;
-        let keys = self.store.list(Some(&key)).map_ok(|object| object.location).boxed();
-        let gone = |deleted| match deleted {
-            Ok(_) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(e) => Err(failed(&dir)(e)),
-        };
-        let deleted: Vec<_> = self.store.delete_stream(keys).collect().await;
-        deleted.into_iter().try_for_each(gone)
+        let mut pages = Pages::of(&*self.store, &dir, &key, false);
+        while let Some(page) = pages.next().await? {
+            let keys = stream::iter(page.objects).map(|object| Ok(object.location)).boxed();
+            let deleted: Vec<_> = self.store.delete_stream(keys).collect().await;
+            deleted.into_iter().try_for_each(|deleted| match deleted {
+                Ok(_) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+                Err(e) => Err(failed(&dir)(e)),
+            })?;
+        }
+        Ok(())
     }
 }
 
@@ -203,7 +214,7 @@ fn without_secrets(error: Error) -> Error {
 }
 
 /// The crate's error for the store's, at `path`.
-fn failed(path: &str) -> impl Fn(object_store::Error) -> Error {
+pub(super) fn failed(path: &str) -> impl Fn(object_store::Error) -> Error {
     move |e| match e {
         object_store::Error::NotFound { .. } => Error::not_found(path, ""),
         object_store::Error::AlreadyExists { .. } => Error::AlreadyExists { path: path.to_owned() },
@@ -373,18 +384,9 @@ impl Drop for ObjectWriter {
     }
 }
 
-#[cfg(all(test, feature = "test-util"))]
+#[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blocking::block_on;
-    use crate::vfs::conformance;
-
-    #[test]
-    fn an_object_store_is_a_store() {
-        let store = Arc::new(object_store::memory::InMemory::new());
-        block_on(conformance::check(&ObjectVfs::new(store.clone(), "deep/prefix"))).unwrap();
-        block_on(conformance::check_reading(&ObjectVfs::new(store, "/deep/prefix/"))).unwrap();
-    }
 
     #[test]
     fn unknown_schemes_are_named() {

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use object_store::ObjectStoreScheme;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey as S3};
 use object_store::azure::{AzureConfigKey as Azure, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey as Google};
-use object_store::{ObjectStore, ObjectStoreScheme};
 use reqwest::Url;
 
 use super::client::Connector;
+use super::object::PagedStore;
 use crate::error::{Error, Result};
 use crate::vfs::redact;
 
@@ -65,7 +66,7 @@ impl Credentials {
 ///
 /// # Errors
 /// `Unsupported` for another scheme, `InvalidArgument` if the settings do not suffice.
-pub(super) fn open(url: &str) -> Result<(Arc<dyn ObjectStore>, String, Credentials)> {
+pub(super) fn open(url: &str) -> Result<(Arc<dyn PagedStore>, String, Credentials)> {
     let parsed = Url::parse(url).map_err(|e| Error::invalid(format!("{}: {e}", redact(url))))?;
     let unknown = || {
         Error::Unsupported(format!(
@@ -125,11 +126,11 @@ pub(super) fn open(url: &str) -> Result<(Arc<dyn ObjectStore>, String, Credentia
 }
 
 /// The store that came out of the settings.
-fn built<S: ObjectStore>(
+fn built<S: PagedStore>(
     url: &str,
     store: object_store::Result<S>,
     credentials: Credentials,
-) -> Result<Arc<dyn ObjectStore>> {
+) -> Result<Arc<dyn PagedStore>> {
     match store {
         Ok(store) => Ok(Arc::new(store)),
         Err(e) => Err(Error::invalid(format!("{}: {e}; {}", redact(url), credentials.advice))),
