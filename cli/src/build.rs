@@ -1,12 +1,11 @@
 //! Making something whole: it appears under its name when it is finished, or not at all.
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use hyperslab::Context;
-use hyperslab::array::{ObjectType, object_type};
+use hyperslab::{Context, array};
 
 use crate::leftovers;
 use crate::signals::{self, Pending, beside};
@@ -111,35 +110,33 @@ impl Building {
 
 /// Refuses a place in the folder of an array, where readers of the array would not see it.
 pub(crate) async fn outside_of_arrays(to: &Place) -> Result<()> {
-    let above: Vec<String> = match to.local() {
-        Some(path) => {
-            let path = std::path::absolute(path)?;
-            let above = path.ancestors().skip(1);
-            above.map(|p| p.to_string_lossy().into_owned()).collect()
-        }
-        // The first part is the bucket.
-        None => {
-            let (scheme, path) = to.url.split_once("://").unwrap_or(("", &to.url));
-            let ends = path.trim_end_matches('/').match_indices('/').skip(1);
-            ends.map(|(end, _)| format!("{scheme}://{}", path.get(..end).unwrap_or("")))
-                .collect()
-        }
+    let (root, path) = match to.local() {
+        Some(path) => from_root(path)?,
+        None => from_bucket(&to.url),
     };
-    for url in above {
-        let place = Place::new(&url)?;
-        // What cannot be looked at is not known to be an array.
-        if matches!(
-            object_type(&place.context, &place.path).await,
-            Ok(Some(ObjectType::Array))
-        ) {
-            bail!(
-                "cannot make {}: it would lie inside the array {}, whose readers do not see it; choose a place outside",
-                to.url,
-                place.url
-            );
-        }
-    }
-    Ok(())
+    let root = Place::new(&root)?;
+    Ok(array::outside_of_arrays(&root.context, &path).await?)
+}
+
+/// The root of the file system, and the path from there. Links are followed as far as there is something.
+fn from_root(path: &Path) -> Result<(String, String)> {
+    let path = std::path::absolute(path)?;
+    let real = path.ancestors().skip(1).find_map(|above| {
+        let rest = path.strip_prefix(above).ok()?;
+        Some(above.canonicalize().ok()?.join(rest))
+    });
+    let path = real.unwrap_or(path);
+    let root = path.ancestors().last().unwrap_or(&path);
+    let parts = path.strip_prefix(root).unwrap_or(&path).components();
+    let parts: Vec<_> = parts.map(|part| part.as_os_str().to_string_lossy()).collect();
+    Ok((root.to_string_lossy().into_owned(), parts.join("/")))
+}
+
+/// The bucket of a URL, which is its first part, and the path from there.
+fn from_bucket(url: &str) -> (String, String) {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let (bucket, path) = rest.split_once('/').unwrap_or((rest, ""));
+    (format!("{scheme}://{bucket}"), path.trim_matches('/').to_owned())
 }
 
 /// The failure to give what was made its name. There was nothing of that name when it was begun, so whoever has

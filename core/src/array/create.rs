@@ -1,8 +1,9 @@
 //! Creates an array: its folders, enumerations, labels and schema.
 
 use bytes::Bytes;
+use futures_util::future;
 
-use super::directory::ENUMERATIONS_DIR;
+use super::directory::{ENUMERATIONS_DIR, ROOT_SCHEMA};
 use super::group::object_type;
 use crate::array::directory::{FRAGMENT_META_DIR, LABELS_DIR, META_DIR, SCHEMA_DIR};
 use crate::context::Context;
@@ -15,7 +16,7 @@ use crate::format::name;
 use crate::format::pipeline::Filter;
 use crate::format::schema::{ArrayType, Attribute, Dimension, EnumerationRef, Schema};
 use crate::format::{generic_tile, version::Version};
-use crate::vfs::join;
+use crate::vfs::{join, local_path, side_by_side, split};
 use crate::write::commit::nonces;
 use crate::write::identity::Ids;
 
@@ -41,14 +42,55 @@ pub struct CreateOptions {
     pub key: Option<Key>,
 }
 
+/// Refuses a path inside an array: readers of the array would not see what is there. Sends two requests for each parent
+/// folder in the store; no request lists more than schemas.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] names the array.
+pub async fn outside_of_arrays(context: &Context, path: &str) -> Result<()> {
+    let above = std::iter::successors(Some(path).filter(|p| !p.is_empty()), |p| {
+        Some(split(p).0).filter(|p| !p.is_empty())
+    });
+    let above: Vec<&str> = above.map(|p| split(p).0).collect();
+    let looks = above
+        .iter()
+        .map(|dir| async move { Ok(holds_schema(context, dir).await) });
+    let found = side_by_side(looks).await?;
+    let Some((array, _)) = above.iter().zip(found).find(|(_, found)| *found) else {
+        return Ok(());
+    };
+    let shown = |path: &str| {
+        let full = context.vfs.location(path).unwrap_or_else(|| path.to_owned());
+        local_path(&full).map_or_else(|| full.clone(), |path| path.display().to_string())
+    };
+    let array = match shown(array) {
+        root if root.is_empty() => "at the root of the store".to_owned(),
+        array => array,
+    };
+    Err(Error::invalid(format!(
+        "cannot make {}: it would lie inside the array {array}, whose readers do not see it; choose a place outside",
+        shown(path)
+    )))
+}
+
+/// Whether a folder is known to hold an array's schema. A folder that cannot be read, for example without permission,
+/// counts as one without a schema.
+async fn holds_schema(context: &Context, dir: &str) -> bool {
+    let vfs = &context.vfs;
+    let schemas = join(dir, SCHEMA_DIR);
+    let old = join(dir, ROOT_SCHEMA);
+    let (schemas, old) = future::join(vfs.list(&schemas), vfs.size(&old)).await;
+    schemas.is_ok_and(|schemas| !schemas.is_empty()) || old.is_ok()
+}
+
 /// Creates an empty array at `path`.
 ///
 /// `enumerations` holds the values of every enumeration that the schema's attributes use. Their files get new names,
 /// which replace the references in the schema.
 ///
 /// # Errors
-/// [`Error::AlreadyExists`] if `path` is an array or a group. [`Error::InvalidArgument`] if the schema is invalid or an
-/// enumeration is missing.
+/// [`Error::AlreadyExists`] if `path` is an array or a group. [`Error::InvalidArgument`] if the schema is invalid, an
+/// enumeration is missing, or `path` is inside an array.
 pub async fn create(
     context: &Context,
     path: &str,
@@ -62,6 +104,7 @@ pub async fn create(
     if object_type(context, path).await?.is_some() {
         return Err(Error::AlreadyExists { path: path.to_owned() });
     }
+    outside_of_arrays(context, path).await?;
     for folder in FOLDERS {
         context.vfs.create_dir(&join(path, folder)).await?;
     }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::array::directory::{GROUP_DIR, GROUP_MARKER, META_DIR};
 use crate::array::group::{self, expect_group};
-use crate::array::{OpenOptions, object_type};
+use crate::array::{OpenOptions, object_type, outside_of_arrays};
 use crate::context::Context;
 use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
@@ -28,11 +28,13 @@ pub enum GroupChange {
 /// Creates an empty group at `path`.
 ///
 /// # Errors
-/// [`Error::AlreadyExists`] if there is an array or a group.
+/// [`Error::AlreadyExists`] if there is an array or a group; [`Error::InvalidArgument`] if the path is in the folder of an
+/// array.
 pub async fn create_group(context: &Context, path: &str) -> Result<()> {
     if object_type(context, path).await?.is_some() {
         return Err(Error::AlreadyExists { path: path.to_owned() });
     }
+    outside_of_arrays(context, path).await?;
     for folder in [GROUP_DIR, META_DIR] {
         context.vfs.create_dir(&join(path, folder)).await?;
     }
@@ -192,6 +194,22 @@ mod tests {
         let group = block_on(Group::open(&context, "g", &OpenOptions::default())).unwrap();
         let names: Vec<_> = group.members.iter().filter_map(|m| m.name.as_deref()).collect();
         assert_eq!(names, ["b", "c"]);
+    }
+
+    #[test]
+    fn nothing_is_created_inside_an_array() {
+        let context = Context::memory();
+        block_on(context.vfs.put("g/a/__schema/__1_1_a", vec![Bytes::from("x")])).unwrap();
+        block_on(context.vfs.put("g/old/__array_schema.tdb", vec![Bytes::from("x")])).unwrap();
+        block_on(create_group(&context, "g/b/c")).unwrap();
+        for (path, array) in [("g/a/b", "g/a"), ("g/a/__meta/b/c", "g/a"), ("g/old/b", "g/old")] {
+            let error = block_on(create_group(&context, path)).unwrap_err().to_string();
+            let told = format!("cannot make {path}: it would lie inside the array {array}, ");
+            assert!(error.contains(&told), "{error}");
+        }
+        block_on(context.vfs.put("__schema/__1_1_a", vec![Bytes::from("x")])).unwrap();
+        let error = block_on(create_group(&context, "h")).unwrap_err().to_string();
+        assert!(error.contains("the root of the store"), "{error}");
     }
 
     #[test]

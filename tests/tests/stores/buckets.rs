@@ -7,7 +7,7 @@ use hyperslab::format::group::{GroupMember, MemberKind};
 use hyperslab::maintain::{GroupChange, change_group, create_group};
 use hyperslab::vfs::conformance;
 use hyperslab::{Array, OpenOptions, WriteOptions};
-use hyperslab_tests::oracle::Oracle;
+use hyperslab_tests::{oracle::Oracle, program};
 
 use crate::bucket::Bucket;
 use crate::lives::live;
@@ -17,6 +17,7 @@ fn a_bucket_is_a_store() {
     for bucket in Bucket::of_each_kind("store") {
         let vfs = bucket.context("deep/prefix").vfs;
         block_on(conformance::check(&*vfs)).unwrap();
+        block_on(conformance::check_reading(&*bucket.context("/deep/prefix/").vfs)).unwrap();
     }
 }
 
@@ -127,6 +128,35 @@ fn groups_live_in_a_bucket() {
         assert_eq!(members, [(Some("first"), "all/inner")]);
         let again = block_on(create_group(&context, "all")).unwrap_err();
         assert_eq!(again.code(), "AlreadyExists");
+    }
+}
+
+#[test]
+fn nothing_is_created_inside_an_array_be_it_the_bucket() {
+    for bucket in Bucket::of_each_kind("inside") {
+        let context = bucket.context("");
+        block_on(create_group(&context, "deep/inner/group")).unwrap();
+        let mut asked: Vec<String> = bucket.requests().into_iter().map(|r| r.kind).collect();
+        asked.sort();
+        // What is at the path; schemas of both kinds in each of three folders above; the mark of a group.
+        let expected = ["HEAD", "HEAD", "HEAD", "LIST", "LIST", "LIST", "LIST", "PUT"];
+        assert_eq!(asked, expected);
+        block_on(context.vfs.put(
+            "__schema/__1_1_0123456789abcdef0123456789abcdef",
+            vec![Bytes::from("x")],
+        ))
+        .unwrap();
+        for path in ["group", "deep/inner/second"] {
+            let error = block_on(create_group(&context, path)).unwrap_err().to_string();
+            assert!(error.contains("it would lie inside the array"), "{error}");
+        }
+        let line = ["group", "create", &format!("{}/deep/third", bucket.url())];
+        let program = std::process::Command::new(program())
+            .args(line)
+            .envs(bucket.environment())
+            .output();
+        let told = String::from_utf8(program.unwrap().stderr).unwrap();
+        assert!(told.contains(&format!("inside the array {}, ", bucket.url())), "{told}");
     }
 }
 

@@ -492,3 +492,8 @@ test("fields may be called as the parts of a column or a chunk", async () => {
   await put(alone, [[0, 1]], chunks.data);
   assert.deepEqual((await get(await alone.at(Infinity), [[0, 1]])).data, Int32Array.of(1, 2));
 });
+
+test("nothing is created inside an array", async () => {
+  const { store } = await written();
+  await assert.rejects(create(store, plane, { path: "b", at: 1 }), { code: "InvalidArgument", message: /would lie inside the array at the root of the store/ });
+});
