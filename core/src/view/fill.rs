@@ -1,22 +1,32 @@
-//! `_FillValue`: which value of an attribute stands for none, as the CF conventions say it and xarray reads it. Pure.
+//! `_FillValue`: which value of an attribute stands for none, as the CF conventions say it and xarray reads it.
 //!
 //! Zarr has a fill value of its own, but it says what missing chunks hold, and readers do not mask it.
+//!
+//! Readers turn integers into floats to mask a value, so it is named only if cells may have it that nobody wrote: if the
+//! boxes of the fragments leave some out, or if the statistics of a merged fragment do not rule the value out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use futures_util::future;
 use serde_json::{Value, json};
 
 use super::attributes::stated;
 use super::missing::Missing;
 use super::tiles::readable;
-use crate::array::Array;
+use crate::array::sections::load_index;
+use crate::array::{Array, Fragment};
 use crate::datatype::{Datatype, Physical};
+use crate::error::Result;
 use crate::format::metadata::MetaValue;
 use crate::format::schema::Attribute;
 use crate::geometry::grid::Grid;
 use crate::geometry::region::without;
+use crate::query::Aggregate;
+use crate::query::field::Field;
+use crate::query::summary::{Question, Summary};
 use crate::scalar::Scalar;
 
 /// What CF calls the value that stands for none.
@@ -28,15 +38,10 @@ const BOXES_MAX: usize = 1 << 12;
 
 /// The attributes of CF that say which values of an attribute, shown as `shown`, stand for none: the one that its array
 /// holds where there is no value, and the one that its metadata states.
-pub(super) fn attributes(
-    array: &Array,
-    a: &Attribute,
-    shown: Datatype,
-    facts: &BTreeMap<String, MetaValue>,
-) -> Vec<(String, Value)> {
+pub(super) fn attributes(array: &Array, a: &Attribute, shown: Datatype, facts: &Facts) -> Vec<(String, Value)> {
     let read = |datatype: Datatype, bytes: &[u8]| Scalar::from_le_bytes(datatype.physical(), bytes);
-    let own = own(array, a).and_then(|bytes| number(shown, &read(shown, &bytes)?));
-    let stated = |key: &str| stated(facts, &a.name, key);
+    let own = own(array, a, &facts.filled).and_then(|bytes| number(shown, &read(shown, &bytes)?));
+    let stated = |key: &str| stated(&facts.metadata, &a.name, key);
     let said = stated(FILL_VALUE).and_then(|v| number(shown, &read(v.datatype, &v.data)?));
     let mut values: Vec<Value> = own.into_iter().chain(said).collect();
     values.dedup();
@@ -50,23 +55,23 @@ pub(super) fn attributes(
 }
 
 /// The value that the array holds where it has none. NaN needs no word: every reader leaves it out.
-fn own(array: &Array, a: &Attribute) -> Option<Vec<u8>> {
+fn own(array: &Array, a: &Attribute, filled: &Filled) -> Option<Vec<u8>> {
     let missing = Missing::of(a);
     let is_float = matches!(a.datatype.physical(), Physical::F32 | Physical::F64);
     let value = match missing.null {
         Some(_) if is_float => return None,
         Some(null) => null,
         // Both values of a bool are values.
-        None if a.datatype == Datatype::Bool || !missing.is_alike(a.datatype) || !has_unwritten(array, a) => {
-            return None;
-        }
+        None if a.datatype == Datatype::Bool || !missing.is_alike(a.datatype) => return None,
+        None if !has_unwritten(array, a, |f| filled.has_fill(f, &a.name)) => return None,
         None => missing.unwritten,
     };
     value.get(..a.datatype.size()).map(<[u8]>::to_vec)
 }
 
-/// Whether cells of the attribute may hold its fill value because nobody wrote them.
-fn has_unwritten(array: &Array, a: &Attribute) -> bool {
+/// Whether cells of the attribute may hold its fill value because nobody wrote them. `has_fill` tells whether a merged
+/// fragment may hold it: its box may have cells that none of its sources had.
+fn has_unwritten(array: &Array, a: &Attribute, has_fill: impl Fn(&Fragment) -> bool) -> bool {
     let Ok(grid) = Grid::new(array.schema()) else {
         return false;
     };
@@ -77,8 +82,7 @@ fn has_unwritten(array: &Array, a: &Attribute) -> bool {
         .fragments()
         .iter()
         .filter(|f| f.dense && f.schema.attribute(&a.name).is_some());
-    // The box of a merge may hold cells that none of its sources had.
-    for fragment in written.filter(|f| in_bytes || f.start_ms == f.end_ms) {
+    for fragment in written.filter(|f| in_bytes || !is_merged(f) || !has_fill(f)) {
         if let Ok(Some(spans)) = fragment.spans(&grid) {
             left = without(left, &spans, |_| ());
         }
@@ -87,6 +91,81 @@ fn has_unwritten(array: &Array, a: &Attribute) -> bool {
         }
     }
     !left.is_empty()
+}
+
+fn is_merged(fragment: &Fragment) -> bool {
+    fragment.start_ms < fragment.end_ms
+}
+
+/// What is known of an array beside its schema.
+#[derive(Debug)]
+pub(super) struct Facts {
+    /// Its metadata.
+    pub(super) metadata: BTreeMap<String, MetaValue>,
+    filled: Filled,
+}
+
+impl Facts {
+    /// Loads what there is.
+    ///
+    /// # Errors
+    /// Those of reading the metadata of the array and of its fragments.
+    pub(super) async fn load(array: &Array) -> Result<Self> {
+        let (metadata, filled) = future::try_join(array.metadata(), Filled::load(array)).await?;
+        Ok(Self { metadata, filled })
+    }
+}
+
+/// The merged fragments whose statistics show that no cell of an attribute holds its fill value.
+#[derive(Debug, Default)]
+struct Filled(BTreeSet<(String, String)>);
+
+impl Filled {
+    /// Loads the statistics of the attributes for which they make a difference.
+    ///
+    /// # Errors
+    /// Those of reading the metadata of fragments.
+    async fn load(array: &Array) -> Result<Self> {
+        let schema = array.schema();
+        let open = |a: &&Attribute| !a.nullable && !a.cell.is_var() && has_unwritten(array, a, |_| true);
+        let fields: Vec<(Field, Scalar)> = schema
+            .attributes
+            .iter()
+            .filter(open)
+            .filter_map(|a| {
+                let fill = Scalar::from_le_bytes(a.datatype.physical(), &a.fill)?;
+                Some((Field::named(schema, &a.name).ok()?, fill))
+            })
+            .collect();
+        let merged = array.fragments().iter().filter(|f| f.dense && is_merged(f));
+        let questions: Vec<(&Arc<Fragment>, Question<'_>, &(Field, Scalar))> = merged
+            .flat_map(|f| fields.iter().map(move |field| (f, field)))
+            .filter_map(|(f, field)| Some((f, Question::new(Aggregate::Min, &field.0, f)?, field)))
+            .collect();
+        let sections = |(f, q, _): &(&Arc<Fragment>, Question<'_>, _)| (Arc::clone(f), q.sections());
+        load_index(array, &questions.iter().map(sections).collect::<Vec<_>>()).await?;
+        let proven = questions.into_iter().filter(|(f, question, (_, fill))| {
+            // The padding of tiles can widen what is between the extremes, and no more.
+            (0..f.tiles).all(|tile| question.answer(tile, 1).is_some_and(|told| is_outside(fill, &told)))
+        });
+        Ok(Self(
+            proven
+                .map(|(f, _, (field, _))| (f.name.clone(), field.name.clone()))
+                .collect(),
+        ))
+    }
+
+    fn has_fill(&self, fragment: &Fragment, attribute: &str) -> bool {
+        !self.0.contains(&(fragment.name.clone(), attribute.to_owned()))
+    }
+}
+
+/// Whether a value is less or greater than all those of a tile.
+fn is_outside(value: &Scalar, tile: &Summary) -> bool {
+    let (Some(min), Some(max)) = (&tile.min, &tile.max) else {
+        return false;
+    };
+    value.order(min).is_lt() || value.order(max).is_gt()
 }
 
 /// A value as a number of the type `shown`; `None` for NaN and what the type cannot hold.

@@ -8,10 +8,9 @@
 //! value, `_FillValue` tells readers of the CF conventions which value is none ([`super::fill`]). Every dimension is an
 //! array of its coordinates.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
 
+use super::fill::Facts;
 use super::missing::Missing;
 use super::selection::column_names;
 use super::shard::Sharding;
@@ -21,7 +20,6 @@ use super::{attributes, fill};
 use crate::array::Array;
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
-use crate::format::metadata::MetaValue;
 use crate::format::schema::{Attribute, Schema};
 use crate::geometry::grid::Grid;
 use crate::scalar::{Scalar, json_word};
@@ -89,7 +87,7 @@ impl Member {
 }
 
 /// `zarr.json` of the group, which repeats those of all arrays, so that one read opens everything.
-pub(super) fn group(of: &Array, facts: &BTreeMap<String, MetaValue>) -> Result<Value> {
+pub(super) fn group(of: &Array, facts: &Facts) -> Result<Value> {
     let mut all = Map::new();
     for (name, member) in members(of.schema()) {
         all.insert(name, array(of, &member, facts)?);
@@ -97,13 +95,13 @@ pub(super) fn group(of: &Array, facts: &BTreeMap<String, MetaValue>) -> Result<V
     Ok(json!({
         "zarr_format": 3,
         "node_type": "group",
-        "attributes": attributes::of_group(facts),
+        "attributes": attributes::of_group(&facts.metadata),
         "consolidated_metadata": { "kind": "inline", "must_understand": false, "metadata": all },
     }))
 }
 
 /// `zarr.json` of an array. `facts` are the metadata of the whole.
-pub(super) fn array(of: &Array, member: &Member, facts: &BTreeMap<String, MetaValue>) -> Result<Value> {
+pub(super) fn array(of: &Array, member: &Member, facts: &Facts) -> Result<Value> {
     let attribute = match member {
         Member::Values(name) => of.schema().attribute(name),
         Member::Valid(_) | Member::Coordinates(_) => None,
@@ -111,7 +109,7 @@ pub(super) fn array(of: &Array, member: &Member, facts: &BTreeMap<String, MetaVa
     let sharding = attribute.and_then(|(_, a)| Sharding::of(of, a).ok());
     let mut json = metadata(of.schema(), member, sharding.as_ref())?;
     if let Some(known) = json["attributes"].as_object_mut() {
-        for (key, value) in attributes::of_member(of.schema(), member, facts) {
+        for (key, value) in attributes::of_member(of.schema(), member, &facts.metadata) {
             // The unit of dates is that of their type.
             known.entry(key).or_insert(value);
         }
