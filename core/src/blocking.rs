@@ -1,8 +1,8 @@
-//! For callers without a runtime: park the thread until a future is done.
+//! Runs futures on the current thread, for callers without an async runtime.
 
 use std::future::Future;
 
-/// Runs `future` on this thread and waits for its result.
+/// Runs `future` on this thread and blocks until it completes.
 ///
 /// ```
 /// use hyperslab::{Context, blocking::block_on};

@@ -1,20 +1,21 @@
-//! Dates and times of every unit the format has, to and from ISO 8601. Proleptic Gregorian, no leap seconds: the same
-//! reckoning as numpy's `datetime64`. Times are those of Greenwich; one that says how far its clock is from there is
-//! counted back.
+//! Converts dates and times of every unit of the format to and from ISO 8601.
+//!
+//! Uses the proleptic Gregorian calendar without leap seconds, like numpy's `datetime64`. Times are in UTC; an offset
+//! in the text is applied when parsing.
 
 use crate::datatype::Datatype;
 
-/// How what is finer than a year is written.
+/// The accepted forms of dates, for messages.
 const WRITTEN: &str = "2020-01, 2020-01-31 or 2020-01-31T12:30:00.5 (also 20200131T123000)";
 
-/// Attoseconds in one second.
+/// Attoseconds in a second.
 const ATTO: i128 = 1_000_000_000_000_000_000;
 const DAY_SECONDS: i128 = 86_400;
 
-/// The first and the last tick of the period that `text` names, in units of `datatype`.
+/// The first and the last tick of the period that `text` describes, in units of `datatype`.
 ///
-/// A date written coarser than the unit stands for its whole period: `2020-02` on a dimension of
-/// days is 29 ticks. One written finer is rounded down to the tick that holds it.
+/// A date that is coarser than the unit means its whole period: `2020-02` in days is 29 ticks. A date that is finer
+/// than the unit is rounded down.
 ///
 /// ```
 /// use hyperslab::{calendar, Datatype};
@@ -22,12 +23,12 @@ const DAY_SECONDS: i128 = 86_400;
 /// ```
 ///
 /// # Errors
-/// A sentence that says what is wrong and what to write.
+/// A message that says what is wrong and which forms are accepted.
 pub fn parse(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
     ticks(&Civil::read(text)?, text, datatype)
 }
 
-/// What [`parse`] gives for `text`, taken apart.
+/// The result of [`parse`] for a parsed date.
 fn ticks(civil: &Civil, text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
     let beyond = || format!("'{text}' is beyond what {datatype} can hold");
     let (lo, hi) = match datatype {
@@ -49,14 +50,15 @@ fn ticks(civil: &Civil, text: &str, datatype: Datatype) -> Result<(i64, i64), St
         }
     };
     match (i64::try_from(lo), i64::try_from(hi)) {
-        // The most negative number means "not a time".
+        // The smallest value means "not a time".
         (Ok(lo), Ok(hi)) if lo != i64::MIN => Ok((lo, hi)),
         _ => Err(beyond()),
     }
 }
 
-/// The first and the last tick that start within the period that `text` names: what a date of `datatype` may be to
-/// lie in it. Where the text is finer than the unit there may be none, and the first is behind the last.
+/// The first and the last tick that start in the period that `text` describes. A date of `datatype` is in the period if
+/// it is in this range. If the period is shorter than the unit, the range may be empty: the first tick is then after
+/// the last.
 ///
 /// ```
 /// use hyperslab::{calendar, Datatype};
@@ -65,7 +67,7 @@ fn ticks(civil: &Civil, text: &str, datatype: Datatype) -> Result<(i64, i64), St
 /// ```
 ///
 /// # Errors
-/// As [`parse`].
+/// Same as [`parse`].
 pub fn starts(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
     let civil = Civil::read(text)?;
     let (lo, hi) = ticks(&civil, text, datatype)?;
@@ -79,10 +81,11 @@ pub fn starts(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
     Ok((if on_a_tick { lo } else { lo.saturating_add(1) }, hi))
 }
 
-/// The first and the last millisecond since 1970 of the moment or the period that `text` names: the times of writes.
+/// The first and the last millisecond since 1970 of the time or period that `text` describes. Used for the times of
+/// writes.
 ///
-/// A number is milliseconds since 1970, except that four digits are a year and eight digits a date, as in ISO 8601.
-/// With `ms` behind it, every number is milliseconds. [`format_milliseconds`] writes what this reads back.
+/// A number is in milliseconds since 1970, except that four digits are a year and eight digits are a date, as in ISO
+/// 8601. Numbers with the suffix `ms` are always milliseconds. [`format_milliseconds`] is the inverse.
 ///
 /// ```
 /// use hyperslab::calendar;
@@ -93,7 +96,7 @@ pub fn starts(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
 /// ```
 ///
 /// # Errors
-/// A sentence that says what is wrong and what to write.
+/// A message that says what is wrong and which forms are accepted.
 pub fn milliseconds(text: &str) -> Result<(u64, u64), String> {
     let number = text.strip_suffix("ms").unwrap_or(text);
     let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
@@ -122,7 +125,8 @@ pub fn milliseconds(text: &str) -> Result<(u64, u64), String> {
     }
 }
 
-/// Milliseconds since 1970 as [`milliseconds`] reads them: a number, with `ms` if it would be a year or a date.
+/// Formats milliseconds since 1970 for [`milliseconds`]: a number, with the suffix `ms` if it would be read as a year
+/// or a date.
 ///
 /// ```
 /// use hyperslab::calendar;
@@ -135,20 +139,20 @@ pub fn format_milliseconds(ms: u64) -> String {
     number + unit
 }
 
-/// Whether a number is a year or a date without dashes.
+/// Whether a number would be read as a year or as a date without dashes.
 const fn is_calendar_digits(number: &str) -> bool {
     matches!(number.len(), 4 | 8)
 }
 
-/// `value` ticks of `datatype` since 1970 as ISO 8601, as precise as the unit; `NaT` for the most
-/// negative number. Values of types that are no dates come out as plain numbers.
+/// Formats `value` ticks of `datatype` since 1970 as ISO 8601, in the precision of the unit. The smallest value is
+/// `NaT`. Values of other types are formatted as plain numbers.
 pub fn format(value: i64, datatype: Datatype) -> String {
     if value == i64::MIN {
         return "NaT".to_owned();
     }
     let v = i128::from(value);
     match datatype {
-        // Eight digits alone are a date without dashes.
+        // Eight digits alone would be read as a date without dashes.
         Datatype::DatetimeYear if (10_000_000..=99_999_999).contains(&(v + 1970)) => return format!("+{}", v + 1970),
         Datatype::DatetimeYear => return year(v + 1970),
         Datatype::DatetimeMonth => return format!("{}-{:02}", year(1970 + v.div_euclid(12)), v.rem_euclid(12) + 1),
@@ -158,7 +162,7 @@ pub fn format(value: i64, datatype: Datatype) -> String {
     let Some(tick) = tick else {
         return value.to_string();
     };
-    // Days and weeks reach further than attoseconds can be counted.
+    // Days and weeks can exceed the range of attoseconds.
     let (seconds, atto) = if tick < ATTO {
         ((v * tick).div_euclid(ATTO), (v * tick).rem_euclid(ATTO))
     } else {
@@ -183,7 +187,7 @@ pub fn format(value: i64, datatype: Datatype) -> String {
     }
 }
 
-/// Attoseconds in one tick of a unit of fixed length.
+/// Attoseconds in a tick, for units of fixed length.
 const fn tick_atto(datatype: Datatype) -> Option<i128> {
     Some(match datatype {
         Datatype::DatetimeWeek => 7 * DAY_SECONDS * ATTO,
@@ -201,7 +205,7 @@ const fn tick_atto(datatype: Datatype) -> Option<i128> {
     })
 }
 
-/// Digits after the decimal point; `None` for units coarser than a second.
+/// Number of digits after the decimal point; `None` for units coarser than a second.
 const fn fraction_digits(datatype: Datatype) -> Option<u32> {
     Some(match datatype {
         Datatype::DatetimeSec => 0,
@@ -223,9 +227,9 @@ fn year(y: i128) -> String {
     }
 }
 
-/// Days since 1970-01-01 of a date.
+/// Days from 1970-01-01 to a date.
 fn days_from_civil(year: i128, month: u32, day: u32) -> i128 {
-    // Years start in March, so that the leap day comes last.
+    // Years start in March, so that the leap day is last.
     let y = year - i128::from(month <= 2);
     let era = y.div_euclid(400);
     let of_era = y.rem_euclid(400);
@@ -233,7 +237,7 @@ fn days_from_civil(year: i128, month: u32, day: u32) -> i128 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// Year, month and day of the date this many days after 1970-01-01.
+/// Year, month and day of the date `days` after 1970-01-01.
 fn civil_from_days(days: i128) -> (i128, i128, i128) {
     let z = days + 719_468;
     let era = z.div_euclid(146_097);
@@ -250,17 +254,17 @@ fn civil_from_days(days: i128) -> (i128, i128, i128) {
     (year_of_era + era * 400 + i128::from(month <= 2), month, day)
 }
 
-/// A date as it was written: what was left out is `None`.
+/// A parsed date. Omitted parts are `None`.
 struct Civil {
     year: i128,
     month: Option<u32>,
     day: Option<u32>,
-    /// Attoseconds since midnight, and the length of the period that the time's last digit stands for.
+    /// Attoseconds since midnight, and the length of the period given by the precision of the time.
     time: Option<(i128, i128)>,
 }
 
 impl Civil {
-    /// Takes `text` apart, or says how a date is written.
+    /// Parses `text`; the error says how to write a date.
     fn read(text: &str) -> Result<Self, String> {
         Self::parse(text).ok_or_else(|| format!("'{text}' is no date; write 2020, {WRITTEN}"))
     }
@@ -275,7 +279,7 @@ impl Civil {
             Some(rest) => (-1, rest),
             None => (1, date.strip_prefix('+').unwrap_or(date)),
         };
-        // A sign says that all digits are the year's.
+        // With a sign, all digits belong to the year.
         let basic = digits.len() == date.len() && digits.len() == 8 && digits.bytes().all(|b| b.is_ascii_digit());
         let parts: Vec<&str> = if basic {
             vec![digits.get(..4)?, digits.get(4..6)?, digits.get(6..)?]
@@ -287,7 +291,7 @@ impl Civil {
             if plain { s.parse::<u32>().ok() } else { None }
         };
         let (&y, rest) = parts.split_first()?;
-        // Nineteen digits hold every year of 64 bits.
+        // Nineteen digits are enough for every 64-bit year.
         let year_ok = (4..=19).contains(&y.len()) && y.bytes().all(|b| b.is_ascii_digit());
         let year = sign * if year_ok { y.parse::<i128>().ok()? } else { return None };
         let (month, day) = match rest {
@@ -327,7 +331,7 @@ impl Civil {
         })
     }
 
-    /// The first and the last moment.
+    /// The first and the last moment of the period.
     fn period(&self) -> (Moment, Moment) {
         let first = days_from_civil(self.year, self.month.unwrap_or(1), self.day.unwrap_or(1));
         let (at, days, length) = match (self.month, self.day, self.time) {
@@ -344,21 +348,21 @@ impl Civil {
     }
 }
 
-/// Days since 1970, and attoseconds since midnight: years of 64 bits are too many attoseconds for 128.
+/// Days since 1970, and attoseconds since midnight. Separate, because 64-bit years in attoseconds overflow 128 bits.
 struct Moment {
     day: i128,
     atto: i128,
 }
 
 impl Moment {
-    /// The tick since 1970 that holds it; `None` if that is beyond 128 bits.
+    /// The tick since 1970 that contains the moment; `None` if it exceeds 128 bits.
     fn ticks(&self, tick: i128) -> Option<i128> {
         let day = DAY_SECONDS * ATTO;
         if tick >= day {
             // Days and weeks.
             return Some(self.day.div_euclid(tick / day));
         }
-        // All shorter ticks divide a day.
+        // All shorter ticks divide a day evenly.
         self.day
             .checked_mul(day / tick)?
             .checked_add(self.atto.div_euclid(tick))
@@ -378,15 +382,15 @@ fn days_of_month(year: i128, month: u32) -> i128 {
     next - days_from_civil(year, month, 1)
 }
 
-/// `+hh:mm`, `+hhmm` or `+hh`, or the same with `-`: attoseconds that a clock is ahead.
+/// Parses a UTC offset `+hh:mm`, `+hhmm` or `+hh`, or the same with `-`, in attoseconds.
 fn parse_offset(text: &str) -> Option<i128> {
     let sign = if text.starts_with('-') { -1 } else { 1 };
     let (at, length) = parse_time(text.get(1..)?)?;
     (length >= 60 * ATTO).then_some(sign * at)
 }
 
-/// `hh`, `hh:mm`, `hh:mm:ss`, `hh:mm:ss.fff` or the same without colons: attoseconds since midnight
-/// and the length of the period named.
+/// Parses `hh`, `hh:mm`, `hh:mm:ss` or `hh:mm:ss.fff`, with or without colons. Returns attoseconds since midnight, and
+/// the length of the period given by the precision.
 fn parse_time(text: &str) -> Option<(i128, i128)> {
     let (whole, fraction) = match text.split_once('.') {
         Some((w, f)) => (w, Some(f)),
@@ -396,7 +400,7 @@ fn parse_time(text: &str) -> Option<(i128, i128)> {
     let colons = whole.len() - digits.len();
     let shape_ok = matches!((digits.len(), colons), (2, 0) | (4, 0 | 1) | (6, 0 | 2))
         && digits.bytes().all(|b| b.is_ascii_digit());
-    // A colon may only follow a pair of digits.
+    // A colon must follow a pair of digits.
     let places_ok = whole
         .char_indices()
         .all(|(i, c)| (c == ':') == (colons > 0 && i % 3 == 2));

@@ -1,4 +1,4 @@
-//! What every operation needs: a store, cores and a cache.
+//! The environment of every operation: a store, threads and a cache.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,19 +8,19 @@ use crate::cpu::Cpu;
 use crate::limits;
 use crate::vfs::{MemVfs, Vfs};
 
-/// A store, where to compute, and what to remember. Clones share all three.
+/// A store, threads and a cache. Clones share all three.
 #[derive(Clone)]
 pub struct Context {
-    /// Where the arrays are.
+    /// The store with the arrays.
     pub vfs: Arc<dyn Vfs>,
-    /// Where decoding and packing run.
+    /// The threads for decoding and encoding.
     pub cpu: Cpu,
-    /// Decoded tiles and index sections; its keys are paths in `vfs`, so one store per cache.
+    /// The cache of decoded tiles and index sections. Its keys are paths in `vfs`, so each store needs its own cache.
     pub cache: Arc<Cache>,
 }
 
 impl Context {
-    /// Arrays in `vfs`, all cores, and a cache of [`limits::CACHE_BYTES`].
+    /// A context for the store `vfs`, with all cores and a cache of [`limits::CACHE_BYTES`].
     pub fn new(vfs: Arc<dyn Vfs>) -> Self {
         Self {
             vfs,
@@ -29,25 +29,25 @@ impl Context {
         }
     }
 
-    /// A new, empty store in memory.
+    /// A context for a new, empty store in memory.
     pub fn memory() -> Self {
         Self::new(Arc::new(MemVfs::new()))
     }
 
-    /// The folder `root` on the local disk; paths are relative to it.
+    /// A context for the folder `root` on the local disk. Paths are relative to it.
     #[cfg(feature = "fs")]
     pub fn local(root: impl Into<std::path::PathBuf>) -> Self {
         Self::new(Arc::new(crate::vfs::LocalVfs::new(root)))
     }
 
-    /// The same store and cache, computing with `cpu`.
+    /// The same store and cache, with `cpu` for decoding and encoding.
     #[must_use]
     pub fn with_cpu(mut self, cpu: Cpu) -> Self {
         self.cpu = cpu;
         self
     }
 
-    /// The same store with an empty cache of `bytes_max`.
+    /// The same store, with an empty cache of `bytes_max` bytes.
     #[must_use]
     pub fn with_cache_bytes(mut self, bytes_max: u64) -> Self {
         self.cache = Arc::new(Cache::new(bytes_max));

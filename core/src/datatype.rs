@@ -1,24 +1,23 @@
-//! Datatypes of attributes and dimensions (one byte on disk), the ten physical kinds they fold to,
-//! and the one macro that turns a kind into a Rust type.
+//! Datatypes of attributes and dimensions, which are one byte in files, and the ten physical types that store them.
 
 use crate::error::Malformed;
 
 macro_rules! datatypes {
     ($($variant:ident = $id:literal, $name:literal, $physical:ident;)*) => {
-        /// A datatype of the format, by its number on disk.
+        /// A datatype of the format, with its number in files.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[repr(u8)]
         #[allow(missing_docs, reason = "the variants are the format's own names")]
         pub enum Datatype { $($variant = $id),* }
 
         impl Datatype {
-            /// Every datatype, in the order of their numbers.
+            /// All datatypes, by number.
             pub const ALL: &'static [Datatype] = &[$(Datatype::$variant),*];
 
             /// The datatype with this number.
             ///
             /// # Errors
-            /// A number that the format does not define.
+            /// The format has no datatype with this number.
             pub fn from_id(id: u8) -> Result<Self, Malformed> {
                 match id {
                     $($id => Ok(Self::$variant),)*
@@ -31,7 +30,7 @@ macro_rules! datatypes {
                 match self { $(Self::$variant => $name),* }
             }
 
-            /// The physical kind its values are stored as.
+            /// The physical type of its values.
             pub const fn physical(self) -> Physical {
                 match self { $(Self::$variant => Physical::$physical),* }
             }
@@ -87,20 +86,20 @@ datatypes! {
 }
 
 impl Datatype {
-    /// The number on disk.
+    /// The number in files.
     pub const fn id(self) -> u8 {
         self as u8
     }
 
-    /// Bytes of one value.
+    /// Size of a value in bytes.
     pub const fn size(self) -> usize {
         self.physical().size()
     }
 
-    /// The datatype of this name.
+    /// The datatype with this name.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidArgument`] lists the names there are.
+    /// [`crate::Error::InvalidArgument`] lists the valid names.
     pub fn from_name(name: &str) -> crate::Result<Self> {
         let found = Self::ALL.iter().copied().find(|t| t.name().eq_ignore_ascii_case(name));
         found.ok_or_else(|| {
@@ -126,12 +125,12 @@ impl Datatype {
         )
     }
 
-    /// A calendar date or time since 1970, of any unit.
+    /// A date, or a date and time, counted from 1970 in any unit.
     pub const fn is_datetime(self) -> bool {
         self.id() >= Self::DatetimeYear.id() && self.id() <= Self::DatetimeAs.id()
     }
 
-    /// A time of day, of any unit.
+    /// A time without a date, in any unit.
     pub const fn is_time(self) -> bool {
         self.id() >= Self::TimeHr.id() && self.id() <= Self::TimeAs.id()
     }
@@ -161,10 +160,10 @@ impl Datatype {
         matches!(self, Self::Float32 | Self::Float64)
     }
 
-    /// The default fill of one value, little-endian.
+    /// The default fill value, in little-endian byte order.
     ///
-    /// From the table of datatypes in the format: the most negative value of signed types, the
-    /// greatest of unsigned ones, a quiet NaN for floats, 0 for strings, bytes and bool.
+    /// As specified by the format: the smallest value of signed types, the largest of unsigned types, a quiet NaN for
+    /// floats, and 0 for strings, bytes and bool.
     pub fn default_fill(self) -> Vec<u8> {
         if matches!(self, Self::Bool) || self.is_opaque() || (self.is_string() && self != Self::Char) {
             return vec![0; self.size()];
@@ -190,7 +189,7 @@ impl std::fmt::Display for Datatype {
     }
 }
 
-/// How the values of a datatype are stored. Behaviour is written once per kind, never per datatype.
+/// The physical type that stores a datatype. Code is generic over physical types, not over datatypes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the variants are Rust's own type names")]
 pub enum Physical {
@@ -207,7 +206,7 @@ pub enum Physical {
 }
 
 impl Physical {
-    /// Bytes of one value.
+    /// Size of a value in bytes.
     pub const fn size(self) -> usize {
         match self {
             Self::I8 | Self::U8 => 1,
@@ -217,13 +216,13 @@ impl Physical {
         }
     }
 
-    /// Whether these are integers that may be negative.
+    /// Whether this is a signed integer type.
     pub const fn is_signed(self) -> bool {
         matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
     }
 }
 
-/// Evaluates an expression with `$T` bound to the Rust type of a [`Physical`] kind.
+/// Evaluates an expression with `$T` bound to the Rust type of a [`Physical`].
 ///
 /// ```
 /// use hyperslab::{with_type, Datatype};
@@ -278,16 +277,16 @@ macro_rules! with_type {
     };
 }
 
-/// How many values one cell holds.
+/// The number of values in each cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CellCount {
-    /// Always this many, at least 1.
+    /// A fixed number, at least 1.
     Fixed(u32),
-    /// Any number, with an offset per cell.
+    /// A variable number, with an offset for each cell.
     Var,
 }
 
-/// As a message says it: "one value", "3 values", "any number of values".
+/// Formats the count for messages: "one value", "3 values", "any number of values".
 impl std::fmt::Display for CellCount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -299,17 +298,17 @@ impl std::fmt::Display for CellCount {
 }
 
 impl CellCount {
-    /// One value a cell.
+    /// One value per cell.
     pub const ONE: Self = Self::Fixed(1);
-    /// The number that means "variable" on disk.
+    /// The number that means "variable" in files.
     pub const VAR_ON_DISK: u32 = u32::MAX;
 
-    /// Whether the cells are of variable length.
+    /// Whether cells have variable length.
     pub const fn is_var(self) -> bool {
         matches!(self, Self::Var)
     }
 
-    /// Bytes of one cell of `datatype`, or `None` where it varies.
+    /// Size of a cell of `datatype` in bytes; `None` if cells have variable length.
     pub const fn cell_bytes(self, datatype: Datatype) -> Option<usize> {
         match self {
             Self::Fixed(n) => Some(n as usize * datatype.size()),

@@ -1,14 +1,13 @@
-//! What can go wrong, sorted by what a caller can do about it.
+//! Errors, grouped by what the caller can do about them.
 //!
-//! Decoders know bytes but no paths: they return the small [`Malformed`]. The shell adds the path
-//! once, with [`AtPath::at`].
+//! Decoders do not know paths, so they return [`Malformed`]. Their callers add the path with [`AtPath::at`].
 
 use std::fmt;
 
 /// The result of every fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that can fail, by what the caller can do.
+/// All errors of this crate, grouped by what the caller can do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -17,81 +16,81 @@ pub enum Error {
     NotFound {
         /// The path that was looked for.
         path: String,
-        /// What was looked for, and what to do; where it is empty, the message tells it by the path.
+        /// What was looked for, and what to do. If empty, the message derives a hint from the path.
         what: String,
     },
-    /// Something of this name exists and would have been overwritten.
+    /// An object with this name exists and would be overwritten.
     #[error("{path}: already exists; choose another name or remove it first")]
     AlreadyExists {
-        /// The path in the way.
+        /// The existing path.
         path: String,
     },
-    /// Bytes that are not what the format says. Restore the file from a copy.
+    /// A file is damaged. Restore it from a backup.
     #[error("{path}: corrupt {malformed}; restore the file from a copy")]
     Corrupt {
         /// The damaged file.
         path: String,
-        /// Which structure, where and why.
+        /// The damaged structure, its offset, and the problem.
         malformed: Malformed,
     },
-    /// Data written by a library that is newer than this one.
+    /// The data was written by a newer library.
     #[error(
         "{path}: format version {found} is newer than {supported}, the newest this release reads; upgrade Hyperslab"
     )]
     UnsupportedVersion {
-        /// The file that names the version.
+        /// The file with the newer version.
         path: String,
         /// The version in the file.
         found: u32,
-        /// The newest version this release reads.
+        /// The newest version that this release reads.
         supported: u32,
     },
-    /// The format allows it, this release (or this build) does not do it.
+    /// The format allows it, but this release or build does not support it.
     #[error("not supported: {0}")]
     Unsupported(String),
-    /// The array is encrypted and no key, or the wrong key, was given (or the other way round).
+    /// The key of an encrypted array is missing or wrong, or a key was given for an array that is not encrypted.
     #[error("{path}: {why}")]
     Key {
         /// The file that could not be decrypted.
         path: String,
         /// What is wrong with the key.
         why: String,
-        /// Whether a key would help, or another one: not where the data is not encrypted at all.
+        /// Whether another key would help. False if the data is not encrypted.
         wanted: bool,
     },
-    /// The request itself makes no sense for this array; the message says how to change it.
+    /// The request is invalid for this array. The message says how to change it.
     #[error("{0}")]
     InvalidArgument(String),
-    /// One of the cells that are to be written has no place in the array.
+    /// A cell to be written does not fit the array.
     #[error("cell {cell}, counted from 0: {why}")]
     Cell {
-        /// Which of them, in the order in which they were given, counted from 0.
+        /// Index of the cell in the input, counted from 0.
         cell: u64,
-        /// Why, and what it would have to be.
+        /// The problem, and what is allowed.
         why: String,
     },
-    /// A bound of [`crate::limits`] or a caller's budget was exceeded.
+    /// A limit of [`crate::limits`] or a budget of the caller was exceeded.
     #[error("{what}: {} is over the limit of {limit}", counted(*.found))]
     LimitExceeded {
         /// What is too large, with its unit.
         what: String,
-        /// How large it is.
+        /// Its size.
         found: u64,
-        /// How large it may be.
+        /// The limit.
         limit: u64,
     },
-    /// There is not so much memory.
+    /// Memory allocation failed.
     #[error("{what}: there is no memory for {} bytes; select fewer cells, or read in batches", counted(*.bytes))]
     NoMemory {
-        /// What it is for.
+        /// The purpose of the memory.
         what: String,
-        /// How much was asked for.
+        /// The requested size.
         bytes: u64,
     },
-    /// The operation was dropped before it finished.
+    /// The operation was cancelled before it finished.
     #[error("cancelled")]
     Cancelled,
-    /// The store failed. The source says why.
+    /// The store failed. The source has the reason.
     #[error("{path}: {source}")]
     Io {
         /// The file or folder.
@@ -101,7 +100,7 @@ pub enum Error {
     },
 }
 
-/// What a missing file is, and what to do: `what`, or what an array's own folders stand for.
+/// The hint for a missing file: `what`, or a hint derived from the folder that the file is in.
 fn hint(path: &str, what: &str) -> String {
     let within = |folder: &str| path.split('/').any(|part| part == folder);
     let what = match what {
@@ -117,7 +116,7 @@ fn hint(path: &str, what: &str) -> String {
         {
             "the array or group names it; open it again, and if that does not help, restore the file from a copy"
         }
-        told => told,
+        given => given,
     };
     if what.is_empty() {
         String::new()
@@ -126,7 +125,7 @@ fn hint(path: &str, what: &str) -> String {
     }
 }
 
-/// A number, which is the greatest there is where it could not be counted to its end.
+/// Formats a number. `u64::MAX` means that counting overflowed.
 fn counted(found: u64) -> String {
     if found == u64::MAX {
         "a number beyond 64 bits".into()
@@ -141,12 +140,12 @@ impl Error {
         Self::InvalidArgument(message.into())
     }
 
-    /// Whether a file of an array's own is missing, rather than what was asked for.
+    /// Whether a file that belongs to an array is missing, rather than the requested object.
     pub fn is_lost(&self) -> bool {
         matches!(self, Self::NotFound { path, .. } if path.split('/').any(|part| part.starts_with("__")))
     }
 
-    /// Whether a key would help, or another one.
+    /// Whether another key would help.
     pub fn wants_key(&self) -> bool {
         matches!(self, Self::Key { wanted: true, .. })
     }
@@ -159,7 +158,7 @@ impl Error {
         }
     }
 
-    /// An [`Error::NotFound`] at `path`; `what` says what was looked for and what to do.
+    /// An [`Error::NotFound`] at `path`. `what` says what was looked for and what to do.
     pub fn not_found(path: impl Into<String>, what: impl Into<String>) -> Self {
         Self::NotFound {
             path: path.into(),
@@ -167,7 +166,7 @@ impl Error {
         }
     }
 
-    /// A word that names the kind of error and never changes, for programs in other languages.
+    /// A stable name for the kind of error, for bindings in other languages.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::NotFound { .. } => "NotFound",
@@ -184,32 +183,32 @@ impl Error {
     }
 }
 
-/// A decoder's complaint: which structure, at which byte of what it was given, and why.
+/// An error of a decoder: the structure, the offset in its input, and the problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed {
     /// The structure or field that was being read.
     pub what: String,
     /// Offset in bytes from the start of the decoder's input.
     pub offset: u64,
-    /// What was expected and what was there.
+    /// What was expected and what was found.
     pub why: String,
-    /// Not damage, but something this release cannot do (an unknown filter, a newer version).
+    /// Whether the input is damaged, or valid but not readable by this release.
     pub kind: MalformedKind,
 }
 
-/// Why a decoder gave up, where that is not plain damage.
+/// Why decoding failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MalformedKind {
-    /// The bytes are not what the format says.
+    /// The bytes do not follow the format.
     #[default]
     Damaged,
-    /// A format version newer than this release: (found, supported).
+    /// The format version is newer than this release: (found, supported).
     NewerVersion(u32, u32),
-    /// Legal, but not done here; `what` and `why` name it.
+    /// Valid but not supported by this release; see `what` and `why`.
     Unsupported,
-    /// Encrypted without a key, plain with a key, or the wrong key.
+    /// A key is missing, wrong, or not needed.
     Key {
-        /// Whether a key would help, or another one.
+        /// Whether another key would help.
         wanted: bool,
     },
 }
@@ -225,7 +224,7 @@ impl Malformed {
         }
     }
 
-    /// A structure that has a version of its own, newer than this release reads.
+    /// A structure whose own version is newer than this release reads.
     pub fn newer(what: &str, found: u32, newest: u32) -> Self {
         let why = format!(
             "{found}, where this release reads {newest} at most; upgrade Hyperslab, or, if no release is so new, restore the file from a copy"
@@ -233,7 +232,7 @@ impl Malformed {
         Self::unsupported(what, why)
     }
 
-    /// Something legal that this release does not do.
+    /// A valid input that this release does not support.
     pub fn unsupported(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self {
             what: what.into(),
@@ -243,7 +242,7 @@ impl Malformed {
         }
     }
 
-    /// The error of a file at `path`. Apart from [`AtPath`], so that it is compiled once and not for every result.
+    /// The error for the file at `path`. A separate function, so that it is compiled only once.
     #[cold]
     #[inline(never)]
     fn at(self, path: String) -> Error {
@@ -259,7 +258,7 @@ impl Malformed {
         }
     }
 
-    /// A key that is missing or wrong.
+    /// A missing or wrong key.
     pub fn key(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self {
             what: what.into(),
@@ -269,7 +268,7 @@ impl Malformed {
         }
     }
 
-    /// A key for what is not encrypted.
+    /// A key for data that is not encrypted.
     pub fn needless_key(what: impl Into<String>) -> Self {
         Self {
             kind: MalformedKind::Key { wanted: false },
@@ -277,7 +276,7 @@ impl Malformed {
         }
     }
 
-    /// The same complaint with `base` added to its offset, for a structure nested in another.
+    /// The same error with `base` added to its offset, for a nested structure.
     #[must_use]
     pub fn shifted(mut self, base: u64) -> Self {
         self.offset = self.offset.saturating_add(base);
@@ -293,7 +292,7 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// Adds the path a decoder could not know.
+/// Adds the path to an error of a decoder.
 pub trait AtPath<T> {
     /// Turns a [`Malformed`] into an [`Error`] about the file at `path`.
     ///
@@ -301,7 +300,7 @@ pub trait AtPath<T> {
     /// The same failure, with its path.
     fn at(self, path: &str) -> Result<T>;
 
-    /// The same, where the path has yet to be put together.
+    /// Same as [`AtPath::at`], with a path that is only built for an error.
     ///
     /// # Errors
     /// The same failure, with its path.

@@ -1,9 +1,9 @@
-//! Bytes that are not UTF-8 where text has to be: each is written `\xff`, with its two hexadecimal digits.
+//! Escapes bytes that are not UTF-8 as `\xff`, with two hexadecimal digits.
 
 use std::borrow::Cow;
 
-/// The text of a value: as it is if it is UTF-8, else with its other bytes escaped. Such a value may read as another
-/// that has these characters in it.
+/// The text of a value: unchanged if it is UTF-8, otherwise with invalid bytes escaped. Not reversible, because
+/// backslashes are not escaped.
 pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
@@ -11,8 +11,8 @@ pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The text of a key, which no other key has: bytes that are not UTF-8 are escaped, and so is a backslash that would
-/// read as the start of an escape (`\xff` in a key is `\x5cxff`).
+/// The text of a key. Reversible: bytes that are not UTF-8 are escaped, and so is a backslash at the start of what
+/// looks like an escape (`\xff` in a key becomes `\x5cxff`).
 ///
 /// ```
 /// use hyperslab::escape;
@@ -33,7 +33,7 @@ pub fn key(bytes: &[u8]) -> String {
     out
 }
 
-/// The bytes of the key that has this text.
+/// The bytes of the key with this text.
 pub fn key_bytes(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -52,7 +52,7 @@ pub fn key_bytes(text: &str) -> Vec<u8> {
     out
 }
 
-/// The byte of the escape that a text starts with.
+/// The byte of the escape at the start of `text`, if there is one.
 fn escaped(text: &[u8]) -> Option<u8> {
     let digit = |b: u8| match b {
         b'0'..=b'9' => Some(b - b'0'),
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_no_text_is_escaped() {
+    fn only_invalid_utf8_is_escaped() {
         for plain in ["", "a b", "Zürich", "C:\\dir\\xyz", "\\x", "\\xFF"] {
             assert_eq!(key(plain.as_bytes()), plain);
             assert_eq!(key_bytes(plain), plain.as_bytes());
@@ -89,13 +89,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keys_come_back_whatever_they_are(bytes in prop::collection::vec(prop::sample::select(b"\\x5cfe9\xe9\xc3\xa4".to_vec()), 0..12)) {
+        fn keys_with_escapes_round_trip(bytes in prop::collection::vec(prop::sample::select(b"\\x5cfe9\xe9\xc3\xa4".to_vec()), 0..12)) {
             let text = key(&bytes);
             prop_assert_eq!(key_bytes(&text), bytes);
         }
 
         #[test]
-        fn all_text_stands_for_the_key_that_it_came_from(bytes in any::<Vec<u8>>()) {
+        fn all_keys_round_trip(bytes in any::<Vec<u8>>()) {
             prop_assert_eq!(key_bytes(&key(&bytes)), bytes);
         }
     }

@@ -1,7 +1,7 @@
 //! Reads and writes TileDB arrays: dense and sparse, through time, on disk, in memory, in the browser.
 //!
-//! Everything that understands the format is a synchronous function from bytes to values. Around it
-//! lies one async shell that lists, fetches, calls those functions and puts.
+//! All code that knows the format is synchronous and converts between bytes and values. An async shell around it lists
+//! folders, reads and writes files, and calls this code.
 
 pub mod array;
 #[cfg(feature = "arrow")]

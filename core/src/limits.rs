@@ -1,45 +1,45 @@
-//! Every bound in one place. Decoders check lengths against the bytes that are present first;
-//! these bounds catch what that check cannot.
+//! All limits. Decoders first check lengths against the bytes that are present; these limits catch what that check
+//! cannot.
 
-/// Bytes of the name of a dimension or attribute. The format has no limit; real names are short.
+/// The longest name of a dimension or attribute, in bytes. The format has no limit, but real names are short.
 pub const NAME_BYTES_MAX: u64 = 1 << 16;
-/// Dimensions of an array.
+/// The most dimensions of an array.
 pub const DIMENSIONS_MAX: usize = 1 << 10;
-/// Filters in one pipeline.
+/// The most filters in a pipeline.
 pub const FILTERS_MAX: u32 = 1 << 10;
-/// Bytes of default fill values of a schema that does not store them.
+/// Total size of the default fill values of a schema that does not store them, in bytes.
 pub const DEFAULT_FILL_BYTES_MAX: u64 = 1 << 24;
-/// Nesting of a serialised query condition.
+/// Nesting depth of a serialised query condition.
 pub const CONDITION_DEPTH_MAX: u32 = 64;
-/// Unfiltered bytes of one tile.
+/// Unfiltered size of a tile, in bytes.
 pub const TILE_BYTES_MAX: u64 = 1 << 36;
-/// How far one filtered chunk may unfold: run-length coding turns few bytes into many.
+/// Unfiltered size of a chunk, in bytes. Run-length encoding can expand a few bytes to many.
 pub const CHUNK_BYTES_MAX: u64 = u32::MAX as u64;
-/// Default byte budget of one batch of a streamed read.
+/// Default size of a batch of a streamed read, in bytes.
 pub const BATCH_BYTES: u64 = 256 << 20;
-/// Default bytes kept in the cache of decoded tiles.
+/// Default size of the cache of decoded tiles, in bytes.
 pub const CACHE_BYTES: u64 = 64 << 20;
-/// Chunk of filtered data as written, in bytes.
+/// Size of a chunk before filtering when writing, in bytes.
 pub const CHUNK_BYTES: u64 = 65536;
-/// Default memory of a consolidation, in bytes.
+/// Default memory budget of a consolidation, in bytes.
 pub const CONSOLIDATION_BYTES: u64 = 512 << 20;
-/// Unfiltered bytes of the tiles that are packed at a time while writing.
+/// Unfiltered size of the tiles that are encoded at the same time when writing, in bytes.
 pub const PACK_BYTES: u64 = 32 << 20;
-/// Roughly what is noted in memory of one tile of one field while it is read or packed, in bytes.
+/// Approximate memory for the bookkeeping of one tile of one field when reading or writing, in bytes.
 pub const TILE_NOTES_BYTES: u64 = 1024;
-/// Bytes of a fragment's files that are kept back before they are handed to the store in parts.
+/// Size of the buffer for a fragment's files, which are written to the store in parts, in bytes.
 pub const PUT_BYTES: u64 = 8 << 20;
-/// How far ahead of the clock a write's time may be, in milliseconds, to come after what is there.
+/// How far in the future the time of a write may be, in milliseconds, so that it sorts after existing writes.
 pub const WRITE_LEAD_MS: u64 = 5000;
-/// Folders within folders, from the root of a store or of what is copied: deeper ones are taken for a circle.
+/// Nesting depth of folders in a store or in a copied tree. Deeper nesting is treated as a cycle.
 pub const FOLDER_DEPTH_MAX: usize = 64;
-/// Files and folders that one walk through a store may find, or one manifest may name.
+/// The most files and folders in one traversal of a store or in one manifest.
 pub const ENTRIES_MAX: usize = 1 << 22;
-/// Pages of an object store's listing of one folder, of a thousand names each, as a rule.
+/// The most pages of an object store's listing of a folder. A page usually has a thousand names.
 pub const LISTING_PAGES_MAX: usize = 1 << 12;
-/// Bytes of a file that is read as a whole over a network.
+/// Size of a file that is read at once over a network, in bytes.
 pub const WHOLE_FILE_BYTES_MAX: u64 = 256 << 20;
-/// Bytes of a server's listing of one folder.
+/// Size of a server's listing of a folder, in bytes.
 pub const LISTING_BYTES_MAX: u64 = 64 << 20;
-/// Bytes of a manifest.
+/// Size of a manifest, in bytes.
 pub const MANIFEST_BYTES_MAX: u64 = 32 << 20;

@@ -1,9 +1,9 @@
-//! Text of any origin, for a terminal.
+//! Escapes text from untrusted sources for a terminal.
 
 use std::borrow::Cow;
 
-/// The text with control characters and marks that reverse the direction of text written as `\u001b`, which is also how
-/// JSON writes them. A terminal would obey them. Ends of lines in `keep` stay.
+/// Escapes control characters and characters that change the text direction as `\u001b`, like JSON, so that terminals
+/// show them instead of acting on them. Characters in `keep`, such as line feeds, stay.
 pub fn printable<'a>(text: &'a str, keep: &[char]) -> Cow<'a, str> {
     let escaped = |c: char| obeyed(c) && !keep.contains(&c);
     if !text.contains(escaped) {
@@ -20,7 +20,7 @@ pub fn printable<'a>(text: &'a str, keep: &[char]) -> Cow<'a, str> {
     Cow::Owned(out)
 }
 
-/// Whether terminals do something at this character in place of showing it.
+/// Whether terminals act on this character instead of showing it.
 fn obeyed(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_obeys_is_written_out() {
+    fn terminal_controls_are_escaped() {
         assert!(matches!(printable("Zürich, 東京", &[]), Cow::Borrowed(_)));
         assert_eq!(
             printable("\u{1b}[2J\u{9b}1m\u{7f}\r", &[]),

@@ -1,4 +1,4 @@
-//! One value, or one closed range of values, of any type.
+//! A value, or a closed range of values, of any type.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -7,7 +7,7 @@ use crate::calendar;
 use crate::datatype::{Datatype, Physical};
 use crate::with_type;
 
-/// One value: a number of one of the ten physical kinds, or the bytes of a string.
+/// A value: a number of one of the ten physical types, or the bytes of a string.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs, reason = "the variants are Rust's own type names")]
 pub enum Scalar {
@@ -21,12 +21,12 @@ pub enum Scalar {
     U64(u64),
     F32(f32),
     F64(f64),
-    /// A string's bytes, without a terminator.
+    /// The bytes of a string, without a terminator.
     Bytes(Vec<u8>),
 }
 
-/// Evaluates an expression with `$v` bound to the number that a [`Scalar`] is, of whatever type, or another with `$text`
-/// bound to its bytes.
+/// Evaluates one expression for a numeric [`Scalar`], with `$v` bound to the number, and another for a string, with
+/// `$text` bound to its bytes.
 macro_rules! with_number {
     ($value:expr, $v:ident => $number:expr, $text:pat => $bytes:expr) => {
         match $value {
@@ -61,7 +61,7 @@ impl From<&str> for Scalar {
     }
 }
 
-/// The value as a message shows it: a number plain, a string in quotes.
+/// Formats the value for messages: a plain number, or a string in quotes.
 impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.as_i128(), self.as_f64(), self.as_bytes()) {
@@ -73,12 +73,12 @@ impl fmt::Display for Scalar {
 }
 
 impl Scalar {
-    /// The value whose little-endian bytes these are; `None` if there are too few or too many.
+    /// The value with these little-endian bytes; `None` if their number is wrong.
     pub fn from_le_bytes(physical: Physical, bytes: &[u8]) -> Option<Self> {
         with_type!(physical, T => Some(Self::from(T::from_le_bytes(bytes.try_into().ok()?))))
     }
 
-    /// A coordinate of `datatype` as a message shows it: a date as a date, for nobody counts days since 1970.
+    /// Formats a coordinate of `datatype` for messages. Dates are formatted as dates.
     pub(crate) fn shown(&self, datatype: Datatype) -> String {
         let ticks = self.as_i128().filter(|_| datatype.is_datetime());
         match ticks.and_then(|t| i64::try_from(t).ok()) {
@@ -87,7 +87,7 @@ impl Scalar {
         }
     }
 
-    /// The kind of a number; `None` for strings.
+    /// The physical type of a number; `None` for strings.
     pub const fn physical(&self) -> Option<Physical> {
         Some(match self {
             Self::I8(_) => Physical::I8,
@@ -109,7 +109,7 @@ impl Scalar {
         with_number!(self, v => v.to_le_bytes().to_vec(), text => text.clone())
     }
 
-    /// The integer value, whatever its width; `None` for floats and strings.
+    /// The value of an integer of any width; `None` for floats and strings.
     pub const fn as_i128(&self) -> Option<i128> {
         Some(match self {
             Self::I8(v) => *v as i128,
@@ -125,7 +125,7 @@ impl Scalar {
     }
 
     /// The nearest `f64`; `None` for strings.
-    // The nearest double is what is asked for.
+    // Rounding is intended.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::F32(v) => Some(f64::from(*v)),
@@ -139,8 +139,8 @@ impl Scalar {
         if let Self::Bytes(v) = self { Some(v) } else { None }
     }
 
-    /// The integer `value` as a scalar of `datatype`; `None` if it does not fit or is a string.
-    // An integer may be given for a float field.
+    /// The integer `value` as a scalar of `datatype`; `None` if it does not fit.
+    // Integers are rounded for float fields.
     pub fn from_i128(datatype: Datatype, value: i128) -> Option<Self> {
         Some(match datatype.physical() {
             Physical::I8 => Self::I8(value.try_into().ok()?),
@@ -164,7 +164,7 @@ impl Scalar {
         if self.order(other).is_ge() { self } else { other }
     }
 
-    /// Order of two values of the same kind: numbers by value (NaN last), strings by bytes.
+    /// Compares two values of the same type: numbers by value with NaN last, strings by their bytes.
     pub fn order(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Bytes(a), Self::Bytes(b)) => a.cmp(b),
@@ -175,13 +175,13 @@ impl Scalar {
     }
 }
 
-/// Floats by value, -0.0 equal to 0.0, NaN after everything.
+/// Compares floats by value. -0.0 equals 0.0, and NaN is last.
 pub fn float_order(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 
-/// What JSON says in place of a float that is no finite number: `"NaN"`, `"Infinity"` or `"-Infinity"`, as Zarr and
-/// Protocol Buffers do. `None` for finite ones.
+/// The JSON string for a float that is not finite: `"NaN"`, `"Infinity"` or `"-Infinity"`, as in Zarr and Protocol
+/// Buffers. `None` for finite floats.
 pub fn json_word(v: f64) -> Option<&'static str> {
     match v {
         f64::INFINITY => Some("Infinity"),
@@ -191,12 +191,12 @@ pub fn json_word(v: f64) -> Option<&'static str> {
     }
 }
 
-/// A closed range of values: both ends are inside.
+/// A closed range of values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScalarRange {
-    /// The smallest value inside.
+    /// The smallest value.
     pub lo: Scalar,
-    /// The greatest value inside.
+    /// The largest value.
     pub hi: Scalar,
 }
 
@@ -209,22 +209,22 @@ impl ScalarRange {
         }
     }
 
-    /// Both ends as a message shows them: `2020-01-01 to 2020-12-31`.
+    /// Formats both ends for messages, such as `2020-01-01 to 2020-12-31`.
     pub(crate) fn shown(&self, datatype: Datatype) -> String {
         format!("{} to {}", self.lo.shown(datatype), self.hi.shown(datatype))
     }
 
-    /// Whether `value` is inside.
+    /// Whether `value` is in the range.
     pub fn contains(&self, value: &Scalar) -> bool {
         self.lo.order(value).is_le() && value.order(&self.hi).is_le()
     }
 
-    /// Whether no value is inside.
+    /// Whether the range is empty.
     pub fn is_empty(&self) -> bool {
         self.lo.order(&self.hi).is_gt()
     }
 
-    /// The values in both; may be empty.
+    /// The values in both ranges. May be empty.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         Self {
@@ -233,7 +233,7 @@ impl ScalarRange {
         }
     }
 
-    /// The smallest range that holds both.
+    /// The smallest range that contains both.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Schemas as JSON: what `hyperslab schema` prints and `create --schema` accepts.
+//! Schemas as JSON, as printed by `hyperslab schema` and accepted by `create --schema`.
 //!
 //! ```
 //! use hyperslab::schema_json::from_json;
@@ -11,8 +11,8 @@
 //! assert_eq!(schema.attributes[0].filters.filters.len(), 2);
 //! ```
 //!
-//! Integers beyond 2^53 are strings, floats that are no numbers are `"nan"`, `"inf"` and `"-inf"`,
-//! dates are ISO 8601, bytes that are no text are `{"hex": "…"}`. What has its default is left out.
+//! Integers beyond 2^53 are strings, floats that are not finite are `"nan"`, `"inf"` and `"-inf"`, dates are ISO 8601,
+//! and bytes that are not text are `{"hex": "…"}`. Defaults are omitted.
 
 mod fields;
 mod filters;
@@ -39,7 +39,7 @@ const LAYOUTS: &[(&str, Layout)] = &[
     ("unordered", Layout::Unordered),
 ];
 
-/// The schema as JSON, its enumerations with their values.
+/// The schema as JSON, including the values of its enumerations.
 pub fn to_json(schema: &Schema, enumerations: &[Enumeration]) -> Value {
     let mut out = Map::new();
     let mut put = |key: &str, value: Value| drop(out.insert(key.to_owned(), value));
@@ -92,11 +92,11 @@ pub fn to_json(schema: &Schema, enumerations: &[Enumeration]) -> Value {
     Value::Object(out)
 }
 
-/// The schema that JSON describes, and its enumerations. Everything but dimensions, attributes and
-/// their types may be left out. File names of enumerations are empty: creating an array names them.
+/// The schema described by JSON, and its enumerations. Only dimensions, attributes and their types are required. The
+/// file names of enumerations are empty, because they are assigned when the array is created.
 ///
 /// # Errors
-/// [`crate::Error::InvalidArgument`] names the entry and says what it takes.
+/// [`crate::Error::InvalidArgument`] names the invalid entry and says what is allowed.
 pub fn from_json(json: &Value) -> Result<(Schema, Vec<Enumeration>)> {
     let top = Entry::object(json, "schema", KEYS)?;
     let dimensions: Vec<Dimension> = top.list("dimensions", fields::dimension_from_json)?;

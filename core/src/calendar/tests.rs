@@ -6,7 +6,7 @@ fn check(text: &str, datatype: Datatype, expect: Result<(i64, i64), ()>) {
 }
 
 #[test]
-fn a_coarse_date_is_its_whole_period() {
+fn a_coarse_date_means_its_whole_period() {
     check("2020", Datatype::DatetimeDay, Ok((18262, 18262 + 365)));
     check("2020-02", Datatype::DatetimeDay, Ok((18293, 18293 + 28)));
     check("1970-01-01", Datatype::DatetimeHr, Ok((0, 23)));
@@ -29,7 +29,7 @@ fn exact_ticks_of_every_unit() {
 }
 
 #[test]
-fn clocks_that_are_ahead_or_behind() {
+fn utc_offsets_are_applied() {
     check("1970-01-01T01:30+01:00", Datatype::DatetimeMin, Ok((30, 30)));
     check("1970-01-01 00:00:00.5+00:00", Datatype::DatetimeMs, Ok((500, 599)));
     check("1970-01-01T00-0030", Datatype::DatetimeMin, Ok((30, 89)));
@@ -47,7 +47,7 @@ fn clocks_that_are_ahead_or_behind() {
 }
 
 #[test]
-fn rejects_what_is_no_date() {
+fn rejects_invalid_dates() {
     for text in [
         "",
         "20",
@@ -66,7 +66,7 @@ fn rejects_what_is_no_date() {
 }
 
 #[test]
-fn four_digits_are_a_year_and_eight_a_date() {
+fn four_digits_are_a_year_and_eight_digits_a_date() {
     let year_2026 = (1_767_225_600_000, 1_798_761_599_999);
     assert_eq!(milliseconds("2026"), Ok(year_2026));
     assert_eq!(milliseconds("20260301"), milliseconds("2026-03-01"));
@@ -84,7 +84,7 @@ fn four_digits_are_a_year_and_eight_a_date() {
 }
 
 #[test]
-fn a_refused_time_says_what_to_write() {
+fn errors_say_how_to_write_a_time() {
     assert!(parse("x", Datatype::DatetimeMs).is_err_and(|e| e.contains("write 2020, ")));
     for text in ["x", "", "20-20", "ms", "-5ms", "1.5ms"] {
         let why = milliseconds(text).unwrap_err();
@@ -113,7 +113,7 @@ fn a_refused_time_says_what_to_write() {
 }
 
 #[test]
-fn written_milliseconds_read_back() {
+fn formatted_milliseconds_parse_back() {
     for ms in [
         0,
         5,
@@ -133,7 +133,7 @@ fn written_milliseconds_read_back() {
 
 #[test]
 fn formats_like_numpy() {
-    // np.datetime64(v, unit) printed.
+    // The output of `np.datetime64(v, unit)`.
     for (v, t, expect) in [
         (50, Datatype::DatetimeYear, "2020"),
         (-1, Datatype::DatetimeMonth, "1969-12"),
@@ -161,7 +161,7 @@ fn formatted_dates_parse_back() {
 }
 
 #[test]
-fn what_is_finer_than_the_unit_lies_between_its_ticks() {
+fn periods_shorter_than_the_unit_may_contain_no_tick() {
     let starts = |text, datatype| starts(text, datatype).unwrap();
     assert_eq!(starts("2020-06-15", Datatype::DatetimeYear), (51, 50));
     assert_eq!(starts("2020-01-01", Datatype::DatetimeYear), (50, 50));

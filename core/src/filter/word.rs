@@ -1,29 +1,29 @@
-//! Integers of the widths that filters compute in, read from and written to unaligned bytes.
+//! Integers of the widths that filters use, with access to unaligned bytes.
 
 /// A little-endian integer.
 pub(super) trait Word: Copy + Ord {
-    /// Bytes of one.
+    /// Size in bytes.
     const BYTES: usize;
 
-    /// The integer in exactly [`Word::BYTES`] bytes; 0 from any other number of bytes.
+    /// Reads exactly [`Word::BYTES`] bytes; 0 for any other number of bytes.
     fn load(bytes: &[u8]) -> Self;
 
-    /// Writes to exactly [`Word::BYTES`] bytes.
+    /// Writes exactly [`Word::BYTES`] bytes.
     fn store(self, bytes: &mut [u8]);
 
-    /// Sum modulo the width.
+    /// Wrapping addition.
     fn plus(self, other: Self) -> Self;
 
-    /// Difference modulo the width.
+    /// Wrapping subtraction.
     fn minus(self, other: Self) -> Self;
 
-    /// Bitwise difference.
+    /// Bitwise exclusive or.
     fn xor(self, other: Self) -> Self;
 
-    /// The value; exact for every width.
+    /// The exact value.
     fn wide(self) -> i128;
 
-    /// The low bits of a 64-bit integer.
+    /// The low bits of `value`.
     fn narrow(value: u64) -> Self;
 }
 
@@ -63,7 +63,7 @@ macro_rules! words {
             }
 
             #[inline]
-            // The low bits are what is asked for.
+            // Truncation is intended.
             fn narrow(value: u64) -> Self {
                 value as Self
             }
@@ -72,8 +72,8 @@ macro_rules! words {
 }
 words!(i8, i16, i32, i64, u8, u16, u32, u64);
 
-/// Evaluates an expression with `$T` bound to the integer of a [`crate::Physical`] kind; floats stand for
-/// the signed integers of their width.
+/// Evaluates an expression with `$T` bound to the integer type of a [`crate::Physical`]. Floats are treated as signed
+/// integers of the same width.
 macro_rules! with_word {
     ($physical:expr, $T:ident => $body:expr) => {
         match $physical {
@@ -114,9 +114,10 @@ macro_rules! with_word {
 }
 pub(super) use with_word;
 
-/// Evaluates an expression with `$T` bound to the unsigned, or the signed, integer of 1, 2, 4 or 8 bytes.
-/// For arithmetic modulo the width, which is the same for both, and for what knows only one of them: half as
-/// much code as [`with_word`] makes.
+/// Evaluates an expression with `$T` bound to the unsigned or signed integer of 1, 2, 4 or 8 bytes.
+///
+/// For arithmetic modulo the width, which does not depend on the sign, and for code that needs only one of them.
+/// Generates half as much code as [`with_word`].
 macro_rules! with_width {
     (unsigned $width:expr, $T:ident => $body:expr) => {
         $crate::filter::word::with_width!($width, [u8 u16 u32 u64], $T => $body)

@@ -1,4 +1,4 @@
-//! Dimensions, attributes, enumerations and labels to JSON and back.
+//! Converts dimensions, attributes, enumerations and labels to and from JSON.
 
 use serde_json::{Map, Value, json};
 
@@ -22,7 +22,7 @@ const ORDERS: &[(&str, DataOrder)] = &[
     ("decreasing", DataOrder::Decreasing),
 ];
 
-/// An object under construction: what has its default is not put in.
+/// An object under construction.
 struct Object(Map<String, Value>);
 
 impl Object {
@@ -73,7 +73,7 @@ fn cell_count(entry: &Entry<'_>, default: CellCount) -> Result<CellCount> {
         .ok_or_else(|| e.wrong("how many values a cell holds, from 1, or \"var\""))
 }
 
-/// What a cell of a dimension holds unless it is said.
+/// The default number of values per cell of a dimension.
 fn dimension_cell(datatype: Datatype) -> CellCount {
     if datatype.is_string() {
         CellCount::Var
@@ -82,7 +82,7 @@ fn dimension_cell(datatype: Datatype) -> CellCount {
     }
 }
 
-/// What a cell of an attribute or enumeration holds unless it is said: text is of any length.
+/// The default number of values per cell of an attribute or enumeration. Text has variable length.
 fn attribute_cell(datatype: Datatype) -> CellCount {
     if is_text(datatype) {
         CellCount::Var
@@ -97,8 +97,8 @@ pub(super) fn dimension_to_json(d: &Dimension) -> Value {
         out.put("domain", range_to_json(domain, d.datatype));
     }
     if let Some(extent) = &d.extent {
-        // Extents of signed types may be stored as the unsigned number of the same bits, and those
-        // of dates are lengths, not dates.
+        // The extent of a signed type may be stored as the unsigned number with the same bits. The extent of a date is
+        // a length, not a date.
         let cells = d.extent_cells();
         let number = cells.map_or_else(
             || number_to_json(extent, d.datatype),
@@ -120,7 +120,7 @@ pub(super) fn dimension_from_json(entry: &Entry<'_>) -> Result<Dimension> {
         if datatype.is_float() {
             return number_from_json(&e, datatype);
         }
-        // Dates in a domain are written as dates; the extent is a length, counted in the type's own unit.
+        // The domain of dates is written as dates. The extent is a length in the type's unit.
         let takes = || e.wrong(&format!("a whole number of {datatype} coordinates, such as 10"));
         let cells = e.u64().map_err(|_| takes())?;
         let bits = cells.to_le_bytes();
@@ -254,7 +254,7 @@ pub(super) fn enumeration_from_json(entry: &Entry<'_>) -> Result<Enumeration> {
     })
 }
 
-/// Where the `index`-th label of an array lies unless it is said.
+/// The default location of the label at `index`.
 fn label_uri(index: usize) -> String {
     format!("__labels/l{index}")
 }

@@ -1,4 +1,4 @@
-//! Filters to JSON and back, and the short form `byteshuffle,zstd:5`.
+//! Converts filters to and from JSON, and parses the short form `byteshuffle,zstd:5`.
 
 use serde_json::{Map, Value, json};
 
@@ -16,7 +16,7 @@ const FORMATS: &[(&str, WebpFormat)] = &[
     ("bgra", WebpFormat::Bgra),
 ];
 
-/// Every filter that can be named, with its default options.
+/// All filters that can be named, with default options.
 fn defaults() -> Vec<Filter> {
     let level = DEFAULT_LEVEL;
     vec![
@@ -57,7 +57,7 @@ fn defaults() -> Vec<Filter> {
     ]
 }
 
-/// The filter of this name, with its default options.
+/// The filter with this name, with default options.
 fn named(name: &str) -> Result<Filter> {
     let wanted = name.trim().to_ascii_lowercase().replace('_', "-");
     let all = defaults();
@@ -67,12 +67,14 @@ fn named(name: &str) -> Result<Filter> {
     found.ok_or_else(|| Error::invalid(format!("no filter is called '{name}'; there are {known}")))
 }
 
-/// Filters from a list such as `byteshuffle,zstd:5`. Behind the colon stands the level of a
-/// compressor, the window in bytes of `bit-width-reduction` and `positive-delta`, the datatype that
-/// `delta` and `double-delta` take values as, or `scale:offset:bytes` of `float-scale`.
+/// Parses a list of filters such as `byteshuffle,zstd:5`. After the colon:
+/// * compressors: the level
+/// * `bit-width-reduction` and `positive-delta`: the window in bytes
+/// * `delta` and `double-delta`: the datatype that values are interpreted as
+/// * `float-scale`: `scale:offset:bytes`
 ///
 /// # Errors
-/// [`crate::Error::InvalidArgument`] names the filter and lists those there are.
+/// [`crate::Error::InvalidArgument`] names the invalid filter and lists the valid ones.
 pub fn parse_filters(text: &str) -> Result<Pipeline> {
     let named = text.split(',').map(str::trim).filter(|f| !f.is_empty());
     Ok(Pipeline::new(named.map(parse_one).collect::<Result<_>>()?))
@@ -92,7 +94,7 @@ fn parse_one(text: &str) -> Result<Filter> {
         }
     };
     match &mut filter {
-        // A schema may have a level above the highest, but nobody means to write one.
+        // JSON may contain levels that are too high, from existing schemas. In the short form they are mistakes.
         Filter::Gzip { level } | Filter::Bzip2 { level } => take(&mut |s| store(level, s) && *level <= 9),
         Filter::Zstd { level } => take(&mut |s| store(level, s) && *level <= 22),
         Filter::Lz4 { level } | Filter::Rle { level } | Filter::Dictionary { level } => {
@@ -129,7 +131,7 @@ fn store<T: std::str::FromStr>(slot: &mut T, text: &str) -> bool {
     text.parse().map(|value| *slot = value).is_ok()
 }
 
-/// A list of filters; with the chunk size, where that is not the usual one.
+/// A list of filters, or an object with the chunk size if that is not the default.
 pub(super) fn to_json(pipeline: &Pipeline) -> Value {
     let filters: Value = pipeline.filters.iter().map(filter_to_json).collect();
     if pipeline.max_chunk_bytes == MaxChunk::default() {
@@ -205,7 +207,7 @@ fn float_to_json(v: f64) -> Value {
     super::value::number_to_json(&crate::scalar::Scalar::F64(v), Datatype::Float64)
 }
 
-/// A list of filters, a string in the short form, or an object with the chunk size.
+/// Parses a list of filters, a string in the short form, or an object with the chunk size.
 pub(super) fn from_json(entry: &Entry<'_>) -> Result<Pipeline> {
     if let Some(text) = entry.value.as_str() {
         return parse_filters(text).map_err(|e| entry.because(e));

@@ -1,19 +1,19 @@
-//! JSON with its place, so that every complaint names the entry it is about.
+//! JSON values with their path, so that every error names the entry it is about.
 
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 
-/// A value and where it stands, such as `attributes[1].type`.
+/// A JSON value with its path, such as `attributes[1].type`.
 pub(super) struct Entry<'a> {
     pub(super) value: &'a Value,
     pub(super) at: String,
-    /// Its index in the list it is in; 0 elsewhere.
+    /// Its index in the list that contains it; 0 if there is none.
     pub(super) index: usize,
 }
 
 impl<'a> Entry<'a> {
-    /// An object that has no other entries than `known`.
+    /// An object whose entries must all be `known`.
     pub(super) fn object(value: &'a Value, at: &str, known: &[&str]) -> Result<Self> {
         let new = Self {
             value,
@@ -24,7 +24,7 @@ impl<'a> Entry<'a> {
         Ok(new)
     }
 
-    /// Complains about entries that are not `known`.
+    /// Checks that all entries are `known`.
     pub(super) fn known(&self, known: &[&str]) -> Result<()> {
         match self.map()?.keys().find(|k| !known.contains(&k.as_str())) {
             Some(other) => Err(Error::invalid(format!(
@@ -40,7 +40,7 @@ impl<'a> Entry<'a> {
         self.value.as_object().ok_or_else(|| self.wrong("an object"))
     }
 
-    /// The entry of this key; `null` counts as absent.
+    /// The entry with this key. `null` counts as missing.
     pub(super) fn get(&self, key: &str) -> Option<Entry<'a>> {
         let value = self.value.get(key).filter(|v| !v.is_null())?;
         Some(Entry {
@@ -50,7 +50,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// The entry of this key, which must be there.
+    /// The entry with this key, which is required.
     pub(super) fn need(&self, key: &str) -> Result<Entry<'a>> {
         self.get(key)
             .ok_or_else(|| Error::invalid(format!("{}: '{key}' is missing", self.at)))
@@ -78,7 +78,7 @@ impl<'a> Entry<'a> {
             .collect())
     }
 
-    /// What `read` makes of each item of the list of this key; nothing where there is no list.
+    /// Applies `read` to each item of the list with this key. A missing list counts as empty.
     pub(super) fn list<T>(&self, key: &str, read: impl Fn(&Entry<'a>) -> Result<T>) -> Result<Vec<T>> {
         self.get(key)
             .map_or(Ok(Vec::new()), |e| e.items()?.iter().map(read).collect())
@@ -88,12 +88,12 @@ impl<'a> Entry<'a> {
         self.value.as_str().ok_or_else(|| self.wrong("a string"))
     }
 
-    /// The string of this key, or an empty one.
+    /// The string with this key; empty if missing.
     pub(super) fn string(&self, key: &str) -> Result<String> {
         self.get(key).map_or(Ok(String::new()), |e| e.str().map(str::to_owned))
     }
 
-    /// The flag of this key, or false.
+    /// The flag with this key; false if missing.
     pub(super) fn bool(&self, key: &str) -> Result<bool> {
         self.get(key)
             .map_or(Ok(false), |e| e.value.as_bool().ok_or_else(|| e.wrong("true or false")))
@@ -111,18 +111,18 @@ impl<'a> Entry<'a> {
         self.value.as_f64().ok_or_else(|| self.wrong("a number"))
     }
 
-    /// A complaint: what the entry takes, and what it is.
+    /// An error that says what the entry takes, and what it is.
     pub(super) fn wrong(&self, takes: &str) -> Error {
         Error::invalid(format!("{}: takes {takes}, not {}", self.at, self.value))
     }
 
-    /// A complaint of somebody who does not know where the entry stands.
+    /// Adds the path of the entry to another error.
     pub(super) fn because(&self, why: impl std::fmt::Display) -> Error {
         Error::invalid(format!("{}: {why}", self.at))
     }
 }
 
-/// The value whose name is the entry's string.
+/// The value with the name in the entry.
 pub(super) fn choice<T: Copy>(entry: &Entry<'_>, names: &[(&str, T)]) -> Result<T> {
     let name = entry.str()?;
     let same = |n: &str| n.eq_ignore_ascii_case(&name.replace('_', "-"));

@@ -9,7 +9,7 @@ use crate::scalar::{Scalar, ScalarRange};
 #[track_caller]
 fn round_trip(schema: &Schema, enumerations: &[Enumeration]) -> Value {
     let json = to_json(schema, enumerations);
-    // Through text, as a file would go.
+    // Goes through text, like a file.
     let json = serde_json::from_str(&json.to_string()).unwrap();
     let (back, values) = from_json(&json).unwrap();
     assert_eq!(&back, schema, "{json:#}");
@@ -48,7 +48,7 @@ fn the_shape_of_a_plain_schema() {
 }
 
 #[test]
-fn every_datatype_and_fill_comes_back() {
+fn all_datatypes_and_fill_values_round_trip() {
     for &t in Datatype::ALL {
         for cell in [CellCount::ONE, CellCount::Fixed(3), CellCount::Var] {
             let default = Attribute::new("a", t, cell);
@@ -74,7 +74,7 @@ fn every_datatype_and_fill_comes_back() {
 }
 
 #[test]
-fn dimensions_of_every_kind_come_back() {
+fn dimensions_of_all_types_round_trip() {
     let dates = |t, lo: i64, hi: i64| Dimension::new("d", t, lo, hi, 7_i64);
     let dimensions = vec![
         Dimension::new("a", Datatype::Int8, -128_i8, 126_i8, -1_i8),
@@ -118,7 +118,7 @@ fn dates_are_readable() {
 }
 
 #[test]
-fn every_filter_comes_back() {
+fn all_filters_round_trip() {
     let level = -1;
     let filters = vec![
         Filter::None,
@@ -205,7 +205,7 @@ fn the_short_form_of_filters() {
 }
 
 #[test]
-fn enumerations_labels_and_the_current_domain_come_back() {
+fn enumerations_labels_and_the_current_domain_round_trip() {
     let enumeration = |name: &str, values, ordered| Enumeration {
         name: name.into(),
         file: String::new(),
@@ -285,7 +285,7 @@ fn enumerations_labels_and_the_current_domain_come_back() {
 }
 
 #[test]
-fn complaints_name_the_entry() {
+fn errors_name_the_entry() {
     let check = |json: Value, expect: &str| assert_eq!(from_json(&json).unwrap_err().to_string(), expect);
     let with = |key: &str, value: Value| json!({"type": "dense", "dimensions": [], "attributes": [], key: value});
     check(json!([]), "schema: takes an object, not []");
@@ -335,7 +335,7 @@ fn complaints_name_the_entry() {
 }
 
 #[test]
-fn the_old_name_of_no_name_is_none() {
+fn the_old_name_for_unnamed_attributes_means_unnamed() {
     let dimensions = json!([{"name": "x", "type": "int8", "domain": [0, 9], "tile": 5}]);
     let json = json!({"type": "dense", "dimensions": dimensions, "attributes": [{"name": "__attr", "type": "int8"}]});
     assert_eq!(from_json(&json).unwrap().0.attributes[0].name, "");

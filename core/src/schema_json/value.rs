@@ -1,4 +1,4 @@
-//! Values of every datatype to JSON and back, without loss.
+//! Converts values of every datatype to and from JSON, without loss.
 
 use serde_json::{Value, json};
 
@@ -8,10 +8,10 @@ use crate::datatype::{CellCount, Datatype};
 use crate::error::Result;
 use crate::scalar::{Scalar, ScalarRange};
 
-/// Integers up to here are exact in every JSON reader.
+/// Integers up to this limit are exact in every JSON parser.
 const EXACT: i128 = 1 << 53;
 
-/// One number. NaNs with other bits than the usual one are left to [`cell_to_json`].
+/// Formats a number. NaNs other than the default one are handled by [`cell_to_json`].
 pub(super) fn number_to_json(value: &Scalar, datatype: Datatype) -> Value {
     if let (Scalar::U8(v @ (0 | 1)), Datatype::Bool) = (value, datatype) {
         return json!(*v == 1);
@@ -24,7 +24,7 @@ pub(super) fn number_to_json(value: &Scalar, datatype: Datatype) -> Value {
     }
     match value {
         Scalar::F32(v) if v.is_finite() => {
-            // The shortest text that means this float, rather than all digits of its double.
+            // The shortest text that gives this float, rather than all digits of it as an `f64`.
             let short = v.to_string().parse::<f64>().unwrap_or(f64::from(*v));
             let exact = (short as f32).to_bits() == v.to_bits();
             json!(if exact { short } else { f64::from(*v) })
@@ -49,7 +49,7 @@ fn not_finite(v: f64) -> &'static str {
     }
 }
 
-/// One number of this datatype.
+/// Parses a number of this datatype.
 pub(super) fn number_from_json(entry: &Entry<'_>, datatype: Datatype) -> Result<Scalar> {
     let wrong = || entry.wrong(&format!("a value of {datatype}"));
     if datatype.is_float() {
@@ -57,7 +57,7 @@ pub(super) fn number_from_json(entry: &Entry<'_>, datatype: Datatype) -> Result<
             Value::String(s) => s.trim().to_ascii_lowercase().parse().map_err(|_| wrong())?,
             other => other.as_f64().ok_or_else(wrong)?,
         };
-        // The usual NaN, whatever the parser makes of it.
+        // The default NaN, whichever one the parser returns.
         let nan = Scalar::from_le_bytes(datatype.physical(), &datatype.default_fill());
         return match (value.is_nan(), datatype) {
             (true, _) => nan.ok_or_else(wrong),
@@ -86,17 +86,17 @@ fn date(text: &str, datatype: Datatype) -> Option<i128> {
     calendar::parse(text, datatype).ok().map(|(start, _)| i128::from(start))
 }
 
-/// Numbers such as `1e3`.
+/// Integers in float notation, such as `1e3`.
 fn whole(v: f64) -> Option<i128> {
     (v.fract() == 0.0 && v.abs() <= EXACT as f64).then_some(v as i128)
 }
 
-/// A closed range as `[lo, hi]`.
+/// Formats a closed range as `[lo, hi]`.
 pub(super) fn range_to_json(range: &ScalarRange, datatype: Datatype) -> Value {
     json!([number_to_json(&range.lo, datatype), number_to_json(&range.hi, datatype)])
 }
 
-/// A closed range from `[lo, hi]`.
+/// Parses a closed range from `[lo, hi]`.
 pub(super) fn range_from_json(entry: &Entry<'_>, datatype: Datatype, cell: CellCount) -> Result<ScalarRange> {
     let items = entry.items()?;
     let [lo, hi] = items.as_slice() else {
@@ -115,7 +115,7 @@ pub(super) fn range_from_json(entry: &Entry<'_>, datatype: Datatype, cell: CellC
     })
 }
 
-/// The bytes of a cell: text, a number, or a list of numbers.
+/// Formats a cell: text, a number, or a list of numbers.
 pub(super) fn cell_to_json(bytes: &[u8], datatype: Datatype, cell: CellCount) -> Value {
     if is_text(datatype) {
         return text_to_json(bytes, datatype);
@@ -133,7 +133,7 @@ pub(super) fn cell_to_json(bytes: &[u8], datatype: Datatype, cell: CellCount) ->
     }
 }
 
-/// The bytes of a cell; where `cell` is fixed, exactly as many as it takes.
+/// Parses a cell. For a fixed cell, the number of bytes must match.
 pub(super) fn cell_from_json(entry: &Entry<'_>, datatype: Datatype, cell: CellCount) -> Result<Vec<u8>> {
     let bytes = if is_text(datatype) || entry.value.is_object() {
         text_from_json(entry, datatype)?
@@ -160,7 +160,7 @@ pub(super) fn cell_from_json(entry: &Entry<'_>, datatype: Datatype, cell: CellCo
     }
 }
 
-/// Strings and opaque bytes, which are not shown as numbers.
+/// Whether cells are strings or opaque bytes rather than numbers.
 pub(super) fn is_text(datatype: Datatype) -> bool {
     datatype.is_string() || datatype.is_opaque()
 }
@@ -210,7 +210,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// Bytes from a string of hexadecimal digits.
+/// Parses a string of hexadecimal digits.
 pub(super) fn hex_from_json(entry: &Entry<'_>) -> Result<Vec<u8>> {
     let digits = entry.str()?.as_bytes();
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();

@@ -1,6 +1,7 @@
-//! A tile as a WebP image: its rows are the image's, its columns the bytes of the pixels.
+//! The WebP filter: stores a tile as an image. The rows of the tile are the rows of the image; the columns are the
+//! bytes of its pixels.
 //!
-//! Images of both kinds are read; only exact ones are written.
+//! Decodes lossy and lossless images, but encodes only lossless ones.
 
 use std::io::Cursor;
 
@@ -12,32 +13,32 @@ use crate::filter::chunk::{Notes, filled, split, split_mut};
 use crate::format::cursor::{Decoded, Reader};
 use crate::format::pipeline::WebpFormat;
 
-/// Bytes before the first chunk of a WebP file.
+/// Size of the header before the first chunk of a WebP file.
 const RIFF_HEADER_BYTES: usize = 12;
 
-/// The filter's options.
+/// The options of the filter.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::filter) struct Image {
-    /// How pixels lie in the tile.
+    /// The layout of pixels in the tile.
     pub(in crate::filter) format: WebpFormat,
-    /// Whether the image is exact.
+    /// Whether the image is lossless.
     pub(in crate::filter) lossless: bool,
-    /// Rows of a tile.
+    /// Number of rows in a tile.
     pub(in crate::filter) rows: u16,
-    /// Bytes of a row.
+    /// Number of bytes in a row.
     pub(in crate::filter) row_bytes: u16,
 }
 
 impl Image {
-    /// How many bytes [`Image::decode`] gives.
+    /// The number of bytes that [`Image::decode`] will produce.
     pub(in crate::filter) fn plain_bytes(&self) -> u64 {
         u64::from(self.rows) * u64::from(self.row_bytes)
     }
 
-    /// Appends the image of `data`.
+    /// Appends `data` as an image.
     ///
     /// # Errors
-    /// A lossy image is asked for; `data` is not one tile of whole pixels.
+    /// The image is lossy, or `data` is not one tile of whole pixels.
     pub(in crate::filter) fn encode(&self, notes: &mut Notes, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
         if !self.lossless {
             return Err(Malformed::unsupported(
@@ -71,10 +72,10 @@ impl Image {
         Ok(())
     }
 
-    /// Writes the pixels of the image in `data`.
+    /// Decodes the images in `data` into `out`.
     ///
     /// # Errors
-    /// It is not an image, or not of this size.
+    /// An image is damaged or has the wrong size.
     pub(in crate::filter) fn decode(&self, r: &mut Reader<'_>, mut data: &[u8], mut out: &mut [u8]) -> Decoded<()> {
         let n = r.u32("number of images")?;
         let n = r.count(u64::from(n), 4, "images")?;
@@ -105,7 +106,7 @@ impl Image {
                 ),
             )
         };
-        // Checked before the decoder sees the image, as it makes room for whatever a frame says.
+        // Checked before decoding, because the decoder allocates whatever size a frame claims.
         if let Some(other) = frame_sizes(image).into_iter().find(|frame| *frame != size) {
             return Err(wrong(other));
         }
@@ -139,7 +140,7 @@ impl Image {
     }
 }
 
-/// Columns and rows of every frame in a WebP file, as far as it can be followed.
+/// Width and height of every frame in a WebP file, up to the first damaged chunk.
 fn frame_sizes(image: &[u8]) -> Vec<(u32, u32)> {
     let mut r = Reader::new(image.get(RIFF_HEADER_BYTES..).unwrap_or(&[]));
     let mut sizes = Vec::new();
@@ -157,14 +158,15 @@ fn frame_sizes(image: &[u8]) -> Vec<(u32, u32)> {
     sizes
 }
 
-/// Three bytes of tag, three of start code, then twice 14 bits of size and 2 of scale.
+/// The size in a lossy frame: 3 bytes of tag, 3 of start code, then width and height of 14 bits each with 2 bits of
+/// scale.
 fn lossy_size(mut r: Reader<'_>) -> Option<(u32, u32)> {
     r.take(6, "frame tag").ok()?;
     let side = |v: u16| u32::from(v & 0x3fff);
     Some((side(r.u16("columns").ok()?), side(r.u16("rows").ok()?)))
 }
 
-/// A signature, then twice 14 bits of size less one.
+/// The size in a lossless frame: a signature, then width and height minus one of 14 bits each.
 fn lossless_size(mut r: Reader<'_>) -> Option<(u32, u32)> {
     r.u8("signature").ok()?;
     let bits = r.u32("size").ok()?;

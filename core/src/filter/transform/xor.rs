@@ -1,4 +1,4 @@
-//! Each value exclusive-or the one before; the first as it is.
+//! XORs each value with the previous one. The first value is unchanged.
 
 use super::{all_whole, each_part, parts_header};
 use crate::datatype::Physical;
@@ -7,10 +7,10 @@ use crate::filter::chunk::{Notes, whole};
 use crate::filter::word::{Word, with_width};
 use crate::format::cursor::{Decoded, Reader};
 
-/// Appends the differences of `data`.
+/// Appends the XORed values of `data`.
 ///
 /// # Errors
-/// `data` is not whole values.
+/// `data` is not a whole number of values.
 pub(in crate::filter) fn encode(
     kind: Physical,
     notes: &mut Notes,
@@ -24,10 +24,10 @@ pub(in crate::filter) fn encode(
     Ok(())
 }
 
-/// Writes the values whose differences `data` holds.
+/// Restores the values from their XORed form in `data`.
 ///
 /// # Errors
-/// The parts do not fit.
+/// The parts have the wrong size.
 pub(in crate::filter) fn decode(kind: Physical, r: &mut Reader<'_>, data: &[u8], out: &mut [u8]) -> Decoded<()> {
     each_part(r, data, out, |data, out| {
         all_whole(data.len(), kind.size(), "xor")?;

@@ -1,17 +1,17 @@
-//! The kernels with registers of 16 bytes.
+//! Shuffle kernels with 16-byte vectors.
 //!
-//! All bytes are moved by one step: interleaving the first half of some registers with the other
-//! half. It turns the places of their bytes by one bit, so a few rounds of it bring the bytes of equal
-//! weight side by side, or back. Bits are exchanged between registers, as in a transposed matrix.
+//! All bytes are moved by one operation: interleaving the first half of a group of vectors with the second half. It
+//! rotates the index bits of the bytes by one. A few rounds bring bytes of equal significance together, or back. Bits
+//! are exchanged between vectors like in a matrix transposition.
 
 use wide::{u8x16, u64x2};
 
-/// Bytes of a register.
+/// Size of a vector in bytes.
 const LANE: usize = 16;
-/// Bytes that eight registers for each byte of a value hold, for the widest value.
+/// Size of eight vectors for each byte of a value, for the widest values.
 const COLUMN_MAX: usize = 8 * 8 * LANE;
 
-/// Shuffles the bytes of whole values; what is left over is copied. Both slices are equally long.
+/// Shuffles the bytes of whole values and copies the remainder. Both slices must have the same length.
 pub(in crate::filter::transform) fn bytes(width: usize, data: &[u8], out: &mut [u8]) {
     by_width!(width, [2, 4, 8], to_rows, data, out);
 }
@@ -21,7 +21,7 @@ pub(in crate::filter::transform) fn unbytes(width: usize, data: &[u8], out: &mut
     by_width!(width, [2, 4, 8], to_values, data, out);
 }
 
-/// Shuffles the bits of values, as many as are a multiple of 8, in at most a block of bytes.
+/// Shuffles the bits of values in a block. The number of values must be a multiple of 8.
 pub(in crate::filter::transform) fn bits(width: usize, data: &[u8], out: &mut [u8]) {
     by_width!(width, [1, 2, 4, 8], to_bit_rows, data, out);
 }
@@ -130,7 +130,7 @@ where
     rest.iter_mut().zip(column).for_each(|(to, from)| *to = from);
 }
 
-/// 128 values to 16 bytes of each row of bits, at `at` in rows of `row` bytes.
+/// Shuffles 128 values into 16 bytes of each row of bits, at offset `at` of rows of `row` bytes.
 #[inline(always)]
 fn split_column<const W: usize>(values: &[u8], rows: &mut [u8], row: usize, at: usize)
 where
@@ -172,19 +172,19 @@ where
     }
 }
 
-/// A power of two of registers, taken as one run of bytes.
+/// A power of two of vectors, seen as one byte sequence.
 trait Lanes: Copy {
-    /// From so many bytes.
+    /// Loads the vectors from bytes.
     fn load(bytes: &[u8]) -> Self;
 
-    /// To so many bytes.
+    /// Stores the vectors to bytes.
     fn store(self, bytes: &mut [u8]);
 
-    /// Interleaves the bytes of the first half with those of the other.
+    /// Interleaves the bytes of the first half with the bytes of the second half.
     fn zipped(self) -> Self;
 }
 
-/// Written out, as loops over registers would leave them in memory.
+/// Unrolled, because loops over vectors would keep them in memory.
 macro_rules! lanes {
     ($n:literal: $($x:ident $i:literal)*; $($first:ident $other:ident)*) => {
         impl Lanes for [u8x16; $n] {
@@ -229,7 +229,7 @@ impl Lanes for [u8x16; 1] {
     }
 }
 
-/// Byte `j` of register `i` of `n` becomes byte `n j + i` of all.
+/// Byte `j` of vector `i` of `n` becomes byte `n j + i` of the whole.
 #[inline(always)]
 fn interleaved<L: Lanes>(x: L) -> L {
     match size_of::<L>() / LANE {
@@ -240,13 +240,13 @@ fn interleaved<L: Lanes>(x: L) -> L {
     }
 }
 
-/// Undoes [`interleaved`]: a turn by as many bits as the place in a register has.
+/// Undoes [`interleaved`], by rotating by the number of bits of an index within a vector.
 #[inline(always)]
 fn deinterleaved<L: Lanes>(x: L) -> L {
     x.zipped().zipped().zipped().zipped()
 }
 
-/// Bit `j` of each byte of register `i` becomes bit `i` of the same byte of register `j`.
+/// Bit `j` of each byte of vector `i` becomes bit `i` of the same byte of vector `j`.
 #[inline(always)]
 fn transposed(x: [u8x16; 8]) -> [u8x16; 8] {
     let [a, b, c, d, e, f, g, h]: [u64x2; 8] = bytemuck::cast(x);
@@ -259,7 +259,7 @@ fn transposed(x: [u8x16; 8]) -> [u8x16; 8] {
     bytemuck::cast([a, b, c, d, e, f, g, h])
 }
 
-/// Exchanges the high part of each `2 D` bits of `a`, of which `low` marks the low part, with the low part of `b`.
+/// Exchanges the high half of each `2 D` bits of `a` with the low half of `b`. `low` is the mask of the low half.
 #[inline(always)]
 fn exchange<const D: u32>(a: u64x2, b: u64x2, low: u8) -> [u64x2; 2] {
     let low: u64x2 = bytemuck::cast(u8x16::splat(low));
@@ -267,14 +267,14 @@ fn exchange<const D: u32>(a: u64x2, b: u64x2, low: u8) -> [u64x2; 2] {
     [a ^ (t << D), b ^ t]
 }
 
-/// The register at `at`; zeros beyond the end.
+/// The vector at `at`; zeros beyond the end.
 #[inline(always)]
 fn load(bytes: &[u8], at: usize) -> u8x16 {
     let found = bytes.get(at..).and_then(<[u8]>::first_chunk);
     u8x16::new(found.copied().unwrap_or_default())
 }
 
-/// Writes a register at `at`, unless that is beyond the end.
+/// Stores a vector at `at`, unless that is beyond the end.
 #[inline(always)]
 fn store(x: u8x16, bytes: &mut [u8], at: usize) {
     if let Some(to) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {

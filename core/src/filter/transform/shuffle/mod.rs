@@ -1,9 +1,9 @@
-//! The kernels of the two shuffles: bytes, or bits, of equal weight side by side, and back.
+//! The kernels of byte shuffle and bit shuffle, and their inverses.
 //!
-//! There are two sets of them, which give the same: one for processors with registers of 16 bytes,
-//! and one in 64-bit arithmetic for all others.
+//! There are two sets with identical results: one for processors with 16-byte vectors, and one with 64-bit arithmetic
+//! for all others.
 
-/// Calls the kernel made for values of this width; other bytes stay as they are.
+/// Calls the kernel for values of this width, or copies the data if there is none.
 macro_rules! by_width {
     ($width:expr, [$($made:literal),+], $kernel:ident, $data:expr, $out:expr) => {
         match $width {
@@ -31,7 +31,7 @@ pub(super) use lanes::{bits, bytes, unbits, unbytes};
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32")))]
 pub(super) use squares::{bits, bytes, unbits, unbytes};
 
-/// Bytes whose bits are shuffled among themselves.
+/// Size of the blocks in which bits are shuffled, in bytes.
 pub(super) const BLOCK: usize = 8192;
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! The kernels in 64-bit arithmetic, for processors without registers of 16 bytes, a square of
-//! 8 x 8 bytes or bits at a time.
+//! Shuffle kernels with 64-bit arithmetic, for processors without 16-byte vectors. They move squares of 8 x 8 bytes or
+//! bits.
 
 use super::{BLOCK, transpose};
 
-/// Shuffles whole values; what is left over is copied. Both slices are equally long.
+/// Shuffles the bytes of whole values and copies the remainder. Both slices must have the same length.
 pub(in crate::filter::transform) fn bytes(width: usize, data: &[u8], out: &mut [u8]) {
     by_width!(width, [2, 4, 8], shuffle_words, data, out);
 }
@@ -13,7 +13,7 @@ pub(in crate::filter::transform) fn unbytes(width: usize, data: &[u8], out: &mut
     by_width!(width, [2, 4, 8], unshuffle_words, data, out);
 }
 
-/// Bytes moved together: an 8 x 8 square, which holds `64 / W` values.
+/// Size of an 8 x 8 square of bytes, which holds `64 / W` values.
 const SQUARE: usize = 64;
 
 fn shuffle_words<const W: usize>(data: &[u8], out: &mut [u8]) {
@@ -25,7 +25,7 @@ fn shuffle_words<const W: usize>(data: &[u8], out: &mut [u8]) {
     let mut rows: [&mut [u8]; W] = std::array::from_fn(|_| rows.next().unwrap_or_default());
     let (squares, rest) = values.as_chunks::<SQUARE>();
     for (s, square) in squares.iter().enumerate() {
-        // Word i takes value i of each group of eight; word j then holds eight bytes of row j mod W.
+        // Word i gets value i of each group of eight, so word j then holds eight bytes of row j mod W.
         let (values, _) = square.as_chunks::<W>();
         let mut x = [0; 8];
         for (i, x) in x.iter_mut().enumerate() {
@@ -91,7 +91,7 @@ fn unshuffle_words<const W: usize>(data: &[u8], out: &mut [u8]) {
     }
 }
 
-/// Values to rows of bits, by way of rows of bytes.
+/// Shuffles the bits of values, by way of rows of bytes.
 pub(in crate::filter::transform) fn bits(width: usize, data: &[u8], out: &mut [u8]) {
     let mut block = [0; BLOCK];
     let Some(planes) = block.get_mut(..data.len()) else {
@@ -125,7 +125,7 @@ pub(in crate::filter::transform) fn bits(width: usize, data: &[u8], out: &mut [u
     }
 }
 
-/// Rows of bits to values, by way of rows of bytes.
+/// Undoes [`bits`], by way of rows of bytes.
 pub(in crate::filter::transform) fn unbits(width: usize, data: &[u8], out: &mut [u8]) {
     let mut block = [0; BLOCK];
     let Some(planes) = block.get_mut(..data.len()) else {

@@ -1,10 +1,10 @@
-//! Both sets of kernels side by side.
+//! Compares the two sets of kernels.
 
 use super::*;
 
 type Kernel = fn(usize, &[u8], &mut [u8]);
 
-/// Of lengths up to a block, which are all remainders of a register, in steps of `step` values.
+/// Tests lengths up to a block, in steps that produce all remainders of a vector. `step` is a number of values.
 fn same(plain: Kernel, fast: Kernel, width: usize, step: usize) {
     let noise = (0_u32..).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 24) as u8);
     let data: Vec<u8> = noise.take(BLOCK).collect();
@@ -17,7 +17,7 @@ fn same(plain: Kernel, fast: Kernel, width: usize, step: usize) {
 }
 
 #[test]
-fn both_sets_give_the_same() {
+fn both_sets_agree() {
     for width in [1, 2, 4, 8] {
         same(squares::bits, lanes::bits, width, 8);
         same(squares::unbits, lanes::unbits, width, 8);
@@ -27,7 +27,7 @@ fn both_sets_give_the_same() {
 }
 
 #[test]
-fn bytes_that_are_no_whole_value_stay_behind() {
+fn trailing_bytes_are_copied() {
     for n in 0..100 {
         let data: Vec<u8> = (0..n).collect();
         for width in [1, 2, 3, 4, 8] {

@@ -1,4 +1,4 @@
-//! Transposing 8 x 8 bytes and 8 x 8 bits with ordinary 64-bit arithmetic. Both are their own inverse.
+//! Transposition of 8 x 8 bytes and 8 x 8 bits with 64-bit arithmetic. Each function is its own inverse.
 
 /// Byte `j` of word `i` becomes byte `i` of word `j`.
 #[inline]
@@ -9,7 +9,7 @@ pub(super) fn bytes(mut x: [u64; 8]) -> [u64; 8] {
     x
 }
 
-/// Exchanges the high part of each `D`-byte pair in one word with the low part in the word `D` on.
+/// Exchanges the high half of each group of `2 D` bytes in a word with the low half in the word `D` later.
 #[inline]
 fn swap<const D: usize>(x: &mut [u64; 8], low: u64) {
     for pairs in x.chunks_exact_mut(2 * D) {
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_change_places() {
+    fn bytes_are_transposed() {
         let x = std::array::from_fn(|i| u64::from_le_bytes(std::array::from_fn(|j| (i * 8 + j) as u8)));
         for (j, y) in bytes(x).into_iter().enumerate() {
             assert_eq!(y.to_le_bytes(), std::array::from_fn(|i| (i * 8 + j) as u8));
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_change_places() {
+    fn bits_are_transposed() {
         for i in 0..8 {
             for j in 0..8 {
                 assert_eq!(bits(1 << (8 * i + j)), 1 << (8 * j + i), "byte {i}, bit {j}");
