@@ -55,7 +55,7 @@ async fn verify_one(env: &Env, url: &str, args: &Verify) -> Result<()> {
     let seen = format!("{files}, {tiles}, {} read", sizes::show(bytes));
     if damaged > 0 {
         return Err(Reported(format!(
-            "{url}: {damaged} damaged of {seen}; restore the files named above from a copy, or do what their lines say"
+            "{url}: {damaged} damaged of {seen}; restore the files named above from a backup, or do what their lines say"
         ))
         .into());
     }

@@ -30,7 +30,7 @@ pub fn parse(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
 
 /// The result of [`parse`] for a parsed date.
 fn ticks(civil: &Civil, text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
-    let beyond = || format!("'{text}' is beyond what {datatype} can hold");
+    let beyond = || format!("'{text}' is out of range for {datatype}");
     let (lo, hi) = match datatype {
         Datatype::DatetimeYear => (civil.year - 1970, civil.year - 1970),
         Datatype::DatetimeMonth => {
@@ -101,9 +101,7 @@ pub fn milliseconds(text: &str) -> Result<(u64, u64), String> {
     let number = text.strip_suffix("ms").unwrap_or(text);
     let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
     if is_number && (number.len() < text.len() || !is_calendar_digits(number)) {
-        let ms = number
-            .parse()
-            .map_err(|_| format!("'{text}' is beyond the end of time"))?;
+        let ms = number.parse().map_err(|_| format!("'{text}' is too large"))?;
         return Ok((ms, ms));
     }
     let hint = if is_number {
@@ -113,9 +111,9 @@ pub fn milliseconds(text: &str) -> Result<(u64, u64), String> {
     };
     let civil = Civil::parse(text).ok_or_else(|| {
         if is_number {
-            format!("'{text}' is no date{hint}")
+            format!("'{text}' is not a date{hint}")
         } else {
-            format!("'{text}' is no time; write 2020, {WRITTEN}, or milliseconds since 1970 as a number")
+            format!("'{text}' is not a time; write 2020, {WRITTEN}, or milliseconds since 1970 as a number")
         }
     })?;
     let (first, last) = ticks(&civil, text, Datatype::DatetimeMs)?;
@@ -266,7 +264,7 @@ struct Civil {
 impl Civil {
     /// Parses `text`; the error says how to write a date.
     fn read(text: &str) -> Result<Self, String> {
-        Self::parse(text).ok_or_else(|| format!("'{text}' is no date; write 2020, {WRITTEN}"))
+        Self::parse(text).ok_or_else(|| format!("'{text}' is not a date; write 2020, {WRITTEN}"))
     }
 
     fn parse(text: &str) -> Option<Self> {

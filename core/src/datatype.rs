@@ -105,7 +105,7 @@ impl Datatype {
         found.ok_or_else(|| {
             let known: Vec<_> = Self::ALL.iter().map(|t| t.name()).collect();
             crate::Error::invalid(format!(
-                "no datatype is called '{name}'; the names are {}",
+                "there is no datatype '{name}'; the datatypes are {}",
                 known.join(", ")
             ))
         })

@@ -16,7 +16,7 @@ pub enum Error {
     NotFound {
         /// The path that was looked for.
         path: String,
-        /// What was looked for, and what to do. If empty, the message derives a hint from the path.
+        /// The missing object, and what to do. If empty, the message derives a hint from the path.
         what: String,
     },
     /// An object with this name exists and would be overwritten.
@@ -26,7 +26,7 @@ pub enum Error {
         path: String,
     },
     /// A file is damaged. Restore it from a backup.
-    #[error("{path}: corrupt {malformed}; restore the file from a copy")]
+    #[error("{path}: corrupt {malformed}; restore the file from a backup")]
     Corrupt {
         /// The damaged file.
         path: String,
@@ -53,7 +53,7 @@ pub enum Error {
     Key {
         /// The file that could not be decrypted.
         path: String,
-        /// What is wrong with the key.
+        /// The problem with the key.
         why: String,
         /// Whether another key would help. False if the data is not encrypted.
         wanted: bool,
@@ -66,13 +66,13 @@ pub enum Error {
     Cell {
         /// Index of the cell in the input, counted from 0.
         cell: u64,
-        /// The problem, and what is allowed.
+        /// The problem, and the allowed values.
         why: String,
     },
     /// A limit of [`crate::limits`] or a budget of the caller was exceeded.
     #[error("{what}: {} is over the limit of {limit}", counted(*.found))]
     LimitExceeded {
-        /// What is too large, with its unit.
+        /// The quantity that is too large, with its unit.
         what: String,
         /// Its size.
         found: u64,
@@ -80,7 +80,7 @@ pub enum Error {
         limit: u64,
     },
     /// Memory allocation failed.
-    #[error("{what}: there is no memory for {} bytes; select fewer cells, or read in batches", counted(*.bytes))]
+    #[error("{what}: cannot allocate {} bytes; select fewer cells, or read in batches", counted(*.bytes))]
     NoMemory {
         /// The purpose of the memory.
         what: String,
@@ -105,16 +105,16 @@ fn hint(path: &str, what: &str) -> String {
     let within = |folder: &str| path.split('/').any(|part| part == folder);
     let what = match what {
         "" if within("__fragments") => {
-            "it belongs to a committed fragment; if that was vacuumed just now, open the array again, or let `hyperslab \
-             vacuum` mend a list that still names it, else restore the file from a copy, or remove the fragment's marker \
-             from __commits to do without its cells"
+            "it belongs to a committed fragment; if the fragment was just vacuumed, open the array again, or run `hyperslab \
+             vacuum` to repair the list of commits; otherwise restore the file from a backup, or remove the fragment's \
+             marker from __commits to give up its cells"
         }
-        "" if within("__enumerations") => "it holds the values of an enumeration; restore the file from a copy",
+        "" if within("__enumerations") => "it holds the values of an enumeration; restore the file from a backup",
         "" if ["__schema", "__commits", "__meta", "__fragment_meta", "__group"]
             .into_iter()
             .any(within) =>
         {
-            "the array or group names it; open it again, and if that does not help, restore the file from a copy"
+            "the array or group refers to it; open it again, and if that fails, restore the file from a backup"
         }
         given => given,
     };
@@ -128,7 +128,7 @@ fn hint(path: &str, what: &str) -> String {
 /// Formats a number. `u64::MAX` means that counting overflowed.
 fn counted(found: u64) -> String {
     if found == u64::MAX {
-        "a number beyond 64 bits".into()
+        "at least 2^64 - 1".into()
     } else {
         found.to_string()
     }
@@ -190,7 +190,7 @@ pub struct Malformed {
     pub what: String,
     /// Offset in bytes from the start of the decoder's input.
     pub offset: u64,
-    /// What was expected and what was found.
+    /// The problem: the expected and the actual value.
     pub why: String,
     /// Whether the input is damaged, or valid but not readable by this release.
     pub kind: MalformedKind,
@@ -227,7 +227,7 @@ impl Malformed {
     /// A structure whose own version is newer than this release reads.
     pub fn newer(what: &str, found: u32, newest: u32) -> Self {
         let why = format!(
-            "{found}, where this release reads {newest} at most; upgrade Hyperslab, or, if no release is so new, restore the file from a copy"
+            "{found} is newer than {newest}, the newest this release reads; upgrade Hyperslab, or if no release is that new, restore the file from a backup"
         );
         Self::unsupported(what, why)
     }

@@ -103,7 +103,7 @@ pub fn from_json(json: &Value) -> Result<(Schema, Vec<Enumeration>)> {
     let attributes: Vec<Attribute> = top.list("attributes", fields::attribute_from_json)?;
     let array_type = top
         .get("type")
-        .ok_or_else(|| Error::invalid("schema: 'type' is missing; it is dense or sparse"))?;
+        .ok_or_else(|| Error::invalid("schema: 'type' is missing; it must be dense or sparse"))?;
     let mut schema = Schema::new(choice(&array_type, TYPES)?, dimensions, attributes);
     let layout = |key: &str, default| top.get(key).map_or(Ok(default), |e| choice(&e, LAYOUTS));
     schema.tile_order = layout("tile_order", schema.tile_order)?;

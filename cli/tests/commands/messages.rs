@@ -29,7 +29,7 @@ fn a_missing_file_is_named_with_its_array_and_what_helps() {
             lost,
             "restore the file",
             "__commits",
-            "without its cells",
+            "give up its cells",
         ];
         check(&shell, command, 1, &words);
         // What it says helps.
@@ -69,12 +69,7 @@ fn cells_beyond_counting_say_what_to_do() {
         {"name": "y", "type": "uint64", "domain": [0, 18446744073709551614], "tile": 1}],
         "attributes": [{"name": "v", "type": "int32"}]}"#,
     );
-    check(
-        &shell,
-        "export a out.csv --select :",
-        1,
-        &["beyond 64 bits", "select fewer"],
-    );
+    check(&shell, "export a out.csv --select :", 1, &["2^64", "select fewer"]);
     check(
         &shell,
         "export a out.png --select 0:10000000,0:10000000",
@@ -323,7 +318,7 @@ fn what_import_would_lose_or_leave_out_is_refused() {
         &shell,
         "import in.csv a --filters float-scale",
         2,
-        &["say which", "float-scale:0.01:0:4"],
+        &["give the scale", "float-scale:0.01:0:4"],
     );
     let unknown = "import in.csv a --sparse --dims lon --domain lon=0:9,lat=0:9";
     check(&shell, unknown, 2, &["no dimension 'lat'", "the dimensions are lon"]);

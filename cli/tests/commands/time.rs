@@ -54,10 +54,10 @@ fn boxes_that_lie_far_apart_are_merged_where_their_box_may_be_larger() {
 }
 
 #[test]
-fn what_is_no_time_says_how_times_are_written() {
+fn an_invalid_time_says_how_to_write_times() {
     let shell = Shell::new();
     let words = [
-        "'20-20' is no time; write 2020, 2020-01, ",
+        "'20-20' is not a time; write 2020, 2020-01, ",
         "milliseconds since 1970 as a number",
     ];
     crate::failing::check(&shell, "info a --at 20-20", 2, &words);

@@ -190,7 +190,7 @@ fn name_enumerations(schema: &mut Schema, enumerations: &[Enumeration], ids: &mu
     let mut wanted = schema.attributes.iter().filter_map(|a| a.enumeration.as_deref());
     if let Some(name) = wanted.find(|n| !known(n)) {
         return Err(Error::invalid(format!(
-            "an attribute uses the enumeration '{name}', whose values are not given"
+            "an attribute uses the enumeration '{name}', but its values are missing"
         )));
     }
     schema.enumerations.clear();

@@ -29,7 +29,9 @@ pub(super) async fn load_deletes(
             DeleteSource::Embedded { path: list, range } => {
                 let list = lists.iter().find(|(name, _)| name == list).map(|(_, bytes)| bytes);
                 let bytes = list.filter(|b| range.end <= b.len()).map(|b| b.slice(range.clone()));
-                bytes.ok_or_else(|| Error::not_found(&path, "a consolidated commit that embeds it is gone"))?
+                bytes.ok_or_else(|| {
+                    Error::not_found(&path, "the consolidated commits file that contains it is missing")
+                })?
             }
         };
         let payload = generic_tile::decode(&bytes, key).at(&path)?.0;

@@ -64,7 +64,7 @@ pub async fn object_type(context: &Context, path: &str) -> Result<Option<ObjectT
 pub(crate) async fn expect_group(context: &Context, path: &str) -> Result<()> {
     match is_group(&context.vfs.list(path).await?) {
         true => Ok(()),
-        false => Err(Error::not_found(path, "no group is here; check the path")),
+        false => Err(Error::not_found(path, "there is no group at this path; check the path")),
     }
 }
 
@@ -338,9 +338,9 @@ mod tests {
                 .to_string()
         };
         block_on(context.vfs.put("g/__tiledb_group.tdb", Vec::new())).unwrap();
-        assert!(message("g").contains("a group is here"), "{}", message("g"));
+        assert!(message("g").contains("this is a group"), "{}", message("g"));
         assert!(
-            message("elsewhere").contains("no array is here"),
+            message("elsewhere").contains("there is no array at this path"),
             "{}",
             message("elsewhere")
         );

@@ -120,7 +120,7 @@ impl Index {
         self.end.is_none()
     }
 
-    /// Whether a section adds nothing to what is known without it.
+    /// Whether the contents of a section are known without loading it.
     fn is_implied(&self, section: Section) -> bool {
         let fragment_box = !self.footer.dense && self.footer.version.has_dimension_files();
         let implied = match section {
@@ -166,7 +166,7 @@ impl Index {
         index
     }
 
-    /// The sections among `wanted` that are not implied. `schema` is that of the fragment.
+    /// The sections among `wanted` that are not implied. `schema` is the fragment's schema.
     pub(crate) fn needed(&self, wanted: &[Section], schema: &Schema) -> Vec<Section> {
         // Loading any section reveals the writer's version. That is not needed for implied bounding boxes.
         let anonymous = !self.footer.version.has_types_of_filters() && schema.pipelines().any(Pipeline::hands_on_types);
@@ -381,15 +381,15 @@ fn at(lists: &[OnceLock<Vec<u64>>], slot: usize, tile: u64) -> Option<u64> {
 }
 
 fn range(lists: &[OnceLock<Vec<u64>>], slot: usize, tile: u64, file_bytes: u64) -> Result<Range<u64>, String> {
-    let start =
-        at(lists, slot, tile).ok_or_else(|| format!("the fragment has a tile {tile}, its index no place for it"))?;
+    let start = at(lists, slot, tile)
+        .ok_or_else(|| format!("the fragment has a tile {tile}, but its index has no entry for it"))?;
     let end = tile
         .checked_add(1)
         .and_then(|next| at(lists, slot, next))
         .unwrap_or(file_bytes);
     if start > end || end > file_bytes {
         return Err(format!(
-            "tile {tile} lies at bytes {start}..{end} of a file of {file_bytes} bytes"
+            "tile {tile} is at bytes {start}..{end}, but the file has {file_bytes} bytes"
         ));
     }
     Ok(start..end)

@@ -39,8 +39,9 @@ impl Array {
             } else {
                 known.join(", ")
             };
-            let why =
-                format!("neither an enumeration nor an attribute with one is called '{name}'; the schema has {known}");
+            let why = format!(
+                "there is no enumeration '{name}', nor an attribute with that name and an enumeration; the schema has {known}"
+            );
             return Err(Error::not_found(self.path(), why));
         };
         let name = &reference.name;

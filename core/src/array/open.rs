@@ -95,14 +95,15 @@ impl Array {
         which.begin();
         let absent = || {
             if listing.root.iter().any(|e| e.name == KEY_VALUE_SCHEMA) {
-                let why = "a key-value store of TileDB 1, which 2.0 gave up: TileDB-Py up to 0.5 reads it";
+                let why =
+                    "a key-value store of TileDB 1, which TileDB 2.0 dropped; read it with TileDB-Py 0.5 or older";
                 return Error::Unsupported(format!("{path}: {why}"));
             }
             Error::not_found(
                 path,
                 match is_group(&listing.root) {
-                    true => "a group is here, and no array; open one of its members",
-                    false => "no array is here; a folder of arrays is opened array by array",
+                    true => "this is a group, not an array; open one of its members",
+                    false => "there is no array at this path; to read a folder of arrays, open each array",
                 },
             )
         };
@@ -201,7 +202,7 @@ impl Array {
 
 /// The contents of an array, apart from its schema.
 struct Found {
-    /// The fragments, visible ones first, then replaced ones, each with what was fetched of its metadata.
+    /// The fragments, visible ones first, then replaced ones, each with the part of its metadata that was fetched.
     fragments: Vec<(FragmentRef, Fetched)>,
     /// The number of visible fragments.
     counted: usize,
@@ -284,8 +285,8 @@ fn half_vacuumed(error: Error) -> Error {
     match error {
         Error::NotFound { path, .. } => Error::not_found(
             path,
-            "other fragments replace it, and a vacuum that did not end may have removed it: `hyperslab vacuum` ends it; \
-             to read the time before they were merged, restore the file from a copy",
+            "a consolidated fragment replaces it, and an interrupted vacuum may have removed it; run `hyperslab vacuum` to \
+             finish, or restore the file from a backup to read times before the consolidation",
         ),
         other => other,
     }

@@ -57,7 +57,7 @@ impl<'a> Schemas<'a> {
             async {
                 let schema = load_schema(self.context, self.array, &name, self.key).await?;
                 if !same_space(&schema, self.latest) {
-                    let why = "its dimensions are not those of the array's latest schema, which evolution leaves as they are: remove the schema that is of another array";
+                    let why = "its dimensions differ from the array's latest schema, and schema evolution never changes dimensions; remove the schema that belongs to another array";
                     return Err(inconsistent(&join(self.array, &schema_path(&name)), why));
                 }
                 Ok((name, schema))

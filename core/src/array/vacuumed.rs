@@ -28,9 +28,9 @@ impl Array {
         }
         let opened = Self::open_listed(context, path, options, &listing, which).await?;
         for commit in &listing.vacuumed {
-            let why = "a list of commits names it, but a vacuum removed the fragment, and a merged fragment covers its \
-                       time: `hyperslab vacuum` mends the list; if nobody vacuumed the array, restore the fragment's \
-                       folder from a copy";
+            let why = "a consolidated commits file lists it, but its fragment was vacuumed, and a consolidated fragment \
+                       covers its time; run `hyperslab vacuum` to repair the list, or if the array was never vacuumed, \
+                       restore the fragment's folder from a backup";
             which.report(Error::not_found(join(path, commit), why));
         }
         Ok(opened)

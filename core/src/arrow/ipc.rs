@@ -79,7 +79,7 @@ impl Budget {
 
 fn damaged(why: impl std::fmt::Display) -> Error {
     Error::invalid(format!(
-        "this is no whole Arrow IPC file: {why}; restore it from a copy"
+        "this is no whole Arrow IPC file: {why}; restore it from a backup"
     ))
 }
 

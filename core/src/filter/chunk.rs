@@ -68,7 +68,7 @@ impl Notes {
 /// # Errors
 /// The length does not fit in 32 bits.
 pub(super) fn len32(length: usize) -> Result<u32, Malformed> {
-    u32::try_from(length).map_err(|_| Malformed::unsupported("chunk", "longer than 4 GiB, the most the format can say"))
+    u32::try_from(length).map_err(|_| Malformed::unsupported("chunk", "longer than 4 GiB, the limit of the format"))
 }
 
 /// The two part counts at the start of a header.
@@ -117,7 +117,7 @@ pub(super) fn split_mut<'a>(rest: &mut &'a mut [u8], n: u64, what: &str) -> Deco
         .ok()
         .and_then(|n| std::mem::take(rest).split_at_mut_checked(n));
     let (first, later) =
-        cut.ok_or_else(|| Malformed::new(what, 0, format!("gives {n} bytes where there is room for {room}")))?;
+        cut.ok_or_else(|| Malformed::new(what, 0, format!("has {n} bytes, but only {room} are expected")))?;
     *rest = later;
     Ok(first)
 }
@@ -133,7 +133,7 @@ pub(super) fn filled(rest: &[u8], what: &str) -> Decoded<()> {
     Err(Malformed::new(
         what,
         0,
-        format!("ends {} bytes before its chunk does", rest.len()),
+        format!("is {} bytes shorter than its chunk", rest.len()),
     ))
 }
 
@@ -146,7 +146,8 @@ pub(super) fn whole(bytes: usize, width: usize, what: &str) -> Decoded<()> {
     if bytes.is_multiple_of(width) {
         return Ok(());
     }
-    let why =
-        format!("{bytes} bytes are not whole values of {width} bytes; in a new array put this filter before others");
+    let why = format!(
+        "{bytes} bytes are not a whole number of {width}-byte values; in a new array, put this filter before others"
+    );
     Err(Malformed::unsupported(what, why))
 }

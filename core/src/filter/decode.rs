@@ -143,7 +143,7 @@ pub fn decode_var_tile(
             strings.bytes.len(),
             strings.offsets.len()
         );
-        return Err(Malformed::new("tile of coded strings", 0, why));
+        return Err(Malformed::new("tile of encoded strings", 0, why));
     }
     Ok((strings.bytes, Some(strings.offsets)))
 }
@@ -172,7 +172,7 @@ fn bounded(bytes: u64, what: &str) -> Decoded<usize> {
     fits.ok_or_else(|| {
         Malformed::unsupported(
             what,
-            format!("{bytes} bytes are over the limit of {TILE_BYTES_MAX}, or of memory"),
+            format!("{bytes} bytes exceed the limit of {TILE_BYTES_MAX}, or the available memory"),
         )
     })
 }
@@ -194,7 +194,7 @@ fn tile_chunks<'a>(framed: &'a [u8], plan: &Plan<'_>, expected: u64) -> Decoded<
         .iter()
         .find(|c| plan.steps.is_empty() && u64::from(c.plain_bytes) != c.data.len() as u64)
     {
-        let why = format!("{} bytes, where it should have {}", chunk.data.len(), chunk.plain_bytes);
+        let why = format!("{} bytes, but its header says {}", chunk.data.len(), chunk.plain_bytes);
         return Err(Malformed::new("chunk", chunk.offset, why));
     }
     // Checked before allocating, because callers trust the sizes.
@@ -209,7 +209,7 @@ fn check_most(plan: &Plan<'_>, chunk: &RawChunk<'_>) -> Decoded<()> {
     if u64::from(chunk.plain_bytes) <= most {
         return Ok(());
     }
-    let why = format!("{stored} filtered bytes cannot stand for {}", chunk.plain_bytes);
+    let why = format!("{stored} filtered bytes cannot decode to {} bytes", chunk.plain_bytes);
     Err(Malformed::new("chunk", chunk.offset, why))
 }
 
@@ -218,7 +218,7 @@ fn not_strings(plan: &Plan<'_>) -> Decoded<()> {
         None => Ok(()),
         Some(_) => Err(Malformed::unsupported(
             "tile",
-            "its strings are coded together with their offsets",
+            "its strings are encoded together with their offsets",
         )),
     }
 }
@@ -231,7 +231,7 @@ fn check_total(chunks: &[RawChunk<'_>], expected: u64) -> Decoded<()> {
     Err(Malformed::new(
         "tile",
         0,
-        format!("{total} bytes in its chunks, where the cells take {expected}"),
+        format!("its chunks have {total} bytes, but its cells need {expected}"),
     ))
 }
 
@@ -261,7 +261,7 @@ impl<'a> Last<'a> {
                 return Err(Malformed::new(
                     "chunk",
                     offset,
-                    format!("{} filtered bytes cannot stand for {plain_bytes}", data.len()),
+                    format!("{} filtered bytes cannot decode to {plain_bytes} bytes", data.len()),
                 ));
             }
         }
@@ -341,7 +341,7 @@ fn undo_steps<'c, 's: 'c>(
             return Err(Malformed::new(
                 "chunk",
                 0,
-                format!("a filter gives {bytes} bytes, where there can be {most} at most"),
+                format!("a filter produces {bytes} bytes, but at most {most} are possible"),
             ));
         }
         let bytes = bounded(bytes, "chunk")?;

@@ -99,7 +99,7 @@ pub fn encode_var_tile(
     {
         return Err(Malformed::unsupported(
             "offsets",
-            format!("they must rise from 0 to {}, the end of the data", data.len()),
+            format!("they must be sorted from 0 to {}, the size of the data", data.len()),
         ));
     }
     let mut tile = TileEncoder::new(p, f, nonces, data.len(), Vec::with_capacity)?;

@@ -78,7 +78,7 @@ impl Place {
             } => self.float_scale(*scale, *offset, *byte_width),
             Filter::Webp { format, x_extent, .. } => self.webp(format.depth(), *x_extent),
             Filter::Aes256Gcm => {
-                Err("is added by the engine to every list of an encrypted array, and never named".to_owned())
+                Err("is added automatically to every pipeline of an encrypted array, and cannot be named".to_owned())
             }
             Filter::Unknown { id, .. } => Err(format!("{id} is not known to this release")),
             // Levels that are too high mean the highest level. They are stored unchanged, because libtiledb creates
@@ -94,7 +94,8 @@ impl Place {
         let packs = self.coded && !self.seen.is_string();
         if self.strings && !self.is_first && !packs {
             return Err(
-                "must come first on variable-length strings, which it codes together with their offsets".to_owned(),
+                "must come first on variable-length strings, because it encodes them together with their offsets"
+                    .to_owned(),
             );
         }
         Ok(())
@@ -103,13 +104,13 @@ impl Place {
     fn dictionary(&self) -> Result<(), String> {
         if !self.strings || matches!(self.role, Role::Offsets | Role::Validity) {
             return Err(format!(
-                "codes variable-length ASCII or UTF-8 strings only, not {} of {}",
+                "encodes only variable-length ASCII or UTF-8 strings, not {} of {}",
                 self.role.name(),
                 self.seen
             ));
         }
         if !self.is_first {
-            return Err("must come first: it codes strings together with their offsets".to_owned());
+            return Err("must come first, because it encodes strings together with their offsets".to_owned());
         }
         Ok(())
     }
@@ -118,12 +119,12 @@ impl Place {
         let taken = reinterpret.unwrap_or(self.seen);
         if taken.is_float() {
             return Err(format!(
-                "works on integers, not on {taken}; give it an integer type to take the values as"
+                "works on integers, not on {taken}; set an integer type to reinterpret the values as"
             ));
         }
         if !self.seen.size().is_multiple_of(taken.size()) {
             return Err(format!(
-                "cannot take values of {} as {taken}: their size is not a multiple",
+                "cannot reinterpret values of {} as {taken}: their size is not a multiple",
                 self.seen
             ));
         }
@@ -158,7 +159,7 @@ impl Place {
         }
         if !scale.is_normal() || !offset.is_finite() {
             return Err(format!(
-                "needs a scale and an offset that are ordinary numbers, not {scale} and {offset}"
+                "needs ordinary numbers as scale and offset, not {scale} and {offset}"
             ));
         }
         Ok(())
@@ -264,7 +265,7 @@ mod tests {
             let filters = [Filter::Gzip { level }, Filter::Bzip2 { level }, Filter::Zstd { level }];
             check_one(filters.to_vec(), Uint8, one, a, "");
         }
-        check_one(vec![Filter::Aes256Gcm], Uint8, one, a, "never named");
+        check_one(vec![Filter::Aes256Gcm], Uint8, one, a, "cannot be named");
         check_one(
             vec![Filter::Unknown {
                 id: 17,

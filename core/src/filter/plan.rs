@@ -67,7 +67,7 @@ impl<'a> Plan<'a> {
             if codes(filter) && (!coded_first || datatype.is_string()) {
                 return Err(Malformed::unsupported(
                     filter.name(),
-                    "comes first where it codes strings",
+                    "must come first to encode strings",
                 ));
             }
             steps.extend(step(filter, datatype, f)?);
@@ -140,7 +140,7 @@ fn step<'a>(filter: &Filter, datatype: Datatype, f: &TileFormat<'a>) -> Decoded<
         Filter::DoubleDelta { reinterpret, .. } => {
             Step::Codec(Codec::DoubleDelta(delta_kind(filter, reinterpret.unwrap_or(datatype))?))
         }
-        Filter::Dictionary { .. } => return refuse(format!("codes variable-length strings only, not {datatype}")),
+        Filter::Dictionary { .. } => return refuse(format!("encodes only variable-length strings, not {datatype}")),
         Filter::Bitshuffle => Step::Bitshuffle(kind.size()),
         Filter::Byteshuffle => Step::Byteshuffle(kind.size()),
         Filter::BitWidthReduction { max_window } => match reduced(datatype, f.version) {

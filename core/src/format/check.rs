@@ -64,7 +64,7 @@ impl Schema {
         let mut seen = HashSet::new();
         for name in fields.chain(self.labels.iter().map(|l| &l.name)) {
             if name.len() as u64 > limits::NAME_BYTES_MAX {
-                let what = "the name of a field, in bytes (choose a shorter one)".into();
+                let what = "length of a field name in bytes (choose a shorter name)".into();
                 return Err(Error::LimitExceeded {
                     what,
                     found: name.len() as u64,
@@ -73,14 +73,14 @@ impl Schema {
             }
             if !seen.insert(name.as_str()) {
                 return Err(Error::invalid(format!(
-                    "two fields are called '{name}'; dimensions, attributes and labels need names of their own"
+                    "two fields are named '{name}'; dimensions, attributes and labels need distinct names"
                 )));
             }
         }
         let mut names = HashSet::new();
         match self.enumerations.iter().find(|e| !names.insert(e.name.as_str())) {
             Some(e) => Err(Error::invalid(format!(
-                "two enumerations are called '{}'; rename one",
+                "two enumerations are named '{}'; rename one",
                 e.name
             ))),
             None => Ok(()),
@@ -102,7 +102,7 @@ impl Schema {
             }
             Layout::Hilbert if self.dimensions.len() > HILBERT_DIMENSIONS_MAX => {
                 return Err(Error::invalid(format!(
-                    "Hilbert order takes up to {HILBERT_DIMENSIONS_MAX} dimensions"
+                    "Hilbert order supports up to {HILBERT_DIMENSIONS_MAX} dimensions"
                 )));
             }
             Layout::Hilbert => {}
@@ -113,15 +113,15 @@ impl Schema {
                 return fail("a dense array needs at least one attribute");
             }
             if self.allows_duplicates {
-                return fail("dense arrays have one cell at each place; only sparse arrays may allow duplicates");
+                return fail("dense arrays have one cell per coordinate; only sparse arrays may allow duplicates");
             }
         } else if self.capacity == 0 {
-            return fail("the capacity of a sparse array must be at least 1 cell a tile");
+            return fail("the capacity of a sparse array must be at least 1 cell per tile");
         }
         let same = |d: &Dimension| Some(d.datatype) == self.dimensions.first().map(|d| d.datatype);
         match self.dimensions.iter().find(|d| self.is_dense() && !same(d)) {
             Some(d) => Err(Error::invalid(format!(
-                "dimension '{}' is {}: all dimensions of a dense array have the same type; a sparse array may mix them",
+                "dimension '{}' is {}: all dimensions of a dense array must have the same type; sparse arrays may mix types",
                 d.name, d.datatype
             ))),
             None => Ok(()),
@@ -132,24 +132,26 @@ impl Schema {
         let t = d.datatype;
         if t == Datatype::StringAscii {
             return match (self.is_dense(), d.cell, &d.domain, &d.extent) {
-                (true, ..) => Err("strings are for sparse arrays; dense ones take integers, dates and times".into()),
+                (true, ..) => {
+                    Err("string dimensions need a sparse array; dense arrays take integers, dates and times".into())
+                }
                 (_, CellCount::Var, None, None) => Ok(()),
-                _ => Err("strings have no domain, no tile extent, and any length".into()),
+                _ => Err("string dimensions have no domain, no tile extent, and variable length".into()),
             };
         }
         let number = t.is_integer() || t.is_datetime() || t.is_time();
         if !(number || t.is_float()) || d.cell != CellCount::ONE {
             return Err(format!(
-                "{t} cannot be a dimension; integers, floats, dates, times and string_ascii can, one value a cell"
+                "{t} cannot be a dimension; integers, floats, dates, times and string_ascii can, one value per cell"
             ));
         }
         if self.is_dense() && t.is_float() {
-            return Err("floats are for sparse arrays; dense ones take integers, dates and times".into());
+            return Err("float dimensions need a sparse array; dense arrays take integers, dates and times".into());
         }
         let domain = d
             .domain
             .as_ref()
-            .ok_or("a domain is needed: the least and the greatest coordinate")?;
+            .ok_or("a domain is required: the smallest and the largest coordinate")?;
         let of_type = |s: &Scalar| s.physical() == Some(t.physical());
         if !of_type(&domain.lo) || !of_type(&domain.hi) || !d.extent.as_ref().is_none_or(of_type) {
             return Err(format!("the domain and the tile extent must be {t}"));
@@ -173,15 +175,15 @@ impl Schema {
 
     fn check_attribute(&self, a: &Attribute) -> Result<(), String> {
         if a.name.starts_with("__") {
-            return Err("names that start with two underscores are the format's own".into());
+            return Err("names that start with two underscores are reserved".into());
         }
         if a.datatype == Datatype::Any && !a.cell.is_var() {
-            return Err("'any' is always of variable length".into());
+            return Err("'any' must have variable length".into());
         }
         match a.cell.cell_bytes(a.datatype) {
             Some(0) => return Err("a cell needs at least one value".into()),
             Some(n) if n != a.fill.len() => {
-                return Err(format!("the fill value has {} bytes, a cell {n}", a.fill.len()));
+                return Err(format!("the fill value has {} bytes, but a cell has {n}", a.fill.len()));
             }
             None if a.fill.is_empty() || !a.fill.len().is_multiple_of(a.datatype.size()) => {
                 return Err(format!(
@@ -198,7 +200,7 @@ impl Schema {
         // libtiledb allows enumerations on bool too.
         let counts = a.datatype.is_integer() || a.datatype == Datatype::Bool;
         if !counts || a.cell != CellCount::ONE {
-            return Err("an attribute with an enumeration holds one integer a cell".into());
+            return Err("an attribute with an enumeration must hold one integer per cell".into());
         }
         if !self.enumerations.iter().any(|e| e.name == *name) {
             return Err(format!("there is no enumeration '{name}'"));
@@ -227,7 +229,7 @@ impl Schema {
                     .is_none_or(|domain| domain.contains(&range.lo) && domain.contains(&range.hi))
             {
                 return Err(Error::invalid(format!(
-                    "current domain: the range of dimension '{}' does not lie in its domain",
+                    "current domain: the range of dimension '{}' is not inside its domain",
                     d.name
                 )));
             }

@@ -142,7 +142,7 @@ impl StoredCondition {
             other => Err(Malformed::new(
                 "condition combination",
                 at,
-                format!("{other} is neither and nor or"),
+                format!("{other} is neither 0 (and) nor 1 (or)"),
             )),
         }
     }
@@ -228,7 +228,7 @@ fn read_members(r: &mut Reader<'_>, data: &[u8]) -> Decoded<Vec<Vec<u8>>> {
         return Err(Malformed::new(
             what,
             at,
-            format!("{bytes} bytes are no whole number of offsets"),
+            format!("{bytes} bytes are not a whole number of offsets"),
         ));
     }
     let ends = starts.iter().skip(1).copied().chain([data.len() as u64]);
@@ -241,7 +241,7 @@ fn read_members(r: &mut Reader<'_>, data: &[u8]) -> Decoded<Vec<Vec<u8>>> {
         Malformed::new(
             what,
             at,
-            format!("they do not rise within the {} bytes of the value", data.len()),
+            format!("they do not increase within the {} bytes of the value", data.len()),
         )
     })
 }

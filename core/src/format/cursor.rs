@@ -208,7 +208,7 @@ impl<'a> Reader<'a> {
         let split = usize::try_from(start)
             .ok()
             .and_then(|start| both.split_at_checked(start));
-        split.ok_or_else(|| Malformed::new(what, at, format!("the start takes {start} of {total} bytes")))
+        split.ok_or_else(|| Malformed::new(what, at, format!("the lower bound has {start} of {total} bytes")))
     }
 
     /// Checks that `n` items of at least `item_bytes` each fit in the bytes left, so that it is safe to allocate a list

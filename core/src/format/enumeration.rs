@@ -1,4 +1,4 @@
-//! Enumerations: the values that an attribute's integers stand for.
+//! Enumerations: lists of values that an attribute's integers index.
 //!
 //! ```text
 //! version u32 (0) | name str32 | file str32 | datatype u8 | values per cell u32 | ordered u8

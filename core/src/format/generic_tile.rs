@@ -59,7 +59,7 @@ fn check_key(r: &mut Reader<'_>, key: Option<&Key>) -> Decoded<()> {
         (other, _) => Err(Malformed::unsupported(
             what,
             format!(
-                "encryption {other} is not known to this release; upgrade Hyperslab, or restore the file from a copy"
+                "encryption {other} is not known to this release; upgrade Hyperslab, or restore the file from a backup"
             ),
         )),
     }

@@ -124,7 +124,7 @@ impl Locator {
     ) -> Result<Option<ChunkPlace>, E> {
         let Some(start) = self.header_end() else {
             if self.at < self.bytes {
-                let why = format!("goes on for {} bytes after its last chunk", self.bytes - self.at);
+                let why = format!("has {} bytes after its last chunk", self.bytes - self.at);
                 return Err(Malformed::new("tile", self.at, why).into());
             }
             return Ok(None);
@@ -259,7 +259,7 @@ impl TileWriter {
         let lengths = [plain_bytes, data.len(), metadata.iter().map(Vec::len).sum()];
         for length in lengths {
             let length = u32::try_from(length)
-                .map_err(|_| Malformed::unsupported("chunk", "longer than 4 GiB, the most the format can say"))?;
+                .map_err(|_| Malformed::unsupported("chunk", "longer than 4 GiB, the limit of the format"))?;
             self.bytes.extend_from_slice(&length.to_le_bytes());
         }
         for part in metadata {

@@ -28,7 +28,7 @@ impl Version {
         match number {
             0 => Err(Malformed::new("format version", 0, "there is no version 0")),
             Self::EXPERIMENTAL => {
-                let why = "an experimental build of libtiledb wrote it, which no release reads; write it again with a release";
+                let why = "written by an experimental build of libtiledb, which no release can read; write the data again with a release";
                 let mut m = Malformed::new("format version", 0, why);
                 m.kind = MalformedKind::Unsupported;
                 Err(m)

@@ -70,7 +70,7 @@ fn cell_count(entry: &Entry<'_>, default: CellCount) -> Result<CellCount> {
         .and_then(|n| u32::try_from(n).ok())
         .filter(|n| (1..CellCount::VAR_ON_DISK).contains(n));
     n.map(CellCount::Fixed)
-        .ok_or_else(|| e.wrong("how many values a cell holds, from 1, or \"var\""))
+        .ok_or_else(|| e.wrong("the number of values per cell, from 1, or \"var\""))
 }
 
 /// The default number of values per cell of a dimension.
@@ -190,7 +190,7 @@ pub(super) fn attribute_from_json(entry: &Entry<'_>) -> Result<Attribute> {
         .cell_bytes(datatype)
         .is_some_and(|n| n as u64 > crate::limits::DEFAULT_FILL_BYTES_MAX)
     {
-        return Err(entry.because(format!("cells of {cell:?} values are too large")));
+        return Err(entry.because(format!("cells of {cell} are too large")));
     }
     let name = entry.string("name")?;
     let name = if name == OLD_ANONYMOUS { "" } else { &name };
@@ -228,7 +228,7 @@ pub(super) fn enumeration_to_json(name: &str, all: &[Enumeration]) -> Value {
 pub(super) fn enumeration_from_json(entry: &Entry<'_>) -> Result<Enumeration> {
     entry.known(&["name", "type", "cell", "ordered", "values"])?;
     if entry.get("values").is_none() {
-        let why = "'values' are missing, which an open array's schema leaves out; read them from its enumeration";
+        let why = "'values' is missing, because the schema of an open array does not include values; read them from its enumeration";
         return Err(Error::invalid(format!("{}: {why}", entry.at)));
     }
     let datatype = datatype(entry)?;

@@ -64,7 +64,7 @@ fn named(name: &str) -> Result<Filter> {
     let known: Vec<_> = all.iter().map(Filter::name).collect();
     let known = known.join(", ");
     let found = all.into_iter().find(|f| f.name() == wanted);
-    found.ok_or_else(|| Error::invalid(format!("no filter is called '{name}'; there are {known}")))
+    found.ok_or_else(|| Error::invalid(format!("there is no filter '{name}'; the filters are {known}")))
 }
 
 /// Parses a list of filters such as `byteshuffle,zstd:5`. After the colon:
@@ -84,7 +84,7 @@ fn parse_one(text: &str) -> Result<Filter> {
     let mut parts = text.split(':');
     let mut filter = named(parts.next().unwrap_or(""))?;
     if matches!(filter, Filter::FloatScale { .. }) && !text.contains(':') {
-        let why = "float-scale rounds to multiples of its scale; say which, and in how many bytes, as in float-scale:0.01:0:4";
+        let why = "float-scale rounds to multiples of its scale; give the scale, the offset and the number of bytes, as in float-scale:0.01:0:4";
         return Err(Error::invalid(why));
     }
     let mut wrong = None;
@@ -120,7 +120,7 @@ fn parse_one(text: &str) -> Result<Filter> {
     }
     match wrong.or(parts.next()) {
         Some(part) => Err(Error::invalid(format!(
-            "filter '{text}': the {} filter cannot take '{part}'",
+            "filter '{text}': the {} filter does not accept '{part}'",
             filter.name()
         ))),
         None => Ok(filter),

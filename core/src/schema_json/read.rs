@@ -28,7 +28,7 @@ impl<'a> Entry<'a> {
     pub(super) fn known(&self, known: &[&str]) -> Result<()> {
         match self.map()?.keys().find(|k| !known.contains(&k.as_str())) {
             Some(other) => Err(Error::invalid(format!(
-                "{}: there is no entry '{other}'; there are {}",
+                "{}: unknown entry '{other}'; the entries are {}",
                 self.at,
                 known.join(", ")
             ))),
@@ -111,7 +111,7 @@ impl<'a> Entry<'a> {
         self.value.as_f64().ok_or_else(|| self.wrong("a number"))
     }
 
-    /// An error that says what the entry takes, and what it is.
+    /// An error that says what the entry takes, and its actual value.
     pub(super) fn wrong(&self, takes: &str) -> Error {
         Error::invalid(format!("{}: takes {takes}, not {}", self.at, self.value))
     }

@@ -195,13 +195,13 @@ fn the_short_form_of_filters() {
     assert_eq!(parsed.filters, expect);
     assert_eq!(parse_filters("").unwrap(), Pipeline::default());
     let why = |text: &str| parse_filters(text).unwrap_err().to_string();
-    assert!(why("gzip:10").contains("cannot take '10'") && why("zstd:23").contains("cannot take '23'"));
-    assert!(why("snappy").starts_with("no filter is called 'snappy'; there are none, gzip, zstd"));
+    assert!(why("gzip:10").contains("does not accept '10'") && why("zstd:23").contains("does not accept '23'"));
+    assert!(why("snappy").starts_with("there is no filter 'snappy'; the filters are none, gzip, zstd"));
     assert_eq!(
         why("zstd:fast"),
-        "filter 'zstd:fast': the zstd filter cannot take 'fast'"
+        "filter 'zstd:fast': the zstd filter does not accept 'fast'"
     );
-    assert_eq!(why("md5:1"), "filter 'md5:1': the md5 filter cannot take '1'");
+    assert_eq!(why("md5:1"), "filter 'md5:1': the md5 filter does not accept '1'");
 }
 
 #[test]
@@ -289,10 +289,10 @@ fn errors_name_the_entry() {
     let check = |json: Value, expect: &str| assert_eq!(from_json(&json).unwrap_err().to_string(), expect);
     let with = |key: &str, value: Value| json!({"type": "dense", "dimensions": [], "attributes": [], key: value});
     check(json!([]), "schema: takes an object, not []");
-    check(json!({}), "schema: 'type' is missing; it is dense or sparse");
+    check(json!({}), "schema: 'type' is missing; it must be dense or sparse");
     check(
         with("tiling", json!(1)),
-        &format!("schema: there is no entry 'tiling'; there are {}", KEYS.join(", ")),
+        &format!("schema: unknown entry 'tiling'; the entries are {}", KEYS.join(", ")),
     );
     check(
         with("type", json!("thick")),
@@ -310,7 +310,7 @@ fn errors_name_the_entry() {
     );
     check(
         with("enumerations", json!([{"name": "e"}])),
-        "enumerations[0]: 'values' are missing, which an open array's schema leaves out; read them from its enumeration",
+        "enumerations[0]: 'values' is missing, because the schema of an open array does not include values; read them from its enumeration",
     );
     let a = |a: Value| with("attributes", json!([{"type": "int8"}, a]));
     check(
@@ -325,12 +325,12 @@ fn errors_name_the_entry() {
         from_json(&a(json!({"type": "int33"})))
             .unwrap_err()
             .to_string()
-            .starts_with("attributes[1].type: no datatype is called 'int33'")
+            .starts_with("attributes[1].type: there is no datatype 'int33'")
     );
     let filters = a(json!({"type": "int8", "filters": ["zstd", {"name": "gzip", "size": 1}]}));
     check(
         filters,
-        "attributes[1].filters[1]: there is no entry 'size'; there are name, level",
+        "attributes[1].filters[1]: unknown entry 'size'; the entries are name, level",
     );
 }
 

@@ -100,7 +100,7 @@ pub(super) fn range_to_json(range: &ScalarRange, datatype: Datatype) -> Value {
 pub(super) fn range_from_json(entry: &Entry<'_>, datatype: Datatype, cell: CellCount) -> Result<ScalarRange> {
     let items = entry.items()?;
     let [lo, hi] = items.as_slice() else {
-        return Err(entry.wrong("a list of two values, the least and the greatest"));
+        return Err(entry.wrong("a list of two values, the smallest and the largest"));
     };
     let one = |e: &Entry<'_>| {
         if cell.is_var() {
@@ -154,7 +154,7 @@ pub(super) fn cell_from_json(entry: &Entry<'_>, datatype: Datatype, cell: CellCo
             n / datatype.size()
         ))),
         None if bytes.len() % datatype.size() != 0 => {
-            Err(entry.because(format!("its bytes make no whole number of {datatype}")))
+            Err(entry.because(format!("its bytes are not a whole number of {datatype} values")))
         }
         _ => Ok(bytes),
     }

@@ -226,7 +226,7 @@ pub(crate) fn too_short(path: &str, range: &Range<u64>, size: u64) -> Error {
     Error::io(
         path,
         format!(
-            "bytes {}..{} of a file of {size} bytes: it is cut off, or what says where they are is damaged; restore the files from a copy",
+            "bytes {}..{} of a file of {size} bytes: it is cut off, or what says where they are is damaged; restore the files from a backup",
             range.start, range.end
         ),
     )

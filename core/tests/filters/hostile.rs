@@ -147,7 +147,7 @@ fn bombs_are_refused_before_they_go_off() {
         &one_chunk(big, &header, &[0, 0xff, 0xff]),
         u64::from(big),
         0,
-        "cannot stand for",
+        "cannot decode to",
     );
     refused(
         Filter::Zstd { level: 1 },
@@ -155,7 +155,7 @@ fn bombs_are_refused_before_they_go_off() {
         &one_chunk(big, &header, &[0; 3]),
         u64::from(big),
         0,
-        "cannot stand for",
+        "cannot decode to",
     );
     refused(
         Filter::None,
@@ -163,7 +163,7 @@ fn bombs_are_refused_before_they_go_off() {
         &one_chunk(big, &[], &[0; 3]),
         u64::from(big),
         0,
-        "where it should have 4294967295",
+        "but its header says 4294967295",
     );
     // Packed metadata of 4 GiB.
     let header = words(&[1, 1, big, 3, 4, 3]);
@@ -173,7 +173,7 @@ fn bombs_are_refused_before_they_go_off() {
         &one_chunk(4, &header, &[0; 6]),
         4,
         0,
-        "unfolds to more than",
+        "unpacks to more than",
     );
     // Runs of empty strings without end, and of more text than the tile has.
     let strings = f(Datatype::StringAscii, CellCount::Var);
@@ -224,7 +224,7 @@ fn an_image_of_another_size_is_refused_unseen() {
     let at = small.windows(4).position(|w| w == b"VP8L").unwrap() + 9;
     tile[at..at + 2].copy_from_slice(&[0xff, 0xff]);
     let e = decode_tile(&tile, &Pipeline::new(vec![WEBP]), &f, 96).unwrap_err();
-    assert!(e.to_string().contains("where the tile has 4 by 8"), "{e}");
+    assert!(e.to_string().contains("but the tile has 4 by 8"), "{e}");
 }
 
 #[test]

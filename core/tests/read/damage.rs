@@ -227,7 +227,7 @@ fn of_what_an_interrupted_vacuum_left_the_command_that_ends_it_is_named() {
     }
     let found = complaints(&store);
     assert!(
-        found.len() == 1 && found[0].contains("`hyperslab vacuum` ends it"),
+        found.len() == 1 && found[0].contains("run `hyperslab vacuum` to finish"),
         "{found:?}"
     );
     let fresh = open(&Context::new(store.clone()), Window::ALL);

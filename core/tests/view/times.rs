@@ -23,7 +23,7 @@ fn the_past_stays_readable() {
             "{time}"
         );
     }
-    assert!(refusal(&view, "grids/dense/at/yesterday").contains("is no time"));
+    assert!(refusal(&view, "grids/dense/at/yesterday").contains("is not a time"));
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub(super) fn pack(level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), Mal
                 .map_err(|e| failed(e.to_string()))?
             {
                 Status::StreamEnd => return Ok(position(stream.total_out())),
-                _ if full => return Err(failed("the compressor needs more room than it can".to_owned())),
+                _ if full => return Err(failed("the output exceeds the maximum size".to_owned())),
                 _ => {}
             }
         }
@@ -45,7 +45,7 @@ pub(super) fn unpack(data: &[u8], out: &mut [u8]) -> Decoded<()> {
             return Err(Malformed::new(
                 "bzip2",
                 from as u64,
-                format!("does not end after {} bytes", out.len()),
+                format!("unpacks to more than {} bytes", out.len()),
             ));
         }
     }

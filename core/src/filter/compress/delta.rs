@@ -41,8 +41,8 @@ pub(super) fn all_stored(whole: usize, bytes: usize, what: &str) -> Decoded<()> 
         return Ok(());
     }
     let why = format!(
-        "the last {} of {bytes} bytes are lost: libtiledb does not store them where this filter comes behind one that \
-         packs; write the cells anew with this filter first",
+        "the last {} of {bytes} bytes are lost: libtiledb does not store them if this filter comes after a \
+         compressor; write the cells again with this filter first",
         bytes - whole
     );
     Err(Malformed::unsupported(what, why))

@@ -61,7 +61,7 @@ pub(in crate::filter) fn decode(r: &mut Reader<'_>, data: &[u8], out: &mut Strin
             Malformed::new(
                 "id of a string",
                 0,
-                format!("{id} where the dictionary has {}", dictionary.len()),
+                format!("{id}, but the dictionary has {} strings", dictionary.len()),
             )
         })?;
         out.push(text, 1)?;

@@ -47,9 +47,9 @@ pub(super) fn unpack(data: &[u8], out: &mut [u8]) -> Decoded<()> {
         Err(DecompressionError::InsufficientSpace) => Err(Malformed::new(
             "gzip",
             0,
-            format!("does not end after {} bytes", out.len()),
+            format!("unpacks to more than {} bytes", out.len()),
         )),
-        Err(DecompressionError::BadData) => Err(Malformed::new("gzip", 0, "is no zlib stream, or a damaged one")),
+        Err(DecompressionError::BadData) => Err(Malformed::new("gzip", 0, "is not a zlib stream, or is damaged")),
     }
 }
 

@@ -19,7 +19,10 @@ pub(super) fn pack(data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
 pub(super) fn unpack(data: &[u8], out: &mut [u8]) -> Decoded<()> {
     // The library's sizes have 31 bits.
     let (Ok(_), Ok(expected)) = (i32::try_from(data.len()), i32::try_from(out.len())) else {
-        let why = format!("{} bytes are more than LZ4 has in a block", data.len().max(out.len()));
+        let why = format!(
+            "{} bytes exceed the maximum size of an LZ4 block",
+            data.len().max(out.len())
+        );
         return Err(Malformed::new("lz4", 0, why));
     };
     let bytes = decompress_to_buffer(data, Some(expected), out).map_err(|e| Malformed::new("lz4", 0, e.to_string()))?;

@@ -143,7 +143,7 @@ impl Codec {
                 if start as u64 + plain > metadata_bytes_max {
                     return Err(r.malformed(
                         "packed metadata",
-                        format!("unfolds to more than {metadata_bytes_max} bytes"),
+                        format!("unpacks to more than {metadata_bytes_max} bytes"),
                     ));
                 }
                 notes.resize(start + usize::try_from(plain).unwrap_or(0), 0);

@@ -9,7 +9,7 @@ const RUN_BYTES: usize = 2;
 pub(super) fn pack(cell_bytes: usize, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     if !data.len().is_multiple_of(cell_bytes) {
         let why = format!(
-            "{} bytes are not whole cells of {cell_bytes} bytes; in a new array put this filter first",
+            "{} bytes are not a whole number of {cell_bytes}-byte cells; in a new array, put this filter first",
             data.len()
         );
         return Err(Malformed::unsupported("rle", why));
@@ -44,7 +44,7 @@ pub(super) fn unpack(cell_bytes: usize, data: &[u8], out: &mut [u8]) -> Decoded<
             "rle",
             0,
             format!(
-                "{} bytes are not whole runs of {} bytes",
+                "{} bytes are not a whole number of {}-byte runs",
                 data.len(),
                 cell_bytes + RUN_BYTES
             ),
@@ -72,7 +72,7 @@ pub(super) fn unpack(cell_bytes: usize, data: &[u8], out: &mut [u8]) -> Decoded<
     Err(Malformed::new(
         "rle",
         0,
-        format!("unpacks to {} bytes too few", rest.len()),
+        format!("unpacks to {} bytes less than expected", rest.len()),
     ))
 }
 

@@ -26,7 +26,10 @@ impl Header {
     pub(super) fn read(r: &mut Reader<'_>) -> Decoded<Self> {
         let (metadata, data) = (r.u32("parts of metadata")?, r.u32("parts of data")?);
         if (metadata, data) != (0, 1) {
-            return Err(r.malformed("coded strings", format!("{metadata} and {data} parts, not 0 and 1")));
+            return Err(r.malformed(
+                "encoded strings",
+                format!("{metadata} metadata and {data} data parts, not 0 and 1"),
+            ));
         }
         Ok(Self {
             plain_bytes: r.u32("bytes of strings")?,
@@ -43,9 +46,9 @@ impl Header {
             return Ok(data);
         }
         Err(Malformed::new(
-            "coded strings",
+            "encoded strings",
             0,
-            format!("{} bytes, where the header says {}", data.len(), self.packed_bytes),
+            format!("{} bytes, but the header says {}", data.len(), self.packed_bytes),
         ))
     }
 
@@ -57,10 +60,10 @@ impl Header {
             return Ok(());
         }
         let why = format!(
-            "{} bytes in {} strings, where the header says {} in {}",
+            "{} bytes in {} strings, but the header says {} in {}",
             unpacked.0, unpacked.1, self.plain_bytes, self.cells
         );
-        Err(Malformed::new("coded strings", 0, why))
+        Err(Malformed::new("encoded strings", 0, why))
     }
 
     pub(super) fn write(
@@ -145,8 +148,9 @@ impl Strings {
 
     /// Appends `text` `times` times.
     pub(in crate::filter) fn push(&mut self, text: &[u8], times: u64) -> Decoded<()> {
-        let over =
-            |what: &str, most: usize| Malformed::new("coded strings", 0, format!("unfold to more than {most} {what}"));
+        let over = |what: &str, most: usize| {
+            Malformed::new("encoded strings", 0, format!("unpack to more than {most} {what}"))
+        };
         let times = usize::try_from(times)
             .ok()
             .filter(|n| *n <= self.cells_max - self.offsets.len());
@@ -156,7 +160,7 @@ impl Strings {
             .checked_mul(times)
             .filter(|n| *n <= self.bytes_max - self.bytes.len());
         let more = more.ok_or_else(|| over("bytes", self.bytes_max))?;
-        let lacks = |_| Malformed::unsupported("coded strings", "they do not fit in memory");
+        let lacks = |_| Malformed::unsupported("encoded strings", "they do not fit in memory");
         self.offsets.try_reserve(times).map_err(lacks)?;
         self.bytes.try_reserve(more).map_err(lacks)?;
         for _ in 0..times {

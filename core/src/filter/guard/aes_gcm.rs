@@ -109,7 +109,10 @@ impl<'a> Part<'a> {
     fn read(r: &mut Reader<'_>, data: &mut &'a [u8]) -> Decoded<Self> {
         let (plain, encrypted) = (r.u32("plain bytes of a part")?, r.u32("encrypted bytes of a part")?);
         if plain != encrypted {
-            return Err(r.malformed("encrypted part", format!("{encrypted} bytes for {plain} plain ones")));
+            return Err(r.malformed(
+                "encrypted part",
+                format!("{encrypted} encrypted bytes for {plain} bytes"),
+            ));
         }
         let (vector, tag) = (r.array("initialisation vector")?, r.array("tag")?);
         Ok(Self {
@@ -123,11 +126,6 @@ impl<'a> Part<'a> {
         let both =
             InOutBuf::new(self.encrypted, out).map_err(|_| Malformed::new("encrypted part", 0, "lengths differ"))?;
         let opened = cipher.decrypt_inout_detached(&self.vector.into(), &[], both, &self.tag.into());
-        opened.map_err(|_| {
-            Malformed::key(
-                "encryption",
-                "the key is not the one this was written with, or the bytes have changed",
-            )
-        })
+        opened.map_err(|_| Malformed::key("encryption", "the key is wrong, or the data is damaged"))
     }
 }

@@ -85,10 +85,6 @@ impl Checksum {
         if w.into_bytes() == noted {
             return Ok(());
         }
-        Err(Malformed::new(
-            self.name(),
-            0,
-            "does not match the bytes it was made of",
-        ))
+        Err(Malformed::new(self.name(), 0, "does not match the data"))
     }
 }

@@ -57,6 +57,6 @@ fn all_whole(bytes: usize, width: usize, what: &str) -> Decoded<()> {
     Err(Malformed::new(
         what,
         0,
-        format!("{bytes} bytes are not whole values of {width} bytes"),
+        format!("{bytes} bytes are not a whole number of {width}-byte values"),
     ))
 }

@@ -69,7 +69,7 @@ fn differences<T: Word>(from: &[u8], to: &mut [u8], w: &mut Writer) -> Result<()
         let value = T::load(from);
         if value < last {
             let why = format!(
-                "{} follows {}, and this filter is for values that never fall",
+                "{} follows {}, but this filter needs values that never decrease",
                 value.wide(),
                 last.wide()
             );

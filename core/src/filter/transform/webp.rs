@@ -43,7 +43,7 @@ impl Image {
         if !self.lossless {
             return Err(Malformed::unsupported(
                 "webp",
-                "only lossless images are written; copy the cells into a new array whose filter has the lossless option",
+                "only lossless images can be written; copy the cells into a new array whose filter has the lossless option",
             ));
         }
         let depth = self.format.depth();
@@ -101,7 +101,7 @@ impl Image {
                 "webp",
                 0,
                 format!(
-                    "an image of {x} by {y} pixels where the tile has {} by {}",
+                    "the image has {x} by {y} pixels, but the tile has {} by {}",
                     size.0, size.1
                 ),
             )
@@ -115,7 +115,7 @@ impl Image {
             return Err(wrong(decoder.dimensions()));
         }
         if decoder.is_animated() {
-            return Err(Malformed::new("webp", 0, "a moving image"));
+            return Err(Malformed::new("webp", 0, "the image is animated"));
         }
         let stored_depth = if decoder.has_alpha() { 4 } else { 3 };
         if stored_depth == depth {

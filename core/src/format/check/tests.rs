@@ -53,7 +53,7 @@ fn domains_and_extents() {
         dense(Dimension::new("x", Datatype::Int8, 0_i16, 9_i16, 1_i16)),
         "must be int8",
     );
-    check(dense(Dimension { domain: None, ..x() }), "a domain is needed");
+    check(dense(Dimension { domain: None, ..x() }), "a domain is required");
     let float = |lo: f64, hi: f64, extent: f64| Dimension::new("x", Datatype::Float64, lo, hi, extent);
     check(sparse(float(0.0, 1.0, 0.5)), "ok");
     check(sparse(float(0.0, 1.0, 2.0)), "ok");
@@ -69,9 +69,9 @@ fn domains_and_extents() {
 fn types_of_dimensions() {
     check(
         dense(Dimension::new("x", Datatype::Float32, 0_f32, 1_f32, 1_f32)),
-        "floats are for sparse arrays",
+        "float dimensions need a sparse array",
     );
-    check(dense(Dimension::string("x")), "strings are for sparse arrays");
+    check(dense(Dimension::string("x")), "string dimensions need a sparse array");
     check(sparse(Dimension::string("x")), "ok");
     check(
         sparse(Dimension {
@@ -92,7 +92,7 @@ fn types_of_dimensions() {
             cell: CellCount::Fixed(2),
             ..x()
         }),
-        "one value a cell",
+        "one value per cell",
     );
     let mut mixed = dense(x());
     mixed
@@ -118,14 +118,14 @@ fn names() {
         ..dense(x())
     };
     check(with(""), "ok");
-    check(with("x"), "two fields are called 'x'");
+    check(with("x"), "two fields are named 'x'");
     check(with("__a"), "two underscores");
     check(
         Schema {
             attributes: vec![a(), a()],
             ..dense(x())
         },
-        "two fields are called 'a'",
+        "two fields are named 'a'",
     );
 }
 
@@ -225,14 +225,14 @@ fn attributes() {
     };
     check(
         with(Attribute::new("a", Datatype::Any, CellCount::ONE)),
-        "'any' is always of variable length",
+        "'any' must have variable length",
     );
     check(
         with(Attribute {
             fill: vec![0; 3],
             ..a()
         }),
-        "the fill value has 3 bytes, a cell 4",
+        "the fill value has 3 bytes, but a cell has 4",
     );
     let text = Attribute::new("a", Datatype::StringUtf16, CellCount::Var);
     check(
@@ -302,14 +302,14 @@ fn attributes() {
             enumerations: vec![named.clone()],
             ..with(float)
         },
-        "holds one integer a cell",
+        "must hold one integer per cell",
     );
     check(
         Schema {
             enumerations: vec![named.clone(), named],
             ..with(coded)
         },
-        "two enumerations are called 'e'",
+        "two enumerations are named 'e'",
     );
     let filters = Pipeline::new(vec![
         Filter::Dictionary { level: -1 },
@@ -340,14 +340,14 @@ fn the_current_domain_must_be_inside_the_domain() {
             current_domain: with(3, 100),
             ..sparse(x())
         },
-        "does not lie in its domain",
+        "is not inside its domain",
     );
     check(
         Schema {
             current_domain: with(4, 3),
             ..sparse(x())
         },
-        "does not lie in its domain",
+        "is not inside its domain",
     );
     check(
         Schema {
@@ -371,7 +371,7 @@ fn the_current_domain_must_be_inside_the_domain() {
             current_domain: words,
             ..sparse(x())
         },
-        "does not lie in its domain",
+        "is not inside its domain",
     );
 }
 

@@ -211,7 +211,7 @@ impl Footer {
             None => Err(Malformed::new(
                 "footer length",
                 end,
-                format!("{bytes} bytes, in a file of {file_bytes}"),
+                format!("{bytes} bytes, but the file has {file_bytes}"),
             )),
         }
     }

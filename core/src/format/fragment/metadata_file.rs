@@ -160,7 +160,7 @@ impl FragmentMetadata {
         )
     }
 
-    /// What libtiledb writes for the unused slot of `__coords`: zeros. Per tile, one coordinate of the first
+    /// The values that libtiledb writes for the unused slot of `__coords`: zeros. Per tile, one coordinate of the first
     /// dimension's type for each dimension; for the fragment, a single one.
     fn coords(&self, schema: &Schema) -> FieldMetadata {
         let Some(first) = schema.dimensions.first() else {

@@ -102,7 +102,7 @@ fn dates_are_closed_periods() {
         "t=1970-01-01:1970-01-10:7",
         "-10:100,-90.0:90.0,1970-01-01:1970-01-08:7,_",
     );
-    refuse("t=tomorrow", "'tomorrow' is no date; write");
+    refuse("t=tomorrow", "'tomorrow' is not a date; write");
     refuse("t=2020:2019", "the end lies before the start");
 }
 

@@ -169,7 +169,7 @@ fn half_of_what_was_asked_for_is_no_damaged_file() {
         half.contains("sends bytes 0-1 of the 0-3 that were asked for") && half.contains("hyperslab serve"),
         "{half}"
     );
-    assert!(!half.contains("from a copy"), "{half}");
+    assert!(!half.contains("from a backup"), "{half}");
     let untold = failing(reply("206 Partial Content", "ab"));
     assert!(untold.contains("2 bytes came of the 4 that were asked for"), "{untold}");
     let lie = failing(reply("206 Partial Content\r\nContent-Range: bytes 0-3/9", "ab"));
