@@ -88,7 +88,15 @@ pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
         }
     }
     if at_now {
-        out.push_str("- `at/TIME/`: all of this as it was then; TIME is one of the names there, a period such as 2024 or 2024-05-01 (at its end), milliseconds since 1970, or latest-1\n");
+        let before = if array.times().len() > 1 {
+            ", or latest-1 (the write before the latest)"
+        } else {
+            ""
+        };
+        let _ = writeln!(
+            out,
+            "- `at/TIME/`: all of this as it was then; TIME is one of the names there, a period such as 2024 or 2024-05-01 (at its end), milliseconds since 1970{before}"
+        );
         out.push_str("- `since/T0..T1/`: only what was written between two times\n");
     }
     out

@@ -65,7 +65,7 @@ pub(super) fn place<'a>(parts: &[&'a str], schema: &Schema) -> Result<Option<Pla
         ["slices"] => Place::Slices,
         ["slices", "README.md"] => Place::SlicesReadme,
         // They are no failed selections.
-        ["slices", name] if is_tried(name) => return Ok(None),
+        ["slices", name] if is_tried(name, schema) => return Ok(None),
         ["slices", name] => match name.rsplit_once('.') {
             Some((selection, ending)) => Place::Slice(selection, ending),
             None => {
@@ -89,8 +89,15 @@ pub(super) fn place<'a>(parts: &[&'a str], schema: &Schema) -> Result<Option<Pla
 }
 
 /// Whether programs look for such names on their own: `.git`, `all.npy~`. Selections may start with a dot too.
-fn is_tried(name: &str) -> bool {
-    let selects = |rest: &str| rest.starts_with('.') || rest.starts_with(|c: char| c.is_ascii_digit());
+fn is_tried(name: &str, schema: &Schema) -> bool {
+    let of_attribute = || {
+        schema
+            .attributes
+            .iter()
+            .any(|a| !a.name.is_empty() && name.starts_with(&a.name))
+    };
+    let starts = |rest: &str| rest.starts_with('.') || rest.starts_with(|c: char| c.is_ascii_digit());
+    let selects = |rest: &str| starts(rest) || name.contains('@') || of_attribute();
     name.strip_prefix('.').is_some_and(|rest| !selects(rest)) || name.ends_with('~')
 }
 
@@ -245,7 +252,7 @@ pub(super) enum Past<'p, 'a> {
     Now,
     /// What was written in a window of time; the path below that.
     Window(Window, &'p [&'a str]),
-    /// No time at which something was written, or none at all.
+    /// A name that programs try on their own, and no time.
     Unseen,
 }
 
@@ -255,18 +262,19 @@ pub(super) enum Past<'p, 'a> {
 /// [`Error::InvalidArgument`] says how a time is written.
 pub(super) fn past<'p, 'a>(parts: &'p [&'a str], array: &Array) -> Result<Past<'p, 'a>> {
     let window = match *parts {
-        ["at" | "since", name, ..] if name.starts_with('.') => return Ok(Past::Unseen),
-        ["at", name, ..] => match back(name) {
-            None => Window::at(time(name)?),
-            Some(back) => match array.times().iter().rev().nth(back) {
-                Some(end_ms) => Window::at(*end_ms),
-                None => return Ok(Past::Unseen),
-            },
-        },
+        ["at", name, ..] if name.starts_with('.') => return Ok(Past::Unseen),
+        ["since", name, ..] if name.starts_with('.') && !name.contains("..") => return Ok(Past::Unseen),
+        ["at", name, ..] => Window::at(match back(name) {
+            None => time(name)?,
+            Some(back) => nth_last(array, name, back)?,
+        }),
         ["since", name, ..] => {
             let (from, to) = name
                 .split_once("..")
                 .ok_or_else(|| Error::invalid(format!("'{name}' is no window of time; write T0..T1")))?;
+            if from.is_empty() {
+                return Err(Error::invalid(format!("'{name}' has no start; write 0{name}")));
+            }
             let start_ms = start(from)?;
             let end_ms = if to.is_empty() { u64::MAX } else { time(to)? };
             if end_ms < start_ms {
@@ -279,6 +287,22 @@ pub(super) fn past<'p, 'a>(parts: &'p [&'a str], array: &Array) -> Result<Past<'
         _ => return Ok(Past::Now),
     };
     Ok(Past::Window(window, parts.get(2..).unwrap_or(&[])))
+}
+
+/// The time of the last write but `back`, which `name` asks for.
+fn nth_last(array: &Array, name: &str, back: usize) -> Result<u64> {
+    let times = array.times();
+    let found = times.iter().rev().nth(back).copied();
+    found.ok_or_else(|| {
+        Error::invalid(match times.len() {
+            0 => format!("there is no '{name}': nothing was written to the array yet"),
+            1 => format!("there is no '{name}': the array was written to once; `latest` is that write"),
+            n => format!(
+                "there is no '{name}': the array was written to {n} times; `latest-{}` is the first",
+                n - 1
+            ),
+        })
+    })
 }
 
 /// How many writes before the last: 0 for `latest`, 2 for `latest-2`.

@@ -32,13 +32,17 @@ fn writes_are_found_by_their_order_and_between_times() {
     let first = |path: &str| file(&view, &format!("grids/dense/{path}/slices/v@all.bin"))[..2].to_vec();
     assert_eq!(first("at/latest"), (-1_i16).to_le_bytes());
     assert_eq!(first("at/latest-1"), value(0, 0).to_le_bytes());
-    assert!(block_on(view.lookup("grids/dense/at/latest-2")).unwrap().is_none());
+    let error = block_on(view.lookup("grids/dense/at/latest-2")).unwrap_err();
+    assert!(error.to_string().contains("`latest-1` is the first"), "{error}");
+    let readme = |path: &str| String::from_utf8(block_on(view.read_file(path)).unwrap().to_vec()).unwrap();
+    assert!(readme("grids/dense/README.md").contains("latest-1"));
     assert!(block_on(view.lookup("grids/dense/at/.git")).unwrap().is_none());
 
     assert_eq!(first("since/1..1500ms"), value(0, 0).to_le_bytes());
     assert_eq!(names(&view, "grids/dense/since/1001ms../fragments").len(), 1);
     assert_eq!(names(&view, "grids/dense/since/0..1970-01/fragments").len(), 2);
-    assert!(block_on(view.lookup("grids/dense/since/..2")).unwrap().is_none());
+    assert!(refusal(&view, "grids/dense/since/..2").contains("write 0..2"));
+    assert!(block_on(view.lookup("grids/dense/since/.git")).unwrap().is_none());
     assert!(names(&view, "grids/dense/since").is_empty());
     assert!(refusal(&view, "grids/dense/since/1000ms").contains("T0..T1"));
     for window in ["5..1", "1970-02..1970-01", "2..1970-01-01T00:00:00.001"] {
