@@ -33,8 +33,8 @@ pub struct FileSystem {
     looked: Mutex<Instant>,
     inodes: Mutex<HashMap<u64, Inode>>,
     open: OpenFiles,
-    /// What was last refused of a file, or in a folder: the number for it, and why.
-    complaints: Mutex<HashMap<u64, (i32, String)>>,
+    /// What was last refused of a file, or in a folder.
+    complaints: Mutex<HashMap<u64, Complaint>>,
     tell: fn(&str, &Refusal),
 }
 
@@ -44,6 +44,16 @@ struct Inode {
     node: Arc<Node>,
     /// How many times the kernel was told the number, less how many it has forgotten.
     known: u64,
+}
+
+/// Why something was refused.
+#[derive(Debug, Clone)]
+struct Complaint {
+    /// The number for it.
+    number: i32,
+    /// The name in the folder, if it is about one.
+    name: Option<String>,
+    why: String,
 }
 
 /// What `stat` tells.
@@ -117,7 +127,8 @@ impl FileSystem {
         if name.len() > NAME_BYTES_MAX {
             return Err(Refusal::NameTooLong);
         }
-        let path = self.child(parent, name.to_str().ok_or(Refusal::Absent)?)?;
+        let name = name.to_str().ok_or(Refusal::Absent)?;
+        let path = self.child(parent, name)?;
         self.refresh();
         let mut found = block_on(self.view.lookup(&path));
         if found.as_ref().is_err_and(hyperslab::Error::is_lost) {
@@ -126,8 +137,9 @@ impl FileSystem {
             found = block_on(self.view.lookup(&path));
         }
         let node = found
-            .map_err(|e| self.complain(parent, e.into()))?
+            .map_err(|e| self.complain_of(parent, Some(name), e.into()))?
             .ok_or(Refusal::Absent)?;
+        self.withdraw(parent, Some(name));
         let (ino, node) = (node.id, Arc::new(node));
         let mut inodes = lock(&self.inodes);
         let inode = inodes.entry(ino).or_insert_with(|| Inode {
@@ -161,7 +173,7 @@ impl FileSystem {
     /// Bytes of a file; fewer than asked for only at its end.
     ///
     /// # Errors
-    /// [`Refusal::IsFolder`]; [`Refusal::Stale`] if its data is gone; others from reading.
+    /// [`Refusal::IsFolder`]; [`Refusal::Stale`] if it was vacuumed since; others from reading.
     pub fn read(&self, ino: u64, offset: u64, size: u32) -> Result<Bytes, Refusal> {
         let inode = self.inode(ino)?;
         if inode.node.kind.is_dir() {
@@ -180,12 +192,25 @@ impl FileSystem {
                 None => self.view.read(&inode.node, range).await,
             }
         });
-        read.map_err(|e| {
-            // A file that was there at lookup and is gone now was vacuumed.
-            let gone = matches!(e, hyperslab::Error::NotFound { .. });
-            let refusal = self.complain(ino, Refusal::Unreadable(e));
-            if gone { Refusal::Stale } else { refusal }
-        })
+        let refusal = match read {
+            Ok(bytes) => {
+                self.withdraw(ino, None);
+                return Ok(bytes);
+            }
+            // It was there at lookup: it was vacuumed since, or it is lost.
+            Err(hyperslab::Error::NotFound { .. }) if self.is_outdated(ino, &inode) => Refusal::Stale,
+            Err(e) => Refusal::Unreadable(e),
+        };
+        Err(self.complain(ino, refusal))
+    }
+
+    /// Whether the path of a file leads to another one by now, or to none.
+    fn is_outdated(&self, ino: u64, inode: &Inode) -> bool {
+        self.view.refresh(now_ms());
+        match block_on(self.view.lookup(&inode.path)) {
+            Ok(node) => node.is_none_or(|node| node.id != ino),
+            Err(_) => false,
+        }
     }
 
     /// Opens a file. What must be made as a whole is made once while it is open, until [`FileSystem::close`].
@@ -256,26 +281,46 @@ impl FileSystem {
             .facts
             .iter()
             .map(|(name, value)| (format!("{XATTR}{name}"), value.clone()));
-        let complaint = lock(&self.complaints).get(&ino).cloned();
+        let complaint = lock(&self.complaints).get(&ino).cloned().map(|c| match c.name {
+            Some(name) => format!("{name}: {}", c.why),
+            None => c.why,
+        });
         Ok(facts
-            .chain(complaint.map(|(_, text)| (format!("{XATTR}error"), text)))
+            .chain(complaint.map(|text| (format!("{XATTR}error"), text)))
             .collect())
     }
 
     /// Remembers why, for whoever asks the folder or the file, and tells of it where it is a failure.
     pub fn complain(&self, ino: u64, refusal: Refusal) -> Refusal {
+        self.complain_of(ino, None, refusal)
+    }
+
+    fn complain_of(&self, ino: u64, name: Option<&str>, refusal: Refusal) -> Refusal {
         let number = errno(&refusal).code();
+        let complaint = Complaint {
+            number,
+            name: name.map(str::to_owned),
+            why: refusal.to_string(),
+        };
         let mut complaints = lock(&self.complaints);
         if complaints.len() >= COMPLAINTS_MAX {
             complaints.clear();
         }
-        let before = complaints.insert(ino, (number, refusal.to_string()));
+        let before = complaints.insert(ino, complaint);
         drop(complaints);
-        if refusal.is_failure() && before.is_none_or(|(b, _)| b != number) {
+        if refusal.is_failure() && before.is_none_or(|b| b.number != number) {
             let path = self.inode(ino).map(|i| i.path).unwrap_or_default();
             (self.tell)(&path, &refusal);
         }
         refusal
+    }
+
+    /// Forgets a complaint about what works now.
+    fn withdraw(&self, ino: u64, name: Option<&str>) {
+        let mut complaints = lock(&self.complaints);
+        if complaints.get(&ino).is_some_and(|c| c.name.as_deref() == name) {
+            complaints.remove(&ino);
+        }
     }
 
     /// How many numbers the kernel holds.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
 use hyperslab::view::Source;
 use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, ScalarRange, WriteOptions};
 use hyperslab_fuse::errno::{Refusal, errno};
@@ -156,7 +157,8 @@ fn an_open_file_is_made_once_whatever_else_is_read() {
     assert!(files.has_open_files());
     files.close(text.ino);
     assert!(!files.has_open_files());
-    assert!(matches!(files.read(text.ino, 0, 1000), Err(Refusal::Stale)));
+    let error = files.read(text.ino, 0, 1000).unwrap_err();
+    assert!(error.to_string().contains(&data), "{error}");
 }
 
 #[test]
@@ -247,6 +249,74 @@ fn what_cannot_be_read_is_not_absent() {
     let refused = find(&files, "slices/10:20.csv").unwrap_err();
     assert!(refused.to_string().contains(&lost), "{refused}");
     assert_eq!(number(refused), EIO);
+}
+
+#[test]
+fn lost_data_is_an_error_and_vacuumed_data_is_out_of_date() {
+    const EIO: i32 = 5;
+    let store = hyperslab::vfs::MemVfs::new();
+    let context = Context::new(std::sync::Arc::new(store.clone())).with_cache_bytes(0);
+    let files = files(&context);
+    let before = find(&files, "slices/10:20.bin").unwrap();
+    write(&context, 20, 1000);
+    let array = block_on(Array::open(&context, "", &OpenOptions::default())).unwrap();
+    let options = WriteOptions {
+        timestamp_ms: 30,
+        seed: [30; 32],
+        sync: false,
+    };
+    block_on(consolidate(&array, &ConsolidateOptions::new(Mode::Fragments), &options)).unwrap();
+    block_on(vacuum(&array, Mode::Fragments, false, &options)).unwrap();
+    assert!(matches!(files.read(before.ino, 0, 4), Err(Refusal::Stale)));
+    let why = files.xattr(before.ino, OsStr::new("user.hyperslab.error")).unwrap();
+    assert!(why.contains("look its name up again"), "{why}");
+
+    let after = find(&files, "slices/10:20.bin").unwrap();
+    let data = store.files().into_iter().find(|f| f.0.ends_with("a0.tdb")).unwrap();
+    block_on(context.vfs.remove(&data.0)).unwrap();
+    assert_eq!(number(files.read(after.ino, 0, 4).unwrap_err()), EIO);
+    let error = OsStr::new("user.hyperslab.error");
+    let why = files.xattr(after.ino, error).unwrap();
+    assert!(why.contains(&data.0), "{why}");
+    // A complaint ends with its cause.
+    block_on(context.vfs.put(&data.0, vec![data.1])).unwrap();
+    files.read(after.ino, 0, 4).unwrap();
+    assert!(matches!(files.xattr(after.ino, error), Err(Refusal::NoAttribute)));
+}
+
+#[test]
+fn the_reason_of_a_folder_names_what_was_refused() {
+    let files = files(&Context::memory());
+    let error = OsStr::new("user.hyperslab.error");
+    for (folder, name, part) in [
+        ("slices", "0:500.npy", "0:500.npy: "),
+        ("slices", ".hid@0.csv", ".hid@0.csv: "),
+        (
+            "at",
+            "latest-7",
+            "latest-7: there is no 'latest-7': the array was written to once",
+        ),
+        ("since", "..5", "..5: '..5' has no start"),
+    ] {
+        let ino = find(&files, folder).unwrap().ino;
+        assert_eq!(number(files.lookup(ino, OsStr::new(name)).unwrap_err()), 2, "{name}");
+        let why = files.xattr(ino, error).unwrap();
+        assert!(why.starts_with(part), "{why}");
+    }
+    let readme = find(&files, "README.md").unwrap();
+    let page = files.read(readme.ino, 0, 1 << 16).unwrap();
+    let page = String::from_utf8_lossy(&page);
+    assert!(page.contains("at/TIME/") && !page.contains("latest-1"), "{page}");
+    // Names that programs try on their own change nothing.
+    let slices = find(&files, "slices").unwrap().ino;
+    let before = files.xattr(slices, error).unwrap();
+    for name in [".git", ".hid.csv", "all.npy~"] {
+        assert!(
+            matches!(files.lookup(slices, OsStr::new(name)), Err(Refusal::Absent)),
+            "{name}"
+        );
+    }
+    assert_eq!(files.xattr(slices, error).unwrap(), before);
 }
 
 #[test]
