@@ -1,5 +1,5 @@
-//! Reads of dense tiles of many chunks against a naive model: from memory and from the disk, into
-//! fresh memory and into that of an older result.
+//! Compares reads of dense tiles with many chunks with a naive model. Reads from memory and from disk, into new memory
+//! and into that of an earlier result.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
@@ -23,10 +23,10 @@ use proptest::prelude::*;
 
 const ROWS: i64 = 500;
 const COLS: i64 = 430;
-/// 300 × 200 cells of four bytes are nearly four chunks.
+/// 300 x 200 cells of four bytes are nearly four chunks.
 const TILE: [i64; 2] = [300, 200];
 
-/// An inclusive box: first and last row, first and last column.
+/// A closed box: first and last row, first and last column.
 type Box4 = [i64; 4];
 
 fn schema(filters: &[Filter], cell_order: Layout) -> Schema {
@@ -44,7 +44,7 @@ fn schema(filters: &[Filter], cell_order: Layout) -> Schema {
     schema
 }
 
-/// What write number `time` puts at a cell.
+/// The value that write number `time` stores in a cell.
 fn value(time: i32, y: i64, x: i64) -> i32 {
     (y * COLS + x) as i32 * 8 + time
 }
@@ -78,7 +78,7 @@ fn ranges(b: Box4) -> Vec<ScalarRange> {
     vec![ScalarRange::new(b[0], b[1]), ScalarRange::new(b[2], b[3])]
 }
 
-/// The same array twice: in memory, and in a folder.
+/// The same array in memory and in a folder.
 struct Both {
     arrays: Vec<Array>,
     newest: Vec<Option<i32>>,
@@ -130,8 +130,7 @@ fn write(schema: &Schema, writes: &[Box4], key: Option<Key>) -> Both {
 }
 
 impl Both {
-    /// Reads single cells: at first those of a coarse grid and some twice, then some that `write_points`
-    /// has changed.
+    /// Reads single cells: first those of a coarse grid, some of them twice, then some that `write_points` has changed.
     fn check_points(&mut self) {
         let at: Vec<(i64, i64)> = (0..ROWS)
             .flat_map(|y| (0..COLS).map(move |x| (y, x)))
@@ -173,7 +172,7 @@ impl Both {
         }
     }
 
-    /// Reads boxes one after the other into the same memory.
+    /// Reads boxes one after another into the same memory.
     fn check(&self, boxes: &[Box4]) {
         for array in &self.arrays {
             let mut batch = Batch::default();
@@ -204,7 +203,7 @@ fn pipelines() -> Vec<Vec<Filter>> {
     ]
 }
 
-/// Boxes of one cell, of a part of a chunk, of whole tiles, of a column, of a row, of everything.
+/// Boxes of one cell, part of a chunk, whole tiles, a column, a row, and everything.
 const BOXES: [Box4; 8] = [
     [299, 299, 199, 199],
     [10, 30, 20, 60],
@@ -217,7 +216,7 @@ const BOXES: [Box4; 8] = [
 ];
 
 #[test]
-fn boxes_of_every_kind_with_every_filter() {
+fn all_kinds_of_boxes_with_all_filters() {
     for filters in pipelines() {
         for order in [Layout::RowMajor, Layout::ColMajor] {
             let writes = [[0, ROWS - 1, 0, COLS - 1], [40, 310, 150, 250], [290, 305, 0, 429]];
@@ -230,9 +229,9 @@ fn boxes_of_every_kind_with_every_filter() {
     write(&schema(&[], Layout::RowMajor), &[[5, 450, 3, 400]], key).check(&BOXES);
 }
 
-/// 1.3 MB are stored of one tile.
+/// The stored tile has 1.3 MB.
 #[test]
-fn a_tile_that_is_not_read_at_once() {
+fn a_tile_that_is_read_in_parts() {
     let mut schema = schema(&[Filter::Bitshuffle], Layout::RowMajor);
     for (dimension, extent) in schema.dimensions.iter_mut().zip([ROWS, COLS]) {
         dimension.extent = Some(extent.into());
@@ -241,7 +240,7 @@ fn a_tile_that_is_not_read_at_once() {
 }
 
 #[test]
-fn cells_that_are_not_there_are_refused() {
+fn cells_outside_the_domain_are_refused() {
     let both = write(&schema(&[], Layout::RowMajor), &[[5, 450, 3, 400]], None);
     let read = |fields: Option<&str>, at: &[Column]| {
         let fields = fields.map(|f| vec![f.to_owned()]);
@@ -270,7 +269,7 @@ fn cells_that_are_not_there_are_refused() {
 }
 
 #[test]
-fn a_damaged_chunk_is_an_error_and_no_panic() {
+fn a_damaged_chunk_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let context = Context::local(folder.path());
     let options = CreateOptions {
@@ -314,7 +313,7 @@ fn a_damaged_chunk_is_an_error_and_no_panic() {
             .join(fragment)
             .join("a0.tdb");
         let sound = std::fs::read(&file).unwrap();
-        // The count of chunks, each length of the first chunk, and the end of the file.
+        // The number of chunks, each length of the first chunk, and the end of the file.
         for at in [0, 7, 8, 11, 12, 15, 16, 19, sound.len()] {
             let mut damaged = sound.clone();
             match damaged.get_mut(at) {
@@ -337,7 +336,8 @@ fn a_damaged_chunk_is_an_error_and_no_panic() {
     }
 }
 
-/// An unfiltered matrix in memory, behind a store that counts; the path of its values, and what is in that file.
+/// An unfiltered matrix in memory, behind a store that records calls. Also the path and the contents of the file of its
+/// values.
 #[cfg(feature = "test-util")]
 fn unfiltered() -> (MemVfs, FaultyVfs, String, Vec<u8>) {
     let files = MemVfs::new();
@@ -366,7 +366,7 @@ fn unfiltered() -> (MemVfs, FaultyVfs, String, Vec<u8>) {
     (files, vfs, path, bytes.to_vec())
 }
 
-/// Reads a box of the values, looks at its cells, and gives how many bytes were fetched.
+/// Reads a box, checks its cells, and returns how many bytes were fetched.
 #[cfg(feature = "test-util")]
 fn bytes_of(vfs: &FaultyVfs, array: &Array, b: Box4) -> u64 {
     vfs.set(Fault::default());
@@ -380,7 +380,7 @@ fn bytes_of(vfs: &FaultyVfs, array: &Array, b: Box4) -> u64 {
     fetched(vfs)
 }
 
-/// Reads single values, looks at them, and gives how many bytes were fetched.
+/// Reads single cells, checks them, and returns how many bytes were fetched.
 #[cfg(feature = "test-util")]
 fn bytes_of_cells(vfs: &FaultyVfs, array: &Array, cells: &[(i64, i64)]) -> u64 {
     vfs.set(Fault::default());
@@ -395,14 +395,14 @@ fn check_values(found: &Batch, cells: impl Iterator<Item = (i64, i64)>) {
     assert!(*found.columns[0].1.values::<i32>().unwrap() == want[..]);
 }
 
-/// Bytes of values that were fetched since the faults were set.
+/// Number of bytes of values that were fetched since the faults were set.
 #[cfg(feature = "test-util")]
 fn fetched(vfs: &FaultyVfs) -> u64 {
     let of_values = vfs.calls().into_iter().filter(|c| c.path.ends_with("a0.tdb"));
     of_values.map(|c| c.bytes).sum()
 }
 
-/// A chunk of the values as it is stored.
+/// Size of a stored chunk of the values, with its header.
 #[cfg(feature = "test-util")]
 const CHUNK: u64 = 12 + (64 << 10);
 #[cfg(feature = "test-util")]
@@ -410,14 +410,14 @@ const TILE_BYTES: u64 = 8 + 4 * 12 + 300 * 200 * 4;
 
 #[test]
 #[cfg(feature = "test-util")]
-fn of_single_cells_that_are_near_each_other_the_chunks_are_fetched() {
+fn chunks_of_nearby_single_cells_are_fetched() {
     let (_, vfs, ..) = unfiltered();
     let array = || {
         let context = Context::new(Arc::new(vfs.clone()));
         block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap()
     };
     assert_eq!(bytes_of_cells(&vfs, &array(), &[(200, 11)]), CHUNK);
-    // The last cell of the first chunk and the first of the second: more than half of the tile.
+    // The last cell of the first chunk and the first cell of the second: more than half of the tile.
     let two = [(81, 184), (81, 183), (81, 184)];
     assert_eq!(bytes_of_cells(&vfs, &array(), &two), TILE_BYTES);
     let two_tiles = [(3, 199), (70, 0), (40, 250)];
@@ -427,12 +427,13 @@ fn of_single_cells_that_are_near_each_other_the_chunks_are_fetched() {
 
 #[test]
 #[cfg(feature = "test-util")]
-fn of_an_unfiltered_tile_the_chunks_that_are_wanted_are_fetched() {
+fn only_the_needed_chunks_of_an_unfiltered_tile_are_fetched() {
     const LAST: u64 = 12 + 300 * 200 * 4 - 3 * (64 << 10);
     let (_, vfs, ..) = unfiltered();
     let context = Context::new(Arc::new(vfs.clone()));
     let array = block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
-    // Row 245 begins in the third chunk and ends in the fourth, which is short. Who comes back for others gets the tile.
+    // Row 245 starts in the third chunk and ends in the fourth, which is short. A later read of other chunks fetches
+    // the whole tile.
     for (b, bytes) in [
         ([0, 9, 0, 199], CHUNK),
         ([3, 20, 7, 90], 0),
@@ -450,10 +451,10 @@ fn of_an_unfiltered_tile_the_chunks_that_are_wanted_are_fetched() {
 
 #[test]
 #[cfg(feature = "test-util")]
-fn an_unfiltered_tile_that_is_cut_in_another_way_is_read() {
+fn an_unfiltered_tile_with_unusual_chunks_is_read() {
     let (files, vfs, path, sound) = unfiltered();
     let (first, second) = (64 << 10, 8 + 12 + (64 << 10));
-    // Every chunk begins four bytes earlier, and the last is as much longer.
+    // Every chunk starts four bytes earlier, and the last is longer by the same amount.
     let mut cut = sound[..8].to_vec();
     let tile = &sound[..8 + 4 * 12 + 300 * 200 * 4];
     let cells: Vec<u8> = tile[8..].chunks(first + 12).flat_map(|c| &c[12..]).copied().collect();
@@ -468,7 +469,7 @@ fn an_unfiltered_tile_that_is_cut_in_another_way_is_read() {
     files.replace(&path, [&cut, &sound[tile.len()..]].concat());
     let context = Context::new(Arc::new(vfs.clone()));
     let array = block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
-    // Cell 183 of row 81 is the last that a usual first chunk has.
+    // Cell 183 of row 81 is the last in a first chunk of the usual size.
     for b in [
         [81, 81, 180, 183],
         [90, 100, 3, 190],

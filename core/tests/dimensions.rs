@@ -1,4 +1,4 @@
-//! Sparse reads of some dimensions, which leave the coordinates along others undecoded, beside reads of all.
+//! Compares sparse reads of some dimensions, which do not decode the other coordinates, with reads of all dimensions.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
@@ -16,7 +16,7 @@ fn text(cell: i64) -> String {
     char::from(b'a' + (cell * 7 % 10) as u8).to_string()
 }
 
-/// An array of tiles of four cells, written three times.
+/// An array with tiles of four cells, written three times.
 fn array(duplicates: bool) -> Array {
     let dimensions = vec![
         Dimension::new("y", Datatype::Int64, 0_i64, SIDE - 1, 4_i64),
@@ -75,7 +75,7 @@ fn read(array: &Array, query: &Query, fields: &[&str]) -> Batch {
     .unwrap()
 }
 
-/// The values of `v` of the cells that `keep` keeps of those that a read of everything gives.
+/// The values of `v` in the cells of a full read that `keep` accepts.
 fn kept(all: &Batch, keep: &dyn Fn(i64, &str) -> bool) -> Vec<i64> {
     let column = |name: &str| &all.columns.iter().find(|c| c.0 == name).unwrap().1;
     let numbers = |name: &str| -> Vec<i64> { bytemuck::pod_collect_to_vec(&column(name).data) };
@@ -90,7 +90,7 @@ fn kept(all: &Batch, keep: &dyn Fn(i64, &str) -> bool) -> Vec<i64> {
 }
 
 #[test]
-fn some_dimensions_are_those_of_all() {
+fn reads_of_some_dimensions_match_reads_of_all() {
     type Keep = fn(i64, &str) -> bool;
     let y = |lo: i64, hi: i64| vec![ScalarRange::new(lo, hi)];
     let s = |lo: &str, hi: &str| vec![ScalarRange::new(lo, hi)];

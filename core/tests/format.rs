@@ -1,6 +1,6 @@
-//! Files that libtiledb wrote, decoded and encoded again: not a byte may change.
+//! Decodes and encodes files that libtiledb wrote, and checks that no byte changes.
 //!
-//! `data/make.py` made the vectors.
+//! `data/make.py` generates the test vectors.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ fn schemas() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn schemas_come_back_to_the_byte() {
+fn schemas_round_trip_exactly() {
     let mut seen = 0;
     for (name, payload) in schemas() {
         let schema = Schema::decode(&payload).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -52,7 +52,7 @@ fn schemas_come_back_to_the_byte() {
 }
 
 #[test]
-fn what_libtiledb_creates_is_legal_and_complete() {
+fn schemas_of_libtiledb_are_valid_and_complete() {
     for (name, payload) in schemas() {
         let schema = Schema::decode(&payload).unwrap();
         schema.check().unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -61,7 +61,7 @@ fn what_libtiledb_creates_is_legal_and_complete() {
 }
 
 #[test]
-fn extents_that_were_not_given_are_filled_in_as_libtiledb_does() {
+fn missing_extents_are_filled_in_like_libtiledb() {
     for name in ["null_extents", "wide_extent"] {
         let (_, payload) = schemas().find(|(n, _)| *n == name).unwrap();
         let mut schema = Schema::decode(&payload).unwrap();
@@ -71,7 +71,7 @@ fn extents_that_were_not_given_are_filled_in_as_libtiledb_does() {
 }
 
 #[test]
-fn schemas_survive_json() {
+fn schemas_round_trip_through_json() {
     for (name, payload) in schemas() {
         let mut schema = Schema::decode(&payload).unwrap();
         schema.enumerations.clear();
@@ -83,7 +83,7 @@ fn schemas_survive_json() {
 }
 
 #[test]
-fn enumerations_come_back_to_the_byte() {
+fn enumerations_round_trip_exactly() {
     let mut names = Vec::new();
     for v in vectors(SCHEMAS).filter(|v| v[0] == "enumeration") {
         let payload = bytes(v[1]);
@@ -96,7 +96,7 @@ fn enumerations_come_back_to_the_byte() {
     assert_eq!(names, expect.map(|(name, n)| (name.to_owned(), n)));
 }
 
-/// A file of fragment metadata, taken apart.
+/// A decoded file of fragment metadata.
 struct Parts {
     version: Version,
     schema: Schema,
@@ -132,7 +132,7 @@ impl Parts {
         generic_tile::decode(&self.file[at as usize..], None).unwrap().0
     }
 
-    /// Payloads of all sections, in the order of the file.
+    /// The payloads of all sections, in file order.
     fn sections(&self) -> Vec<Vec<u8>> {
         let (mut at, mut found) = (0, Vec::new());
         while at < self.footer_at {
@@ -143,7 +143,7 @@ impl Parts {
         found
     }
 
-    /// What is said about each field that has files.
+    /// The metadata of each field with data files.
     fn fields(&self) -> BTreeMap<FieldId, FieldMetadata> {
         let (f, s) = (&self.footer, &self.footer.sections);
         let lists = |list| {
@@ -205,7 +205,7 @@ impl Parts {
 }
 
 #[test]
-fn footers_come_back_to_the_byte() {
+fn footers_round_trip_exactly() {
     let mut versions = Vec::new();
     for v in vectors(FRAGMENTS) {
         let parts = Parts::read(&v);
@@ -216,7 +216,7 @@ fn footers_come_back_to_the_byte() {
         };
         let stored = &parts.file[parts.footer_at..parts.file.len() - length];
         let encoded = parts.footer.encode(&parts.schema);
-        // Libraries before 2.8 leave out the last number of version 11.
+        // Libraries before 2.8 omit the last number of version 11.
         let written_by_2_7 = v[0].starts_with("2.7");
         assert_eq!(
             &encoded[..encoded.len() - if written_by_2_7 { 8 } else { 0 }],
@@ -230,7 +230,7 @@ fn footers_come_back_to_the_byte() {
 }
 
 #[test]
-fn trees_have_a_leaf_for_each_tile() {
+fn rtrees_have_a_leaf_for_each_tile() {
     for v in vectors(FRAGMENTS) {
         let parts = Parts::read(&v);
         let tree = parts.rtree();
@@ -250,11 +250,11 @@ fn trees_have_a_leaf_for_each_tile() {
 }
 
 #[test]
-fn whole_files_are_put_together_as_libtiledb_does() {
+fn metadata_files_match_libtiledb() {
     for v in vectors(FRAGMENTS) {
         let parts = Parts::read(&v);
         let footer = &parts.footer;
-        // Older ones are never written.
+        // We never write older versions.
         if !footer.version.has_validity() {
             continue;
         }
@@ -278,7 +278,7 @@ fn whole_files_are_put_together_as_libtiledb_does() {
         let file = metadata.encode(&parts.schema, None, &Nonces::none()).unwrap();
         let ours = Parts::of(parts.version, parts.schema.clone(), file).unwrap();
         assert_eq!(ours.sections(), parts.sections(), "{}", v[0]);
-        // Sections are compressed by another library: they lie elsewhere.
+        // Sections are compressed by another library, so their offsets differ.
         let plain = |f: &Footer| Footer {
             lists: Lists::default(),
             sections: SectionOffsets::default(),

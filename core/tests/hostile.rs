@@ -1,4 +1,4 @@
-//! Decoders meet bytes that nobody meant: errors are fine, panics and huge allocations are not.
+//! Tests decoders with hostile bytes. Errors are fine; panics and huge allocations are not.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 use std::sync::LazyLock;
@@ -46,7 +46,7 @@ static FOOTERS: LazyLock<Vec<(Version, Schema, Vec<u8>)>> = LazyLock::new(|| {
     include_str!("data/fragments.txt").lines().map(line).collect()
 });
 
-/// Cuts, grows and overwrites, with a taste for the bytes of counts and lengths.
+/// Truncates, extends and overwrites bytes, preferring values that occur in counts and lengths.
 fn damage() -> impl Strategy<Value = Vec<(u16, u8, u8)>> {
     let value = prop_oneof![Just(0), Just(1), Just(0x7f), Just(0x80), Just(0xff), any::<u8>()];
     prop::collection::vec((any::<u16>(), 0..8_u8, value), 1..6)
@@ -77,7 +77,7 @@ fn try_schema(payload: &[u8]) {
     let _ = schema.check();
     let json = schema_json::to_json(&schema, &[]);
     let _ = schema_json::from_json(&json);
-    // What could be read can be written, and reads the same.
+    // A schema that was decoded can be encoded, and decodes to the same schema.
     let again = Schema::decode(&schema.encode()).unwrap();
     assert_eq!(
         format!(

@@ -1,4 +1,4 @@
-//! Selections by dimension labels.
+//! Selects cells by dimension labels.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
@@ -29,7 +29,7 @@ fn label(name: &str, dimension: u32, order: DataOrder, datatype: Datatype, cell:
     }
 }
 
-/// An array of rows -2 to 5 with latitudes, names and numbers, and columns 0 to 3 without labels.
+/// An array with rows -2 to 5, which have latitudes, names and numbers as labels, and columns 0 to 3 without labels.
 fn labelled() -> Context {
     labelled_in(Arc::new(MemVfs::new()))
 }
@@ -85,22 +85,22 @@ fn open(context: &Context) -> Array {
 }
 
 #[test]
-fn labels_select_the_coordinates_that_bear_them() {
+fn labels_select_their_coordinates() {
     let context = labelled();
     let array = open(&context);
     let select = |text: &str| block_on(selection::read(&array, text)).map(|s| s.text(array.schema()));
     for (text, same) in [
-        // Closed, as ranges of floats are; the labels fall.
+        // Ranges of floats include their end. These labels are decreasing.
         ("lat=35.0:40.0", "0:3,0:4"),
         ("lat=44.9:39.9", ""),
         ("lat=39.9:44.9", "-1:1,0:4"),
         ("lat=42.5", "-1,0:4"),
         ("lat=:30.0", "4:6,0:4"),
-        // Several coordinates may bear one label.
+        // Several coordinates may have the same label.
         ("name=bay", "-1:1,0:4"),
         ("name=bay:dun,1:3", "-1:3,1:3"),
         ("v@x=2:4,name=fir:", "v@4:6,2:4"),
-        // Half-open, as ranges of integers are.
+        // Ranges of integers exclude their end.
         ("number=200:202", "1:3,0:4"),
         ("number=255", "5,0:4"),
         ("1:3", "1:3,0:4"),

@@ -1,4 +1,4 @@
-//! What goes wrong in an array says on which file, and what to do.
+//! Errors of an array name the file and say what to do.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 use bytes::Bytes;
@@ -52,7 +52,7 @@ fn sparse() -> Context {
 }
 
 #[test]
-fn a_delete_that_tests_too_few_bytes_is_named_by_its_file() {
+fn a_delete_with_too_few_bytes_is_named_by_its_file() {
     let context = sparse();
     let keep = StoredCondition::Compare {
         field: "number".into(),
@@ -74,10 +74,10 @@ fn a_delete_that_tests_too_few_bytes_is_named_by_its_file() {
     }
 }
 
-/// libtiledb drops attributes that deletes test, and then refuses the array. Where the delete concerns no cell
-/// there is nothing to refuse.
+/// libtiledb can drop attributes that deletes use, and then refuses to read the array. If such a delete affects no
+/// cell, there is nothing to refuse.
 #[test]
-fn a_delete_by_a_field_that_was_dropped_removes_nothing_unseen() {
+fn a_delete_by_a_dropped_field_is_refused_if_it_affects_cells() {
     let keep = StoredCondition::Compare {
         field: "gone".into(),
         op: CompareOp::Lt,
@@ -112,12 +112,12 @@ fn a_delete_by_a_field_that_was_dropped_removes_nothing_unseen() {
     assert_eq!(
         block_on(array.read(&second)).unwrap().cells,
         1,
-        "a box that it does not concern"
+        "a box outside the delete"
     );
 }
 
 #[test]
-fn a_fragment_of_a_name_that_nobody_gives_says_how_to_be_rid_of_it() {
+fn a_fragment_with_an_invalid_name_says_how_to_remove_it() {
     for (name, why) in [
         ("__1_1_00000000000000000000000000000001_447", "no version 447"),
         ("__junk", "__t1_t2_uuid"),
@@ -132,7 +132,7 @@ fn a_fragment_of_a_name_that_nobody_gives_says_how_to_be_rid_of_it() {
 }
 
 #[test]
-fn a_key_value_store_is_called_what_it_is() {
+fn a_key_value_store_is_recognised() {
     let context = Context::memory();
     block_on(context.vfs.put("a/__kv_schema.tdb", vec![])).unwrap();
     let error = open(&context).unwrap_err();
@@ -141,7 +141,7 @@ fn a_key_value_store_is_called_what_it_is() {
 }
 
 #[test]
-fn a_schema_of_other_dimensions_is_named_by_its_file() {
+fn a_schema_with_other_dimensions_is_named_by_its_file() {
     let context = Context::memory();
     let create_at = |path: &str, time: u64, extent: i32, kind: ArrayType| {
         let x = Dimension::new("x", Datatype::Int32, 0_i32, 9_i32, extent);

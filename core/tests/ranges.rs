@@ -1,4 +1,4 @@
-//! Ranges whose numbers are of other integer types than their dimension: they mean the same.
+//! Ranges with another integer type than their dimension select the same cells.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
@@ -11,8 +11,8 @@ use hyperslab::{
 
 const SIDE: i64 = 10;
 
-/// A matrix of ten times ten from -5 on, whose cell (y, x) holds ten times its row and its column; the box it
-/// was written with is `region`.
+/// A matrix of 10 x 10 cells that starts at -5. Cell (y, x) holds ten times its row plus its column. `region` is the
+/// box that it was written with.
 fn matrix(kind: ArrayType, region: Vec<ScalarRange>) -> (Context, hyperslab::Result<String>) {
     let dimension = |name| Dimension::new(name, Datatype::Int64, -5_i64, 94_i64, SIDE);
     let v = Attribute::new("v", Datatype::Int32, CellCount::ONE);
@@ -51,7 +51,7 @@ fn open(context: &Context) -> Array {
 }
 
 #[test]
-fn integers_of_any_type_name_the_same_cells() {
+fn ranges_of_any_integer_type_select_the_same_cells() {
     let whole = || ScalarRange::new(-5_i8, 4_i32);
     for kind in [ArrayType::Dense, ArrayType::Sparse] {
         let (context, written) = matrix(kind, vec![whole(), whole()]);
@@ -80,7 +80,7 @@ fn integers_of_any_type_name_the_same_cells() {
 }
 
 #[test]
-fn a_dense_box_outside_the_domain_is_refused_whatever_its_type() {
+fn a_dense_box_outside_the_domain_is_refused_for_any_integer_type() {
     for outside in [ScalarRange::new(-6_i8, 3_i8), ScalarRange::new(90_u8, 95_u64)] {
         let (_, written) = matrix(ArrayType::Dense, vec![outside, ScalarRange::new(-5_i64, 4_i64)]);
         assert!(matches!(written, Err(Error::InvalidArgument(_))), "{written:?}");

@@ -1,5 +1,5 @@
-//! How many requests opening and reading take, and how many of them wait for others: exact numbers, so
-//! that none is added unseen. The clock is the store's own: a round passes when nobody can go on.
+//! Exact numbers of requests that opening and reading take, and of sequential rounds of requests, so that none is added
+//! unnoticed. The store has a simulated clock: a round passes when nothing else can run.
 #![cfg(feature = "test-util")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
@@ -20,7 +20,7 @@ use std::sync::Arc;
 const ROWS: u64 = 8;
 const COLUMNS: u64 = 16;
 
-/// An array of `fragments` bands of rows, each with a number and a text in every cell.
+/// An array of `fragments` bands of rows, with a number and a text in every cell.
 fn array(dense: bool, fragments: u64, lists: bool) -> MemVfs {
     let files = MemVfs::new();
     let context = Context::new(Arc::new(files.clone()));
@@ -100,7 +100,7 @@ fn open(vfs: &RoundsVfs, options: &OpenOptions) -> (Array, Seen) {
     (array, vfs.seen())
 }
 
-/// Reads bands and looks at their cells; gives what it took.
+/// Reads bands, checks their cells, and returns the requests that it took.
 fn read(vfs: &RoundsVfs, array: &Array, bands: (u64, u64), fields: &[&str]) -> Seen {
     let query = Query {
         fields: Some(fields.iter().map(|&f| f.to_owned()).collect()),
@@ -134,7 +134,7 @@ fn opening_takes_a_round_of_listings_and_a_round_of_reads() {
             let vfs = RoundsVfs::new(array(dense, n, false));
             let (array, took) = open(&vfs, &OpenOptions::default());
             assert_eq!(array.fragments().len() as u64, n);
-            // A schema and a footer a fragment; at most 32 requests at a time.
+            // A schema, and a footer per fragment, with at most 32 concurrent requests.
             let n = n as usize;
             assert_eq!(
                 took,
@@ -146,9 +146,9 @@ fn opening_takes_a_round_of_listings_and_a_round_of_reads() {
 }
 
 #[test]
-fn opening_what_is_consolidated_takes_the_same_however_many_fragments_there_are() {
+fn opening_consolidated_metadata_takes_a_constant_number_of_requests() {
     for dense in [true, false] {
-        // One fragment is not worth a list.
+        // Metadata of a single fragment is not consolidated.
         for n in [2, 10, 100] {
             let vfs = RoundsVfs::new(array(dense, n, true));
             let (array, took) = open(&vfs, &OpenOptions::default());
@@ -160,7 +160,7 @@ fn opening_what_is_consolidated_takes_the_same_however_many_fragments_there_are(
 }
 
 #[test]
-fn the_past_takes_a_round_more_only_where_a_merge_straddles_its_end() {
+fn reading_the_past_takes_another_round_only_if_a_consolidation_straddles_its_end() {
     let files = array(false, 10, false);
     let past = OpenOptions {
         window: Window::at(12),
@@ -186,7 +186,7 @@ fn the_past_takes_a_round_more_only_where_a_merge_straddles_its_end() {
 }
 
 #[test]
-fn a_manifest_is_one_request_for_all_of_that() {
+fn a_manifest_replaces_all_listings_with_one_request() {
     for n in [1, 10] {
         let files = array(true, n, false);
         block_on(manifest::write(&files, "a")).unwrap();
@@ -203,17 +203,17 @@ fn a_manifest_is_one_request_for_all_of_that() {
 }
 
 #[test]
-fn a_slice_reads_each_file_that_it_meets_once() {
+fn a_slice_reads_each_file_once() {
     for dense in [true, false] {
         for n in FRAGMENTS {
             for lists in [false, n > 1] {
                 let vfs = RoundsVfs::new(array(dense, n, lists));
                 let array = open(&vfs, &OpenOptions::default()).0;
                 let what = format!("dense: {dense}, {n} fragments, lists: {lists}");
-                // The number and the two files of the text; sparse ones have two coordinates, which come first.
+                // The number and the two files of the text. Sparse arrays have two coordinates, which are read first.
                 let files = if dense { 3 } else { 5 };
                 let data_rounds = if dense { 1 } else { 2 };
-                // What came with the footer is not asked for again; from lists the index comes first.
+                // The index may have been read with the footer. With consolidated metadata it is read first.
                 let index = usize::from(lists);
                 let took = read(&vfs, &array, (0, 0), &["v", "s"]);
                 assert_eq!(
@@ -227,7 +227,7 @@ fn a_slice_reads_each_file_that_it_meets_once() {
 }
 
 #[test]
-fn tiles_of_which_a_part_was_read_are_not_asked_for_again() {
+fn partly_read_tiles_are_not_requested_again() {
     let vfs = RoundsVfs::new(array(true, 1, false));
     let array = open(&vfs, &OpenOptions::default()).0;
     let part = |first: u64, last: u64| {
@@ -250,15 +250,15 @@ fn tiles_of_which_a_part_was_read_are_not_asked_for_again() {
 }
 
 #[test]
-fn a_large_slice_takes_rounds_by_its_requests_alone() {
+fn the_rounds_of_a_large_slice_depend_only_on_its_requests() {
     for dense in [true, false] {
         for lists in [false, true] {
             let vfs = RoundsVfs::new(array(dense, 100, lists));
             let array = open(&vfs, &OpenOptions::default()).0;
             let took = read(&vfs, &array, (0, 99), &["v"]);
-            // Sparse fragments have one tile here, whose place needs no index.
+            // Sparse fragments have one tile here, which needs no index.
             let (index, index_rounds) = if lists && dense { (100, 4) } else { (0, 0) };
-            // A hundred files of a field at 32 a time; the coordinates are two fields.
+            // A hundred files per field, 32 at a time. The coordinates are two fields.
             let expected = if dense { (100, 4) } else { (300, 7 + 4) };
             assert_eq!(
                 took,
@@ -270,7 +270,7 @@ fn a_large_slice_takes_rounds_by_its_requests_alone() {
 }
 
 #[test]
-fn a_condition_asks_for_nothing_that_statistics_exclude() {
+fn a_condition_requests_nothing_that_statistics_exclude() {
     for dense in [false, true] {
         for condition in ["v > 100000", "v < 0 or v in (300, 400) and s != 'a'"] {
             let vfs = RoundsVfs::new(array(dense, 1, false));
@@ -309,7 +309,7 @@ fn aggregates_of_whole_tiles_read_no_cells() {
                 region: Region::from_box(rows(0, n - 1)),
                 ..Query::default()
             };
-            // Extremes of text in dense fragments are not relied on.
+            // Statistics of text in dense fragments are not used.
             let asked = if dense { &AGGREGATES[..6] } else { &AGGREGATES[..] };
             let found = vfs.run(array.aggregate(&query, asked)).unwrap();
             let cells = n * ROWS * COLUMNS;
@@ -343,7 +343,7 @@ fn aggregates_of_whole_tiles_read_no_cells() {
 }
 
 #[test]
-fn aggregates_of_a_part_read_its_edges_alone() {
+fn aggregates_of_a_region_read_only_its_edges() {
     let vfs = RoundsVfs::new(array(true, 2, false));
     let array = open(&vfs, &OpenOptions::default()).0;
     let query = Query {
@@ -356,6 +356,6 @@ fn aggregates_of_a_part_read_its_edges_alone() {
     let found = vfs.run(array.aggregate(&query, &[(Aggregate::Sum, "v")])).unwrap();
     let sum: u64 = (32..128).chain(1000..1096).sum();
     assert_eq!(found, [Some(Scalar::U64(sum))]);
-    // The upper tiles of the first band, the lower ones of the second.
+    // The upper tiles of the first band, and the lower tiles of the second.
     assert_eq!(vfs.seen(), seen(0, 0, 0, 2, 1));
 }

@@ -1,4 +1,4 @@
-//! Random schemas: to bytes and back, to JSON and back.
+//! Random schemas, to bytes and to JSON and back.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 use hyperslab::format::attribute::DataOrder;
@@ -25,7 +25,7 @@ fn cell() -> impl Strategy<Value = CellCount> {
 
 fn filter() -> impl Strategy<Value = Filter> {
     let level = any::<i32>();
-    let reinterpret = || prop::option::of(datatype().prop_filter("'any' stands for none", |t| *t != Datatype::Any));
+    let reinterpret = || prop::option::of(datatype().prop_filter("'any' means none", |t| *t != Datatype::Any));
     let finite = || -1e6..1e6_f64;
     let formats = vec![WebpFormat::Rgb, WebpFormat::Bgr, WebpFormat::Rgba, WebpFormat::Bgra];
     prop_oneof![
@@ -71,7 +71,7 @@ fn pipeline() -> impl Strategy<Value = Pipeline> {
     })
 }
 
-/// Any number of this type that JSON can tell from others: the usual NaN, and no other.
+/// A number of this type that JSON can represent exactly: any value except unusual NaNs.
 fn number(datatype: Datatype) -> impl Strategy<Value = Scalar> {
     any::<[u8; 8]>().prop_map(move |bits| {
         let read = |bytes: &[u8]| Scalar::from_le_bytes(datatype.physical(), bytes).unwrap();
@@ -224,7 +224,7 @@ fn schema() -> impl Strategy<Value = (Schema, Vec<Enumeration>)> {
         .prop_map(|(schema, enumerations, labels)| (Schema { labels, ..schema }, enumerations))
 }
 
-/// Equality by bytes: NaN is not itself.
+/// Compares debug output, because NaN is not equal to itself.
 #[track_caller]
 fn same(a: &Schema, b: &Schema) {
     assert_eq!(format!("{a:?}"), format!("{b:?}"));
@@ -234,7 +234,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
-    fn to_bytes_and_back((schema, enumerations) in schema()) {
+    fn schemas_round_trip_through_bytes((schema, enumerations) in schema()) {
         same(&Schema::decode(&schema.encode()).unwrap(), &schema);
         for e in enumerations {
             prop_assert_eq!(Enumeration::decode(&e.encode()).unwrap(), e);
@@ -242,7 +242,7 @@ proptest! {
     }
 
     #[test]
-    fn to_json_and_back((schema, enumerations) in schema()) {
+    fn schemas_round_trip_through_json((schema, enumerations) in schema()) {
         let text = to_json(&schema, &enumerations).to_string();
         let (back, values) = from_json(&serde_json::from_str(&text).unwrap()).unwrap();
         same(&back, &schema);

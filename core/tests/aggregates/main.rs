@@ -1,5 +1,5 @@
-//! Aggregates, some of whose tiles are answered from statistics, against the cells that a read finds: over
-//! arrays of random writes that overlap, with nulls, NaN, infinities and numbers at the end of their type.
+//! Compares aggregates, some of which use tile statistics, with the cells of a read. The arrays have random,
+//! overlapping writes with nulls, NaN, infinities and extreme values.
 #![cfg(feature = "test-util")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
@@ -61,7 +61,7 @@ fn schema(dense: bool, duplicates: bool) -> Schema {
     schema
 }
 
-/// Numbers of which a few are as large as can be, if at all.
+/// Random numbers, in some columns including a few that are as large as possible.
 fn columns(r: &mut Random, cells: u64) -> Vec<(String, Column)> {
     let extremes = r.chance(30);
     let mut values = |f: &dyn Fn(&mut Random, bool) -> f64| -> Vec<f64> {
@@ -76,7 +76,7 @@ fn columns(r: &mut Random, cells: u64) -> Vec<(String, Column)> {
         .iter()
         .map(|v| *v as i16)
         .collect();
-    // Casts stop at the end of the type.
+    // Casts saturate at the limits of the type.
     let large: Vec<i64> = values(&|r, e| if e { 9e30 } else { r.below(99) as f64 - 50.0 })
         .iter()
         .map(|v| *v as i64)
@@ -219,8 +219,8 @@ fn by_hand(aggregate: Aggregate, column: &Column) -> Option<Scalar> {
     }
 }
 
-/// Whether two aggregates of a column are the same. Sums of floats may have been added up in another order:
-/// they agree as far as the size of what was added up lets them.
+/// Whether two aggregates of a column are equal. Sums of floats may have been added in another order, so they only
+/// agree up to rounding.
 fn alike(a: Option<&Scalar>, b: Option<&Scalar>, aggregate: Aggregate, column: &Column) -> bool {
     let float = |s: Option<&Scalar>| match s {
         Some(Scalar::F64(v)) => Some(*v),
@@ -242,7 +242,7 @@ fn alike(a: Option<&Scalar>, b: Option<&Scalar>, aggregate: Aggregate, column: &
 }
 
 #[test]
-fn aggregates_are_those_of_the_cells() {
+fn aggregates_match_the_cells() {
     let all = [
         Aggregate::Count,
         Aggregate::NullCount,
@@ -251,7 +251,7 @@ fn aggregates_are_those_of_the_cells() {
         Aggregate::Min,
         Aggregate::Max,
     ];
-    // How often the statistics of dense and of sparse tiles sufficed, and how often cells were read.
+    // How often statistics were sufficient for dense and for sparse tiles, and how often cells were read.
     let (mut unread, mut read) = ([0; 2], 0);
     for seed in 1..=200 {
         let mut r = Random(u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15));
@@ -259,7 +259,7 @@ fn aggregates_are_those_of_the_cells() {
         let vfs = FaultyVfs::new(Arc::new(files), Fault::default());
         let ((y0, y1), (x0, x1)) = (r.range(ROWS), r.range(COLUMNS));
         let part = Region::from_box(vec![ScalarRange::new(y0, y1), ScalarRange::new(x0, x1)]);
-        // Up to the second write: of what was merged later only a part is visible.
+        // A window up to the second write, which shows only part of the fragments that were consolidated later.
         let past = Window {
             start_ms: 0,
             end_ms: 20,
@@ -298,7 +298,7 @@ fn aggregates_are_those_of_the_cells() {
                     let expected = by_hand(aggregate, column);
                     assert!(
                         alike(found[0].as_ref(), expected.as_ref(), aggregate, column),
-                        "array {seed}, {:?}: {aggregate:?} of {field} is {found:?}, its cells say {expected:?}",
+                        "array {seed}, {:?}: {aggregate:?} of {field} is {found:?}, from its cells {expected:?}",
                         query.region
                     );
                     let data = vfs.calls().iter().any(|c| c.path.ends_with(".tdb"));
@@ -317,11 +317,11 @@ fn aggregates_are_those_of_the_cells() {
     );
 }
 
-/// A condition, and whether it holds for a cell of its field, which is not null.
-type Asked = (String, &'static str, Box<dyn Fn(&Scalar) -> bool>);
+/// A condition, and whether it holds for a non-null cell of its field.
+type ConditionCase = (String, &'static str, Box<dyn Fn(&Scalar) -> bool>);
 
-/// One that few cells satisfy, so that some tiles need not be looked at.
-fn asked(r: &mut Random) -> Asked {
+/// A condition that few cells satisfy, so that some tiles can be skipped.
+fn asked(r: &mut Random) -> ConditionCase {
     let number = |s: &Scalar| s.as_f64().unwrap();
     let whole = |s: &Scalar| s.as_i128().unwrap();
     let near = r.below(30);
@@ -330,7 +330,7 @@ fn asked(r: &mut Random) -> Asked {
             let k = 470 + i128::from(near);
             Box::new(move |s| whole(s) > k)
         }),
-        // The fill value satisfies it.
+        // The fill value satisfies this one.
         1 => (format!("small < {}", -470 - i128::from(near)), "small", {
             let k = -470 - i128::from(near);
             Box::new(move |s| whole(s) < k)
@@ -364,7 +364,7 @@ fn asked(r: &mut Random) -> Asked {
     }
 }
 
-/// These cells of a column.
+/// Selects these cells of a column.
 fn picked(column: &Column, cells: &[usize]) -> Column {
     let bytes = || cells.iter().map(|&i| column.cell(i));
     let picked = match column.cell {
@@ -383,8 +383,8 @@ fn picked(column: &Column, cells: &[usize]) -> Column {
 }
 
 #[test]
-fn conditions_find_what_the_cells_say_though_tiles_are_left_out() {
-    // How often no file of an attribute was read for nothing to be found.
+fn conditions_find_the_matching_cells_even_if_tiles_are_skipped() {
+    // How often no matching cells were found without reading any attribute file.
     let (mut unread, mut found_some) = ([0; 2], 0);
     for seed in 1..=400 {
         let mut r = Random(u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15));

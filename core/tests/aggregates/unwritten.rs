@@ -1,4 +1,4 @@
-//! Aggregates over cells of dense arrays that nobody wrote.
+//! Aggregates over unwritten cells of dense arrays.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use hyperslab::vfs::MemVfs;
 use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, Scalar, ScalarRange, WriteOptions};
 
 #[test]
-fn cells_that_nobody_wrote_count_as_a_read_gives_them_before_a_merge_and_after() {
+fn unwritten_cells_count_as_they_are_read_before_and_after_a_consolidation() {
     let along = |name| Dimension::new(name, Datatype::Int32, 0, 9, 5);
     let attribute = |name: &str, nullable, fill: Option<i32>| {
         let mut attribute = Attribute::new(name, Datatype::Int32, CellCount::ONE);
@@ -34,7 +34,7 @@ fn cells_that_nobody_wrote_count_as_a_read_gives_them_before_a_merge_and_after()
         seed: [time; 32],
         sync: false,
     };
-    // Two boxes in one tile and one in another; of 100 cells 12 are written.
+    // Two boxes in one tile and one in another. 12 of 100 cells are written.
     for (i, (from, values)) in [(1, [1, 2, 3, 4]), (3, [10, 20, 30, 40]), (6, [1, 2, 3, 4])]
         .iter()
         .enumerate()
@@ -69,7 +69,8 @@ fn cells_that_nobody_wrote_count_as_a_read_gives_them_before_a_merge_and_after()
             ]
             .map(Some)
         };
-        // As libtiledb says of the merged fragment; of three it says 120, 3.636… and 3 nulls.
+        // libtiledb has the same results for the consolidated fragment. For the three fragments it returns 120, 3.636…
+        // and 3 nulls.
         assert_eq!(found("v"), known(120 + 88 * 7, 7.36, 1, 40, 0));
         assert_eq!(found("n"), known(24, 24.0 / 9.0, 1, 4, 91));
     };

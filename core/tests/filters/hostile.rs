@@ -1,4 +1,4 @@
-//! Bytes that nobody wrote in good faith: always an error or some cells, never a panic, and quickly.
+//! Decodes hostile bytes: always an error or some cells, never a panic, and always fast.
 
 use std::sync::OnceLock;
 
@@ -87,7 +87,7 @@ proptest! {
         let (f, p) = (TileFormat { version, writer: version, key: encrypted.then_some(&key), ..TileFormat::new(datatype, cell) }, Pipeline::new(filters));
         let offsets: Vec<u64> = (0..=96).step_by(8).collect();
         let tile = if cell.is_var() { encode_var_tile(&values, &offsets, &p, &f, &Nonces::new([0; 32])) } else { encode_tile(&values, &p, &f, &Nonces::new([0; 32])) };
-        // Some filters refuse some values; there is nothing to damage then.
+        // Some filters refuse some values, so there is nothing to damage.
         let Ok(mut tile) = tile else { return Ok(()) };
         let at = at.index(tile.len());
         tile[at] = with;
@@ -134,12 +134,12 @@ fn refused(filter: Filter, f: &TileFormat<'_>, tile: &[u8], bytes: u64, cells: u
 }
 
 #[test]
-fn bombs_are_refused_before_they_go_off() {
+fn decompression_bombs_are_refused() {
     let f = |datatype, cell| TileFormat::new(datatype, cell);
     let bytes = f(Datatype::Uint8, CellCount::ONE);
     let big = u32::MAX;
     let header = words(&[0, 1, big, 3]);
-    // Lengths that the packed bytes cannot stand for.
+    // Lengths that the packed bytes cannot decode to.
     let rle = Filter::Rle { level: -1 };
     refused(
         rle.clone(),
@@ -175,7 +175,7 @@ fn bombs_are_refused_before_they_go_off() {
         0,
         "unpacks to more than",
     );
-    // Runs of empty strings without end, and of more text than the tile has.
+    // Endless runs of empty strings, and more text than the tile has.
     let strings = f(Datatype::StringAscii, CellCount::Var);
     let mut header = words(&[0, 1, 0, 16, 8]);
     header.extend([8, 8]);
@@ -196,8 +196,8 @@ fn bombs_are_refused_before_they_go_off() {
 }
 
 #[test]
-fn a_filter_in_between_cannot_unfold_more_than_it_was_made_of() {
-    // zstd(zstd(64 MiB of zeros)) for a chunk that says it has 64 bytes.
+fn an_inner_filter_cannot_unpack_more_than_its_input_allows() {
+    // zstd(zstd(64 MiB of zeros)) in a chunk with a claimed size of 64 bytes.
     let f = TileFormat::new(Datatype::Uint8, CellCount::ONE);
     let zstd = Pipeline::new(vec![Filter::Zstd { level: 1 }]);
     let one = Pipeline {
@@ -210,13 +210,13 @@ fn a_filter_in_between_cannot_unfold_more_than_it_was_made_of() {
     let twice = Pipeline::new(vec![Filter::Byteshuffle, Filter::Zstd { level: 1 }]);
     let e = decode_tile(&tile, &twice, &f, 64).unwrap_err();
     assert!(e.to_string().contains("67108864"), "{e}");
-    // The same bytes where they belong.
+    // The same bytes in a chunk of the right size.
     tile = one_chunk(64 << 20, metadata, packed);
     assert_eq!(decode_tile(&tile, &one, &f, 64 << 20).unwrap().len(), 64 << 20);
 }
 
 #[test]
-fn an_image_of_another_size_is_refused_unseen() {
+fn an_image_of_another_size_is_refused_before_decoding() {
     let f = TileFormat::new(Datatype::Uint8, CellCount::ONE);
     let small = encode_tile(&[7; 96], &Pipeline::new(vec![WEBP]), &f, &Nonces::none()).unwrap();
     let mut tile = small.clone();
@@ -228,7 +228,7 @@ fn an_image_of_another_size_is_refused_unseen() {
 }
 
 #[test]
-fn a_zlib_stream_is_read_only_if_its_header_and_its_sum_are_right() {
+fn a_zlib_stream_needs_a_valid_header_and_checksum() {
     let cells = [1, 4, 9, 18, 18, 19, 22, 30, 31];
     let sound = [
         0x78, 0x9c, 0x63, 0x64, 0xe1, 0x14, 0x12, 0x12, 0x16, 0x93, 0x93, 0x07, 0x00, 0x02, 0x20, 0x00, 0x99,
@@ -242,7 +242,7 @@ fn a_zlib_stream_is_read_only_if_its_header_and_its_sum_are_right() {
     assert_eq!(
         read(&[&sound[..], &[7, 7]].concat()).unwrap(),
         cells,
-        "bytes behind the stream"
+        "bytes after the stream"
     );
     let changed = |at: usize, to: &[u8]| {
         let mut stream = sound.to_vec();
@@ -252,7 +252,7 @@ fn a_zlib_stream_is_read_only_if_its_header_and_its_sum_are_right() {
     assert!(changed(16, &[0x98]).is_err(), "the sum");
     assert!(changed(0, &[0x78, 0x20]).is_err(), "a dictionary");
     assert!(changed(0, &[0x77, 0x9c]).is_err(), "another method");
-    assert!(changed(1, &[0x9d]).is_err(), "the header's own sum");
+    assert!(changed(1, &[0x9d]).is_err(), "the header checksum");
     for shorter in 0..sound.len() {
         assert!(read(&sound[..shorter]).is_err(), "{shorter} bytes");
     }

@@ -1,4 +1,4 @@
-//! Filters against tiles that libtiledb wrote, against themselves, and against hostile bytes.
+//! Tests filters against tiles that libtiledb wrote, against themselves, and with hostile bytes.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,7 +11,7 @@ use hyperslab::filter::{ChunkDecoder, TileFormat};
 use hyperslab::format::pipeline::Pipeline;
 use hyperslab::format::tile::chunks;
 
-/// The cells of a tile, decoded chunk by chunk.
+/// Decodes the cells of a tile chunk by chunk.
 fn by_chunks(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, out: &mut [u8]) -> Result<(), Malformed> {
     let decoder = ChunkDecoder::new(p, f)?;
     let mut rest = out;

@@ -1,4 +1,4 @@
-//! What any pipeline makes of any cells, it gives back.
+//! Round trips of random cells through random pipelines.
 
 use hyperslab::filter::{
     Key, Nonces, Role, TileFormat, check, codes_strings, decode_offsets_tile, decode_tile, decode_var_tile,
@@ -50,7 +50,7 @@ pub(crate) fn versions() -> impl Strategy<Value = Version> {
     prop_oneof![3 => Just(22_u32), 1 => 1..=22_u32].prop_map(|n| Version::new(n).unwrap())
 }
 
-/// Bytes of a tile: none, one value, a few, more than one chunk. Noise, runs, or rising integers.
+/// The bytes of a tile: none, one value, a few, or more than one chunk. Noise, runs, or increasing integers.
 fn data(width: usize) -> impl Strategy<Value = Vec<u8>> {
     let count = prop_oneof![1 => Just(0_usize), 2 => Just(1), 10 => 2..400_usize, 1 => Just(65537 / width + 1)];
     let rising = move |n: usize| {
@@ -67,8 +67,8 @@ fn data(width: usize) -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Whether the pipeline may refuse these values, legal though it is: differences that fall, or rests
-/// that no value fits in, after a filter that changes lengths.
+/// Whether a valid pipeline may refuse some values: decreasing values, or remainders that are not a whole value after a
+/// filter that changes lengths.
 fn may_refuse(p: &Pipeline) -> bool {
     let cuts = |f: &Filter| matches!(f, Filter::PositiveDelta { .. });
     let needs_whole = |f: &Filter| {
@@ -148,7 +148,7 @@ proptest! {
     }
 
     #[test]
-    fn scaled_floats_come_back_near(values in prop::collection::vec(-1000.0..1000.0_f64, 0..300), byte_width in prop::sample::select(vec![4_u64, 8])) {
+    fn scaled_floats_round_trip_approximately(values in prop::collection::vec(-1000.0..1000.0_f64, 0..300), byte_width in prop::sample::select(vec![4_u64, 8])) {
         let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         let f = TileFormat::new(Datatype::Float64, CellCount::ONE);
         let p = Pipeline::new(vec![Filter::FloatScale { scale: 0.001, offset: 5.0, byte_width }]);
@@ -171,14 +171,14 @@ proptest! {
 }
 
 #[test]
-fn gzip_takes_bytes_that_do_not_shrink() {
+fn gzip_accepts_incompressible_bytes() {
     let f = TileFormat::new(Datatype::Uint8, CellCount::ONE);
     let mut state = 88_172_645_463_325_252_u64;
     let noise: Vec<u8> = std::iter::repeat_with(|| {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        // All of them have nine bits in the fixed code.
+        // Each of these bytes takes nine bits in the fixed code.
         144 + (state >> 32) as u8 % 112
     })
     .take(200_000)
@@ -193,7 +193,7 @@ fn gzip_takes_bytes_that_do_not_shrink() {
 }
 
 #[test]
-fn a_value_out_of_range_of_a_scaled_integer_becomes_the_nearest() {
+fn scaled_values_out_of_range_are_clamped() {
     let f = TileFormat::new(Datatype::Float32, CellCount::ONE);
     let p = Pipeline::new(vec![Filter::FloatScale {
         scale: 1.0,
@@ -206,7 +206,7 @@ fn a_value_out_of_range_of_a_scaled_integer_becomes_the_nearest() {
 }
 
 #[test]
-fn a_tile_of_nothing_has_no_chunks() {
+fn an_empty_tile_has_no_chunks() {
     let f = TileFormat::new(Datatype::Int32, CellCount::ONE);
     let p = Pipeline::new(vec![Filter::DoubleDelta {
         level: -1,
@@ -221,14 +221,14 @@ fn a_tile_of_nothing_has_no_chunks() {
         encode_var_tile(&[], &[0, 0, 0], &p, &var, &Nonces::none()).unwrap(),
         [0; 8]
     );
-    // As older writers have it: one chunk of nothing, run through the filters.
+    // Older writers store one empty chunk, encoded by the filters.
     let mut tile: Vec<u8> = [1_u32, 0, 0, 9, 0].into_iter().flat_map(u32::to_le_bytes).collect();
     tile.extend([0; 9]);
     assert!(decode_tile(&tile, &p, &f, 0).unwrap().is_empty());
 }
 
 #[test]
-fn what_another_filter_makes_of_coded_strings_is_packed_as_bytes() {
+fn encoded_strings_are_packed_as_bytes_after_another_filter() {
     let f = TileFormat::new(Datatype::StringUtf8, CellCount::Var);
     let rle = || Filter::Rle { level: -1 };
     let read = |filters: Vec<Filter>| {
@@ -240,13 +240,13 @@ fn what_another_filter_makes_of_coded_strings_is_packed_as_bytes() {
     };
     let expected = Some((b"aaaab".to_vec(), Some(vec![0, 2, 4])));
     assert_eq!(read(vec![rle(), Filter::Xor, rle()]), expected);
-    // Libtiledb cannot read these.
+    // libtiledb cannot read these.
     assert_eq!(read(vec![rle(), Filter::Gzip { level: 1 }, rle()]), None);
     assert_eq!(read(vec![Filter::Xor, rle()]), None);
 }
 
 #[test]
-fn what_is_no_whole_values_is_refused_with_what_to_do() {
+fn partial_values_are_refused_with_a_hint() {
     let f = TileFormat::new(Datatype::Int64, CellCount::ONE);
     let reinterpret = None;
     for filter in [

@@ -1,4 +1,5 @@
-//! Every filter on every type it knows: the cells of captured tiles, and the same bytes from our writer.
+//! Tests every filter on every supported type: decodes captured tiles, and checks that our encoder produces the same
+//! bytes.
 
 use hyperslab::filter::{
     Key, Nonces, TileFormat, codes_strings, decode_tile, decode_var_tile, encode_tile, encode_var_tile,
@@ -10,7 +11,7 @@ use hyperslab::{CellCount, Datatype};
 
 pub(crate) const KEY: &[u8; 32] = b"0123456789abcdeF0123456789abcdeF";
 
-/// A line of the table.
+/// A line of the table of captured tiles.
 pub(crate) struct Case<'a> {
     name: &'a str,
     pub(crate) how: &'a str,
@@ -56,7 +57,7 @@ impl<'a> Case<'a> {
             let cells = decode_tile(tile, p, f, n).unwrap_or_else(|e| panic!("{}: {e}", self.name));
             let mut into = vec![0xaa; cells.len()];
             crate::by_chunks(tile, p, f, &mut into).unwrap();
-            assert_eq!(into, cells, "{}: both ways of decoding", self.name);
+            assert_eq!(into, cells, "{}: the decoders disagree", self.name);
             return cells;
         }
         let count = self.offsets.len() as u64 - 1;
@@ -64,7 +65,7 @@ impl<'a> Case<'a> {
         assert_eq!(
             offsets.is_some(),
             codes_strings(p, f),
-            "{}: whether offsets are in the tile",
+            "{}: the tile holds offsets",
             self.name
         );
         if let Some(offsets) = offsets {
@@ -105,10 +106,10 @@ pub(crate) fn cases() -> Vec<Case<'static>> {
 }
 
 #[test]
-fn tiles_of_libtiledb_hold_the_cells_it_wrote() {
+fn tiles_of_libtiledb_decode_to_its_cells() {
     let key = Key(*KEY);
     let cases = cases();
-    assert!(cases.len() > 200, "the table was read");
+    assert!(cases.len() > 200, "the table is too short");
     for case in cases {
         let f = case.format((case.how == "key").then_some(&key));
         assert_eq!(case.decode(&case.tile, &f), case.data, "{}", case.name);
@@ -116,7 +117,7 @@ fn tiles_of_libtiledb_hold_the_cells_it_wrote() {
 }
 
 #[test]
-fn our_tiles_are_those_of_libtiledb() {
+fn our_tiles_match_libtiledb() {
     for case in cases().into_iter().filter(|c| c.how == "same") {
         assert_eq!(
             case.encode(&case.format(None), &Nonces::none()),
@@ -128,7 +129,7 @@ fn our_tiles_are_those_of_libtiledb() {
 }
 
 #[test]
-fn where_ours_differ_they_read_back() {
+fn tiles_that_differ_from_libtiledb_round_trip() {
     let key = Key(*KEY);
     for case in cases().into_iter().filter(|c| matches!(c.how, "read" | "key")) {
         let f = case.format((case.how == "key").then_some(&key));
@@ -138,7 +139,7 @@ fn where_ours_differ_they_read_back() {
 }
 
 #[test]
-fn a_changed_byte_is_noticed_under_a_checksum_or_a_key() {
+fn a_changed_byte_is_detected_by_a_checksum_or_a_key() {
     let key = Key(*KEY);
     for case in cases()
         .into_iter()
@@ -155,9 +156,9 @@ fn a_changed_byte_is_noticed_under_a_checksum_or_a_key() {
     }
 }
 
-/// As 2.9.5 writes a tile of one empty string: a chunk of nothing.
+/// 2.9.5 writes a tile of one empty string like this, with an empty chunk.
 #[test]
-fn coded_strings_that_are_all_empty_may_take_no_bytes() {
+fn encoded_empty_strings_may_take_no_bytes() {
     let f = TileFormat::new(Datatype::StringAscii, CellCount::Var);
     let p = Pipeline::new(vec![Filter::Dictionary { level: -1 }]);
     let tile = [1_u64.to_le_bytes().as_slice(), &[0; 12]].concat();
@@ -168,9 +169,9 @@ fn coded_strings_that_are_all_empty_may_take_no_bytes() {
     assert!(decode_var_tile(&tile, &p, &f, 1, 3).is_err());
 }
 
-/// As libtiledb writes them from 2.8 on; 2.10 to 2.16 die of tiles without chunks.
+/// libtiledb since 2.8 writes them like this; 2.10 to 2.16 crash on tiles without chunks.
 #[test]
-fn cells_that_are_all_empty_are_a_chunk_of_nothing() {
+fn empty_cells_are_an_empty_chunk() {
     let tile = |version: u32, filters: Vec<Filter>| {
         let mut f = TileFormat::new(Datatype::Int16, CellCount::Var);
         f.version = Version::new(version).unwrap();
@@ -187,6 +188,6 @@ fn cells_that_are_all_empty_are_a_chunk_of_nothing() {
     for filter in [Filter::Bzip2 { level: 1 }, Filter::Rle { level: -1 }, Filter::Xor] {
         assert_eq!(tile(22, vec![filter])[..8], one[..8]);
     }
-    // It cannot read what it makes of nothing itself.
+    // libtiledb cannot read its own empty chunk with gzip.
     assert_eq!(tile(22, vec![Filter::Gzip { level: 6 }]), none);
 }

@@ -1,5 +1,5 @@
-//! Maintenance beside maintenance: one runs before each call of the other in turn, and whoever is left may die. Readers
-//! see the same cells all along, and no list names what is gone.
+//! Runs one maintenance operation before each call of another one, which may then crash. Readers always see the same
+//! cells, and no list names missing fragments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -53,7 +53,8 @@ fn array(writes: i32, duplicates: bool) -> Context {
     context
 }
 
-/// Fragments that lists of commits show though their folders are gone: libtiledb cannot open such an array.
+/// The fragments that a consolidated commits file lists although their folders are missing. libtiledb cannot open such
+/// an array.
 fn dangling(context: &Context) -> Vec<String> {
     let files = all_files(context);
     let below = |path: &str| path.strip_prefix("a/").unwrap().to_owned();
@@ -74,8 +75,8 @@ fn dangling(context: &Context) -> Vec<String> {
     listed.filter(gone).collect()
 }
 
-/// Runs `ours` with `theirs` before its call `met`, and lets it die before its call `death`. Whether it ended well, and
-/// how many calls it made.
+/// Runs `ours`, with `theirs` before its call number `met`, and lets it crash before its call number `death`. Returns
+/// the result and the number of calls.
 fn beside(context: &Context, ours: Operation, theirs: Operation, met: u64, death: Option<u64>) -> (Result<()>, u64) {
     let fault = Fault {
         at_call: death,
@@ -101,7 +102,7 @@ const PAIRS: [(Operation, Operation); 6] = [
     (sweep_commits, sweep),
 ];
 
-/// Arrays with replaced fragments: with a commit of their own, in a list, and in a list with an ignore file.
+/// Arrays with replaced fragments: with commit files, with a consolidated commits file, and with an ignore file too.
 fn prepared() -> [Context; 3] {
     let lives: [&[Operation]; 3] = [&[merge], &[commits, merge], &[commits, merge, sweep]];
     lives.map(|life| {
@@ -112,7 +113,7 @@ fn prepared() -> [Context; 3] {
 }
 
 #[test]
-fn no_list_names_what_a_vacuum_removes_meanwhile() {
+fn no_list_names_fragments_that_a_concurrent_vacuum_removes() {
     for context in prepared() {
         let (files, before) = (all_files(&context), read(&context, Window::ALL));
         for (ours, theirs) in PAIRS {
@@ -131,7 +132,7 @@ fn no_list_names_what_a_vacuum_removes_meanwhile() {
 }
 
 #[test]
-fn what_dies_beside_a_vacuum_leaves_an_array_that_opens_and_that_a_vacuum_mends() {
+fn a_crash_during_a_vacuum_leaves_an_array_that_opens_and_can_be_repaired() {
     let mut mended = 0;
     for context in &prepared()[..2] {
         let (files, before) = (all_files(context), read(context, Window::ALL));
@@ -152,7 +153,10 @@ fn what_dies_beside_a_vacuum_leaves_an_array_that_opens_and_that_a_vacuum_mends(
                         continue;
                     }
                     mended += 1;
-                    assert!(told.iter().all(|e| e.to_string().contains("`hyperslab vacuum` mends")));
+                    assert!(
+                        told.iter()
+                            .all(|e| e.to_string().contains("run `hyperslab vacuum` to repair"))
+                    );
                     for mend in [sweep, sweep_commits, commits] {
                         let context = copy(&context, &all_files(&context));
                         mend(&context).unwrap();
@@ -166,11 +170,11 @@ fn what_dies_beside_a_vacuum_leaves_an_array_that_opens_and_that_a_vacuum_mends(
             }
         }
     }
-    assert!(mended > 0, "the list and what takes back its lines are two steps");
+    assert!(mended > 0, "no crash between writing the list and correcting it");
 }
 
 #[test]
-fn a_fragment_that_was_lost_is_not_taken_for_one_that_was_vacuumed() {
+fn a_lost_fragment_is_not_mistaken_for_a_vacuumed_one() {
     let context = array(3, true);
     for step in [commits, sweep_commits] {
         step(&context).unwrap();
@@ -184,10 +188,10 @@ fn a_fragment_that_was_lost_is_not_taken_for_one_that_was_vacuumed() {
     );
 }
 
-/// The second is done before the first commits, or comes after its list. One that starts between the two may multiply
-/// cells where the store has no locks.
+/// The second consolidation completes before the first commits, or starts after its list is written. If it starts in
+/// between, cells may be duplicated in stores without locks.
 #[test]
-fn of_two_merges_at_a_time_one_at_most_stays() {
+fn at_most_one_of_two_concurrent_consolidations_stays() {
     let context = array(3, true);
     let (files, before) = (all_files(&context), read(&context, Window::ALL));
     let alone = FaultyVfs::new(Arc::clone(&copy(&context, &files).vfs), Fault::default());
@@ -218,9 +222,9 @@ fn of_two_merges_at_a_time_one_at_most_stays() {
     assert!(given_up > 2);
 }
 
-/// On a disk the next consolidation ends what a process that died has left.
+/// On a disk, the next consolidation finishes what a crashed process left behind.
 #[test]
-fn a_merge_that_dies_before_its_list_is_ended_by_the_next_one() {
+fn a_consolidation_that_crashes_before_its_list_is_finished_by_the_next() {
     let made = array(3, true);
     let (files, before) = (all_files(&made), read(&made, Window::ALL));
     let mut doubled = 0;
@@ -261,9 +265,9 @@ fn a_merge_that_dies_before_its_list_is_ended_by_the_next_one() {
     assert!(doubled > 0);
 }
 
-/// On a disk two merges take turns, however many there are.
+/// On a disk, consolidations take turns, however many there are.
 #[test]
-fn many_merges_at_a_time_merge_once() {
+fn concurrent_consolidations_consolidate_once() {
     let dir = tempfile::tempdir().unwrap();
     for (path, bytes) in all_files(&array(3, true)) {
         block_on(Context::local(dir.path()).vfs.put(&path, vec![bytes])).unwrap();

@@ -1,4 +1,4 @@
-//! Dense arrays: boxes written over each other, in any order of cells, and merged.
+//! Dense arrays: overlapping boxes in any cell order, and consolidation.
 
 use std::collections::BTreeSet;
 
@@ -16,9 +16,9 @@ const SIDES: (i32, i32) = (7, 9);
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// Rows and columns, both ends inside; whether the input is column by column.
+    /// Closed ranges of rows and columns, and whether the input is column by column.
     Write((i32, i32), (i32, i32), bool),
-    /// Scattered cells as a sparse fragment.
+    /// Scattered cells, written as a sparse fragment.
     Points(BTreeSet<(i32, i32)>),
     Chore(Chore),
 }
@@ -34,7 +34,7 @@ pub(super) fn schema(tile_order: Layout, cell_order: Layout) -> Schema {
     schema
 }
 
-/// A cell that was written at a time: the number and the text at once.
+/// The value that a cell gets from a write at this time; the text is derived from it.
 fn value(time: u64, y: i32, x: i32) -> i16 {
     (time * 64) as i16 + (y * SIDES.1 + x) as i16
 }
@@ -50,7 +50,7 @@ pub(super) fn region(rows: (i32, i32), columns: (i32, i32)) -> Vec<ScalarRange> 
     ]
 }
 
-/// The places of a box in the order of the input.
+/// The cells of a box in input order.
 fn places(rows: (i32, i32), columns: (i32, i32), by_column: bool) -> Vec<(i32, i32)> {
     if by_column {
         (columns.0..=columns.1)
@@ -106,7 +106,7 @@ fn write_points(context: &Context, time: u64, places: &BTreeSet<(i32, i32)>) {
     block_on(open(context, Window::ALL).write_points(columns, &at(time))).unwrap();
 }
 
-/// The time at which each cell was written last, row by row; `None` where nobody wrote.
+/// The time of the last write of each cell, in row order; `None` if it was never written.
 pub(super) type Model = Vec<Option<u64>>;
 
 pub(super) fn paint(model: &mut Model, time: u64, rows: (i32, i32), columns: (i32, i32)) {
@@ -115,8 +115,8 @@ pub(super) fn paint(model: &mut Model, time: u64, rows: (i32, i32), columns: (i3
     }
 }
 
-/// Cells scattered at a time. As libtiledb reads them, they lie over all tiles, later ones too, until a
-/// box is written that holds all of them.
+/// Scattered cells of one write. Like in libtiledb, they are above all tiles, including later ones, until a box that
+/// contains all of them is written.
 struct Scattered {
     time: u64,
     places: BTreeSet<(i32, i32)>,
@@ -129,7 +129,7 @@ impl Scattered {
     }
 }
 
-/// What is seen of the tiles below the points.
+/// The visible cells, with the scattered cells above the tiles.
 fn seen(tiles: &Model, points: &[Scattered]) -> Model {
     let mut model = tiles.clone();
     for scattered in points {
@@ -144,7 +144,7 @@ pub(super) fn empty() -> Model {
     vec![None; (SIDES.0 * SIDES.1) as usize]
 }
 
-/// What went wrong, if the array in the window is not what the model says.
+/// Compares the array in the window with the model. The error names the first difference.
 pub(super) fn compare(context: &Context, window: Window, model: &Model) -> Result<(), String> {
     let query = Query {
         region: Region::all(),
@@ -165,7 +165,7 @@ pub(super) fn compare(context: &Context, window: Window, model: &Model) -> Resul
                 let v = value(*t, y, x);
                 ((v % 7 != 0).then_some(v), text(v))
             }
-            // The fill value of a nullable attribute is null, that of a text is one zero byte.
+            // The fill value is null for a nullable attribute, and a zero byte for text.
             None => (None, "\0".to_owned()),
         };
         if found != wanted {
@@ -199,7 +199,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn the_newest_cell_wins_whatever_was_merged(
+    fn the_newest_cell_wins_after_any_consolidation(
         steps in prop::collection::vec(step(), 1..12),
         (tile_order, cell_order) in (order(), order()),
     ) {
@@ -220,7 +220,7 @@ proptest! {
                 }
                 Step::Chore(chore) => {
                     vacuumed |= matches!(chore, Chore::Vacuum(Mode::Fragments));
-                    // A merge folds the points into the tiles.
+                    // A consolidation merges the scattered cells into the tiles.
                     if do_chore(&context, *chore, time) && matches!(chore, Chore::Fragments { .. }) {
                         tiles = seen(&tiles, &points);
                         points.clear();
@@ -231,7 +231,7 @@ proptest! {
             prop_assert_eq!(compare(&context, Window::ALL, &model), Ok(()));
             past.push(model);
         }
-        // Vacuum takes the past of dense arrays; before, it is all there.
+        // A vacuum removes the history of dense arrays. Before that, all of it is readable.
         if !vacuumed {
             for (t, model) in past.iter().enumerate() {
                 prop_assert_eq!(compare(&context, Window::at(t as u64), model), Ok(()));
@@ -240,10 +240,10 @@ proptest! {
     }
 }
 
-/// Of a tile of single cells that a later box covers in part, a read of the whole tile shows the cells, and one of a part
-/// the box. A merge keeps the cells.
+/// If a later box covers part of the tile of a single cell, a read of the whole tile shows the cell, but a read of part
+/// of the tile shows the box. A consolidation keeps the cell.
 #[test]
-fn single_cells_lie_over_later_boxes_until_one_covers_their_tile() {
+fn single_cells_stay_above_later_boxes_until_one_covers_their_tile() {
     let corner = (0, 1);
     let everything = ((0, SIDES.0 - 1), (0, SIDES.1 - 1));
     let scattered = BTreeSet::from([(0, 0), (2, 1)]);
@@ -268,9 +268,9 @@ fn single_cells_lie_over_later_boxes_until_one_covers_their_tile() {
     }
 }
 
-/// The box around few cells may be all of a huge domain, most of it fill values.
+/// The bounding box of a few cells may span a huge domain of mostly fill values.
 #[test]
-fn single_cells_are_merged_where_their_box_is_no_larger_than_their_tiles_or_small() {
+fn single_cells_are_consolidated_if_their_box_is_small() {
     const FAR: i64 = 1 << 25;
     let along = Dimension::new("x", Datatype::Int64, 0_i64, 1_i64 << 40, 1000_i64);
     let attribute = Attribute::new("v", Datatype::Uint8, CellCount::ONE);
@@ -299,7 +299,7 @@ fn single_cells_are_merged_where_their_box_is_no_larger_than_their_tiles_or_smal
 }
 
 #[test]
-fn a_merge_makes_no_numbers_of_cells_that_nobody_wrote() {
+fn a_consolidation_does_not_turn_unwritten_cells_into_values() {
     let x = Dimension::new("x", Datatype::Int32, 0_i32, 99_i32, 10_i32);
     let mut scaled = Attribute::new("scaled", Datatype::Float64, CellCount::ONE);
     scaled.filters = Pipeline::new(vec![Filter::FloatScale {
@@ -307,7 +307,7 @@ fn a_merge_makes_no_numbers_of_cells_that_nobody_wrote() {
         offset: 100.0,
         byte_width: 4,
     }]);
-    // The ends of boxes, whether the merge is refused, and another fill value.
+    // The boxes, whether the consolidation is refused, and another fill value.
     for (boxes, refused, fill) in [
         ([(0, 1), (6, 7)], true, f64::NAN),
         ([(0, 1), (2, 7)], false, f64::NAN),

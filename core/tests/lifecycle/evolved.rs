@@ -1,5 +1,5 @@
-//! Dense arrays whose attributes are dropped and added again: writes in between show older cells, except for
-//! tiles of which they hold all that the older write does. So libtiledb reads them.
+//! Dense arrays whose attributes are dropped and added again. Writes without the attribute keep its older cells
+//! visible, except in tiles where they cover everything that the older write covers. libtiledb does the same.
 
 use hyperslab::array::Window;
 use hyperslab::blocking::block_on;
@@ -13,7 +13,7 @@ use super::{Chore, at, do_chore, new_array, open};
 
 type Ends = (i32, i32);
 
-/// Rows, columns and names of the attributes, by the time of the write.
+/// Rows, columns and names of the attributes, by time of the write.
 type Writes = Vec<(u64, [Ends; 2], Vec<String>)>;
 
 /// Rows and columns of a tile.
@@ -21,13 +21,13 @@ const EXTENTS: [i32; 2] = [3, 4];
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// Rows and columns, both ends inside.
+    /// Closed ranges of rows and columns.
     Write(Ends, Ends),
-    /// Drops an attribute, by its number, or adds it again.
+    /// Drops the attribute with this number, or adds it again.
     Turn(usize),
 }
 
-/// Two attributes that come and go, and one that stays.
+/// Two attributes that are dropped and added, and one that stays.
 fn schema(cell_order: Layout) -> Schema {
     let mut schema = dense::schema(Layout::RowMajor, cell_order);
     schema
@@ -58,10 +58,10 @@ fn write(context: &Context, time: u64, rows: Ends, columns: Ends) -> Vec<String>
     names
 }
 
-/// When what each cell shows of an attribute was written, row by row; `None` where nobody wrote it.
+/// For each cell in row order, the time of the visible write of an attribute; `None` if there is none.
 fn model(writes: &Writes, attribute: &str) -> Model {
     let shown = |cell: [i32; 2]| {
-        // The part of a tile that a write holds.
+        // The part of a tile that a write covers.
         let part = |boxed: &[Ends; 2]| {
             [0, 1].map(|d| {
                 let first = cell[d] / EXTENTS[d] * EXTENTS[d];
@@ -114,7 +114,7 @@ fn check(batch: &Batch, models: &[(String, Model)]) -> Result<(), String> {
     Ok(())
 }
 
-/// The array in every order, in small batches and cell by cell.
+/// Checks the array in every order, in small batches, and cell by cell.
 fn check_all(context: &Context, models: &[(String, Model)]) -> Result<(), String> {
     let array = open(context, Window::ALL);
     let query = Query::default();
@@ -166,7 +166,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn an_attribute_added_again_shows_what_writes_without_it_do_not_hide(
+    fn an_attribute_added_again_shows_the_cells_that_no_later_write_hides(
         steps in prop::collection::vec(
             prop_oneof![
                 3 => (ends(7), ends(9)).prop_map(|(y, x)| Step::Write(y, x)),
@@ -179,7 +179,7 @@ proptest! {
         let schema = schema(if by_column { Layout::ColMajor } else { Layout::RowMajor });
         let context = new_array(&schema);
         let mut writes = Writes::new();
-        // Of as many digits all along: schemas follow each other as their names do.
+        // All times have the same number of digits, because schemas are sorted by name.
         let mut time = 1000;
         for step in steps {
             time += 10;

@@ -1,5 +1,4 @@
-//! A store that fails at every single call in turn: readers see what was there before or what was to
-//! be there after, and never anything else.
+//! A store that fails at each call in turn. Readers see the state before or after the operation, and nothing else.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +27,7 @@ fn cells(n: i32) -> BTreeMap<(i32, i32), i32> {
     (0..30).map(|i| ((i / 6, i % 6), i * n)).collect()
 }
 
-/// An array of three fragments, one of them changed by a delete.
+/// An array of three fragments, one of them affected by a delete.
 fn store() -> Context {
     let context = new_array(&sparse::schema(Layout::RowMajor, false, 7));
     sparse::write(&context, 1, &cells(1));
@@ -43,7 +42,7 @@ fn store() -> Context {
     context
 }
 
-/// A copy of the store, which the original does not see.
+/// An independent copy of the store.
 pub(super) fn copy(context: &Context, files: &[(String, bytes::Bytes)]) -> Context {
     let vfs = MemVfs::new();
     for (path, bytes) in files {
@@ -56,7 +55,7 @@ pub(super) fn copy(context: &Context, files: &[(String, bytes::Bytes)]) -> Conte
     .with_cache_bytes(0)
 }
 
-/// Fails `operation` at each of its calls, in three ways, and looks at what is left.
+/// Fails `operation` at each of its calls, in three ways, and checks the remaining state.
 fn check(prepare: &[Operation], operation: Operation) {
     let memory = MemVfs::new();
     let base = Context::new(Arc::new(memory.clone())).with_cache_bytes(0);
@@ -96,13 +95,13 @@ fn check(prepare: &[Operation], operation: Operation) {
             let done = operation(&faulty);
             let left = see(&healthy);
             if done.is_ok() {
-                assert_eq!(left, after, "call {call} failed, the operation did not");
+                assert_eq!(left, after, "call {call} failed, but the operation succeeded");
             } else {
                 assert!(
                     left == before || left == after,
                     "call {call}: {left:?}\n is neither {before:?}\n nor {after:?}"
                 );
-                // And it can be done again.
+                // The operation can be repeated.
                 operation(&healthy).unwrap();
                 assert_eq!(see(&healthy), after, "again after a failure at call {call}");
             }
@@ -160,14 +159,14 @@ fn sweep_commits(context: &Context) -> Result<()> {
 }
 
 #[test]
-fn a_write_is_seen_whole_or_not_at_all() {
+fn a_write_is_visible_completely_or_not_at_all() {
     check(&[], |context| {
         let cells = Cells {
             region: None,
             layout: Layout::Unordered,
             columns: sparse::columns(&cells(5)),
         };
-        // A new name for each try, as a caller would draw it.
+        // Each attempt uses a new name, as callers do.
         static TRY: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1 << 32);
         let mut options = at(TRY.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
         options.timestamp_ms = 10;
@@ -176,7 +175,7 @@ fn a_write_is_seen_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_merge_that_cannot_say_what_it_replaces_is_taken_back() {
+fn a_consolidation_that_cannot_write_its_vacuum_file_is_undone() {
     let context = new_array(&sparse::schema(Layout::RowMajor, true, 7));
     sparse::write(&context, 1, &cells(1));
     sparse::write(&context, 2, &cells(2));
@@ -201,7 +200,7 @@ fn a_merge_that_cannot_say_what_it_replaces_is_taken_back() {
             let Some(call) = usize::try_from(at_call).ok().and_then(|n| calls.get(n)) else {
                 break;
             };
-            // What a commit shows whose answer is lost is left, as a write is.
+            // If a commit succeeds but its response is lost, the fragment stays, as for a write.
             if after_effect && call.path.ends_with(".wrt") {
                 continue;
             }
@@ -209,11 +208,11 @@ fn a_merge_that_cannot_say_what_it_replaces_is_taken_back() {
             assert_eq!(see(&healthy), before, "{call:?}: {done:?}");
         }
     }
-    assert!(failed >= 2, "the list of what is replaced failed {failed} times");
+    assert!(failed >= 2, "writing the vacuum file failed only {failed} times");
 }
 
 #[test]
-fn what_is_acknowledged_was_synced_before_its_marker() {
+fn acknowledged_files_are_synced_before_the_commit_file() {
     let plain = store();
     let faulty = FaultyVfs::new(Arc::clone(&plain.vfs), Fault::default());
     let context = Context {
@@ -244,23 +243,23 @@ fn what_is_acknowledged_was_synced_before_its_marker() {
 }
 
 #[test]
-fn merging_and_sweeping_change_nothing_wherever_they_stop() {
-    check(&[], merge_anew);
-    check(&[], split_anew);
+fn an_interrupted_consolidation_or_vacuum_changes_no_cells() {
+    check(&[], merge_again);
+    check(&[], split_again);
     check(&[merge], sweep);
     check(&[split], sweep);
     check(&[commits], sweep_commits);
     check(&[commits, merge], sweep);
-    check(&[commits, merge, sweep], commits_anew);
+    check(&[commits, merge, sweep], commits_again);
 }
 
-/// The name of what a failed try left is not used again.
+/// Options with a new name, because the name of a failed attempt must not be reused.
 pub(super) fn fresh() -> hyperslab::WriteOptions {
     static TRY: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1 << 40);
     at(TRY.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
 }
 
-fn merge_anew(context: &Context) -> Result<()> {
+fn merge_again(context: &Context) -> Result<()> {
     block_on(consolidate(
         &try_open(context)?,
         &ConsolidateOptions::new(Mode::Fragments),
@@ -269,7 +268,7 @@ fn merge_anew(context: &Context) -> Result<()> {
     .map(drop)
 }
 
-fn split_anew(context: &Context) -> Result<()> {
+fn split_again(context: &Context) -> Result<()> {
     let options = ConsolidateOptions {
         fragment_bytes_max: 400,
         ..ConsolidateOptions::new(Mode::Fragments)
@@ -277,7 +276,7 @@ fn split_anew(context: &Context) -> Result<()> {
     block_on(consolidate(&try_open(context)?, &options, &fresh())).map(drop)
 }
 
-fn commits_anew(context: &Context) -> Result<()> {
+fn commits_again(context: &Context) -> Result<()> {
     block_on(consolidate(
         &try_open(context)?,
         &ConsolidateOptions::new(Mode::Commits),
@@ -287,7 +286,7 @@ fn commits_anew(context: &Context) -> Result<()> {
 }
 
 #[test]
-fn a_reader_whom_a_vacuum_overtakes_looks_again() {
+fn a_reader_overtaken_by_a_vacuum_lists_again() {
     let context = store();
     let files = all_files(&context);
     let see = |context: &Context| -> Vec<Cell> { sparse::read(context, Window::ALL) };
@@ -295,7 +294,7 @@ fn a_reader_whom_a_vacuum_overtakes_looks_again() {
     let overtake: [&[Operation]; 3] = [
         &[merge, sweep],
         &[commits, sweep_commits],
-        &[commits, sweep_commits, merge, sweep, commits_anew, sweep_commits],
+        &[commits, sweep_commits, merge, sweep, commits_again, sweep_commits],
     ];
     for deeds in overtake {
         let mut looked_again = 0;
@@ -314,7 +313,7 @@ fn a_reader_whom_a_vacuum_overtakes_looks_again() {
             if opened.len() as u64 <= call {
                 break;
             }
-            // What was opened before may be gone, but it never reads as something else.
+            // An array opened before may be missing files, but its cells never change.
             match block_on(array.read(&hyperslab::Query::default())) {
                 Ok(batch) => assert_eq!(sparse::rows(&batch), before, "call {call}"),
                 Err(e) => assert!(matches!(e, Error::NotFound { .. }), "call {call}: {e}"),
@@ -325,8 +324,8 @@ fn a_reader_whom_a_vacuum_overtakes_looks_again() {
 }
 
 #[test]
-fn maintenance_that_another_overtakes_neither_loses_cells_nor_revives_them() {
-    // Lists of commits, and a list of what of them is to be ignored.
+fn concurrent_maintenance_neither_loses_nor_revives_cells() {
+    // A consolidated commits file and an ignore file for it.
     let prepared = store();
     for step in [commits, sweep_commits, merge, sweep] {
         step(&prepared).unwrap();
@@ -334,13 +333,13 @@ fn maintenance_that_another_overtakes_neither_loses_cells_nor_revives_them() {
     let files = all_files(&prepared);
     assert!(files.iter().any(|(path, _)| path.ends_with(".ign")));
     let before = sparse::read(&prepared, Window::ALL);
-    for operation in [commits_anew, sweep, sweep_commits] {
+    for operation in [commits_again, sweep, sweep_commits] {
         for call in 0.. {
             let plain = copy(&prepared, &files);
             let overtaken = FaultyVfs::new(Arc::clone(&plain.vfs), Fault::default());
             let inner = plain.clone();
             overtaken.before(call, move || {
-                for step in [commits_anew, sweep_commits] {
+                for step in [commits_again, sweep_commits] {
                     step(&inner).unwrap();
                 }
             });
@@ -358,9 +357,9 @@ fn maintenance_that_another_overtakes_neither_loses_cells_nor_revives_them() {
 }
 
 #[test]
-fn fragments_go_one_by_one() {
-    // Here the states between are many: what matters is that whatever is left can be read, and that
-    // trying again ends where it should.
+fn deleting_fragments_can_be_interrupted_and_repeated() {
+    // There are many intermediate states. Each must be readable, and repeating the operation must reach the final
+    // state.
     let context = store();
     let files = all_files(&context);
     let counting = FaultyVfs::new(Arc::clone(&copy(&context, &files).vfs), Fault::default());
@@ -391,10 +390,10 @@ fn fragments_go_one_by_one() {
     }
 }
 
-/// Somebody else changes the schema before each call of a change in turn: both changes are in the latest schema,
-/// or one of the two is told that they are not.
+/// Changes the schema concurrently before each call of another change. Either both changes are in the latest schema, or
+/// one of the two returns an error.
 #[test]
-fn no_change_of_the_schema_is_lost_in_silence() {
+fn no_schema_change_is_lost_silently() {
     let files = MemVfs::new();
     for (path, bytes) in all_files(&store()) {
         files.replace(path, bytes);
@@ -467,7 +466,7 @@ fn a_streamed_write_that_fails_leaves_no_files() {
             assert!(call > 5, "{call}");
             return;
         }
-        // Whether a commit that failed can be seen is not known, so that what it commits must stay.
+        // After a failed commit call, it is unknown whether the commit is visible, so its fragment must stay.
         let is_commit = vfs.calls()[call as usize].path.contains("__commits");
         assert!(is_commit || memory.files().len() == made.len(), "after call {call}");
     }

@@ -1,4 +1,4 @@
-//! Merges of dense fragments: tiles that one fragment holds alone are taken over as they are stored.
+//! Consolidation of dense fragments: tiles that only one fragment has are copied without decoding.
 
 #[cfg(feature = "test-util")]
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use super::at as at_time;
 
 const FILES: [&str; 5] = ["a0.tdb", "a1.tdb", "a1_validity.tdb", "a2.tdb", "a2_var.tdb"];
 
-/// An array of four tiles of four cells, in memory; its key makes the same cells other bytes each time.
+/// An array of four tiles of four cells, in memory and encrypted, so that equal cells have different bytes.
 fn array() -> Context {
     let context = Context::memory();
     let mut nullable = Attribute::new("nullable", Datatype::Float64, CellCount::ONE);
@@ -54,7 +54,7 @@ fn open(context: &Context) -> Array {
     block_on(Array::open(context, "a", &options)).unwrap()
 }
 
-/// Cell `x` holds `x + 100 * time`, and is null where that is a multiple of 3.
+/// Cell `x` holds `x + 100 * time`, or null if that is a multiple of 3.
 fn value(time: u64, x: u8) -> i32 {
     i32::from(x) + 100 * time as i32
 }
@@ -87,7 +87,7 @@ fn file(context: &Context, fragment: &str, name: &str) -> Bytes {
 }
 
 #[test]
-fn tiles_of_one_fragment_are_taken_over_and_others_are_not() {
+fn only_tiles_of_a_single_fragment_are_copied() {
     let context = array();
     let first = write(&context, 1, 0, 7);
     let second = write(&context, 2, 8, 15);
@@ -100,7 +100,7 @@ fn tiles_of_one_fragment_are_taken_over_and_others_are_not() {
     let merged = merged.unwrap().written.remove(0);
     for name in FILES {
         let (whole, old) = (file(&context, &merged, name), file(&context, &first, name));
-        // The second tile, of which the third write has two cells, lies between.
+        // The second tile is in between; two of its cells are from the third write.
         assert!(whole.ends_with(&file(&context, &second, name)), "{name}");
         let alike = whole.iter().zip(&old).take_while(|(a, b)| a == b).count();
         assert!(alike >= old.len() * 2 / 5 && alike < old.len(), "{name}: {alike}");
@@ -113,7 +113,7 @@ fn tiles_of_one_fragment_are_taken_over_and_others_are_not() {
     assert_eq!(&*read.column("number").unwrap().values::<i32>().unwrap(), &expected[..]);
     let text = read.column("text").unwrap();
     assert!((0..16).all(|i| text.cell(i) == expected[i].to_string().as_bytes()));
-    // These are answered by the statistics of tiles.
+    // These are answered from tile statistics.
     let there: Vec<i32> = expected.iter().copied().filter(|v| v % 3 != 0).collect();
     let found = block_on(array.aggregate(
         &Query::default(),
@@ -135,8 +135,8 @@ fn tiles_of_one_fragment_are_taken_over_and_others_are_not() {
 }
 
 #[test]
-fn a_damaged_tile_is_not_taken_over() {
-    // The number of chunks; the length of what the first holds.
+fn a_damaged_tile_is_not_copied() {
+    // The number of chunks, and the length of the first chunk.
     for (name, at) in FILES.iter().flat_map(|name| [(name, 0), (name, 8)]) {
         let context = array();
         write(&context, 1, 0, 7);
@@ -158,7 +158,7 @@ fn a_damaged_tile_is_not_taken_over() {
     }
 }
 
-/// Two fragments of 220 tiles of one text each, 20 of which hold 64 KiB.
+/// Two fragments of 220 tiles with one text each, 20 of them 64 KiB long.
 #[cfg(feature = "test-util")]
 fn large_among_small(datatype: Datatype) -> (Context, FaultyVfs) {
     let vfs = FaultyVfs::new(Arc::new(MemVfs::new()), Fault::default());
@@ -189,7 +189,7 @@ fn large_among_small(datatype: Datatype) -> (Context, FaultyVfs) {
     (context, vfs)
 }
 
-/// The most bytes of data that a merge within 1 MiB reads before it writes some.
+/// The most bytes of data that a consolidation within 1 MiB reads before it writes.
 #[cfg(feature = "test-util")]
 fn most_read_at_once(datatype: Datatype) -> u64 {
     let (context, vfs) = large_among_small(datatype);
@@ -212,8 +212,8 @@ fn most_read_at_once(datatype: Datatype) -> u64 {
 
 #[test]
 #[cfg(feature = "test-util")]
-fn few_large_tiles_among_small_ones_are_merged_a_few_at_a_time() {
-    // Texts without extremes are taken over, those with them are read; offsets and framing come on top.
+fn a_few_large_tiles_among_small_ones_are_consolidated_in_small_groups() {
+    // Texts without minimum and maximum are copied, others are decoded. Offsets and framing come on top.
     for datatype in [Datatype::StringUtf8, Datatype::StringAscii] {
         let most = most_read_at_once(datatype);
         assert!((64 << 10..400 << 10).contains(&most), "{datatype}: {most}");

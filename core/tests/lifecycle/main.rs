@@ -1,5 +1,5 @@
-//! The life of arrays in memory against naive models: writes, deletes, consolidation and vacuum in any
-//! order, reads at any time, and stores that fail at any call.
+//! Compares the history of arrays in memory with naive models: writes, deletes, consolidation and vacuum in any order,
+//! reads at any time, and stores that fail at any call.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
@@ -47,10 +47,10 @@ fn at(timestamp_ms: u64) -> WriteOptions {
     }
 }
 
-/// What maintenance a sequence of steps may hold.
+/// The maintenance in a sequence of steps.
 #[derive(Debug, Clone, Copy)]
 enum Chore {
-    /// All fragments, or runs of two and three, in little memory.
+    /// Consolidates all fragments, or runs of two and three with little memory.
     Fragments {
         small: bool,
     },
@@ -58,7 +58,7 @@ enum Chore {
     Lists(Mode),
 }
 
-/// Does a chore; `tick` is a number that grows, for names. Whether something was written.
+/// Does a chore. `tick` increases and is used for names. Returns whether something was written.
 fn do_chore(context: &Context, chore: Chore, tick: u64) -> bool {
     let array = open(context, Window::ALL);
     match chore {

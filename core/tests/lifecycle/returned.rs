@@ -1,4 +1,4 @@
-//! Attributes that were dropped and came back, as libtiledb makes them: merges keep what reads show of them.
+//! Attributes that were dropped and added again, by libtiledb's rules. Consolidation keeps the cells that reads show.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use hyperslab::{CellCount, Cells, Column, Context, Datatype, Query, ScalarRange}
 
 use super::{at, open};
 
-/// An array whose schemas are those of these times, each with `a` of a type or without it; one write between any two
-/// of them, of a cell less each time: some cells of each stay to be seen.
+/// An array with schemas at these times, each with attribute `a` of a type or without it. After each schema there is
+/// one write, each with one cell less, so that some cells of each write stay visible.
 fn life(kind: ArrayType, schemas: &[(u64, Option<Datatype>)]) -> Context {
     let files = MemVfs::new();
     let context = Context::new(Arc::new(files.clone()));
@@ -72,7 +72,7 @@ fn merge(context: &Context, window: Window) {
 }
 
 #[test]
-fn a_merge_of_the_past_keeps_what_is_there_again() {
+fn a_consolidation_of_the_past_keeps_cells_of_attributes_added_again() {
     for kind in [ArrayType::Dense, ArrayType::Sparse] {
         let schemas = [(10, Some(Datatype::Int32)), (20, None), (30, Some(Datatype::Int32))];
         let context = life(kind, &schemas);
@@ -81,12 +81,12 @@ fn a_merge_of_the_past_keeps_what_is_there_again() {
         let after = open(&context, Window::ALL);
         assert_eq!((shown(&after), after.fragments().len()), (before, 2), "{kind:?}");
         let latest = after.fragments().iter().all(|f| f.schema.attribute("a").is_some());
-        assert!(latest, "libtiledb reads fragments by the latest schema");
+        assert!(latest, "libtiledb reads fragments with the latest schema");
     }
 }
 
 #[test]
-fn a_schema_of_the_future_takes_nothing_away_yet() {
+fn a_future_schema_removes_nothing_yet() {
     let context = life(ArrayType::Sparse, &[(10, Some(Datatype::Int32))]);
     write(&context, ArrayType::Sparse, 17);
     let change = Evolution {
@@ -95,13 +95,13 @@ fn a_schema_of_the_future_takes_nothing_away_yet() {
     };
     block_on(evolve(&open(&context, Window::ALL), &change, &at(900))).unwrap();
     let before = shown(&open(&context, Window::at(600)));
-    // Of a window that ends before the merge.
+    // A window that ends before the consolidation.
     merge(&context, Window::at(60));
     assert_eq!(shown(&open(&context, Window::at(600))), before);
 }
 
 #[test]
-fn a_merge_keeps_cells_of_another_type_of_the_same_size() {
+fn a_consolidation_keeps_cells_of_another_type_of_the_same_size() {
     for kind in [ArrayType::Dense, ArrayType::Sparse] {
         for other in [Datatype::Uint32, Datatype::Float32] {
             let context = life(kind, &[(10, Some(Datatype::Int32)), (20, Some(other))]);

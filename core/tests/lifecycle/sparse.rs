@@ -1,4 +1,4 @@
-//! Sparse arrays: every version of every cell stays readable at its time, whatever is merged.
+//! Sparse arrays: every version of every cell stays readable at its time, after any consolidation.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use proptest::prelude::*;
 
 use super::{Chore, at, do_chore, new_array, open};
 
-/// One cell: coordinates, a number, a text.
+/// A cell: coordinates, a number, a text.
 type Cell = (i32, i32, i32, String);
 
 #[derive(Debug, Clone)]
 enum Step {
     Write(BTreeMap<(i32, i32), i32>),
-    /// Deletes the cells whose number is below this.
+    /// Deletes the cells whose number is less than this.
     Delete(i32),
     Chore(Chore),
 }
@@ -88,7 +88,7 @@ pub(super) fn rows(batch: &Batch) -> Vec<Cell> {
     cells
 }
 
-/// What should be there, the slow way.
+/// The expected cells, computed naively.
 #[derive(Default)]
 struct Model {
     writes: Vec<(u64, (i32, i32), i32)>,
@@ -100,7 +100,7 @@ impl Model {
         let inside = |t: u64| window.start_ms <= t && t <= window.end_ms;
         let mut cells: Vec<(u64, (i32, i32), i32)> = self.writes.iter().filter(|w| inside(w.0)).copied().collect();
         if !duplicates {
-            // Written in the order of time: the last one of a place stays.
+            // In order of time, so that the last write of each cell remains.
             let newest: BTreeMap<(i32, i32), (u64, i32)> = cells.iter().map(|&(t, at, n)| (at, (t, n))).collect();
             cells = newest.into_iter().map(|(at, (t, n))| (t, at, n)).collect();
         }
@@ -133,7 +133,7 @@ fn order() -> impl Strategy<Value = Layout> {
     prop_oneof![Just(Layout::RowMajor), Just(Layout::ColMajor), Just(Layout::Hilbert)]
 }
 
-/// Does the steps at times 1, 2, 3, … in the array and in the model.
+/// Applies the steps to the array and to the model, at times 1, 2, 3, ….
 fn run(context: &Context, steps: &[Step]) -> Model {
     let mut model = Model::default();
     for (time, step) in (1_u64..).zip(steps) {
@@ -144,7 +144,7 @@ fn run(context: &Context, steps: &[Step]) -> Model {
             }
             Step::Delete(below) => {
                 let condition = format!("number < {below}").parse().unwrap();
-                // At the time of the step before: a delete removes what was written at its own time.
+                // At the time of the previous step, because a delete also applies to writes of its own time.
                 let mut options = at(time);
                 options.timestamp_ms -= 1;
                 block_on(delete(&open(context, Window::ALL), &condition, &options)).unwrap();
@@ -160,7 +160,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn every_moment_stays_readable(
+    fn every_time_stays_readable(
         steps in prop::collection::vec(step(), 1..14),
         (order, duplicates, capacity) in (order(), any::<bool>(), 1_u64..12),
     ) {
@@ -175,9 +175,9 @@ proptest! {
         prop_assert_eq!(read(&context, later), model.read(later, duplicates), "from {}", last / 2);
     }
 
-    /// A purge loses the past and nothing of the present.
+    /// A purge loses the history, but no current cells.
     #[test]
-    fn a_purge_keeps_the_present(
+    fn a_purge_keeps_the_current_cells(
         steps in prop::collection::vec(step(), 1..10),
         (duplicates, capacity) in (any::<bool>(), 1_u64..12),
         more in cells(),
@@ -196,7 +196,7 @@ proptest! {
 }
 
 #[test]
-fn a_result_that_grows_too_large_is_split_and_seen_as_one() {
+fn a_result_that_is_too_large_is_split_but_read_as_one() {
     let context = new_array(&schema(Layout::RowMajor, false, 10));
     let mut model = Model::default();
     for time in 1..8 {
@@ -220,7 +220,7 @@ fn a_result_that_grows_too_large_is_split_and_seen_as_one() {
 }
 
 #[test]
-fn a_merge_that_another_overtakes_changes_nothing() {
+fn a_consolidation_overtaken_by_another_changes_nothing() {
     let context = new_array(&schema(Layout::RowMajor, true, 3));
     for time in 1..3 {
         write(&context, time, &BTreeMap::from([((0, 0), 1), ((5, 5), 2)]));
@@ -232,13 +232,13 @@ fn a_merge_that_another_overtakes_changes_nothing() {
     let error = block_on(consolidate(&late, &options, &at(60))).unwrap_err();
     assert!(error.to_string().contains("by another process"), "{error}");
     assert_eq!(read(&context, Window::ALL), merged);
-    assert_eq!(merged.len(), 4, "both writes of each cell are there, once");
+    assert_eq!(merged.len(), 4, "both writes of each cell are visible exactly once");
     assert_eq!(open(&context, Window::ALL).fragments().len(), 1);
 }
 
-/// A fragment whose footer claims 2⁶⁴ - 1 tiles in place of seven.
+/// A fragment whose footer claims 2⁶⁴ - 1 tiles instead of seven.
 #[test]
-fn a_fragment_without_the_tiles_it_claims_is_not_merged() {
+fn a_fragment_without_the_tiles_it_claims_is_not_consolidated() {
     let context = new_array(&schema(Layout::RowMajor, true, 6));
     for time in 1..3 {
         write(&context, time, &(0..41).map(|i| ((i / 9, i % 9), i)).collect());
@@ -246,7 +246,7 @@ fn a_fragment_without_the_tiles_it_claims_is_not_merged() {
     let folder = open(&context, Window::ALL).fragments()[0].path.clone();
     let path = format!("{folder}/__fragment_metadata.tdb");
     let mut file = block_on(context.vfs.read_all(&path)).unwrap().to_vec();
-    // The number of tiles, and that of the cells in the last.
+    // The number of tiles, and the number of cells in the last tile.
     let counts = [7_u64, 5].map(u64::to_le_bytes).concat();
     let at_counts: Vec<usize> = (0..file.len()).filter(|&i| file[i..].starts_with(&counts)).collect();
     assert_eq!(at_counts.len(), 1);
@@ -260,7 +260,7 @@ fn a_fragment_without_the_tiles_it_claims_is_not_merged() {
 }
 
 #[test]
-fn cells_at_the_two_zeros_are_two_cells() {
+fn cells_at_positive_and_negative_zero_are_distinct() {
     for order in [Layout::RowMajor, Layout::Hilbert] {
         let x = Dimension::new("x", Datatype::Float64, -1.0, 1.0, 0.5);
         let number = Attribute::new("number", Datatype::Int32, CellCount::ONE);

@@ -51,7 +51,7 @@ proptest! {
     #[test]
     fn sparse_cells_arrive_in_pieces(cuts in prop::collection::vec(0_usize..100, 0..8), capacity in 1_u64..40) {
         let mut schema = sparse::schema(Layout::RowMajor, false, capacity);
-        // One tile: global order is row-major.
+        // A single tile, so that global order is row-major.
         schema.dimensions.iter_mut().for_each(|d| d.extent = Some(12_i32.into()));
         let context = new_array(&schema);
         let cells: Vec<((i32, i32), i32)> = (0..100).map(|i| ((i / 10, i % 10), i)).collect();
@@ -70,7 +70,7 @@ proptest! {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_and_leaves_nothing() {
+fn invalid_input_is_refused_and_leaves_no_files() {
     let context = new_array(&dense());
     let array = open(&context, Window::ALL);
     let mut writer = block_on(array.writer(None, &at(1))).unwrap();
@@ -124,9 +124,9 @@ fn an_index_beyond_its_enumeration_is_refused() {
     block_on(writer.finish()).unwrap();
 }
 
-/// What text takes is known from the index, not from its size on disk.
+/// The size of text is known from the metadata, not from its size on disk.
 #[test]
-fn a_merge_of_text_that_compresses_well_keeps_to_its_memory_or_is_refused() {
+fn a_consolidation_of_compressible_text_stays_within_its_memory_or_is_refused() {
     let mut text = Attribute::new("text", Datatype::StringUtf8, CellCount::Var);
     text.filters = Pipeline::new(vec![Filter::Zstd { level: 3 }]);
     let x = Dimension::new("x", Datatype::Int32, 0_i32, 999_i32, 10_i32);
@@ -155,7 +155,7 @@ fn a_merge_of_text_that_compresses_well_keeps_to_its_memory_or_is_refused() {
         };
         block_on(open(&context, Window::ALL).write(cells, &at(time))).unwrap();
         if time == 2 {
-            // A megabyte of each, of which a few hundred bytes are on disk.
+            // A megabyte each, compressed to a few hundred bytes.
             let error = merge(4 << 20, 9).unwrap_err();
             assert!(
                 matches!(error, Error::LimitExceeded { found, .. } if found > 8_000_000),
@@ -163,7 +163,7 @@ fn a_merge_of_text_that_compresses_well_keeps_to_its_memory_or_is_refused() {
             );
         }
     }
-    // Those that fit are merged.
+    // Fragments that fit are consolidated.
     assert_eq!(merge(1 << 20, 10).unwrap().replaced, 2);
     let kept = open(&context, Window::ALL);
     assert_eq!(

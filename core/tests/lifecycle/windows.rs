@@ -1,5 +1,5 @@
-//! Merges of a window of time, whose ends may lie within what was merged before, and writes that come late: what is seen
-//! stays.
+//! Consolidation in a window of time that may cut through earlier consolidations, and late writes. The visible cells
+//! stay the same.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ use proptest::prelude::*;
 
 use super::{at, dense, new_array, open, sparse};
 
-/// Times of writes and of the ends of windows.
+/// Times of writes and of window ends.
 const TIMES: std::ops::Range<u64> = 10..40;
 
 #[derive(Debug, Clone)]
 enum Step<W> {
-    /// At a time at which nothing was written before.
+    /// A write at an unused time.
     Write(u64, W),
-    /// Merges what lies in the window, all at once or in pairs.
+    /// Consolidates the window, all at once or in pairs.
     Merge {
         from: u64,
         to: u64,
@@ -41,7 +41,7 @@ fn steps<W: std::fmt::Debug + Clone>(write: impl Strategy<Value = W>) -> impl St
     prop::collection::vec(step, 1..16)
 }
 
-/// Merges, or vacuums.
+/// Consolidates or vacuums.
 fn do_chore<W>(context: &Context, step: &Step<W>, mode: Mode, tick: u64) {
     if let Step::Merge { from, to, pairs } = *step {
         let mut options = ConsolidateOptions::new(mode);
@@ -64,8 +64,8 @@ fn do_chore<W>(context: &Context, step: &Step<W>, mode: Mode, tick: u64) {
     }
 }
 
-/// The payload of this schema of two attributes in version 14, which has neither orders nor enumerations of attributes,
-/// labels, nor a current domain.
+/// The payload of this schema of two attributes in version 14, which has no data order, no enumerations, no labels and
+/// no current domain.
 fn as_of_version_14(schema: &Schema) -> Vec<u8> {
     let mut bytes = schema.encode();
     bytes[0] = 14;
@@ -79,22 +79,22 @@ fn as_of_version_14(schema: &Schema) -> Vec<u8> {
     bytes
 }
 
-/// The time of the newest write that was merged. What is written later but bears an earlier time may be hidden, unless
-/// cells have their own times; see the guarantees.
+/// The time of the newest consolidated write. Later writes with an earlier timestamp may be hidden, unless cells have
+/// timestamps; see the guarantees.
 fn merged_until(context: &Context) -> u64 {
     let array = open(context, Window::ALL);
     let merged = array.fragments().iter().filter(|f| f.start_ms < f.end_ms);
     merged.map(|f| f.end_ms).max().unwrap_or(0)
 }
 
-/// The moments to look at: all, and before a vacuum those of the past.
+/// The times to check: all of them before a vacuum, only the end after it.
 fn moments<W>(done: &[Step<W>]) -> Vec<u64> {
     let vacuumed = done.iter().any(|s| matches!(s, Step::Vacuum));
     let past = TIMES.filter(|_| !vacuumed);
     past.chain([u64::MAX]).collect()
 }
 
-/// What the writes up to a moment leave, one over the other.
+/// The result of the writes up to a time, newer cells replacing older ones.
 fn until<K: Ord + Clone, V: Clone>(written: &BTreeMap<u64, BTreeMap<K, V>>, moment: u64) -> BTreeMap<K, V> {
     written.range(..=moment).flat_map(|(_, cells)| cells.clone()).collect()
 }
@@ -103,7 +103,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn boxes_stay_whatever_windows_are_merged(
+    fn boxes_stay_the_same_after_consolidating_any_windows(
         steps in steps(((0_i32..7, 0_i32..7), (0_i32..9, 0_i32..9))),
     ) {
         let context = new_array(&dense::schema(Layout::RowMajor, Layout::RowMajor));
@@ -128,9 +128,9 @@ proptest! {
         }
     }
 
-    /// Cells have times of their own since version 15.
+    /// Cells have timestamps since version 15.
     #[test]
-    fn cells_stay_whatever_windows_are_merged(
+    fn cells_stay_the_same_after_consolidating_any_windows(
         steps in steps(sparse::cells()),
         (timed, duplicates) in (any::<bool>(), any::<bool>()),
     ) {
@@ -143,7 +143,7 @@ proptest! {
             let bytes = generic_tile::encode(&as_of_version_14(&schema), None, &Nonces::none()).unwrap();
             block_on(context.vfs.put(&path, vec![bytes.into()])).unwrap();
         }
-        // Schemas are remembered.
+        // A new context, because schemas are cached.
         let context = Context::new(context.vfs.clone());
 
         let mut written = BTreeMap::new();
@@ -155,7 +155,7 @@ proptest! {
                     sparse::write(&context, *time, cells);
                     let array = open(&context, Window::ALL);
                     prop_assert!(array.fragments().iter().all(|f| f.version.has_delete_metadata() == timed));
-                    // Where duplicates are seen the time tells them apart.
+                    // Duplicates of a cell are distinguished by their time.
                     let key = |at: &(i32, i32)| (*at, if duplicates { *time } else { 0 });
                     written.insert(*time, cells.iter().map(|(at, n)| (key(at), *n)).collect::<BTreeMap<_, _>>());
                 }
@@ -171,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn metadata_stays_whatever_windows_are_merged(
+    fn metadata_stays_the_same_after_consolidating_any_windows(
         steps in steps(prop::collection::btree_map(0_u8..4, prop::option::of(any::<u8>()), 1..4)),
     ) {
         let context = new_array(&dense::schema(Layout::RowMajor, Layout::RowMajor));
@@ -202,10 +202,10 @@ proptest! {
     }
 }
 
-/// What a merge must not leave beneath it or lift above it, each where it was found.
+/// Fragments that a consolidation must not move below or above others, each found by a failing test.
 #[test]
-fn what_reaches_over_an_end_of_the_window() {
-    // Boxes of columns, with the times at which they are written; each "merge" is of a window.
+fn fragments_across_the_ends_of_the_window_stay_in_order() {
+    // Boxes of columns with the times of their writes. Each consolidation is in a window.
     let whole = (0, 8);
     let life = |steps: &[(u64, (i32, i32))], merged: (u64, u64), later: &[(u64, (i32, i32))], window: (u64, u64)| {
         let context = new_array(&dense::schema(Layout::RowMajor, Layout::RowMajor));
@@ -236,15 +236,15 @@ fn what_reaches_over_an_end_of_the_window() {
         assert_eq!(dense::compare(&context, Window::ALL, &model), Ok(()), "{window:?}");
         open(&context, Window::ALL).fragments().len()
     };
-    // One begins before the window and ends in it: three fragments stay.
+    // A fragment starts before the window and ends in it: three fragments stay.
     let before = [(10, whole), (30, (4, 5))];
     let later = [(40, (0, 2)), (50, (7, 8))];
     assert_eq!(life(&before, (10, 30), &later, (20, 50)), 3);
     assert_eq!(life(&before, (10, 30), &later, (10, 50)), 1);
-    // One begins in the window and ends after it.
+    // A fragment starts in the window and ends after it.
     let late = [(30, (0, 2)), (50, (7, 8))];
     assert_eq!(life(&[(25, whole), (60, (4, 5))], (25, 60), &late, (20, 50)), 3);
-    // One ends after the window and stands between two that came late.
+    // A fragment ends after the window, between two late writes.
     assert_eq!(
         life(
             &[(40, whole), (60, (4, 5))],
@@ -256,9 +256,9 @@ fn what_reaches_over_an_end_of_the_window() {
     );
 }
 
-/// A file that an earlier merge made may stand between two of a window, and lies over the first of them.
+/// A consolidated metadata file may be between two files of a window and above the first of them.
 #[test]
-fn metadata_that_stands_between_is_not_leapt_over() {
+fn consolidation_keeps_the_order_of_metadata_in_between() {
     let context = new_array(&dense::schema(Layout::RowMajor, Layout::RowMajor));
     let set = |time: u64, value: u8| {
         let value = Some(MetaValue::bytes(Datatype::Uint8, &[value]));

@@ -1,4 +1,4 @@
-//! Damage that `verify` finds, and that reads name.
+//! Damage that `verify` finds and reads report.
 
 use std::sync::Arc;
 
@@ -37,7 +37,8 @@ fn cells() -> Cells {
     }
 }
 
-/// Changes a byte of the first file whose name ends so, the one that `at` says of a file of so many, and returns its path.
+/// Changes one byte of the first file whose path ends with `ends_with`. `at` maps the file's size to the offset.
+/// Returns the path.
 fn damage(store: &MemVfs, ends_with: &str, at: impl Fn(usize) -> usize) -> String {
     let mut files = store.files().into_iter();
     let (path, bytes) = files.find(|(path, _)| path.ends_with(ends_with)).unwrap();
@@ -47,7 +48,7 @@ fn damage(store: &MemVfs, ends_with: &str, at: impl Fn(usize) -> usize) -> Strin
     path
 }
 
-/// What `verify` complains of, after a fresh look at the store.
+/// The errors that `verify` finds, with a new context for the store.
 fn complaints(store: &Arc<MemVfs>) -> Vec<String> {
     let options = OpenOptions::default();
     let (array, unopened) = block_on(Array::open_to_verify(&Context::new(store.clone()), "a", &options)).unwrap();
@@ -57,7 +58,7 @@ fn complaints(store: &Arc<MemVfs>) -> Vec<String> {
 }
 
 #[test]
-fn of_a_tile() {
+fn damage_to_a_tile() {
     let (store, _) = small();
     assert_eq!(complaints(&store), Vec::<String>::new());
     let path = damage(&store, "a0.tdb", |_| 8);
@@ -68,7 +69,7 @@ fn of_a_tile() {
 }
 
 #[test]
-fn of_cells_without_a_checksum_as_far_as_statistics_tell() {
+fn damage_without_a_checksum_is_found_if_statistics_differ() {
     let (store, _) = small();
     let options = OpenOptions::default();
     let array = block_on(Array::open(&Context::new(store.clone()), "a", &options)).unwrap();
@@ -76,7 +77,7 @@ fn of_cells_without_a_checksum_as_far_as_statistics_tell() {
     block_on(array.verify(&mut |f| unchecked.extend(f.without_checksum))).unwrap();
     let names: Vec<&str> = array.schema().attributes.iter().map(|a| a.name.as_str()).collect();
     assert!(unchecked.iter().any(|u| names.contains(&u.as_str())), "{unchecked:?}");
-    // The last byte is of a cell: all framing stays.
+    // The last byte belongs to a cell, so the framing stays valid.
     let path = damage(&store, "a0.tdb", |n| n - 1);
     let found = complaints(&store);
     assert!(
@@ -85,9 +86,9 @@ fn of_cells_without_a_checksum_as_far_as_statistics_tell() {
     );
 }
 
-/// The parts of an encrypted file do not say where they belong.
+/// The parts of an encrypted file do not identify their position.
 #[test]
-fn tiles_that_changed_places_are_found_by_their_statistics() {
+fn swapped_tiles_are_found_by_their_statistics() {
     let store = Arc::new(MemVfs::new());
     let context = Context::new(store.clone());
     let schema = dense_schema(&[(0, 4, 2)], Layout::RowMajor, Layout::RowMajor);
@@ -147,12 +148,12 @@ fn tiles_that_changed_places_are_found_by_their_statistics() {
 }
 
 #[test]
-fn of_several_fragments_one_of_which_cannot_be_opened() {
+fn damage_in_several_fragments_one_of_which_cannot_be_opened() {
     let (store, context) = small();
     write(&context, 2, cells());
     write(&context, 3, cells());
     assert_eq!(complaints(&store), Vec::<String>::new());
-    // The oldest loses its footer's length, the youngest some values.
+    // Damages the footer length of the oldest fragment and a value of the newest.
     let opened = damage(&store, "__fragment_metadata.tdb", |n| n - 1);
     let youngest = |path: &String| path.contains("__3_3_") && path.ends_with("a0.tdb");
     let (path, bytes) = store.files().into_iter().find(|(path, _)| youngest(path)).unwrap();
@@ -167,9 +168,9 @@ fn of_several_fragments_one_of_which_cannot_be_opened() {
 }
 
 #[test]
-fn of_a_footer_that_is_consolidated_too() {
+fn damage_to_a_footer_that_is_consolidated_too() {
     let (store, context) = small();
-    // Of one fragment alone nothing is consolidated.
+    // Metadata of a single fragment is not consolidated.
     write(&context, 2, cells());
     let options = WriteOptions {
         timestamp_ms: 3,
@@ -181,7 +182,7 @@ fn of_a_footer_that_is_consolidated_too() {
     assert_eq!(complaints(&store), Vec::<String>::new());
     let sound = store.files();
 
-    // The number of its bytes; the offset before it, of a section; and its version.
+    // The footer's size, the offset of a section before it, and the footer's version.
     let footer = footer_bytes(&store);
     for from_end in [8, 16, 8 + footer] {
         let path = damage(&store, "__fragment_metadata.tdb", |n| n - from_end);
@@ -194,7 +195,7 @@ fn of_a_footer_that_is_consolidated_too() {
     }
 }
 
-/// How long the footer of the first fragment is, without the number behind it.
+/// Size of the footer of the first fragment, without the number after it.
 fn footer_bytes(store: &MemVfs) -> usize {
     let mut files = store.files().into_iter();
     let (_, bytes) = files
@@ -205,7 +206,7 @@ fn footer_bytes(store: &MemVfs) -> usize {
 }
 
 #[test]
-fn of_what_an_interrupted_vacuum_left_the_command_that_ends_it_is_named() {
+fn errors_after_an_interrupted_vacuum_name_the_command_to_finish_it() {
     let (store, context) = small();
     write(&context, 2, cells());
     let array = open(&context, Window::ALL);

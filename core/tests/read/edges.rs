@@ -1,4 +1,4 @@
-//! What holds no cells, what is as wide as its type, and cells that fail a condition.
+//! Arrays without cells, domains as wide as their type, and cells that fail a condition.
 
 use hyperslab::array::Window;
 use hyperslab::blocking::block_on;
@@ -31,7 +31,7 @@ fn an_empty_array_has_fill_values_or_no_cells() {
 }
 
 #[test]
-fn domains_as_wide_as_their_type_are_read_where_they_hold_cells() {
+fn domains_as_wide_as_their_type_can_be_read() {
     let dim = Dimension::new("x", Datatype::Int64, i64::MIN, i64::MAX - 100, 100_i64);
     let schema = Schema::new(ArrayType::Dense, vec![dim], attributes());
     let context = new_array(&schema);
@@ -79,7 +79,7 @@ fn domains_as_wide_as_their_type_are_read_where_they_hold_cells() {
     });
     assert!(
         block_on(batches.next()).unwrap().unwrap().cells > 0,
-        "the first batch of very many"
+        "the first of very many batches"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Files of the local disk that cannot be read, at every single call in turn: a read fails, or is right.
+//! Files on the local disk that cannot be read, at each call in turn. A read fails or is correct.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use hyperslab::{Batch, CellCount, Cells, Column, Context, Datatype, Query, Regio
 
 const SIDE: i32 = 512;
 
-/// A matrix in tiles of 256 KiB, of numbers as they are and of compressed ones, in a store that fails on demand.
+/// A matrix of uncompressed and of compressed numbers, in tiles of 256 KiB, in a store that fails on demand.
 fn matrix(folder: &std::path::Path) -> FaultyVfs {
     let mut packed = Attribute::new("packed", Datatype::Int32, CellCount::ONE);
     packed.filters = Pipeline::new(vec![Filter::Zstd { level: 1 }]);
@@ -54,7 +54,7 @@ fn read(store: &FaultyVfs, query: &Query) -> Result<Batch> {
 }
 
 #[test]
-fn a_read_of_files_that_fail_fails_or_is_right() {
+fn a_read_with_failing_files_fails_or_is_correct() {
     let folder = tempfile::tempdir().unwrap();
     let store = matrix(folder.path());
     let inner = ScalarRange::new(100, 400);

@@ -1,4 +1,4 @@
-//! Tiles that are read from the disk in several goes.
+//! Tiles that are read from disk in several parts.
 
 use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
@@ -9,10 +9,10 @@ use hyperslab::format::schema::{ArrayType, Layout, Schema};
 use hyperslab::write::{Cells, WriteOptions};
 use hyperslab::{Array, CellCount, Column, Context, Datatype, OpenOptions, Query, Region, ScalarRange};
 
-/// Cells of eight bytes: nine megabytes.
+/// Cells of eight bytes: about nine megabytes.
 const CELLS: i64 = 1_200_007;
 
-/// An array of one tile on the disk, and the path of its cells.
+/// An array of one tile on disk, and the path of its cells.
 fn one_tile(folder: &std::path::Path, filter: Filter, values: &[u64]) -> (Context, std::path::PathBuf) {
     let context = Context::local(folder);
     let mut attribute = Attribute::new("v", Datatype::Uint64, CellCount::ONE);
@@ -53,7 +53,7 @@ fn read(context: &Context, first: i64, last: i64) -> hyperslab::Result<Vec<u64>>
 }
 
 #[test]
-fn all_and_most_of_a_tile_of_megabytes() {
+fn all_and_most_of_a_large_tile() {
     let noise: Vec<u64> = (0..CELLS as u64)
         .map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15))
         .collect();
@@ -70,9 +70,9 @@ fn all_and_most_of_a_tile_of_megabytes() {
     }
 }
 
-/// Each damage is to the tile's count of chunks, or to the header of its first chunk.
+/// Damages the number of chunks, or the header of the first chunk.
 #[test]
-fn a_large_tile_that_is_damaged_is_an_error() {
+fn a_damaged_large_tile_is_an_error() {
     let noise: Vec<u64> = (0..CELLS as u64).map(|i| i * i).collect();
     let folder = tempfile::tempdir().unwrap();
     let (context, path) = one_tile(folder.path(), Filter::Bitshuffle, &noise);
@@ -89,7 +89,7 @@ fn a_large_tile_that_is_damaged_is_an_error() {
         damaged[at..at + bytes.len()].copy_from_slice(&bytes);
         assert_ne!(damaged, sound);
         std::fs::write(&path, &damaged).unwrap();
-        // A store of its own: nothing is remembered of what was there before.
+        // A new store, so that nothing is cached.
         let error = read(&Context::local(folder.path()), 0, CELLS - 1).unwrap_err();
         assert!(error.to_string().contains("a0.tdb"), "{at} {bytes:?}: {error}");
     }

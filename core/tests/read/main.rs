@@ -1,4 +1,4 @@
-//! Reads against a naive model, over the store in memory.
+//! Compares reads of a store in memory with a naive model.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
@@ -23,7 +23,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use second::Second;
 
-/// What a cell holds: a number, a text, and a number that may be null.
+/// The contents of a cell: a number, a text, and a nullable number.
 type Cell = (i32, Vec<u8>, Option<i16>);
 
 const FILL: i32 = i32::MIN;
@@ -92,7 +92,7 @@ fn write(context: &Context, time: u64, cells: Cells) {
     .unwrap();
 }
 
-/// Merges the fragments into one, which keeps when each cell was written, and removes them.
+/// Consolidates the fragments into one with cell timestamps, and vacuums.
 fn merge(context: &Context) {
     let options = ConsolidateOptions::new(Mode::Fragments);
     let write = WriteOptions {
@@ -104,7 +104,7 @@ fn merge(context: &Context) {
     block_on(vacuum(&open(context, Window::ALL), Mode::Fragments, false, &write)).unwrap();
 }
 
-/// The result in one go and in batches, which must be the same.
+/// Reads everything at once and in batches, and checks that the results are equal.
 fn read(array: &Array, query: &Query) -> Batch {
     let whole = block_on(array.read(query)).unwrap();
     let mut batches = array.batches(query.clone());
@@ -122,7 +122,7 @@ fn read(array: &Array, query: &Query) -> Batch {
     whole
 }
 
-/// A dimension: low end, cells, extent.
+/// A dimension: start, number of cells, extent.
 type Axis = (i32, i32, i32);
 
 fn axes() -> impl Strategy<Value = Vec<Axis>> {
@@ -152,7 +152,7 @@ fn dense_schema(axes: &[Axis], tile_order: Layout, cell_order: Layout) -> Schema
     schema
 }
 
-/// Every point of the product of these coordinates, the last dimension fastest, or the first.
+/// All points of the product of these coordinates, with the last or the first dimension varying fastest.
 fn product(along: &[Vec<i32>], row_major: bool) -> Vec<Vec<i32>> {
     let mut out = vec![Vec::new()];
     if row_major {
@@ -173,7 +173,7 @@ fn product(along: &[Vec<i32>], row_major: bool) -> Vec<Vec<i32>> {
     out
 }
 
-/// So many lists of so many pairs.
+/// Lists of pairs, with these numbers of lists and of pairs per list.
 fn picks(lists: Range<usize>, pairs: Range<usize>) -> impl Strategy<Value = Picks> {
     prop::collection::vec(prop::collection::vec(any::<(Index, Index)>(), pairs), lists)
 }
@@ -182,12 +182,12 @@ fn major() -> impl Strategy<Value = Layout> {
     prop_oneof![Just(Layout::RowMajor), Just(Layout::ColMajor)]
 }
 
-/// So many places of sparse cells.
+/// Coordinates of sparse cells.
 fn points(count: Range<usize>) -> impl Strategy<Value = BTreeSet<(i32, i64)>> {
     prop::collection::btree_set((-9_i32..9, 0_i64..12), count)
 }
 
-/// The time that [`cell`] was told.
+/// The time that was passed to [`cell`].
 fn written_at(cell: &Cell) -> i32 {
     cell.0 % 10
 }
@@ -198,7 +198,7 @@ fn cell(k: usize, time: u64) -> Cell {
     (k * 10 + time as i32, text, (k % 3 != 0).then_some(k as i16))
 }
 
-/// Pairs of places, of which ranges are made: a list for each write, or for each dimension.
+/// Pairs that are made into ranges: a list for each write or for each dimension.
 type Picks = Vec<Vec<(Index, Index)>>;
 
 fn check_dense(
@@ -297,9 +297,9 @@ fn check_dense(
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Runs of a few cells each, and more of them than are kept in mind one by one.
+    /// More short runs of cells than are tracked one by one.
     #[test]
-    fn many_short_runs_of_dense_tiles_are_the_newest_cells(
+    fn dense_reads_of_many_short_runs_return_the_newest_cells(
         axes in prop::collection::vec((-5_i32..5, 14_i32..24, 1_i32..9), 3), orders in [major(), major(), major()],
         writes in picks(0..5, 3..4), ranges in picks(3..4, 0..3), end in 1_u64..7,
     ) {
@@ -311,7 +311,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn dense_reads_are_the_newest_cells_in_the_order_asked_for(
+    fn dense_reads_return_the_newest_cells_in_the_requested_order(
         axes in axes(), orders in [major(), major(), major()], writes in picks(0..5, 3..4), ranges in picks(3..4, 0..4),
         end in 1_u64..7, batch_bytes in prop_oneof![Just(1_u64), 20..3000_u64],
     ) {
@@ -319,7 +319,7 @@ proptest! {
     }
 
     #[test]
-    fn sparse_reads_are_the_newest_cells_in_the_order_asked_for(
+    fn sparse_reads_return_the_newest_cells_in_the_requested_order(
         extents in (1_i32..30, 1_i64..30), second in Second::any(), tile_order in major(), cell_order in prop_oneof![major(), Just(Layout::Hilbert)],
         duplicates in any::<bool>(), capacity in 1_u64..9,
         writes in prop::collection::vec(prop_oneof![points(0..4), points(0..40), points(60..120)], 0..5),

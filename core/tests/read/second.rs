@@ -1,20 +1,20 @@
-//! The second dimension of sparse arrays in tests: whole numbers, floats, or text.
+//! The second dimension of sparse test arrays: integers, floats, or text.
 
 use hyperslab::format::domain::Dimension;
 use hyperslab::{Column, Datatype, Scalar};
 use proptest::prelude::*;
 
-/// What the second dimension of a sparse array is: how coordinates are compared and packed depends on it.
+/// The type of the second dimension of a sparse array. It decides how coordinates are compared and packed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Second {
     Whole,
-    /// Floats whose bits differ in the highest: beside another coordinate they take more than 64 bits.
+    /// Floats that differ in their highest bits. Together with another coordinate they take more than 64 bits.
     Wide,
     Text,
 }
 
 impl Second {
-    /// The distance of floats: a power of two, so that tiles are counted without rounding.
+    /// The distance between floats. A power of two, so that tiles are computed without rounding.
     const STEP: f64 = (1_u64 << 60) as f64;
     const LOW: i64 = -64;
 
@@ -41,7 +41,7 @@ impl Second {
         }
     }
 
-    /// Numbers below 100 in their order, some of them the beginning of others.
+    /// Numbers below 100 in order. Some are prefixes of others.
     fn text(y: i64) -> Vec<u8> {
         let units = "a".repeat(y as usize % 10);
         format!("{}{units}", y / 10).into_bytes()

@@ -1,4 +1,4 @@
-//! A store with a clock: every answer takes one round, and a round passes when nothing else can happen.
+//! A store with a simulated clock: every response takes one round, and a round passes when nothing else can run.
 
 use std::future::Future;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use bytes::Bytes;
 use hyperslab::vfs::coalesce::{GAP_BYTES, MERGED_BYTES_MAX, coalesce};
 use hyperslab::vfs::{BoxFuture, Entry, FileWriter, MemVfs, Vfs};
 
-/// What a store was asked for.
+/// The requests that a store received.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     /// Listings of folders.
@@ -20,15 +20,15 @@ pub(crate) struct Seen {
     pub(crate) wholes: usize,
     /// Reads of the ends of files.
     pub(crate) tails: usize,
-    /// Reads of ranges, as far as neighbours are not merged.
+    /// Reads of ranges that are not merged with a neighbour.
     pub(crate) ranges: usize,
-    /// Questions for a file's size.
+    /// Requests for the size of a file.
     pub(crate) sizes: usize,
-    /// How many times everybody waited.
+    /// Number of rounds in which everything waited.
     pub(crate) rounds: usize,
 }
 
-/// Files in memory as if they were far away. Reads only.
+/// A read-only store in memory with simulated latency.
 #[derive(Clone)]
 pub(crate) struct RoundsVfs {
     files: MemVfs,
@@ -57,7 +57,7 @@ impl RoundsVfs {
         }
     }
 
-    /// What was asked for since the last call of this.
+    /// The requests since the last call of this function.
     pub(crate) fn seen(&self) -> Seen {
         std::mem::take(&mut self.state.lock().unwrap().seen)
     }
@@ -77,12 +77,12 @@ impl RoundsVfs {
             state.seen.rounds += 1;
             let waiting = std::mem::take(&mut state.waiting);
             drop(state);
-            assert!(!waiting.is_empty(), "the work waits for something else than the store");
+            assert!(!waiting.is_empty(), "the work waits for something other than the store");
             waiting.into_iter().for_each(Waker::wake);
         }
     }
 
-    /// Counts a question; its answer is `found`, a round later.
+    /// Counts a request. The response `found` arrives a round later.
     fn ask<'a, T: Send + 'a>(
         &'a self,
         count: impl FnOnce(&mut Seen) + Send + 'a,

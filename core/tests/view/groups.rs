@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// An array in the group `g`.
+/// Creates an array in the group `g`.
 fn make_inner(context: &Context) {
     let x = Dimension::new("x", Datatype::Int32, 0_i32, 4_i32, 2_i32);
     let attribute = Attribute::new("a", Datatype::Int16, CellCount::ONE);
@@ -22,7 +22,7 @@ fn view_of(context: Context) -> View {
 }
 
 #[test]
-fn members_named_in_full_are_shown_if_they_lie_in_the_group() {
+fn members_with_absolute_uris_are_shown_if_they_are_in_the_group() {
     let context = Context::memory();
     block_on(create_group(&context, "g")).unwrap();
     make_inner(&context);
@@ -72,9 +72,9 @@ fn members_named_in_full_are_shown_if_they_lie_in_the_group() {
     assert!(!page.contains("gone`:"), "{page}");
 }
 
-/// Names in a file system hold anything but `/` and NUL, names in groups anything.
+/// File names may contain anything except `/` and NUL; names in groups may contain anything.
 #[test]
-fn every_name_is_a_folder_that_opens_and_a_page_shows_it() {
+fn every_member_name_is_a_folder_and_is_on_the_page() {
     let context = Context::memory();
     block_on(create_group(&context, "g")).unwrap();
     let x = Dimension::new("x|y", Datatype::Int32, 0_i32, 4_i32, 2_i32);
@@ -133,9 +133,9 @@ fn every_name_is_a_folder_that_opens_and_a_page_shows_it() {
 }
 
 #[test]
-fn a_group_without_a_list_shows_what_lies_in_it() {
+fn a_group_without_a_list_shows_the_contents_of_its_folder() {
     let context = Context::memory();
-    // As releases before 2.8 left it.
+    // A group of a release before 2.8.
     block_on(context.vfs.put("g/__tiledb_group.tdb", vec![])).unwrap();
     make_inner(&context);
     let view = view_of(context);
@@ -144,7 +144,7 @@ fn a_group_without_a_list_shows_what_lies_in_it() {
 }
 
 #[test]
-fn a_group_shows_arrays_in_it_that_are_no_members_and_what_it_says_of_itself() {
+fn a_group_shows_its_metadata_and_arrays_that_are_not_members() {
     let context = Context::memory();
     block_on(create_group(&context, "g")).unwrap();
     make_inner(&context);

@@ -1,4 +1,4 @@
-//! The view over arrays in memory: every byte of every format, by every way there is to it.
+//! The view over arrays in memory: every byte of every format, by every path.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
@@ -25,7 +25,7 @@ use hyperslab::{
 
 const ROWS: i32 = 23;
 const COLUMNS: i32 = 17;
-/// After all writes.
+/// A time after all writes.
 const NOW_MS: u64 = 5000;
 
 fn write(context: &Context, path: &str, timestamp_ms: u64, cells: Cells) {
@@ -46,8 +46,8 @@ fn value(row: i32, column: i32) -> i16 {
     i16::try_from(row * 100 + column).unwrap()
 }
 
-/// A folder of a dense array of 23 x 17 cells, written at 1000 and in part again at 2000, and a
-/// sparse one of 40 cells.
+/// A folder with a dense array of 23 x 17 cells, written at 1000 and partly again at 2000, and a sparse array of 40
+/// cells.
 fn view() -> View {
     let (context, options) = (Context::memory(), created());
 
@@ -128,7 +128,7 @@ fn view() -> View {
     whole(context)
 }
 
-/// How the arrays are made.
+/// The options for creating the arrays.
 fn created() -> CreateOptions {
     CreateOptions {
         timestamp_ms: 1,
@@ -137,7 +137,7 @@ fn created() -> CreateOptions {
     }
 }
 
-/// All that is in the store, after all writes.
+/// A view of the whole store after all writes.
 fn whole(context: Context) -> View {
     View::new(
         Source {
@@ -179,7 +179,7 @@ fn every_listed_name_resolves_and_every_size_is_exact() {
             };
             let node = block_on(view.lookup(&path))
                 .unwrap()
-                .unwrap_or_else(|| panic!("{path} is listed but not there"));
+                .unwrap_or_else(|| panic!("{path} is listed but does not exist"));
             assert_eq!(node.kind.is_dir(), entry.is_dir, "{path}");
             *seen += 1;
             match node.kind {
@@ -242,7 +242,7 @@ fn folders_and_their_names() {
     }
 }
 
-/// Values of the box, row by row.
+/// The values of a box, row by row.
 fn expect(rows: Range<i32>, columns: Range<i32>) -> Vec<u8> {
     let cells = rows.flat_map(|r| columns.clone().map(move |c| (r, c)));
     let now = |(r, c)| match (r, c) {
@@ -274,7 +274,7 @@ fn raw_values_of_boxes_steps_and_tiles() {
 }
 
 #[test]
-fn any_range_of_bytes_is_that_range_of_the_file() {
+fn byte_ranges_match_the_whole_file() {
     let view = view();
     for path in [
         "grids/dense/slices/v@all.npy",
@@ -312,7 +312,7 @@ fn sparse_slices_as_text_and_as_records() {
     let text = String::from_utf8(file(&view, "points/slices/x=0.5:1.csv")).unwrap();
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some("x,mag,place"));
-    // x = i * 7 % 40 / 4, so that 0.5 is cell 6, 0.75 cell 29 and 1.0 cell 12.
+    // x = i * 7 % 40 / 4, so 0.5 is cell 6, 0.75 is cell 29 and 1.0 is cell 12.
     assert_eq!(
         lines.collect::<Vec<_>>(),
         [
@@ -336,7 +336,7 @@ fn sparse_slices_as_text_and_as_records() {
 }
 
 #[test]
-fn one_slice_has_one_id_however_it_is_spelled() {
+fn equivalent_slices_have_the_same_id() {
     let view = view();
     let id = |name: &str| {
         block_on(view.lookup(&format!("grids/dense/{name}")))
@@ -366,7 +366,7 @@ fn one_slice_has_one_id_however_it_is_spelled() {
 }
 
 #[test]
-fn refusals_say_what_to_write() {
+fn errors_say_what_to_write() {
     let view = view();
     assert!(refusal(&view, "grids/dense/slices/all").contains("write all.npy"));
     assert!(refusal(&view, "grids/dense/slices/all.xls").contains("the endings are .npy, .bin, .csv"));

@@ -1,8 +1,8 @@
-//! What a view offers, and what it refuses for its size.
+//! The paths that a view offers, and those that it refuses because of their size.
 
 use super::*;
 
-/// An array of each of these schemas, in which nothing is written.
+/// A view of an array for each of these schemas, without cells.
 fn empty(schemas: &[(&str, Schema)]) -> View {
     let context = Context::memory();
     for (path, schema) in schemas {
@@ -12,13 +12,13 @@ fn empty(schemas: &[(&str, Schema)]) -> View {
 }
 
 #[test]
-fn a_file_beyond_63_bits_is_refused() {
+fn a_file_of_more_than_63_bits_is_refused() {
     let axis = |name| Dimension::new(name, Datatype::Int64, 0_i64, i64::MAX - 1000, 1000_i64);
     let v = || Attribute::new("v", Datatype::Int32, CellCount::ONE);
     let line = Schema::new(ArrayType::Dense, vec![axis("x")], vec![v()]);
     let cube = Schema::new(ArrayType::Dense, vec![axis("x"), axis("y"), axis("z")], vec![v()]);
     let view = empty(&[("line", line), ("cube", cube)]);
-    // The sizes of these would wrap around to 168 bytes, to 0 of values, and to more than a sign allows.
+    // The sizes of these would overflow to 168 bytes, to 0 bytes, and to a negative number.
     for name in [
         "line/slices/0:4611686018427387914.npy",
         "line/slices/0:4611686018427387904.bin",
@@ -73,7 +73,7 @@ fn every_sample_name_resolves() {
         ("far", sparse(vec![far("x")], vec![fixed("a")]), "all.npy"),
         ("hidden", dense(vec![var("t"), fixed(".b")]), "%2Eb@all.npy"),
     ];
-    // All that can be written into these is more than a file can have.
+    // Any region of these is larger than a file can be.
     let line = Schema::new(ArrayType::Dense, vec![far("x")], vec![fixed("a"), var("t")]);
     let plane = Schema::new(ArrayType::Dense, vec![far("x"), far("y")], vec![fixed("a")]);
     let time = Schema::new(ArrayType::Dense, vec![endless], vec![fixed("a")]);
@@ -117,9 +117,9 @@ fn every_sample_name_resolves() {
     }
 }
 
-/// An attribute without a name is called `data`, where no other field is.
+/// An unnamed attribute is called `data`, unless another field has that name.
 #[test]
-fn a_name_stands_for_one_field() {
+fn field_names_are_unique() {
     let x = Dimension::new("x", Datatype::Int32, 0_i32, 3_i32, 2_i32);
     let number = |name: &str| Attribute::new(name, Datatype::Int8, CellCount::ONE);
     let beside = Schema::new(ArrayType::Dense, vec![x.clone()], vec![number(""), number("data")]);
@@ -152,7 +152,7 @@ fn a_name_stands_for_one_field() {
     ] {
         assert_eq!(file(&view, path), expect, "{path}");
     }
-    // Behind the header of numpy's.
+    // After the npy header.
     assert_eq!(file(&view, "beside/tiles/data_/0.npy")[128..], [1, 2]);
     assert_eq!(file(&view, "beside/tiles/data/0.npy")[128..], [5, 6]);
 }

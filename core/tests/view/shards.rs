@@ -1,4 +1,4 @@
-//! Tiles as Zarr shards: of arrays on a disk, whose files are handed on as they are.
+//! Tiles as Zarr shards, for arrays on disk whose files are served unchanged.
 
 mod made;
 
@@ -19,7 +19,7 @@ fn is_sharded(made: &Made) -> bool {
 }
 
 #[test]
-fn a_tile_of_one_fragment_is_the_bytes_of_its_file() {
+fn a_tile_of_one_fragment_is_served_from_its_file() {
     for filters in [vec![], vec![ZSTD], vec![GZIP]] {
         let made = Made::new(&[(512, 256), (300, 256)], attribute(Datatype::Float64, filters));
         let values: Vec<f64> = (0..70_001).map(f64::from).collect();
@@ -33,7 +33,7 @@ fn a_tile_of_one_fragment_is_the_bytes_of_its_file() {
         for key in ["0/0", "0/1", "1/0", "1/1"] {
             let node = made.node(&format!("zarr/v/c/{key}"));
             let bytes = file(&made.view, &format!("zarr/v/c/{key}"));
-            // Eight chunks a tile; tiles follow each other in the file.
+            // Eight chunks per tile. Tiles follow each other in the file.
             let tile = bytes.len() - 16 * 8 - 4;
             assert!(bytes[..tile] == stored[end..end + tile], "{key}");
             assert_eq!(node.stored_bytes, tile as u64);
@@ -46,7 +46,7 @@ fn a_tile_of_one_fragment_is_the_bytes_of_its_file() {
             assert_eq!(
                 block_on(made.view.read_whole(&node)).unwrap(),
                 None,
-                "parts can be read"
+                "parts cannot be read"
             );
             for start in (0..bytes.len()).step_by(30_011).chain(tile - 3..tile + 3) {
                 let range = start as u64..start as u64 + 40_000;
@@ -65,12 +65,12 @@ fn a_tile_of_one_fragment_is_the_bytes_of_its_file() {
 }
 
 #[test]
-fn tiles_of_several_fragments_are_made_of_cells() {
+fn tiles_of_several_fragments_are_built_from_cells() {
     for filters in [vec![], vec![ZSTD], vec![GZIP]] {
         let made = Made::new(&[(8, 4), (9, 4)], attribute(Datatype::Int32, filters));
         let column = |v: i32| Column::from_values(Datatype::Int32, &[v, v + 1, v + 2]);
         made.write(1000, &[(3, 10), (3, 11)], &column(100));
-        // A cell of the first tile, and all of the last, which sticks out of the domain.
+        // A cell of the first tile, and all of the last tile, which extends past the domain.
         made.write(2000, &[(4, 4), (5, 5)], &column(200));
         made.write(3000, &[(7, 10), (11, 11)], &column(300));
         assert!(is_sharded(&made));
@@ -93,23 +93,23 @@ fn tiles_of_several_fragments_are_made_of_cells() {
 }
 
 #[test]
-fn what_nobody_wrote_is_absent_and_what_one_wrote_in_part_is_made() {
+fn unwritten_tiles_are_absent_and_partly_written_ones_are_built() {
     let mut v = attribute(Datatype::Uint16, vec![ZSTD]);
     v.fill = 7_u16.to_le_bytes().to_vec();
     let made = Made::new(&[(10, 4)], v);
     assert!(is_sharded(&made));
     assert!(block_on(made.view.lookup("zarr/v/c/0")).unwrap().is_none());
     assert_eq!(made.zarr(""), 7_u16.to_le_bytes().repeat(10));
-    // What a file holds where nothing was written is not said, so that it is not shown.
+    // The file's contents in unwritten cells are undefined, so they are not shown.
     made.write(1000, &[(8, 9)], &Column::from_values(Datatype::Uint16, &[1_u16, 2]));
     assert!(fact(&made.node("zarr/v/c/1")).starts_with("made"));
     assert!(block_on(made.view.lookup("zarr/v/c/2")).unwrap().is_none());
     assert!(made.zarr("") == made.read(NOW_MS));
 }
 
-/// Before the current domain nobody may write, so that the fill value is shown, whatever the file holds there.
+/// Cells before the current domain cannot be written, so the fill value is shown, whatever the file contains.
 #[test]
-fn cells_before_the_current_domain_are_not_those_of_the_file() {
+fn cells_before_the_current_domain_are_fill_values() {
     let x = Dimension::new("x", Datatype::Int64, 0_i64, 99_i64, 4_i64);
     let mut schema = Schema::new(ArrayType::Dense, vec![x], vec![attribute(Datatype::Uint8, vec![ZSTD])]);
     schema.current_domain = Some(CurrentDomain {
@@ -135,7 +135,7 @@ fn tiles_of_one_cell_are_shards_too() {
 }
 
 #[test]
-fn what_cannot_be_handed_on_is_unpacked_as_before() {
+fn tiles_that_cannot_be_served_unchanged_are_unpacked() {
     let plain = |made: &Made, why: &str| {
         assert!(!is_sharded(made), "{why}");
         let node = made.node("zarr/v/c/0");
@@ -191,14 +191,14 @@ fn what_cannot_be_handed_on_is_unpacked_as_before() {
     );
 }
 
-/// A store that breaks its promises gives errors, and never other cells.
+/// A store that violates its contract causes errors, but never wrong cells.
 #[test]
 fn damaged_files_give_errors() {
     let whole = |made: &Made| block_on(made.view.read_file("zarr/v/c/1"));
     let make = |filters: &[Filter]| {
         let made = Made::new(&[(30_000, 10_000)], attribute(Datatype::Float64, filters.to_vec()));
         let values: Vec<f64> = (0..30_000).map(|i| f64::from(i) * 0.7).collect();
-        // Of 64 KiB tiles' chunks, 10000 cells are no whole number.
+        // 10000 cells are not a whole number of 64 KiB chunks.
         assert!(!is_sharded(&made));
         let made = Made::new(&[(24_576, 8192)], attribute(Datatype::Float64, filters.to_vec()));
         made.write(
@@ -209,7 +209,7 @@ fn damaged_files_give_errors() {
         made
     };
     for filters in [&[][..], &[ZSTD], &[GZIP]] {
-        // Cut within the second tile, after its node was made, and before.
+        // Truncated within the second tile, before and after its node is created.
         let made = make(filters);
         let node = made.node("zarr/v/c/1");
         let bytes = std::fs::read(made.data_file()).unwrap();
@@ -220,11 +220,11 @@ fn damaged_files_give_errors() {
         let error = block_on(fresh.read_file("zarr/v/c/1")).unwrap_err().to_string();
         assert!(error.contains("a0.tdb"), "{error}");
 
-        // No file at all is a failure, and no name that is absent.
+        // A missing file is an error, not an absent name.
         std::fs::remove_file(made.data_file()).unwrap();
         assert!(block_on(Made::again(&made).read_file("zarr/v/c/1")).is_err());
 
-        // Other numbers where chunks are counted and measured: the tile is not handed on, or read as it is.
+        // Changed counts and sizes of chunks: the tile is not served, or it is read correctly.
         let made = make(filters);
         let bytes = std::fs::read(made.data_file()).unwrap();
         let right = whole(&made).unwrap();
@@ -244,7 +244,7 @@ fn damaged_files_give_errors() {
                     assert!(fact(&node).starts_with("made"), "byte {at}");
                     match block_on(fresh.read(&node, 0..u64::MAX)) {
                         Err(e) => assert!(e.to_string().contains("a0.tdb"), "{e}"),
-                        // Bytes that no decoder needs.
+                        // Bytes that no decoder uses.
                         Ok(found) => {
                             assert!(
                                 unsharded_of(&fresh, &found) == unsharded_of(&fresh, &right),
@@ -270,13 +270,13 @@ fn unsharded_of(view: &View, shard: &[u8]) -> Vec<u8> {
     )
 }
 
-/// A reader may look into the index of before a write, or a merge, and then read the bytes of after it.
+/// A reader may use an index from before a write or a consolidation, and then read bytes from after it.
 #[test]
-fn an_old_index_never_finds_the_cells_of_another_place() {
+fn an_outdated_index_never_finds_wrong_cells() {
     for filters in [vec![], vec![ZSTD], vec![GZIP]] {
         let made = Made::new(&[(4 * 16_384, 16_384)], attribute(Datatype::Float64, filters));
         let inside = |tile: i64| [(3 + tile * 16_384, 2 + (tile + 1) * 16_384)];
-        // Tiles lie in other places of the files before the merge and after it, and each chunk is as long as any other.
+        // The consolidation moves tiles to other offsets, and all chunks have the same length.
         for (time, tile) in [(1000, 3), (1100, 1), (1200, 2), (1300, 0)] {
             made.write(
                 time,
@@ -320,9 +320,9 @@ fn an_old_index_never_finds_the_cells_of_another_place() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Whatever is written in whatever order: Zarr shows the cells that a read gives, at each time.
+    /// After any writes in any order, Zarr shows the same cells as a read, at each time.
     #[test]
-    fn shards_hold_what_a_read_gives(
+    fn shards_match_reads(
         dims in prop::collection::vec((1_i64..12, 1_i64..6), 1..4),
         writes in prop::collection::vec((any::<[u8; 6]>(), 1_u8..200), 0..5),
         kind in 0..3,
@@ -337,7 +337,7 @@ proptest! {
             let range = |(d, (n, extent)): (usize, &(i64, i64))| {
                 let (a, b) = (i64::from(ends[2 * d]) % n, i64::from(ends[2 * d + 1]) % n);
                 let (a, b) = (a.min(b), a.max(b));
-                // Half of them are of whole tiles.
+                // Half of the writes are whole tiles.
                 let whole = (a / extent * extent, ((b / extent + 1) * extent - 1).min(n - 1));
                 let (a, b) = if value % 2 == 0 { whole } else { (a, b) };
                 (3 + a, 3 + b)

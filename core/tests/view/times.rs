@@ -1,4 +1,4 @@
-//! Arrays of other times in the view, and what is written while it is open.
+//! The view of arrays at other times, and writes while it is open.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn the_past_stays_readable() {
 }
 
 #[test]
-fn writes_are_found_by_their_order_and_between_times() {
+fn writes_are_found_by_number_and_by_time() {
     let view = view();
     let first = |path: &str| file(&view, &format!("grids/dense/{path}/slices/v@all.bin"))[..2].to_vec();
     assert_eq!(first("at/latest"), (-1_i16).to_le_bytes());
@@ -53,7 +53,7 @@ fn writes_are_found_by_their_order_and_between_times() {
 }
 
 #[test]
-fn what_others_write_shows_through_a_manifest_too() {
+fn concurrent_writes_show_through_a_manifest_too() {
     let theirs = view();
     let files = &theirs.source().context.vfs;
     block_on(manifest::write(&**files, "")).unwrap();
@@ -95,7 +95,7 @@ fn later_writes_show_after_a_refresh_and_old_nodes_stay() {
 }
 
 #[test]
-fn what_bears_a_time_of_the_future_shows_when_it_has_come_or_is_asked_for() {
+fn future_writes_show_when_their_time_comes_or_is_requested() {
     let view = view();
     let size = |path: &str| block_on(view.lookup(path)).unwrap().map(|node| node.kind);
     let (now, then) = ("points/slices/mag@all.bin", "points/at/7000ms/slices/mag@all.bin");
@@ -119,9 +119,9 @@ fn what_bears_a_time_of_the_future_shows_when_it_has_come_or_is_asked_for() {
     );
 }
 
-/// One fragment holds cells of several times after a merge, and a delete makes none.
+/// A consolidated fragment holds cells of several times. A delete adds no fragment.
 #[test]
-fn times_within_a_fragment_and_deletes_are_told_apart() {
+fn times_within_a_fragment_and_deletes_are_distinguished() {
     let view = view();
     let found = |path: &str| {
         view.refresh(NOW_MS);

@@ -14,7 +14,7 @@ fn zarr_chunks_are_whole_tiles() {
     );
     assert_eq!(names(&view, "grids/dense/zarr/pair/c/0/0"), ["0"]);
     let chunk = |key: &str| file(&view, &format!("grids/dense/zarr/{key}"));
-    // Tiles are 4 x 5; the last column of tiles sticks out by 3.
+    // Tiles are 4 x 5. The last column of tiles extends past the domain by 3.
     assert_eq!(chunk("v/c/1/1"), expect(4..8, 5..10));
     let edge = chunk("v/c/5/3");
     assert_eq!(edge.len(), 40);
@@ -47,7 +47,7 @@ fn zarr_chunks_are_whole_tiles() {
 }
 
 #[test]
-fn zarr_shows_what_cells_hold_that_nobody_wrote() {
+fn zarr_shows_unwritten_cells() {
     let context = Context::memory();
     let mut rgb = Attribute::new("rgb", Datatype::Uint8, CellCount::Fixed(3));
     rgb.fill = vec![1, 2, 3];
@@ -57,7 +57,7 @@ fn zarr_shows_what_cells_hold_that_nobody_wrote() {
     let schema = Schema::new(ArrayType::Dense, vec![x], vec![rgb, there]);
     block_on(create(&context, "a", &schema, &[], &created())).unwrap();
     let view = view_of(context);
-    // Zarr has one fill value for all three, so that nothing may be left to it.
+    // Zarr has one fill value for all three values, so all chunks are present.
     assert_eq!(names(&view, "zarr/rgb/c"), ["0", "1", "2"]);
     assert_eq!(file(&view, "zarr/rgb/c/2/0"), [1, 2, 3, 1, 2, 3]);
     assert_eq!(names(&view, "zarr/there"), ["c", "zarr.json"]);
@@ -70,7 +70,7 @@ fn zarr_shows_what_cells_hold_that_nobody_wrote() {
     assert!(valid.contains("\"fill_value\": true"), "{valid}");
 }
 
-/// Domains of arrays that are to grow are as wide as their type; only the current domain may be read.
+/// Arrays that will grow have domains as wide as their type. Only the current domain is readable.
 #[test]
 fn zarr_ends_with_the_current_domain() {
     let context = Context::memory();
@@ -96,7 +96,7 @@ fn zarr_ends_with_the_current_domain() {
     block_on(array.write(cells, &write)).unwrap();
     let view = view_of(context);
     let json: serde_json::Value = serde_json::from_slice(&file(&view, "zarr/a/zarr.json")).unwrap();
-    // Chunks start with the domain.
+    // Chunks start at the start of the domain.
     assert_eq!(json["shape"], serde_json::json!([3, 6]));
     assert_eq!(names(&view, "zarr"), ["a", "y", "x", "zarr.json"]);
     assert_eq!(names(&view, "zarr/a/c/0"), ["0", "1"]);
@@ -126,7 +126,7 @@ fn view_of(context: Context) -> View {
 }
 
 #[test]
-fn coordinates_are_no_longer_than_the_axis_however_long_a_tile_is() {
+fn coordinate_arrays_are_never_longer_than_the_axis() {
     let context = Context::memory();
     let x = Dimension::new("x", Datatype::Int64, 0_i64, (1_i64 << 40) - 1, 1_i64 << 36);
     let a = Attribute::new("a", Datatype::Uint8, CellCount::ONE);
@@ -192,7 +192,7 @@ fn zarr_attributes_are_the_metadata() {
         json("zarr/age/zarr.json")["attributes"],
         serde_json::json!({ "units": "seconds", "_FillValue": i64::MIN })
     );
-    // The array of coordinates is found by the name of the dimension.
+    // The coordinate array has the name of the dimension.
     let dimensions = serde_json::json!(["%5F_tiledb_rows", "day"]);
     assert_eq!(temp["dimension_names"], dimensions);
     assert_eq!(
@@ -218,9 +218,9 @@ fn attributes_of(view: &View, name: &str) -> serde_json::Value {
     json["attributes"].clone()
 }
 
-/// A reader that takes means must not take fill values for numbers, and no number for a fill value.
+/// A reader that computes means must not mistake fill values for values, or values for fill values.
 #[test]
-fn fill_values_are_named_where_cells_may_hold_them() {
+fn fill_values_are_declared_if_cells_may_hold_them() {
     let context = Context::memory();
     let attribute = |name: &str, datatype| Attribute::new(name, datatype, CellCount::ONE);
     let mut nodata = attribute("nodata", Datatype::Float32);
@@ -267,19 +267,19 @@ fn fill_values_are_named_where_cells_may_hold_them() {
     let view = view_of(context.clone());
     of_parts(&view);
     assert_eq!(said(&view, "gray"), Some(serde_json::json!(255)));
-    // All of it is written: what reads like a fill value is a value.
+    // All cells are written, so a cell equal to the fill value is a value.
     fill_from_start(&context, 20, columns(10));
     let view = view_of(context.clone());
     for name in ["n", "u", "gray", "day", "nodata"] {
         assert_eq!(said(&view, name), None, "{name}");
     }
-    // A merge changes nothing of that.
+    // A consolidation changes nothing.
     merge(&context, 30);
     let view = view_of(context.clone());
     for name in ["n", "u", "gray", "day", "nodata"] {
         assert_eq!(said(&view, name), None, "{name}");
     }
-    // Which of two cells with the fill value was written is not known after a merge.
+    // After a consolidation, it is unknown which of the cells with the fill value were written.
     let mut some = columns(2);
     some[0].1 = Column::from_values(Datatype::Int16, &[i16::MIN, 1]);
     fill_from_start(&context, 40, some);
@@ -291,9 +291,9 @@ fn fill_values_are_named_where_cells_may_hold_them() {
     );
 }
 
-/// Cells that nobody wrote stay missing when a merge has written the fill value there.
+/// Unwritten cells stay missing after a consolidation has stored their fill value.
 #[test]
-fn fill_values_stay_named_after_a_merge() {
+fn fill_values_stay_declared_after_a_consolidation() {
     let context = Context::memory();
     let x = Dimension::new("x", Datatype::Int32, 0_i32, 9_i32, 5_i32);
     let mut zero = Attribute::new("zero", Datatype::Int64, CellCount::ONE);
@@ -321,7 +321,7 @@ fn fill_values_stay_named_after_a_merge() {
     check();
 }
 
-/// Merges all fragments into one.
+/// Consolidates all fragments into one.
 fn merge(context: &Context, timestamp_ms: u64) {
     let array = block_on(Array::open(context, "a", &OpenOptions::default())).unwrap();
     let options = WriteOptions {
@@ -335,7 +335,7 @@ fn merge(context: &Context, timestamp_ms: u64) {
 }
 
 #[test]
-fn nulls_are_no_numbers_in_zarr_and_in_npy() {
+fn nulls_are_not_values_in_zarr_and_npy() {
     let context = Context::memory();
     let attribute = |name: &str, datatype| {
         let mut a = Attribute::new(name, datatype, CellCount::ONE);
@@ -403,14 +403,14 @@ fn nulls_are_no_numbers_in_zarr_and_in_npy() {
     }
 }
 
-/// A chunk as large as a tile can be is read where it is asked for: nobody has memory for all of it.
+/// A chunk of the largest tile is read in parts, because it does not fit in memory.
 #[test]
-fn a_part_of_a_chunk_takes_no_more_than_that_part() {
+fn reading_part_of_a_chunk_takes_memory_for_that_part_only() {
     let context = Context::memory();
     let cells = 1_i64 << 33;
     let x = Dimension::new("x", Datatype::Int64, 0_i64, cells - 1, cells);
     let mut v = Attribute::new("v", Datatype::Int32, CellCount::ONE);
-    // Of these no codec of Zarr makes shards.
+    // No Zarr codec can make shards of these.
     v.filters = Pipeline::new(vec![Filter::Bitshuffle]);
     let schema = Schema::new(ArrayType::Dense, vec![x], vec![v]);
     block_on(create(&context, "big", &schema, &[], &created())).unwrap();

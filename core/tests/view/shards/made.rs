@@ -1,4 +1,4 @@
-//! Arrays on a disk, and a reader of the Zarr hierarchy that their view shows.
+//! Arrays on disk, and a reader of the Zarr hierarchy in their view.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::*;
 
-/// A dense array `a` on a disk, of one attribute `v`, and its view.
+/// A dense array `a` on disk with one attribute `v`, and its view.
 pub(super) struct Made {
     pub(super) folder: TempDir,
     pub(super) context: Context,
@@ -20,7 +20,7 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// Dimensions start at 3; each is given by its length and the extent of its tiles.
+    /// Creates the array from the length and tile extent of each dimension. Dimensions start at 3.
     pub(super) fn new(dims: &[(i64, i64)], attribute: Attribute) -> Self {
         let dims = dims
             .iter()
@@ -58,7 +58,7 @@ impl Made {
         block_on(Array::open(&self.context, "a", &options)).unwrap()
     }
 
-    /// Writes cells of a box, each with the next of `values` over and over.
+    /// Writes the cells of a box, repeating `values`.
     pub(super) fn write(&self, time_ms: u64, ranges: &[(i64, i64)], values: &Column) {
         let cells = ranges.iter().map(|(a, b)| (b - a + 1) as usize).product::<usize>();
         let bytes = values.data.len();
@@ -81,10 +81,10 @@ impl Made {
     pub(super) fn node(&self, path: &str) -> Node {
         block_on(self.view.lookup(path))
             .unwrap()
-            .unwrap_or_else(|| panic!("{path} is not there"))
+            .unwrap_or_else(|| panic!("{path} does not exist"))
     }
 
-    /// All cells as Zarr has them below `prefix`, read as its metadata says.
+    /// Reads all cells through Zarr below `prefix`, following its metadata.
     pub(super) fn zarr(&self, prefix: &str) -> Vec<u8> {
         let meta: Value = serde_json::from_slice(&file(&self.view, &format!("{prefix}zarr/v/zarr.json"))).unwrap();
         let (shape, chunk) = (
@@ -128,7 +128,7 @@ impl Made {
         batch.columns[0].1.data.clone()
     }
 
-    /// A view that remembers nothing.
+    /// A view with empty caches.
     pub(super) fn again(&self) -> View {
         let source = Source {
             context: Context::local(self.folder.path()),
@@ -137,7 +137,7 @@ impl Made {
         View::new(source, NOW_MS)
     }
 
-    /// The only data file there is.
+    /// The only data file.
     pub(super) fn data_file(&self) -> PathBuf {
         let fragments = self.folder.path().join("a/__fragments");
         let fragment = std::fs::read_dir(fragments).unwrap().next().unwrap().unwrap();
@@ -164,7 +164,7 @@ pub(super) fn text(key: &[usize]) -> String {
     key.join("/")
 }
 
-/// The places in a box of this shape, row by row.
+/// All indexes in a box of this shape, row by row.
 pub(super) fn boxes(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> + use<> {
     let (shape, total) = (shape.to_vec(), shape.iter().product::<usize>());
     (0..total).map(move |mut i| {
@@ -176,7 +176,7 @@ pub(super) fn boxes(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> + use<>
     })
 }
 
-/// The offset and length of each inner chunk, from the end of a shard.
+/// The byte range of each inner chunk, from the end of a shard.
 pub(super) fn index(shard: &[u8], chunks: usize) -> Vec<Range<usize>> {
     let numbers = shard[shard.len() - 4 - 16 * chunks..shard.len() - 4].chunks_exact(8);
     let numbers: Vec<usize> = numbers
@@ -185,7 +185,7 @@ pub(super) fn index(shard: &[u8], chunks: usize) -> Vec<Range<usize>> {
     numbers.chunks(2).map(|n| n[0]..n[0] + n[1]).collect()
 }
 
-/// The cells of an inner chunk, by codecs that `sharding_indexed` names.
+/// The cells of an inner chunk, decoded by the codecs in `sharding_indexed`.
 pub(super) fn unpacked(codecs: &Value, packed: &[u8], bytes: usize) -> Option<Vec<u8>> {
     let filter = match codecs.get(1).map(|c| c["name"].as_str().unwrap()) {
         None => return (packed.len() == bytes).then(|| packed.to_vec()),
@@ -200,7 +200,7 @@ pub(super) fn unpacked(codecs: &Value, packed: &[u8], bytes: usize) -> Option<Ve
     decode_tile(&tile.finish(), &Pipeline::new(vec![filter]), &format, bytes as u64).ok()
 }
 
-/// The cells of a chunk that is a shard, or the cells alone.
+/// The cells of a chunk, which may be a shard.
 pub(super) fn unsharded(codecs: &Value, chunk: &[usize], width: usize, bytes: &[u8]) -> Vec<u8> {
     if codecs[0]["name"] == "bytes" {
         return bytes.to_vec();
