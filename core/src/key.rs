@@ -5,7 +5,6 @@
 //!
 //! Coordinates are never NaN, and [`Keyed::key`] returns `None` for NaN. Bounds read from a file may be NaN:
 //! [`Keyed::total_key`] sorts NaN outside both infinities.
-//! keys are total: those of NaN lie outside both infinities.
 
 use crate::column::typed;
 use crate::datatype::Physical;

@@ -1,4 +1,4 @@
-//! Conditions as delete commits store them: which cells a delete keeps, in tests that libtiledb decides alike.
+//! Binds and builds the conditions of delete commits, in a form that libtiledb evaluates identically.
 
 use super::CompareOp;
 use super::bind::{Bound, Test, unpadded};
@@ -9,10 +9,10 @@ use crate::format::condition::StoredCondition;
 use crate::format::schema::Schema;
 use crate::scalar::{Scalar, ScalarRange};
 
-/// The tests of a stored condition, whose values are bytes of the fields' types already.
+/// Binds a stored condition, whose values are already bytes of the fields' types.
 ///
 /// # Errors
-/// The schema does not have one of its fields, as libtiledb too complains; a value is not of its field's size.
+/// The schema lacks a field, which is an error in libtiledb too, or a value does not have the size of its field.
 pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Result<Bound, Malformed> {
     let all = |children: &[StoredCondition]| {
         children
@@ -28,8 +28,8 @@ pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Resul
         };
         schema.type_of(field).map(plain).ok_or_else(|| {
             let why = format!(
-                "it tests '{field}', which the array does not have at this time: read it at a time when it has, or add the \
-                 field again"
+                "it tests '{field}', which the array does not have at this time; read the array at a time when it has \
+                 the field, or add the field again"
             );
             Malformed::unsupported("delete condition", why)
         })
@@ -37,15 +37,15 @@ pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Resul
     let number = |field: &str, ty: &FieldType, value: &[u8]| {
         Scalar::from_le_bytes(ty.datatype.physical(), value).ok_or_else(|| {
             let (found, size) = (value.len(), ty.datatype.size());
-            let what = format!("it tests '{field}', of {size} bytes, with {found}");
+            let what = format!("it tests '{field}', whose values have {size} bytes, with a value of {found} bytes");
             if matches!(found, 1 | 2 | 4 | 8) {
-                let why = "the field was dropped and added again with another type: read the array as it was before";
+                let why = "the field was dropped and added again with another type; read the array at an earlier time";
                 return Malformed::unsupported("delete condition", format!("{what}; {why}"));
             }
             Malformed::new(
                 "delete condition",
                 0,
-                format!("{what}; without this file its cells are back"),
+                format!("{what}; removing this file restores the cells that it deletes"),
             )
         })
     };
@@ -54,8 +54,8 @@ pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Resul
         StoredCondition::And(children) => Ok(Bound::And(all(children)?)),
         StoredCondition::Or(children) => Ok(Bound::Or(all(children)?)),
         StoredCondition::Compare { field, op, value } => Ok(match known(field)? {
-            // A test of null: libtiledb stores it without a value, and most releases then cannot read it. With
-            // a field of variable length it is the same as a test of the empty string.
+            // A test of null. Libtiledb stores it without a value, and most releases cannot read it back. For
+            // variable-length fields it is identical to a test of the empty string.
             ty if value.is_empty() && !ty.cell.is_var() && matches!(op, CompareOp::Eq | CompareOp::Ne) => {
                 Bound::Test(field.clone(), Test::Null(*op == CompareOp::Ne))
             }
@@ -75,7 +75,7 @@ pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Resul
     }
 }
 
-/// A test of text as libtiledb does it for deletes: what those leave is what an array holds.
+/// Creates a test of text as libtiledb evaluates it for deletes. That evaluation determines the content of the array.
 fn stored_text(op: CompareOp, value: &[u8], ty: &FieldType) -> Test {
     match (ty.datatype, value.first()) {
         (Datatype::Char, Some(&first)) if !ty.cell.is_var() => Test::FirstByte(op, first as i8),
@@ -84,14 +84,15 @@ fn stored_text(op: CompareOp, value: &[u8], ty: &FieldType) -> Test {
     }
 }
 
-/// Bytes of a cell of this field, if all have the same.
+/// Size of the field's cells in bytes; `None` if it varies.
 fn cell_length(schema: &Schema, field: &str) -> Option<usize> {
     schema
         .type_of(field)
         .and_then(|(datatype, cell)| cell.cell_bytes(datatype))
 }
 
-/// The values that a cell of `length` bytes can have, padded to it: libtiledb reads no list with others.
+/// The values that fit into cells of `length` bytes, padded to that length. Libtiledb cannot read lists with other
+/// values.
 fn of_length(values: &[Vec<u8>], length: Option<usize>) -> Vec<Vec<u8>> {
     let Some(length) = length else { return values.to_vec() };
     let mut fitting: Vec<_> = values.iter().filter(|v| v.len() <= length).cloned().collect();
@@ -99,7 +100,7 @@ fn of_length(values: &[Vec<u8>], length: Option<usize>) -> Vec<Vec<u8>> {
     fitting
 }
 
-/// A list as libtiledb can read it, which takes none without a value or without a byte in its values.
+/// Creates a list that libtiledb can read. Libtiledb accepts neither empty lists nor lists of empty values.
 fn stored_list(field: String, values: Vec<Vec<u8>>, negated: bool) -> StoredCondition {
     if values.is_empty() {
         return StoredCondition::Always(negated);
@@ -114,11 +115,12 @@ fn stored_list(field: String, values: Vec<Vec<u8>>, negated: bool) -> StoredCond
     StoredCondition::In { field, negated, values }
 }
 
-/// What a delete of the cells that meet `delete` keeps, as a delete commit stores it. `lacks` tells of a field whether
-/// there are fragments without it.
+/// The condition of the cells to keep, as a delete commit stores it, for a delete of the cells that meet `delete`.
+/// `lacks` says whether some fragments lack a field.
 ///
-/// Libtiledb keeps no cell by a test of a field that the cell's fragment lacks, nor by one of a null; for all others the
-/// two are each other's opposite, but that NaNs count whose bits are those of [`nans`].
+/// In libtiledb, a test fails for null and for a cell whose fragment lacks the field, so such cells are not kept by it.
+/// For all other cells, the result is the exact opposite of `delete`. The only exception are NaNs whose bits differ
+/// from those of [`nans`].
 pub(crate) fn to_keep(delete: &Bound, schema: &Schema, lacks: &dyn Fn(&str) -> bool) -> StoredCondition {
     let each = |children: &[Bound]| children.iter().map(|c| to_keep(c, schema, lacks)).collect();
     match delete {
@@ -129,8 +131,8 @@ pub(crate) fn to_keep(delete: &Bound, schema: &Schema, lacks: &dyn Fn(&str) -> b
     }
 }
 
-/// A disjunction as libtiledb reads it: it holds no constant and none of its own kind, has at least two parts, and tests
-/// of fields that fragments lack come first, because they take back what was found before them.
+/// Builds a disjunction in the form that libtiledb reads: flat, without constants, and with at least two parts. Tests
+/// of fields that fragments lack come first, because they discard the results of earlier tests.
 pub(crate) fn any_of(parts: Vec<StoredCondition>, lacks: &dyn Fn(&str) -> bool) -> StoredCondition {
     let mut flat = Vec::with_capacity(parts.len());
     for part in parts {
@@ -152,7 +154,7 @@ pub(crate) fn any_of(parts: Vec<StoredCondition>, lacks: &dyn Fn(&str) -> bool) 
     }
 }
 
-/// A conjunction as libtiledb reads it: it holds no constant and none of its own kind, and has at least two parts.
+/// Builds a conjunction in the form that libtiledb reads: flat, without constants, and with at least two parts.
 pub(crate) fn all_of(parts: Vec<StoredCondition>) -> StoredCondition {
     let mut flat = Vec::with_capacity(parts.len());
     for part in parts {
@@ -170,12 +172,13 @@ pub(crate) fn all_of(parts: Vec<StoredCondition>) -> StoredCondition {
     }
 }
 
-/// A condition that no cell meets: libtiledb stores no constants, and no coordinate is null.
+/// A condition that no cell meets: a coordinate, which is never null, must both equal and differ from the same value.
+/// Libtiledb stores no constants.
 pub(crate) fn no_cell(schema: &Schema) -> StoredCondition {
     let Some(dimension) = schema.dimensions.first() else {
         return StoredCondition::Always(false);
     };
-    // An empty value would be a test of null.
+    // An empty value makes it a test of null.
     let bytes = dimension.cell.cell_bytes(dimension.datatype).unwrap_or(1);
     let both = [CompareOp::Eq, CompareOp::Ne].map(|op| StoredCondition::Compare {
         field: dimension.name.clone(),
@@ -193,7 +196,7 @@ fn keep_of_test(field: &str, test: &Test, schema: &Schema) -> StoredCondition {
     };
     let padded = |v: &[u8]| {
         let mut value = v.to_vec();
-        // No value would be a test of null.
+        // An empty value would make it a test of null.
         value.resize(v.len().max(cell_length(schema, field).unwrap_or(0)), 0);
         value
     };
@@ -217,7 +220,7 @@ fn keep_of_test(field: &str, test: &Test, schema: &Schema) -> StoredCondition {
         Test::Null(negated) if schema.attribute(field).is_none_or(|(_, a)| !a.nullable) => {
             StoredCondition::Always(!negated)
         }
-        // Every value is equal to a value or is not, and a null is neither.
+        // Every value either equals the other value or differs from it, but a null does neither.
         Test::Null(negated) => {
             let (datatype, cell) = schema.type_of(field).unwrap_or((Datatype::Int8, CellCount::ONE));
             let some = vec![0; cell.cell_bytes(datatype).unwrap_or(datatype.size())];
@@ -231,7 +234,7 @@ fn keep_of_test(field: &str, test: &Test, schema: &Schema) -> StoredCondition {
     }
 }
 
-/// The NaNs that programs make, as bytes, for a float.
+/// The NaNs that programs usually produce, as bytes; `None` if `v` is not a float.
 fn nans(v: &Scalar) -> Option<Vec<Vec<u8>>> {
     match v {
         Scalar::F32(_) => Some([f32::NAN, -f32::NAN].iter().map(|v| v.to_le_bytes().to_vec()).collect()),
@@ -240,7 +243,7 @@ fn nans(v: &Scalar) -> Option<Vec<Vec<u8>>> {
     }
 }
 
-/// What a delete keeps of numbers that are in a list, or, if negated, of those that are not.
+/// The condition to keep the cells that a test of a list does not delete.
 fn keep_of_list(field: &str, values: &[Scalar], negated: bool) -> StoredCondition {
     let Some(nans) = values.first().and_then(nans) else {
         let values = values.iter().map(Scalar::to_le_bytes).collect();
@@ -263,7 +266,7 @@ fn keep_of_list(field: &str, values: &[Scalar], negated: bool) -> StoredConditio
         listed.extend(nans.into_iter().filter(|_| with_nan));
         return stored_list(field.to_owned(), listed, !negated);
     }
-    // Every float but NaN is less than zero or is not.
+    // Every float except NaN is either less than zero or not.
     let zero = vec![0; nans.first().map_or(0, Vec::len)];
     let sided = |op| StoredCondition::Compare {
         field: field.to_owned(),
@@ -277,7 +280,8 @@ fn keep_of_list(field: &str, values: &[Scalar], negated: bool) -> StoredConditio
     all_of(vec![stored_list(field.to_owned(), listed, true), numbers])
 }
 
-/// What a delete spares besides: the cells of a box, given by its lowest and highest coordinates.
+/// The condition that holds for the cells of a box, given by its lowest and highest coordinates. Deletes use it to
+/// spare more cells.
 pub(crate) fn in_box(schema: &Schema, bounds: &[ScalarRange]) -> StoredCondition {
     let mut parts = Vec::with_capacity(2 * bounds.len());
     for (dimension, range) in schema.dimensions.iter().zip(bounds) {
@@ -290,7 +294,7 @@ pub(crate) fn in_box(schema: &Schema, bounds: &[ScalarRange]) -> StoredCondition
             parts.push(test(CompareOp::Eq, &range.lo));
             continue;
         }
-        // Every text is at or behind the empty one, and a test with no value would be one of null.
+        // Every string is at or after the empty string, and an empty value would make it a test of null.
         if range.lo.as_bytes().is_none_or(|text| !text.is_empty()) {
             parts.push(test(CompareOp::Ge, &range.lo));
         }
