@@ -58,7 +58,7 @@ struct State {
     /// first.
     values: LinkedHashMap<CacheKey, Slot>,
     /// Number of `Possible` values that did not fit.
-    turned: u64,
+    rejected: u64,
     bytes: u64,
 }
 
@@ -86,7 +86,7 @@ impl Cache {
             bytes_max,
             state: Mutex::new(State {
                 values: LinkedHashMap::new(),
-                turned: 0,
+                rejected: 0,
                 bytes: 0,
             }),
         }
@@ -112,8 +112,8 @@ impl Cache {
             state.bytes -= old.bytes;
         }
         let fits = state.bytes.saturating_add(bytes) <= self.bytes_max;
-        state.turned += u64::from(!fits && reuse == Reuse::Possible);
-        let stays = fits || reuse == Reuse::Likely || state.turned.is_multiple_of(KEPT_OF_POSSIBLE);
+        state.rejected += u64::from(!fits && reuse == Reuse::Possible);
+        let stays = fits || reuse == Reuse::Likely || state.rejected.is_multiple_of(KEPT_OF_POSSIBLE);
         state.shrink(bytes, self.bytes_max);
         state.bytes += bytes;
         let slot = Slot { value, bytes };

@@ -107,14 +107,15 @@ impl<'a> Question<'a> {
         let FieldId::Attribute(i) = id else { return None };
         field.attribute_index()?;
         let stored = fragment.schema.attributes.get(i)?;
-        let alike = stored.datatype == field.datatype && stored.cell == field.cell && stored.nullable == field.nullable;
+        let same_type =
+            stored.datatype == field.datatype && stored.cell == field.cell && stored.nullable == field.nullable;
         let reliable = match (kind(field), aggregate) {
             (Kind::Integers | Kind::Floats, _) => true,
             (Kind::Text, Aggregate::Min | Aggregate::Max) => !(field.nullable || fragment.dense && field.cell.is_var()),
             _ => false,
         };
-        let told = alike && reliable && stored.filters.is_exact();
-        let slot = fragment.slots.index(id).filter(|_| told)?;
+        let usable = same_type && reliable && stored.filters.is_exact();
+        let slot = fragment.slots.index(id).filter(|_| usable)?;
         Some(Self {
             stored: Some((i, slot)),
             ..counts
@@ -164,7 +165,7 @@ impl<'a> Question<'a> {
         let (min, max) = (end(index.mins(slot))?, end(index.maxs(slot))?);
         match kind(self.field) {
             Kind::Text => {
-                let unsure = |end: &Vec<u8>| !self.field.cell.is_var() && goes_on_behind_zero(end);
+                let unsure = |end: &Vec<u8>| !self.field.cell.is_var() && continues_after_zero(end);
                 if min > max || unsure(&min) || unsure(&max) {
                     return None;
                 }
@@ -220,7 +221,7 @@ fn ends(fragment: &Fragment, attribute: usize, slot: usize, physical: Physical, 
 
 /// Whether fixed-length text continues after its first zero byte. Comparisons stop at that byte, so such text may
 /// differ from other text that they find equal.
-fn goes_on_behind_zero(text: &[u8]) -> bool {
+fn continues_after_zero(text: &[u8]) -> bool {
     text.iter()
         .position(|&b| b == 0)
         .is_some_and(|zero| zero + 1 < text.len())

@@ -66,35 +66,35 @@ fn part(column: &Column, mask: Option<&[u8]>, needs: Needs, cells: &Range<usize>
     if needs.sum {
         let bytes = numbers(column, cells);
         match column.datatype.physical() {
-            Physical::F32 => out.real = real(&typed::<f32>(bytes), chosen, f64::from),
-            Physical::F64 => out.real = real(&typed::<f64>(bytes), chosen, |v| v),
-            integer => with_type!(integer, T => out.whole = whole(&typed::<T>(bytes), chosen)),
+            Physical::F32 => out.real = sum_floats(&typed::<f32>(bytes), chosen, f64::from),
+            Physical::F64 => out.real = sum_floats(&typed::<f64>(bytes), chosen, |v| v),
+            integer => with_type!(integer, T => out.whole = sum_integers(&typed::<T>(bytes), chosen)),
         }
     }
     if needs.ends && is_text(column.datatype, column.cell) {
         let values = cells.clone().map(|i| column.cell(i));
-        let least = picked(values.clone(), chosen).reduce(|a, b| if b < a { b } else { a });
-        let greatest = picked(values, chosen).reduce(|a, b| if b > a { b } else { a });
+        let least = chosen_values(values.clone(), chosen).reduce(|a, b| if b < a { b } else { a });
+        let greatest = chosen_values(values, chosen).reduce(|a, b| if b > a { b } else { a });
         let text = |cell: &[u8]| Scalar::Bytes(cell.to_vec());
         (out.min, out.max) = (least.map(text), greatest.map(text));
     } else if needs.ends {
         with_type!(column.datatype.physical(), T => {
             let values = typed::<T>(numbers(column, cells));
-            (out.min, out.max) = ends(&values, chosen).map(|(a, b)| (a.into(), b.into())).unzip();
+            (out.min, out.max) = extremes(&values, chosen).map(|(a, b)| (a.into(), b.into())).unzip();
         });
     }
     out
 }
 
 /// The chosen values, or all of them.
-fn picked<V>(values: impl Iterator<Item = V>, chosen: Option<&[bool]>) -> impl Iterator<Item = V> {
+fn chosen_values<V>(values: impl Iterator<Item = V>, chosen: Option<&[bool]>) -> impl Iterator<Item = V> {
     let mut chosen = chosen.map(<[bool]>::iter);
     values.filter(move |_| chosen.as_mut().is_none_or(|c| c.next() == Some(&true)))
 }
 
 /// Sums integers. A part has too few values to overflow an `i128`.
 // Adding 0 for cells that are not chosen avoids a branch that the processor could not predict.
-fn whole<T: Pod + Into<Scalar>>(values: &[T], chosen: Option<&[bool]>) -> i128 {
+fn sum_integers<T: Pod + Into<Scalar>>(values: &[T], chosen: Option<&[bool]>) -> i128 {
     let number = |v: &T| (*v).into().as_i128().unwrap_or(0);
     match chosen {
         None => values.iter().map(number).sum(),
@@ -109,7 +109,7 @@ fn whole<T: Pod + Into<Scalar>>(values: &[T], chosen: Option<&[bool]>) -> i128 {
 /// Sums floats in eight independent lanes. If the result is not finite, sums them again in order.
 // With a single sum, each addition would wait for the previous one. A lane may overflow although the sum does not. Two
 // lanes that overflow with opposite signs give NaN.
-fn real<T: Copy>(values: &[T], chosen: Option<&[bool]>, number: impl Fn(T) -> f64) -> f64 {
+fn sum_floats<T: Copy>(values: &[T], chosen: Option<&[bool]>, number: impl Fn(T) -> f64) -> f64 {
     const LANES: usize = 8;
     let mut sums = [0.0; LANES];
     match chosen {
@@ -132,13 +132,13 @@ fn real<T: Copy>(values: &[T], chosen: Option<&[bool]>, number: impl Fn(T) -> f6
     if sum.is_finite() {
         return sum;
     }
-    picked(values.iter().copied(), chosen).map(number).sum()
+    chosen_values(values.iter().copied(), chosen).map(number).sum()
 }
 
 /// The least and the greatest value. Of equal values the first is kept. The result is NaN only if every value is NaN.
 // Cells that are not chosen count as a value already seen, which avoids a branch.
-fn ends<T: Copy + PartialOrd>(values: &[T], chosen: Option<&[bool]>) -> Option<(T, T)> {
-    let all = || picked(values.iter().copied(), chosen);
+fn extremes<T: Copy + PartialOrd>(values: &[T], chosen: Option<&[bool]>) -> Option<(T, T)> {
+    let all = || chosen_values(values.iter().copied(), chosen);
     // NaN compares with nothing, not even itself.
     let first = all().find(|v| v.partial_cmp(v).is_some()).or_else(|| all().next())?;
     let widen = |(min, max): (T, T), v: T| (if v < min { v } else { min }, if v > max { v } else { max });
@@ -225,9 +225,9 @@ mod tests {
         // Indices 0 and 8 share a lane, and so do 1 and 9.
         let mut values = [0.0; 16];
         (values[0], values[1], values[8], values[9]) = (great, -great, great, -great);
-        assert_eq!(real(&values, None, |v| v), 0.0);
-        assert_eq!(real(&values, Some(&[true; 16]), |v: f64| v), 0.0);
+        assert_eq!(sum_floats(&values, None, |v| v), 0.0);
+        assert_eq!(sum_floats(&values, Some(&[true; 16]), |v: f64| v), 0.0);
         values[15] = f64::INFINITY;
-        assert_eq!(real(&values, None, |v| v), f64::INFINITY);
+        assert_eq!(sum_floats(&values, None, |v| v), f64::INFINITY);
     }
 }

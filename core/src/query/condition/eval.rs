@@ -67,7 +67,7 @@ fn any_of<'a>(children: &[Bound], cells: usize, column: &dyn Fn(&str) -> Option<
             any_of(inner, cells, column, out);
             continue;
         }
-        forget_absent(child, column, out);
+        discard_absent(child, column, out);
         let found = evaluate(child, cells, column);
         out.iter_mut().zip(found).for_each(|(a, b)| *a |= b);
     }
@@ -75,7 +75,7 @@ fn any_of<'a>(children: &[Bound], cells: usize, column: &dyn Fn(&str) -> Option<
 
 /// A test of a field that a cell's fragment lacks discards the results of earlier alternatives for that cell. Libtiledb
 /// evaluates disjunctions like this, which affects deletes on evolved arrays.
-fn forget_absent<'a>(test: &Bound, column: &dyn Fn(&str) -> Option<TestColumn<'a>>, out: &mut [u8]) {
+fn discard_absent<'a>(test: &Bound, column: &dyn Fn(&str) -> Option<TestColumn<'a>>, out: &mut [u8]) {
     let Bound::Test(field, _) = test else { return };
     match column(field) {
         None => out.fill(0),

@@ -190,7 +190,7 @@ impl Sheet {
     /// Decodes the cells. Returns the decoded tile if its cells vary in length.
     fn decode(&mut self, f: &FieldCanvas, fetched: &[Bytes], d: &Decoding) -> Result<Option<Arc<Column>>> {
         let Some(input) = &self.input else { return Ok(None) };
-        let cells = usize::try_from(self.cells.end - self.cells.start).map_err(|_| lacking())?;
+        let cells = usize::try_from(self.cells.end - self.cells.start).map_err(|_| missing_cells())?;
         self.values.resize(cells.saturating_mul(f.width()), 0);
         if f.validity.is_some() {
             self.validity.resize(cells, 1);
@@ -214,7 +214,7 @@ impl Sheet {
         }
         if let (Some(found), false) = (&column.validity, self.validity.is_empty()) {
             let found = found.get(self.cells.start as usize..self.cells.end as usize);
-            self.validity.copy_from_slice(found.ok_or_else(lacking)?);
+            self.validity.copy_from_slice(found.ok_or_else(missing_cells)?);
         }
         Ok(Some(column))
     }
@@ -276,7 +276,7 @@ impl<'a> Part<'a> {
                 if sheet.input.is_some() {
                     copy.copy(source, self.out, self.width)
                         .then_some(())
-                        .ok_or_else(lacking)?;
+                        .ok_or_else(missing_cells)?;
                     continue;
                 }
                 for run in copy.runs() {
@@ -289,6 +289,6 @@ impl<'a> Part<'a> {
     }
 }
 
-fn lacking() -> Error {
+fn missing_cells() -> Error {
     Error::invalid("the tile does not have these cells")
 }

@@ -16,7 +16,7 @@ use crate::query::tile::{StoredField, TileRef};
 use crate::scalar::Scalar;
 
 /// The aggregates to compare, most specific first. Numbers have sums; text has none.
-const TOLD: [Aggregate; 2] = [Aggregate::Sum, Aggregate::Min];
+const COMPARED: [Aggregate; 2] = [Aggregate::Sum, Aggregate::Min];
 
 /// The field to compare with its statistics; `None` if it has none that reads rely on.
 pub(super) struct Statistics(Option<Field>);
@@ -39,7 +39,8 @@ impl Statistics {
     /// The aggregates that the statistics of this fragment can answer.
     fn questions<'a>(&'a self, fragment: &'a Fragment) -> impl Iterator<Item = (Aggregate, Question<'a>)> {
         let ask = move |field| {
-            TOLD.iter()
+            COMPARED
+                .iter()
                 .filter_map(move |a| Some((*a, Question::new(*a, field, fragment)?)))
         };
         self.0.iter().flat_map(ask)
@@ -57,14 +58,14 @@ impl Statistics {
     pub(super) fn check(&self, tile: &TileRef, column: &Column) -> Result<()> {
         let fragment = &*tile.field.fragment;
         let answer = |(a, q): (Aggregate, Question<'_>)| Some((a, q.answer(tile.tile, tile.cells as u64)?));
-        let told = self.questions(fragment).find_map(answer);
-        let Some((aggregate, told)) = told.filter(|_| is_whole(fragment, tile.tile)) else {
+        let expected = self.questions(fragment).find_map(answer);
+        let Some((aggregate, expected)) = expected.filter(|_| is_whole(fragment, tile.tile)) else {
             return Ok(());
         };
         let needs = Needs::of([aggregate, Aggregate::Min].into_iter());
         let found = tally(column, None, needs, Cpu::Inline).into_iter().reduce(joined);
         let found = found.unwrap_or_else(|| Summary::of_cells(0));
-        let Some(what) = difference(&told, &found, needs) else {
+        let Some(what) = difference(&expected, &found, needs) else {
             return Ok(());
         };
         let why = format!(
@@ -107,27 +108,27 @@ fn joined(a: Summary, b: Summary) -> Summary {
 }
 
 /// The first statistic that differs.
-fn difference(told: &Summary, found: &Summary, needs: Needs) -> Option<&'static str> {
-    if told.values != found.values {
+fn difference(expected: &Summary, found: &Summary, needs: Needs) -> Option<&'static str> {
+    if expected.values != found.values {
         return Some("number of nulls");
     }
-    if told.values == 0 {
+    if expected.values == 0 {
         return None;
     }
     let same = |a: &Option<Scalar>, b: &Option<Scalar>| match (a, b) {
         (Some(a), Some(b)) => a.order(b).is_eq(),
         (a, b) => a.is_none() && b.is_none(),
     };
-    if !same(&told.min, &found.min) {
+    if !same(&expected.min, &found.min) {
         return Some("minimum");
     }
-    if !same(&told.max, &found.max) {
+    if !same(&expected.max, &found.max) {
         return Some("maximum");
     }
     // Floats may have been summed in another order.
     let ends = [&found.min, &found.max].map(|end| end.as_ref().and_then(Scalar::as_f64).unwrap_or(0.0).abs());
     let values = found.values as f64;
     let rounding = ends[0].max(ends[1]) * values * values * f64::EPSILON;
-    let is_near = (told.real - found.real).abs() <= rounding;
-    (needs.sum && (told.whole != found.whole || !is_near)).then_some("sum")
+    let is_near = (expected.real - found.real).abs() <= rounding;
+    (needs.sum && (expected.whole != found.whole || !is_near)).then_some("sum")
 }

@@ -88,8 +88,8 @@ fn scatter(file: &dyn ReadAt, parts: &mut [(u64, &mut [u8])]) -> Result<()> {
     };
     let wanted: u64 = parts.iter().map(|p| p.1.len() as u64).sum();
     let holes = (last.0 + last.1.len() as u64 - start).saturating_sub(wanted);
-    let mut forgotten = sized(CHUNK.take(), holes)?;
-    let (mut slices, mut hole, mut at) = (Vec::with_capacity(2 * parts.len()), &mut forgotten[..], start);
+    let mut scratch = sized(CHUNK.take(), holes)?;
+    let (mut slices, mut hole, mut at) = (Vec::with_capacity(2 * parts.len()), &mut scratch[..], start);
     for (from, out) in parts {
         let (skipped, rest) = std::mem::take(&mut hole).split_at_mut((*from - at) as usize);
         hole = rest;
@@ -100,7 +100,7 @@ fn scatter(file: &dyn ReadAt, parts: &mut [(u64, &mut [u8])]) -> Result<()> {
         slices.push(IoSliceMut::new(out));
     }
     let done = file.read_parts_at(&mut slices, start);
-    CHUNK.set(kept(forgotten));
+    CHUNK.set(kept(scratch));
     done
 }
 
