@@ -1,4 +1,4 @@
-//! `_FillValue`: which value of an attribute stands for none, as the CF conventions say it and xarray reads it.
+//! `_FillValue`: which value of an attribute stands for none, as the CF conventions say it and xarray reads it. Pure.
 //!
 //! Zarr has a fill value of its own, but it says what missing chunks hold, and readers do not mask it.
 //!
@@ -10,16 +10,14 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use futures_util::future;
 use serde_json::{Value, json};
 
 use super::attributes::stated;
 use super::missing::Missing;
 use super::tiles::readable;
-use crate::array::sections::load_index;
+use crate::array::index::Section;
 use crate::array::{Array, Fragment};
 use crate::datatype::{Datatype, Physical};
-use crate::error::Result;
 use crate::format::metadata::MetaValue;
 use crate::format::schema::Attribute;
 use crate::geometry::grid::Grid;
@@ -102,61 +100,56 @@ fn is_merged(fragment: &Fragment) -> bool {
 pub(super) struct Facts {
     /// Its metadata.
     pub(super) metadata: BTreeMap<String, MetaValue>,
-    filled: Filled,
+    /// Where no fill values are.
+    pub(super) filled: Filled,
 }
 
-impl Facts {
-    /// Loads what there is.
-    ///
-    /// # Errors
-    /// Those of reading the metadata of the array and of its fragments.
-    pub(super) async fn load(array: &Array) -> Result<Self> {
-        let (metadata, filled) = future::try_join(array.metadata(), Filled::load(array)).await?;
-        Ok(Self { metadata, filled })
-    }
-}
-
-/// The merged fragments whose statistics show that no cell of an attribute holds its fill value.
-#[derive(Debug, Default)]
-struct Filled(BTreeSet<(String, String)>);
+/// The merged fragments, by name, whose statistics show that no cell of an attribute holds its fill value.
+#[derive(Debug)]
+pub(super) struct Filled(BTreeSet<(String, String)>);
 
 impl Filled {
-    /// Loads the statistics of the attributes for which they make a difference.
-    ///
-    /// # Errors
-    /// Those of reading the metadata of fragments.
-    async fn load(array: &Array) -> Result<Self> {
-        let schema = array.schema();
-        let open = |a: &&Attribute| !a.nullable && !a.cell.is_var() && has_unwritten(array, a, |_| true);
-        let fields: Vec<(Field, Scalar)> = schema
-            .attributes
-            .iter()
-            .filter(open)
-            .filter_map(|a| {
-                let fill = Scalar::from_le_bytes(a.datatype.physical(), &a.fill)?;
-                Some((Field::named(schema, &a.name).ok()?, fill))
-            })
-            .collect();
-        let merged = array.fragments().iter().filter(|f| f.dense && is_merged(f));
-        let questions: Vec<(&Arc<Fragment>, Question<'_>, &(Field, Scalar))> = merged
-            .flat_map(|f| fields.iter().map(move |field| (f, field)))
-            .filter_map(|(f, field)| Some((f, Question::new(Aggregate::Min, &field.0, f)?, field)))
-            .collect();
-        let sections = |(f, q, _): &(&Arc<Fragment>, Question<'_>, _)| (Arc::clone(f), q.sections());
-        load_index(array, &questions.iter().map(sections).collect::<Vec<_>>()).await?;
-        let proven = questions.into_iter().filter(|(f, question, (_, fill))| {
-            // The padding of tiles can widen what is between the extremes, and no more.
-            (0..f.tiles).all(|tile| question.answer(tile, 1).is_some_and(|told| is_outside(fill, &told)))
-        });
-        Ok(Self(
-            proven
-                .map(|(f, _, (field, _))| (f.name.clone(), field.name.clone()))
-                .collect(),
-        ))
-    }
-
     fn has_fill(&self, fragment: &Fragment, attribute: &str) -> bool {
         !self.0.contains(&(fragment.name.clone(), attribute.to_owned()))
+    }
+}
+
+/// Merged fragments and attributes of which statistics must tell whether there are fill values.
+pub(super) struct Doubts(Vec<(Arc<Fragment>, Field, Scalar)>);
+
+impl Doubts {
+    /// The doubts that make a difference.
+    pub(super) fn of(array: &Array) -> Self {
+        let schema = array.schema();
+        let open = |a: &&Attribute| !a.nullable && !a.cell.is_var() && has_unwritten(array, a, |_| true);
+        let fields = schema.attributes.iter().filter(open).filter_map(|a| {
+            let fill = Scalar::from_le_bytes(a.datatype.physical(), &a.fill)?;
+            Some((Field::named(schema, &a.name).ok()?, fill))
+        });
+        let merged = || array.fragments().iter().filter(|f| f.dense && is_merged(f));
+        let with_fragments =
+            |(field, fill): (Field, Scalar)| merged().map(move |f| (Arc::clone(f), field.clone(), fill.clone()));
+        Self(fields.flat_map(with_fragments).collect())
+    }
+
+    /// The sections of the fragments' indexes that settle them.
+    pub(super) fn sections(&self) -> Vec<(Arc<Fragment>, Vec<Section>)> {
+        let sections = |(f, field, _): &(Arc<Fragment>, Field, Scalar)| {
+            Some((Arc::clone(f), Question::new(Aggregate::Min, field, f)?.sections()))
+        };
+        self.0.iter().filter_map(sections).collect()
+    }
+
+    /// What the statistics say, once the sections are loaded.
+    pub(super) fn settled(self) -> Filled {
+        let is_free = |(f, field, fill): &(Arc<Fragment>, Field, Scalar)| {
+            // The padding of tiles can widen what is between the extremes, and no more.
+            Question::new(Aggregate::Min, field, f).is_some_and(|question| {
+                (0..f.tiles).all(|tile| question.answer(tile, 1).is_some_and(|told| is_outside(fill, &told)))
+            })
+        };
+        let free = self.0.into_iter().filter(is_free);
+        Filled(free.map(|(f, field, _)| (f.name.clone(), field.name)).collect())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The part of the view that finds things: it opens arrays and groups, and makes nodes of names.
 
 mod chunks;
+mod facts;
 mod folders;
 
 use std::collections::HashMap;
@@ -15,7 +16,6 @@ use super::chunk::Chunk;
 use super::contents::Contents;
 use super::docs;
 use super::encode::Format;
-use super::fill::Facts;
 use super::node::{Content, DirEntry, Node, NodeKind, Snapshot};
 use super::selection::{self, Selection};
 use super::slice::Slice;
@@ -337,8 +337,8 @@ impl View {
                 found.and_then(|f| text(docs::fragment(f, &f.schema)))
             }
             Place::Zarr | Place::ZarrArray(_) => Some(Node::dir(path, modified)),
-            Place::ZarrGroup => text(docs::pretty(&zarr::group(array, &Facts::load(array).await?)?)),
-            Place::ZarrMeta(member) => text(docs::pretty(&zarr::array(array, member, &Facts::load(array).await?)?)),
+            Place::ZarrGroup => text(docs::pretty(&zarr::group(array, &facts::load(array).await?)?)),
+            Place::ZarrMeta(member) => text(docs::pretty(&zarr::array(array, member, &facts::load(array).await?)?)),
             Place::ZarrDir(member, prefix) => zarr::holds(array, member, prefix)?.then(|| Node::dir(path, modified)),
             Place::ZarrChunk(Member::Coordinates(dimension), key) => {
                 let chunk = key
