@@ -70,7 +70,7 @@ pub enum Error {
         why: String,
     },
     /// A limit of [`crate::limits`] or a budget of the caller was exceeded.
-    #[error("{what}: {} is over the limit of {limit}", counted(*.found))]
+    #[error("{what}: {} exceeds the limit of {limit}", counted(*.found))]
     LimitExceeded {
         /// The quantity that is too large, with its unit.
         what: String,

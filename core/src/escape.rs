@@ -11,8 +11,8 @@ pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The text of a key. Reversible: bytes that are not UTF-8 are escaped, and so is a backslash at the start of what
-/// looks like an escape (`\xff` in a key becomes `\x5cxff`).
+/// The text of a key. Reversible: bytes that are not UTF-8 are escaped. A backslash that looks like the start of an
+/// escape is escaped too: `\xff` in a key becomes `\x5cxff`.
 ///
 /// ```
 /// use hyperslab::escape;

@@ -11,8 +11,8 @@
 //! assert_eq!(schema.attributes[0].filters.filters.len(), 2);
 //! ```
 //!
-//! Integers beyond 2^53 are strings, floats that are not finite are `"nan"`, `"inf"` and `"-inf"`, dates are ISO 8601,
-//! and bytes that are not text are `{"hex": "…"}`. Defaults are omitted.
+//! Integers beyond 2^53 are strings. Floats that are not finite are `"nan"`, `"inf"` and `"-inf"`. Dates are ISO 8601.
+//! Bytes that are not text are `{"hex": "…"}`. Defaults are omitted.
 
 mod fields;
 mod filters;

@@ -118,8 +118,8 @@ fn labels_select_their_coordinates() {
         ("lat=35.0:40.0,y=1:2", "twice"),
         ("lon=1:2", "no dimension 'lon'"),
     ] {
-        let said = select(text).unwrap_err().to_string();
-        assert!(said.contains(why), "{text}: {said}");
+        let error = select(text).unwrap_err().to_string();
+        assert!(error.contains(why), "{text}: {error}");
     }
 }
 

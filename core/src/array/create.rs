@@ -68,7 +68,7 @@ pub async fn outside_of_arrays(context: &Context, path: &str) -> Result<()> {
         array => array,
     };
     Err(Error::invalid(format!(
-        "cannot make {}: it would lie inside the array {array}, whose readers do not see it; choose a place outside",
+        "cannot create {}: the path is inside the array {array}, where readers would not see it; choose a path outside",
         shown(path)
     )))
 }

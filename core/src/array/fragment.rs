@@ -33,8 +33,8 @@ pub struct Fragment {
     pub version: Version,
     /// Whether it is dense, that is, stores whole tiles instead of coordinates.
     pub dense: bool,
-    /// Number of cells: the cells in the non-empty domain if dense, the stored cells if sparse. Includes deleted cells and
-    /// overwritten values in a consolidated fragment.
+    /// Number of cells: the cells in the non-empty domain if dense, the stored cells if sparse. Includes deleted cells
+    /// and overwritten values in a consolidated fragment.
     pub cells: u64,
     /// Number of tiles of each field.
     pub tiles: u64,

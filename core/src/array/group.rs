@@ -60,7 +60,7 @@ pub async fn object_type(context: &Context, path: &str) -> Result<Option<ObjectT
 /// Checks that there is a group at `path`. The folder may be an array too.
 ///
 /// # Errors
-/// [`Error::NotFound`] if there is none.
+/// [`Error::NotFound`] if `path` is not a group.
 pub(crate) async fn expect_group(context: &Context, path: &str) -> Result<()> {
     match is_group(&context.vfs.list(path).await?) {
         true => Ok(()),

@@ -188,11 +188,11 @@ mod tests {
 
     #[track_caller]
     fn check_one(filters: Vec<Filter>, datatype: Datatype, cell: CellCount, role: Role, expect: &str) {
-        let said =
+        let message =
             check(&Pipeline::new(filters), datatype, cell, role).map_or_else(|e| e.to_string(), |()| String::new());
         assert!(
-            said.contains(expect) && (expect.is_empty() == said.is_empty()),
-            "{said:?} does not say {expect:?}"
+            message.contains(expect) && (expect.is_empty() == message.is_empty()),
+            "{message:?} does not contain {expect:?}"
         );
     }
 

@@ -188,7 +188,7 @@ fn step<'a>(filter: &Filter, datatype: Datatype, f: &TileFormat<'a>) -> Decoded<
             ..
         } => {
             if *y_extent > WEBP_SIDE_MAX || usize::from(*x_extent) / format.depth() > usize::from(WEBP_SIDE_MAX) {
-                return refuse(format!("an image has at most {WEBP_SIDE_MAX} pixels a side"));
+                return refuse(format!("an image has at most {WEBP_SIDE_MAX} pixels per side"));
             }
             Step::Webp(Image {
                 format: *format,

@@ -114,8 +114,8 @@ impl Attribute {
         self.fill = value.repeat(values);
     }
 
-    /// Decodes an attribute of a schema of this version. Before version 6, the fill value is left empty and the schema
-    /// sets it, because its size does not follow from the bytes in the file.
+    /// Decodes an attribute of a schema of this version. Before version 6, the fill value is left empty: its
+    /// size does not follow from the bytes in the file, so the schema checks and sets it.
     pub(super) fn decode(r: &mut Reader<'_>, version: Version) -> Decoded<Self> {
         let name = r.string32("attribute name")?.to_owned();
         let datatype = r.datatype("attribute datatype")?;

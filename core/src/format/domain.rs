@@ -87,7 +87,7 @@ impl Dimension {
         let at = r.offset();
         let expected = if cell.is_var() { 0 } else { 2 * datatype.size() as u64 };
         if domain_bytes != expected || !matches!(cell, CellCount::Var | CellCount::ONE) {
-            let why = format!("{domain_bytes} bytes for coordinates of {datatype}, {cell:?} a cell");
+            let why = format!("{domain_bytes} bytes for coordinates of {datatype}, {cell} per cell");
             return Err(Malformed::new("dimension domain", at, why));
         }
         let physical = datatype.physical();

@@ -93,7 +93,7 @@ impl Pipeline {
         let max_chunk_bytes = MaxChunk(r.u32("maximum chunk size")?);
         let n = r.u32("number of filters")?;
         if n > FILTERS_MAX {
-            return Err(r.malformed("number of filters", format!("{n} is over the limit of {FILTERS_MAX}")));
+            return Err(r.malformed("number of filters", format!("{n} exceeds the limit of {FILTERS_MAX}")));
         }
         let n = r.count(u64::from(n), FILTER_BYTES_MIN, "filters")?;
         let filters = (0..n)

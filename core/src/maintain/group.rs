@@ -204,7 +204,7 @@ mod tests {
         block_on(create_group(&context, "g/b/c")).unwrap();
         for (path, array) in [("g/a/b", "g/a"), ("g/a/__meta/b/c", "g/a"), ("g/old/b", "g/old")] {
             let error = block_on(create_group(&context, path)).unwrap_err().to_string();
-            let told = format!("cannot make {path}: it would lie inside the array {array}, ");
+            let told = format!("cannot create {path}: the path is inside the array {array}, ");
             assert!(error.contains(&told), "{error}");
         }
         block_on(context.vfs.put("__schema/__1_1_a", vec![Bytes::from("x")])).unwrap();

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 pub(super) struct Entry<'a> {
     pub(super) value: &'a Value,
     pub(super) at: String,
-    /// Its index in the list that contains it; 0 if there is none.
+    /// Its index if it is an item of a list, otherwise 0.
     pub(super) index: usize,
 }
 

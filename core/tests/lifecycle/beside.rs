@@ -133,7 +133,7 @@ fn no_list_names_fragments_that_a_concurrent_vacuum_removes() {
 
 #[test]
 fn a_crash_during_a_vacuum_leaves_an_array_that_opens_and_can_be_repaired() {
-    let mut mended = 0;
+    let mut repaired = 0;
     for context in &prepared()[..2] {
         let (files, before) = (all_files(context), read(context, Window::ALL));
         for &(ours, theirs) in &PAIRS[..2] {
@@ -145,21 +145,22 @@ fn a_crash_during_a_vacuum_leaves_an_array_that_opens_and_can_be_repaired() {
                     drop(beside(&context, ours, theirs, met, Some(death)));
                     assert_eq!(read(&context, Window::ALL), before, "call {met}, death at {death}");
                     let left = dangling(&context);
-                    let told = block_on(Array::open_to_verify(&context, "a", &OpenOptions::default()))
+                    let errors = block_on(Array::open_to_verify(&context, "a", &OpenOptions::default()))
                         .unwrap()
                         .1;
-                    assert_eq!(told.len(), left.len(), "{told:?}");
+                    assert_eq!(errors.len(), left.len(), "{errors:?}");
                     if left.is_empty() {
                         continue;
                     }
-                    mended += 1;
+                    repaired += 1;
                     assert!(
-                        told.iter()
+                        errors
+                            .iter()
                             .all(|e| e.to_string().contains("run `hyperslab vacuum` to repair"))
                     );
-                    for mend in [sweep, sweep_commits, commits] {
+                    for repair in [sweep, sweep_commits, commits] {
                         let context = copy(&context, &all_files(&context));
-                        mend(&context).unwrap();
+                        repair(&context).unwrap();
                         assert_eq!(dangling(&context), [""; 0], "call {met}, death at {death}");
                         assert_eq!(read(&context, Window::ALL), before, "call {met}, death at {death}");
                     }
@@ -170,7 +171,7 @@ fn a_crash_during_a_vacuum_leaves_an_array_that_opens_and_can_be_repaired() {
             }
         }
     }
-    assert!(mended > 0, "no crash between writing the list and correcting it");
+    assert!(repaired > 0, "no crash between writing the list and correcting it");
 }
 
 #[test]

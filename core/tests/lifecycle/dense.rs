@@ -240,8 +240,8 @@ proptest! {
     }
 }
 
-/// If a later box covers part of the tile of a single cell, a read of the whole tile shows the cell, but a read of part
-/// of the tile shows the box. A consolidation keeps the cell.
+/// A later box may cover part of the tile of a single cell. Then a read of the whole tile shows the cell, but a read of
+/// part of the tile shows the box. A consolidation keeps the cell.
 #[test]
 fn single_cells_stay_above_later_boxes_until_one_covers_their_tile() {
     let corner = (0, 1);

@@ -413,8 +413,8 @@ fn no_schema_change_is_lost_silently() {
             let memory = copy(&Context::memory(), &files);
             let vfs = FaultyVfs::new(Arc::clone(&memory.vfs), Fault::default());
             let other = memory.clone();
-            let (tell, told) = std::sync::mpsc::channel();
-            vfs.before(call, move || tell.send(add(&other, "theirs", theirs)).unwrap());
+            let (sender, receiver) = std::sync::mpsc::channel();
+            vfs.before(call, move || sender.send(add(&other, "theirs", theirs)).unwrap());
             let done = add(
                 &Context {
                     vfs: Arc::new(vfs),
@@ -423,7 +423,7 @@ fn no_schema_change_is_lost_silently() {
                 "ours",
                 ours,
             );
-            let Ok(other_done) = told.try_recv() else {
+            let Ok(other_done) = receiver.try_recv() else {
                 assert!(met > 0 && done.is_ok());
                 return;
             };

@@ -251,33 +251,33 @@ fn fill_values_are_declared_if_cells_may_hold_them() {
             column("nodata", Datatype::Float32, &vec![1_f32; cells]),
         ]
     };
-    let said = |view: &View, name: &str| attributes_of(view, name).get("_FillValue").cloned();
+    let fill_value = |view: &View, name: &str| attributes_of(view, name).get("_FillValue").cloned();
     let of_parts = |view: &View| {
-        assert_eq!(said(view, "n"), Some(serde_json::json!(i16::MIN)));
-        assert_eq!(said(view, "u"), Some(serde_json::json!(u64::MAX)));
-        assert_eq!(said(view, "day"), Some(serde_json::json!(i64::MIN)));
+        assert_eq!(fill_value(view, "n"), Some(serde_json::json!(i16::MIN)));
+        assert_eq!(fill_value(view, "u"), Some(serde_json::json!(u64::MAX)));
+        assert_eq!(fill_value(view, "day"), Some(serde_json::json!(i64::MIN)));
         // As xarray writes it: base64 of the 8 bytes of -9999.
-        assert_eq!(said(view, "nodata"), Some(serde_json::json!("AAAAAICHw8A=")));
+        assert_eq!(fill_value(view, "nodata"), Some(serde_json::json!("AAAAAICHw8A=")));
         assert_eq!(
-            (said(view, "f"), said(view, "flag"), said(view, "x")),
+            (fill_value(view, "f"), fill_value(view, "flag"), fill_value(view, "x")),
             (None, None, None)
         );
     };
     fill_from_start(&context, 10, columns(6));
     let view = view_of(context.clone());
     of_parts(&view);
-    assert_eq!(said(&view, "gray"), Some(serde_json::json!(255)));
+    assert_eq!(fill_value(&view, "gray"), Some(serde_json::json!(255)));
     // All cells are written, so a cell equal to the fill value is a value.
     fill_from_start(&context, 20, columns(10));
     let view = view_of(context.clone());
     for name in ["n", "u", "gray", "day", "nodata"] {
-        assert_eq!(said(&view, name), None, "{name}");
+        assert_eq!(fill_value(&view, name), None, "{name}");
     }
     // A consolidation changes nothing.
     merge(&context, 30);
     let view = view_of(context.clone());
     for name in ["n", "u", "gray", "day", "nodata"] {
-        assert_eq!(said(&view, name), None, "{name}");
+        assert_eq!(fill_value(&view, name), None, "{name}");
     }
     // After a consolidation, it is unknown which of the cells with the fill value were written.
     let mut some = columns(2);
@@ -286,7 +286,7 @@ fn fill_values_are_declared_if_cells_may_hold_them() {
     merge(&context, 50);
     let view = view_of(context);
     assert_eq!(
-        (said(&view, "n"), said(&view, "u")),
+        (fill_value(&view, "n"), fill_value(&view, "u")),
         (Some(serde_json::json!(i16::MIN)), None)
     );
 }

@@ -148,7 +148,7 @@ fn nothing_is_created_inside_an_array_be_it_the_bucket() {
         .unwrap();
         for path in ["group", "deep/inner/second"] {
             let error = block_on(create_group(&context, path)).unwrap_err().to_string();
-            assert!(error.contains("it would lie inside the array"), "{error}");
+            assert!(error.contains("the path is inside the array"), "{error}");
         }
         let line = ["group", "create", &format!("{}/deep/third", bucket.url())];
         let program = std::process::Command::new(program())

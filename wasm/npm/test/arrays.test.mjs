@@ -495,5 +495,5 @@ test("fields may be called as the parts of a column or a chunk", async () => {
 
 test("nothing is created inside an array", async () => {
   const { store } = await written();
-  await assert.rejects(create(store, plane, { path: "b", at: 1 }), { code: "InvalidArgument", message: /would lie inside the array at the root of the store/ });
+  await assert.rejects(create(store, plane, { path: "b", at: 1 }), { code: "InvalidArgument", message: /is inside the array at the root of the store/ });
 });

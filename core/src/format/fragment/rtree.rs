@@ -67,7 +67,7 @@ pub struct Strings {
 }
 
 impl Strings {
-    /// String `i`; empty if there is none.
+    /// String `i`; empty if out of range.
     pub fn get(&self, i: usize) -> &[u8] {
         let start = i
             .checked_sub(1)
@@ -253,7 +253,7 @@ impl Level {
         self.len += 1;
     }
 
-    /// MBR `i`, as one range per dimension; `None` if there is none.
+    /// MBR `i`, as one range per dimension; `None` if out of range.
     pub fn mbr(&self, i: usize) -> Option<Vec<ScalarRange>> {
         self.dimensions.iter().map(|bounds| bounds.range(i)).collect()
     }
@@ -365,7 +365,7 @@ impl Bounds {
         }
     }
 
-    /// The range of entry `i`; `None` if there is none.
+    /// The range of entry `i`; `None` if out of range.
     pub fn range(&self, i: usize) -> Option<ScalarRange> {
         match self {
             Self::Keys { physical, lo, hi } => {

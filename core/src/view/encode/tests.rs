@@ -443,7 +443,7 @@ fn what_is_no_picture_says_why() {
         &[2, 2],
         "variable length",
     );
-    refuse(vec![a()], &[1 << 20, 1 << 20], "over the limit");
+    refuse(vec![a()], &[1 << 20, 1 << 20], "exceeds the limit");
     refuse(vec![a()], &[0, 2], "at least one pixel");
 }
 

@@ -3,7 +3,7 @@
 //! There are two sets with identical results: one for processors with 16-byte vectors, and one with 64-bit arithmetic
 //! for all others.
 
-/// Calls the kernel for values of this width, or copies the data if there is none.
+/// Calls the kernel for values of this width, or copies the data for other widths.
 macro_rules! by_width {
     ($width:expr, [$($made:literal),+], $kernel:ident, $data:expr, $out:expr) => {
         match $width {
