@@ -185,6 +185,48 @@ pub fn format(value: i64, datatype: Datatype) -> String {
     }
 }
 
+/// `value` ticks of `datatype` as text, if that is more than a number: a date, or `NaT` for a date or a time that is none.
+///
+/// ```
+/// use hyperslab::{calendar, Datatype};
+/// assert_eq!(calendar::text(31, Datatype::DatetimeDay).as_deref(), Some("1970-02-01"));
+/// assert_eq!(calendar::text(31, Datatype::TimeHr), None);
+/// assert_eq!(calendar::text(i64::MIN, Datatype::TimeHr).as_deref(), Some("NaT"));
+/// ```
+pub fn text(value: i64, datatype: Datatype) -> Option<String> {
+    (datatype.is_datetime() || is_nat(value, datatype)).then(|| format(value, datatype))
+}
+
+/// Whether a value is a date or a time that is none: numpy calls the least number NaT.
+pub const fn is_nat(value: i64, datatype: Datatype) -> bool {
+    value == i64::MIN && datatype.is_temporal()
+}
+
+/// The first day of a year or a month, in days since 1970; `None` for other units.
+#[cfg(feature = "arrow")]
+pub(crate) fn first_day(value: i64, datatype: Datatype) -> Option<i128> {
+    let v = i128::from(value);
+    match datatype {
+        Datatype::DatetimeYear => Some(days_from_civil(v + 1970, 1, 1)),
+        Datatype::DatetimeMonth => {
+            let month = u32::try_from(v.rem_euclid(12)).ok()? + 1;
+            Some(days_from_civil(1970 + v.div_euclid(12), month, 1))
+        }
+        _ => None,
+    }
+}
+
+/// The year or the month that starts on this day since 1970; `None` if none does.
+#[cfg(feature = "arrow")]
+pub(crate) fn starting_on(day: i64, datatype: Datatype) -> Option<i64> {
+    let ticks = match (datatype, civil_from_days(day.into())) {
+        (Datatype::DatetimeYear, (year, 1, 1)) => year - 1970,
+        (Datatype::DatetimeMonth, (year, month, 1)) => (year - 1970) * 12 + month - 1,
+        _ => return None,
+    };
+    i64::try_from(ticks).ok()
+}
+
 /// Attoseconds in a tick, for units of fixed length.
 const fn tick_atto(datatype: Datatype) -> Option<i128> {
     Some(match datatype {

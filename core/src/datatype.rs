@@ -135,6 +135,11 @@ impl Datatype {
         self.id() >= Self::TimeHr.id() && self.id() <= Self::TimeAs.id()
     }
 
+    /// A date or a time, of any unit: the least value is none (NaT, as numpy calls it).
+    pub const fn is_temporal(self) -> bool {
+        self.is_datetime() || self.is_time()
+    }
+
     /// Opaque bytes: `any`, `blob` and the two geometry types.
     pub const fn is_opaque(self) -> bool {
         matches!(self, Self::Any | Self::Blob | Self::GeomWkb | Self::GeomWkt)

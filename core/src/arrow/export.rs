@@ -8,8 +8,9 @@ use arrow_data::{ArrayData, ArrayDataBuilder};
 use arrow_schema::{ArrowError, DataType};
 
 use super::text;
+use super::time::{self, NOT_A_TIME};
 use super::types::{FieldType, Form, index, plain};
-use crate::column::Column;
+use crate::column::{Column, typed};
 use crate::datatype::CellCount;
 use crate::error::{Error, Result};
 
@@ -124,6 +125,7 @@ impl FieldType {
                 .ok_or_else(|| Error::invalid(format!("field '{}': the column is too short", self.name)))
         };
         let width = self.datatype.size();
+        self.check_reach(column, cells.clone())?;
         let builder = ArrayData::builder(self.field().data_type().clone()).len(cells.len());
         let (values, builder) = match (self.cell, &column.offsets) {
             (CellCount::Fixed(n), _) => (
@@ -152,23 +154,85 @@ impl FieldType {
                 )));
             }
         };
-        let values = self.packed(values);
-        let builder = if self.cell == CellCount::ONE {
-            builder.add_buffer(values.0)
-        } else {
-            let item = ArrayData::builder(self.value_type()).len(values.1).add_buffer(values.0);
-            builder.add_child_data(self.build(item)?)
-        };
-        self.build(builder.nulls(nulls(column, cells)))
+        let packed = self.packed(values);
+        let nulls = nulls(column, cells);
+        if self.cell == CellCount::ONE {
+            let nulls = NullBuffer::union(nulls.as_ref(), packed.nulls.as_ref());
+            return self.build(builder.add_buffer(packed.values).nulls(nulls));
+        }
+        let item = ArrayData::builder(self.value_type()).len(packed.len);
+        let item = self.build(item.add_buffer(packed.values).nulls(packed.nulls))?;
+        self.build(builder.add_child_data(item).nulls(nulls))
     }
 
-    /// The buffer of these values, and how many there are.
-    fn packed(&self, values: &[u8]) -> (Buffer, usize) {
+    /// These values as Arrow stores them.
+    pub(crate) fn packed(&self, values: &[u8]) -> Packed {
+        let len = values.len() / self.datatype.size();
         if self.is_bits() {
             let bits = BooleanBuffer::from_iter(values.iter().map(|b| *b != 0));
-            return (bits.into_inner(), values.len());
+            return Packed {
+                values: bits.into_inner(),
+                len,
+                nulls: None,
+            };
         }
-        (Buffer::from(values), values.len() / self.datatype.size())
+        if !self.datatype.is_temporal() {
+            return Packed {
+                values: Buffer::from(values),
+                len,
+                nulls: None,
+            };
+        }
+        let values = typed::<i64>(values);
+        // Null are those that are none; of those beyond Arrow's reach, the whole cell is null.
+        let shown: Vec<Option<i64>> = values.iter().copied().map(self.in_arrow()).collect();
+        let nulls: NullBuffer = shown.iter().map(Option::is_some).collect();
+        let plain = shown.into_iter().map(Option::unwrap_or_default);
+        let values = if self.value_type() == DataType::Date32 {
+            // All are known to fit.
+            Buffer::from_vec(plain.map(|v| i32::try_from(v).unwrap_or_default()).collect())
+        } else {
+            Buffer::from_vec(plain.collect())
+        };
+        Packed {
+            values,
+            len,
+            nulls: Some(nulls).filter(|n| n.null_count() > 0),
+        }
+    }
+
+    /// Gives dates and times in the unit of their Arrow type; `None` for those that are none or beyond its reach.
+    fn in_arrow(&self) -> impl Fn(i64) -> Option<i64> + use<> {
+        let (from, target) = (self.datatype, self.value_type());
+        let unit = time::datatype(&target).unwrap_or(from);
+        let days = target == DataType::Date32;
+        move |value| {
+            let converted = time::convert(value, from, unit).filter(|v| *v != NOT_A_TIME)?;
+            (!days || i32::try_from(converted).is_ok()).then_some(converted)
+        }
+    }
+
+    /// The first cell with a date or time that Arrow's type does not reach.
+    pub(super) fn beyond(&self, column: &Column, mut cells: Range<usize>) -> Option<usize> {
+        if self.form == Form::Raw || !time::is_coarse(self.datatype) {
+            return None;
+        }
+        let in_arrow = self.in_arrow();
+        let fits = |v: &i64| *v == NOT_A_TIME || in_arrow(*v).is_some();
+        cells.find(|i| !column.is_null(*i) && !typed::<i64>(column.cell(*i)).iter().all(fits))
+    }
+
+    /// Refuses dates and times that Arrow's type does not reach.
+    pub(crate) fn check_reach(&self, column: &Column, cells: Range<usize>) -> Result<()> {
+        match self.beyond(column, cells) {
+            Some(i) => Err(Error::invalid(format!(
+                "field '{}': cell {i} is a {} beyond Arrow's {}; take another format, such as .csv",
+                self.name,
+                self.datatype,
+                self.value_type()
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn offset(&self, n: u64) -> Result<i32> {
@@ -185,6 +249,15 @@ impl FieldType {
             .build()
             .map_err(|e: ArrowError| Error::invalid(format!("field '{}': {e}", self.name)))
     }
+}
+
+/// Values as Arrow stores them.
+pub(crate) struct Packed {
+    pub(crate) values: Buffer,
+    /// How many there are.
+    pub(crate) len: usize,
+    /// Which of them are dates or times that are none, if any is.
+    pub(crate) nulls: Option<NullBuffer>,
 }
 
 fn nulls(column: &Column, cells: Range<usize>) -> Option<NullBuffer> {

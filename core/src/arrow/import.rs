@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{AnyDictionaryArray, Array, ArrayRef, BooleanArray, GenericListArray, OffsetSizeTrait};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::DataType;
 
 use super::text;
-use super::time::{self, Kind, tick};
-use super::types::{FieldType, plain};
+use super::time::{self, NOT_A_TIME};
+use super::types::{FieldType, Role, plain};
 use crate::column::Column;
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
@@ -17,14 +17,15 @@ use crate::scalar::Scalar;
 
 impl FieldType {
     /// An Arrow array as a column of this field. Numbers of another type are taken where every
-    /// value fits exactly, dates of another unit likewise.
+    /// value fits exactly, dates of another unit likewise. A null among dates and times that cannot be null is the one
+    /// that is none (NaT), except among coordinates.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] says which cell does not fit and why.
     pub fn column(&self, array: &ArrayRef) -> Result<Column> {
         let nulls = array.logical_nulls();
         if let (false, None, Some(i)) = (
-            self.nullable,
+            self.nullable || self.takes_not_a_time(),
             &self.enumeration,
             nulls.as_ref().and_then(|n| (0..n.len()).find(|i| n.is_null(*i))),
         ) {
@@ -42,6 +43,11 @@ impl FieldType {
             .nullable
             .then(|| nulls.as_ref().map_or_else(|| vec![1; array.len()], valid));
         Ok(column)
+    }
+
+    /// Whether a value that is none can stand for a null.
+    fn takes_not_a_time(&self) -> bool {
+        self.datatype.is_temporal() && self.cell == CellCount::ONE && self.role != Some(Role::Dimension)
     }
 
     fn column_of(&self, array: &ArrayRef) -> Result<Column> {
@@ -64,7 +70,11 @@ impl FieldType {
                 let bytes = values
                     .get(cell.start * width..cell.end * width)
                     .ok_or_else(|| self.fail(i, "lies outside the list"))?;
-                if lists.values.null_count() > 0 && !array.is_null(i) && cell.clone().any(|v| lists.values.is_null(v)) {
+                if lists.values.null_count() > 0
+                    && !self.datatype.is_temporal()
+                    && !array.is_null(i)
+                    && cell.clone().any(|v| lists.values.is_null(v))
+                {
                     return Err(self.fail(
                         i,
                         "holds a null, and only whole cells can be null: put a value in its place",
@@ -204,21 +214,27 @@ impl FieldType {
                 .get(data.offset() * width..(data.offset() + data.len()) * width)
         });
         let bytes = bytes.ok_or_else(|| self.fail(0, "lies outside the Arrow buffer"))?;
-        match (source.and_then(tick), tick(self.datatype)) {
-            (Some(from), Some(to)) if from != to => self.rescale(physical, bytes, from, to, array),
-            _ if physical == self.datatype.physical() => Ok(bytes.to_vec()),
-            _ => self.cast(physical, bytes, array),
+        let mut data = match source.filter(|_| self.datatype.is_temporal()) {
+            Some(from) if from != self.datatype => self.rescale(physical, bytes, from, array)?,
+            _ if physical == self.datatype.physical() => bytes.to_vec(),
+            _ => self.cast(physical, bytes, array)?,
+        };
+        if self.datatype.is_temporal() && array.null_count() > 0 {
+            let cells = data.chunks_exact_mut(size_of::<i64>()).enumerate();
+            let nulls = cells.filter(|(i, _)| array.is_null(*i));
+            nulls.for_each(|(_, cell)| cell.copy_from_slice(&NOT_A_TIME.to_le_bytes()));
         }
+        Ok(data)
     }
 
-    fn rescale(&self, physical: Physical, bytes: &[u8], from: i128, to: i128, array: &ArrayRef) -> Result<Vec<u8>> {
+    fn rescale(&self, physical: Physical, bytes: &[u8], from: Datatype, array: &ArrayRef) -> Result<Vec<u8>> {
         let mut data = Vec::with_capacity(bytes.len());
         for (i, cell) in bytes.chunks_exact(physical.size()).enumerate() {
             let value = Scalar::from_le_bytes(physical, cell).and_then(|v| i64::try_from(v.as_i128()?).ok());
-            let exact = value.and_then(|v| time::convert(v, from, to));
+            let exact = value.and_then(|v| time::convert(v, from, self.datatype));
             match exact {
                 Some(v) => data.extend_from_slice(&v.to_le_bytes()),
-                None if array.is_null(i) => data.extend_from_slice(&i64::MIN.to_le_bytes()),
+                None if array.is_null(i) => data.extend_from_slice(&NOT_A_TIME.to_le_bytes()),
                 None => return Err(self.fail(i, &format!("is no whole {}", self.datatype))),
             }
         }
@@ -252,19 +268,25 @@ impl FieldType {
     }
 }
 
-/// The position of each cell's value in its dictionary.
+/// The position of each cell's value in its dictionary; `None` for nulls, and for values that are null.
 fn keys(dictionary: &dyn AnyDictionaryArray) -> Vec<Option<usize>> {
-    if dictionary.values().is_empty() {
-        return vec![None; dictionary.keys().len()];
+    let (keys, values) = (dictionary.keys(), dictionary.values());
+    if values.is_empty() {
+        return vec![None; keys.len()];
     }
-    let keys = dictionary.normalized_keys().into_iter().enumerate();
-    keys.map(|(i, k)| dictionary.keys().is_valid(i).then_some(k)).collect()
+    let positions = dictionary.normalized_keys().into_iter().enumerate();
+    let known = |(i, k): (usize, usize)| (keys.is_valid(i) && values.is_valid(k)).then_some(k);
+    positions.map(known).collect()
 }
 
-/// The cells of `values` at these positions; nothing, or zeros, where there is none.
+/// The cells of `values` at these positions. Where there is none, nothing, NaT or zeros.
 fn unfold(values: &Column, at: &[Option<usize>]) -> Column {
     let (mut data, mut ends) = (Vec::new(), vec![0]);
-    let zeros = vec![0; values.cell.cell_bytes(values.datatype).unwrap_or(0)];
+    let zeros = if values.datatype.is_temporal() && values.cell == CellCount::ONE {
+        NOT_A_TIME.to_le_bytes().to_vec()
+    } else {
+        vec![0; values.cell.cell_bytes(values.datatype).unwrap_or(0)]
+    };
     for i in at {
         data.extend_from_slice(i.map_or(&zeros, |i| values.cell(i)));
         ends.push(data.len() as u64);
@@ -320,17 +342,13 @@ fn exact(datatype: Datatype, value: &Scalar) -> Option<Scalar> {
 
 /// What an Arrow number type stores: its unit, where it is a date or time, and its physical kind.
 fn source(t: &DataType) -> Option<(Option<Datatype>, Physical)> {
-    let timed = |kind, unit: &TimeUnit, p| Some((Some(time::datatype(kind, *unit)), p));
-    match t {
-        DataType::Timestamp(unit, _) => timed(Kind::Date, unit, Physical::I64),
-        DataType::Date32 => Some((Some(Datatype::DatetimeDay), Physical::I32)),
-        DataType::Date64 => Some((Some(Datatype::DatetimeMs), Physical::I64)),
-        DataType::Time32(unit) => timed(Kind::Time, unit, Physical::I32),
-        DataType::Time64(unit) | DataType::Duration(unit) => timed(Kind::Time, unit, Physical::I64),
+    let physical = match t {
+        DataType::Date32 | DataType::Time32(_) => Physical::I32,
+        _ if time::datatype(t).is_some() => Physical::I64,
         other => Datatype::ALL
             .iter()
             .map(|t| t.physical())
-            .find(|p| plain(*p) == *other)
-            .map(|p| (None, p)),
-    }
+            .find(|p| plain(*p) == *other)?,
+    };
+    Some((time::datatype(t), physical))
 }

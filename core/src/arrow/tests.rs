@@ -1,12 +1,14 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, LargeStringArray, ListArray, TimestampNanosecondArray};
+use arrow_array::types::{Date32Type, Int32Type, Int64Type};
+use arrow_array::{
+    Array, ArrayRef, Date32Array, Float64Array, Int64Array, LargeStringArray, ListArray, TimestampNanosecondArray,
+};
 use arrow_schema::{DataType, Field};
 
 use super::{FieldType, Form, Role};
-use crate::column::Column;
+use crate::column::{Column, typed};
 use crate::datatype::{CellCount, Datatype};
 use crate::format::attribute::Attribute;
 use crate::format::enumeration::Enumeration;
@@ -93,12 +95,90 @@ fn a_range_of_cells_is_cut_from_its_column() {
 }
 
 #[test]
-fn dates_have_arrow_units_or_stay_integers() {
-    let of = |t| field(t, CellCount::ONE).field().data_type().to_string();
-    assert_eq!(of(Datatype::DatetimeNs), "Timestamp(ns)");
-    assert_eq!(of(Datatype::TimeSec), "Duration(s)");
-    assert_eq!(of(Datatype::DatetimeDay), "Int64");
-    assert_eq!(of(Datatype::DatetimeAs), "Int64");
+fn dates_are_counted_in_the_next_unit_that_arrow_has() {
+    for (datatype, ticks, arrow, counted) in [
+        (Datatype::DatetimeYear, 54_i64, "Date32", 19_723_i64),
+        (Datatype::DatetimeMonth, -1, "Date32", -31),
+        (Datatype::DatetimeMonth, 649, "Date32", 19_754),
+        (Datatype::DatetimeWeek, -2, "Date32", -14),
+        (Datatype::DatetimeDay, 18_321, "Date32", 18_321),
+        (Datatype::DatetimeHr, -5, "Timestamp(s)", -18_000),
+        (Datatype::DatetimeMin, 7, "Timestamp(s)", 420),
+        (Datatype::DatetimeNs, 7, "Timestamp(ns)", 7),
+        (Datatype::DatetimeAs, 7, "Int64", 7),
+        (Datatype::TimeHr, 3, "Duration(s)", 10_800),
+        (Datatype::TimeMs, 3, "Duration(ms)", 3),
+        (Datatype::TimePs, 3, "Int64", 3),
+    ] {
+        let column = Column::from_values(datatype, &[ticks]);
+        let array = round_trip(&field(datatype, CellCount::ONE), &column);
+        assert_eq!(array.data_type().to_string(), arrow);
+        let found = match array.as_primitive_opt::<Date32Type>() {
+            Some(days) => days.value(0).into(),
+            None => typed::<i64>(array.to_data().buffers()[0].as_slice())[0],
+        };
+        assert_eq!(found, counted, "{datatype}");
+    }
+}
+
+#[test]
+fn dates_that_are_none_are_null_in_arrow_and_come_back() {
+    for datatype in Datatype::ALL.iter().copied().filter(|t| t.is_temporal()) {
+        let values = [1, i64::MIN, 2, i64::MIN];
+        let one = round_trip(
+            &field(datatype, CellCount::ONE),
+            &Column::from_values(datatype, &values),
+        );
+        assert!(one.is_null(1) && one.null_count() == 2, "{datatype}");
+        let pair = field(datatype, CellCount::Fixed(2));
+        let pairs = Column {
+            cell: pair.cell,
+            ..Column::from_values(datatype, &values)
+        };
+        let list = round_trip(&pair, &pairs);
+        let list = list.as_fixed_size_list();
+        assert_eq!((list.null_count(), list.values().null_count()), (0, 2), "{datatype}");
+        // Coordinates are somewhere.
+        let mut dimension = field(datatype, CellCount::ONE);
+        dimension.role = Some(Role::Dimension);
+        assert!(dimension.column(&one).unwrap_err().to_string().contains("is null"));
+    }
+}
+
+#[test]
+fn dates_beyond_arrow_need_raw_form() {
+    for (datatype, last) in [
+        (Datatype::DatetimeDay, i64::from(i32::MAX)),
+        (Datatype::DatetimeWeek, i64::from(i32::MAX) / 7),
+        (Datatype::DatetimeYear, 5_879_609),
+        (Datatype::DatetimeMin, i64::MAX / 60),
+        (Datatype::TimeHr, i64::MAX / 3_600),
+    ] {
+        let natural = field(datatype, CellCount::ONE);
+        assert!(natural.may_need_raw());
+        round_trip(&natural, &Column::from_values(datatype, &[last]));
+        let beyond = Column::from_values(datatype, &[0, last + 2, i64::MIN]);
+        assert!(!natural.is_natural(&beyond), "{datatype}");
+        let error = natural.array(&beyond, 0..3, None).unwrap_err().to_string();
+        assert!(error.contains("cell 1") && error.contains(".csv"), "{error}");
+        let raw = FieldType {
+            form: Form::Raw,
+            ..natural
+        };
+        let array = round_trip(&raw, &beyond);
+        assert_eq!((array.data_type(), array.null_count()), (&DataType::Int64, 1));
+        // What a null holds is nothing.
+        let mut null = beyond.with_validity(vec![1, 0, 1]);
+        null.data.truncate(16);
+        null.validity = Some(vec![1, 0]);
+        let nullable = FieldType {
+            nullable: true,
+            ..field(datatype, CellCount::ONE)
+        };
+        assert!(nullable.is_natural(&null));
+        round_trip(&nullable, &null);
+    }
+    assert!(!field(Datatype::DatetimeMs, CellCount::ONE).may_need_raw());
 }
 
 #[test]
@@ -208,6 +288,29 @@ fn enumerated_values_are_found_by_value_not_by_position() {
 }
 
 #[test]
+fn a_null_among_the_values_of_a_dictionary_is_a_null_cell() {
+    let values: ArrayRef = Arc::new(LargeStringArray::from(vec![Some("dog"), None]));
+    let keys = Int64Array::from(vec![Some(0), Some(1), None]);
+    let array: ArrayRef = Arc::new(arrow_array::DictionaryArray::new(keys, values));
+    let text = FieldType {
+        nullable: true,
+        ..field(Datatype::StringUtf8, CellCount::Var)
+    };
+    for field in [
+        text,
+        FieldType {
+            nullable: true,
+            ..animals()
+        },
+    ] {
+        let column = field.column(&array).unwrap();
+        assert_eq!(column.validity, Some(vec![1, 0, 0]));
+    }
+    let column = animals().column(&array).unwrap();
+    assert_eq!(*column.values::<i32>().unwrap(), [1, i32::MIN, i32::MIN]);
+}
+
+#[test]
 fn numbers_of_another_type_are_taken_only_if_exact() {
     let wide: ArrayRef = Arc::new(Int64Array::from(vec![1, 200]));
     assert_eq!(
@@ -233,6 +336,12 @@ fn numbers_of_another_type_are_taken_only_if_exact() {
 
 #[test]
 fn dates_change_unit_only_if_exact() {
+    let days: ArrayRef = Arc::new(Date32Array::from(vec![31, 59]));
+    let of = |t| Ok::<_, crate::Error>(field(t, CellCount::ONE).column(&days)?.values::<i64>()?.to_vec());
+    assert_eq!(of(Datatype::DatetimeMonth).unwrap(), [1, 2]);
+    assert_eq!(of(Datatype::DatetimeHr).unwrap(), [744, 1416]);
+    let error = of(Datatype::DatetimeYear).unwrap_err().to_string();
+    assert_eq!(error, "field 'a': cell 0 is no whole datetime_year");
     let ns: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![3_000_000]));
     assert_eq!(
         *field(Datatype::DatetimeMs, CellCount::ONE)

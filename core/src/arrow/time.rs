@@ -1,47 +1,80 @@
-//! Units of dates and times.
+//! Units of dates and times, and their conversion.
+//!
+//! Arrow counts dates in days (`Date32`) and timestamps and durations in seconds or finer. A coarser TileDB unit becomes
+//! the next finer one of Arrow; picoseconds and finer have none.
 
-use arrow_schema::TimeUnit;
+use arrow_schema::{DataType, TimeUnit};
 
+use crate::calendar;
 use crate::datatype::Datatype;
 
-/// Points in time or lengths of time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Date,
-    Time,
-}
+/// The value of a date or time that is none, which numpy calls NaT. Arrow has null in its place.
+pub(super) const NOT_A_TIME: i64 = i64::MIN;
 
-/// The kind and the Arrow unit of a datatype; `None` where Arrow lacks the unit.
-pub(super) const fn arrow_unit(datatype: Datatype) -> Option<(Kind, TimeUnit)> {
+/// The Arrow type for dates or times of a unit; `None` where Arrow has no unit that is fine enough.
+pub(super) const fn arrow_type(datatype: Datatype) -> Option<DataType> {
+    use Datatype as T;
     Some(match datatype {
-        Datatype::DatetimeSec => (Kind::Date, TimeUnit::Second),
-        Datatype::DatetimeMs => (Kind::Date, TimeUnit::Millisecond),
-        Datatype::DatetimeUs => (Kind::Date, TimeUnit::Microsecond),
-        Datatype::DatetimeNs => (Kind::Date, TimeUnit::Nanosecond),
-        Datatype::TimeSec => (Kind::Time, TimeUnit::Second),
-        Datatype::TimeMs => (Kind::Time, TimeUnit::Millisecond),
-        Datatype::TimeUs => (Kind::Time, TimeUnit::Microsecond),
-        Datatype::TimeNs => (Kind::Time, TimeUnit::Nanosecond),
+        T::DatetimeYear | T::DatetimeMonth | T::DatetimeWeek | T::DatetimeDay => DataType::Date32,
+        T::DatetimeHr | T::DatetimeMin | T::DatetimeSec => DataType::Timestamp(TimeUnit::Second, None),
+        T::DatetimeMs => DataType::Timestamp(TimeUnit::Millisecond, None),
+        T::DatetimeUs => DataType::Timestamp(TimeUnit::Microsecond, None),
+        T::DatetimeNs => DataType::Timestamp(TimeUnit::Nanosecond, None),
+        T::TimeHr | T::TimeMin | T::TimeSec => DataType::Duration(TimeUnit::Second),
+        T::TimeMs => DataType::Duration(TimeUnit::Millisecond),
+        T::TimeUs => DataType::Duration(TimeUnit::Microsecond),
+        T::TimeNs => DataType::Duration(TimeUnit::Nanosecond),
         _ => return None,
     })
 }
 
-/// The datatype of a kind and an Arrow unit.
-pub(super) const fn datatype(kind: Kind, unit: TimeUnit) -> Datatype {
-    match (kind, unit) {
-        (Kind::Date, TimeUnit::Second) => Datatype::DatetimeSec,
-        (Kind::Date, TimeUnit::Millisecond) => Datatype::DatetimeMs,
-        (Kind::Date, TimeUnit::Microsecond) => Datatype::DatetimeUs,
-        (Kind::Date, TimeUnit::Nanosecond) => Datatype::DatetimeNs,
-        (Kind::Time, TimeUnit::Second) => Datatype::TimeSec,
-        (Kind::Time, TimeUnit::Millisecond) => Datatype::TimeMs,
-        (Kind::Time, TimeUnit::Microsecond) => Datatype::TimeUs,
-        (Kind::Time, TimeUnit::Nanosecond) => Datatype::TimeNs,
+/// The datatype that counts as an Arrow type of dates or times does; `None` for other types.
+pub(super) const fn datatype(t: &DataType) -> Option<Datatype> {
+    Some(match t {
+        DataType::Date32 => Datatype::DatetimeDay,
+        DataType::Date64 | DataType::Timestamp(TimeUnit::Millisecond, _) => Datatype::DatetimeMs,
+        DataType::Timestamp(TimeUnit::Second, _) => Datatype::DatetimeSec,
+        DataType::Timestamp(TimeUnit::Microsecond, _) => Datatype::DatetimeUs,
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => Datatype::DatetimeNs,
+        DataType::Duration(unit) | DataType::Time32(unit) | DataType::Time64(unit) => match unit {
+            TimeUnit::Second => Datatype::TimeSec,
+            TimeUnit::Millisecond => Datatype::TimeMs,
+            TimeUnit::Microsecond => Datatype::TimeUs,
+            TimeUnit::Nanosecond => Datatype::TimeNs,
+        },
+        _ => return None,
+    })
+}
+
+/// Whether Arrow counts the unit of a datatype in a finer one, which does not reach as far.
+pub(super) fn is_coarse(datatype: Datatype) -> bool {
+    arrow_type(datatype).is_some_and(|t| t == DataType::Date32 || self::datatype(&t) != Some(datatype))
+}
+
+/// `value` of `from` in the unit of `to`; `None` where that is no whole 64-bit number. A year, month, week or day is its
+/// first moment.
+pub(super) fn convert(value: i64, from: Datatype, to: Datatype) -> Option<i64> {
+    if from == to || value == NOT_A_TIME {
+        return Some(value);
+    }
+    let (ticks, unit) = match calendar::first_day(value, from) {
+        Some(day) => (day, Datatype::DatetimeDay),
+        None => (i128::from(value), from),
+    };
+    match tick(to) {
+        Some(to) => rescale(ticks, tick(unit)?, to),
+        None => calendar::starting_on(rescale(ticks, tick(unit)?, tick(Datatype::DatetimeDay)?)?, to),
     }
 }
 
+fn rescale(value: i128, from: i128, to: i128) -> Option<i64> {
+    let fine = value.checked_mul(from)?;
+    let whole = i64::try_from(fine / to).ok()?;
+    (fine % to == 0 && whole != NOT_A_TIME).then_some(whole)
+}
+
 /// Attoseconds of one tick; `None` for calendar units and for what is no date or time.
-pub(super) const fn tick(datatype: Datatype) -> Option<i128> {
+const fn tick(datatype: Datatype) -> Option<i128> {
     const SECOND: i128 = 1_000_000_000_000_000_000;
     Some(match datatype {
         Datatype::DatetimeWeek => 7 * 86_400 * SECOND,
@@ -57,14 +90,4 @@ pub(super) const fn tick(datatype: Datatype) -> Option<i128> {
         Datatype::DatetimeAs | Datatype::TimeAs => 1,
         _ => return None,
     })
-}
-
-/// `value` in ticks of `from`, in ticks of `to`; `None` where that is no whole 64-bit number.
-pub(super) fn convert(value: i64, from: i128, to: i128) -> Option<i64> {
-    let fine = i128::from(value).checked_mul(from)?;
-    if fine % to == 0 {
-        i64::try_from(fine / to).ok()
-    } else {
-        None
-    }
 }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, TimeUnit};
+use arrow_schema::{DataType, Field};
 
-use super::time::{self, Kind};
+use super::time;
 use crate::column::Column;
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
@@ -28,13 +28,13 @@ pub enum Role {
     Attribute,
 }
 
-/// How strings, enumerated integers and bool appear.
+/// How strings, enumerated integers, bool, dates and times appear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Form {
-    /// Strings as text, enumerated integers as the values they stand for, bool as bits.
+    /// Strings as text, enumerated integers as the values they stand for, bool as bits, dates and times as Arrow's.
     #[default]
     Natural,
-    /// Strings as the bytes that are stored, enumerated integers and bool as integers.
+    /// Strings as the bytes that are stored, the others as integers.
     Raw,
 }
 
@@ -55,7 +55,7 @@ pub struct FieldType {
     pub enumeration: Option<Arc<Enumeration>>,
     /// The cell that stands for nothing; an enumerated cell that holds it may appear as null.
     pub fill: Vec<u8>,
-    /// How strings, enumerated integers and bool appear.
+    /// How strings, enumerated integers, bool, dates and times appear.
     pub form: Form,
 }
 
@@ -107,7 +107,7 @@ impl FieldType {
             metadata.insert(ROLE.to_owned(), role.to_owned());
         }
         let ordered = self.enumeration.as_ref().is_some_and(|e| e.ordered);
-        Field::new(&self.name, self.arrow_type(), self.nullable || self.is_dictionary())
+        Field::new(&self.name, self.arrow_type(), self.may_have_nulls())
             .with_dict_is_ordered(ordered)
             .with_metadata(metadata)
     }
@@ -163,7 +163,18 @@ impl FieldType {
 
     /// Whether some column of this field could need [`Form::Raw`].
     pub fn may_need_raw(&self) -> bool {
-        self.form == Form::Natural && (self.enumeration.is_some() || self.is_text() || self.datatype == Datatype::Bool)
+        self.form == Form::Natural && (!self.is_fixed() || time::is_coarse(self.datatype))
+    }
+
+    /// Whether every value looks the same whatever the others are, and takes as many bytes. Dates and times beyond the
+    /// reach of Arrow's are excepted.
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.enumeration.is_none() && !self.is_bytes() && self.datatype != Datatype::Bool && !self.cell.is_var()
+    }
+
+    /// Whether cells can be null in Arrow, where dates and times that are none are too.
+    pub(crate) fn may_have_nulls(&self) -> bool {
+        self.nullable || self.is_dictionary() || (self.datatype.is_temporal() && self.cell == CellCount::ONE)
     }
 
     /// Whether [`Form::Natural`] can show every cell of `column`.
@@ -179,8 +190,10 @@ impl FieldType {
         if self.datatype == Datatype::Bool {
             return column.data.iter().all(|b| *b < 2);
         }
-        !self.is_text()
-            || (0..column.len()).all(|i| column.is_null(i) || super::text::is_text(self.datatype, column.cell(i)))
+        if self.is_text() {
+            return (0..column.len()).all(|i| column.is_null(i) || super::text::is_text(self.datatype, column.cell(i)));
+        }
+        self.beyond(column, 0..column.len()).is_none()
     }
 
     /// Takes [`Form::Raw`] if `column` needs it. Whether it did so now.
@@ -231,15 +244,12 @@ impl FieldType {
     }
 
     /// The Arrow type of one value.
-    pub(super) fn value_type(&self) -> DataType {
+    pub(crate) fn value_type(&self) -> DataType {
         if self.is_bits() {
             return DataType::Boolean;
         }
-        match time::arrow_unit(self.datatype) {
-            Some((Kind::Date, unit)) => DataType::Timestamp(unit, None),
-            Some((Kind::Time, unit)) => DataType::Duration(unit),
-            None => plain(self.datatype.physical()),
-        }
+        let timed = time::arrow_type(self.datatype).filter(|_| self.form == Form::Natural);
+        timed.unwrap_or_else(|| plain(self.datatype.physical()))
     }
 
     /// Whether values are packed eight to a byte.
@@ -307,10 +317,6 @@ pub(super) fn nearest(name: &str, t: &DataType) -> Result<(Datatype, CellCount)>
         D::UInt64 => one(Datatype::Uint64),
         D::Float32 => one(Datatype::Float32),
         D::Float64 => one(Datatype::Float64),
-        D::Timestamp(unit, _) => one(time::datatype(Kind::Date, *unit)),
-        D::Duration(unit) | D::Time32(unit) | D::Time64(unit) => one(time::datatype(Kind::Time, *unit)),
-        D::Date32 => one(Datatype::DatetimeDay),
-        D::Date64 => one(time::datatype(Kind::Date, TimeUnit::Millisecond)),
         D::Utf8 | D::LargeUtf8 | D::Utf8View => Ok((Datatype::StringUtf8, CellCount::Var)),
         D::Binary | D::LargeBinary | D::BinaryView => Ok((Datatype::Blob, CellCount::Var)),
         D::FixedSizeBinary(n) => Ok((Datatype::Blob, fixed(name, *n)?)),
@@ -323,7 +329,7 @@ pub(super) fn nearest(name: &str, t: &DataType) -> Result<(Datatype, CellCount)>
             _ => Err(unsupported(name, t)),
         },
         D::Dictionary(key, _) => nearest(name, key),
-        _ => Err(unsupported(name, t)),
+        timed => time::datatype(timed).map_or_else(|| Err(unsupported(name, t)), one),
     }
 }
 

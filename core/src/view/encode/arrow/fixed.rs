@@ -7,10 +7,11 @@
 //! ```
 //!
 //! The library's writer leaves out which cells are there where all of them are, so that the length of a batch depends on
-//! what is in it. Here it is always written.
+//! what is in it. Here it is always written. A list of dates or times says which of its values are there, not the cell.
 
 use std::iter::{empty, once};
 
+use arrow_buffer::NullBuffer;
 use arrow_ipc::writer::FileWriter;
 use arrow_ipc::{
     Block, Buffer, FieldNode, FooterBuilder, MessageBuilder, MessageHeader, MetadataVersion, RecordBatchBuilder,
@@ -19,9 +20,8 @@ use arrow_schema::SchemaRef;
 use flatbuffers::FlatBufferBuilder;
 
 use super::{failed, field_type};
-use crate::arrow;
+use crate::arrow::{self, FieldType};
 use crate::column::Column;
-use crate::datatype::CellCount;
 use crate::error::Result;
 use crate::view::encode::{Field, Frame, wrong_columns};
 
@@ -48,10 +48,12 @@ pub(in crate::view) struct FixedTable {
 /// One column.
 #[derive(Debug)]
 struct Side {
-    cell: CellCount,
-    /// Bytes a cell.
+    kind: FieldType,
+    /// Values a cell.
+    count: u64,
+    /// Bytes a cell in the array, and bytes a value in Arrow.
     width: u64,
-    nullable: bool,
+    value_width: u64,
 }
 
 impl FixedTable {
@@ -73,7 +75,7 @@ impl FixedTable {
             sides,
             message_bytes: 0,
         };
-        table.message_bytes = table.message(1, &vec![0; table.sides.len()]).len() as u64;
+        table.message_bytes = table.message(1, &vec![[0; 2]; table.sides.len()]).len() as u64;
         Ok(Some(table))
     }
 
@@ -81,7 +83,7 @@ impl FixedTable {
         &self.header
     }
 
-    /// Bytes a cell, without what says whether it is there.
+    /// Bytes a cell in the array, without what says whether it is there.
     pub(in crate::view) fn width(&self) -> u64 {
         self.sides.iter().map(|s| s.width).sum()
     }
@@ -113,19 +115,17 @@ impl FixedTable {
         if cells == 0 {
             return Ok(Vec::new());
         }
-        let nulls: Vec<i64> = columns
-            .iter()
-            .map(|c| (0..cells).filter(|&i| c.is_null(i)).count() as i64)
-            .collect();
+        let parts = columns.iter().zip(&self.sides).map(|(c, s)| s.parts(c, cells));
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        let nulls: Vec<[i64; 2]> = parts.iter().map(Parts::nulls).collect();
         let mut out = self.message(cells as u64, &nulls);
         out.reserve(usize::try_from(self.body_bytes(cells as u64)).unwrap_or(0));
-        for (column, side) in columns.iter().zip(&self.sides) {
-            if side.nullable {
-                let bit = |i: usize| u8::from(i < cells && !column.is_null(i)) << (i % 8);
-                out.extend((0..cells.div_ceil(8)).map(|byte| (byte * 8..byte * 8 + 8).map(bit).sum::<u8>()));
+        for part in &parts {
+            for bits in part.there.iter().flatten() {
+                out.extend_from_slice(bits.inner().sliced().as_slice());
                 pad(&mut out);
             }
-            out.extend_from_slice(&column.data);
+            out.extend_from_slice(&part.values);
             pad(&mut out);
         }
         Ok(out)
@@ -161,23 +161,21 @@ impl FixedTable {
     }
 
     /// The message that says how the columns of a batch lie.
-    fn message(&self, cells: u64, nulls: &[i64]) -> Vec<u8> {
+    fn message(&self, cells: u64, nulls: &[[i64; 2]]) -> Vec<u8> {
         let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         let (mut nodes, mut buffers, mut at) = (Vec::new(), Vec::new(), 0);
-        for (side, nulls) in self.sides.iter().zip(nulls) {
-            nodes.push(FieldNode::new(signed(cells), *nulls));
-            let [validity, values] = side.buffers(cells);
+        for (side, &[null_cells, null_values]) in self.sides.iter().zip(nulls) {
+            nodes.push(FieldNode::new(signed(cells), null_cells));
+            let [cells_there, values_there, values] = side.buffers(cells);
             let mut place = |bytes: Option<u64>| {
                 buffers.push(Buffer::new(signed(at), signed(bytes.unwrap_or(0))));
                 at += aligned(bytes.unwrap_or(0));
             };
-            place(validity);
-            if let CellCount::Fixed(n) = side.cell
-                && n != 1
-            {
-                // The values of a list are a column of their own, of which all are there.
-                nodes.push(FieldNode::new(signed(cells.saturating_mul(u64::from(n))), 0));
-                place(None);
+            place(cells_there);
+            if side.is_list() {
+                // The values of a list are a column of their own.
+                nodes.push(FieldNode::new(signed(cells.saturating_mul(side.count)), null_values));
+                place(values_there);
             }
             place(values);
         }
@@ -204,22 +202,72 @@ impl FixedTable {
 }
 
 impl Side {
-    /// Bytes of what says which cells are there, and of the values.
-    fn buffers(&self, cells: u64) -> [Option<u64>; 2] {
-        let validity = self.nullable.then(|| cells.div_ceil(8));
-        [validity, Some(cells.saturating_mul(self.width))]
+    const fn is_list(&self) -> bool {
+        self.count != 1
+    }
+
+    /// Bytes of what says which cells and which values of lists are there, and of the values.
+    fn buffers(&self, cells: u64) -> [Option<u64>; 3] {
+        let values = cells.saturating_mul(self.count);
+        [
+            self.kind.may_have_nulls().then(|| cells.div_ceil(8)),
+            self.has_value_nulls().then(|| values.div_ceil(8)),
+            Some(values.saturating_mul(self.value_width)),
+        ]
+    }
+
+    /// Whether values of a list can be null.
+    fn has_value_nulls(&self) -> bool {
+        self.is_list() && self.kind.datatype.is_temporal()
+    }
+
+    /// The buffers of a column of so many cells.
+    fn parts(&self, column: &Column, cells: usize) -> Result<Parts> {
+        self.kind.check_reach(column, 0..cells)?;
+        let packed = self.kind.packed(&column.data);
+        let of_cells = column.validity.as_ref().map(|v| v.iter().map(|v| *v != 0).collect());
+        let of_cells: Option<NullBuffer> = if self.is_list() {
+            of_cells
+        } else {
+            NullBuffer::union(of_cells.as_ref(), packed.nulls.as_ref())
+        };
+        let of_values = packed.nulls.filter(|_| self.is_list());
+        let all = |found: Option<NullBuffer>, n| found.unwrap_or_else(|| NullBuffer::new_valid(n));
+        Ok(Parts {
+            there: [
+                self.kind.may_have_nulls().then(|| all(of_cells, cells)),
+                self.has_value_nulls().then(|| all(of_values, packed.len)),
+            ],
+            values: packed.values,
+        })
+    }
+}
+
+/// The buffers of a column in a batch.
+struct Parts {
+    /// Which cells, and which values of lists, are there; `None` where all must be.
+    there: [Option<NullBuffer>; 2],
+    values: arrow_buffer::Buffer,
+}
+
+impl Parts {
+    /// How many cells, and how many values of lists, are null.
+    fn nulls(&self) -> [i64; 2] {
+        let count = |bits: &Option<NullBuffer>| bits.as_ref().map_or(0, |b| b.null_count() as i64);
+        self.there.each_ref().map(count)
     }
 }
 
 fn side(field: &Field) -> Option<Side> {
     let width = field.cell.cell_bytes(field.datatype)? as u64;
     let kind = field_type(field);
-    // How text, bool and values of an enumeration look depends on all of them.
-    let is_number = !kind.may_need_raw() && !field.datatype.is_opaque() && width > 0;
-    is_number.then_some(Side {
-        cell: field.cell,
+    let value_width = kind.value_type().primitive_width()? as u64;
+    let count = width / field.datatype.size() as u64;
+    (kind.is_fixed() && count > 0).then_some(Side {
+        kind,
+        count,
         width,
-        nullable: field.nullable,
+        value_width,
     })
 }
 
