@@ -1,7 +1,5 @@
 //! The schema that a file's columns ask for.
 
-use std::sync::Arc;
-
 use anyhow::{Context as _, Result, bail, ensure};
 use arrow_array::cast::AsArray as _;
 use arrow_array::{Array as _, ArrayRef};
@@ -12,7 +10,7 @@ use hyperslab::format::domain::Dimension;
 use hyperslab::format::enumeration::Enumeration;
 use hyperslab::format::pipeline::{DEFAULT_LEVEL, Filter, Pipeline};
 use hyperslab::format::schema::{ArrayType, EnumerationRef, Layout, Schema};
-use hyperslab::{CellCount, Column, Datatype, Scalar, ScalarRange, schema_json};
+use hyperslab::{CellCount, Column, Datatype, Scalar, ScalarRange, calendar, schema_json};
 
 use super::{batches, extents, odd, tiles};
 use crate::args::Import;
@@ -211,13 +209,14 @@ fn complete(dimensions: &mut [Dimension]) -> Result<()> {
 
 /// The dimension that a column of coordinates asks for; without an extent where none is given.
 fn dimension(table: &mut Table, name: &str, extent: Option<&str>, args: &Import) -> Result<Dimension> {
-    let mut found = table.take(|n| n == name).context("a dimension has no column")?;
+    let found = table.take(|n| n == name).context("a dimension has no column")?;
     if let Values::Seen(guess) = &found.values
         && let Some(found) = guess.odd_one()
     {
         return Err(odd::refusal(name, &found));
     }
     odd::warn_of_zeros(name, &found);
+    let mut found = unfolded(found)?;
     let field = field_of(&found)?;
     if field.datatype.is_string() {
         ensure!(
@@ -261,6 +260,31 @@ fn dimension(table: &mut Table, name: &str, extent: Option<&str>, args: &Import)
     })
 }
 
+/// A column of coordinates with the values of an Arrow dictionary in place of its keys: dimensions have no enumerations.
+fn unfolded(found: Named) -> Result<Named> {
+    let Values::Arrow(_, arrays) = &found.values else {
+        return Ok(found);
+    };
+    let Some(first) = arrays.iter().find_map(|a| a.as_any_dictionary_opt()) else {
+        return Ok(found);
+    };
+    let name = found.name.clone();
+    let field = FieldType {
+        nullable: false,
+        role: Some(Role::Dimension),
+        ..FieldType::infer(&Field::new(&name, first.values().data_type().clone(), false))?
+    };
+    let column = input::column(found, &field).with_context(|| no_nulls(&name))?;
+    Ok(Named {
+        name,
+        values: Values::Plain(column),
+    })
+}
+
+fn no_nulls(name: &str) -> String {
+    format!("the coordinates in '{name}' cannot be null")
+}
+
 /// The least and the greatest coordinate in a column of a dimension of this type. Values become those of the type.
 fn ends(found: &mut Named, field: &FieldType) -> Result<(Scalar, Scalar)> {
     let none = "there are no coordinates";
@@ -271,6 +295,7 @@ fn ends(found: &mut Named, field: &FieldType) -> Result<(Scalar, Scalar)> {
     }
     let field = FieldType {
         nullable: false,
+        role: Some(Role::Dimension),
         enumeration: None,
         ..field.clone()
     };
@@ -278,8 +303,15 @@ fn ends(found: &mut Named, field: &FieldType) -> Result<(Scalar, Scalar)> {
         name: name.clone(),
         values: std::mem::replace(&mut found.values, Values::Seen(Box::default())),
     };
-    let column = input::column(taken, &field).with_context(|| format!("the coordinates in '{name}' cannot be null"))?;
+    let column = input::column(taken, &field).with_context(|| no_nulls(name))?;
     let physical = field.datatype.physical();
+    let none_at = |i: &usize| {
+        let value = Scalar::from_le_bytes(physical, column.cell(*i));
+        matches!(value, Some(Scalar::I64(v)) if calendar::is_nat(v, field.datatype))
+    };
+    if let Some(i) = (0..column.len()).find(none_at) {
+        bail!("the coordinate of cell {i} in '{name}' is no time (NaT); take the cell out");
+    }
     let values = (0..column.len()).filter_map(|i| Scalar::from_le_bytes(physical, column.cell(i)));
     let (lo, hi) = values.fold((None, None), |(lo, hi): (Option<Scalar>, Option<Scalar>), v| {
         let lower = lo.as_ref().is_none_or(|lo| v.order(lo).is_lt());
@@ -427,13 +459,27 @@ fn enumeration(name: &str, arrays: &[ArrayRef]) -> Result<Enumeration> {
     let first = dictionaries().next().context("there is no dictionary")?;
     let field = FieldType::infer(&Field::new(name, first.values().data_type().clone(), false))?;
     let mut all: Option<Column> = None;
-    for values in dictionaries().map(|d| Arc::clone(d.values())) {
-        let column = field.column(&values)?;
+    // A value that is null stands for null cells.
+    let field = FieldType {
+        nullable: true,
+        ..field
+    };
+    for values in dictionaries().map(|d| d.values()) {
+        let mut column = field.column(values)?;
+        let valid = column.validity.take();
+        let is_valid = |i: u32| {
+            valid
+                .as_ref()
+                .is_none_or(|v| v.get(i as usize).is_some_and(|v| *v != 0))
+        };
         let known = all.get_or_insert_with(|| Column::empty(column.datatype, column.cell, false));
         let new: Vec<u32> = {
             let seen: std::collections::HashSet<&[u8]> = (0..known.len()).map(|i| known.cell(i)).collect();
             let cells = (0_u32..).zip((0..column.len()).map(|i| column.cell(i)));
-            cells.filter(|(_, cell)| !seen.contains(cell)).map(|(i, _)| i).collect()
+            cells
+                .filter(|(i, cell)| is_valid(*i) && !seen.contains(cell))
+                .map(|(i, _)| i)
+                .collect()
         };
         known.append(&column.picked(&new));
     }

@@ -6,6 +6,8 @@ mod extents;
 mod hostile;
 mod infer;
 mod odd;
+#[cfg(test)]
+mod tests;
 mod tiles;
 
 use anyhow::{Context as _, Result};
