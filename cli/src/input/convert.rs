@@ -2,8 +2,8 @@
 
 use anyhow::{Result, bail};
 use arrow_array::ArrayRef;
-use hyperslab::Column;
 use hyperslab::arrow::{FieldType, Form};
+use hyperslab::{CellCount, Column};
 
 use super::{Named, Values, text};
 
@@ -44,11 +44,28 @@ fn plain(column: Column, field: &FieldType) -> Result<Column> {
             _ => Ok(column),
         };
     }
+    if let (CellCount::Fixed(stored), CellCount::Fixed(taken)) = (column.cell, field.cell)
+        && stored != taken
+        && !column.datatype.is_string()
+        && !column.datatype.is_opaque()
+    {
+        let complex = if column.datatype.is_float() && (stored, taken) == (2, 1) {
+            "; a complex number is two values: give its real and its imaginary part (numpy's .real and .imag) an attribute \
+             each"
+        } else {
+            "; give the file as many values a cell as the array has"
+        };
+        bail!(
+            "a cell of '{}' has {stored} values in the file, and {taken} in the array{complex}",
+            field.name
+        );
+    }
     // Arrow knows how to turn any type into any other without loss.
     let mut source = field.clone();
     (source.datatype, source.cell, source.enumeration) = (column.datatype, column.cell, None);
     source.nullable = column.validity.is_some();
-    if !source.is_natural(&column) {
+    // Numbers take dates and times as they are counted.
+    if !source.is_natural(&column) || !field.datatype.is_temporal() && column.datatype.is_temporal() {
         source.form = Form::Raw;
     }
     Ok(field.column(&source.array(&column, 0..column.len(), None)?)?)
