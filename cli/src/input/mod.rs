@@ -6,12 +6,13 @@ mod convert;
 mod csv;
 mod encoding;
 mod guess;
+mod magic;
 mod npy;
 mod npz;
 mod text;
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek as _};
+use std::io::{self, BufReader, Cursor, Read, Seek as _};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
@@ -167,7 +168,7 @@ impl<'a> Source<'a> {
 
     /// All of it.
     pub(crate) fn read(&self) -> Result<Table> {
-        let table = open(self.name).and_then(|input| match self.format {
+        let table = self.open().and_then(|input| match self.format {
             Input::Npy => npy::read(input),
             Input::Npz => npz::read(all(input)?),
             Input::Csv | Input::Tsv => csv::read(input, self.separator),
@@ -187,27 +188,45 @@ impl<'a> Source<'a> {
         Ok(table)
     }
 
+    /// The bytes, the first of which are those of a file of the format.
+    fn open(&self) -> Result<Box<dyn Read>> {
+        let mut input = open(self.name)?;
+        let mut head = Vec::new();
+        input.by_ref().take(magic::HEAD_BYTES).read_to_end(&mut head)?;
+        magic::check(&head, self.format, self.name)?;
+        Ok(Box::new(Cursor::new(head).chain(input)))
+    }
+
     /// The file as one that can be read several times, if it is text: what comes from a pipe is kept in a temporary
     /// file until the program ends.
     pub(crate) fn text(&self) -> Result<Option<Text>> {
         if !matches!(self.format, Input::Csv | Input::Tsv) {
             return Ok(None);
         }
-        let opened = || -> io::Result<File> {
-            if self.name != "-" {
-                let file = File::open(self.name)?;
-                if file.metadata()?.is_file() {
-                    return Ok(file);
-                }
-                return kept(file);
-            }
-            kept(io::stdin().lock())
+        let opened = || -> Result<File> {
+            let mut file = self.seekable()?;
+            let mut head = Vec::new();
+            file.by_ref().take(magic::HEAD_BYTES).read_to_end(&mut head)?;
+            magic::check(&head, self.format, self.name)?;
+            Ok(file)
         };
         let file = opened().with_context(|| format!("cannot read {}", self.shown()))?;
         Ok(Some(Text {
             file,
             separator: self.separator,
         }))
+    }
+
+    /// The file, or what comes from a pipe, in a temporary file.
+    fn seekable(&self) -> io::Result<File> {
+        if self.name == "-" {
+            return kept(io::stdin().lock());
+        }
+        let file = File::open(self.name)?;
+        if file.metadata()?.is_file() {
+            return Ok(file);
+        }
+        kept(file)
     }
 }
 

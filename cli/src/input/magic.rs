@@ -1,0 +1,160 @@
+//! What a file is by its first bytes, where that is not what it is read as.
+
+use anyhow::{Result, bail};
+
+use crate::formats::Input;
+
+/// Bytes at the start of a file that are looked at.
+pub(super) const HEAD_BYTES: u64 = 512;
+
+/// What a file is, and what to do with it; `FILE` stands for its name.
+struct Kind {
+    magic: &'static [u8],
+    what: &'static str,
+    /// The formats that such files are.
+    formats: &'static [Input],
+    remedy: &'static str,
+}
+
+const fn kind(magic: &'static [u8], what: &'static str, formats: &'static [Input], remedy: &'static str) -> Kind {
+    Kind {
+        magic,
+        what,
+        formats,
+        remedy,
+    }
+}
+
+const TO_TABLE: &str = "make an Arrow file or a CSV of it first, for instance with DuckDB or pandas";
+const TO_ARRAYS: &str = "make an .npy of each of its arrays first, for instance with xarray";
+
+const KINDS: &[Kind] = &[
+    kind(
+        b"\x1f\x8b",
+        "compressed with gzip",
+        &[],
+        "unpack it first: `gzip -dc < FILE > OUT`",
+    ),
+    kind(
+        b"\x28\xb5\x2f\xfd",
+        "compressed with zstd",
+        &[],
+        "unpack it first: `zstd -dc < FILE > OUT`",
+    ),
+    kind(
+        b"\xfd7zXZ\0",
+        "compressed with xz",
+        &[],
+        "unpack it first: `xz -dc < FILE > OUT`",
+    ),
+    kind(b"\x93NUMPY", "an .npy file", &[Input::Npy], "give --format npy"),
+    kind(b"ARROW1\0\0", "an Arrow file", &[Input::Arrow], "give --format arrow"),
+    kind(
+        b"\xff\xff\xff\xff",
+        "an Arrow stream",
+        &[Input::Arrow],
+        "give --format arrow",
+    ),
+    kind(
+        b"FEA1",
+        "a Feather file of version 1",
+        &[],
+        "read it with pandas and save it again with `df.to_feather(OUT)`",
+    ),
+    kind(
+        b"PK\x03\x04",
+        "a zip archive, as .npz and .xlsx files are",
+        &[Input::Npz],
+        "give --format npz for an .npz, save a spreadsheet as CSV, or unpack an archive with unzip",
+    ),
+    kind(b"PAR1", "a Parquet file", &[], TO_TABLE),
+    kind(b"ORC", "an ORC file", &[], TO_TABLE),
+    kind(b"SQLite format 3\0", "an SQLite database", &[], TO_TABLE),
+    kind(
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        "an .xls spreadsheet",
+        &[],
+        "save it as CSV first",
+    ),
+    kind(b"\x89HDF\r\n\x1a\n", "an HDF5 or netCDF file", &[], TO_ARRAYS),
+    kind(b"CDF\x01", "a netCDF file", &[], TO_ARRAYS),
+    kind(b"CDF\x02", "a netCDF file", &[], TO_ARRAYS),
+    kind(b"CDF\x05", "a netCDF file", &[], TO_ARRAYS),
+    kind(b"II*\0", "a TIFF picture", &[], TO_ARRAYS),
+    kind(b"MM\0*", "a TIFF picture", &[], TO_ARRAYS),
+];
+
+/// Refuses a file of another format than the one it is read as, where its first bytes tell. `name` is the file's.
+pub(super) fn check(head: &[u8], format: Input, name: &str) -> Result<()> {
+    if let Some(kind) = KINDS.iter().find(|k| is(head, k.magic)) {
+        if !kind.formats.contains(&format) {
+            let file = if name == "-" { "FILE" } else { name };
+            bail!("it is {}; {}", kind.what, kind.remedy.replace("FILE", file));
+        }
+    } else if !matches!(format, Input::Csv | Input::Tsv) && is_text(head) {
+        bail!("it is text; if it is a table with a header line, give --format csv");
+    }
+    Ok(())
+}
+
+/// Whether a file starts with these bytes. Text that does so is none of the kind unless they are no text.
+fn is(head: &[u8], magic: &[u8]) -> bool {
+    head.starts_with(magic) && !(is_text(magic) && is_text(head))
+}
+
+/// Whether bytes are text, but for a character that they cut off at their end.
+fn is_text(bytes: &[u8]) -> bool {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(e) if e.error_len().is_none() => bytes
+            .get(..e.valid_up_to())
+            .and_then(|b| std::str::from_utf8(b).ok())
+            .unwrap_or_default(),
+        Err(_) => return false,
+    };
+    let is_plain = |c: char| !c.is_control() || matches!(c, '\t' | '\r' | '\n');
+    !text.is_empty() && text.chars().all(is_plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn refused(head: &[u8], format: Input, words: [&str; 2]) {
+        let why = check(head, format, "a file").unwrap_err().to_string();
+        assert!(words.iter().all(|w| why.contains(w)), "{why}");
+    }
+
+    #[test]
+    fn files_of_other_formats_are_named_with_what_to_run() {
+        refused(b"\x1f\x8b\x08\0", Input::Csv, ["gzip", "`gzip -dc < a file > OUT`"]);
+        refused(b"\x28\xb5\x2f\xfd", Input::Arrow, ["zstd", "zstd -dc"]);
+        refused(b"\x93NUMPY\x01\0v\0", Input::Csv, [".npy", "--format npy"]);
+        refused(b"ARROW1\0\0\xff\xff\xff\xff", Input::Tsv, ["Arrow", "--format arrow"]);
+        refused(b"FEA1\0\0", Input::Arrow, ["Feather", "to_feather"]);
+        refused(b"PAR1\x15\x04", Input::Arrow, ["Parquet", "DuckDB"]);
+        refused(b"\x89HDF\r\n\x1a\n", Input::Npy, ["HDF5", "xarray"]);
+        refused(b"PK\x03\x04\x14", Input::Csv, [".xlsx", "--format npz"]);
+        refused(b"a,b\n1,\xc3", Input::Arrow, ["text", "--format csv"]);
+        refused(b"a,b\n1,2\n", Input::Npz, ["text", "--format csv"]);
+    }
+
+    #[test]
+    fn files_of_their_format_and_unknown_ones_are_read() {
+        for (head, format) in [
+            (&b"ARROW1\0\0"[..], Input::Arrow),
+            (b"\xff\xff\xff\xff\x08\0\0\0", Input::Arrow),
+            (b"\x93NUMPY\x01\0", Input::Npy),
+            (b"PK\x03\x04", Input::Npz),
+            (b"", Input::Arrow),
+            (b"\0\x01", Input::Npy),
+            // Names of columns.
+            (b"PAR1,ORC\n1,2\n", Input::Csv),
+            (b"ORC\n1\n", Input::Csv),
+            (b"\xff\xfea\0", Input::Csv),
+        ] {
+            check(head, format, "in").unwrap();
+        }
+    }
+}
