@@ -1,5 +1,7 @@
 //! From a table to the cells of one write.
 
+use std::collections::HashMap;
+
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::arrow::FieldType;
 use hyperslab::format::attribute::OLD_ANONYMOUS;
@@ -92,35 +94,66 @@ pub(crate) fn points(schema: &Schema, fields: &[FieldType], mut table: Table) ->
 
 /// The columns of the first `taken` of the `rank` dimensions, and those of all attributes.
 fn split(table: &mut Table, fields: &[FieldType], taken: usize, rank: usize) -> Result<(Columns, Columns)> {
-    let dimensions = fields.iter().take(taken);
-    let attributes = || fields.iter().skip(rank);
     let alone = fields.len() == rank + 1 && table.columns.len() == taken + 1;
-    let is_alone = |field: &FieldType| alone && attributes().any(|a| a.name == field.name);
+    let places = Places::of(fields, alone.then_some(rank));
+    let is_wanted = |at: usize| at < taken || at >= rank;
     // All columns are looked for before any is read: one message tells of all that do not fit.
-    let wanted: Vec<&FieldType> = dimensions.clone().chain(attributes()).collect();
-    let is = |name: &str, field: &FieldType| stands_for(name, field, fields, is_alone(field));
-    let missing = wanted.iter().filter(|f| !table.columns.iter().any(|c| is(&c.name, f)));
-    let extra = table.columns.iter().filter(|c| !wanted.iter().any(|f| is(&c.name, f)));
-    let missing: Vec<&str> = missing.map(|f| display_name(&f.name)).collect();
-    let extra: Vec<&str> = extra.map(|c| c.name.as_str()).collect();
+    let mut found: Vec<Option<Named>> = fields.iter().map(|_| None).collect();
+    let mut extra = Vec::new();
+    for named in std::mem::take(&mut table.columns) {
+        let place = places.find(&named.name).filter(|at| is_wanted(*at));
+        match place.and_then(|at| found.get_mut(at)) {
+            // Of several columns of a name the first one counts.
+            Some(slot) => {
+                slot.get_or_insert(named);
+            }
+            None => extra.push(named.name),
+        }
+    }
+    let wanted = fields.iter().zip(found).enumerate().filter(|(at, _)| is_wanted(*at));
+    let wanted: Vec<_> = wanted.map(|(_, pair)| pair).collect();
+    let missing = wanted.iter().filter(|(_, column)| column.is_none());
+    let missing: Vec<&str> = missing.map(|(field, _)| display_name(&field.name)).collect();
     if !missing.is_empty() || !extra.is_empty() {
+        let extra: Vec<&str> = extra.iter().map(String::as_str).collect();
         bail!(misfit(&missing, &extra, fields));
     }
-    let mut take = |field: &FieldType| {
-        let found = table.take(|name| is(name, field));
-        let found = found.with_context(|| misfit(&[display_name(&field.name)], &[], fields))?;
-        Ok((field.name.clone(), input::column(found, field)?))
-    };
-    let coordinates = dimensions.map(&mut take).collect::<Result<_>>()?;
-    let columns = attributes().map(&mut take).collect::<Result<_>>()?;
-    Ok((coordinates, columns))
+    let columns = wanted
+        .into_iter()
+        .filter_map(|(field, named)| Some((field, named?)))
+        .map(|(field, named)| Ok((field.name.clone(), input::column(named, field)?)));
+    let mut coordinates: Columns = columns.collect::<Result<_>>()?;
+    let attributes = coordinates.split_off(taken.min(coordinates.len()));
+    Ok((coordinates, attributes))
 }
 
-/// Whether a column of this name holds the values of a field.
-fn stands_for(name: &str, field: &FieldType, fields: &[FieldType], alone: bool) -> bool {
-    let anonymous = field.name.is_empty() && !fields.iter().any(|f| f.name == display_name(""));
-    let stands_for_none = name == display_name("") || name == OLD_ANONYMOUS;
-    name == field.name || (anonymous && stands_for_none) || (alone && name.is_empty())
+/// Which field a column belongs to, by its name.
+struct Places<'a> {
+    by_name: HashMap<&'a str, usize>,
+    /// The field without a name, if no other one has the name that is shown for it.
+    anonymous: Option<usize>,
+    /// The only attribute, if the table has a single column for it.
+    alone: Option<usize>,
+}
+
+impl<'a> Places<'a> {
+    fn of(fields: &'a [FieldType], alone: Option<usize>) -> Self {
+        let by_name: HashMap<&str, usize> = (0..).zip(fields).map(|(i, f)| (f.name.as_str(), i)).collect();
+        let anonymous = by_name.get("").copied();
+        Self {
+            anonymous: anonymous.filter(|_| !by_name.contains_key(display_name(""))),
+            by_name,
+            alone,
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        let of_none = name == display_name("") || name == OLD_ANONYMOUS;
+        let named = self.by_name.get(name).copied();
+        named
+            .or(self.anonymous.filter(|_| of_none))
+            .or(self.alone.filter(|_| name.is_empty()))
+    }
 }
 
 /// What is wrong with the columns of a table, and what to do about it.
