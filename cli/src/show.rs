@@ -10,7 +10,7 @@ use hyperslab::format::domain::Dimension;
 use hyperslab::scalar::json_word;
 use hyperslab::vfs::redact;
 use hyperslab::view::selection::display_name;
-use hyperslab::{CellCount, Datatype, Scalar, ScalarRange, calendar, escape, printable};
+use hyperslab::{CellCount, Datatype, Scalar, ScalarRange, escape, printable};
 use serde_json::Value;
 
 /// Prints a line, or a JSON document, which stays as exact as it is. `println!` would panic where nobody reads on, or
@@ -76,9 +76,12 @@ pub(crate) fn shorten(text: &str, n: usize) -> String {
 
 /// A number, a date or a truth value as JSON. What JSON cannot hold is a string.
 pub(crate) fn json(datatype: Datatype, bytes: &[u8]) -> Value {
-    match Scalar::from_le_bytes(datatype.physical(), bytes) {
+    let value = Scalar::from_le_bytes(datatype.physical(), bytes);
+    if let Some(text) = value.as_ref().and_then(|v| v.date_text(datatype)) {
+        return Value::from(text);
+    }
+    match value {
         Some(Scalar::U8(v)) if datatype == Datatype::Bool => Value::from(v != 0),
-        Some(Scalar::I64(v)) if datatype.is_datetime() => Value::from(calendar::format(v, datatype)),
         Some(Scalar::F32(v)) => float(f64::from(v), format!("{v}")),
         Some(Scalar::F64(v)) => float(v, format!("{v}")),
         Some(v) => v

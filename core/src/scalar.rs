@@ -80,10 +80,17 @@ impl Scalar {
 
     /// Formats a coordinate of `datatype` for messages. Dates are formatted as dates.
     pub(crate) fn shown(&self, datatype: Datatype) -> String {
-        let ticks = self.as_i128().filter(|_| datatype.is_datetime());
-        match ticks.and_then(|t| i64::try_from(t).ok()) {
-            Some(ticks) => calendar::format(ticks, datatype),
-            None => self.to_string(),
+        let ticks = self.as_i128().and_then(|t| i64::try_from(t).ok());
+        let text = ticks.and_then(|t| calendar::text(t, datatype));
+        text.unwrap_or_else(|| self.to_string())
+    }
+
+    /// What [`calendar::text`] gives for the value.
+    pub fn date_text(&self, datatype: Datatype) -> Option<String> {
+        if let Self::I64(ticks) = self {
+            calendar::text(*ticks, datatype)
+        } else {
+            None
         }
     }
 

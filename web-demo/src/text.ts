@@ -26,7 +26,6 @@ const STEPS: Record<string, bigint> = {
 
 /** A date that is so many units from 1970, to the last digit: as much of it as the unit tells. */
 function date(steps: bigint, unit: string): string {
-  if (steps === -(2n ** 63n)) return "NaT";
   if (unit === "year" || unit === "month") {
     const months = unit === "year" ? steps * 12n : steps;
     const year = 1970n + floor(months, 12n);
@@ -52,6 +51,7 @@ export function value(v: unknown, type: string): string {
   if (v === null || v === undefined) return "null";
   const [, kind, unit = ""] = /^(datetime|time)_(\w+)$/.exec(type) ?? [];
   const steps = typeof v === "bigint" ? v : typeof v === "number" && Number.isInteger(v) ? BigInt(v) : undefined;
+  if (kind !== undefined && steps === -(2n ** 63n)) return "NaT";
   if (kind === "datetime" && steps !== undefined) return date(steps, unit);
   if (kind === "time" && steps !== undefined) return `${steps.toLocaleString("en")} ${unit}`;
   if (type === "bool") return Number(v) ? "true" : "false";

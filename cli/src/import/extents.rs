@@ -92,7 +92,7 @@ pub(super) fn given<'a>(list: Option<&'a [String]>, names: &[String]) -> Result<
 
 /// The extent that `text` gives a dimension of `datatype`. Of dates it is a length, not a date.
 pub(super) fn extent(name: &str, datatype: Datatype, text: &str) -> Result<Scalar> {
-    let read = if datatype.is_datetime() || datatype.is_time() {
+    let read = if datatype.is_temporal() {
         ticks(datatype, text)
     } else {
         input::scalar(text, datatype)

@@ -154,7 +154,7 @@ fn nothing(field: &FieldType, out: &mut Vec<u8>) -> Result<()> {
         _ if t.is_string() || t.is_opaque() || field.cell.is_var() => {}
         Physical::F32 => out.extend_from_slice(&f32::NAN.to_le_bytes()),
         Physical::F64 => out.extend_from_slice(&f64::NAN.to_le_bytes()),
-        _ if t.is_datetime() => out.extend_from_slice(&i64::MIN.to_le_bytes()),
+        _ if t.is_temporal() => out.extend_from_slice(&i64::MIN.to_le_bytes()),
         _ if field.enumeration.is_some() && !field.fill.is_empty() => out.extend_from_slice(&field.fill),
         _ => bail!("it is empty, and the field takes no nulls; fill it in"),
     }
@@ -198,19 +198,17 @@ pub(super) fn value(text: &str, datatype: Datatype) -> Result<Scalar> {
             "false" | "0" => Some(Scalar::U8(0)),
             _ => None,
         },
-        _ if datatype.is_datetime() => match text {
-            "NaT" | "nat" => Some(Scalar::I64(i64::MIN)),
-            text => {
-                let (tick, _) = calendar::parse(text, datatype).map_err(anyhow::Error::msg)?;
-                let (first, _) = calendar::starts(text, datatype).map_err(anyhow::Error::msg)?;
-                ensure!(
-                    tick == first,
-                    "it is finer than {datatype}, which would cut it to {}",
-                    calendar::format(tick, datatype)
-                );
-                Some(Scalar::I64(tick))
-            }
-        },
+        _ if datatype.is_temporal() && text.eq_ignore_ascii_case("nat") => Some(Scalar::I64(i64::MIN)),
+        _ if datatype.is_datetime() => {
+            let (tick, _) = calendar::parse(text, datatype).map_err(anyhow::Error::msg)?;
+            let (first, _) = calendar::starts(text, datatype).map_err(anyhow::Error::msg)?;
+            ensure!(
+                tick == first,
+                "it is finer than {datatype}, which would cut it to {}",
+                calendar::format(tick, datatype)
+            );
+            Some(Scalar::I64(tick))
+        }
         Physical::F32 => finite(text.parse::<f32>().ok().map(Scalar::F32), text, datatype)?,
         Physical::F64 => finite(text.parse::<f64>().ok().map(Scalar::F64), text, datatype)?,
         physical => match text.parse::<i128>() {

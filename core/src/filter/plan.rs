@@ -232,7 +232,7 @@ fn reduced(datatype: Datatype, version: Version) -> bool {
         datatype,
         Datatype::Blob | Datatype::GeomWkb | Datatype::GeomWkt | Datatype::Bool
     );
-    let date = datatype.is_datetime() || datatype.is_time();
+    let date = datatype.is_temporal();
     datatype.is_integer() || bytes || date && version.has_date_reduction()
 }
 

@@ -139,7 +139,7 @@ impl Schema {
                 _ => Err("string dimensions have no domain, no tile extent, and variable length".into()),
             };
         }
-        let number = t.is_integer() || t.is_datetime() || t.is_time();
+        let number = t.is_integer() || t.is_temporal();
         if !(number || t.is_float()) || d.cell != CellCount::ONE {
             return Err(format!(
                 "{t} cannot be a dimension; integers, floats, dates, times and string_ascii can, one value per cell"

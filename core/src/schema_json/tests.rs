@@ -98,7 +98,7 @@ fn dimensions_of_all_types_round_trip() {
         },
         &[],
     );
-    for &t in Datatype::ALL.iter().filter(|t| t.is_datetime() || t.is_time()) {
+    for &t in Datatype::ALL.iter().filter(|t| t.is_temporal()) {
         for (lo, hi) in [
             (0, 1),
             (i64::MIN + 1, i64::MAX),

@@ -16,9 +16,8 @@ pub(super) fn number_to_json(value: &Scalar, datatype: Datatype) -> Value {
     if let (Scalar::U8(v @ (0 | 1)), Datatype::Bool) = (value, datatype) {
         return json!(*v == 1);
     }
-    if let (Scalar::I64(v), true) = (value, datatype.is_datetime()) {
-        let text = calendar::format(*v, datatype);
-        if *v == i64::MIN || calendar::parse(&text, datatype).is_ok_and(|(start, _)| start == *v) {
+    if let (Scalar::I64(v), Some(text)) = (value, value.date_text(datatype)) {
+        if calendar::is_nat(*v, datatype) || calendar::parse(&text, datatype).is_ok_and(|(start, _)| start == *v) {
             return json!(text);
         }
     }
@@ -72,7 +71,7 @@ pub(super) fn number_from_json(entry: &Entry<'_>, datatype: Datatype) -> Result<
             .map(i128::from)
             .or(n.as_u64().map(i128::from))
             .or_else(|| whole(n.as_f64()?)),
-        Value::String(s) if datatype.is_datetime() => date(s, datatype).or_else(|| s.parse().ok()),
+        Value::String(s) if datatype.is_temporal() => date(s, datatype).or_else(|| s.parse().ok()),
         Value::String(s) => s.parse().ok(),
         _ => None,
     };

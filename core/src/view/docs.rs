@@ -113,8 +113,7 @@ fn unwritten(a: &Attribute) -> String {
     let is_null = a.nullable && !a.fill_valid;
     let is_integer = !matches!(a.datatype.physical(), Physical::F32 | Physical::F64)
         && !a.datatype.is_string()
-        && !a.datatype.is_datetime()
-        && !a.datatype.is_time();
+        && !a.datatype.is_temporal();
     if is_null && !is_integer {
         return "null".to_owned();
     }
@@ -275,8 +274,10 @@ fn range(r: &ScalarRange, datatype: Datatype) -> String {
 
 /// A coordinate as people write it.
 fn value(v: &Scalar, datatype: Datatype) -> String {
+    if let Some(text) = v.date_text(datatype) {
+        return text;
+    }
     match v {
-        Scalar::I64(v) if datatype.is_datetime() => calendar::format(*v, datatype),
         Scalar::F32(v) => v.to_string(),
         Scalar::F64(v) => v.to_string(),
         Scalar::Bytes(v) => String::from_utf8_lossy(v).into_owned(),
@@ -285,8 +286,10 @@ fn value(v: &Scalar, datatype: Datatype) -> String {
 }
 
 fn json_value(v: &Scalar, datatype: Datatype) -> Value {
+    if let Some(text) = v.date_text(datatype) {
+        return Value::from(text);
+    }
     match v {
-        Scalar::I64(v) if datatype.is_datetime() => json!(calendar::format(*v, datatype)),
         Scalar::F32(v) => json_word(f64::from(*v)).map_or_else(|| json!(v), Value::from),
         Scalar::F64(v) => json_word(*v).map_or_else(|| json!(v), Value::from),
         Scalar::Bytes(v) => json!(escape::text(v)),

@@ -19,7 +19,7 @@ pub(super) fn null_cell(datatype: Datatype, cell: CellCount, fill: &[u8]) -> Vec
     let repeated = |value: &[u8]| value.iter().copied().cycle().take(width).collect();
     match datatype.physical() {
         Physical::F32 | Physical::F64 => repeated(&datatype.default_fill()),
-        _ if datatype.is_datetime() || datatype.is_time() => repeated(&i64::MIN.to_le_bytes()),
+        _ if datatype.is_temporal() => repeated(&i64::MIN.to_le_bytes()),
         _ if datatype.is_string() || datatype == Datatype::Bool || fill.is_empty() => vec![0; width],
         _ => repeated(fill),
     }

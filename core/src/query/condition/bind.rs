@@ -174,7 +174,7 @@ fn bind_compare(field: &str, op: CompareOp, value: &Scalar, ty: &FieldType) -> R
             Test::Bytes(op, unpadded(value, ty))
         });
     }
-    if let (Scalar::Bytes(text), true) = (value, ty.datatype.is_datetime()) {
+    if let Some(text) = date_word(value, ty.datatype) {
         return date_test(field, op, text, ty.datatype);
     }
     number_test(field, op, value, ty.datatype)
@@ -197,7 +197,7 @@ fn bind_in(field: &str, values: &[Scalar], negated: bool, ty: &FieldType) -> Res
         let values = values.iter().map(bytes).collect::<Result<_>>()?;
         return Ok(Bound::Test(name, Test::ByteStrings(values, negated)));
     }
-    let dates = ty.datatype.is_datetime() && values.iter().any(|v| v.as_bytes().is_some());
+    let dates = values.iter().any(|v| date_word(v, ty.datatype).is_some());
     if dates {
         let op = if negated { CompareOp::Ne } else { CompareOp::Eq };
         let member = |v: &Scalar| match v.as_bytes() {
@@ -261,13 +261,19 @@ fn number_test(field: &str, op: CompareOp, value: &Scalar, datatype: Datatype) -
             v,
             datatype,
         )),
-        None if (whole > 0) == below && datatype.is_datetime() => test(Test::Number(CompareOp::Ne, NOT_A_TIME)),
+        None if (whole > 0) == below && datatype.is_temporal() => test(Test::Number(CompareOp::Ne, NOT_A_TIME)),
         None if (whole > 0) == below => test(Test::ANY_VALUE),
         None => Ok(Bound::Always(false)),
     }
 }
 
-/// The date that numpy calls NaT: the least number.
+/// The text of a date, or NaT for a date or time.
+fn date_word(value: &Scalar, datatype: Datatype) -> Option<&[u8]> {
+    let text = value.as_bytes()?;
+    (datatype.is_datetime() || datatype.is_time() && is_nat(text)).then_some(text)
+}
+
+/// The date or time that numpy calls NaT: the least number.
 const NOT_A_TIME: Scalar = Scalar::I64(i64::MIN);
 
 fn is_nat(text: &[u8]) -> bool {
@@ -277,7 +283,7 @@ fn is_nat(text: &[u8]) -> bool {
 /// A comparison with a value of the field's type. NaN and NaT satisfy only `!=`, on either side of the comparison.
 fn compare(field: &str, op: CompareOp, v: Scalar, datatype: Datatype) -> Bound {
     let test = |t| Bound::Test(field.to_owned(), t);
-    let dated = datatype.is_datetime();
+    let dated = datatype.is_temporal();
     if dated && v == NOT_A_TIME || v.as_f64().is_some_and(f64::is_nan) {
         return if op == CompareOp::Ne {
             test(Test::ANY_VALUE)

@@ -202,6 +202,31 @@ fn csv_tells_empty_from_nothing() {
 }
 
 #[test]
+fn a_time_that_is_none_is_no_number() {
+    for datatype in Datatype::ALL.iter().copied().filter(|t| t.is_time()) {
+        let frame = frame(
+            vec![
+                field("t", datatype, CellCount::ONE),
+                field("p", datatype, CellCount::Fixed(2)),
+            ],
+            &[2],
+        );
+        let pairs = Column::from_values(datatype, &[1, i64::MIN, 3, 4]);
+        let columns = vec![
+            Column::from_values(datatype, &[i64::MIN, -7]),
+            Column {
+                cell: CellCount::Fixed(2),
+                ..pairs
+            },
+        ];
+        let csv = text(Format::Csv, &frame, columns.clone());
+        assert_eq!(csv, "t,p\nNaT,\"[1,\"\"NaT\"\"]\"\n-7,\"[3,4]\"\n");
+        let json = text(Format::Jsonl, &frame, columns);
+        assert_eq!(json, "{\"t\":\"NaT\",\"p\":[1,\"NaT\"]}\n{\"t\":-7,\"p\":[3,4]}\n");
+    }
+}
+
+#[test]
 fn null_alone_is_null_in_json() {
     let mut v = field("v", Datatype::Float32, CellCount::ONE);
     v.nullable = true;
@@ -461,6 +486,75 @@ fn arrow_files_hold_every_batch() {
     let names: Vec<String> = reader.schema().fields().iter().map(|f| f.name().clone()).collect();
     assert_eq!(names, ["t", "v", "note", "pair"]);
     assert_eq!(reader.map(|b| b.unwrap().num_rows()).collect::<Vec<_>>(), [3, 3]);
+}
+
+/// As the library writes them: dates of all units, and lists of them, with some that are none.
+#[cfg(feature = "arrow")]
+#[test]
+fn arrow_files_of_dates_have_the_size_foretold() {
+    for datatype in Datatype::ALL.iter().copied().filter(|t| t.is_temporal()) {
+        let mut null = field("null", datatype, CellCount::ONE);
+        null.nullable = true;
+        let fields = vec![
+            field("one", datatype, CellCount::ONE),
+            field("pair", datatype, CellCount::Fixed(2)),
+            null,
+        ];
+        let frame = frame(fields, &[9]);
+        let values: Vec<i64> = (0..18).map(|i| if i % 5 == 1 { i64::MIN } else { i }).collect();
+        let column = |n: usize| Column::from_values(datatype, &values[..n]);
+        let columns = || {
+            let pair = Column {
+                cell: CellCount::Fixed(2),
+                ..column(18)
+            };
+            vec![
+                column(9),
+                pair,
+                column(9).with_validity(vec![1, 1, 1, 0, 1, 1, 1, 1, 1]),
+            ]
+        };
+        let bytes = encode(Format::Arrow, &frame, columns()).unwrap();
+        let size = Encoder::new(Format::Arrow, &frame).unwrap().size();
+        assert_eq!(size, Some(bytes.len() as u64), "{datatype}");
+        let mut reader = arrow_ipc::reader::FileReader::try_new(std::io::Cursor::new(bytes), None).unwrap();
+        let batch = reader.next().unwrap().unwrap();
+        for (i, mut expect) in columns().into_iter().enumerate() {
+            let kind = crate::arrow::FieldType::infer(batch.schema().field(i)).unwrap();
+            // Where cells can be null, those that are none are.
+            for valid in expect.validity.iter_mut() {
+                for (v, date) in valid.iter_mut().zip(&values) {
+                    *v &= u8::from(*date != i64::MIN);
+                }
+            }
+            let got = kind.column(batch.column(i)).unwrap();
+            assert_eq!(got.validity, expect.validity, "{datatype}");
+            for cell in (0..9).filter(|c| !expect.is_null(*c)) {
+                assert_eq!(got.cell(cell), expect.cell(cell), "{datatype}");
+            }
+        }
+        let mut beyond = columns();
+        beyond[1].data[8..16].copy_from_slice(&i64::MAX.to_le_bytes());
+        let beyond = encode(Format::Arrow, &frame, beyond).is_err();
+        assert_eq!(beyond, kind_is_coarse(datatype), "{datatype}");
+    }
+}
+
+/// Whether Arrow counts a unit in a finer one.
+#[cfg(feature = "arrow")]
+fn kind_is_coarse(datatype: Datatype) -> bool {
+    use Datatype as T;
+    matches!(
+        datatype,
+        T::DatetimeYear
+            | T::DatetimeMonth
+            | T::DatetimeWeek
+            | T::DatetimeDay
+            | T::DatetimeHr
+            | T::DatetimeMin
+            | T::TimeHr
+            | T::TimeMin
+    )
 }
 
 /// Lists of values, values that may be null, and several batches, however the cells come.

@@ -1,6 +1,5 @@
 //! One cell as text: a number, a date, a string, or a list of numbers.
 
-use crate::calendar;
 use crate::column::{Column, typed};
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::scalar::{Scalar, json_word};
@@ -71,11 +70,13 @@ fn value(bytes: &[u8], datatype: Datatype, words: Words) -> Cell {
             (Words::Plain, _) => Cell::Bare(b"nan".to_vec()),
         };
     }
+    if let Some(text) = scalar.date_text(datatype) {
+        return Cell::Quoted(text.into_bytes());
+    }
     match scalar {
         Scalar::F32(v) => Cell::Bare(format!("{v:?}").into_bytes()),
         Scalar::F64(v) => Cell::Bare(format!("{v:?}").into_bytes()),
         Scalar::U8(v) if datatype == Datatype::Bool => Cell::Bare((v != 0).to_string().into_bytes()),
-        Scalar::I64(v) if datatype.is_datetime() => Cell::Quoted(calendar::format(v, datatype).into_bytes()),
         other => other
             .as_i128()
             .map_or(Cell::Nothing, |v| Cell::Bare(v.to_string().into_bytes())),

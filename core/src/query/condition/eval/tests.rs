@@ -378,6 +378,32 @@ fn nat_satisfies_only_ne() {
 }
 
 #[test]
+fn nat_of_times_satisfies_only_ne() {
+    let column = Column::from_values(Datatype::TimeMin, &[i64::MIN, -1, 0, 400]);
+    let schema = Schema::new(
+        ArrayType::Sparse,
+        vec![Dimension::string("d")],
+        vec![Attribute::new("t", column.datatype, column.cell)],
+    );
+    let bound = |text: &str| bind(&text.parse().unwrap(), &schema, &BTreeMap::new());
+    for (text, expect) in [
+        ("t < 7", [0, 1, 1, 0]),
+        ("t != 0", [1, 1, 0, 1]),
+        ("t == 'NaT'", [0, 0, 0, 0]),
+        ("t in ('NaT', 0)", [1, 0, 1, 0]),
+    ] {
+        let find = |_: &str| {
+            Some(TestColumn {
+                column: &column,
+                present: None,
+            })
+        };
+        assert_eq!(evaluate(&bound(text).unwrap(), 4, &find), expect, "{text}");
+    }
+    assert!(bound("t == '1970'").is_err());
+}
+
+#[test]
 fn dates_may_be_finer_than_the_field() {
     // Day 31 is 1970-02-01.
     for (op, expect) in [
