@@ -1,4 +1,8 @@
-//! Reads and writes TileDB arrays: dense and sparse, through time, on disk, in memory, in the browser.
+//! Reads and writes TileDB arrays, dense and sparse, at any point in time: on disk, in memory, in remote stores, and in
+//! the browser.
+//!
+//! Start with [`Context`], which holds a store, and [`Array`], a snapshot of an array. [`Query`] selects the cells to
+//! read. [`Cells`] are written at once, and [`FragmentWriter`] takes them in batches.
 //!
 //! All code that knows the format is synchronous and converts between bytes and values. An async shell around it lists
 //! folders, reads and writes files, and calls this code.

@@ -39,7 +39,7 @@ use crate::vfs::{IN_FLIGHT, join, last_part, side_by_side};
 const TAIL_BYTES: u64 = 64 << 10;
 /// How often to list an array again if listed files are missing.
 pub(crate) const RELISTINGS: usize = 8;
-/// Number of fragments whose footers are decoded on the calling thread.
+/// The most fragments whose footers are decoded on the calling thread. More are decoded in parallel.
 const FRAGMENTS_AT_ONCE: usize = 8;
 /// Schema file of a key-value store, a kind of object in TileDB 1.
 const KEY_VALUE_SCHEMA: &str = "__kv_schema.tdb";

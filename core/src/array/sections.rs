@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::filter::Key;
 use crate::vfs::side_by_side;
 
-/// Number of fragments whose sections are decoded on the calling thread.
+/// The most fragments whose sections are decoded on the calling thread. More are decoded in parallel.
 const FRAGMENTS_AT_ONCE: usize = 8;
 
 /// Loads the wanted sections of each fragment, except those already decoded or implied.

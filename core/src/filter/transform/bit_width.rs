@@ -109,8 +109,10 @@ fn shorten<T: Word, S: Word>(minimum: T, values: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The minimum of a window, and the number of bits for its range. Like libtiledb, a class's greatest value minus one
-/// already needs the next class, and classes of signed types hold half as many values.
+/// The minimum of a window, and the number of bits for its range.
+///
+/// Like in libtiledb, a range equal to the greatest value of a class already needs the next class, and classes of signed
+/// types hold half as many values.
 fn minimum_and_bits<T: Word>(values: &[u8]) -> (T, u8) {
     let whole = (T::narrow(0), (T::BYTES * 8) as u8);
     if !values.len().is_multiple_of(T::BYTES) {
