@@ -185,7 +185,7 @@ pub fn format(value: i64, datatype: Datatype) -> String {
     }
 }
 
-/// `value` ticks of `datatype` as text, if that is more than a number: a date, or `NaT` for a date or a time that is none.
+/// Formats `value` ticks of `datatype`, unless it is a plain number: a date, or `NaT` for a missing date or time.
 ///
 /// ```
 /// use hyperslab::{calendar, Datatype};
@@ -197,7 +197,7 @@ pub fn text(value: i64, datatype: Datatype) -> Option<String> {
     (datatype.is_datetime() || is_nat(value, datatype)).then(|| format(value, datatype))
 }
 
-/// Whether a value is a date or a time that is none: numpy calls the least number NaT.
+/// Whether a value is a missing date or time: the smallest value, which numpy calls NaT.
 pub const fn is_nat(value: i64, datatype: Datatype) -> bool {
     value == i64::MIN && datatype.is_temporal()
 }
@@ -216,7 +216,7 @@ pub(crate) fn first_day(value: i64, datatype: Datatype) -> Option<i128> {
     }
 }
 
-/// The year or the month that starts on this day since 1970; `None` if none does.
+/// The year or month that starts on this day since 1970; `None` if there is no such year or month.
 #[cfg(feature = "arrow")]
 pub(crate) fn starting_on(day: i64, datatype: Datatype) -> Option<i64> {
     let ticks = match (datatype, civil_from_days(day.into())) {

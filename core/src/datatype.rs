@@ -135,7 +135,7 @@ impl Datatype {
         self.id() >= Self::TimeHr.id() && self.id() <= Self::TimeAs.id()
     }
 
-    /// A date or a time, of any unit: the least value is none (NaT, as numpy calls it).
+    /// A date or a time, in any unit. The smallest value means "missing", which numpy calls NaT.
     pub const fn is_temporal(self) -> bool {
         self.is_datetime() || self.is_time()
     }

@@ -85,7 +85,7 @@ impl Scalar {
         text.unwrap_or_else(|| self.to_string())
     }
 
-    /// What [`calendar::text`] gives for the value.
+    /// Formats the value with [`calendar::text`].
     pub fn date_text(&self, datatype: Datatype) -> Option<String> {
         if let Self::I64(ticks) = self {
             calendar::text(*ticks, datatype)
