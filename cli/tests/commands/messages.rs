@@ -361,3 +361,16 @@ fn every_damaged_fragment_is_told() {
         .all(|part| error.contains(part));
     assert!(code == 1 && told, "{error}");
 }
+
+#[test]
+fn complex_numbers_are_refused_with_a_way() {
+    let shell = Shell::new();
+    shell.file("f.npy", npy("'<f8'", "(2,)", &[0; 16]));
+    shell.ok("import f.npy a");
+    shell.file("c.npy", npy("'<c16'", "(2,)", &[0; 32]));
+    let (_, error) = shell.fails("write a c.npy");
+    assert!(
+        error.contains("2 values") && error.contains(".real and .imag"),
+        "{error}"
+    );
+}
