@@ -69,14 +69,21 @@ impl<'a> Sheet<'a> {
     /// Reads the header. Without a separator the header says what it is.
     pub(crate) fn open(input: impl Read + 'a, separator: Option<u8>) -> Result<Self> {
         let mut source = encoding::decoded(input)?;
-        let found = found(source.fill_buf()?);
+        let declared = declared(source.fill_buf()?);
+        if let Some((_, bytes)) = declared {
+            source.consume(bytes);
+        }
+        let end = line_end(source.fill_buf()?);
+        let found = found(source.fill_buf()?, end);
+        let separator = separator.or(declared.map(|(byte, _)| byte));
         let separator = separator.unwrap_or_else(|| found.first().map_or(b',', |(byte, _)| *byte));
         let others = found.into_iter().filter(|(byte, _)| *byte != separator);
         let others = others.map(|(_, name)| name).collect();
         let mut reader = Reader {
             source,
             separator,
-            line: 1,
+            end,
+            line: 1 + u64::from(declared.is_some()),
         };
         let mut row = Row::default();
         ensure!(
@@ -189,14 +196,44 @@ fn push(column: &mut Column, value: Option<&[u8]>) {
     column.validity.get_or_insert_default().push(u8::from(value.is_some()));
 }
 
+/// The separator that a first line such as `sep=;` declares, as Excel writes it, and the bytes of that line.
+fn declared(head: &[u8]) -> Option<(u8, usize)> {
+    let ends = |b: &u8| matches!(b, b'\n' | b'\r');
+    let length = head.iter().position(ends)?;
+    let (line, rest) = head.split_at(length);
+    let line = line
+        .strip_prefix(b"\"")
+        .and_then(|l| l.strip_suffix(b"\""))
+        .unwrap_or(line);
+    let (key, value) = line.split_at_checked(4)?;
+    let separator = separator(std::str::from_utf8(value).ok()?).ok()?;
+    let end = if rest.starts_with(b"\r\n") { 2 } else { 1 };
+    (key.eq_ignore_ascii_case(b"sep=") && value.len() == 1).then_some((separator, length + end))
+}
+
+/// What ends the lines of a file: `\r` if no other end of a line comes outside quotes, as on old Macs.
+fn line_end(head: &[u8]) -> u8 {
+    let mut quoted = false;
+    let mut returns = false;
+    for byte in head {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\n' if !quoted => return b'\n',
+            b'\r' if !quoted => returns = true,
+            _ => {}
+        }
+    }
+    if returns { b'\r' } else { b'\n' }
+}
+
 /// The separators in the first line of a file, outside quotes: a comma, then what is there most.
-fn found(head: &[u8]) -> Vec<(u8, &'static str)> {
+fn found(head: &[u8], end: u8) -> Vec<(u8, &'static str)> {
     let mut quoted = false;
     let mut counts = [0_usize; SEPARATORS.len()];
     for byte in head {
         match byte {
             b'"' => quoted = !quoted,
-            b'\n' if !quoted => break,
+            byte if *byte == end && !quoted => break,
             _ if quoted => {}
             byte => {
                 let counts = counts.iter_mut().zip(SEPARATORS);
@@ -212,6 +249,8 @@ fn found(head: &[u8]) -> Vec<(u8, &'static str)> {
 struct Reader<'a> {
     source: Box<dyn BufRead + 'a>,
     separator: u8,
+    /// The byte that ends a line.
+    end: u8,
     line: u64,
 }
 
@@ -232,7 +271,7 @@ impl Reader<'_> {
                 self.bare(row)?;
             }
             let more = self.goes_on(row.line)?;
-            if !quoted && !more && row.text.len() > row.ends.last().map_or(0, |e| e.0) {
+            if !quoted && !more && self.end == b'\n' && row.text.len() > row.ends.last().map_or(0, |e| e.0) {
                 row.text.pop_if(|b| *b == b'\r');
             }
             ensure!(
@@ -253,8 +292,8 @@ impl Reader<'_> {
 
     /// Takes the text up to a separator or the end of the line.
     fn bare(&mut self, row: &mut Row) -> Result<()> {
-        let separator = self.separator;
-        self.up_to(row, |b| *b == separator || *b == b'\n').map(|_| ())
+        let (separator, end) = (self.separator, self.end);
+        self.up_to(row, |b| *b == separator || *b == end).map(|_| ())
     }
 
     /// Takes the text up to a byte that ends it; false if the file ends before.
@@ -283,19 +322,19 @@ impl Reader<'_> {
     /// What follows a value: true for a separator, false for the end of the line.
     fn goes_on(&mut self, line: u64) -> Result<bool> {
         let mut byte = self.peek()?;
-        let returned = byte == Some(b'\r');
+        let returned = byte == Some(b'\r') && self.end == b'\n';
         if returned {
             self.source.consume(1);
             byte = self.peek()?;
         }
         match byte {
             None => return Ok(false),
-            Some(b'\n') => {}
+            Some(b) if b == self.end => {}
             Some(b) if b == self.separator && !returned => {}
             Some(_) => bail!("line {line} goes on after a closing quote"),
         }
         self.source.consume(1);
-        Ok(byte != Some(b'\n'))
+        Ok(byte != Some(self.end))
     }
 
     fn quoted(&mut self, row: &mut Row) -> Result<()> {
@@ -306,7 +345,7 @@ impl Reader<'_> {
             self.source.consume(1);
             if self.peek()? != Some(b'"') {
                 let text = row.text.get(first..).unwrap_or_default();
-                self.line += text.iter().filter(|b| **b == b'\n').count() as u64;
+                self.line += text.iter().filter(|b| **b == self.end).count() as u64;
                 return Ok(());
             }
             self.source.consume(1);

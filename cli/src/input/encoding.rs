@@ -9,7 +9,7 @@ const HEAD_BYTES: usize = 64 << 10;
 
 /// The text of `input`, its first 64 KiB (or all of a shorter one) in one buffer.
 ///
-/// UTF-16 is known by its byte order mark or, without one, by zeros that only every other byte has.
+/// UTF-16 is known by its byte order mark or, without one, by its ends of lines.
 pub(super) fn decoded<'a>(mut input: impl Read + 'a) -> Result<Box<dyn BufRead + 'a>> {
     let mut head = Vec::new();
     input.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
@@ -20,7 +20,7 @@ pub(super) fn decoded<'a>(mut input: impl Read + 'a) -> Result<Box<dyn BufRead +
         [0xef, 0xbb, 0xbf, ..] => (3, None),
         [0xff, 0xfe, ..] => (2, Some(false)),
         [0xfe, 0xff, ..] => (2, Some(true)),
-        _ => (0, zeros(&head)),
+        _ => (0, unmarked(&head)),
     };
     let mut head = Cursor::new(head);
     head.set_position(mark);
@@ -31,15 +31,41 @@ pub(super) fn decoded<'a>(mut input: impl Read + 'a) -> Result<Box<dyn BufRead +
     })
 }
 
-/// Whether zeros say that text is UTF-16, and then whether its high bytes come first: Western text has them in most
-/// of its high bytes and in none of its low ones.
-fn zeros(head: &[u8]) -> Option<bool> {
-    let count = |first: usize| head.iter().skip(first).step_by(2).filter(|b| **b == 0).count();
-    let (even, odd, most) = (count(0), count(1), head.len() / 4);
-    match (even, odd) {
-        (0, odd) if odd > most => Some(false),
-        (even, 0) if even > most => Some(true),
-        _ => None,
+/// Whether the start of a text without a mark is UTF-16, and then whether its high bytes come first: in one of both
+/// orders it is text with the end of a line, whose high byte is zero.
+fn unmarked(head: &[u8]) -> Option<bool> {
+    if !head.contains(&0) {
+        return None;
+    }
+    let ascii = |big_endian| Some((ascii_units(head, big_endian)?, big_endian));
+    let found = [ascii(false), ascii(true)].into_iter().flatten().max();
+    found.map(|(_, big_endian)| big_endian)
+}
+
+/// How many ASCII characters `head` has as UTF-16; `None` if it is no text then, or has no end of a line.
+fn ascii_units(head: &[u8], big_endian: bool) -> Option<usize> {
+    let mut units: Vec<u16> = head.as_chunks::<2>().0.iter().map(|p| unit(*p, big_endian)).collect();
+    // The other half of the last character may follow.
+    units.pop_if(|u| (0xd800..0xdc00).contains(u));
+    let (mut ascii, mut ends) = (0, false);
+    for c in char::decode_utf16(units) {
+        let c = c
+            .ok()
+            .filter(|c| !c.is_control() || matches!(c, '\t' | '\n' | '\r' | '\u{85}'))?;
+        if matches!(c, '\u{fffe}' | '\u{ffff}') {
+            return None;
+        }
+        ascii += usize::from(c.is_ascii());
+        ends |= matches!(c, '\n' | '\r');
+    }
+    ends.then_some(ascii)
+}
+
+fn unit(pair: [u8; 2], big_endian: bool) -> u16 {
+    if big_endian {
+        u16::from_be_bytes(pair)
+    } else {
+        u16::from_le_bytes(pair)
     }
 }
 
@@ -68,12 +94,8 @@ impl<R: Read> Utf16<R> {
     /// Decodes more; false at the end.
     fn fill(&mut self) -> io::Result<bool> {
         let read = self.inner.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut self.raw)?;
-        let unit = |pair: &[u8; 2]| match self.big_endian {
-            true => u16::from_be_bytes(*pair),
-            false => u16::from_le_bytes(*pair),
-        };
         let (pairs, odd) = self.raw.as_chunks::<2>();
-        let mut units: Vec<u16> = pairs.iter().map(unit).collect();
+        let mut units: Vec<u16> = pairs.iter().map(|pair| unit(*pair, self.big_endian)).collect();
         // The first half of a pair of units waits for the other one.
         let half = read > 0 && units.last().is_some_and(|u| (0xd800..0xdc00).contains(u));
         if half {
@@ -143,12 +165,16 @@ mod tests {
             }
         }
         for big_endian in [false, true] {
-            let plain = utf16("a,ü\n1,2\n", big_endian);
-            assert_eq!(
-                text(&plain).unwrap(),
+            for plain in [
                 "a,ü\n1,2\n",
-                "without a mark, big-endian: {big_endian}"
-            );
+                "a\n😀\n",
+                "名,値\n一,東京\n",
+                "名\n値",
+                "日本語一覧\r😀😀😀",
+            ] {
+                let read = text(&utf16(plain, big_endian)).unwrap();
+                assert_eq!(read, plain, "without a mark, big-endian: {big_endian}");
+            }
         }
         assert_eq!(text(b"").unwrap(), "");
         assert_eq!(text(b"a,b\n\0,2\n").unwrap(), "a,b\n\0,2\n");
