@@ -1,11 +1,13 @@
 //! The command line as clap sees it.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use crate::formats::{Input, Output, endings};
+use crate::lists::{split, split_names};
 use crate::when::{Moment, Span};
 
 /// Reads, writes and looks after TileDB arrays.
@@ -41,7 +43,14 @@ impl Cli {
     /// # Errors
     /// They are wrong, or ask for help.
     pub(crate) fn read() -> Result<Self, clap::Error> {
-        let cli = Self::try_parse()?;
+        Self::read_from(std::env::args_os())
+    }
+
+    fn read_from(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let mut cli = Self::try_parse_from(words)?;
+        cli.command
+            .split_lists()
+            .map_err(|why| Self::command().error(ErrorKind::ValueValidation, why))?;
         let Command::Meta(Meta::ArrayFirst(words)) = &cli.command else {
             return Ok(cli);
         };
@@ -112,6 +121,23 @@ pub(crate) enum Command {
     Overviews(Overviews),
 }
 
+impl Command {
+    /// Splits the lists of the options at their commas. An option may be given several times.
+    fn split_lists(&mut self) -> Result<(), String> {
+        match self {
+            Self::Export(args) => split_names("--attrs", args.pick.attrs.as_mut()),
+            Self::Import(args) => {
+                split_names("--attrs", args.attrs.as_mut())?;
+                split_names("--dims", args.dims.as_mut())?;
+                split("--tile", args.tile.as_mut())?;
+                split("--domain", Some(&mut args.domain))?;
+                split("--types", Some(&mut args.types))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Create {
     pub(crate) array: String,
@@ -119,7 +145,7 @@ pub(crate) struct Create {
     #[arg(long, value_name = "FILE|-")]
     pub(crate) schema: PathBuf,
     /// The time of creation (default: now)
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(crate) timestamp: Option<Moment>,
 }
 
@@ -127,7 +153,7 @@ pub(crate) struct Create {
 pub(crate) struct Schema {
     pub(crate) array: String,
     /// Read as of this time, or what was written in this window [default: now]
-    #[arg(long, value_name = "T|T0..T1")]
+    #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
     pub(crate) at: Option<Span>,
 }
 
@@ -137,7 +163,7 @@ pub(crate) struct Info {
     #[arg(long)]
     pub(crate) json: bool,
     /// Read as of this time, or what was written in this window [default: all fragments, including future timestamps]
-    #[arg(long, value_name = "T|T0..T1")]
+    #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
     pub(crate) at: Option<Span>,
 }
 
@@ -148,15 +174,15 @@ pub(crate) struct Pick {
     /// `info` shows)
     #[arg(long, value_name = "SEL", allow_hyphen_values = true)]
     pub(crate) select: Option<String>,
-    /// Attributes, in this order (default: all)
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    /// Attributes, in this order; quote a name with a comma, as in '"a,b",c' (default: all)
+    #[arg(long, value_name = "A,B")]
     pub(crate) attrs: Option<Vec<String>>,
     /// Only cells that meet this, as in "mag >= 4.5 and place != 'Alaska'"; the others of a dense array hold the fill
     /// value; names that are no plain words stand in backquotes, and data is the attribute without a name
     #[arg(long = "where", value_name = "COND", allow_hyphen_values = true)]
     pub(crate) condition: Option<String>,
     /// Read as of this time, or what was written in this window [default: now]
-    #[arg(long, value_name = "T|T0..T1")]
+    #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
     pub(crate) at: Option<Span>,
     /// The order of cells (default: row for dense arrays, global for sparse ones)
     #[arg(long)]
@@ -182,7 +208,7 @@ pub(crate) struct Export {
     /// "Infinity" and "-Infinity" in JSON
     #[arg(long)]
     pub(crate) format: Option<Output>,
-    /// Replace OUT if it exists
+    /// Replace OUT if it exists. Its permissions stay, and its owner if you may set it; a link is written through
     #[arg(long)]
     pub(crate) force: bool,
     /// Bytes that the program may take, itself included, beside single tiles and the pixels of a .png;
@@ -205,7 +231,7 @@ pub(crate) struct Write {
     #[arg(long, conflicts_with = "select")]
     pub(crate) points: bool,
     /// The time of the write (default: now)
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(crate) timestamp: Option<Moment>,
     /// What to read (default: by the ending of IN)
     #[arg(long)]
@@ -227,7 +253,7 @@ pub(crate) struct Import {
     pub(crate) format: Option<Input>,
     /// Tile extents: one for each dimension in order, or by name as in lon=0.5,day=7d; of dates and times with a
     /// unit or as a number of the type's own (default: tiles of about 64 Ki cells)
-    #[arg(long, value_name = "N,N|DIM=N", value_delimiter = ',')]
+    #[arg(long, value_name = "N,N|DIM=N")]
     pub(crate) tile: Option<Vec<String>>,
     /// Filters of attributes, as in byteshuffle,zstd:5 (default: byteshuffle and zstd)
     #[arg(long, value_name = "LIST")]
@@ -236,16 +262,16 @@ pub(crate) struct Import {
     #[arg(long, requires = "dims")]
     pub(crate) sparse: bool,
     /// Dimensions: columns of a table, or names for the axes of an .npy
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B")]
     pub(crate) dims: Option<Vec<String>>,
     /// Domains of sparse dimensions, as in lon=-180:180 (default: around the cells)
-    #[arg(long, value_name = "DIM=LO:HI", value_delimiter = ',', allow_hyphen_values = true)]
+    #[arg(long, value_name = "DIM=LO:HI", allow_hyphen_values = true)]
     pub(crate) domain: Vec<String>,
     /// Columns to take, or a name for the values of an .npy (default: all, or data)
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B")]
     pub(crate) attrs: Option<Vec<String>>,
     /// Types of columns of a CSV, as in id=string_ascii,day=datetime_day (default: the narrowest that all cells fit)
-    #[arg(long, value_name = "COLUMN=TYPE", value_delimiter = ',')]
+    #[arg(long, value_name = "COLUMN=TYPE")]
     pub(crate) types: Vec<String>,
     /// Separator of CSV values: one character, or tab [default: comma, or the most frequent of ; tab | in a header without
     /// commas]
@@ -259,7 +285,7 @@ pub(crate) struct Import {
     #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
     pub(crate) memory: u64,
     /// The time of the write (default: now)
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(crate) timestamp: Option<Moment>,
 }
 
@@ -273,7 +299,7 @@ pub(crate) enum Meta {
         #[arg(long)]
         json: bool,
         /// Read as of this time, or what was written in this window [default: now]
-        #[arg(long, value_name = "T|T0..T1")]
+        #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
         at: Option<Span>,
     },
     /// Print one value; a numpy array is printed flattened
@@ -282,7 +308,7 @@ pub(crate) enum Meta {
         array: String,
         key: String,
         /// Read as of this time, or what was written in this window [default: now]
-        #[arg(long, value_name = "T|T0..T1")]
+        #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
         at: Option<Span>,
     },
     /// Set a value: text, or numbers separated by commas with --type
@@ -296,7 +322,7 @@ pub(crate) enum Meta {
         #[arg(long = "type", value_name = "T")]
         datatype: Option<String>,
         /// The time of the write (default: now)
-        #[arg(long, value_name = "T")]
+        #[arg(long, value_name = "T", allow_negative_numbers = true)]
         timestamp: Option<Moment>,
     },
     /// Remove a key
@@ -305,7 +331,7 @@ pub(crate) enum Meta {
         array: String,
         key: String,
         /// The time of the write (default: now)
-        #[arg(long, value_name = "T")]
+        #[arg(long, value_name = "T", allow_negative_numbers = true)]
         timestamp: Option<Moment>,
     },
     /// `meta ARRAY ls|get|set|rm …`, as earlier releases had it
@@ -320,7 +346,7 @@ pub(crate) struct Delete {
     #[arg(long = "where", value_name = "COND", allow_hyphen_values = true)]
     pub(crate) condition: String,
     /// The time of the deletion (default: now)
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(crate) timestamp: Option<Moment>,
     /// Count the cells of each fragment that would be deleted, and change nothing
     #[arg(long)]
@@ -350,7 +376,7 @@ pub(crate) struct Evolve {
     #[arg(long, value_name = "NAME")]
     pub(crate) drop_enum: Vec<String>,
     /// The time of the change (default: now)
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(crate) timestamp: Option<Moment>,
 }
 
@@ -375,7 +401,7 @@ pub(crate) struct Consolidate {
     #[arg(long, value_name = "N", default_value = "1", value_parser = amplification)]
     pub(crate) amplification: f32,
     /// The time of what is merged (default: until now)
-    #[arg(long, value_name = "T|T0..T1")]
+    #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
     pub(crate) at: Option<Span>,
 }
 
@@ -413,7 +439,7 @@ pub(crate) enum Group {
         #[arg(long)]
         name: Option<String>,
         /// The time of the change (default: now)
-        #[arg(long, value_name = "T")]
+        #[arg(long, value_name = "T", allow_negative_numbers = true)]
         timestamp: Option<Moment>,
     },
     /// Take a member out; what it names stays where it is
@@ -422,7 +448,7 @@ pub(crate) enum Group {
         /// Its name, or its path where it has none
         member: String,
         /// The time of the change (default: now)
-        #[arg(long, value_name = "T")]
+        #[arg(long, value_name = "T", allow_negative_numbers = true)]
         timestamp: Option<Moment>,
     },
     /// The members
@@ -431,7 +457,7 @@ pub(crate) enum Group {
         #[arg(long)]
         json: bool,
         /// Read as of this time, or what was written in this window [default: now]
-        #[arg(long, value_name = "T|T0..T1")]
+        #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
         at: Option<Span>,
     },
 }
@@ -448,7 +474,7 @@ pub(crate) struct Verify {
     /// An array, or a group: every array in it
     pub(crate) array: String,
     /// Read as of this time, or what was written in this window [default: all fragments, including future timestamps]
-    #[arg(long, value_name = "T|T0..T1")]
+    #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
     pub(crate) at: Option<Span>,
 }
 

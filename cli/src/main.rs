@@ -21,6 +21,7 @@ mod import;
 mod info;
 mod input;
 mod leftovers;
+mod lists;
 mod ls;
 mod maintain;
 mod meta;

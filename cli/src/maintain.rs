@@ -20,7 +20,7 @@ use crate::failure::usage;
 use crate::sizes::PROGRAM_BYTES;
 use crate::store::{Env, seed};
 use crate::when::{self, Moment};
-use crate::{input, show};
+use crate::{input, lists, show};
 
 /// The least that a merge is given, whatever the budget.
 const MERGE_BYTES_MIN: u64 = 4 << 20;
@@ -159,7 +159,7 @@ pub(crate) async fn evolve(env: &Env, args: &Evolve) -> Result<()> {
         };
         let old = array.enumeration(name).await;
         let old = old.with_context(|| format!("cannot extend the enumeration '{name}' of {}", args.array))?;
-        let cells: Vec<&str> = values.split(',').collect();
+        let cells = lists::values(values).map_err(|e| usage("--extend-enum", e))?;
         let text = Column::from_cells(Datatype::StringUtf8, cells);
         let field = Attribute::new(name, old.values.datatype, old.values.cell);
         let field = hyperslab::arrow::FieldType::attribute(&field, None);
@@ -176,7 +176,7 @@ pub(crate) async fn evolve(env: &Env, args: &Evolve) -> Result<()> {
         ));
     }
     if let Some(text) = &args.expand_domain {
-        let ends: Vec<&str> = text.split(',').collect();
+        let ends = lists::values(text).map_err(|e| usage("--expand-domain", e))?;
         if ends.len() != schema.dimensions.len() {
             bail!(usage(
                 "--expand-domain",
@@ -230,7 +230,7 @@ fn attribute(text: &str) -> Result<Attribute> {
         .rsplit_once(':')
         .context("write NAME:TYPE, as in speed:float32, words:string_utf8[], or JSON")?;
     ensure!(
-        !name.is_empty(),
+        !name.trim().is_empty(),
         r#"'{text}' names no attribute; write NAME:TYPE, or, for one without a name, {{"name": "", "type": "{kind}"}}"#
     );
     let (kind, nullable) = kind.strip_suffix('?').map_or((kind, false), |k| (k, true));
