@@ -33,9 +33,9 @@ pub(super) fn schema(table: &mut Table, args: &Import) -> Result<(Schema, Vec<En
     choose(table, args, &by)?;
     check_domains(args, &by)?;
     let dimensions = if let Some(shape) = &gridded {
-        grid(&shape.lengths, args, table.axes.as_deref())?
+        grid(&shape.lengths, args, table.axes.as_deref(), &table.columns)?
     } else if by.is_empty() {
-        let mut rows = grid(&[table.rows() as u64], args, Some(&["row".to_owned()]))?;
+        let mut rows = grid(&[table.rows() as u64], args, Some(&["row".to_owned()]), &table.columns)?;
         // A batch holds whole tiles.
         let row_bytes = batches::text_bytes(table) / table.rows() as u64;
         let most = batches::batch_bytes(args)
@@ -154,11 +154,30 @@ fn choose(table: &mut Table, args: &Import, by: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Dimensions that count from 0.
-fn grid(lengths: &[u64], args: &Import, hints: Option<&[String]>) -> Result<Vec<Dimension>> {
-    let names = match args.dims.as_deref().or(hints) {
-        Some(names) => names.to_vec(),
-        None => (0..lengths.len()).map(|i| format!("d{i}")).collect(),
+/// `name`, or the name with a number if a column has it already. Says so.
+fn free_name(name: String, columns: &[Named]) -> String {
+    let is_taken = |name: &str| columns.iter().any(|c| c.name == name);
+    if !is_taken(&name) {
+        return name;
+    }
+    let numbered = (1_u64..).map(|n| format!("{name}_{n}"));
+    let free = numbered.into_iter().find(|n| !is_taken(n)).unwrap_or_default();
+    show::complaint(format_args!(
+        "hyperslab: there is a column '{name}', so the dimension that would have this name is called '{free}'; choose \
+         other dimensions with --dims"
+    ));
+    free
+}
+
+/// Dimensions that count from 0. They avoid the names of `columns`, unless `--dims` names them.
+fn grid(lengths: &[u64], args: &Import, hints: Option<&[String]>, columns: &[Named]) -> Result<Vec<Dimension>> {
+    let usual = || (0..lengths.len()).map(|i| format!("d{i}")).collect();
+    let names: Vec<String> = match &args.dims {
+        Some(names) => names.clone(),
+        None => {
+            let names: Vec<String> = hints.map_or_else(usual, <[String]>::to_vec);
+            names.into_iter().map(|name| free_name(name, columns)).collect()
+        }
     };
     ensure!(
         names.len() == lengths.len(),
@@ -243,7 +262,7 @@ fn dimension(table: &mut Table, name: &str, extent: Option<&str>, args: &Import)
     table.columns.push(found);
     let domain = match given_domain(args, name, field.datatype)? {
         Some(domain) => domain,
-        None if args.sparse => roomy(field.datatype, lo, hi)?,
+        None if args.sparse => roomy(name, field.datatype, lo, hi)?,
         None => ScalarRange { lo, hi },
     };
     let extent = extent
@@ -358,7 +377,7 @@ fn given_domain(args: &Import, name: &str, datatype: Datatype) -> Result<Option<
 }
 
 /// A round interval around the coordinates, so that there is room for more.
-fn roomy(datatype: Datatype, lo: Scalar, hi: Scalar) -> Result<ScalarRange> {
+fn roomy(name: &str, datatype: Datatype, lo: Scalar, hi: Scalar) -> Result<ScalarRange> {
     if let (Some(a), Some(b)) = (lo.as_i128(), hi.as_i128()) {
         let bits = 8 * datatype.size() as u32;
         let signed = Scalar::from_i128(datatype, -1).is_some();
@@ -367,6 +386,13 @@ fn roomy(datatype: Datatype, lo: Scalar, hi: Scalar) -> Result<ScalarRange> {
         } else {
             (0, (1_i128 << bits) - 1)
         };
+        ensure!(
+            (a, b) != (min, max),
+            "column '{name}' has the coordinates {min} and {max}, the least and the greatest {datatype}, and a domain \
+             leaves at least one out: take a row with one of them out, or give the column another type, as in --types \
+             {name}={}",
+            if bits < 64 { "int64" } else { "string_ascii" }
+        );
         let (a, b) = tiles::round_out_integer(a, b, min, max);
         let end = |v| Scalar::from_i128(datatype, v).context("a coordinate does not fit its type");
         return Ok(ScalarRange {
