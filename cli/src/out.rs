@@ -9,6 +9,8 @@ use anyhow::{Context as _, Result, bail};
 use crate::signals::{Pending, beside};
 
 const BUFFER_BYTES: usize = 1 << 20;
+/// Links that are followed one after another, as on Linux.
+const LINKS_MAX: usize = 40;
 /// Bytes that a file can have, for operating systems count them with a sign.
 const FILE_BYTES_MAX: u64 = i64::MAX as u64;
 
@@ -49,8 +51,8 @@ impl Out {
                 .with_context(|| format!("cannot write {name}"))?;
             return Ok(Self::stream(name, Box::new(file)));
         }
-        // What a link leads to is replaced, not the link.
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        // The target of a link is replaced, not the link.
+        let path = resolved(path);
         if !force {
             absent(name, &path)?;
         }
@@ -118,6 +120,7 @@ impl Out {
             } => file.flush().and_then(|()| {
                 // Who may read the file that is replaced may read the new one, and nobody else.
                 if let Ok(replaced) = path.metadata() {
+                    keep_owner(half.path(), &replaced);
                     fs::set_permissions(half.path(), replaced.permissions())?;
                 }
                 half.keep_as(&path)
@@ -126,6 +129,29 @@ impl Out {
         done.map_err(|e| failed(&self.name, e))
     }
 }
+
+/// Where links lead, even if nothing is there yet.
+fn resolved(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        if let Ok(real) = path.canonicalize() {
+            return real;
+        }
+        let Ok(target) = fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    path
+}
+
+/// Gives a file the owner of the one that it replaces, if this user may do that.
+#[cfg(unix)]
+fn keep_owner(path: &Path, replaced: &fs::Metadata) {
+    use std::os::unix::fs::MetadataExt as _;
+    let _ = std::os::unix::fs::chown(path, Some(replaced.uid()), Some(replaced.gid()));
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_path: &Path, _replaced: &fs::Metadata) {}
 
 /// Refuses to replace a file with something in it.
 fn absent(name: &str, path: &Path) -> Result<()> {
