@@ -160,9 +160,9 @@ pub(crate) fn dimension(d: &Dimension) -> String {
         text.push_str(&format!(" {}", range(d, domain)));
     }
     if let Some(extent) = &d.extent {
-        let plain = extent.as_i128().map_or_else(
+        let plain = d.extent_cells().map_or_else(
             || extent.as_f64().map_or_else(String::new, |v| v.to_string()),
-            |v| v.to_string(),
+            |cells| cells.to_string(),
         );
         text.push_str(&format!(" by {plain}"));
     }
@@ -188,4 +188,17 @@ pub(crate) fn count(n: u64, what: &str) -> String {
 /// How many cells along a range of integers.
 pub(crate) fn length(range: &ScalarRange) -> Option<u128> {
     u128::try_from(range.hi.as_i128()? - range.lo.as_i128()? + 1).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extents_beyond_a_signed_type_are_shown_as_they_count() {
+        let mut d = Dimension::new("d", Datatype::Int64, i64::MIN, i64::MAX - 1, -1_i64);
+        assert!(dimension(&d).ends_with(" by 18446744073709551615"), "{}", dimension(&d));
+        d = Dimension::new("d", Datatype::Float32, 0.0_f32, 1.0_f32, 0.5_f32);
+        assert!(dimension(&d).ends_with(" by 0.5"), "{}", dimension(&d));
+    }
 }
