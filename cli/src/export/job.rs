@@ -56,7 +56,7 @@ impl Job {
         }
         let place = Place { context, ..place };
         let array = env.open_at(&place, when::window(pick.at)?).await?;
-        if pick.at.is_some() && array.fragments().is_empty() {
+        if array.fragments().is_empty() {
             tell_of_no_writes(env, &place, &array).await?;
         }
         let schema = Arc::clone(array.schema());
