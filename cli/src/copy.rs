@@ -24,6 +24,12 @@ pub(crate) async fn copy(env: &Env, args: &Copy) -> Result<()> {
     let from = Place::new(&args.src)?;
     let to = Place::new(&args.dst)?;
     apart(&from, &to)?;
+    if from.local().is_some_and(Path::is_file) {
+        bail!(
+            "cannot copy {}: it is a file, and an array, a group or a folder is needed; `cp` copies files",
+            args.src
+        );
+    }
     let what = || format!("cannot copy {} to {}", args.src, args.dst);
     let files = vfs::walk(&*from.context.vfs, &from.path, |_| false)
         .await

@@ -65,8 +65,10 @@ async fn look(env: &Env, place: &Place, depth: usize, found: &mut Found) -> Resu
         return Ok(());
     }
     if depth == 0 {
-        let what = "groups lie within groups more than";
-        bail!("{}: {what} {FOLDER_DEPTH_MAX} deep; name a group within", place.url);
+        bail!(
+            "{}: groups are nested more than {FOLDER_DEPTH_MAX} levels deep; name a group further down",
+            place.url
+        );
     }
     let window = when::window(None)?;
     let open = async |env: &Env| Ok(Group::open(&place.context, &place.path, &env.options(window)).await?);

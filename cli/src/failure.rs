@@ -55,6 +55,10 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
         let _ = error.print();
         return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
     }
+    if error.kind() == clap::error::ErrorKind::InvalidUtf8 {
+        show::complaint("hyperslab: an argument is not UTF-8; rename the file, or open it by a link with a UTF-8 name");
+        return ExitCode::from(2);
+    }
     let text = error.render().to_string();
     let (message, usage) = text.split_once("Usage:").unwrap_or((&text, ""));
     let usage = usage.lines().next().unwrap_or("").trim();

@@ -76,6 +76,12 @@ struct Walk {
 /// Lists one level, or all of them.
 pub(crate) async fn ls(env: &Env, args: &Ls, deep: bool) -> Result<()> {
     let place = Place::new(&args.path)?;
+    if place.local().is_some_and(Path::is_file) {
+        bail!(
+            "cannot list {0}: it is a file; name a folder, or make an array of it with `hyperslab import {0} ARRAY`",
+            args.path
+        );
+    }
     let depth = if deep { FOLDER_DEPTH_MAX } else { 1 };
     let kind = object_type(&place.context, &place.path)
         .await
@@ -357,7 +363,7 @@ impl Walk {
         if self.deep {
             self.end(
                 place,
-                format_args!("folders lie within folders more than {FOLDER_DEPTH_MAX} deep"),
+                format_args!("folders are nested more than {FOLDER_DEPTH_MAX} levels deep"),
             );
         }
         false

@@ -133,6 +133,7 @@ mod tests {
         span("yesterday", Err("or milliseconds since 1970 as a number"));
         span("2..1", Err("ends before"));
         span("1969-12-31", Err("before 1970"));
+        span("-5", Err("'-5' is before 1970; times start at 0"));
         assert_eq!("1970-01-02".parse(), Ok(Moment { ms: 86_400_000 }));
     }
 }

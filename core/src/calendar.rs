@@ -104,6 +104,14 @@ pub fn milliseconds(text: &str) -> Result<(u64, u64), String> {
         let ms = number.parse().map_err(|_| format!("'{text}' is too large"))?;
         return Ok((ms, ms));
     }
+    if text
+        .strip_prefix('-')
+        .is_some_and(|n| n.starts_with(|c: char| c.is_ascii_digit()))
+    {
+        return Err(format!(
+            "'{text}' is before 1970; times start at 0, which is 1970-01-01"
+        ));
+    }
     let hint = if is_number {
         format!("; write {text}ms for milliseconds since 1970")
     } else {

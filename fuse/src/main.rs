@@ -72,10 +72,10 @@ struct Args {
     #[arg(long)]
     allow_other: bool,
     /// Seconds after which a name shows what was written since.
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = ttl)]
     ttl: f64,
     /// Seconds after which a program that waits for data is told that it failed.
-    #[arg(long, value_name = "SECONDS", default_value_t = 120.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 120.0, value_parser = timeout)]
     timeout: f64,
     /// Where to tell what could not be read, and why: a file that is appended to. Else standard error, which a mount in
     /// the background does not have.
@@ -94,6 +94,10 @@ struct Args {
     #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
     options: Vec<String>,
 }
+
+/// The shortest `--timeout`, and the longest time of any option.
+const SECONDS_MIN: f64 = 0.001;
+const SECONDS_MAX: f64 = 1e9;
 
 fn main() -> ExitCode {
     let outcome = Args::parse().with_options().and_then(|args| {
@@ -250,6 +254,12 @@ fn open(args: &Args) -> Result<FileSystem> {
         .filter(|n| !n.is_empty() && *n != ".")
         .unwrap_or("arrays")
         .to_owned();
+    if vfs::local_path(&args.source).is_some_and(Path::is_file) {
+        bail!(
+            "{} is a file; give an array, a group or a folder of arrays",
+            args.source
+        );
+    }
     // Groups name their members by full paths, whatever was typed here.
     let url = match vfs::local_path(&args.source) {
         Some(local) => std::path::absolute(local)?.to_string_lossy().into_owned(),
@@ -291,6 +301,16 @@ fn key(file: &Path) -> Result<Key> {
     Ok(key)
 }
 
+fn ttl(text: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|v| (0.0..=SECONDS_MAX).contains(v));
+    value.ok_or_else(|| format!("give 0 to {SECONDS_MAX} seconds"))
+}
+
+fn timeout(text: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|v| (SECONDS_MIN..=SECONDS_MAX).contains(v));
+    value.ok_or_else(|| format!("give {SECONDS_MIN} to {SECONDS_MAX} seconds"))
+}
+
 fn seconds(value: f64) -> Result<Duration> {
     Duration::try_from_secs_f64(value).with_context(|| format!("{value} is no number of seconds"))
 }
@@ -298,6 +318,16 @@ fn seconds(value: f64) -> Result<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_have_a_range() {
+        assert_eq!((ttl("0"), timeout("0.5")), (Ok(0.0), Ok(0.5)));
+        for wrong in ["nan", "-1", "inf", "1e300", "x"] {
+            assert!(ttl(wrong).unwrap_err().contains("0 to 1000000000 seconds"), "{wrong}");
+            assert!(timeout(wrong).is_err(), "{wrong}");
+        }
+        assert!(timeout("0").unwrap_err().contains("0.001 to"));
+    }
 
     fn with(options: &str) -> Result<Args> {
         Args::try_parse_from(["fuse-mount", "-o", options, "a", "m"])

@@ -40,8 +40,13 @@ pub(crate) fn inside(schema: &Schema, dims: &[&Column], cpu: Cpu) -> Result<()> 
                 }
             };
             if let Some(i) = outside {
+                let remedy = if what == "domain" {
+                    "a domain never changes: import the cells with a larger --domain, or create a new array"
+                } else {
+                    "expand it first with `hyperslab evolve --expand-domain`"
+                };
                 let why = format!(
-                    "{} = {} is outside the {what}, {}",
+                    "{} = {} is outside the {what}, {}; {remedy}",
                     dimension.name,
                     show(column, i),
                     range.shown(dimension.datatype)
@@ -182,7 +187,8 @@ mod tests {
         .unwrap_err();
         assert_eq!(
             e.to_string(),
-            "cell 0, counted from 0: day = 2021-03-01 is outside the domain, 2020-01-01 to 2020-12-31"
+            "cell 0, counted from 0: day = 2021-03-01 is outside the domain, 2020-01-01 to 2020-12-31; a domain never \
+             changes: import the cells with a larger --domain, or create a new array"
         );
     }
 

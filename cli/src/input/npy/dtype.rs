@@ -67,7 +67,7 @@ fn field(name: &str, code: &str, shape: &[u64], record: bool) -> Result<Field> {
         .split_once('[')
         .map_or((rest, ""), |(size, unit)| (size, unit.trim_end_matches(']')));
     let size: usize = size.parse().ok().with_context(unknown)?;
-    let too_many = || format!("field '{name}' has cells of no values, or too many");
+    let too_many = || format!("the cells of field '{name}' have no values, or too many");
     let times = shape
         .iter()
         .try_fold(1_u64, |n, m| n.checked_mul(*m))

@@ -29,6 +29,22 @@ pub(super) fn numbers(text: &str) -> Result<Vec<Scalar>> {
     Ok(values)
 }
 
+/// Operators of other languages.
+const OTHER_OPERATORS: [&str; 12] = [
+    "between",
+    "contains",
+    "endswith",
+    "eq",
+    "ge",
+    "gt",
+    "ilike",
+    "le",
+    "like",
+    "lt",
+    "matches",
+    "startswith",
+];
+
 #[derive(Debug, Clone, PartialEq)]
 enum Token {
     /// A word or a backquoted name. Only words can be keywords.
@@ -171,12 +187,7 @@ impl<'a> Parser<'a> {
         }
         let negated = self.accept(&Token::Not);
         if !self.accept_word("in") {
-            let is_word = matches!(self.peek(), Some(Token::Name { .. }));
-            return Err(self.error_here(if is_word {
-                "quote unusual names with backquotes; a comparison, 'in' or 'is null' was expected"
-            } else {
-                "a comparison, 'in' or 'is null' was expected"
-            }));
+            return Err(self.no_operator());
         }
         if !self.accept(&Token::Open) {
             return Err(self.error_here("'(' was expected"));
@@ -187,6 +198,21 @@ impl<'a> Parser<'a> {
         }
         self.close()?;
         Ok(Condition::In { field, values, negated })
+    }
+
+    /// The error that no operator follows the name of a field.
+    fn no_operator(&self) -> Error {
+        match self.peek() {
+            Some(Token::Name { text, quoted: false }) if OTHER_OPERATORS.contains(&&*text.to_ascii_lowercase()) => self
+                .error_here(&format!(
+                    "there is no operator '{text}'; use <, <=, >, >=, ==, !=, 'in', 'not in', 'is null' or 'is not \
+                     null', joined by 'and', 'or' and 'not';"
+                )),
+            Some(Token::Name { .. }) => {
+                self.error_here("quote unusual names with backquotes; a comparison, 'in' or 'is null' was expected")
+            }
+            _ => self.error_here("a comparison, 'in' or 'is null' was expected"),
+        }
     }
 
     fn close(&mut self) -> Result<()> {
@@ -285,6 +311,11 @@ fn number(rest: &str) -> Result<(Token, usize)> {
         before = c;
         n = i + c.len_utf8();
     }
+    if let Some(date) = bare_date(rest) {
+        return Err(Error::invalid(format!(
+            "condition: put dates and times in quotes, as in '{date}'"
+        )));
+    }
     let body: String = rest.get(..n).unwrap_or("").chars().filter(|&c| c != '_').collect();
     let value = body
         .parse()
@@ -294,6 +325,15 @@ fn number(rest: &str) -> Result<(Token, usize)> {
     value
         .map(|v| (Token::Number(v), n))
         .map_err(|_| Error::invalid(format!("condition: '{body}' is not a number")))
+}
+
+/// The date or time that a text begins with, if it is one without quotes: digits with dashes or colons between them.
+fn bare_date(rest: &str) -> Option<&str> {
+    let inside = |c: char| c.is_ascii_alphanumeric() || ".:+-".contains(c);
+    let text = rest.get(..rest.find(|c| !inside(c)).unwrap_or(rest.len()))?;
+    let (first, after) = text.split_once(['-', ':'])?;
+    let is_digits = !first.is_empty() && first.bytes().all(|b| b.is_ascii_digit());
+    (is_digits && after.starts_with(|c: char| c.is_ascii_digit())).then_some(text)
 }
 
 fn word(rest: &str) -> (Token, usize) {
@@ -429,6 +469,15 @@ mod tests {
         fails("", "the name of a field");
         fails(&"(".repeat(1000), "nested");
         fails("a < 1x", "not a number");
+        fails(
+            "a like 'x%'",
+            "there is no operator 'like'; use <, <=, >, >=, ==, !=, 'in'",
+        );
+        fails("a not between 1 and 2", "there is no operator 'between'");
+        fails("d >= 2020-01-02", "put dates and times in quotes, as in '2020-01-02'");
+        fails("d < 2020-01-02T10:00 and a > 1", "as in '2020-01-02T10:00'");
+        fails("t < 10:30", "as in '10:30'");
+        assert!(parse("a < 1e-5 and a > -3").is_ok());
     }
 
     #[test]

@@ -168,7 +168,7 @@ impl std::fmt::Display for Outside {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "a link leads out of {}, and such links are not followed; replace it by what it leads to, or name that instead",
+            "a symbolic link points outside {} and is not followed; replace the link with its target, or use the target's own path",
             self.0.display()
         )
     }

@@ -150,7 +150,7 @@ impl HttpVfs {
             _ if body.len() as u64 == wanted => Ok(body),
             _ => {
                 let why = format!(
-                    "{} bytes came of the {wanted} that were asked for from byte {} on; {SERVE}",
+                    "the server sent {} of {wanted} bytes requested at offset {}; {SERVE}",
                     body.len(),
                     range.start
                 );
