@@ -286,8 +286,8 @@ class Patience {
 
   why(): string {
     return this.bytes === 0
-      ? `no answer came within ${this.timeout} ms`
-      : `the answer came too slowly: ${this.bytes} bytes, where ${BYTES_PER_MS_MIN} a millisecond are the least after ${this.timeout} ms`;
+      ? `no response within ${this.timeout} ms`
+      : `the response was too slow: ${this.bytes} bytes so far; at least ${BYTES_PER_MS_MIN} bytes per millisecond are required after ${this.timeout} ms`;
   }
 
   end(): void {

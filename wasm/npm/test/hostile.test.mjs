@@ -63,14 +63,14 @@ test("a slow answer ends with an error", async () => {
     const timer = setInterval(() => (left-- > 0 && !response.destroyed ? response.write("x") : clearInterval(timer)), 5);
   };
   const dripping = await serving((_, response) => { response.writeHead(206, { "Content-Range": "bytes 0-99999/100000" }); drip(response); });
-  await fails(new HttpStore(dripping, { timeout: 200 }).getRange("a", { offset: 0, length: 100_000 }), /the answer came too slowly/);
+  await fails(new HttpStore(dripping, { timeout: 200 }).getRange("a", { offset: 0, length: 100_000 }), /the response was too slow/);
   const silent = await serving(() => {});
-  await fails(new HttpStore(silent, { timeout: 200 }).get("a"), /no answer came within 200 ms/);
+  await fails(new HttpStore(silent, { timeout: 200 }).get("a"), /no response within 200 ms/);
   const hinting = await serving((_, response) => {
     let left = 1000;
     const timer = setInterval(() => (left-- > 0 && !response.destroyed ? response.writeProcessing() : clearInterval(timer)), 5);
   });
-  await fails(new HttpStore(hinting, { timeout: 200 }).get("a"), /no answer came within 200 ms/);
+  await fails(new HttpStore(hinting, { timeout: 200 }).get("a"), /no response within 200 ms/);
 });
 
 test("half of what was asked for, and parts of compressed files, are named", async () => {
