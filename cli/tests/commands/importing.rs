@@ -288,3 +288,71 @@ fn tables_of_spreadsheets_are_read_right() {
         "{error}"
     );
 }
+
+#[test]
+fn a_column_called_row_leaves_its_name_to_the_column() {
+    let shell = Shell::new();
+    shell.file("in.csv", "n\n7\n8\n");
+    shell.ok("import in.csv a");
+    shell.ok("export a out.csv");
+    let again = shell.run("import out.csv b", b"");
+    assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stderr));
+    let told = String::from_utf8(again.stderr).unwrap();
+    assert!(told.contains("'row_1'") && told.contains("--dims"), "{told}");
+    assert_eq!(shell.ok("export b - --format csv"), "row_1,row,n\n0,0,7\n1,1,8\n");
+}
+
+#[test]
+fn lines_end_with_returns_and_separators_are_declared() {
+    let shell = Shell::new();
+    let expect = "row,a,b\n0,1,2\n1,3,4\n";
+    for (i, text) in [
+        "a,b\r1,2\r3,4\r",
+        "a,b\r1,2\r3,4",
+        "sep=;\r\na;b\r\n1;2\r\n3;4\r\n",
+        "SEP=|\ra|b\r1|2\r3|4",
+        "\"sep=,\"\na,b\n1,2\n3,4\n",
+    ]
+    .iter()
+    .enumerate()
+    {
+        shell.file("in.csv", text);
+        shell.ok(&format!("import in.csv a{i}"));
+        assert_eq!(shell.ok(&format!("export a{i} - --format csv")), expect, "{text:?}");
+    }
+}
+
+#[test]
+fn a_column_of_every_end_of_its_type_says_what_to_do() {
+    let shell = Shell::new();
+    shell.file("in.csv", "d,n\n-9223372036854775808,1\n9223372036854775807,2\n");
+    let words = ["'d'", "least one out", "--types d=string_ascii"];
+    crate::failing::check(&shell, "import in.csv a --sparse --dims d", 1, &words);
+    shell.ok("import in.csv a --sparse --dims d --types d=string_ascii");
+}
+
+#[test]
+fn lists_take_names_with_commas_in_quotes() {
+    let shell = Shell::new();
+    shell.file("in.csv", "k,\"c,d\",e\n0,1,2\n");
+    shell.ok("import in.csv a --sparse --dims k --attrs '\"c,d\",e' --types '\"c,d\"=int8'");
+    assert_eq!(
+        shell.ok("export a - --format csv --attrs '\"c,d\"'"),
+        "k,\"c,d\"\n0,1\n"
+    );
+    crate::failing::check(&shell, "export a - --format csv --attrs ''", 2, &["--attrs", "empty"]);
+    crate::failing::check(
+        &shell,
+        "evolve a --add-attr ' :int8'",
+        2,
+        &["--add-attr", "names no attribute"],
+    );
+}
+
+#[test]
+fn zeros_of_both_signs_are_two_coordinates() {
+    let shell = Shell::new();
+    shell.file("in.csv", "d,n\n0.0,1\n-0.0,2\n");
+    shell.ok("import in.csv a --sparse --dims d --unique");
+    assert_eq!(shell.ok("export a - --format csv"), "d,n\n0.0,1\n-0.0,2\n");
+}

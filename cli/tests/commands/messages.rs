@@ -374,3 +374,38 @@ fn complex_numbers_are_refused_with_a_way() {
         "{error}"
     );
 }
+
+#[test]
+fn a_file_in_place_of_an_array_and_a_time_before_all_are_told() {
+    let shell = Shell::new();
+    shell.file("in.csv", "d,n\n0,1\n");
+    let check = crate::failing::check;
+    check(&shell, "ls in.csv", 1, &["it is a file", "hyperslab import in.csv"]);
+    check(&shell, "copy in.csv b", 1, &["it is a file", "`cp`"]);
+    shell.ok("import in.csv a --sparse --dims d --domain d=0:5");
+    check(&shell, "info a --at -5", 2, &["before 1970"]);
+    shell.file("far.csv", "d,n\n9,1\n");
+    check(
+        &shell,
+        "write a far.csv",
+        1,
+        &["outside the domain, 0 to 5", "larger --domain"],
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn an_export_is_written_through_a_link_to_nothing() {
+    let shell = Shell::new();
+    shell.file("in.csv", "d,n\n0,1\n");
+    shell.ok("import in.csv a --sparse --dims d --timestamp 4000000000000");
+    std::os::unix::fs::symlink("real.csv", shell.path("link.csv")).unwrap();
+    let out = shell.run("export a link.csv", b"");
+    let told = String::from_utf8(out.stderr).unwrap();
+    assert!(
+        out.status.success() && told.contains("nothing was written until"),
+        "{told}"
+    );
+    assert!(shell.path("link.csv").symlink_metadata().unwrap().is_symlink());
+    assert!(shell.path("real.csv").is_file());
+}

@@ -131,10 +131,7 @@ fn folders_without_end_end_with_an_error() {
     assert!(error.contains("folders within folders"), "{error}");
     let output = shell.run(&format!("tree {url}/x"), b"");
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        error.contains("folders lie within folders more than 64 deep"),
-        "{error}"
-    );
+    assert!(error.contains("folders are nested more than 64 levels deep"), "{error}");
 
     let manifest = r#"{"version":1,"files":{"/x":{"size":1}}}"#;
     let (url, _) = replying(move |target| match target.ends_with("manifest.json") {
