@@ -218,5 +218,5 @@ fn merge(context: &Context, memory_bytes: u64) -> Result<usize, Error> {
 
 /// Whether a tile of each fragment fits into the memory.
 fn is_enough((_, outcome): &(Context, Result<usize, Error>)) -> bool {
-    !matches!(outcome, Err(Error::LimitExceeded { what, .. }) if what.contains("merging these fragments"))
+    !matches!(outcome, Err(Error::LimitExceeded { what, .. }) if what.contains("to merge these fragments"))
 }

@@ -1,4 +1,4 @@
-//! Everything that the commit folder says, whatever the window of time: what maintenance works on.
+//! The contents of the commit folder, regardless of the array's time window. Maintenance works on these.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,16 @@ use crate::format::version::Version;
 use crate::vfs::{Entry, EntryKind, join, last_part, side_by_side};
 use bytes::Bytes;
 
-/// The commits of an array. All paths are below the array.
+/// The commits of an array. All paths are relative to the array.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
-    /// Commits with a file of their own: `__commits/….wrt`, `__commits/….del`, and `….ok` in the root.
+    /// Commits with their own file: `__commits/….wrt`, `__commits/….del`, and `….ok` in the root.
     pub(super) own: BTreeSet<String>,
-    /// Consolidated commits by file.
+    /// Consolidated commits, per file.
     pub(super) consolidated: Vec<Consolidated>,
-    /// Ignore files, each with the commits it names.
+    /// Ignore files, each with the commits it lists.
     pub(super) ignore_files: Vec<(String, Vec<String>)>,
-    /// All commits that ignore files name.
+    /// All commits listed in ignore files.
     pub(super) ignored: BTreeSet<String>,
     /// Vacuum files of fragments, each with the folders it lists.
     pub(super) vacuum: Vec<(String, Vec<String>)>,
@@ -28,7 +28,7 @@ pub(super) struct Catalog {
     pub(super) folders: BTreeSet<String>,
 }
 
-/// A file of consolidated commits.
+/// A consolidated commits file.
 #[derive(Debug)]
 pub(super) struct Consolidated {
     pub(super) path: String,
@@ -37,14 +37,14 @@ pub(super) struct Consolidated {
 }
 
 impl Catalog {
-    /// Reads the commit folder, and in the root what older versions keep there.
+    /// Reads the commit folder, and the commit files in the root that older versions wrote.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Corrupt`] for a damaged list.
+    /// [`Error::Io`]; [`Error::Corrupt`] if a list is damaged.
     pub(super) async fn load(array: &Array) -> Result<Self> {
         for _ in 0..RELISTINGS {
-            // A list that went away since the listing was somebody else's to vacuum. What took its place
-            // stands in the next listing; without it, what the list ignored would seem to count.
+            // A concurrent vacuum may remove a list after the listing; the next listing shows its replacement. Skipping
+            // the list would make commits count that it ignored.
             match Self::load_once(array).await {
                 Err(Error::NotFound { .. }) => {}
                 done => return done,
@@ -57,7 +57,7 @@ impl Catalog {
         let vfs = &array.context().vfs;
         let (root, folder) = (array.path().to_owned(), join(array.path(), COMMITS_DIR));
         let (root, folder) = futures_util::future::try_join(vfs.list(&root), vfs.list(&folder)).await?;
-        // After the commits: a vacuum removes a fragment's commit before its folder.
+        // List the fragments after the commits, because a vacuum removes a fragment's commit before its folder.
         let fragments = vfs.list(&join(array.path(), FRAGMENTS_DIR)).await?;
         let files = |entries: &[Entry], dir: &str| -> Vec<String> {
             let own = entries
@@ -103,7 +103,7 @@ impl Catalog {
         Ok(new)
     }
 
-    /// Whether the commit at `path` counts.
+    /// Whether the commit at `path` is in force: it has its own file, or is listed and not ignored.
     pub(super) fn is_committed(&self, path: &str) -> bool {
         self.own.contains(path) || (self.in_consolidated(path) && !self.ignored.contains(path))
     }
@@ -115,14 +115,14 @@ impl Catalog {
             .any(|c| c.commits.iter().any(|commit| commit.path == path))
     }
 
-    /// Whether nothing is left of the fragment that is committed by the file at `path`, neither its marker nor its folder.
+    /// Whether neither the commit file at `path` nor its fragment's folder exists any more.
     pub(super) fn is_gone(&self, path: &str) -> bool {
         !self.own.contains(path) && folder_of(path).is_some_and(|folder| !self.folders.contains(&folder))
     }
 
-    /// Commits that consolidated files list though a vacuum has removed the fragment: it ran while the list was written.
+    /// Commits listed in consolidated files although a concurrent vacuum has removed the fragment.
     ///
-    /// A fragment that is gone counts as vacuumed only if a merged fragment covers its time. Any other was lost.
+    /// A missing fragment counts as vacuumed only if a merged fragment covers its timestamps. Otherwise it was lost.
     pub(super) fn vacuumed(&self) -> BTreeSet<String> {
         let fragments = self.fragments();
         let there = fragments.iter().filter(|folder| self.folders.contains(*folder));
@@ -137,8 +137,9 @@ impl Catalog {
         gone.filter(covered).collect()
     }
 
-    /// Ignore files that no consolidated file needs, but for those of `without`, and whose fragments are gone: until
-    /// then a list of commits may still be written from what was there before.
+    /// Ignore files that can be removed: no consolidated file except those in `without` needs them, and their fragments
+    /// are gone. Until the fragments are gone, a concurrent writer of a commit list may still have read the old
+    /// commits.
     pub(super) fn needless_ignore_files(&self, without: &[String]) -> Vec<String> {
         let kept = self.consolidated.iter().filter(|c| !without.contains(&c.path));
         let needed: BTreeSet<&str> = kept.flat_map(|c| &c.commits).map(|c| c.path.as_ref()).collect();
@@ -149,7 +150,7 @@ impl Catalog {
         needless.map(|(path, _)| path.clone()).collect()
     }
 
-    /// Folders of all committed fragments, replaced or not.
+    /// Folders of all committed fragments, including replaced ones.
     pub(super) fn fragments(&self) -> BTreeSet<String> {
         let commits = self.consolidated.iter().flat_map(|c| &c.commits);
         let listed = commits.map(|c| c.path.as_ref());
@@ -159,7 +160,7 @@ impl Catalog {
     }
 }
 
-/// The folders of fragments among the entries of `dir`, below the array.
+/// The fragment folders among the entries of `dir`, relative to the array.
 fn folders<'a>(entries: &'a [Entry], dir: &'a str) -> impl Iterator<Item = String> + 'a {
     let names = entries
         .iter()
@@ -169,7 +170,7 @@ fn folders<'a>(entries: &'a [Entry], dir: &'a str) -> impl Iterator<Item = Strin
     timed.map(move |name| join(dir, name))
 }
 
-/// The commit of the fragment in `folder`.
+/// The commit file of the fragment in `folder`.
 pub(super) fn commit_of(folder: &str) -> String {
     if folder.contains('/') {
         format!("{COMMITS_DIR}/{}.wrt", last_part(folder))
@@ -178,7 +179,7 @@ pub(super) fn commit_of(folder: &str) -> String {
     }
 }
 
-/// The name of an ignore file is of the library's version, not the array's.
+/// The names of ignore files have the library's format version, not the array's.
 pub(super) const IGNORE_VERSION: Version = Version::CURRENT;
 
 #[cfg(test)]
@@ -186,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commits_and_folders_belong_together() {
+    fn commits_and_folders_map_to_each_other() {
         for commit in ["__commits/__1_1_u_22.wrt", "__1_1_u_9.ok"] {
             assert_eq!(commit_of(&folder_of(commit).unwrap()), commit);
         }

@@ -1,56 +1,58 @@
-//! Which fragments a consolidation merges: runs of neighbours in time, as libtiledb chooses them.
+//! Chooses the fragments to merge: runs of neighbours in time, as in libtiledb.
 
 use std::ops::RangeInclusive;
 
 use super::consolidate::Steps;
 use crate::geometry::{Span, region};
 
-/// A fragment of the array, as far as the choice depends on it.
+/// The properties of a fragment that the choice depends on.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Candidate {
-    /// Whether it may be merged; others say where a merge must not reach.
+    /// Whether it may be merged. Other fragments limit how far a merge may reach.
     pub(super) free: bool,
-    /// The time of its first write: what it holds lies over what older fragments hold.
+    /// The timestamp of its first write. Its cells hide those of older fragments.
     pub(super) start_ms: u64,
     /// Bytes of its data.
     pub(super) bytes: u64,
-    /// Bytes of its largest tile in memory, where a merge holds a tile of each fragment.
+    /// Bytes of its largest tile in memory. Only for merges that hold a tile of each fragment.
     pub(super) held: u64,
-    /// Whether it holds single cells of a dense array: they lie over boxes, later ones too.
+    /// Whether it holds single cells of a dense array. They hide cells of all boxes, later ones too.
     pub(super) points: bool,
-    /// Its box; `None` in sparse arrays, and where it has no cells.
+    /// Its box. `None` in sparse arrays and if it has no cells.
     pub(super) spans: Option<Vec<Span>>,
-    /// Cells of the tiles that its box lies in, or, of a large one around single cells, a tile for each of these.
+    /// Cells of the tiles that its box meets. If it holds single cells in a large box: one tile per cell.
     pub(super) tiled: f64,
 }
 
-/// What limits the choice.
+/// The limits of the choice.
 #[derive(Debug)]
 pub(super) struct Rules<'a> {
     pub(super) steps: &'a Steps,
-    /// The most that a merge may hold.
+    /// The most bytes that a merge may hold.
     pub(super) held_max: u64,
     pub(super) order: Order,
 }
 
-/// What the order of fragments decides. A merged fragment takes the place of the oldest that it replaces.
+/// The effect of the order of fragments. A merged fragment takes the place of the oldest one it replaces.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Order {
-    /// Nothing: cells bear their own times, or all of them are seen.
+    /// Nothing: cells have their own timestamps, or all duplicates are read.
     Nothing,
-    /// Which cell of a place is seen, in sparse arrays.
+    /// Which of several cells with equal coordinates is read, in sparse arrays.
     Places,
-    /// Which box is seen. A merged one fills the box around those that it replaces, also where they hold no cells.
+    /// Which of several boxes is read. A merged fragment fills the bounding box of those it replaces, including the
+    /// gaps.
     Boxes,
 }
 
-/// The run to merge next, as positions in `all`, whose fragments stand in the order of reads: the longest of free
-/// neighbours, and of those the smallest, where a later one must be a fifth smaller to win. `None` if there is nothing
-/// to merge.
+/// Returns the run to merge next as indices into `all`, which is in read order, or `None` if there is nothing to merge.
+///
+/// It is the longest run of free neighbours. Among runs of the same length it is the smallest; a later run must be a
+/// fifth smaller to win.
 pub(super) fn choose(all: &[Candidate], rules: &Rules<'_>) -> Option<Vec<usize>> {
     let (free, others): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|&i| all[i].free);
     if free.iter().any(|&i| all[i].points) {
-        // Only a merge of everything keeps them over all boxes.
+        // They hide cells of all boxes only if everything is merged.
         let around = union(all, &free);
         let tiled = free.iter().map(|&i| all[i].tiled).sum();
         let mergeable = is_compact(around.as_deref(), tiled, rules)
@@ -59,7 +61,7 @@ pub(super) fn choose(all: &[Candidate], rules: &Rules<'_>) -> Option<Vec<usize>>
     }
     let longest = rules.steps.fragments_max.min(free.len());
     let held = free.iter().map(|&i| all[i].held).fold(0, u64::saturating_add);
-    // Where the memory does not suffice for all, it may not suffice for the fewest that are asked for.
+    // If the memory does not suffice for all fragments, it may not suffice for the required minimum either.
     let shortest = if held > rules.held_max {
         2
     } else {
@@ -68,14 +70,14 @@ pub(super) fn choose(all: &[Candidate], rules: &Rules<'_>) -> Option<Vec<usize>>
     let lengths = shortest.min(longest).max(2)..=longest;
     let mut best: Option<Run> = None;
     for start in 0..free.len() {
-        // What starts here is shorter.
+        // Runs from here on are shorter.
         if best.is_some_and(|best| best.length > free.len() - start) {
             break;
         }
         let Some(run) = longest_from(all, &free, start, &lengths, rules) else {
             continue;
         };
-        // 1.25 times smaller: 4/5 of the size.
+        // libtiledb's factor of 1.25: at most 4/5 of the size.
         let is_smaller = |than: u64| u128::from(run.bytes) * 5 < u128::from(than) * 4;
         if best.is_none_or(|b| run.length > b.length || (run.length == b.length && is_smaller(b.bytes))) {
             best = Some(run);
@@ -84,7 +86,7 @@ pub(super) fn choose(all: &[Candidate], rules: &Rules<'_>) -> Option<Vec<usize>>
     best.map(|run| free[run.start..run.start + run.length].to_vec())
 }
 
-/// Neighbours among the free fragments.
+/// A run of neighbours among the free fragments.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     start: usize,
@@ -92,13 +94,13 @@ struct Run {
     bytes: u64,
 }
 
-/// Whether a merge of `run`, positions in `all` in ascending order with the box around them, would change what is seen
-/// of one of the `others`.
+/// Whether merging `run` would change which cells of one of the `others` are read. `run` holds ascending indices into
+/// `all` and the bounding box.
 fn is_hindered(all: &[Candidate], others: &[usize], run: (&[usize], Option<&[Span]>), order: Order) -> bool {
     others.iter().any(|&other| hinders(all, other, run, order))
 }
 
-/// Whether it would change what is seen of this other one.
+/// Whether merging the run would change which cells of fragment `other` are read.
 pub(super) fn hinders(
     all: &[Candidate],
     other: usize,
@@ -108,7 +110,7 @@ pub(super) fn hinders(
     let (Some(&first), Some(&last)) = (run.first(), run.last()) else {
         return false;
     };
-    // Of equal times names decide, and that of the merged fragment is not known yet.
+    // Fragments with equal timestamps are ordered by name, and the name of the merged fragment is not known yet.
     let tied = all[other].start_ms == all[first].start_ms;
     match order {
         Order::Nothing => false,
@@ -127,13 +129,13 @@ pub(super) fn hinders(
     }
 }
 
-/// The box around a run.
+/// The bounding box of a run.
 pub(super) fn union(all: &[Candidate], run: &[usize]) -> Option<Vec<Span>> {
     let boxes = run.iter().filter_map(|&i| all[i].spans.clone());
     boxes.reduce(|union, spans| region::union(&union, &spans))
 }
 
-/// The longest run of the free fragments from `start` on that may be merged.
+/// The longest run of free fragments from `start` on that may be merged.
 fn longest_from(
     all: &[Candidate],
     free: &[usize],
@@ -165,7 +167,8 @@ fn longest_from(
         tiled += last.tiled;
         bytes = bytes.saturating_add(last.bytes);
         let around = around.as_deref();
-        // A box that is too large for all that may still come stays so; one that is too large for these alone may be filled.
+        // If the box is too large even for all remaining fragments, give up. If only for these, longer runs may fill
+        // it.
         if !is_compact(around, tiled_to_come, rules) {
             break;
         }
@@ -175,7 +178,7 @@ fn longest_from(
         if is_hindered(all, &others, (run, around), rules.order) {
             break;
         }
-        // While a run grows these may be added to it.
+        // Fragments with the same timestamp as the first may join the run as it grows.
         let tied = later.iter().take_while(|&&i| all[i].start_ms == all[run[0]].start_ms);
         let tied: Vec<usize> = tied.copied().collect();
         if !is_hindered(all, &tied, (run, around), rules.order) {
@@ -193,7 +196,7 @@ fn ratio(a: u64, b: u64) -> f32 {
     }
 }
 
-/// Whether the box of a run is not too much larger than the tiles of its fragments' own boxes.
+/// Whether the bounding box of a run is not much larger than the tiles of its fragments' boxes.
 fn is_compact(around: Option<&[Span]>, tiled: f64, rules: &Rules<'_>) -> bool {
     let (Order::Boxes, Some(around)) = (rules.order, around) else {
         return true;
@@ -223,7 +226,7 @@ mod tests {
         let mut all = sparse(&vec![1; boxes.len()]);
         for (candidate, &(first, last)) in all.iter_mut().zip(boxes) {
             candidate.spans = Some(vec![Span { first, last }]);
-            // In tiles of ten.
+            // Tiles have ten cells.
             candidate.tiled = ((last / 10 + 1) * 10 - first / 10 * 10) as f64;
         }
         all
@@ -243,21 +246,21 @@ mod tests {
     }
 
     #[test]
-    fn everything_by_default_and_never_a_single_one() {
+    fn all_are_merged_by_default_but_never_a_single_one() {
         assert_eq!(run(&sparse(&[5, 1, 9]), &Steps::default()), Some(vec![0, 1, 2]));
         assert_eq!(run(&sparse(&[5]), &Steps::default()), None);
         assert_eq!(run(&[], &Steps::default()), None);
     }
 
     #[test]
-    fn small_neighbours_first_and_sizes_alike() {
+    fn small_neighbours_of_similar_size_come_first() {
         let steps = Steps {
             fragments_min: 2,
             fragments_max: 2,
             ..Steps::default()
         };
         assert_eq!(run(&sparse(&[10, 10, 1, 1, 9]), &steps), Some(vec![2, 3]));
-        // Not a fifth smaller: the earlier one.
+        // Not a fifth smaller, so the earlier run wins.
         assert_eq!(run(&sparse(&[10, 10, 9, 9]), &steps), Some(vec![0, 1]));
         let steps = Steps {
             size_ratio: 0.5,
@@ -268,8 +271,8 @@ mod tests {
     }
 
     #[test]
-    fn dense_runs_must_not_cover_older_cells_nor_grow_too_much() {
-        // The box of the last two reaches over the first.
+    fn dense_runs_do_not_cover_older_cells_or_grow_too_much() {
+        // The bounding box of the last two covers the first.
         let steps = Steps {
             fragments_min: 2,
             fragments_max: 2,
@@ -288,13 +291,14 @@ mod tests {
             Some(vec![1, 2])
         );
         assert_eq!(run(&dense(&[(0, 9), (200, 209)]), &only_last), None);
-        // The box itself counts, beside the whole tiles of those it is made from.
+        // The box itself is compared with the whole tiles of its fragments.
         assert_eq!(run(&dense(&[(9, 9), (20, 20)]), &only_last), Some(vec![0, 1]));
     }
 
     #[test]
-    fn tiles_that_fill_their_box_only_together_are_merged() {
-        // Two rows of two tiles and one of the next layer: the box around the first three, and around all five, is less full.
+    fn tiles_that_fill_the_box_only_as_a_whole_are_merged() {
+        // Two rows of two tiles and one tile of the next row. The bounding boxes of the first three and of all five are
+        // less full.
         let tile = |y: u64, x: u64| {
             let span = |i: u64| Span {
                 first: i * 10,
@@ -313,16 +317,16 @@ mod tests {
         };
         assert_eq!(run(&all, &some), Some(vec![0, 1, 2, 3]));
         assert_eq!(run(&all[..3], &some), Some(vec![0, 1]));
-        // All or none.
+        // All or nothing.
         assert_eq!(run(&all[..4], &Steps::default()), Some(vec![0, 1, 2, 3]));
         assert_eq!(run(&all, &Steps::default()), None);
-        // Far from each other: none.
+        // Too far apart to merge.
         all[1].spans = Some(tile(9, 9));
         assert_eq!(run(&all[..2], &some), None);
     }
 
     #[test]
-    fn a_merge_holds_no_more_than_the_memory_suffices_for() {
+    fn a_merge_holds_no_more_than_the_memory_allows() {
         let mut all = sparse(&[1; 4]);
         all[1].held = 9;
         assert_eq!(run(&all, &Steps::default()), Some(vec![2, 3]));
@@ -330,7 +334,7 @@ mod tests {
         assert_eq!(run(&all, &Steps::default()), None);
     }
 
-    /// Runs of two at least, whatever their box.
+    /// Runs of at least two fragments, whatever their box.
     const PAIRS: Steps = Steps {
         count: 1,
         fragments_min: 2,
@@ -340,27 +344,27 @@ mod tests {
     };
 
     #[test]
-    fn a_box_must_not_cover_what_is_older_and_not_merged_nor_sink_below_what_is_not() {
-        // Of three boxes in the order of time one is not free.
+    fn a_merge_must_not_cover_older_boxes_or_move_below_others() {
+        // One of three boxes, ordered by time, is not free.
         let chosen = |boxes: [(u64, u64); 3], fixed: usize| {
             let mut all = dense(&boxes);
             all[fixed].free = false;
             run(&all, &PAIRS)
         };
         let (left, middle, right) = ((0, 9), (10, 19), (20, 29));
-        // Older: the box around the others must not reach it, though none of them does.
+        // An older box: the bounding box of the others must not meet it, even if none of them does.
         assert_eq!(chosen([middle, left, right], 0), None);
         assert_eq!(chosen([left, middle, right], 0), Some(vec![1, 2]));
-        // Between: what the last one holds would come to lie below it.
+        // A box in between: the cells of the last one would move below it.
         assert_eq!(chosen([left, right, right], 1), None);
         assert_eq!(chosen([left, left, right], 1), Some(vec![0, 2]));
         assert_eq!(chosen([left, middle, right], 1), Some(vec![0, 2]));
-        // Newer: it lies over them before and after.
+        // A newer box: it hides cells of the others before and after the merge.
         assert_eq!(chosen([left, right, middle], 2), Some(vec![0, 1]));
     }
 
     #[test]
-    fn of_equal_times_all_are_merged_or_none_that_meets_another() {
+    fn fragments_of_equal_time_that_overlap_are_merged_together_or_not_at_all() {
         let mut all = dense(&[(0, 9), (20, 29), (10, 19)]);
         all.iter_mut().for_each(|c| c.start_ms = 5);
         assert_eq!(run(&all, &PAIRS), Some(vec![0, 1, 2]));
@@ -377,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_merged_in_the_order_of_time_where_cells_have_none() {
+    fn sparse_fragments_without_cell_timestamps_are_merged_in_order_of_time() {
         let mut all = sparse(&[1, 1, 1, 1]);
         all[1].free = false;
         assert_eq!(run_in(Order::Places, &all, &PAIRS), Some(vec![2, 3]));
@@ -387,10 +391,10 @@ mod tests {
     }
 
     #[test]
-    fn single_cells_are_merged_with_all_or_with_nothing() {
+    fn single_cells_are_merged_with_everything_or_not_at_all() {
         let mut all = dense(&[(0, 9), (500, 509), (3, 3)]);
         all[2].points = true;
-        // However few cells there are, their box is written whole.
+        // However few cells there are, the merge writes their whole box.
         assert_eq!(run(&all, &Steps::default()), None);
         assert_eq!(run(&all, &PAIRS), Some(vec![0, 1, 2]));
         all[1].spans = Some(vec![Span { first: 0, last: 3 }]);

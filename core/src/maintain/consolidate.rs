@@ -1,4 +1,4 @@
-//! Consolidation.
+//! Consolidation of fragments, fragment metadata, commits and array metadata.
 
 use std::sync::Arc;
 
@@ -16,35 +16,35 @@ use crate::write::WriteOptions;
 use crate::write::commit::{Draft, Sealed, put};
 use crate::write::identity::Ids;
 
-/// What to consolidate, and within which bounds.
+/// Options of [`consolidate`].
 #[derive(Debug, Clone)]
 pub struct ConsolidateOptions {
-    /// What is consolidated.
+    /// The files to consolidate.
     pub mode: Mode,
-    /// Memory that may be used, in bytes.
+    /// Memory budget in bytes.
     pub memory_bytes: u64,
-    /// How fragments are chosen.
+    /// How to choose the fragments to merge.
     pub steps: Steps,
-    /// Names of the fragments to merge, instead of choosing by `steps`.
+    /// Names of the fragments to merge. `steps` is ignored if set.
     pub fragments: Option<Vec<String>>,
-    /// Leaves out the cells that deletes have removed, and with them their history.
+    /// Whether to drop deleted cells, and thus their history.
     pub purge_deleted: bool,
-    /// Bytes of data after which a new fragment is begun.
+    /// Start a new fragment after this many bytes of data.
     pub fragment_bytes_max: u64,
 }
 
-/// How fragments are chosen: runs of neighbours in time, longest first, as libtiledb does.
+/// How fragments are chosen: the longest runs of neighbours in time first, as in libtiledb.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Steps {
-    /// How often to choose and merge; fewer if nothing is left.
+    /// The maximum number of merges. Stops earlier if nothing is left to merge.
     pub count: u32,
-    /// Fewest fragments in a run.
+    /// The fewest fragments in a run.
     pub fragments_min: usize,
-    /// Most fragments in a run.
+    /// The most fragments in a run.
     pub fragments_max: usize,
-    /// Least ratio of the sizes of neighbours in a run, smaller to larger.
+    /// The lowest size ratio of neighbours in a run, smaller to larger.
     pub size_ratio: f32,
-    /// Most cells in the box of a dense run, for each cell of the tiles that its fragments lie in.
+    /// The most cells in the bounding box of a dense run, per cell of the tiles that its fragments cover.
     pub amplification: f32,
 }
 
@@ -61,7 +61,7 @@ impl Default for Steps {
 }
 
 impl ConsolidateOptions {
-    /// Everything at once, under a budget of 512 MiB.
+    /// Merges everything at once, with a memory budget of 512 MiB.
     pub fn new(mode: Mode) -> Self {
         Self {
             mode,
@@ -74,26 +74,27 @@ impl ConsolidateOptions {
     }
 }
 
-/// What a consolidation did.
+/// The result of a consolidation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Consolidation {
     /// Names of the files or fragments that were written.
     pub written: Vec<String>,
-    /// How many were replaced; vacuum removes them.
+    /// The number of replaced fragments or files. Vacuum removes them.
     pub replaced: usize,
 }
 
-/// Merges what the array's window shows. What is written bears the times of what it replaces, and has the schema of the
-/// time in `write`, or that of the window's end if it ends later.
+/// Consolidates what is visible in the array's window. The new files have the timestamps of those they replace. New
+/// fragments have the latest schema as of the timestamp in `write` or the window's end, whichever is later.
 ///
-/// Readers see either what is replaced or what replaces it, never a mixture; vacuum removes the former.
+/// Readers see either the old or the new fragments, never a mixture. Vacuum removes the old ones.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for a fragment that is not there or a choice that would change
-/// what readers see; [`Error::LimitExceeded`] if the memory does not suffice for one tile.
+/// - [`Error::NotFound`] if a named fragment is not visible, or if another process replaced it meanwhile.
+/// - [`Error::InvalidArgument`] if merging the named fragments would change what readers see.
+/// - [`Error::LimitExceeded`] if the memory does not suffice to merge one tile at a time.
 pub async fn consolidate(array: &Array, options: &ConsolidateOptions, write: &WriteOptions) -> Result<Consolidation> {
     let turn = array.context().vfs.lock(array.path(), CONSOLIDATING).await?;
-    // Whoever had the lock before may have merged what the array was opened with.
+    // The previous holder of the lock may have merged fragments since the array was opened.
     let array = &match turn {
         Some(_) => {
             pending::finish(array, write.sync).await?;
@@ -109,7 +110,7 @@ pub async fn consolidate(array: &Array, options: &ConsolidateOptions, write: &Wr
     }
 }
 
-/// How a run is merged.
+/// The options of one merge.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Merge {
     pub(super) memory_bytes: u64,
@@ -134,7 +135,7 @@ async fn fragments(array: &Array, options: &ConsolidateOptions, write: &WriteOpt
             None => match run::next(&current, options).await {
                 Ok(Some(run)) => run,
                 Ok(None) => break,
-                // Those that the memory suffices for are merged.
+                // Keep the merges that the memory sufficed for.
                 Err(Error::LimitExceeded { .. }) if !done.written.is_empty() => break,
                 Err(e) => return Err(e),
             },
@@ -149,7 +150,7 @@ async fn fragments(array: &Array, options: &ConsolidateOptions, write: &WriteOpt
             break;
         }
         let written = replace(&current, &run, sealed, write, &mut ids).await?;
-        // A run that was split would be chosen again, and split again.
+        // A run that was split into several fragments would be chosen and split again.
         let split = written.len() > 1;
         done.written.extend(written);
         done.replaced += run.len();
@@ -162,16 +163,16 @@ async fn fragments(array: &Array, options: &ConsolidateOptions, write: &WriteOpt
     Ok(done)
 }
 
-/// The times of the oldest and the newest write of a run.
+/// The timestamps of the oldest and the newest write of a run.
 pub(super) fn times(run: &[Arc<Fragment>]) -> (u64, u64) {
     let first = run.iter().map(|f| f.start_ms).min().unwrap_or(0);
     (first, run.iter().map(|f| f.end_ms).max().unwrap_or(first))
 }
 
-/// Commits what `run` was merged into, and says that it replaces the run. Returns the names.
+/// Commits the fragments that `run` was merged into, and lists the run as replaced. Returns their names.
 ///
-/// On a store with locks, no other merge is committed and nothing is vacuumed meanwhile. Elsewhere each merge looks for
-/// others after its commit, and the one that sees another withdraws: of two at a time at most one stays.
+/// If the store has locks, other merges and vacuums wait. Otherwise each merge looks for others after its commit and
+/// withdraws if it sees one, so at most one of two concurrent merges stays.
 async fn replace(
     array: &Array,
     run: &[Arc<Fragment>],
@@ -204,12 +205,12 @@ async fn replace(
         let _ = withdraw(array, &names, write).await;
         return Err(e);
     }
-    // Written last: until then readers see both, which is the same cells twice at worst; the other way round they would
-    // see neither.
+    // The list is written last. Until then readers see both the old and the new fragments, at worst the same cells
+    // twice. In the reverse order they could see neither.
     if let Err(e) = put(array, &path, list, write.sync).await {
-        // What several fragments show is one file for all of them. They stay beside what they replace, as after a
-        // crash, and so does one where this fails as well, or where the list may still arrive: who then reads by
-        // it would see neither.
+        // Several fragments share one commit file, so they stay next to those they replace, as after a crash. A single
+        // one also stays if taking it back fails, or if the failed list may still arrive: with the list but without the
+        // fragment, readers would see neither.
         if names.len() == 1 && array.context().vfs.failures_are_final() {
             let _ = take_back(array, run, &names, write).await;
         }
@@ -219,7 +220,7 @@ async fn replace(
     Ok(names)
 }
 
-/// Commits all at once: several fragments become visible by one file that names them.
+/// Commits the fragments atomically. Several fragments become visible through one file that names them.
 async fn commit(array: &Array, run: &[Arc<Fragment>], sealed: Vec<Sealed>, sync: bool, ids: &mut Ids) -> Result<()> {
     if sealed.len() > 1 {
         let (first, last) = times(run);
@@ -234,8 +235,8 @@ async fn commit(array: &Array, run: &[Arc<Fragment>], sealed: Vec<Sealed>, sync:
     Ok(())
 }
 
-/// Complains unless every fragment of `run` is still there: where another consolidation has replaced some meanwhile,
-/// their cells would be seen twice.
+/// Fails unless every fragment of `run` still exists. If another consolidation has replaced one, readers would see its
+/// cells twice.
 async fn still_there(array: &Array, run: &[Arc<Fragment>]) -> Result<()> {
     let now = array.at(Window::ALL).await?;
     match run.iter().find(|f| !now.fragments().iter().any(|n| n.name == f.name)) {
@@ -247,8 +248,8 @@ async fn still_there(array: &Array, run: &[Arc<Fragment>]) -> Result<()> {
     }
 }
 
-/// Complains if another merge was committed since `array` was opened that may replace some of `run` too, so that
-/// readers of duplicates would see its cells twice. `own` are the names of what the run was merged into.
+/// Fails if another merge was committed since `array` was opened that may have replaced fragments of `run` too. Readers
+/// of an array with duplicates would see their cells twice. `own` are the names of the fragments `run` was merged into.
 async fn is_alone(array: &Array, run: &[Arc<Fragment>], own: &[String]) -> Result<()> {
     let schema = array.schema();
     let timed = !schema.is_dense() && schema.version.for_new_fragments().has_delete_metadata();
@@ -271,11 +272,11 @@ async fn is_alone(array: &Array, run: &[Arc<Fragment>], own: &[String]) -> Resul
 }
 
 fn overtaken(array: &Array, what: &str) -> Error {
-    let why = format!("{what} by another process meanwhile; this merge was given up, run the consolidation again");
+    let why = format!("{what} by another process meanwhile, so this merge was abandoned; run the consolidation again");
     Error::not_found(array.path(), why)
 }
 
-/// A file that says which fragments are replaced.
+/// The contents of a vacuum file that lists the replaced fragments.
 fn vacuum_list(array: &Array, run: &[Arc<Fragment>]) -> Vec<u8> {
     let lines = run.iter().map(|f| match f.version.has_commit_folder() {
         true => format!("/{FRAGMENTS_DIR}/{}", f.name),
@@ -284,24 +285,24 @@ fn vacuum_list(array: &Array, run: &[Arc<Fragment>]) -> Vec<u8> {
     lists::vacuum_list(array, lines)
 }
 
-/// Its path: it is called after the first fragment of those that replace them.
+/// The path of the vacuum file. It is named after the first of the new fragments.
 fn vacuum_list_path(array: &Array, names: &[String]) -> String {
     let in_folder = array.schema().version.for_new_fragments().has_commit_folder();
     let name = names.first().map_or("", String::as_str);
     join(if in_folder { COMMITS_DIR } else { "" }, &format!("{name}.vac"))
 }
 
-/// Removes the fragments that a run was merged into, since nothing can say that they replace the run: readers of
-/// duplicates would see its cells twice. They stay where somebody else has removed part of the run meanwhile.
+/// Removes the fragments that a run was merged into, because the list of replaced fragments could not be written and
+/// readers of duplicates would see cells twice. They stay if another process has removed part of the run meanwhile.
 async fn take_back(array: &Array, run: &[Arc<Fragment>], names: &[String], write: &WriteOptions) -> Result<()> {
-    // It may be there all the same, where making it last is what failed.
+    // The list may exist even though `put` failed, for instance if only its sync failed.
     let list = join(array.path(), &vacuum_list_path(array, names));
     array.context().vfs.remove(&list).await?;
     still_there(array, run).await?;
     withdraw(array, names, write).await
 }
 
-/// Hides these fragments and removes them. Somebody may have listed their commits already.
+/// Hides and removes these fragments. Other processes may have listed their commits already, so they are ignored too.
 async fn withdraw(array: &Array, names: &[String], write: &WriteOptions) -> Result<()> {
     let in_folder = array.schema().version.for_new_fragments().has_commit_folder();
     let dir = if in_folder { FRAGMENTS_DIR } else { "" };

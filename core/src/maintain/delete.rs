@@ -1,4 +1,4 @@
-//! Deletes: of cells by a condition, of fragments by time.
+//! Deletes cells by condition and fragments by time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,17 +19,19 @@ use crate::write::WriteOptions;
 use crate::write::commit::{nonces, put};
 use crate::write::identity::Ids;
 
-/// Deletes the cells of a sparse array that meet `condition`: those that a read with the condition gives at the time of
-/// the write, here and in libtiledb, and no others. Returns the name of the delete commit, or `None` if no cell can meet
-/// the condition: nothing is written then.
+/// Deletes the cells of a sparse array that meet `condition`. These are the cells that a read with the condition
+/// returns at the timestamp of the delete, here and in libtiledb. Returns the name of the delete commit, or `None` if no
+/// cell can meet the condition; nothing is written then.
 ///
-/// The format has no test of null, and libtiledb removes cells whose fragment lacks a tested field. If the condition
-/// depends on either, the array is read first, and the cells that must stay are spared by their coordinates.
+/// Delete conditions of the format cannot test for null, and libtiledb removes cells of fragments that lack a tested
+/// field. If the condition depends on either, the array is read first, and cells that must stay are excluded by their
+/// coordinates.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for a dense array, an unknown field or one that there was not at the time, or a
-/// value that an enumeration does not have; [`Error::Unsupported`] for an array older than deletes, for one of a field
-/// that libtiledb cannot test, and if the format cannot say which cells are to stay.
+/// - [`Error::InvalidArgument`] for a dense array, a field that does not exist or did not exist at that timestamp, or a
+///   value that is not in an enumeration.
+/// - [`Error::Unsupported`] if the array's format version has no deletes, libtiledb cannot test one of the fields, or
+///   the format cannot express which cells stay.
 pub async fn delete(array: &Array, condition: &Condition, options: &WriteOptions) -> Result<Option<String>> {
     let bound = check(array, condition).await?;
     let Some(keep) = plan(array, &bound, options, false).await?.0 else {
@@ -44,10 +46,10 @@ pub async fn delete(array: &Array, condition: &Condition, options: &WriteOptions
     Ok(Some(name))
 }
 
-/// Counts the cells that [`delete`] would remove, by the names of their fragments. Changes nothing.
+/// Counts the cells that [`delete`] would remove, by fragment name. Changes nothing.
 ///
 /// # Errors
-/// As [`delete`].
+/// The errors of [`delete`].
 pub async fn count_deleted(
     array: &Array,
     condition: &Condition,
@@ -57,7 +59,7 @@ pub async fn count_deleted(
     Ok(plan(array, &bound, options, true).await?.1)
 }
 
-/// The tests of a condition by which cells of this array can be deleted.
+/// Binds a condition, after checking that cells of this array can be deleted by it.
 async fn check(array: &Array, condition: &Condition) -> Result<Bound> {
     let schema = array.schema();
     if schema.is_dense() {
@@ -68,7 +70,7 @@ async fn check(array: &Array, condition: &Condition) -> Result<Bound> {
     let version = schema.version.for_new_fragments();
     if !version.has_delete_commits() {
         let why = format!(
-            "the array is of format version {version}, which has no deletes; export its cells and import them into a new array"
+            "the array has format version {version}, which has no deletes; export its cells and import them into a new array"
         );
         return Err(Error::Unsupported(why));
     }
@@ -79,15 +81,16 @@ async fn check(array: &Array, condition: &Condition) -> Result<Bound> {
             .and_then(|(datatype, cell)| untestable(datatype, cell));
         if let Some(why) = why {
             return Err(Error::Unsupported(format!(
-                "a delete by '{field}', which {why}: test another field"
+                "cannot delete by '{field}', which {why}; test another field"
             )));
         }
     }
     Ok(bound)
 }
 
-/// What a delete keeps, as it is stored, and how many cells it removes of each fragment: counted if that is asked for, or
-/// if the cells must be known to store it. Nothing is stored if no cell can meet the condition.
+/// Returns the condition of the cells to keep, as stored, and the number of cells removed from each fragment. The
+/// condition is `None` if no cell can meet the delete's condition. The cells are counted only if `counted` is set or the
+/// stored condition depends on them.
 async fn plan(
     array: &Array,
     bound: &Bound,
@@ -99,7 +102,7 @@ async fn plan(
     for field in bound.fields() {
         if then.schema().type_of(field) != schema.type_of(field) {
             return Err(Error::invalid(format!(
-                "the array had no such field '{field}' at the time of the delete; choose a later time, or test another field"
+                "the array had no field '{field}' of this type at the time of the delete; choose a later time, or test another field"
             )));
         }
     }
@@ -120,26 +123,26 @@ async fn plan(
     Ok((stored(keep), effect.fragments))
 }
 
-/// Why libtiledb cannot test such a field, if it cannot: it then refuses to read the array.
+/// Returns why libtiledb cannot test such a field, if so. It would refuse to read the array.
 fn untestable(datatype: Datatype, cell: CellCount) -> Option<String> {
     let narrow = matches!(datatype, Datatype::Char | Datatype::StringAscii | Datatype::StringUtf8);
     match cell {
         CellCount::Fixed(n) if n > 1 => Some(
-            "has several values a cell, of which libtiledb tests the first alone, and its readers lose other cells"
+            "has several values per cell: libtiledb tests only the first, and would hide other cells from its readers"
                 .into(),
         ),
         _ if narrow => None,
         CellCount::Fixed(_) if !datatype.is_string() && !datatype.is_opaque() => None,
         _ => Some(format!(
-            "holds {datatype} that libtiledb cannot test, and its readers then refuse the array"
+            "holds {datatype}, which libtiledb cannot test: its readers would fail to read the array"
         )),
     }
 }
 
-/// Removes the fragments that lie wholly within `window` and returns their names, oldest first.
+/// Removes the fragments that are wholly within `window`. Returns their names, oldest first.
 ///
-/// Fragments that a consolidated one has replaced are removed too; a consolidated fragment that
-/// reaches out of the window stays, and with it all of its cells.
+/// Fragments replaced by a consolidated one are removed too. A consolidated fragment that reaches out of the window
+/// stays with all of its cells.
 ///
 /// # Errors
 /// [`Error::Io`].
@@ -157,7 +160,7 @@ pub async fn delete_fragments(array: &Array, window: Window, options: &WriteOpti
         let stem = last_part(list).trim_end_matches(".vac");
         folders.iter().any(|f| last_part(f) == stem)
     };
-    // The list of a consolidated fragment hides what that replaced, so it goes after all of them.
+    // A consolidated fragment's list hides the fragments it replaced, so remove it last.
     let plan = Plan::fragments(&catalog, &folders).then_files(lists.filter(gone));
     plan.run(array, options).await?;
     let mut names: Vec<String> = folders.iter().map(|f| last_part(f).to_owned()).collect();
@@ -174,9 +177,9 @@ mod tests {
     use crate::format::schema::{ArrayType, Schema};
     use crate::query::condition::bind;
 
-    /// What libtiledb 2.30 cannot read: combinations of one, lists of nothing, lists of empty strings.
+    /// libtiledb 2.30 cannot read combinations of one condition, empty lists, or lists of empty strings.
     #[test]
-    fn conditions_are_stored_as_libtiledb_can_read_them() {
+    fn conditions_are_stored_in_a_form_that_libtiledb_reads() {
         let schema = Schema::new(
             ArrayType::Sparse,
             vec![Dimension::string("d")],
@@ -207,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_libtiledb_cannot_test_is_not_deleted_by() {
+    fn fields_that_libtiledb_cannot_test_are_refused() {
         use Datatype::{Blob, Bool, Char, DatetimeDay, GeomWkb, Int32, StringAscii, StringUtf8, StringUtf16, Uint8};
         for datatype in [Int32, Uint8, Bool, DatetimeDay, Char, StringAscii, StringUtf8] {
             assert_eq!(untestable(datatype, CellCount::ONE), None, "{datatype}");

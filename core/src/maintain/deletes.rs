@@ -1,5 +1,5 @@
-//! What consolidation does with deletes: each cell gets the time of the delete that removed it and
-//! which delete that was, or it is left out.
+//! Applies deletes during consolidation. Each cell either gets the time and the index of the delete that removed it, or
+//! is dropped.
 
 use std::collections::HashMap;
 
@@ -10,37 +10,36 @@ use crate::format::name;
 use crate::format::schema::Schema;
 use crate::query::condition::{Bound, TestColumn, bind_stored, evaluate};
 
-/// The deletes that concern the fragments of a run.
+/// The deletes that apply to the fragments of a run.
 #[derive(Debug, Default)]
 pub(super) struct Deletes {
-    /// Time, condition of the cells that stay, and place in the list of names; oldest first.
+    /// The timestamp, the condition of the cells that stay, and the index in `names` of each delete; oldest first.
     deletes: Vec<(u64, Bound, u64)>,
-    /// Paths of the commits, oldest first: the processed conditions.
+    /// Paths of the delete commits, oldest first: the processed conditions.
     pub(super) names: Vec<String>,
     places: HashMap<String, u64>,
 }
 
-/// Cells of one tile, and what their fragment says of them.
+/// The cells of one tile, with the delete data of their fragment.
 #[derive(Debug)]
 pub(super) struct Tile<'a> {
-    /// Attributes, then dimensions, of the schema.
+    /// The attributes, then the dimensions, of the schema.
     pub(super) columns: &'a [Column],
-    /// Which attributes the fragment does not have: every comparison with them fails, so a cell without
-    /// the field does not stay.
+    /// The attributes that the fragment lacks. Every comparison with them fails, so such cells do not stay.
     pub(super) absent: &'a [bool],
-    /// When each cell was written.
+    /// The write timestamp of each cell.
     pub(super) times: &'a [u64],
-    /// When each cell was deleted; `u64::MAX` for never.
+    /// The delete timestamp of each cell; `u64::MAX` if it was not deleted.
     pub(super) deleted: Vec<u64>,
-    /// By which delete, as a place in `names`; `u64::MAX` for none.
+    /// The index in `names` of the delete that removed each cell; `u64::MAX` for none.
     pub(super) conditions: &'a [u64],
-    /// The conditions that the fragment has processed.
+    /// The conditions that the fragment has processed already.
     pub(super) names: &'a [String],
 }
 
 impl Deletes {
-    /// Those of `deletes` that may concern cells written at `first_ms` or later, and the `earlier` ones
-    /// that the fragments have taken account of already.
+    /// Takes the `deletes` that may apply to cells written at `first_ms` or later, and the conditions processed
+    /// `earlier` by the fragments.
     pub(super) fn new(schema: &Schema, deletes: &[Delete], first_ms: u64, earlier: &[String]) -> Result<Self> {
         let loaded: Vec<&Delete> = deletes.iter().filter(|d| d.time_ms >= first_ms).collect();
         let mut names: Vec<String> = loaded
@@ -58,12 +57,12 @@ impl Deletes {
         Ok(Self { deletes, names, places })
     }
 
-    /// Whether no cell can be deleted.
+    /// Whether there are no deletes.
     pub(super) fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// When each cell was deleted, and by which of the processed conditions; `u64::MAX` for neither.
+    /// Returns the delete timestamp of each cell and the index of its condition; `u64::MAX` if it was not deleted.
     pub(super) fn apply(&self, schema: &Schema, tile: Tile<'_>) -> (Vec<u64>, Vec<u64>) {
         let Tile {
             columns,
@@ -90,7 +89,7 @@ impl Deletes {
             let keep = evaluate(keep, times.len(), &column);
             let cells = keep.iter().zip(times).zip(deleted.iter_mut().zip(&mut by));
             for ((keep, written), (deleted, by)) in cells {
-                // A delete removes what was written at its own time too; the earliest delete counts.
+                // A delete also removes cells with its own timestamp. The earliest delete counts.
                 if *keep == 0 && written <= time && time < deleted {
                     (*deleted, *by) = (*time, *place);
                 }
@@ -100,11 +99,10 @@ impl Deletes {
     }
 }
 
-/// Which cells a purge leaves, where `deleted` are the times of deletion. Cells of equal coordinates
-/// are side by side, newest first; `same[i]` says that cell `i` is of the place of the one before.
+/// Returns which cells a purge keeps, given their delete timestamps. Cells with equal coordinates are neighbours,
+/// newest first; `same[i]` is set if cell `i` has the coordinates of the cell before.
 ///
-/// Where an array allows no duplicates, a deleted cell has hidden the older ones of its place, and
-/// they must not come back.
+/// In an array without duplicates, a deleted cell has hidden the older cells at its coordinates. They are dropped too.
 pub(super) fn survivors(deleted: &[u64], same: Option<&[bool]>) -> Vec<bool> {
     let mut buried = false;
     let mut keep = Vec::with_capacity(deleted.len());
@@ -126,7 +124,7 @@ mod tests {
     use crate::format::schema::{ArrayType, Attribute};
 
     fn delete(time_ms: u64, below: i32) -> Delete {
-        // Deletes a < below; what is stored is what stays.
+        // Deletes a < below; the stored condition selects the cells that stay.
         let keep = StoredCondition::Compare {
             field: "a".into(),
             op: CompareOp::Ge,
@@ -176,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn earlier_conditions_keep_their_names() {
+    fn processed_conditions_keep_their_names() {
         let old = "__commits/__1_1_0_22.del".to_owned();
         let deletes = Deletes::new(&schema(), &[delete(3, 5), delete(1, 5)], 2, std::slice::from_ref(&old)).unwrap();
         assert_eq!(deletes.names, [old.clone(), delete(3, 5).path]);
@@ -197,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_purge_does_not_bring_back_what_a_deleted_cell_has_hidden() {
+    fn a_purge_does_not_restore_cells_hidden_by_a_deleted_cell() {
         let never = u64::MAX;
         let deleted = [never, 5, never, 5, never];
         let same = [false, true, true, false, false];

@@ -1,5 +1,5 @@
-//! Consolidation of dense fragments: runs of tiles are read and written one after another, but for those that one
-//! fragment alone has all cells of, which are taken over as they are stored.
+//! Consolidation of dense fragments. Runs of tiles are read and rewritten; tiles that a single fragment has in full are
+//! copied in their stored form.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::write::field::Fields;
 use crate::write::identity::Ids;
 use crate::write::tiler::Tiles as _;
 
-/// Merges `run`, oldest first, into one fragment, which nobody sees yet.
+/// Merges `run`, oldest first, into one fragment, which is not committed yet.
 pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: &mut Ids) -> Result<Vec<Sealed>> {
     let grid = Grid::new(array.schema())?;
     let spans = bounds(&grid, run)?;
@@ -53,7 +53,7 @@ pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: 
             let end = next.saturating_add(ahead).min(count);
             let lot: Vec<Vec<u64>> = (next..end).map(|i| tiles.tile(i)).collect();
             let run = reader.read(&lot).await?;
-            // Tiles that turn out large are not to be planned over and over.
+            // Do not plan large tiles over and over.
             ahead = run.count().saturating_mul(2).min(reader.memory.tiles);
             next += run.count();
             draft.add(Arc::new(run)).await?;
@@ -69,18 +69,18 @@ pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: 
     }
 }
 
-/// What tiles are made of.
+/// Reads the tiles of the merged fragment.
 struct Reader<'a> {
     source: &'a Array,
     query: &'a Arc<DenseQuery>,
-    /// For each layer of the query.
+    /// One per layer of the query.
     donors: Vec<Option<Donor<'a>>>,
     fields: &'a Fields,
     memory: TileMemory,
 }
 
 impl Reader<'_> {
-    /// The first of these tiles, ready to be written: as many as the memory suffices for, and at least one.
+    /// Reads the first of these tiles, as many as the memory suffices for, and at least one.
     async fn read(&self, tiles: &[Vec<u64>]) -> Result<TileRun> {
         let grid = &self.query.grid;
         let plan = self.query.box_of(tiles)?.plan;
@@ -131,7 +131,7 @@ impl Reader<'_> {
         TileRun::new(grid.clone(), out, columns)
     }
 
-    /// The fields of a tile that can be taken over.
+    /// The fields of a tile that can be copied in stored form.
     fn kept(&self, tile: &TilePlan) -> Result<Option<Vec<Kept>>> {
         let whole = tile.covered && self.query.grid.tile_cells() == Some(tile.cells);
         let only = tile.sources.last().filter(|_| whole && self.query.overlays.is_empty());
@@ -146,7 +146,7 @@ impl Reader<'_> {
     }
 }
 
-/// The box around all fragments.
+/// The bounding box of all fragments.
 fn bounds(grid: &Grid, run: &[Arc<Fragment>]) -> Result<Vec<Span>> {
     let boxes = run.iter().filter_map(|f| f.spans(grid).transpose());
     let boxes: Vec<Vec<Span>> = boxes.collect::<Result<_>>()?;
@@ -154,13 +154,13 @@ fn bounds(grid: &Grid, run: &[Arc<Fragment>]) -> Result<Vec<Span>> {
     union.ok_or_else(|| Error::invalid("the fragments hold no cells"))
 }
 
-/// How many tiles are read and written at a time: their cells take a quarter of the memory, since the tiles they come
-/// from and the tiles they go to are held beside them.
+/// Limits how many tiles are read and written at a time. Their cells take a quarter of the memory, because their source
+/// and target tiles are held at the same time.
 struct TileMemory {
     share: u64,
-    /// Bytes of a tile's cells, but for variable-length values.
+    /// Bytes of a tile's cells without variable-length values.
     fixed: u64,
-    /// Tiles that are looked at for a lot.
+    /// The number of tiles to plan at a time.
     tiles: u64,
 }
 
@@ -186,10 +186,10 @@ impl TileMemory {
         Ok(new)
     }
 
-    /// Bytes of the cells of a tile that is to be read, with all variable-length values that its sources hold.
+    /// Bytes of the cells of a tile to read, including all variable-length values of its sources.
     ///
     /// # Errors
-    /// [`Error::LimitExceeded`] if one of the sources alone has too many.
+    /// [`Error::LimitExceeded`] if a single source has too many.
     fn cells_of(&self, tile: &TilePlan, query: &DenseQuery) -> Result<u64> {
         let mut all = self.fixed;
         for source in &tile.sources {
@@ -202,13 +202,13 @@ impl TileMemory {
         Ok(all)
     }
 
-    /// Complains of a tile with so many bytes of cells, if it is too large.
+    /// Fails if a tile with this many bytes of cells is too large.
     fn check(&self, tile: u64) -> Result<()> {
         if tile <= self.share {
             return Ok(());
         }
         Err(Error::LimitExceeded {
-            what: "bytes that merging one tile at a time takes (give more memory; `verify` says whether its metadata is damaged)".into(),
+            what: "bytes of memory to merge one tile at a time (give more memory; check for damaged metadata with `hyperslab verify`)".into(),
             found: tile.saturating_mul(4),
             limit: self.share.saturating_mul(4),
         })

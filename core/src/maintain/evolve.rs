@@ -1,4 +1,4 @@
-//! Schema evolution: a new schema file beside the old ones.
+//! Schema evolution: writes a new schema file and keeps the old ones.
 
 use std::sync::Arc;
 
@@ -21,34 +21,35 @@ use crate::write::WriteOptions;
 use crate::write::commit::nonces;
 use crate::write::identity::Ids;
 
-/// What changes, all at once.
+/// The changes to a schema, applied atomically.
 #[derive(Debug, Clone, Default)]
 pub struct Evolution {
-    /// Attributes to add; older cells hold their fill value.
+    /// Attributes to add. Existing cells read as their fill value.
     pub add: Vec<Attribute>,
     /// Names of attributes to drop.
     pub drop: Vec<String>,
     /// Enumerations to add.
     pub add_enumerations: Vec<Enumeration>,
-    /// Enumerations to extend: name, and the values to append.
+    /// Enumerations to extend: the name, and the values to append.
     pub extend_enumerations: Vec<(String, Column)>,
     /// Enumerations to drop.
     pub drop_enumerations: Vec<String>,
-    /// The new current domain, which must hold the old one.
+    /// The new current domain. It must contain the old one.
     pub current_domain: Option<Vec<ScalarRange>>,
 }
 
-/// Writes the array's next schema, valid from the time of the write on.
+/// Writes the array's next schema, valid from the timestamp of the write.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] says which change is not possible and why, or which other change was made at the same time;
-/// [`Error::Unsupported`] for arrays with fragments by 2.3 or older, or with run lengths of strings by 2.7 or older.
+/// - [`Error::InvalidArgument`] if a change is not possible, or another change was made at the same time.
+/// - [`Error::Unsupported`] for arrays with fragments by 2.3 or older, or with run-length encoded strings by 2.7 or
+///   older.
 pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -> Result<()> {
     stays_readable(array)?;
     let before = schema_names(array).await?;
     if let Some(latest) = before.last().filter(|last| **last != array.0.schema_name) {
         return Err(Error::invalid(format!(
-            "{}: its latest schema is {latest}, and the array is open with {}; open it again, as it is now",
+            "{}: the latest schema is {latest}, but the array is open with {}; open the array again without a time",
             array.path(),
             array.0.schema_name
         )));
@@ -73,17 +74,15 @@ pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -
     schema.check()?;
     let (context, key) = (array.context(), array.key());
     if schema == **array.schema() {
-        return Err(Error::invalid(
-            "nothing changes: name something to add, to drop or to expand",
-        ));
+        return Err(Error::invalid("no change given: name something to add, drop or expand"));
     }
-    // As in libtiledb's evolved schemas, a dimension names the filters it has from all coordinates.
+    // As in libtiledb's evolved schemas, each dimension gets the coordinate filters if it has none of its own.
     for dimension in &mut schema.dimensions {
         if dimension.filters.is_empty() {
             dimension.filters.clone_from(&schema.coords_filters);
         }
     }
-    // Readers take the last schema by name; times are compared too, for names of unequal length.
+    // Readers take the last schema by name. Timestamps are compared too, because names may have different lengths.
     let (present, next) = (
         &array.0.schema_name,
         name::plain(options.timestamp_ms, options.timestamp_ms, ids.clone().draw()),
@@ -91,7 +90,7 @@ pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -
     let earlier = name::times(present).is_some_and(|(_, t)| options.timestamp_ms < t);
     if earlier || name::times(present).is_some() && *present >= next {
         return Err(Error::invalid(format!(
-            "the change at {} ms would come before the present schema, {present}; give a later time",
+            "the change at {} ms would sort before the current schema, {present}; use a later timestamp",
             options.timestamp_ms
         )));
     }
@@ -102,20 +101,20 @@ pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -
     if options.sync {
         context.vfs.sync(&join(array.path(), SCHEMA_DIR)).await?;
     }
-    // Each of two at a time puts its schema before it looks, so that one of them at least sees the other's.
+    // Each of two concurrent changes writes its schema before it lists them, so at least one sees the other's.
     let after = schema_names(array).await?;
     match after.iter().find(|name| **name != ours && !before.contains(name)) {
         None => Ok(()),
         Some(other) => Err(Error::invalid(format!(
-            "{}: the change was written as the schema {ours} while somebody else wrote {other}; {} holds, without what the other \
-             one changes: look at the schema, and change again what it lacks",
+            "{}: the change was written as the schema {ours} while another process wrote {other}; {} is in force, without the changes \
+             of the other: look at the schema and repeat the changes it lacks",
             array.path(),
             after.last().unwrap_or(&ours)
         ))),
     }
 }
 
-/// What the array's schemas are called, oldest first.
+/// The names of the array's schemas, oldest first.
 async fn schema_names(array: &Array) -> Result<Vec<String>> {
     let listing = open::list(array.context(), array.path()).await?;
     Ok(listing
@@ -125,8 +124,9 @@ async fn schema_names(array: &Array) -> Result<Vec<String>> {
         .collect())
 }
 
-/// libtiledb reads all fragments as the latest schema says: those that do not name the schema that they were written with, and
-/// run lengths of strings from before these were coded with their offsets, it could not read with another one.
+/// Refuses arrays that libtiledb could not read with a second schema. It reads all fragments with the latest schema.
+/// This fails for fragments that do not name their schema, and for run-length encoded strings from before their offsets
+/// were encoded with them.
 fn stays_readable(array: &Array) -> Result<()> {
     let is_coded_now = |f: &Fragment| {
         let attributes = f.schema.attributes.iter().map(|a| (a.datatype, a.cell, &a.filters));
@@ -142,8 +142,8 @@ fn stays_readable(array: &Array) -> Result<()> {
         return Ok(());
     };
     Err(Error::Unsupported(format!(
-        "{}: libtiledb could not read the fragment {} of format {} with a second schema; export the cells and import them into a \
-         new array",
+        "{}: libtiledb cannot read the fragment {} of format version {} if the array has a second schema; export the cells \
+         and import them into a new array",
         array.path(),
         old.name,
         old.version
@@ -153,11 +153,13 @@ fn stays_readable(array: &Array) -> Result<()> {
 fn drop_attributes(array: &Array, schema: &mut Schema, names: &[String]) -> Result<()> {
     for name in names {
         let Some((i, _)) = schema.attribute(name) else {
-            return Err(Error::invalid(format!("there is no attribute '{name}' to drop")));
+            return Err(Error::invalid(format!(
+                "cannot drop the attribute '{name}': it does not exist"
+            )));
         };
         if array.deletes().iter().any(|d| d.keep.fields().contains(&name.as_str())) {
             return Err(Error::invalid(format!(
-                "a delete tests the attribute '{name}', and without it libtiledb cannot open the array; keep it, or copy the cells into a new array (export, import)"
+                "a delete tests the attribute '{name}', and libtiledb cannot open the array without it; keep it, or copy the cells into a new array (export, import)"
             )));
         }
         schema.attributes.remove(i);
@@ -165,9 +167,9 @@ fn drop_attributes(array: &Array, schema: &mut Schema, names: &[String]) -> Resu
     Ok(())
 }
 
-/// An attribute of a name that was there before must be stored as it was then: libtiledb reads the
-/// fragments of that time with the latest schema's filters. `past` are the schemas so far, `files` the enumerations that are
-/// new.
+/// Adds an attribute. If its name was used before, it must have the same type, filters and enumeration values, because
+/// libtiledb reads the old fragments with the latest schema. `past` are the schemas so far, `files` the new
+/// enumerations.
 async fn add_attribute(
     array: &Array,
     schema: &mut Schema,
@@ -177,7 +179,7 @@ async fn add_attribute(
 ) -> Result<()> {
     if schema.attribute(&new.name).is_some() || schema.dimension(&new.name).is_some() {
         return Err(Error::invalid(format!(
-            "there is a field '{}' already; choose another name",
+            "a field '{}' exists already; choose another name",
             new.name
         )));
     }
@@ -187,14 +189,14 @@ async fn add_attribute(
                 == (new.datatype, new.cell, new.nullable, &new.filters);
             if !same {
                 return Err(Error::invalid(format!(
-                    "the attribute '{}' existed before with another type or other filters, and its cells are still there; choose another name",
+                    "the attribute '{}' existed before with another type or other filters, and the array still holds its cells; choose another name",
                     new.name
                 )));
             }
             if !keeps_labels(array, (past, old), (schema, new), files).await? {
                 return Err(Error::invalid(format!(
-                    "the attribute '{}' existed before with an enumeration of other values, and its cells are still there: they \
-                     would show the new ones; choose another name, or begin the enumeration with the values of then",
+                    "the attribute '{}' existed before with an enumeration of other values, and its old cells \
+                     would show the new ones; choose another name, or start the enumeration with the old values",
                     new.name
                 )));
             }
@@ -204,7 +206,7 @@ async fn add_attribute(
     Ok(())
 }
 
-/// Whether indices of the old attribute stand for the same values in the new one.
+/// Whether indices of the old attribute denote the same values in the new one.
 async fn keeps_labels(
     array: &Array,
     (past, old): (&Schema, &Attribute),
@@ -236,7 +238,7 @@ async fn past_schemas<'a>(array: &'a Array, names: &'a [String]) -> Result<Vec<A
     side_by_side(names.iter().map(load)).await
 }
 
-/// Changes the schema's enumerations and returns those that need a file.
+/// Applies the changes of enumerations to the schema. Returns the enumerations to write.
 async fn enumerations(
     array: &Array,
     schema: &mut Schema,
@@ -246,21 +248,23 @@ async fn enumerations(
     for name in &change.drop_enumerations {
         if let Some(user) = schema.attributes.iter().find(|a| a.enumeration.as_ref() == Some(name)) {
             return Err(Error::invalid(format!(
-                "the enumeration '{name}' is used by the attribute '{}'; drop that too",
+                "the enumeration '{name}' is used by the attribute '{}'; drop the attribute too",
                 user.name
             )));
         }
         let before = schema.enumerations.len();
         schema.enumerations.retain(|e| e.name != *name);
         if schema.enumerations.len() == before {
-            return Err(Error::invalid(format!("there is no enumeration '{name}' to drop")));
+            return Err(Error::invalid(format!(
+                "cannot drop the enumeration '{name}': it does not exist"
+            )));
         }
     }
     let mut files: Vec<Enumeration> = Vec::new();
     for new in &change.add_enumerations {
         if schema.enumerations.iter().any(|e| e.name == new.name) {
             return Err(Error::invalid(format!(
-                "there is an enumeration '{}' already; extend that, or choose another name",
+                "an enumeration '{}' exists already; extend it, or choose another name",
                 new.name
             )));
         }
@@ -276,12 +280,14 @@ async fn enumerations(
     }
     for (name, more) in &change.extend_enumerations {
         let Some(reference) = schema.enumerations.iter_mut().find(|e| e.name == *name) else {
-            return Err(Error::invalid(format!("there is no enumeration '{name}' to extend")));
+            return Err(Error::invalid(format!(
+                "cannot extend the enumeration '{name}': it does not exist"
+            )));
         };
         let mut extended = (*array.enumeration(name).await?).clone();
         if (more.datatype, more.cell) != (extended.values.datatype, extended.values.cell) {
             return Err(Error::invalid(format!(
-                "the values of the enumeration '{name}' are {}",
+                "the values of the enumeration '{name}' must be {}",
                 extended.values.datatype
             )));
         }
@@ -294,13 +300,13 @@ async fn enumerations(
     Ok(files)
 }
 
-/// Values must be told apart, and every index must fit the integers that use it.
+/// Checks that enumeration values are unique and that the attributes' integer types can hold every index.
 async fn check_enumerations(array: &Array, schema: &Schema, files: &[Enumeration]) -> Result<()> {
     for e in files {
         let mut seen = std::collections::HashSet::new();
         if let Some(i) = (0..e.values.len()).find(|&i| !seen.insert(e.values.cell(i))) {
             return Err(Error::invalid(format!(
-                "the enumeration '{}' would have value {i} twice; leave it out",
+                "the enumeration '{}' would have value {i} twice; leave out the repeated value",
                 e.name
             )));
         }
@@ -323,7 +329,7 @@ async fn check_enumerations(array: &Array, schema: &Schema, files: &[Enumeration
         if values as u64 > room {
             let ty = attribute.datatype;
             return Err(Error::invalid(format!(
-                "the enumeration '{name}' has {values} values, attribute '{}' ({ty}) has room for {room}",
+                "the enumeration '{name}' has {values} values, but the attribute '{}' ({ty}) has room for only {room}",
                 attribute.name
             )));
         }
@@ -334,7 +340,7 @@ async fn check_enumerations(array: &Array, schema: &Schema, files: &[Enumeration
 fn expand(schema: &mut Schema, ranges: &[ScalarRange]) -> Result<()> {
     if ranges.len() != schema.dimensions.len() {
         return Err(Error::invalid(format!(
-            "{} ranges for {} dimensions",
+            "{} ranges given for {} dimensions",
             ranges.len(),
             schema.dimensions.len()
         )));
@@ -344,12 +350,12 @@ fn expand(schema: &mut Schema, ranges: &[ScalarRange]) -> Result<()> {
         let name = &dimension.name;
         if new.is_empty() || dimension.domain.as_ref().is_some_and(|domain| !holds(domain, new)) {
             return Err(Error::invalid(format!(
-                "the new current domain leaves the domain of dimension '{name}', which cannot change; stay within it"
+                "the new current domain exceeds the domain of dimension '{name}', which cannot change; stay within it"
             )));
         }
         if schema.limits(d).is_some_and(|old| !holds(new, old)) {
             return Err(Error::invalid(format!(
-                "the current domain of dimension '{name}' can only grow; give a range that holds the present one"
+                "the current domain of dimension '{name}' can only grow; give a range that contains the current one"
             )));
         }
     }

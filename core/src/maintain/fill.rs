@@ -1,4 +1,5 @@
-//! Attributes whose filters make another value of their fill value, which a merge would store in cells that nobody wrote.
+//! Detects attributes whose filters cannot round-trip the fill value. A merge would store a different value in cells
+//! that were never written.
 
 use std::sync::Arc;
 
@@ -10,10 +11,10 @@ use crate::format::schema::{Attribute, Schema};
 use crate::geometry::{Grid, Span, region};
 use crate::query::tile::StoredField;
 
-/// Boxes that a gap may fall into while the boxes around it are taken out.
+/// The maximum number of boxes that the gaps may be split into.
 const PIECES_MAX: usize = 1 << 16;
 
-/// Complains if there is such an attribute, and `bounds` has cells that are in no box of these dense fragments.
+/// Fails if there is such an attribute and `bounds` has cells outside the boxes of these dense fragments.
 pub(super) fn check_gaps(schema: &Schema, grid: &Grid, bounds: &[Span], run: &[Arc<Fragment>]) -> Result<()> {
     let Some(a) = schema.attributes.iter().find(|a| !keeps_fill(a)) else {
         return Ok(());
@@ -28,7 +29,7 @@ pub(super) fn check_gaps(schema: &Schema, grid: &Grid, bounds: &[Span], run: &[A
     if gaps.is_empty() { Ok(()) } else { Err(unstorable(a)) }
 }
 
-/// Float scale makes a number of NaN, which is the default. What lies beneath a null is not read.
+/// Float scale turns NaN, the default fill value, into a number. The values of null cells are not read.
 fn keeps_fill(a: &Attribute) -> bool {
     let is_null = a.nullable && !a.fill_valid;
     if is_null || !a.filters.filters.iter().any(|f| matches!(f, Filter::FloatScale { .. })) {
@@ -40,7 +41,7 @@ fn keeps_fill(a: &Attribute) -> bool {
     stored.is_ok_and(|stored| stored == a.fill)
 }
 
-/// Complains if one of the fragments was written before there was such an attribute.
+/// Fails if there is such an attribute and one of the fragments lacks it.
 pub(super) fn check_absent(schema: &Schema, run: &[Arc<Fragment>]) -> Result<()> {
     for a in schema.attributes.iter().filter(|a| !keeps_fill(a)) {
         let is_absent = |f| StoredField::of_attribute(f, &a.name, a.datatype, a.cell).is_none();
@@ -51,11 +52,11 @@ pub(super) fn check_absent(schema: &Schema, run: &[Arc<Fragment>]) -> Result<()>
     Ok(())
 }
 
-/// A merge would change what is read of cells that hold the fill value of `a`.
+/// A merge would change the value of cells that hold the fill value of `a`.
 fn unstorable(a: &Attribute) -> Error {
     Error::Unsupported(format!(
-        "some of these cells were written without a value of '{}', and its filters cannot store its fill value: merged, they \
-         would hold a number; leave the fragments as they are, or import the cells into a new array without float scale",
+        "some of these cells have no value of '{}', and its filters cannot store its fill value: after a merge they \
+         would hold a number; do not merge these fragments, or import the cells into a new array without float scale",
         a.name
     ))
 }
@@ -67,7 +68,7 @@ mod tests {
     use crate::format::pipeline::Pipeline;
 
     #[test]
-    fn cells_that_nobody_wrote_stay_null_whatever_is_beneath() {
+    fn unwritten_cells_stay_null_whatever_their_value() {
         let mut a = Attribute::new("a", Datatype::Float64, CellCount::ONE);
         a.filters = Pipeline::new(vec![Filter::FloatScale {
             scale: 1.0,

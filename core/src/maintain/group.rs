@@ -1,4 +1,4 @@
-//! Groups: creating them, adding and removing members.
+//! Creates groups, and adds and removes members.
 
 use bytes::Bytes;
 
@@ -21,15 +21,14 @@ use crate::write::{WriteOptions, clock};
 pub enum GroupChange {
     /// Adds a member, or replaces the one of the same name.
     Add(GroupMember),
-    /// Removes the member of this name (or URI, if it has no name). What it names is not touched.
+    /// Removes the member with this name (or URI, if it has no name). The member itself is not touched.
     Remove(String),
 }
 
 /// Creates an empty group at `path`.
 ///
 /// # Errors
-/// [`Error::AlreadyExists`] if there is an array or a group; [`Error::InvalidArgument`] if the path is in the folder of an
-/// array.
+/// [`Error::AlreadyExists`] if `path` is an array or a group; [`Error::InvalidArgument`] if it is inside an array.
 pub async fn create_group(context: &Context, path: &str) -> Result<()> {
     if object_type(context, path).await?.is_some() {
         return Err(Error::AlreadyExists { path: path.to_owned() });
@@ -41,10 +40,10 @@ pub async fn create_group(context: &Context, path: &str) -> Result<()> {
     context.vfs.put(&join(path, GROUP_MARKER), vec![Bytes::new()]).await
 }
 
-/// Changes the members of the group at `path`, all at once.
+/// Changes the members of the group at `path` atomically.
 ///
 /// # Errors
-/// [`Error::NotFound`] if there is no group, or no member to remove.
+/// [`Error::NotFound`] if there is no group, or no member with the name to remove.
 pub async fn change_group(
     context: &Context,
     path: &str,
@@ -71,7 +70,7 @@ pub async fn change_group(
             GroupChange::Remove(name) => match members.get_mut(name).filter(|m| !m.deleted) {
                 Some(member) => member.deleted = true,
                 None => {
-                    let why = format!("the group has no member '{name}'; members are named as a listing of it shows");
+                    let why = format!("the group has no member '{name}'; list the group to see its members");
                     return Err(Error::not_found(path, why));
                 }
             },
@@ -95,8 +94,8 @@ pub async fn change_group(
     .await
 }
 
-/// The time of a change of the group's members at `now_ms` by the caller's clock, as [`Array::write_time`] gives that of
-/// a write.
+/// Returns the timestamp for a change of the group's members at `now_ms` by the caller's clock, as
+/// [`Array::write_time`] does for a write.
 ///
 /// [`Array::write_time`]: crate::Array::write_time
 ///
@@ -106,15 +105,15 @@ pub async fn group_time(context: &Context, path: &str, now_ms: u64) -> Result<u6
     clock::after(&names_in(context, &join(path, GROUP_DIR)).await?, now_ms)
 }
 
-/// The same for a change of the group's metadata.
+/// Returns the timestamp for a change of the group's metadata.
 ///
 /// # Errors
-/// As [`group_time`].
+/// The errors of [`group_time`].
 pub async fn group_metadata_time(context: &Context, path: &str, now_ms: u64) -> Result<u64> {
     clock::after(&names_in(context, &join(path, META_DIR)).await?, now_ms)
 }
 
-/// Sets and removes keys of the group's metadata, all at once. No entries, no file.
+/// Sets and removes keys of the group's metadata atomically. Writes no file if `entries` is empty.
 ///
 /// # Errors
 /// [`Error::NotFound`] if there is no group.
@@ -158,7 +157,7 @@ mod tests {
     use crate::format::group::MemberKind;
 
     #[test]
-    fn a_group_of_an_old_release_stays_one() {
+    fn a_group_of_an_old_release_remains_a_group() {
         let context = Context::memory();
         block_on(create_group(&context, "g")).unwrap();
         let member = |name: &str| GroupMember {

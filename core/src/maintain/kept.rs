@@ -1,7 +1,6 @@
-//! Tiles that a merge takes over as another fragment stores them: neither unfiltered nor filtered again.
+//! Tiles that a merge copies in their stored form, without unfiltering and filtering them again.
 //!
-//! Such a tile must have been written as it would be now, and with statistics that can be relied on, for they are
-//! taken over too.
+//! Such a tile must have been written as it would be now. Its statistics are copied too, so they must be reliable.
 
 use std::sync::Arc;
 
@@ -25,43 +24,43 @@ use crate::write::field::{Field as WrittenField, Fields};
 use crate::write::pack::PackedTile;
 use crate::write::stats::{Kinds, MinMax, TileStats};
 
-/// What the filters of a tile may add to few cells: chunk headers, checksums, initialisation vectors.
+/// Bytes that filters may add to a small tile: chunk headers, checksums, initialisation vectors.
 const FRAMING_BYTES: u64 = 4 << 10;
 
-/// Says which tiles of dense fragments a new one may take over.
+/// Decides which tiles of dense fragments a new fragment can copy.
 pub(super) struct Donors {
     schema: Arc<Schema>,
     grid: Grid,
-    /// Those of the new fragment.
+    /// The fields of the new fragment.
     fields: Arc<Fields>,
-    /// The same ones, as they are read.
+    /// The same fields, as the query layer names them.
     named: Vec<Field>,
 }
 
-/// A fragment of which tiles may be taken over.
+/// A fragment whose tiles may be copied.
 pub(super) struct Donor<'a> {
     fragment: &'a Fragment,
     fields: Vec<DonorField<'a>>,
 }
 
 struct DonorField<'a> {
-    /// What its statistics are asked; `None` where it has none.
+    /// Reads its statistics. `None` if the field has none.
     question: Option<Question<'a>>,
-    /// Whether its strings are coded with their lengths, so that chunks tell the length of their coded form.
+    /// Whether its strings are encoded with their lengths, so that chunk headers count encoded bytes.
     coded: bool,
 }
 
-/// One field of a tile that is taken over.
+/// One field of a tile to copy.
 pub(super) struct Kept {
     tile: TileRef,
-    /// Where it lies.
+    /// Its byte ranges.
     pub(super) extents: Vec<Extent>,
     coded: bool,
     stats: TileStats,
 }
 
 impl Donors {
-    /// For a fragment with these fields, written with this schema.
+    /// For a new fragment with these fields and this schema.
     pub(super) fn new(schema: &Arc<Schema>, grid: &Grid, fields: &Arc<Fields>) -> Result<Self> {
         let named = fields.list.iter().map(|f| Field::named(schema, &f.name));
         Ok(Self {
@@ -72,7 +71,7 @@ impl Donors {
         })
     }
 
-    /// The sections of a fragment's index that [`Donor::tile`] needs beside those that reads need.
+    /// The index sections that [`Donor::tile`] needs in addition to those of reads.
     pub(super) fn sections(&self, fragment: &Fragment) -> Vec<Section> {
         let donor = self.donor(fragment);
         let questions = donor
@@ -81,7 +80,7 @@ impl Donors {
         questions.flat_map(Question::sections).collect()
     }
 
-    /// The fragment as one of which tiles may be taken over; `None` if none can be.
+    /// Returns the fragment as a donor, or `None` if none of its tiles can be copied.
     pub(super) fn donor<'a>(&'a self, fragment: &'a Fragment) -> Option<Donor<'a>> {
         if !self.wrote_alike(fragment) || !self.has_whole_tile(fragment) {
             return None;
@@ -89,7 +88,7 @@ impl Donors {
         let field = |(field, named): (&WrittenField, &'a Field)| {
             let kinds = Kinds::of(field);
             let has_none = kinds.min_max == MinMax::None && !kinds.sum && !field.nullable;
-            // A sum takes everything that the statistics of a field say.
+            // A sum uses all statistics of a field.
             let question = Question::new(Aggregate::Sum, named, fragment);
             let coded = codes_strings(&field.filters, &self.fields.format_of(field));
             (has_none || question.is_some()).then_some(DonorField {
@@ -114,7 +113,7 @@ impl Donors {
             && old.validity_filters == new.validity_filters
     }
 
-    /// Whether the fragment has all cells of any tile.
+    /// Whether the fragment has all cells of at least one tile.
     fn has_whole_tile(&self, fragment: &Fragment) -> bool {
         let spans = fragment.spans(&self.grid).ok().flatten();
         spans.is_some_and(|spans| {
@@ -128,11 +127,11 @@ impl Donors {
 }
 
 impl Donor<'_> {
-    /// Tile number `tile`, every field of it, if it can be taken over; `stored` are the fragment's fields. The
-    /// fragment's sections must be loaded, and the tile must have all of its cells.
+    /// All fields of tile number `tile` if it can be copied. `stored` are the fragment's fields. The sections must be
+    /// loaded, and the fragment must have all cells of the tile.
     ///
     /// # Errors
-    /// The fragment's index is damaged.
+    /// [`Error::Corrupt`] if the fragment's index is damaged.
     pub(super) fn tile(&self, stored: &[Option<Arc<StoredField>>], tile: u64) -> Result<Option<Vec<Kept>>> {
         let mut out = Vec::with_capacity(self.fields.len());
         for (field, stored) in self.fields.iter().zip(stored) {
@@ -156,7 +155,7 @@ impl Donor<'_> {
             return Ok(None);
         };
         let extents = tile.extents()?;
-        // Where that is so much more than the cells take, the tile is better read than held as it is.
+        // If the stored form is much larger than the cells, it is better to read the tile than to hold it.
         let most = tile.decoded_bytes().saturating_mul(2).saturating_add(FRAMING_BYTES);
         Ok((bytes(&extents) <= most).then_some(Kept {
             tile,
@@ -167,17 +166,18 @@ impl Donor<'_> {
     }
 }
 
-/// How many bytes these are.
+/// The total number of bytes of these extents.
 pub(super) fn bytes<'a>(extents: impl IntoIterator<Item = &'a Extent>) -> u64 {
     let lengths = extents.into_iter().map(|e| e.range.end - e.range.start);
     lengths.fold(0, u64::saturating_add)
 }
 
 impl Kept {
-    /// The field of the tile, from what its extents hold, which must be as many bytes of cells as it has.
+    /// Builds the field of the tile from the contents of its extents, which must hold as many bytes of cells as
+    /// expected.
     ///
     /// # Errors
-    /// It is not; the error names the file.
+    /// [`Error::Corrupt`] if they do not; it names the file.
     pub(super) fn pack(self, parts: &[Bytes]) -> Result<PackedTile> {
         let stored = &self.tile.field;
         let cells = self.tile.cells as u64;
@@ -185,7 +185,7 @@ impl Kept {
         let mut part = |plain: Option<u64>| {
             let (extent, part) = parts
                 .next()
-                .ok_or_else(|| Error::invalid("a tile with fewer parts than its field has files"))?;
+                .ok_or_else(|| Error::invalid("the tile has fewer parts than its field has files"))?;
             check(part, plain).at(&extent.path)?;
             Ok::<_, Error>(part.clone())
         };
@@ -213,23 +213,23 @@ impl Kept {
     }
 }
 
-/// Complains unless this is a framed tile, of so many bytes of cells if that is known.
+/// Checks that this is a framed tile and, if `plain` is known, that it holds this many bytes of cells.
 fn check(framed: &[u8], plain: Option<u64>) -> Decoded<()> {
     let found: u64 = chunks(framed)?.iter().map(|c| u64::from(c.plain_bytes)).sum();
     match plain {
         Some(bytes) if bytes != found => {
-            let why = format!("its chunks hold {found} bytes, its cells take {bytes}");
+            let why = format!("its chunks hold {found} bytes, but its cells take {bytes}");
             Err(Malformed::new("tile", 0, why))
         }
         _ => Ok(()),
     }
 }
 
-/// The statistics of a tile, where they can be relied on.
+/// The statistics of a tile, if they are reliable.
 fn statistics(question: &Question<'_>, fragment: &Fragment, tile: &TileRef) -> Option<TileStats> {
     let cells = tile.cells as u64;
     let summary = question.answer(tile.tile, cells)?;
-    // Where all is null, what stands for the extremes differs from writer to writer.
+    // If all cells are null, writers store different extremes.
     if summary.values == 0 {
         return None;
     }

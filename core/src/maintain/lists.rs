@@ -1,4 +1,4 @@
-//! Consolidation of everything but cells: footers, commits, metadata.
+//! Consolidation of fragment metadata, commits and array metadata.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,8 +22,8 @@ use crate::write::WriteOptions;
 use crate::write::commit::{nonces, put};
 use crate::write::identity::Ids;
 
-/// Writes the footers of the visible fragments into one file. Fragments of the oldest versions have
-/// none, or would be named by where the array lies now; they are left out.
+/// Writes the footers of the visible fragments into one file. Fragments of the oldest versions are left out: they have
+/// no footer, or would be listed by their absolute path.
 pub(super) async fn fragment_metadata(array: &Array, write: &WriteOptions) -> Result<Consolidation> {
     let fragments: Vec<_> = array
         .fragments()
@@ -60,12 +60,12 @@ pub(super) async fn fragment_metadata(array: &Array, write: &WriteOptions) -> Re
     })
 }
 
-/// Writes all commits that count into one file, deletes with their contents.
+/// Writes all commits in force into one file, including the contents of deletes.
 pub(super) async fn commits(array: &Array, write: &WriteOptions) -> Result<Consolidation> {
     let version = array.schema().version.for_new_fragments();
     if !version.has_commit_folder() {
         return Err(Error::Unsupported(format!(
-            "the array is of format version {version}, whose commits are not consolidated; consolidate its fragments"
+            "the array has format version {version}, whose commits cannot be consolidated; consolidate its fragments"
         )));
     }
     let _turn = array.context().vfs.lock(array.path(), COMMITTING).await?;
@@ -83,7 +83,7 @@ pub(super) async fn commits(array: &Array, write: &WriteOptions) -> Result<Conso
     let path = format!("{COMMITS_DIR}/{name}.con");
     let bytes = commits::encode_consolidated(all.iter().map(|(path, bytes)| (path.as_str(), bytes.as_deref())));
     put(array, &path, bytes, write.sync).await?;
-    // A vacuum that read the commits before this list was there may have removed since what it names.
+    // A concurrent vacuum that did not see this list may have removed fragments that it names.
     let now = Catalog::load(array).await?;
     let was_there = |path: &str| commits::folder_of(path).is_some_and(|folder| catalog.folders.contains(&folder));
     let listed = all.iter().map(|(path, _)| path);
@@ -96,13 +96,13 @@ pub(super) async fn commits(array: &Array, write: &WriteOptions) -> Result<Conso
     })
 }
 
-/// A commit by its path, with the contents of a delete.
+/// The path of a commit, and the contents if it is a delete.
 type Commit = (String, Option<Bytes>);
 
-/// All commits that count, oldest first, and the catalog that they are from.
+/// All commits in force, oldest first, and the catalog they come from.
 async fn counting_commits(array: &Array) -> Result<(Catalog, Vec<Commit>)> {
     for _ in 0..RELISTINGS {
-        // A delete that is gone is in a list now, which the next catalog has.
+        // A delete that disappeared is in a consolidated list now, and in the next catalog.
         match counting_commits_once(array).await {
             Err(Error::NotFound { .. }) => {}
             done => return done,
@@ -134,8 +134,8 @@ async fn counting_commits_once(array: &Array) -> Result<(Catalog, Vec<Commit>)> 
     Ok((catalog, all))
 }
 
-/// A vacuum file of these paths below the array, each behind a slash. Readers of arrays before relative names
-/// know fragments by their absolute URI, where the store has one.
+/// The contents of a vacuum file for these paths relative to the array, each with a leading slash. Arrays of versions
+/// before relative names get absolute URIs if the store has them.
 pub(super) fn vacuum_list(array: &Array, paths: impl Iterator<Item = String>) -> Vec<u8> {
     let root = match array.schema().version.has_relative_vacuum_names() {
         true => None,
@@ -148,8 +148,8 @@ pub(super) fn vacuum_list(array: &Array, paths: impl Iterator<Item = String>) ->
     commits::encode_lines(lines.iter().map(String::as_str))
 }
 
-/// Writes the keys and values that count into one file. It says too which keys were taken out: files of before the
-/// window may have them.
+/// Writes the current keys and values into one file. It also lists the removed keys, because files before the window
+/// may have them.
 pub(super) async fn array_metadata(array: &Array, write: &WriteOptions) -> Result<Consolidation> {
     let whole = array.at(Window::ALL).await?;
     let files = neighbours(&whole.0.metadata_files, &array.0.metadata_files);
@@ -168,7 +168,7 @@ pub(super) async fn array_metadata(array: &Array, write: &WriteOptions) -> Resul
     let bytes =
         generic_tile::encode(&metadata::encode(&entries), array.key(), &nonces(array.key(), &mut ids)).at(&path)?;
     put(array, &path, bytes, write.sync).await?;
-    // Readers take both for a moment: the new file says the same as the old ones together.
+    // For a moment readers see both; the new file has the same contents as the old ones together.
     let lines = files.iter().map(|f| format!("/__meta/{}", last_part(f)));
     put(array, &format!("{path}.vac"), vacuum_list(array, lines), write.sync).await?;
     Ok(Consolidation {
@@ -177,8 +177,8 @@ pub(super) async fn array_metadata(array: &Array, write: &WriteOptions) -> Resul
     })
 }
 
-/// The most files of the array's window, `own`, between which there is none of another time in `all`: what replaces
-/// them takes the place of the first.
+/// The longest run of files of the window (`own`) with no other file of `all` in between. The merged file takes the
+/// place of the first.
 fn neighbours<'a>(all: &'a [String], own: &[String]) -> &'a [String] {
     let stretches = all.split(|f| !own.contains(f));
     stretches.max_by_key(|s| s.len()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The life of an array beside reads and writes: consolidation, vacuum, deletes, new schemas, groups.
+//! Array maintenance: consolidation, vacuum, deletes, schema evolution, groups.
 
 pub(crate) mod catalog;
 mod choose;
@@ -24,26 +24,26 @@ pub use evolve::{Evolution, evolve};
 pub use group::{GroupChange, change_group, create_group, group_metadata_time, group_time, write_group_metadata};
 pub use vacuum::vacuum;
 
-/// What is consolidated or vacuumed.
+/// Selects the files to consolidate or vacuum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Cells: many fragments become one.
+    /// Fragments: merges many fragments into one.
     Fragments,
-    /// Footers of fragments: one file to read instead of many when opening.
+    /// Fragment footers: opening the array reads one file instead of many.
     FragmentMetadata,
-    /// Commit markers: one file to list instead of many.
+    /// Commit files: opening the array lists one file instead of many.
     Commits,
-    /// The keys and values of the array.
+    /// The array's metadata: its keys and values.
     ArrayMetadata,
 }
 
-/// The lock held while an array is consolidated: of two concurrent merges, one would be wasted work.
+/// The lock held while an array is consolidated, since concurrent merges would duplicate work.
 const CONSOLIDATING: &str = "consolidate";
-/// The lock held while the set of commits that count changes: no vacuum runs between a merge and the list of what it
-/// replaces, or while commits are consolidated.
+/// The lock held while the set of commits in force changes. It keeps a vacuum from running between a merge and the list
+/// of what it replaces, or while commits are consolidated.
 const COMMITTING: &str = "commits";
 
-/// Where the array keeps consolidated footers: older versions have no folder for them.
+/// The folder of consolidated footers. Older format versions keep them in the root.
 fn fragment_meta_dir(array: &crate::array::Array) -> &'static str {
     let version = array.schema().version.for_new_fragments();
     if version.has_commit_folder() {

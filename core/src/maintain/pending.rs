@@ -1,6 +1,6 @@
-//! Merges that are being committed. A fragment and the list of what it replaces are two files: a process that is killed
-//! between them leaves an array whose duplicates count twice. A hidden file names both before, so that the next
-//! consolidation puts the list.
+//! Recovery of interrupted merges. A merged fragment and the list of the fragments it replaces are two files. A process killed
+//! between writing them leaves an array with duplicates whose cells count twice. A hidden note is written before both,
+//! so that the next consolidation can complete the list.
 
 use bytes::Bytes;
 
@@ -11,17 +11,18 @@ use crate::format::commits::{COMMITS_DIR, FRAGMENTS_DIR};
 use crate::vfs::{Lock, join};
 use crate::write::commit::put;
 
-/// What the hidden files are called, around the name of the list in the commit folder.
+/// The names of the notes are the name of the list, with this prefix and suffix.
 const PREFIX: &str = ".hyperslab-";
 const SUFFIX: &str = ".merge";
 
-/// A merge between its first file and its last.
+/// The note of a merge in progress.
 #[derive(Debug)]
 pub(super) struct Pending(Option<String>);
 
 impl Pending {
-    /// Notes that fragments are to be committed whose list, `name` in the commit folder, is `list`. Only where a lock tells
-    /// whether the process that left a note is alive, and readers would see duplicates.
+    /// Writes a note that fragments will be committed with the vacuum file `name`, whose contents are `list`. Only
+    /// needed if the array allows duplicates. Also requires a lock, which shows whether the process that left a note is
+    /// still alive.
     pub(super) async fn note(
         array: &Array,
         name: &str,
@@ -42,14 +43,13 @@ impl Pending {
     /// Removes the note.
     pub(super) async fn done(self, array: &Array) {
         if let Self(Some(path)) = self {
-            // What is left says what is so: it is removed by the next consolidation.
+            // If this fails, the note is still correct, and the next consolidation removes it.
             let _ = array.context().vfs.remove(&join(array.path(), &path)).await;
         }
     }
 }
 
-/// Ends the merges that dead processes have left between their commit and their list. The caller holds the lock of
-/// those who merge.
+/// Completes merges that dead processes left between the commit and the list. The caller holds the consolidation lock.
 pub(super) async fn finish(array: &Array, sync: bool) -> Result<()> {
     let vfs = &array.context().vfs;
     let entries = vfs.list(array.path()).await?;

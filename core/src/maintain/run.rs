@@ -1,7 +1,7 @@
-//! The fragments that a consolidation merges into one: those that are named, or the next ones that are chosen.
+//! The fragments that a consolidation merges: those named, or the next ones chosen.
 //!
-//! What readers see must stay, also of fragments that are not in the array's window: merges of before may reach from
-//! one side of its ends to the other.
+//! Readers must see the same cells afterwards, also of fragments outside the array's window. Earlier merges may span
+//! across the ends of the window.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::array::{Array, Fragment, Window};
 use crate::error::{Error, Result};
 use crate::geometry::Grid;
 
-/// A box around single cells counts whole up to so many cells, as in libtiledb; a larger one only as their tiles, lest a
-/// few cells far apart fill a disk.
+/// A box around single cells counts in full up to this many cells, as in libtiledb. A larger box counts only as the
+/// tiles of its cells, so that a few distant cells do not fill a disk.
 const POINTS_BOX_CELLS: f64 = (1 << 24) as f64;
 
-/// The run to merge next among the fragments that lie wholly in the window.
+/// Returns the run to merge next among the fragments that are wholly in the window.
 ///
 /// # Errors
-/// [`Error::LimitExceeded`] if the memory suffices for no two neighbours.
+/// [`Error::LimitExceeded`] if the memory does not suffice for any two neighbours.
 pub(super) async fn next(array: &Array, options: &ConsolidateOptions) -> Result<Option<Vec<Arc<Fragment>>>> {
     let mut all = All::of(array).await?;
     if all.grid.is_none() {
@@ -45,10 +45,10 @@ pub(super) async fn next(array: &Array, options: &ConsolidateOptions) -> Result<
 }
 
 /// The fragments of these names, oldest first.
-///
+/// Returns the fragments with these names, oldest first.
 /// # Errors
-/// [`Error::NotFound`] for a name that is not in the array's window, [`Error::InvalidArgument`] where readers would see
-/// other cells than before.
+/// - [`Error::NotFound`] if a name is not visible in the array's window.
+/// - [`Error::InvalidArgument`] if readers would see other cells than before.
 pub(super) async fn of_names(array: &Array, names: &[String]) -> Result<Vec<Arc<Fragment>>> {
     let all = All::of(array).await?;
     for name in names {
@@ -70,19 +70,19 @@ pub(super) async fn of_names(array: &Array, names: &[String]) -> Result<Vec<Arc<
     match all.at(&in_the_way).first() {
         None => Ok(all.at(&run)),
         Some(f) => Err(Error::invalid(format!(
-            "merging these fragments would change what is seen of fragment '{}', which is not among them; add it",
+            "merging these fragments would change what readers see of fragment '{}', which is not among them; add it",
             f.name
         ))),
     }
 }
 
-/// The fragments of an array in the order of reads: those of its window, and of other times where they matter.
+/// The fragments of an array in read order: those in its window, and others that affect what is read.
 struct All {
     fragments: Vec<Arc<Fragment>>,
     candidates: Vec<Candidate>,
-    /// Of a dense array.
+    /// `None` for sparse arrays.
     grid: Option<Grid>,
-    /// Whether of two cells at one place that of the later fragment is seen.
+    /// Whether the later fragment hides cells of earlier ones at the same coordinates.
     in_order: bool,
 }
 
@@ -132,7 +132,7 @@ impl All {
         Ok(all)
     }
 
-    /// Finds out how much a merge holds of each sparse fragment that may be merged: its largest tile.
+    /// Sets `held` of the sparse fragments that may be merged to the size of their largest tile.
     async fn weigh(&mut self, array: &Array) -> Result<()> {
         let schema = array.schema();
         let sources: Vec<Source> = self.free().into_iter().map(|f| Source::new(f, schema)).collect();
@@ -155,13 +155,13 @@ impl All {
         }
     }
 
-    /// Those that may be merged.
+    /// The fragments that may be merged.
     fn free(&self) -> Vec<&Arc<Fragment>> {
         let all = self.fragments.iter().zip(&self.candidates);
         all.filter(|(_, c)| c.free).map(|(f, _)| f).collect()
     }
 
-    /// Those at these positions.
+    /// The fragments at these positions.
     fn at(&self, positions: &[usize]) -> Vec<Arc<Fragment>> {
         positions
             .iter()

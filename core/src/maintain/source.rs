@@ -1,5 +1,5 @@
-//! The cells of one sparse fragment, tile after tile, in the fields of the fragment that is written.
-//! Pure: says which tiles it needs and takes them decoded.
+//! Streams the cells of one sparse fragment, tile by tile, in the fields of the merged fragment. Pure: it says which
+//! tiles it needs and takes them decoded.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -16,36 +16,36 @@ use crate::format::schema::{Attribute, Schema};
 use crate::geometry::CellOrder;
 use crate::query::tile::{StoredField, TILE_BYTES, TileRef, split_coordinates};
 
-/// Bytes of a cell's special fields: its time, when it was deleted, and by which condition.
+/// Bytes of a cell's special fields: its write time, its delete time and the index of the delete condition.
 const SPECIAL_BYTES: u64 = 24;
 
-/// A fragment that is being read from its first cell to its last.
+/// A fragment that is being read from first cell to last.
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) fragment: Arc<Fragment>,
-    /// What is stored: the attributes of the latest schema that it has, then coordinates, then times.
+    /// The stored fields to read: attributes that are in the latest schema, then coordinates, then special fields.
     stored: Vec<(Place, Arc<StoredField>)>,
     next_tile: u64,
     /// Cells of loaded tiles: attributes, dimensions, special fields.
     held: Vec<Column>,
-    /// How many of them are merged already.
+    /// The number of held cells that have been merged already.
     merged: usize,
 }
 
-/// Where a stored field goes.
+/// The target of a stored field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// The attribute of this index in the latest schema.
+    /// The attribute with this index in the latest schema.
     Attribute(usize),
     Dimension(usize),
-    /// All dimensions.
+    /// All dimensions in one field.
     Coordinates,
     Timestamps,
     DeleteTimestamps,
     DeleteConditions,
 }
 
-/// The special fields of the fragment that is written.
+/// The special fields of the merged fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Special {
     pub(super) timestamps: bool,
@@ -93,12 +93,12 @@ impl Source {
         }
     }
 
-    /// Bytes that each of its tiles takes in memory.
+    /// The bytes of each of its tiles in memory.
     ///
     /// # Errors
-    /// The index is damaged.
+    /// [`Error::Corrupt`] if the index is damaged.
     pub(super) fn tile_bytes(&self) -> Result<Vec<u64>> {
-        // A footer may claim any number of tiles; the index knows where the last one lies, if there are so many.
+        // A damaged footer may claim any number of tiles; the index must have the last one.
         if let Some(last) = self.fragment.tiles.checked_sub(1) {
             for (_, field) in &self.stored {
                 TileRef::new(field, last)?.extents()?;
@@ -117,7 +117,7 @@ impl Source {
         (0..self.fragment.tiles).map(of_tile).collect()
     }
 
-    /// The sections of the index that it needs.
+    /// The index sections that it needs.
     pub(super) fn sections(&self) -> Vec<Section> {
         let ids: Vec<FieldId> = self.stored.iter().map(|(_, f)| f.id).collect();
         let mut sections = self.fragment.sections(&ids);
@@ -125,18 +125,18 @@ impl Source {
         sections
     }
 
-    /// Cells that are loaded and not yet merged.
+    /// The number of loaded cells that are not merged yet.
     pub(super) fn len(&self) -> usize {
         self.held.first().map_or(0, Column::len) - self.merged
     }
 
-    /// Whether there are tiles that are not loaded.
+    /// Whether some tiles are not loaded yet.
     pub(super) fn has_more(&self) -> bool {
         self.next_tile < self.fragment.tiles
     }
 
-    /// The next tiles to load, each with all of its fields, of about `bytes` in memory together; at
-    /// least one if there is one.
+    /// The next tiles to load, each with all of its fields: about `bytes` in memory in total, but at least one tile if
+    /// any is left.
     pub(super) fn want(&mut self, bytes: u64) -> Result<Vec<Vec<TileRef>>> {
         let (mut out, mut sum) = (Vec::new(), 0_u64);
         while self.has_more() {
@@ -159,7 +159,7 @@ impl Source {
         Ok(out)
     }
 
-    /// Takes the decoded columns of tiles, in the order in which [`Source::want`] named them.
+    /// Adds the decoded columns of tiles, in the order requested by [`Source::want`].
     pub(super) fn accept(
         &mut self,
         tiles: Vec<Vec<Column>>,
@@ -175,7 +175,7 @@ impl Source {
             let cells = decoded.first().map_or(0, Column::len);
             let columns = self.arranged(decoded, cells, schema, deletes)?;
             if columns.iter().any(|c| c.len() != cells) {
-                let why = "the fields of a tile are not of one length".to_owned();
+                let why = "the fields of a tile differ in length".to_owned();
                 return Err(inconsistent(&self.fragment.metadata_path(), why));
             }
             parts.push(columns);
@@ -184,7 +184,7 @@ impl Source {
         Ok(())
     }
 
-    /// The columns of the fragment that is written.
+    /// Converts the columns for the merged fragment.
     fn arranged(&self, decoded: Vec<Column>, cells: usize, schema: &Schema, deletes: &Deletes) -> Result<Vec<Column>> {
         let dims = schema.dimensions.len();
         let mut attributes: Vec<Option<Column>> = vec![None; schema.attributes.len()];
@@ -207,7 +207,7 @@ impl Source {
         let mut out = Vec::with_capacity(attributes.len() + dims + 3);
         for (a, column) in schema.attributes.iter().zip(attributes) {
             let column = column.unwrap_or_else(|| filled(a, cells));
-            // Cells of another type of the same size are those bytes, as for a read.
+            // As in reads, cells of another type with the same size are reinterpreted.
             let column = Column {
                 datatype: a.datatype,
                 ..column
@@ -244,7 +244,7 @@ impl Source {
         Ok(out)
     }
 
-    /// The cell `i` of those loaded, as columns of one cell: its coordinates.
+    /// The coordinates of loaded cell `i`, as columns of one cell.
     fn place(&self, schema: &Schema, i: usize) -> Vec<Column> {
         let dims = self
             .held
@@ -255,12 +255,12 @@ impl Source {
         dims.map(|c| c.slice(i..i + 1)).collect()
     }
 
-    /// The coordinates of the last cell that is loaded.
+    /// The coordinates of the last loaded cell.
     pub(super) fn last(&self, schema: &Schema) -> Option<Vec<Column>> {
         self.len().checked_sub(1).map(|i| self.place(schema, i))
     }
 
-    /// How many of the loaded cells come before `bound`.
+    /// The number of loaded cells that sort before `bound`.
     pub(super) fn before(&self, schema: &Schema, order: &CellOrder, bound: &[Column]) -> Result<usize> {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -274,7 +274,7 @@ impl Source {
         Ok(low)
     }
 
-    /// Takes the first `n` of the loaded cells. What is left is not moved for a few of them.
+    /// Takes the first `n` loaded cells. If many remain, they are not moved.
     pub(super) fn take(&mut self, n: usize) -> Vec<Column> {
         let left = self.len() - n;
         if self.merged > 0 || n < left {
@@ -294,7 +294,7 @@ impl Source {
     }
 }
 
-/// The cells of all parts, each of the same columns, one part's behind the other's.
+/// Concatenates the columns of all parts. All parts have the same columns.
 pub(super) fn join(parts: Vec<Vec<Column>>, cpu: Cpu) -> Result<Vec<Column>> {
     let mut by_column: Vec<Vec<Column>> = Vec::new();
     for part in parts {
@@ -308,13 +308,13 @@ pub(super) fn join(parts: Vec<Vec<Column>>, cpu: Cpu) -> Result<Vec<Column>> {
     Ok(joined.into_iter().flatten().collect())
 }
 
-/// Order of two cells given as columns of one cell, one a dimension.
+/// Compares two cells given as columns of one cell, one column per dimension.
 pub(super) fn compare(order: &CellOrder, a: &[Column], b: &[Column]) -> Result<Ordering> {
     let (a, b): (Vec<&Column>, Vec<&Column>) = (a.iter().collect(), b.iter().collect());
     Ok(CellOrder::compare(&order.keys(&a)?, 0, &order.keys(&b)?, 0))
 }
 
-/// Cells that hold the attribute's fill value.
+/// A column of the attribute's fill value.
 fn filled(a: &Attribute, cells: usize) -> Column {
     let validity = a.nullable.then(|| vec![u8::from(a.fill_valid); cells]);
     let width = a.fill.len() as u64;

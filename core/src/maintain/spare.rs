@@ -1,8 +1,8 @@
-//! Sparing cells that a stored delete condition would remove though they do not meet the delete's condition.
+//! Exempts cells that a stored delete condition would remove although they do not meet the delete's condition.
 //!
-//! A stored condition says what to keep, and keeps no cell by a test of a null or of a field that the cell's fragment
-//! lacks. Coordinates are never null and never lacking: boxes around those cells, and around none that is to go, are
-//! stored as alternatives.
+//! A stored condition selects the cells to keep. It cannot keep a cell by testing a null, or a field that the cell's
+//! fragment lacks. Coordinates always exist. So boxes that contain such cells, and none to be deleted, are stored as
+//! alternatives.
 
 use crate::array::Array;
 use crate::error::{Error, Result};
@@ -12,10 +12,10 @@ use crate::query::condition::{Bound, any_of, in_box};
 use crate::query::{Coordinates, Effect};
 use crate::scalar::{Scalar, ScalarRange};
 
-/// Boxes that a stored condition may list: every reader tests each of them.
+/// The most boxes a stored condition may list. Every reader tests each of them.
 const BOXES_MAX: usize = 256;
 
-/// Whether a fragment that holds cells of `array` does not have the attribute with the type that it has now.
+/// Whether a fragment of `array` lacks the attribute, or has it with another type.
 pub(super) fn is_lacking(array: &Array, name: &str) -> bool {
     let Some((_, attribute)) = array.schema().attribute(name) else {
         return false;
@@ -26,8 +26,8 @@ pub(super) fn is_lacking(array: &Array, name: &str) -> bool {
     })
 }
 
-/// Whether cells that the condition does not hold for may be removed with those that it holds for: tests of nulls, of
-/// NaN, and of fields that fragments lack.
+/// Whether a delete may remove cells that do not meet the condition. This is possible if it tests nulls, NaN, or fields
+/// that some fragments lack.
 pub(super) fn depends_on_cells(bound: &Bound, schema: &Schema, lacks: &dyn Fn(&str) -> bool) -> bool {
     bound.fields().into_iter().any(|name| {
         let attribute = schema.attribute(name).map(|(_, a)| a);
@@ -35,7 +35,7 @@ pub(super) fn depends_on_cells(bound: &Bound, schema: &Schema, lacks: &dyn Fn(&s
     })
 }
 
-/// `keep` with the cells spared that it would remove and that do not meet the delete's condition.
+/// Extends `keep` so that it also keeps the cells that do not meet the delete's condition.
 ///
 /// # Errors
 /// [`Error::Unsupported`] says what to do instead.
@@ -83,7 +83,8 @@ fn refused(effect: &Effect, bound: &Bound, schema: &Schema, lacks: &dyn Fn(&str)
     ))
 }
 
-/// Boxes that hold all of `cells` and none of `others`; `None` if these share a place, or if it takes too many.
+/// Boxes that contain all of `cells` and none of `others`. `None` if both have a cell at the same coordinates, or if
+/// too many boxes are needed.
 fn boxes(cells: &Coordinates, others: &Coordinates) -> Option<Vec<Vec<ScalarRange>>> {
     let bounds = cells.bounds.as_ref()?;
     if !others.is_complete() {
@@ -109,7 +110,7 @@ fn contains(bounds: &[ScalarRange], cell: &[Scalar]) -> bool {
     bounds.iter().zip(cell).all(|(range, v)| range.contains(v))
 }
 
-/// Halves `cells` until the box around each part holds none of `others`. Whether that could be done.
+/// Halves `cells` until the box of each part contains none of `others`. Returns whether that succeeded.
 fn divide(mut cells: Vec<&Vec<Scalar>>, others: &[&Vec<Scalar>], out: &mut Vec<Vec<ScalarRange>>) -> bool {
     let Some(bounds) = bounds_of(&cells) else { return true };
     let inside: Vec<&Vec<Scalar>> = others.iter().filter(|cell| contains(&bounds, cell)).copied().collect();
@@ -117,7 +118,7 @@ fn divide(mut cells: Vec<&Vec<Scalar>>, others: &[&Vec<Scalar>], out: &mut Vec<V
         out.push(bounds);
         return out.len() <= BOXES_MAX;
     }
-    // Along the dimension in which the others are spread over the most of the cells' values.
+    // Split along the dimension that divides the cells most evenly.
     let Some((d, middle)) = cut(&mut cells, bounds.len()) else {
         return false;
     };
@@ -127,7 +128,7 @@ fn divide(mut cells: Vec<&Vec<Scalar>>, others: &[&Vec<Scalar>], out: &mut Vec<V
     divide(low, &inside, out) && divide(high, &inside, out)
 }
 
-/// A dimension, and a value of it that divides the cells as evenly as any does: those below it from the rest.
+/// A dimension and a value that split the cells as evenly as possible: those below the value, and the rest.
 fn cut(cells: &mut [&Vec<Scalar>], dimensions: usize) -> Option<(usize, Scalar)> {
     let mut best: Option<(usize, usize, Scalar)> = None;
     let half = cells.len() / 2;
@@ -135,7 +136,7 @@ fn cut(cells: &mut [&Vec<Scalar>], dimensions: usize) -> Option<(usize, Scalar)>
         cells.sort_by(|a, b| order(a, b, d));
         let first = cells.first()?;
         let middle = *cells.get(half)?;
-        // Cells of equal coordinates stay together.
+        // Cells with equal coordinates stay together.
         let mut start = cells.partition_point(|cell| order(cell, middle, d).is_lt());
         if start == 0 {
             start = cells.partition_point(|cell| order(cell, first, d).is_le());
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_hold_the_cells_and_none_of_the_others() {
+    fn boxes_contain_the_cells_and_none_of_the_others() {
         let all: Vec<[i32; 2]> = (0..12).flat_map(|y| (0..12).map(move |x| [y, x])).collect();
         for modulus in [3, 7, 40] {
             let is_other = |c: &[i32; 2]| (c[0] * 12 + c[1]) % modulus == 0;
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_of_one_place_and_too_many_boxes_are_refused() {
+    fn shared_coordinates_and_too_many_boxes_are_refused() {
         let (a, b) = (coordinates(&[[1, 1], [2, 2]]), coordinates(&[[2, 2]]));
         assert_eq!(boxes(&a, &b), None);
         let line = |odd| (0..2000).filter(|i| i % 2 == odd).map(|i| [0, i]).collect::<Vec<_>>();
@@ -212,7 +213,11 @@ mod tests {
             count: 9,
             ..coordinates(&[[5, 5]])
         };
-        assert_eq!(boxes(&a, &unknown).map(|b| b.len()), Some(1), "their box is apart");
+        assert_eq!(
+            boxes(&a, &unknown).map(|b| b.len()),
+            Some(1),
+            "the bounds do not overlap"
+        );
         assert_eq!(boxes(&unknown, &coordinates(&[[1, 1]])).map(|b| b.len()), Some(1));
         assert_eq!(
             boxes(

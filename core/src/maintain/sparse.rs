@@ -1,7 +1,7 @@
-//! Consolidation of sparse fragments: a merge of streams of cells, under a budget of memory.
+//! Consolidation of sparse fragments: a merge of streams of cells within a memory budget.
 //!
-//! Every source holds some of its next tiles. All cells that come before the last cell of every held
-//! run are in memory; they are sorted and written, and the sources that ran dry are filled again.
+//! Every source holds some of its next tiles. All cells that sort before the smallest last cell of the sources are in
+//! memory. They are sorted and written, and the sources that ran empty are filled again.
 
 use std::sync::Arc;
 
@@ -23,27 +23,26 @@ use crate::write::identity::Ids;
 use crate::write::sort::{self, Sorted};
 use crate::write::writer::dimensions;
 
-/// Held cells take at most this part of the memory: they are decoded, joined, taken, joined with those of other
-/// sources, sorted and written, which is a copy each, and so are the next ones meanwhile.
+/// Held cells take at most this fraction of the memory. They are decoded, joined, taken, joined with cells of other
+/// sources, sorted and written, with one copy each, while the next cells are read.
 const HELD: u64 = 12;
 
-/// One tile of each source takes at most this part, since it is held in any case.
+/// One tile of each source takes at most this fraction of the memory, since it is held in any case.
 pub(super) const TILES: u64 = 4;
 
-/// Memory does not suffice to hold a tile of each fragment, which take `held` bytes.
+/// The error if the memory does not suffice for one tile of each fragment. Those tiles take `held` bytes.
 pub(super) fn too_little(held: u64, memory_bytes: u64) -> Error {
     Error::LimitExceeded {
-        what:
-            "bytes that merging these fragments takes, with a tile of each in memory (give more; `verify` says whether \
-               their metadata is damaged)"
-                .into(),
+        what: "bytes of memory to merge these fragments, with a tile of each in memory (give more memory; check for \
+               damaged metadata with `hyperslab verify`)"
+            .into(),
         found: held.saturating_mul(TILES),
         limit: memory_bytes,
     }
 }
 
-/// Merges `run`, oldest first, into one fragment (or several, if it grows too large), which nobody sees yet; into none if
-/// no cell is left.
+/// Merges `run`, oldest first, into one fragment, or into several if it grows too large, or into none if no cells are
+/// left. The fragments are not committed yet.
 pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: &mut Ids) -> Result<Vec<Sealed>> {
     let mut written = Vec::new();
     let sealed = write(array, run, m, ids, &mut written).await;
@@ -55,7 +54,7 @@ pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: 
     sealed
 }
 
-/// Writes the fragments; nobody sees them yet. `written` gets the names of their folders.
+/// Writes the fragments without committing them. Their names are appended to `written`.
 async fn write(
     array: &Array,
     run: &[Arc<Fragment>],
@@ -77,7 +76,7 @@ async fn write(
     };
     let mut columns = streams.next().await?;
     while let Some(these) = columns {
-        // While some cells are packed and put, the next are read and sorted.
+        // While some cells are packed and written, the next are read and sorted.
         columns = try_join(streams.next(), output.take(these)).await?.0;
     }
     output.finish().await
@@ -92,12 +91,12 @@ struct Streams<'a> {
     deletes: Arc<Deletes>,
     filter: Filter,
     held_bytes: u64,
-    /// The place of the last cell that went out.
+    /// The coordinates of the last cell returned.
     last: Option<Vec<Column>>,
     memory: Memory,
 }
 
-/// What a consolidation may take, and what it would take at once.
+/// The memory budget, and the memory that merging all cells at once would take.
 #[derive(Debug, Clone, Copy)]
 struct Memory {
     budget: u64,
@@ -134,7 +133,7 @@ impl<'a> Streams<'a> {
         if held > m.memory_bytes / TILES {
             return Err(too_little(held, m.memory_bytes));
         }
-        // One tile is held of each, whatever it takes.
+        // A source with a single tile holds it whatever its size.
         let larger = tiles.iter().filter(|t| t.len() > 1);
         let sizes: Vec<u64> = larger
             .map(|t| t.iter().fold(0, |sum: u64, n| sum.saturating_add(*n)))
@@ -156,7 +155,7 @@ impl<'a> Streams<'a> {
         })
     }
 
-    /// The next cells; `None` after the last. They may be none where all that were looked at are purged.
+    /// Returns the next cells, or `None` after the last. The batch is empty if all of its cells are purged.
     async fn next(&mut self) -> Result<Option<Vec<Column>>> {
         let dry: Vec<usize> = (0..self.sources.len())
             .filter(|&i| self.sources[i].len() == 0 && self.sources[i].has_more())
@@ -170,12 +169,12 @@ impl<'a> Streams<'a> {
             let last = bound.as_ref().map(|b| b.1.as_slice());
             let counts = counts(&self.schema, &self.order, &self.sources, last)?;
             match bound {
-                // Everything it holds is of one place; what follows may be too.
+                // All of its loaded cells have the same coordinates, and the next ones may too.
                 Some((at, _)) if counts.iter().all(|&n| n == 0) => self.fill(&[at]).await?,
                 _ => break counts,
             }
         };
-        // Newest first, so that of equal cells with equal times the one of the later fragment leads.
+        // Newest first, so that among equal cells with equal timestamps the one of the later fragment comes first.
         let parts: Vec<Vec<Column>> = self
             .sources
             .iter_mut()
@@ -190,8 +189,9 @@ impl<'a> Streams<'a> {
         Ok(Some(columns))
     }
 
-    /// Each batch is in order; so all cells are if none begins before the last of the one before. Files that
-    /// are not themselves in global order, such as some from before 2.0, can only be sorted as a whole.
+    /// Checks that the batch does not sort before the previous one. Every batch is sorted, so this keeps the stream
+    /// sorted. Fragments that are not in global order themselves, such as some from before 2.0, can only be sorted as a
+    /// whole.
     fn follow(&mut self, batch: &[Column]) -> Result<()> {
         let Some(end) = batch.first().map(Column::len).filter(|&n| n > 0) else {
             return Ok(());
@@ -204,8 +204,8 @@ impl<'a> Streams<'a> {
             && source::compare(&self.order, &place(0), last)?.is_lt()
         {
             return Err(Error::LimitExceeded {
-                what: "memory in bytes to consolidate fragments whose cells are not in global order on disk \
-                       (give more, or consolidate fewer fragments at a time)"
+                what: "bytes of memory to consolidate fragments whose cells are not in global order on disk \
+                       (give more memory, or consolidate fewer fragments at a time)"
                     .into(),
                 found: self.memory.all,
                 limit: self.memory.budget,
@@ -215,7 +215,7 @@ impl<'a> Streams<'a> {
         Ok(())
     }
 
-    /// Loads the next tiles of the sources `which`, all at once.
+    /// Loads the next tiles of the sources `which` concurrently.
     async fn fill(&mut self, which: &[usize]) -> Result<()> {
         let mut jobs = Vec::new();
         let mut extents = Vec::new();
@@ -262,13 +262,13 @@ impl<'a> Streams<'a> {
     }
 }
 
-/// The fragments that are written: one, or several where one would grow too large.
+/// The fragments being written: one, or several if one would grow too large.
 struct Output<'a> {
     array: &'a Array,
     m: &'a Merge,
     times: (u64, u64),
     special: Special,
-    /// Names of the deletes that are applied or stored with the cells.
+    /// The names of the deletes that are applied or stored with the cells.
     processed: Vec<String>,
     ids: &'a mut Ids,
     written: &'a mut Vec<String>,
@@ -315,8 +315,8 @@ impl Output<'_> {
     }
 }
 
-/// Bytes that each of some sources of these sizes may hold, so that all hold at most `bytes` together:
-/// what small ones do not need goes to the others.
+/// The bytes that each source may hold so that all hold at most `bytes` together. Sources smaller than their share
+/// leave the rest to the others.
 fn share(mut bytes: u64, mut sizes: Vec<u64>) -> u64 {
     sizes.sort_unstable();
     for (&size, sources) in sizes.iter().zip((1..=sizes.len() as u64).rev()) {
@@ -329,7 +329,7 @@ fn share(mut bytes: u64, mut sizes: Vec<u64>) -> u64 {
     u64::MAX
 }
 
-/// Cells cut up so that a limit of `bytes_max` a fragment is not overshot by far.
+/// Splits the cells so that a limit of `bytes_max` per fragment is not exceeded by much.
 fn pieces(columns: Vec<Column>, bytes_max: u64) -> Vec<Vec<Column>> {
     let cells = columns.first().map_or(0, Column::len);
     let bytes: usize = columns
@@ -347,8 +347,7 @@ fn pieces(columns: Vec<Column>, bytes_max: u64) -> Vec<Vec<Column>> {
         .collect()
 }
 
-/// The smallest of the last cells of those sources that have more tiles, and whose it is; `None` if
-/// everything is loaded.
+/// The smallest last cell of the sources with more tiles, and the index of its source. `None` if everything is loaded.
 fn bound(schema: &Schema, order: &CellOrder, sources: &[Source]) -> Result<Option<(usize, Vec<Column>)>> {
     let mut least: Option<(usize, Vec<Column>)> = None;
     for (i, source) in sources.iter().enumerate().filter(|(_, s)| s.has_more()) {
@@ -364,23 +363,23 @@ fn bound(schema: &Schema, order: &CellOrder, sources: &[Source]) -> Result<Optio
     Ok(least)
 }
 
-/// How many cells of each source come before the bound: all of them if there is none.
+/// The number of cells of each source that sort before the bound. All cells if there is no bound.
 fn counts(schema: &Schema, order: &CellOrder, sources: &[Source], bound: Option<&[Column]>) -> Result<Vec<usize>> {
     let count = |s: &Source| bound.map_or(Ok(s.len()), |b| s.before(schema, order, b));
     sources.iter().map(count).collect()
 }
 
-/// Which cells are written, and which fields of them.
+/// Which cells and which of their fields are written.
 #[derive(Debug, Clone, Copy)]
 struct Filter {
     special: Special,
-    /// Leaves out deleted cells.
+    /// Whether to drop deleted cells.
     purge: bool,
-    /// Leaves out all but the newest cell of a place.
+    /// Whether to drop all but the newest cell at the same coordinates.
     newest_only: bool,
 }
 
-/// The cells of all parts in global order, those of one place newest first.
+/// The cells of all parts in global order. Cells with equal coordinates are sorted newest first.
 fn merged(schema: &Schema, parts: Vec<Vec<Column>>, filter: Filter, cpu: Cpu) -> Result<Vec<Column>> {
     let mut columns = source::join(parts, cpu)?;
     let fields = schema.attributes.len() + schema.dimensions.len();
@@ -445,7 +444,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_sources_leave_their_memory_to_large_ones() {
+    fn small_sources_leave_their_share_to_large_ones() {
         assert_eq!(share(100, vec![50, 50]), u64::MAX);
         assert_eq!(share(100, vec![51, 50]), 50);
         assert_eq!(share(100, vec![1000, 1, 9]), 90);

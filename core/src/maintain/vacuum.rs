@@ -1,4 +1,4 @@
-//! Vacuum: removes what consolidation has replaced, and what writers that died have left.
+//! Vacuum: removes what consolidation has replaced, and temporary files of crashed writers.
 
 use std::collections::BTreeSet;
 
@@ -14,11 +14,11 @@ use crate::write::WriteOptions;
 use crate::write::commit::put;
 use crate::write::identity::Ids;
 
-/// Removes what was replaced within the array's window, with the fragments also the files that dead
-/// writers left unfinished, and returns the paths below the array, in the
-/// order of removal. With `dry_run` nothing is removed.
+/// Removes what was replaced within the array's window. In the mode [`Mode::Fragments`] it also removes unfinished
+/// files of crashed writers. Returns the removed paths, relative to the array and in order of removal. With `dry_run`,
+/// nothing is removed.
 ///
-/// Readers that opened the array before may fail afterwards.
+/// Readers that opened the array before the vacuum may fail afterwards.
 ///
 /// # Errors
 /// [`crate::Error::Io`].
@@ -36,10 +36,10 @@ pub async fn vacuum(array: &Array, mode: Mode, dry_run: bool, write: &WriteOptio
     Ok(plan.steps.into_iter().map(Step::path).collect())
 }
 
-/// What to remove, in this order.
+/// The files and folders to remove, in this order.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Plan {
-    /// Commits that consolidated files list and that must be ignored before anything is removed.
+    /// Commits listed in consolidated files that must be ignored before anything is removed.
     ignore: BTreeSet<String>,
     steps: Vec<Step>,
 }
@@ -59,7 +59,7 @@ impl Step {
 }
 
 impl Plan {
-    /// Removes fragments: each loses its commit before its folder.
+    /// Removes fragments. The commit of each is removed before its folder.
     pub(super) fn fragments(catalog: &Catalog, folders: &BTreeSet<String>) -> Self {
         let mut plan = Self::mending(catalog);
         for folder in folders {
@@ -75,7 +75,7 @@ impl Plan {
         plan
     }
 
-    /// Takes what was vacuumed off the lists that name it.
+    /// Ignores listed commits whose fragments were vacuumed.
     fn mending(catalog: &Catalog) -> Self {
         Self {
             ignore: catalog.vacuumed(),
@@ -83,16 +83,16 @@ impl Plan {
         }
     }
 
-    /// And then removes these files.
+    /// Removes these files afterwards.
     pub(super) fn then_files(mut self, files: impl IntoIterator<Item = String>) -> Self {
         self.steps.extend(files.into_iter().map(Step::File));
         self
     }
 
-    /// Does it.
+    /// Executes the plan.
     ///
-    /// The ignore file comes first and stays until everything is gone, also where no list names the commits: somebody
-    /// who consolidates the commits meanwhile may have read them before, and lists them after.
+    /// The ignore file is written first and stays until everything is gone, even if no list names the commits. A
+    /// concurrent consolidation of commits may have read them before and may list them later.
     pub(super) async fn run(&self, array: &Array, write: &WriteOptions) -> Result<()> {
         let vfs = &array.context().vfs;
         put_ignore_file(array, &self.ignore, &mut Ids::new(write.seed)).await?;
@@ -112,7 +112,7 @@ impl Plan {
     }
 }
 
-/// Makes readers ignore these commits in consolidated files.
+/// Writes a file that makes readers ignore these commits in consolidated files.
 pub(super) async fn put_ignore_file(array: &Array, commits: &BTreeSet<String>, ids: &mut Ids) -> Result<()> {
     let times: Vec<(u64, u64)> = commits.iter().filter_map(|path| name::times(path)).collect();
     let (Some(first), Some(last)) = (times.iter().map(|t| t.0).min(), times.iter().map(|t| t.1).max()) else {
@@ -142,14 +142,14 @@ async fn replaced_fragments(array: &Array) -> Result<Plan> {
     Ok(Plan::fragments(&catalog, &folders).then_files(done))
 }
 
-/// Files that writers which died left unfinished, below the array.
+/// Unfinished files of crashed writers, relative to the array.
 async fn leftovers(array: &Array) -> Result<Vec<String>> {
     let found = array.context().vfs.leftovers(array.path()).await?;
     let below = |path: &String| last_part(path).to_owned();
     Ok(found.iter().map(below).collect())
 }
 
-/// Whether what replaces the listed fragments is committed: without it nothing may be removed.
+/// Whether the fragment that replaces those listed in `vacuum` is committed. Otherwise nothing may be removed.
 fn replaces(catalog: &Catalog, vacuum: &str) -> bool {
     let stem = vacuum.trim_end_matches(".vac");
     let name = last_part(stem);
@@ -160,8 +160,8 @@ fn within(window: Window, path: &str) -> bool {
     name::times(path).is_some_and(|(first, last)| window.start_ms <= first && last <= window.end_ms)
 }
 
-/// Commits with a file of their own that a consolidated file lists too; and, if one consolidated file
-/// lists all that counts, the other ones and the ignore files.
+/// Commit files whose commits are also in a consolidated file. If one consolidated file lists all commits in force,
+/// also the other consolidated files and the ignore files that are no longer needed.
 fn redundant_commits(catalog: &Catalog) -> Plan {
     let counts = |path: &str| !catalog.ignored.contains(path);
     let own = catalog
@@ -183,12 +183,12 @@ fn redundant_commits(catalog: &Catalog) -> Plan {
         let others = catalog.consolidated.iter().filter(|c| c.path != complete.path);
         others.map(|c| c.path.clone()).collect()
     });
-    // Ignore files go last: before, a file they concern might still be there.
+    // Ignore files go last, while the files they apply to may still exist.
     let needless = catalog.needless_ignore_files(&others);
     plan.then_files(others).then_files(needless)
 }
 
-/// All but the newest file: it names every fragment that was there.
+/// All but the newest file, which names every fragment of its time.
 async fn old_fragment_metadata(array: &Array) -> Result<Plan> {
     let dir = super::fragment_meta_dir(array);
     let entries = array.context().vfs.list(&join(array.path(), dir)).await?;
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn fragments_lose_their_commit_first_and_consolidated_commits_are_ignored() {
+    fn commits_are_ignored_and_removed_before_fragments() {
         let catalog = Catalog {
             own: ["__commits/b.wrt".to_owned()].into(),
             folders: ["__fragments/a".to_owned(), "__fragments/b".to_owned()].into(),
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_consolidated_file_that_names_what_is_ignored_needs_its_ignore_file() {
+    fn ignore_files_stay_while_a_consolidated_file_needs_them() {
         let mut catalog = Catalog {
             own: ["__commits/a.wrt".to_owned(), "__commits/z.wrt".to_owned()].into(),
             consolidated: vec![consolidated("1.con", &["__commits/a.wrt", "__commits/gone.wrt"])],
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_goes_before_its_replacement_is_committed() {
+    fn nothing_is_removed_before_its_replacement_is_committed() {
         let mut catalog = Catalog::default();
         assert!(!replaces(&catalog, "__commits/__1_2_u_22.vac"));
         catalog.own.insert("__commits/__1_2_u_22.wrt".into());

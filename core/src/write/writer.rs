@@ -366,7 +366,7 @@ fn sparse(schema: &Schema, columns: Vec<Column>, cpu: Cpu) -> Result<Arc<dyn Til
     })
 }
 
-/// The columns of the dimensions, which follow those of the attributes.
+/// The columns of the dimensions, which follow the attributes.
 pub(crate) fn dimensions<'a>(schema: &Schema, columns: &'a [Column]) -> Vec<&'a Column> {
     columns
         .iter()

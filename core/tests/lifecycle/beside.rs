@@ -211,7 +211,7 @@ fn at_most_one_of_two_concurrent_consolidations_stays() {
         let done = beside(&context, merge, merge, met as u64, None).0;
         if let Err(e) = done {
             assert!(
-                e.to_string().contains("this merge was given up"),
+                e.to_string().contains("this merge was abandoned"),
                 "before call {met}: {e}"
             );
             given_up += 1;

@@ -431,7 +431,7 @@ fn no_schema_change_is_lost_silently() {
             let both = ["ours", "theirs"].iter().all(|name| schema.attribute(name).is_some());
             let complaint = done.err().or(other_done.err()).map(|e| e.to_string());
             assert!(both || complaint.is_some(), "before call {call}");
-            met += usize::from(complaint.is_some_and(|c| c.contains("change again what it lacks")));
+            met += usize::from(complaint.is_some_and(|c| c.contains("repeat the changes it lacks")));
         }
     }
 }
