@@ -94,7 +94,10 @@ fn deletes_and_new_schemas_count_from_their_time_on() {
     assert_eq!(shell.ok("export a - --format csv --at 199"), "x,v\n1,a\n2,b\n3,c\n");
     shell.ok("evolve a --add-attr n:int32? --timestamp 300");
     let (_, early) = shell.fails("delete a --where 'n > 4' --timestamp 299");
-    assert!(early.contains("no field 'n' of this type at the time of the delete"), "{early}");
+    assert!(
+        early.contains("no field 'n' of this type at the time of the delete"),
+        "{early}"
+    );
     shell.ok("evolve a --drop-attr v --timestamp 400");
     assert_eq!(shell.ok("export a - --format csv"), "x,n\n1,\n3,\n");
     assert_eq!(shell.ok("export a - --format csv --at 350"), "x,v,n\n1,a,\n3,c,\n");
@@ -147,10 +150,7 @@ fn labels_of_an_attribute_that_comes_back_stay() {
         format!("evolve a --timestamp {time} --add-enum {e} --add-attr {attribute}")
     };
     let (_, error) = shell.fails(&again(r#""cat","dog""#, 400));
-    assert!(
-        error.contains("start the enumeration with the old values"),
-        "{error}"
-    );
+    assert!(error.contains("start the enumeration with the old values"), "{error}");
     shell.ok(&again(r#""red","green","blue""#, 400));
     assert_eq!(shell.ok("export a - --format csv"), "x,k,e\n1,5,green\n2,6,red\n");
 }
