@@ -73,12 +73,12 @@ fn pipes_in_an_array_are_not_waited_for() {
         .unwrap();
     assert!(made.success());
     for line in ["copy a b", "index a"] {
-        check(&shell, line, 1, &["pipe", "no regular file"]);
+        check(&shell, line, 1, &["pipe", "not a regular file"]);
     }
     let data = cells(&shell);
     std::fs::remove_file(&data).unwrap();
     std::fs::rename(shell.path("a/pipe"), data).unwrap();
-    check(&shell, "export a out.csv", 1, &["a0.tdb", "no regular file"]);
+    check(&shell, "export a out.csv", 1, &["a0.tdb", "not a regular file"]);
 }
 
 #[test]

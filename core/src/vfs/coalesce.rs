@@ -1,4 +1,4 @@
-//! Fewer, larger reads: merges ranges that are close together. Pure.
+//! Merges byte ranges that are close together into fewer, larger reads. Pure.
 
 use std::ops::Range;
 
@@ -7,25 +7,24 @@ use bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::sort::sort_by_number;
 
-/// Bytes between two ranges that are cheaper to read through than to ask for separately.
+/// The gap, in bytes, that is cheaper to read than to split into two requests.
 pub const GAP_BYTES: u64 = 32 << 10;
-/// The largest range that merging makes.
+/// The largest merged range, in bytes.
 pub const MERGED_BYTES_MAX: u64 = 4 << 20;
 
-/// What to fetch, and where in it each wanted range lies.
+/// The byte ranges to fetch, and the position of each requested range in them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Coalesced {
-    /// Ranges to fetch, in order of their starts.
+    /// Ranges to fetch, sorted by start.
     pub fetches: Vec<Range<u64>>,
-    /// For each wanted range: the fetch that holds it, and where in that fetch.
+    /// For each requested range: the index of its fetch, and the bytes in that fetch.
     parts: Vec<(usize, Range<usize>)>,
 }
 
-/// Merges `ranges`, given in any order, that are at most `gap` bytes apart, as long as the result
-/// stays within `merged_max` bytes.
+/// Merges `ranges`, in any order, that are at most `gap` bytes apart. A merged range has at most `merged_max` bytes.
 ///
 /// # Errors
-/// `InvalidArgument` for a range that ends before it starts or does not fit into memory.
+/// `InvalidArgument` if a range ends before it starts or does not fit in memory.
 pub fn coalesce(ranges: &[Range<u64>], gap: u64, merged_max: u64) -> Result<Coalesced> {
     let mut by_start: Vec<usize> = (0..ranges.len()).collect();
     sort_by_number(&mut by_start, |&i| ranges.get(i).map_or(0, |r| r.start));
@@ -57,7 +56,8 @@ pub fn coalesce(ranges: &[Range<u64>], gap: u64, merged_max: u64) -> Result<Coal
             }
         };
         let at = |byte: u64| {
-            usize::try_from(byte - fetch.start).map_err(|_| Error::invalid("a range larger than this machine's memory"))
+            usize::try_from(byte - fetch.start)
+                .map_err(|_| Error::invalid("a byte range is larger than the address space"))
         };
         let place = at(range.start)?..at(range.end)?;
         *part = (fetches.len() - 1, place);
@@ -66,10 +66,10 @@ pub fn coalesce(ranges: &[Range<u64>], gap: u64, merged_max: u64) -> Result<Coal
 }
 
 impl Coalesced {
-    /// The wanted ranges, in the order they were given, out of the fetched ones. Nothing is copied.
+    /// Slices the requested ranges, in their original order, out of the fetched ones. Copies nothing.
     ///
     /// # Errors
-    /// `Io` at `path` if a fetch brought fewer bytes than asked for.
+    /// `Io` at `path` if a fetch returned too few bytes.
     pub fn split(&self, path: &str, fetched: &[Bytes]) -> Result<Vec<Bytes>> {
         let part = |(fetch, place): &(usize, Range<usize>)| {
             if place.is_empty() {

@@ -1,4 +1,4 @@
-//! What every store must do, as checks that any store can be put through.
+//! The conformance suite that every store must pass.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::{Entry, EntryKind, Vfs, join};
 use crate::error::{Error, Result};
 
-/// Files that [`check_reading`] expects: names that need care in URLs, an empty file, one of some size.
+/// The files that [`check_reading`] expects: names that need care in URLs, an empty file and a large one.
 pub fn sample() -> Vec<(&'static str, Vec<u8>)> {
     let long = (0..300_000_u32)
         .flat_map(|i| (i.wrapping_mul(2_654_435_761)).to_le_bytes())
@@ -22,13 +22,13 @@ pub fn sample() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Puts an empty, writable store through everything, the reading of [`sample`] included.
+/// Runs all checks on an empty, writable store, including the read checks on [`sample`].
 ///
 /// # Errors
-/// The first thing that is not as it must be.
+/// The first check that fails.
 pub async fn check(vfs: &dyn Vfs) -> Result<()> {
     for (path, bytes) in sample() {
-        // In two parts, to see that they are joined.
+        // Two parts, to check that they are joined.
         let (head, tail) = bytes.split_at(bytes.len() / 3);
         vfs.put(path, vec![Bytes::copy_from_slice(head), Bytes::copy_from_slice(tail)])
             .await?;
@@ -39,10 +39,10 @@ pub async fn check(vfs: &dyn Vfs) -> Result<()> {
     check_remove(vfs).await
 }
 
-/// Puts a store that holds exactly [`sample`] through everything that reads.
+/// Runs all read checks on a store that holds exactly the files of [`sample`].
 ///
 /// # Errors
-/// The first thing that is not as it must be.
+/// The first check that fails.
 pub async fn check_reading(vfs: &dyn Vfs) -> Result<()> {
     for (path, bytes) in sample() {
         same(path, &vfs.read_all(path).await?, &bytes)?;

@@ -1,36 +1,36 @@
-//! Reads that any thread may do where it stands, without a future and into memory it already has.
+//! Blocking reads from any thread, without a future, into memory of the caller.
 
 use std::io::IoSliceMut;
 
 use crate::error::Result;
 
-/// A store whose files can be read so: a local disk. What is read is then not copied a second time,
-/// and each core reads what it is about to decode.
+/// A store with blocking reads, such as a local disk. They avoid a copy, and each core reads the bytes it is about to
+/// decode.
 pub trait Direct: Send + Sync {
-    /// The file `path`. Fails with `NotFound`.
+    /// Opens the file `path`. Fails with `NotFound`.
     ///
     /// # Errors
-    /// Those of the store; they name the file.
+    /// Errors of the store, which name the file.
     fn open<'a>(&'a self, path: &'a str) -> Result<Box<dyn ReadAt + 'a>>;
 }
 
 /// An open file.
 pub trait ReadAt: Send + Sync {
-    /// Its bytes.
+    /// The size of the file in bytes.
     fn size(&self) -> u64;
 
     /// Fills `out` with the bytes from `at` on.
     ///
     /// # Errors
-    /// The file has fewer, or cannot be read.
+    /// Fails if the file has fewer bytes or cannot be read.
     fn read_at(&self, out: &mut [u8], at: u64) -> Result<()>;
 
-    /// Fills these parts, one after the other, with the bytes from `at` on.
+    /// Fills the buffers `parts`, one after another, with the bytes from `at` on.
     ///
     /// # Errors
-    /// As [`ReadAt::read_at`].
+    /// The errors of [`ReadAt::read_at`].
     fn read_parts_at(&self, parts: &mut [IoSliceMut<'_>], at: u64) -> Result<()>;
 
-    /// Whether [`ReadAt::read_parts_at`] is one call of the system, however many parts there are.
+    /// Whether [`ReadAt::read_parts_at`] takes a single system call for any number of parts.
     fn reads_parts_at_once(&self) -> bool;
 }

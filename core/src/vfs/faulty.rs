@@ -1,4 +1,4 @@
-//! A store that fails on demand and counts what is asked of it.
+//! A store for tests that fails on demand and records its calls.
 
 use std::io::IoSliceMut;
 use std::ops::Range;
@@ -10,32 +10,32 @@ use super::{BoxFuture, Direct, Entry, FileWriter, ReadAt, Vfs};
 use crate::blocking::block_on;
 use crate::error::{Error, Result};
 
-/// When and how a [`FaultyVfs`] fails. The default never does.
+/// When and how a [`FaultyVfs`] fails. The default never fails.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Fault {
-    /// Fails at this call, counted from 0.
+    /// Fail at this call, counted from 0.
     pub at_call: Option<u64>,
-    /// Fails at the write that passes this many bytes.
+    /// Fail at the write that exceeds this many bytes in total.
     pub after_bytes: Option<u64>,
-    /// Every later call fails too, as after a crash; otherwise the fault passes.
+    /// Fail all later calls too, as after a crash. Otherwise only one call fails.
     pub lasting: bool,
-    /// The failing call takes effect before it fails, as when the answer is lost.
+    /// Let the failing call take effect before it fails, as if the response was lost.
     pub after_effect: bool,
 }
 
-/// One call that a store received.
+/// A call that the store received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// The method's name; `append` and `finish` for the parts of a created file, those of [`Direct`] and [`ReadAt`] for
-    /// what threads read on their own.
+    /// The method's name: `append` and `finish` for writers, and the methods of [`Direct`] and [`ReadAt`] for blocking
+    /// reads.
     pub method: &'static str,
-    /// The path it was given.
+    /// The path passed to it.
     pub path: String,
-    /// Bytes read or written, as far as the arguments tell.
+    /// Bytes read or written, if the arguments say so.
     pub bytes: u64,
 }
 
-/// Another store, with faults. Clones share the calls and the fault.
+/// Wraps a store and injects faults. Clones share the calls and the fault.
 #[derive(Clone)]
 pub struct FaultyVfs {
     inner: Arc<dyn Vfs>,
@@ -51,10 +51,10 @@ struct State {
     meanwhile: Option<(u64, Deed)>,
 }
 
-/// What somebody else does to the store.
+/// An action of another program on the store.
 type Deed = Box<dyn FnOnce() + Send>;
 
-/// What a call is to do.
+/// What a call should do.
 #[derive(Clone, Copy, PartialEq)]
 enum Verdict {
     Pass,
@@ -63,7 +63,7 @@ enum Verdict {
 }
 
 impl FaultyVfs {
-    /// `inner`, failing by `fault`.
+    /// Wraps `inner`, failing according to `fault`.
     pub fn new(inner: Arc<dyn Vfs>, fault: Fault) -> Self {
         Self {
             inner,
@@ -74,7 +74,7 @@ impl FaultyVfs {
         }
     }
 
-    /// From now on fails by `fault`, counting calls and bytes from 0.
+    /// Replaces the fault, and counts calls and bytes from 0 again.
     pub fn set(&self, fault: Fault) {
         *self.lock() = State {
             fault,
@@ -82,12 +82,13 @@ impl FaultyVfs {
         };
     }
 
-    /// Lets somebody else act just before this call, counted as in [`Fault::at_call`], reaches the store.
+    /// Runs `deed`, as another program would, just before this call reaches the store. Calls are counted as in
+    /// [`Fault::at_call`].
     pub fn before(&self, call: u64, deed: impl FnOnce() + Send + 'static) {
         self.lock().meanwhile = Some((call, Box::new(deed)));
     }
 
-    /// Every call since the start or the last [`set`](Self::set).
+    /// All calls since the start or the last [`set`](Self::set).
     pub fn calls(&self) -> Vec<Call> {
         self.lock().calls.clone()
     }
@@ -182,7 +183,7 @@ impl Vfs for FaultyVfs {
 
     fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
         let bytes = parts.iter().map(|p| p.len() as u64).sum();
-        // The inner store may act when its future is made, so that waits for the verdict.
+        // The inner store may act as soon as its future is created, so create it after the verdict.
         Box::pin(self.run("put", path, bytes, async move { self.inner.put(path, parts).await }))
     }
 

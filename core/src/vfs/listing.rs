@@ -1,4 +1,4 @@
-//! The lists of files that web servers give: nginx's and Caddy's JSON, and HTML pages of links. Pure.
+//! Parses the folder listings of web servers: the JSON of nginx and Caddy, and HTML pages of links. Pure.
 
 use serde::Deserialize;
 
@@ -6,23 +6,23 @@ use super::path::percent_decode;
 use super::{Entry, EntryKind};
 use crate::sort::sort_by;
 
-/// What a server's answer for a folder turned out to be.
+/// The result of parsing a server's response for a folder.
 #[derive(Debug, PartialEq, Eq)]
 pub enum FolderIndex {
     /// The folder's children, sorted by name.
     Entries(Vec<Entry>),
-    /// Not a list in any form known here.
+    /// The response is not a listing in a known form.
     Unknown,
 }
 
-/// Reads the answer `text` of content type `kind`.
+/// Parses the response `text` with the content type `kind`.
 pub fn parse_index(kind: &str, text: &str) -> FolderIndex {
     let entries = if kind.contains("json") {
         serde_json::from_str::<Vec<Item>>(text)
             .ok()
             .map(|items| items.into_iter().filter_map(Item::entry).collect())
     } else if kind.contains("html") {
-        // A page of links is a listing only if it says so, as most servers' own do, or if it is nothing else.
+        // Most servers say in the page that it is a listing. Otherwise it must consist of nothing but links.
         let title =
             text.contains("Index of") || text.contains("Directory listing") || text.contains("directory listing");
         ((title && !is_cut(text)) || is_bare(text))
@@ -33,8 +33,8 @@ pub fn parse_index(kind: &str, text: &str) -> FolderIndex {
     entries.map_or(FolderIndex::Unknown, |entries| FolderIndex::Entries(in_order(entries)))
 }
 
-/// Whether the answer `body` of content type `kind` to a request for a file, or for a part of it, is a web page: what
-/// many sites answer for files that they do not have, as if all were well.
+/// Whether the response `body` with the content type `kind` to a request for a file, or part of one, is a web page.
+/// Many sites serve such a page with status 200 for files that do not exist.
 pub fn is_page(kind: &str, body: &[u8]) -> bool {
     let body = body.trim_ascii();
     let starts = |with: &[u8]| body.get(..with.len()).is_some_and(|b| b.eq_ignore_ascii_case(with));
@@ -42,14 +42,14 @@ pub fn is_page(kind: &str, body: &[u8]) -> bool {
     kind.contains("html") && (starts(b"<!doctype html") || starts(b"<html") || ends(b"</html>"))
 }
 
-/// The children of a folder in the order of [`Vfs::list`](super::Vfs::list), none of them named twice.
+/// Sorts the children of a folder as [`Vfs::list`](super::Vfs::list) does, and removes duplicate names.
 pub fn in_order(mut entries: Vec<Entry>) -> Vec<Entry> {
     sort_by(&mut entries, Ord::cmp);
     entries.dedup_by(|a, b| a.name == b.name);
     entries
 }
 
-/// One child in JSON: `type` is nginx's and our own server's, `is_dir` is Caddy's.
+/// One child in JSON. nginx and our own server use `type`, Caddy uses `is_dir`.
 #[derive(Deserialize)]
 struct Item {
     name: String,
@@ -72,14 +72,14 @@ impl Item {
     }
 }
 
-/// Whether the end of a page did not arrive, and with it some of its links.
+/// Whether the page is truncated, so that links may be missing.
 fn is_cut(html: &str) -> bool {
     let lower = html.to_ascii_lowercase();
     lower.contains("<html") && !lower.contains("</html")
 }
 
-/// Whether a page is links and nothing else, one a line in a `<pre>`, as Go's file server gives it. What a site
-/// answers for whatever is asked for has a title, scripts or a body of its own.
+/// Whether a page consists of nothing but links, one per line in a `<pre>`, as Go's file server writes it. A site's
+/// fallback page has a title, scripts or a body.
 fn is_bare(html: &str) -> bool {
     let is_link =
         |line: &str| line.starts_with("<a href=\"") && line.ends_with("</a>") && line.matches('<').count() == 2;
@@ -94,7 +94,7 @@ fn is_bare(html: &str) -> bool {
             .is_some_and(|links| links.lines().all(|line| line.is_empty() || is_link(line)))
 }
 
-/// The targets of the page's links.
+/// The targets of all links of the page.
 fn links(html: &str) -> impl Iterator<Item = String> {
     html.split("href=").skip(1).filter_map(|rest| {
         let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
@@ -103,7 +103,7 @@ fn links(html: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// A link to a child: relative, of one part. Others lead up, sort the page or leave it.
+/// Converts a link to a child, which is relative and has one part. Other links lead up, sort the page or leave it.
 fn entry_of_link(link: &str) -> Option<Entry> {
     let link = link.strip_prefix("./").unwrap_or(link);
     let (link, is_dir) = link.strip_suffix('/').map_or((link, false), |l| (l, true));
@@ -143,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_told_from_files() {
+    fn pages_are_distinguished_from_files() {
         let page = b"\n<!DOCTYPE html>\n<html><body></body></html>\n";
         assert!(is_page("text/html; charset=utf-8", page));
         assert!(is_page("text/html", b"<html>"), "its start");
         assert!(is_page("text/html", b"body></HTML>\n"), "its end");
         assert!(
             !is_page("text/html", b"\x3c\0\0\0"),
-            "a file that a server has no better type for"
+            "a file for which the server has no better type"
         );
         assert!(!is_page("application/octet-stream", page));
         assert!(!is_page("text/html", b""));
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_without_its_end_is_no_list() {
+    fn a_truncated_page_is_not_a_listing() {
         let page = "<html><title>Index of /d</title><a href=\"a.tdb\">a.tdb</a><a href=\"b.tdb\">b.tdb</a>\n</HTML>";
         check("text/html", page, "a.tdb b.tdb");
         let cut = page.find("<a href=\"b").unwrap_or_default();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_home_page_is_no_listing() {
+    fn a_home_page_is_not_a_listing() {
         for page in [
             r#"<!doctype html><html><head><script src="app.js"></script></head><body><div id="root"></div></body></html>"#,
             "<!doctype html>\n<title>App</title>\n<pre>\n<a href=\"a\">a</a>\n</pre>\n",

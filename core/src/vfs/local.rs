@@ -1,7 +1,7 @@
-//! A folder on the local disk.
+//! A store in a folder on the local disk.
 //!
-//! A file appears under its name whole or not at all: it is written under a temporary name nearby
-//! and then linked. Reads are positional, so they share open files between threads.
+//! Files appear atomically: each is written under a temporary name nearby and then linked to its own name. Reads are
+//! positional, so threads share open files.
 
 mod handles;
 mod links;
@@ -26,16 +26,16 @@ use super::{BoxFuture, Direct, Entry, EntryKind, FileWriter, Lock, ReadAt, Vfs, 
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
 
-/// Reading through a hole of one page costs less than another system call.
+/// Reading a gap of one page costs less than another system call.
 const GAP_BYTES: u64 = 4096;
 
-/// Entries with names as long as those of fragments that surely fit the buffer of 32 KiB into which the C
-/// library lists.
+/// The number of entries that certainly fit the C library's listing buffer of 32 KiB, if names are as long as those of
+/// fragments.
 const ENTRIES_AT_ONCE: usize = 256;
-/// How often a folder that never holds still is listed.
+/// The most listings of a folder that keeps changing.
 const LISTINGS_MAX: usize = 16;
 
-/// The files below a folder.
+/// A store of the files in a folder.
 #[derive(Debug)]
 pub struct LocalVfs {
     root: LocalRoot,
@@ -43,7 +43,7 @@ pub struct LocalVfs {
 }
 
 impl LocalVfs {
-    /// The store of everything below `root`, which need not exist yet.
+    /// A store of everything below `root`, which need not exist yet.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self {
             root: LocalRoot::new(root),
@@ -51,7 +51,7 @@ impl LocalVfs {
         }
     }
 
-    /// The place of `path`, with no link followed.
+    /// The path on disk, without following links.
     fn place(&self, path: &str) -> PathBuf {
         if path.is_empty() {
             self.root.path().to_owned()
@@ -60,7 +60,7 @@ impl LocalVfs {
         }
     }
 
-    /// The absolute path, without `.` and `..`. Links are not followed, as in libtiledb.
+    /// The absolute path on disk, without `.` and `..`. Links are not followed, as in libtiledb.
     fn absolute(&self, path: &str) -> Option<PathBuf> {
         check_path(path).ok()?;
         let mut out = PathBuf::new();
@@ -74,7 +74,7 @@ impl LocalVfs {
         Some(out)
     }
 
-    /// The file `path`, whose handle is not kept.
+    /// Opens the file `path` without keeping its handle.
     fn once(&self, path: &str) -> Result<OpenFile> {
         check_path(path)?;
         Handles::once(&self.root, path).map_err(failed(path))
@@ -89,7 +89,7 @@ impl LocalVfs {
         if let Some(range) = ranges.iter().find(|r| r.end > file.size) {
             return Err(super::too_short(path, range, file.size));
         }
-        // Who has read all of a file will not come back for more of it.
+        // After reading a whole file, the caller will not read more of it.
         if known.is_none() && ranges != [0..file.size] {
             self.handles.keep(path, &file);
         }
@@ -99,9 +99,8 @@ impl LocalVfs {
         plan.split(path, &fetched)
     }
 
-    /// The entries of a folder. The system gives them by the buffer, and what a folder's owner does in
-    /// between, such as to put a file and then to remove another, may be missed by half: longer listings
-    /// are taken until two agree.
+    /// Lists a folder. The system returns entries one buffer at a time. If another process puts one file and then
+    /// removes another in between, a listing could miss both. Long listings are repeated until two agree.
     fn children(&self, dir: &str) -> Result<Vec<Entry>> {
         let mut entries = self.children_once(dir)?;
         for _ in 0..LISTINGS_MAX {
@@ -125,12 +124,12 @@ impl LocalVfs {
         };
         let mut entries = Vec::new();
         for LocalEntry { name, kind, is_link } in listing {
-            // Who walks down a link that leads up would go round for ever.
+            // Walking down a link that leads up would never end.
             if put::is_temporary(&name) || lock::is_lock(&name) || is_link && links::lead_up(&self.place(dir), &name) {
                 continue;
             }
             let kind = match kind {
-                // Reading what such a link leads to says that it is not followed.
+                // Reading the target of a link that leads out fails with an error that says so.
                 LocalKind::Folder | LocalKind::Outside(true) => EntryKind::Dir,
                 LocalKind::File | LocalKind::Special | LocalKind::Outside(false) => EntryKind::File(None),
             };
@@ -149,7 +148,7 @@ impl LocalVfs {
         }
     }
 
-    /// The end of a file that is read once.
+    /// The last bytes of a file that is read once.
     fn tail(&self, path: &str, bytes: u64) -> Result<(u64, Bytes)> {
         let file = self.once(path)?;
         let range = file.size.saturating_sub(bytes)..file.size;
@@ -196,7 +195,7 @@ impl LocalVfs {
     fn sync_tree(&self, path: &str) -> Result<()> {
         check_path(path)?;
         put::sync_tree(&self.root, path).map_err(failed(path))?;
-        // The name of what was synced lives in its parent.
+        // The name of the synced file or folder is stored in its parent.
         if path.is_empty() {
             Ok(())
         } else {
@@ -355,7 +354,7 @@ impl ReadAt for LocalFile<'_> {
 }
 
 impl LocalFile<'_> {
-    /// Whether the file has so many bytes from `at` on.
+    /// Checks that the file has this many bytes from `at` on.
     fn check(&self, at: u64, bytes: usize) -> Result<()> {
         let range = at..at.saturating_add(bytes as u64);
         if range.end > self.size() {
@@ -388,7 +387,7 @@ fn is_absent(e: &io::Error) -> bool {
     matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// The crate's error for the system's, at `path`.
+/// Converts an I/O error at `path` to the crate's error.
 fn failed(path: &str) -> impl Fn(io::Error) -> Error {
     move |e| match e.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => Error::not_found(path, ""),

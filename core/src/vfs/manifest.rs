@@ -1,13 +1,13 @@
-//! A listing in a file, for hosts that cannot list: `__manifest.json` in the folder it describes.
+//! The manifest `__manifest.json`: the listing of a folder, for hosts that cannot list.
 //!
 //! ```json
 //! {"version": 1, "files": {"__schema/__1_1_0a": {"size": 216}}, "inline": {"__schema/__1_1_0a": "base64…"}}
 //! ```
 //!
-//! It names every file below the folder with its size, and carries the small ones that opening an
-//! array reads, so that a reader needs one request to open; of a small array it carries the cells
-//! too. Readers of the format ignore it: its name has a dot. Programs that change the array through this crate write it
-//! again. It comes from servers, so its paths are checked before they are used.
+//! The manifest lists every file below its folder with its size. It also holds the contents of the small files that are
+//! read to open an array, so that opening takes one request. For a small array it holds the cells too. Programs that
+//! change the array through this crate rewrite it. Other readers of the format ignore it, because its name has a dot.
+//! Manifests come from servers, so their paths are checked before use.
 
 mod store;
 
@@ -28,18 +28,18 @@ use crate::error::{Error, Malformed, Result};
 use crate::limits::{ENTRIES_MAX, MANIFEST_BYTES_MAX};
 use crate::sort::sort_by;
 
-/// The manifest's name in the folder it describes.
+/// The file name of the manifest.
 pub const MANIFEST: &str = "__manifest.json";
-/// The only version there is.
+/// The only version so far.
 const VERSION: u32 = 1;
-/// Files up to this size, in bytes, may be carried in the manifest.
+/// The largest file to include in the manifest, in bytes.
 const INLINE_FILE_BYTES_MAX: u64 = 64 << 10;
-/// The carried files together are at most this many bytes.
+/// The most bytes of file contents to include in total.
 const INLINE_BYTES_MAX: u64 = 512 << 10;
-/// How often a manifest is written again because files came or went meanwhile.
+/// How often to rewrite a manifest because files were added or removed meanwhile.
 const REWRITES: u32 = 16;
 
-/// Every file below a folder, and the content of the small ones.
+/// All files below a folder, and the contents of the small ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     version: u32,
@@ -55,17 +55,17 @@ struct File {
 }
 
 impl Manifest {
-    /// The manifest of these files, of which the small ones are read.
+    /// Builds the manifest of these files, and reads the small ones.
     async fn build(vfs: &dyn Vfs, root: &str, files: BTreeMap<String, File>) -> Result<Self> {
         let sizes = files.iter().map(|(path, file)| (path, file.size));
         let (mut wanted, data): (Vec<_>, Vec<_>) = sizes
             .filter(|(_, size)| *size > 0)
             .partition(|(path, size)| *size <= INLINE_FILE_BYTES_MAX && rank(path).is_some());
-        // Some of the cells are of no use: many files make a tile, and the rest costs as many requests.
+        // Include cells only if all fit. With some missing, a reader needs as many requests as before.
         if files.values().fold(0, |sum: u64, file| sum.saturating_add(file.size)) <= INLINE_BYTES_MAX {
             wanted.extend(data);
         }
-        // What every reader needs first, then the newest: their names start with their time.
+        // First the files that every reader needs, then the newest. Their names start with their timestamps.
         let order = |path: &str| rank(path).unwrap_or(u8::MAX);
         sort_by(&mut wanted, |(a, _), (b, _)| order(a).cmp(&order(b)).then(b.cmp(a)));
         let mut inline = BTreeMap::new();
@@ -83,11 +83,12 @@ impl Manifest {
         })
     }
 
-    /// The manifest in `json`, which was read from `path`.
+    /// Decodes a manifest that was read from `path`.
     ///
     /// # Errors
-    /// `Corrupt` if it is not one, or names files that no store has; `LimitExceeded` if it is larger than any that is
-    /// written; `UnsupportedVersion` if it is a newer one.
+    /// - `Corrupt` if it is not a manifest, or names files with invalid paths.
+    /// - `LimitExceeded` if it is larger than the limit for writers.
+    /// - `UnsupportedVersion` if its version is newer.
     pub fn decode(json: &[u8], path: &str) -> Result<Self> {
         let corrupt = |why: &dyn fmt::Display| Error::Corrupt {
             path: path.to_owned(),
@@ -103,12 +104,12 @@ impl Manifest {
             });
         }
         match manifest.file_as_folder() {
-            Some(both) => Err(corrupt(&format_args!("{both:?} is a file and a folder in it"))),
+            Some(both) => Err(corrupt(&format_args!("{both:?} is both a file and a folder"))),
             None => Ok(manifest),
         }
     }
 
-    /// A file below which other files are said to lie.
+    /// Returns a file that other paths use as a folder, if any.
     fn file_as_folder(&self) -> Option<&str> {
         let folders = |path| std::iter::successors(Some(split(path).0), |folder| Some(split(folder).0));
         let above = |path| folders(path).take_while(|folder: &&str| !folder.is_empty());
@@ -116,10 +117,10 @@ impl Manifest {
         all.find(|folder| self.files.contains_key(*folder))
     }
 
-    /// The manifest as JSON.
+    /// Encodes the manifest as JSON.
     ///
     /// # Errors
-    /// `LimitExceeded` if it is larger than readers take.
+    /// `LimitExceeded` if it is larger than readers accept.
     pub fn encode(&self) -> Result<Vec<u8>> {
         let json = serde_json::to_vec(self).map_err(|e| Error::io(MANIFEST, e))?;
         check_bytes(&json, MANIFEST)?;
@@ -128,7 +129,7 @@ impl Manifest {
 
     fn inlined(&self, path: &str) -> Option<Bytes> {
         let bytes = BASE64.decode(self.inline.get(path)?).ok()?;
-        // A text that does not fit its size is read from the file instead.
+        // If the contents do not have the stated size, the file itself is read instead.
         (self.files.get(path)?.size == bytes.len() as u64).then(|| bytes.into())
     }
 }
@@ -144,7 +145,7 @@ fn check_bytes(json: &[u8], path: &str) -> Result<()> {
     }
 }
 
-/// A map whose keys are paths of files in a store.
+/// Deserializes a map whose keys are file paths in a store.
 fn by_path<'de, D: Deserializer<'de>, T: Deserialize<'de>>(json: D) -> Result<BTreeMap<String, T>, D::Error> {
     json.deserialize_map(ByPath(PhantomData))
 }
@@ -155,37 +156,37 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ByPath<T> {
     type Value = BTreeMap<String, T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("files by their paths")
+        f.write_str("a map from file paths")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
         let mut files = BTreeMap::new();
         while let Some((path, file)) = entries.next_entry::<String, T>()? {
             if path.is_empty() {
-                return Err(A::Error::custom("a file without a name is in it"));
+                return Err(A::Error::custom("it lists a file without a name"));
             }
             check_path(&path)
                 .and_then(|()| check_depth(split(&path).0))
                 .map_err(A::Error::custom)?;
             files.insert(path, file);
             if files.len() > ENTRIES_MAX {
-                return Err(A::Error::custom(format_args!("it names more than {ENTRIES_MAX} files")));
+                return Err(A::Error::custom(format_args!("it lists more than {ENTRIES_MAX} files")));
             }
         }
         Ok(files)
     }
 }
 
-/// Writes the manifest of the folder `root` of `vfs`, in place of an older one.
+/// Writes or replaces the manifest of the folder `root` of `vfs`.
 ///
 /// # Errors
-/// Those of the store; `NotFound` if there is nothing to describe.
+/// Errors of the store; `NotFound` if the folder has no files.
 pub async fn write(vfs: &dyn Vfs, root: &str) -> Result<Manifest> {
     let path = join(root, MANIFEST);
     let mut files = list(vfs, root).await?;
     for _ in 0..REWRITES {
         let manifest = match Manifest::build(vfs, root, files).await {
-            // A file that was listed is gone.
+            // A listed file was removed meanwhile.
             Err(Error::NotFound { .. }) => {
                 files = list(vfs, root).await?;
                 continue;
@@ -193,20 +194,20 @@ pub async fn write(vfs: &dyn Vfs, root: &str) -> Result<Manifest> {
             built => built?,
         };
         if manifest.files.is_empty() {
-            return Err(Error::not_found(root, "no files there to index"));
+            return Err(Error::not_found(root, "there are no files to index"));
         }
         vfs.put_over(&path, vec![manifest.encode()?.into()]).await?;
-        // Whoever changed something since the listing may have put a newer manifest, which this one has replaced.
+        // Another program may have changed files since the listing, and this manifest may have replaced its newer one.
         files = list(vfs, root).await?;
         if files == manifest.files {
             return Ok(manifest);
         }
     }
-    let why = "files come and go there faster than they can be listed; write the manifest again with `hyperslab index`";
+    let why = "files change there faster than they can be listed; write the manifest again with `hyperslab index`";
     Err(Error::io(path, why))
 }
 
-/// Every file below the folder `root`, and how large it is.
+/// All files below the folder `root`, with their sizes.
 async fn list(vfs: &dyn Vfs, root: &str) -> Result<BTreeMap<String, File>> {
     let skips = |path: &str| path == MANIFEST || last_part(path).starts_with('.');
     let found = walk(vfs, root, skips).await?.into_iter();
@@ -215,11 +216,11 @@ async fn list(vfs: &dyn Vfs, root: &str) -> Result<BTreeMap<String, File>> {
         .collect())
 }
 
-/// Writes the manifests that describe the folder `root` again: its own, and those of the folders above it. For
-/// whoever changed what is there.
+/// Rewrites the manifests of the folder `root` and of the folders above it, if they exist. Call it after changing files
+/// below `root`.
 ///
 /// # Errors
-/// Those of the store.
+/// Errors of the store.
 pub async fn refresh(vfs: &dyn Vfs, root: &str) -> Result<()> {
     let mut folder = root;
     loop {
@@ -235,7 +236,7 @@ pub async fn refresh(vfs: &dyn Vfs, root: &str) -> Result<()> {
     }
 }
 
-/// How early a reader needs the file; `None` for data, which comes last.
+/// The rank of a file by how early a reader needs it; `None` for data, which comes last.
 fn rank(path: &str) -> Option<u8> {
     let folder = path.split('/').rev().find(|part| {
         matches!(

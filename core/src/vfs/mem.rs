@@ -1,4 +1,4 @@
-//! A store in memory. Every operation is done when its future is made.
+//! A store in memory. Operations take effect when their future is created, not when it is polled.
 
 use std::collections::BTreeMap;
 use std::future::ready;
@@ -11,7 +11,7 @@ use super::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, check_path, slice};
 use crate::error::{Error, Result};
 use crate::sort::sort_by;
 
-/// Files in memory; folders are the prefixes of their names, as on object stores. Clones share the files.
+/// Files in memory. Folders are name prefixes, as on object stores. Clones share the files.
 #[derive(Debug, Clone, Default)]
 pub struct MemVfs {
     files: Arc<RwLock<BTreeMap<String, Bytes>>>,
@@ -23,7 +23,7 @@ impl MemVfs {
         Self::default()
     }
 
-    /// Every file's path and content, in the order of the paths.
+    /// The path and contents of every file, sorted by path.
     pub fn files(&self) -> Vec<(String, Bytes)> {
         self.reading()
             .iter()
@@ -31,7 +31,7 @@ impl MemVfs {
             .collect()
     }
 
-    /// Puts `bytes` at `path`, whatever was there.
+    /// Puts `bytes` at `path`, replacing any existing file.
     pub fn replace(&self, path: impl Into<String>, bytes: impl Into<Bytes>) {
         self.writing().insert(path.into(), bytes.into());
     }
@@ -129,7 +129,7 @@ impl Vfs for MemVfs {
     }
 }
 
-/// Direct children of `dir` among the paths of `files`, sorted by name.
+/// Lists the direct children of `dir` among the paths of `files`, sorted by name.
 pub(super) fn children<T>(files: &BTreeMap<String, T>, dir: &str, size: impl Fn(&T) -> u64) -> Vec<Entry> {
     let prefix = if dir.is_empty() {
         String::new()
@@ -148,7 +148,7 @@ pub(super) fn children<T>(files: &BTreeMap<String, T>, dir: &str, size: impl Fn(
                 name: name.to_owned(),
                 kind: EntryKind::Dir,
             });
-            // Past everything in this folder: '0' follows '/'.
+            // Skip everything in this folder: '0' follows '/'.
             from = format!("{prefix}{name}0");
         } else {
             entries.push(Entry {
@@ -158,7 +158,7 @@ pub(super) fn children<T>(files: &BTreeMap<String, T>, dir: &str, size: impl Fn(
             from = format!("{path}\0");
         }
     }
-    // "a.b" comes before "a/b" as a path, and after "a" as a name.
+    // The path "a.b" sorts before "a/b", but the name "a.b" sorts after "a".
     sort_by(&mut entries, Ord::cmp);
     entries
 }
@@ -180,7 +180,7 @@ impl FileWriter for MemWriter {
     }
 }
 
-/// One buffer from many, without a copy where there is only one.
+/// Joins buffers. A single one is not copied.
 fn concat(mut parts: Vec<Bytes>) -> Bytes {
     if parts.len() == 1 {
         return parts.remove(0);

@@ -1,4 +1,4 @@
-//! Stores of immutable files, behind one narrow trait.
+//! Stores of immutable files, behind a small trait.
 //!
 //! Paths are relative, `/`-separated, never start or end with `/` and never contain `..`. The empty
 //! path is the store's root folder.
@@ -40,33 +40,32 @@ pub use remote::{HttpVfs, ObjectVfs, PagedStore, Patience};
 pub use url::{join_url, local_path, open_url, path_within, redact};
 pub use walk::{Walked, walk};
 
-/// What every store operation returns: a boxed future that may cross threads.
+/// The return type of store operations: a boxed `Send` future.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
-/// Requests in flight at once.
+/// The number of concurrent requests.
 pub(crate) const IN_FLIGHT: usize = 32;
 
 /// A store of immutable files.
 ///
 /// Every implementation passes the conformance suite.
 pub trait Vfs: Send + Sync + 'static {
-    /// The store that this one wraps, if it does. What that one says of itself goes for this one too, where it does not
-    /// speak for itself.
+    /// The store that this one wraps, if any. Methods with a default implementation delegate to it.
     fn inner(&self) -> Option<&dyn Vfs>;
 
-    /// Bytes of each range, in order. Ranges are in bytes and end-exclusive.
+    /// Reads each range, in order. Ranges are in bytes, with an exclusive end.
     ///
-    /// Fails with `NotFound` if there is no such file, and with `Io` if fewer bytes exist than asked for.
+    /// Fails with `NotFound` if the file does not exist, and with `Io` if it has too few bytes.
     fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>>;
 
-    /// The whole file. Fails with `NotFound`.
+    /// Reads the whole file. Fails with `NotFound`.
     fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes>;
 
-    /// Bytes of the file. Fails with `NotFound`.
+    /// The size of the file in bytes. Fails with `NotFound`.
     fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64>;
 
-    /// The last `bytes` of the file, or all of it if it is shorter, and the size of the whole file:
-    /// what is needed of a file whose index stands at its end. Fails with `NotFound`.
+    /// Reads the last `bytes` of the file, or all of it if it is shorter. Also returns the size of the file. For files
+    /// with an index at the end. Fails with `NotFound`.
     fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
         Box::pin(async move {
             let size = self.size(path).await?;
@@ -76,43 +75,43 @@ pub trait Vfs: Send + Sync + 'static {
         })
     }
 
-    /// What [`Vfs::read_tail`] gives for each of `paths`, in their order, read side by side.
+    /// Calls [`Vfs::read_tail`] for each of `paths` concurrently. The results are in the same order.
     fn read_tails<'a>(&'a self, paths: &'a [String], bytes: u64) -> BoxFuture<'a, Vec<Result<(u64, Bytes)>>> {
         let one = move |path: &'a String| async move { Ok(self.read_tail(path, bytes).await) };
         Box::pin(side_by_side(paths.iter().map(one)))
     }
 
-    /// What [`Vfs::read`] gives for each of these files and their ranges, in their order, read side by side.
+    /// Calls [`Vfs::read`] for each file and its ranges concurrently. The results are in the same order.
     fn read_files<'a>(&'a self, files: &'a [(Arc<str>, Vec<Range<u64>>)]) -> BoxFuture<'a, Vec<Vec<Bytes>>> {
         let one = move |(path, ranges): &'a (Arc<str>, Vec<Range<u64>>)| self.read(path, ranges);
         Box::pin(side_by_side(files.iter().map(one)))
     }
 
-    /// Direct children of `dir`, sorted by name. An absent folder is empty, as on object stores.
+    /// Lists the direct children of `dir`, sorted by name. An absent folder is empty, as on object stores.
     fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>>;
 
-    /// Creates the whole file or nothing. Fails with `AlreadyExists`.
+    /// Creates the file atomically. Fails with `AlreadyExists`.
     fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()>;
 
-    /// Puts the whole file in place of one that is there, if any: who fails leaves that one. For files that are no part
-    /// of an array, of which none changes.
+    /// Creates or replaces the file atomically. If it fails, the existing file stays. Only for files that are not part
+    /// of an array, whose files never change.
     fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()>;
 
-    /// Starts a file that arrives in parts; it exists once the writer has finished. A writer that is
-    /// dropped leaves nothing that a reader would see as the finished file of a committed fragment.
+    /// Starts a file to be written in parts. The file exists once the writer has finished. A dropped writer leaves
+    /// nothing that a reader would take for a finished file of a committed fragment.
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>>;
 
-    /// Creates a folder and its parents, where the store has folders; otherwise does nothing.
+    /// Creates a folder and its parents. Does nothing if the store has no folders.
     fn create_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()>;
 
-    /// Removes a file. Absent is fine.
+    /// Removes a file. Succeeds if it does not exist.
     fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()>;
 
-    /// Removes a folder and everything in it. Absent is fine.
+    /// Removes a folder and everything in it. Succeeds if it does not exist.
     fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()>;
 
-    /// Paths of the files directly in `dir` that writers which died left there unfinished. Listings
-    /// hide them, and they may be removed.
+    /// Paths of unfinished files directly in `dir` whose writers have crashed. Listings hide them, and they may be
+    /// removed.
     fn leftovers<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<String>> {
         match self.inner() {
             Some(inner) => inner.leftovers(dir),
@@ -120,8 +119,8 @@ pub trait Vfs: Send + Sync + 'static {
         }
     }
 
-    /// Waits for the lock `name` of the folder `dir`, which one task of one process on this machine holds at a time, until
-    /// it drops it or ends. `None` if the store has no locks.
+    /// Acquires the lock `name` of the folder `dir`, waiting for it if necessary. At most one task on this machine
+    /// holds it, until it drops the lock or its process ends. Returns `None` if the store has no locks.
     fn lock<'a>(&'a self, dir: &'a str, name: &'a str) -> BoxFuture<'a, Option<Box<dyn Lock>>> {
         match self.inner() {
             Some(inner) => inner.lock(dir, name),
@@ -129,10 +128,11 @@ pub trait Vfs: Send + Sync + 'static {
         }
     }
 
-    /// Makes the file `dir`, or what was written below the folder `dir`, outlive a power cut, where the store can lose writes.
+    /// Syncs the file `dir`, or everything written below the folder `dir`, so that it survives a power loss. Does
+    /// nothing if the store cannot lose writes.
     fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()>;
 
-    /// Forgets what earlier answers told of things that change, so that the next ones are of now.
+    /// Forgets cached listings and other cached answers that may be out of date.
     fn renew(&self) -> BoxFuture<'_, ()> {
         match self.inner() {
             Some(inner) => inner.renew(),
@@ -140,31 +140,31 @@ pub trait Vfs: Send + Sync + 'static {
         }
     }
 
-    /// The absolute URI of `path`, such as `file:///data/array` or `s3://bucket/array`, if the store knows it.
+    /// The absolute URI of `path`, such as `file:///data/array` or `s3://bucket/array`, if known.
     fn location(&self, path: &str) -> Option<String> {
         self.inner()?.location(path)
     }
 
-    /// Whether a call that failed has no effect later: what was sent to a server may still arrive.
+    /// Whether a failed call has no effect later. A request sent to a server may still arrive.
     fn failures_are_final(&self) -> bool {
         self.inner().is_some_and(|inner| inner.failures_are_final())
     }
 
-    /// The store as one that threads may read on their own, if it is such a one. Such reads pass by all others, so a store
-    /// that wraps one is so only if it says it.
+    /// The blocking reads of this store, if it supports them. They bypass all other methods, so a wrapping store must
+    /// opt in itself.
     fn direct(&self) -> Option<&dyn Direct> {
         None
     }
 }
 
-/// What each of `questions` gives, in their order. [`IN_FLIGHT`] of them are under way at a time: the sockets and open
-/// files that a system has are not for one reader alone.
+/// Runs `questions` concurrently, at most [`IN_FLIGHT`] at a time, so that one reader does not use up the sockets and
+/// open files of the system. The results are in the same order.
 pub(crate) async fn side_by_side<T>(questions: impl IntoIterator<Item: Future<Output = Result<T>>>) -> Result<Vec<T>> {
     stream::iter(questions).buffered(IN_FLIGHT).try_collect().await
 }
 
-/// The store as one that threads may read on their own, if it is such a one.
-// Pages have none, and by this the compiler knows, and leaves out of their download what only those need.
+/// The blocking reads of this store, if it supports them. Always `None` in web pages, so that the compiler drops the
+/// code that only such stores need.
 #[inline]
 pub(crate) fn direct(vfs: &dyn Vfs) -> Option<&dyn Direct> {
     if cfg!(target_family = "wasm") {
@@ -176,40 +176,40 @@ pub(crate) fn direct(vfs: &dyn Vfs) -> Option<&dyn Direct> {
 /// A lock, released when it is dropped.
 pub trait Lock: Send + Sync {}
 
-/// A file that is being written front to back.
+/// Writes a file from start to end.
 pub trait FileWriter: Send {
     /// Appends bytes.
     fn append(&mut self, part: Bytes) -> BoxFuture<'_, ()>;
-    /// Says that a [`Vfs::sync`] will follow, so that a store that can may begin with what it has.
+    /// Announces that [`Vfs::sync`] will follow, so that the store may start to sync what it has.
     fn settle(&mut self) {}
     /// Makes the file visible under its name.
     fn finish(self: Box<Self>) -> BoxFuture<'static, ()>;
-    /// Gives the file up, and returns when nothing of it is left. Dropping a writer does the same, perhaps later.
+    /// Abandons the file and returns when it is gone. Dropping a writer does the same, perhaps later.
     fn abort(self: Box<Self>) -> BoxFuture<'static, ()> {
         drop(self);
         Box::pin(std::future::ready(Ok(())))
     }
 }
 
-/// A child of a folder.
+/// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
-    /// The last component of its path.
+    /// The last part of its path.
     pub name: String,
-    /// File or folder.
+    /// Whether it is a file or a folder.
     pub kind: EntryKind,
 }
 
-/// What a child of a folder is.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntryKind {
-    /// A file of this many bytes, where the listing says so.
+    /// A file, with its size in bytes if the listing includes it.
     File(Option<u64>),
     /// A folder.
     Dir,
 }
 
-/// The bytes `range` of the whole file `bytes`.
+/// Slices `range` out of the contents of a file.
 pub(crate) fn slice(path: &str, bytes: &Bytes, range: &Range<u64>) -> Result<Bytes> {
     let short = || too_short(path, range, bytes.len() as u64);
     let start = usize::try_from(range.start).map_err(|_| short())?;
@@ -221,12 +221,12 @@ pub(crate) fn slice(path: &str, bytes: &Bytes, range: &Range<u64>) -> Result<Byt
     }
 }
 
-/// Bytes were asked for that the file does not have.
+/// The error for a range beyond the end of a file.
 pub(crate) fn too_short(path: &str, range: &Range<u64>, size: u64) -> Error {
     Error::io(
         path,
         format!(
-            "bytes {}..{} of a file of {size} bytes: it is cut off, or what says where they are is damaged; restore the files from a backup",
+            "bytes {}..{} of a file of {size} bytes: the file is truncated, or the index that points to these bytes is damaged; restore the files from a backup",
             range.start, range.end
         ),
     )

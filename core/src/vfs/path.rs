@@ -1,8 +1,8 @@
-//! Paths in a store: relative, `/`-separated, never upwards.
+//! Paths in a store: relative, separated by `/`, without `..`.
 
 use crate::error::{Error, Result};
 
-/// `dir` and `name` with one slash between; either may be empty.
+/// Joins `dir` and `name` with a slash. Either may be empty.
 pub fn join(dir: &str, name: &str) -> String {
     match (dir.is_empty(), name.is_empty()) {
         (true, _) => name.to_owned(),
@@ -11,7 +11,7 @@ pub fn join(dir: &str, name: &str) -> String {
     }
 }
 
-/// The folder of `path` and the last part of its name.
+/// Splits a path into its folder and its last part.
 pub fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
@@ -21,10 +21,10 @@ pub fn last_part(path: &str) -> &str {
     split(path).1
 }
 
-/// Whether `path` stays inside its store. Names inside arrays come from files, so stores check.
+/// Checks that `path` stays inside its store. Names in arrays come from files, so stores check them.
 ///
 /// # Errors
-/// `InvalidArgument` for a path with an empty part, `.` or `..`, or that starts or ends with `/`.
+/// `InvalidArgument` if the path has an empty part, `.`, `..` or a NUL byte, or starts or ends with `/`.
 pub fn check_path(path: &str) -> Result<()> {
     let bad = |part: &str| part.is_empty() || part == "." || part == ".." || part.contains('\0');
     if !path.is_empty() && path.split('/').any(bad) {
@@ -33,7 +33,7 @@ pub fn check_path(path: &str) -> Result<()> {
     Ok(())
 }
 
-/// Text with `%xx` replaced by the bytes it stands for; `None` if those are not UTF-8.
+/// Decodes `%xx` escapes. Returns `None` if the result is not UTF-8.
 pub(crate) fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

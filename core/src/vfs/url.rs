@@ -1,4 +1,4 @@
-//! From what a user types to a store, and to what may be shown of it.
+//! Opens stores from paths and URLs, and redacts URLs for messages.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::Vfs;
 use crate::error::{Error, Result};
 
-/// The store that `url` names, rooted at what it names, and the path in it of what it names (the
-/// empty path: the root itself). A text without a scheme is a path on the local disk.
+/// Opens the store at `url`. Returns it with the path in it that `url` names; the empty path is the root. Text without
+/// a scheme is a path on the local disk.
 ///
 /// # Errors
-/// `Unsupported` for a scheme that this build does not know.
+/// `Unsupported` if this build does not support the scheme.
 pub fn open_url(url: &str) -> Result<(Arc<dyn Vfs>, String)> {
     match scheme(url) {
         None => local(url),
@@ -19,7 +19,7 @@ pub fn open_url(url: &str) -> Result<(Arc<dyn Vfs>, String)> {
     }
 }
 
-/// The path on the local disk that a path or a `file:` URL names; `None` for other URLs.
+/// The local path named by a path or a `file:` URL, or `None` for other URLs.
 pub fn local_path(url: &str) -> Option<&std::path::Path> {
     match scheme(url) {
         None => Some(url.as_ref()),
@@ -28,7 +28,7 @@ pub fn local_path(url: &str) -> Option<&std::path::Path> {
     }
 }
 
-/// The path of what `url` names in the store at `root`, if it lies there. Links are not followed.
+/// The path of `url` relative to the store at `root`, or `None` if it is outside. Links are not followed.
 pub fn path_within(root: &str, url: &str) -> Option<String> {
     let parts = |url: &str| match scheme(url) {
         None => ("file".to_owned(), url.to_owned()),
@@ -45,7 +45,7 @@ pub fn path_within(root: &str, url: &str) -> Option<String> {
     (scheme == root_scheme && inside && plain).then(|| names.join("/"))
 }
 
-/// The URL of `name` below the folder at `url`: a query, such as a signature, stays at the end. Of a path, its path.
+/// Appends `name` to the folder at `url`. A query, such as a signature, stays at the end. Also works for paths.
 pub fn join_url(url: &str, name: &str) -> String {
     let query = if scheme(url).is_some() {
         url.find(['?', '#'])
@@ -56,8 +56,8 @@ pub fn join_url(url: &str, name: &str) -> String {
     format!("{}/{name}{query}", folder.trim_end_matches('/'))
 }
 
-/// `text` without the secrets of the URLs in it: names and passwords before the host, and queries, are `***`.
-/// For every message and every log that may name a URL.
+/// Replaces the secrets of all URLs in `text` with `***`: user names, passwords and queries. Use it for every message
+/// and log entry that may contain a URL.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let mut shown = String::new();
     let mut rest = text;
@@ -80,7 +80,7 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Appends what follows the `://` of a URL, and the signs after it that belong to the sentence.
+/// Appends the part of a URL after `://`, redacted, and any punctuation that follows the URL in the sentence.
 fn push_redacted(url: &str, shown: &mut String) {
     let host_end = url.find(['/', '?', '#']).unwrap_or(url.len());
     let (host, rest) = url.split_at(host_end);
@@ -100,7 +100,9 @@ fn push_redacted(url: &str, shown: &mut String) {
 #[cfg(feature = "fs")]
 fn local(path: &str) -> Result<(Arc<dyn Vfs>, String)> {
     if path.is_empty() {
-        return Err(Error::invalid("the path is empty; name an array, a group or a folder"));
+        return Err(Error::invalid(
+            "the path is empty; give the path of an array, a group or a folder",
+        ));
     }
     Ok((Arc::new(super::LocalVfs::new(path)), String::new()))
 }
@@ -125,7 +127,7 @@ fn remote(scheme: &str, url: &str) -> Result<(Arc<dyn Vfs>, String)> {
     Err(Error::Unsupported(format!("{}: {scheme}: in this build", redact(url))))
 }
 
-/// The scheme of a URL and what follows the colon. One letter is a drive on Windows, not a scheme.
+/// The scheme of a URL and the text after the colon. A single letter is a Windows drive, not a scheme.
 fn scheme(url: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = url.split_once(':')?;
     let valid = scheme.len() > 1 && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));

@@ -1,25 +1,26 @@
-//! Everything below a folder, however a store lists it.
+//! Walks through everything below a folder.
 
 use super::{Entry, EntryKind, Vfs, check_path, join, split};
 use crate::error::{Error, Result};
 use crate::limits::{ENTRIES_MAX, FOLDER_DEPTH_MAX};
 
-/// A file or a folder that [`walk`] finds.
+/// A file or folder found by [`walk`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Walked {
-    /// Its path below the folder that is walked through.
+    /// Its path relative to the folder being walked.
     pub path: String,
-    /// The bytes of a file; `None` for a folder.
+    /// The size of a file in bytes; `None` for a folder.
     pub size: Option<u64>,
 }
 
-/// Everything below the folder `root` but for what `skips`, folders before what they hold. Sizes that a listing leaves
-/// out are asked for.
+/// Returns everything below the folder `root` except paths for which `skips` returns true. Folders come before their
+/// contents. If a listing leaves out sizes, they are requested.
 ///
 /// # Errors
-/// Those of the store; `LimitExceeded` for folders that lie deeper than [`FOLDER_DEPTH_MAX`], or more than
-/// [`ENTRIES_MAX`] files and folders: servers may list without end. `InvalidArgument` for a name that is no part of a
-/// path.
+/// - Errors of the store.
+/// - `LimitExceeded` if folders are nested deeper than [`FOLDER_DEPTH_MAX`], or there are more than [`ENTRIES_MAX`]
+///   files and folders, because a server may return endless listings.
+/// - `InvalidArgument` if a listed name is not valid in a path.
 pub async fn walk(vfs: &dyn Vfs, root: &str, skips: impl Fn(&str) -> bool) -> Result<Vec<Walked>> {
     let mut found = Vec::new();
     let mut folders = vec![String::new()];
@@ -31,7 +32,7 @@ pub async fn walk(vfs: &dyn Vfs, root: &str, skips: impl Fn(&str) -> bool) -> Re
             }
             check_path(&path)?;
             if name.is_empty() || name.contains('/') {
-                let why = format!("{name:?} is listed in {:?} and is no name", join(root, &folder));
+                let why = format!("{name:?}, listed in {:?}, is not a valid name", join(root, &folder));
                 return Err(Error::invalid(why));
             }
             let size = match kind {
@@ -53,10 +54,10 @@ pub async fn walk(vfs: &dyn Vfs, root: &str, skips: impl Fn(&str) -> bool) -> Re
     Ok(found)
 }
 
-/// Whether a path has no more parts than stores are walked through.
+/// Checks that a path has no more than [`FOLDER_DEPTH_MAX`] parts.
 ///
 /// # Errors
-/// `LimitExceeded` if it has.
+/// `LimitExceeded` if it has more.
 pub(super) fn check_depth(path: &str) -> Result<()> {
     let depth = path.split('/').count();
     if depth <= FOLDER_DEPTH_MAX {

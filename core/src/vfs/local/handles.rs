@@ -1,4 +1,4 @@
-//! Files kept open between reads, so that a slice of many tiles opens each file once.
+//! A cache of open files, so that reading many tiles opens each file once.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -9,17 +9,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::root::LocalRoot;
 use crate::cpu::Cpu;
 
-/// Files kept open; far below the usual limit of 1024 descriptors for a process.
+/// The most files to keep open. Far below the usual limit of 1024 descriptors per process.
 const OPEN_MAX: usize = 128;
 
-/// Bytes that one core reads at a time.
+/// The bytes that one core reads at a time.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Whether one call of the system fills several buffers.
+/// Whether one system call fills several buffers.
 pub(super) const PARTS_AT_ONCE: bool = cfg!(target_os = "linux");
 
-/// The open files of a store, by their path in it. Their content never changes, so an open file
-/// is never stale; one that another process removes stays readable until it is dropped here.
+/// The open files of a store, by path. File contents never change, so an open file never becomes stale. If another
+/// process removes a file, it stays readable until it is dropped here.
 #[derive(Debug, Default)]
 pub(super) struct Handles(Mutex<Open>);
 
@@ -37,7 +37,7 @@ pub(super) struct OpenFile {
 }
 
 impl Handles {
-    /// The file `path` below `root`.
+    /// Opens the file `path` below `root`, or returns the cached one.
     pub(super) fn open(&self, root: &LocalRoot, path: &str) -> io::Result<Arc<OpenFile>> {
         if let Some(file) = self.get(path) {
             return Ok(file);
@@ -47,7 +47,7 @@ impl Handles {
         Ok(file)
     }
 
-    /// The file `path`, if it is open.
+    /// The cached file `path`, if it is open.
     pub(super) fn get(&self, path: &str) -> Option<Arc<OpenFile>> {
         let mut guard = self.lock();
         let open = &mut *guard;
@@ -57,11 +57,11 @@ impl Handles {
         Some(Arc::clone(file))
     }
 
-    /// Keeps the file `path` open.
+    /// Adds the file `path` to the cache.
     pub(super) fn keep(&self, path: &str, file: &Arc<OpenFile>) {
         let mut open = self.lock();
         if open.files.len() >= OPEN_MAX {
-            // The older half at once: finding the oldest each time would cost more than opening a file.
+            // Drop the older half at once. Finding the oldest file each time would cost more than opening a file.
             let mut times: Vec<u64> = open.files.values().map(|(used, _)| *used).collect();
             let (_, &mut middle, _) = times.select_nth_unstable(OPEN_MAX / 2);
             open.files.retain(|_, (used, _)| *used > middle);
@@ -70,13 +70,13 @@ impl Handles {
         open.files.insert(path.to_owned(), (used, Arc::clone(file)));
     }
 
-    /// The file `path` below `root`, which is not kept.
+    /// Opens the file `path` below `root` without caching it.
     pub(super) fn once(root: &LocalRoot, path: &str) -> io::Result<OpenFile> {
         let (file, size) = root.open(path)?;
         Ok(OpenFile { file, size })
     }
 
-    /// Closes the file `path` and every file below the folder `path`.
+    /// Drops the file `path`, and all files below the folder `path`.
     pub(super) fn forget(&self, path: &str) {
         let below = |p: &str| {
             path.is_empty()
@@ -86,7 +86,7 @@ impl Handles {
         self.lock().files.retain(|p, _| !below(p));
     }
 
-    /// How many files are open.
+    /// The number of open files.
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
         self.lock().files.len()
@@ -98,10 +98,10 @@ impl Handles {
 }
 
 impl OpenFile {
-    /// The bytes of each range, which the caller has checked against the size.
+    /// Reads each range. The caller has checked the ranges against the size.
     ///
-    /// Large reads are spread over the cores: out of the page cache they are copies, and the fresh
-    /// memory they go to has to be mapped, which one core does at a fraction of the memory's speed.
+    /// Large reads are split across cores. Reads from the page cache are copies into fresh memory, and mapping that
+    /// memory on a single core is far slower than memory bandwidth.
     pub(super) fn read(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Vec<u8>>> {
         let length = |range: &Range<u64>| usize::try_from(range.end - range.start).map_err(io::Error::other);
         let mut buffers = ranges
@@ -131,10 +131,10 @@ impl OpenFile {
         return read_exact_at(&self.file, bytes, at);
     }
 
-    /// Fills these parts, one after the other, with the bytes from `at` on.
+    /// Fills `parts`, one after another, with the bytes from `at` on.
     #[cfg(target_os = "linux")]
     pub(super) fn read_parts(&self, mut parts: &mut [IoSliceMut<'_>], mut at: u64) -> io::Result<()> {
-        /// The system takes no more at a time.
+        /// The limit of the system per call.
         const PARTS_MAX: usize = 1024;
         while !parts.is_empty() {
             let now = parts.len().min(PARTS_MAX);
@@ -151,7 +151,7 @@ impl OpenFile {
         Ok(())
     }
 
-    /// Fills these parts, one after the other, with the bytes from `at` on.
+    /// Fills `parts`, one after another, with the bytes from `at` on.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn read_parts(&self, parts: &mut [IoSliceMut<'_>], mut at: u64) -> io::Result<()> {
         for part in parts {

@@ -1,9 +1,10 @@
-//! Symbolic links to folders: those that lead up would have no end.
+//! Detects symbolic links to parent folders, which would make a walk endless.
 
 use std::fs;
 use std::path::Path;
 
-/// Whether the link `name` in `folder` leads to that folder or to one above it, in the tree or on the way that was taken.
+/// Whether the link `name` in `folder` leads to that folder or to a parent of it, either by real path or along
+/// `folder`.
 pub(super) fn lead_up(folder: &Path, name: &str) -> bool {
     let (Ok(target), Ok(here)) = (fs::canonicalize(folder.join(name)), fs::canonicalize(folder)) else {
         return false;

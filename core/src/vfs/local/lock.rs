@@ -1,4 +1,4 @@
-//! Locks that the processes of a machine hold while they change a folder.
+//! Locks between the processes of a machine, held while they change a folder.
 
 use std::fs::{File, TryLockError};
 use std::thread;
@@ -8,7 +8,7 @@ use futures_channel::oneshot;
 
 use crate::vfs::Lock;
 
-/// A locked file. Dropping it removes the file and releases the lock, which also goes with the process.
+/// A locked file. Dropping it removes the file and releases the lock. The lock is also released when the process ends.
 struct Held {
     folder: Dir,
     name: String,
@@ -19,19 +19,19 @@ impl Lock for Held {}
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // Others wait for a file that is removed; they see that and open the next one. On Windows it stays.
+        // Waiters notice that the file was removed, and open the next one. On Windows the file stays.
         if cfg!(unix) {
             let _ = self.folder.remove_file(&self.name);
         }
     }
 }
 
-/// Whether `name` is that of a lock's file.
+/// Whether `name` is the name of a lock file.
 pub(super) fn is_lock(name: &str) -> bool {
     name.starts_with(".hyperslab-") && name.ends_with(".lock")
 }
 
-/// Waits for the lock `name` of `folder`. `None` if its file cannot be made or locked.
+/// Acquires the lock `name` of `folder`. Returns `None` if its file cannot be created or locked.
 pub(super) async fn acquire(folder: Dir, name: &str) -> Option<Box<dyn Lock>> {
     let name = format!(".hyperslab-{name}.lock");
     let mut options = OpenOptions::new();
@@ -53,19 +53,19 @@ pub(super) async fn acquire(folder: Dir, name: &str) -> Option<Box<dyn Lock>> {
     }
 }
 
-/// Waits on a thread of its own: the holder may be another task of this one.
+/// Waits on a separate thread, because the holder may be another task of this thread.
 async fn wait(file: File) -> Option<File> {
     let (tell, told) = oneshot::channel();
     let lock = move || {
         let locked = file.lock().is_ok();
-        // Fails only if nobody waits any more.
+        // Fails only if the receiver was dropped.
         let _ = tell.send(locked.then_some(file));
     };
     thread::Builder::new().spawn(lock).ok()?;
     told.await.ok().flatten()
 }
 
-/// Whether the file is still the one of this name.
+/// Whether the file still has this name.
 #[cfg(unix)]
 fn is_at(file: &File, folder: &Dir, name: &str) -> bool {
     use cap_std::fs::MetadataExt as _;
@@ -91,7 +91,7 @@ mod tests {
     use crate::blocking::block_on;
 
     #[test]
-    fn one_at_a_time_holds_a_lock() {
+    fn a_lock_has_one_holder_at_a_time() {
         let dir = tempfile::tempdir().unwrap();
         let folder = Dir::open_ambient_dir(dir.path(), ambient_authority()).unwrap();
         let (holders, rounds) = (AtomicU32::new(0), AtomicU32::new(0));

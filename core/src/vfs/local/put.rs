@@ -1,4 +1,4 @@
-//! Making files that appear whole, and making them last.
+//! Creates files atomically and syncs them.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -14,18 +14,18 @@ use super::root::{LocalRoot, reading, regular};
 use crate::cpu::Cpu;
 use crate::vfs::path::{join, last_part, split};
 
-/// Bytes that are worth a thread of their own on their way to the disk.
+/// The number of unsynced bytes from which a thread is started to sync them.
 const SETTLED_BYTES: u64 = 32 << 20;
 
-/// A temporary file touched later than this may be one that its writer has not locked yet.
+/// A temporary file modified more recently than this may belong to a writer that has not locked it yet.
 const FRESH: Duration = Duration::from_mins(1);
-/// Where files cannot be locked, one that was not touched for so long has no writer any more.
+/// If files cannot be locked, a temporary file that was not modified for this long is abandoned.
 const ABANDONED: Duration = Duration::from_hours(24);
 
-/// Creates the file `name` and its folder with the concatenated `parts`, or nothing.
+/// Atomically creates the file `name`, and its folder, with the concatenated `parts`.
 pub(super) fn put(root: &LocalRoot, name: &str, parts: &[Bytes]) -> io::Result<()> {
     if parts.iter().all(Bytes::is_empty) {
-        // An empty file (a commit marker) is whole as soon as its name is there.
+        // An empty file (a commit marker) is complete once its name exists.
         return root.in_folder(name, |dir, own| create_new(dir, own).map(drop));
     }
     let mut pending = Pending::new(root, name)?;
@@ -35,7 +35,7 @@ pub(super) fn put(root: &LocalRoot, name: &str, parts: &[Bytes]) -> io::Result<(
     pending.finish()
 }
 
-/// The same in place of a file that is there, if any.
+/// Like [`put`], but replaces an existing file.
 pub(super) fn put_over(root: &LocalRoot, name: &str, parts: &[Bytes]) -> io::Result<()> {
     let mut pending = Pending::begun(root, name)?;
     for part in parts {
@@ -49,15 +49,15 @@ fn create_new(dir: &Dir, own: &str) -> io::Result<File> {
     Ok(created.into_std())
 }
 
-/// A file that is being written under a temporary name; dropped unfinished, it is removed.
+/// A file being written under a temporary name. It is removed if dropped unfinished.
 pub(super) struct Pending {
     file: File,
     root: LocalRoot,
-    /// The folder of the temporary name.
+    /// The folder of the temporary file.
     folder: Dir,
     temporary: String,
     name: String,
-    /// Bytes that no thread was asked to bring to the disk yet.
+    /// Bytes that no thread has been started to sync yet.
     unsettled: u64,
     settling: Option<JoinHandle<io::Result<()>>>,
 }
@@ -65,7 +65,7 @@ pub(super) struct Pending {
 impl Pending {
     pub(super) fn new(root: &LocalRoot, name: &str) -> io::Result<Self> {
         let pending = Self::begun(root, name)?;
-        // Better found out now rather than after gigabytes.
+        // Fail now rather than after writing gigabytes.
         let (folder, own) = split(name);
         if root.folder(folder).is_ok_and(|dir| dir.symlink_metadata(own).is_ok()) {
             Err(ErrorKind::AlreadyExists.into())
@@ -78,8 +78,8 @@ impl Pending {
         let (file, folder, temporary) = root.in_folder(&temporary(name), |dir, own| {
             Ok((create_new(dir, own)?, dir.try_clone()?, own.to_owned()))
         })?;
-        // The lock goes with the process, however it ends, and so tells who comes to clean up that
-        // this writer lives. Without it, age has to tell.
+        // The lock is released when the process ends, however it ends. It shows a cleanup that this writer is alive.
+        // Without a lock, the cleanup goes by the age of the file.
         let _ = file.try_lock();
         Ok(Self {
             file,
@@ -97,13 +97,13 @@ impl Pending {
         self.file.write_all(part)
     }
 
-    /// Lets another thread bring to the disk what is here, if that is much and none is at it.
+    /// Starts a thread to sync the bytes so far, if there are enough and no such thread is running.
     pub(super) fn settle(&mut self) {
         if self.unsettled < SETTLED_BYTES || self.settling.as_ref().is_some_and(|s| !s.is_finished()) {
             return;
         }
         let before = self.settling.take();
-        // Where there is no thread to be had, the sync in the end does it all.
+        // If no thread can be started, the final sync does it all.
         self.settling = self.file.try_clone().ok().and_then(|file| {
             let settle = move || before.map_or(Ok(()), joined).and_then(|()| file.sync_data());
             thread::Builder::new().spawn(settle).ok()
@@ -112,7 +112,7 @@ impl Pending {
     }
 
     pub(super) fn finish(mut self) -> io::Result<()> {
-        // The system tells of a failure once: whoever syncs later would not hear of it.
+        // The system reports a failed sync only once; a later sync would not report it.
         self.settling.take().map_or(Ok(()), joined)?;
         self.root.in_folder(&self.name, |dir, own| {
             match self.folder.hard_link(&self.temporary, dir, own) {
@@ -123,7 +123,7 @@ impl Pending {
         // Dropping removes the temporary name.
     }
 
-    /// Not atomic against another writer of the same name; names in arrays are unique.
+    /// Not atomic if another writer uses the same name, but names in arrays are unique.
     fn rename_where_free(&self, dir: &Dir, own: &str) -> io::Result<()> {
         if dir.symlink_metadata(own).is_ok() {
             Err(ErrorKind::AlreadyExists.into())
@@ -140,17 +140,17 @@ fn joined(settling: JoinHandle<io::Result<()>>) -> io::Result<()> {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        // Already gone after a rename; if it cannot be removed, listings hide it.
+        // After a rename it is gone already. If it cannot be removed, listings hide it.
         let _ = self.folder.remove_file(&self.temporary);
     }
 }
 
-/// Whether `name` is one that [`Pending`] uses; such a file is nobody's yet.
+/// Whether `name` is a temporary name of [`Pending`].
 pub(super) fn is_temporary(name: &str) -> bool {
     name.starts_with(".hyperslab-") && name.ends_with(".tmp")
 }
 
-/// Names of the temporary files in `folder` whose writers are dead.
+/// The names of temporary files in `folder` whose writers are dead.
 pub(super) fn leftovers(folder: &Dir) -> io::Result<Vec<String>> {
     let mut found = Vec::new();
     for entry in folder.entries()? {
@@ -158,7 +158,7 @@ pub(super) fn leftovers(folder: &Dir) -> io::Result<Vec<String>> {
         let Ok(name) = entry.file_name().into_string() else {
             continue;
         };
-        // A file that cannot be looked at may have been finished meanwhile.
+        // Skip a file that cannot be inspected; its writer may have finished it meanwhile.
         if is_temporary(&name)
             && entry.file_type().is_ok_and(|t| t.is_file())
             && is_left_over(folder, &name).unwrap_or(false)
@@ -172,7 +172,7 @@ pub(super) fn leftovers(folder: &Dir) -> io::Result<Vec<String>> {
 
 fn is_left_over(folder: &Dir, name: &str) -> io::Result<bool> {
     let (file, _) = regular(folder.open_with(name, &reading())?.into_std())?;
-    // A time in the future is a clock gone wrong: nothing is known then.
+    // A modification time in the future means a wrong clock, so treat the file as fresh.
     let age = file.metadata()?.modified()?.elapsed().unwrap_or_default();
     Ok(age > FRESH
         && match file.try_lock() {
@@ -182,7 +182,7 @@ fn is_left_over(folder: &Dir, name: &str) -> io::Result<bool> {
         })
 }
 
-/// Makes the file `name`, or the folder `name` and everything in it, outlive a power cut. Links are left alone.
+/// Syncs the file `name`, or the folder `name` and everything in it. Links are not followed.
 pub(super) fn sync_tree(root: &LocalRoot, name: &str) -> io::Result<()> {
     match root.folder(name) {
         Ok(dir) => sync_folder(&dir),
@@ -203,7 +203,7 @@ fn sync_folder(dir: &Dir) -> io::Result<()> {
             children.push((child.file_name(), kind.is_dir()));
         }
     }
-    // Side by side: a disk writes many files in the time of a few.
+    // In parallel: a disk syncs many files in the time of a few.
     Cpu::default().try_map(&children, |(name, is_dir)| {
         if *is_dir {
             sync_folder(&dir.open_dir(name)?)
@@ -214,21 +214,20 @@ fn sync_folder(dir: &Dir) -> io::Result<()> {
     sync_one(dir, ".")
 }
 
-/// Makes the bytes of a file in `dir`, or the names in the folder `.`, outlive a power cut.
+/// Syncs a file in `dir`, or the names in the folder if `name` is `.`.
 pub(super) fn sync_one(dir: &Dir, name: impl AsRef<Path>) -> io::Result<()> {
     let name = name.as_ref();
     match dir.open_with(name, &reading()).and_then(|file| file.sync_all()) {
-        // Folders cannot be opened on Windows; there names are durable with their files.
+        // Windows cannot open folders; there, syncing a file makes its name durable.
         Err(_) if cfg!(windows) && dir.is_dir(name) => Ok(()),
         done => done,
     }
 }
 
-/// A name of this process's own, near `name`.
+/// A temporary name near `name`, unique to this process.
 ///
-/// Not beside it where it lies in one of an array's own folders: libtiledb takes every name it finds
-/// in `__schema`, `__meta` and `__fragment_meta` for one of its files, and would fail on ours. In the
-/// array's folder itself it skips names with a dot.
+/// It is never inside one of an array's own folders. libtiledb takes every name in `__schema`, `__meta` and
+/// `__fragment_meta` for one of its own files and would fail. In the array's root it skips names that start with a dot.
 fn temporary(name: &str) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let mut folder = split(name).0;
@@ -236,13 +235,13 @@ fn temporary(name: &str) -> String {
         folder = split(folder).0;
     }
     let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    // Two machines that share the disk may share a process number; they hardly share the address of
-    // a static under address randomisation, and `create_new` catches what is left.
+    // Two machines that share the disk may use the same process number. With address randomisation, a static rarely has
+    // the same address in both, and `create_new` catches the remaining cases.
     let here = std::ptr::from_ref(&NEXT) as usize;
     join(folder, &format!(".hyperslab-{process}-{here:x}-{number}.tmp"))
 }
 
-/// Some file systems have no hard links.
+/// Whether the file system has no hard links.
 fn cannot_link(e: &io::Error) -> bool {
     matches!(e.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported)
 }
@@ -252,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_settled_while_it_grows_is_whole() {
+    fn a_file_synced_while_it_grows_is_complete() {
         let dir = tempfile::tempdir().unwrap();
         let mut pending = Pending::new(&LocalRoot::new(dir.path()), "f").unwrap();
         let part: Vec<u8> = (0..SETTLED_BYTES / 4 + 1).map(|i| (i % 251) as u8).collect();
@@ -267,9 +266,9 @@ mod tests {
         assert!(std::fs::read(dir.path().join("f")).unwrap() == part.repeat(12));
     }
 
-    /// The system tells of bytes that it could not keep only once.
+    /// The system reports bytes that it could not write only once.
     #[test]
-    fn what_failed_to_settle_is_no_file() {
+    fn a_failed_sync_leaves_no_file() {
         for later in [false, true] {
             let dir = tempfile::tempdir().unwrap();
             let mut pending = Pending::new(&LocalRoot::new(dir.path()), "f").unwrap();

@@ -1,8 +1,7 @@
-//! A folder, and what lies below it: no link leads out.
+//! Access to a folder that links cannot escape.
 //!
-//! Links are followed while they stay below the folder. On Linux the kernel checks this as it opens the file
-//! (`openat2`), so a link that is swapped at that moment leads nowhere else. On other systems `cap-std` opens one
-//! name of the path after the other.
+//! Links are followed only within the folder. On Linux the kernel checks this when it opens the file (`openat2`), so
+//! swapping a link at that moment cannot escape. On other systems `cap-std` opens the path one component at a time.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -13,7 +12,7 @@ use cap_std::fs::{Dir, OpenOptions};
 
 use crate::vfs::path::{join, split};
 
-/// What a name in a folder stands for.
+/// The kind of a folder entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LocalKind {
     /// A regular file.
@@ -22,22 +21,22 @@ pub enum LocalKind {
     Folder,
     /// A pipe, a device or a socket.
     Special,
-    /// A link that leads out of the folder, and whether to a folder.
+    /// A link out of the folder. The flag says whether its target is a folder.
     Outside(bool),
 }
 
-/// What is in a folder.
+/// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalEntry {
     /// The last part of its name.
     pub name: String,
-    /// What it is, with links followed.
+    /// The kind of the entry, or of its target if it is a link.
     pub kind: LocalKind,
-    /// Whether a link was followed.
+    /// Whether the entry is a link.
     pub is_link: bool,
 }
 
-/// A folder on the local disk. Names in it are relative and `/`-separated; the empty name is the folder itself.
+/// A folder on the local disk. Names in it are relative and separated by `/`; the empty name is the folder itself.
 #[derive(Debug, Clone)]
 pub struct LocalRoot(PathBuf);
 
@@ -47,38 +46,38 @@ impl LocalRoot {
         Self(path.into())
     }
 
-    /// Where the folder is.
+    /// The path of the folder.
     pub(super) fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Opens the regular file `name` for reading, and says how many bytes it has.
+    /// Opens the regular file `name` for reading. Also returns its size in bytes.
     ///
     /// # Errors
-    /// Those of the system; `name` is no regular file, or a link on the way leads out of the folder.
+    /// I/O errors. Fails if `name` is not a regular file, or if a link in its path leads out of the folder.
     pub fn open(&self, name: &str) -> io::Result<(File, u64)> {
         let options = reading();
         regular(self.within(name, |dir, name| dir.open_with(name, &options))?.into_std())
     }
 
-    /// The kind of `name`, with links followed, and how many bytes it has.
+    /// The kind of `name`, following links, and its size in bytes.
     ///
     /// # Errors
-    /// Those of the system; a link on the way leads out of the folder.
+    /// I/O errors. Fails if a link in the path leads out of the folder.
     pub fn kind(&self, name: &str) -> io::Result<(LocalKind, u64)> {
         let metadata = self.within(name, |dir, name| dir.metadata(name))?;
         Ok((kind(metadata.file_type()), metadata.len()))
     }
 
-    /// What is in the folder `name`, in no order. Names that are not Unicode, and links that lead nowhere, are left out.
+    /// Lists the folder `name` in no particular order. Names that are not Unicode and dangling links are left out.
     ///
     /// # Errors
-    /// Those of the system; a link on the way leads out of the folder.
+    /// I/O errors. Fails if a link in the path leads out of the folder.
     pub fn entries(&self, name: &str) -> io::Result<Vec<LocalEntry>> {
         let mut entries = Vec::new();
         for child in self.within(name, |dir, name| dir.read_dir(name))? {
             let child = child?;
-            // What vanished since the listing is not there.
+            // Skip entries that were removed since the listing.
             let (Ok(own), Ok(found)) = (child.file_name().into_string(), child.file_type()) else {
                 continue;
             };
@@ -97,7 +96,7 @@ impl LocalRoot {
         Ok(entries)
     }
 
-    /// The kind of what the link `name` leads to.
+    /// The kind of the target of the link `name`.
     fn linked(&self, name: &str) -> Option<LocalKind> {
         match self.kind(name) {
             Ok((kind, _)) => Some(kind),
@@ -106,12 +105,12 @@ impl LocalRoot {
         }
     }
 
-    /// The folder `name`.
+    /// Opens the folder `name`.
     pub(super) fn folder(&self, name: &str) -> io::Result<Dir> {
         self.within(name, |dir, name| dir.open_dir(name))
     }
 
-    /// The folder `name`, which is made with those above it where it is missing.
+    /// Opens the folder `name`, creating it and its parents if they are missing.
     pub(super) fn folder_made(&self, name: &str) -> io::Result<Dir> {
         match self.folder(name) {
             Err(e) if e.kind() == ErrorKind::NotFound && name.is_empty() => {
@@ -129,7 +128,7 @@ impl LocalRoot {
         }
     }
 
-    /// Runs `make` in the folder that `name` lies in, with the last part of `name`. If the folder is missing, it is made.
+    /// Runs `make` with the parent folder of `name` and the last part of `name`. Creates the folder if it is missing.
     pub(super) fn in_folder<T>(&self, name: &str, make: impl Fn(&Dir, &str) -> io::Result<T>) -> io::Result<T> {
         let (folder, own) = split(name);
         match self.folder(folder).and_then(|dir| make(&dir, own)) {
@@ -138,17 +137,17 @@ impl LocalRoot {
         }
     }
 
-    /// Runs `open` on the folder and the path of `name` in it.
+    /// Runs `open` with the root folder and the path of `name` in it.
     fn within<T>(&self, name: &str, open: impl Fn(&Dir, &Path) -> io::Result<T>) -> io::Result<T> {
         let dir = Dir::open_ambient_dir(&self.0, ambient_authority())?;
         match open(&dir, Path::new(if name.is_empty() { "." } else { name })) {
-            // Absolute links count as leading out, even if they lead back in.
+            // cap-std refuses all absolute links, even those that lead back in.
             Err(e) if leads_out(&e) => open(&dir, &self.without_links(name)?),
             opened => opened,
         }
     }
 
-    /// The path of `name` in the folder with all links followed.
+    /// The path of `name` in the folder with all links resolved.
     fn without_links(&self, name: &str) -> io::Result<PathBuf> {
         let real = self.0.join(name).canonicalize()?;
         let root = self.0.canonicalize()?;
@@ -160,7 +159,7 @@ impl LocalRoot {
     }
 }
 
-/// A link led out of this folder.
+/// A link leads out of this folder.
 #[derive(Debug)]
 struct Outside(PathBuf);
 
@@ -180,7 +179,7 @@ fn is_outside(e: &io::Error) -> bool {
     e.get_ref().is_some_and(|e| e.is::<Outside>())
 }
 
-/// Whether `cap-std` refused a path: the system's own refusals have a number.
+/// Whether `cap-std` refused the path. Errors of the system have an error number.
 fn leads_out(e: &io::Error) -> bool {
     e.kind() == ErrorKind::PermissionDenied && e.raw_os_error().is_none()
 }
@@ -195,7 +194,7 @@ fn kind(found: cap_std::fs::FileType) -> LocalKind {
     }
 }
 
-/// Options to read a file. Opening a pipe does not wait for a writer.
+/// Options for opening a file to read. Opening a pipe does not block.
 pub(super) fn reading() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -208,7 +207,7 @@ pub(super) fn reading() -> OpenOptions {
     options
 }
 
-/// The file and its size, if it is a regular one.
+/// Checks that the file is a regular one, and returns it with its size.
 pub(super) fn regular(file: File) -> io::Result<(File, u64)> {
     let found = file.metadata()?;
     if found.is_dir() {
@@ -221,5 +220,5 @@ pub(super) fn regular(file: File) -> io::Result<(File, u64)> {
 }
 
 pub(super) fn not_regular() -> io::Error {
-    io::Error::other("it is a pipe, a device or a socket, and no regular file; remove it")
+    io::Error::other("not a regular file but a pipe, a device or a socket; remove it")
 }

@@ -1,8 +1,8 @@
-//! Whether a file that holds a secret is kept like one.
+//! Checks the permissions of files that hold secrets.
 
 use std::path::Path;
 
-/// Whether every user of the machine may read the file, as far as its own permissions go.
+/// Whether the permissions of the file let every user of the machine read it. Does not consider its folders.
 pub fn readable_by_everyone(file: &Path) -> bool {
     #[cfg(unix)]
     {

@@ -18,13 +18,13 @@ fn a_location_is_absolute() {
 
 #[cfg(feature = "test-util")]
 #[test]
-fn it_is_a_store_like_others() {
+fn the_local_disk_passes_the_conformance_suite() {
     let dir = tempfile::tempdir().unwrap();
     block_on(crate::vfs::conformance::check(&LocalVfs::new(dir.path()))).unwrap();
 }
 
 #[test]
-fn unfinished_files_are_nowhere_to_be_seen() {
+fn unfinished_files_are_hidden() {
     let dir = tempfile::tempdir().unwrap();
     let vfs = LocalVfs::new(dir.path());
     let mut writer = block_on(vfs.create("__schema/__1_1_a")).unwrap();
@@ -50,7 +50,7 @@ fn unfinished_files_are_nowhere_to_be_seen() {
 #[test]
 fn a_long_listing_never_misses_both_of_two_files() {
     let dir = tempfile::tempdir().unwrap();
-    // Names as long as those of fragments, so that the listing takes several calls.
+    // Names as long as those of fragments, so that the listing takes several system calls.
     let name = |n: u32| {
         format!(
             "__1_1_{:032x}_22.wrt",
@@ -65,7 +65,7 @@ fn a_long_listing_never_misses_both_of_two_files() {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // At every moment there is one at least.
+            // At least one of them exists at any time.
             for n in 0.. {
                 fs::write(token(n + 1), "").unwrap();
                 fs::remove_file(token(n)).unwrap();
@@ -87,7 +87,7 @@ fn a_long_listing_never_misses_both_of_two_files() {
 }
 
 #[test]
-fn what_dead_writers_leave_is_told_from_what_living_ones_write() {
+fn leftovers_of_dead_writers_are_found_and_live_ones_spared() {
     let dir = tempfile::tempdir().unwrap();
     let vfs = LocalVfs::new(dir.path());
     let age = |name: &str| {
@@ -163,7 +163,7 @@ mod links {
 
     use super::*;
 
-    /// A folder `root` with a file and links, beside a folder that is none of its business.
+    /// A folder `root` with a file and links, next to a folder outside the store.
     fn tree(dir: &Path) -> LocalVfs {
         fs::create_dir_all(dir.join("root/inner")).unwrap();
         fs::create_dir_all(dir.join("other/sub")).unwrap();
@@ -189,7 +189,7 @@ mod links {
     }
 
     #[test]
-    fn links_that_lead_out_are_refused_whatever_is_asked() {
+    fn links_that_lead_out_are_refused_by_every_method() {
         let dir = tempfile::tempdir().unwrap();
         let vfs = tree(dir.path());
         for file in ["file", "zero", "folder/secret", "relative/secret"] {
@@ -218,7 +218,7 @@ mod links {
         assert_eq!(fs::read(dir.path().join("other/secret")).unwrap(), b"secret");
         assert_eq!(fs::read_dir(dir.path().join("other")).unwrap().count(), 2);
         assert_eq!(fs::read_dir(dir.path().join("other/sub")).unwrap().count(), 0);
-        // Removing a link leaves what it leads to.
+        // Removing a link does not remove its target.
         block_on(vfs.remove("file")).unwrap();
         block_on(vfs.remove_dir("folder")).unwrap();
         assert!(dir.path().join("other/secret").exists());
@@ -271,7 +271,7 @@ mod links {
         ];
         for outcome in outcomes {
             let error = outcome.unwrap_err().to_string();
-            assert!(error.contains("no regular file"), "{error}");
+            assert!(error.contains("not a regular file"), "{error}");
         }
         block_on(vfs.sync("")).unwrap();
     }

@@ -1,4 +1,4 @@
-//! The store that a manifest makes of one that cannot list.
+//! Gives listings to a store that cannot list, from its manifest.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use crate::error::{Error, Result};
 use crate::vfs::mem::children;
 use crate::vfs::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, join, slice};
 
-/// A store that answers from the manifest in its root, where there is one, and asks `inner` for the rest.
+/// A store that answers from the manifest in its root, if it has one, and otherwise from `inner`.
 pub struct ManifestVfs {
     inner: Arc<dyn Vfs>,
     state: Mutex<State>,
     lists: Mutex<Lists>,
 }
 
-/// Where names come from.
+/// The source of listings.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lists {
-    /// From the manifest alone, if there is one.
+    /// The manifest, if there is one. `inner` is not asked to list.
     Unasked,
-    /// From `inner`, if it can list, which the next question shows.
+    /// Undecided: the next listing shows whether `inner` can list.
     Unknown,
-    /// From `inner`: other programs may have written since the manifest was.
+    /// `inner`. Other programs may have changed the store since the manifest was written.
     Given,
-    /// From the manifest: `inner` cannot list.
+    /// The manifest, because `inner` cannot list.
     Refused,
 }
 
@@ -37,19 +37,19 @@ enum State {
     Unread,
     Absent,
     Present(Arc<Manifest>),
-    /// Something was written through this store since: what the manifest says may not be so.
+    /// This store has written something since, so the manifest may be out of date.
     Outdated,
 }
 
 impl ManifestVfs {
-    /// `inner` with its manifest, which the first question reads, and which is believed.
+    /// Wraps `inner`. The manifest is read at the first call and trusted for listings.
     pub fn new(inner: Arc<dyn Vfs>) -> Self {
         Self::with(inner, Lists::Unasked)
     }
 
-    /// The same for a store that may be able to list: if it is, its lists count and not those of the manifest, which is
-    /// out of date once another program has written. The first list is asked for together with the manifest; a store
-    /// that refuses it is not asked for another.
+    /// Wraps an `inner` that may be able to list. If it can, its listings replace those of the manifest, which is out
+    /// of date once another program has written. The first listing is requested together with the manifest. If the
+    /// store refuses it, no more listings are requested.
     pub fn checked(inner: Arc<dyn Vfs>) -> Self {
         Self::with(inner, Lists::Unknown)
     }
@@ -62,7 +62,7 @@ impl ManifestVfs {
         }
     }
 
-    /// The children of `dir` as `inner` lists them and as the manifest does, where they count.
+    /// Lists `dir` in `inner` and reads the manifest, as needed.
     async fn sources(&self, dir: &str) -> Result<(Option<Result<Vec<Entry>>>, Option<Arc<Manifest>>)> {
         let mut lists = self.lists.lock().await;
         match *lists {
@@ -75,7 +75,7 @@ impl ManifestVfs {
                 let (manifest, listed) = future::join(self.manifest(), self.inner.list(dir)).await;
                 Ok((Some(listed), manifest?))
             }
-            // Whoever else wants a list waits for what this one shows.
+            // Concurrent listings wait for this one to decide.
             Lists::Unknown => {
                 let (manifest, listed) = future::join(self.manifest(), self.inner.list(dir)).await;
                 let manifest = manifest?;
@@ -90,7 +90,7 @@ impl ManifestVfs {
         }
     }
 
-    /// The manifest, read once until it is renewed; those who ask meanwhile wait for the same answer.
+    /// The manifest, read once until [`Vfs::renew`]. Concurrent callers wait for the same read.
     async fn manifest(&self) -> Result<Option<Arc<Manifest>>> {
         let mut state = self.state.lock().await;
         if let State::Unread = *state {
@@ -212,7 +212,7 @@ impl Vfs for ManifestVfs {
     fn renew(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let mut state = self.state.lock().await;
-            // What is outdated stays out of use: nobody may have written it again.
+            // An outdated manifest stays unused: it may not have been rewritten.
             if let State::Present(_) | State::Absent = *state {
                 *state = State::Unread;
             }
@@ -226,7 +226,7 @@ impl Manifest {
         children(&self.files, dir, |file| file.size)
     }
 
-    /// A list of `dir` with the sizes that it leaves out, and without the manifest, which describes others.
+    /// Completes a listing of `dir` with the sizes it leaves out, and removes the manifest itself.
     fn with_sizes(&self, dir: &str, mut entries: Vec<Entry>) -> Vec<Entry> {
         entries.retain(|entry| !dir.is_empty() || entry.name != MANIFEST);
         for entry in &mut entries {

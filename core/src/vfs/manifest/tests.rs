@@ -95,7 +95,7 @@ fn one_that_comes_later_is_seen_too() {
     assert_eq!(block_on(vfs.list("")).unwrap().len(), 3);
 }
 
-/// Somebody else writes a file and the manifest before each call in turn.
+/// Another program writes a file and the manifest before each call in turn.
 #[cfg(feature = "test-util")]
 #[test]
 fn of_two_writers_neither_is_left_out() {
@@ -142,14 +142,14 @@ fn where_the_store_can_list_its_lists_count() {
     assert_eq!(names(&checked, ""), "__commits __fragments __meta");
     assert_eq!(names(&checked, "__commits"), "x.wrt y.wrt");
     assert_eq!(names(&checked, "__meta"), "__2_2_0b");
-    // What the manifest carries needs no other request.
+    // Contents that the manifest carries need no further request.
     assert_eq!(block_on(checked.read_all("__schema/__1_1_0a")).unwrap(), "schema");
     let believing = ManifestVfs::new(Arc::new(mem));
     assert_eq!(names(&believing, "__commits"), "x.wrt");
     assert_eq!(names(&believing, "__meta"), "");
 }
 
-/// A store that cannot list is asked once.
+/// A store that cannot list is asked to list only once.
 #[cfg(feature = "test-util")]
 #[test]
 fn where_the_store_cannot_list_the_manifest_counts() {
@@ -158,7 +158,7 @@ fn where_the_store_cannot_list_the_manifest_counts() {
     let mem = store();
     block_on(write(&mem, "")).unwrap();
     mem.replace("__commits/y.wrt", b"".to_vec());
-    // The manifest is the first call, the list the second.
+    // The manifest is call 0, the listing call 1.
     let unlisted = FaultyVfs::new(
         Arc::new(mem),
         Fault {
@@ -189,7 +189,7 @@ fn paths_that_no_store_has_are_refused() {
         assert!(error.contains("folders within folders in \"d/d/d\""), "{error}");
     }
     let both = decode(&[file("a"), file("a!"), file("a/b")].join(",")).unwrap_err();
-    assert!(both.to_string().contains("\"a\" is a file and a folder"), "{both}");
+    assert!(both.to_string().contains("\"a\" is both a file and a folder"), "{both}");
     let inline = br#"{"version":1,"files":{},"inline":{"/x":""}}"#;
     assert_eq!(Manifest::decode(inline, "m").unwrap_err().code(), "Corrupt");
     let large = vec![b' '; MANIFEST_BYTES_MAX as usize + 1];

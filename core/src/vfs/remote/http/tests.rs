@@ -249,7 +249,10 @@ fn bytes_that_are_not_those_of_the_file_are_refused() {
         "{other}"
     );
     let short = failing("206 Partial Content\r\nContent-Range: bytes 0-1/2", "ab");
-    assert!(short.contains("cut off") && short.contains("from a backup"), "{short}");
+    assert!(
+        short.contains("truncated") && short.contains("from a backup"),
+        "{short}"
+    );
 }
 
 #[test]
