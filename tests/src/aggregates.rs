@@ -1,4 +1,4 @@
-//! Aggregates, held against the cells they are made of and against libtiledb's own.
+//! Compares aggregates with the cells they are computed from, and with those of libtiledb.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use hyperslab::{CellCount, Column, Physical, Scalar};
 
 use crate::hex::Hex;
 
-/// What libtiledb says of one field, by the name of the aggregate; nothing for null.
+/// libtiledb's aggregates of one field, by name; `None` for null.
 pub type Said = BTreeMap<String, Option<Hex>>;
 
 const ALL: [(&str, Aggregate); 6] = [
@@ -22,8 +22,8 @@ const ALL: [(&str, Aggregate); 6] = [
     ("max", Aggregate::Max),
 ];
 
-/// Holds the aggregates of a query, some of which come from statistics, against the cells it finds and, where
-/// libtiledb was asked, against what it says.
+/// Compares the aggregates of a query, some of which come from statistics, with the cells it reads and, if available,
+/// with libtiledb's aggregates.
 pub(crate) fn check(
     array: &Array,
     query: &Query,
@@ -56,8 +56,8 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// Whether libtiledb's answer means something: of no values it gives 0 where it cannot give null, and a sum that
-/// leaves the type on its way stays at the type's end, so that it depends on the order, as do sums of infinities.
+/// Whether libtiledb's answer is meaningful. Without values it returns 0 if it cannot return null. A sum that overflows
+/// saturates, so it depends on the order of the values, as do sums with infinities.
 fn comparable(aggregate: Aggregate, column: &Column) -> bool {
     let counts = matches!(aggregate, Aggregate::Count | Aggregate::NullCount);
     let sums = matches!(aggregate, Aggregate::Sum | Aggregate::Mean);
@@ -69,7 +69,7 @@ fn comparable(aggregate: Aggregate, column: &Column) -> bool {
     counts || values.clone().next().is_some() && !(sums && (size() > i64::MAX as u128 || endless()))
 }
 
-/// What libtiledb's bytes say.
+/// Decodes libtiledb's bytes.
 fn value(aggregate: Aggregate, column: &Column, bytes: &[u8]) -> Result<Scalar> {
     let own = column.datatype.physical();
     let physical = match aggregate {
@@ -86,7 +86,7 @@ fn value(aggregate: Aggregate, column: &Column, bytes: &[u8]) -> Result<Scalar> 
     Scalar::from_le_bytes(physical, bytes).with_context(|| format!("{} bytes are no {physical:?}", bytes.len()))
 }
 
-/// An aggregate, cell by cell.
+/// Computes an aggregate from the cells.
 fn by_hand(aggregate: Aggregate, column: &Column) -> Option<Scalar> {
     let values = (0..column.len()).filter(|&i| !column.is_null(i));
     let cells = column.len() as u64;
@@ -127,8 +127,8 @@ fn by_hand(aggregate: Aggregate, column: &Column) -> Option<Scalar> {
     }
 }
 
-/// Whether two aggregates of a column are the same. Sums of floats may have been added up in another order:
-/// they agree as far as the size of what was added up lets them.
+/// Whether two aggregates of a column are equal. Sums of floats may have been added in different orders, so they may
+/// differ by a rounding error relative to the magnitude of the values.
 fn alike(a: Option<&Scalar>, b: Option<&Scalar>, aggregate: Aggregate, column: &Column) -> bool {
     let float = |s: Option<&Scalar>| s.filter(|s| s.as_i128().is_none()).and_then(Scalar::as_f64);
     let (Some(x), Some(y)) = (float(a), float(b)) else {

@@ -1,5 +1,5 @@
-//! A case: an array as plain data (its schema, what is done to it, what is asked and what must come
-//! back). `interop/README.md` describes the fields.
+//! A case: an array described as plain data, with its schema, the steps performed on it, the queries and the expected
+//! results. `interop/README.md` describes the fields.
 
 mod build;
 
@@ -30,7 +30,7 @@ pub struct Case {
     pub queries: Vec<QuerySpec>,
     #[serde(default)]
     pub metadata: Option<BTreeMap<String, (String, u32, Hex)>>,
-    /// Why this case is only read or only written by us; for what libtiledb does wrong.
+    /// Why only one side reads or writes this case. For bugs of libtiledb.
     #[serde(default)]
     pub only: Option<String>,
 }
@@ -133,7 +133,7 @@ pub struct ColSpec {
     pub valid: Option<Hex>,
 }
 
-/// Something done to an array.
+/// A step performed on an array.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "lowercase")]
 #[allow(missing_docs, reason = "the fields are described in interop/README.md")]
@@ -178,7 +178,7 @@ pub enum Op {
     },
 }
 
-/// A question and, where libtiledb has answered it, the answer.
+/// A query and, if libtiledb has answered it, the answer.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs, reason = "the fields are described in interop/README.md")]
 pub struct QuerySpec {
@@ -189,7 +189,7 @@ pub struct QuerySpec {
     #[serde(default)]
     pub cond: Option<Value>,
     pub expect: Answer,
-    /// What libtiledb makes of the cells, by field.
+    /// The aggregates that libtiledb computed, by field.
     #[serde(default)]
     pub aggregates: Option<BTreeMap<String, Said>>,
 }

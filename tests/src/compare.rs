@@ -1,4 +1,4 @@
-//! Reads what a case asks and compares it, cell by cell, with what libtiledb answered.
+//! Runs the queries of a case and compares the results, cell by cell, with those of libtiledb.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::array::{Array, OpenOptions, Window};
@@ -9,10 +9,10 @@ use hyperslab::{Column, Context};
 use crate::aggregates;
 use crate::case::{Case, QuerySpec, condition, layout};
 
-/// Asks every question of a case of the array at `path`; gives the number of cells compared.
+/// Runs all queries of a case on the array at `path`. Returns the number of cells compared.
 ///
 /// # Errors
-/// Says which question, which field and which cell differ.
+/// Names the query, the field and the cell that differ.
 pub fn check(context: &Context, path: &str, case: &Case) -> Result<u64> {
     let mut cells = 0;
     for (i, q) in case.queries.iter().enumerate() {
@@ -58,7 +58,7 @@ fn check_query(context: &Context, path: &str, case: &Case, q: &QuerySpec) -> Res
     };
     let got = block_on(array.read(&query))?;
     same(case, q, &got).context("read at once")?;
-    // A budget so small that the batches break in the middle of rows and tiles.
+    // A budget so small that batches end in the middle of rows and tiles.
     let parts = collect(
         &array,
         Query {
@@ -80,7 +80,7 @@ fn check_query(context: &Context, path: &str, case: &Case, q: &QuerySpec) -> Res
     Ok(got.cells)
 }
 
-/// The batches of a streamed read, joined.
+/// The joined batches of a streamed read.
 fn collect(array: &Array, query: Query) -> Result<Batch> {
     let mut all: Option<Batch> = None;
     let mut batches = array.batches(query.clone());
@@ -126,7 +126,7 @@ fn same(case: &Case, q: &QuerySpec, got: &Batch) -> Result<()> {
     for (name, column) in &got.columns {
         column.check(name)?;
     }
-    // Among equal coordinates, and in unordered results, the order is not laid down.
+    // The order is not specified among equal coordinates and in unordered results.
     if q.layout == "unordered" || case.schema.dups {
         let (ours, theirs) = (rows(&got.columns), rows(&expected));
         for (i, (a, b)) in ours.iter().zip(&theirs).enumerate() {
@@ -162,7 +162,7 @@ fn differ(ours: &Column, theirs: &Column) -> Result<()> {
     Ok(())
 }
 
-/// A cell as text. What a null holds is not looked at.
+/// A cell as text. The value of a null is ignored.
 fn show(column: &Column, i: usize) -> String {
     if column.is_null(i) {
         "null".to_owned()
@@ -191,7 +191,7 @@ fn check_metadata(context: &Context, path: &str, case: &Case) -> Result<()> {
     );
     for (key, (datatype, num, data)) in expected {
         let value = &got[key];
-        // The C API says 1 for a value without data; on disk it is 0.
+        // In the C API, a value without data has the count 1; on disk it is 0.
         let num = if data.0.is_empty() { 0 } else { *num };
         ensure!(
             value.datatype.name() == datatype && value.num == num && value.data == data.0,

@@ -1,4 +1,4 @@
-//! The arrays that old releases of libtiledb wrote, from `golden/`.
+//! The arrays in `golden/`, written by old releases of libtiledb.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::case::Case;
 use crate::here;
 
-/// What one release wrote.
+/// The arrays written by one release.
 #[derive(Debug, Deserialize)]
 pub struct Golden {
     /// The release.
@@ -20,19 +20,19 @@ pub struct Golden {
     pub cases: Vec<Case>,
 }
 
-/// Every array that is checked in, oldest release first as text sorts.
+/// All checked-in arrays, sorted by release name.
 ///
 /// # Panics
-/// A file is damaged.
+/// If a file is damaged.
 pub fn load() -> Vec<Golden> {
     let parse = |text: &String| serde_json::from_str(text).unwrap();
     files().iter().map(parse).collect()
 }
 
-/// The same as the JSON it is stored as: the release and its cases.
+/// All checked-in arrays as stored JSON: the release and its cases.
 ///
 /// # Panics
-/// A file is damaged.
+/// If a file is damaged.
 pub fn texts() -> Vec<(String, Vec<serde_json::Value>)> {
     let parse = |text: &String| {
         let mut whole: serde_json::Value = serde_json::from_str(text).unwrap();
@@ -59,7 +59,7 @@ fn files() -> Vec<String> {
     paths.into_iter().map(read).collect()
 }
 
-/// A store in memory with the files of a case below the folder `array`.
+/// An in-memory store with the files of a case in the folder `array`.
 pub fn in_memory(case: &Case) -> Context {
     let store = MemVfs::new();
     for (path, bytes) in &case.files {

@@ -1,8 +1,8 @@
-//! Bytes as hexadecimal digits, as the descriptions of cases carry them.
+//! Bytes as hexadecimal digits, as in the descriptions of cases.
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-/// The bytes that `text` spells; `None` if it does not spell whole bytes.
+/// Decodes hexadecimal digits. Returns `None` for invalid text.
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     let digit = |c: u8| char::from(c).to_digit(16).and_then(|d| u8::try_from(d).ok());
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
@@ -12,12 +12,12 @@ pub fn decode(text: &str) -> Option<Vec<u8>> {
     pairs.iter().map(|[a, b]| Some(digit(*a)? << 4 | digit(*b)?)).collect()
 }
 
-/// Bytes as digits.
+/// Encodes bytes as digits.
 pub fn encode(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// Bytes that are read from digits.
+/// Bytes that are deserialized from digits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hex(pub Vec<u8>);
 

@@ -1,5 +1,5 @@
-//! What the tests of the whole engine share: arrays described as plain data, the same description
-//! that the Python scripts beside them perform with libtiledb.
+//! Shared by the tests of the whole engine: arrays described as plain data. The Python scripts perform the same
+//! descriptions with libtiledb.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 pub mod aggregates;
@@ -21,20 +21,20 @@ pub fn here() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The folder that things are built in.
+/// The folder of build outputs.
 pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| here().join("../target"), PathBuf::from)
 }
 
-/// A folder for thousands of small arrays: in memory where the system has a place for that, because
-/// libtiledb waits for the disk after every file.
+/// A folder for thousands of small arrays. It is in memory if the system has such a place, because libtiledb syncs
+/// every file to disk.
 pub fn scratch(name: &str) -> PathBuf {
     let memory = PathBuf::from("/dev/shm");
     let target = target();
     if !memory.is_dir() {
         return target.join("interop").join(name);
     }
-    // Checkouts side by side must not share a folder.
+    // Different checkouts must not share a folder.
     let text = target.canonicalize().unwrap_or(target).to_string_lossy().into_owned();
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
         (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)
@@ -42,16 +42,16 @@ pub fn scratch(name: &str) -> PathBuf {
     memory.join(format!("hyperslab-interop-{hash:016x}")).join(name)
 }
 
-/// The program `hyperslab`, built now if it is out of date.
+/// The program `hyperslab`, rebuilt if it is out of date.
 ///
 /// # Panics
-/// It does not build.
+/// If the build fails.
 pub fn program() -> PathBuf {
     static BUILT: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
     let build = || {
         let mut cargo = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.args(["build", "--quiet", "--package", "hyperslab-cli"]);
-        // A test runs under cargo, whose package variables would make every build script run again.
+        // Tests run under cargo, whose package variables would make every build script run again.
         for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("CARGO_PKG_") || n == "CARGO_MANIFEST_DIR") {
             cargo.env_remove(name);
         }
@@ -65,7 +65,7 @@ pub fn program() -> PathBuf {
 /// A new empty folder below [`scratch`].
 ///
 /// # Panics
-/// It cannot be made.
+/// If it cannot be created.
 pub fn fresh(name: &str) -> PathBuf {
     let folder = scratch(name);
     if folder.exists() {
@@ -75,10 +75,10 @@ pub fn fresh(name: &str) -> PathBuf {
     folder
 }
 
-/// The Python that has libtiledb: `HYPERSLAB_PYTHON`, or the one that `cargo xtask setup` makes.
+/// The Python with libtiledb: `HYPERSLAB_PYTHON`, or the one installed by `cargo xtask setup`.
 ///
 /// # Panics
-/// There is none: a test that needs it must not pass.
+/// If there is none, because a test that needs it must not pass without it.
 pub fn python() -> PathBuf {
     let path = std::env::var_os("HYPERSLAB_PYTHON").map_or_else(|| target().join("oracle/bin/python"), PathBuf::from);
     assert!(

@@ -1,4 +1,4 @@
-//! What a fragment's metadata says, field by field, in a form that two writers can be compared by.
+//! A fragment's metadata as a list of facts, so that two writers can be compared.
 
 use std::sync::Arc;
 
@@ -15,21 +15,21 @@ use hyperslab::format::fragment::{conditions, tile_index};
 use hyperslab::format::generic_tile;
 use hyperslab::format::schema::Schema;
 
-/// One statement of the metadata: about which field (none for the whole fragment), what, and its value.
+/// One fact: the field (none for the whole fragment), the property and its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fact {
-    /// The field it is about.
+    /// The field, or `None` for the fragment.
     pub field: Option<FieldId>,
-    /// What it is about.
+    /// The property.
     pub what: &'static str,
     /// The value as text.
     pub value: String,
 }
 
-/// Everything that the metadata of the visible fragments says, oldest first.
+/// All facts of the metadata of the visible fragments, oldest first.
 ///
 /// # Errors
-/// A file cannot be read or is damaged.
+/// If a file cannot be read or is damaged.
 pub fn facts(array: &Array) -> Result<Vec<(Arc<Fragment>, Vec<Fact>)>> {
     array
         .fragments()

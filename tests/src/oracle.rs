@@ -1,4 +1,4 @@
-//! libtiledb in a process of its own, asked line by line (see `interop/serve.py`).
+//! libtiledb in a separate process that answers one request per line (see `interop/serve.py`).
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{here, python};
 
-/// A running process that has libtiledb.
+/// A running process with libtiledb.
 #[derive(Debug)]
 pub struct Oracle {
     child: Child,
@@ -18,18 +18,18 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// Starts it.
+    /// Starts the process.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// If it cannot be started.
     pub fn start() -> Result<Self> {
         Self::start_with(Vec::new())
     }
 
-    /// Starts it with more in its environment, from which libtiledb takes settings.
+    /// Starts the process with additional environment variables, which libtiledb reads settings from.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// If it cannot be started.
     pub fn start_with(environment: Vec<(&str, String)>) -> Result<Self> {
         let mut child = Command::new(python())
             .arg(here().join("interop/serve.py"))
@@ -42,10 +42,10 @@ impl Oracle {
         Ok(Self { child, input, output })
     }
 
-    /// Its answer to a request.
+    /// Sends a request and returns the answer.
     ///
     /// # Errors
-    /// What libtiledb said, or that it died of the request.
+    /// The error of libtiledb, or that its process died.
     pub fn ask(&mut self, request: &Value) -> Result<Value> {
         writeln!(self.input, "{request}").context("libtiledb's process has ended")?;
         let mut line = String::new();
@@ -60,10 +60,10 @@ impl Oracle {
         }
     }
 
-    /// A request about the array of a case, which may name more.
+    /// Sends a request about the array of a case, with additional fields.
     ///
     /// # Errors
-    /// As [`Oracle::ask`].
+    /// The errors of [`Oracle::ask`].
     pub fn about(&mut self, what: &str, array: &Path, case: &Value, more: &[(&str, &Value)]) -> Result<Value> {
         let mut request = json!({"do": what, "uri": array.to_string_lossy(), "case": case});
         for (key, value) in more {

@@ -1,4 +1,4 @@
-//! Performs what a case describes with Hyperslab.
+//! Performs the steps of a case with Hyperslab.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::case::{Case, Op, condition, layout};
 /// Creates the array of a case at `path`, at a time in milliseconds.
 ///
 /// # Errors
-/// Whatever the engine refuses.
+/// The error of the engine.
 pub fn begin(context: &Context, path: &str, case: &Case, timestamp_ms: u64) -> Result<()> {
     let enums = case
         .schema
@@ -32,10 +32,10 @@ pub fn begin(context: &Context, path: &str, case: &Case, timestamp_ms: u64) -> R
     Ok(())
 }
 
-/// Creates the array of a case at `path` and does everything to it.
+/// Creates the array of a case at `path` and performs all of its steps.
 ///
 /// # Errors
-/// Whatever the engine refuses.
+/// The error of the engine.
 pub fn perform(context: &Context, path: &str, case: &Case) -> Result<()> {
     begin(context, path, case, 1)?;
     for (i, op) in case.ops.iter().enumerate() {
@@ -44,7 +44,7 @@ pub fn perform(context: &Context, path: &str, case: &Case) -> Result<()> {
     Ok(())
 }
 
-/// Bytes that differ from case to case and from step to step, and never from run to run.
+/// Bytes that differ between cases and between steps, but are the same in every run.
 pub fn seed(name: &str, step: usize) -> [u8; 32] {
     let mut out = [0; 32];
     let mut state = 0xcbf2_9ce4_8422_2325_u64 ^ step as u64;
@@ -57,7 +57,7 @@ pub fn seed(name: &str, step: usize) -> [u8; 32] {
         state ^= state << 17;
         chunk.copy_from_slice(&state.to_le_bytes());
     }
-    // Of writes at one time the later one wins.
+    // If writes have the same timestamp, the later one wins.
     out[..4].copy_from_slice(&u32::try_from(step).unwrap_or(u32::MAX).to_be_bytes());
     out
 }
@@ -72,10 +72,10 @@ fn mode(name: &str) -> Result<Mode> {
     })
 }
 
-/// Does one thing to the array of a case at `path`.
+/// Performs one step on the array of a case at `path`.
 ///
 /// # Errors
-/// Whatever the engine refuses.
+/// The error of the engine.
 pub fn step(context: &Context, path: &str, case: &Case, op: &Op, seed: [u8; 32]) -> Result<()> {
     let array = block_on(Array::open(
         context,

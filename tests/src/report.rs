@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What became of the cases so far.
+/// The outcomes of the cases so far.
 #[derive(Debug, Default)]
 pub struct Report {
     passed: BTreeMap<String, usize>,
@@ -30,7 +30,7 @@ impl Report {
         }
     }
 
-    /// How many cases were counted.
+    /// The number of cases counted.
     pub const fn arrays(&self) -> usize {
         self.arrays
     }
@@ -38,7 +38,7 @@ impl Report {
     /// Prints the counts, then panics if a case failed.
     ///
     /// # Panics
-    /// A case failed: the message names the first ones.
+    /// If a case failed. The message names the first failures.
     pub fn finish(self, title: &str) {
         let mut tags: Vec<&String> = self.passed.keys().chain(self.failed.keys()).collect();
         tags.sort_unstable();

@@ -1,4 +1,4 @@
-//! The compression libraries by themselves, which keep their memory from chunk to chunk.
+//! The compression libraries alone. They keep their memory between chunks.
 
 use std::io::{Read as _, Write as _};
 
@@ -6,13 +6,13 @@ use anyhow::{Result, anyhow, ensure};
 use hyperslab::format::pipeline::Filter;
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
 
-/// The library of a filter.
+/// The compression library of a filter.
 pub(super) enum Bare {
     Zlib(Compressor, Decompressor),
     Zstd(zstd::bulk::Compressor<'static>, zstd::bulk::Decompressor<'static>),
     Lz4,
     Bzip2(u32),
-    /// Of a filter without a library: a copy of its bytes.
+    /// For filters without a library: copies the bytes.
     Copy,
 }
 
@@ -51,7 +51,7 @@ impl Bare {
         })
     }
 
-    /// The chunk, which is as long as `out`.
+    /// Decodes the chunk into `out`, which has its exact length.
     pub(super) fn decode(&mut self, packed: &[u8], out: &mut [u8]) -> Result<()> {
         match self {
             Self::Zlib(_, from) => ensure!(

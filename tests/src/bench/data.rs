@@ -1,4 +1,4 @@
-//! Inputs, query lists and the answers to expect.
+//! Inputs, queries and expected answers.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -47,7 +47,7 @@ pub(super) struct SparseQueries {
     pub(super) after: BTreeMap<String, Sums>,
 }
 
-/// Boxes of a sparse array and what is in them.
+/// Boxes of a sparse array and the expected contents.
 #[derive(Debug, Deserialize)]
 pub(super) struct SparseSet {
     pub(super) boxes: Vec<Box4>,
@@ -55,7 +55,7 @@ pub(super) struct SparseSet {
     pub(super) expect_first: Sums,
 }
 
-/// The sum of each column, and under `cells` how many there are.
+/// The sum of each column; `cells` is the number of cells.
 pub(super) type Sums = BTreeMap<String, i64>;
 
 impl DenseQueries {
@@ -115,7 +115,7 @@ pub(super) fn columns(data: &Path, set: &str, names: &[String]) -> Result<Vec<Ve
         .collect()
 }
 
-/// The file in a buffer of its own size.
+/// Reads the file into a buffer of its exact size.
 fn whole(path: &Path) -> Result<Vec<u8>> {
     let mut file = File::open(path).with_context(|| path.display().to_string())?;
     let size = usize::try_from(file.metadata()?.len())?;
@@ -147,7 +147,7 @@ pub(super) fn sums(batch: &Batch) -> Result<Sums> {
     Ok(out)
 }
 
-/// Adds sums to sums.
+/// Adds the sums of `more` to those of `total`.
 pub(super) fn add(total: &mut Sums, more: Sums) {
     for (name, sum) in more {
         *total.entry(name).or_default() += sum;

@@ -17,7 +17,7 @@ use super::schema;
 
 const READ: &str = "read";
 
-/// The whole matrix from memory to files.
+/// Writes the whole matrix from memory to files.
 pub(super) fn load(job: &Job) -> Result<bool> {
     let [codec, order] = job.parts()[..] else {
         return Ok(false);
@@ -75,7 +75,7 @@ pub(super) fn update(job: &Job) -> Result<bool> {
     let q = DenseQueries::load(&job.data)?;
     let Some(set) = q.random.get(n) else { return Ok(false) };
     let [rows, cols] = set.cells(&job.data)?;
-    // A cell that is drawn twice is written once: both times it gets the same value.
+    // A cell that is drawn twice is written once, since it gets the same value both times.
     let mut cells: Vec<(i64, i64)> = rows.into_iter().zip(cols).collect();
     let mut seen = std::collections::HashSet::new();
     cells.retain(|c| seen.insert(*c));
@@ -102,13 +102,13 @@ pub(super) fn update(job: &Job) -> Result<bool> {
     ensure!(v.values::<i32>()? == new, "the cells that were written are not read");
     let full = q.subarray.get("full").context("no set full")?;
     let all = data::sums(&block_on(array.read(&query(&full.boxes[0])))?)?;
-    // Each cell was minus what it is now.
+    // Each cell held the negated value before.
     let changed: i64 = new.iter().map(|v| 2 * i64::from(*v)).sum();
     ensure!(all["v"] == full.sum + changed, "other cells have changed");
     Ok(true)
 }
 
-/// Boxes of a freshly loaded array.
+/// Reads boxes of a newly loaded array.
 pub(super) fn subarray(job: &Job) -> Result<bool> {
     let [codec, name] = job.parts()[..] else {
         return Ok(false);
@@ -124,7 +124,7 @@ pub(super) fn subarray(job: &Job) -> Result<bool> {
     Ok(true)
 }
 
-/// Random cells in one request.
+/// Reads random cells in one request.
 pub(super) fn random(job: &Job) -> Result<bool> {
     let [_, n] = job.parts()[..] else { return Ok(false) };
     let q = DenseQueries::load(&job.data)?;
@@ -138,7 +138,7 @@ pub(super) fn random(job: &Job) -> Result<bool> {
     Ok(true)
 }
 
-/// Boxes after later fragments, and what it costs to write one.
+/// Reads boxes after later fragments, and measures the write of one fragment.
 pub(super) fn fragments(job: &Job) -> Result<bool> {
     let [codec, f] = job.parts()[..] else { return Ok(false) };
     let q = DenseQueries::load(&job.data)?;
@@ -174,7 +174,7 @@ pub(super) fn fragments(job: &Job) -> Result<bool> {
     Ok(true)
 }
 
-/// All fragments into one, and boxes after that.
+/// Merges all fragments into one, then reads boxes.
 pub(super) fn consolidated(job: &Job) -> Result<bool> {
     let [codec, f] = job.parts()[..] else { return Ok(false) };
     let q = DenseQueries::load(&job.data)?;
@@ -200,7 +200,7 @@ pub(super) fn merge(job: &Job) -> Result<()> {
         block_on(vacuum(&job.open()?, Mode::Fragments, false, &written(2)?))?;
         Ok(())
     };
-    // It changes the array, so it can only be done once.
+    // This changes the array, so it can be done only once.
     let once = Job {
         runs: 1,
         warmup: 0,

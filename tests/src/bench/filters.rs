@@ -1,5 +1,5 @@
-//! Each filter alone on one core, encoding and decoding, beside its limit: the compression library called
-//! on the same chunks with nothing around it, or for filters without one a copy of the same bytes.
+//! Measures encoding and decoding of each filter on one core, and its lower bound. The lower bound is the compression
+//! library alone on the same chunks, or a copy of the bytes for filters without a library.
 
 use std::hint::black_box;
 
@@ -16,7 +16,7 @@ use super::measure::{LIMIT, Metric, Unit, measure};
 
 const TILE_BYTES: usize = 1 << 20;
 const TILES: usize = 16;
-/// Bytes of a chunk where a pipeline says nothing else.
+/// Bytes of a chunk if the pipeline does not set it.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// The variant is the name of a filter.
@@ -120,7 +120,7 @@ fn filter(name: &str) -> Option<Filter> {
         },
         "md5" => Filter::Md5,
         "sha256" => Filter::Sha256,
-        // Every pipeline of an encrypted array ends with it.
+        // Every pipeline of an encrypted array ends with encryption.
         "aes_256_gcm" => Filter::None,
         _ => return None,
     })

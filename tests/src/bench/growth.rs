@@ -1,5 +1,4 @@
-//! How time grows with the data, with attributes and with fragments: a load, a read of everything, small boxes,
-//! and opening.
+//! Measures how time grows with data, attributes and fragments: a load, a full read, small boxes, and opening.
 
 use anyhow::{Context, Result};
 use hyperslab::blocking::block_on;
@@ -13,20 +12,20 @@ use super::measure::{Metric, Unit, measure};
 use super::read::read;
 use super::{Job, dense, open, schema, sparse};
 
-/// Times that an array is opened in one run.
+/// How often the array is opened in one run.
 const OPENED: usize = 10;
 
-/// An array to write, and what is read from it.
+/// An array to write, and the expected answers.
 struct Subject {
     schema: Schema,
-    /// What each fragment holds.
+    /// The columns of each fragment.
     fragments: Vec<Cells>,
     whole: (Vec<Query>, Sums),
     boxes: (Vec<Query>, Sums),
 }
 
-/// The variant is `KIND/AXIS/N`: an array of N times the data, or of N attributes, or in N fragments, which
-/// is made, measured and removed.
+/// The variant is `KIND/AXIS/N`: an array with N times the data, N attributes, or N fragments. The array is created,
+/// measured and removed.
 pub(super) fn growth(job: &Job) -> Result<bool> {
     let [kind, axis, n] = job.parts()[..] else {
         return Ok(false);
@@ -71,7 +70,7 @@ pub(super) fn growth(job: &Job) -> Result<bool> {
     Ok(true)
 }
 
-/// Matrices whose cells hold their number in the matrix and, added to it, the attribute's number.
+/// Matrices whose cells hold their index in the matrix plus the attribute's number.
 fn matrices(job: &Job, times: usize, attributes: usize, fragments: usize) -> Result<Subject> {
     let columns = DenseQueries::load(&job.data)?.shape[1] / 40;
     let rows = open::ROWS * i64::try_from(times)?;
@@ -114,8 +113,8 @@ fn matrices(job: &Job, times: usize, attributes: usize, fragments: usize) -> Res
     })
 }
 
-/// So many quarters of the positions. There are fewer columns than attributes may be asked for: then they
-/// come again under another name.
+/// The given number of quarters of the positions. If more attributes are requested than there are columns, columns are
+/// repeated under another name.
 fn positions(job: &Job, times: usize, attributes: usize, fragments: usize) -> Result<Subject> {
     let mut q = SparseQueries::load(&job.data)?;
     let (dimensions, others) = q.columns.split_at(2);

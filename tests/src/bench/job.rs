@@ -1,4 +1,4 @@
-//! What is asked for on the command line, and how the array is reached.
+//! The command line of a benchmark, and access to its array.
 
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,33 +12,33 @@ use hyperslab::{Array, Context, OpenOptions, WriteOptions};
 /// One workload on one array.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// Which workload.
+    /// The name of the workload.
     pub workload: String,
-    /// Codec, set of queries, number of fragments: as the workload needs.
+    /// Codec, set of queries or number of fragments, depending on the workload.
     pub variant: String,
     /// The array's folder.
     pub array: PathBuf,
-    /// Inputs and queries.
+    /// The folder of inputs and queries.
     pub data: PathBuf,
-    /// Runs that are timed, at most.
+    /// The maximum number of timed runs.
     pub runs: usize,
-    /// Runs before those.
+    /// The number of runs before those.
     pub warmup: usize,
-    /// No run is begun after this time.
+    /// No run starts after this time.
     pub seconds: f64,
-    /// Threads that compute.
+    /// The number of compute threads.
     pub threads: usize,
-    /// A command of the shell before each run, untimed.
+    /// A shell command to run before each run, untimed.
     pub prepare: Option<String>,
-    /// Whether what no engine can undercut is measured too, where it is known.
+    /// Whether to measure the lower bound too, if it is known.
     pub limit: bool,
 }
 
 impl Job {
-    /// The job that these arguments describe.
+    /// Parses the arguments.
     ///
     /// # Errors
-    /// Some are missing, or are no numbers.
+    /// If arguments are missing or are not numbers.
     pub fn from_args(args: impl Iterator<Item = String>) -> Result<Self> {
         let mut places = Vec::new();
         let mut job = Self {
@@ -93,14 +93,14 @@ impl Job {
         Ok(())
     }
 
-    /// A context that remembers nothing, and the array's name in it.
+    /// A context without caches, and the array's name in it.
     pub(super) fn context(&self) -> Result<(Context, String)> {
         let folder = self.array.parent().context("the array has no folder")?;
         let name = self.array.file_name().context("the array has no name")?;
         Ok((Context::local(folder), name.to_string_lossy().into_owned()))
     }
 
-    /// The array, opened anew.
+    /// Opens the array.
     pub(super) fn open(&self) -> Result<Array> {
         let (context, name) = self.context()?;
         Ok(block_on(Array::open(&context, &name, &OpenOptions::default()))?)
@@ -124,7 +124,7 @@ impl Job {
         ))?)
     }
 
-    /// Removes the array, if it is there.
+    /// Removes the array if it exists.
     pub(super) fn remove(&self) -> Result<()> {
         match std::fs::remove_dir_all(&self.array) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e.into()),
@@ -133,8 +133,8 @@ impl Job {
     }
 }
 
-/// A durable write that happens now, number `n` of this process: of several in one millisecond the
-/// later ones win.
+/// Options of a durable write with the current time, number `n` of this process. Of several writes in one millisecond,
+/// the later one wins.
 pub(super) fn written(n: u32) -> Result<WriteOptions> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
     let mut seed = [0; 32];

@@ -1,5 +1,5 @@
-//! Makes an array to be read: the whole input, and then a number of small later fragments; or one of many
-//! fragments to be opened.
+//! Writes an array to read: the whole input followed by a number of small later fragments, or an array of many
+//! fragments to open.
 
 use anyhow::Result;
 use hyperslab::WriteOptions;
@@ -13,8 +13,8 @@ use super::data::{self, DenseQueries, SparseQueries};
 use super::job::written;
 use super::{dense, open, schema, sparse};
 
-/// The variant is `dense/CODEC/FRAGMENTS` or `sparse/CODEC/FRAGMENTS`; or `open/KIND/FRAGMENTS` with `+meta`
-/// and `+commits` where those are to be consolidated.
+/// The variant is `dense/CODEC/FRAGMENTS` or `sparse/CODEC/FRAGMENTS`, or `open/KIND/FRAGMENTS` with `+meta` and
+/// `+commits` to consolidate those.
 pub(super) fn make(job: &Job) -> Result<bool> {
     if let ["open", kind, how] = job.parts()[..] {
         return many(job, kind, how);
@@ -57,7 +57,7 @@ pub(super) fn make(job: &Job) -> Result<bool> {
     Ok(true)
 }
 
-/// A million cells in so many fragments.
+/// Writes a million cells in this many fragments.
 fn many(job: &Job, kind: &str, how: &str) -> Result<bool> {
     let (count, consolidated) = how.split_once('+').unwrap_or((how, ""));
     let count: usize = count.parse()?;
@@ -101,7 +101,7 @@ fn many(job: &Job, kind: &str, how: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Writes cells at a time of their own.
+/// Writes cells with their own timestamp.
 fn write(array: &Array, n: u32, region: Option<Vec<ScalarRange>>, columns: Vec<(String, Column)>) -> Result<()> {
     let options = WriteOptions {
         timestamp_ms: 1_000_000 + u64::from(n),

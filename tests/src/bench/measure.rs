@@ -1,4 +1,4 @@
-//! Times a job and prints what was found.
+//! Times a job and prints the results.
 
 use std::time::{Duration, Instant};
 
@@ -8,23 +8,23 @@ use serde_json::{Value, json};
 
 use super::Job;
 
-/// The name that the engine's lines bear.
+/// The name of the engine in the output.
 const PEER: &str = "hyperslab";
-/// The name of what no engine can undercut, from memory to memory.
+/// The name of the lower bound from memory to memory.
 pub(super) const LIMIT: &str = "limit";
-/// The same with files.
+/// The name of the lower bound with files.
 pub(super) const FILES: &str = "files";
 
-/// What is measured of a job.
+/// One measurement of a job.
 #[derive(Debug)]
 pub(super) struct Metric {
-    /// Who does it.
+    /// The engine or lower bound that is measured.
     pub(super) peer: &'static str,
     pub(super) name: &'static str,
     pub(super) unit: Unit,
-    /// Operations in a run; times are given for one of them.
+    /// Operations per run. Times are reported per operation.
     pub(super) per: usize,
-    /// What else is to be said.
+    /// Additional fields of the output.
     pub(super) params: Value,
 }
 
@@ -63,8 +63,8 @@ impl Unit {
     }
 }
 
-/// Makes ready with the job's own command and with `setup`, untimed, and times `run` with what that gave; as often as the job says.
-/// `correct` is what an earlier check said.
+/// Runs the job's own command and `setup` untimed, then times `run` with the result of `setup`, as often as the job
+/// says. `correct` is the result of an earlier check.
 pub(super) fn measure<T>(
     job: &Job,
     metric: &Metric,
@@ -128,12 +128,12 @@ fn median(values: &[f64]) -> Option<f64> {
     Some((sorted[lower] + sorted[upper]) / 2.0)
 }
 
-/// Processor time of all threads so far.
+/// Processor time of all threads since the start.
 fn cpu_time() -> Result<Duration> {
     Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).context("the clock runs backwards")
 }
 
-/// From here on the peak of memory is counted anew, where the system can do that.
+/// Resets the peak of memory, if the system supports that.
 fn forget_peak() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }

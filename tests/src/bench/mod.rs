@@ -1,7 +1,7 @@
-//! The benchmark's workloads: those of the paper on TileDB, scaled to a small machine.
+//! The workloads of the benchmark, from the paper on TileDB, scaled to a small machine.
 //!
-//! Each reads its inputs, its queries and the answers to expect from a folder of data, and is timed
-//! inside the process. An answer is checked before it is timed.
+//! Each workload reads its inputs, queries and expected answers from a folder of data, and is timed inside the process.
+//! Answers are checked before they are timed.
 
 mod bare;
 mod data;
@@ -21,10 +21,10 @@ use anyhow::Result;
 
 pub use job::Job;
 
-/// Runs a job; `false` where its workload or its variant is unknown.
+/// Runs a job. Returns `false` if its workload or variant is unknown.
 ///
 /// # Errors
-/// The data is missing, or the engine fails.
+/// If the data is missing or the engine fails.
 pub fn run(job: &Job) -> Result<bool> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(job.threads)

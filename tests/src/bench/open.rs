@@ -1,4 +1,4 @@
-//! Opening an array of many fragments, and a small read from it.
+//! Opens an array of many fragments and makes a small read.
 
 use anyhow::{Context, Result};
 use hyperslab::Batch;
@@ -14,9 +14,9 @@ use super::measure::{Metric, Unit, measure};
 const BOX: Box4 = [50_000, 50_009, 0, 9];
 /// Rows of the dense array.
 pub(super) const ROWS: i64 = 100_000;
-/// Its columns.
+/// Columns of the dense array.
 pub(super) const COLUMNS: i64 = 10;
-/// The set of queries whose first box is read from a sparse array.
+/// The set of queries whose first box is read from the sparse array.
 const SET: &str = "sq-1k";
 
 pub(super) fn open(job: &Job) -> Result<bool> {
@@ -67,7 +67,7 @@ fn dense_sum() -> i64 {
     (BOX[0]..=BOX[1]).map(row).sum()
 }
 
-/// The box, how many cells are in it and the sum of their first coordinates.
+/// The box, the number of cells in it and the sum of their first coordinates.
 fn sparse_box(job: &Job) -> Result<(Box4, (i64, i64))> {
     let q = SparseQueries::load(&job.data)?;
     let b = *q.subarray.get(SET).and_then(|s| s.boxes.first()).context("no box")?;

@@ -1,4 +1,4 @@
-//! Reads, one after the other in an array opened anew, checked before they are timed.
+//! Timed reads, one after another in a newly opened array. The answers are checked first.
 
 use anyhow::Result;
 use hyperslab::blocking::block_on;
@@ -9,8 +9,8 @@ use super::Job;
 use super::data::{self, Sums};
 use super::measure::{Metric, Unit, measure};
 
-/// Times the queries under this name. `want` is what all of them together must find: how many cells, and the
-/// sum of each column that they ask for.
+/// Times the queries under this name. `want` is their combined answer: the number of cells, and the sum of each column
+/// that they read.
 pub(super) fn read(job: &Job, name: &'static str, queries: &[Query], want: &Sums) -> Result<()> {
     let mut batch = Batch::default();
     let mut found = Sums::new();
@@ -19,7 +19,7 @@ pub(super) fn read(job: &Job, name: &'static str, queries: &[Query], want: &Sums
         block_on(array.read_into(query, &mut batch))?;
         data::add(&mut found, data::sums(&batch)?);
     }
-    // What it keeps in memory is not that of the reads below.
+    // Drop its caches; the timed reads below open the array again.
     drop(array);
     let correct = found.iter().all(|(name, sum)| want.get(name) == Some(sum));
     let cells = found.get("cells").copied().unwrap_or(0);

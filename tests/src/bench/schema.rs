@@ -1,4 +1,4 @@
-//! The arrays that are measured.
+//! The schemas of the benchmarked arrays.
 
 use anyhow::{Result, bail};
 use hyperslab::format::pipeline::{Filter, Pipeline};
@@ -7,10 +7,10 @@ use hyperslab::{CellCount, Datatype};
 
 use super::data::{DenseQueries, SparseQueries};
 
-/// Coordinates that a sparse tile spans along each dimension.
+/// The extent of a sparse tile along each dimension.
 const EXTENT: i64 = 10_000;
 
-/// The filters that a codec's name stands for.
+/// The filters of a codec, by its name.
 pub(super) fn filters(codec: &str) -> Result<Vec<Filter>> {
     Ok(match codec {
         "none" => Vec::new(),
@@ -21,7 +21,7 @@ pub(super) fn filters(codec: &str) -> Result<Vec<Filter>> {
     })
 }
 
-/// The dense matrix: one integer a cell.
+/// The dense matrix, with one integer per cell.
 pub(super) fn dense(q: &DenseQueries, codec: &str) -> Result<Schema> {
     let dimension = |name, i: usize| Dimension::new(name, Datatype::Int64, 0_i64, q.shape[i] - 1, q.tile[i]);
     let mut v = Attribute::new("v", Datatype::Int32, CellCount::ONE);
@@ -33,7 +33,7 @@ pub(super) fn dense(q: &DenseQueries, codec: &str) -> Result<Schema> {
     ))
 }
 
-/// Matrices of integers, one for each name, in tiles of a hundred whole rows.
+/// Matrices of integers, one per name, in tiles of a hundred whole rows.
 pub(super) fn many_tiles(rows: i64, columns: i64, names: &[String]) -> Result<Schema> {
     let dimension = |n: i64, tile: i64, name| Dimension::new(name, Datatype::Int64, 0_i64, n - 1, tile);
     let filters = Pipeline::new(filters("zstd3")?);
@@ -53,7 +53,7 @@ pub(super) fn many_tiles(rows: i64, columns: i64, names: &[String]) -> Result<Sc
 pub(super) fn sparse(q: &SparseQueries, codec: &str, duplicates: bool) -> Result<Schema> {
     let mut filters = filters(codec)?;
     if filters.is_empty() {
-        // No filter at all would mean those of all coordinates.
+        // An empty pipeline would mean the filters of all coordinates.
         filters.push(Filter::None);
     }
     let dimension = |name: &String, i: usize| Dimension {
@@ -74,7 +74,7 @@ pub(super) fn sparse(q: &SparseQueries, codec: &str, duplicates: bool) -> Result
     Ok(schema)
 }
 
-/// Where a cell stands in global order: its tile, then its place in it.
+/// The sort key of a cell in global order: its tile, then its position in the tile.
 pub(super) fn global_key(x: i64, y: i64) -> (i64, i64, i64, i64) {
     (x / EXTENT, y / EXTENT, x, y)
 }

@@ -16,10 +16,10 @@ use super::schema;
 
 /// Cells of a later fragment.
 const FRAGMENT_CELLS: usize = 1000;
-/// Fragments that the measurement of writes makes.
+/// The number of fragments written to measure writes.
 const WRITES: usize = 20;
 
-/// All cells from memory to files.
+/// Writes all cells from memory to files.
 pub(super) fn load(job: &Job) -> Result<bool> {
     let (codec, how) = job.variant.split_once('-').unwrap_or((&job.variant, ""));
     let q = SparseQueries::load(&job.data)?;
@@ -82,7 +82,7 @@ pub(super) fn split(columns: Vec<Vec<u8>>, n: usize) -> Vec<Vec<Vec<u8>>> {
     (0..n).map(batch).collect()
 }
 
-/// Boxes of an array of one fragment.
+/// Reads boxes of an array with one fragment.
 pub(super) fn subarray(job: &Job) -> Result<bool> {
     let [_, set, what] = job.parts()[..] else {
         return Ok(false);
@@ -100,7 +100,7 @@ pub(super) fn subarray(job: &Job) -> Result<bool> {
     Ok(true)
 }
 
-/// Boxes after later fragments, and what it costs to write one.
+/// Reads boxes after later fragments, and measures the write of one fragment.
 pub(super) fn fragments(job: &Job) -> Result<bool> {
     let q = SparseQueries::load(&job.data)?;
     match job.parts()[..] {
@@ -144,7 +144,7 @@ pub(super) fn part(fresh: &[Vec<u8>], k: usize) -> Vec<Vec<u8>> {
     fresh.iter().map(|c| c[part.clone()].to_vec()).collect()
 }
 
-/// All fragments into one, and boxes after that.
+/// Merges all fragments into one, then reads boxes.
 pub(super) fn consolidated(job: &Job) -> Result<bool> {
     let [codec, f] = job.parts()[..] else { return Ok(false) };
     let q = SparseQueries::load(&job.data)?;
@@ -168,7 +168,7 @@ pub(super) fn queries(boxes: &[Box4], names: &[String]) -> Vec<Query> {
     boxes.iter().map(|b| query(b, names)).collect()
 }
 
-/// The query of a box, in any order.
+/// The query of a box, in unordered layout.
 pub(super) fn query(b: &Box4, names: &[String]) -> Query {
     Query {
         fields: Some(names.to_vec()),

@@ -3,7 +3,7 @@
 //! `engine_bench WORKLOAD VARIANT ARRAY --data DATA [--runs N] [--warmup W] [--seconds S] [--threads T]
 //! [--prepare COMMAND] [--limit]`
 //!
-//! Exit status 3 says that there is no such workload or variant.
+//! Exit status 3 means that the workload or variant does not exist.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Cases as the engine's types.
+//! Converts cases to the engine's types.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use serde_json::Value;
 use super::{AttrSpec, Case, ColSpec, DimSpec, EnumSpec, FilterSpec, LabelSpec, Op, QuerySpec, SchemaSpec};
 use crate::hex::{self, Hex};
 
-/// The layout of this name.
+/// The layout with this name.
 ///
 /// # Errors
-/// There is none.
+/// If there is no such layout.
 pub fn layout(name: &str) -> Result<Layout> {
     Ok(match name {
         "row" => Layout::RowMajor,
@@ -50,7 +50,7 @@ fn order(name: &str) -> DataOrder {
     }
 }
 
-/// A value of `datatype`: a number, or the bytes of a string.
+/// A value of type `datatype`: a number, or the bytes of a string.
 pub fn scalar(datatype: Datatype, bytes: &[u8]) -> Scalar {
     if datatype.is_string() || datatype.is_opaque() {
         return Scalar::Bytes(bytes.to_vec());
@@ -124,7 +124,7 @@ impl AttrSpec {
     /// The engine's attribute.
     ///
     /// # Errors
-    /// The description names something unknown.
+    /// If the description contains an unknown name.
     pub fn build(&self) -> Result<Attribute> {
         let mut a = Attribute::new(&self.name, datatype(&self.datatype)?, cell(&self.cell)?);
         a.filters = pipeline(&self.filters)?;
@@ -139,7 +139,7 @@ impl AttrSpec {
 }
 
 impl EnumSpec {
-    /// The values as a column of `datatype`.
+    /// The values as a column of type `datatype`.
     pub fn values(&self, datatype: Datatype) -> Column {
         let cell = if self.off.is_some() {
             CellCount::Var
@@ -152,7 +152,7 @@ impl EnumSpec {
     /// The engine's enumeration, without a file.
     ///
     /// # Errors
-    /// The description names an unknown datatype.
+    /// If the description names an unknown datatype.
     pub fn build(&self) -> Result<Enumeration> {
         let values = self.values(datatype(&self.datatype)?);
         Ok(Enumeration {
@@ -164,7 +164,7 @@ impl EnumSpec {
     }
 }
 
-/// A column from starts without the end, as libtiledb takes and gives them.
+/// A column from offsets without the final one, as libtiledb takes and returns them.
 fn column(datatype: Datatype, cell: CellCount, data: &[u8], off: Option<&[u64]>, valid: Option<&[u8]>) -> Column {
     let offsets = off.map(|o| {
         let mut all = o.to_vec();
@@ -184,7 +184,7 @@ impl SchemaSpec {
     /// The engine's schema.
     ///
     /// # Errors
-    /// The description names something unknown.
+    /// If the description contains an unknown name.
     pub fn build(&self) -> Result<Schema> {
         let dims = self.dims.iter().map(DimSpec::build).collect::<Result<Vec<_>>>()?;
         let attrs = self.attrs.iter().map(AttrSpec::build).collect::<Result<Vec<_>>>()?;
@@ -228,7 +228,7 @@ impl SchemaSpec {
         Ok(s)
     }
 
-    /// A closed range for each dimension.
+    /// One closed range per dimension.
     pub fn ranges(&self, ranges: &[(Hex, Hex)]) -> Vec<ScalarRange> {
         self.dims
             .iter()
@@ -240,7 +240,7 @@ impl SchemaSpec {
     /// The column of a field, as described.
     ///
     /// # Errors
-    /// There is no such field.
+    /// If there is no such field.
     pub fn column(&self, schema: &Schema, name: &str, c: &ColSpec) -> Result<Column> {
         let (datatype, cell) = match (schema.attribute(name), schema.dimension(name)) {
             (Some((_, a)), _) => (a.datatype, a.cell),
@@ -294,7 +294,7 @@ impl LabelSpec {
 }
 
 impl QuerySpec {
-    /// The region, `all` where no ranges are given.
+    /// The region of a query, or `all` if it has no ranges.
     pub fn region(&self, schema: &Schema) -> Region {
         let Some(ranges) = &self.ranges else {
             return Region::all();
@@ -318,7 +318,7 @@ impl QuerySpec {
     /// The expected column of a field.
     ///
     /// # Errors
-    /// The description is inconsistent.
+    /// If the description is inconsistent.
     pub fn expected(&self, name: &str) -> Result<Column> {
         let (_, kind, count, _) = self
             .fields
@@ -341,11 +341,11 @@ impl QuerySpec {
     }
 }
 
-/// The condition that a tree describes: `["and", a, b]`, `["not", a]`, `["in", field, [hex]]`,
-/// `["==", field, hex or null]`. Values of enumerated attributes are the enumeration's.
+/// The condition described by a tree: `["and", a, b]`, `["not", a]`, `["in", field, [hex]]`, `["==", field, hex or
+/// null]`. For enumerated attributes the values are those of the enumeration.
 ///
 /// # Errors
-/// It is none.
+/// If the tree is not a condition.
 pub fn condition(schema: &Schema, enums: &BTreeMap<String, Datatype>, tree: &Value) -> Result<Condition> {
     let bad = || anyhow!("not a condition: {tree}");
     let item = |i: usize| tree.get(i).ok_or_else(bad);
@@ -373,7 +373,7 @@ pub fn condition(schema: &Schema, enums: &BTreeMap<String, Datatype>, tree: &Val
         if own.is_string() || own.is_opaque() || raw.len() <= own.size() {
             return Ok(scalar(own, &raw));
         }
-        // Several numbers are written as a list in quotes.
+        // A list of numbers is written in quotes.
         let numbers: Vec<String> = raw.chunks(own.size()).map(|one| scalar(own, one).to_string()).collect();
         Ok(Scalar::Bytes(format!("[{}]", numbers.join(", ")).into_bytes()))
     };
@@ -413,10 +413,10 @@ pub fn condition(schema: &Schema, enums: &BTreeMap<String, Datatype>, tree: &Val
 }
 
 impl Case {
-    /// Datatypes of the enumerations' values, by name.
+    /// Datatypes of the enumerations' values, by enumeration name.
     ///
     /// # Errors
-    /// The description names an unknown datatype.
+    /// If the description names an unknown datatype.
     pub fn enum_types(&self) -> Result<BTreeMap<String, Datatype>> {
         let later = self.ops.iter().flat_map(|op| {
             if let Op::Evolve { add_enums, .. } = op {
@@ -436,7 +436,7 @@ impl Case {
     /// The 32 bytes of the key.
     ///
     /// # Errors
-    /// The description's key has another length.
+    /// If the key has another length.
     pub fn key(&self) -> Result<Option<hyperslab::filter::Key>> {
         let key = self
             .key

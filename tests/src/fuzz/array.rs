@@ -1,4 +1,4 @@
-//! A whole array of which one file was changed: opened, read, counted.
+//! Opens, reads and counts whole arrays in which one file was changed.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use hyperslab::{Array, Context};
 use super::samples::{Sample, Samples};
 use super::{Allowance, Target, choices};
 
-/// Arrays and batches are small; a hostile file may claim more, and is read as far as this.
+/// Arrays and batches are small. A hostile file may claim more; it is read only up to this limit.
 const BATCHES_MAX: usize = 50;
 const BATCH_BYTES: u64 = 64 << 10;
 
@@ -31,7 +31,7 @@ pub(super) fn targets(samples: &Samples) -> Vec<Target> {
     for (i, array) in arrays.iter().enumerate() {
         for (j, (path, bytes)) in array.files.iter().enumerate() {
             let is_data = path.ends_with(".tdb") && !path.ends_with("metadata.tdb");
-            // Fields' files are alike; every other kind is there once an array.
+            // The data files of fields are alike, so use a few. Every other kind of file occurs once per array.
             if bytes.len() <= 4096 && !bytes.is_empty() && (!is_data || (i + j) % 4 == 0) {
                 seeds.push([&(i as u16).to_le_bytes(), &[j as u8][..], bytes].concat());
             }

@@ -1,5 +1,5 @@
-//! Each filter: hostile tiles decode to an error or to as many bytes as were asked for, and what is
-//! encoded comes back.
+//! Each filter: hostile tiles decode to an error or to the requested number of bytes, and encoded tiles decode to the
+//! same bytes.
 
 use hyperslab::filter::{
     ChunkDecoder, Key, Nonces, TileFormat, decode_tile, decode_var_tile, encode_tile, encode_var_tile,
@@ -12,8 +12,8 @@ use hyperslab::{CellCount, Datatype, Malformed};
 use super::samples::version;
 use super::{Allowance, Target, choices};
 
-/// What an input chooses: options, the type, the cell count, the version, the pipeline around the
-/// filter, the bytes and the cells of the tile.
+/// The choices made by an input: options, type, cell count, version, the pipeline around the filter, and the bytes and
+/// cells of the tile.
 type Choices = [u8; 10];
 
 const TYPES: [Datatype; 14] = [
@@ -33,7 +33,7 @@ const TYPES: [Datatype; 14] = [
     Datatype::DatetimeMs,
 ];
 
-/// What every codec may hold whatever the tile: windows and tables of zstd and bzip2.
+/// Bytes that a codec may hold for any tile: the windows and tables of zstd and bzip2.
 const CODEC_BYTES: usize = 24 << 20;
 
 const NAMES: [&str; 18] = [
@@ -109,7 +109,7 @@ fn filter(name: &str, a: u8, b: u8) -> Filter {
     all.iter().find(|f| f.name() == name).unwrap_or(gzip).clone()
 }
 
-/// The filter alone, or with others before or behind it.
+/// The filter alone, or with others before or after it.
 fn pipeline(filter: Filter, around: u8) -> Pipeline {
     let filters = match around % 6 {
         1 => vec![Filter::Byteshuffle, filter],
@@ -133,7 +133,7 @@ fn cell_count(choice: u8) -> CellCount {
     }
 }
 
-/// Encryption takes its key from the format, not from the list.
+/// Encryption takes its key from the tile format, not from the pipeline.
 fn set_up<'k>(name: &str, c: &Choices, key: &'k Key) -> (Pipeline, TileFormat<'k>) {
     let is_encrypted = name == "aes-256-gcm";
     let f = TileFormat {
@@ -198,7 +198,7 @@ fn round_trip(name: &str, input: &[u8]) -> Allowance {
     };
     let key = Key([1; 32]);
     if name == "webp" && c[1] > 0 {
-        // An image needs all its rows.
+        // An image needs all of its rows.
         let row = usize::from(c[1]) * 12;
         c[0] = u8::try_from(data.len() / row).unwrap_or(255);
     }
@@ -235,7 +235,7 @@ fn round_trip(name: &str, input: &[u8]) -> Allowance {
     allowance
 }
 
-/// Values that filters have something to do with.
+/// Values that filters can shrink.
 fn plain() -> Vec<u8> {
     let numbers = (0..24_u64).flat_map(|i| (i * i / 3 + 5).to_le_bytes());
     numbers.chain(*b"aaaabbbbaaaabbbb").chain([7; 32]).collect()
@@ -268,7 +268,7 @@ fn decode_seeds(name: &str) -> Vec<Vec<u8>> {
             all.extend(tile.map(|tile| [&c[..], &tile].concat()));
         }
     }
-    // A filter that takes none of these still gets the choices.
+    // A filter without options still consumes the choices.
     all.push(vec![8, 1, 8, 0, 21, 0, 240, 0, 15, 0]);
     all
 }

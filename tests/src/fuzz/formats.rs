@@ -1,4 +1,4 @@
-//! The decoders of `format`: what they take, they give back when it is written again.
+//! The decoders of `format`: decoded values must survive being encoded and decoded again.
 
 use std::sync::Arc;
 
@@ -22,9 +22,9 @@ use hyperslab::schema_json;
 use super::samples::{Samples, version};
 use super::{Allowance, Target, choices};
 
-/// A decoder that needs nothing else.
+/// A decoder that needs only the bytes.
 type Plain = fn(&[u8]) -> Allowance;
-/// A decoder that needs a schema and a version.
+/// A decoder that also needs a schema and a version.
 type WithSchema = fn(&Schema, Version, &[u8]);
 
 pub(super) fn targets(samples: &Samples) -> Vec<Target> {
@@ -70,7 +70,7 @@ pub(super) fn targets(samples: &Samples) -> Vec<Target> {
 fn schema(payload: &[u8]) -> Allowance {
     let allowance = Allowance {
         bytes: payload.len(),
-        // Fill values that old schemas leave out.
+        // Old schemas leave out fill values.
         fixed: usize::try_from(limits::DEFAULT_FILL_BYTES_MAX).unwrap_or(0) * 2,
     };
     let Ok(schema) = Schema::decode(payload) else {
@@ -100,7 +100,7 @@ fn enumeration(payload: &[u8]) -> Allowance {
 fn generic(bytes: &[u8]) -> Allowance {
     let bytes_out = generic_tile::decode(bytes, None).map_or(0, |(payload, _)| payload.len());
     Allowance {
-        // What a codec needs to get going.
+        // The initial memory of a codec.
         fixed: 16 << 20,
         ..Allowance::of(bytes.len() + bytes_out)
     }
@@ -108,11 +108,11 @@ fn generic(bytes: &[u8]) -> Allowance {
 
 fn array_metadata(payload: &[u8]) -> Allowance {
     if let Ok(entries) = metadata::decode(payload) {
-        // Written in the order of their keys.
+        // Entries are written in the order of their keys.
         let written = metadata::encode(&entries);
         let again = metadata::decode(&written).unwrap();
         assert_eq!(metadata::encode(&again), written);
-        // Of entries with one key the last counts.
+        // If several entries have the same key, the last one counts.
         let keys: std::collections::BTreeSet<_> = entries.iter().map(|e| &e.key).collect();
         assert_eq!(again.len(), keys.len());
     }
@@ -147,7 +147,7 @@ fn lines(bytes: &[u8]) -> Allowance {
 
 fn condition(payload: &[u8]) -> Allowance {
     if let Ok(c) = StoredCondition::decode(payload) {
-        // Combinations inside one of their own kind are written flat.
+        // Nested combinations of the same kind are written flat.
         let written = c.encode();
         assert_eq!(StoredCondition::decode(&written).unwrap().encode(), written);
         let twice = c.negated().negated();
@@ -236,7 +236,7 @@ fn pipeline_seeds(samples: &Samples) -> Vec<Vec<u8>> {
 fn group(payload: &[u8]) -> Allowance {
     if let Ok(group) = GroupDetails::decode(payload) {
         let again = GroupDetails::decode(&group.encode()).unwrap();
-        // The first version has no members that were removed.
+        // The first version has no removed members.
         let listed = group.members.into_iter().filter(|m| group.version > 1 || !m.deleted);
         assert_eq!(again.members, listed.collect::<Vec<_>>());
     }

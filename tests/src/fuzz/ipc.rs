@@ -1,4 +1,4 @@
-//! Arrow IPC files and streams, and the columns that are made of them.
+//! Arrow IPC files and streams, and the columns converted from them.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use hyperslab::arrow::{FieldType, IpcTable};
 
 use super::{Allowance, Target};
 
-/// What a file may unfold to.
+/// The limit on decompressed bytes.
 const BUDGET: u64 = 1 << 20;
 
 pub(super) fn targets() -> Vec<Target> {
@@ -34,7 +34,7 @@ fn read(bytes: &[u8]) -> Allowance {
     }
     Allowance {
         bytes: bytes.len(),
-        // Cells that stand for nothing, what is unfolded, and copies of it.
+        // Cells of values without data, decompressed buffers, and copies of both.
         fixed: 32 << 20,
     }
 }
@@ -53,7 +53,7 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// A file and a stream of the batch twice.
+/// A file and a stream, each with the batch twice.
 fn written(batch: &RecordBatch, codec: Option<CompressionType>) -> [Vec<u8>; 2] {
     let options = IpcWriteOptions::default().try_with_compression(codec).unwrap();
     let (mut file, mut stream) = (Vec::new(), Vec::new());

@@ -1,11 +1,11 @@
-//! What is allocated, counted over the whole program.
+//! Counts the allocations of the whole program.
 
-/// The allocator that counts. A program that checks targets makes it its `#[global_allocator]`.
+/// The counting allocator. Programs that check targets use it as their `#[global_allocator]`.
 pub use peak_alloc::PeakAlloc;
 
-/// The result of `work`, and how many bytes more than before were held at a time.
+/// Runs `work`. Returns its result and the peak of additional bytes held meanwhile.
 ///
-/// Other threads' allocations count too: nothing else should run meanwhile.
+/// Allocations of other threads count too, so nothing else should run meanwhile.
 pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
     PeakAlloc.reset_peak_usage();
     let before = PeakAlloc.current_usage();

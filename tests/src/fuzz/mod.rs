@@ -1,6 +1,5 @@
-//! Bytes that nobody wrote in good faith: one plain function for each decoder and each filter, and
-//! what to start from. The short run in `tests/fuzz.rs` and the libFuzzer program in `fuzz/` call
-//! the same functions.
+//! Hostile bytes: one plain function for each decoder and each filter, and seeds to start from. The short run in
+//! `tests/fuzz.rs` and the libFuzzer program in `fuzz/` call the same functions.
 
 mod array;
 mod filters;
@@ -12,37 +11,37 @@ mod texts;
 
 use std::panic::RefUnwindSafe;
 
-/// What a run may allocate.
+/// How much memory a run may allocate.
 #[derive(Debug, Clone, Copy)]
 pub struct Allowance {
-    /// Bytes that are there: of the input, and of the output that the input's owner asked for.
+    /// Bytes of the input, and of the output that the caller asked for.
     pub bytes: usize,
-    /// What may be allocated whatever the input.
+    /// Bytes that may be allocated for any input.
     pub fixed: usize,
 }
 
 impl Allowance {
-    /// Of a decoder that gets these bytes.
+    /// The limit for a decoder of these bytes.
     fn of(bytes: usize) -> Self {
         Self { bytes, fixed: 64 << 10 }
     }
 
-    /// The most bytes that may be held at a time: a structure of the bytes and its copies.
+    /// The most bytes that may be held at a time: a structure built from the bytes, and its copies.
     pub fn bytes_max(self) -> usize {
         self.fixed + 64 * self.bytes
     }
 }
 
-/// What a target does with an input.
+/// The function that runs a target on an input.
 type Run = dyn Fn(&[u8]) -> Allowance + Sync + Send + RefUnwindSafe;
 
 /// One decoder, or one filter.
 pub struct Target {
-    /// Its name, which is the name of the folder of its inputs.
+    /// Its name, which is also the name of the folder of its inputs.
     pub name: String,
-    /// Decodes the bytes, whatever they are; panics where they come back changed.
+    /// Decodes arbitrary bytes. Panics if decoded values change when encoded and decoded again.
     pub run: Box<Run>,
-    /// Inputs made of real arrays.
+    /// Seeds made from real arrays.
     pub seeds: Vec<Vec<u8>>,
 }
 
@@ -60,10 +59,10 @@ impl Target {
         }
     }
 
-    /// Runs one input and holds its allocations against what it may allocate.
+    /// Runs one input and compares its allocations with the limit.
     ///
     /// # Panics
-    /// The decoder is wrong about this input.
+    /// If the decoder misbehaves on this input.
     pub fn check(&self, input: &[u8]) {
         let (allowance, peak) = memory::peak_of(|| (self.run)(input));
         assert!(
@@ -76,7 +75,7 @@ impl Target {
     }
 }
 
-/// Every target.
+/// All targets.
 pub fn targets() -> Vec<Target> {
     let samples = samples::load();
     [
@@ -91,7 +90,7 @@ pub fn targets() -> Vec<Target> {
     .collect()
 }
 
-/// Takes the first bytes of an input as choices, and gives the rest.
+/// Takes the first bytes of an input as choices. Returns them and the rest.
 fn choices<const N: usize>(input: &[u8]) -> Option<([u8; N], &[u8])> {
     input.split_first_chunk().map(|(choices, rest)| (*choices, rest))
 }

@@ -1,4 +1,4 @@
-//! The parts of real arrays that targets start from.
+//! Parts of real arrays, used as seeds of the fuzz targets.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use hyperslab::format::version::Version;
 
 use crate::golden;
 
-/// The inputs of one kind are at most this many, and this long.
+/// The maximum number and length of the inputs of one kind.
 const SEEDS_MAX: usize = 300;
 const SEED_BYTES_MAX: usize = 4096;
 
@@ -22,12 +22,12 @@ pub(super) struct Sample {
     pub(super) key: Option<Key>,
 }
 
-/// Real arrays and what is in them.
+/// Real arrays and their parts.
 pub(super) struct Samples {
     pub(super) arrays: Vec<Sample>,
-    /// Schemas of every version, each different.
+    /// Distinct schemas of every version.
     pub(super) schemas: Vec<Schema>,
-    /// Payloads by kind; those that need a schema start with the number of theirs.
+    /// Payloads by kind. Those that need a schema start with its number.
     payloads: BTreeMap<&'static str, Vec<Vec<u8>>>,
 }
 
@@ -35,7 +35,7 @@ impl Samples {
     /// The payloads of one kind.
     ///
     /// # Panics
-    /// There are none: the samples have changed.
+    /// If there are none, because the samples have changed.
     pub(super) fn of(&self, kind: &str) -> Vec<Vec<u8>> {
         let mut all = self
             .payloads
@@ -44,12 +44,12 @@ impl Samples {
             .clone();
         all.sort();
         all.dedup();
-        // Spread over all releases.
+        // Take samples from all releases.
         let step = all.len().div_ceil(SEEDS_MAX);
         all.into_iter().step_by(step).collect()
     }
 
-    /// The schema that an input chose.
+    /// The schema selected by an input.
     pub(super) fn schema(schemas: &[Schema], choice: [u8; 2]) -> &Schema {
         &schemas[usize::from(u16::from_le_bytes(choice)) % schemas.len()]
     }
@@ -61,7 +61,7 @@ impl Samples {
     }
 }
 
-/// Takes every array of `golden/` apart.
+/// Splits every array of `golden/` into its parts.
 pub(super) fn load() -> Samples {
     let mut samples = Samples {
         arrays: Vec::new(),
@@ -92,7 +92,7 @@ fn is_schema(path: &str) -> bool {
     path == "__array_schema.tdb" || path.starts_with("__schema/__") && path.matches('/').count() == 1
 }
 
-/// The number of a schema among those that were seen.
+/// The number of a schema among those seen so far.
 fn choice(schemas: &mut Vec<Schema>, schema: &Schema) -> [u8; 2] {
     let at = schemas.iter().position(|s| s == schema).unwrap_or_else(|| {
         schemas.push(schema.clone());
@@ -124,7 +124,7 @@ fn whole_file(samples: &mut Samples, path: &str, bytes: &[u8], key: Option<&Key>
     }
 }
 
-/// A fragment's metadata, section by section.
+/// The sections of a fragment's metadata.
 fn fragment(s: &mut Samples, path: &str, bytes: &[u8], key: Option<&Key>, schema: &Schema, choice: [u8; 2]) {
     let folder = path.rsplit('/').nth(1).unwrap_or_default();
     let Ok(version) = TimestampedName::parse(folder).and_then(|n| n.version()) else {
@@ -172,7 +172,7 @@ fn fragment(s: &mut Samples, path: &str, bytes: &[u8], key: Option<&Key>, schema
     }
 }
 
-/// The version that an input chose.
+/// The version selected by an input.
 pub(super) fn version(choice: u8) -> Version {
     Version::new(u32::from(choice) % Version::CURRENT.number() + 1).unwrap_or(Version::CURRENT)
 }

@@ -1,4 +1,4 @@
-//! What users and servers write: JSON, selections, conditions, times, listings.
+//! Text from users and servers: JSON, selections, conditions, times, listings.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) fn targets(samples: &Samples) -> Vec<Target> {
         let schema = Samples::schema(&schemas, choice);
         if let Ok(s) = selection::parse(&String::from_utf8_lossy(text), schema, None) {
             let _ = (s.shape(), s.bounds());
-            // A step is a list of coordinates, of which there is a most.
+            // A step expands to a list of coordinates, which has a maximum length.
             let listed = s.region(schema).map_or(0, |r| r.0.iter().map(Vec::len).sum());
             let text = s.text(schema);
             let again = selection::parse(&text, schema, None).unwrap_or_else(|e| panic!("{text}: {e}"));
@@ -46,7 +46,7 @@ pub(super) fn targets(samples: &Samples) -> Vec<Target> {
     ]
 }
 
-/// Texts are held as they are and as trees, and quoted in errors.
+/// Texts are held as strings and as parsed trees, and quoted in errors.
 fn allowance(input: &[u8]) -> Allowance {
     Allowance {
         fixed: 1 << 20,
@@ -84,7 +84,7 @@ fn json(bytes: &[u8]) -> Allowance {
         assert_eq!(schema_json::to_json(&again, &enumerations), text);
     }
     Allowance {
-        // Fill values that are not named.
+        // Fill values that the JSON leaves out.
         fixed: 64 << 20,
         ..allowance(bytes)
     }

@@ -1,5 +1,5 @@
-//! The same with files: bytes read out of the page cache, and decoded where they are compressed; bytes written to the
-//! disk, and encoded before. Nothing is looked for, gathered or put in place.
+//! Lower bounds with files: bytes are read from the page cache and decoded if compressed, or encoded and written to
+//! disk. Nothing is searched, gathered or put in place.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -20,12 +20,12 @@ use super::super::measure::{FILES, Unit};
 use super::super::schema;
 use super::{CELL_BYTES, CHUNK_BYTES, Coding, Libraries, PIECE_BYTES, Packed, chunks, framed_chunks, metric, time};
 
-/// Chunks that a thread reads in one call.
+/// Chunks that a thread reads per call.
 const LOT: usize = 16;
-/// The ends of files that are read where arrays are opened.
+/// The size of the file ends that are read when arrays are opened.
 const TAIL_BYTES: u64 = 4096;
 
-/// As many bytes as each box has, read from a file that holds the matrix, from about where the box begins.
+/// Reads as many bytes as each box has from a file with the matrix, from about the start of the box.
 pub(super) fn copy(job: &Job, per: usize, q: &DenseQueries, set: &DenseSet) -> Result<()> {
     let matrix = data::tiled(&data::matrix(&job.data)?, q.shape, q.tile);
     let scratch = Scratch::of(job, &matrix)?;
@@ -50,7 +50,7 @@ pub(super) fn copy(job: &Job, per: usize, q: &DenseQueries, set: &DenseSet) -> R
     time(job, &metric(FILES, "read", Unit::Milliseconds, per), run)
 }
 
-/// The chunks of each box, read and decoded.
+/// Reads and decodes the chunks of each box.
 pub(super) fn decode(job: &Job, per: usize, packed: &Packed) -> Result<()> {
     let scratch = Scratch::of(job, &packed.bytes)?;
     let file = File::open(&scratch.0)?;
@@ -77,9 +77,9 @@ pub(super) fn decode(job: &Job, per: usize, packed: &Packed) -> Result<()> {
     time(job, &metric(FILES, "read", Unit::Milliseconds, per), run)
 }
 
-/// The bytes of the matrix, written and synced.
+/// Writes and syncs the bytes of the matrix.
 pub(super) fn write(job: &Job, matrix: &[u8]) -> Result<()> {
-    // Beside the array, which is read later.
+    // A file next to the array, which is read later.
     let scratch = Scratch(job.array.with_extension("bytes"));
     let run = || {
         std::fs::write(&scratch.0, matrix)?;
@@ -88,7 +88,7 @@ pub(super) fn write(job: &Job, matrix: &[u8]) -> Result<()> {
     time(job, &metric(FILES, "load", Unit::Seconds, 1), run)
 }
 
-/// The chunks of the matrix, encoded, written tile by tile and synced.
+/// Encodes the chunks of the matrix, writes them tile by tile and syncs them.
 pub(super) fn encode(job: &Job, coding: &Coding<'_>, framed: &[Vec<u8>]) -> Result<()> {
     let scratch = Scratch(job.array.with_extension("bytes"));
     let libraries = coding.bare(job)?;
@@ -106,8 +106,8 @@ pub(super) fn encode(job: &Job, coding: &Coding<'_>, framed: &[Vec<u8>]) -> Resu
     time(job, &metric(FILES, "load", Unit::Seconds, 1), run)
 }
 
-/// Beside boxes of a sparse array after later fragments, in whose one tile each has cells: the coordinates of those
-/// fragments, read and decoded, once for all boxes.
+/// The lower bound for boxes of a sparse array after later fragments, whose cells are all in one tile each. Reads and
+/// decodes the coordinates of those fragments, once for all boxes.
 pub(in super::super) fn fragments(job: &Job, codec: &str, boxes: &[Box4]) -> Result<()> {
     let array = job.open()?;
     let met = array.fragments().iter().skip(1);
@@ -119,8 +119,8 @@ pub(in super::super) fn fragments(job: &Job, codec: &str, boxes: &[Box4]) -> Res
     time(job, &metric(FILES, "read", Unit::Milliseconds, boxes.len()), run)
 }
 
-/// Beside the opening of an array without consolidated metadata: its folders listed, and of each fragment the end of
-/// its metadata; then the one tile of those that the box meets, if there is one: a sparse fragment's coordinates.
+/// The lower bound for opening an array without consolidated metadata. Lists its folders and reads the end of each
+/// fragment's metadata. Then reads the single tile that the box meets, if any; for sparse fragments, the coordinates.
 pub(in super::super) fn open(job: &Job, name: &'static str, per: usize, read: Option<&Box4>) -> Result<()> {
     let array = job.open()?;
     let met = array.fragments().iter().filter(|f| read.is_some_and(|b| meets(f, b)));
@@ -149,7 +149,7 @@ pub(in super::super) fn open(job: &Job, name: &'static str, per: usize, read: Op
     time(job, &metric(FILES, name, Unit::Milliseconds, per), run)
 }
 
-/// All tiles of small files, read and decoded.
+/// Reads and decodes all tiles of small files.
 fn tiles(files: &[PathBuf], libraries: &Libraries) -> Result<()> {
     files.par_iter().try_for_each_init(
         || (Vec::new(), Vec::new()),
@@ -167,7 +167,7 @@ fn tiles(files: &[PathBuf], libraries: &Libraries) -> Result<()> {
     )
 }
 
-/// Whether the smallest box around the fragment's cells meets this one.
+/// Whether the non-empty domain of the fragment meets this box.
 fn meets(fragment: &Fragment, b: &Box4) -> bool {
     let wanted = [(b[0], b[1]), (b[2], b[3])];
     let within = |(range, (lo, hi)): (&ScalarRange, (i64, i64))| {
@@ -178,7 +178,7 @@ fn meets(fragment: &Fragment, b: &Box4) -> bool {
     spanned.iter().zip(wanted).all(within)
 }
 
-/// The files of a fragment that tell which of its cells are in a box, or of a dense one what these are.
+/// The files with the coordinates of a sparse fragment, or with the values of a dense one.
 fn files_of(job: &Job, fragment: &Fragment) -> Vec<PathBuf> {
     let root = job.array.parent().unwrap_or(Path::new(""));
     let names: &[&str] = if fragment.dense {
@@ -189,7 +189,7 @@ fn files_of(job: &Job, fragment: &Fragment) -> Vec<PathBuf> {
     names.iter().map(|name| root.join(&fragment.path).join(name)).collect()
 }
 
-/// A file beside the array, gone when this is.
+/// A file next to the array, removed on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {

@@ -1,5 +1,5 @@
-//! From memory to memory: of reads without a filter the result's cells copied out of tiles that lie in memory, of
-//! compressed ones the library's decoding of the same chunks; of loads encoding the chunks.
+//! Lower bounds from memory to memory: copying the cells of the result out of uncompressed tiles, decoding the same
+//! chunks with the compression library, or encoding the chunks of a load.
 
 use std::hint::black_box;
 
@@ -11,8 +11,7 @@ use super::super::data::{self, Box4, DenseQueries, DenseSet};
 use super::super::measure::{LIMIT, Unit};
 use super::{CELL_BYTES, CHUNK_BYTES, Coding, PIECE_BYTES, Packed, chunks, metric, time};
 
-/// The cells of each box, copied out of the tiles that hold them: as from a mapped file, without a call of
-/// the system.
+/// Copies the cells of each box out of the tiles that hold them, as from a mapped file, without system calls.
 pub(super) fn copy(job: &Job, per: usize, q: &DenseQueries, set: &DenseSet) -> Result<()> {
     let tiles = data::tiled(&data::matrix(&job.data)?, q.shape, q.tile);
     let [rows, columns] = q.tile;
@@ -67,7 +66,7 @@ pub(super) fn copy(job: &Job, per: usize, q: &DenseQueries, set: &DenseSet) -> R
     time(job, &metric(LIMIT, "read", Unit::Milliseconds, per), run)
 }
 
-/// The chunks of each box, decoded.
+/// Decodes the chunks of each box.
 pub(super) fn decode(job: &Job, per: usize, packed: &Packed) -> Result<()> {
     let mut out = packed.room();
     let run = || {
@@ -84,7 +83,7 @@ pub(super) fn decode(job: &Job, per: usize, packed: &Packed) -> Result<()> {
     time(job, &metric(LIMIT, "read", Unit::Milliseconds, per), run)
 }
 
-/// The chunks of the matrix, encoded.
+/// Encodes the chunks of the matrix.
 pub(super) fn encode(job: &Job, coding: &Coding<'_>, framed: &[Vec<u8>]) -> Result<()> {
     let chunks: Vec<&[u8]> = framed.iter().map(|f| chunks(f)).collect::<Result<Vec<_>>>()?.concat();
     let libraries = coding.bare(job)?;

@@ -1,4 +1,4 @@
-//! What no engine can undercut with as many threads, beside what is measured.
+//! Lower bounds: the time that no engine can beat with the same number of threads.
 
 pub(super) mod files;
 mod memory;
@@ -19,13 +19,13 @@ use super::measure::{Metric, Unit, measure};
 use super::schema;
 
 const CELL_BYTES: i64 = 4;
-/// Bytes that a thread copies at once.
+/// Bytes that a thread copies at a time.
 const PIECE_BYTES: usize = 1 << 20;
-/// Bytes of a chunk of cells of this size.
+/// Bytes of a chunk with cells of this size.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// Beside the read of a set of boxes. Of compressed arrays only where these are whole tiles, or nearly: of others
-/// an engine may leave chunks out.
+/// The lower bound for reading a set of boxes. For compressed arrays only if the boxes are (nearly) whole tiles,
+/// because for others an engine may skip chunks.
 pub(super) fn read(job: &Job, codec: &str, name: &str, set: &DenseSet) -> Result<()> {
     let q = DenseQueries::load(&job.data)?;
     let per = set.boxes.len();
@@ -43,7 +43,7 @@ pub(super) fn read(job: &Job, codec: &str, name: &str, set: &DenseSet) -> Result
     }
 }
 
-/// Beside the load of the matrix.
+/// The lower bound for loading the matrix.
 pub(super) fn load(job: &Job, codec: &str) -> Result<()> {
     let matrix = data::matrix(&job.data)?;
     let filters = schema::filters(codec)?;
@@ -69,7 +69,7 @@ fn metric(peer: &'static str, name: &'static str, unit: Unit, per: usize) -> Met
     }
 }
 
-/// Times what needs nothing made ready.
+/// Times work that needs no preparation.
 fn time(job: &Job, metric: &Metric, mut run: impl FnMut() -> Result<()>) -> Result<()> {
     measure(job, metric, None, || Ok(()), |()| run())
 }
@@ -78,14 +78,14 @@ fn tile_bytes(q: &DenseQueries) -> Result<usize> {
     Ok(usize::try_from(q.tile[0] * q.tile[1] * CELL_BYTES)?)
 }
 
-/// A list of filters: what compresses, and what comes before it.
+/// A pipeline: the compressor, and the filters before it.
 struct Coding<'a> {
     last: &'a Filter,
     before: &'a [Filter],
 }
 
 impl Coding<'_> {
-    /// The tile's chunks as they come to the compressor, framed.
+    /// The tile's chunks as the compressor receives them, framed.
     fn framed(&self, tile: &[u8]) -> Result<Vec<u8>> {
         let format = TileFormat::new(Datatype::Int32, CellCount::ONE);
         let before = Pipeline::new(self.before.to_vec());
@@ -97,7 +97,7 @@ impl Coding<'_> {
     }
 }
 
-/// A compression library, once for each thread.
+/// One instance of a compression library per thread.
 struct Libraries(Vec<Mutex<Bare>>);
 
 impl Libraries {
@@ -106,7 +106,7 @@ impl Libraries {
         Ok(Self(each.collect::<Result<_>>()?))
     }
 
-    /// Does something with the library of this thread.
+    /// Calls `f` with the instance of this thread.
     fn mine<T>(&self, f: impl FnOnce(&mut Bare) -> Result<T>) -> Result<T> {
         let mine = self
             .0
@@ -116,7 +116,7 @@ impl Libraries {
     }
 }
 
-/// A chunk: its bytes before, and where those that the library makes of them lie.
+/// A chunk: its unfiltered bytes, and the range of its compressed bytes.
 #[derive(Clone, Copy)]
 struct Chunk {
     bytes: usize,
@@ -124,10 +124,10 @@ struct Chunk {
     packed: usize,
 }
 
-/// The compressed chunks of all tiles that boxes meet, one behind the other.
+/// The compressed chunks, concatenated, of all tiles that the boxes meet.
 struct Packed {
     bytes: Vec<u8>,
-    /// Those that each box needs.
+    /// The chunks that each box needs.
     boxes: Vec<Vec<Chunk>>,
     libraries: Libraries,
 }
@@ -175,7 +175,7 @@ impl Packed {
         })
     }
 
-    /// Memory for the chunks of any box.
+    /// Enough memory for the chunks of any box.
     fn room(&self) -> Vec<u8> {
         vec![0; self.boxes.iter().map(Vec::len).max().unwrap_or(0) * CHUNK_BYTES]
     }
@@ -186,7 +186,7 @@ fn chunks(framed: &[u8]) -> Result<Vec<&[u8]>> {
     Ok(framed_chunks(framed)?.into_iter().map(|c| c.1).collect())
 }
 
-/// How many bytes each chunk of a framed tile had before its filters, and those it has.
+/// The unfiltered and filtered size of each chunk of a framed tile.
 fn framed_chunks(framed: &[u8]) -> Result<Vec<(usize, &[u8])>> {
     let (count, mut rest) = framed.split_first_chunk::<8>().context("no chunks")?;
     let mut out = Vec::new();
