@@ -1,4 +1,4 @@
-"""Makes the inputs of the benchmark, its queries, and the answers to expect; all from one seed.
+"""Makes the inputs of the benchmark, its queries and the expected answers from one seed.
 
 The dense matrix holds value(row, column) = row * columns + column. The sparse cells imitate positions
 of ships: most of them lie near harbours of very different size, few are spread over the ocean.

@@ -1,4 +1,4 @@
-"""What is done before each run, untimed: `python prepare.py link|copy|cold SOURCE TARGET`.
+"""Preparation before each run, untimed: `python prepare.py link|copy|cold SOURCE TARGET`.
 
 `link` and `copy` make TARGET a fresh copy of the array SOURCE, by hard links where an engine never changes a
 file and byte by byte where it does; `cold` drops the files of SOURCE from the page cache.
@@ -43,7 +43,7 @@ def link(source, target):
 
 
 def cold(source):
-    """All of the machine's page cache where that is allowed, otherwise that of these files."""
+    """Drops the whole page cache if permitted, otherwise that of these files."""
     sync(source)
     try:
         with open("/proc/sys/vm/drop_caches", "w") as f:
@@ -56,7 +56,7 @@ def cold(source):
 
 
 def can_be_cold(folder):
-    """Whether a file's pages are gone from the page cache after `cold`."""
+    """Whether `cold` really drops a file's pages from the page cache."""
     name = os.path.join(folder, "cold-or-not")
     try:
         with open(name, "wb") as f:
@@ -64,7 +64,7 @@ def can_be_cold(folder):
         cold(name)
         fd = os.open(name, os.O_RDONLY)
         try:
-            # A read that must not wait for the disk gives nothing where the page is not at hand.
+            # A read that must not wait for the disk returns nothing if the page is not cached.
             return os.preadv(fd, [bytearray(4096)], 1 << 19, os.RWF_NOWAIT) == 0
         except BlockingIOError:
             return True

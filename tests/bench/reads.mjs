@@ -1,18 +1,18 @@
-// Boxes of a dense array read by the npm package out of memory, in Node and in a page alike.
+// Reads boxes of a dense array with the npm package from memory, both in Node and in a web page.
 
 /**
- * One box after the other, in an array opened anew, as in the native runs.
+ * Reads one box after another in a newly opened array, as in the native runs.
  * @param {object} engine the package
- * @param {Iterable<[string, Uint8Array]>} files the array's files by their paths
- * @param {{boxes: number[][], sum: number}} asked
- * @param {() => number} cpu milliseconds of processor time so far
- * @returns how long a box took, in milliseconds, and whether all were read right
+ * @param {Iterable<[string, Uint8Array]>} files paths and contents of the array's files
+ * @param {{boxes: number[][], sum: number}} asked the boxes, and the expected sum
+ * @param {() => number} cpu returns the processor time so far, in milliseconds
+ * @returns the time per box in milliseconds, and whether all results were correct
  */
 export async function reads({ MemoryStore, get, open }, files, { boxes, sum }, runs, seconds, cpu) {
   const store = new MemoryStore();
   for await (const [path, bytes] of files) await store.set(path, bytes);
 
-  // Into memory that is used again, as natively.
+  // Reuse the result's memory, as in the native runs.
   const spare = new Map();
   async function pass(use) {
     const array = await open(store);

@@ -1,11 +1,11 @@
-"""Turns the lines of a run into tables. What a run does not measure stays as an earlier report says it."""
+"""Turns the lines of a run into tables. Results that a run does not measure are kept from the earlier report."""
 
 import importlib.metadata
 import math
 import re
 
 RIVALS = ["tiledb", "hdf5", "zarrs", "duckdb", "node", "chromium", "limit", "files"]
-# What stands behind a variant's name where a workload measures more than one thing.
+# Suffixes of variant names, for workloads that measure more than one thing.
 METRICS = {"read_after": ", then read", "open_read": ", small read", "encode": ", encode", "decode": ", decode"}
 PACKAGES = ["tiledb", "h5py", "hdf5plugin", "zarr", "zarrs", "duckdb", "numpy"]
 TOGETHER = "Together"
@@ -41,7 +41,7 @@ def table(head, lines):
 
 
 def beside(rows):
-    """A line for each thing measured: Hyperslab, and each rival beside it."""
+    """One line per measurement: Hyperslab, then each rival."""
     by = {}
     for r in rows:
         by.setdefault(r["variant"] + METRICS.get(r["metric"], ""), {}).setdefault(r["peer"], r)
@@ -60,7 +60,7 @@ def beside(rows):
 
 
 def growth(rows):
-    """A line for each thing that grows: its times, and what each doubling multiplies them by."""
+    """One line per growing quantity: its times, and the factor per doubling."""
     by = {}
     for r in rows:
         kind, axis, n = r["variant"].split("/")
@@ -75,7 +75,7 @@ def growth(rows):
 
 
 def together(sections):
-    """What all tables say of each rival."""
+    """The summary of each rival over all tables."""
     found = {}
     for text in sections.values():
         head = []
@@ -91,7 +91,7 @@ def together(sections):
 
 
 def render(said, rows, unmeasured, order, machine, command):
-    """The report: `said` is the earlier one, `unmeasured` says of a workload why it could not be measured."""
+    """The report. `said` is the earlier report; `unmeasured` gives the reason for each workload not measured."""
     sections = dict(part.strip().split("\n\n", 1) for part in re.split(r"(?m)^## ", said)[1:])
     for workload in dict.fromkeys(r["workload"] for r in rows):
         mine = [r for r in rows if r["workload"] == workload]

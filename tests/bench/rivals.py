@@ -1,4 +1,4 @@
-"""The rivals, each behind the same few calls: write a matrix or cells, open, read a box.
+"""The rivals, each with the same interface: write a matrix or cells, open, read a box.
 
 `python rivals.py RIVAL WORKLOAD VARIANT PATH DATA RUNS SECONDS PREPARE` measures one of them in this process
 and prints a line of JSON. PREPARE is a command that runs before each run, untimed; it may be empty. libtiledb
@@ -42,7 +42,7 @@ class Tiledb:
                              "bszstd3": [t.BitShuffleFilter(), t.ZstdFilter(3)]}[codec])
 
     def open(self, path, mode="r"):
-        # A handle either reads or writes: this one reads, and each write has one of its own.
+        # A handle either reads or writes. This one reads; each write opens its own.
         self.path, self.a = path, self.t.open(path, ctx=self.ctx)
 
     def box(self, b):
@@ -93,7 +93,7 @@ class Hdf5:
         self.f.close()
 
     def elements(self, r, c):
-        """The cells in the order of their chunks, each of which is then read and written once."""
+        """The cells sorted by chunk, so that each chunk is read and written once."""
         order = np.lexsort((c // D.TILE[1], r // D.TILE[0]))
         space = self.v.id.get_space()
         space.select_elements(np.stack([r, c], 1)[order].astype("u8"))
@@ -182,7 +182,7 @@ class Duckdb:
 
 
 def blocks(r, c, block):
-    """For each block of this shape with some of the cells: which of them, and its box."""
+    """For each block of this shape that has some of the cells: the indices of these cells, and the box of the block."""
     at = r // block[0], c // block[1]
     order = np.lexsort(at[::-1])
     ends = np.flatnonzero(np.diff(at[0][order]) | np.diff(at[1][order])) + 1
@@ -206,7 +206,7 @@ def scatter(rival, r, c, values, block):
 
 
 def quickest(ways, before):
-    """Of several ways to do the same, each tried once, the name of the quickest and what it gave."""
+    """Tries each of several equivalent ways once. Returns the name and the result of the fastest."""
     took = {}
     for name, way in ways.items():
         before()
@@ -217,8 +217,8 @@ def quickest(ways, before):
 
 
 def random_cells(rival, workload, n, path, root, q, prepare):
-    """Cells all over the matrix, read or set to minus their value. Which way is quickest depends on how many they
-    are, on the codec and on the machine: by a list of cells where the rival takes one, or by blocks read whole."""
+    """Reads random cells of the matrix, or negates them. The fastest way depends on the number of cells, the codec and
+    the machine: a list of cells, if the rival accepts one, or blocks that are read whole."""
     one, shape = q["random"][n], q["shape"]
     r, c = np.fromfile(os.path.join(root, "queries", one["file"]), "<i8").reshape(-1, 2).T
     block = {"tiles": D.TILE} | ({} if hasattr(rival, "points") else {"rows of tiles": (D.TILE[0], shape[1])})
@@ -255,8 +255,8 @@ RIVALS = {"tiledb": Tiledb, "hdf5": Hdf5, "zarrs": Zarr, "duckdb": Duckdb}
 
 
 def job(rival, workload, variant, path, root, prepare):
-    """What to do before each run, what to time, how many operations that is, whether it is right (or how to find
-    out after the last run), and in which way it is done."""
+    """Returns the setup of each run, the function to time, its number of operations, whether the result is correct (or
+    a function that checks it after the last run), and the name of the method used."""
     q = {k: json.load(open(os.path.join(root, "queries", k + ".json"))) for k in ("dense", "sparse")}
     part = variant.split("/")
     if workload == "dense-load":

@@ -20,7 +20,7 @@ import prepare
 import report
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Freed memory stays in the process: libtiledb and HDF5 are several times faster so.
+# Keep freed memory in the process: this makes libtiledb and HDF5 several times faster.
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": "4000000000", "MALLOC_TRIM_THRESHOLD_": "8000000000", "MALLOC_ARENA_MAX": "1"}
 
 DENSE = [f"{codec}/{name}" for codec in ("none", "zstd3", "bszstd3", "gzip6")
@@ -53,12 +53,12 @@ PLAN = (
                                           "bit_width_reduction", "positive_delta", "bitshuffle", "byteshuffle", "xor",
                                           "float_scale", "md5", "sha256", "aes_256_gcm")]
 )
-# Workloads that are another one under other circumstances: by an engine with one thread, as a page has, or after
-# the page cache was dropped.
+# Workloads that repeat another one under different conditions: with one thread, as in a web page, or after dropping the
+# page cache.
 SAME_AS = {"wasm": "dense-subarray", "dense-cold": "dense-subarray", "sparse-cold": "sparse-subarray"}
-# Those beside which the engine measures what none can undercut.
+# Workloads for which the engine also measures a lower bound.
 LIMITED = ["dense-load", "dense-subarray", "sparse-fragments", "open"]
-# Those that read Hyperslab's own arrays.
+# Rivals that read Hyperslab's own arrays.
 OURS = ("hyperslab", "tiledb", "node", "chromium")
 
 
@@ -100,7 +100,7 @@ def other(args, workload, variant, array, rival, before, runs):
 
 
 def ready(args, workload, variant, rival):
-    """Where the array of a workload is; it is written if the workload finds none and does not write it itself."""
+    """The path of a workload's array. Writes the array if the workload does not write it itself."""
     array, codec = folder(args, workload, variant, rival), variant.split("/")[0]
     if workload == "filters":
         return args.data
@@ -117,8 +117,8 @@ def ready(args, workload, variant, rival):
 
 
 def measure(args, workload, variant, rival):
-    """The lines of one engine. What changes an array changes a copy: by hard links where an engine leaves
-    files as they are."""
+    """The output lines of one engine. Workloads that change an array get a copy, made of hard links if the engine
+    never changes existing files."""
     array = ready(args, workload, variant, rival)
     copied, before = array + "-changed", ""
     prepared = [sys.executable, os.path.join(HERE, "prepare.py")]

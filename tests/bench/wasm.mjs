@@ -1,4 +1,4 @@
-// Boxes of a dense array read by the npm package, in Node or in Chromium:
+// Reads boxes of a dense array with the npm package, in Node or in Chromium:
 // `node wasm.mjs node|chromium PACKAGE ARRAY QUERIES VARIANT RUNS SECONDS` prints a line of JSON.
 import { createReadStream, existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { createServer } from "node:http";
@@ -18,7 +18,7 @@ async function inNode() {
   return reads(engine, files, asked, runs, seconds, cpu);
 }
 
-/** A page that fetches the package and the array, and then reads out of memory as Node does. */
+/** A page that fetches the package and the array, and then reads from memory as in Node. */
 async function inChromium() {
   const { chromium } = createRequire(resolve(folder, "package.json"))("playwright-core");
   const served = { pkg: join(folder, "dist"), array: path, bench: fileURLToPath(new URL(".", import.meta.url)) };
@@ -39,7 +39,7 @@ async function inChromium() {
   try {
     const page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${server.address().port}/`);
-    // A page is not told its processor time.
+    // A page cannot measure its processor time.
     const found = await page.evaluate(async ({ names, asked, runs, seconds }) => {
       const [engine, { reads }] = await Promise.all([import("/pkg/index.js"), import("/bench/reads.mjs")]);
       async function* files() {

@@ -48,7 +48,7 @@ impl File<'_> {
         let rest = self
             .bytes
             .get(usize::try_from(offset)?..)
-            .context("a section lies behind the end")?;
+            .context("a section is beyond the end of the file")?;
         Ok(generic_tile::decode(rest, self.key)?.0)
     }
 }

@@ -1,4 +1,4 @@
-//! The README and the guarantees say what is so.
+//! Checks that the statements of the README and the guarantees are true.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod source;
@@ -12,7 +12,7 @@ fn the_readme_says_what_is_tested() {
     for command in ["cargo xtask demo", "cargo xtask test"] {
         assert!(readme.contains(command), "the README does not name `{command}`");
     }
-    // What the matrix writes, and what the program is seen to do.
+    // The features that the matrix writes, and those tested through the program.
     let folder = here().join("interop");
     let scripts = ["matrix.py", "capi.py"].map(|n| std::fs::read_to_string(folder.join(n)).unwrap());
     let commands = sources("cli/tests").into_iter().map(|s| s.whole);
@@ -25,7 +25,7 @@ fn the_readme_says_what_is_tested() {
         line.split('|').nth(2).unwrap().trim().to_owned()
     };
     let mut missing = Vec::new();
-    // What each row lists, in the words of the matrix where they differ.
+    // The features listed in each row, under the matrix's names if they differ.
     let words: [(&str, &[(&str, &str)]); 4] = [
         ("filters", &[("sha-256", "sha256"), ("aes-256-gcm", "aes 256 gcm")]),
         (

@@ -1,7 +1,7 @@
-//! A short run of every fuzz target: its seeds, and what becomes of them when they are damaged.
+//! A short run of every fuzz target on its seeds and on damaged copies of them.
 //!
-//! `HYPERSLAB_FUZZ_SECONDS` is the time for each target, 0.5 unless it is set; `cargo xtask fuzz` runs
-//! libFuzzer over the same targets.
+//! `HYPERSLAB_FUZZ_SECONDS` is the time per target (default 0.5). `cargo xtask fuzz` runs libFuzzer on the same
+//! targets.
 
 use std::panic::{catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
@@ -13,9 +13,9 @@ use hyperslab_tests::hex;
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// What fuzzing found, by target, and how often over: it stays mended.
+/// Regression inputs found by fuzzing, by target, with a repeat count.
 const FOUND: &[(&str, &str, usize)] = &[
-    // A chunk that claims more bytes than gzip can hold; memory was asked for them.
+    // A chunk that claims more bytes than gzip can hold. That much memory was allocated.
     (
         "generic-tile",
         "020000007f00000000000000b200007f0000000004010000000000000000120000000000010001000000010500000001\
@@ -24,7 +24,7 @@ const FOUND: &[(&str, &str, usize)] = &[
          304318412a1941c682250d1961ea4134c24eb0a41107b224334827334827007ef518e3",
         1,
     ),
-    // A key twice, of which the last counts.
+    // A duplicate key, of which the last one counts.
     (
         "array-metadata",
         "06000000616e737765720001010000002a00000000ff0000050000000000000000000b00000000040000006c69737400\
@@ -32,16 +32,16 @@ const FOUND: &[(&str, &str, usize)] = &[
          c3",
         1,
     ),
-    // A step over much of a domain, which is a list of coordinates.
+    // A step over much of a domain, which expands to a list of coordinates.
     ("selection", "13022d37393a3932323333373230333737393a3233333732303733", 1),
-    // A step that is refused in one dimension, behind one that is not: neither is listed.
+    // A step refused in one dimension, after one accepted in another. Neither may be expanded.
     ("selection", "13022d323232323234373a343a342c3a343a32", 1),
-    // Lines of next to nothing; the list of them took a hundred times as much.
+    // Almost empty lines. The list of them took a hundred times as much memory.
     ("consolidated-commits", "0a", 10_000),
     ("consolidated-commits", "610a", 10_000),
 ];
 
-/// A small generator: the runs need not be good chance, but the same every time.
+/// A small random number generator. It only needs to give the same numbers in every run.
 struct Chance(u64);
 
 impl Chance {
@@ -57,7 +57,7 @@ impl Chance {
     }
 }
 
-/// Cuts, grows and overwrites, with a taste for the bytes of counts and lengths.
+/// Truncates, extends and overwrites, preferring bytes that occur in counts and lengths.
 fn damage(input: &mut Vec<u8>, chance: &mut Chance) {
     for _ in 0..=chance.below(4) {
         let at = chance.below(input.len() + 1);

@@ -1,4 +1,4 @@
-//! Arrays written by old releases of libtiledb, from format 1 on, read cell by cell.
+//! Reads arrays written by old releases of libtiledb, from format version 1 on, cell by cell.
 
 use std::path::{Path, PathBuf};
 
@@ -35,8 +35,8 @@ fn every_old_array_reads_as_libtiledb_reads_it() {
     report.finish("golden");
 }
 
-/// Coordinates that a filter has rounded may lie outside the box of their tile, and some boxes by 2.1 to 2.3 are wrong.
-/// What is damaged are nulls by 2.2.2, of which libtiledb wrote too many bytes.
+/// Findings in undamaged arrays: coordinates rounded by a filter may be outside the box of their tile, and some boxes
+/// by 2.1 to 2.3 are wrong. Real damage: libtiledb 2.2.2 wrote too many bytes of validity.
 #[test]
 fn no_sound_sample_is_called_damaged() {
     let (mut files, mut damage) = (0, Vec::new());
@@ -59,7 +59,8 @@ fn no_sound_sample_is_called_damaged() {
     assert!(damage.is_empty(), "{damage:#?}");
 }
 
-/// Fragments before format 10 do not name their schema, so that libtiledb could open no array of them that has two.
+/// Fragments before format version 10 do not name their schema, so libtiledb cannot open such an array with two
+/// schemas.
 #[test]
 fn old_arrays_are_kept_from_a_second_schema() {
     let (mut refused, mut evolved) = (0, 0);
@@ -78,7 +79,7 @@ fn old_arrays_are_kept_from_a_second_schema() {
             };
             let oldest = array.fragments().iter().map(|f| f.version.number()).min().unwrap_or(22);
             match block_on(evolve(&array, &change, &options)) {
-                // Of formats 10 and 11 those with run lengths of strings.
+                // In versions 10 and 11 this also applies to run-length encoded strings.
                 Err(Error::Unsupported(why)) if oldest < 12 && why.contains("into a new array") => refused += 1,
                 Ok(()) if oldest >= 10 => evolved += 1,
                 other => panic!("{} {}: {other:?}", release.library, case.name),
@@ -88,7 +89,7 @@ fn old_arrays_are_kept_from_a_second_schema() {
     assert!(refused > 50 && evolved > 50, "{refused} refused, {evolved} evolved");
 }
 
-/// libtiledb lists the footers of fragments of older versions at places where they are not.
+/// libtiledb lists wrong positions for the footers of fragments of older versions.
 #[test]
 fn a_list_of_footers_that_are_elsewhere_is_left_aside() {
     for library in ["1.7.7", "2.8.3"] {
@@ -109,8 +110,8 @@ fn a_list_of_footers_that_are_elsewhere_is_left_aside() {
     }
 }
 
-/// Releases before 2.0 left some cells in another order than theirs. Fragments of them that do not fit into
-/// the memory are refused: a file out of order would hide it from every reader.
+/// Releases before 2.0 wrote some cells out of order. Such fragments are refused if they do not fit in memory, because
+/// a merge would hide the wrong order from readers.
 #[test]
 fn sparse_samples_consolidate_to_the_same_cells_in_little_memory_or_not_at_all() {
     let (mut merged, mut refused) = (0, 0);
@@ -138,8 +139,8 @@ fn sparse_samples_consolidate_to_the_same_cells_in_little_memory_or_not_at_all()
     assert!(refused >= 1, "no sample is out of order");
 }
 
-/// Releases before 2.16 look for the very URIs of fragments: of others they would read cells twice, and their vacuum would
-/// make that last.
+/// Releases before 2.16 compare the exact URIs of fragments. With other URIs they would read cells twice, and their
+/// vacuum would make that permanent.
 #[test]
 fn merges_name_what_they_replace_as_the_array_s_release_does() {
     for (library, is_absolute) in [("2.8.3", true), ("2.15.4", true), ("2.16.3", false), ("2.30.0", false)] {
@@ -185,21 +186,21 @@ fn merges_name_what_they_replace_as_the_array_s_release_does() {
     }
 }
 
-/// The lists of what was replaced in an array.
+/// The vacuum files of an array.
 fn vacuum_files(folder: &Path) -> Vec<PathBuf> {
     let commits = std::fs::read_dir(folder.join("array/__commits")).expect("a folder");
     let files = commits.map(|e| e.expect("an entry").path());
     files.filter(|p| p.extension().is_some_and(|e| e == "vac")).collect()
 }
 
-/// A copy of the array, all fragments merged in so much memory, and how many were.
+/// Copies the array and merges all fragments with this much memory. Returns the copy and the number of fragments.
 fn consolidated(case: &Case, memory_bytes: u64) -> (Context, Result<usize, Error>) {
     let context = golden::in_memory(case);
     let outcome = merge(&context, memory_bytes);
     (context, outcome)
 }
 
-/// Merges all fragments of the array in so much memory; gives how many there were.
+/// Merges all fragments of the array with this much memory. Returns the number of fragments.
 fn merge(context: &Context, memory_bytes: u64) -> Result<usize, Error> {
     let options = ConsolidateOptions {
         memory_bytes,
@@ -216,7 +217,7 @@ fn merge(context: &Context, memory_bytes: u64) -> Result<usize, Error> {
     })
 }
 
-/// Whether a tile of each fragment fits into the memory.
+/// Whether one tile of each fragment fits in memory.
 fn is_enough((_, outcome): &(Context, Result<usize, Error>)) -> bool {
     !matches!(outcome, Err(Error::LimitExceeded { what, .. }) if what.contains("to merge these fragments"))
 }

@@ -1,4 +1,4 @@
-//! The matrix, one way: libtiledb writes every kind of array, Hyperslab reads each cell of it.
+//! Reading the matrix: libtiledb writes every kind of array, and Hyperslab reads every cell of it.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod matrix;
@@ -7,7 +7,7 @@ use hyperslab::Context;
 use hyperslab_tests::case::Case;
 use hyperslab_tests::compare;
 
-/// The least number of aggregates that libtiledb was asked for.
+/// The least number of aggregates compared with libtiledb.
 const AGGREGATES_MIN: usize = 5_000;
 
 #[test]

@@ -1,5 +1,5 @@
-//! The matrix, the other way: Hyperslab writes every kind of array; it and libtiledb read each cell of
-//! it, and what its fragment metadata says is what libtiledb's says for the same cells.
+//! Writing the matrix: Hyperslab writes every kind of array, and both engines read every cell. The fragment metadata
+//! must equal that which libtiledb writes for the same cells.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod matrix;
@@ -45,7 +45,7 @@ fn what_hyperslab_writes_reads_alike() {
     });
 }
 
-/// What libtiledb has to say of each array: nothing, or what is wrong with it.
+/// Returns libtiledb's verdict on each array, by name.
 fn judge(ours: &std::path::Path, theirs: &std::path::Path) -> HashMap<String, String> {
     let script = here().join("interop/check.py");
     let out = Command::new(python())
@@ -74,7 +74,7 @@ fn open(context: &Context, case: &Case) -> anyhow::Result<Array> {
     ))?)
 }
 
-/// Both schemas as JSON, which leaves out only the names of files.
+/// Compares both schemas as JSON, which leaves out only file names.
 fn same_schema(ours: &Context, theirs: &Context, case: &Case) -> anyhow::Result<()> {
     let mut texts = Vec::new();
     for context in [ours, theirs] {
@@ -138,7 +138,7 @@ fn same_metadata(ours: &Context, theirs: &Context, case: &Case) -> anyhow::Resul
     Ok(())
 }
 
-/// The statistics that libtiledb 2.30 is known to get wrong, or to leave to chance.
+/// Statistics that libtiledb 2.30 gets wrong or computes nondeterministically.
 fn libtiledb_is_wrong(schema: &Schema, dense: bool, merged: bool, fact: &Fact, theirs: &Fact) -> bool {
     let Some(FieldId::Attribute(i)) = fact.field else {
         return false;
@@ -151,30 +151,30 @@ fn libtiledb_is_wrong(schema: &Schema, dense: bool, merged: bool, fact: &Fact, t
     let has_minimum =
         plain_text || (a.cell == CellCount::Fixed(1) && !a.datatype.is_opaque() && !a.datatype.is_string());
     match fact.what {
-        // Zero where nothing but a minimum would have been computed; off by the padding elsewhere.
+        // Zero if only a minimum would have been computed; otherwise off by the padding.
         "tile null counts" | "fragment null count" if a.nullable && (!has_minimum || (dense && var)) => true,
-        // The fill values between the merged cells, and beyond them, count in dense fragments.
+        // Dense fragments count the fill values between and beyond the merged cells.
         _ if dense && merged => true,
-        // Which of two cells with the same coordinates comes first is left to chance, and with it the tile.
+        // The order of cells with equal coordinates is arbitrary, and so is their tile.
         what if schema.allows_duplicates && what.starts_with("tile ") => true,
         "tile sums" | "fragment sum" => sums_agree(a, &fact.value, &theirs.value) || (dense && overflown(&fact.value)),
-        // A merged tile of nulls alone has zero or the interval that the search starts from.
+        // A merged tile of nulls has zeros or the initial interval of the search.
         "tile minima" | "tile maxima" if merged && a.nullable => true,
-        // Padding counts as text in dense tiles.
+        // Dense tiles count padding as text.
         "tile minima" | "tile maxima" | "fragment minimum" | "fragment maximum" => dense && a.nullable && plain_text,
         _ => false,
     }
 }
 
-/// Whether a sum of integers may have met the limit of its type on the way, being beyond a quarter of it:
-/// libtiledb's then depends on how it cut the tile into runs.
+/// Whether a partial sum of integers may have overflowed, because the sum exceeds a quarter of its type's range. Then
+/// libtiledb's sum depends on how it split the tile into runs.
 fn overflown(value: &str) -> bool {
     let mut sums = value.split(|c: char| !c.is_ascii_digit()).filter(|t| !t.is_empty());
     sums.any(|t| t.parse::<u64>().is_ok_and(|bits| (1 << 61..=7 << 61).contains(&bits)))
 }
 
-/// Whether sums of floats differ by rounding alone: they depend on the order of adding up, which in dense
-/// tiles is that of the buffer written from.
+/// Whether sums of floats differ only by rounding. They depend on the order of addition; in dense tiles this is the
+/// order of the written buffer.
 fn sums_agree(a: &Attribute, ours: &str, theirs: &str) -> bool {
     if !matches!(a.datatype, Datatype::Float32 | Datatype::Float64) {
         return false;

@@ -1,11 +1,11 @@
-//! The architecture's invariants, read off the source itself.
+//! Checks the architecture's rules in the source code.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod source;
 
 use source::{has_word, none, sources};
 
-/// The files that may wait: the shell around the pure engine, and the leaves of the store trait.
+/// Files that may use `async`: the I/O layer around the pure engine, and the implementations of the store trait.
 const SHELL: &[&str] = &[
     "core/src/array/create.rs",
     "core/src/array/deletes.rs",
@@ -158,7 +158,7 @@ fn decoders_cannot_panic() {
     );
 }
 
-/// Whether a line indexes or slices: `x[`, `)[` or `][`, outside of attributes, types and macros.
+/// Whether a line indexes or slices: `x[`, `)[` or `][` outside of attributes, types and macros.
 fn indexes(code: &str) -> bool {
     let chars: Vec<char> = code.chars().collect();
     !code.trim_start().starts_with("#[")
@@ -233,7 +233,7 @@ fn lints_are_silenced_with_a_reason() {
     none("say why", found);
 }
 
-/// What each module of core may use of the others. The leaves of the tree come first.
+/// The modules that each module of core may use. Leaves come first.
 const LAYERS: &[(&str, &[&str])] = &[
     ("limits", &[]),
     ("printable", &[]),
@@ -245,7 +245,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("scalar", &["datatype", "error", "calendar"]),
     ("column", &["datatype", "error"]),
     ("key", &["datatype", "scalar", "column"]),
-    // Generic tiles describe their own filters, so the two know each other.
+    // Generic tiles describe their own filters, so these two modules depend on each other.
     (
         "format",
         &[

@@ -1,16 +1,19 @@
-//! The benchmarks.
+//! Runs the benchmarks.
 
 use crate::npm;
 use crate::run::{self, Outcome, cargo, command, target};
 use crate::setup;
 
-/// The command `bench`: Hyperslab and its rivals on the same data, and `BENCHMARKS.md` from what was
-/// measured. Arguments are handed on: `--scale 0.1` makes it small, `--engine-only` leaves the rivals
-/// out, `--only dense-load,open` picks workloads and leaves what the report says of others,
-/// `--data FOLDER` says where inputs and arrays are kept.
+/// The command `bench`: runs Hyperslab and its rivals on the same data, and updates `BENCHMARKS.md`. Arguments are
+/// passed on:
+///
+/// - `--scale 0.1` shrinks the data.
+/// - `--engine-only` skips the rivals.
+/// - `--only dense-load,open` selects workloads and keeps the other results in the report.
+/// - `--data FOLDER` sets the folder of inputs and arrays.
 ///
 /// # Errors
-/// Something could not be built, set up or run.
+/// If something cannot be built, set up or run.
 pub(crate) fn run(args: &[String]) -> Outcome {
     run::run(&mut cargo(&[
         "build",

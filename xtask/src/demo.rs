@@ -9,10 +9,10 @@ use crate::npm;
 use crate::run::{self, Outcome, cargo, command, root, target};
 use crate::setup::{Need, all};
 
-/// The command `demo`; `demo prepare` makes the site and its arrays and serves nothing.
+/// The command `demo`. `demo prepare` only builds the site and its arrays, without serving them.
 ///
 /// # Errors
-/// Something could not be built or started.
+/// If something cannot be built or started.
 pub(crate) fn run(args: &[String]) -> Outcome {
     let serve = match args {
         [] => true,
@@ -23,20 +23,20 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     if serve { show() } else { Ok(()) }
 }
 
-/// Where the site lies once it is prepared.
+/// The folder of the prepared site.
 pub(crate) fn site() -> PathBuf {
     target().join("demo/site")
 }
 
-/// A program of the project as the demo builds it.
+/// A program of the project, as built for the demo.
 pub(crate) fn program(name: &str) -> PathBuf {
     target().join("debug").join(name)
 }
 
-/// Builds the programs, the package and the viewer, and makes the arrays that are not there.
+/// Builds the programs, the package and the viewer, and creates missing arrays.
 ///
 /// # Errors
-/// A tool is missing, or a build failed.
+/// If a tool is missing or a build fails.
 pub(crate) fn prepare() -> Outcome {
     if let Some((need, why)) = all(&[Need::Wasm, Need::Node, Need::WasmBindgen]).into_iter().next() {
         return Err(format!("{need:?} is missing: {why}"));
@@ -67,7 +67,7 @@ pub(crate) fn prepare() -> Outcome {
     make("earthquakes", earthquakes)
 }
 
-/// What the viewer lists.
+/// The arrays that the viewer lists.
 const ARRAYS: &str = r#"[
   {"title": "Land of the globe", "url": "data/land/land", "map": "land and sea",
    "about": "Dense bool, 21600 × 43200: 933 million cells",
@@ -81,7 +81,7 @@ const ARRAYS: &str = r#"[
 ]
 "#;
 
-/// Makes one folder of arrays, whole or not at all, unless it is there.
+/// Creates one folder of arrays atomically, unless it exists.
 fn make(name: &str, fill: fn(&Path) -> Outcome) -> Outcome {
     let data = made(&site().join("data"))?;
     let done = data.join(name);
@@ -94,7 +94,7 @@ fn make(name: &str, fill: fn(&Path) -> Outcome) -> Outcome {
         std::fs::remove_dir_all(&half).map_err(|e| format!("{}: {e}", half.display()))?;
     }
     fill(&made(&half)?)?;
-    // With a manifest the page lists nothing, as on a host that cannot list.
+    // With a manifest the page needs no listings, as on a host that cannot list.
     for array in std::fs::read_dir(&half).map_err(|e| format!("{}: {e}", half.display()))? {
         hyperslab(&["index", &text(&array.map_err(|e| e.to_string())?.path())])?;
     }
@@ -128,7 +128,7 @@ fn elevation(into: &Path) -> Outcome {
     ])
 }
 
-/// A fragment for each day, written at its end, so that the array can be seen as it grew.
+/// Writes one fragment per day, with a timestamp at its end, so that the array can be shown as it grew.
 fn earthquakes(into: &Path) -> Outcome {
     let array = text(&into.join("earthquakes"));
     hyperslab(&["create", &array, "--schema", &data("earthquakes/schema.json")])?;
@@ -152,11 +152,11 @@ fn hyperslab(args: &[&str]) -> Outcome {
     run::run(command(&text(&program("hyperslab"))).args(args))
 }
 
-/// Mounts and serves until the user ends it.
+/// Mounts and serves until the user interrupts it.
 fn show() -> Outcome {
     let (ended, end) = mpsc::channel();
     ctrlc::set_handler(move || {
-        // A second signal finds nobody waiting, and there is nothing to do about it.
+        // If a second signal finds no receiver, there is nothing to do.
         let _ = ended.send(());
     })
     .map_err(|e| format!("cannot wait for Ctrl-C: {e}"))?;
@@ -173,7 +173,7 @@ fn show() -> Outcome {
         println!("arrays in a page:  {address}");
         println!("Ctrl-C ends both");
         children.push(child);
-        // The sender lives as long as the handler: as long as this program.
+        // The sender lives as long as the handler, which is as long as this program.
         let _ = end.recv();
     });
     for child in &mut children {
@@ -205,7 +205,7 @@ fn serve() -> Outcome<(Child, String)> {
     Ok((child, address))
 }
 
-/// Starts a program and waits for the line by which it says that it is ready.
+/// Starts a program and waits for the line that says it is ready.
 fn until_it_says(c: &mut Command, word: &str) -> Outcome<(Child, String)> {
     let name = text(Path::new(c.get_program()));
     let mut child = c
@@ -223,9 +223,9 @@ fn until_it_says(c: &mut Command, word: &str) -> Outcome<(Child, String)> {
     Err(format!("{name} ended before it was ready"))
 }
 
-/// Asks a program to end, as Ctrl-C would, and waits for it.
+/// Interrupts a program, as Ctrl-C does, and waits for it.
 fn stop(child: &mut Child) {
-    // It may have ended by the same Ctrl-C already.
+    // The same Ctrl-C may have ended it already.
     let _ = run::quiet(command("kill").args(["-TERM", &child.id().to_string()]));
     let _ = child.wait();
 }

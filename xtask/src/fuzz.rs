@@ -1,4 +1,4 @@
-//! libFuzzer over every decoder and every filter.
+//! Runs libFuzzer on every decoder and every filter.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -6,19 +6,18 @@ use std::sync::Mutex;
 
 use crate::run::{self, Outcome, cargo, root, target};
 
-/// Coverage counters as libFuzzer reads them; they need no nightly compiler.
+/// Enables libFuzzer's coverage counters on the stable compiler.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
      -Cllvm-args=-sanitizer-coverage-trace-compares";
-/// With a target named, cargo leaves build scripts and macros without the counters.
+/// With an explicit target, cargo builds build scripts and macros without the counters.
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
-/// The command `fuzz SECONDS [NAME…]`: each target for so long, as many at a time as there are cores. What is found
-/// lies below `target/fuzz/found`, what libFuzzer said below `target/fuzz/log`; every target is run whatever the
-/// others find.
+/// The command `fuzz SECONDS [NAME…]`: runs each target for this long, one per core at a time. Findings are in
+/// `target/fuzz/found`, libFuzzer's logs in `target/fuzz/log`. If a target fails, the others still run.
 ///
 /// # Errors
-/// It cannot be built, or a target failed.
+/// If the build or a target fails.
 pub(crate) fn run(args: &[String]) -> Outcome {
     let usage = || "usage: cargo xtask fuzz SECONDS [NAME…]".to_owned();
     let (seconds, names) = args.split_first().ok_or_else(usage)?;
@@ -60,10 +59,10 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     }
 }
 
-/// Fuzzes one target; gives libFuzzer's count of what it ran.
+/// Fuzzes one target. Returns libFuzzer's number of runs.
 ///
 /// # Errors
-/// Something was found, or it could not be started.
+/// If an input fails or libFuzzer cannot be started.
 fn one(program: &Path, folder: &Path, name: &str, seconds: u32) -> Outcome<String> {
     let made = |kind: &str| {
         let place = folder.join(kind).join(name);

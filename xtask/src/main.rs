@@ -1,4 +1,4 @@
-//! Every chore of the project is one command: `cargo xtask demo | test | bench | npm | setup`.
+//! The project's developer commands: `cargo xtask demo | test | bench | npm | setup`.
 
 mod bench;
 mod demo;

@@ -1,12 +1,12 @@
-//! The npm package: the wasm crate built, bound and laid beside its TypeScript shell.
+//! Builds the npm package: the wasm crate and its TypeScript API.
 
 use crate::run::{self, Outcome, command, root};
 use crate::setup::{Need, all};
 
-/// The command `npm`: builds `wasm/npm` by its own build script.
+/// The command `npm`: builds `wasm/npm` with its own build script.
 ///
 /// # Errors
-/// A tool is missing, or the build failed.
+/// If a tool is missing or the build fails.
 pub(crate) fn run() -> Outcome {
     if let Some((need, why)) = all(&[Need::Wasm, Need::Node, Need::WasmBindgen]).into_iter().next() {
         return Err(format!("{need:?} is missing: {why}"));
@@ -14,10 +14,10 @@ pub(crate) fn run() -> Outcome {
     build()
 }
 
-/// Builds the package; the tools are there.
+/// Builds the package, without checking for tools.
 ///
 /// # Errors
-/// The build failed.
+/// If the build fails.
 pub(crate) fn build() -> Outcome {
     run::run(
         command("npm")

@@ -1,20 +1,20 @@
-//! Running programs: where the project lies, how a command is started, watched and judged.
+//! Starts programs, shows their output and checks their exit status.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-/// What a chore gives: nothing, or one line that says what failed and what to do.
+/// The result of a command. The error is one line that says what failed and what to do.
 pub(crate) type Outcome<T = ()> = Result<T, String>;
 
-/// The project's top folder.
+/// The project's root folder.
 pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// The folder of everything that is built or installed.
+/// The folder of everything built or installed.
 pub(crate) fn target() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(dir) => root().join(dir),
@@ -22,12 +22,12 @@ pub(crate) fn target() -> PathBuf {
     }
 }
 
-/// Whether the run must fail where something is missing.
+/// Whether a missing requirement fails the run.
 pub(crate) fn is_ci() -> bool {
     std::env::var("CI").is_ok_and(|v| !v.is_empty() && v != "0" && v != "false")
 }
 
-/// A command in the top folder, with the project's own tools first on the path.
+/// A command in the root folder, with the project's own tools first in `PATH`.
 pub(crate) fn command(program: &str) -> Command {
     let mut c = Command::new(program);
     let mut path = std::ffi::OsString::from(target().join("tools/bin"));
@@ -52,10 +52,10 @@ pub(crate) fn cargo(args: &[&str]) -> Command {
     c
 }
 
-/// Runs to the end, showing what the program prints.
+/// Runs a command to the end and shows its output.
 ///
 /// # Errors
-/// It could not be started, or did not end well.
+/// If it cannot be started or fails.
 pub(crate) fn run(c: &mut Command) -> Outcome {
     let shown = show(c);
     let status = c.status().map_err(|e| format!("{shown}: {e}"))?;
@@ -66,10 +66,10 @@ pub(crate) fn run(c: &mut Command) -> Outcome {
     }
 }
 
-/// Runs to the end without showing anything; gives standard output.
+/// Runs a command to the end without showing its output. Returns its standard output.
 ///
 /// # Errors
-/// It could not be started, or did not end well: what it said on standard error.
+/// If it cannot be started or fails. The error contains its standard error.
 pub(crate) fn quiet(c: &mut Command) -> Outcome<String> {
     let shown = show(c);
     let out = c.stdin(Stdio::null()).output().map_err(|e| format!("{shown}: {e}"))?;
@@ -85,10 +85,10 @@ pub(crate) fn quiet(c: &mut Command) -> Outcome<String> {
     ))
 }
 
-/// Runs to the end, showing what the program prints and keeping the lines that `keep` picks.
+/// Runs a command to the end, shows its output and returns the lines that `keep` selects.
 ///
 /// # Errors
-/// It could not be started, or did not end well.
+/// If it cannot be started or fails.
 pub(crate) fn watch(c: &mut Command, keep: fn(&str) -> bool) -> (Outcome, Vec<String>) {
     let shown = show(c);
     let mut child = match c
@@ -114,7 +114,7 @@ pub(crate) fn watch(c: &mut Command, keep: fn(&str) -> bool) -> (Outcome, Vec<St
     .collect();
     let status = child.wait();
     for pump in pumps {
-        // A pump only fails by panicking, and then the lines so far are all there are.
+        // A reader thread fails only by panicking; then keep the lines so far.
         drop(pump.join());
     }
     let lines = kept.lock().map(|k| k.clone()).unwrap_or_default();

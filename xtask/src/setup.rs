@@ -1,29 +1,29 @@
-//! What the checks and the demo need beyond `cargo`, and how to get it.
+//! The tools that the checks and the demo need besides `cargo`, and how to install them.
 
 use std::path::{Path, PathBuf};
 
 use crate::run::{self, Outcome, cargo, command, quiet, root, target};
 
-/// Something a step cannot do without.
+/// A requirement of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Need {
-    /// The Rust target of the browser, and the C compiler that zstd needs there.
+    /// The Rust target for browsers, and the C compiler that zstd needs for it.
     Wasm,
-    /// `wasm-bindgen` and its test runner, of the version in Cargo.lock.
+    /// `wasm-bindgen` and its test runner, in the version of Cargo.lock.
     WasmBindgen,
     /// A browser and its driver.
     Browser,
-    /// Node with the packages of the viewer and the npm package.
+    /// Node with the packages of the viewer and of the npm package.
     Node,
     /// A Python with libtiledb, the reference implementation.
     Oracle,
     /// FUSE: the device and the mount helper.
     Fuse,
-    /// Azurite, the emulator of Azure's blobs, and the Node that runs it.
+    /// Azurite, the Azure emulator, and the Node that runs it.
     Azurite,
 }
 
-/// Every need, in the order in which they are set up.
+/// All requirements, in the order of installation.
 pub(crate) const ALL: [Need; 7] = [
     Need::Oracle,
     Need::Fuse,
@@ -34,7 +34,7 @@ pub(crate) const ALL: [Need; 7] = [
     Need::Azurite,
 ];
 
-/// Installs what is missing; gives what could not be had, and why.
+/// Installs missing requirements. Returns those that could not be installed, with the reason.
 pub(crate) fn all(needs: &[Need]) -> Vec<(Need, String)> {
     let mut missing = Vec::new();
     for &need in needs {
@@ -49,7 +49,7 @@ pub(crate) fn all(needs: &[Need]) -> Vec<(Need, String)> {
 /// The command `setup`.
 ///
 /// # Errors
-/// Names everything that could not be installed.
+/// Lists everything that could not be installed.
 pub(crate) fn run() -> Outcome {
     let missing = all(&ALL);
     if missing.is_empty() {
@@ -125,7 +125,7 @@ fn apt(packages: &[&str]) -> Outcome {
             .args(packages);
         run::run(&mut c)
     };
-    // The lists of a fresh image are empty: one update, one more try.
+    // The package lists of a fresh image are empty: update once and try again.
     install()
         .or_else(|_| run::run(command("apt-get").arg("update")).and_then(|()| install()))
         .map_err(|e| format!("{e}: {by_hand}"))
@@ -164,7 +164,7 @@ fn wasm_bindgen() -> Outcome {
     }
     let install = |lock: &[&str]| {
         let mut c = cargo(&["install", "wasm-bindgen-cli", "--version", &version, "--root"]);
-        // A quick build: the tool runs for seconds, and its own optimised build would take minutes.
+        // Build without optimisation: the tool runs for seconds, but its optimised build takes minutes.
         c.arg(&tools)
             .args(lock)
             .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
@@ -174,9 +174,9 @@ fn wasm_bindgen() -> Outcome {
             .env_remove("RUSTFLAGS");
         run::run(&mut c)
     };
-    // A mirror of the registry may lack the very versions the tool was locked to.
+    // A registry mirror may lack the exact versions in the tool's lock file.
     install(&["--locked"]).or_else(|_| install(&[]))?;
-    // The tool is installed; what it was built from is not needed again.
+    // The tool is installed; its build files are not needed any more.
     std::fs::remove_dir_all(tools.join("build")).map_err(|e| e.to_string())
 }
 
@@ -194,7 +194,7 @@ fn node_packages(folder: &Path) -> Outcome {
     )
 }
 
-/// The Python of the reference implementation: `HYPERSLAB_PYTHON`, or the one in the target folder.
+/// The Python with libtiledb: `HYPERSLAB_PYTHON`, or the one in the target folder.
 pub(crate) fn python() -> PathBuf {
     std::env::var_os("HYPERSLAB_PYTHON").map_or_else(|| target().join("oracle/bin/python"), PathBuf::from)
 }
@@ -206,10 +206,10 @@ fn oracle() -> Outcome {
     venv("oracle", "tests/requirements.txt").map(drop)
 }
 
-/// The Python of the benchmark's rivals: `HYPERSLAB_BENCH_PYTHON`, or one of its own in the target folder.
+/// The Python with the benchmark's rivals: `HYPERSLAB_BENCH_PYTHON`, or the one in the target folder.
 ///
 /// # Errors
-/// It could not be made, or its packages could not be installed.
+/// If it cannot be created, or its packages cannot be installed.
 pub(crate) fn bench_python() -> Outcome<PathBuf> {
     match std::env::var_os("HYPERSLAB_BENCH_PYTHON") {
         Some(python) => Ok(python.into()),
@@ -217,7 +217,7 @@ pub(crate) fn bench_python() -> Outcome<PathBuf> {
     }
 }
 
-/// A Python in the target folder with the packages that `list` names.
+/// A Python in the target folder with the packages listed in `list`.
 fn venv(name: &str, list: &str) -> Outcome<PathBuf> {
     let list = root().join(list);
     let wanted = std::fs::read_to_string(&list).map_err(|e| format!("{}: {e}", list.display()))?;
@@ -227,7 +227,7 @@ fn venv(name: &str, list: &str) -> Outcome<PathBuf> {
         return Ok(python);
     }
     let make = || quiet(command("python3").args(["-m", "venv", "--clear"]).arg(&venv)).map(drop);
-    // Debian ships Python without its own venv.
+    // Debian ships Python without venv.
     make().or_else(|_| apt(&["python3", "python3-venv"]).and_then(|()| make()))?;
     run::run(
         command(&python.to_string_lossy())

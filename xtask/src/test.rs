@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every check, one after the other, with its time and the runners' own summaries.
+//! `cargo xtask test`: runs every check in turn, with its time and the test runners' summaries.
 
 use std::process::Command;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use crate::demo;
 use crate::run::{self, Outcome, cargo, command, is_ci, quiet, root};
 use crate::setup::{self, Need, python};
 
-/// One check: its name, what it cannot do without, and the commands it runs in turn.
+/// A check: its name, its requirements, and the commands to run in turn.
 struct Step {
     name: &'static str,
     needs: &'static [Need],
@@ -100,7 +100,7 @@ fn unit() -> Vec<Command> {
     vec![cargo(&most)]
 }
 
-/// A run of some of the tests package's tests, with the features `unit` built with.
+/// Runs some of the tests package's tests, built with the same features as `unit`.
 fn integration(args: &[&str]) -> Command {
     let mut c = cargo(&["test", "--package", "hyperslab-tests"]);
     c.args(args);
@@ -133,7 +133,7 @@ fn promises() -> Vec<Command> {
     ])]
 }
 
-/// The rest of the stores: they need what the promises do not.
+/// The remaining store tests, which need the same as the promises.
 fn azure() -> Vec<Command> {
     vec![integration(&["--test", "stores", "--", "--nocapture", "azure::"])]
 }
@@ -170,7 +170,7 @@ fn viewer() -> Vec<Command> {
     vec![prepare, e2e]
 }
 
-/// Lines in which a test runner sums up.
+/// The summary lines of test runners.
 fn is_summary(line: &str) -> bool {
     let line = line.trim_start();
     let starts = [
@@ -202,10 +202,10 @@ enum Verdict {
     Missing(String),
 }
 
-/// The command `test`, for all steps or those named.
+/// The command `test`: runs all checks, or the named ones.
 ///
 /// # Errors
-/// A check failed, or (under `CI=true`) could not be run.
+/// If a check fails or, with `CI=true`, cannot be run.
 pub(crate) fn run(names: &[String]) -> Outcome {
     if let Some(unknown) = names.iter().find(|n| STEPS.iter().all(|s| s.name != n.as_str())) {
         let known: Vec<_> = STEPS.iter().map(|s| s.name).collect();
@@ -288,17 +288,17 @@ fn verdict(verdicts: &[&Verdict]) -> Outcome {
     match (failed, missing) {
         (0, 0) => Ok(()),
         (0, n) if !is_ci() => {
-            eprintln!("{n} steps were NOT RUN for want of tools (named above); under CI=true that is a failure");
+            eprintln!("{n} steps were NOT RUN because tools are missing (named above); with CI=true this is a failure");
             Ok(())
         }
         (f, m) => Err(format!("{f} steps failed, {m} could not be run")),
     }
 }
 
-/// The command `golden`: makes the sample arrays of old library versions anew.
+/// The command `golden`: recreates the sample arrays of old library versions.
 ///
 /// # Errors
-/// A wheel could not be had, or an old library failed.
+/// If a wheel cannot be downloaded or an old library fails.
 pub(crate) fn golden() -> Outcome {
     if let Some((_, why)) = setup::all(&[Need::Oracle]).into_iter().next() {
         return Err(why);

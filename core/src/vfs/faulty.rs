@@ -54,7 +54,7 @@ struct State {
 /// An action of another program on the store.
 type Deed = Box<dyn FnOnce() + Send>;
 
-/// What a call should do.
+/// The outcome of a call.
 #[derive(Clone, Copy, PartialEq)]
 enum Verdict {
     Pass,

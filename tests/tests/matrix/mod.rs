@@ -1,9 +1,9 @@
-//! The arrays of the matrix: generated once by libtiledb, shared by both directions.
+//! The arrays of the matrix. libtiledb generates them once, and both directions share them.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 #![allow(
     dead_code,
     unreachable_pub,
-    reason = "each test binary uses its part of what is shared"
+    reason = "each test binary uses only some of these items"
 )]
 
 use std::path::PathBuf;
@@ -15,19 +15,19 @@ use hyperslab_tests::report::Report;
 use hyperslab_tests::{here, python, scratch};
 use rayon::prelude::*;
 
-/// The least number of arrays there must be, and the most that libtiledb may refuse.
+/// The least number of arrays, and the most that libtiledb may refuse.
 const ARRAYS_MIN: usize = 3_400;
 const REFUSED_MAX: usize = 60;
 
-/// What `interop/generate.py` made.
+/// The output of `interop/generate.py`.
 pub struct Matrix {
     /// The folder of the arrays.
     pub folder: PathBuf,
-    /// What they are, and what is asked of them.
+    /// The cases: the arrays and the queries on them.
     pub cases: Vec<Case>,
 }
 
-/// The matrix, made anew if the scripts have changed since.
+/// Loads the matrix, and generates it again if the scripts have changed.
 pub fn generated() -> &'static Matrix {
     static MATRIX: OnceLock<Matrix> = OnceLock::new();
     MATRIX.get_or_init(|| {
@@ -66,7 +66,7 @@ pub fn generated() -> &'static Matrix {
 }
 
 impl Matrix {
-    /// Runs `work` on every case and fails, with counts by feature, if one fails.
+    /// Runs `work` on every case, and fails with counts by feature if any case fails.
     pub fn check(&self, title: &str, work: impl Fn(&Case) -> anyhow::Result<u64> + Sync) {
         let one = |case: &Case| {
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(case)));
@@ -83,7 +83,7 @@ impl Matrix {
 }
 
 impl Matrix {
-    /// Runs `work` on every case that both sides write; gives what was refused, by name.
+    /// Runs `work` on every case that both sides write. Returns the refused cases by name.
     pub fn written(
         &self,
         work: impl Fn(&Case) -> anyhow::Result<()> + Sync,

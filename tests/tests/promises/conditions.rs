@@ -1,5 +1,5 @@
-//! Random arrays, conditions and deletes: a query finds the rows that an evaluator of its own picks from all rows, and a
-//! delete leaves the others, here and in libtiledb. `HYPERSLAB_CONDITIONS` is how many arrays (120).
+//! Random arrays, conditions and deletes. A query must find the rows that an independent evaluator selects. A delete
+//! must leave the others, here and in libtiledb. `HYPERSLAB_CONDITIONS` sets the number of arrays (default 120).
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -49,7 +49,7 @@ enum Value {
     Int(i64),
     Float(f64),
     Text(String),
-    /// Days since 1970; the least number is none.
+    /// Days since 1970. The least number is NaT.
     Day(i64),
 }
 
@@ -98,7 +98,7 @@ impl Test {
         }
     }
 
-    /// Whether a row meets it, or, if negated, its opposite.
+    /// Whether a row meets the condition, or its negation if `negated` is set.
     fn holds(&self, row: &Row, negated: bool) -> bool {
         let value = |field: &str| row.iter().find(|(name, _)| name == field).map(|(_, v)| v).unwrap();
         match self {
@@ -125,7 +125,7 @@ impl Test {
     }
 }
 
-/// A null meets no comparison, and NaN and NaT none but `!=`.
+/// A null meets no comparison. NaN and NaT meet only `!=`.
 fn compares(a: &Value, op: &str, b: &Value) -> bool {
     let order = match (a, b) {
         (Value::Null, _) => return false,
@@ -175,7 +175,7 @@ fn random_test(names: &[String], depth: u32, r: &mut Random) -> Test {
     }
 }
 
-/// Attributes that may come later.
+/// Attributes that may be added later.
 fn later(r: &mut Random) -> Vec<Attribute> {
     let new = |name, datatype, cell| Attribute::new(name, datatype, cell);
     let nullable = |a| Attribute { nullable: true, ..a };
@@ -242,7 +242,7 @@ fn id_of(row: &Row) -> i64 {
     }
 }
 
-/// An array that changes at one millisecond after the other.
+/// An array that changes every millisecond.
 struct Life {
     context: Context,
     name: String,
@@ -317,7 +317,7 @@ impl Life {
         Ok(rows_of(&block_on(self.array().read(&query))?))
     }
 
-    /// Deletes by a random condition; whether that could be stored.
+    /// Deletes by a random condition. Returns whether the delete could be stored.
     fn delete(&mut self, r: &mut Random) -> Result<bool> {
         let array = self.array();
         let schema = array.schema();
@@ -374,7 +374,7 @@ fn schema(r: &mut Random) -> (Schema, Vec<Attribute>) {
     (schema, added)
 }
 
-/// Lives one life; the numbers of the rows at its end, and how many deletes were refused.
+/// Runs one random history. Returns the numbers of the remaining rows, and how many deletes were refused.
 fn live(context: &Context, number: usize) -> Result<(Vec<i64>, usize)> {
     let r = &mut Random(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(number as u64 + 1));
     let (schema, added) = schema(r);

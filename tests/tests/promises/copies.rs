@@ -1,5 +1,5 @@
-//! `schema | create` and `export | write` copy any array that can be read: every array that an old
-//! release wrote is copied so, and libtiledb 2.30 reads the same cells from the copy.
+//! `schema | create` and `export | write` copy any readable array. Every array written by an old release is copied, and
+//! libtiledb 2.30 must read the same cells from the copy.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use hyperslab_tests::{fresh, program};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-/// Arrays and files of one case: the original, the copy, the key.
+/// The arrays and files of one case: the original, the copy, the key.
 fn unpack(folder: &Path, case: &Case) -> Result<()> {
     for (path, bytes) in &case.files {
         let place = folder.join("original").join(path);
@@ -50,7 +50,7 @@ fn pipe(folder: &Path, from: &[&str], to: &[&str]) -> Result<()> {
 
 fn copy(folder: &Path, case: &Case) -> Result<()> {
     unpack(folder, case)?;
-    // Samples with several schemas bear times of the future.
+    // Samples with several schemas have timestamps in the future.
     pipe(
         folder,
         &["schema", "original", "--at", "0.."],
@@ -91,11 +91,11 @@ fn every_golden_array_can_be_copied_through_pipes() {
     assert!(copied >= 600, "only {copied} were copied");
 }
 
-/// What releases before 2.0 called an attribute without a name; the copy has none.
+/// The name of the unnamed attribute in releases before 2.0. The copy leaves it unnamed.
 const UNNAMED: &str = "__attr";
 
-/// Copies an array and compares; `false` where libtiledb itself cannot read all of the original, and so
-/// was not asked for it when the sample was made.
+/// Copies an array and compares. Returns `false` if libtiledb cannot read all of the original, so that the sample has
+/// no answers of it.
 fn check(oracle: &mut Oracle, folder: &Path, case: &Value) -> Result<bool> {
     let questions = case["queries"].as_array().context("a list of questions")?;
     let is_latest = |window: &Value| window.is_null() || window[1] == case["now"];

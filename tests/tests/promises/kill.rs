@@ -1,7 +1,7 @@
-//! Processes that write, delete, consolidate and vacuum are killed at any moment. Afterwards both
-//! engines read what was acknowledged, and of the step that was cut short all or nothing.
+//! Processes that write, delete, consolidate and vacuum are killed at random times. Afterwards both engines must read
+//! all acknowledged steps, and the interrupted step either completely or not at all.
 //!
-//! `HYPERSLAB_KILLS` is how many are killed (100).
+//! `HYPERSLAB_KILLS` sets how many are killed (default 100).
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -25,7 +25,7 @@ use super::setting;
 const SIDE: i32 = 24;
 const JOB: &str = "HYPERSLAB_KILL_JOB";
 
-/// The cells that are there: place, number, text.
+/// The expected cells: coordinate, number, text.
 type Seen = BTreeMap<(i32, i32), (i32, String)>;
 
 fn schema(dense: bool) -> Schema {
@@ -38,7 +38,7 @@ fn schema(dense: bool) -> Schema {
     schema
 }
 
-/// What is done in step `k`, always the same.
+/// The action of step `k`, which is always the same.
 enum Step {
     Write(Vec<(i32, i32)>),
     Delete(i32),
@@ -97,7 +97,7 @@ fn perform(context: &Context, k: i32, dense: bool) -> hyperslab::Result<()> {
     let array = block_on(Array::open(context, "array", &OpenOptions::default()))?;
     let mut seed = [9; 32];
     seed[..4].copy_from_slice(&k.to_be_bytes());
-    // A step that is repeated makes names of its own.
+    // A repeated step uses new names.
     seed[4..8].copy_from_slice(&std::process::id().to_be_bytes());
     let options = WriteOptions {
         timestamp_ms: 10 + k as u64,
@@ -135,7 +135,7 @@ fn perform(context: &Context, k: i32, dense: bool) -> hyperslab::Result<()> {
     }
 }
 
-/// The process that is killed: step after step, each number printed once it is done.
+/// The process to be killed. It performs step after step and prints the number of each when it is done.
 #[test]
 fn worker() {
     let Ok(job) = std::env::var(JOB) else { return };
@@ -152,7 +152,7 @@ fn worker() {
     }
 }
 
-/// Starts the worker, kills it after a while, and gives the first step that it did not acknowledge.
+/// Starts the worker and kills it after a while. Returns the first step that it did not acknowledge.
 fn cut_short(folder: &Path, dense: bool, from: i32, after: Duration) -> i32 {
     let job = json!({"folder": folder.to_string_lossy(), "dense": dense, "from": from});
     let mut worker = Command::new(std::env::current_exe().unwrap())
@@ -193,7 +193,7 @@ fn read_ours(folder: &Path) -> Seen {
 
 fn seen(y: Vec<i32>, x: Vec<i32>, number: Vec<i32>, texts: Vec<Vec<u8>>) -> Seen {
     let all = y.into_iter().zip(x).zip(number).zip(texts);
-    // Cells of dense arrays that nobody wrote hold the fill value.
+    // Cells of dense arrays that were never written hold the fill value.
     all.filter(|(((_, _), n), _)| *n != i32::MIN)
         .map(|(((y, x), n), text)| ((y, x), (n, String::from_utf8(text).unwrap())))
         .collect()
@@ -281,7 +281,7 @@ fn a_crash_at_any_moment_loses_nothing_and_shows_nothing_half() {
     );
 }
 
-/// How many folders of fragments nobody will ever see.
+/// The number of fragment folders that are not committed.
 fn uncommitted(folder: &Path) -> usize {
     let visible = block_on(Array::open(&Context::local(folder), "array", &OpenOptions::default())).unwrap();
     let commits = std::fs::read_dir(folder.join("array/__commits")).unwrap();
@@ -302,7 +302,7 @@ fn unfinished(folder: &Path) -> Vec<std::path::PathBuf> {
     paths.filter(|p| p.extension().is_some_and(|e| e == "tmp")).collect()
 }
 
-/// Removes what the dead have left, once it is no longer fresh; gives how many files that were.
+/// Removes the leftovers of killed processes once they are old enough. Returns the number of files.
 fn clean_up(folder: &Path) -> usize {
     let found = unfinished(folder);
     for path in &found {

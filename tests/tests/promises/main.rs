@@ -1,4 +1,4 @@
-//! What `docs/guarantees.md` promises, with real processes on a real file system, libtiledb among them.
+//! Tests the promises of `docs/guarantees.md` with real processes, including libtiledb, on a real file system.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod conditions;
@@ -9,7 +9,7 @@ mod memory;
 mod sequences;
 mod together;
 
-/// A number from the environment: how long or how often a test is to run.
+/// A number from the environment: a duration or a number of repetitions.
 fn setting(name: &str, otherwise: usize) -> usize {
     std::env::var(name)
         .ok()

@@ -1,7 +1,7 @@
-//! Two processes merge and vacuum one array with duplicates, fragments and commits alike, and are killed at any moment.
-//! Afterwards both engines read every cell as often as it was written.
+//! Two processes merge and vacuum fragments and commits of an array with duplicates, and are killed at random times.
+//! Afterwards both engines must read every cell as often as it was written.
 //!
-//! `HYPERSLAB_MAINTAINERS` is how often the two are killed (16).
+//! `HYPERSLAB_MAINTAINERS` sets how often both are killed (default 16).
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -72,7 +72,7 @@ fn start(folder: &Path) -> Child {
         .unwrap()
 }
 
-/// Writes the number `n` into cell 3 and another.
+/// Writes the number `n` into cell 3 and one other cell.
 fn write(folder: &Path, n: i32) {
     let column = |values: &[i32]| Column::from_values(Datatype::Int32, values);
     let cells = Cells {
@@ -134,7 +134,7 @@ fn maintainers_that_are_killed_lose_and_multiply_nothing() {
             worker.kill().unwrap();
             worker.wait().unwrap();
         }
-        // Whatever state they left, it opens; what a merge that died lacks, the next one ends.
+        // The array must open in any state they left. The next merge completes an interrupted one.
         open(&folder).unwrap();
         merge(&folder, Mode::Fragments, (1 << 20) + kill.unsigned_abs()).unwrap();
         sweep(&folder, Mode::Fragments, (1 << 21) + kill.unsigned_abs()).unwrap();

@@ -1,6 +1,6 @@
-//! Consolidation, export and import keep to their budgets: arrays ten and five times as large and a larger table
-//! pass through the program, whose peak memory the system tells. `HYPERSLAB_MEMORY_MIB` is the budget (32, and 64 for an
-//! export or an import).
+//! Consolidation, export and import keep to their memory budgets. The arrays are ten and five times as large as the
+//! budget. The peak memory of the program is measured by the system. `HYPERSLAB_MEMORY_MIB` sets the budget (default
+//! 32; 64 for exports and imports).
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -27,7 +27,7 @@ fn schema(dense: bool, columns: u64) -> Schema {
     Schema::new(kind, vec![rows, columns], vec![value])
 }
 
-/// Ten fragments of about the budget's size each; gives the bytes of all cells.
+/// Writes ten fragments, each about as large as the budget. Returns the bytes of all cells.
 fn fill(folder: &Path, dense: bool, budget: u64) -> u64 {
     let cell_bytes = if dense { 8 } else { 24 };
     let columns = budget / (512 * cell_bytes);
@@ -51,7 +51,7 @@ fn fill(folder: &Path, dense: bool, budget: u64) -> u64 {
             })
             .collect();
         let mut all = vec![("v".into(), Column::from_values(Datatype::Uint64, &values))];
-        // Sparse rows lie between each other, so that every tile of the result takes from all fragments.
+        // Rows of the sparse fragments alternate, so that every merged tile has cells of all fragments.
         let y = |row: u64| if dense { i * 512 + row } else { row * FRAGMENTS + i };
         if !dense {
             let of =
@@ -74,19 +74,19 @@ fn fill(folder: &Path, dense: bool, budget: u64) -> u64 {
     FRAGMENTS * 512 * columns * cell_bytes
 }
 
-/// The most memory, in KiB, that the process was seen to have had.
+/// The peak memory of the process, in KiB.
 fn high_water(process: u32) -> Option<usize> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
     line.trim().trim_end_matches(" kB").parse().ok()
 }
 
-/// The most memory, in MiB, that the program takes for this command on the array in `folder`.
+/// The peak memory, in MiB, of this command on the array in `folder`.
 fn peak(folder: &Path, command: &[&str], budget_mib: usize) -> usize {
     peak_with(folder, command, budget_mib, None)
 }
 
-/// The same with a file on standard input.
+/// The peak memory, in MiB, of this command with a file on standard input.
 fn peak_with(folder: &Path, command: &[&str], budget_mib: usize, stdin: Option<File>) -> usize {
     let mut child = Command::new(program())
         .args(command)
@@ -141,7 +141,7 @@ fn export_of_five_times_the_budget_stays_within_it() {
         let bytes = fill(&folder, dense, (budget as u64) << 19);
         assert!(bytes >> 19 >= 9 * budget as u64, "{bytes} bytes is too small an array");
         let kind = if dense { "dense" } else { "sparse" };
-        // Text takes long to make, so that it is of a part of the array.
+        // Text export is slow, so export only a part of the array.
         for (format, part) in [
             ("npy", "all"),
             ("arrow", "all"),
@@ -157,7 +157,7 @@ fn export_of_five_times_the_budget_stays_within_it() {
     }
 }
 
-/// A table of scattered points, of at least so many bytes; gives the number of its rows.
+/// Writes a table of scattered points of at least this many bytes. Returns the number of rows.
 fn table(file: &Path, bytes: u64) -> u64 {
     let mut out = BufWriter::new(File::create(file).unwrap());
     writeln!(out, "id,lon,lat,when,name,value").unwrap();

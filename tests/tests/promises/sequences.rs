@@ -1,5 +1,5 @@
-//! Random lives of arrays, lived by libtiledb, by Hyperslab, and by both in turn: after every step the
-//! cells of the three are the same, whoever reads them. `HYPERSLAB_SEQUENCES` is how many (60).
+//! Random sequences of steps, performed by libtiledb, by Hyperslab, and by both in turn. After every step, both readers
+//! must find the same cells in all three arrays. `HYPERSLAB_SEQUENCES` sets the number of sequences (default 60).
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::setting;
 
-/// Who performs a step on an array.
+/// The engine that performs a step.
 #[derive(Clone, Copy)]
 enum Who {
     Libtiledb,
@@ -64,7 +64,7 @@ fn live(oracle: &mut Oracle, folder: &Path, mut case: Value) -> Result<()> {
     let steps = case["ops"].as_array().cloned().unwrap_or_default();
     for (number, mut step) in (1_usize..).zip(steps) {
         if evolves && step.get("t").is_some() {
-            // Changes of the schema count from the time of creation on, which is now.
+            // Schema changes must be later than the creation of the array, which is now.
             std::thread::sleep(std::time::Duration::from_millis(3));
             step["t"] = now_ms().into();
         }
@@ -94,14 +94,14 @@ fn live(oracle: &mut Oracle, folder: &Path, mut case: Value) -> Result<()> {
     agree(oracle, folder, &mut case, &mut parsed, &all).context("at the end")
 }
 
-/// A case whose questions have no answers yet, as the Rust side reads it.
+/// A case whose queries have no answers yet, in the form the Rust side reads.
 fn without_answers(case: &Value) -> Value {
     let mut case = case.clone();
     case["queries"] = json!([]);
     case
 }
 
-/// Asks libtiledb about its own array, and holds both readers of the other arrays against the answers.
+/// Queries libtiledb about its own array, and compares both readers of the other arrays with the answers.
 fn agree(oracle: &mut Oracle, folder: &Path, case: &mut Value, parsed: &mut Case, queries: &[Value]) -> Result<()> {
     let truth = folder.join("libtiledb");
     let mut asked = without_answers(case);

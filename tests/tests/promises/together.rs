@@ -1,8 +1,8 @@
-//! Many writers, many readers and a consolidator at once, as threads and as processes, libtiledb among
-//! them. Every writer fills a row of its own with one number after the other: a row of two numbers is
-//! torn, a number smaller than one that was acknowledged before the read began is a lost write.
+//! Concurrent writers, readers and a consolidator, as threads and as processes, including libtiledb. Every writer
+//! overwrites its own row with increasing numbers. A row with two numbers is a torn write. A number smaller than one
+//! acknowledged before the read is a lost write.
 //!
-//! `HYPERSLAB_TOGETHER_WRITES` is how often each writer writes (25).
+//! `HYPERSLAB_TOGETHER_WRITES` sets the number of writes per writer (default 25).
 
 use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ fn options(who: usize, n: i64) -> WriteOptions {
     }
 }
 
-/// Opens the array and does something with it, again if vacuum has taken a fragment away meanwhile.
+/// Opens the array and runs `f` on it, and tries again if a vacuum has removed a fragment meanwhile.
 fn with_array<T>(folder: &Path, work: impl Fn(&Array) -> hyperslab::Result<T>) -> T {
     for _ in 0..100 {
         let context = Context::local(folder);
@@ -82,14 +82,14 @@ fn write(folder: &Path, dense: bool, row: usize, n: i64) {
             layout: Layout::RowMajor,
             columns,
         };
-        // Later than the write before.
+        // The write must be later than the one before.
         std::thread::sleep(Duration::from_millis(2));
         block_on(array.write(cells, &options(row, n)))
     });
 }
 
-/// Fills dense arrays: a merge there hides what is written meanwhile into cells of its box that none of
-/// its sources holds.
+/// Writes all cells of dense arrays. Otherwise a merge would hide concurrent writes to cells of its box that none of
+/// its fragments holds.
 fn begin(folder: &Path, dense: bool) {
     let range = |hi: usize| ScalarRange::new(0_i32, hi as i32 - 1);
     let cells = Cells {
@@ -105,7 +105,7 @@ fn begin(folder: &Path, dense: bool) {
     }
 }
 
-/// The numbers of every row, by Hyperslab; one that was never written is -1.
+/// The number of every row, read by Hyperslab; -1 if it was never written.
 fn read_ours(folder: &Path, dense: bool) -> Vec<Vec<i64>> {
     let fields = if dense { &["v"][..] } else { &["v", "y"] };
     let query = Query {
@@ -122,7 +122,7 @@ fn by_row(values: &[i64], rows: Option<&[i32]>) -> Vec<Vec<i64>> {
     let mut out = vec![Vec::new(); ROWS];
     for (i, value) in values.iter().enumerate() {
         let row = rows.map_or(i / COLUMNS, |rows| rows[i] as usize);
-        // The fill value of dense cells that nobody wrote.
+        // The fill value of dense cells that were never written.
         out[row].push(if *value == i64::MIN { -1 } else { *value });
     }
     out
@@ -142,7 +142,7 @@ fn read_libtiledb(oracle: &mut Oracle, folder: &Path, dense: bool) -> Vec<Vec<i6
     }
     let query = json!({"layout": "row", "fields": fields});
     for _ in 0..100 {
-        // What vacuum takes away while libtiledb opens the array, it misses in many words.
+        // libtiledb reports files that a vacuum removes while it opens the array with many different messages.
         let Ok(answer) = oracle.about("read", &folder.join("array"), &case(dense), &[("query", &query)]) else {
             continue;
         };
@@ -169,7 +169,7 @@ fn write_libtiledb(oracle: &mut Oracle, folder: &Path, dense: bool, row: usize, 
     done.unwrap();
 }
 
-/// A process: a writer that tells what it has done, or the consolidator.
+/// The main function of a process: a writer that prints its progress, or the consolidator.
 #[test]
 fn worker() {
     let Ok(job) = std::env::var(JOB) else { return };
@@ -185,7 +185,7 @@ fn worker() {
     let (mut n, parent) = (0, parent_id());
     while !folder.join("stop").exists() && parent_id() == parent {
         n += 1;
-        // All fragments, or neighbours in time, two and three.
+        // Merge all fragments, or two or three neighbours in time.
         let mut some = ConsolidateOptions::new(Mode::Fragments);
         if n % 2 == 0 {
             some.steps = Steps {
@@ -214,7 +214,7 @@ fn start(job: &Value) -> Child {
         .unwrap()
 }
 
-/// What is known while everybody works.
+/// The state shared by all threads.
 struct Shared {
     folder: PathBuf,
     dense: bool,
@@ -224,7 +224,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Reads and judges until all have written; gives how often.
+    /// Reads and checks until all writers are done. Returns the number of reads.
     fn watch(&self, who: &str, mut read: impl FnMut() -> Vec<Vec<i64>>) -> usize {
         let mut reads = 0;
         loop {
@@ -269,7 +269,7 @@ impl Shared {
     }
 }
 
-/// Says so when the writing is over.
+/// Sets the flag that writing is over, on drop.
 struct Over<'a>(&'a Shared);
 
 impl Drop for Over<'_> {
@@ -304,7 +304,7 @@ fn at_once(dense: bool) {
             let mut oracle = Oracle::start().unwrap();
             s.watch("libtiledb", || read_libtiledb(&mut oracle, &s.folder, dense))
         }));
-        // Readers go on as long as there are writers, even if those fail.
+        // Readers run until all writers have ended, even by failing.
         let over = Over(s);
         std::thread::scope(|scope| {
             for row in 0..2 {

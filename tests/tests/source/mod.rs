@@ -1,22 +1,22 @@
-//! The project's own source, line by line.
+//! The project's own source code, by line.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 #![allow(
     dead_code,
     unreachable_pub,
-    reason = "each test binary uses its part of what is shared"
+    reason = "each test binary uses only some of these items"
 )]
 
 use std::path::{Path, PathBuf};
 
 use hyperslab_tests::here;
 
-/// A file.
+/// A source file.
 pub struct Source {
-    /// Below the top folder, with `/`.
+    /// The path relative to the project folder, with `/`.
     pub path: String,
-    /// The lines outside of test modules, with their numbers from 1.
+    /// The lines outside of test modules, numbered from 1.
     pub lines: Vec<(usize, String)>,
-    /// All lines, tests included.
+    /// All lines, including tests.
     pub whole: String,
 }
 
@@ -50,7 +50,7 @@ impl Source {
         let mut lines = Vec::new();
         let mut all = whole.lines().enumerate().peekable();
         while let Some((i, line)) = all.next() {
-            // A module of tests closes a file; a single test item has its own end.
+            // A test module ends the file. A single test item has its own end.
             if line.trim() == "#[cfg(test)]"
                 && all
                     .peek()
@@ -68,7 +68,7 @@ impl Source {
         }
     }
 
-    /// The code of each line: without comments and without what is between quotes.
+    /// The code of each line, without comments and string contents.
     pub fn code(&self) -> impl Iterator<Item = (usize, String)> + '_ {
         self.lines
             .iter()
@@ -77,7 +77,7 @@ impl Source {
     }
 }
 
-/// A line without its comment and without the insides of string literals.
+/// Removes the comment and the contents of string literals from a line.
 pub fn strip(line: &str) -> String {
     let mut out = String::new();
     let mut inside = false;

@@ -1,4 +1,4 @@
-//! Arrays in a container of Azure's live as they do on a disk.
+//! Arrays in an Azure container behave as on disk.
 
 use std::path::Path;
 

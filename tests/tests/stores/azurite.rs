@@ -1,4 +1,4 @@
-//! Azurite, Microsoft's own emulator of Azure's blobs, in a process of its own.
+//! Azurite, Microsoft's emulator of Azure Blob Storage, in a separate process.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -10,30 +10,30 @@ use hyperslab::vfs::{ObjectVfs, Vfs};
 use hyperslab_tests::here;
 use object_store::azure::MicrosoftAzureBuilder;
 
-/// The container, which is Azure's word for a bucket.
+/// The container, Azure's name for a bucket.
 pub(crate) const CONTAINER: &str = "arrays";
-/// The account that every Azurite has.
+/// The default account of Azurite.
 const ACCOUNT: &str = "devstoreaccount1";
-/// Its key, which is public and always the same.
+/// The account's key, which is public and always the same.
 const KEY: &str = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
-/// A permission to make containers, signed with that key.
+/// A signature that permits creating containers, made with that key.
 const SIGNATURE: &str = "sv=2018-11-09&ss=b&srt=sco&sp=rwdlac&se=2999-01-01T00%3A00%3A00Z\
     &sig=xDYB2IOEEkT6K94IFO9tt6KbqcJl6ccpekvy8eAoyWg%3D";
 
-/// A server with one container, kept in memory; it ends with this value.
+/// A server with one container in memory. It stops when this value is dropped.
 pub(crate) struct Azurite {
     address: SocketAddr,
     process: Child,
 }
 
 impl Azurite {
-    /// Serves a new, empty container.
+    /// Starts a server with a new, empty container.
     pub(crate) fn start() -> Self {
-        // Fails where another test was first.
+        // Fails if another test already did this.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let program = here().join("azurite/node_modules/azurite/dist/src/blob/main.js");
         assert!(program.exists(), "Azurite is missing: run `cargo xtask setup`");
-        // libtiledb's client asks in words of a later version, and means the same by them.
+        // libtiledb's client sends a later API version, which Azurite does not know but can serve.
         let loose = "--skipApiVersionCheck";
         let mut command = Command::new("node");
         command
@@ -52,14 +52,14 @@ impl Azurite {
                 break address.trim().parse().unwrap();
             }
         };
-        // It would stop where nobody reads.
+        // The server would block if nobody read its output.
         std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
         let azurite = Self { address, process };
         azurite.make_container();
         azurite
     }
 
-    /// The engine makes no containers, and neither does its client.
+    /// Creates the container, because neither the engine nor its client does.
     fn make_container(&self) {
         let mut stream = TcpStream::connect(self.address).unwrap();
         let path = format!("/{ACCOUNT}/{CONTAINER}?restype=container&{SIGNATURE}");
@@ -79,7 +79,7 @@ impl Azurite {
         Context::new(Arc::new(self.store(KEY, prefix)))
     }
 
-    /// The container as somebody sees it who does not know the key.
+    /// The container as seen without the key.
     pub(crate) fn stranger(&self) -> Arc<dyn Vfs> {
         Arc::new(self.store("YSBndWVzcw==", ""))
     }
@@ -96,7 +96,7 @@ impl Azurite {
         ObjectVfs::new(Arc::new(store), prefix)
     }
 
-    /// What a program needs in its environment to reach the container by `az://arrays/`.
+    /// The environment variables with which a program reaches the container at `az://arrays/`.
     pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
         vec![
             ("AZURE_STORAGE_USE_EMULATOR", "true".to_owned()),
@@ -104,7 +104,7 @@ impl Azurite {
         ]
     }
 
-    /// What libtiledb needs there to reach it by `azure://arrays/`.
+    /// The environment variables with which libtiledb reaches it at `azure://arrays/`.
     pub(crate) fn environment_of_libtiledb(&self) -> Vec<(&'static str, String)> {
         vec![
             ("TILEDB_VFS_AZURE_STORAGE_ACCOUNT_NAME", ACCOUNT.to_owned()),
@@ -116,7 +116,7 @@ impl Azurite {
 
 impl Drop for Azurite {
     fn drop(&mut self) {
-        // It may have died already.
+        // It may have exited already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

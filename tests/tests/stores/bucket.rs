@@ -1,5 +1,5 @@
-//! A server of S3 on loopback, whose objects are files in a folder, and a record of what it is asked. It speaks the XML
-//! interface of Google's store as well, which differs in how a request proves who asks and says "only if it is new".
+//! An S3 server on loopback that keeps objects as files in a folder and records requests. It also speaks the XML API of
+//! Google Cloud Storage, which differs in how requests are signed and in how they say "only if it does not exist".
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -22,37 +22,37 @@ const BUCKET: &str = "arrays";
 const ACCESS_KEY: &str = "someone";
 const SECRET_KEY: &str = "open-sesame";
 
-/// One request, as it came in.
+/// A received request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
     /// `GET`, `HEAD`, `PUT`, `POST`, `DELETE`; and `LIST` for the listing of a folder.
     pub(crate) kind: String,
-    /// The key of the object below the bucket; empty where the request is about the bucket.
+    /// The key of the object in the bucket. Empty for requests about the bucket itself.
     pub(crate) key: String,
 }
 
-/// What becomes of requests that the server does not answer as they ask.
+/// How the server mistreats requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fate {
-    /// They wait for ever.
+    /// Never answers them.
     Held,
-    /// They are forbidden.
+    /// Answers 403.
     Refused,
 }
 
-/// What the server has seen, and what it does to requests for keys of some ending.
+/// The requests received, and the mistreatment of keys that match.
 #[derive(Default)]
 struct Watch {
     seen: Mutex<Vec<Request>>,
     rule: Mutex<Option<(&'static str, Fate)>>,
 }
 
-/// Whose interface a server speaks.
+/// The API that a server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// Amazon's.
+    /// Amazon S3.
     S3,
-    /// Google's.
+    /// Google Cloud Storage.
     Gcs,
 }
 
@@ -65,12 +65,12 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// Serves a new, empty bucket of S3 until the process ends; `name` is that of its folder.
+    /// Serves a new, empty S3 bucket until the process ends. `name` is the name of its folder.
     pub(crate) fn start(name: &str) -> Self {
         Self::speaking(Dialect::S3, name)
     }
 
-    /// One bucket of each kind of store.
+    /// One bucket per kind of store.
     pub(crate) fn of_each_kind(name: &str) -> [Self; 2] {
         [
             Self::speaking(Dialect::S3, &format!("s3-{name}")),
@@ -79,7 +79,7 @@ impl Bucket {
     }
 
     fn speaking(dialect: Dialect, name: &str) -> Self {
-        // Fails where another test was first.
+        // Fails if another test already did this.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = fresh(name);
         std::fs::create_dir(folder.join(BUCKET)).unwrap();
@@ -111,7 +111,7 @@ impl Bucket {
         Context::new(Arc::new(self.store(SECRET_KEY, prefix)))
     }
 
-    /// The bucket as somebody sees it who does not know the key.
+    /// The bucket as seen without the key.
     pub(crate) fn stranger(&self) -> Arc<dyn Vfs> {
         Arc::new(self.store("a guess", ""))
     }
@@ -142,7 +142,7 @@ impl Bucket {
         ObjectVfs::new(store, prefix)
     }
 
-    /// The bucket's address for a program in its [`environment`](Self::environment).
+    /// The bucket's URL for a program in its [`environment`](Self::environment).
     pub(crate) fn url(&self) -> String {
         let scheme = match self.dialect {
             Dialect::S3 => "s3",
@@ -151,7 +151,7 @@ impl Bucket {
         format!("{scheme}://{BUCKET}")
     }
 
-    /// What a program needs in its environment to reach the bucket.
+    /// The environment variables with which a program reaches the bucket.
     pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
         let url = format!("http://{}", self.address);
         match self.dialect {
@@ -170,12 +170,12 @@ impl Bucket {
         }
     }
 
-    /// The requests since the last call of this.
+    /// The requests since the last call.
     pub(crate) fn requests(&self) -> Vec<Request> {
         std::mem::take(&mut *self.watch.seen.lock().unwrap())
     }
 
-    /// From now on this becomes of requests that put an object whose key has this in it.
+    /// From now on, mistreats requests that put an object whose key contains this text.
     pub(crate) fn when_put(&self, part: &'static str, fate: Fate) {
         *self.watch.rule.lock().unwrap() = Some((part, fate));
     }
@@ -216,13 +216,13 @@ fn serve(listener: std::net::TcpListener, service: &S3Service, watch: &Arc<Watch
                     }
                 }
             });
-            // A client that hangs up is no concern of the server's.
+            // It does not matter if a client hangs up.
             tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), answer));
         }
     });
 }
 
-/// From Google's headers to those of S3; whether they prove who asks.
+/// Translates Google's headers to those of S3. Returns whether they authenticate the request.
 fn translate(headers: &mut HeaderMap) -> bool {
     if headers.remove("x-goog-if-generation-match").is_some_and(|v| v == "0") {
         headers.insert("if-none-match", HeaderValue::from_static("*"));

@@ -1,4 +1,4 @@
-//! Arrays in a bucket, of S3 or of Google's store, live as they do on a disk.
+//! Arrays in a bucket, of S3 or Google Cloud Storage, behave as on disk.
 
 use bytes::Bytes;
 use hyperslab::array::Group;
@@ -138,7 +138,7 @@ fn nothing_is_created_inside_an_array_be_it_the_bucket() {
         block_on(create_group(&context, "deep/inner/group")).unwrap();
         let mut asked: Vec<String> = bucket.requests().into_iter().map(|r| r.kind).collect();
         asked.sort();
-        // What is at the path; schemas of both kinds in each of three folders above; the mark of a group.
+        // The listing of the path, schemas of both kinds in each of three parent folders, and the group marker.
         let expected = ["HEAD", "HEAD", "HEAD", "LIST", "LIST", "LIST", "LIST", "PUT"];
         assert_eq!(asked, expected);
         block_on(context.vfs.put(

@@ -1,4 +1,4 @@
-//! An array that is made in a bucket is seen when it is whole, and leaves nothing if that is never.
+//! An array created in a bucket becomes visible when it is complete. If creation fails, nothing is left of it.
 
 use std::path::Path;
 use std::process::{Child, Command};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::bucket::{Bucket, Fate};
 use crate::program::start;
 
-/// What is put when the data is there and nothing shows it yet.
+/// The requests made after the data is complete but before it is visible.
 const LAST_OF_DATA: &str = "__fragment_metadata.tdb";
 
 fn import(bucket: &Bucket) -> Child {
@@ -67,7 +67,7 @@ fn interrupt(child: &mut Child) {
 
 #[test]
 fn a_failure_removes_what_an_import_has_put() {
-    // Before the fragment is whole, and after.
+    // Before and after the fragment is complete.
     for (name, refused) in [("s3-failure", LAST_OF_DATA), ("s3-late-failure", "/__schema/")] {
         let bucket = Bucket::start(name);
         bucket.when_put(refused, Fate::Refused);

@@ -1,4 +1,4 @@
-//! The same life of an array in a store across a network, by this engine and by libtiledb.
+//! Performs the same steps on a remote array with this engine and with libtiledb.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use hyperslab_tests::oracle::Oracle;
 use hyperslab_tests::{compare, perform};
 use serde_json::{Value, json};
 
-/// Lives that do not evolve: their times are those of the case, whenever they are lived.
+/// Cases without schema evolution. Their timestamps are those of the case, whenever they are run.
 const LIVES: [u64; 3] = [0, 1, 3];
 
-/// Lives some lives in the root of `context`, which libtiledb knows as `ours`, and by libtiledb in `theirs`. The
-/// two hold the same cells, and libtiledb reads ours.
+/// Runs some cases in the root of `context`, whose URL for libtiledb is `ours`, and with libtiledb in `theirs`. Both
+/// must hold the same cells, and libtiledb must be able to read ours.
 pub(crate) fn live(what: &str, context: &Context, oracle: &mut Oracle, ours: &Path, theirs: &Path) {
     let mut cells = 0;
     for number in LIVES {
@@ -25,7 +25,7 @@ pub(crate) fn live(what: &str, context: &Context, oracle: &mut Oracle, ours: &Pa
     assert!(cells > 0, "no cell was compared");
 }
 
-/// One life; gives how many cells were compared.
+/// Runs one case. Returns the number of cells compared.
 fn one(context: &Context, oracle: &mut Oracle, case: &Value, ours: &Path, theirs: &Path) -> Result<u64> {
     let name = case["name"].as_str().context("a name")?;
     let (ours, theirs) = (ours.join(name), theirs.join(name));

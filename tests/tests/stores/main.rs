@@ -1,5 +1,5 @@
-//! Stores across a network, against a real S3 server (which is Google's store too) and an emulator of Azure: what arrays
-//! live through there, and how many requests that takes.
+//! Remote stores: an S3 server, which also speaks Google's API, and an emulator of Azure. Tests how arrays behave
+//! there, and how many requests that takes.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod azure;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::bucket::Bucket;
 
-/// The program at work on `input`.
+/// Runs the program on `input`.
 pub(crate) fn start(environment: &[(&'static str, String)], line: &[&str], input: &str) -> Child {
     let mut command = Command::new(program());
     command.args(line).envs(environment.iter().cloned());
@@ -22,7 +22,7 @@ pub(crate) fn start(environment: &[(&'static str, String)], line: &[&str], input
     child
 }
 
-/// What the program prints, given `input`; it succeeds.
+/// The output of the program for `input`. The program must succeed.
 fn run(environment: &[(&'static str, String)], line: &[&str], input: &str) -> String {
     let output = start(environment, line, input).wait_with_output().unwrap();
     let complaint = String::from_utf8_lossy(&output.stderr);
@@ -30,7 +30,7 @@ fn run(environment: &[(&'static str, String)], line: &[&str], input: &str) -> St
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Leads arrays below the address `folder` through the commands, in such an environment.
+/// Runs all commands on arrays below the URL `folder`, with these environment variables.
 pub(crate) fn keeps_an_array(folder: &str, environment: &[(&'static str, String)]) {
     let run = |line: &[&str], input: &str| run(environment, line, input);
     let array = &format!("{folder}/points");

@@ -1,5 +1,4 @@
-//! A call of a store is one request: what the engine's own tests count (`core/tests/requests.rs`) is what a
-//! server sees.
+//! Each call of a store is one request to the server, so the counts in `core/tests/requests.rs` are counts of requests.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +10,7 @@ use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions,
 
 use crate::bucket::Bucket;
 
-/// Ten bands of ten rows, as files in the folder of a bucket.
+/// Ten bands of ten rows, as files in a bucket's folder.
 fn fill(bucket: &Bucket, name: &str) {
     let context = Context::local(bucket.objects());
     let y = Dimension::new("y", Datatype::Uint64, 0_u64, 99_u64, 10_u64);
