@@ -1,5 +1,6 @@
 //! Random arrays, conditions and deletes. A query must find the rows that an independent evaluator selects. A delete
-//! must leave the others, here and in libtiledb. `HYPERSLAB_CONDITIONS` sets the number of arrays (default 120).
+//! must leave the others, here and in libtiledb, before a merge and after. Some attributes have enumerations.
+//! `HYPERSLAB_CONDITIONS` sets the number of arrays (default 120).
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,12 +9,16 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::format::enumeration::Enumeration;
+use hyperslab::format::schema::{ArrayType, Attribute, Dimension, EnumerationRef, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Evolution, Mode, consolidate, count_deleted, delete, evolve, vacuum};
 use hyperslab::{Array, Batch, CellCount, Cells, Column, Condition, Context, Datatype, Query, WriteOptions};
 use hyperslab_tests::{fresh, python};
 
 use super::setting;
+use model::{NULLABLE, Random, Row, Value, labels, random_test, value_of};
+
+mod model;
 
 /// Prints the numbers of the rows that libtiledb finds in each array of a folder.
 const LIBTILEDB: &str = "
@@ -24,161 +29,30 @@ for name in sorted(os.listdir(sys.argv[1]), key=int):
     print(name, *sorted(int(v) for v in found))
 ";
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % n
-    }
-
-    fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-
-    fn pick<T: Clone>(&mut self, all: &[T]) -> T {
-        all[usize::try_from(self.below(all.len() as u64)).unwrap()].clone()
-    }
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum Value {
-    Null,
-    Int(i64),
-    Float(f64),
-    Text(String),
-    /// Days since 1970. The least number is NaT.
-    Day(i64),
-}
-
-#[derive(Debug, Clone)]
-enum Test {
-    Compare(String, &'static str, Value),
-    In(String, Vec<Value>),
-    IsNull(String),
-    Not(Box<Test>),
-    And(Vec<Test>),
-    Or(Vec<Test>),
-}
-
-type Row = Vec<(String, Value)>;
-
-const DAYS: [i64; 5] = [i64::MIN, -1, 0, 3, 20];
-
-fn written(value: &Value) -> String {
-    match value {
-        Value::Null => "null".into(),
-        Value::Int(v) => v.to_string(),
-        Value::Float(v) => format!("{v:?}").to_lowercase(),
-        Value::Text(v) => format!("'{v}'"),
-        Value::Day(i64::MIN) => "'NaT'".into(),
-        Value::Day(-1) => "'1969-12-31'".into(),
-        Value::Day(v) => format!("'1970-01-{:02}'", v + 1),
-    }
-}
-
-impl Test {
-    fn text(&self) -> String {
-        let joined = |all: &[Self], word: &str| {
-            let all: Vec<String> = all.iter().map(|t| format!("({})", t.text())).collect();
-            all.join(word)
-        };
-        match self {
-            Self::Compare(field, op, v) => format!("{field} {op} {}", written(v)),
-            Self::In(field, all) => {
-                let all: Vec<String> = all.iter().map(written).collect();
-                format!("{field} in ({})", all.join(", "))
-            }
-            Self::IsNull(field) => format!("{field} is null"),
-            Self::Not(inner) => format!("not ({})", inner.text()),
-            Self::And(all) => joined(all, " and "),
-            Self::Or(all) => joined(all, " or "),
-        }
-    }
-
-    /// Whether a row meets the condition, or its negation if `negated` is set.
-    fn holds(&self, row: &Row, negated: bool) -> bool {
-        let value = |field: &str| row.iter().find(|(name, _)| name == field).map(|(_, v)| v).unwrap();
-        match self {
-            Self::Compare(field, op, v) => {
-                let opposite = [("<", ">="), ("<=", ">"), ("==", "!=")];
-                let turned = opposite
-                    .iter()
-                    .find_map(|(a, b)| if a == op { Some(*b) } else { (b == op).then_some(*a) });
-                compares(value(field), if negated { turned.unwrap() } else { op }, v)
-            }
-            Self::In(field, all) => {
-                let v = value(field);
-                let none = |v: &Value| matches!(v, Value::Day(i64::MIN)) || matches!(v, Value::Float(f) if f.is_nan());
-                let same = |a: &Value| compares(v, "==", a) || none(a) && none(v);
-                *v != Value::Null && all.iter().any(same) != negated
-            }
-            Self::IsNull(field) => (*value(field) == Value::Null) != negated,
-            Self::Not(inner) => inner.holds(row, !negated),
-            Self::And(all) if negated => all.iter().any(|t| t.holds(row, true)),
-            Self::Or(all) if negated => all.iter().all(|t| t.holds(row, true)),
-            Self::And(all) => all.iter().all(|t| t.holds(row, false)),
-            Self::Or(all) => all.iter().any(|t| t.holds(row, false)),
-        }
-    }
-}
-
-/// A null meets no comparison. NaN and NaT meet only `!=`.
-fn compares(a: &Value, op: &str, b: &Value) -> bool {
-    let order = match (a, b) {
-        (Value::Null, _) => return false,
-        (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
-        (Value::Float(a), Value::Float(b)) => a.partial_cmp(b),
-        (Value::Text(a), Value::Text(b)) => Some(a.as_bytes().cmp(b.as_bytes())),
-        (Value::Day(a), Value::Day(b)) => Some(a.cmp(b)).filter(|_| *a != i64::MIN && *b != i64::MIN),
-        _ => unreachable!("values of one field"),
+/// The values of an attribute's enumeration.
+fn enumeration(a: &Attribute) -> Option<Enumeration> {
+    let (labels, ordered) = labels(a.enumeration.as_deref()?)?;
+    let known = &labels[..3];
+    let values = match a.name.as_str() {
+        "k" => Column::from_values(Datatype::Int32, &[30, -10, 20]),
+        _ => Column::from_cells(Datatype::StringUtf8, known.iter().map(|text| text.trim_matches('\''))),
     };
-    let Some(order) = order else { return op == "!=" };
-    match op {
-        "<" => order.is_lt(),
-        "<=" => order.is_le(),
-        ">" => order.is_gt(),
-        ">=" => order.is_ge(),
-        "==" => order.is_eq(),
-        _ => order.is_ne(),
-    }
-}
-
-fn value_of(name: &str, r: &mut Random) -> Value {
-    match name {
-        "f" => Value::Float(r.pick(&[f64::NAN, -f64::NAN, -0.0, 0.0, 1.5, -2.0, f64::INFINITY])),
-        "s" | "w" => Value::Text(r.pick(&["", "a", "ab", "b", "c"]).into()),
-        "t" => Value::Day(r.pick(&DAYS)),
-        _ => Value::Int(r.below(8) as i64),
-    }
-}
-
-fn random_test(names: &[String], depth: u32, r: &mut Random) -> Test {
-    if depth > 0 && !r.one_in(3) {
-        let all = (0..2 + r.below(2)).map(|_| random_test(names, depth - 1, r)).collect();
-        return match r.below(5) {
-            0 => Test::Not(Box::new(random_test(names, depth - 1, r))),
-            1 | 2 => Test::And(all),
-            _ => Test::Or(all),
-        };
-    }
-    let name = r.pick(names);
-    match r.below(6) {
-        0 => Test::In(name.clone(), (0..1 + r.below(3)).map(|_| value_of(&name, r)).collect()),
-        1 if matches!(name.as_str(), "n" | "s") => Test::IsNull(name),
-        _ => {
-            let value = value_of(&name, r);
-            Test::Compare(name, r.pick(&["<", "<=", ">", ">=", "==", "!="]), value)
-        }
-    }
+    Some(Enumeration {
+        name: a.name.clone(),
+        file: String::new(),
+        ordered,
+        values,
+    })
 }
 
 /// Attributes that may be added later.
 fn later(r: &mut Random) -> Vec<Attribute> {
     let new = |name, datatype, cell| Attribute::new(name, datatype, cell);
     let nullable = |a| Attribute { nullable: true, ..a };
+    let enumerated = |a: Attribute| Attribute {
+        enumeration: Some(a.name.clone()),
+        ..a
+    };
     let mut m = new("m", Datatype::Int64, CellCount::ONE);
     m.fill = 5_i64.to_le_bytes().to_vec();
     let mut f = new("f", Datatype::Float64, CellCount::ONE);
@@ -189,6 +63,12 @@ fn later(r: &mut Random) -> Vec<Attribute> {
         nullable(new("n", Datatype::Int32, CellCount::ONE)),
         nullable(new("s", Datatype::StringUtf8, CellCount::Var)),
         new("t", Datatype::DatetimeDay, CellCount::ONE),
+        enumerated(Attribute {
+            fill: vec![r.pick(&[1, 255])],
+            ..new("e", Datatype::Uint8, CellCount::ONE)
+        }),
+        enumerated(nullable(new("o", Datatype::Int16, CellCount::ONE))),
+        enumerated(nullable(new("k", Datatype::Int64, CellCount::ONE))),
     ]
 }
 
@@ -211,6 +91,10 @@ fn column(name: &str, values: &[Value]) -> Column {
         "s" => Column::from_cells(Datatype::StringUtf8, values.iter().map(text)).with_validity(validity()),
         "w" => Column::from_cells(Datatype::StringAscii, values.iter().map(text)),
         "n" => Column::from_values(Datatype::Int32, &narrow()).with_validity(validity()),
+        "e" => Column::from_values(Datatype::Uint8, &Vec::from_iter(values.iter().map(|v| int(v) as u8))),
+        "o" => Column::from_values(Datatype::Int16, &Vec::from_iter(values.iter().map(|v| int(v) as i16)))
+            .with_validity(validity()),
+        "k" => Column::from_values(Datatype::Int64, &Vec::from_iter(values.iter().map(int))).with_validity(validity()),
         "y" | "a" => Column::from_values(Datatype::Int32, &narrow()),
         _ => Column::from_values(Datatype::Int64, &Vec::from_iter(values.iter().map(int))),
     }
@@ -227,6 +111,8 @@ fn rows_of(batch: &Batch) -> Vec<Row> {
             "f" => Value::Float(f64::from_le_bytes(cell.try_into().unwrap())),
             "s" | "w" => Value::Text(String::from_utf8(cell.to_vec()).unwrap()),
             "t" => Value::Day(wide()),
+            "e" => Value::Int(cell[0].into()),
+            "o" => Value::Int(i16::from_le_bytes(cell.try_into().unwrap()).into()),
             _ if cell.len() == 4 => Value::Int(i32::from_le_bytes(cell.try_into().unwrap()).into()),
             _ => Value::Int(wide()),
         }
@@ -277,7 +163,7 @@ impl Life {
             self.ids += 1;
             let value = |name: &String| match name.as_str() {
                 "id" => Value::Int(self.ids),
-                "n" | "s" if r.one_in(3) => Value::Null,
+                name if NULLABLE.contains(&name) && r.one_in(3) => Value::Null,
                 _ => value_of(name, r),
             };
             let row: Vec<Value> = fields.iter().map(value).collect();
@@ -299,13 +185,23 @@ impl Life {
     }
 
     fn merge(&mut self, r: &mut Random) -> Result<()> {
+        let before = self.ids()?;
         let options = self.tick();
-        let what = ConsolidateOptions::new(Mode::Fragments);
+        let mut what = ConsolidateOptions::new(Mode::Fragments);
+        what.purge_deleted = r.one_in(3);
         block_on(consolidate(&self.array(), &what, &options))?;
         if r.one_in(2) {
             block_on(vacuum(&self.array(), Mode::Fragments, false, &options))?;
         }
+        ensure!(self.ids()? == before, "a merge changes {before:?} to {:?}", self.ids()?);
         Ok(())
+    }
+
+    /// The numbers of the rows, rising.
+    fn ids(&self) -> Result<Vec<i64>> {
+        let mut ids: Vec<i64> = self.rows(None)?.iter().map(id_of).collect();
+        ids.sort_unstable();
+        Ok(ids)
     }
 
     fn rows(&self, condition: Option<&str>) -> Result<Vec<Row>> {
@@ -355,7 +251,8 @@ impl Life {
     }
 }
 
-fn schema(r: &mut Random) -> (Schema, Vec<Attribute>) {
+/// An array's first schema, the enumerations in it, and the attributes that come later.
+fn schema(r: &mut Random) -> (Schema, Vec<Enumeration>, Vec<Attribute>) {
     let narrow = |name| Dimension::new(name, Datatype::Int32, 0_i32, 9_i32, 4_i32);
     let dims = match r.below(3) {
         0 => vec![Dimension::new("x", Datatype::Int64, 0_i64, 9_i64, 3_i64)],
@@ -371,20 +268,26 @@ fn schema(r: &mut Random) -> (Schema, Vec<Attribute>) {
     let mut schema = Schema::new(ArrayType::Sparse, dims, first);
     schema.capacity = r.pick(&[2, 5, 100]);
     schema.allows_duplicates = r.one_in(3);
-    (schema, added)
+    let enumerations: Vec<Enumeration> = schema.attributes.iter().filter_map(enumeration).collect();
+    let named = |e: &Enumeration| EnumerationRef {
+        name: e.name.clone(),
+        file: String::new(),
+    };
+    schema.enumerations = enumerations.iter().map(named).collect();
+    (schema, enumerations, added)
 }
 
 /// Runs one random history. Returns the numbers of the remaining rows, and how many deletes were refused.
 fn live(context: &Context, number: usize) -> Result<(Vec<i64>, usize)> {
     let r = &mut Random(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(number as u64 + 1));
-    let (schema, added) = schema(r);
+    let (schema, enumerations, added) = schema(r);
     let name = number.to_string();
     let options = CreateOptions {
         timestamp_ms: 1,
         seed: [3; 32],
         key: None,
     };
-    block_on(create(context, &name, &schema, &[], &options))?;
+    block_on(create(context, &name, &schema, &enumerations, &options))?;
     let mut life = Life {
         context: context.clone(),
         name,
@@ -395,6 +298,7 @@ fn live(context: &Context, number: usize) -> Result<(Vec<i64>, usize)> {
         life.write(r)?;
     }
     let change = Evolution {
+        add_enumerations: added.iter().filter_map(enumeration).collect(),
         add: added,
         ..Evolution::default()
     };
@@ -411,9 +315,10 @@ fn live(context: &Context, number: usize) -> Result<(Vec<i64>, usize)> {
         }
     }
     refused += usize::from(!life.delete(r)?);
-    let mut ids: Vec<i64> = life.rows(None)?.iter().map(id_of).collect();
-    ids.sort_unstable();
-    Ok((ids, refused))
+    if r.one_in(2) {
+        life.merge(r)?;
+    }
+    Ok((life.ids()?, refused))
 }
 
 fn libtiledb(folder: &Path) -> Result<Vec<Vec<i64>>> {
