@@ -437,9 +437,17 @@ def deletes(m):
         name = f"delete.{i}"
         rng = c.rng_for(name)
         s = sparse(attrs, [c.dim("x", "int32", 0, 30, 10)], dups=i % 5 == 0)
+        # Libtiledb deletes nulls along with what is deleted by their field, and Hyperslab does not: where there are none,
+        # both delete the same.
+        whole = i % 12 in (3, 6)
+
+        def filled(op, whole=whole):
+            col = op["cols"]["n"]
+            return {**op, "cols": {**op["cols"], "n": {**col, "valid": "01" * (len(col["valid"]) // 2)}}} if whole else op
+
         ops, t = [], 10
         for _ in range(rng.randint(2, 4)):
-            ops.append(write(rng, s, t, 1, n=8))
+            ops.append(filled(write(rng, s, t, 1, n=8)))
             if rng.random() < 0.8:
                 ops.append({"op": "delete", "t": t + rng.choice([0, 3]), "cond": conditions(rng, attrs[:2] if i % 3 else attrs, s["dims"])})
             t += 10
@@ -452,15 +460,14 @@ def deletes(m):
                 ops.append({"op": "vacuum", "mode": "fragments"})
                 tags.append("vacuumed")
             if i % 3 == 0:
-                ops.append(write(rng, s, t, 1, n=5))
+                ops.append(filled(write(rng, s, t, 1, n=5)))
                 ops.append({"op": "delete", "t": t + 1, "cond": conditions(rng, attrs[:2], s["dims"])})
         elif i % 4 == 0:
             ops.append({"op": "consolidate", "mode": "commits"})
             tags.append("commits consolidated")
             if i % 8 == 0:
                 ops.append({"op": "vacuum", "mode": "commits"})
-        # Libtiledb deletes nulls along with what is deleted by their field; Hyperslab does not.
-        nulls = any("'n'" in str(op["cond"]) for op in ops if op["op"] == "delete")
+        nulls = not whole and any("'n'" in str(op["cond"]) for op in ops if op["op"] == "delete")
         yield m.case(name, s, ops=ops, tags=tags, **({"only": "read"} if nulls else {}))
 
 
