@@ -48,7 +48,7 @@ fn failure(url: &str, settings: &[(&str, &str)]) -> String {
 #[test]
 fn who_has_no_credentials_is_told_what_to_set() {
     let keys = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
-    let public = "AWS_SKIP_SIGNATURE=true reads what is public";
+    let public = "AWS_SKIP_SIGNATURE=true reads public data";
     // No machine around gives any.
     let nobody = answering("404 Not Found");
     let error = failure("s3://bucket/x", &[("AWS_METADATA_ENDPOINT", &nobody)]);

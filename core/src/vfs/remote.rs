@@ -1,5 +1,4 @@
-//! What the stores behind a network share: a runtime of their own, so that their futures are plain
-//! futures for everyone else.
+//! Network stores. They share a runtime of their own, so callers need none and see plain futures.
 
 mod client;
 mod http;
@@ -23,16 +22,16 @@ use crate::error::{Error, Result};
 
 /// Threads of the runtime.
 const WORKERS: usize = 2;
-/// Requests in flight for one call of a store.
+/// Concurrent requests of one call of a store.
 const IN_FLIGHT: usize = 8;
 
-/// The runtime that all network stores share.
+/// The runtime shared by all network stores.
 fn runtime() -> Result<&'static Runtime> {
     static RUNTIME: OnceLock<io::Result<Runtime>> = OnceLock::new();
     let start = || {
-        // One more looks up the names of hosts.
+        // One more thread resolves host names.
         try_threads(WORKERS + 1)?;
-        // Fails only if the program has already chosen one, which is then used.
+        // Fails only if the program has installed a provider already, which is then used.
         let _ = rustls::crypto::ring::default_provider().install_default();
         Builder::new_multi_thread()
             .worker_threads(WORKERS)
@@ -46,7 +45,7 @@ fn runtime() -> Result<&'static Runtime> {
     })
 }
 
-/// Fails where so many more threads cannot be started: the runtime panics then, or waits for one without end.
+/// Fails if this many more threads cannot be started. The runtime would panic, or wait for a thread forever.
 fn try_threads(count: usize) -> io::Result<()> {
     let all_started = Mutex::new(());
     thread::scope(|scope| {
@@ -56,7 +55,7 @@ fn try_threads(count: usize) -> io::Result<()> {
     })
 }
 
-/// Runs `work` on the network's runtime. Dropping the returned future cancels the work.
+/// Runs `work` on the runtime of network stores. Dropping the returned future cancels it.
 fn spawn<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> BoxFuture<'static, T> {
     match runtime() {
         Ok(runtime) => Box::pin(Spawned(runtime.spawn(work))),

@@ -1,5 +1,5 @@
-//! The HTTP client of object stores. The library's own follows redirects to any host with every header, session tokens
-//! among them, and takes bodies of any length.
+//! The HTTP client of object stores. The library's own client follows redirects to any host with all headers, including
+//! session tokens, and accepts bodies of any length.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use reqwest::{Certificate, Client, Method, NoProxy, Proxy, StatusCode, Url};
 
 use crate::limits::WHOLE_FILE_BYTES_MAX;
 
-/// Redirects of one request.
+/// The maximum number of redirects per request.
 const REDIRECTS_MAX: usize = 10;
-/// Headers that say nothing about who asks, and go to another host too.
+/// Headers that do not identify the client. Only these are sent to another host.
 const FOR_ANYBODY: [&str; 8] = [
     "accept",
     "content-length",
@@ -29,7 +29,7 @@ const FOR_ANYBODY: [&str; 8] = [
     "user-agent",
 ];
 
-/// Makes clients that keep secrets and bounds, by the settings of a store.
+/// Creates clients that protect secrets and limit body sizes, with the settings of a store.
 #[derive(Debug)]
 pub(super) struct Connector;
 
@@ -43,7 +43,7 @@ impl HttpConnector for Connector {
     }
 }
 
-/// A client by the settings that the environment gives, such as `AWS_TIMEOUT` and `AWS_PROXY_URL`, and that follows no
+/// A client with the settings of the environment, such as `AWS_TIMEOUT` and `AWS_PROXY_URL`. It does not follow
 /// redirects.
 fn client(options: &ClientOptions) -> Result<Client, Box<dyn std::error::Error + Send + Sync>> {
     let told = |key: Key| options.get_config_value(&key);
@@ -88,7 +88,7 @@ fn client(options: &ClientOptions) -> Result<Client, Box<dyn std::error::Error +
     Ok(builder.build()?)
 }
 
-/// A client that follows redirects itself, and cuts off bodies that are longer than what was asked for.
+/// A client that follows redirects itself, and fails bodies that are longer than requested.
 #[derive(Debug)]
 struct Discreet(HttpClient);
 
@@ -101,13 +101,13 @@ impl Discreet {
                 None => return Ok(limited(&request, response)),
             }
         }
-        let why = std::io::Error::other("the server redirects without end");
+        let why = std::io::Error::other("the server redirects too often");
         Err(HttpError::new(HttpErrorKind::Unknown, why))
     }
 }
 
 impl HttpService for Discreet {
-    // What the library's macro makes of an asynchronous function.
+    // Expanded form of the library's `async_trait` macro.
     fn call<'a, 'b>(&'a self, request: HttpRequest) -> BoxFuture<'b, Result<HttpResponse, HttpError>>
     where
         'a: 'b,
@@ -117,8 +117,8 @@ impl HttpService for Discreet {
     }
 }
 
-/// The request that a redirect asks for, without what another host must not learn; `None` if `response` is no redirect,
-/// or is none to follow: bodies go to no other host.
+/// The request for a redirect, without headers that another host must not receive. `None` if `response` is not a
+/// redirect or must not be followed: bodies are not sent to other hosts.
 fn redirected(request: &HttpRequest, response: &HttpResponse) -> Option<HttpRequest> {
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     let follows = match response.status() {
@@ -144,7 +144,7 @@ fn redirected(request: &HttpRequest, response: &HttpResponse) -> Option<HttpRequ
     Some(next)
 }
 
-/// The same answer, whose body fails once it is longer than the part or the file that was asked for may be.
+/// Wraps the body so that it fails once it is longer than the requested range or the largest allowed file.
 fn limited(request: &HttpRequest, response: HttpResponse) -> HttpResponse {
     let asked = request.headers().get(RANGE).and_then(|range| range.to_str().ok());
     let part = asked.filter(|_| response.status() == StatusCode::PARTIAL_CONTENT);
@@ -155,14 +155,14 @@ fn limited(request: &HttpRequest, response: HttpResponse) -> HttpResponse {
         HttpResponseBody::new(body.map_err(move |e| match e.downcast::<HttpError>() {
             Ok(e) => *e,
             Err(e) => {
-                let why = format!("the server sends more than the {most} bytes that were asked for ({e})");
+                let why = format!("the server sent more than the {most} bytes requested ({e})");
                 HttpError::new(HttpErrorKind::Decode, std::io::Error::other(why))
             }
         }))
     })
 }
 
-/// The bytes that `bytes=7-9` asks for.
+/// The bytes requested by `bytes=7-9`.
 fn range_bytes(range: &str) -> Option<u64> {
     let (first, last) = range.strip_prefix("bytes=")?.split_once('-')?;
     last.parse::<u64>()

@@ -1,4 +1,4 @@
-//! A folder on a web server: ranges, and whatever listing the server offers.
+//! A read-only store in a folder on a web server. Uses range requests and any listing the server offers.
 
 mod exchange;
 mod headers;
@@ -25,30 +25,30 @@ use crate::vfs::listing::{FolderIndex, parse_index};
 use crate::vfs::manifest::MANIFEST;
 use crate::vfs::{BoxFuture, Entry, FileWriter, Vfs, check_path, redact, too_short};
 
-/// How much of a file a server may send that was asked for a part of it.
+/// The most bytes accepted from a server that sends a whole file instead of a part.
 const WHOLE_BYTES_MAX: u64 = 64 << 20;
-/// Bodies that are kept of a server that ignores ranges, in bytes; a cache takes a quarter of its own size at most.
+/// Bytes of whole files to cache from a server that ignores ranges. A cache entry takes at most a quarter of this.
 const BODIES_BYTES: u64 = 4 * WHOLE_BYTES_MAX;
-/// Between two parts of a body.
+/// Timeout between two chunks of a body.
 const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Files below a URL. Read only. A server without any listing needs a manifest: see
+/// The files below a URL, read-only. If the server has no listings, it needs a manifest; see
 /// [`ManifestVfs`](crate::vfs::ManifestVfs), in which [`open_url`](crate::vfs::open_url) wraps this store.
 #[derive(Debug, Clone)]
 pub struct HttpVfs {
     client: Client,
     base: Url,
     patience: Patience,
-    /// Whole files that came where parts were asked for; other parts are taken out of them.
+    /// Whole files that the server sent instead of parts. Other parts are read from them.
     bodies: Arc<Cache>,
     ignores_ranges: Arc<AtomicBool>,
 }
 
 impl HttpVfs {
-    /// The folder at `url`.
+    /// Opens the folder at `url`.
     ///
     /// # Errors
-    /// `InvalidArgument` if that is not a URL.
+    /// `InvalidArgument` if `url` is not a URL.
     pub fn new(url: &str) -> Result<Self> {
         let base = Url::parse(url).map_err(|e| Error::invalid(format!("{}: {e}", redact(url))))?;
         if base.cannot_be_a_base() {
@@ -58,7 +58,7 @@ impl HttpVfs {
         let client = Client::builder()
             .connect_timeout(Duration::from_secs(20))
             .read_timeout(READ_TIMEOUT)
-            // The address may hold a signature, which is no other host's business.
+            // The URL may contain a signature, which other hosts must not receive as a referer.
             .referer(false);
         Ok(Self {
             client: client.build().map_err(|e| Error::io(redact(url), e))?,
@@ -69,7 +69,7 @@ impl HttpVfs {
         })
     }
 
-    /// The same with other bounds of time.
+    /// Sets other time limits.
     #[must_use]
     pub fn with_patience(mut self, patience: Patience) -> Self {
         self.patience = patience;
@@ -102,7 +102,7 @@ impl HttpVfs {
 
     async fn ranges(self, path: String, plan: Coalesced) -> Result<Vec<Bytes>> {
         let one = |range: Range<u64>| self.range(&path, range);
-        // The first answer of a server that ignores ranges serves the others.
+        // If the server ignores ranges, the first response serves the other requests.
         let in_flight = if self.ignores_ranges.load(Relaxed) {
             1
         } else {
@@ -159,7 +159,7 @@ impl HttpVfs {
         }
     }
 
-    /// One request, which names no start: the answer says where the file ends.
+    /// Requests the last bytes without knowing the size. The response says where the file ends.
     async fn tail(self, path: String, bytes: u64) -> Result<(u64, Bytes)> {
         if let Some(body) = self.bodies.get::<Bytes>(&body_key(&path)) {
             return tail_of(&path, &body, bytes);
@@ -189,7 +189,7 @@ impl HttpVfs {
                 let (found, tail) = tail_of(&path, &body, bytes)?;
                 Ok((told.size.unwrap_or(found), tail))
             }
-            // An empty file has no last byte; a server that knows no such ranges is asked in two steps.
+            // An empty file has no last byte, and some servers do not support suffix ranges. Use two requests instead.
             _ => {
                 let size = self.clone().file_size(path.clone()).await?;
                 Ok((size, self.range(&path, size.saturating_sub(bytes)..size).await?))
@@ -197,7 +197,7 @@ impl HttpVfs {
         }
     }
 
-    /// Keeps a file that came whole where a part of it was asked for.
+    /// Caches a file that was sent whole instead of in part.
     fn keep(&self, path: &str, body: &Bytes) {
         self.ignores_ranges.store(true, Relaxed);
         self.bodies
@@ -205,7 +205,7 @@ impl HttpVfs {
     }
 
     async fn whole(self, path: String) -> Result<Bytes> {
-        // Arrays may do without a manifest, and some hosts refuse every file that is missing.
+        // A manifest is optional, and some hosts answer 403 for every missing file.
         let is_manifest = path == MANIFEST;
         let most = if is_manifest {
             MANIFEST_BYTES_MAX
@@ -223,8 +223,8 @@ impl HttpVfs {
         Ok(ask.receive(wanted).await?.1)
     }
 
-    /// Asks for the first byte: unlike HEAD, that works with signed URLs, and the total is that of
-    /// the file rather than of some compressed form.
+    /// Requests the first byte to learn the size. Unlike HEAD this works with signed URLs, and the size is that of the
+    /// uncompressed file.
     async fn file_size(self, path: String) -> Result<u64> {
         if let Some(body) = self.bodies.get::<Bytes>(&body_key(&path)) {
             return Ok(body.len() as u64);
@@ -235,7 +235,7 @@ impl HttpVfs {
             StatusCode::OK => response.content_length(),
             _ => ContentRange::of(response.headers()).size,
         };
-        size.ok_or_else(|| Error::io(path, "the server does not say how large the file is"))
+        size.ok_or_else(|| Error::io(path, "the server does not report the file's size"))
     }
 
     async fn children(self, dir: String) -> Result<Vec<Entry>> {
@@ -246,12 +246,12 @@ impl HttpVfs {
         let response = ask.answer().await?;
         match response.status() {
             status if status.is_success() => {}
-            // Folders without files do not exist; but a root that does not exist is a host without listings.
+            // Folders without files do not exist. But if the root does not exist, the host has no listings.
             StatusCode::NOT_FOUND | StatusCode::GONE if !dir.is_empty() => return Ok(Vec::new()),
             StatusCode::NOT_FOUND | StatusCode::GONE => {
                 return Err(unlisted(&self.base, &dir, "there is no such folder"));
             }
-            // Not that there is nothing: a caller who takes missing files for cells without data must not see some here.
+            // Not `NotFound`: a caller that takes missing files for empty cells must not do so here.
             status => return Err(Error::io(redact(self.base.as_str()), refused_list(status))),
         }
         let response = as_stored(&dir, response)?;
@@ -260,17 +260,17 @@ impl HttpVfs {
         let body = body.map_err(|e| Error::io(dir.as_str(), e))?;
         match parse_index(&kind, &String::from_utf8_lossy(&body)) {
             FolderIndex::Entries(entries) => Ok(entries),
-            FolderIndex::Unknown => Err(unlisted(&self.base, &dir, "the answer is no list of files")),
+            FolderIndex::Unknown => Err(unlisted(&self.base, &dir, "the response is not a list of files")),
         }
     }
 }
 
-/// What the whole of a file is called among the bodies.
+/// The cache key of a whole file.
 fn body_key(path: &str) -> CacheKey {
     CacheKey::new(path, 0, "file")
 }
 
-/// These bytes of a file. A small part is copied, so that who keeps it does not keep the file.
+/// Slices a whole file. A small part is copied, so that it does not keep the file in memory.
 fn part_of(path: &str, file: &Bytes, range: &Range<u64>) -> Result<Bytes> {
     let part = crate::vfs::slice(path, file, range)?;
     let is_small = part.len() < file.len() / 2;
@@ -283,7 +283,7 @@ fn tail_of(path: &str, file: &Bytes, bytes: u64) -> Result<(u64, Bytes)> {
     Ok((size, part_of(path, file, &(size.saturating_sub(bytes)..size))?))
 }
 
-/// Appends a path as URLs have it. What parses URLs would leave out tabs and ends of lines, rather than encode them.
+/// Appends a path to a URL. A URL parser would drop tabs and line ends instead of encoding them.
 fn encode(path: &str, out: &mut String) {
     for byte in path.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
@@ -294,7 +294,7 @@ fn encode(path: &str, out: &mut String) {
     }
 }
 
-/// The host cannot list.
+/// The error for a host that cannot list.
 fn unlisted(base: &Url, dir: &str, why: &str) -> Error {
     Error::not_found(
         redact(base.as_str()),

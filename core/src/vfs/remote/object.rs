@@ -1,4 +1,4 @@
-//! S3, Google Cloud Storage and Azure, by way of the `object_store` crate.
+//! S3, Google Cloud Storage and Azure Blob Storage, through the `object_store` crate.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,31 +17,31 @@ use crate::error::{Error, Result};
 use crate::vfs::coalesce::{Coalesced, GAP_BYTES, MERGED_BYTES_MAX, coalesce};
 use crate::vfs::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, check_path, join, redact, too_short};
 
-/// Bytes of a part of a large file; S3 takes at most 10 000 parts of at least 5 MiB.
+/// Bytes per part of a large file. S3 accepts at most 10 000 parts, of at least 5 MiB each.
 const PART_BYTES: usize = 16 << 20;
 
-/// A service that lists its objects page by page.
+/// A service with paged listings.
 pub trait PagedStore: ObjectStore + PaginatedListStore {}
 
 impl<S: ObjectStore + PaginatedListStore> PagedStore for S {}
 
-/// The objects below a prefix.
+/// A store of the objects below a prefix.
 #[derive(Debug, Clone)]
 pub struct ObjectVfs {
     store: Arc<dyn PagedStore>,
     prefix: String,
-    /// What it was opened by.
+    /// The credentials it was opened with.
     url: Option<String>,
     credentials: Option<Credentials>,
 }
 
 impl ObjectVfs {
-    /// What `url` names: `s3://bucket/prefix`, `gs://…`, `az://…` and the long forms that
-    /// `object_store` knows. Credentials, region and endpoint come from the environment variables
-    /// of each service (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`, `GOOGLE_SERVICE_ACCOUNT`, …).
+    /// Opens `s3://bucket/prefix`, `gs://…`, `az://…` or one of the long forms that `object_store` supports.
+    /// Credentials, region and endpoint come from the environment variables of each service (`AWS_ACCESS_KEY_ID`,
+    /// `AWS_ENDPOINT_URL`, `GOOGLE_SERVICE_ACCOUNT`, …).
     ///
     /// # Errors
-    /// `Unsupported` for another scheme, `InvalidArgument` if the settings do not suffice.
+    /// `Unsupported` for an unknown scheme; `InvalidArgument` if settings are missing.
     pub fn from_url(url: &str) -> Result<Self> {
         runtime()?;
         let (store, prefix, credentials) = service::open(url)?;
@@ -62,7 +62,7 @@ impl ObjectVfs {
         }
     }
 
-    /// Runs `work` on the network's runtime; a failure for want of credentials says which to set.
+    /// Runs `work` on the runtime of network stores. If credentials are missing, the error says which variables to set.
     fn spawn<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T>> + Send + 'static,
@@ -105,9 +105,9 @@ impl ObjectVfs {
         plan.split(path, &fetched)
     }
 
-    /// Asks for the first bytes, and so learns the size: a small file is there with one request, and of a
-    /// larger one a second request brings the end. Not all servers can count from the end: Azure cannot,
-    /// and some fail for files that are shorter than what was asked for.
+    /// Requests the first bytes, which also returns the size. A small file takes one request, a larger one a second
+    /// request for its end. Not all servers support suffix ranges: Azure does not, and some fail if the file is shorter
+    /// than the requested range.
     async fn tail(self, path: String, bytes: u64) -> Result<(u64, Bytes)> {
         let key = self.key(&path)?;
         let options = GetOptions {
@@ -154,7 +154,7 @@ impl ObjectVfs {
         let mut pages = Pages::of(&*self.store, &dir, &key, true);
         while let Some(page) = pages.next().await? {
             let objects = page.objects.iter();
-            // A folder made by a console is an empty object named like the folder.
+            // Skip empty objects with the name of the folder, which web consoles create.
             let files = objects.filter(|object| object.location != key).filter_map(|object| {
                 Some(Entry {
                     name: last(&object.location)?,
@@ -202,7 +202,7 @@ impl ObjectVfs {
     }
 }
 
-/// The same failure, told without the signatures of the addresses in it.
+/// The same error, with signatures in URLs redacted.
 fn without_secrets(error: Error) -> Error {
     match error {
         Error::Io { path, source } => match redact(&source.to_string()) {
@@ -213,7 +213,7 @@ fn without_secrets(error: Error) -> Error {
     }
 }
 
-/// The crate's error for the store's, at `path`.
+/// Converts an error of the library at `path` to the crate's error.
 pub(super) fn failed(path: &str) -> impl Fn(object_store::Error) -> Error {
     move |e| match e {
         object_store::Error::NotFound { .. } => Error::not_found(path, ""),
@@ -301,7 +301,7 @@ impl Vfs for ObjectVfs {
     }
 }
 
-/// Small files are one request; larger ones a multipart upload that starts with the first full part.
+/// A small file takes one request. A larger one is a multipart upload that starts with the first full part.
 struct ObjectWriter {
     store: ObjectVfs,
     path: String,
@@ -355,7 +355,7 @@ impl FileWriter for ObjectWriter {
             return self.store.spawn(store.put_as(path, whole, PutMode::Create));
         };
         self.store.spawn(async move {
-            // Completing an upload replaces, so look first. Names in arrays are unique.
+            // Completing an upload would replace an existing object, so check first. Names in arrays are unique.
             if store.store.head(&store.key(&path)?).await.is_ok() {
                 upload.abort().await.map_err(failed(&path))?;
                 return Err(Error::AlreadyExists { path });
@@ -378,7 +378,7 @@ impl FileWriter for ObjectWriter {
 impl Drop for ObjectWriter {
     fn drop(&mut self) {
         if let (Some(upload), Ok(runtime)) = (self.upload.take(), runtime()) {
-            // The store removes unfinished parts in time if this does not come through.
+            // If this request fails, the store removes the unfinished parts eventually.
             runtime.spawn(async move { upload.abort().await });
         }
     }

@@ -1,4 +1,4 @@
-//! Listings of object stores, page by page: a service may go on without end, or start over.
+//! Paged listings of object stores, with limits: a faulty service may return endless pages or repeat them.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -11,21 +11,21 @@ use super::object::failed;
 use crate::error::{Error, Result};
 use crate::limits::{ENTRIES_MAX, LISTING_PAGES_MAX};
 
-/// The pages of a listing that are still to come.
+/// The remaining pages of a listing.
 pub(super) struct Pages<'a> {
     store: &'a dyn PaginatedListStore,
     /// The folder, for messages.
     dir: &'a str,
     prefix: Option<String>,
-    /// Whether folders within the folder are listed as folders, not gone into.
+    /// Whether to list folders as entries instead of listing their contents.
     is_flat: bool,
-    /// The tokens of the pages so far, and of the next one.
+    /// The tokens of the pages so far and of the next page.
     tokens: HashSet<String>,
     next: Next,
     names: usize,
 }
 
-/// Which page comes next.
+/// The position in a listing.
 enum Next {
     First,
     After(String),
@@ -33,7 +33,7 @@ enum Next {
 }
 
 impl<'a> Pages<'a> {
-    /// The objects below `key`, which the caller calls `dir`.
+    /// Lists the objects below `key`. The caller knows the folder as `dir`.
     pub(super) fn of(store: &'a dyn PaginatedListStore, dir: &'a str, key: &Path, is_flat: bool) -> Self {
         let prefix = Some(key.as_ref()).filter(|key| !key.is_empty());
         Self {
@@ -47,11 +47,11 @@ impl<'a> Pages<'a> {
         }
     }
 
-    /// The next page; `None` after the last.
+    /// Requests the next page. Returns `None` after the last.
     ///
     /// # Errors
-    /// `Io`, also if the service names a page for the second time; `LimitExceeded` if it lists more than
-    /// [`LISTING_PAGES_MAX`] pages or [`ENTRIES_MAX`] names.
+    /// `Io` if a request fails or the service repeats a page; `LimitExceeded` for more than [`LISTING_PAGES_MAX`] pages
+    /// or [`ENTRIES_MAX`] names.
     pub(super) async fn next(&mut self) -> Result<Option<ListResult>> {
         let page_token = match std::mem::replace(&mut self.next, Next::None) {
             Next::First => None,
@@ -69,8 +69,7 @@ impl<'a> Pages<'a> {
         self.bounded("files and folders", self.names, ENTRIES_MAX)?;
         if let Some(token) = page.page_token {
             if !self.tokens.insert(token.clone()) {
-                let why =
-                    "the server's list of this folder starts over and has no end; check the server, or read a copy";
+                let why = "the server's list of this folder repeats without end; check the server, or read a copy";
                 return Err(Error::io(self.dir, why));
             }
             self.bounded("pages of a list", self.tokens.len() + 1, LISTING_PAGES_MAX)?;
@@ -105,7 +104,7 @@ mod tests {
     use crate::blocking::block_on;
     use crate::vfs::{ObjectVfs, Vfs};
 
-    /// Answers every request with a page of a list, after which comes the page that `token` names; and how often.
+    /// A server that answers every request with a page of a listing, followed by the page `token`. Counts its requests.
     fn listing(token: fn(usize) -> String) -> (String, Arc<AtomicUsize>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -161,13 +160,13 @@ mod tests {
 
     #[test]
     fn a_list_that_starts_over_is_refused() {
-        // The second page names itself, and in the other case the first one is named again.
+        // In one case the second page names itself as the next, in the other the first page.
         for token in [|_| "again".to_owned(), |n| ["b", "c", "b"][n % 3].to_owned()] as [fn(usize) -> String; 2] {
             let (url, asked) = listing(token);
             for vfs in of_each_kind(&url) {
                 asked.store(0, Relaxed);
                 let error = block_on(vfs.list("x")).unwrap_err().to_string();
-                assert!(error.contains("starts over"), "{error}");
+                assert!(error.contains("repeats without end"), "{error}");
                 assert!(asked.load(Relaxed) <= 3, "{asked:?}");
             }
         }

@@ -1,4 +1,4 @@
-//! The services that hold objects: which of them a URL names, and where its credentials come from.
+//! Object store services: which one a URL names, and where its credentials come from.
 
 use std::sync::Arc;
 
@@ -13,40 +13,40 @@ use super::object::PagedStore;
 use crate::error::{Error, Result};
 use crate::vfs::redact;
 
-/// How the text of an error names the statuses of requests that lack credentials, or the right ones.
+/// How the library's error texts name the HTTP statuses for missing or wrong credentials.
 const REFUSALS: [&str; 2] = ["401 Unauthorized", "403 Forbidden"];
 
-/// What was found of a service's credentials when it was opened.
+/// The credentials found when a store was opened.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Credentials {
-    /// Which variables of the environment give them, and which does without.
+    /// The environment variables that provide credentials, and the one that disables them.
     advice: &'static str,
-    /// Whether the environment names any, or says that none are needed.
+    /// Whether the environment sets any of these variables.
     named: bool,
 }
 
 impl Credentials {
-    const S3: &'static str = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_REGION where it is not \
-                              us-east-1; AWS_SKIP_SIGNATURE=true reads what is public without a key";
+    const S3: &'static str = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_REGION if it is not \
+                              us-east-1; AWS_SKIP_SIGNATURE=true reads public data without a key";
     const GOOGLE: &'static str = "set GOOGLE_APPLICATION_CREDENTIALS to the file with the key; \
-                                  GOOGLE_SKIP_SIGNATURE=true reads what is public without a key";
+                                  GOOGLE_SKIP_SIGNATURE=true reads public data without a key";
     const AZURE: &'static str = "set AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ACCOUNT_KEY or \
-                                 AZURE_STORAGE_SAS_TOKEN; AZURE_SKIP_SIGNATURE=true reads what is public without a key";
+                                 AZURE_STORAGE_SAS_TOKEN; AZURE_SKIP_SIGNATURE=true reads public data without a key";
 
     fn new(advice: &'static str, settings: &[Option<String>]) -> Self {
-        // A switch that is off is a setting too.
+        // A variable that is set to false counts as a setting too.
         let named = settings.iter().flatten().any(|value| value != "false");
         Self { advice, named }
     }
 
-    /// The same failure with what to set, where the service refuses or nothing is set at all: then it may be that no
-    /// machine around gives credentials either.
+    /// Adds which variables to set to an error, if the service refused the request or no variable is set. In the second
+    /// case the machine may not provide credentials either.
     pub(super) fn advise(self, error: Error) -> Error {
         let Error::Io { path, source } = error else {
             return error;
         };
         let told = source.to_string();
-        // The library knows what was refused of requests for one object; of a listing its text alone says so.
+        // The library classifies refusals of requests for one object. For listings only the text shows them.
         let refused = matches!(
             source.downcast_ref(),
             Some(object_store::Error::Unauthenticated { .. } | object_store::Error::PermissionDenied { .. })
@@ -62,10 +62,10 @@ impl Credentials {
     }
 }
 
-/// The store that a URL names, the prefix in it, and what is known of its credentials.
+/// Opens the store that a URL names. Returns it with the prefix in it and the credentials found.
 ///
 /// # Errors
-/// `Unsupported` for another scheme, `InvalidArgument` if the settings do not suffice.
+/// `Unsupported` for an unknown scheme; `InvalidArgument` if settings are missing.
 pub(super) fn open(url: &str) -> Result<(Arc<dyn PagedStore>, String, Credentials)> {
     let parsed = Url::parse(url).map_err(|e| Error::invalid(format!("{}: {e}", redact(url))))?;
     let unknown = || {
@@ -125,7 +125,7 @@ pub(super) fn open(url: &str) -> Result<(Arc<dyn PagedStore>, String, Credential
     Ok((store, prefix.to_string(), credentials))
 }
 
-/// The store that came out of the settings.
+/// Builds the store from the settings.
 fn built<S: PagedStore>(
     url: &str,
     store: object_store::Result<S>,

@@ -1,5 +1,5 @@
-//! One request and its answer: tried again where that may help, within bounds of time and of memory. What a server sends
-//! is not known before: no body may be longer than was asked for, and none may take for ever.
+//! A request and its response, with retries and with limits on time and memory. The server may send anything, so no
+//! body may be longer than requested or take forever.
 
 use std::time::Duration;
 
@@ -13,22 +13,22 @@ use crate::error::{Error, Result};
 use crate::vfs::listing::is_page;
 use crate::vfs::redact;
 
-/// Tries of one request.
+/// Attempts per request.
 const TRIES: u32 = 4;
-/// Bytes of a body for which there is room before they have come.
+/// Bytes to reserve for a body before they have arrived.
 const ROOM_BYTES: u64 = 4 << 20;
 
-/// How long a server may take.
+/// The time limits of a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Patience {
-    /// Until an answer begins, all tries together; after that, until its body keeps to the rate.
+    /// The time until a response begins, over all attempts. Also the time until its body must keep to the rate.
     pub start: Duration,
-    /// Bytes a second that a body must bring on average.
+    /// The minimum average rate of a body, in bytes per second.
     pub bytes_per_second: f64,
 }
 
 impl Default for Patience {
-    /// 60 seconds, then 16 KiB a second.
+    /// 60 seconds, then 16 KiB per second.
     fn default() -> Self {
         Self {
             start: Duration::from_secs(60),
@@ -42,18 +42,18 @@ pub(super) struct Exchange<'a> {
     pub(super) path: &'a str,
     pub(super) request: RequestBuilder,
     pub(super) patience: Patience,
-    /// Whether a refusal counts as an answer that there is no such file.
+    /// Whether a refusal (such as 403) counts as "not found".
     pub(super) absent_if_refused: bool,
 }
 
-/// The start of an answer.
+/// The head of a response.
 pub(super) struct Head {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
 }
 
 impl Exchange<'_> {
-    /// The answer to a request for a file. One that is not a success is an error, except "range not satisfiable".
+    /// Requests a file. Any unsuccessful status is an error, except "range not satisfiable".
     pub(super) async fn send(&self) -> Result<Response> {
         let response = self.answer().await?;
         match response.status() {
@@ -68,8 +68,8 @@ impl Exchange<'_> {
         }
     }
 
-    /// The answer to a request for a file with its body. `most` says of its start how many bytes the body may have;
-    /// where it says nothing, none is received. What breaks off is asked for again.
+    /// Requests a file with its body. `most` returns the limit on the body's bytes for a response head; if it returns
+    /// `None`, the body is not received. Interrupted bodies are requested again.
     pub(super) async fn receive(&self, most: impl Fn(&Response) -> Result<Option<u64>>) -> Result<(Head, Bytes)> {
         let mut tried = 0;
         loop {
@@ -99,7 +99,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Sends, again after a while if the failure may pass.
+    /// Sends the request, and retries after a delay if the failure may be temporary.
     pub(super) async fn answer(&self) -> Result<Response> {
         let deadline = Instant::now() + self.patience.start;
         let mut failed = None;
@@ -113,7 +113,7 @@ impl Exchange<'_> {
                     _ => return Ok(response),
                 },
                 Err(e) if e.is_redirect() => {
-                    let why = format!("{e}; the server redirects without end: open the address where the files are");
+                    let why = format!("{e}; the server redirects too often: open the address where the files are");
                     return Err(Error::io(self.path, why));
                 }
                 Err(e) => unanswered(&e),
@@ -129,13 +129,13 @@ impl Exchange<'_> {
         Err(Error::io(self.path, failed.unwrap_or_else(late)))
     }
 
-    /// One more of the request.
+    /// Makes one attempt.
     fn again(&self) -> Result<RequestBuilder> {
         let once = self.request.try_clone();
         once.ok_or_else(|| Error::invalid("a request that cannot be repeated"))
     }
 
-    /// The body, of `most` bytes at most, or why it broke off.
+    /// Receives the body, of at most `most` bytes. Fails if it is interrupted.
     pub(super) async fn body(&self, mut response: Response, most: u64) -> Result<Result<Bytes, reqwest::Error>> {
         let announced = response.content_length();
         if announced.is_some_and(|length| length > most) {
@@ -182,12 +182,12 @@ impl Exchange<'_> {
     }
 }
 
-/// The longer, the more often was tried.
+/// The delay before a retry. It grows with the number of attempts.
 async fn pause(tried: u32) {
     sleep(Duration::from_millis(50 << (2 * tried))).await;
 }
 
-/// Why there is no answer, and what to do.
+/// Why there is no response, and what to do.
 fn unanswered(error: &reqwest::Error) -> String {
     let advice = if error.is_connect() {
         "check the address, and that its server runs"
@@ -196,7 +196,7 @@ fn unanswered(error: &reqwest::Error) -> String {
     } else {
         "try again, or look at the server's log"
     };
-    // The error itself says what was tried, and the last of its causes why that went wrong.
+    // The error names the action that failed, its innermost cause the reason.
     let causes = std::iter::successors(std::error::Error::source(error), |e| e.source());
     let cause = causes.last().map_or_else(String::new, |e| format!(": {e}"));
     redact(&format!("{error}{cause}; {advice}")).into_owned()

@@ -1,4 +1,4 @@
-//! What the start of an answer says of its body, and what a refusal means.
+//! Interprets response headers and refusals.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use reqwest::{Response, StatusCode};
 use crate::error::{Error, Result};
 use crate::vfs::too_short;
 
-/// The type of the body, or nothing.
+/// The content type, or an empty string.
 pub(super) fn content_type(headers: &HeaderMap) -> &str {
     headers
         .get(CONTENT_TYPE)
@@ -19,14 +19,14 @@ pub(super) fn content_type(headers: &HeaderMap) -> &str {
 /// `Content-Range: bytes 7-9/123`, or `bytes */123`, or `bytes 7-9/*`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ContentRange {
-    /// Which bytes of the file the body is.
+    /// The byte range of the body in the file.
     pub(super) bytes: Option<Range<u64>>,
-    /// How large the file is.
+    /// The size of the file.
     pub(super) size: Option<u64>,
 }
 
 impl ContentRange {
-    /// What the header says; nothing where it is missing or makes no sense.
+    /// Parses the header. Fields are `None` if it is missing or invalid.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         let header = headers.get(CONTENT_RANGE).and_then(|v| v.to_str().ok());
         Self::parse(header.unwrap_or_default()).unwrap_or_default()
@@ -44,7 +44,7 @@ impl ContentRange {
         })
     }
 
-    /// Whether the body will be the bytes that were asked for, as far as the header says.
+    /// Whether the body will be the requested bytes, according to the header.
     pub(super) fn check(&self, path: &str, asked: &Range<u64>) -> Result<()> {
         let Some(sent) = &self.bytes else { return Ok(()) };
         let last = |range: &Range<u64>| range.end.saturating_sub(1);
@@ -74,10 +74,10 @@ impl ContentRange {
     }
 }
 
-/// What helps where a server gives ranges wrongly or not at all.
+/// Advice for servers with wrong or missing support for ranges.
 pub(super) const SERVE: &str = "serve it with ranges, for instance by `hyperslab serve`";
 
-/// The answer, unless its body is not the bytes of the file.
+/// Checks that the body consists of bytes of the file.
 pub(super) fn as_stored(path: &str, response: Response) -> Result<Response> {
     match response.headers().get(CONTENT_ENCODING) {
         Some(coding) if coding != "identity" => {
@@ -91,12 +91,12 @@ pub(super) fn as_stored(path: &str, response: Response) -> Result<Response> {
     }
 }
 
-/// Whether a status may mean that the file is private as well as that there is none.
+/// Whether a status may mean that the file is private or that it does not exist.
 pub(super) fn is_refusal(status: StatusCode) -> bool {
     matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
 }
 
-/// What a refusal of a file means to the one who asked.
+/// The error for a refused file.
 pub(super) fn refusal(status: StatusCode) -> String {
     let advice = match status {
         status if is_refusal(status) => {
@@ -110,7 +110,7 @@ pub(super) fn refusal(status: StatusCode) -> String {
     format!("the server answers {status}{advice}")
 }
 
-/// What the refusal of a list means.
+/// The error for a refused listing.
 pub(super) fn refused_list(status: StatusCode) -> String {
     match status {
         status if is_refusal(status) => {
@@ -123,7 +123,7 @@ pub(super) fn refused_list(status: StatusCode) -> String {
     }
 }
 
-/// What helps where a host cannot list.
+/// Advice for hosts that cannot list.
 pub(super) const LISTED: &str =
     "where folders cannot be listed, run `hyperslab index` on the array and upload its `__manifest.json`";
 

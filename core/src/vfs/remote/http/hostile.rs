@@ -1,4 +1,4 @@
-//! Against servers that send without end, too much, too slowly, or other things than they say.
+//! Tests with servers that send endless, oversized, slow or wrong responses.
 #![expect(
     clippy::unwrap_used,
     reason = "a server of a test that cannot go on should say where"
@@ -13,12 +13,12 @@ use super::*;
 use crate::blocking::block_on;
 use crate::vfs::ManifestVfs;
 
-/// The most that a server of these tests sends in one answer: far more than any client may take.
+/// The most that a test server sends in one response, far more than any client may accept.
 const POURED_MAX: u64 = 1 << 30;
-/// What sockets and runtimes may hold of what was sent and not taken.
+/// Bytes that sockets and runtimes may buffer after the client stops reading.
 const IN_TRANSIT: u64 = 16 << 20;
 
-/// A server that answers with `head`, then with `part` over and over until the client goes; and how many bytes it sent.
+/// A server that sends `head`, then `part` repeatedly until the client disconnects. Counts the bytes sent.
 fn pouring(head: &'static str, part: Vec<u8>, pause: Duration) -> (String, Arc<AtomicU64>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -44,7 +44,7 @@ fn pour(mut stream: &TcpStream, head: &str, part: &[u8], pause: Duration, count:
     if !send(head.as_bytes()) {
         return;
     }
-    // Without a pause the whole is bounded by bytes, with one by its number of parts.
+    // Without a pause the bytes are limited, with a pause the number of parts.
     while poured < POURED_MAX && send(part) {
         poured += (part.len() as u64).max(if pause.is_zero() { 1 } else { POURED_MAX / 4096 });
         std::thread::sleep(pause);
@@ -59,7 +59,7 @@ fn impatient() -> Patience {
 }
 
 #[test]
-fn no_body_is_longer_than_was_asked_for() {
+fn bodies_longer_than_requested_are_refused() {
     let megabyte = || vec![b'x'; 1 << 20];
     let endless = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
     let (url, sent) = pouring(endless, megabyte(), Duration::ZERO);
@@ -77,7 +77,7 @@ fn no_body_is_longer_than_was_asked_for() {
     assert!(error.to_string().contains("sends more than 67108864 bytes"), "{error}");
     assert!(sent.load(Relaxed) <= LISTING_BYTES_MAX + IN_TRANSIT);
 
-    // A part of a file, once as the whole of it without a length, once as more than the part.
+    // A part of a file: first a whole file without a length, then a body longer than the part.
     let (url, sent) = pouring(endless, megabyte(), Duration::ZERO);
     let error = block_on(HttpVfs::new(&url).unwrap().read("a", &[0..100])).unwrap_err();
     assert!(error.to_string().contains("ignores ranges"), "{error}");
@@ -103,7 +103,7 @@ fn an_answer_that_announces_too_much_is_not_received() {
 }
 
 #[test]
-fn a_body_that_drips_ends_with_an_error() {
+fn a_slow_body_ends_with_an_error() {
     let head = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-9999/10000\r\nContent-Length: 10000\r\n\r\n";
     let (url, sent) = pouring(head, vec![b'x'], Duration::from_millis(2));
     let vfs = HttpVfs::new(&url).unwrap().with_patience(impatient());
@@ -128,7 +128,7 @@ fn an_answer_that_never_begins_ends_with_an_error() {
     }
 }
 
-/// A server that answers every request with what `reply` gives, and keeps what it was asked.
+/// A server that answers every request with `reply` and records the requests.
 fn replying(reply: impl Fn(&str) -> String + Send + 'static) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -163,7 +163,7 @@ fn failing(answer: String) -> String {
 }
 
 #[test]
-fn half_of_what_was_asked_for_is_no_damaged_file() {
+fn a_short_response_is_not_reported_as_damage() {
     let half = failing(reply("206 Partial Content\r\nContent-Range: bytes 0-1/9", "ab"));
     assert!(
         half.contains("sends bytes 0-1 of the 0-3 that were asked for") && half.contains("hyperslab serve"),
@@ -174,7 +174,7 @@ fn half_of_what_was_asked_for_is_no_damaged_file() {
     assert!(untold.contains("2 bytes came of the 4 that were asked for"), "{untold}");
     let lie = failing(reply("206 Partial Content\r\nContent-Range: bytes 0-3/9", "ab"));
     assert!(lie.contains("2 bytes came of the 4"), "{lie}");
-    // A tail that is none is asked for in two steps.
+    // If a suffix range fails, the tail takes two requests.
     let (url, _) = replying(|_| reply("206 Partial Content\r\nContent-Range: bytes 0-3/9", "abcd"));
     assert!(block_on(HttpVfs::new(&url).unwrap().read_tail("a", 4)).is_err());
 }
@@ -206,7 +206,7 @@ fn a_host_that_refuses_missing_files_can_be_read() {
 }
 
 #[test]
-fn another_host_does_not_learn_the_signature() {
+fn signatures_are_not_sent_to_other_hosts() {
     let (there, asked) = replying(|_| reply("206 Partial Content\r\nContent-Range: bytes 0-3/4", "abcd"));
     let moved = format!("302 Found\r\nLocation: {there}/a");
     let (here, _) = replying(move |_| reply(&moved, ""));

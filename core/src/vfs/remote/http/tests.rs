@@ -1,4 +1,4 @@
-//! Against a small server of our own: ranges honoured or ignored, listed in JSON, in HTML or not at all.
+//! Tests with a small server of our own, with and without ranges, that lists in JSON, in HTML or not at all.
 #![expect(
     clippy::unwrap_used,
     reason = "a server of a test that cannot go on should say where"
@@ -68,7 +68,7 @@ fn answer(mut stream: TcpStream, files: &MemVfs, manners: Manners) -> Option<()>
     }
 }
 
-/// What a header asks for: some bytes, or the last ones.
+/// The bytes requested by a range header: from the start, or the last ones.
 enum Wanted {
     Part(std::ops::Range<usize>),
     Last(usize),
@@ -126,7 +126,7 @@ fn list(files: &MemVfs, dir: &str, manners: Manners) -> (&'static str, String, B
     )
 }
 
-/// What a site of one page answers for whatever it does not have.
+/// The response of a single-page site for any missing file.
 fn page() -> (&'static str, String, Bytes) {
     let body = "<!doctype html>\n<html><head><title>Maps</title></head><body><a href=\"/\">Home</a></body></html>\n";
     ("200 OK", "Content-Type: text/html\r\n".to_owned(), body.into())
@@ -141,7 +141,7 @@ fn sample() -> MemVfs {
 }
 
 #[test]
-fn reads_whatever_the_servers_manners() {
+fn reads_from_servers_of_every_kind() {
     for ranges in [true, false] {
         for listing in ["json", "html"] {
             let url = serve(sample(), Manners { ranges, listing });
@@ -207,7 +207,7 @@ fn writing_is_refused() {
     assert_eq!(block_on(vfs.put("a", vec![])).unwrap_err().code(), "Unsupported");
 }
 
-/// A server that answers every request for `target` with what `reply` gives: a head, then a body.
+/// A server that answers every request for `target` with `reply`: a head, then a body.
 fn answering(reply: impl Fn(&str) -> (String, &'static str) + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -286,10 +286,10 @@ fn a_folder_that_cannot_be_listed_is_not_absent() {
 }
 
 #[test]
-fn a_body_that_breaks_off_is_asked_for_again() {
+fn interrupted_bodies_are_requested_again() {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
-    // Every other body is shorter than its head says.
+    // Every other body is shorter than its head announces.
     let vfs = HttpVfs::new(&answering(move |_| match count.fetch_add(1, Relaxed) % 2 {
         0 => (
             "206 Partial Content\r\nContent-Range: bytes 0-3/4\r\nContent-Length: 4".to_owned(),
@@ -324,11 +324,11 @@ fn redirects_are_followed_but_not_for_ever() {
     block_on(crate::vfs::conformance::check_reading(&HttpVfs::new(&moved).unwrap())).unwrap();
 
     let circle = failing("302 Found\r\nLocation: /base/file", "");
-    assert!(circle.contains("redirects without end"), "{circle}");
+    assert!(circle.contains("redirects too often"), "{circle}");
 }
 
 #[test]
-fn every_name_is_asked_for_as_it_is() {
+fn names_are_requested_unchanged() {
     let asked = |base: &str, path: &str, folder: bool| {
         let request = HttpVfs::new(base).unwrap().get(path, folder).unwrap();
         request.build().unwrap().url().to_string()
@@ -346,7 +346,7 @@ fn every_name_is_asked_for_as_it_is() {
 }
 
 #[test]
-fn a_web_page_is_no_file() {
+fn a_web_page_is_not_a_file() {
     let manners = Manners {
         ranges: false,
         listing: "page",
@@ -364,7 +364,7 @@ fn a_web_page_is_no_file() {
     }
     let unlisted = block_on(vfs.list("")).unwrap_err().to_string();
     assert!(
-        unlisted.contains("no list of files") && unlisted.contains("hyperslab index"),
+        unlisted.contains("not a list of files") && unlisted.contains("hyperslab index"),
         "{unlisted}"
     );
 }
