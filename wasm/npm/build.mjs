@@ -1,23 +1,21 @@
 // Builds the package into dist: the engine to wasm, its bindings, and the TypeScript around them.
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { minify } from "terser";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = join(here, "../..");
-const target = process.env.CARGO_TARGET_DIR ? join(root, process.env.CARGO_TARGET_DIR) : join(root, "target");
+const target = resolve(root, process.env.CARGO_TARGET_DIR ?? "target");
 const dist = join(here, "dist");
 const wasm = join(target, "wasm32-unknown-unknown/wasm/hyperslab_wasm.wasm");
-// `cargo xtask setup` puts tools of the right version there.
-const PATH = [join(target, "tools/bin"), process.env.PATH].join(delimiter);
-const run = (program, args) => execFileSync(program, args, { cwd: root, stdio: "inherit", env: { ...process.env, PATH } });
+const run = (program, args) => execFileSync(program, args, { cwd: root, stdio: "inherit" });
 
 run("cargo", ["build", "--package", "hyperslab-wasm", "--target", "wasm32-unknown-unknown", "--profile", "wasm"]);
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
-run("wasm-bindgen", [wasm, "--target", "web", "--out-dir", dist, "--out-name", "core", "--remove-name-section", "--remove-producers-section"]);
+run("cargo", ["run", "--package", "hyperslab-bindgen", "--", wasm, dist]);
 // The compiler resolves ./core.js to its declarations beside the sources.
 cpSync(join(dist, "core.d.ts"), join(here, "src/core.d.ts"));
 run(process.execPath, [join(here, "node_modules/typescript/bin/tsc"), "-p", here]);

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
+use std::time::Instant;
 
 use crate::npm;
 use crate::run::{self, Outcome, cargo, command, root, target};
@@ -14,13 +15,43 @@ use crate::setup::{Need, all};
 /// # Errors
 /// If something cannot be built or started.
 pub(crate) fn run(args: &[String]) -> Outcome {
-    let serve = match args {
-        [] => true,
-        [word] if word == "prepare" => false,
-        _ => return Err("usage: cargo xtask demo [prepare]".into()),
-    };
-    prepare()?;
-    if serve { show() } else { Ok(()) }
+    let mut steps = Steps::start();
+    match args {
+        [] => show(&mut steps),
+        [word] if word == "prepare" => {
+            arrays(&mut steps)?;
+            page(&mut steps)
+        }
+        _ => Err("usage: cargo xtask demo [prepare]".into()),
+    }
+}
+
+/// Announces the steps of the demo, each with the time since the start.
+struct Steps {
+    start: Instant,
+    done: usize,
+}
+
+impl Steps {
+    /// How many steps there are.
+    const ALL: usize = 6;
+
+    fn start() -> Self {
+        Self {
+            start: Instant::now(),
+            done: 0,
+        }
+    }
+
+    fn next(&mut self, what: &str) {
+        self.done += 1;
+        println!(
+            "== [{}] step {} of {}: {what}",
+            run::elapsed(self.start),
+            self.done,
+            Self::ALL
+        );
+    }
 }
 
 /// The folder of the prepared site.
@@ -33,23 +64,31 @@ pub(crate) fn program(name: &str) -> PathBuf {
     target().join("debug").join(name)
 }
 
-/// Builds the programs, the package and the viewer, and creates missing arrays.
-///
-/// # Errors
-/// If a tool is missing or a build fails.
-pub(crate) fn prepare() -> Outcome {
-    if let Some((need, why)) = all(&[Need::Wasm, Need::Node, Need::WasmBindgen]).into_iter().next() {
-        return Err(format!("{need:?} is missing: {why}"));
-    }
+/// Builds the native programs and generates the arrays that are missing.
+fn arrays(steps: &mut Steps) -> Outcome {
+    steps.next("build hyperslab and fuse-mount");
     run::run(&mut cargo(&[
         "build",
-        "--quiet",
         "--package",
         "hyperslab-cli",
         "--package",
         "hyperslab-fuse",
     ]))?;
+    steps.next("import the sample arrays");
+    make("land", land)?;
+    make("elevation", elevation)?;
+    make("earthquakes", earthquakes)
+}
+
+/// Builds the npm package and the viewer, and puts them into the site.
+fn page(steps: &mut Steps) -> Outcome {
+    steps.next("install what the page needs");
+    if let Some((need, why)) = all(&[Need::Wasm, Need::Node]).into_iter().next() {
+        return Err(format!("{need:?} is missing: {why}"));
+    }
+    steps.next("build the npm package");
     npm::build()?;
+    steps.next("build the viewer");
     run::run(
         command("npm")
             .args(["run", "--silent", "build"])
@@ -61,10 +100,7 @@ pub(crate) fn prepare() -> Outcome {
             .arg(root().join("web-demo/dist/."))
             .arg(made(&site())?),
     )?;
-    std::fs::write(site().join("arrays.json"), ARRAYS).map_err(|e| format!("arrays.json: {e}"))?;
-    make("land", land)?;
-    make("elevation", elevation)?;
-    make("earthquakes", earthquakes)
+    std::fs::write(site().join("arrays.json"), ARRAYS).map_err(|e| format!("arrays.json: {e}"))
 }
 
 /// The arrays that the viewer lists.
@@ -152,29 +188,32 @@ fn hyperslab(args: &[&str]) -> Outcome {
     run::run(command(&text(&program("hyperslab"))).args(args))
 }
 
-/// Mounts and serves until the user interrupts it.
-fn show() -> Outcome {
+/// Mounts the arrays, serves the page, and runs until the user presses Ctrl-C.
+fn show(steps: &mut Steps) -> Outcome {
     let (ended, end) = mpsc::channel();
     ctrlc::set_handler(move || {
-        // If a second signal finds no receiver, there is nothing to do.
+        // A second signal finds no receiver, which is fine.
         let _ = ended.send(());
     })
     .map_err(|e| format!("cannot wait for Ctrl-C: {e}"))?;
 
+    arrays(steps)?;
     let mut children = Vec::new();
     match mount() {
         Ok((child, place)) => {
-            println!("arrays as files:   {}", place.display());
+            println!("\narrays as files:  {}\n", place.display());
             children.push(child);
         }
-        Err(why) => println!("arrays as files:   not here ({why})"),
+        Err(why) => println!("\narrays as files:  not available ({why})\n"),
     }
-    let outcome = serve().map(|(child, address)| {
-        println!("arrays in a page:  {address}");
-        println!("Ctrl-C ends both");
+    let outcome = page(steps).and_then(|()| {
+        steps.next("serve the page");
+        let (child, address) = serve()?;
         children.push(child);
-        // The sender lives as long as the handler, which is as long as this program.
+        println!("\narrays in a page: {address}\nCtrl-C ends both");
+        // The handler, and so the sender, lives as long as this program.
         let _ = end.recv();
+        Ok(())
     });
     for child in &mut children {
         stop(child);

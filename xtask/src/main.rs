@@ -6,6 +6,7 @@ mod fuzz;
 mod npm;
 mod run;
 mod setup;
+mod steps;
 mod test;
 
 use std::process::ExitCode;
@@ -13,13 +14,13 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  demo     real arrays as a mounted folder and in a browser
-  test     every check, with what it needs set up first; `test NAME…` runs only the steps so named
-  npm      builds the npm package `hyperslab` from the wasm crate
-  bench    the benchmarks
-  fuzz     libFuzzer over every decoder and filter: `fuzz SECONDS [NAME…]`
-  setup    installs what the other commands need, and says what it cannot install
-  golden   makes the sample arrays of old library versions anew (downloads old wheels)";
+  demo     Mount sample arrays as a folder and show them in a browser
+  test     Run every check, after setting up what it needs: `test [STEP …]` or `test STEP FILTER`
+  npm      Build the npm package `hyperslab` from the wasm crate
+  bench    Run the benchmarks
+  fuzz     Run libFuzzer on every decoder and filter: `fuzz SECONDS [NAME …]`
+  setup    Install what the other commands need, and name what could not be installed
+  golden   Generate the sample arrays of old library versions again (downloads old wheels)";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -1,4 +1,4 @@
-//! Builds the npm package: the wasm crate and its TypeScript API.
+//! The npm package: builds the wasm crate, its bindings and its TypeScript shell.
 
 use crate::run::{self, Outcome, command, root};
 use crate::setup::{Need, all};
@@ -8,7 +8,7 @@ use crate::setup::{Need, all};
 /// # Errors
 /// If a tool is missing or the build fails.
 pub(crate) fn run() -> Outcome {
-    if let Some((need, why)) = all(&[Need::Wasm, Need::Node, Need::WasmBindgen]).into_iter().next() {
+    if let Some((need, why)) = all(&[Need::Wasm, Need::Node]).into_iter().next() {
         return Err(format!("{need:?} is missing: {why}"));
     }
     build()

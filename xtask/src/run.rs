@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 /// The result of a command. The error is one line that says what failed and what to do.
 pub(crate) type Outcome<T = ()> = Result<T, String>;
@@ -22,7 +23,13 @@ pub(crate) fn target() -> PathBuf {
     }
 }
 
-/// Whether a missing requirement fails the run.
+/// The time since `start`, as minutes and seconds.
+pub(crate) fn elapsed(start: Instant) -> String {
+    let seconds = start.elapsed().as_secs();
+    format!("{}:{:02}", seconds / 60, seconds % 60)
+}
+
+/// Whether missing tools make the run fail.
 pub(crate) fn is_ci() -> bool {
     std::env::var("CI").is_ok_and(|v| !v.is_empty() && v != "0" && v != "false")
 }

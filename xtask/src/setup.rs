@@ -9,7 +9,7 @@ use crate::run::{self, Outcome, cargo, command, quiet, root, target};
 pub(crate) enum Need {
     /// The Rust target for browsers, and the C compiler that zstd needs for it.
     Wasm,
-    /// `wasm-bindgen` and its test runner, in the version of Cargo.lock.
+    /// The test runner of `wasm-bindgen`, of the version in Cargo.lock.
     WasmBindgen,
     /// A browser and its driver.
     Browser,

@@ -1,0 +1,147 @@
+//! The steps of `cargo xtask test`: what each needs, and the commands it runs.
+
+use std::process::Command;
+
+use crate::demo;
+use crate::run::{cargo, command, root};
+use crate::setup::Need;
+
+/// One check: its name, what it needs, and its commands, run in order.
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    pub(crate) needs: &'static [Need],
+    /// The commands; with a filter, only of the tests whose names contain it.
+    pub(crate) commands: fn(Option<&str>) -> Vec<Command>,
+    /// Whether the step runs named tests, which a filter can choose from.
+    pub(crate) filters: bool,
+}
+
+/// All steps, in the order in which they run.
+pub(crate) const STEPS: &[Step] = &[
+    Step {
+        name: "format",
+        needs: &[],
+        commands: |_| vec![cargo(&["fmt", "--all", "--check"])],
+        filters: false,
+    },
+    Step {
+        name: "lint",
+        needs: &[],
+        commands: |_| vec![lint()],
+        filters: false,
+    },
+    Step {
+        name: "unit",
+        needs: &[Need::Fuse, Need::Oracle],
+        commands: unit,
+        filters: true,
+    },
+    Step {
+        name: "tidy",
+        needs: &[],
+        commands: |filter| vec![suite(&["tidy", "docs"], &[], filter)],
+        filters: true,
+    },
+    Step {
+        name: "golden",
+        needs: &[],
+        commands: |filter| vec![suite(&["golden"], &[], filter)],
+        filters: true,
+    },
+    Step {
+        name: "interop",
+        needs: &[Need::Oracle],
+        commands: |filter| vec![suite(&["interop_read", "interop_write"], &["--nocapture"], filter)],
+        filters: true,
+    },
+    Step {
+        name: "promises",
+        needs: &[Need::Oracle],
+        commands: |filter| {
+            let tests = ["fuzz", "promises", "stores"];
+            vec![suite(&tests, &["--nocapture", "--skip", "azure::"], filter)]
+        },
+        filters: true,
+    },
+    // Apart from the other stores, because it needs an emulator.
+    Step {
+        name: "azure",
+        needs: &[Need::Oracle, Need::Azurite],
+        commands: |_| vec![suite(&["stores"], &["--nocapture"], Some("azure::"))],
+        filters: false,
+    },
+    Step {
+        name: "wasm",
+        needs: &[Need::Wasm, Need::Browser, Need::WasmBindgen],
+        commands: wasm,
+        filters: true,
+    },
+    Step {
+        name: "npm",
+        needs: &[Need::Wasm, Need::Node, Need::Browser],
+        commands: npm,
+        filters: true,
+    },
+    Step {
+        name: "viewer",
+        needs: &[Need::Wasm, Need::Node, Need::Browser],
+        commands: viewer,
+        filters: true,
+    },
+];
+
+fn lint() -> Command {
+    let mut c = cargo(&["clippy", "--workspace", "--exclude", "hyperslab-wasm"]);
+    c.args(["--all-targets", "--all-features", "--quiet", "--", "-D", "warnings"]);
+    c
+}
+
+fn unit(filter: Option<&str>) -> Vec<Command> {
+    let mut c = cargo(&["test", "--workspace", "--exclude", "hyperslab-wasm"]);
+    c.args(["--exclude", "hyperslab-tests", "--all-features"]).args(filter);
+    vec![c]
+}
+
+/// Some files of the tests package, with the features `unit` was built with.
+fn suite(files: &[&str], options: &[&str], filter: Option<&str>) -> Command {
+    let mut c = cargo(&["test", "--package", "hyperslab-tests"]);
+    for file in files {
+        c.args(["--test", file]);
+    }
+    c.arg("--").args(options).args(filter);
+    c
+}
+
+fn wasm(filter: Option<&str>) -> Vec<Command> {
+    let mut c = cargo(&["test", "--package", "hyperslab-wasm"]);
+    c.args(["--target", "wasm32-unknown-unknown"]).args(filter);
+    c.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "wasm-bindgen-test-runner");
+    vec![c]
+}
+
+fn npm(filter: Option<&str>) -> Vec<Command> {
+    let script = |name: &str| {
+        let mut c = command("npm");
+        c.args(["run", name]).current_dir(root().join("wasm/npm"));
+        c
+    };
+    let mut test = script("test");
+    if let Some(filter) = filter {
+        test.args(["--", "--test-name-pattern", filter]);
+    }
+    vec![script("build"), test]
+}
+
+fn viewer(filter: Option<&str>) -> Vec<Command> {
+    let mut prepare = command(&std::env::current_exe().unwrap_or_default().to_string_lossy());
+    prepare.args(["demo", "prepare"]);
+    let mut e2e = command("node");
+    e2e.arg("--test");
+    if let Some(filter) = filter {
+        e2e.args(["--test-name-pattern", filter]);
+    }
+    e2e.arg("web-demo/e2e/")
+        .env("SITE_DIR", demo::site())
+        .env("HYPERSLAB", demo::program("hyperslab"));
+    vec![prepare, e2e]
+}
