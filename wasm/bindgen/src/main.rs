@@ -15,7 +15,9 @@ fn main() -> anyhow::Result<()> {
         .out_name("core")
         .remove_name_section(true)
         .remove_producers_section(true)
-        .typescript(true);
+        .typescript(true)
+        // The module finds its own WebAssembly next to it.
+        .omit_default_module_path(false);
     bindgen
         .web(true)?
         .generate(folder)
