@@ -1,10 +1,10 @@
-/* Words of 64 bits in zstd for wasm32, which has 64-bit registers and 32-bit pointers.
+/* 64-bit words in zstd for wasm32, which has 64-bit registers but 32-bit pointers.
  *
- * zstd takes `size_t` for a register, and so reads bits out of words of 32 bits there, which it fills twice as often, and
- * leaves out its quickest loops. This header is included before each of its sources (`.cargo/config.toml`). In
- * `bitstream.h`, all of whose functions are inlined, `size_t` has 64 bits. `MEM_32bits` asks about its words, but for
- * `huf_compress.c`, whose words are its own, of `size_t`. Where it keeps pointers from overflowing, zstd refuses buffers
- * near the end of memory on 64 bits instead.
+ * zstd assumes that registers have the size of `size_t`. On wasm32 it therefore reads bits from 32-bit words, which it
+ * refills twice as often, and omits its fastest loops. This header is included before each zstd source (see
+ * `.cargo/config.toml`). It makes `size_t` 64 bits wide in `bitstream.h`, whose functions are all inlined. `MEM_32bits`
+ * is about the words of `bitstream.h`; `huf_compress.c` is an exception, because it has words of its own, of type
+ * `size_t`. zstd also uses it to keep pointers from overflowing: on 64 bits it refuses buffers near the end of memory.
  */
 #if defined(__wasm32__) && __has_include("bitstream.h") && __has_include("zstd_deps.h")
 #include "mem.h"
@@ -23,10 +23,10 @@
 #undef size_t
 #undef MEM_writeLEST
 
-/* The loops over four Huffman streams begin with words that `HUF_initFastDStream` returns, which are of `size_t` too. Its
- * calls, whose argument begins with `args`, are to the function below; its definition, whose argument begins with `BYTE`,
- * becomes that of one that nobody calls. A stream's lower limit is 4 bytes short of a word then: a reload may begin before
- * it, in bytes of the compressed block that come before the stream, and takes no bits from there.
+/* The loops over four Huffman streams start with words that `HUF_initFastDStream` returns, also of type `size_t`. The
+ * macro redirects its calls, whose argument begins with `args`, to the function below. Its definition, whose argument
+ * begins with `BYTE`, gets the name of an unused function. The lower limit of a stream is then 4 bytes short of a word: a
+ * reload may begin before the stream, in earlier bytes of the compressed block, but takes no bits from them.
  */
 static inline U64 wide_initFastDStream(const BYTE* ip)
 {

@@ -1,4 +1,4 @@
-//! An open array: what is known about it, reads and writes.
+//! An open array: its schema and fragments, reads and writes.
 
 use futures_util::lock::Mutex;
 use hyperslab::format::schema::{Attribute, Dimension, Layout};
@@ -18,7 +18,7 @@ use crate::select;
 use crate::store::{until, whole_number, window};
 use crate::view::RawView;
 
-/// An array at a moment.
+/// An array, opened in a time window.
 #[wasm_bindgen]
 pub struct RawArray {
     pub(crate) array: Array,
@@ -89,7 +89,7 @@ impl RawArray {
         self.array.fragments().iter().map(one).collect::<Value>().to_string()
     }
 
-    /// The times at which something was written or deleted as JSON, oldest first.
+    /// The timestamps of writes and deletes as JSON, oldest first.
     pub fn times(&self) -> String {
         json!(self.array.times()).to_string()
     }
@@ -100,12 +100,12 @@ impl RawArray {
         json!(self.array.non_empty_domain().as_deref().map(domain)).to_string()
     }
 
-    /// The same array in another window of time.
+    /// The same array in another time window.
     pub async fn at(&self, start: f64, end: f64, aborted: Option<Promise>) -> Result<RawArray, JsValue> {
         until(aborted, self.array.at(window(start, end))).await.map(Self::new)
     }
 
-    /// The array as a tree of files, as it was when it was opened.
+    /// The opened array as a tree of files. Later writes are not visible.
     pub fn view(&self, name: String) -> RawView {
         RawView::new(View::of_array(&self.array, name))
     }
@@ -130,9 +130,9 @@ impl RawArray {
         columns::to_js(&name, &found.values).map_err(|e| to_js(&e))
     }
 
-    /// Reads a box: `{columns, shape, single, cells}`. The shape has every dimension; `single` says which
-    /// of them one coordinate was named of. The bytes of the only column go into `out`, where that is given.
-    /// In place of a box, ranges may be given: then there is no `single`.
+    /// Reads a box: `{columns, shape, single, cells}`. The shape has every dimension. `single` says, for each
+    /// dimension, whether one coordinate was selected. If `out` is given, it receives the bytes of the only column.
+    /// `selection` may also be ranges; the result then has no `single`.
     pub async fn get(
         &self,
         selection: String,
@@ -184,7 +184,7 @@ impl RawArray {
         start().map_err(|e: Error| to_js(&e))
     }
 
-    /// How many cells a query has.
+    /// The number of cells that a query selects.
     pub async fn count(
         &self,
         ranges: String,
@@ -199,7 +199,7 @@ impl RawArray {
         until(aborted, work).await.map(|n| n as f64)
     }
 
-    /// Writes a fragment and gives its name. A dense write names its box.
+    /// Writes a fragment and returns its name. A dense write has a `selection`, its box.
     pub async fn put(
         &self,
         selection: Option<String>,
@@ -232,7 +232,7 @@ impl RawArray {
         let selection = select::selection(json, &self.array).await?;
         let plain = |axis: hyperslab::view::Axis| match axis.range {
             Some(range) if axis.step == 1 => Ok(range),
-            _ => Err(Error::invalid("a write fills a box: it has no steps")),
+            _ => Err(Error::invalid("a write fills a box; its steps must be 1")),
         };
         selection.axes.into_iter().map(plain).collect()
     }
@@ -241,13 +241,13 @@ impl RawArray {
 /// A read in batches.
 #[wasm_bindgen]
 pub struct RawBatches {
-    /// Locked while a batch is made: JavaScript may ask for the next one before this one is there.
+    /// Locked while a batch is read, because JavaScript may call `next` again before the first call is done.
     batches: Mutex<Batches>,
 }
 
 #[wasm_bindgen]
 impl RawBatches {
-    /// The next batch, `{columns, shape?, cells}`, or nothing after the last.
+    /// The next batch, `{columns, shape?, cells}`, or `undefined` after the last one.
     pub async fn next(&self, aborted: Option<Promise>) -> Result<JsValue, JsValue> {
         let work = async {
             let batch = self.batches.lock().await.next().await?;
@@ -278,7 +278,7 @@ fn layout(order: &str) -> Result<Layout> {
         "unordered" => Layout::Unordered,
         other => {
             return Err(Error::invalid(format!(
-                "there is no order '{other}'; row, col, global and unordered are"
+                "unknown order '{other}'; use row, col, global or unordered"
             )));
         }
     })
@@ -300,7 +300,7 @@ fn batch_to_js(batch: &Batch, out: Option<Uint8Array>) -> Result<Object> {
     Ok(object)
 }
 
-/// `[[lo, hi], …]`; integers as digits, since a double may not hold them.
+/// `[[lo, hi], …]`. Integers are strings of digits, because a double cannot hold all of them.
 fn domain(ranges: &[ScalarRange]) -> Value {
     ranges.iter().map(|r| json!([scalar(&r.lo), scalar(&r.hi)])).collect()
 }

@@ -1,8 +1,7 @@
-//! Stores written in JavaScript, as the engine wants them.
+//! Adapts a JavaScript store to the engine's [`Vfs`].
 //!
-//! Promises are not `Send`, and the engine's futures are. So every call of a store is a task of the
-//! page's own, which hands its result over a channel. When the engine drops the future, the task
-//! aborts the request.
+//! The engine's futures are `Send`, and promises are not. So each call of a store runs as a local task, which
+//! sends its result over a channel. If the engine drops the future, the task aborts the request.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -24,7 +23,7 @@ use crate::error::from_js;
 
 #[wasm_bindgen]
 extern "C" {
-    /// A store in JavaScript: the methods of `Bridge` in `npm/src/bridge.ts`.
+    /// A JavaScript store, with the methods of `Bridge` in `npm/src/bridge.ts`.
     #[derive(Clone)]
     pub type Backend;
 
@@ -51,11 +50,11 @@ extern "C" {
 }
 
 thread_local! {
-    /// The JavaScript objects, by the number that stands for each: numbers may cross threads.
+    /// The last number used, and the JavaScript objects by number. Unlike the objects, numbers are `Send`.
     static BACKENDS: RefCell<(u64, HashMap<u64, Backend>)> = RefCell::default();
 }
 
-/// A store in JavaScript.
+/// A store in JavaScript, as a [`Vfs`].
 #[derive(Debug)]
 pub struct JsVfs {
     number: u64,
@@ -71,7 +70,7 @@ impl JsVfs {
         })
     }
 
-    /// Runs `work` as a task of the page.
+    /// Runs `work` as a local task.
     fn task<T: Send + 'static>(
         &self,
         work: impl AsyncFnOnce(Backend, JsValue) -> Result<T> + 'static,
@@ -91,7 +90,7 @@ impl JsVfs {
                 }
             };
             match finished {
-                // Fails only if the receiver went away this very moment.
+                // Fails only if the receiver has just been dropped.
                 Some(result) => drop(tx.send(result)),
                 None => controller.abort(),
             }
@@ -106,18 +105,21 @@ impl Drop for JsVfs {
     }
 }
 
-/// Waits for what a store's method returned.
+/// Awaits the promise that a store's method returned.
 async fn answer(path: &str, returned: Result<Promise, JsValue>) -> Result<JsValue> {
     let failed = |thrown: JsValue| from_js(path, &thrown);
     JsFuture::from(returned.map_err(failed)?).await.map_err(failed)
 }
 
-/// The bytes of an answer; nothing stands for an absent file.
+/// The bytes that a store returned. `undefined` and `null` mean that the file does not exist.
 fn bytes(path: &str, value: &JsValue) -> Result<Bytes> {
     match value.dyn_ref::<Uint8Array>() {
         Some(array) => Ok(Bytes::from(array.to_vec())),
         None if value.is_undefined() || value.is_null() => Err(Error::not_found(path, "")),
-        None => Err(Error::io(path, "the store returned something that is no Uint8Array")),
+        None => Err(Error::io(
+            path,
+            "the store did not return a Uint8Array; fix its `get` or `getRange`",
+        )),
     }
 }
 
@@ -132,7 +134,7 @@ async fn fetch(backend: &Backend, path: &str, range: Range<u64>, signal: &JsValu
         return Ok(got);
     }
     let why = format!(
-        "{} bytes came for {}..{}; the file is truncated",
+        "got {} bytes for {}..{}; the file is truncated",
         got.len(),
         range.start,
         range.end
@@ -145,7 +147,7 @@ fn entry(path: &str, value: &JsValue) -> Result<Entry> {
     let name = get("name")
         .as_string()
         .ok_or_else(|| Error::io(path, "the store listed an entry without a name"))?;
-    // Sizes are whole and not negative.
+    // Sizes are non-negative integers.
     let size = get("size").as_f64().map(|size| size as u64);
     let kind = if get("dir").is_truthy() {
         EntryKind::Dir
@@ -158,7 +160,7 @@ fn entry(path: &str, value: &JsValue) -> Result<Entry> {
 fn children(dir: &str, value: &JsValue) -> Result<Vec<Entry>> {
     let list = value
         .dyn_ref::<Array>()
-        .ok_or_else(|| Error::io(dir, "the store's list is no array"))?;
+        .ok_or_else(|| Error::io(dir, "the store's `list` did not return an array"))?;
     let entries = list.iter().map(|item| entry(dir, &item)).collect::<Result<_>>()?;
     Ok(listing::in_order(entries))
 }
@@ -195,7 +197,7 @@ impl Vfs for JsVfs {
         let path = path.to_owned();
         self.task(async move |backend, signal| {
             let size = answer(&path, backend.size(&path, &signal)).await?.as_f64();
-            // Sizes are whole and not negative.
+            // Sizes are non-negative integers.
             size.map(|n| n as u64).ok_or_else(|| Error::not_found(path, ""))
         })
     }
@@ -250,7 +252,7 @@ impl Vfs for JsVfs {
                 empty.push(folder);
             }
             for folder in empty.iter().rev() {
-                // Many stores know of no folders; and one that stays holds nothing.
+                // Many stores have no folders, and an empty folder that remains does no harm.
                 let _ = answer(folder, backend.remove(folder)).await;
             }
             Ok(())
@@ -262,11 +264,12 @@ impl Vfs for JsVfs {
     }
 }
 
-/// Copies the parts into one array of JavaScript's, and puts that: as a new file, or over one that is there.
+/// Copies the parts into one JavaScript array and writes it. With `over`, it may replace an existing file.
 async fn put(backend: &Backend, path: &str, parts: &[Bytes], over: bool) -> Result<()> {
     check_path(path)?;
     let total: usize = parts.iter().map(Bytes::len).sum();
-    let total = u32::try_from(total).map_err(|_| Error::invalid(format!("{path}: {total} bytes in one file")))?;
+    let total =
+        u32::try_from(total).map_err(|_| Error::invalid(format!("{path}: {total} bytes are too many for one file")))?;
     let whole = Uint8Array::new_with_length(total);
     let mut at = 0;
     for part in parts {
@@ -277,7 +280,7 @@ async fn put(backend: &Backend, path: &str, parts: &[Bytes], over: bool) -> Resu
     answer(path, backend.put(path, whole, over)).await.map(drop)
 }
 
-/// Gathers a file in memory: stores in JavaScript take whole files.
+/// Collects a file in memory, because JavaScript stores write whole files.
 struct Writer {
     store: u64,
     path: String,

@@ -1,12 +1,11 @@
-//! Columns across the boundary: little-endian bytes, as both sides keep them.
+//! Converts columns between Rust and JavaScript. Both sides keep them as little-endian bytes.
 
 use hyperslab::format::schema::Schema;
 use hyperslab::{CellCount, Column, Datatype, Error, Result};
 use js_sys::{Array, Object, Reflect, Uint8Array, Uint32Array};
 use wasm_bindgen::{JsCast, JsValue};
 
-/// `{name, type, cell, data, offsets?, validity?}`: `cell` is 0 for variable-length cells, offsets
-/// are in bytes.
+/// `{name, type, cell, data, offsets?, validity?}`. `cell` is 0 for variable-length cells; offsets are in bytes.
 pub(crate) fn to_js(name: &str, column: &Column) -> Result<JsValue> {
     with_data(name, column, &Uint8Array::from(column.data.as_slice()))
 }
@@ -22,7 +21,7 @@ fn with_data(name: &str, column: &Column, data: &Uint8Array) -> Result<JsValue> 
     set(&object, "cell", &cell.into());
     set(&object, "data", data);
     if let Some(offsets) = &column.offsets {
-        // They ascend, so if the last one fits they all do.
+        // Offsets ascend: if the last one fits, all of them do.
         if offsets.last().is_some_and(|&end| u32::try_from(end).is_err()) {
             return Err(too_large(name));
         }
@@ -35,23 +34,20 @@ fn with_data(name: &str, column: &Column, data: &Uint8Array) -> Result<JsValue> 
     Ok(object.into())
 }
 
-/// Every column of a result; the data of the only one in `out`, where that is given.
+/// Every column of a result. If `out` is given, it receives the data of the only column.
 pub(crate) fn all_to_js(columns: &[(String, Column)], out: Option<Uint8Array>) -> Result<Array> {
     let Some(out) = out else {
         return columns.iter().map(|(name, column)| to_js(name, column)).collect();
     };
     let [(name, column)] = columns else {
-        let why = format!(
-            "'out' takes one attribute, and {} are read: name one in 'attrs'",
-            columns.len()
-        );
+        let why = format!("'out' takes one attribute, not {}; name it in 'attrs'", columns.len());
         return Err(Error::invalid(why));
     };
     let (bytes, room) = (column.data.len(), out.length() as usize);
     if column.cell.is_var() || bytes != room {
         let why = match column.cell.is_var() {
-            true => "has cells of any length: read it without 'out'".to_owned(),
-            false => format!("has {bytes} bytes here, and 'out' {room}"),
+            true => "has variable-length cells; read it without 'out'".to_owned(),
+            false => format!("has {bytes} bytes in this box, but 'out' has {room}"),
         };
         return Err(Error::invalid(format!("'{name}' {why}")));
     }
@@ -75,9 +71,9 @@ fn one_from_js(value: &JsValue, schema: &Schema) -> Result<(String, Column)> {
     let validity = get("validity").dyn_into::<Uint8Array>().ok();
     if offsets.is_some() != cell.is_var() {
         let what = if cell.is_var() {
-            "cells of any length: give an array of values"
+            "variable-length cells; give an array of cells, or `offsets`"
         } else {
-            "cells of one length"
+            "fixed-length cells; leave out `offsets`"
         };
         return Err(Error::invalid(format!("'{name}' has {what}")));
     }
@@ -92,7 +88,7 @@ fn one_from_js(value: &JsValue, schema: &Schema) -> Result<(String, Column)> {
     Ok((name, column))
 }
 
-/// The type and the number of values a cell of a dimension or an attribute.
+/// The type of a dimension or an attribute, and its number of values per cell.
 fn field(schema: &Schema, name: &str) -> Result<(Datatype, CellCount)> {
     if let Some((_, attribute)) = schema.attribute(name) {
         return Ok((attribute.datatype, attribute.cell));

@@ -1,15 +1,15 @@
-//! Failures across the boundary: the engine's become JavaScript errors with a stable `code`, those
-//! of a JavaScript store become the engine's.
+//! Converts errors between Rust and JavaScript: the engine's errors become JavaScript errors with a stable `code`,
+//! and errors of a JavaScript store become [`Error`].
 
 use hyperslab::Error;
 use js_sys::Reflect;
 use wasm_bindgen::{JsCast, JsValue};
 
-/// The JavaScript error that stands for `error`: its message, and its kind in `code`.
+/// The JavaScript error for `error`, with its message and its `code`.
 pub(crate) fn to_js(error: &Error) -> JsValue {
     let mut message = error.to_string();
     if error.wants_key() {
-        message.push_str("; the option `key` gives the key");
+        message.push_str("; set the option `key`");
     }
     let js = js_sys::Error::new(&message);
     js.set_name("HyperslabError");
@@ -18,7 +18,7 @@ pub(crate) fn to_js(error: &Error) -> JsValue {
     js.into()
 }
 
-/// The engine's error for what a store threw while it worked on `path`.
+/// The engine's error for a value that a store threw in a call for `path`.
 pub(crate) fn from_js(path: &str, thrown: &JsValue) -> Error {
     let text = |name: &str| Reflect::get(thrown, &name.into()).ok().and_then(|v| v.as_string());
     match text("code").as_deref() {
@@ -31,7 +31,7 @@ pub(crate) fn from_js(path: &str, thrown: &JsValue) -> Error {
     }
 }
 
-/// What was thrown, in words: anything can be.
+/// The message of a thrown value, which may be of any type.
 fn describe(thrown: &JsValue) -> String {
     match thrown.dyn_ref::<js_sys::Error>() {
         Some(error) => String::from(error.message()),

@@ -1,7 +1,7 @@
-//! The browser surface of Hyperslab: what the TypeScript of `npm/src` calls. It moves values across
-//! the boundary and decides nothing; defaults, option objects and documentation are on the other side.
+//! The WebAssembly bindings of Hyperslab, which the TypeScript in `npm/src` calls. They only convert values; defaults,
+//! option objects and documentation are in TypeScript.
 //!
-//! Everything is one thread. JavaScript's promises stay in [`bridge`]: the engine sees plain futures.
+//! Everything runs in one thread. [`bridge`] turns JavaScript's promises into futures that are `Send`.
 
 mod array;
 mod bridge;

@@ -1,4 +1,4 @@
-//! The life of an array beside reads and writes: deletes, merges, and the removal of what they replaced.
+//! Deletes cells, consolidates fragments, and vacuums what consolidation replaced.
 
 use hyperslab::maintain::{self, ConsolidateOptions, Mode};
 use hyperslab::vfs::manifest;
@@ -12,7 +12,7 @@ use crate::store::{milliseconds, seed_of};
 
 #[wasm_bindgen]
 impl RawArray {
-    /// Deletes the cells that meet a condition. Returns the name of the delete, or nothing if no cell can meet it.
+    /// Deletes the cells that meet a condition. Returns the name of the delete, or `None` if no cell can meet it.
     #[wasm_bindgen(js_name = deleteCells)]
     pub async fn delete_cells(
         &self,
@@ -40,7 +40,7 @@ impl RawArray {
         work.await.map_err(|e: Error| to_js(&e))
     }
 
-    /// The time of a write or a delete at `now` by the page's clock, which comes after all commits.
+    /// The timestamp for a write or a delete at `now` by the page's clock. It is later than all commits.
     #[wasm_bindgen(js_name = writeTime)]
     pub async fn write_time(&self, now: f64) -> Result<f64, JsValue> {
         let time = self.array.write_time(milliseconds(now)).await.map_err(|e| to_js(&e))?;
@@ -48,7 +48,7 @@ impl RawArray {
         Ok(time as f64)
     }
 
-    /// Merges what the array's window shows, and gives the names of what was written.
+    /// Consolidates what is visible in the array's time window. Returns the names of the files written.
     pub async fn consolidate(&self, mode: String, amplification: f32, seed: Vec<u8>) -> Result<Vec<String>, JsValue> {
         let work = async {
             let mut options = ConsolidateOptions::new(mode_of(&mode)?);
@@ -61,7 +61,7 @@ impl RawArray {
         work.await.map_err(|e: Error| to_js(&e))
     }
 
-    /// Removes what consolidations replaced, and gives the paths of what is gone.
+    /// Removes what consolidations replaced. Returns the paths of the removed files.
     pub async fn vacuum(&self, mode: String, seed: Vec<u8>) -> Result<Vec<String>, JsValue> {
         let work = async {
             let options = write_options(0.0, &seed)?;
@@ -74,12 +74,12 @@ impl RawArray {
 }
 
 impl RawArray {
-    /// Brings the manifests up to date that say which files the array has.
+    /// Updates the manifests that list the array's files.
     pub(crate) async fn refresh_manifest(&self) -> Result<()> {
         let refreshed = manifest::refresh(&*self.array.context().vfs, self.array.path()).await;
         refreshed.map_err(|e| {
-            let why = "the array is changed, and doing it again would do it twice, but this list of its files is not";
-            Error::io(manifest::MANIFEST, format!("{why}: {e}; write it anew with `index`"))
+            let why = "the array was changed, so do not repeat the call, but updating this manifest failed";
+            Error::io(manifest::MANIFEST, format!("{why}: {e}; run writeManifest(array)"))
         })
     }
 }
@@ -100,7 +100,7 @@ fn mode_of(name: &str) -> Result<Mode> {
         "array-meta" => Mode::ArrayMetadata,
         other => {
             return Err(Error::invalid(format!(
-                "there is no mode '{other}'; fragments, fragment-meta, commits and array-meta are"
+                "unknown mode '{other}'; use fragments, fragment-meta, commits or array-meta"
             )));
         }
     })

@@ -1,13 +1,13 @@
-//! Selections across the boundary, as JSON.
+//! Parses selections, which JavaScript passes as JSON.
 //!
 //! ```text
-//! box    := "the grammar of the view" | [axis, …]             one for each dimension
+//! box    := "the grammar of the view" | [axis, …]             one axis per dimension
 //! axis   := {} | {"at": value} | {"range": [value, value]} | {"from": value?, "until": value?, "step": n?}
 //! ranges := {"dimension": [[value, value], …], …}             closed
 //! value  := number | "text" | {"int": "digits"} | null        null: the domain's end
 //! ```
 //!
-//! Integers that may not fit a double come as digits; dates as ISO 8601.
+//! Integers that may not fit a double are digits. Dates are ISO 8601 text.
 
 use hyperslab::format::domain::Dimension;
 use hyperslab::format::schema::Schema;
@@ -21,7 +21,7 @@ pub(crate) async fn selection(json: &str, array: &Array) -> Result<Selection> {
     let axes = match parse(json)? {
         Value::String(text) => return selection::read(array, &text).await,
         Value::Array(axes) => axes,
-        other => return Err(Error::invalid(format!("{other} is no selection"))),
+        other => return Err(Error::invalid(format!("{other} is not a selection"))),
     };
     let mut selected = Selection::all(schema, None);
     if axes.len() > selected.axes.len() {
@@ -37,15 +37,15 @@ pub(crate) async fn selection(json: &str, array: &Array) -> Result<Selection> {
     Ok(selected)
 }
 
-/// Whether it is ranges, and not a box.
+/// Whether a selection has the form of ranges, not of a box.
 pub(crate) fn is_ranges(json: &str) -> bool {
     json.starts_with('{')
 }
 
-/// The region of a query: closed ranges by the dimension's name.
+/// The region of a query, from closed ranges by dimension name.
 pub(crate) fn region(json: &str, schema: &Schema) -> Result<Region> {
     let Value::Object(named) = parse(json)? else {
-        return Err(Error::invalid("ranges are an object: {dimension: [low, high]}"));
+        return Err(Error::invalid("give ranges as an object: {dimension: [low, high]}"));
     };
     let mut ranges = vec![Vec::new(); schema.dimensions.len()];
     for (name, list) in &named {
@@ -58,7 +58,7 @@ pub(crate) fn region(json: &str, schema: &Schema) -> Result<Region> {
         };
         let list = list
             .as_array()
-            .ok_or_else(|| Error::invalid(format!("the ranges of '{name}' are no list")))?;
+            .ok_or_else(|| Error::invalid(format!("the ranges of '{name}' are not a list")))?;
         if let Some(slot) = ranges.get_mut(index) {
             *slot = list.iter().map(|pair| closed(pair, dimension)).collect::<Result<_>>()?;
         }
@@ -67,7 +67,7 @@ pub(crate) fn region(json: &str, schema: &Schema) -> Result<Region> {
 }
 
 fn parse(json: &str) -> Result<Value> {
-    serde_json::from_str(json).map_err(|e| Error::invalid(format!("a selection that is no JSON: {e}")))
+    serde_json::from_str(json).map_err(|e| Error::invalid(format!("the selection is not valid JSON: {e}")))
 }
 
 fn axis(slot: &mut Axis, json: &Value, dimension: &Dimension) -> Result<()> {
@@ -91,7 +91,7 @@ fn axis(slot: &mut Axis, json: &Value, dimension: &Dimension) -> Result<()> {
         return Ok(());
     }
     let Some(whole) = slot.range.clone() else {
-        // A dimension of strings taken whole: there are no ends to move.
+        // A string dimension that is selected whole has no ends to move.
         return Ok(());
     };
     let end = |name: &str, end: End, default: &Scalar| match json.get(name) {
@@ -100,7 +100,7 @@ fn axis(slot: &mut Axis, json: &Value, dimension: &Dimension) -> Result<()> {
     };
     let (lo, _) = end("from", End::Low, &whole.lo)?;
     let (hi, given) = end("until", End::High, &whole.hi)?;
-    // Integers are half-open, as in Python and in the names of the mount; all else is closed.
+    // Integer ranges are half-open, as in Python and in the mount's file names. All others are closed.
     let hi = match (lo.as_i128(), hi.as_i128()) {
         (Some(lo), Some(hi)) if given && !dimension.datatype.is_datetime() => {
             let last = Scalar::from_i128(dimension.datatype, hi - 1).filter(|_| lo < hi);
@@ -109,7 +109,7 @@ fn axis(slot: &mut Axis, json: &Value, dimension: &Dimension) -> Result<()> {
         _ => hi,
     };
     let step = json.get("step").map_or(Some(1), Value::as_u64).filter(|&n| n > 0);
-    let step = step.ok_or_else(|| Error::invalid("a step is a whole number from 1 on"))?;
+    let step = step.ok_or_else(|| Error::invalid("a step must be an integer of at least 1"))?;
     *slot = Axis {
         range: Some(ScalarRange { lo, hi }),
         step,
@@ -121,7 +121,7 @@ fn axis(slot: &mut Axis, json: &Value, dimension: &Dimension) -> Result<()> {
 fn closed(pair: &Value, dimension: &Dimension) -> Result<ScalarRange> {
     let Some([lo, hi]) = pair.as_array().map(Vec::as_slice) else {
         return Err(Error::invalid(format!(
-            "a range of '{}' is two values: [low, high]",
+            "give a range of '{}' as two values: [low, high]",
             dimension.name
         )));
     };
@@ -137,12 +137,12 @@ enum End {
     High,
 }
 
-/// A coordinate of `dimension`. A date such as `2020-03` is a span: its first or last moment.
+/// A coordinate of `dimension`. For a date such as `2020-03`, `end` chooses its first or its last value.
 fn value(json: &Value, dimension: &Dimension, end: End) -> Result<Scalar> {
     let datatype = dimension.datatype;
     let wrong = || {
         Error::invalid(format!(
-            "{json} is no coordinate of '{}', which is of type {}",
+            "{json} is not a coordinate of '{}', which has the type {}",
             dimension.name,
             datatype.name()
         ))
@@ -177,11 +177,11 @@ fn whole(number: &serde_json::Number) -> Option<i128> {
         .as_i64()
         .map(i128::from)
         .or_else(|| number.as_u64().map(i128::from));
-    // It was checked to be whole, and a double's range fits.
+    // Casts only whole numbers. A saturated value is out of every type's range.
     exact.or_else(|| number.as_f64().filter(|v| v.fract() == 0.0).map(|v| v as i128))
 }
 
-// The nearest float is what is asked for.
+// Rounds to the nearest float.
 fn float(value: f64, datatype: Datatype) -> Option<Scalar> {
     match datatype {
         Datatype::Float32 => Some(Scalar::F32(value as f32)),

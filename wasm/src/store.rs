@@ -1,4 +1,4 @@
-//! A store and what is done to whole arrays in it.
+//! A store, and operations on whole arrays in it.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -19,19 +19,19 @@ use crate::bridge::{Backend, JsVfs};
 use crate::error::to_js;
 use crate::view::RawView;
 
-/// A store, with the cache of what was read from it.
+/// A store and its cache.
 #[wasm_bindgen]
 pub struct RawStore {
     context: Context,
     url: String,
-    /// Whether something in it was opened, so that what it told then may have changed.
+    /// Whether an array was opened before. The next `open` then refreshes the store, because its files may have changed.
     opened: Cell<bool>,
 }
 
 #[wasm_bindgen]
 impl RawStore {
-    /// The store behind `backend`, whose root has this URL, or none. With `has_manifest` a `__manifest.json` in its root
-    /// is used, and compared with the lists of a store that can list.
+    /// The store behind `backend`. `url` is the URL of its root, or empty. With `has_manifest`, a `__manifest.json` in
+    /// the root is used, and compared with the listing if the store can list.
     #[wasm_bindgen(constructor)]
     pub fn new(backend: Backend, url: String, has_manifest: bool, cache_bytes: f64) -> Self {
         let js: Arc<dyn Vfs> = Arc::new(JsVfs::new(backend));
@@ -52,7 +52,7 @@ impl RawStore {
         }
     }
 
-    /// The array at `path` in a window of time, in milliseconds since 1970.
+    /// Opens the array at `path` in a time window, in milliseconds since 1970.
     pub async fn open(
         &self,
         path: String,
@@ -71,13 +71,13 @@ impl RawStore {
         until(aborted, work).await.map(RawArray::new)
     }
 
-    /// What is at `path`: `"array"`, `"group"` or nothing.
+    /// The kind of object at `path`: `"array"`, `"group"`, or `None`.
     pub async fn kind(&self, path: String) -> Result<Option<String>, JsValue> {
         let found = object_type(&self.context, &path).await.map_err(|e| to_js(&e))?;
         Ok(found.map(|kind| kind.name().to_owned()))
     }
 
-    /// The members of the group at `path` in a window of time, as JSON: `[{name, uri, relative, type}]`.
+    /// The members of the group at `path` in a time window, as JSON: `[{name, uri, relative, type}]`.
     pub async fn members(
         &self,
         path: String,
@@ -95,7 +95,7 @@ impl RawStore {
         Ok(members.collect::<serde_json::Value>().to_string())
     }
 
-    /// Creates an array from the JSON of its schema.
+    /// Creates an array from its schema as JSON.
     pub async fn create(
         &self,
         path: String,
@@ -105,7 +105,8 @@ impl RawStore {
         key: Option<Vec<u8>>,
     ) -> Result<(), JsValue> {
         let work = async {
-            let json = serde_json::from_str(&schema).map_err(|e| Error::invalid(format!("the schema: {e}")))?;
+            let json = serde_json::from_str(&schema)
+                .map_err(|e| Error::invalid(format!("the schema is not valid JSON: {e}")))?;
             let (schema, enumerations) = schema_json::from_json(&json)?;
             let options = CreateOptions {
                 timestamp_ms: milliseconds(timestamp),
@@ -125,8 +126,8 @@ impl RawStore {
             .map_err(|e| to_js(&e))
     }
 
-    /// What is at `path` as a tree of files. Of all of time, names without a time show what was written
-    /// until `now`.
+    /// The array or group at `path` as a tree of files. If the window covers all of time, names without a time show
+    /// the data written up to `now`.
     pub fn view(
         &self,
         path: String,
@@ -147,7 +148,7 @@ impl RawStore {
     }
 }
 
-/// Reads a web server's answer for a folder: JSON `[{name, dir, size?}]`, or nothing if it is no list.
+/// Parses a web server's listing of a folder into JSON `[{name, dir, size?}]`. Returns `None` if it is not a listing.
 #[wasm_bindgen(js_name = parseListing)]
 pub fn parse_listing(content_type: &str, text: &str) -> Option<String> {
     let FolderIndex::Entries(entries) = parse_index(content_type, text) else {
@@ -160,7 +161,7 @@ pub fn parse_listing(content_type: &str, text: &str) -> Option<String> {
     Some(items.collect::<serde_json::Value>().to_string())
 }
 
-/// Waits for `work`, or for `aborted` to be rejected; then `work` is dropped, and with it its requests.
+/// Waits for `work`. If `aborted` is rejected first, drops `work`, which aborts its requests.
 pub(crate) async fn until<T>(aborted: Option<Promise>, work: impl Future<Output = Result<T>>) -> Result<T, JsValue> {
     use futures_util::future::{Either, select};
 
@@ -189,13 +190,13 @@ pub(crate) fn window(start: f64, end: f64) -> Window {
     }
 }
 
-/// A count, of bytes for instance, as JavaScript has it; infinity is the greatest.
+/// Converts a JavaScript number, such as a number of bytes. Infinity becomes `u64::MAX`.
 // The cast saturates.
 pub(crate) fn whole_number(number: f64) -> u64 {
     number as u64
 }
 
-/// Whole milliseconds; infinity is the end of time.
+/// A timestamp in milliseconds. Infinity is the end of time.
 pub(crate) fn milliseconds(time: f64) -> u64 {
     whole_number(time)
 }
@@ -203,7 +204,7 @@ pub(crate) fn milliseconds(time: f64) -> u64 {
 pub(crate) fn seed_of(bytes: &[u8]) -> Result<[u8; 32]> {
     bytes
         .try_into()
-        .map_err(|_| Error::invalid("a seed is 32 random bytes"))
+        .map_err(|_| Error::invalid("a seed must have 32 bytes"))
 }
 
 fn parse_key(bytes: Option<Vec<u8>>) -> Result<Option<Key>> {
@@ -211,7 +212,7 @@ fn parse_key(bytes: Option<Vec<u8>>) -> Result<Option<Key>> {
         bytes
             .try_into()
             .map(Key)
-            .map_err(|_| Error::invalid("a key is 32 bytes"))
+            .map_err(|_| Error::invalid("a key must have 32 bytes"))
     };
     bytes.map(key).transpose()
 }

@@ -1,4 +1,4 @@
-//! The view: an array, or a folder of them, as files.
+//! An array, a group, or a folder of arrays as files.
 
 use hyperslab::Error;
 use hyperslab::view::{NodeKind, View};
@@ -22,7 +22,7 @@ impl RawView {
 
 #[wasm_bindgen]
 impl RawView {
-    /// What `path` is, as JSON `{dir, size?}`, or nothing.
+    /// The type and size of the file at `path`, as JSON `{dir, size?}`. `None` if there is no such file.
     pub async fn stat(&self, path: String, aborted: Option<Promise>) -> Result<Option<String>, JsValue> {
         let node = until(aborted, self.view.lookup(&path)).await?;
         Ok(node.map(|node| match node.kind {
@@ -38,7 +38,7 @@ impl RawView {
         Ok(items.collect::<serde_json::Value>().to_string())
     }
 
-    /// Bytes of a file; what lies beyond its end is left out.
+    /// Bytes `start..end` of a file, cut at its end.
     pub async fn read(
         &self,
         path: String,
@@ -48,7 +48,7 @@ impl RawView {
     ) -> Result<Uint8Array, JsValue> {
         let work = async {
             let node = self.view.lookup(&path).await?;
-            let node = node.ok_or_else(|| Error::not_found(path.as_str(), "no file of this name is in the view"))?;
+            let node = node.ok_or_else(|| Error::not_found(path.as_str(), "there is no such file"))?;
             self.view.read(&node, whole_number(start)..whole_number(end)).await
         };
         let bytes = until(aborted, work).await?;

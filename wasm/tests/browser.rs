@@ -1,4 +1,4 @@
-//! The engine in a browser: over stores in memory, over stores in JavaScript, and over fetch.
+//! The engine in a browser, with a memory store, JavaScript stores and fetch.
 #![cfg(target_arch = "wasm32")]
 
 use std::sync::Arc;
@@ -41,12 +41,12 @@ fn store(backend: impl Into<JsValue>) -> JsVfs {
 }
 
 #[wasm_bindgen_test]
-async fn the_memory_store_is_a_store() {
+async fn memory_vfs_conforms() {
     conformance::check(&MemVfs::new()).await.unwrap();
 }
 
 #[wasm_bindgen_test]
-async fn a_store_in_javascript_is_a_store() {
+async fn javascript_stores_conform() {
     conformance::check(&store(MemoryBackend::new())).await.unwrap();
 }
 
@@ -62,7 +62,7 @@ async fn dropping_a_read_aborts_its_request() {
     assert_eq!(backend.aborted(), 1);
 }
 
-/// Lets everything that is ready run.
+/// Waits until all ready tasks have run.
 async fn next_task() {
     let timer = js_sys::Function::new_with_args("done", "setTimeout(done, 0)");
     let promise = js_sys::Promise::new(&mut |done, _| drop(timer.call1(&JsValue::UNDEFINED, &done)));
@@ -112,19 +112,19 @@ async fn read(context: &Context, path: &str) -> Vec<i64> {
 }
 
 #[wasm_bindgen_test]
-async fn arrays_in_memory() {
+async fn arrays_in_memory_can_be_read_and_written() {
     write_and_read(&Context::memory()).await;
 }
 
 #[wasm_bindgen_test]
-async fn arrays_in_a_store_in_javascript() {
+async fn arrays_in_javascript_stores_can_be_read_and_written() {
     write_and_read(&Context::new(Arc::new(store(MemoryBackend::new())))).await;
 }
 
-/// `tests/data/small` holds the cells that [`write_and_read`] writes, compressed, and is served beside this page by the
-/// test runner, which can neither list nor give ranges.
+/// `tests/data/small` has the cells that [`write_and_read`] writes, compressed. The test runner serves it with this page;
+/// its server supports neither listing nor ranges.
 #[wasm_bindgen_test]
-async fn an_array_over_fetch_by_its_manifest() {
+async fn arrays_with_a_manifest_can_be_read_over_fetch() {
     let origin = js_sys::Reflect::get(&js_sys::global(), &"location".into())
         .and_then(|location| js_sys::Reflect::get(&location, &"origin".into()))
         .unwrap();
@@ -141,7 +141,7 @@ async fn an_array_over_fetch_by_its_manifest() {
 }
 
 #[wasm_bindgen_test]
-async fn a_manifest_of_a_store_in_javascript() {
+async fn manifests_work_with_javascript_stores() {
     let vfs = store(MemoryBackend::new());
     vfs.put("__schema/__1_1_0a", vec![Bytes::from_static(b"schema")])
         .await

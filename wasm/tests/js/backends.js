@@ -1,4 +1,4 @@
-// Stores as the TypeScript side makes them, but small: one in memory, one over fetch.
+// Minimal stores with the interface of `Bridge`: in memory, over fetch, and one that never answers.
 
 const coded = (code) => Object.assign(new Error(code), { code });
 
@@ -47,7 +47,7 @@ export class FetchBackend {
   async remove() { throw coded("Unsupported"); }
 }
 
-/** Never answers; `aborted` counts the calls that were given up. */
+/** Never answers. `aborted` counts the aborted calls. */
 export class StuckBackend {
   aborted = 0;
 
