@@ -1,4 +1,4 @@
-//! Columns to Arrow arrays.
+//! Converts columns to Arrow arrays.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::datatype::CellCount;
 use crate::error::{Error, Result};
 
 impl FieldType {
-    /// The values of the enumeration as an Arrow array, to be shared by every array of the field.
+    /// The values of the enumeration as an Arrow array, which all arrays of the field can share.
     ///
     /// # Errors
     /// [`Error::LimitExceeded`] for more than 2 GiB of values.
@@ -30,8 +30,8 @@ impl FieldType {
         Ok(Some(values.array(&e.values, 0..e.values.len(), None)?))
     }
 
-    /// These cells of a column as an Arrow array of the type that [`FieldType::field`] names.
-    /// `dictionary` is what [`FieldType::dictionary`] gave.
+    /// Converts a range of cells to an Arrow array of the type of [`FieldType::field`]. `dictionary` is the result of
+    /// [`FieldType::dictionary`].
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the column is not of this type, or if it needs [`Form::Raw`];
@@ -39,13 +39,13 @@ impl FieldType {
     pub fn array(&self, column: &Column, cells: Range<usize>, dictionary: Option<&ArrayRef>) -> Result<ArrayRef> {
         if (column.datatype, column.cell) != (self.datatype, self.cell) {
             return Err(Error::invalid(format!(
-                "field '{}' holds {}, the column {}",
+                "field '{}' has type {}, but the column has type {}",
                 self.name, self.datatype, column.datatype
             )));
         }
         if cells.start > cells.end || cells.end > column.len() {
             return Err(Error::invalid(format!(
-                "field '{}': there are {} cells, not {}",
+                "field '{}': the column has {} cells; cannot export cells up to {}",
                 self.name,
                 column.len(),
                 cells.end
@@ -165,7 +165,7 @@ impl FieldType {
         self.build(builder.add_child_data(item).nulls(nulls))
     }
 
-    /// These values as Arrow stores them.
+    /// Converts values to the layout of an Arrow buffer.
     pub(crate) fn packed(&self, values: &[u8]) -> Packed {
         let len = values.len() / self.datatype.size();
         if self.is_bits() {
@@ -184,12 +184,12 @@ impl FieldType {
             };
         }
         let values = typed::<i64>(values);
-        // Null are those that are none; of those beyond Arrow's reach, the whole cell is null.
+        // NaT is null. A value outside Arrow's range only occurs in a cell that is null as a whole.
         let shown: Vec<Option<i64>> = values.iter().copied().map(self.in_arrow()).collect();
         let nulls: NullBuffer = shown.iter().map(Option::is_some).collect();
         let plain = shown.into_iter().map(Option::unwrap_or_default);
         let values = if self.value_type() == DataType::Date32 {
-            // All are known to fit.
+            // `in_arrow` has checked that every value fits.
             Buffer::from_vec(plain.map(|v| i32::try_from(v).unwrap_or_default()).collect())
         } else {
             Buffer::from_vec(plain.collect())
@@ -201,7 +201,7 @@ impl FieldType {
         }
     }
 
-    /// Gives dates and times in the unit of their Arrow type; `None` for those that are none or beyond its reach.
+    /// Converts dates and times to the unit of their Arrow type; `None` for NaT and values outside its range.
     fn in_arrow(&self) -> impl Fn(i64) -> Option<i64> + use<> {
         let (from, target) = (self.datatype, self.value_type());
         let unit = time::datatype(&target).unwrap_or(from);
@@ -212,7 +212,7 @@ impl FieldType {
         }
     }
 
-    /// The first cell with a date or time that Arrow's type does not reach.
+    /// The first cell with a date or time outside the range of the Arrow type.
     pub(super) fn beyond(&self, column: &Column, mut cells: Range<usize>) -> Option<usize> {
         if self.form == Form::Raw || !time::is_coarse(self.datatype) {
             return None;
@@ -222,11 +222,11 @@ impl FieldType {
         cells.find(|i| !column.is_null(*i) && !typed::<i64>(column.cell(*i)).iter().all(fits))
     }
 
-    /// Refuses dates and times that Arrow's type does not reach.
+    /// Rejects dates and times outside the range of the Arrow type.
     pub(crate) fn check_reach(&self, column: &Column, cells: Range<usize>) -> Result<()> {
         match self.beyond(column, cells) {
             Some(i) => Err(Error::invalid(format!(
-                "field '{}': cell {i} is a {} beyond Arrow's {}; take another format, such as .csv",
+                "field '{}': cell {i} is a {} outside the range of Arrow's {}; use another format, such as .csv",
                 self.name,
                 self.datatype,
                 self.value_type()
@@ -251,12 +251,12 @@ impl FieldType {
     }
 }
 
-/// Values as Arrow stores them.
+/// Values in the layout of an Arrow buffer.
 pub(crate) struct Packed {
     pub(crate) values: Buffer,
-    /// How many there are.
+    /// The number of values.
     pub(crate) len: usize,
-    /// Which of them are dates or times that are none, if any is.
+    /// Validity of the values; `None` if no value is NaT.
     pub(crate) nulls: Option<NullBuffer>,
 }
 

@@ -1,4 +1,4 @@
-//! Arrow arrays to columns.
+//! Converts Arrow arrays to columns.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 
 impl FieldType {
-    /// An Arrow array as a column of this field. Numbers of another type are taken where every
-    /// value fits exactly, dates of another unit likewise. A null among dates and times that cannot be null is the one
-    /// that is none (NaT), except among coordinates.
+    /// Converts an Arrow array to a column of this field.
     ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] says which cell does not fit and why.
+    /// Numbers of another type are accepted if every value fits exactly, and so are dates in another unit. A null in a
+    /// date or time field that is not nullable becomes NaT. Dimensions do not accept nulls.
+    ///
+    /// [`Error::InvalidArgument`] names the cell that does not fit and the reason.
     pub fn column(&self, array: &ArrayRef) -> Result<Column> {
         let nulls = array.logical_nulls();
         if let (false, None, Some(i)) = (
@@ -29,7 +29,7 @@ impl FieldType {
             &self.enumeration,
             nulls.as_ref().and_then(|n| (0..n.len()).find(|i| n.is_null(*i))),
         ) {
-            return Err(self.fail(i, "is null, and the field takes no nulls"));
+            return Err(self.fail(i, "is null, but the field is not nullable"));
         }
         let mut column = if self.enumeration.is_some() && !array.data_type().is_integer() {
             self.indices(array)?
@@ -45,7 +45,7 @@ impl FieldType {
         Ok(column)
     }
 
-    /// Whether a value that is none can stand for a null.
+    /// Whether NaT can represent a null of this field.
     fn takes_not_a_time(&self) -> bool {
         self.datatype.is_temporal() && self.cell == CellCount::ONE && self.role != Some(Role::Dimension)
     }
@@ -69,7 +69,7 @@ impl FieldType {
             for (i, cell) in lists.cells.into_iter().enumerate() {
                 let bytes = values
                     .get(cell.start * width..cell.end * width)
-                    .ok_or_else(|| self.fail(i, "lies outside the list"))?;
+                    .ok_or_else(|| self.fail(i, "is out of bounds of the list's values"))?;
                 if lists.values.null_count() > 0
                     && !self.datatype.is_temporal()
                     && !array.is_null(i)
@@ -77,7 +77,7 @@ impl FieldType {
                 {
                     return Err(self.fail(
                         i,
-                        "holds a null, and only whole cells can be null: put a value in its place",
+                        "contains a null; only a whole cell can be null, so replace it with a value",
                     ));
                 }
                 self.append(&mut data, i, bytes)?;
@@ -94,21 +94,21 @@ impl FieldType {
         })
     }
 
-    /// Appends a cell, padding strings of fixed length and nulls.
+    /// Appends a cell; pads nulls and fixed-length strings with zeros.
     fn append(&self, data: &mut Vec<u8>, i: usize, cell: &[u8]) -> Result<()> {
         let size = self.cell.cell_bytes(self.datatype).unwrap_or(cell.len());
         if cell.len() > size
             || (cell.len() < size && !cell.is_empty() && !self.is_text())
             || !cell.len().is_multiple_of(self.datatype.size())
         {
-            return Err(self.fail(i, &format!("has {} bytes where {size} are stored", cell.len())));
+            return Err(self.fail(i, &format!("has {} bytes, but the field stores {size}", cell.len())));
         }
         data.extend_from_slice(cell);
         data.resize(data.len() + size - cell.len(), 0);
         Ok(())
     }
 
-    /// Positions in the enumeration of the values that cells show.
+    /// Looks up the value of each cell in the enumeration, and returns the positions.
     fn indices(&self, array: &ArrayRef) -> Result<Column> {
         let Some(e) = &self.enumeration else {
             return Err(self.fail(0, "has no enumeration"));
@@ -122,7 +122,7 @@ impl FieldType {
             found.ok_or_else(|| {
                 self.fail(
                     i,
-                    &format!("is no value of enumeration '{}'; add it with `evolve`", e.name),
+                    &format!("is not a value of enumeration '{}'; add it with `evolve`", e.name),
                 )
             })
         };
@@ -164,7 +164,7 @@ impl FieldType {
         })
     }
 
-    /// Bytes of each cell as they are stored; nulls are empty.
+    /// The stored bytes of each cell; empty for nulls.
     fn byte_cells<'a>(&self, array: &'a ArrayRef) -> Result<Vec<std::borrow::Cow<'a, [u8]>>> {
         use std::borrow::Cow::Borrowed;
         let text = |s: Option<&'a str>| s.map_or(Borrowed(&[][..]), |s| text::encode(self.datatype, s));
@@ -196,7 +196,7 @@ impl FieldType {
         })
     }
 
-    /// The values of an array of numbers, as this field stores them.
+    /// The values of a number array in this field's datatype.
     fn values(&self, array: &ArrayRef) -> Result<Vec<u8>> {
         if let Some(bools) = array.as_any().downcast_ref::<BooleanArray>() {
             let bytes: Vec<u8> = bools.values().iter().map(u8::from).collect();
@@ -213,7 +213,7 @@ impl FieldType {
             b.as_slice()
                 .get(data.offset() * width..(data.offset() + data.len()) * width)
         });
-        let bytes = bytes.ok_or_else(|| self.fail(0, "lies outside the Arrow buffer"))?;
+        let bytes = bytes.ok_or_else(|| self.fail(0, "is out of bounds of the Arrow buffer"))?;
         let mut data = match source.filter(|_| self.datatype.is_temporal()) {
             Some(from) if from != self.datatype => self.rescale(physical, bytes, from, array)?,
             _ if physical == self.datatype.physical() => bytes.to_vec(),
@@ -235,7 +235,7 @@ impl FieldType {
             match exact {
                 Some(v) => data.extend_from_slice(&v.to_le_bytes()),
                 None if array.is_null(i) => data.extend_from_slice(&NOT_A_TIME.to_le_bytes()),
-                None => return Err(self.fail(i, &format!("is no whole {}", self.datatype))),
+                None => return Err(self.fail(i, &format!("is not a whole {}", self.datatype))),
             }
         }
         Ok(data)
@@ -268,7 +268,7 @@ impl FieldType {
     }
 }
 
-/// The position of each cell's value in its dictionary; `None` for nulls, and for values that are null.
+/// The position of each cell's value in its dictionary; `None` for null keys and null values.
 fn keys(dictionary: &dyn AnyDictionaryArray) -> Vec<Option<usize>> {
     let (keys, values) = (dictionary.keys(), dictionary.values());
     if values.is_empty() {
@@ -279,7 +279,7 @@ fn keys(dictionary: &dyn AnyDictionaryArray) -> Vec<Option<usize>> {
     positions.map(known).collect()
 }
 
-/// The cells of `values` at these positions. Where there is none, nothing, NaT or zeros.
+/// The cells of `values` at these positions. `None` becomes an empty cell, NaT or zeros.
 fn unfold(values: &Column, at: &[Option<usize>]) -> Column {
     let (mut data, mut ends) = (Vec::new(), vec![0]);
     let zeros = if values.datatype.is_temporal() && values.cell == CellCount::ONE {
@@ -315,7 +315,7 @@ impl Lists {
     }
 }
 
-/// The same number as a value of `datatype`; `None` where it changes.
+/// Converts a number to `datatype`; `None` if the value would change.
 fn exact(datatype: Datatype, value: &Scalar) -> Option<Scalar> {
     let converted = match (value.as_i128(), datatype.physical()) {
         (Some(v), _) => Scalar::from_i128(datatype, v)?,
@@ -340,7 +340,7 @@ fn exact(datatype: Datatype, value: &Scalar) -> Option<Scalar> {
     same.then_some(converted)
 }
 
-/// What an Arrow number type stores: its unit, where it is a date or time, and its physical kind.
+/// The storage of an Arrow number type: its unit if it is a date or time, and its physical type.
 fn source(t: &DataType) -> Option<(Option<Datatype>, Physical)> {
     let physical = match t {
         DataType::Date32 | DataType::Time32(_) => Physical::I32,

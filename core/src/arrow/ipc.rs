@@ -1,7 +1,7 @@
-//! Arrow IPC files and streams of any origin.
+//! Reads Arrow IPC files and streams from any source.
 //!
-//! The reader of `arrow-ipc` asks for as much memory as a file says it needs, and takes positions from it unseen. So
-//! what each message says is held against the bytes that are there, and against a budget, before it is decoded.
+//! The reader of `arrow-ipc` allocates as much memory as a file claims to need, and does not check offsets. Each
+//! message is therefore checked against the actual length of the file and against a memory budget before it is decoded.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -19,10 +19,10 @@ use super::types::{FieldType, check_fill, nearest, unsupported};
 use crate::error::{Error, Result};
 
 const FILE_MAGIC: &[u8] = b"ARROW1";
-/// The footer's length and the magic bytes.
+/// Bytes of the footer's length and the magic bytes.
 const TRAILER_BYTES: usize = 10;
 const CONTINUATION: [u8; 4] = [0xff; 4];
-/// The continuation marker and the length of a message.
+/// Bytes of the continuation marker and the message length.
 const PREFIX_BYTES: usize = 8;
 
 /// The contents of an Arrow IPC file or stream.
@@ -35,12 +35,13 @@ pub struct IpcTable {
 }
 
 impl IpcTable {
-    /// Decodes an Arrow IPC file, or a stream. What it unfolds to, with the values of dictionaries in place of their
-    /// keys, may take `bytes_max` bytes.
+    /// Decodes an Arrow IPC file or stream. The decoded data may take at most `bytes_max` bytes, with dictionary keys
+    /// replaced by their values.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if it is damaged, [`Error::Unsupported`] for a column that no TileDB type can hold, and
-    /// [`Error::LimitExceeded`] beyond `bytes_max`.
+    /// - [`Error::InvalidArgument`] if the data is damaged.
+    /// - [`Error::Unsupported`] for a column that no TileDB type can hold.
+    /// - [`Error::LimitExceeded`] if the decoded data exceeds `bytes_max`.
     pub fn read(bytes: Vec<u8>, bytes_max: u64) -> Result<Self> {
         let budget = Budget {
             left: bytes_max,
@@ -55,7 +56,7 @@ impl IpcTable {
     }
 }
 
-/// How much may still be decoded.
+/// The number of bytes that may still be decoded.
 struct Budget {
     left: u64,
     limit: u64,
@@ -69,7 +70,7 @@ impl Budget {
                 Ok(())
             }
             None => Err(Error::LimitExceeded {
-                what: "bytes that the Arrow file unfolds to".into(),
+                what: "bytes of decoded Arrow data".into(),
                 found: (self.limit - self.left).saturating_add(bytes),
                 limit: self.limit,
             }),
@@ -78,22 +79,20 @@ impl Budget {
 }
 
 fn damaged(why: impl std::fmt::Display) -> Error {
-    Error::invalid(format!(
-        "this is no whole Arrow IPC file: {why}; restore it from a backup"
-    ))
+    Error::invalid(format!("not a valid Arrow IPC file: {why}; restore it from a backup"))
 }
 
 fn refused(error: ArrowError) -> Error {
     damaged(error)
 }
 
-/// The blocks that the footer of a file lists.
+/// Reads the blocks listed in the footer of a file.
 fn file(bytes: &Buffer, budget: Budget) -> Result<IpcTable> {
-    let cut_off = || damaged("its end is missing");
-    let trailer = bytes.last_chunk::<TRAILER_BYTES>().ok_or_else(cut_off)?;
+    let truncated = || damaged("its end is missing");
+    let trailer = bytes.last_chunk::<TRAILER_BYTES>().ok_or_else(truncated)?;
     let end = bytes.len() - TRAILER_BYTES;
     let start = end.checked_sub(read_footer_length(*trailer).map_err(refused)?);
-    let footer = bytes.get(start.ok_or_else(cut_off)?..end).ok_or_else(cut_off)?;
+    let footer = bytes.get(start.ok_or_else(truncated)?..end).ok_or_else(truncated)?;
     let footer = root_as_footer(footer).map_err(|e| damaged(format!("its footer is damaged ({e})")))?;
     let schema = footer.schema().ok_or_else(|| damaged("it has no schema"))?;
     let mut reader = Reader::new(schema, footer.version(), budget)?;
@@ -106,7 +105,7 @@ fn file(bytes: &Buffer, budget: Budget) -> Result<IpcTable> {
     Ok(reader.end())
 }
 
-/// The messages of a stream, one after the other.
+/// Reads the messages of a stream in order.
 fn stream(bytes: &Buffer, budget: Budget) -> Result<IpcTable> {
     let mut at = 0;
     let first = next_message(bytes, &mut at)?.ok_or_else(|| damaged("it has no schema"))?;
@@ -121,32 +120,36 @@ fn stream(bytes: &Buffer, budget: Budget) -> Result<IpcTable> {
     Ok(reader.end())
 }
 
-/// Where a message and its body are.
+/// Byte ranges of a message.
 struct Found {
     metadata: Range<usize>,
     body: Range<usize>,
 }
 
-/// The message at `at`, which goes past it; `None` at the end of the stream.
+/// Finds the message at `at` and advances `at` past it; `None` at the end of the stream.
 fn next_message(bytes: &[u8], at: &mut usize) -> Result<Option<Found>> {
-    let cut_off = || damaged("it is cut off");
+    let truncated = || damaged("it is truncated");
     let start = *at;
     let word = |at: usize| -> Option<[u8; 4]> { bytes.get(at..)?.first_chunk().copied() };
     let Some(mut length) = word(start) else {
-        return if start == bytes.len() { Ok(None) } else { Err(cut_off()) };
+        return if start == bytes.len() {
+            Ok(None)
+        } else {
+            Err(truncated())
+        };
     };
-    // Streams of old releases have no marker.
+    // Streams of old Arrow releases have no continuation marker.
     let mut prefix = 4;
     if length == CONTINUATION {
-        length = word(start + 4).ok_or_else(cut_off)?;
+        length = word(start + 4).ok_or_else(truncated)?;
         prefix = PREFIX_BYTES;
     }
-    let length = usize::try_from(u32::from_le_bytes(length)).map_err(|_| cut_off())?;
+    let length = usize::try_from(u32::from_le_bytes(length)).map_err(|_| truncated())?;
     if length == 0 {
         return Ok(None);
     }
     let end = (start + prefix).checked_add(length).filter(|end| *end <= bytes.len());
-    let metadata = start..end.ok_or_else(cut_off)?;
+    let metadata = start..end.ok_or_else(truncated)?;
     let found = message(
         bytes,
         &Found {
@@ -158,12 +161,12 @@ fn next_message(bytes: &[u8], at: &mut usize) -> Result<Option<Found>> {
     let end = body
         .and_then(|n| metadata.end.checked_add(n))
         .filter(|end| *end <= bytes.len());
-    let body = metadata.end..end.ok_or_else(cut_off)?;
+    let body = metadata.end..end.ok_or_else(truncated)?;
     *at = body.end;
     Ok(Some(Found { metadata, body }))
 }
 
-/// The message without its body.
+/// Parses the metadata of a message.
 fn message<'a>(bytes: &'a [u8], found: &Found) -> Result<arrow_ipc::Message<'a>> {
     let metadata = bytes.get(found.metadata.clone()).unwrap_or_default();
     let prefix = if metadata.starts_with(&CONTINUATION) {
@@ -175,15 +178,15 @@ fn message<'a>(bytes: &'a [u8], found: &Found) -> Result<arrow_ipc::Message<'a>>
         .map_err(|e| damaged(format!("a message in it is damaged ({e})")))
 }
 
-/// A dictionary by its number.
+/// A dictionary of the file.
 struct Dictionary {
     /// The type of its values.
     values: DataType,
-    /// Bytes of those that were read.
+    /// Bytes of the values read so far.
     bytes: u64,
 }
 
-/// Decodes messages that have been looked at.
+/// Decodes checked messages.
 struct Reader {
     decoder: FileDecoder,
     schema: SchemaRef,
@@ -196,7 +199,7 @@ impl Reader {
     fn new(found: arrow_ipc::Schema<'_>, version: arrow_ipc::MetadataVersion, budget: Budget) -> Result<Self> {
         if !found.endianness().equals_to_target_endianness() {
             return Err(Error::Unsupported(
-                "an Arrow file of the other byte order; write it on a little-endian machine".into(),
+                "an Arrow file with big-endian byte order; write it as little-endian".into(),
             ));
         }
         let schema = SchemaRef::new(try_fb_to_schema(found).map_err(refused)?);
@@ -205,7 +208,7 @@ impl Reader {
         for (encoded, field) in found.fields().iter().flatten().zip(schema.fields()) {
             if let (Some(dictionary), DataType::Dictionary(_, values)) = (encoded.dictionary(), field.data_type()) {
                 let values = values.as_ref().clone();
-                // The first field decides, as for the library.
+                // If fields share a dictionary, `arrow-ipc` also uses the type of the first one.
                 dictionaries
                     .entry(dictionary.id())
                     .or_insert(Dictionary { values, bytes: 0 });
@@ -228,7 +231,7 @@ impl Reader {
     }
 
     fn block(&mut self, bytes: &Buffer, block: &Block) -> Result<()> {
-        let outside = || damaged("a block lies outside the file");
+        let outside = || damaged("a block is outside the file");
         let size = |n: i64| usize::try_from(n).map_err(|_| outside());
         let start = size(block.offset())?;
         let middle = start
@@ -245,7 +248,7 @@ impl Reader {
         self.message(bytes, &found)
     }
 
-    /// Looks at a message, and decodes it.
+    /// Checks a message and decodes it.
     fn message(&mut self, bytes: &Buffer, found: &Found) -> Result<()> {
         let (whole, body) = (found.metadata.start..found.body.end, found.body.clone());
         let message = message(bytes, found)?;
@@ -273,7 +276,7 @@ impl Reader {
                 let known = self.dictionaries.get_mut(&dictionary.id());
                 let known = known.ok_or_else(|| damaged("a dictionary belongs to no column"))?;
                 let bytes = check(&batch, body, std::iter::once(&known.values))?;
-                // One that is added to is copied.
+                // A delta copies the dictionary that it extends.
                 known.bytes = bytes.saturating_add(if dictionary.isDelta() { known.bytes } else { 0 });
                 self.budget.take(known.bytes)?;
                 self.decoder.read_dictionary(&block, &data).map_err(refused)
@@ -293,12 +296,12 @@ impl Reader {
     }
 }
 
-/// Whether every column has a type that an array can hold.
+/// Checks that an array can hold the type of every column.
 fn types(schema: &Schema) -> Result<()> {
     let mut bytes = 0_u64;
     for field in schema.fields() {
         let (datatype, cell) = FieldType::values_of(field)?;
-        // Each has a cell of its own in memory, which stands for nothing.
+        // Every field has a fill value in memory.
         bytes += cell.cell_bytes(datatype).unwrap_or(0) as u64;
         check_fill(field.name(), bytes)?;
         match field.data_type() {
@@ -309,7 +312,7 @@ fn types(schema: &Schema) -> Result<()> {
     Ok(())
 }
 
-/// Whether an enumeration can hold such values.
+/// Whether an enumeration can hold values of this type.
 fn is_plain(t: &DataType) -> bool {
     use DataType as D;
     let bytes = matches!(
@@ -319,8 +322,8 @@ fn is_plain(t: &DataType) -> bool {
     bytes || *t == D::Boolean || (t.is_primitive() && nearest("", t).is_ok())
 }
 
-/// How many bytes the buffers of a batch of these types have, decompressed, if all of them lie in `body`, and can hold as
-/// many values as the batch says.
+/// Checks the buffers of a batch and returns their decompressed size in bytes. All buffers must be inside `body` and
+/// large enough for the number of values that the batch claims.
 fn check<'a>(
     batch: &arrow_ipc::RecordBatch<'_>,
     body: &[u8],
@@ -334,7 +337,7 @@ fn check<'a>(
     }
     let mut bytes = 0_u64;
     for (i, buffer) in buffers.iter().enumerate() {
-        let outside = || damaged("a buffer lies outside its message");
+        let outside = || damaged("a buffer is outside its message");
         let start = usize::try_from(buffer.offset()).map_err(|_| outside())?;
         let length = usize::try_from(buffer.length()).map_err(|_| outside())?;
         let stored = start.checked_add(length).and_then(|end| body.get(start..end));
@@ -345,29 +348,29 @@ fn check<'a>(
             stored.len() as u64
         };
         if !size.is_multiple_of(units.get(i).copied().unwrap_or(1)) {
-            return Err(damaged("a buffer of offsets or keys ends within one"));
+            return Err(damaged(
+                "the length of an offset or key buffer is not a multiple of its element size",
+            ));
         }
         bytes = bytes
             .checked_add(size)
             .ok_or_else(|| damaged("its buffers are too long"))?;
     }
-    // No value is smaller than a bit.
+    // Every value takes at least one bit.
     let values_max = bytes.saturating_mul(8);
     let fits = |n: i64, max: u64| u64::try_from(n).is_ok_and(|n| n <= max);
     for node in batch.nodes().iter().flatten() {
         if !fits(node.length(), values_max) || !fits(node.null_count(), node.length().unsigned_abs()) {
-            return Err(damaged(
-                "a batch says that it has more values than its buffers can hold",
-            ));
+            return Err(damaged("a batch claims more values than its buffers can hold"));
         }
     }
     if !fits(batch.length(), values_max) {
-        return Err(damaged("a batch says that it has more rows than its buffers can hold"));
+        return Err(damaged("a batch claims more rows than its buffers can hold"));
     }
     Ok(bytes)
 }
 
-/// The bytes of a compressed buffer once it is not.
+/// The decompressed size of a compressed buffer, in bytes.
 fn decompressed(stored: &[u8]) -> Result<u64> {
     if stored.is_empty() {
         return Ok(0);
@@ -376,13 +379,13 @@ fn decompressed(stored: &[u8]) -> Result<u64> {
         .first_chunk()
         .ok_or_else(|| damaged("a compressed buffer has no length"))?;
     match i64::from_le_bytes(*prefix) {
-        // Not compressed after all.
+        // -1 marks an uncompressed buffer.
         -1 => Ok((stored.len() - prefix.len()) as u64),
         size => u64::try_from(size).map_err(|_| damaged("a compressed buffer has a negative length")),
     }
 }
 
-/// For each buffer of columns of these types, the bytes of what `arrow-ipc` takes it apart into; 1 where it does not.
+/// Bytes of one element of each buffer of columns of these types; 1 if `arrow-ipc` does not split the buffer.
 fn units<'a>(
     types: impl Iterator<Item = &'a DataType>,
     batch: &arrow_ipc::RecordBatch<'_>,
@@ -409,7 +412,8 @@ fn units<'a>(
                         .next()
                         .and_then(|n| usize::try_from(n).ok())
                         .filter(|n| *n <= buffers);
-                    let count = count.ok_or_else(|| damaged("a batch does not say how many buffers its views have"))?;
+                    let count =
+                        count.ok_or_else(|| damaged("a batch does not state the number of its view buffers"))?;
                     units.extend([1, 16]);
                     units.resize(units.len() + count, 1);
                 }
@@ -424,7 +428,7 @@ fn units<'a>(
     Ok(units)
 }
 
-/// Bytes that a column takes beyond those of its buffers once every cell stands for itself.
+/// Additional bytes that a column takes after dictionary keys, views and bits are expanded to values.
 fn unfolded(array: &ArrayRef) -> u64 {
     if let Some(dictionary) = array.as_any_dictionary_opt() {
         let values = dictionary.values();
@@ -434,7 +438,7 @@ fn unfolded(array: &ArrayRef) -> u64 {
         let sizes: Vec<u64> = (0..values.len()).map(|i| cell_bytes(values, i)).collect();
         let keys = dictionary.normalized_keys();
         let cells: u64 = keys.iter().filter_map(|k| sizes.get(*k)).sum();
-        // Enumerations have a copy of their own.
+        // The enumeration holds a copy of the dictionary.
         return cells.saturating_add(sizes.iter().sum());
     }
     match array.data_type() {
@@ -448,7 +452,7 @@ fn unfolded(array: &ArrayRef) -> u64 {
     }
 }
 
-/// Bytes of all the cells, of which several may be the same ones.
+/// Total bytes of the cells. Several views may share the same bytes.
 fn views<T: ByteViewType + ?Sized>(array: &GenericByteViewArray<T>) -> u64 {
     array.lengths().map(u64::from).sum()
 }

@@ -1,4 +1,4 @@
-//! Columns as record batches.
+//! Converts columns to record batches.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,20 +11,19 @@ use super::types::FieldType;
 use crate::column::Column;
 use crate::error::{Error, Result};
 
-/// A table of cells: what its columns are, and the batches that hold them.
+/// Converts the columns of a table to record batches.
 #[derive(Debug)]
 pub struct Table {
     fields: Vec<FieldType>,
     schema: SchemaRef,
-    /// What the arrays of each field share.
+    /// The dictionary of each field, shared by its arrays.
     dictionaries: Vec<Option<ArrayRef>>,
 }
 
 impl Table {
-    /// The table of these fields of a dense or sparse array, whose forms are final.
+    /// A table of these fields of a dense or sparse array. The forms of the fields must be final.
     ///
-    /// # Errors
-    /// [`Error::LimitExceeded`] for more than 2 GiB of values of an enumeration.
+    /// [`Error::LimitExceeded`] if the values of an enumeration exceed 2 GiB.
     pub fn new(fields: Vec<FieldType>, dense: bool) -> Result<Self> {
         let kind = if dense { "dense" } else { "sparse" };
         let metadata = HashMap::from([("tiledb.array_type".to_owned(), kind.to_owned())]);
@@ -41,8 +40,8 @@ impl Table {
         &self.schema
     }
 
-    /// These cells of the columns, one for each field, as one batch; as several, in order, where there are more values
-    /// than Arrow can count in 31 bits. A batch may be an error as of [`FieldType::array`], and is the last one then.
+    /// Converts a range of cells to record batches; `columns` has one column per field. One batch is enough unless its
+    /// values exceed Arrow's 31-bit offsets. After an error of [`FieldType::array`] the iterator ends.
     pub fn batches<'a>(
         &'a self,
         columns: &'a [&Column],
@@ -53,7 +52,7 @@ impl Table {
             loop {
                 let part = parts.pop()?;
                 match self.batch(columns, part.clone()) {
-                    // Halves, the first one first.
+                    // Split in half; the first half is next.
                     Err(Error::LimitExceeded { .. }) if part.len() > 1 => {
                         let middle = part.start + part.len() / 2;
                         parts.extend([middle..part.end, part.start..middle]);
@@ -75,6 +74,6 @@ impl Table {
         let arrays = arrays.collect::<Result<_>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(cells.len()));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options);
-        batch.map_err(|e| Error::invalid(format!("these columns make no Arrow batch: {e}")))
+        batch.map_err(|e| Error::invalid(format!("cannot build an Arrow batch from these columns: {e}")))
     }
 }

@@ -17,7 +17,7 @@ fn field(datatype: Datatype, cell: CellCount) -> FieldType {
     FieldType::attribute(&Attribute::new("a", datatype, cell), None)
 }
 
-/// Through Arrow and back, by way of nothing but the Arrow field and array.
+/// Converts to Arrow and back, using only the Arrow field and array.
 #[track_caller]
 fn round_trip(field: &FieldType, column: &Column) -> ArrayRef {
     let dictionary = field.dictionary().unwrap();
@@ -39,7 +39,7 @@ fn round_trip(field: &FieldType, column: &Column) -> ArrayRef {
 }
 
 #[test]
-fn every_datatype_in_every_cell_count() {
+fn every_datatype_and_cell_count_round_trips() {
     for datatype in Datatype::ALL.iter().copied() {
         let data: Vec<u8> = (0..12 * datatype.size())
             .map(|i| {
@@ -77,7 +77,7 @@ fn every_datatype_in_every_cell_count() {
 }
 
 #[test]
-fn a_range_of_cells_is_cut_from_its_column() {
+fn a_range_of_cells_can_be_exported() {
     let column = Column {
         offsets: Some(vec![0, 4, 12, 12, 16]),
         ..Column::from_values(Datatype::Int32, &[1_i32, 2, 3, 4])
@@ -95,7 +95,7 @@ fn a_range_of_cells_is_cut_from_its_column() {
 }
 
 #[test]
-fn dates_are_counted_in_the_next_unit_that_arrow_has() {
+fn dates_use_the_next_finer_unit_of_arrow() {
     for (datatype, ticks, arrow, counted) in [
         (Datatype::DatetimeYear, 54_i64, "Date32", 19_723_i64),
         (Datatype::DatetimeMonth, -1, "Date32", -31),
@@ -122,7 +122,7 @@ fn dates_are_counted_in_the_next_unit_that_arrow_has() {
 }
 
 #[test]
-fn dates_that_are_none_are_null_in_arrow_and_come_back() {
+fn not_a_time_is_null_in_arrow_and_comes_back() {
     for datatype in Datatype::ALL.iter().copied().filter(|t| t.is_temporal()) {
         let values = [1, i64::MIN, 2, i64::MIN];
         let one = round_trip(
@@ -138,7 +138,7 @@ fn dates_that_are_none_are_null_in_arrow_and_come_back() {
         let list = round_trip(&pair, &pairs);
         let list = list.as_fixed_size_list();
         assert_eq!((list.null_count(), list.values().null_count()), (0, 2), "{datatype}");
-        // Coordinates are somewhere.
+        // Dimensions do not accept nulls.
         let mut dimension = field(datatype, CellCount::ONE);
         dimension.role = Some(Role::Dimension);
         assert!(dimension.column(&one).unwrap_err().to_string().contains("is null"));
@@ -146,7 +146,7 @@ fn dates_that_are_none_are_null_in_arrow_and_come_back() {
 }
 
 #[test]
-fn dates_beyond_arrow_need_raw_form() {
+fn dates_outside_the_range_of_arrow_need_raw_form() {
     for (datatype, last) in [
         (Datatype::DatetimeDay, i64::from(i32::MAX)),
         (Datatype::DatetimeWeek, i64::from(i32::MAX) / 7),
@@ -167,7 +167,7 @@ fn dates_beyond_arrow_need_raw_form() {
         };
         let array = round_trip(&raw, &beyond);
         assert_eq!((array.data_type(), array.null_count()), (&DataType::Int64, 1));
-        // What a null holds is nothing.
+        // The value of a null cell does not matter.
         let mut null = beyond.with_validity(vec![1, 0, 1]);
         null.data.truncate(16);
         null.validity = Some(vec![1, 0]);
@@ -222,7 +222,7 @@ fn fixed_strings_lose_and_regain_their_padding() {
         array.as_string::<i32>().iter().flatten().collect::<Vec<_>>(),
         ["ab", "", "xyz"]
     );
-    // What is not text keeps every byte.
+    // The raw form keeps the padding.
     let raw = FieldType {
         form: Form::Raw,
         ..field(Datatype::Char, CellCount::Fixed(3))
@@ -246,13 +246,13 @@ fn animals() -> FieldType {
 }
 
 #[test]
-fn enumerations_are_dictionaries_and_holes_are_nulls() {
+fn enumerations_become_dictionaries_and_unknown_indices_nulls() {
     let column = Column::from_values(Datatype::Int32, &[1_i32, 0, i32::MIN]);
     let array = round_trip(&animals(), &column);
     let dictionary = array.as_dictionary::<Int32Type>();
     assert_eq!(dictionary.values().as_string::<i32>().value(1), "dog");
     assert!(array.is_null(2) && !array.is_null(0));
-    // What pandas stores for a missing category, also beside nulls.
+    // pandas stores -1 for a missing category, even in nullable attributes.
     for nullable in [false, true] {
         let field = FieldType { nullable, ..animals() };
         let mut column = Column::from_values(Datatype::Int32, &[-1_i32, 0]);
@@ -311,7 +311,7 @@ fn a_null_among_the_values_of_a_dictionary_is_a_null_cell() {
 }
 
 #[test]
-fn numbers_of_another_type_are_taken_only_if_exact() {
+fn numbers_of_another_type_must_fit_exactly() {
     let wide: ArrayRef = Arc::new(Int64Array::from(vec![1, 200]));
     assert_eq!(
         field(Datatype::Uint8, CellCount::ONE).column(&wide).unwrap().data,
@@ -335,13 +335,13 @@ fn numbers_of_another_type_are_taken_only_if_exact() {
 }
 
 #[test]
-fn dates_change_unit_only_if_exact() {
+fn dates_in_another_unit_must_fit_exactly() {
     let days: ArrayRef = Arc::new(Date32Array::from(vec![31, 59]));
     let of = |t| Ok::<_, crate::Error>(field(t, CellCount::ONE).column(&days)?.values::<i64>()?.to_vec());
     assert_eq!(of(Datatype::DatetimeMonth).unwrap(), [1, 2]);
     assert_eq!(of(Datatype::DatetimeHr).unwrap(), [744, 1416]);
     let error = of(Datatype::DatetimeYear).unwrap_err().to_string();
-    assert_eq!(error, "field 'a': cell 0 is no whole datetime_year");
+    assert_eq!(error, "field 'a': cell 0 is not a whole datetime_year");
     let ns: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![3_000_000]));
     assert_eq!(
         *field(Datatype::DatetimeMs, CellCount::ONE)
@@ -361,7 +361,7 @@ fn nulls_need_a_nullable_field() {
         .column(&array)
         .unwrap_err()
         .to_string();
-    assert_eq!(error, "field 'a': cell 1 is null, and the field takes no nulls");
+    assert_eq!(error, "field 'a': cell 1 is null, but the field is not nullable");
 }
 
 #[test]
@@ -378,7 +378,7 @@ fn nulls_within_a_cell_are_refused() {
     let error = field
         .column(&lists(vec![Some(vec![Some(1)]), Some(vec![None, Some(2)])]))
         .unwrap_err();
-    assert!(error.to_string().contains("cell 1 holds a null"), "{error}");
+    assert!(error.to_string().contains("cell 1 contains a null"), "{error}");
 }
 
 #[test]

@@ -1,16 +1,16 @@
-//! Text in the encodings that TileDB's string types name.
+//! Text in the encodings of TileDB's string types.
 
 use std::borrow::Cow;
 
 use crate::column::typed;
 use crate::datatype::Datatype;
 
-/// Whether the stored bytes are text that [`encode`] turns back into the same bytes.
+/// Whether the stored bytes are text, so that [`encode`] can restore them.
 pub(super) fn is_text(datatype: Datatype, bytes: &[u8]) -> bool {
     decode(datatype, bytes).is_some()
 }
 
-/// The text that is stored; `None` where the bytes are not text in this encoding.
+/// Decodes stored bytes; `None` if they are not valid in this encoding.
 pub(super) fn decode(datatype: Datatype, bytes: &[u8]) -> Option<Cow<'_, str>> {
     match datatype.size() {
         2 => String::from_utf16(&typed::<u16>(bytes)).ok().map(Cow::Owned),
@@ -23,7 +23,7 @@ pub(super) fn decode(datatype: Datatype, bytes: &[u8]) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The bytes to store for a text.
+/// Encodes text for storage.
 pub(super) fn encode(datatype: Datatype, text: &str) -> Cow<'_, [u8]> {
     match datatype.size() {
         2 => Cow::Owned(text.encode_utf16().flat_map(u16::to_le_bytes).collect()),
@@ -32,7 +32,7 @@ pub(super) fn encode(datatype: Datatype, text: &str) -> Cow<'_, [u8]> {
     }
 }
 
-/// A cell of fixed length without the NUL characters that pad it.
+/// A fixed-length cell without its NUL padding.
 pub(super) fn unpadded(datatype: Datatype, cell: &[u8]) -> &[u8] {
     let width = datatype.size();
     let kept = cell

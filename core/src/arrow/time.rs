@@ -1,17 +1,17 @@
-//! Units of dates and times, and their conversion.
+//! Units of dates and times, and conversion between them.
 //!
-//! Arrow counts dates in days (`Date32`) and timestamps and durations in seconds or finer. A coarser TileDB unit becomes
-//! the next finer one of Arrow; picoseconds and finer have none.
+//! Arrow counts dates in days (`Date32`), and timestamps and durations in seconds or finer units. A coarser TileDB unit
+//! is converted to the next finer unit of Arrow. Arrow has no unit for picoseconds and finer.
 
 use arrow_schema::{DataType, TimeUnit};
 
 use crate::calendar;
 use crate::datatype::Datatype;
 
-/// The value of a date or time that is none, which numpy calls NaT. Arrow has null in its place.
+/// Not-a-time, numpy's NaT. It is null in Arrow.
 pub(super) const NOT_A_TIME: i64 = i64::MIN;
 
-/// The Arrow type for dates or times of a unit; `None` where Arrow has no unit that is fine enough.
+/// The Arrow type for dates or times of a unit; `None` if no unit of Arrow is fine enough.
 pub(super) const fn arrow_type(datatype: Datatype) -> Option<DataType> {
     use Datatype as T;
     Some(match datatype {
@@ -28,7 +28,7 @@ pub(super) const fn arrow_type(datatype: Datatype) -> Option<DataType> {
     })
 }
 
-/// The datatype that counts as an Arrow type of dates or times does; `None` for other types.
+/// The datatype with the same unit as an Arrow date or time type; `None` for other types.
 pub(super) const fn datatype(t: &DataType) -> Option<Datatype> {
     Some(match t {
         DataType::Date32 => Datatype::DatetimeDay,
@@ -46,13 +46,13 @@ pub(super) const fn datatype(t: &DataType) -> Option<Datatype> {
     })
 }
 
-/// Whether Arrow counts the unit of a datatype in a finer one, which does not reach as far.
+/// Whether Arrow represents the unit of a datatype in a finer unit, which has a smaller range.
 pub(super) fn is_coarse(datatype: Datatype) -> bool {
     arrow_type(datatype).is_some_and(|t| t == DataType::Date32 || self::datatype(&t) != Some(datatype))
 }
 
-/// `value` of `from` in the unit of `to`; `None` where that is no whole 64-bit number. A year, month, week or day is its
-/// first moment.
+/// Converts `value` from the unit of `from` to the unit of `to`; `None` if the result is not a 64-bit integer. A year,
+/// month, week or day is converted as its first moment.
 pub(super) fn convert(value: i64, from: Datatype, to: Datatype) -> Option<i64> {
     if from == to || value == NOT_A_TIME {
         return Some(value);
@@ -73,7 +73,7 @@ fn rescale(value: i128, from: i128, to: i128) -> Option<i64> {
     (fine % to == 0 && whole != NOT_A_TIME).then_some(whole)
 }
 
-/// Attoseconds of one tick; `None` for calendar units and for what is no date or time.
+/// Attoseconds per tick; `None` for calendar units and for other datatypes.
 const fn tick(datatype: Datatype) -> Option<i128> {
     const SECOND: i128 = 1_000_000_000_000_000_000;
     Some(match datatype {

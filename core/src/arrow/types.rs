@@ -1,4 +1,4 @@
-//! What a field holds, and the Arrow field that stands for it.
+//! Field types and the Arrow fields that represent them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const CELL: &str = "tiledb.cell";
 const NULLABLE: &str = "tiledb.nullable";
 const ROLE: &str = "tiledb.role";
 
-/// What a column of an Arrow table is in an array.
+/// The role of a column in an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Coordinates along a dimension.
@@ -28,34 +28,34 @@ pub enum Role {
     Attribute,
 }
 
-/// How strings, enumerated integers, bool, dates and times appear.
+/// The Arrow representation of strings, enumerated integers, bool, dates and times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Form {
-    /// Strings as text, enumerated integers as the values they stand for, bool as bits, dates and times as Arrow's.
+    /// Strings as text, enumerated integers as their values, bool as bits, dates and times as Arrow types.
     #[default]
     Natural,
-    /// Strings as the bytes that are stored, the others as integers.
+    /// Strings as their stored bytes, everything else as integers.
     Raw,
 }
 
-/// Everything that decides how a column looks in Arrow.
+/// Everything that determines the Arrow type of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldType {
     /// The field's name; may be empty.
     pub name: String,
-    /// Dimension or attribute; `None` where an Arrow table does not say.
+    /// Dimension or attribute; `None` if an Arrow table does not state it.
     pub role: Option<Role>,
     /// The type of each value.
     pub datatype: Datatype,
-    /// How many values a cell holds.
+    /// The number of values per cell.
     pub cell: CellCount,
     /// Whether cells may be null.
     pub nullable: bool,
-    /// What the integers stand for.
+    /// The enumeration of the field's integers.
     pub enumeration: Option<Arc<Enumeration>>,
-    /// The cell that stands for nothing; an enumerated cell that holds it may appear as null.
+    /// The fill value of a cell. An enumerated cell with this value may appear as null.
     pub fill: Vec<u8>,
-    /// How strings, enumerated integers, bool, dates and times appear.
+    /// The Arrow representation of strings, enumerated integers, bool, dates and times.
     pub form: Form,
 }
 
@@ -74,7 +74,7 @@ impl FieldType {
         }
     }
 
-    /// The field of an attribute; `enumeration` where it has one.
+    /// The field of an attribute and its enumeration, if any.
     pub fn attribute(attribute: &Attribute, enumeration: Option<Arc<Enumeration>>) -> Self {
         Self {
             name: attribute.name.clone(),
@@ -88,7 +88,7 @@ impl FieldType {
         }
     }
 
-    /// The Arrow field: type, nullability, and the metadata that makes the way back exact.
+    /// The Arrow field: type, nullability, and the metadata for an exact conversion back.
     pub fn field(&self) -> Field {
         let cell = match self.cell {
             CellCount::Var => "var".to_owned(),
@@ -112,8 +112,7 @@ impl FieldType {
             .with_metadata(metadata)
     }
 
-    /// The field that an Arrow field stands for. Without metadata from [`FieldType::field`], the
-    /// nearest TileDB type.
+    /// The field of an Arrow field. Without the metadata of [`FieldType::field`], the nearest TileDB type.
     ///
     /// # Errors
     /// [`Error::Unsupported`] names an Arrow type that no TileDB type can hold.
@@ -141,7 +140,7 @@ impl FieldType {
         })
     }
 
-    /// The type of the values of an Arrow field, and how many a cell holds.
+    /// The type of the values of an Arrow field, and the number of values per cell.
     pub(super) fn values_of(field: &Field) -> Result<(Datatype, CellCount)> {
         let (mut datatype, mut cell) = nearest(field.name(), field.data_type())?;
         if let Some(name) = field.metadata().get(DATATYPE) {
@@ -152,7 +151,10 @@ impl FieldType {
             Some(n) => {
                 let n = n.parse().ok().filter(|n| *n > 0);
                 let n = n.ok_or_else(|| {
-                    Error::invalid(format!("field '{}': '{CELL}' is no number of values", field.name()))
+                    Error::invalid(format!(
+                        "field '{}': metadata '{CELL}' is not a number of values",
+                        field.name()
+                    ))
                 })?;
                 cell = CellCount::Fixed(n);
             }
@@ -161,23 +163,23 @@ impl FieldType {
         Ok((datatype, cell))
     }
 
-    /// Whether some column of this field could need [`Form::Raw`].
+    /// Whether a column of this field could need [`Form::Raw`].
     pub fn may_need_raw(&self) -> bool {
         self.form == Form::Natural && (!self.is_fixed() || time::is_coarse(self.datatype))
     }
 
-    /// Whether every value looks the same whatever the others are, and takes as many bytes. Dates and times beyond the
-    /// reach of Arrow's are excepted.
+    /// Whether the Arrow type and the size of a cell are the same for all values. Dates and times outside the range of
+    /// Arrow are not considered.
     pub(crate) fn is_fixed(&self) -> bool {
         self.enumeration.is_none() && !self.is_bytes() && self.datatype != Datatype::Bool && !self.cell.is_var()
     }
 
-    /// Whether cells can be null in Arrow, where dates and times that are none are too.
+    /// Whether cells can be null in Arrow. NaT is null too.
     pub(crate) fn may_have_nulls(&self) -> bool {
         self.nullable || self.is_dictionary() || (self.datatype.is_temporal() && self.cell == CellCount::ONE)
     }
 
-    /// Whether [`Form::Natural`] can show every cell of `column`.
+    /// Whether [`Form::Natural`] can represent every cell of `column`.
     pub fn is_natural(&self, column: &Column) -> bool {
         if let Some(e) = &self.enumeration {
             let known = e.values.len() as u64;
@@ -196,7 +198,7 @@ impl FieldType {
         self.beyond(column, 0..column.len()).is_none()
     }
 
-    /// Takes [`Form::Raw`] if `column` needs it. Whether it did so now.
+    /// Switches to [`Form::Raw`] if `column` needs it; returns whether it switched.
     pub fn fit(&mut self, column: &Column) -> bool {
         let needs_raw = self.form == Form::Natural && !self.is_natural(column);
         if needs_raw {
@@ -219,13 +221,13 @@ impl FieldType {
         self.enumeration.is_some() && self.form == Form::Natural
     }
 
-    /// Whether an enumerated cell stands for nothing, and may appear as null: the fill value where nulls do not exist, and
-    /// negative indices, which pandas has for missing categories.
+    /// Whether an enumerated cell without a value may appear as null. These are negative indices, which pandas stores
+    /// for missing categories, and the fill value of fields that are not nullable.
     pub(super) fn is_hole(&self, cell: &[u8]) -> bool {
         index(self.datatype.physical(), cell).is_none() || (!self.nullable && cell == self.fill)
     }
 
-    /// The same field for the values of its enumeration.
+    /// The field type of an enumeration's values.
     pub(super) fn of_values(values: &Column) -> Self {
         let mut all = Self {
             name: String::new(),
@@ -252,7 +254,7 @@ impl FieldType {
         timed.unwrap_or_else(|| plain(self.datatype.physical()))
     }
 
-    /// Whether values are packed eight to a byte.
+    /// Whether Arrow stores the values as bits.
     pub(super) const fn is_bits(&self) -> bool {
         matches!((self.datatype, self.form), (Datatype::Bool, Form::Natural))
     }
@@ -277,7 +279,7 @@ impl FieldType {
     }
 }
 
-/// The index that an enumerated cell holds; `None` for negative ones.
+/// The index in an enumerated cell; `None` if it is negative.
 pub(super) fn index(physical: Physical, cell: &[u8]) -> Option<u64> {
     crate::scalar::Scalar::from_le_bytes(physical, cell)?
         .as_i128()?
@@ -285,7 +287,7 @@ pub(super) fn index(physical: Physical, cell: &[u8]) -> Option<u64> {
         .ok()
 }
 
-/// The Arrow number type of a physical kind.
+/// The Arrow number type of a physical type.
 pub(super) const fn plain(physical: Physical) -> DataType {
     match physical {
         Physical::I8 => DataType::Int8,
@@ -301,7 +303,7 @@ pub(super) const fn plain(physical: Physical) -> DataType {
     }
 }
 
-/// The TileDB type nearest to an Arrow type that says nothing of TileDB.
+/// The TileDB type nearest to an Arrow type, without regard to metadata.
 pub(super) fn nearest(name: &str, t: &DataType) -> Result<(Datatype, CellCount)> {
     use DataType as D;
     let one = |t| Ok((t, CellCount::ONE));
@@ -333,11 +335,11 @@ pub(super) fn nearest(name: &str, t: &DataType) -> Result<(Datatype, CellCount)>
     }
 }
 
-/// Refuses cells, or all the cells that stand for nothing, of more than [`DEFAULT_FILL_BYTES_MAX`].
+/// Rejects a fill value of more than [`DEFAULT_FILL_BYTES_MAX`] bytes. `bytes` may be the sum of several fields.
 pub(super) fn check_fill(name: &str, bytes: u64) -> Result<()> {
     if bytes > DEFAULT_FILL_BYTES_MAX {
         return Err(Error::LimitExceeded {
-            what: format!("bytes of one cell up to field '{name}'"),
+            what: format!("bytes of the fill values of the fields up to '{name}'"),
             found: bytes,
             limit: DEFAULT_FILL_BYTES_MAX,
         });
@@ -348,7 +350,7 @@ pub(super) fn check_fill(name: &str, bytes: u64) -> Result<()> {
 fn fixed(name: &str, n: i32) -> Result<CellCount> {
     let n = u32::try_from(n).ok().filter(|n| *n > 0);
     n.map(CellCount::Fixed)
-        .ok_or_else(|| Error::invalid(format!("field '{name}': cells of no values cannot be stored")))
+        .ok_or_else(|| Error::invalid(format!("field '{name}': cells of zero values cannot be stored")))
 }
 
 pub(super) fn unsupported(name: &str, t: &DataType) -> Error {

@@ -25,7 +25,7 @@ fn rows(bytes: &[u8], bytes_max: u64) -> Result<usize> {
 }
 
 #[test]
-fn what_an_arrow_file_unfolds_to_is_limited() {
+fn the_size_of_decoded_data_is_limited() {
     let zeros: ArrayRef = Arc::new(Int64Array::from(vec![0; 1 << 20]));
     for codec in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
         for bytes in written(zeros.clone(), Some(codec)) {
@@ -35,11 +35,11 @@ fn what_an_arrow_file_unfolds_to_is_limited() {
             assert!(matches!(error, Error::LimitExceeded { .. }), "{error}");
         }
     }
-    // A thousand cells that are all the same long one.
+    // A thousand keys of the same long value.
     let long = "x".repeat(100_000);
     let cells = std::iter::repeat_n(Some(long.as_str()), 1000);
     let dictionary: DictionaryArray<Int8Type> = cells.clone().collect();
-    let views: StringViewArray = std::iter::repeat_n(Some("a text beyond a view"), 100_000).collect();
+    let views: StringViewArray = std::iter::repeat_n(Some("a text longer than a view"), 100_000).collect();
     for (array, small, enough) in [
         (Arc::new(dictionary) as ArrayRef, 50 * MIB, 200 * MIB),
         (Arc::new(views), 3 * MIB, 20 * MIB),
@@ -52,13 +52,13 @@ fn what_an_arrow_file_unfolds_to_is_limited() {
 }
 
 #[test]
-fn a_file_that_is_cut_off_is_an_error() {
+fn a_truncated_file_is_an_error() {
     let [file, stream] = written(Arc::new(Int64Array::from(vec![1, 2, 3])), None);
     for end in 0..file.len() {
         assert!(rows(&file[..end], MIB).is_err(), "{end}");
     }
     for end in 0..stream.len() {
-        // Streams need no end.
+        // Streams may lack an end marker.
         let read = rows(&stream[..end], MIB);
         assert!(read.as_ref().is_err() || matches!(read, Ok(0 | 3)), "{end}");
     }
