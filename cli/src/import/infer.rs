@@ -234,7 +234,7 @@ fn dimension(table: &mut Table, name: &str, extent: Option<&str>, args: &Import)
     {
         return Err(odd::refusal(name, &found));
     }
-    odd::warn_of_zeros(name, &found);
+    odd::warn_of_losses(name, &found);
     let mut found = unfolded(found)?;
     let field = field_of(&found)?;
     if field.datatype.is_string() {
@@ -425,7 +425,7 @@ fn attribute(named: &Named, filters: Option<&Pipeline>) -> Result<(Attribute, Op
     if let Values::Seen(guess) = &named.values {
         odd::check_text(&named.name, guess)?;
     }
-    odd::warn_of_zeros(&named.name, named);
+    odd::warn_of_losses(&named.name, named);
     let field = field_of(named)?;
     let mut a = Attribute::new(&named.name, field.datatype, field.cell);
     a.nullable = field.nullable;

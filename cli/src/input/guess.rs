@@ -4,6 +4,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::{Datatype, Scalar, calendar};
 
 use super::text::{utf8, value};
+use super::zones::{self, Zone};
 
 /// The units that dates are given, and the digits behind the point of the second up to which they are.
 const UNITS: [(Datatype, usize); 3] = [
@@ -44,6 +45,14 @@ pub(crate) struct Guess {
     /// The first whole number that a float64 would round, and the first that begins with a zero.
     rounded: Option<Odd>,
     zero_led: Option<Odd>,
+    /// The first whole number that no integer type holds together with those before it.
+    unfit: Option<Odd>,
+    /// Dates with other text after the time than an offset, and the first of them.
+    zoned: u64,
+    odd_zone: Option<Odd>,
+    /// The first time with a UTC offset, and whether other times have no zone.
+    offset: Option<Odd>,
+    unnamed: bool,
 }
 
 /// Cells that a type holds, and the least and the greatest of them.
@@ -78,6 +87,12 @@ pub(crate) enum Kind {
     Floats,
     /// The odd one too, but for the zeros that it begins with.
     PlainNumbers,
+    /// Whole numbers; no integer type holds the odd one together with the others.
+    Whole,
+    /// Dates and times; the odd one has other text after its time than an offset.
+    Zones,
+    /// Dates and times; the odd one has a UTC offset, which the datatype does not keep.
+    Offsets,
 }
 
 impl Fit {
@@ -89,6 +104,11 @@ impl Fit {
             Some((_, hi)) if value.order(hi).is_gt() => *hi = value,
             Some(_) => {}
         }
+    }
+
+    /// Whether an integer type holds all of them.
+    fn is_integer(&self) -> bool {
+        self.within(Datatype::Int64) || self.within(Datatype::Uint64)
     }
 
     fn within(&self, datatype: Datatype) -> bool {
@@ -135,7 +155,16 @@ impl Guess {
             self.add_date(line, text);
         }
         let like_date = maybe && !number && calendar::parse(text.trim(), Datatype::DatetimeMs).is_ok();
-        self.days += u64::from(like_date);
+        if like_date {
+            self.days += 1;
+            match zones::of_date(text) {
+                Zone::Offset => self.odd(line, text, Kind::Offsets),
+                zone => self.unnamed |= zone == Zone::Unnamed,
+            }
+        } else if maybe && !number && zones::has_other_zone(text) {
+            self.zoned += 1;
+            self.odd(line, text, Kind::Zones);
+        }
         if !number {
             self.words += u64::from(text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false"));
             let comma = has_decimal_comma(text);
@@ -201,6 +230,9 @@ impl Guess {
         if let Some(whole) = of(Datatype::Int64).or_else(|| of(Datatype::Uint64)) {
             self.whole.add(whole);
         }
+        if self.unfit.is_none() && is_whole(text) && !(self.whole.cells == self.digits && self.whole.is_integer()) {
+            self.odd(line, text, Kind::Whole);
+        }
         // Most texts are no floats, and the error of `value` says why at length.
         let float = text.parse::<f64>().is_ok().then(|| value(text, Datatype::Float64));
         let Some(Ok(float)) = float else { return false };
@@ -223,6 +255,9 @@ impl Guess {
             Kind::Numbers | Kind::DecimalCommas => &mut self.odd_number,
             Kind::Floats => &mut self.rounded,
             Kind::PlainNumbers => &mut self.zero_led,
+            Kind::Whole => &mut self.unfit,
+            Kind::Zones => &mut self.odd_zone,
+            Kind::Offsets => &mut self.offset,
         };
         first.get_or_insert_with(|| Odd {
             line,
@@ -318,15 +353,24 @@ impl Guess {
         if self.given.is_some() || self.datatype() != Datatype::StringUtf8 {
             return None;
         }
-        let most = |n: u64| n < self.filled && 2 * n > self.filled;
+        let most = |n: u64| 2 * n > self.filled;
         let numbers = self.float.cells;
-        let mixed = numbers == self.filled && self.digits < self.filled;
-        let (odd, others) = if mixed {
-            (self.rounded.clone()?, numbers)
-        } else if most(numbers) || 2 * (numbers + self.commas) > self.filled && self.commas > 0 {
+        let (odd, others) = if numbers == self.filled {
+            let all_whole = self.digits == self.filled;
+            let odd = if all_whole { &self.unfit } else { &self.rounded };
+            (odd.clone()?, numbers)
+        } else if most(numbers) || self.commas > 0 && most(numbers + self.commas) {
             (self.odd_number.clone()?, numbers)
+        } else if self.zoned > 0 && most(self.days + self.zoned) {
+            (self.odd_zone.clone()?, self.days)
         } else if most(self.days) {
             (self.odd_date.clone()?, self.days)
+        } else if numbers > 0 && self.days > 0 && most(numbers + self.days) {
+            if numbers < self.days {
+                (self.odd_date.clone()?, self.days)
+            } else {
+                (self.odd_number.clone()?, numbers)
+            }
         } else {
             return None;
         };
@@ -335,6 +379,13 @@ impl Guess {
             filled: self.filled,
             ..odd
         })
+    }
+
+    /// The first time of a column of dates that has a UTC offset, and whether other times have no zone.
+    pub(crate) fn offset(&self) -> Option<(&Odd, bool)> {
+        let dates = self.given.is_none() && self.datatype().is_datetime();
+        let offset = self.offset.as_ref().filter(|_| dates)?;
+        Some((offset, self.unnamed))
     }
 
     /// The first cell of a column of whole numbers that begins with a zero, which the number does not keep.

@@ -10,6 +10,7 @@ mod magic;
 mod npy;
 mod npz;
 mod text;
+mod zones;
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek as _};

@@ -116,19 +116,33 @@ fn a_cell_unlike_most_others_is_named() {
     assert_eq!(odd("nan\n9007199254740993"), of(3, "9007199254740993", Kind::Floats));
     assert_eq!(odd("0.5\n9007199254740992"), None, "a float64 holds it");
     assert_eq!(odd("1\n2\nnull"), of(4, "null", Kind::Numbers));
+    assert_eq!(odd("5\n2020-01-01"), of(3, "2020-01-01", Kind::Numbers));
+    assert_eq!(
+        odd("2020-01-01\n5\n6\n2020-01-02\n2020-01-03\nx"),
+        of(3, "5", Kind::Dates)
+    );
+    assert_eq!(
+        odd("99999999999999999999\n1"),
+        of(2, "99999999999999999999", Kind::Whole)
+    );
+    assert_eq!(
+        odd("0\n-1\n18446744073709551615"),
+        of(4, "18446744073709551615", Kind::Whole)
+    );
+    assert_eq!(
+        odd("2020-01-01T00:00\n2020-01-01T00:00 CET"),
+        of(3, "2020-01-01T00:00 CET", Kind::Zones)
+    );
+    let offset = |values: &str| guessed(values).offset().map(|(odd, unnamed)| (odd.line, unnamed));
+    assert_eq!(offset("2020-01-01T00:00Z\n2020-01-01T00:00+02:00"), Some((3, false)));
+    assert_eq!(offset("2020-01-01T00:00-0330\n2020-01-01"), Some((2, true)));
+    assert_eq!(offset("2020-01-01T00:00Z\n2020-01-01T00:00+00:00\n2020-01-01"), None);
     let zeros = |values: &str| guessed(values).zero_led().map(|odd| odd.line);
     assert_eq!(
         (zeros("0\n7\n-007"), zeros("0\n10"), zeros("01\nx")),
         (Some(4), None, None)
     );
-    for none in [
-        "1\n2\n3.5",
-        "a\nb\n1",
-        "a,b\nc,d",
-        "true\nfalse",
-        "99999999999999999999\n1",
-        "1,2,3\n4,5,6",
-    ] {
+    for none in ["1\n2\n3.5", "a\nb\n1", "a,b\nc,d", "true\nfalse", "1,2,3\n4,5,6"] {
         assert_eq!(odd(none), None, "{none}");
     }
 }

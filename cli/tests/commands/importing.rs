@@ -356,3 +356,51 @@ fn zeros_of_both_signs_are_two_coordinates() {
     shell.ok("import in.csv a --sparse --dims d --unique");
     assert_eq!(shell.ok("export a - --format csv"), "d,n\n0.0,1\n-0.0,2\n");
 }
+
+#[test]
+fn columns_that_become_text_or_utc_are_named_with_what_to_do() {
+    let shell = Shell::new();
+    let import = |name: &str, cells: &str, types: &str| {
+        shell.file("in.csv", &format!("v\n{cells}\n"));
+        let output = shell.run(&format!("import in.csv {name} {types}"), b"");
+        let warning = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() && warning.lines().count() <= 1, "{warning}");
+        warning
+    };
+    for (name, cells, told) in [
+        (
+            "a",
+            "5\n2020-01-01",
+            "line 3, column 'v': '2020-01-01' is no number, as 1 of 2 cells are",
+        ),
+        (
+            "b",
+            "-1\n18446744073709551615",
+            "line 3, column 'v': no integer type holds '18446744073709551615'",
+        ),
+        (
+            "c",
+            "1\n99999999999999999999",
+            "line 3, column 'v': no integer type holds '99999999999999999999'",
+        ),
+        (
+            "d",
+            "2020-01-01T00:00Z\n2020-01-01T00:00 CET",
+            "line 3, column 'v': '2020-01-01T00:00 CET' has something",
+        ),
+        (
+            "e",
+            "2020-01-01T00:00Z\n2020-01-01T00:00+02:00",
+            "line 3, column 'v': '2020-01-01T00:00+02:00' is imported",
+        ),
+    ] {
+        let warning = import(name, cells, "");
+        assert!(
+            warning.contains(told) && warning.contains("--types v=string_"),
+            "{warning}"
+        );
+        assert_eq!(import(&format!("{name}_text"), cells, "--types v=string_utf8"), "");
+    }
+    assert_eq!(import("utc", "2020-01-01T00:00+02:00", "--types v=datetime_ms"), "");
+    assert_eq!(import("rounded", "-1\n18446744073709551615", "--types v=float64"), "");
+}
