@@ -1,4 +1,4 @@
-//! Making something whole: it appears under its name when it is finished, or not at all.
+//! All-or-nothing creation: an array or folder appears under its name when it is complete, or not at all.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -12,27 +12,27 @@ use crate::signals::{self, Pending, beside};
 use crate::staging::Staging;
 use crate::store::Place;
 
-/// An array or folder in the making.
+/// An array or folder under construction.
 pub(crate) struct Building {
     place: Place,
     to: Place,
     way: Way,
 }
 
-/// How it stays unseen until it is whole.
+/// How it stays invisible until it is complete.
 enum Way {
-    /// It is made beside the name that it gets.
+    /// It is built under a temporary name in the same folder, then renamed.
     Beside(Pending, PathBuf),
-    /// It is made in its place, and what shows it is put last.
+    /// It is built in place. The files that make it visible are written last.
     Staged(Staging),
 }
 
 impl Building {
-    /// Starts something new at `to`. On the local disk it is made beside its name; elsewhere in place.
+    /// Starts building at `to`: on the local disk under a temporary name, elsewhere in place.
     pub(crate) async fn start(to: &Place) -> Result<Self> {
-        let what = || format!("cannot make {}", to.url);
+        let what = || format!("cannot create {}", to.url);
         if to.local().is_none() {
-            // A store that takes no files says so here; in one that does, a folder is nothing by itself.
+            // A read-only store fails here. In other stores, an empty folder has no effect.
             to.context.vfs.create_dir(&to.path).await.with_context(what)?;
         }
         outside_of_arrays(to).await?;
@@ -54,13 +54,13 @@ impl Building {
         };
         if path.is_file() {
             bail!(
-                "{}: already exists, and is a file; choose another name or remove it first",
+                "{}: already exists and is a file; choose another name or remove it first",
                 to.url
             );
         }
         let path = std::path::absolute(path)?;
         if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+            std::fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
         }
         if let Some(folder) = path.parent() {
             leftovers::remove(folder);
@@ -76,12 +76,12 @@ impl Building {
         })
     }
 
-    /// Where it is being made.
+    /// The place to write to while building.
     pub(crate) fn place(&self) -> &Place {
         &self.place
     }
 
-    /// It is whole, or it failed: in that case nothing is left of it.
+    /// Publishes the result if `outcome` is `Ok`; otherwise removes everything that was written.
     pub(crate) async fn end<T>(self, outcome: Result<T>) -> Result<T> {
         match self.way {
             Way::Beside(half, name) => {
@@ -93,12 +93,12 @@ impl Building {
                 let ended = match outcome {
                     Ok(value) => {
                         let published = staging.publish().await.map(|()| value);
-                        published.with_context(|| format!("cannot make {}", self.to.url))
+                        published.with_context(|| format!("cannot create {}", self.to.url))
                     }
                     Err(error) => Err(error),
                 };
                 if ended.is_err() {
-                    // The first error says more than one about the clearing up would.
+                    // The first error is more useful than an error of the cleanup.
                     let _ = self.to.context.vfs.remove_dir(&self.to.path).await;
                 }
                 signals::end_remote();
@@ -108,7 +108,7 @@ impl Building {
     }
 }
 
-/// Refuses a place in the folder of an array, where readers of the array would not see it.
+/// Returns an error if `to` is inside an array's folder, where readers of that array would not see it.
 pub(crate) async fn outside_of_arrays(to: &Place) -> Result<()> {
     let (root, path) = match to.local() {
         Some(path) => from_root(path)?,
@@ -118,7 +118,7 @@ pub(crate) async fn outside_of_arrays(to: &Place) -> Result<()> {
     Ok(array::outside_of_arrays(&root.context, &path).await?)
 }
 
-/// The root of the file system, and the path from there. Links are followed as far as there is something.
+/// Splits a path into the root of the file system and the path from there. Resolves links in the existing part.
 fn from_root(path: &Path) -> Result<(String, String)> {
     let path = std::path::absolute(path)?;
     let real = path.ancestors().skip(1).find_map(|above| {
@@ -132,15 +132,15 @@ fn from_root(path: &Path) -> Result<(String, String)> {
     Ok((root.to_string_lossy().into_owned(), parts.join("/")))
 }
 
-/// The bucket of a URL, which is its first part, and the path from there.
+/// Splits a URL into its bucket, which is its first part, and the path from there.
 fn from_bucket(url: &str) -> (String, String) {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let (bucket, path) = rest.split_once('/').unwrap_or((rest, ""));
     (format!("{scheme}://{bucket}"), path.trim_matches('/').to_owned())
 }
 
-/// The failure to give what was made its name. There was nothing of that name when it was begun, so whoever has
-/// it now took it meanwhile.
+/// Explains a failed rename to the final name. The name was free at the start, so if it exists now, another process
+/// created it.
 fn taken(url: &str, error: std::io::Error) -> anyhow::Error {
     let meanwhile = matches!(
         error.kind(),
@@ -148,9 +148,9 @@ fn taken(url: &str, error: std::io::Error) -> anyhow::Error {
     );
     if meanwhile {
         return anyhow!(
-            "cannot make {url}: another process made it meanwhile, and what it made is kept; choose another name, \
-             or remove it and run this again"
+            "cannot create {url}: another process created it in the meantime; choose another name, or remove it and \
+             run this again"
         );
     }
-    anyhow::Error::new(error).context(format!("cannot make {url}"))
+    anyhow::Error::new(error).context(format!("cannot create {url}"))
 }

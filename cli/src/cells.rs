@@ -1,4 +1,4 @@
-//! From a table to the cells of one write.
+//! Converts a table to the cells of one write.
 
 use std::collections::HashMap;
 
@@ -16,10 +16,10 @@ use crate::input::{self, Named, Shape, Table, Values};
 /// Columns by name.
 type Columns = Vec<(String, Column)>;
 
-/// The cells that `table` holds for an array of this schema, whose fields, dimensions first, are `fields`.
+/// Converts `table` to cells of an array with this schema. `fields` are the array's fields, dimensions first.
 ///
-/// Dense cells need a box: their coordinates if the table has them, else `select`, else the whole
-/// domain where the table's shape is that of the domain.
+/// Dense cells fill a box: the box of their coordinates if the table has them, else `select`, else the whole domain if
+/// the table has the shape of the domain.
 pub(crate) fn assemble(schema: &Schema, fields: &[FieldType], mut table: Table, select: Option<&str>) -> Result<Cells> {
     if !schema.is_dense() {
         ensure!(
@@ -46,7 +46,7 @@ pub(crate) fn assemble(schema: &Schema, fields: &[FieldType], mut table: Table, 
                 given == region,
                 usage(
                     "--select",
-                    "the file has coordinates, and they fill another box; leave it out"
+                    "the coordinates in the file fill another box; omit this option"
                 )
             );
         }
@@ -68,15 +68,15 @@ pub(crate) fn assemble(schema: &Schema, fields: &[FieldType], mut table: Table, 
     })
 }
 
-/// Whether the table has a column for each dimension. Some without the others say of no cell where it is.
+/// Whether the table has a column for each dimension. Columns for only some of the dimensions are an error.
 fn has_coordinates(table: &Table, dimensions: &[FieldType]) -> Result<bool> {
     let (there, missing): (Vec<_>, Vec<_>) = dimensions
         .iter()
         .partition(|d| table.columns.iter().any(|c| c.name == d.name));
     if let ([_, ..], [_, ..]) = (there.as_slice(), missing.as_slice()) {
         bail!(
-            "it has a column for dimension {}, and none for {}; add what is missing, or take the coordinates out and \
-             say with --select which box the cells fill",
+            "the file has a column for dimension {}, but none for {}; add the missing columns, or remove the \
+             coordinates and give the box with --select",
             quoted(there.iter().map(|d| d.name.as_str())),
             quoted(missing.iter().map(|d| d.name.as_str()))
         );
@@ -84,7 +84,7 @@ fn has_coordinates(table: &Table, dimensions: &[FieldType]) -> Result<bool> {
     Ok(missing.is_empty())
 }
 
-/// The same as single cells: a column for each dimension, then one for each attribute.
+/// Converts `table` to single cells: a column for each dimension, then one for each attribute.
 pub(crate) fn points(schema: &Schema, fields: &[FieldType], mut table: Table) -> Result<Columns> {
     let rank = schema.dimensions.len();
     let (mut columns, mut attributes) = split(&mut table, fields, rank, rank)?;
@@ -92,18 +92,18 @@ pub(crate) fn points(schema: &Schema, fields: &[FieldType], mut table: Table) ->
     Ok(columns)
 }
 
-/// The columns of the first `taken` of the `rank` dimensions, and those of all attributes.
+/// Splits a table into the columns of the first `taken` of the `rank` dimensions, and those of all attributes.
 fn split(table: &mut Table, fields: &[FieldType], taken: usize, rank: usize) -> Result<(Columns, Columns)> {
     let alone = fields.len() == rank + 1 && table.columns.len() == taken + 1;
     let places = Places::of(fields, alone.then_some(rank));
     let is_wanted = |at: usize| at < taken || at >= rank;
-    // All columns are looked for before any is read: one message tells of all that do not fit.
+    // Match all columns before reading any, so that one error lists every mismatch.
     let mut found: Vec<Option<Named>> = fields.iter().map(|_| None).collect();
     let mut extra = Vec::new();
     for named in std::mem::take(&mut table.columns) {
         let place = places.find(&named.name).filter(|at| is_wanted(*at));
         match place.and_then(|at| found.get_mut(at)) {
-            // Of several columns of a name the first one counts.
+            // If several columns have the same name, the first one counts.
             Some(slot) => {
                 slot.get_or_insert(named);
             }
@@ -127,10 +127,10 @@ fn split(table: &mut Table, fields: &[FieldType], taken: usize, rank: usize) -> 
     Ok((coordinates, attributes))
 }
 
-/// Which field a column belongs to, by its name.
+/// Finds the field that a column belongs to, by its name.
 struct Places<'a> {
     by_name: HashMap<&'a str, usize>,
-    /// The field without a name, if no other one has the name that is shown for it.
+    /// The unnamed field, unless another field has its display name.
     anonymous: Option<usize>,
     /// The only attribute, if the table has a single column for it.
     alone: Option<usize>,
@@ -156,7 +156,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// What is wrong with the columns of a table, and what to do about it.
+/// The error message for columns that do not match the fields, with advice.
 fn misfit(missing: &[&str], extra: &[&str], fields: &[FieldType]) -> String {
     let (missing_names, extra_names) = (quoted(missing.iter().copied()), quoted(extra.iter().copied()));
     let all = fields
@@ -166,22 +166,22 @@ fn misfit(missing: &[&str], extra: &[&str], fields: &[FieldType]) -> String {
         .join(", ");
     if extra.iter().all(|name| name.is_empty()) && !extra.is_empty() && !missing.is_empty() {
         return format!(
-            "there is no column {missing_names} in it, but values without a name: name each column in the file; only an \
-             array of one attribute takes values alone"
+            "the file has no column {missing_names}, but one without a name; name each column in the file (only an \
+             array with one attribute takes unnamed values)"
         );
     }
     match (missing, extra) {
         (_, []) => format!(
-            "there is no column {missing_names} in it; a write gives every field of the array ({all}) a value: add \
+            "the file has no column {missing_names}; a write needs a value for every field of the array ({all}); add \
              the column to the file"
         ),
         ([], _) => format!(
-            "the array has no field for its column {extra_names}; the fields are {all}: take the column out of the \
-             file, or rename it"
+            "the array has no field for column {extra_names} of the file; the fields are {all}; remove or rename the \
+             column"
         ),
         _ => format!(
-            "there is no column {missing_names} in it, and the array has no field for its column {extra_names}; the \
-             fields are {all}: rename the column, or add the one and take out the other"
+            "the file has no column {missing_names}, and the array has no field for column {extra_names}; the fields \
+             are {all}; rename the column, or add the missing one and remove the other"
         ),
     }
 }
@@ -190,7 +190,7 @@ fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.map(|n| format!("'{n}'")).collect::<Vec<_>>().join(", ")
 }
 
-/// An axis of values, where the attribute holds as many in a cell, is no axis of the array.
+/// Treats the last axis of the table as the values of a cell if the attribute holds that many values.
 fn widen(table: &mut Table, attributes: &[FieldType], rank: usize) {
     let Some(shape) = table
         .shape
@@ -219,22 +219,25 @@ fn widen(table: &mut Table, attributes: &[FieldType], rank: usize) {
     }
 }
 
-/// The box that `--select` names, and its lengths with those along which one coordinate was named as 0.
+/// The box given with `--select`, and its length along each axis.
 fn selected(schema: &Schema, text: &str) -> Result<(Vec<ScalarRange>, Vec<Length>)> {
     let selection = selection::parse(text, schema, None).map_err(|e| usage("--select", e))?;
     ensure!(
         selection.attributes.is_none(),
-        usage("--select", "attributes have no place here; every attribute is written")
+        usage(
+            "--select",
+            "attributes cannot be selected here; every attribute is written"
+        )
     );
     ensure!(
         selection.axes.iter().all(|a| a.step == 1),
-        usage("--select", "a write fills a box, without steps")
+        usage("--select", "a write fills a box; steps are not supported")
     );
     let mut region = Vec::new();
     let mut lengths = Vec::new();
     for axis in &selection.axes {
         let (Some(range), Some(count)) = (&axis.range, axis.len()) else {
-            bail!(usage("--select", "a dimension without a range"))
+            bail!(usage("--select", "every dimension needs a range, as in 0:10"))
         };
         region.push(range.clone());
         lengths.push(Length {
@@ -245,11 +248,11 @@ fn selected(schema: &Schema, text: &str) -> Result<(Vec<ScalarRange>, Vec<Length
     Ok((region, lengths))
 }
 
-/// Cells along one axis of a box.
+/// The length of a box along one axis.
 #[derive(Debug, Clone, Copy)]
 struct Length {
     count: u64,
-    /// The file may lack this axis.
+    /// Whether a single coordinate was selected, so that the file may omit this axis.
     single: bool,
 }
 
@@ -259,29 +262,32 @@ fn whole(schema: &Schema, shape: Option<&Shape>) -> Result<(Vec<ScalarRange>, Ve
     if shape.is_some_and(|s| s.lengths == counts) {
         return Ok((region, lengths));
     }
-    let found = shape.map_or_else(|| "no coordinates".to_owned(), |s| format!("the shape {:?}", s.lengths));
-    bail!("the file has {found}, the array's domain the shape {counts:?}; say with --select which box it fills")
+    let found = shape.map_or_else(|| "no coordinates".to_owned(), |s| format!("shape {:?}", s.lengths));
+    bail!("the file has {found}, but the array's domain has shape {counts:?}; give the box to fill with --select")
 }
 
-/// Checks that the file's shape is the box's, and says how its cells lie.
+/// Checks that the file has the shape of the box, and returns the order of its cells.
 fn fit(lengths: &[Length], shape: Option<&Shape>, rows: usize) -> Result<Layout> {
     let counts: Vec<u64> = lengths.iter().map(|l| l.count).collect();
     let short: Vec<u64> = lengths.iter().filter(|l| !l.single).map(|l| l.count).collect();
     match shape {
         Some(s) if s.lengths == counts || s.lengths == short => Ok(s.layout),
-        Some(s) => bail!("the file has the shape {:?}, the box of --select {counts:?}", s.lengths),
+        Some(s) => bail!(
+            "the file has shape {:?}, but the box of --select has {counts:?}",
+            s.lengths
+        ),
         None => {
             let cells = counts.iter().fold(1_u64, |n, m| n.saturating_mul(*m));
             ensure!(
                 cells == rows as u64,
-                "the file has {rows} cells, the box of --select {cells}"
+                "the file has {rows} cells, but the box of --select has {cells}"
             );
             Ok(Layout::RowMajor)
         }
     }
 }
 
-/// The box around the coordinates; puts the columns in row-major order, each cell in its place.
+/// Finds the box around the coordinates, and sorts the columns into the row-major order of that box.
 fn fill_box(
     schema: &Schema,
     coordinates: &[(String, Column)],
@@ -318,7 +324,7 @@ fn fill_box(
     if !in_order {
         ensure!(
             rows < u32::MAX as usize,
-            "{rows} rows at once; give fewer than {}",
+            "the file has {rows} unsorted rows; sort them, or write fewer than {} at once",
             u32::MAX
         );
         let mut source = vec![u32::MAX; rows];
@@ -342,7 +348,7 @@ fn fill_box(
             *column = column.picked(&source);
         }
     }
-    // All places are different and within the box, so the box has at least as many cells as rows.
+    // All positions are distinct and inside the box, so the box has at least as many cells as rows.
     let cells = at.iter().max().map_or(0, |m| m + 1);
     ensure!(cells == rows as u64, not_a_box(rows, "the dimensions"));
     Ok(region)
@@ -350,7 +356,7 @@ fn fill_box(
 
 fn not_a_box(rows: usize, dimensions: &str) -> String {
     format!(
-        "the {rows} cells do not fill a box along {dimensions}; a dense array takes every cell of a box exactly \
-         once; give single cells to a sparse one (import --sparse), or to this one with write --points"
+        "the {rows} cells do not fill a box along {dimensions}; a write to a dense array needs every cell of a box \
+         exactly once; import into a sparse array with --sparse, or write single cells with --points"
     )
 }

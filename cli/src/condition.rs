@@ -1,11 +1,11 @@
-//! `--where`: conditions as they are typed.
+//! Parses the conditions of `--where`.
 
 use anyhow::Result;
 use hyperslab::{Array, Condition, Error};
 
 use crate::failure::usage;
 
-/// The condition, once the array's fields are known to be such that it can test them.
+/// Parses a condition, and checks it against the array's fields.
 pub(crate) async fn read(text: &str, array: &Array) -> Result<Condition> {
     let condition: Condition = text.parse().map_err(|e| usage("--where", e))?;
     match array.check_condition(&condition).await {

@@ -16,7 +16,7 @@ use crate::progress::Progress;
 use crate::store::{Env, Place, seed};
 use crate::{show, sizes, when};
 
-/// Bytes that are in memory at once.
+/// Bytes that are copied at a time.
 const CHUNK_BYTES: u64 = 8 << 20;
 
 /// Runs the command.
@@ -26,7 +26,7 @@ pub(crate) async fn copy(env: &Env, args: &Copy) -> Result<()> {
     apart(&from, &to)?;
     if from.local().is_some_and(Path::is_file) {
         bail!(
-            "cannot copy {}: it is a file, and an array, a group or a folder is needed; `cp` copies files",
+            "cannot copy {}: it is a file, not an array, a group or a folder; use `cp` for files",
             args.src
         );
     }
@@ -46,8 +46,8 @@ pub(crate) async fn copy(env: &Env, args: &Copy) -> Result<()> {
     building.end(copied).await
 }
 
-/// Lets the groups of a copy name members that were copied with them where they are now, and says which members lie
-/// elsewhere: these are named as before.
+/// Points the members of copied groups to the copies. Members outside the source keep their URI, with a message for
+/// each.
 async fn groups(env: &Env, from: &Place, made: &Place, to: &Place, files: &[Walked]) -> Result<()> {
     for folder in files.iter().filter(|f| f.size.is_none()) {
         let Some(group) = folder
@@ -59,7 +59,7 @@ async fn groups(env: &Env, from: &Place, made: &Place, to: &Place, files: &[Walk
         };
         let group = group.trim_end_matches('/');
         let path = join(&made.path, group);
-        // One that cannot be opened, for want of its key, is copied as it is.
+        // A group that cannot be opened, such as an encrypted one without its key, is copied unchanged.
         let Ok(opened) = Group::open(&made.context, &path, &env.options(Window::ALL)).await else {
             continue;
         };
@@ -68,7 +68,7 @@ async fn groups(env: &Env, from: &Place, made: &Place, to: &Place, files: &[Walk
             let at = Place::new(&member.uri).map_or_else(|_| member.uri.clone(), |at| at.location());
             match vfs::path_within(&from.location(), &at) {
                 Some(inside) => changes.extend(moved(member, &inside, group, to)),
-                None => tell_of_other(&to.join(group), member),
+                None => warn_not_copied(&to.join(group), member),
             }
         }
         if !changes.is_empty() {
@@ -83,7 +83,8 @@ async fn groups(env: &Env, from: &Place, made: &Place, to: &Place, files: &[Walk
     Ok(())
 }
 
-/// What makes a member that is `inside` the copy be named there: relative to its group, if it lies in the group's folder.
+/// The changes that point a member to its copy, which is at the path `inside` the destination. The new URI is relative
+/// if the copy is in the group's folder.
 fn moved(member: &Member, inside: &str, group: &str, to: &Place) -> Vec<GroupChange> {
     let kind = match member.kind {
         Some(ObjectType::Array) => MemberKind::Array,
@@ -106,16 +107,17 @@ fn moved(member: &Member, inside: &str, group: &str, to: &Place) -> Vec<GroupCha
     replaced.into_iter().chain([GroupChange::Add(added)]).collect()
 }
 
-/// Says of a member that it lies outside what was copied.
-fn tell_of_other(group: &Place, member: &Member) {
+/// Prints that a member was not copied, because it is outside the source.
+fn warn_not_copied(group: &Place, member: &Member) {
     let (name, uri) = (member.name.as_deref().unwrap_or(&member.uri), &member.uri);
     show::complaint(format_args!(
-        "hyperslab: {}: its member '{name}' is not copied, it stays {uri}; copy that too, and `hyperslab group add` the copy",
+        "hyperslab: {}: member '{name}' was not copied and still refers to {uri}; copy it too, and add the copy with \
+         `hyperslab group add`",
         group.url.trim_end_matches('/')
     ));
 }
 
-/// Refuses a copy into what is copied, which would grow while it is read, and one over what holds it.
+/// Returns an error if the source and the destination are the same or if one contains the other.
 fn apart(from: &Place, to: &Place) -> Result<()> {
     let within = |outer: &Place, inner: &Place| match (outer.local(), inner.local()) {
         (Some(outer), Some(inner)) => real(inner).starts_with(real(outer)),
@@ -123,15 +125,19 @@ fn apart(from: &Place, to: &Place) -> Result<()> {
         _ => false,
     };
     let why = match (within(from, to), within(to, from)) {
-        (true, true) => "they are the same place",
-        (true, false) => "the copy would lie within what is copied",
-        (false, true) => "what is copied lies within the place of the copy",
+        (true, true) => "they are the same",
+        (true, false) => "the destination is inside the source",
+        (false, true) => "the source is inside the destination",
         (false, false) => return Ok(()),
     };
-    bail!("cannot copy {} to {}: {why}; choose another place", from.url, to.url)
+    bail!(
+        "cannot copy {} to {}: {why}; choose another destination",
+        from.url,
+        to.url
+    )
 }
 
-/// Where a path leads with all links followed, as far as there is something already.
+/// Resolves all links in the existing part of a path.
 fn real(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut rest = Vec::new();
@@ -145,7 +151,7 @@ fn real(path: &Path) -> PathBuf {
     let mut real = there.unwrap_or_default();
     for part in rest.into_iter().rev() {
         match part {
-            // What is not there yet is no link, so that what lies above it is known from its name.
+            // Parts that do not exist are not links, so `..` removes the part before it.
             Component::ParentDir => {
                 real.pop();
             }

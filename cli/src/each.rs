@@ -1,4 +1,4 @@
-//! What looks after an array, over every array of a group.
+//! Runs a maintenance command on an array, or on every array of a group.
 
 use std::collections::HashSet;
 
@@ -11,20 +11,20 @@ use crate::ls::{identity, member_place, with_or_without_key};
 use crate::store::{Env, Place};
 use crate::{failure, show, when};
 
-/// An array that a command is about.
+/// An array that a command runs on.
 pub(crate) struct Target {
     /// Its path or URL.
     pub(crate) url: String,
-    /// What stands before names of files in it: its URL, where there may be other arrays.
+    /// The prefix of printed file names: the array's URL if the command runs on a group, else empty.
     pub(crate) prefix: String,
 }
 
-/// Does it with the array at `url`, or with every array of the group there, groups in it too. What goes wrong with one of
-/// them does not keep it from the others.
+/// Calls `act` with the array at `url`, or with every array of the group there and of its nested groups. An error in one
+/// array does not stop the others.
 pub(crate) async fn each(env: &Env, url: &str, act: impl AsyncFn(&Target) -> Result<()>) -> Result<()> {
     let place = Place::new(url)?;
     let kind = object_type(&place.context, &place.path).await;
-    if kind.with_context(|| format!("cannot look at {url}"))? != Some(ObjectType::Group) {
+    if kind.with_context(|| format!("cannot access {url}"))? != Some(ObjectType::Group) {
         let prefix = String::new();
         return act(&Target {
             url: url.to_owned(),
@@ -33,9 +33,9 @@ pub(crate) async fn each(env: &Env, url: &str, act: impl AsyncFn(&Target) -> Res
         .await;
     }
     let mut found = Found::default();
-    look(env, &place, FOLDER_DEPTH_MAX, &mut found).await?;
+    collect(env, &place, FOLDER_DEPTH_MAX, &mut found).await?;
     if found.arrays.is_empty() && found.bad.is_empty() {
-        bail!("{url}: there is no array in this group; `hyperslab group add` makes one a member");
+        bail!("{url}: the group has no arrays; add one with `hyperslab group add`");
     }
     let mut bad = found.bad;
     for url in found.arrays {
@@ -50,17 +50,17 @@ pub(crate) async fn each(env: &Env, url: &str, act: impl AsyncFn(&Target) -> Res
     Err(last)
 }
 
-/// What a group holds.
+/// The arrays of a group.
 #[derive(Default)]
 struct Found {
     arrays: Vec<String>,
-    /// What was gone through already: members may be named by several groups.
+    /// Arrays and groups that were found before: several groups may have the same member.
     seen: HashSet<String>,
     bad: Vec<anyhow::Error>,
 }
 
-/// Groups lie in this one, `depth` deep at most: servers may show groups without end.
-async fn look(env: &Env, place: &Place, depth: usize, found: &mut Found) -> Result<()> {
+/// Collects the arrays of a group, down to `depth` levels: a server may list nested groups without end.
+async fn collect(env: &Env, place: &Place, depth: usize, found: &mut Found) -> Result<()> {
     if !found.seen.insert(identity(place)) {
         return Ok(());
     }
@@ -78,14 +78,14 @@ async fn look(env: &Env, place: &Place, depth: usize, found: &mut Found) -> Resu
     for member in &group.members {
         match member_place(place, member) {
             Ok(at) => places.push(at),
-            Err(error) => found.bad.push(error.context(format!("cannot look into {}", place.url))),
+            Err(error) => found.bad.push(error.context(format!("cannot list {}", place.url))),
         }
     }
     places.extend(group.others().await?.iter().map(|name| place.join(name)));
     for at in places {
         match object_type(&at.context, &at.path).await {
             Ok(Some(ObjectType::Group)) => {
-                if let Err(error) = Box::pin(look(env, &at, depth - 1, found)).await {
+                if let Err(error) = Box::pin(collect(env, &at, depth - 1, found)).await {
                     found.bad.push(error);
                 }
             }
@@ -95,7 +95,7 @@ async fn look(env: &Env, place: &Place, depth: usize, found: &mut Found) -> Resu
                 }
             }
             Ok(None) => found.bad.push(anyhow!(
-                "{}: nothing is there; put it back, or `hyperslab group rm` it",
+                "{}: this member of the group does not exist; restore it, or remove it with `hyperslab group rm`",
                 at.url
             )),
             Err(error) => found.bad.push(error.into()),

@@ -1,11 +1,11 @@
-//! How a command ends badly: one line on standard error, and the exit code.
+//! Reports errors: one line on standard error, and the exit code.
 
 use std::io;
 use std::process::ExitCode;
 
 use crate::{show, signals};
 
-/// The command line itself was wrong: exit code 2.
+/// An error in the command line: exit code 2.
 #[derive(Debug)]
 pub(crate) struct Usage(pub(crate) String);
 
@@ -17,12 +17,12 @@ impl std::fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// An error about what was typed after `option`.
+/// An error about the value of `option`.
 pub(crate) fn usage(option: &str, why: impl std::fmt::Display) -> anyhow::Error {
     Usage(format!("{option}: {why}")).into()
 }
 
-/// Some of the data is damaged, and all that there is to say about it has been said.
+/// Some of the data is damaged; the details were printed before.
 #[derive(Debug)]
 pub(crate) struct Reported(pub(crate) String);
 
@@ -37,7 +37,7 @@ impl std::error::Error for Reported {}
 /// Prints the error and chooses the exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     if is_broken_pipe(error) {
-        // Whoever read our output has seen enough.
+        // The reader of the output has closed the pipe, as `head` does.
         return ExitCode::SUCCESS;
     }
     signals::clear_line();
@@ -49,20 +49,20 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     }
 }
 
-/// Prints clap's complaint in one line; help and version as they are.
+/// Prints clap's error in one line, and help and version unchanged.
 pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() || error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let _ = error.print();
         return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
     }
     if error.kind() == clap::error::ErrorKind::InvalidUtf8 {
-        show::complaint("hyperslab: an argument is not UTF-8; rename the file, or open it by a link with a UTF-8 name");
+        show::complaint("hyperslab: an argument is not UTF-8; rename the file, or use a link with a UTF-8 name");
         return ExitCode::from(2);
     }
     let text = error.render().to_string();
     let (message, usage) = text.split_once("Usage:").unwrap_or((&text, ""));
     let usage = usage.lines().next().unwrap_or("").trim();
-    // The hint below says as much.
+    // The hint below replaces that of clap.
     let message = message.split("For more information").next().unwrap_or(message);
     let message = one_line(message.trim_start_matches("error:"));
     let hint = if usage.is_empty() {
@@ -74,8 +74,8 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// The chain of causes as one sentence. Causes that the error before them has already told are left
-/// out, and so are the empty paths of errors about the root of a store.
+/// Joins the chain of causes to one sentence. Omits causes that the previous error includes, and the empty paths of
+/// errors about the root of a store.
 pub(crate) fn sentence(error: &anyhow::Error) -> String {
     let mut parts: Vec<String> = Vec::new();
     for cause in error.chain() {
@@ -86,20 +86,20 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
         }
     }
     if error.chain().any(wants_key) {
-        parts.push("--key-file FILE gives the key".to_owned());
+        parts.push("give the key with --key-file FILE".to_owned());
     }
     let remedy = error.chain().find_map(remedy);
     parts.join(": ") + &remedy.map_or_else(String::new, |what| format!("; {what}"))
 }
 
-/// What helps where the system refuses, whatever was to be done.
+/// Advice for errors of the operating system.
 fn remedy(cause: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
     Some(match cause.downcast_ref::<io::Error>()?.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-            "make room there, or take another disk"
+            "free some space, or use another disk"
         }
-        io::ErrorKind::PermissionDenied => "change the permissions there, or take another place",
-        io::ErrorKind::ReadOnlyFilesystem => "take a place that can be written to",
+        io::ErrorKind::PermissionDenied => "change the permissions, or choose another folder",
+        io::ErrorKind::ReadOnlyFilesystem => "choose a folder on a writable file system",
         io::ErrorKind::InvalidFilename => "choose a shorter name",
         _ => return None,
     })

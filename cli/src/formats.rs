@@ -1,9 +1,8 @@
-//! The formats of files, and the endings of names that stand for them: of these lists help, messages and the
-//! reading of the command line are made.
+//! File formats and their extensions. The help texts, the messages and the command line parser use these lists.
 
 use clap::ValueEnum;
 
-/// What cells are read from.
+/// Formats that cells are read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Input {
     #[value(aliases = ["feather", "ipc"])]
@@ -14,7 +13,7 @@ pub(crate) enum Input {
     Tsv,
 }
 
-/// What cells are written to.
+/// Formats that cells are written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
     #[value(aliases = ["feather", "ipc"])]
@@ -29,13 +28,13 @@ pub(crate) enum Output {
     Png,
 }
 
-/// The formats of one direction.
+/// The input formats or the output formats.
 pub(crate) trait Format: ValueEnum {
-    /// The formats of the other one.
+    /// The formats of the other direction.
     type Opposite: ValueEnum;
-    /// What is done with a file, and what is done with one of the other direction.
+    /// Participles for messages: for this direction, and for the other one.
     const DONE: [&'static str; 2];
-    /// Endings of other formats, and how files of them come to be one of these.
+    /// Extensions of unsupported formats, and how to convert their files.
     const ELSEWHERE: &'static [(&'static [&'static str], &'static str)];
 }
 
@@ -49,11 +48,11 @@ impl Format for Input {
         ),
         (
             &["parquet", "orc", "xls", "xlsx", "ods", "sqlite", "db"],
-            "make an Arrow file or a CSV of it first, for instance with DuckDB or pandas",
+            "convert it to Arrow or CSV first, for example with DuckDB or pandas",
         ),
         (
             &["nc", "h5", "hdf5", "tif", "tiff", "grib", "grb2"],
-            "make an .npy of each of its arrays first, for instance with xarray",
+            "convert each of its arrays to .npy first, for example with xarray",
         ),
     ];
 }
@@ -64,20 +63,20 @@ impl Format for Output {
     const ELSEWHERE: &'static [(&'static [&'static str], &'static str)] = &[
         (
             &["gz", "bz2", "xz", "zst", "zip"],
-            "pack it behind the export, as in `hyperslab export ARRAY - --format csv | gzip > OUT`",
+            "compress the output, as in `hyperslab export ARRAY - --format csv | gzip > OUT`",
         ),
         (
             &["parquet", "orc", "xls", "xlsx"],
-            "export an Arrow file and convert it, for instance with DuckDB or pandas",
+            "export an Arrow file and convert it, for example with DuckDB or pandas",
         ),
         (
             &["nc", "h5", "hdf5", "tif", "tiff"],
-            "export an .npy and convert it, for instance with xarray or GDAL",
+            "export an .npy and convert it, for example with xarray or GDAL",
         ),
     ];
 }
 
-/// The endings of all formats of a direction, each with its dot.
+/// The extensions of all formats of a direction, each with its dot.
 pub(crate) fn endings<F: ValueEnum>() -> String {
     let formats = F::value_variants().iter().filter_map(ValueEnum::to_possible_value);
     let endings: Vec<String> = formats
@@ -90,10 +89,10 @@ pub(crate) fn endings<F: ValueEnum>() -> String {
     endings.join(" ")
 }
 
-/// The format that the ending of a name stands for.
+/// The format that the extension of a name stands for.
 ///
 /// # Errors
-/// A sentence that lists the endings there are.
+/// The extension is not that of a format. The message lists the supported extensions.
 pub(crate) fn of_name<F: Format>(name: &str) -> Result<F, String> {
     let ending = std::path::Path::new(name).extension().and_then(|e| e.to_str());
     let ending = ending.unwrap_or("");
@@ -101,17 +100,21 @@ pub(crate) fn of_name<F: Format>(name: &str) -> Result<F, String> {
         let [done, other] = F::DONE;
         let endings = endings::<F>();
         if F::Opposite::from_str(ending, true).is_ok() {
-            return format!("{name}: .{ending} files can only be {other}, not {done}; the endings are {endings}");
+            return format!(
+                "{name}: .{ending} files can only be {other}, not {done}; supported extensions are {endings}"
+            );
         }
         let what = ending.to_ascii_lowercase();
         match F::ELSEWHERE
             .iter()
             .find(|(endings, _)| endings.contains(&what.as_str()))
         {
-            Some((_, help)) => format!("{name}: such files are not {done}; {help}; the endings are {endings}"),
+            Some((_, help)) => {
+                format!("{name}: such files cannot be {done}; {help}; supported extensions are {endings}")
+            }
             None => format!(
-                "the ending of {name} says no format; the endings are {endings}; if it is to be one of them by another \
-                 name, say which with --format"
+                "the extension of {name} is unknown; supported extensions are {endings}; if the file has one of these \
+                 formats, give --format"
             ),
         }
     })
@@ -122,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endings_stand_for_formats_in_their_direction_only() {
+    fn extensions_stand_for_formats_of_their_direction_only() {
         assert_eq!(of_name("a.b/x.FEATHER"), Ok(Input::Arrow));
         assert_eq!(of_name("x.ndjson"), Ok(Output::Jsonl));
         assert_eq!(endings::<Input>(), ".arrow .feather .ipc .npy .npz .csv .tsv");
@@ -133,8 +136,8 @@ mod tests {
         );
         assert!(!why.contains("--format"), "{why}");
         let why = of_name::<Input>("x").unwrap_err();
-        assert!(why.contains("says no format") && why.contains("--format"), "{why}");
+        assert!(why.contains("is unknown") && why.contains("--format"), "{why}");
         let why = of_name::<Input>("x.csv.gz").unwrap_err();
-        assert!(why.contains("such files are not read; unpack it first"), "{why}");
+        assert!(why.contains("such files cannot be read; unpack it first"), "{why}");
     }
 }

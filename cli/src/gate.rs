@@ -1,5 +1,5 @@
-//! What is being written to a store passes a gate, which a signal closes: nothing more is written then, and files
-//! that were begun are given up.
+//! A gate that every write to a store passes. A signal closes it: no further write starts, and unfinished files are
+//! aborted.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,10 +8,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyperslab::vfs::{BoxFuture, FileWriter};
 
-/// How long a signal waits for what is being sent.
+/// How long a signal waits for writes in progress.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// What is being written passes here, until it is closed.
+/// Lets writes pass until it is closed.
 #[derive(Default)]
 pub(crate) struct Gate {
     state: Mutex<State>,
@@ -21,17 +21,17 @@ pub(crate) struct Gate {
 #[derive(Default)]
 struct State {
     closed: bool,
-    /// What was put is half of something: the other half passes even where this is closed.
+    /// Whether a change is half written. Its other half passes even if the gate is closed.
     held: bool,
     underway: usize,
-    /// Files that are being written, but for those whose writer is at work.
+    /// The writers of unfinished files, except those with an operation in progress.
     begun: HashMap<u64, Box<dyn FileWriter>>,
-    /// How many files were begun.
+    /// How many files were created.
     count: u64,
 }
 
 impl Gate {
-    /// Never comes back once the gate is closed.
+    /// Passes the gate. Never returns once the gate is closed.
     pub(crate) async fn pass(&self) -> Passed<'_> {
         let passed = {
             let mut state = self.lock();
@@ -45,7 +45,7 @@ impl Gate {
         Passed(self)
     }
 
-    /// Lets all pass until [`Gate::release`]: who closes waits for that.
+    /// Lets all writes pass until [`Gate::release`]; [`Gate::close`] waits for that.
     pub(crate) fn hold(&self) {
         let mut state = self.lock();
         if !state.held {
@@ -64,7 +64,7 @@ impl Gate {
         self.through.notify_all();
     }
 
-    /// A writer whose every step passes here.
+    /// Wraps a writer so that each of its operations passes the gate.
     pub(crate) fn guard(self: &Arc<Self>, inner: Box<dyn FileWriter>) -> Box<dyn FileWriter> {
         let mut state = self.lock();
         state.count += 1;
@@ -76,7 +76,8 @@ impl Gate {
         })
     }
 
-    /// Closes, waits for what is underway, which may come through later still, and gives up the files that were begun.
+    /// Closes the gate, waits a few seconds for writes in progress, and aborts unfinished files. A slower write may still
+    /// succeed later.
     pub(crate) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
@@ -85,7 +86,7 @@ impl Gate {
         let begun = std::mem::take(&mut state.begun);
         drop(state);
         for writer in begun.into_values() {
-            // There is nobody to tell of a failure.
+            // An error cannot be reported here.
             let _ = pollster::block_on(writer.abort());
         }
     }
@@ -100,7 +101,7 @@ impl Gate {
     }
 }
 
-/// Something underway.
+/// A write in progress.
 pub(crate) struct Passed<'a>(&'a Gate);
 
 impl Drop for Passed<'_> {
@@ -110,7 +111,7 @@ impl Drop for Passed<'_> {
     }
 }
 
-/// The writer of this number, which lies with the gate while it has nothing to do.
+/// A handle of a writer, which the gate keeps between operations.
 struct Writer {
     number: u64,
     gate: Arc<Gate>,
@@ -119,7 +120,7 @@ struct Writer {
 impl Writer {
     fn take(&self) -> hyperslab::Result<Box<dyn FileWriter>> {
         let taken = self.gate.lock().begun.remove(&self.number);
-        // Gone where a step before failed half-way.
+        // It is missing if an earlier operation was cancelled, or if the gate is closed.
         taken.ok_or(hyperslab::Error::Cancelled)
     }
 }
@@ -152,7 +153,7 @@ impl FileWriter for Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         let given_up = self.gate.lock().begun.remove(&self.number);
-        // Outside the lock: it may have files to remove.
+        // Dropped outside the lock, because this may remove files.
         drop(given_up);
     }
 }

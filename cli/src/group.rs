@@ -64,8 +64,8 @@ pub(crate) async fn group(env: &Env, command: &Group) -> Result<()> {
     }
 }
 
-/// The member at a path or URL; or, where nothing is there, at that path in the group's folder. What lies within that
-/// folder goes with it: it is named relative to it.
+/// Finds the member at a path or URL or, if nothing exists there, at that path in the group's folder. A member in the
+/// group's folder gets a relative URI, so that both can move together.
 async fn resolve(group: &str, member: &str, name: Option<String>) -> Result<GroupMember> {
     if let Some(name) = name
         .as_deref()
@@ -73,7 +73,7 @@ async fn resolve(group: &str, member: &str, name: Option<String>) -> Result<Grou
     {
         return Err(usage(
             "--name",
-            format!("'{name}' is no name: members are shown as files of a folder"),
+            format!("'{name}' is not a valid name; names are not empty, . or .., and have no /"),
         ));
     }
     let group = Place::new(group)?;
@@ -82,7 +82,7 @@ async fn resolve(group: &str, member: &str, name: Option<String>) -> Result<Grou
         (place, kind) = look(group.join(member)).await?;
     }
     let kind = kind.with_context(|| {
-        format!("{member}: there is no array or group, neither from the current folder nor in that of the group")
+        format!("{member}: no array or group found, neither from the current folder nor in the group's; check the path")
     })?;
     let uri = place.location();
     let inside = path_within(&group.location(), &uri).filter(|path| !path.is_empty());
@@ -99,10 +99,10 @@ async fn resolve(group: &str, member: &str, name: Option<String>) -> Result<Grou
     })
 }
 
-/// What is at a place.
+/// Finds out whether an array or a group is at a place.
 async fn look(place: Place) -> Result<(Place, Option<MemberKind>)> {
     let found = object_type(&place.context, &place.path).await;
-    let kind = match found.with_context(|| format!("cannot look at {}", place.url))? {
+    let kind = match found.with_context(|| format!("cannot access {}", place.url))? {
         Some(ObjectType::Array) => Some(MemberKind::Array),
         Some(ObjectType::Group) => Some(MemberKind::Group),
         None => None,

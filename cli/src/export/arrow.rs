@@ -15,7 +15,7 @@ pub(super) async fn export(job: &Job, args: &Export) -> Result<()> {
     let mut fields = job.fields.clone();
     let mut file = Out::create(&args.out, args.force)?;
     if file.is_stream() {
-        // What has gone down a pipe cannot be taken back, so the forms must be known first.
+        // Output to a pipe cannot be rewritten, so find the fields that need raw form first.
         scan(job, &mut fields).await?;
     }
     while !attempt(job, &mut fields, &mut file).await? {
@@ -24,7 +24,7 @@ pub(super) async fn export(job: &Job, args: &Export) -> Result<()> {
     file.finish()
 }
 
-/// Marks the fields that cannot be shown in their natural form.
+/// Reads the fields that may need raw form, and marks those that do.
 async fn scan(job: &Job, fields: &mut [FieldType]) -> Result<()> {
     let doubtful: Vec<String> = fields
         .iter()
@@ -50,7 +50,7 @@ async fn scan(job: &Job, fields: &mut [FieldType]) -> Result<()> {
     Ok(())
 }
 
-/// Gives raw form to each field that a batch shows to need it. Whether there were any.
+/// Switches each field that needs it for this batch to raw form. Returns whether there were any.
 fn mark(fields: &mut [FieldType], batch: &Batch) -> bool {
     let mut any = false;
     for field in fields {
@@ -59,7 +59,7 @@ fn mark(fields: &mut [FieldType], batch: &Batch) -> bool {
     any
 }
 
-/// Writes everything; false, with the fields marked, if one of them turned out to need raw form.
+/// Writes everything. Returns false, with the fields marked, if one of them turns out to need raw form.
 async fn attempt(job: &Job, fields: &mut [FieldType], file: &mut Out) -> Result<bool> {
     let table = Table::new(fields.to_vec(), job.array.schema().is_dense())?;
     let name = file.name().to_owned();
@@ -88,7 +88,7 @@ async fn attempt(job: &Job, fields: &mut [FieldType], file: &mut Out) -> Result<
     Ok(true)
 }
 
-/// The failure to write the output of this name. Arrow wraps the system's error, which says more by itself.
+/// The error for an output that cannot be written. Arrow wraps the system's error, which is clearer by itself.
 fn failed(name: &str, error: ArrowError) -> anyhow::Error {
     match error {
         ArrowError::IoError(_, cause) => out::failed(name, cause),

@@ -1,4 +1,4 @@
-//! Export in the formats that the mount shows too.
+//! Export in the formats that the FUSE mount also offers.
 
 use std::io::Write as _;
 
@@ -48,7 +48,7 @@ pub(super) async fn export(job: &Job, format: Format, args: &Export) -> Result<(
         if let [_] = batch.columns.as_slice()
             && fixed
         {
-            // The cells are the bytes.
+            // The output is the bytes of the cells.
             let column = batch.columns.into_iter().map(|(_, c)| c).collect();
             written += write(&mut file, &encoder.cells(column)?)?;
             continue;
@@ -62,7 +62,7 @@ pub(super) async fn export(job: &Job, format: Format, args: &Export) -> Result<(
     let expected = encoder.size().unwrap_or(written);
     ensure!(
         written == expected,
-        "{}: {written} bytes came out where {expected} were announced; the array changed meanwhile",
+        "{}: wrote {written} bytes instead of {expected}, because the array changed during the export; run it again",
         job.url
     );
     file.finish()

@@ -1,4 +1,4 @@
-//! What is to be exported: fields, cells, order.
+//! The query of an export: fields, cells, order.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -21,13 +21,13 @@ use crate::sizes::{ALL_CORES_BYTES, PROGRAM_BYTES};
 use crate::store::{Env, Place};
 use crate::{show, when};
 
-/// The least that reading is given, whatever the budget.
+/// The least memory for reading, whatever the budget.
 const READ_BYTES_MIN: u64 = 40 << 20;
-/// What part of that a batch may take: sparse cells are held several times while they are sorted.
+/// A batch may take a sixth of that, because sorting holds sparse cells several times.
 const BATCH_SHARE: u64 = 6;
-/// What part the cache may take: a tile that two batches meet is decoded once.
+/// The cache may take an eighth, so that a tile that two batches need is decoded once.
 const CACHE_SHARE: u64 = 8;
-/// Bytes of cells that are encoded at a time: as text, or in Arrow's messages, they are held once more or twice.
+/// Bytes of cells that are encoded at a time. Text and Arrow messages hold one or two more copies of them.
 const PART_BYTES: u64 = 1 << 20;
 
 /// A read that is ready to run.
@@ -36,16 +36,16 @@ pub(crate) struct Job {
     pub(crate) array: Array,
     /// What to read.
     pub(crate) query: Query,
-    /// The fields, in the order of the query's.
+    /// The fields, in the query's order.
     pub(crate) fields: Vec<FieldType>,
-    /// Lengths of the axes, without those along which one coordinate was named; `None` for sparse arrays.
+    /// Lengths of the axes, except those with a single selected coordinate; `None` for sparse arrays.
     pub(crate) shape: Option<Vec<u64>>,
-    /// As typed, for messages.
+    /// The array's path or URL as typed, for messages.
     pub(crate) url: String,
 }
 
 impl Job {
-    /// Opens the array and finds out what the options mean for it.
+    /// Opens the array and resolves the options for it.
     pub(crate) async fn new(env: &Env, args: &Export, format: Output) -> Result<Self> {
         let pick = &args.pick;
         let memory = args.memory.saturating_sub(PROGRAM_BYTES).max(READ_BYTES_MIN);
@@ -57,7 +57,7 @@ impl Job {
         let place = Place { context, ..place };
         let array = env.open_at(&place, when::window(pick.at)?).await?;
         if array.fragments().is_empty() {
-            tell_of_no_writes(env, &place, &array).await?;
+            warn_no_writes(env, &place, &array).await?;
         }
         let schema = Arc::clone(array.schema());
         let written = array.non_empty_domain();
@@ -104,26 +104,26 @@ impl Job {
         })
     }
 
-    /// Whether there is anything to read at all.
+    /// Whether there are no cells to read.
     pub(crate) fn is_empty(&self) -> bool {
         self.shape.as_ref().is_some_and(|s| s.contains(&0))
     }
 
-    /// How many cells there will be, where that is known beforehand.
+    /// The number of cells, if it is known before reading.
     pub(crate) fn cells(&self) -> Option<u64> {
         self.shape
             .as_ref()
             .map(|s| s.iter().fold(1, |n: u64, m| n.saturating_mul(*m)))
     }
 
-    /// A bar for reading it all once.
+    /// A progress bar for one pass over the cells.
     pub(crate) fn progress(&self, what: &'static str) -> Progress {
         Progress::new(what, self.cells(), "cells")
     }
 }
 
-/// Says that nothing was written in the window of time that was asked for, and when something was.
-async fn tell_of_no_writes(env: &Env, place: &Place, array: &Array) -> Result<()> {
+/// Prints that nothing was written in the requested window, with the times of the first and the last write.
+async fn warn_no_writes(env: &Env, place: &Place, array: &Array) -> Result<()> {
     let all = env.open_at(place, Window::ALL).await?;
     let (Some(first), Some(last)) = (all.times().first().copied(), all.times().last().copied()) else {
         return Ok(());
@@ -136,8 +136,8 @@ async fn tell_of_no_writes(env: &Env, place: &Place, array: &Array) -> Result<()
         format!("from {from} until {asked}")
     };
     show::complaint(format_args!(
-        "hyperslab: {}: nothing was written {window}, so the export has no cells or fill values only; writes reach from {} \
-         to {}",
+        "hyperslab: {}: nothing was written {window}, so the export is empty or has only fill values; the writes date \
+         from {} to {}",
         place.url,
         when::iso(first),
         when::iso(last)
@@ -145,7 +145,7 @@ async fn tell_of_no_writes(env: &Env, place: &Place, array: &Array) -> Result<()
     Ok(())
 }
 
-/// The cells of a batch in parts that are encoded one by one.
+/// Splits the cells of a batch into ranges that are encoded one by one.
 pub(crate) fn parts(batch: &Batch) -> impl Iterator<Item = Range<usize>> + use<> {
     let columns = batch.columns.iter().map(|(_, c)| c.data.len() as u64);
     let (bytes, cells) = (columns.sum::<u64>(), batch.columns.first().map_or(0, |(_, c)| c.len()));
@@ -156,8 +156,8 @@ pub(crate) fn parts(batch: &Batch) -> impl Iterator<Item = Range<usize>> + use<>
         .map(move |start| start..cells.min(start + step))
 }
 
-/// Which fields go out. Tables and Arrow files list coordinates first; arrays of numbers hold what
-/// was asked for, or every attribute, and the coordinates of sparse cells.
+/// The fields to export. Tables and Arrow files start with the coordinates. The other formats hold the requested
+/// attributes or, without a request, all attributes and the coordinates of sparse cells.
 fn names(array: &Array, asked: Option<&[String]>, format: Output) -> Result<Vec<String>> {
     let schema = array.schema();
     let dimensions: Vec<String> = schema.dimensions.iter().map(|d| d.name.clone()).collect();
@@ -186,13 +186,13 @@ fn names(array: &Array, asked: Option<&[String]>, format: Output) -> Result<Vec<
     Ok(names)
 }
 
-/// The first name that is in a list twice.
+/// The first name that a list repeats.
 pub(crate) fn repeated(names: &[String]) -> Option<&str> {
     let mut seen = HashSet::new();
     names.iter().map(String::as_str).find(|name| !seen.insert(*name))
 }
 
-/// The field that `--attrs` names; `data` may stand for the attribute without a name.
+/// The field that `--attrs` names; `data` may refer to the unnamed attribute.
 fn attribute(array: &Array, name: &str) -> Result<String> {
     let schema = array.schema();
     if let Some(found) = selection::field_named(name, schema) {
@@ -232,7 +232,7 @@ fn order(asked: Option<Order>, dense: bool, format: Output) -> Result<Layout> {
     }
 }
 
-/// How each of these fields is typed.
+/// The types of these fields.
 pub(crate) async fn fields(array: &Array, names: &[String]) -> Result<Vec<FieldType>> {
     let schema = array.schema();
     let mut known: HashMap<String, Arc<Enumeration>> = HashMap::new();

@@ -42,7 +42,7 @@ pub(crate) async fn export(env: &Env, args: &Export) -> Result<()> {
     encoded::export(&job, encoding, args).await
 }
 
-/// Refuses bytes that are no text where a person would see them.
+/// Returns an error for a binary format on a terminal.
 fn check_terminal(format: Output, is_terminal: bool) -> Result<()> {
     let name = match format {
         Output::Arrow => "arrow",
@@ -56,7 +56,7 @@ fn check_terminal(format: Output, is_terminal: bool) -> Result<()> {
         usage(
             "OUT",
             format!(
-                "a terminal cannot show {name}; redirect the output, as in > out.{name}, or give a file in place of -"
+                "a terminal cannot show {name}; redirect the output, as in > out.{name}, or give a file instead of -"
             )
         )
     );
@@ -70,7 +70,7 @@ fn format(args: &Export) -> Result<Output> {
     if args.out == "-" {
         return Err(usage(
             "OUT",
-            "standard output has no ending; give --format, as in --format csv",
+            "standard output has no file extension; give --format, as in --format csv",
         ));
     }
     formats::of_name(&args.out).map_err(|why| usage("OUT", why))
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terminals_are_shown_text_only() {
+    fn terminals_get_text_formats_only() {
         for format in [Output::Arrow, Output::Npy, Output::Bin, Output::Png] {
             let error = check_terminal(format, true).unwrap_err().to_string();
             assert!(error.contains("redirect the output, as in > out."), "{error}");

@@ -216,7 +216,7 @@ fn a_copied_group_tells_which_members_stay() {
     assert!(told.status.success());
     let told = String::from_utf8(told.stderr).unwrap();
     assert!(
-        told.contains("far/g: its member 'a' is not copied, it stays file://"),
+        told.contains("far/g: member 'a' was not copied and still refers to file://"),
         "{told}"
     );
     shell.ok("group create h");
@@ -305,23 +305,29 @@ fn a_copy_and_what_is_copied_lie_apart() {
     let before = files();
     let file_url = format!("file://{}", shell.path("folder/a/b").display());
     let mut lines = vec![
-        ("folder/a folder/a/b".to_owned(), "lie within what is copied"),
-        ("folder/a folder/a/deep/er".to_owned(), "lie within what is copied"),
-        ("folder folder/a/../a/b".to_owned(), "lie within what is copied"),
-        (format!("folder/a {file_url}"), "lie within what is copied"),
+        ("folder/a folder/a/b".to_owned(), "the destination is inside the source"),
+        (
+            "folder/a folder/a/deep/er".to_owned(),
+            "the destination is inside the source",
+        ),
+        (
+            "folder folder/a/../a/b".to_owned(),
+            "the destination is inside the source",
+        ),
+        (format!("folder/a {file_url}"), "the destination is inside the source"),
         (
             "folder/a/__schema folder/a".to_owned(),
-            "lies within the place of the copy",
+            "the source is inside the destination",
         ),
-        ("folder/a folder/../folder/a".to_owned(), "the same place"),
+        ("folder/a folder/../folder/a".to_owned(), "they are the same"),
     ];
     #[cfg(unix)]
     lines.extend([
-        ("link/a folder/a/b".to_owned(), "lie within what is copied"),
-        ("folder/a link/a/b".to_owned(), "lie within what is copied"),
+        ("link/a folder/a/b".to_owned(), "the destination is inside the source"),
+        ("folder/a link/a/b".to_owned(), "the destination is inside the source"),
         (
             "folder/a/__schema link/a".to_owned(),
-            "lies within the place of the copy",
+            "the source is inside the destination",
         ),
     ]);
     for (line, why) in lines {
@@ -329,7 +335,7 @@ fn a_copy_and_what_is_copied_lie_apart() {
             &shell,
             &format!("copy {line}"),
             1,
-            &["cannot copy", why, "choose another place"],
+            &["cannot copy", why, "choose another destination"],
         );
         assert_eq!(files(), before, "{line}");
     }

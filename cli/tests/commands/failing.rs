@@ -65,7 +65,7 @@ fn failures_are_one_line_and_leave_nothing() {
         &shell,
         "write both in.npy",
         1,
-        &["no column 'x'", "values without a name"],
+        &["no column 'x'", "but one without a name"],
     );
     check(&shell, "export both out.png", 1, &["name one of x, y\n"]);
     shell.ok("group create g");
@@ -241,7 +241,7 @@ fn a_full_disk_is_told_with_the_name_of_the_file() {
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("import in.npy a");
     for format in ["arrow", "npy", "csv"] {
-        let words = ["cannot write /dev/full", "No space left on device", "make room"];
+        let words = ["cannot write /dev/full", "No space left on device", "free some space"];
         check(&shell, &format!("export a /dev/full --format {format}"), 1, &words);
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let export = format!("export a - --format {format}");

@@ -134,22 +134,29 @@ fn every_ending_that_is_listed_is_taken_and_no_other() {
             let (code, error) = shell.fails(&line);
             assert_eq!(code, 2, "{line}: {error}");
             assert!(error.contains("can only be written"), "{line}: {error}");
-            assert_eq!(endings(error.split_once("the endings are").unwrap().1), read, "{line}");
+            assert_eq!(
+                endings(error.split_once("supported extensions are").unwrap().1),
+                read,
+                "{line}"
+            );
         }
         let (_, error) = shell.fails(&format!("write a - --format {ending}"));
         assert!(error.contains("arrow, npy, npz, csv, tsv]"), "{error}");
     }
     let (_, error) = shell.fails("export a out.npz");
     assert!(error.contains("can only be read"), "{error}");
-    assert_eq!(endings(error.split_once("the endings are").unwrap().1), written);
+    assert_eq!(
+        endings(error.split_once("supported extensions are").unwrap().1),
+        written
+    );
     assert!(!error.contains("--format"), "{error}");
     for (line, help) in [
-        ("export a out.csv.gz", "pack it behind the export"),
+        ("export a out.csv.gz", "compress the output, as in"),
         ("export a out.parquet", "export an Arrow file and convert it"),
         ("import in.csv.gz c", "unpack it first"),
-        ("import in.parquet c", "make an Arrow file or a CSV of it first"),
-        ("import in.nc c", "make an .npy of each of its arrays first"),
-        ("import in.dat c", "say which with --format"),
+        ("import in.parquet c", "convert it to Arrow or CSV first"),
+        ("import in.nc c", "convert each of its arrays to .npy first"),
+        ("import in.dat c", "formats, give --format"),
     ] {
         let (code, error) = shell.fails(line);
         assert!(code == 2 && error.contains(help), "{line}: {error}");

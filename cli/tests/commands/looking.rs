@@ -86,7 +86,7 @@ fn members_of_groups_are_named_from_the_current_folder() {
         &shell,
         "group add g nowhere",
         1,
-        &["nowhere: ", "neither from the current folder nor in that of the group"],
+        &["nowhere: ", "neither from the current folder nor in the group's"],
     );
 }
 
@@ -307,7 +307,7 @@ fn what_looks_after_arrays_does_so_for_all_of_a_group() {
     shell.ok("group create g/sub");
     shell.ok("group add g g/sub");
     let (_, error) = shell.fails("verify g");
-    assert!(error.contains("no array in this group"), "{error}");
+    assert!(error.contains("the group has no arrays"), "{error}");
     for array in ["g/a", "g/sub/b", "c"] {
         shell.ok(&format!("import in.npy {array}"));
         shell.ok(&format!("write {array} in.npy"));
@@ -335,7 +335,7 @@ fn what_looks_after_arrays_does_so_for_all_of_a_group() {
     assert!(
         String::from_utf8(whole.stderr)
             .unwrap()
-            .contains("/c: nothing is there; put it back")
+            .contains("/c: this member of the group does not exist; restore it")
     );
 }
 

@@ -238,12 +238,12 @@ fn columns_that_do_not_fit_are_named_with_what_to_do() {
             (
                 "y,x,v,s,w",
                 "0,0,1,a,2",
-                &["no field for its column 'w'", "y, x, v, s", "rename"],
+                &["no field for column 'w'", "y, x, v, s", "rename"],
             ),
             (
                 "y,x,v,t",
                 "0,0,1,a",
-                &["no column 's'", "no field for its column 't'", "rename"],
+                &["no column 's'", "no field for column 't'", "rename"],
             ),
         ] {
             shell.file("in.csv", format!("{columns}\n{row}\n"));
@@ -251,7 +251,11 @@ fn columns_that_do_not_fit_are_named_with_what_to_do() {
         }
     }
     shell.file("in.csv", "y,v,s\n0,1,a\n");
-    let words = ["for dimension 'y', and none for 'x'", "add what is missing", "--select"];
+    let words = [
+        "for dimension 'y', but none for 'x'",
+        "add the missing columns",
+        "--select",
+    ];
     check(&shell, "write dense in.csv", 1, &words);
     check(&shell, "write dense in.csv --points", 1, &["no column 'x'"]);
     check(&shell, "write sparse in.csv", 1, &["no column 'x'"]);
@@ -343,7 +347,7 @@ fn what_import_would_lose_or_leave_out_is_refused() {
     );
     check(&shell, "export a s3://bucket/out.csv", 1, &["an export goes to a file"]);
     shell.ok("group create g");
-    check(&shell, "group add g a --name x/y", 2, &["'x/y' is no name"]);
+    check(&shell, "group add g a --name x/y", 2, &["'x/y' is not a valid name"]);
 }
 
 #[test]

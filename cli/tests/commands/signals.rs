@@ -90,8 +90,8 @@ fn of_two_that_make_the_same_the_second_says_so() {
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{error}");
     for words in [
-        "cannot make a",
-        "another process made it meanwhile",
+        "cannot create a",
+        "another process created it in the meantime",
         "choose another name",
     ] {
         assert!(error.contains(words), "{error}");
