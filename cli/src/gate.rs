@@ -136,9 +136,9 @@ impl FileWriter for Writer {
         })
     }
 
-    fn settle(&mut self) {
+    fn start_sync(&mut self) {
         if let Some(inner) = self.gate.lock().begun.get_mut(&self.number) {
-            inner.settle();
+            inner.start_sync();
         }
     }
 

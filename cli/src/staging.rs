@@ -102,10 +102,10 @@ impl Vfs for Staging {
         })
     }
 
-    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+    fn overwrite<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let _passed = self.gate.pass().await;
-            self.of(path).put_over(path, parts).await
+            self.of(path).overwrite(path, parts).await
         })
     }
 

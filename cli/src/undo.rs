@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use hyperslab::format::name::TimestampedName;
-use hyperslab::vfs::{BoxFuture, Direct, Entry, FileWriter, Lock, Vfs, split};
+use hyperslab::vfs::{BoxFuture, Entry, FileWriter, LocalReads, Lock, Vfs, split};
 
 use crate::gate::Gate;
 
@@ -187,10 +187,10 @@ impl Vfs for Undo {
         })
     }
 
-    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+    fn overwrite<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let _passed = self.gate.pass().await;
-            self.inner.put_over(path, parts).await
+            self.inner.overwrite(path, parts).await
         })
     }
 
@@ -218,8 +218,8 @@ impl Vfs for Undo {
         self.inner.sync(dir)
     }
 
-    fn direct(&self) -> Option<&dyn Direct> {
-        self.inner.direct()
+    fn local_reads(&self) -> Option<&dyn LocalReads> {
+        self.inner.local_reads()
     }
 }
 
@@ -259,7 +259,7 @@ mod tests {
         let local = Arc::new(hyperslab::vfs::LocalVfs::new("/data"));
         let undo = Undo::new(Arc::clone(&local) as Arc<dyn Vfs>, "a", true);
         assert_eq!(undo.location("a"), local.location("a"));
-        assert!(undo.location("a").is_some() && undo.failures_are_final() && undo.direct().is_some());
+        assert!(undo.location("a").is_some() && undo.failures_are_final() && undo.local_reads().is_some());
     }
 
     #[test]

@@ -212,7 +212,7 @@ impl Vfs for JsVfs {
         self.task(async move |backend, _| put(&backend, &path, &parts, false).await)
     }
 
-    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+    fn overwrite<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
         let path = path.to_owned();
         self.task(async move |backend, _| put(&backend, &path, &parts, true).await)
     }

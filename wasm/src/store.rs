@@ -64,7 +64,7 @@ impl RawStore {
         let options = options(start, end, key)?;
         let work = async {
             if self.opened.replace(true) {
-                self.context.vfs.renew().await?;
+                self.context.vfs.invalidate().await?;
             }
             Array::open(&self.context, &path, &options).await
         };

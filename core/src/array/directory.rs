@@ -334,11 +334,11 @@ impl<'a> Lists<'a> {
 
     /// The names listed by the vacuum files whose path passes `of` and whose name passes `counts`.
     fn replaced(&self, of: impl Fn(&str) -> bool, counts: impl Fn(&TimestampedName) -> bool) -> HashSet<&str> {
-        let counting = self
+        let open_mode = self
             .vacuum
             .iter()
             .filter(|(path, _)| of(path) && own_name(path).is_some_and(|n| counts(&n)));
-        let lines = counting.flat_map(|(_, lines)| lines);
+        let lines = open_mode.flat_map(|(_, lines)| lines);
         lines
             .map(|line| last_part(commits::vacuumed_path(line).trim_end_matches('/')))
             .collect()

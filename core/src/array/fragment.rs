@@ -8,7 +8,7 @@ use super::index::{Index, Section};
 use super::snapshot::Window;
 use crate::datatype::CellCount;
 use crate::error::{Error, Result};
-use crate::format::data_file::{FRAGMENT_METADATA, Part, file_name};
+use crate::format::data_file::{FRAGMENT_METADATA, FieldFile, file_name};
 use crate::format::fragment::footer::Footer;
 use crate::format::fragment::rtree::last_string;
 use crate::format::fragment::slots::{FieldId, Slots};
@@ -171,9 +171,9 @@ impl Fragment {
         let path = |part| Arc::from(join(&self.path, &file_name(&self.schema, self.version, id, part)));
         let make = || {
             Arc::new(FieldFiles {
-                fixed: path(Part::Fixed),
-                var: cell.is_var().then(|| path(Part::Var)),
-                validity: nullable.then(|| path(Part::Validity)),
+                fixed: path(FieldFile::Fixed),
+                var: cell.is_var().then(|| path(FieldFile::Var)),
+                validity: nullable.then(|| path(FieldFile::Validity)),
             })
         };
         let all = self

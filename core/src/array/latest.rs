@@ -12,7 +12,7 @@ use crate::vfs::{join, last_part, side_by_side};
 /// Names of the committed fragments and deletes that end at or after `from_ms`. Only reads consolidated commit files
 /// that may list such commits.
 pub(crate) async fn commits_since(array: &Array, from_ms: u64) -> Result<Vec<String>> {
-    array.context().vfs.renew().await?;
+    array.context().vfs.invalidate().await?;
     for _ in 0..RELISTINGS {
         // A file that a concurrent vacuum removed is replaced in the next listing.
         match commits_since_once(array, from_ms).await {

@@ -1,6 +1,5 @@
 //! An array at a point in time: its snapshot, fragments and metadata; and groups of arrays.
 
-mod counting;
 pub(crate) mod create;
 mod deletes;
 pub mod directory;
@@ -10,6 +9,7 @@ pub(crate) mod index;
 pub(crate) mod latest;
 pub(crate) mod meta;
 pub(crate) mod open;
+mod open_mode;
 pub(crate) mod schemas;
 pub(crate) mod sections;
 mod sizes;

@@ -11,12 +11,12 @@ use futures_channel::oneshot;
 use futures_util::future;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
-use super::counting::Counting;
 use super::deletes::load_deletes;
 use super::directory::{Committed, FragmentRef, Listing};
 use super::fragment::Fragment;
 use super::group::is_group;
 use super::index::Index;
+use super::open_mode::OpenMode;
 use super::schemas::{Schemas, load_schema};
 use super::snapshot::{Array, Delete, OpenOptions, Snapshot, Window};
 use crate::array::directory::{FRAGMENT_META_DIR, META_DIR, SCHEMA_DIR};
@@ -52,7 +52,7 @@ impl Array {
     /// [`Error::NotFound`] if there is no array. [`Error::Key`] without the right key. [`Error::Corrupt`] and
     /// [`Error::Io`] name the file.
     pub async fn open(context: &Context, path: &str, options: &OpenOptions) -> Result<Self> {
-        Self::open_counting(context, path, options, Counting::Visible).await
+        Self::open_counting(context, path, options, OpenMode::Visible).await
     }
 
     /// Opens the array to verify its files rather than to read cells. Includes fragments that were consolidated but not
@@ -62,11 +62,11 @@ impl Array {
     /// Same as [`Array::open`], except errors about a single fragment.
     pub async fn open_to_verify(context: &Context, path: &str, options: &OpenOptions) -> Result<(Self, Vec<Error>)> {
         let damaged = Mutex::default();
-        let array = Self::open_counting(context, path, options, Counting::All(&damaged)).await?;
+        let array = Self::open_counting(context, path, options, OpenMode::All(&damaged)).await?;
         Ok((array, damaged.into_inner().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    async fn open_counting(context: &Context, path: &str, options: &OpenOptions, which: Counting<'_>) -> Result<Self> {
+    async fn open_counting(context: &Context, path: &str, options: &OpenOptions, which: OpenMode<'_>) -> Result<Self> {
         let mut listing = list(context, path).await?;
         for _ in 0..RELISTINGS {
             let opened = Self::open_listed(context, path, options, &listing, which).await;
@@ -75,7 +75,7 @@ impl Array {
                 return opened;
             }
             // A vacuum may have removed replaced fragments; the next listing has the consolidated ones.
-            context.vfs.renew().await?;
+            context.vfs.invalidate().await?;
             let now = list(context, path).await?;
             if now == listing {
                 return Self::open_without_vacuumed(context, path, options, (listing, which), opened).await;
@@ -90,7 +90,7 @@ impl Array {
         path: &str,
         options: &OpenOptions,
         listing: &Listing,
-        which: Counting<'_>,
+        which: OpenMode<'_>,
     ) -> Result<Self> {
         which.begin();
         let absent = || {
@@ -154,7 +154,8 @@ impl Array {
             raw[i] = loaded;
         }
         drop(far);
-        let fragments: Vec<(FragmentRef, Raw)> = refs.into_iter().zip(raw).filter_map(|(f, r)| Some((f, r?))).collect();
+        let fragments: Vec<(FragmentRef, RawMetadata)> =
+            refs.into_iter().zip(raw).filter_map(|(f, r)| Some((f, r?))).collect();
 
         let mut names = BTreeSet::new();
         for (f, raw) in &fragments {
@@ -195,15 +196,15 @@ impl Array {
             window,
             ..self.0.options.clone()
         };
-        self.0.context.vfs.renew().await?;
+        self.0.context.vfs.invalidate().await?;
         Self::open(&self.0.context, &self.0.path, &options).await
     }
 }
 
 /// The contents of an array, apart from its schema.
-struct Found {
+struct ArrayContents {
     /// The fragments, visible ones first, then replaced ones, each with the part of its metadata that was fetched.
-    fragments: Vec<(FragmentRef, Fetched)>,
+    fragments: Vec<(FragmentRef, FetchedMetadata)>,
     /// The number of visible fragments.
     counted: usize,
     /// The files of array metadata.
@@ -213,7 +214,7 @@ struct Found {
 }
 
 /// The part of a fragment's metadata that was fetched before the schema was known.
-enum Fetched {
+enum FetchedMetadata {
     /// Its footer, from consolidated fragment metadata.
     Footer(Bytes),
     /// The end of its metadata file.
@@ -230,11 +231,11 @@ type Tail = Result<(u64, Bytes)>;
 async fn find(
     context: &Context,
     path: &str,
-    (listing, which): (&Listing, Counting<'_>),
+    (listing, which): (&Listing, OpenMode<'_>),
     window: Window,
     sparse: impl Future<Output = bool>,
     key: Option<&Key>,
-) -> Result<Found> {
+) -> Result<ArrayContents> {
     let (names, consolidated) = (listing.to_fetch(), listing.consolidated_metadata());
     let (lists, consolidated) = future::try_join(
         fetch(context, path, &names),
@@ -246,7 +247,7 @@ async fn find(
     let sparse = committed.straddles(window) && sparse.await;
     let mut visible = committed.visible(window, sparse)?;
     let counted = visible.fragments.len();
-    if matches!(which, Counting::All(_)) {
+    if matches!(which, OpenMode::All(_)) {
         visible.fragments.append(&mut visible.replaced);
     }
     let footers: Vec<Option<Bytes>> = visible
@@ -269,10 +270,10 @@ async fn find(
     let mut tails = tails?.into_iter();
     let fetched = |(f, footer): (FragmentRef, Option<Bytes>)| {
         let tail = if has_tail(&f, &footer) { tails.next() } else { None };
-        let fetched = footer.map(Fetched::Footer).or(tail.map(Fetched::Tail));
-        (f, fetched.unwrap_or(Fetched::Nothing))
+        let fetched = footer.map(FetchedMetadata::Footer).or(tail.map(FetchedMetadata::Tail));
+        (f, fetched.unwrap_or(FetchedMetadata::Nothing))
     };
-    Ok(Found {
+    Ok(ArrayContents {
         fragments: visible.fragments.into_iter().zip(footers).map(fetched).collect(),
         counted,
         metadata: visible.metadata,
@@ -370,7 +371,7 @@ async fn load_consolidated(
 }
 
 /// The metadata read for a fragment before its schema is known.
-enum Raw {
+enum RawMetadata {
     /// A footer from consolidated fragment metadata.
     Consolidated(Bytes),
     /// The end of a metadata file from byte `start` on, and the byte range of the footer in the file.
@@ -385,16 +386,16 @@ enum Raw {
 
 /// Uses what was fetched of a fragment's metadata, if it is sufficient. Otherwise returns the end of the file, if that
 /// was fetched.
-fn at_hand(f: &FragmentRef, fetched: Fetched, latest: &Schema) -> Result<Raw, Option<Tail>> {
+fn at_hand(f: &FragmentRef, fetched: FetchedMetadata, latest: &Schema) -> Result<RawMetadata, Option<Tail>> {
     let (size, bytes) = match fetched {
-        Fetched::Footer(bytes) => return Ok(Raw::Consolidated(bytes)),
-        Fetched::Tail(Ok(tail)) => tail,
-        Fetched::Tail(failed) => return Err(Some(failed)),
-        Fetched::Nothing => return Err(None),
+        FetchedMetadata::Footer(bytes) => return Ok(RawMetadata::Consolidated(bytes)),
+        FetchedMetadata::Tail(Ok(tail)) => tail,
+        FetchedMetadata::Tail(failed) => return Err(Some(failed)),
+        FetchedMetadata::Nothing => return Err(None),
     };
     let start = size.saturating_sub(bytes.len() as u64);
     match Footer::locate(f.version, latest, size, &bytes) {
-        Ok(footer) if start <= footer.start => Ok(Raw::Tail { start, bytes, footer }),
+        Ok(footer) if start <= footer.start => Ok(RawMetadata::Tail { start, bytes, footer }),
         _ => Err(Some(Ok((size, bytes)))),
     }
 }
@@ -407,14 +408,14 @@ async fn load_raw(
     tail: Option<Tail>,
     latest: &Schema,
     key: Option<&Key>,
-) -> Result<Option<Raw>> {
+) -> Result<Option<RawMetadata>> {
     let read = async {
         if let Some(tail) = tail {
             return locate_footer(context, &metadata_path(array, f), (f.version, latest), tail?).await;
         }
         let (folder, path) = (join(array, &f.path), metadata_path(array, f));
         let (payload, files) = future::try_join(read_generic(context, &path, key), context.vfs.list(&folder)).await?;
-        Ok(Raw::Legacy {
+        Ok(RawMetadata::Legacy {
             payload,
             dense: !files.iter().any(|e| e.name == "__coords.tdb"),
         })
@@ -432,13 +433,13 @@ async fn locate_footer(
     path: &str,
     (version, schema): (Version, &Schema),
     (size, mut bytes): (u64, Bytes),
-) -> Result<Raw> {
+) -> Result<RawMetadata> {
     let footer = Footer::locate(version, schema, size, &bytes).at(path)?;
     let wanted = size.saturating_sub(footer.start);
     if wanted > bytes.len() as u64 {
         bytes = context.vfs.read_tail(path, wanted).await?.1;
     }
-    Ok(Raw::Tail {
+    Ok(RawMetadata::Tail {
         start: size.saturating_sub(bytes.len() as u64),
         bytes,
         footer,
@@ -458,7 +459,7 @@ fn metadata_path(array: &str, f: &FragmentRef) -> String {
     join(&join(array, &f.path), FRAGMENT_METADATA)
 }
 
-impl Raw {
+impl RawMetadata {
     /// The bytes of the footer.
     fn footer(&self) -> &[u8] {
         match self {

@@ -3,9 +3,9 @@
 
 use std::collections::HashSet;
 
-use super::counting::Counting;
 use super::directory::{Committed, Listing, is_covered};
 use super::open::fetch;
+use super::open_mode::OpenMode;
 use super::snapshot::{Array, OpenOptions};
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ impl Array {
         context: &Context,
         path: &str,
         options: &OpenOptions,
-        (mut listing, which): (Listing, Counting<'_>),
+        (mut listing, which): (Listing, OpenMode<'_>),
         opened: Result<Self>,
     ) -> Result<Self> {
         listing.vacuumed = vacuumed(context, path, &listing).await?;

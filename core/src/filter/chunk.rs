@@ -8,12 +8,12 @@ use crate::format::cursor::{Decoded, Reader};
 /// The metadata of a chunk during decoding, either stored or unpacked by a compressor. Each filter reads its header
 /// from the front and leaves the rest for the filters applied before it.
 #[derive(Debug)]
-pub(super) struct Meta<'a> {
+pub(super) struct ChunkMetadata<'a> {
     bytes: Cow<'a, [u8]>,
     at: usize,
 }
 
-impl<'a> Meta<'a> {
+impl<'a> ChunkMetadata<'a> {
     /// Metadata as stored in the file.
     pub(super) const fn stored(bytes: &'a [u8]) -> Self {
         Self {
@@ -49,9 +49,9 @@ impl<'a> Meta<'a> {
 
 /// The metadata of a chunk during encoding: the headers written so far, newest first.
 #[derive(Debug, Default)]
-pub(super) struct Notes(pub(super) Vec<Vec<u8>>);
+pub(super) struct ChunkHeaders(pub(super) Vec<Vec<u8>>);
 
-impl Notes {
+impl ChunkHeaders {
     /// Adds a header before the others.
     pub(super) fn put(&mut self, header: Vec<u8>) {
         self.0.insert(0, header);

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::TileFormat;
-use super::chunk::Meta;
+use super::chunk::ChunkMetadata;
 use super::compress::strings::Strings;
 use super::compress::{dictionary, rle_strings};
 use super::plan::{Plan, Step, StringCoding, string_coding};
@@ -240,14 +240,14 @@ fn check_total(chunks: &[RawChunk<'_>], expected: u64) -> Decoded<()> {
 struct Last<'a> {
     plain_bytes: u64,
     offset: u64,
-    meta: Meta<'a>,
+    meta: ChunkMetadata<'a>,
     data: &'a [u8],
 }
 
 impl<'a> Last<'a> {
     fn prepare<'s: 'a>(plan: &Plan<'_>, chunk: &RawChunk<'a>, scratch: &'s mut Scratch) -> Decoded<Self> {
         let (plain_bytes, offset) = (u64::from(chunk.plain_bytes), chunk.offset);
-        let (mut meta, mut data) = (Meta::stored(chunk.metadata), chunk.data);
+        let (mut meta, mut data) = (ChunkMetadata::stored(chunk.metadata), chunk.data);
         // Writers differ in what they store for empty chunks, and it does not matter.
         if plain_bytes > 0 {
             let first = plan.steps.iter().position(Step::moves).unwrap_or(plan.steps.len());
@@ -310,7 +310,7 @@ fn copy(data: &[u8], out: &mut [u8]) -> Decoded<()> {
     Ok(())
 }
 
-fn verify(steps: &[Step<'_>], meta: &mut Meta<'_>, data: &[u8]) -> Decoded<()> {
+fn verify(steps: &[Step<'_>], meta: &mut ChunkMetadata<'_>, data: &[u8]) -> Decoded<()> {
     steps.iter().rev().try_for_each(|step| step.verify(meta, data))
 }
 
@@ -322,9 +322,9 @@ fn undo_steps<'c, 's: 'c>(
     chunk: &RawChunk<'c>,
     plain: u64,
     scratch: &'s mut Scratch,
-) -> Decoded<(Meta<'c>, &'c [u8])> {
+) -> Decoded<(ChunkMetadata<'c>, &'c [u8])> {
     let Scratch { done, next } = scratch;
-    let mut meta = Meta::stored(chunk.metadata);
+    let mut meta = ChunkMetadata::stored(chunk.metadata);
     let mut in_scratch = false;
     let before = plan.steps.len() - steps.len();
     for (i, step) in steps.iter().enumerate().rev() {

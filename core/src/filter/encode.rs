@@ -1,6 +1,6 @@
 //! Encodes tiles chunk by chunk.
 
-use super::chunk::Notes;
+use super::chunk::ChunkHeaders;
 use super::compress::{dictionary, rle_strings};
 use super::decode::Scratch;
 use super::plan::{Plan, StringCoding, string_coding};
@@ -66,11 +66,11 @@ impl<'a> TileEncoder<'a> {
     /// # Errors
     /// A filter does not support these values.
     pub(crate) fn push(&mut self, chunk: &[u8]) -> Result<(), Malformed> {
-        self.push_noted(chunk.len(), chunk, Notes::default())
+        self.push_noted(chunk.len(), chunk, ChunkHeaders::default())
     }
 
     /// Encodes and appends a chunk of `plain_bytes` that is already encoded to `data` and `notes`.
-    fn push_noted(&mut self, plain_bytes: usize, data: &[u8], notes: Notes) -> Result<(), Malformed> {
+    fn push_noted(&mut self, plain_bytes: usize, data: &[u8], notes: ChunkHeaders) -> Result<(), Malformed> {
         let (notes, filtered) = apply_steps(&self.plan, data, notes, self.nonces, &mut self.scratch)?;
         self.tile.push(plain_bytes, &notes.0, filtered)
     }
@@ -107,7 +107,7 @@ pub fn encode_var_tile(
         if offsets.len() < 2 {
             return Ok(tile.finish());
         }
-        let (mut notes, mut packed) = (Notes::default(), Vec::new());
+        let (mut notes, mut packed) = (ChunkHeaders::default(), Vec::new());
         match coding {
             StringCoding::Rle => rle_strings::encode(&mut notes, data, offsets, &mut packed)?,
             StringCoding::Dictionary => dictionary::encode(&mut notes, data, offsets, &mut packed)?,
@@ -174,10 +174,10 @@ fn is_one_chunk(p: &Pipeline, f: &TileFormat<'_>) -> bool {
 fn apply_steps<'a>(
     plan: &Plan<'_>,
     data: &'a [u8],
-    mut notes: Notes,
+    mut notes: ChunkHeaders,
     nonces: &Nonces,
     scratch: &'a mut Scratch,
-) -> Result<(Notes, &'a [u8]), Malformed> {
+) -> Result<(ChunkHeaders, &'a [u8]), Malformed> {
     let Scratch { done, next } = scratch;
     let mut in_scratch = false;
     for step in &plan.steps {

@@ -2,19 +2,19 @@
 //!
 //! A tile is split into chunks. Each filter of a pipeline transforms the data and metadata of a chunk. Most filters add
 //! a header to the metadata, which is needed to decode the chunk. `compress/` has filters that reduce data and
-//! metadata; `transform/` has filters that keep the size, at least roughly; `guard/` has checksums and encryption.
+//! metadata; `transform/` has filters that keep the size, at least roughly; `integrity/` has checksums and encryption.
 //! `plan.rs` prepares a pipeline for a kind of tile, `encode.rs` applies it, and `decode.rs` undoes it.
 
 mod chunk;
 mod compress;
 mod decode;
 mod encode;
-mod guard;
-mod legal;
+mod integrity;
 mod nonces;
 mod packing;
 mod plan;
 mod transform;
+mod validate;
 mod word;
 
 use crate::datatype::{CellCount, Datatype};
@@ -23,9 +23,9 @@ use crate::format::version::Version;
 pub use decode::{ChunkDecoder, codes_strings, decode_offsets_tile, decode_tile, decode_var_tile};
 pub(crate) use encode::TileEncoder;
 pub use encode::{encode_tile, encode_var_tile};
-pub use legal::{Role, check};
 pub use nonces::Nonces;
 pub(crate) use packing::Packing;
+pub use validate::{PipelineTarget, check};
 
 /// A 256-bit encryption key.
 #[derive(Clone, PartialEq, Eq)]

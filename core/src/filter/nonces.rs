@@ -8,23 +8,23 @@ use sha2::{Digest, Sha256};
 ///
 /// Each write needs its own seed of 32 random bytes. The engine has no source of randomness.
 #[derive(Debug)]
-pub struct Nonces(Option<Source>);
+pub struct Nonces(Option<NonceSource>);
 
-struct Source {
+struct NonceSource {
     seed: [u8; 32],
     next: AtomicU64,
 }
 
-impl std::fmt::Debug for Source {
+impl std::fmt::Debug for NonceSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Source(..)")
+        f.write_str("NonceSource(..)")
     }
 }
 
 impl Nonces {
     /// Vectors derived from `seed`, which must never be used for two writes with the same key.
     pub const fn new(seed: [u8; 32]) -> Self {
-        Self(Some(Source {
+        Self(Some(NonceSource {
             seed,
             next: AtomicU64::new(0),
         }))

@@ -1,10 +1,10 @@
 //! A pipeline prepared for one kind of tile, with the options and the input type of every filter checked. This file has
 //! all matches over filters; the filters themselves are in their own files.
 
-use super::chunk::{Meta, Notes};
+use super::chunk::{ChunkHeaders, ChunkMetadata};
 use super::compress::Codec;
-use super::guard::aes_gcm;
-use super::guard::checksum::Checksum;
+use super::integrity::aes_gcm;
+use super::integrity::checksum::Checksum;
 use super::transform::float_scale::Scaling;
 use super::transform::webp::Image;
 use super::transform::{bit_width, bitshuffle, byteshuffle, positive_delta, xor};
@@ -250,7 +250,7 @@ impl Step<'_> {
     pub(super) fn apply(
         &self,
         nonces: &Nonces,
-        notes: &mut Notes,
+        notes: &mut ChunkHeaders,
         data: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), Malformed> {
@@ -272,7 +272,7 @@ impl Step<'_> {
     ///
     /// # Errors
     /// The checksum does not match.
-    pub(super) fn verify(&self, meta: &mut Meta<'_>, data: &[u8]) -> Decoded<()> {
+    pub(super) fn verify(&self, meta: &mut ChunkMetadata<'_>, data: &[u8]) -> Decoded<()> {
         match self {
             Self::Checksum(checksum) => checksum.verify(meta, data),
             _ => Ok(()),
@@ -283,7 +283,7 @@ impl Step<'_> {
     ///
     /// # Errors
     /// The header is damaged.
-    pub(super) fn plain_bytes(&self, meta: &Meta<'_>, data: &[u8]) -> Decoded<u64> {
+    pub(super) fn plain_bytes(&self, meta: &ChunkMetadata<'_>, data: &[u8]) -> Decoded<u64> {
         let mut r = Reader::new(meta.rest());
         match self {
             Self::Codec(_) => Codec::plain_bytes(&mut r),
@@ -302,7 +302,7 @@ impl Step<'_> {
     /// The chunk is damaged or has another length.
     pub(super) fn undo(
         &self,
-        meta: &mut Meta<'_>,
+        meta: &mut ChunkMetadata<'_>,
         data: &[u8],
         out: &mut [u8],
         metadata_bytes_max: u64,

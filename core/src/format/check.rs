@@ -7,7 +7,7 @@ use super::domain::Dimension;
 use super::schema::{Layout, Schema};
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
-use crate::filter::{self, Role};
+use crate::filter::{self, PipelineTarget};
 use crate::limits;
 use crate::scalar::{Scalar, ScalarRange};
 
@@ -25,15 +25,25 @@ impl Schema {
         for d in &self.dimensions {
             self.check_dimension(d)
                 .map_err(|why| Error::invalid(format!("dimension '{}': {why}", d.name)))?;
-            filter::check(self.dimension_filters(d), d.datatype, d.cell, Role::Dimension)?;
+            filter::check(self.dimension_filters(d), d.datatype, d.cell, PipelineTarget::Dimension)?;
         }
         for a in &self.attributes {
             self.check_attribute(a)
                 .map_err(|why| Error::invalid(format!("attribute '{}': {why}", a.name)))?;
-            filter::check(&a.filters, a.datatype, a.cell, Role::Attribute)?;
+            filter::check(&a.filters, a.datatype, a.cell, PipelineTarget::Attribute)?;
         }
-        filter::check(&self.offsets_filters, Datatype::Uint64, CellCount::ONE, Role::Offsets)?;
-        filter::check(&self.validity_filters, Datatype::Uint8, CellCount::ONE, Role::Validity)?;
+        filter::check(
+            &self.offsets_filters,
+            Datatype::Uint64,
+            CellCount::ONE,
+            PipelineTarget::Offsets,
+        )?;
+        filter::check(
+            &self.validity_filters,
+            Datatype::Uint8,
+            CellCount::ONE,
+            PipelineTarget::Validity,
+        )?;
         self.check_current_domain()
     }
 

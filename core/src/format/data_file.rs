@@ -6,7 +6,7 @@ use super::version::Version;
 
 /// The parts of a field, each with its own file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum FieldFile {
     /// Values of fixed-size cells, or offsets of variable-length cells.
     Fixed,
     /// Values of variable-length cells.
@@ -19,11 +19,11 @@ pub enum Part {
 pub const FRAGMENT_METADATA: &str = "__fragment_metadata.tdb";
 
 /// Name of the file for one part of a field, in a fragment of this version written with `schema`.
-pub fn file_name(schema: &Schema, version: Version, field: FieldId, part: Part) -> String {
+pub fn file_name(schema: &Schema, version: Version, field: FieldId, part: FieldFile) -> String {
     let suffix = match part {
-        Part::Fixed => "",
-        Part::Var => "_var",
-        Part::Validity => "_validity",
+        FieldFile::Fixed => "",
+        FieldFile::Var => "_var",
+        FieldFile::Validity => "_validity",
     };
     stem(schema, version, field) + suffix + ".tdb"
 }
@@ -78,12 +78,12 @@ mod tests {
         let check = |version, field, part, expect| {
             assert_eq!(file_name(&schema, Version::new(version).unwrap(), field, part), expect);
         };
-        check(22, FieldId::Attribute(0), Part::Validity, "a0_validity.tdb");
-        check(9, FieldId::Dimension(0), Part::Var, "d0_var.tdb");
-        check(8, FieldId::Attribute(0), Part::Fixed, "w%20x%3Cy.tdb");
-        check(8, FieldId::Dimension(0), Part::Fixed, "d%2F1.tdb");
-        check(7, FieldId::Attribute(0), Part::Var, "w<x|y_var.tdb");
-        check(4, FieldId::Coords, Part::Fixed, "__coords.tdb");
-        check(22, FieldId::DeleteConditions, Part::Fixed, "dci.tdb");
+        check(22, FieldId::Attribute(0), FieldFile::Validity, "a0_validity.tdb");
+        check(9, FieldId::Dimension(0), FieldFile::Var, "d0_var.tdb");
+        check(8, FieldId::Attribute(0), FieldFile::Fixed, "w%20x%3Cy.tdb");
+        check(8, FieldId::Dimension(0), FieldFile::Fixed, "d%2F1.tdb");
+        check(7, FieldId::Attribute(0), FieldFile::Var, "w<x|y_var.tdb");
+        check(4, FieldId::Coords, FieldFile::Fixed, "__coords.tdb");
+        check(22, FieldId::DeleteConditions, FieldFile::Fixed, "dci.tdb");
     }
 }

@@ -15,4 +15,4 @@ pub use hilbert::Hilbert;
 pub use order::{CellOrder, KeyColumn, Order};
 pub(crate) use order::{number, numbers};
 pub use region::Span;
-pub use slab::{CopyPlan, Frame, Run};
+pub use slab::{CopyPlan, CopyRun, Frame};

@@ -36,7 +36,7 @@ impl Frame {
 
 /// Cells that are contiguous in both buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Run {
+pub struct CopyRun {
     /// Position of the first cell in the source.
     pub from: u64,
     /// Position of the first cell in the destination.
@@ -133,8 +133,8 @@ impl CopyPlan {
     }
 
     /// The only run of the plan, if there is exactly one.
-    pub fn single(&self) -> Option<Run> {
-        self.loops.is_empty().then_some(Run {
+    pub fn single(&self) -> Option<CopyRun> {
+        self.loops.is_empty().then_some(CopyRun {
             from: self.from,
             to: self.to,
             cells: self.run,
@@ -314,13 +314,13 @@ pub struct Runs<'a> {
 }
 
 impl Iterator for Runs<'_> {
-    type Item = Run;
+    type Item = CopyRun;
 
-    fn next(&mut self) -> Option<Run> {
+    fn next(&mut self) -> Option<CopyRun> {
         if self.done {
             return None;
         }
-        let run = Run {
+        let run = CopyRun {
             from: self.from,
             to: self.to,
             cells: self.plan.run,
@@ -347,7 +347,7 @@ impl Iterator for Runs<'_> {
 pub struct Pieces<'a> {
     runs: Runs<'a>,
     /// The rest of the next run.
-    run: Option<Run>,
+    run: Option<CopyRun>,
     /// Number of cells produced so far.
     at: u64,
     from: &'a [u8],
@@ -399,7 +399,7 @@ mod tests {
         let plan = CopyPlan::new(&f, &[1, 0], &f, &[0, 0], &[2, 5]);
         assert_eq!(
             plan.single(),
-            Some(Run {
+            Some(CopyRun {
                 from: 5,
                 to: 0,
                 cells: 10
@@ -409,12 +409,12 @@ mod tests {
         assert_eq!(
             plan.runs().collect::<Vec<_>>(),
             [
-                Run {
+                CopyRun {
                     from: 6,
                     to: 0,
                     cells: 4
                 },
-                Run {
+                CopyRun {
                     from: 11,
                     to: 5,
                     cells: 4

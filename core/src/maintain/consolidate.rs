@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::catalog::Catalog;
 use super::pending::Pending;
-use super::vacuum::Plan;
-use super::{COMMITTING, CONSOLIDATING, Mode, dense, fill, lists, pending, run, sparse};
+use super::vacuum::RemovalPlan;
+use super::{COMMITTING, CONSOLIDATING, Mode, check_fill_value, dense, lists, pending, selection, sparse};
 use crate::array::{Array, Fragment, Window};
 use crate::error::{Error, Result};
 use crate::format::commits::{self, COMMITS_DIR, FRAGMENTS_DIR};
@@ -131,8 +131,8 @@ async fn fragments(array: &Array, options: &ConsolidateOptions, write: &WriteOpt
     let mut current = array.with_schema_of(write.timestamp_ms).await?;
     for _ in 0..options.steps.count {
         let run = match &options.fragments {
-            Some(names) => run::of_names(&current, names).await?,
-            None => match run::next(&current, options).await {
+            Some(names) => selection::of_names(&current, names).await?,
+            None => match selection::next(&current, options).await {
                 Ok(Some(run)) => run,
                 Ok(None) => break,
                 // Keep the merges that the memory sufficed for.
@@ -140,7 +140,7 @@ async fn fragments(array: &Array, options: &ConsolidateOptions, write: &WriteOpt
                 Err(e) => return Err(e),
             },
         };
-        fill::check_absent(current.schema(), &run)?;
+        check_fill_value::check_absent(current.schema(), &run)?;
         let sealed = if current.schema().is_dense() {
             dense::merge(&current, &run, &merge, &mut ids).await?
         } else {
@@ -308,5 +308,5 @@ async fn withdraw(array: &Array, names: &[String], write: &WriteOptions) -> Resu
     let dir = if in_folder { FRAGMENTS_DIR } else { "" };
     let folders = names.iter().map(|name| join(dir, name)).collect();
     let catalog = Catalog::load(array).await?;
-    Plan::fragments(&catalog, &folders).run(array, write).await
+    RemovalPlan::fragments(&catalog, &folders).run(array, write).await
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::COMMITTING;
 use super::catalog::Catalog;
-use super::spare;
-use super::vacuum::Plan;
+use super::exempt;
+use super::vacuum::RemovalPlan;
 use crate::array::{Array, Window};
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{AtPath, Error, Result};
@@ -106,7 +106,7 @@ async fn plan(
             )));
         }
     }
-    let lacks = |field: &str| spare::is_lacking(&then, field);
+    let lacks = |field: &str| exempt::is_lacking(&then, field);
     let keep = to_keep(bound, schema, &lacks);
     if keep == StoredCondition::Always(true) {
         return Ok((None, BTreeMap::new()));
@@ -115,11 +115,11 @@ async fn plan(
         StoredCondition::Always(false) => Some(no_cell(schema)),
         keep => Some(keep),
     };
-    if !counted && !spare::depends_on_cells(bound, schema, &lacks) {
+    if !counted && !exempt::depends_on_cells(bound, schema, &lacks) {
         return Ok((stored(keep), BTreeMap::new()));
     }
-    let effect = then.weigh_delete(bound, &keep).await?;
-    let keep = spare::spare(keep, &effect, bound, schema, &lacks)?;
+    let effect = then.delete_effect(bound, &keep).await?;
+    let keep = exempt::exempt(keep, &effect, bound, schema, &lacks)?;
     Ok((stored(keep), effect.fragments))
 }
 
@@ -161,7 +161,7 @@ pub async fn delete_fragments(array: &Array, window: Window, options: &WriteOpti
         folders.iter().any(|f| last_part(f) == stem)
     };
     // A consolidated fragment's list hides the fragments it replaced, so remove it last.
-    let plan = Plan::fragments(&catalog, &folders).then_files(lists.filter(gone));
+    let plan = RemovalPlan::fragments(&catalog, &folders).then_files(lists.filter(gone));
     plan.run(array, options).await?;
     let mut names: Vec<String> = folders.iter().map(|f| last_part(f).to_owned()).collect();
     names.sort_by_key(|name| name::times(name));

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
+use super::check_fill_value;
 use super::consolidate::Merge;
-use super::fill;
-use super::kept::{self, Donor, Donors, Kept};
+use super::tile_copy::{self, CopiedTile, CopySource, CopySources};
 use crate::array::{Array, Fragment};
 use crate::error::{Error, Result};
 use crate::format::schema::{ArrayType, Layout, Schema};
@@ -24,7 +24,7 @@ use crate::write::tiler::Tiles as _;
 pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: &mut Ids) -> Result<Vec<Sealed>> {
     let grid = Grid::new(array.schema())?;
     let spans = bounds(&grid, run)?;
-    fill::check_gaps(array.schema(), &grid, &spans, run)?;
+    check_fill_value::check_gaps(array.schema(), &grid, &spans, run)?;
     let times = super::consolidate::times(run);
     let mut draft = Draft::new(array, ArrayType::Dense, times, &[], ids, m.sync).within(m.memory_bytes);
     let name = draft.name.clone();
@@ -36,7 +36,7 @@ pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: 
             ..Query::default()
         };
         let fields = Arc::clone(draft.fields());
-        let donors = Donors::new(array.schema(), &grid, &fields)?;
+        let donors = CopySources::new(array.schema(), &grid, &fields)?;
         let source = array.with_fragments(run.to_vec());
         let query = source.resolve_dense(&query, &|f| donors.sections(f)).await?;
         let reader = Reader {
@@ -74,7 +74,7 @@ struct Reader<'a> {
     source: &'a Array,
     query: &'a Arc<DenseQuery>,
     /// One per layer of the query.
-    donors: Vec<Option<Donor<'a>>>,
+    donors: Vec<Option<CopySource<'a>>>,
     fields: &'a Fields,
     memory: TileMemory,
 }
@@ -89,7 +89,7 @@ impl Reader<'_> {
         for tile in &plan.tiles {
             let kept = self.kept(tile)?;
             bytes = bytes.saturating_add(match &kept {
-                Some(fields) => kept::bytes(fields.iter().flat_map(|f| &f.extents)),
+                Some(fields) => tile_copy::bytes(fields.iter().flat_map(|f| &f.extents)),
                 None => self.memory.cells_of(tile, self.query)?,
             });
             if bytes > self.memory.share && !chosen.is_empty() {
@@ -112,7 +112,7 @@ impl Reader<'_> {
         let (mut out, mut first) = (Vec::with_capacity(chosen.len()), 0);
         for (plan, kept) in chosen {
             if let Some(fields) = kept {
-                let mut pack = |field: Kept| {
+                let mut pack = |field: CopiedTile| {
                     let parts: Vec<_> = fetched.by_ref().take(field.extents.len()).collect();
                     field.pack(&parts)
                 };
@@ -132,7 +132,7 @@ impl Reader<'_> {
     }
 
     /// The fields of a tile that can be copied in stored form.
-    fn kept(&self, tile: &TilePlan) -> Result<Option<Vec<Kept>>> {
+    fn kept(&self, tile: &TilePlan) -> Result<Option<Vec<CopiedTile>>> {
         let whole = tile.covered && self.query.grid.tile_cells() == Some(tile.cells);
         let only = tile.sources.last().filter(|_| whole && self.query.overlays.is_empty());
         let donor = only.and_then(|s| {

@@ -1,21 +1,21 @@
 //! Array maintenance: consolidation, vacuum, deletes, schema evolution, groups.
 
 pub(crate) mod catalog;
-mod choose;
+mod check_fill_value;
 mod consolidate;
 mod delete;
 mod deletes;
 mod dense;
 mod evolve;
-mod fill;
+mod exempt;
 mod group;
-mod kept;
 mod lists;
 mod pending;
-mod run;
+mod policy;
+mod selection;
 mod source;
-mod spare;
 mod sparse;
+mod tile_copy;
 mod vacuum;
 
 pub use consolidate::{ConsolidateOptions, Consolidation, Steps, consolidate};

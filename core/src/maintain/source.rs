@@ -21,7 +21,7 @@ const SPECIAL_BYTES: u64 = 24;
 
 /// A fragment that is being read from first cell to last.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct MergeSource {
     pub(super) fragment: Arc<Fragment>,
     /// The stored fields to read: attributes that are in the latest schema, then coordinates, then special fields.
     stored: Vec<(Place, Arc<StoredField>)>,
@@ -63,7 +63,7 @@ impl Special {
     }
 }
 
-impl Source {
+impl MergeSource {
     pub(super) fn new(fragment: &Arc<Fragment>, schema: &Schema) -> Self {
         let mut stored = Vec::new();
         for (i, a) in schema.attributes.iter().enumerate() {
@@ -159,7 +159,7 @@ impl Source {
         Ok(out)
     }
 
-    /// Adds the decoded columns of tiles, in the order requested by [`Source::want`].
+    /// Adds the decoded columns of tiles, in the order requested by [`MergeSource::want`].
     pub(super) fn accept(
         &mut self,
         tiles: Vec<Vec<Column>>,

@@ -9,7 +9,7 @@ use futures_util::future::try_join;
 
 use super::consolidate::{Merge, times};
 use super::deletes::{self, Deletes};
-use super::source::{self, Source, Special};
+use super::source::{self, MergeSource, Special};
 use crate::array::sections::load_index;
 use crate::array::{Array, Fragment};
 use crate::column::Column;
@@ -87,7 +87,7 @@ struct Streams<'a> {
     array: &'a Array,
     schema: Arc<Schema>,
     order: CellOrder,
-    sources: Vec<Source>,
+    sources: Vec<MergeSource>,
     deletes: Arc<Deletes>,
     filter: Filter,
     held_bytes: u64,
@@ -107,7 +107,7 @@ impl<'a> Streams<'a> {
     async fn new(array: &'a Array, run: &[Arc<Fragment>], m: &Merge) -> Result<Self> {
         let schema = Arc::clone(array.schema());
         let version = schema.version.for_new_fragments();
-        let sources: Vec<Source> = run.iter().map(|f| Source::new(f, &schema)).collect();
+        let sources: Vec<MergeSource> = run.iter().map(|f| MergeSource::new(f, &schema)).collect();
         let wanted: Vec<_> = sources
             .iter()
             .map(|s| (Arc::clone(&s.fragment), s.sections()))
@@ -125,7 +125,7 @@ impl<'a> Streams<'a> {
             purge: m.purge && !deletes.is_empty(),
             newest_only: !special.timestamps && !schema.allows_duplicates,
         };
-        let tiles: Vec<Vec<u64>> = sources.iter().map(Source::tile_bytes).collect::<Result<_>>()?;
+        let tiles: Vec<Vec<u64>> = sources.iter().map(MergeSource::tile_bytes).collect::<Result<_>>()?;
         let held = tiles
             .iter()
             .filter_map(|t| t.iter().max())
@@ -348,7 +348,7 @@ fn pieces(columns: Vec<Column>, bytes_max: u64) -> Vec<Vec<Column>> {
 }
 
 /// The smallest last cell of the sources with more tiles, and the index of its source. `None` if everything is loaded.
-fn bound(schema: &Schema, order: &CellOrder, sources: &[Source]) -> Result<Option<(usize, Vec<Column>)>> {
+fn bound(schema: &Schema, order: &CellOrder, sources: &[MergeSource]) -> Result<Option<(usize, Vec<Column>)>> {
     let mut least: Option<(usize, Vec<Column>)> = None;
     for (i, source) in sources.iter().enumerate().filter(|(_, s)| s.has_more()) {
         let Some(last) = source.last(schema) else { continue };
@@ -364,8 +364,8 @@ fn bound(schema: &Schema, order: &CellOrder, sources: &[Source]) -> Result<Optio
 }
 
 /// The number of cells of each source that sort before the bound. All cells if there is no bound.
-fn counts(schema: &Schema, order: &CellOrder, sources: &[Source], bound: Option<&[Column]>) -> Result<Vec<usize>> {
-    let count = |s: &Source| bound.map_or(Ok(s.len()), |b| s.before(schema, order, b));
+fn counts(schema: &Schema, order: &CellOrder, sources: &[MergeSource], bound: Option<&[Column]>) -> Result<Vec<usize>> {
+    let count = |s: &MergeSource| bound.map_or(Ok(s.len()), |b| s.before(schema, order, b));
     sources.iter().map(count).collect()
 }
 

@@ -38,7 +38,7 @@ pub async fn vacuum(array: &Array, mode: Mode, dry_run: bool, write: &WriteOptio
 
 /// The files and folders to remove, in this order.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Plan {
+pub(super) struct RemovalPlan {
     /// Commits listed in consolidated files that must be ignored before anything is removed.
     ignore: BTreeSet<String>,
     steps: Vec<Step>,
@@ -58,7 +58,7 @@ impl Step {
     }
 }
 
-impl Plan {
+impl RemovalPlan {
     /// Removes fragments. The commit of each is removed before its folder.
     pub(super) fn fragments(catalog: &Catalog, folders: &BTreeSet<String>) -> Self {
         let mut plan = Self::mending(catalog);
@@ -123,7 +123,7 @@ pub(super) async fn put_ignore_file(array: &Array, commits: &BTreeSet<String>, i
     put(array, &format!("{COMMITS_DIR}/{name}.ign"), lines, true).await
 }
 
-async fn replaced_fragments(array: &Array) -> Result<Plan> {
+async fn replaced_fragments(array: &Array) -> Result<RemovalPlan> {
     let catalog = Catalog::load(array).await?;
     let mut folders = BTreeSet::new();
     let mut done = Vec::new();
@@ -139,7 +139,7 @@ async fn replaced_fragments(array: &Array) -> Result<Plan> {
         );
         done.push(path.clone());
     }
-    Ok(Plan::fragments(&catalog, &folders).then_files(done))
+    Ok(RemovalPlan::fragments(&catalog, &folders).then_files(done))
 }
 
 /// Unfinished files of crashed writers, relative to the array.
@@ -162,13 +162,13 @@ fn within(window: Window, path: &str) -> bool {
 
 /// Commit files whose commits are also in a consolidated file. If one consolidated file lists all commits in force,
 /// also the other consolidated files and the ignore files that are no longer needed.
-fn redundant_commits(catalog: &Catalog) -> Plan {
+fn redundant_commits(catalog: &Catalog) -> RemovalPlan {
     let counts = |path: &str| !catalog.ignored.contains(path);
     let own = catalog
         .own
         .iter()
         .filter(|path| catalog.in_consolidated(path) && counts(path));
-    let plan = Plan::mending(catalog).then_files(own.cloned());
+    let plan = RemovalPlan::mending(catalog).then_files(own.cloned());
     let counts = |path: &str| counts(path) && !plan.ignore.contains(path);
     let listed =
         |c: &catalog::Consolidated| -> BTreeSet<String> { c.commits.iter().map(|c| c.path.to_string()).collect() };
@@ -189,7 +189,7 @@ fn redundant_commits(catalog: &Catalog) -> Plan {
 }
 
 /// All but the newest file, which names every fragment of its time.
-async fn old_fragment_metadata(array: &Array) -> Result<Plan> {
+async fn old_fragment_metadata(array: &Array) -> Result<RemovalPlan> {
     let dir = super::fragment_meta_dir(array);
     let entries = array.context().vfs.list(&join(array.path(), dir)).await?;
     let files = entries
@@ -200,17 +200,17 @@ async fn old_fragment_metadata(array: &Array) -> Result<Plan> {
         .collect();
     timed.sort();
     timed.pop();
-    Ok(Plan::default().then_files(timed.into_iter().map(|(_, path)| path)))
+    Ok(RemovalPlan::default().then_files(timed.into_iter().map(|(_, path)| path)))
 }
 
-async fn replaced_metadata(array: &Array) -> Result<Plan> {
+async fn replaced_metadata(array: &Array) -> Result<RemovalPlan> {
     let vfs = &array.context().vfs;
     let entries = vfs.list(&join(array.path(), META_DIR)).await?;
     let there = |path: &str| entries.iter().any(|e| e.name == last_part(path));
     let lists = entries
         .iter()
         .filter(|e| e.name.ends_with(".vac") && within(array.window(), &e.name));
-    let mut plan = Plan::default();
+    let mut plan = RemovalPlan::default();
     for list in lists.filter(|list| there(list.name.trim_end_matches(".vac"))) {
         let path = join(META_DIR, &list.name);
         let whole = join(array.path(), &path);
@@ -251,7 +251,7 @@ mod tests {
             consolidated: vec![consolidated("c.con", &["__commits/a.wrt", "__commits/b.wrt"])],
             ..Catalog::default()
         };
-        let plan = Plan::fragments(
+        let plan = RemovalPlan::fragments(
             &catalog,
             &["__fragments/a".to_owned(), "__fragments/b".to_owned()].into(),
         );

@@ -13,7 +13,7 @@ pub(crate) mod tile;
 pub use aggregate::Aggregate;
 pub use condition::{CompareOp, Condition};
 pub use read::{Batches, Finding};
-pub(crate) use read::{Coordinates, Effect};
+pub(crate) use read::{Coordinates, DeleteEffect};
 
 use crate::column::Column;
 use crate::format::schema::Layout;

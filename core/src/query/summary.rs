@@ -51,7 +51,7 @@ impl Summary {
 
 /// An aggregate of one field in one fragment.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Question<'a> {
+pub(crate) struct StatisticsQuery<'a> {
     aggregate: Aggregate,
     field: &'a Field,
     fragment: &'a Fragment,
@@ -90,7 +90,7 @@ fn kind(field: &Field) -> Kind {
     }
 }
 
-impl<'a> Question<'a> {
+impl<'a> StatisticsQuery<'a> {
     /// Returns `None` if the fragment's statistics cannot answer: the fragment lacks the field, stores it with another
     /// type, or its statistics of such a field are unreliable.
     pub(crate) fn new(aggregate: Aggregate, field: &'a Field, fragment: &'a Fragment) -> Option<Self> {

@@ -1,12 +1,12 @@
 //! Locates the bytes of a fragment's tiles and decodes them into cells.
 
 mod checksums;
+mod chunk_reader;
 mod input;
-mod lots;
-mod parts;
-mod plane;
+mod partial_tile;
 mod stored;
-mod stretch;
+mod stream_tile;
+mod vectored_read;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,10 +30,10 @@ use crate::format::schema::Schema;
 use crate::format::version::Version;
 use crate::limits;
 use crate::vfs::Vfs;
+pub(crate) use chunk_reader::{Buffer, Piece, copy_pieces};
 pub(crate) use input::Input;
-pub(crate) use plane::{Piece, Plane, copy_pieces};
+pub(crate) use partial_tile::PartialTile;
 pub(crate) use stored::{Cut, StoredTile};
-pub(crate) use stretch::Stretch;
 
 /// Memory overhead of a loaded tile, for a few fields together. It dominates if there are many small tiles.
 pub(crate) const TILE_BYTES: u64 = 2 << 10;
@@ -330,12 +330,12 @@ impl TileRef {
         })
     }
 
-    /// Reads the bytes of its extents from a store that allows direct reads.
+    /// Reads the bytes of its extents from a store that allows blocking reads.
     fn read(&self, d: &Decoding) -> Result<Vec<Bytes>> {
-        let direct =
-            crate::vfs::direct(&*d.vfs).ok_or_else(|| Error::invalid("the store does not support direct reads"))?;
+        let local_reads = crate::vfs::local_reads(&*d.vfs)
+            .ok_or_else(|| Error::invalid("the store does not support blocking reads"))?;
         let read = |e: &Extent| {
-            let file = direct.open(&e.path)?;
+            let file = local_reads.open(&e.path)?;
             if e.range.end > file.size() {
                 return Err(crate::vfs::too_short(&e.path, &e.range, file.size()));
             }

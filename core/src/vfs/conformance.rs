@@ -177,7 +177,7 @@ async fn check_listing(vfs: &dyn Vfs) -> Result<()> {
 
 async fn check_put(vfs: &dyn Vfs) -> Result<()> {
     for bytes in ["first", "and another"] {
-        vfs.put_over("listed.json", vec![Bytes::from(bytes)]).await?;
+        vfs.overwrite("listed.json", vec![Bytes::from(bytes)]).await?;
         equal(
             "a file put in place of another",
             &vfs.read_all("listed.json").await?[..],

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use super::{BoxFuture, Direct, Entry, FileWriter, ReadAt, Vfs};
+use super::{BoxFuture, Entry, FileWriter, LocalReads, ReadAt, Vfs};
 use crate::blocking::block_on;
 use crate::error::{Error, Result};
 
@@ -26,7 +26,7 @@ pub struct Fault {
 /// A call that the store received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// The method's name: `append` and `finish` for writers, and the methods of [`Direct`] and [`ReadAt`] for blocking
+    /// The method's name: `append` and `finish` for writers, and the methods of [`LocalReads`] and [`ReadAt`] for blocking
     /// reads.
     pub method: &'static str,
     /// The path passed to it.
@@ -105,7 +105,7 @@ impl FaultyVfs {
             path: path.to_owned(),
             bytes,
         });
-        if matches!(method, "put" | "put_over" | "append") {
+        if matches!(method, "put" | "overwrite" | "append") {
             state.written += bytes;
         }
         if let Some((_, deed)) = state.meanwhile.take_if(|(at, _)| *at == number) {
@@ -187,10 +187,10 @@ impl Vfs for FaultyVfs {
         Box::pin(self.run("put", path, bytes, async move { self.inner.put(path, parts).await }))
     }
 
-    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+    fn overwrite<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
         let bytes = parts.iter().map(|p| p.len() as u64).sum();
-        Box::pin(self.run("put_over", path, bytes, async move {
-            self.inner.put_over(path, parts).await
+        Box::pin(self.run("overwrite", path, bytes, async move {
+            self.inner.overwrite(path, parts).await
         }))
     }
 
@@ -227,15 +227,15 @@ impl Vfs for FaultyVfs {
         Box::pin(self.run("sync", dir, 0, async move { self.inner.sync(dir).await }))
     }
 
-    fn direct(&self) -> Option<&dyn Direct> {
-        self.inner.direct().map(|_| self as &dyn Direct)
+    fn local_reads(&self) -> Option<&dyn LocalReads> {
+        self.inner.local_reads().map(|_| self as &dyn LocalReads)
     }
 }
 
-impl Direct for FaultyVfs {
+impl LocalReads for FaultyVfs {
     fn open<'a>(&'a self, path: &'a str) -> Result<Box<dyn ReadAt + 'a>> {
-        let direct = self.inner.direct().ok_or_else(|| injected(path))?;
-        let inner = self.run_here("open", path, 0, || direct.open(path))?;
+        let local_reads = self.inner.local_reads().ok_or_else(|| injected(path))?;
+        let inner = self.run_here("open", path, 0, || local_reads.open(path))?;
         Ok(Box::new(FaultyFile {
             store: self,
             path,
@@ -286,8 +286,8 @@ impl FileWriter for FaultyWriter {
         Box::pin(store.run("append", path, bytes, async move { inner.append(part).await }))
     }
 
-    fn settle(&mut self) {
-        self.inner.settle();
+    fn start_sync(&mut self) {
+        self.inner.start_sync();
     }
 
     fn finish(self: Box<Self>) -> BoxFuture<'static, ()> {
@@ -381,7 +381,7 @@ mod tests {
             };
             let vfs = FaultyVfs::new(Arc::clone(&local) as Arc<dyn Vfs>, fault);
             let mut out = [0; 2];
-            vfs.direct().unwrap().open("f")?.read_at(&mut out, 1)?;
+            vfs.local_reads().unwrap().open("f")?.read_at(&mut out, 1)?;
             assert_eq!(
                 vfs.calls().iter().map(|c| (c.method, c.bytes)).collect::<Vec<_>>(),
                 [("open", 0), ("read_at", 2)]

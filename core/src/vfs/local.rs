@@ -22,7 +22,7 @@ use self::handles::{Handles, OpenFile};
 pub use self::root::{LocalEntry, LocalKind, LocalRoot};
 pub use self::secrets::readable_by_everyone;
 use super::coalesce::{MERGED_BYTES_MAX, coalesce};
-use super::{BoxFuture, Direct, Entry, EntryKind, FileWriter, Lock, ReadAt, Vfs, check_path, join, split};
+use super::{BoxFuture, Entry, EntryKind, FileWriter, LocalReads, Lock, ReadAt, Vfs, check_path, join, split};
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
 
@@ -250,10 +250,10 @@ impl Vfs for LocalVfs {
         })
     }
 
-    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+    fn overwrite<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             check_path(path)?;
-            let put = put::put_over(&self.root, path, &parts);
+            let put = put::overwrite(&self.root, path, &parts);
             self.handles.forget(path);
             put.map_err(failed(path))
         })
@@ -315,12 +315,12 @@ impl Vfs for LocalVfs {
         true
     }
 
-    fn direct(&self) -> Option<&dyn Direct> {
+    fn local_reads(&self) -> Option<&dyn LocalReads> {
         Some(self)
     }
 }
 
-impl Direct for LocalVfs {
+impl LocalReads for LocalVfs {
     fn open<'a>(&'a self, path: &'a str) -> Result<Box<dyn ReadAt + 'a>> {
         check_path(path)?;
         let file = self.handles.open(&self.root, path).map_err(failed(path))?;
@@ -374,8 +374,8 @@ impl FileWriter for LocalWriter {
         Box::pin(ready(self.file.append(&part).map_err(failed(&self.path))))
     }
 
-    fn settle(&mut self) {
-        self.file.settle();
+    fn start_sync(&mut self) {
+        self.file.start_sync();
     }
 
     fn finish(self: Box<Self>) -> BoxFuture<'static, ()> {

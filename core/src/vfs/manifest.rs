@@ -196,7 +196,7 @@ pub async fn write(vfs: &dyn Vfs, root: &str) -> Result<Manifest> {
         if manifest.files.is_empty() {
             return Err(Error::not_found(root, "there are no files to index"));
         }
-        vfs.put_over(&path, vec![manifest.encode()?.into()]).await?;
+        vfs.overwrite(&path, vec![manifest.encode()?.into()]).await?;
         // Another program may have changed files since the listing, and this manifest may have replaced its newer one.
         files = list(vfs, root).await?;
         if files == manifest.files {

@@ -95,7 +95,7 @@ impl Vfs for MemVfs {
         true
     }
 
-    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+    fn overwrite<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
         Box::pin(ready(check_path(path).map(|()| self.replace(path, concat(parts)))))
     }
 

@@ -6,12 +6,12 @@
 pub mod coalesce;
 #[cfg(feature = "test-util")]
 pub mod conformance;
-mod direct;
 #[cfg(feature = "test-util")]
 pub mod faulty;
 pub mod listing;
 #[cfg(feature = "fs")]
 mod local;
+mod local_reads;
 pub mod manifest;
 mod mem;
 mod path;
@@ -29,9 +29,9 @@ use bytes::Bytes;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use crate::error::{Error, Result};
-pub use direct::{Direct, ReadAt};
 #[cfg(feature = "fs")]
 pub use local::{LocalEntry, LocalKind, LocalRoot, LocalVfs, readable_by_everyone};
+pub use local_reads::{LocalReads, ReadAt};
 pub use manifest::ManifestVfs;
 pub use mem::MemVfs;
 pub use path::{check_path, join, last_part, split};
@@ -95,7 +95,7 @@ pub trait Vfs: Send + Sync + 'static {
 
     /// Creates or replaces the file atomically. If it fails, the existing file stays. Only for files that are not part
     /// of an array, whose files never change.
-    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()>;
+    fn overwrite<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()>;
 
     /// Starts a file to be written in parts. The file exists once the writer has finished. A dropped writer leaves
     /// nothing that a reader would take for a finished file of a committed fragment.
@@ -133,9 +133,9 @@ pub trait Vfs: Send + Sync + 'static {
     fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()>;
 
     /// Forgets cached listings and other cached answers that may be out of date.
-    fn renew(&self) -> BoxFuture<'_, ()> {
+    fn invalidate(&self) -> BoxFuture<'_, ()> {
         match self.inner() {
-            Some(inner) => inner.renew(),
+            Some(inner) => inner.invalidate(),
             None => Box::pin(std::future::ready(Ok(()))),
         }
     }
@@ -152,7 +152,7 @@ pub trait Vfs: Send + Sync + 'static {
 
     /// The blocking reads of this store, if it supports them. They bypass all other methods, so a wrapping store must
     /// opt in itself.
-    fn direct(&self) -> Option<&dyn Direct> {
+    fn local_reads(&self) -> Option<&dyn LocalReads> {
         None
     }
 }
@@ -166,11 +166,11 @@ pub(crate) async fn side_by_side<T>(questions: impl IntoIterator<Item: Future<Ou
 /// The blocking reads of this store, if it supports them. Always `None` in web pages, so that the compiler drops the
 /// code that only such stores need.
 #[inline]
-pub(crate) fn direct(vfs: &dyn Vfs) -> Option<&dyn Direct> {
+pub(crate) fn local_reads(vfs: &dyn Vfs) -> Option<&dyn LocalReads> {
     if cfg!(target_family = "wasm") {
         return None;
     }
-    vfs.direct()
+    vfs.local_reads()
 }
 
 /// A lock, released when it is dropped.
@@ -181,7 +181,7 @@ pub trait FileWriter: Send {
     /// Appends bytes.
     fn append(&mut self, part: Bytes) -> BoxFuture<'_, ()>;
     /// Announces that [`Vfs::sync`] will follow, so that the store may start to sync what it has.
-    fn settle(&mut self) {}
+    fn start_sync(&mut self) {}
     /// Makes the file visible under its name.
     fn finish(self: Box<Self>) -> BoxFuture<'static, ()>;
     /// Abandons the file and returns when it is gone. Dropping a writer does the same, perhaps later.

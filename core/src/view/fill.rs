@@ -24,7 +24,7 @@ use crate::geometry::grid::Grid;
 use crate::geometry::region::without;
 use crate::query::Aggregate;
 use crate::query::field::Field;
-use crate::query::summary::{Question, Summary};
+use crate::query::summary::{StatisticsQuery, Summary};
 use crate::scalar::Scalar;
 
 /// What CF calls the value that stands for none.
@@ -135,7 +135,10 @@ impl Doubts {
     /// The sections of the fragments' indexes that settle them.
     pub(super) fn sections(&self) -> Vec<(Arc<Fragment>, Vec<Section>)> {
         let sections = |(f, field, _): &(Arc<Fragment>, Field, Scalar)| {
-            Some((Arc::clone(f), Question::new(Aggregate::Min, field, f)?.sections()))
+            Some((
+                Arc::clone(f),
+                StatisticsQuery::new(Aggregate::Min, field, f)?.sections(),
+            ))
         };
         self.0.iter().filter_map(sections).collect()
     }
@@ -144,7 +147,7 @@ impl Doubts {
     pub(super) fn settled(self) -> Filled {
         let is_free = |(f, field, fill): &(Arc<Fragment>, Field, Scalar)| {
             // The padding of tiles can widen what is between the extremes, and no more.
-            Question::new(Aggregate::Min, field, f).is_some_and(|question| {
+            StatisticsQuery::new(Aggregate::Min, field, f).is_some_and(|question| {
                 (0..f.tiles).all(|tile| question.answer(tile, 1).is_some_and(|told| is_outside(fill, &told)))
             })
         };

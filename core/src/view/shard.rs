@@ -29,7 +29,7 @@ use crate::format::tile::{CHUNK_HEADER_BYTES, TileWriter, fixed_chunk_bytes};
 use crate::geometry::{Grid, Order};
 use crate::limits::TILE_BYTES_MAX;
 use crate::query::tile::{Cut, Extent, StoredTile};
-use crate::vfs::direct;
+use crate::vfs::local_reads;
 
 /// Chunks of a tile whose headers are looked at before its size is told: 4 GiB of cells.
 const CHUNKS_MAX: u64 = 1 << 16;
@@ -45,7 +45,7 @@ pub(super) struct Sharding {
 impl Sharding {
     /// How tiles of an attribute of this array become shards, or why they do not.
     pub(super) fn of(array: &Array, attribute: &Attribute) -> Result<Self, &'static str> {
-        if direct(&*array.context().vfs).is_none() {
+        if local_reads(&*array.context().vfs).is_none() {
             return Err("its store is not a local disk");
         }
         if array.key().is_some() {

@@ -264,7 +264,7 @@ impl View {
             return Ok(Arc::clone(found));
         }
         let context = &self.source.context;
-        self.renew().await?;
+        self.invalidate().await?;
         let options = self.options(window);
         let object = match object_type(context, path).await? {
             Some(ObjectType::Array) => Object::Array(Snapshot::new(Array::open(context, path, &options).await?)),
@@ -280,10 +280,10 @@ impl View {
     }
 
     /// After a refresh has the store forget what it told before.
-    async fn renew(&self) -> Result<()> {
+    async fn invalidate(&self) -> Result<()> {
         let _alone = self.renewing.lock().await;
         if !self.seen().is_renewed {
-            self.source.context.vfs.renew().await?;
+            self.source.context.vfs.invalidate().await?;
             self.seen().is_renewed = true;
         }
         Ok(())

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::buffer_pool::BufferPool;
 use super::cells::{TileCells, Values};
 use super::field::Field;
 use super::pack::PackedTile;
-use super::spare::Spare;
 use super::tiler::{Tiles, consecutive};
 use crate::column::Column;
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ use crate::limits;
 #[derive(Debug)]
 pub(crate) struct DenseBox {
     grid: Grid,
-    cells: Placed,
+    cells: BoxInColumn,
     tiles: TileBox,
     count: u64,
     tile_cells: u64,
@@ -50,7 +50,7 @@ pub(crate) enum RunTile {
 
 /// The position of a box's cells in a column: from cell `first` on, in the shape and order of a frame.
 #[derive(Debug)]
-struct Placed {
+struct BoxInColumn {
     spans: Vec<Span>,
     frame: Frame,
     first: usize,
@@ -64,7 +64,7 @@ impl DenseBox {
         let tile_cells = grid.tile_cells().ok_or_else(too_many)?;
         Ok(Self {
             grid,
-            cells: Placed { spans, frame, first: 0 },
+            cells: BoxInColumn { spans, frame, first: 0 },
             tiles,
             count,
             tile_cells,
@@ -82,7 +82,7 @@ impl Tiles for DenseBox {
         self.tile_cells
     }
 
-    fn cut(&self, field: &Field, number: usize, tile: u64, spare: &Spare) -> Result<TileCells<'_>> {
+    fn cut(&self, field: &Field, number: usize, tile: u64, spare: &BufferPool) -> Result<TileCells<'_>> {
         let tile = self.tiles.tile(tile);
         self.cells.cut(&self.grid, &tile, field, &self.columns[number], spare)
     }
@@ -133,7 +133,7 @@ impl Tiles for TileRun {
         }
     }
 
-    fn cut(&self, field: &Field, number: usize, tile: u64, spare: &Spare) -> Result<TileCells<'_>> {
+    fn cut(&self, field: &Field, number: usize, tile: u64, spare: &BufferPool) -> Result<TileCells<'_>> {
         let (Some(RunTile::Cells { tile, spans, first }), Some(column)) = (self.tile(tile), self.columns.get(number))
         else {
             return Err(outside(field));
@@ -142,7 +142,7 @@ impl Tiles for TileRun {
             shape: region::shape(spans),
             order: self.grid.cell_order,
         };
-        let placed = Placed {
+        let placed = BoxInColumn {
             spans: spans.clone(),
             frame,
             first: *first,
@@ -162,7 +162,7 @@ impl Tiles for TileRun {
     }
 }
 
-impl Placed {
+impl BoxInColumn {
     /// The cells of one tile.
     fn cut<'a>(
         &self,
@@ -170,7 +170,7 @@ impl Placed {
         tile: &[u64],
         field: &Field,
         column: &'a Column,
-        spare: &Spare,
+        spare: &BufferPool,
     ) -> Result<TileCells<'a>> {
         let outside = || outside(field);
         let tile_cells = grid.tile_cells().ok_or_else(too_many)?;
@@ -332,8 +332,8 @@ mod tests {
             let mut seen = 0;
             for t in 0..tiles.count() {
                 let of_tile = grid.tile_spans(&grid.tiles(&spans).tile(t));
-                let numbers = tiles.cut(&fields[0], 0, t, &Spare::default()).unwrap();
-                let strings = tiles.cut(&fields[1], 1, t, &Spare::default()).unwrap();
+                let numbers = tiles.cut(&fields[0], 0, t, &BufferPool::default()).unwrap();
+                let strings = tiles.cut(&fields[1], 1, t, &BufferPool::default()).unwrap();
                 let live = tiles.live(t);
                 let shape = grid.extents();
                 let strides = grid.cell_order.strides(&shape);

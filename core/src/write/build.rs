@@ -13,7 +13,7 @@ use crate::scalar::ScalarRange;
 
 /// The metadata of a fragment so far.
 #[derive(Debug)]
-pub(crate) struct Build {
+pub(crate) struct MetadataBuilder {
     fields: Vec<FieldBuild>,
     mbrs: Vec<Vec<ScalarRange>>,
     tiles: u64,
@@ -32,7 +32,7 @@ struct FieldBuild {
     validity_bytes: u64,
 }
 
-impl Build {
+impl MetadataBuilder {
     pub(crate) fn new(fields: &Fields) -> Self {
         let fields = fields.list.iter().map(|_| FieldBuild::default()).collect();
         Self {

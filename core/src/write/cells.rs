@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::spare::Spare;
+use super::buffer_pool::BufferPool;
 use crate::geometry::CopyPlan;
 
 /// The cells of one tile of one field, in storage order.
@@ -35,7 +35,13 @@ pub(crate) enum Values<'a> {
 impl<'a> Values<'a> {
     /// `cells` cells of `width` bytes, gathered by `plan`. Cells outside the plan are zero. Returns `None` if the plan
     /// does not fit `from`.
-    pub(crate) fn picked(from: &'a [u8], plan: CopyPlan, width: usize, cells: usize, spare: &Spare) -> Option<Self> {
+    pub(crate) fn picked(
+        from: &'a [u8],
+        plan: CopyPlan,
+        width: usize,
+        cells: usize,
+        spare: &BufferPool,
+    ) -> Option<Self> {
         let bytes = cells * width;
         if plan.has_runs() {
             let fits = plan.fits(from, bytes, width);
@@ -110,7 +116,7 @@ impl<'a> Values<'a> {
     }
 
     /// Returns the memory to the pool.
-    pub(crate) fn recycle(self, spare: &Spare) {
+    pub(crate) fn recycle(self, spare: &BufferPool) {
         if let Self::Whole(Cow::Owned(data)) = self {
             spare.give(data);
         }

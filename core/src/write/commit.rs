@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::build::Build;
+use super::build::MetadataBuilder;
 use super::field::Fields;
 use super::files::Files;
 use super::identity::Ids;
@@ -32,7 +32,7 @@ pub(crate) struct Draft {
     schema: Arc<Schema>,
     schema_name: String,
     fields: Arc<Fields>,
-    build: Build,
+    build: MetadataBuilder,
     files: Files,
     /// The fragment's name.
     pub(crate) name: String,
@@ -70,7 +70,7 @@ impl Draft {
             array: array.clone(),
             schema,
             schema_name,
-            build: Build::new(&fields),
+            build: MetadataBuilder::new(&fields),
             fields,
             files,
             name,
@@ -224,7 +224,7 @@ impl Sealed {
 
 /// Lists the names in a folder, bypassing cached listings.
 pub(crate) async fn names_in(context: &Context, dir: &str) -> Result<Vec<String>> {
-    context.vfs.renew().await?;
+    context.vfs.invalidate().await?;
     let entries = context.vfs.list(dir).await?;
     Ok(entries.into_iter().map(|e| e.name).collect())
 }

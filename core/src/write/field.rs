@@ -1,6 +1,6 @@
 //! The fields of a fragment being written, in the order of their slots.
 
-use super::spare::Spare;
+use super::buffer_pool::BufferPool;
 use crate::column::Column;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
@@ -37,7 +37,7 @@ pub(crate) struct Fields {
     pub(crate) validity_filters: Pipeline,
     pub(crate) key: Option<Key>,
     pub(crate) nonces: Nonces,
-    pub(crate) spare: Spare,
+    pub(crate) spare: BufferPool,
 }
 
 impl Fields {
@@ -99,7 +99,7 @@ impl Fields {
             } else {
                 Nonces::none()
             },
-            spare: Spare::default(),
+            spare: BufferPool::default(),
         }
     }
 

@@ -8,7 +8,7 @@ use futures_util::future::try_join_all;
 use super::field::Fields;
 use super::pack::PackedTile;
 use crate::error::Result;
-use crate::format::data_file::{self, Part};
+use crate::format::data_file::{self, FieldFile};
 use crate::format::schema::Schema;
 use crate::limits;
 use crate::vfs::{FileWriter, Vfs, join};
@@ -36,9 +36,9 @@ impl Files {
         let mut files = Vec::new();
         for field in &fields.list {
             let parts = [
-                Some(Part::Fixed),
-                field.cell.is_var().then_some(Part::Var),
-                field.nullable.then_some(Part::Validity),
+                Some(FieldFile::Fixed),
+                field.cell.is_var().then_some(FieldFile::Var),
+                field.nullable.then_some(FieldFile::Validity),
             ];
             for part in parts.into_iter().flatten() {
                 let path = join(dir, &data_file::file_name(schema, fields.version, field.id, part));
@@ -82,7 +82,7 @@ impl Files {
         try_join_all(self.files.iter_mut().map(|f| f.flush(vfs))).await?;
         if self.sync {
             let writers = self.files.iter_mut().filter_map(|f| f.writer.as_mut());
-            writers.for_each(|w| w.settle());
+            writers.for_each(|w| w.start_sync());
         }
         Ok(())
     }

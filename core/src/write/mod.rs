@@ -1,6 +1,7 @@
 //! Writing cells. One write makes one fragment, which becomes visible atomically.
 
 pub(crate) mod boxes;
+mod buffer_pool;
 mod build;
 mod cells;
 mod check;
@@ -13,7 +14,6 @@ mod indexes;
 mod number;
 pub(crate) mod pack;
 pub(crate) mod sort;
-mod spare;
 pub(crate) mod stats;
 pub(crate) mod tiler;
 pub(crate) mod writer;

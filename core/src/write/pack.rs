@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::cells::TileCells;
 use super::field::{Field, Fields};
-use super::stats::{Tally, TileStats};
+use super::stats::{StatsBuilder, TileStats};
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{AtPath, Result};
 use crate::filter::{self, TileEncoder};
@@ -36,7 +36,7 @@ pub(crate) fn pack(
     live: &[Range<usize>],
     capacity: u64,
 ) -> Result<PackedTile> {
-    let mut tally = Tally::new(field, cells.validity.as_deref(), live);
+    let mut tally = StatsBuilder::new(field, cells.validity.as_deref(), live);
     let range = matches!(field.id, FieldId::Dimension(_))
         .then(|| bounds(field, cells))
         .flatten();

@@ -33,7 +33,7 @@ pub(crate) enum Sorted {
 /// [`Error::InvalidArgument`] for NaN, and for equal coordinates if the array allows no duplicates.
 pub(crate) fn sort(schema: &Schema, dims: &[&Column], cpu: Cpu) -> Result<Sorted> {
     let order = CellOrder::new(schema, Layout::Global)?;
-    let heads = Heads::new(&order, dims, Vec::new(), cpu)?;
+    let heads = PackedKeys::new(&order, dims, Vec::new(), cpu)?;
     match heads.sort(schema.allows_duplicates, cpu)? {
         (_, Some(cell)) if !schema.allows_duplicates => Err(duplicate(schema, dims, cell as usize)),
         (sorted, _) => Ok(sorted),
@@ -48,7 +48,7 @@ pub(crate) fn sort(schema: &Schema, dims: &[&Column], cpu: Cpu) -> Result<Sorted
 pub(crate) fn sort_merged(schema: &Schema, dims: &[&Column], times: &[u64], cpu: Cpu) -> Result<Sorted> {
     let order = CellOrder::new(schema, Layout::Global)?;
     let newest_first = times.iter().map(|t| u64::MAX - t).collect();
-    let heads = Heads::new(&order, dims, vec![KeyColumn::Numbers(newest_first)], cpu)?;
+    let heads = PackedKeys::new(&order, dims, vec![KeyColumn::Numbers(newest_first)], cpu)?;
     Ok(heads.sort(true, cpu)?.0)
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn show(column: &Column, cell: usize) -> String {
 }
 
 /// The packed keys of all cells, and the terms to compare if keys are equal.
-struct Heads<'a> {
+struct PackedKeys<'a> {
     /// One key per cell.
     keys: Vec<u64>,
     /// The number of bits used in each key.
@@ -94,20 +94,20 @@ struct Packed {
 
 /// The lowest and highest word of a term's keys. `exact` is set if a word holds the whole key.
 #[derive(Clone, Copy)]
-struct Ends {
+struct KeyBounds {
     low: u64,
     high: u64,
     exact: bool,
 }
 
 /// A share of the cells, grouped by bucket.
-struct Dealt {
+struct Partition {
     cells: Vec<u32>,
     /// The start of each bucket, and the end of the last.
     starts: Vec<usize>,
 }
 
-impl<'a> Heads<'a> {
+impl<'a> PackedKeys<'a> {
     /// Packs the terms of `order`, followed by those of `more`.
     fn new(order: &CellOrder, dims: &[&'a Column], more: Vec<KeyColumn<'a>>, cpu: Cpu) -> Result<Self> {
         let cells = dims.first().map_or(0, |c| c.len());
@@ -164,12 +164,12 @@ impl<'a> Heads<'a> {
         if self.is_sorted(equal_is_fine, cpu) {
             return Ok((Sorted::AsGiven, None));
         }
-        let dealt = self.deal(cpu)?;
+        let partitions = self.partition(cpu)?;
         let mut order = vec![0; self.keys.len()];
         let mut buckets = Vec::new();
         let mut rest = order.as_mut_slice();
-        for bucket in 0..dealt.first().map_or(0, |d| d.starts.len() - 1) {
-            let cells = dealt.iter().map(|d| d.bucket(bucket).len()).sum();
+        for bucket in 0..partitions.first().map_or(0, |d| d.starts.len() - 1) {
+            let cells = partitions.iter().map(|d| d.bucket(bucket).len()).sum();
             let (part, tail) = std::mem::take(&mut rest).split_at_mut(cells);
             rest = tail;
             if cells > 0 {
@@ -177,7 +177,7 @@ impl<'a> Heads<'a> {
             }
         }
         let repeated = cpu.try_map_owned(buckets, |(bucket, part)| {
-            let cells = dealt.iter().flat_map(|d| d.bucket(bucket));
+            let cells = partitions.iter().flat_map(|d| d.bucket(bucket));
             Ok::<_, Error>(self.sort_bucket(cells, part))
         })?;
         Ok((Sorted::Permutation(order), repeated.into_iter().flatten().next()))
@@ -204,7 +204,7 @@ impl<'a> Heads<'a> {
 
     /// Distributes cells into buckets by their leading bits. Each thread takes a share of the cells. Cells keep their
     /// order within a bucket.
-    fn deal(&self, cpu: Cpu) -> Result<Vec<Dealt>> {
+    fn partition(&self, cpu: Cpu) -> Result<Vec<Partition>> {
         let wanted = (self.keys.len() as u64).div_ceil(64).max(1).ilog2().min(BUCKETS_LOG2);
         let shift = self.bits.saturating_sub(wanted);
         let bucket = |key: u64| key.checked_shr(shift).unwrap_or(0) as usize;
@@ -224,7 +224,7 @@ impl<'a> Heads<'a> {
                 at[*slot] = cell;
                 *slot += 1;
             }
-            Ok(Dealt { cells: at, starts })
+            Ok(Partition { cells: at, starts })
         })
     }
 
@@ -247,19 +247,19 @@ impl<'a> Heads<'a> {
     }
 }
 
-impl Dealt {
+impl Partition {
     fn bucket(&self, bucket: usize) -> &[u32] {
         &self.cells[self.starts[bucket]..self.starts[bucket + 1]]
     }
 }
 
 /// The lowest and highest word of each term over all cells.
-fn all_ends(order: &CellOrder, dims: &[&Column], cells: usize, cpu: Cpu) -> Result<Vec<Ends>> {
-    let of_part = |part: &Range<usize>| -> Result<Vec<Ends>> {
+fn all_ends(order: &CellOrder, dims: &[&Column], cells: usize, cpu: Cpu) -> Result<Vec<KeyBounds>> {
+    let of_part = |part: &Range<usize>| -> Result<Vec<KeyBounds>> {
         let of_term = |term| Ok(ends(&order.narrow_keys(term, dims, part.clone())?, part.len()));
         (0..order.terms()).map(of_term).collect()
     };
-    let both = |a: Ends, b: Ends| Ends {
+    let both = |a: KeyBounds, b: KeyBounds| KeyBounds {
         low: a.low.min(b.low),
         high: a.high.max(b.high),
         exact: a.exact,
@@ -269,7 +269,7 @@ fn all_ends(order: &CellOrder, dims: &[&Column], cells: usize, cpu: Cpu) -> Resu
     Ok(all.unwrap_or_default())
 }
 
-fn ends(keys: &KeyColumn<'_>, cells: usize) -> Ends {
+fn ends(keys: &KeyColumn<'_>, cells: usize) -> KeyBounds {
     let fold = |(low, high): (u64, u64), key: u64| (low.min(key), high.max(key));
     let (low, high) = match keys {
         KeyColumn::Numbers(keys) => keys.iter().copied().fold((u64::MAX, 0), fold),
@@ -277,8 +277,8 @@ fn ends(keys: &KeyColumn<'_>, cells: usize) -> Ends {
     };
     let exact = matches!(keys, KeyColumn::Numbers(_));
     match low <= high {
-        true => Ends { low, high, exact },
-        false => Ends { low: 0, high: 0, exact },
+        true => KeyBounds { low, high, exact },
+        false => KeyBounds { low: 0, high: 0, exact },
     }
 }
 
@@ -287,7 +287,7 @@ fn whole<'a>(
     order: &CellOrder,
     term: usize,
     dims: &[&'a Column],
-    ends: Ends,
+    ends: KeyBounds,
     cells: usize,
     cpu: Cpu,
 ) -> Result<KeyColumn<'a>> {

@@ -56,7 +56,7 @@ pub(crate) struct TileStats {
 }
 
 /// Computes the statistics of a tile from its cells, piece by piece.
-pub(super) struct Tally<'a> {
+pub(super) struct StatsBuilder<'a> {
     datatype: Datatype,
     /// Bytes of a cell; `None` for variable-length cells.
     width: Option<usize>,
@@ -71,7 +71,7 @@ pub(super) struct Tally<'a> {
     stats: TileStats,
 }
 
-impl<'a> Tally<'a> {
+impl<'a> StatsBuilder<'a> {
     /// Starts a tile of `field` with this validity. Cells outside `live` are padding.
     pub(super) fn new(field: &Field, validity: Option<&'a [u8]>, live: &'a [Range<usize>]) -> Self {
         let mut stats = TileStats::default();
@@ -277,7 +277,7 @@ mod tests {
             ..field(datatype)
         };
         let live = [0..values.len()];
-        let mut tally = Tally::new(&field, validity, &live);
+        let mut tally = StatsBuilder::new(&field, validity, &live);
         tally.add(bytemuck::cast_slice(values));
         let tile = tally.finish(capacity);
         let fragment = of_fragment(&field, [&tile].into_iter());
@@ -358,7 +358,7 @@ mod tests {
             let validity: Vec<u8> = values.iter().map(|v| u8::from(v % 4 != null)).collect();
             let (gap, length) = live;
             let live: Vec<_> = (gap..values.len()).step_by(gap + length).map(|at| at..values.len().min(at + length)).collect();
-            let tally = || Tally::new(&field, field.nullable.then_some(&validity), &live);
+            let tally = || StatsBuilder::new(&field, field.nullable.then_some(&validity), &live);
             let mut whole = tally();
             whole.add(&data);
             let mut pieces = tally();

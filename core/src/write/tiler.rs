@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::buffer_pool::BufferPool;
 use super::cells::{TileCells, Values};
 use super::field::{Field, Fields};
 use super::pack::{self, PackedTile};
-use super::spare::Spare;
 use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::error::Result;
@@ -30,7 +30,7 @@ pub(crate) trait Tiles: Send + Sync {
     }
 
     /// The tile's cells of field `number`. If they must be gathered, the memory comes from `spare`.
-    fn cut(&self, field: &Field, number: usize, tile: u64, spare: &Spare) -> Result<TileCells<'_>>;
+    fn cut(&self, field: &Field, number: usize, tile: u64, spare: &BufferPool) -> Result<TileCells<'_>>;
 
     /// The number of cells the tile has room for. The last tile in global order may have fewer cells.
     fn capacity(&self, tile: u64) -> u64;
@@ -119,7 +119,7 @@ impl Tiles for InOrder {
         self.range(tile).len() as u64
     }
 
-    fn cut(&self, field: &Field, number: usize, tile: u64, _: &Spare) -> Result<TileCells<'_>> {
+    fn cut(&self, field: &Field, number: usize, tile: u64, _: &BufferPool) -> Result<TileCells<'_>> {
         Ok(consecutive(field, &self.columns[number], self.range(tile)))
     }
 
@@ -161,7 +161,7 @@ impl Tiles for Permuted {
         self.range(tile).len() as u64
     }
 
-    fn cut(&self, _: &Field, number: usize, tile: u64, _: &Spare) -> Result<TileCells<'_>> {
+    fn cut(&self, _: &Field, number: usize, tile: u64, _: &BufferPool) -> Result<TileCells<'_>> {
         let cells = self.columns[number].picked(&self.order[self.range(tile)]);
         let offsets = cells.offsets.map(Cow::Owned);
         Ok(TileCells {
@@ -209,11 +209,19 @@ pub(super) mod tests {
         };
         let field = field(Datatype::StringAscii, CellCount::Var, false);
         assert_eq!(
-            tiles.cut(&field, 0, 0, &Spare::default()).unwrap().offsets.unwrap()[..],
+            tiles
+                .cut(&field, 0, 0, &BufferPool::default())
+                .unwrap()
+                .offsets
+                .unwrap()[..],
             [0, 0, 0]
         );
         assert_eq!(
-            tiles.cut(&field, 0, 1, &Spare::default()).unwrap().offsets.unwrap()[..],
+            tiles
+                .cut(&field, 0, 1, &BufferPool::default())
+                .unwrap()
+                .offsets
+                .unwrap()[..],
             [0, 2, 3]
         );
     }

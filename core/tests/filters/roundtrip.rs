@@ -1,7 +1,7 @@
 //! Round trips of random cells through random pipelines.
 
 use hyperslab::filter::{
-    Key, Nonces, Role, TileFormat, check, codes_strings, decode_offsets_tile, decode_tile, decode_var_tile,
+    Key, Nonces, PipelineTarget, TileFormat, check, codes_strings, decode_offsets_tile, decode_tile, decode_var_tile,
     encode_tile, encode_var_tile,
 };
 use hyperslab::format::pipeline::{Filter, Pipeline, WebpFormat};
@@ -91,7 +91,7 @@ proptest! {
         encrypted in any::<bool>(),
     ) {
         let p = Pipeline::new(filters);
-        prop_assume!(check(&p, datatype, CellCount::ONE, Role::Attribute).is_ok());
+        prop_assume!(check(&p, datatype, CellCount::ONE, PipelineTarget::Attribute).is_ok());
         let key = Key([9; 32]);
         let f = TileFormat { version, writer: version, key: encrypted.then_some(&key), ..TileFormat::new(datatype, CellCount::ONE) };
         match encode_tile(&data, &p, &f, &Nonces::new([1; 32])) {
@@ -119,7 +119,7 @@ proptest! {
         encrypted in any::<bool>(),
     ) {
         let p = Pipeline::new(filters);
-        prop_assume!(check(&p, datatype, CellCount::Var, Role::Attribute).is_ok());
+        prop_assume!(check(&p, datatype, CellCount::Var, PipelineTarget::Attribute).is_ok());
         let key = Key([9; 32]);
         let f = TileFormat { version, writer: version, key: encrypted.then_some(&key), ..TileFormat::new(datatype, CellCount::Var) };
         let data = cells.concat().into_bytes();
@@ -233,7 +233,7 @@ fn encoded_strings_are_packed_as_bytes_after_another_filter() {
     let rle = || Filter::Rle { level: -1 };
     let read = |filters: Vec<Filter>| {
         let p = Pipeline::new(filters);
-        let created = check(&p, f.datatype, f.cell, Role::Attribute);
+        let created = check(&p, f.datatype, f.cell, PipelineTarget::Attribute);
         let tile = encode_var_tile(b"aaaab", &[0, 2, 4, 5], &p, &f, &Nonces::none()).ok()?;
         created.unwrap();
         Some(decode_var_tile(&tile, &p, &f, 5, 3).unwrap())

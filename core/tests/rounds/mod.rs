@@ -151,7 +151,7 @@ impl Vfs for RoundsVfs {
         nothing_is_written()
     }
 
-    fn put_over<'a>(&'a self, _path: &'a str, _parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+    fn overwrite<'a>(&'a self, _path: &'a str, _parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
         nothing_is_written()
     }
 

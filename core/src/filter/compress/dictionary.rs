@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::strings::{Header, Strings, Width, cells};
 use crate::error::Malformed;
-use crate::filter::chunk::{Notes, len32};
+use crate::filter::chunk::{ChunkHeaders, len32};
 use crate::format::cursor::{Decoded, Reader};
 
 /// Appends the ids of the strings in `data`.
@@ -14,7 +14,7 @@ use crate::format::cursor::{Decoded, Reader};
 /// # Errors
 /// The tile is longer than 4 GiB.
 pub(in crate::filter) fn encode(
-    notes: &mut Notes,
+    notes: &mut ChunkHeaders,
     data: &[u8],
     offsets: &[u64],
     out: &mut Vec<u8>,

@@ -15,7 +15,7 @@ pub(super) mod rle_strings;
 pub(super) mod strings;
 mod zstd;
 
-use super::chunk::{Meta, Notes, PartCounts, filled, len32, split, split_mut};
+use super::chunk::{ChunkHeaders, ChunkMetadata, PartCounts, filled, len32, split, split_mut};
 use crate::datatype::Physical;
 use crate::error::Malformed;
 use crate::format::cursor::{Decoded, Reader, Writer};
@@ -92,7 +92,7 @@ impl Codec {
     ///
     /// # Errors
     /// The codec cannot encode this input.
-    pub(super) fn encode(self, notes: &mut Notes, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+    pub(super) fn encode(self, notes: &mut ChunkHeaders, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
         let parts = notes.take();
         let mut w = Writer::new();
         w.u32(len32(parts.len())?).u32(1);
@@ -129,11 +129,11 @@ impl Codec {
     /// The parts are damaged or have the wrong size.
     pub(super) fn decode(
         self,
-        meta: &mut Meta<'_>,
+        meta: &mut ChunkMetadata<'_>,
         mut data: &[u8],
         mut out: &mut [u8],
         metadata_bytes_max: u64,
-    ) -> Decoded<Meta<'static>> {
+    ) -> Decoded<ChunkMetadata<'static>> {
         let mut notes = Vec::new();
         meta.read(|r| {
             let counts = PartCounts::read(r, 8)?;
@@ -157,7 +157,7 @@ impl Codec {
         })?;
         filled(data, "packed parts")?;
         filled(out, "packed parts")?;
-        Ok(Meta::unpacked(notes))
+        Ok(ChunkMetadata::unpacked(notes))
     }
 }
 

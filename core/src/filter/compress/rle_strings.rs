@@ -2,7 +2,7 @@
 
 use super::strings::{Header, Strings, Width, cells};
 use crate::error::Malformed;
-use crate::filter::chunk::Notes;
+use crate::filter::chunk::ChunkHeaders;
 use crate::format::cursor::{Decoded, Reader};
 
 /// Appends the runs of the strings in `data`.
@@ -10,7 +10,7 @@ use crate::format::cursor::{Decoded, Reader};
 /// # Errors
 /// The tile is longer than 4 GiB.
 pub(in crate::filter) fn encode(
-    notes: &mut Notes,
+    notes: &mut ChunkHeaders,
     data: &[u8],
     offsets: &[u64],
     out: &mut Vec<u8>,

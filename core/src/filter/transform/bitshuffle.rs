@@ -5,7 +5,7 @@
 
 use super::{each_part, parts_header, shuffle};
 use crate::error::Malformed;
-use crate::filter::chunk::Notes;
+use crate::filter::chunk::ChunkHeaders;
 use crate::format::cursor::{Decoded, Reader};
 
 /// Appends the shuffled bits of `data`. The bytes after the last multiple of 8 become a separate part.
@@ -14,7 +14,7 @@ use crate::format::cursor::{Decoded, Reader};
 /// `data` is longer than 4 GiB.
 pub(in crate::filter) fn encode(
     width: usize,
-    notes: &mut Notes,
+    notes: &mut ChunkHeaders,
     data: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), Malformed> {
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn bits_are_ordered_like_libtiledb() {
         let data: Vec<u8> = (1_i32..=9).flat_map(i32::to_le_bytes).collect();
-        let (mut notes, mut out) = (Notes::default(), Vec::new());
+        let (mut notes, mut out) = (ChunkHeaders::default(), Vec::new());
         encode(4, &mut notes, &data, &mut out).unwrap();
         assert_eq!(
             notes.0,

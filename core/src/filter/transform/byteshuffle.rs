@@ -2,7 +2,7 @@
 
 use super::{each_part, parts_header, shuffle};
 use crate::error::Malformed;
-use crate::filter::chunk::Notes;
+use crate::filter::chunk::ChunkHeaders;
 use crate::format::cursor::{Decoded, Reader};
 
 /// Appends the shuffled bytes of `data`.
@@ -11,7 +11,7 @@ use crate::format::cursor::{Decoded, Reader};
 /// `data` is longer than 4 GiB.
 pub(in crate::filter) fn encode(
     width: usize,
-    notes: &mut Notes,
+    notes: &mut ChunkHeaders,
     data: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), Malformed> {

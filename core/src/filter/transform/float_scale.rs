@@ -3,7 +3,7 @@
 use super::{all_whole, parts_header};
 use crate::datatype::Physical;
 use crate::error::Malformed;
-use crate::filter::chunk::{Notes, filled, split, split_mut, whole};
+use crate::filter::chunk::{ChunkHeaders, filled, split, split_mut, whole};
 use crate::filter::word::{Word, with_width};
 use crate::format::cursor::{Decoded, Reader};
 
@@ -34,7 +34,12 @@ impl Scaling {
     ///
     /// # Errors
     /// `data` is not a whole number of values.
-    pub(in crate::filter) fn encode(&self, notes: &mut Notes, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+    pub(in crate::filter) fn encode(
+        &self,
+        notes: &mut ChunkHeaders,
+        data: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Malformed> {
         whole(data.len(), self.width(), "float scale")?;
         let stored_bytes = data.len() / self.width() * self.stored.size();
         notes.put(parts_header(&[stored_bytes])?);

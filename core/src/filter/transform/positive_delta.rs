@@ -4,7 +4,7 @@
 
 use crate::datatype::Physical;
 use crate::error::Malformed;
-use crate::filter::chunk::{Notes, filled, len32, split, split_mut};
+use crate::filter::chunk::{ChunkHeaders, filled, len32, split, split_mut};
 use crate::filter::word::{Word, with_width, with_word};
 use crate::format::cursor::{Decoded, Reader, Writer};
 
@@ -15,7 +15,7 @@ use crate::format::cursor::{Decoded, Reader, Writer};
 pub(in crate::filter) fn encode(
     kind: Physical,
     window: u32,
-    notes: &mut Notes,
+    notes: &mut ChunkHeaders,
     data: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), Malformed> {

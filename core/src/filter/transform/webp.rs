@@ -9,7 +9,7 @@ use image_webp::{ColorType, WebPDecoder, WebPEncoder};
 
 use super::parts_header;
 use crate::error::Malformed;
-use crate::filter::chunk::{Notes, filled, split, split_mut};
+use crate::filter::chunk::{ChunkHeaders, filled, split, split_mut};
 use crate::format::cursor::{Decoded, Reader};
 use crate::format::pipeline::WebpFormat;
 
@@ -39,7 +39,12 @@ impl Image {
     ///
     /// # Errors
     /// The image is lossy, or `data` is not one tile of whole pixels.
-    pub(in crate::filter) fn encode(&self, notes: &mut Notes, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+    pub(in crate::filter) fn encode(
+        &self,
+        notes: &mut ChunkHeaders,
+        data: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Malformed> {
         if !self.lossless {
             return Err(Malformed::unsupported(
                 "webp",

@@ -3,7 +3,7 @@
 use super::{all_whole, each_part, parts_header};
 use crate::datatype::Physical;
 use crate::error::Malformed;
-use crate::filter::chunk::{Notes, whole};
+use crate::filter::chunk::{ChunkHeaders, whole};
 use crate::filter::word::{Word, with_width};
 use crate::format::cursor::{Decoded, Reader};
 
@@ -13,7 +13,7 @@ use crate::format::cursor::{Decoded, Reader};
 /// `data` is not a whole number of values.
 pub(in crate::filter) fn encode(
     kind: Physical,
-    notes: &mut Notes,
+    notes: &mut ChunkHeaders,
     data: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), Malformed> {

@@ -6,7 +6,7 @@ use crate::array::Fragment;
 use crate::array::index::Section;
 use crate::query::aggregate::Aggregate;
 use crate::query::field::Field;
-use crate::query::summary::Question;
+use crate::query::summary::StatisticsQuery;
 use crate::scalar::Scalar;
 
 /// The statistics of a fragment that are needed to exclude tiles by a condition on these `attributes`.
@@ -32,9 +32,9 @@ pub(crate) fn fails(condition: &Bound, attributes: &[Field], fragment: &Fragment
 
 /// The question for a field's statistics. Fixed-length strings are compared without padding, but their statistics
 /// include it, so they cannot be used.
-fn question<'a>(field: &'a Field, fragment: &'a Fragment) -> Option<Question<'a>> {
+fn question<'a>(field: &'a Field, fragment: &'a Fragment) -> Option<StatisticsQuery<'a>> {
     let padded = field.datatype.is_string() && !field.cell.is_var();
-    Question::new(Aggregate::Min, field, fragment).filter(|_| !padded)
+    StatisticsQuery::new(Aggregate::Min, field, fragment).filter(|_| !padded)
 }
 
 /// Whether no cell can satisfy the condition, given the extremes of each field in the field's type. `range` returns

@@ -4,28 +4,28 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::canvas::FieldCanvas;
 use super::fill::Work;
 use super::paint;
 use super::plan::{Has, Plan};
-use super::runs::{Run, runs, sort};
+use super::result_buffers::FieldBuffers;
+use super::runs::{CellRun, runs, sort};
 use crate::error::Result;
-use crate::query::tile::{Decoding, Input, Piece, Plane, copy_pieces};
+use crate::query::tile::{Buffer, Decoding, Input, Piece, copy_pieces};
 
 /// Up to this many cells and tiles, a later read is likely to need neighbouring cells.
 pub(super) const SMALL_CELLS: usize = 4096;
 const FEW_TILES: usize = 8;
 
 /// The runs of these tiles, in the order of the result, for an attribute that some sources have.
-pub(super) fn in_order(plan: &Plan, tiles: &[usize], has: Has<'_>) -> Vec<Run> {
+pub(super) fn in_order(plan: &Plan, tiles: &[usize], has: Has<'_>) -> Vec<CellRun> {
     let mut runs = runs(plan, tiles.iter().copied(), has);
     sort(&mut runs);
     runs
 }
 
-/// The copies of one plane of one tile from one fragment, or from none.
+/// The copies of one buffer of one tile from one fragment, or from none.
 pub(super) struct RunsJob<'a> {
-    plane: Plane,
+    buffer: Buffer,
     /// `None` if the cells get `fill`.
     input: Option<Arc<Input>>,
     fill: Arc<[u8]>,
@@ -35,18 +35,20 @@ pub(super) struct RunsJob<'a> {
 
 /// The jobs that copy sorted `runs` to the cells of a field.
 pub(super) fn run_jobs<'a>(
-    f: &'a mut FieldCanvas,
+    f: &'a mut FieldBuffers,
     base: usize,
     plan: &Plan,
-    runs: &[Run],
+    runs: &[CellRun],
     work: Vec<Work>,
 ) -> impl Iterator<Item = RunsJob<'a>> {
     let (width, remember) = (f.width(), plan.cells <= SMALL_CELLS && plan.tiles.len() <= FEW_TILES);
     let fill: Arc<[u8]> = Arc::from(f.fill());
     let valid = u8::from(f.field.fill_valid);
-    let planes = [
-        Some((Plane::Values, &mut f.cells, width, fill)),
-        f.validity.as_mut().map(|v| (Plane::Validity, v, 1, Arc::from([valid]))),
+    let buffers = [
+        Some((Buffer::Values, &mut f.cells, width, fill)),
+        f.validity
+            .as_mut()
+            .map(|v| (Buffer::Validity, v, 1, Arc::from([valid]))),
     ];
     // The index of each tile's first job. The jobs of its sources follow.
     let mut first = vec![usize::MAX; plan.tiles.len()];
@@ -59,10 +61,10 @@ pub(super) fn run_jobs<'a>(
         inputs.extend(w.inputs.into_iter().map(|i| i.map(Arc::new)));
     }
     let mut jobs = Vec::new();
-    for (plane, cells, width, fill) in planes.into_iter().flatten() {
+    for (buffer, cells, width, fill) in buffers.into_iter().flatten() {
         let start = jobs.len();
         jobs.extend(inputs.iter().map(|input| RunsJob {
-            plane,
+            buffer,
             input: input.clone(),
             fill: Arc::clone(&fill),
             pieces: Vec::new(),
@@ -95,10 +97,10 @@ impl RunsJob<'_> {
             self.pieces.iter_mut().for_each(|p| paint::fill(p.out, &self.fill));
             return Ok(());
         };
-        if self.plane == Plane::Validity && !input.is_nullable() {
+        if self.buffer == Buffer::Validity && !input.is_nullable() {
             self.pieces.iter_mut().for_each(|p| p.out.fill(1));
             return Ok(());
         }
-        copy_pieces(input, self.plane, fetched, &mut self.pieces, d, self.remember)
+        copy_pieces(input, self.buffer, fetched, &mut self.pieces, d, self.remember)
     }
 }

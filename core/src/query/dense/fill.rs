@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::canvas::Canvas;
 use super::copy::{SMALL_CELLS, in_order, run_jobs};
-use super::interleave::{self, Scatter};
+use super::interleave::{self, RunStats};
 use super::plan::{Plan, Source};
 use super::points::with_sources;
-use super::runs::Run;
+use super::result_buffers::ResultBuffers;
+use super::runs::CellRun;
 use crate::cache::Cache;
 use crate::error::Result;
 use crate::geometry::Span;
 use crate::query::field::Field;
-use crate::query::tile::{Decoding, Extent, Input, StoredField, Stretch, TileRef};
+use crate::query::tile::{Decoding, Extent, Input, PartialTile, StoredField, TileRef};
 
 /// How each layer stores each attribute of the result; `None` if it has none of that name and size.
 pub(crate) type StoredFields = Vec<Vec<Option<Arc<StoredField>>>>;
@@ -64,9 +64,9 @@ pub(crate) fn work(
                 };
                 let tile = TileRef::new(own, source.tile)?;
                 inputs.push(Some(if fetching == Fetching::Nothing && !wanted.cell.is_var() {
-                    Input::Direct(tile)
-                } else if let Some(stretch) = plan.stretch(wanted, source, &tile, fetching, cache)? {
-                    Input::part(stretch, cache, &mut extents)
+                    Input::Local(tile)
+                } else if let Some(partial_tile) = plan.partial_tile(wanted, source, &tile, fetching, cache)? {
+                    Input::part(partial_tile, cache, &mut extents)
                 } else {
                     Input::new(tile, cache, &mut extents)?
                 }));
@@ -81,21 +81,21 @@ pub(crate) fn work(
 /// fetched.
 pub(crate) fn are_chunks(work: &[Work], fetched: &[Bytes], cache: &Cache) -> bool {
     work.iter().flat_map(|w| &w.inputs).flatten().all(|input| match input {
-        Input::Part(stretch) => stretch.keep(fetched, cache),
+        Input::FieldFile(partial_tile) => partial_tile.keep(fetched, cache),
         _ => true,
     })
 }
 
 impl Plan {
     /// The chunks of a source's tile to fetch without the others, if that is worthwhile.
-    fn stretch(
+    fn partial_tile(
         &self,
         field: &Field,
         source: &Source,
         tile: &TileRef,
         fetching: Fetching,
         cache: &Cache,
-    ) -> Result<Option<Stretch>> {
+    ) -> Result<Option<PartialTile>> {
         if fetching != Fetching::Chunks || field.cell.is_var() {
             return Ok(None);
         }
@@ -103,7 +103,7 @@ impl Plan {
             let steps = source.inside.iter().zip(&self.strides);
             steps.fold(0, |n, (s, step)| n.saturating_add(of(s).saturating_mul(*step)))
         };
-        Stretch::of(tile, cell(|s| s.first)..cell(|s| s.last).saturating_add(1), cache)
+        PartialTile::of(tile, cell(|s| s.first)..cell(|s| s.last).saturating_add(1), cache)
     }
 
     /// Whether a source lacks the attribute of this work although an older source may have it.
@@ -137,8 +137,8 @@ pub(crate) fn groups(
             for (own, field) in own.filter(|(_, f)| fetching != Fetching::Nothing || f.cell.is_var()) {
                 let Some(own) = own else { continue };
                 let tile = TileRef::new(own, source.tile)?;
-                if let Some(stretch) = plan.stretch(field, source, &tile, fetching, cache)? {
-                    here = here.saturating_add(stretch.bytes());
+                if let Some(partial_tile) = plan.partial_tile(field, source, &tile, fetching, cache)? {
+                    here = here.saturating_add(partial_tile.bytes());
                     continue;
                 }
                 here = tile
@@ -159,32 +159,32 @@ pub(crate) fn groups(
     Ok(out)
 }
 
-/// Paints the tiles. `base` is the position of the plan's first cell in the canvas. `known` are the runs of a plan
+/// Paints the tiles. `base` is the position of the plan's first cell in the result. `known` are the runs of a plan
 /// without boxes, one per cell, in the order of the result.
 ///
 /// # Errors
 /// A tile is damaged.
 pub(crate) fn paint(
-    mut canvas: Canvas,
+    mut result_buffers: ResultBuffers,
     base: usize,
     plan: &Plan,
-    known: Option<&Vec<Run>>,
+    known: Option<&Vec<CellRun>>,
     work: Vec<Work>,
     fetched: &[Bytes],
     d: &Decoding,
-) -> Result<Canvas> {
-    let mut by_field: Vec<Vec<Work>> = canvas.fields.iter().map(|_| Vec::new()).collect();
+) -> Result<ResultBuffers> {
+    let mut by_field: Vec<Vec<Work>> = result_buffers.fields.iter().map(|_| Vec::new()).collect();
     for w in work {
         if let Some(list) = by_field.get_mut(w.field) {
             list.push(w);
         }
     }
-    let (mut jobs, mut scattered, mut runs) = (Vec::new(), Vec::new(), None::<Vec<Run>>);
+    let (mut jobs, mut scattered, mut runs) = (Vec::new(), Vec::new(), None::<Vec<CellRun>>);
     let tiles: Vec<usize> = by_field.first().into_iter().flatten().map(|w| w.tile).collect();
     let is_large = known.is_none() && plan.cells > SMALL_CELLS;
-    let scatter = is_large.then(|| Scatter::of(plan, tiles.iter().copied()));
-    for (f, work) in canvas.fields.iter_mut().zip(by_field) {
-        if f.field.cell.is_var() || scatter.as_ref().is_some_and(|s| s.is_fine(f.width())) {
+    let run_stats = is_large.then(|| RunStats::of(plan, tiles.iter().copied()));
+    for (f, work) in result_buffers.fields.iter_mut().zip(by_field) {
+        if f.field.cell.is_var() || run_stats.as_ref().is_some_and(|s| s.prefers_staging(f.width())) {
             scattered.push((f, work));
             continue;
         }
@@ -205,5 +205,5 @@ pub(crate) fn paint(
     }
     d.cpu.try_map_owned(jobs, |job| job.run(fetched, d))?;
     interleave::paint(scattered, base, plan, fetched, d)?;
-    Ok(canvas)
+    Ok(result_buffers)
 }

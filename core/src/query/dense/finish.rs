@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use super::blank::blank;
-use super::canvas::Canvas;
+use super::apply_mask::apply_mask;
 use super::paint;
 use super::pieces::length;
+use super::result_buffers::ResultBuffers;
 use super::{DenseBox, DenseOrder, DenseQuery};
 use crate::column::Column;
 use crate::cpu::Cpu;
@@ -21,7 +21,7 @@ impl DenseQuery {
     /// coordinates, then the attributes. `find` returns the positions of a cell in the result.
     pub(crate) fn overlay(
         &self,
-        canvas: &mut Canvas,
+        result_buffers: &mut ResultBuffers,
         base: usize,
         points: &Batch,
         find: &dyn Fn(&[u64], &mut Vec<usize>),
@@ -38,8 +38,8 @@ impl DenseQuery {
             .skip(n)
             .map(|(_, c)| Arc::new(c.clone()))
             .collect();
-        let numbers: Vec<usize> = canvas.fields.iter().map(|f| f.tiles.len()).collect();
-        for (f, column) in canvas
+        let numbers: Vec<usize> = result_buffers.fields.iter().map(|f| f.tiles.len()).collect();
+        for (f, column) in result_buffers
             .fields
             .iter_mut()
             .zip(&attributes)
@@ -53,7 +53,7 @@ impl DenseQuery {
             places.clear();
             find(&cell, &mut places);
             for &to in &places {
-                for ((f, column), tile) in canvas.fields.iter_mut().zip(&attributes).zip(&numbers) {
+                for ((f, column), tile) in result_buffers.fields.iter_mut().zip(&attributes).zip(&numbers) {
                     f.put_cell(base, to, column, i, *tile);
                 }
             }
@@ -147,7 +147,7 @@ impl DenseQuery {
     }
 
     /// Builds the result of these cells, and a mask with 1 for each cell that satisfies the condition. `coordinates`
-    /// returns the column of a dimension. `attributes` come from the canvas.
+    /// returns the column of a dimension. `attributes` come from the result.
     pub(crate) fn finish(
         &self,
         cells: usize,
@@ -162,7 +162,7 @@ impl DenseQuery {
         if let Some(mask) = &mask {
             for (field, column) in self.attributes.iter().zip(&mut columns) {
                 if let Some(column) = column {
-                    blank(column, field, mask, cpu);
+                    apply_mask(column, field, mask, cpu);
                 }
             }
         }

@@ -9,19 +9,19 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::canvas::FieldCanvas;
 use super::fill::Work;
 use super::paint;
 use super::plan::Plan;
+use super::result_buffers::FieldBuffers;
 use super::runs::{copy_of, patches};
 use crate::cache::Reuse;
 use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::geometry::CopyPlan;
-use crate::query::tile::{Decoding, Input, Piece, Plane, copy_pieces};
+use crate::query::tile::{Buffer, Decoding, Input, Piece, copy_pieces};
 
 /// Size of a batch in bytes. Decoded cells should still be in the processor's cache when they are copied.
-const LOT_BYTES: u64 = 8 << 20;
+const BLOCK_BYTES: u64 = 8 << 20;
 /// The least part of the result that one job assembles, in bytes.
 const PART_BYTES: usize = 64 << 10;
 /// Runs shorter than this cost more to track than to copy twice.
@@ -33,14 +33,14 @@ const FEW: u64 = 8;
 
 /// How scattered the cells of some tiles are in the result.
 #[derive(Debug, Default)]
-pub(super) struct Scatter {
+pub(super) struct RunStats {
     cells: u64,
     runs: u64,
     /// For all tiles, the cells from the first wanted one to the last.
     reach: u64,
 }
 
-impl Scatter {
+impl RunStats {
     /// Measures these tiles of a plan.
     pub(super) fn of(plan: &Plan, tiles: impl IntoIterator<Item = usize>) -> Self {
         let mut all = Self::default();
@@ -59,14 +59,14 @@ impl Scatter {
     }
 
     /// Whether tiles with cells of `width` bytes are best painted by this module instead of run by run.
-    pub(super) fn is_fine(&self, width: usize) -> bool {
+    pub(super) fn prefers_staging(&self, width: usize) -> bool {
         let short = self.cells.saturating_mul(width as u64) < self.runs.saturating_mul(SHORT_BYTES);
         short && (self.runs > RUNS_MAX || self.cells.saturating_mul(FEW) >= self.reach)
     }
 }
 
 /// The cells of a field that come from one source of a tile, or from none.
-struct Sheet {
+struct StagedTile {
     /// Index of the field.
     field: usize,
     /// `None` if the cells get the fill value.
@@ -83,12 +83,12 @@ struct Sheet {
     validity: Vec<u8>,
 }
 
-/// Paints the tiles of these fields. `base` is the position of the plan's first cell in the canvas.
+/// Paints the tiles of these fields. `base` is the position of the plan's first cell in the result.
 ///
 /// # Errors
 /// A tile is damaged or cannot be read.
 pub(super) fn paint(
-    mut fields: Vec<(&mut FieldCanvas, Vec<Work>)>,
+    mut fields: Vec<(&mut FieldBuffers, Vec<Work>)>,
     base: usize,
     plan: &Plan,
     fetched: &[Bytes],
@@ -99,16 +99,16 @@ pub(super) fn paint(
         .enumerate()
         .flat_map(|(field, (_, work))| std::mem::take(work).into_iter().map(move |w| (field, w)))
         .collect();
-    let mut fields: Vec<&mut FieldCanvas> = fields.into_iter().map(|(f, _)| f).collect();
+    let mut fields: Vec<&mut FieldBuffers> = fields.into_iter().map(|(f, _)| f).collect();
     let (mut lot, mut bytes, mut spare) = (Vec::new(), 0_u64, Vec::new());
     let mut work = work.into_iter().peekable();
     while let Some((field, w)) = work.next() {
-        for sheet in Sheet::all(field, w, plan) {
+        for staged in StagedTile::all(field, w, plan) {
             let width = fields.get(field).map_or(0, |f| f.width()) as u64;
-            bytes = bytes.saturating_add((sheet.cells.end - sheet.cells.start).saturating_mul(width));
-            lot.push(sheet);
+            bytes = bytes.saturating_add((staged.cells.end - staged.cells.start).saturating_mul(width));
+            lot.push(staged);
         }
-        if bytes >= LOT_BYTES || work.peek().is_none() {
+        if bytes >= BLOCK_BYTES || work.peek().is_none() {
             finish(std::mem::take(&mut lot), &mut fields, base, &mut spare, fetched, d)?;
             bytes = 0;
         }
@@ -118,45 +118,45 @@ pub(super) fn paint(
 
 /// Decodes a batch and copies it to the result. `spare` holds buffers to reuse; they are returned at the end.
 fn finish(
-    mut lot: Vec<Sheet>,
-    fields: &mut [&mut FieldCanvas],
+    mut lot: Vec<StagedTile>,
+    fields: &mut [&mut FieldBuffers],
     base: usize,
     spare: &mut Vec<Vec<u8>>,
     fetched: &[Bytes],
     d: &Decoding,
 ) -> Result<()> {
     let mut ids: Vec<usize> = fields.iter().map(|f| f.tiles.len()).collect();
-    for sheet in &mut lot {
-        sheet.values = spare.pop().unwrap_or_default();
-        if let Some(id) = ids.get_mut(sheet.field).filter(|_| sheet.input.is_some()) {
-            sheet.id = *id;
+    for staged in &mut lot {
+        staged.values = spare.pop().unwrap_or_default();
+        if let Some(id) = ids.get_mut(staged.field).filter(|_| staged.input.is_some()) {
+            staged.id = *id;
             *id += 1;
         }
     }
-    let of_field = |sheet: &Sheet| fields.get(sheet.field).map(|f| &**f);
-    let decoded = d.cpu.try_map_owned(lot, |mut sheet| {
-        let column = of_field(&sheet).map_or(Ok(None), |f| sheet.decode(f, fetched, d))?;
-        Ok((sheet, column))
+    let of_field = |staged: &StagedTile| fields.get(staged.field).map(|f| &**f);
+    let decoded = d.cpu.try_map_owned(lot, |mut staged| {
+        let column = of_field(&staged).map_or(Ok(None), |f| staged.decode(f, fetched, d))?;
+        Ok((staged, column))
     })?;
-    let mut sheets = Vec::with_capacity(decoded.len());
-    for (sheet, column) in decoded {
-        if let Some(f) = fields.get_mut(sheet.field) {
+    let mut tiles_staged = Vec::with_capacity(decoded.len());
+    for (staged, column) in decoded {
+        if let Some(f) = fields.get_mut(staged.field) {
             f.tiles.extend(column);
         }
-        sheets.push(sheet);
+        tiles_staged.push(staged);
     }
     let mut parts = Vec::new();
     for (field, f) in fields.iter_mut().enumerate() {
-        let start = sheets.partition_point(|s| s.field < field);
-        let end = sheets.partition_point(|s| s.field <= field);
-        parts.extend(Part::all(f, base, &sheets[start..end], d.cpu.threads()));
+        let start = tiles_staged.partition_point(|s| s.field < field);
+        let end = tiles_staged.partition_point(|s| s.field <= field);
+        parts.extend(OutputSlice::all(f, base, &tiles_staged[start..end], d.cpu.threads()));
     }
-    d.cpu.try_map_owned(parts, Part::put)?;
-    spare.extend(sheets.into_iter().map(|s| s.values));
+    d.cpu.try_map_owned(parts, OutputSlice::put)?;
+    spare.extend(tiles_staged.into_iter().map(|s| s.values));
     Ok(())
 }
 
-impl Sheet {
+impl StagedTile {
     /// The cells that each source of a tile provides.
     fn all(field: usize, work: Work, plan: &Plan) -> Vec<Self> {
         let has = |source: usize| matches!(work.inputs.get(source), Some(Some(_)));
@@ -170,7 +170,7 @@ impl Sheet {
             }
         }
         let inputs = std::iter::once(None).chain(work.inputs);
-        let sheets = inputs.zip(copies).filter_map(|(input, copies)| {
+        let tiles_staged = inputs.zip(copies).filter_map(|(input, copies)| {
             let reach = copies.iter().map(CopyPlan::source);
             let cells = reach.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))?;
             Some(Self {
@@ -184,11 +184,11 @@ impl Sheet {
                 validity: Vec::new(),
             })
         });
-        sheets.collect()
+        tiles_staged.collect()
     }
 
     /// Decodes the cells. Returns the decoded tile if its cells vary in length.
-    fn decode(&mut self, f: &FieldCanvas, fetched: &[Bytes], d: &Decoding) -> Result<Option<Arc<Column>>> {
+    fn decode(&mut self, f: &FieldBuffers, fetched: &[Bytes], d: &Decoding) -> Result<Option<Arc<Column>>> {
         let Some(input) = &self.input else { return Ok(None) };
         let cells = usize::try_from(self.cells.end - self.cells.start).map_err(|_| missing_cells())?;
         self.values.resize(cells.saturating_mul(f.width()), 0);
@@ -196,19 +196,19 @@ impl Sheet {
             self.validity.resize(cells, 1);
         }
         if !f.field.cell.is_var() {
-            let planes = [
-                (Plane::Values, &mut self.values, f.width()),
-                (Plane::Validity, &mut self.validity, 1),
+            let buffers = [
+                (Buffer::Values, &mut self.values, f.width()),
+                (Buffer::Validity, &mut self.validity, 1),
             ];
             let nullable = f.validity.is_some() && input.is_nullable();
-            for (plane, out, width) in planes.into_iter().take(1 + usize::from(nullable)) {
+            for (buffer, out, width) in buffers.into_iter().take(1 + usize::from(nullable)) {
                 let at = self.cells.start.saturating_mul(width as u64);
-                copy_pieces(input, plane, fetched, &mut [Piece { at, out }], d, false)?;
+                copy_pieces(input, buffer, fetched, &mut [Piece { at, out }], d, false)?;
             }
             return Ok(None);
         }
         let column = input.decode(fetched, d, self.reuse)?;
-        let first = FieldCanvas::id_base(self.id) + self.cells.start;
+        let first = FieldBuffers::id_base(self.id) + self.cells.start;
         for (id, out) in (first..).zip(self.values.as_chunks_mut::<8>().0) {
             *out = id.to_le_bytes();
         }
@@ -221,32 +221,32 @@ impl Sheet {
 }
 
 /// Contiguous cells of the result, and the tiles that they come from.
-struct Part<'a> {
+struct OutputSlice<'a> {
     /// The positions of the cells in the plan.
     cells: Range<u64>,
     out: &'a mut [u8],
     width: usize,
-    plane: Plane,
+    buffer: Buffer,
     fill: Arc<[u8]>,
-    sheets: &'a [Sheet],
+    tiles_staged: &'a [StagedTile],
 }
 
-impl<'a> Part<'a> {
+impl<'a> OutputSlice<'a> {
     /// Splits a field into parts that cover the cells of these tiles.
-    fn all(f: &'a mut FieldCanvas, base: usize, sheets: &'a [Sheet], threads: usize) -> Vec<Self> {
-        let reach = sheets.iter().flat_map(|s| &s.copies).map(CopyPlan::target);
+    fn all(f: &'a mut FieldBuffers, base: usize, tiles_staged: &'a [StagedTile], threads: usize) -> Vec<Self> {
+        let reach = tiles_staged.iter().flat_map(|s| &s.copies).map(CopyPlan::target);
         let Some(reach) = reach.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)) else {
             return Vec::new();
         };
         let (width, fill) = (f.width(), Arc::from(f.fill()));
         let first = if f.field.cell.is_var() { 0 } else { base };
         let valid = Arc::from([u8::from(f.field.fill_valid)]);
-        let planes = [
-            Some((Plane::Values, &mut f.cells, first, width, fill)),
-            f.validity.as_mut().map(|v| (Plane::Validity, v, base, 1, valid)),
+        let buffers = [
+            Some((Buffer::Values, &mut f.cells, first, width, fill)),
+            f.validity.as_mut().map(|v| (Buffer::Validity, v, base, 1, valid)),
         ];
         let mut out = Vec::new();
-        for (plane, cells, first, width, fill) in planes.into_iter().flatten() {
+        for (buffer, cells, first, width, fill) in buffers.into_iter().flatten() {
             let (start, end) = (first + reach.start as usize, first + reach.end as usize);
             let part = (end - start)
                 .div_ceil(4 * threads)
@@ -258,22 +258,22 @@ impl<'a> Part<'a> {
                 cells: start..start + (out.len() / width) as u64,
                 out,
                 width,
-                plane,
+                buffer,
                 fill: Arc::clone(&fill),
-                sheets,
+                tiles_staged,
             }));
         }
         out
     }
 
     fn put(self) -> Result<()> {
-        for sheet in self.sheets {
-            let source = match self.plane {
-                Plane::Values => &sheet.values,
-                Plane::Validity => &sheet.validity,
+        for staged in self.tiles_staged {
+            let source = match self.buffer {
+                Buffer::Values => &staged.values,
+                Buffer::Validity => &staged.validity,
             };
-            for copy in sheet.copies.iter().flat_map(|c| c.within(&self.cells)) {
-                if sheet.input.is_some() {
+            for copy in staged.copies.iter().flat_map(|c| c.within(&self.cells)) {
+                if staged.input.is_some() {
                     copy.copy(source, self.out, self.width)
                         .then_some(())
                         .ok_or_else(missing_cells)?;

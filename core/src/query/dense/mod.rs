@@ -1,7 +1,6 @@
 //! Reads dense arrays. This module does no I/O: plans say what to fetch, and fetched bytes become cells.
 
-mod blank;
-pub(crate) mod canvas;
+mod apply_mask;
 mod copy;
 pub(crate) mod fill;
 mod finish;
@@ -10,6 +9,7 @@ pub(crate) mod paint;
 pub(crate) mod pieces;
 pub(crate) mod plan;
 pub(crate) mod points;
+pub(crate) mod result_buffers;
 pub(crate) mod runs;
 mod var_cells;
 
@@ -29,7 +29,7 @@ use crate::geometry::grid::Axis;
 use crate::geometry::{Grid, Order, Span, TileBox, region};
 use crate::key::keys;
 use crate::query::condition::{Bound, fails, statistics};
-use crate::query::sparse::layer::Hiding;
+use crate::query::sparse::layer::OverlayMask;
 use crate::query::sparse::region::Ranges;
 use crate::query::tile::StoredField;
 
@@ -54,7 +54,7 @@ pub(crate) struct DenseQuery {
     pub(crate) layers: Vec<Layer>,
     pub(crate) stored: StoredFields,
     /// Sparse fragments, whose cells are written over the layers, and what later dense fragments hide of them.
-    pub(crate) overlays: Vec<(Arc<Fragment>, Arc<Hiding>)>,
+    pub(crate) overlays: Vec<(Arc<Fragment>, Arc<OverlayMask>)>,
 }
 
 /// The order of a dense result.
@@ -411,12 +411,12 @@ impl Boxes {
 }
 
 /// Collects the dense fragments among `later`, which hide cells of an older sparse fragment.
-fn hiding(later: &[Arc<Fragment>], region: &Region, schema: &Schema) -> Result<Hiding> {
+fn hiding(later: &[Arc<Fragment>], region: &Region, schema: &Schema) -> Result<OverlayMask> {
     let boxes = later
         .iter()
         .filter(|f| f.dense)
         .filter_map(|f| f.non_empty_domain().map(<[_]>::to_vec));
-    Ok(Hiding {
+    Ok(OverlayMask {
         region: Ranges::new(region, schema)?,
         boxes: boxes
             .map(|b| Ranges::new(&Region::from_box(b), schema))

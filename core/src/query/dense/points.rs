@@ -1,7 +1,7 @@
 //! Single cells of a dense array, in any order. This module does no I/O.
 
 use super::plan::{Has, Layer, Plan, TilePlan};
-use super::runs::{Run, sort};
+use super::runs::{CellRun, sort};
 use crate::error::Result;
 use crate::geometry::{Grid, Span, TileBox};
 
@@ -57,13 +57,13 @@ impl Points {
     ///
     /// # Errors
     /// As [`Plan::new`].
-    pub(crate) fn plan(&self, grid: &Grid, layers: &[Layer]) -> Result<(Plan, Vec<Run>)> {
+    pub(crate) fn plan(&self, grid: &Grid, layers: &[Layer]) -> Result<(Plan, Vec<CellRun>)> {
         let (mut tiles, mut runs) = (Vec::new(), Vec::with_capacity(self.points.len()));
         for group in self.points.chunk_by(|a, b| a.tile == b.tile) {
             let (Some(first), Some(last)) = (group.first(), group.last()) else {
                 continue;
             };
-            runs.extend(group.iter().map(|point| Run {
+            runs.extend(group.iter().map(|point| CellRun {
                 tile: tiles.len(),
                 source: None,
                 from: point.cell,
@@ -107,8 +107,8 @@ impl Points {
 }
 
 /// Runs of single cells, each from the newest source that has the attribute.
-pub(super) fn with_sources(plan: &Plan, runs: &[Run], has: Has<'_>) -> Vec<Run> {
-    let from_newest = |run: &Run| Run {
+pub(super) fn with_sources(plan: &Plan, runs: &[CellRun], has: Has<'_>) -> Vec<CellRun> {
+    let from_newest = |run: &CellRun| CellRun {
         source: plan.newest(run.tile, run.from, has),
         ..*run
     };

@@ -6,7 +6,7 @@ use crate::geometry::{CopyPlan, Span, region};
 
 /// Cells that are contiguous in a tile and in the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct CellRun {
     /// Index of the tile in the plan.
     pub(crate) tile: usize,
     /// Index of the source among the tile's sources; `None` for cells that no fragment has.
@@ -20,16 +20,16 @@ pub(crate) struct Run {
 }
 
 /// Sorts runs in the order of the result.
-pub(super) fn sort(runs: &mut [Run]) {
+pub(super) fn sort(runs: &mut [CellRun]) {
     runs.sort_unstable_by_key(|r| r.to);
 }
 
 /// The runs of some tiles of a plan, unsorted, for an attribute that some sources have.
-pub(crate) fn runs(plan: &Plan, tiles: impl Iterator<Item = usize>, has: Has<'_>) -> Vec<Run> {
+pub(crate) fn runs(plan: &Plan, tiles: impl Iterator<Item = usize>, has: Has<'_>) -> Vec<CellRun> {
     let mut out = Vec::new();
     for tile in tiles {
         for patch in patches(plan, tile, &|source| has(tile, source)) {
-            out.extend(patch.copy.runs().map(|run| Run {
+            out.extend(patch.copy.runs().map(|run| CellRun {
                 tile,
                 source: patch.source,
                 from: run.from,
@@ -44,7 +44,7 @@ pub(crate) fn runs(plan: &Plan, tiles: impl Iterator<Item = usize>, has: Has<'_>
 /// The cells of a tile that come from one source, or from none, and how to copy them to the result.
 #[derive(Debug)]
 pub(super) struct Patch {
-    /// As in [`Run`].
+    /// As in [`CellRun`].
     pub(super) source: Option<usize>,
     pub(super) copy: CopyPlan,
 }

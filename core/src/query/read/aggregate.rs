@@ -9,7 +9,7 @@ use crate::format::schema::Layout;
 use crate::query::aggregate::{Accumulator, Aggregate};
 use crate::query::field::Field;
 use crate::query::sparse::whole::WholeTiles;
-use crate::query::summary::{Question, Summary, is_count};
+use crate::query::summary::{StatisticsQuery, Summary, is_count};
 use crate::query::tally::{Needs, tally};
 use crate::query::{Batch, Query};
 use crate::scalar::Scalar;
@@ -28,14 +28,14 @@ impl Array {
         };
         match self.start(&query).await? {
             State::Dense(query, boxes) => self.count_dense(&query, boxes).await,
-            State::Sparse(query, mut sweep) => {
+            State::Sparse(query, mut merge_stream) => {
                 let (whole, mut known) = (WholeTiles::new(&query), 0);
-                sweep.leave_out(|candidate, cells| {
+                merge_stream.leave_out(|candidate, cells| {
                     let is_whole = whole.contains(candidate);
                     known += if is_whole { cells } else { 0 };
                     is_whole
                 });
-                Ok(known + self.count_sparse(&query, sweep, bytes_max).await?)
+                Ok(known + self.count_sparse(&query, merge_stream, bytes_max).await?)
             }
             State::New | State::Done => Err(Error::Cancelled),
         }
@@ -86,7 +86,7 @@ impl Array {
             ..query.clone()
         };
         let sections = |fragment: &Fragment| {
-            let questions = wanted.iter().filter_map(|(a, f)| Question::new(*a, f, fragment));
+            let questions = wanted.iter().filter_map(|(a, f)| StatisticsQuery::new(*a, f, fragment));
             questions.flat_map(|q| q.sections()).collect()
         };
         match self.start_with(&query, &sections).await? {
@@ -110,13 +110,16 @@ impl Array {
                     add(&batch, mask.as_deref(), wanted, all, self.context().cpu);
                 }
             }
-            State::Sparse(resolved, mut sweep) => {
+            State::Sparse(resolved, mut merge_stream) => {
                 let asked: Vec<_> = resolved.layers.iter().map(|l| questions(wanted, &l.fragment)).collect();
                 let whole = WholeTiles::new(&resolved);
-                sweep.leave_out(|candidate, cells| {
+                merge_stream.leave_out(|candidate, cells| {
                     whole.contains(candidate) && answer(asked.get(candidate.layer), candidate.tile, cells, all)
                 });
-                while let Some(batch) = self.next_sparse(&resolved, &mut sweep, self.part_bytes()).await? {
+                while let Some(batch) = self
+                    .next_sparse(&resolved, &mut merge_stream, self.part_bytes())
+                    .await?
+                {
                     add(&batch, None, wanted, all, self.context().cpu);
                 }
                 Ok(())
@@ -127,12 +130,15 @@ impl Array {
 }
 
 /// The questions for a fragment's statistics; `None` if they cannot answer all of them.
-fn questions<'a>(wanted: &'a [(Aggregate, Field)], fragment: &'a Fragment) -> Option<Vec<Question<'a>>> {
-    wanted.iter().map(|(a, f)| Question::new(*a, f, fragment)).collect()
+fn questions<'a>(wanted: &'a [(Aggregate, Field)], fragment: &'a Fragment) -> Option<Vec<StatisticsQuery<'a>>> {
+    wanted
+        .iter()
+        .map(|(a, f)| StatisticsQuery::new(*a, f, fragment))
+        .collect()
 }
 
 /// Adds a tile by its statistics, if they answer every question.
-fn answer(asked: Option<&Option<Vec<Question<'_>>>>, tile: u64, cells: u64, all: &mut [Accumulator]) -> bool {
+fn answer(asked: Option<&Option<Vec<StatisticsQuery<'_>>>>, tile: u64, cells: u64, all: &mut [Accumulator]) -> bool {
     let Some(Some(questions)) = asked else { return false };
     let summaries: Option<Vec<Summary>> = questions.iter().map(|q| q.answer(tile, cells)).collect();
     let Some(summaries) = summaries else { return false };

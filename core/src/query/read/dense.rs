@@ -11,13 +11,13 @@ use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::format::schema::Layout;
 use crate::geometry::Span;
-use crate::query::dense::canvas::{Canvas, Spare, reserved};
 use crate::query::dense::fill::Fetching;
 use crate::query::dense::plan::Plan;
-use crate::query::dense::runs::Run;
+use crate::query::dense::result_buffers::{RecycledColumns, ResultBuffers, reserved};
+use crate::query::dense::runs::CellRun;
 use crate::query::dense::{Boxes, DenseBox, DenseOrder, DenseQuery, fill};
 use crate::query::{Batch, Query};
-use crate::vfs::direct;
+use crate::vfs::local_reads;
 
 /// Stored bytes to decode at a time.
 const GROUP_BYTES: u64 = 32 << 20;
@@ -31,14 +31,14 @@ struct Rest {
 }
 
 impl Array {
-    pub(super) async fn read_dense(&self, query: &Arc<DenseQuery>, mut spare: Spare) -> Result<Batch> {
+    pub(super) async fn read_dense(&self, query: &Arc<DenseQuery>, mut spare: RecycledColumns) -> Result<Batch> {
         let cells = query.cells().and_then(|n| usize::try_from(n).ok());
         let cells = cells.ok_or_else(|| Error::LimitExceeded {
             what: "cells of a result (select fewer, or read in batches)".into(),
             found: query.cells().unwrap_or(u64::MAX),
             limit: isize::MAX as u64,
         })?;
-        let mut canvas = Canvas::new(&query.attributes, cells, &mut spare)?;
+        let mut result_buffers = ResultBuffers::new(&query.attributes, cells, &mut spare)?;
         let mut boxes = query.boxes(PART_BYTES, true);
         let mut coordinates: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
         for (d, field) in query.dimensions_wanted() {
@@ -50,7 +50,7 @@ impl Array {
                 query.coordinates(d, &dense, coordinates.entry(d).or_default());
             }
             let here = dense.plan.cells;
-            canvas = self.paint_box(query, canvas, base, dense).await?.0;
+            result_buffers = self.paint_box(query, result_buffers, base, dense).await?.0;
             base += here;
         }
         let shape = matches!(query.order, DenseOrder::Major(_)).then(|| query.shape());
@@ -58,7 +58,7 @@ impl Array {
         Ok(query
             .finish(
                 cells,
-                canvas.into_columns(),
+                result_buffers.into_columns(),
                 &coordinates,
                 shape,
                 &query.spans,
@@ -70,8 +70,8 @@ impl Array {
     /// Reads the cells of a box. Also returns a mask with 1 for each cell that satisfies the condition.
     pub(crate) async fn read_box(&self, query: &Arc<DenseQuery>, dense: DenseBox) -> Result<(Batch, Option<Vec<u8>>)> {
         let cells = dense.plan.cells;
-        let canvas = Canvas::new(&query.attributes, cells, &mut Spare::default())?;
-        let (canvas, dense) = self.paint_box(query, canvas, 0, dense).await?;
+        let result_buffers = ResultBuffers::new(&query.attributes, cells, &mut RecycledColumns::default())?;
+        let (result_buffers, dense) = self.paint_box(query, result_buffers, 0, dense).await?;
         let coordinates = |d: usize| {
             let mut out = Vec::new();
             query.coordinates(d, &dense, &mut out);
@@ -80,7 +80,7 @@ impl Array {
         let shape = matches!(query.order, DenseOrder::Major(_)).then(|| dense.plan.shape.clone());
         let (batch, mut mask) = query.finish(
             cells,
-            canvas.into_columns(),
+            result_buffers.into_columns(),
             &coordinates,
             shape,
             &dense.spans,
@@ -105,34 +105,36 @@ impl Array {
         Ok(count)
     }
 
-    /// Paints a box whose first cell is at `base` of the canvas. While one group of tiles is decoded, the next is
+    /// Paints a box whose first cell is at `base` of the result. While one group of tiles is decoded, the next is
     /// fetched.
     async fn paint_box(
         &self,
         query: &Arc<DenseQuery>,
-        mut canvas: Canvas,
+        mut result_buffers: ResultBuffers,
         base: usize,
         dense: DenseBox,
-    ) -> Result<(Canvas, DenseBox)> {
-        canvas.start_box(dense.plan.cells)?;
-        canvas = self.paint_plan(query, canvas, base, &dense.plan, None).await?;
+    ) -> Result<(ResultBuffers, DenseBox)> {
+        result_buffers.start_box(dense.plan.cells)?;
+        result_buffers = self.paint_plan(query, result_buffers, base, &dense.plan, None).await?;
         if !query.overlays.is_empty() {
             let points = self.overlay_cells(query, &query.bounds(&dense)).await?;
-            query.overlay(&mut canvas, base, &points, &|cell, out| query.places(&dense, cell, out));
+            query.overlay(&mut result_buffers, base, &points, &|cell, out| {
+                query.places(&dense, cell, out)
+            });
         }
-        canvas.finish_box(self.context().cpu)?;
-        Ok((canvas, dense))
+        result_buffers.finish_box(self.context().cpu)?;
+        Ok((result_buffers, dense))
     }
 
     /// Paints the tiles of a plan. `runs` are its runs in the order of the result, if they are known.
     pub(super) async fn paint_plan(
         &self,
         query: &DenseQuery,
-        mut canvas: Canvas,
+        mut result_buffers: ResultBuffers,
         base: usize,
         plan: &Arc<Plan>,
-        runs: Option<Arc<Vec<Run>>>,
-    ) -> Result<Canvas> {
+        runs: Option<Arc<Vec<CellRun>>>,
+    ) -> Result<ResultBuffers> {
         let mut rest = Rest {
             fetching: self.fetching(),
             groups: VecDeque::new(),
@@ -148,16 +150,25 @@ impl Array {
             let decoding = self.decoding(cpu);
             let (plan, runs) = (Arc::clone(plan), runs.clone());
             let shared = Arc::clone(&plan);
-            let painting =
-                cpu.run(move || fill::paint(canvas, base, &shared, runs.as_deref(), work, &fetched, &decoding));
+            let painting = cpu.run(move || {
+                fill::paint(
+                    result_buffers,
+                    base,
+                    &shared,
+                    runs.as_deref(),
+                    work,
+                    &fetched,
+                    &decoding,
+                )
+            });
             next = self.fetch_work(query, &plan, &mut rest).await?;
-            canvas = painting.await?;
+            result_buffers = painting.await?;
         }
-        Ok(canvas)
+        Ok(result_buffers)
     }
 
     fn fetching(&self) -> Fetching {
-        match (direct(&*self.context().vfs), &self.0.options.key) {
+        match (local_reads(&*self.context().vfs), &self.0.options.key) {
             (Some(_), _) => Fetching::Nothing,
             (None, None) => Fetching::Chunks,
             (None, Some(_)) => Fetching::Tiles,
@@ -212,9 +223,9 @@ impl Array {
             ..Query::default()
         };
         let fragments: Vec<_> = query.overlays.iter().map(|(f, _)| Arc::clone(f)).collect();
-        let (inner, sweep) = self
+        let (inner, merge_stream) = self
             .start_sparse(&inner, None, &fragments, &query.overlays, &|_| Vec::new())
             .await?;
-        self.read_sparse(&inner, sweep, Spare::default()).await
+        self.read_sparse(&inner, merge_stream, RecycledColumns::default()).await
     }
 }

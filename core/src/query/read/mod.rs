@@ -17,10 +17,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::condition::{Bound, bind, field_name};
-use super::dense::canvas::Spare;
+use super::dense::result_buffers::RecycledColumns;
 use super::dense::{Boxes, DenseQuery};
 use super::sparse::SparseQuery;
-use super::sparse::sweep::Sweep;
+use super::sparse::merge_stream::MergeStream;
 use super::tile::{Decoding, Extent};
 use super::{Batch, Condition, Query, ReadResult};
 use crate::array::index::Section;
@@ -28,9 +28,9 @@ use crate::array::sections::load_index;
 use crate::array::{Array, Fragment};
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
-use crate::vfs::direct;
+use crate::vfs::local_reads;
 pub use verify::Finding;
-pub(crate) use weigh::{Coordinates, Effect};
+pub(crate) use weigh::{Coordinates, DeleteEffect};
 
 /// Bytes of a result to assemble at a time if the whole result is wanted.
 const PART_BYTES: u64 = 64 << 20;
@@ -52,7 +52,7 @@ pub struct Batches {
 enum State {
     New,
     Dense(Arc<DenseQuery>, Boxes),
-    Sparse(Arc<SparseQuery>, Sweep),
+    Sparse(Arc<SparseQuery>, MergeStream),
     Done,
 }
 
@@ -88,7 +88,11 @@ impl Batches {
                 Some(dense) => Some(self.array.read_box(query, dense).await?.0),
                 None => None,
             },
-            State::Sparse(query, sweep) => self.array.next_sparse(query, sweep, self.query.batch_bytes).await?,
+            State::Sparse(query, merge_stream) => {
+                self.array
+                    .next_sparse(query, merge_stream, self.query.batch_bytes)
+                    .await?
+            }
         };
         if batch.is_none() {
             self.state = State::Done;
@@ -114,10 +118,10 @@ impl Array {
     /// # Errors
     /// Those of [`Array::read`]. The content of `batch` is then unspecified.
     pub async fn read_into(&self, query: &Query, batch: &mut Batch) -> Result<()> {
-        let spare = Spare::of(batch);
+        let spare = RecycledColumns::of(batch);
         *batch = match self.start(query).await? {
             State::Dense(query, _) => self.read_dense(&query, spare).await?,
-            State::Sparse(query, sweep) => self.read_sparse(&query, sweep, spare).await?,
+            State::Sparse(query, merge_stream) => self.read_sparse(&query, merge_stream, spare).await?,
             State::New | State::Done => return Err(Error::Cancelled),
         };
         Ok(())
@@ -148,8 +152,8 @@ impl Array {
     async fn start_with(&self, query: &Query, more: &MoreSections<'_>) -> Result<State> {
         if !self.schema().is_dense() {
             let condition = self.bind_query(query).await?;
-            let (resolved, sweep) = self.start_sparse(query, condition, self.fragments(), &[], more).await?;
-            return Ok(State::Sparse(resolved, sweep));
+            let (resolved, merge_stream) = self.start_sparse(query, condition, self.fragments(), &[], more).await?;
+            return Ok(State::Sparse(resolved, merge_stream));
         }
         let resolved = self.resolve_dense(query, more).await?;
         let boxes = resolved.boxes(query.batch_bytes, false);
@@ -196,7 +200,7 @@ impl Array {
 
     /// Bytes of sparse cells to read at a time.
     fn part_bytes(&self) -> u64 {
-        match direct(&*self.context().vfs) {
+        match local_reads(&*self.context().vfs) {
             Some(_) => NEAR_PART_BYTES,
             None => PART_BYTES,
         }

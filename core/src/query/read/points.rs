@@ -7,8 +7,8 @@ use crate::array::sections::load_index;
 use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::query::dense::DenseQuery;
-use crate::query::dense::canvas::{Canvas, Spare};
 use crate::query::dense::points::Points;
+use crate::query::dense::result_buffers::{RecycledColumns, ResultBuffers};
 use crate::query::{Batch, Query, Region};
 
 impl Array {
@@ -40,7 +40,7 @@ impl Array {
             return Err(Error::invalid(format!("field '{}': {why}", f.name)));
         }
         let cells = offsets.first().map_or(0, Vec::len);
-        let mut canvas = Canvas::new(&whole.attributes, cells, &mut Spare::default())?;
+        let mut result_buffers = ResultBuffers::new(&whole.attributes, cells, &mut RecycledColumns::default())?;
         if let Some(bounds) = Points::bounds(&offsets) {
             let region = Region::from_box(whole.grid.ranges(&bounds));
             let query = Arc::new(DenseQuery::new(self, &Query { region, ..everywhere }, None)?);
@@ -54,18 +54,22 @@ impl Array {
                     Ok((points, plan, runs))
                 })
                 .await?;
-            canvas = self
-                .paint_plan(&query, canvas, 0, &Arc::new(plan), Some(Arc::new(runs)))
+            result_buffers = self
+                .paint_plan(&query, result_buffers, 0, &Arc::new(plan), Some(Arc::new(runs)))
                 .await?;
             if !query.overlays.is_empty() {
                 let spans: Vec<_> = bounds.iter().map(|s| vec![*s]).collect();
                 let over = self.overlay_cells(&query, &spans).await?;
-                query.overlay(&mut canvas, 0, &over, &|cell, out| {
+                query.overlay(&mut result_buffers, 0, &over, &|cell, out| {
                     points.places(cell, |to| out.push(to))
                 });
             }
         }
-        let columns = whole.fields.iter().map(|f| f.name.clone()).zip(canvas.into_columns());
+        let columns = whole
+            .fields
+            .iter()
+            .map(|f| f.name.clone())
+            .zip(result_buffers.into_columns());
         Ok(Batch {
             columns: columns.collect(),
             cells: cells as u64,

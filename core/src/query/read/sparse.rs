@@ -7,12 +7,12 @@ use crate::array::sections::load_index;
 use crate::array::{Array, Fragment};
 use crate::error::{Error, Result};
 use crate::query::condition::Bound;
-use crate::query::dense::canvas::Spare;
+use crate::query::dense::result_buffers::RecycledColumns;
 use crate::query::sparse::SparseQuery;
 use crate::query::sparse::gather::Chunk;
-use crate::query::sparse::layer::Hiding;
-use crate::query::sparse::run::RunWork;
-use crate::query::sparse::sweep::Sweep;
+use crate::query::sparse::layer::OverlayMask;
+use crate::query::sparse::merge_stream::MergeStream;
+use crate::query::sparse::sorted_tile::SortTileJob;
 use crate::query::tile::Decoding;
 use crate::query::{Batch, Query};
 
@@ -26,22 +26,22 @@ impl Array {
         query: &Query,
         condition: Option<Bound>,
         fragments: &[Arc<Fragment>],
-        hiding: &[(Arc<Fragment>, Arc<Hiding>)],
+        hiding: &[(Arc<Fragment>, Arc<OverlayMask>)],
         more: &MoreSections<'_>,
-    ) -> Result<(Arc<SparseQuery>, Sweep)> {
+    ) -> Result<(Arc<SparseQuery>, MergeStream)> {
         let mut resolved = SparseQuery::new(self, query, condition, fragments)?;
         resolved.hide(hiding);
         load_index(self, &with_more(resolved.index(), more)).await?;
         resolved.skip_processed(self)?;
-        let sweep = resolved.sweep()?;
-        Ok((Arc::new(resolved), sweep))
+        let merge_stream = resolved.merge_stream()?;
+        Ok((Arc::new(resolved), merge_stream))
     }
 
     pub(super) async fn read_sparse(
         &self,
         query: &Arc<SparseQuery>,
-        mut sweep: Sweep,
-        mut spare: Spare,
+        mut merge_stream: MergeStream,
+        mut spare: RecycledColumns,
     ) -> Result<Batch> {
         let columns = query
             .fields
@@ -52,9 +52,15 @@ impl Array {
             ..Batch::default()
         };
         let part_bytes = self.part_bytes();
-        if self.append_sparse(query, &mut sweep, part_bytes, &mut all).await? {
-            reserve(&mut all, sweep.cells_left());
-            while self.append_sparse(query, &mut sweep, part_bytes, &mut all).await? {}
+        if self
+            .append_sparse(query, &mut merge_stream, part_bytes, &mut all)
+            .await?
+        {
+            reserve(&mut all, merge_stream.cells_left());
+            while self
+                .append_sparse(query, &mut merge_stream, part_bytes, &mut all)
+                .await?
+            {}
         }
         Ok(all)
     }
@@ -63,7 +69,7 @@ impl Array {
     pub(super) async fn next_sparse(
         &self,
         query: &Arc<SparseQuery>,
-        sweep: &mut Sweep,
+        merge_stream: &mut MergeStream,
         bytes_max: u64,
     ) -> Result<Option<Batch>> {
         let columns = query.fields.iter().map(|f| (f.name.clone(), f.empty_column()));
@@ -71,7 +77,7 @@ impl Array {
             columns: columns.collect(),
             ..Batch::default()
         };
-        let more = self.append_sparse(query, sweep, bytes_max, &mut batch).await?;
+        let more = self.append_sparse(query, merge_stream, bytes_max, &mut batch).await?;
         Ok(more.then_some(batch))
     }
 
@@ -79,13 +85,13 @@ impl Array {
     async fn append_sparse(
         &self,
         query: &Arc<SparseQuery>,
-        sweep: &mut Sweep,
+        merge_stream: &mut MergeStream,
         bytes_max: u64,
         batch: &mut Batch,
     ) -> Result<bool> {
         let attributes: Vec<usize> = (0..query.attributes.len()).filter(|&a| query.is_wanted(a)).collect();
         loop {
-            let Some(chunk) = self.next_chunk(query, sweep, bytes_max).await? else {
+            let Some(chunk) = self.next_chunk(query, merge_stream, bytes_max).await? else {
                 return Ok(false);
             };
             if chunk.segments.is_empty() {
@@ -103,9 +109,14 @@ impl Array {
     }
 
     /// Counts the cells, processing `bytes_max` bytes at a time.
-    pub(super) async fn count_sparse(&self, query: &Arc<SparseQuery>, mut sweep: Sweep, bytes_max: u64) -> Result<u64> {
+    pub(super) async fn count_sparse(
+        &self,
+        query: &Arc<SparseQuery>,
+        mut merge_stream: MergeStream,
+        bytes_max: u64,
+    ) -> Result<u64> {
         let mut count = 0;
-        while let Some(chunk) = self.next_chunk(query, &mut sweep, bytes_max).await? {
+        while let Some(chunk) = self.next_chunk(query, &mut merge_stream, bytes_max).await? {
             count += chunk.cells() as u64;
         }
         Ok(count)
@@ -115,20 +126,20 @@ impl Array {
     pub(super) async fn next_chunk(
         &self,
         query: &Arc<SparseQuery>,
-        sweep: &mut Sweep,
+        merge_stream: &mut MergeStream,
         bytes_max: u64,
     ) -> Result<Option<Chunk>> {
         let segments = loop {
-            let segments = sweep.take(bytes_max, query.row_bytes());
+            let segments = merge_stream.take(bytes_max, query.row_bytes());
             if !segments.is_empty() {
                 break segments;
             }
-            if sweep.is_loaded() {
+            if merge_stream.is_loaded() {
                 return Ok(None);
             }
-            self.load(query, sweep, bytes_max).await?;
+            self.load(query, merge_stream, bytes_max).await?;
         };
-        let mut chunk = Chunk::new(sweep.runs.clone(), segments);
+        let mut chunk = Chunk::new(merge_stream.runs.clone(), segments);
         if !query.is_filtered() {
             return Ok(Some(chunk));
         }
@@ -144,16 +155,16 @@ impl Array {
         Ok(Some(cpu.run(filter).await?))
     }
 
-    /// Loads the next tiles of a sweep.
-    async fn load(&self, query: &Arc<SparseQuery>, sweep: &mut Sweep, bytes_max: u64) -> Result<()> {
-        let candidates = sweep.next_to_load(&query.layers, bytes_max, query.loaded_bytes())?;
+    /// Loads the next tiles of a merge.
+    async fn load(&self, query: &Arc<SparseQuery>, merge_stream: &mut MergeStream, bytes_max: u64) -> Result<()> {
+        let candidates = merge_stream.next_to_load(&query.layers, bytes_max, query.loaded_bytes())?;
         let (mut work, mut extents) = (Vec::new(), Vec::new());
         let (needed, cache) = (query.needed_dimensions(), &self.context().cache);
         for candidate in candidates {
             if let Some(layer) = query.layers.get(candidate.layer) {
                 work.push((
                     candidate.layer,
-                    RunWork::new(candidate, layer, &query.ranges, &needed, cache, &mut extents)?,
+                    SortTileJob::new(candidate, layer, &query.ranges, &needed, cache, &mut extents)?,
                 ));
             }
         }
@@ -167,7 +178,7 @@ impl Array {
         let cpu = decoding.cpu;
         let query = Arc::clone(query);
         let runs = cpu.run(move || {
-            let run = |(layer, work): (usize, RunWork)| {
+            let run = |(layer, work): (usize, SortTileJob)| {
                 let layer = query.layers.get(layer).ok_or(Error::Cancelled)?;
                 work.run(
                     layer,
@@ -180,7 +191,7 @@ impl Array {
             };
             decoding.cpu.try_map_owned(work, run)
         });
-        sweep.add(runs.await?.into_iter().flatten().collect(), cpu);
+        merge_stream.add(runs.await?.into_iter().flatten().collect(), cpu);
         Ok(())
     }
 

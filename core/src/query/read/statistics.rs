@@ -10,7 +10,7 @@ use crate::geometry::grid::Grid;
 use crate::geometry::region;
 use crate::query::aggregate::Aggregate;
 use crate::query::field::Field;
-use crate::query::summary::{Question, Summary};
+use crate::query::summary::{StatisticsQuery, Summary};
 use crate::query::tally::{Needs, tally};
 use crate::query::tile::{StoredField, TileRef};
 use crate::scalar::Scalar;
@@ -37,11 +37,11 @@ impl Statistics {
     }
 
     /// The aggregates that the statistics of this fragment can answer.
-    fn questions<'a>(&'a self, fragment: &'a Fragment) -> impl Iterator<Item = (Aggregate, Question<'a>)> {
+    fn questions<'a>(&'a self, fragment: &'a Fragment) -> impl Iterator<Item = (Aggregate, StatisticsQuery<'a>)> {
         let ask = move |field| {
             COMPARED
                 .iter()
-                .filter_map(move |a| Some((*a, Question::new(*a, field, fragment)?)))
+                .filter_map(move |a| Some((*a, StatisticsQuery::new(*a, field, fragment)?)))
         };
         self.0.iter().flat_map(ask)
     }
@@ -57,7 +57,7 @@ impl Statistics {
     /// [`Error::Corrupt`] with the file of the cells if they differ.
     pub(super) fn check(&self, tile: &TileRef, column: &Column) -> Result<()> {
         let fragment = &*tile.field.fragment;
-        let answer = |(a, q): (Aggregate, Question<'_>)| Some((a, q.answer(tile.tile, tile.cells as u64)?));
+        let answer = |(a, q): (Aggregate, StatisticsQuery<'_>)| Some((a, q.answer(tile.tile, tile.cells as u64)?));
         let expected = self.questions(fragment).find_map(answer);
         let Some((aggregate, expected)) = expected.filter(|_| is_whole(fragment, tile.tile)) else {
             return Ok(());

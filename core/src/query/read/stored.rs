@@ -7,24 +7,24 @@ use crate::query::Query;
 use crate::query::dense::DenseQuery;
 use crate::query::dense::plan::Plan;
 use crate::query::tile::{Cut, StoredTile, TileRef};
-use crate::vfs::direct;
+use crate::vfs::local_reads;
 
 impl Array {
     /// The stored tile that alone has every cell of `query`, if it matches `cut`. The query must select one attribute
     /// within one tile of the array. The tile's other cells may have any content.
     ///
     /// Returns `None` if the cells belong to several fragments or to none, if they are encrypted, or if the store does
-    /// not support direct reads.
+    /// not support blocking reads.
     ///
     /// # Errors
     /// Those of [`Array::read`].
     pub(crate) async fn stored_tile(&self, query: &Query, cut: &Cut) -> Result<Option<StoredTile>> {
-        let Some(direct) = direct(&*self.context().vfs).filter(|_| self.key().is_none()) else {
+        let Some(local_reads) = local_reads(&*self.context().vfs).filter(|_| self.key().is_none()) else {
             return Ok(None);
         };
         let query = self.resolve_dense(query, &|_| Vec::new()).await?;
         match sole(&query)? {
-            Some(tile) => tile.stored(direct, cut),
+            Some(tile) => tile.stored(local_reads, cut),
             None => Ok(None),
         }
     }

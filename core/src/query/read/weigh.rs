@@ -49,7 +49,7 @@ impl Coordinates {
 
 /// The effect of a delete on existing cells.
 #[derive(Debug, Default)]
-pub(crate) struct Effect {
+pub(crate) struct DeleteEffect {
     /// The number of cells that meet its condition, by fragment name.
     pub(crate) fragments: BTreeMap<String, u64>,
     /// The cells that meet its condition.
@@ -66,7 +66,7 @@ impl Array {
     ///
     /// # Errors
     /// Those of [`Array::read`].
-    pub(crate) async fn weigh_delete(&self, condition: &Bound, keep: &StoredCondition) -> Result<Effect> {
+    pub(crate) async fn delete_effect(&self, condition: &Bound, keep: &StoredCondition) -> Result<DeleteEffect> {
         let schema = self.schema();
         let keep = bind_stored(keep, schema).at(self.path())?;
         let dimensions = schema.dimensions.iter().map(|d| d.name.as_str());
@@ -82,11 +82,11 @@ impl Array {
             ..Query::default()
         };
         let none = |_: &_| Vec::new();
-        let (query, mut sweep) = self.start_sparse(&query, None, self.fragments(), &[], &none).await?;
+        let (query, mut merge_stream) = self.start_sparse(&query, None, self.fragments(), &[], &none).await?;
         let (attributes, bytes) = (Vec::from_iter(0..query.attributes.len()), self.part_bytes());
         let (condition, keep) = (Arc::new(condition.clone()), Arc::new(keep));
-        let mut effect = Effect::default();
-        while let Some(chunk) = self.next_chunk(&query, &mut sweep, bytes).await? {
+        let mut effect = DeleteEffect::default();
+        while let Some(chunk) = self.next_chunk(&query, &mut merge_stream, bytes).await? {
             let (chunk, decoding) = self.decode_chunk(&query, chunk, &attributes).await?;
             let (query, condition, keep) = (Arc::clone(&query), Arc::clone(&condition), Arc::clone(&keep));
             let weigh = move || {
@@ -99,7 +99,7 @@ impl Array {
     }
 }
 
-impl Effect {
+impl DeleteEffect {
     fn take(&mut self, chunk: &Chunk, query: &SparseQuery, condition: &Bound, keep: &Bound) -> Result<()> {
         let weighed = chunk.weigh(query, condition, keep);
         self.missed += weighed.missed;

@@ -31,7 +31,7 @@ fn as_shown(column: TestColumn<'_>) -> Option<TestColumn<'_>> {
 
 /// The cells that a delete affects.
 #[derive(Debug)]
-pub(crate) struct Weighed {
+pub(crate) struct WeighedDelete {
     /// Cells that meet the delete's condition.
     pub(crate) met: Vec<Segment>,
     /// Cells that do not meet the condition but that the stored delete would remove.
@@ -94,7 +94,7 @@ impl Chunk {
 
     /// Compares the cells that meet `condition` with those that a delete stored as `keep` would remove. The fields of
     /// both conditions must be decoded.
-    pub(crate) fn weigh(&self, query: &SparseQuery, condition: &Bound, keep: &Bound) -> Weighed {
+    pub(crate) fn weigh(&self, query: &SparseQuery, condition: &Bound, keep: &Bound) -> WeighedDelete {
         let (segments, count) = (self.segments.as_slice(), cells(&self.segments));
         let mut names = condition.fields();
         names.extend(keep.fields());
@@ -103,7 +103,7 @@ impl Chunk {
         let met = evaluate(condition, count, &|name| as_shown(find(name)?));
         let kept = evaluate(keep, count, &find);
         let others: Vec<u8> = met.iter().zip(&kept).map(|(m, k)| (1 - m) & (1 - k)).collect();
-        Weighed {
+        WeighedDelete {
             missed: met.iter().zip(&kept).filter(|(m, k)| **m & **k == 1).count() as u64,
             met: retain(segments, &met),
             others: retain(segments, &others),
@@ -220,9 +220,9 @@ mod tests {
             segment(2, 7, 0),
             segment(3, 1, 1),
         ];
-        let lots = parts(&segments);
+        let stream_tile = parts(&segments);
         assert_eq!(
-            lots,
+            stream_tile,
             [
                 vec![segment(0, 5, half), segment(1, 0, half)],
                 vec![segment(1, half, TESTED_TOGETHER)],

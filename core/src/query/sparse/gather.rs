@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::layer::Layer;
-use super::run::{Places, Run};
+use super::sorted_tile::{Places, SortedTile};
 use super::{Segment, SparseQuery};
 use crate::cache::{Cache, Reuse};
 use crate::column::Column;
@@ -18,7 +18,7 @@ use crate::query::tile::{Decoding, Extent, Input};
 /// Final cells, in the order of the result.
 #[derive(Debug)]
 pub(crate) struct Chunk {
-    pub(crate) runs: Vec<Arc<Run>>,
+    pub(crate) runs: Vec<Arc<SortedTile>>,
     pub(crate) segments: Vec<Segment>,
     /// Decoded tiles, by attribute and run.
     tiles: Vec<Vec<Option<Arc<Column>>>>,
@@ -34,7 +34,7 @@ pub(crate) struct Work {
 }
 
 impl Chunk {
-    pub(crate) fn new(runs: Vec<Arc<Run>>, segments: Vec<Segment>) -> Self {
+    pub(crate) fn new(runs: Vec<Arc<SortedTile>>, segments: Vec<Segment>) -> Self {
         Self {
             runs,
             segments,
@@ -61,7 +61,7 @@ impl Chunk {
         self.tiles.get(attribute)?.get(run as usize)?.as_ref()
     }
 
-    pub(crate) fn layer<'a>(&self, query: &'a SparseQuery, run: u32) -> Option<(&Run, &'a Layer)> {
+    pub(crate) fn layer<'a>(&self, query: &'a SparseQuery, run: u32) -> Option<(&SortedTile, &'a Layer)> {
         let run = self.runs.get(run as usize)?;
         Some((run, query.layers.get(run.layer)?))
     }
@@ -163,7 +163,7 @@ impl Chunk {
             };
             match field.kind {
                 FieldKind::Dimension(d) => match run.dims.get(d).and_then(Option::as_ref) {
-                    Some(column) => out.copy(column, &Places::Stretch(start), len),
+                    Some(column) => out.copy(column, &Places::PartialTile(start), len),
                     None => out.fill(len),
                 },
                 FieldKind::Attribute(_) => match attribute.and_then(|a| self.tile(a, s.run)) {
@@ -216,7 +216,7 @@ impl<'a> Builder<'a> {
 
     fn copy(&mut self, from: &Column, places: &Places<'_>, len: usize) {
         match places {
-            Places::Stretch(start) => self.column.append_range(from, *start..start + len),
+            Places::PartialTile(start) => self.column.append_range(from, *start..start + len),
             Places::List(list) => self.column.append_picked(from, list),
         }
     }

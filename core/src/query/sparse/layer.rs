@@ -32,7 +32,7 @@ pub(crate) struct Layer {
     /// How each delete of the array affects the fragment's cells.
     pub(crate) deletes: Vec<DeleteMode>,
     /// The cells that later dense fragments hide, in a dense array.
-    pub(crate) hiding: Option<Arc<Hiding>>,
+    pub(crate) hiding: Option<Arc<OverlayMask>>,
 }
 
 /// The later dense fragments that hide cells of a sparse fragment in a dense array.
@@ -40,7 +40,7 @@ pub(crate) struct Layer {
 /// As in libtiledb, a cell inside one of their boxes is hidden, with one exception. If a tile is entirely inside the
 /// query's region, it is hidden only as a whole, by a box that covers all of it.
 #[derive(Debug)]
-pub(crate) struct Hiding {
+pub(crate) struct OverlayMask {
     /// The region of the whole query. A single read may cover only a part of it.
     pub(crate) region: Ranges,
     /// The boxes of the later dense fragments.
@@ -164,11 +164,11 @@ impl Layer {
         };
         for i in 0..leaves.len {
             let relation = ranges.relation(leaves, i);
-            let covered = |h: &Arc<Hiding>| h.boxes.iter().any(|b| b.relation(leaves, i) == Relation::Inside);
+            let covered = |h: &Arc<OverlayMask>| h.boxes.iter().any(|b| b.relation(leaves, i) == Relation::Inside);
             if relation == Relation::Outside || self.hiding.as_ref().is_some_and(covered) {
                 continue;
             }
-            let apart = |h: &Arc<Hiding>| h.region.relation(leaves, i) != Relation::Inside;
+            let apart = |h: &Arc<OverlayMask>| h.region.relation(leaves, i) != Relation::Inside;
             out.push(Candidate {
                 layer,
                 tile: i as u64,

@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::run::Run;
+use super::sorted_tile::SortedTile;
 use crate::cpu::Cpu;
 use crate::geometry::number;
 use crate::sort::{first_not, sort_places};
@@ -21,7 +21,7 @@ pub(crate) struct Segment {
 /// Merges the cells `starts..ends` of each run. Without `ordered`, the runs are concatenated. With `dedup`, only the
 /// newest of cells with equal coordinates is kept. Deleted cells are removed last.
 pub(crate) fn merge(
-    runs: &[Arc<Run>],
+    runs: &[Arc<SortedTile>],
     starts: &[usize],
     ends: &[usize],
     ordered: bool,
@@ -43,7 +43,7 @@ pub(crate) fn merge(
     if !ordered || merge.are_apart(&parts) {
         parts
             .iter()
-            .for_each(|&i| merge.stretch(i, starts[i], ends[i], &mut out));
+            .for_each(|&i| merge.partial_tile(i, starts[i], ends[i], &mut out));
     } else {
         merge.overlapping(&parts, &mut out);
     }
@@ -53,7 +53,7 @@ pub(crate) fn merge(
 /// The cells `starts..ends` of each run, which are sorted by the run's keys.
 // Runs and cells are `u32`: a tile has fewer than 2^32 cells, and there are fewer runs than that.
 struct Merge<'a> {
-    runs: &'a [Arc<Run>],
+    runs: &'a [Arc<SortedTile>],
     starts: &'a [usize],
     ends: &'a [usize],
     /// Whether to keep only the newest of cells with equal coordinates.
@@ -126,7 +126,7 @@ impl Merge<'_> {
     }
 
     /// Appends consecutive cells of one run. No other run may have cells between them.
-    fn stretch(&self, run: usize, start: usize, end: usize, out: &mut Segments) {
+    fn partial_tile(&self, run: usize, start: usize, end: usize, out: &mut Segments) {
         if self.dedup && !self.runs[run].distinct {
             let cells = (start..end).map(|c| Cell::new(run, c));
             let same = |c: Cell| c.cell as usize > start && self.compare(Cell { cell: c.cell - 1, ..c }, c).is_eq();
@@ -176,7 +176,7 @@ impl Merge<'_> {
             // Append what comes before the cell: whole runs, then part of one.
             while let Some((i, at)) = front {
                 let end = self.cells_before(i, at, cell);
-                self.stretch(i, at, end, out);
+                self.partial_tile(i, at, end, out);
                 if end < self.ends[i] {
                     front = Some((i, end));
                     break;
@@ -199,7 +199,7 @@ impl Merge<'_> {
             out.push(best);
         }
         while let Some((i, at)) = front {
-            self.stretch(i, at, self.ends[i], out);
+            self.partial_tile(i, at, self.ends[i], out);
             front = chain.next();
         }
     }
@@ -273,7 +273,7 @@ fn with_equality<T: Copy>(items: &[T], equal: impl Fn(&T, &T) -> bool) -> impl I
 }
 
 /// Removes deleted cells.
-fn clean(runs: &[Arc<Run>], segments: Vec<Segment>) -> Vec<Segment> {
+fn clean(runs: &[Arc<SortedTile>], segments: Vec<Segment>) -> Vec<Segment> {
     if runs.iter().all(|r| !r.has_deleted()) {
         return segments;
     }

@@ -4,20 +4,20 @@ mod filter;
 pub(crate) mod gather;
 pub(crate) mod layer;
 mod merge;
+pub(crate) mod merge_stream;
 mod order;
 pub(crate) mod region;
-pub(crate) mod run;
-pub(crate) mod sweep;
+pub(crate) mod sorted_tile;
 pub(crate) mod whole;
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use self::layer::{Candidate, DeleteMode, Hiding, Layer};
+use self::layer::{Candidate, DeleteMode, Layer, OverlayMask};
 pub(crate) use self::merge::Segment;
+use self::merge_stream::MergeStream;
 use self::order::ResultOrder;
 use self::region::Ranges;
-use self::sweep::Sweep;
 use super::Query;
 use super::field::Field;
 use crate::array::index::Section;
@@ -153,18 +153,18 @@ impl SparseQuery {
     }
 
     /// Hides cells that later dense fragments cover. Pairs are matched to layers by fragment name.
-    pub(crate) fn hide(&mut self, hiding: &[(Arc<Fragment>, Arc<Hiding>)]) {
+    pub(crate) fn hide(&mut self, hiding: &[(Arc<Fragment>, Arc<OverlayMask>)]) {
         for layer in &mut self.layers {
             let mine = hiding.iter().find(|(f, _)| f.name == layer.fragment.name);
             layer.hiding = mine.map(|(_, h)| Arc::clone(h));
         }
     }
 
-    /// Starts the sweep over the tiles of the region. The index must be loaded.
+    /// Starts the merge over the tiles of the region. The index must be loaded.
     ///
     /// # Errors
     /// The index of a fragment is damaged.
-    pub(crate) fn sweep(&self) -> Result<Sweep> {
+    pub(crate) fn merge_stream(&self) -> Result<MergeStream> {
         let mut candidates: Vec<Candidate> = Vec::new();
         for (i, layer) in self.layers.iter().enumerate() {
             layer.candidates(i, &self.ranges, &mut candidates)?;
@@ -178,7 +178,12 @@ impl SparseQuery {
             };
             candidates.retain(|c| !excluded(c));
         }
-        Ok(Sweep::new(candidates, &self.layers, self.order.clone(), self.dedup))
+        Ok(MergeStream::new(
+            candidates,
+            &self.layers,
+            self.order.clone(),
+            self.dedup,
+        ))
     }
 
     /// The dimensions whose coordinates are needed even for tiles entirely inside the region.

@@ -15,11 +15,11 @@ use crate::with_type;
 
 /// The ranges of every dimension.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Ranges(Vec<Along>);
+pub(crate) struct Ranges(Vec<DimensionRanges>);
 
 /// The ranges along one dimension, ascending and disjoint.
 #[derive(Debug, Clone, PartialEq)]
-enum Along {
+enum DimensionRanges {
     All,
     /// Ranges of sort keys.
     Numbers(Vec<Span>),
@@ -47,7 +47,7 @@ impl Ranges {
                 region.0.len()
             )));
         }
-        let along = |(d, dim)| Along::new(region.0.get(d).map_or(&[], Vec::as_slice), dim);
+        let along = |(d, dim)| DimensionRanges::new(region.0.get(d).map_or(&[], Vec::as_slice), dim);
         Ok(Self(
             schema.dimensions.iter().enumerate().map(along).collect::<Result<_>>()?,
         ))
@@ -78,9 +78,9 @@ impl Ranges {
             .iter()
             .zip(ranges)
             .map(|(along, range)| match (along, &range.lo, &range.hi) {
-                (Along::All, ..) => Relation::Inside,
-                (Along::Strings(all), Scalar::Bytes(lo), Scalar::Bytes(hi)) => strings(all, lo, hi),
-                (Along::Numbers(all), lo, hi) => match (key::key(lo), key::key(hi)) {
+                (DimensionRanges::All, ..) => Relation::Inside,
+                (DimensionRanges::Strings(all), Scalar::Bytes(lo), Scalar::Bytes(hi)) => strings(all, lo, hi),
+                (DimensionRanges::Numbers(all), lo, hi) => match (key::key(lo), key::key(hi)) {
                     (Some(lo), Some(hi)) => numbers(all, lo, hi),
                     _ => Relation::Partial,
                 },
@@ -95,9 +95,9 @@ impl Ranges {
         let mut kept: Option<Vec<u32>> = None;
         for (along, column) in self.0.iter().zip(dims) {
             kept = match (along, column) {
-                (Along::All, _) | (_, None) => kept,
-                (Along::Numbers(all), Some(column)) => select_numbers(kept, all, column),
-                (Along::Strings(all), Some(column)) => select_strings(kept, all, column),
+                (DimensionRanges::All, _) | (_, None) => kept,
+                (DimensionRanges::Numbers(all), Some(column)) => select_numbers(kept, all, column),
+                (DimensionRanges::Strings(all), Some(column)) => select_strings(kept, all, column),
             }
         }
         kept
@@ -201,7 +201,7 @@ fn strings(all: &[(Vec<u8>, Vec<u8>)], lo: &[u8], hi: &[u8]) -> Relation {
     }
 }
 
-impl Along {
+impl DimensionRanges {
     fn new(ranges: &[ScalarRange], dim: &Dimension) -> Result<Self> {
         if ranges.is_empty() {
             return Ok(Self::All);
@@ -301,9 +301,9 @@ mod tests {
     #[test]
     fn ranges_are_merged_and_select_cells() {
         let r = ranges(&[(5, 9), (-3, 1), (8, 20), (2, 3)], &[("b", "c"), ("bb", "d")]).unwrap();
-        let Along::Numbers(x) = &r.0[0] else { panic!() };
+        let DimensionRanges::Numbers(x) = &r.0[0] else { panic!() };
         assert_eq!(x.len(), 2, "-3 to 3 and 5 to 20");
-        assert_eq!(r.0[1], Along::Strings(vec![(b"b".to_vec(), b"d".to_vec())]));
+        assert_eq!(r.0[1], DimensionRanges::Strings(vec![(b"b".to_vec(), b"d".to_vec())]));
         let dims = [
             Column::from_values(Datatype::Int32, &[-3, 3, 4, 20, 21, 6]),
             Column::from_cells(Datatype::StringAscii, ["b", "a", "c", "d", "b", "da"]),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::stretch::Stretch;
+use super::partial_tile::PartialTile;
 use super::{Decoding, Extent, TileRef};
 use crate::cache::{Cache, Reuse};
 use crate::column::Column;
@@ -21,9 +21,9 @@ pub(crate) enum Input {
     /// The stored bytes, from the cache.
     Kept(TileRef, Arc<Vec<Bytes>>),
     /// Some chunks of the tile.
-    Part(Stretch),
+    FieldFile(PartialTile),
     /// The file, which is read during decoding.
-    Direct(TileRef),
+    Local(TileRef),
 }
 
 impl Input {
@@ -50,20 +50,20 @@ impl Input {
     }
 
     /// A part of a tile. Chunks that are not in the cache are added to the extents to fetch.
-    pub(crate) fn part(mut stretch: Stretch, cache: &Cache, extents: &mut Vec<Extent>) -> Self {
-        if let Some(cached) = Self::cached(stretch.tile(), cache) {
+    pub(crate) fn part(mut partial_tile: PartialTile, cache: &Cache, extents: &mut Vec<Extent>) -> Self {
+        if let Some(cached) = Self::cached(partial_tile.tile(), cache) {
             return cached;
         }
-        stretch.fetch(extents);
-        Self::Part(stretch)
+        partial_tile.fetch(extents);
+        Self::FieldFile(partial_tile)
     }
 
     /// Whether the cells can be null.
     pub(crate) fn is_nullable(&self) -> bool {
         match self {
             Self::Decoded(column) => column.validity.is_some(),
-            Self::Fetched(tile, _) | Self::Kept(tile, _) | Self::Direct(tile) => tile.field.nullable,
-            Self::Part(_) => false,
+            Self::Fetched(tile, _) | Self::Kept(tile, _) | Self::Local(tile) => tile.field.nullable,
+            Self::FieldFile(_) => false,
         }
     }
 
@@ -72,7 +72,7 @@ impl Input {
         match self {
             Self::Fetched(_, range) => fetched.get(range.clone()).unwrap_or(&[]),
             Self::Kept(_, parts) => parts,
-            Self::Decoded(_) | Self::Part(_) | Self::Direct(_) => &[],
+            Self::Decoded(_) | Self::FieldFile(_) | Self::Local(_) => &[],
         }
     }
 
@@ -85,8 +85,8 @@ impl Input {
         let (tile, parts) = match self {
             Self::Decoded(column) => return Ok(Arc::clone(column)),
             Self::Fetched(tile, _) | Self::Kept(tile, _) => (tile, self.parts(fetched)),
-            Self::Part(_) => return Err(Error::invalid("only part of the tile was fetched")),
-            Self::Direct(tile) => {
+            Self::FieldFile(_) => return Err(Error::invalid("only part of the tile was fetched")),
+            Self::Local(tile) => {
                 read = tile.read(d)?;
                 (tile, &read[..])
             }

@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::plane::Failure;
+use super::chunk_reader::Failure;
 use super::{Extent, TileRef};
 use crate::error::Result;
 use crate::filter::Packing;
 use crate::format::tile::{ChunkPlace, locate};
-use crate::vfs::{Direct, ReadAt};
+use crate::vfs::{LocalReads, ReadAt};
 
 /// The most metadata that a chunk with one filter has, in bytes.
 const METADATA_BYTES_MAX: u32 = 64;
@@ -37,7 +37,7 @@ impl TileRef {
     ///
     /// # Errors
     /// The fragment's index is damaged, or the store fails.
-    pub(crate) fn stored(&self, direct: &dyn Direct, cut: &Cut) -> Result<Option<StoredTile>> {
+    pub(crate) fn stored(&self, local_reads: &dyn LocalReads, cut: &Cut) -> Result<Option<StoredTile>> {
         let (field, own) = (&*self.field, &*self.field.fragment.schema);
         let width = field.cell.cell_bytes(field.datatype);
         let plain = width.and_then(|width| (self.cells as u64).checked_mul(width as u64));
@@ -47,7 +47,7 @@ impl TileRef {
             return Ok(None);
         };
         let path = Arc::clone(&extent.path);
-        let file = direct.open(&path)?;
+        let file = local_reads.open(&path)?;
         if extent.range.end > file.size() {
             return Ok(None);
         }

@@ -36,7 +36,7 @@ pub(super) fn put(root: &LocalRoot, name: &str, parts: &[Bytes]) -> io::Result<(
 }
 
 /// Like [`put`], but replaces an existing file.
-pub(super) fn put_over(root: &LocalRoot, name: &str, parts: &[Bytes]) -> io::Result<()> {
+pub(super) fn overwrite(root: &LocalRoot, name: &str, parts: &[Bytes]) -> io::Result<()> {
     let mut pending = Pending::begun(root, name)?;
     for part in parts {
         pending.append(part)?;
@@ -98,15 +98,15 @@ impl Pending {
     }
 
     /// Starts a thread to sync the bytes so far, if there are enough and no such thread is running.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn start_sync(&mut self) {
         if self.unsettled < SETTLED_BYTES || self.settling.as_ref().is_some_and(|s| !s.is_finished()) {
             return;
         }
         let before = self.settling.take();
         // If no thread can be started, the final sync does it all.
         self.settling = self.file.try_clone().ok().and_then(|file| {
-            let settle = move || before.map_or(Ok(()), joined).and_then(|()| file.sync_data());
-            thread::Builder::new().spawn(settle).ok()
+            let start_sync = move || before.map_or(Ok(()), joined).and_then(|()| file.sync_data());
+            thread::Builder::new().spawn(start_sync).ok()
         });
         self.unsettled = 0;
     }
@@ -258,7 +258,7 @@ mod tests {
         let mut begun = 0;
         for _ in 0..12 {
             pending.append(&part).unwrap();
-            pending.settle();
+            pending.start_sync();
             begun += u32::from(pending.unsettled == 0);
         }
         assert!(begun > 0 && pending.settling.is_some());
@@ -279,7 +279,7 @@ mod tests {
             pending.settling = Some(failing);
             if later {
                 pending.unsettled = SETTLED_BYTES;
-                pending.settle();
+                pending.start_sync();
                 assert_eq!(pending.unsettled, 0);
             }
             assert_eq!(pending.finish().unwrap_err().to_string(), "the disk is gone");

@@ -206,7 +206,7 @@ mod links {
             for name in [join(folder, "new"), join(folder, "sub/new")] {
                 refused(block_on(vfs.put(&name, some())));
                 refused(block_on(vfs.put(&name, Vec::new())));
-                refused(block_on(vfs.put_over(&name, some())));
+                refused(block_on(vfs.overwrite(&name, some())));
                 refused(block_on(vfs.create(&name)).map(drop));
                 refused(block_on(vfs.create_dir(&name)));
             }

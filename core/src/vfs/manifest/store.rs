@@ -90,7 +90,7 @@ impl ManifestVfs {
         }
     }
 
-    /// The manifest, read once until [`Vfs::renew`]. Concurrent callers wait for the same read.
+    /// The manifest, read once until [`Vfs::invalidate`]. Concurrent callers wait for the same read.
     async fn manifest(&self) -> Result<Option<Arc<Manifest>>> {
         let mut state = self.state.lock().await;
         if let State::Unread = *state {
@@ -173,10 +173,10 @@ impl Vfs for ManifestVfs {
         })
     }
 
-    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+    fn overwrite<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             self.outdate().await;
-            self.inner.put_over(path, parts).await
+            self.inner.overwrite(path, parts).await
         })
     }
 
@@ -209,14 +209,14 @@ impl Vfs for ManifestVfs {
         self.inner.sync(dir)
     }
 
-    fn renew(&self) -> BoxFuture<'_, ()> {
+    fn invalidate(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let mut state = self.state.lock().await;
             // An outdated manifest stays unused: it may not have been rewritten.
             if let State::Present(_) | State::Absent = *state {
                 *state = State::Unread;
             }
-            self.inner.renew().await
+            self.inner.invalidate().await
         })
     }
 }

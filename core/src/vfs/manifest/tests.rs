@@ -80,7 +80,7 @@ fn what_others_wrote_is_seen_once_it_is_renewed() {
     mem.replace("new", b"x".to_vec());
     block_on(refresh(&mem, "")).unwrap();
     assert_eq!(names(&vfs), before);
-    block_on(vfs.renew()).unwrap();
+    block_on(vfs.invalidate()).unwrap();
     assert_eq!(names(&vfs), before + 1);
 }
 
@@ -91,7 +91,7 @@ fn one_that_comes_later_is_seen_too() {
     assert_eq!(block_on(vfs.list("")).unwrap().len(), 3);
     block_on(write(&mem, "")).unwrap();
     mem.replace("unlisted", b"x".to_vec());
-    block_on(vfs.renew()).unwrap();
+    block_on(vfs.invalidate()).unwrap();
     assert_eq!(block_on(vfs.list("")).unwrap().len(), 3);
 }
 

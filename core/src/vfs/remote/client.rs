@@ -39,7 +39,7 @@ impl HttpConnector for Connector {
             store: "HTTP client",
             source,
         })?;
-        Ok(HttpClient::new(Discreet(HttpClient::new(client))))
+        Ok(HttpClient::new(RedirectingClient(HttpClient::new(client))))
     }
 }
 
@@ -90,9 +90,9 @@ fn client(options: &ClientOptions) -> Result<Client, Box<dyn std::error::Error +
 
 /// A client that follows redirects itself, and fails bodies that are longer than requested.
 #[derive(Debug)]
-struct Discreet(HttpClient);
+struct RedirectingClient(HttpClient);
 
-impl Discreet {
+impl RedirectingClient {
     async fn answer(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
         for _ in 0..REDIRECTS_MAX {
             let response = self.0.execute(request.clone()).await?;
@@ -106,7 +106,7 @@ impl Discreet {
     }
 }
 
-impl HttpService for Discreet {
+impl HttpService for RedirectingClient {
     // Expanded form of the library's `async_trait` macro.
     fn call<'a, 'b>(&'a self, request: HttpRequest) -> BoxFuture<'b, Result<HttpResponse, HttpError>>
     where

@@ -334,7 +334,7 @@ impl Vfs for HttpVfs {
         self.read_only()
     }
 
-    fn put_over<'a>(&'a self, _path: &'a str, _parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+    fn overwrite<'a>(&'a self, _path: &'a str, _parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
         self.read_only()
     }
 

@@ -267,7 +267,7 @@ impl Vfs for ObjectVfs {
         })
     }
 
-    fn put_over<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+    fn overwrite<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
         self.spawn(self.clone().put_as(path.to_owned(), parts, PutMode::Overwrite))
     }
 

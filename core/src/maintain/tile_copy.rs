@@ -18,7 +18,7 @@ use crate::geometry::grid::Axis;
 use crate::geometry::{Grid, Span};
 use crate::query::Aggregate;
 use crate::query::field::Field;
-use crate::query::summary::Question;
+use crate::query::summary::StatisticsQuery;
 use crate::query::tile::{Extent, StoredField, TileRef};
 use crate::write::field::{Field as WrittenField, Fields};
 use crate::write::pack::PackedTile;
@@ -28,7 +28,7 @@ use crate::write::stats::{Kinds, MinMax, TileStats};
 const FRAMING_BYTES: u64 = 4 << 10;
 
 /// Decides which tiles of dense fragments a new fragment can copy.
-pub(super) struct Donors {
+pub(super) struct CopySources {
     schema: Arc<Schema>,
     grid: Grid,
     /// The fields of the new fragment.
@@ -38,20 +38,20 @@ pub(super) struct Donors {
 }
 
 /// A fragment whose tiles may be copied.
-pub(super) struct Donor<'a> {
+pub(super) struct CopySource<'a> {
     fragment: &'a Fragment,
     fields: Vec<DonorField<'a>>,
 }
 
 struct DonorField<'a> {
     /// Reads its statistics. `None` if the field has none.
-    question: Option<Question<'a>>,
+    question: Option<StatisticsQuery<'a>>,
     /// Whether its strings are encoded with their lengths, so that chunk headers count encoded bytes.
     coded: bool,
 }
 
 /// One field of a tile to copy.
-pub(super) struct Kept {
+pub(super) struct CopiedTile {
     tile: TileRef,
     /// Its byte ranges.
     pub(super) extents: Vec<Extent>,
@@ -59,7 +59,7 @@ pub(super) struct Kept {
     stats: TileStats,
 }
 
-impl Donors {
+impl CopySources {
     /// For a new fragment with these fields and this schema.
     pub(super) fn new(schema: &Arc<Schema>, grid: &Grid, fields: &Arc<Fields>) -> Result<Self> {
         let named = fields.list.iter().map(|f| Field::named(schema, &f.name));
@@ -71,17 +71,17 @@ impl Donors {
         })
     }
 
-    /// The index sections that [`Donor::tile`] needs in addition to those of reads.
+    /// The index sections that [`CopySource::tile`] needs in addition to those of reads.
     pub(super) fn sections(&self, fragment: &Fragment) -> Vec<Section> {
         let donor = self.donor(fragment);
         let questions = donor
             .iter()
             .flat_map(|d| d.fields.iter().filter_map(|f| f.question.as_ref()));
-        questions.flat_map(Question::sections).collect()
+        questions.flat_map(StatisticsQuery::sections).collect()
     }
 
     /// Returns the fragment as a donor, or `None` if none of its tiles can be copied.
-    pub(super) fn donor<'a>(&'a self, fragment: &'a Fragment) -> Option<Donor<'a>> {
+    pub(super) fn donor<'a>(&'a self, fragment: &'a Fragment) -> Option<CopySource<'a>> {
         if !self.wrote_alike(fragment) || !self.has_whole_tile(fragment) {
             return None;
         }
@@ -89,7 +89,7 @@ impl Donors {
             let kinds = Kinds::of(field);
             let has_none = kinds.min_max == MinMax::None && !kinds.sum && !field.nullable;
             // A sum uses all statistics of a field.
-            let question = Question::new(Aggregate::Sum, named, fragment);
+            let question = StatisticsQuery::new(Aggregate::Sum, named, fragment);
             let coded = codes_strings(&field.filters, &self.fields.format_of(field));
             (has_none || question.is_some()).then_some(DonorField {
                 question: question.filter(|_| !has_none),
@@ -97,7 +97,7 @@ impl Donors {
             })
         };
         let fields = self.fields.list.iter().zip(&self.named).map(field);
-        Some(Donor {
+        Some(CopySource {
             fragment,
             fields: fields.collect::<Option<_>>()?,
         })
@@ -126,13 +126,13 @@ impl Donors {
     }
 }
 
-impl Donor<'_> {
+impl CopySource<'_> {
     /// All fields of tile number `tile` if it can be copied. `stored` are the fragment's fields. The sections must be
     /// loaded, and the fragment must have all cells of the tile.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if the fragment's index is damaged.
-    pub(super) fn tile(&self, stored: &[Option<Arc<StoredField>>], tile: u64) -> Result<Option<Vec<Kept>>> {
+    pub(super) fn tile(&self, stored: &[Option<Arc<StoredField>>], tile: u64) -> Result<Option<Vec<CopiedTile>>> {
         let mut out = Vec::with_capacity(self.fields.len());
         for (field, stored) in self.fields.iter().zip(stored) {
             let Some(kept) = self.field(field, stored.as_ref(), tile)? else {
@@ -144,7 +144,12 @@ impl Donor<'_> {
         Ok(all.then_some(out))
     }
 
-    fn field(&self, field: &DonorField<'_>, stored: Option<&Arc<StoredField>>, tile: u64) -> Result<Option<Kept>> {
+    fn field(
+        &self,
+        field: &DonorField<'_>,
+        stored: Option<&Arc<StoredField>>,
+        tile: u64,
+    ) -> Result<Option<CopiedTile>> {
         let Some(stored) = stored else { return Ok(None) };
         let tile = TileRef::new(stored, tile)?;
         let stats = match &field.question {
@@ -157,7 +162,7 @@ impl Donor<'_> {
         let extents = tile.extents()?;
         // If the stored form is much larger than the cells, it is better to read the tile than to hold it.
         let most = tile.decoded_bytes().saturating_mul(2).saturating_add(FRAMING_BYTES);
-        Ok((bytes(&extents) <= most).then_some(Kept {
+        Ok((bytes(&extents) <= most).then_some(CopiedTile {
             tile,
             extents,
             coded: field.coded,
@@ -172,7 +177,7 @@ pub(super) fn bytes<'a>(extents: impl IntoIterator<Item = &'a Extent>) -> u64 {
     lengths.fold(0, u64::saturating_add)
 }
 
-impl Kept {
+impl CopiedTile {
     /// Builds the field of the tile from the contents of its extents, which must hold as many bytes of cells as
     /// expected.
     ///
@@ -226,7 +231,7 @@ fn check(framed: &[u8], plain: Option<u64>) -> Decoded<()> {
 }
 
 /// The statistics of a tile, if they are reliable.
-fn statistics(question: &Question<'_>, fragment: &Fragment, tile: &TileRef) -> Option<TileStats> {
+fn statistics(question: &StatisticsQuery<'_>, fragment: &Fragment, tile: &TileRef) -> Option<TileStats> {
     let cells = tile.cells as u64;
     let summary = question.answer(tile.tile, cells)?;
     // If all cells are null, writers store different extremes.

@@ -13,26 +13,26 @@ const KEPT_BYTES_MIN: usize = 256 << 10;
 /// A pool of unused buffers. Touching fresh memory costs more than copying into it, and buffers filled by one thread
 /// and freed by another go back to the system.
 #[derive(Debug, Clone)]
-pub(crate) struct Spare(Arc<Kept>);
+pub(crate) struct BufferPool(Arc<Unused>);
 
 #[derive(Debug)]
-struct Kept {
+struct Unused {
     buffers: Mutex<Vec<Vec<u8>>>,
     /// The most bytes the pool keeps.
     bytes_max: AtomicUsize,
 }
 
-impl Default for Spare {
+impl Default for BufferPool {
     /// A pool that keeps as many bytes as are packed at a time.
     fn default() -> Self {
-        Self(Arc::new(Kept {
+        Self(Arc::new(Unused {
             buffers: Mutex::default(),
             bytes_max: AtomicUsize::new(limits::PACK_BYTES as usize),
         }))
     }
 }
 
-impl Spare {
+impl BufferPool {
     /// Sets the limit of bytes to keep.
     pub(crate) fn keep_at_most(&self, bytes: u64) {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -81,7 +81,7 @@ impl Spare {
 
 struct Lent {
     buffer: Vec<u8>,
-    home: Spare,
+    home: BufferPool,
 }
 
 impl AsRef<[u8]> for Lent {
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn memory_returns_when_the_last_clone_is_dropped() {
-        let spare = Spare::default();
+        let spare = BufferPool::default();
         let mut buffer = spare.take(KEPT_BYTES_MIN);
         buffer.push(7);
         let at = buffer.as_ptr();
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn the_pool_keeps_no_more_than_is_packed_at_a_time() {
         for bytes_max in [None, Some(3 << 20)] {
-            let spare = Spare::default();
+            let spare = BufferPool::default();
             bytes_max.into_iter().for_each(|bytes| spare.keep_at_most(bytes));
             let third = bytes_max.unwrap_or(limits::PACK_BYTES) as usize / 3 + 1;
             let lent: Vec<Bytes> = (0..3).map(|_| spare.lend(Vec::with_capacity(third))).collect();

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::format::condition::StoredCondition;
 use crate::format::schema::Schema;
 use crate::query::condition::{Bound, any_of, in_box};
-use crate::query::{Coordinates, Effect};
+use crate::query::{Coordinates, DeleteEffect};
 use crate::scalar::{Scalar, ScalarRange};
 
 /// The most boxes a stored condition may list. Every reader tests each of them.
@@ -39,9 +39,9 @@ pub(super) fn depends_on_cells(bound: &Bound, schema: &Schema, lacks: &dyn Fn(&s
 ///
 /// # Errors
 /// [`Error::Unsupported`] says what to do instead.
-pub(super) fn spare(
+pub(super) fn exempt(
     keep: StoredCondition,
-    effect: &Effect,
+    effect: &DeleteEffect,
     bound: &Bound,
     schema: &Schema,
     lacks: &dyn Fn(&str) -> bool,
@@ -58,7 +58,7 @@ pub(super) fn spare(
     Ok(any_of(parts, lacks))
 }
 
-fn refused(effect: &Effect, bound: &Bound, schema: &Schema, lacks: &dyn Fn(&str) -> bool) -> Error {
+fn refused(effect: &DeleteEffect, bound: &Bound, schema: &Schema, lacks: &dyn Fn(&str) -> bool) -> Error {
     let count = effect.others.count.max(effect.missed);
     let fields = bound.fields();
     if let Some(field) = fields.iter().find(|name| lacks(name)) {

@@ -19,7 +19,7 @@ const SAVED_BYTES_MIN: u64 = 128 << 10;
 
 /// Consecutive chunks of a tile of fixed-size cells without nulls.
 #[derive(Debug)]
-pub(crate) struct Stretch {
+pub(crate) struct PartialTile {
     tile: TileRef,
     layout: UnfilteredChunks,
     chunks: Range<u64>,
@@ -37,7 +37,7 @@ enum Held {
     Kept(Arc<Bytes>),
 }
 
-impl Stretch {
+impl PartialTile {
     /// The chunks that hold these cells of an unencrypted tile. Returns `None` if the whole tile should be fetched
     /// instead, in particular if other chunks of it were fetched before.
     ///
@@ -78,7 +78,7 @@ impl Stretch {
             range: whole.range.start + stored.start..whole.range.start + stored.end,
             path: whole.path,
         };
-        let held = match cache.get::<Bytes>(&stretch_key(&extent)) {
+        let held = match cache.get::<Bytes>(&partial_key(&extent)) {
             Some(bytes) if bytes.len() as u64 >= wanted => Held::Kept(bytes),
             _ if cache.get::<()>(&visited_key(tile)).is_some() => return Ok(None),
             _ => Held::Fetched(None),
@@ -127,7 +127,7 @@ impl Stretch {
         let found = bytes.len() as u64 == self.bytes() && self.chunks.clone().all(is_there);
         if found {
             cache.insert(
-                stretch_key(&self.extent),
+                partial_key(&self.extent),
                 Arc::new(bytes.clone()),
                 self.bytes(),
                 Reuse::Likely,
@@ -166,7 +166,7 @@ impl Stretch {
 }
 
 /// The cache key of stored chunks.
-fn stretch_key(extent: &Extent) -> CacheKey {
+fn partial_key(extent: &Extent) -> CacheKey {
     CacheKey {
         path: Arc::clone(&extent.path),
         part: extent.range.start,

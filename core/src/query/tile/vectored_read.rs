@@ -3,7 +3,7 @@
 use std::io::IoSliceMut;
 use std::ops::Range;
 
-use super::plane::{CHUNK, Piece, kept, sized};
+use super::chunk_reader::{CHUNK, Piece, kept, sized};
 use crate::cpu::Cpu;
 use crate::error::Result;
 use crate::format::tile::UnfilteredChunks;
@@ -131,7 +131,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let vfs = LocalVfs::new(dir.path());
         block_on(vfs.put("f", vec![content.clone().into()])).unwrap();
-        let file = vfs.direct().unwrap().open("f").unwrap();
+        let file = vfs.local_reads().unwrap().open("f").unwrap();
         let mut out: Vec<Vec<u8>> = places.iter().map(|p| vec![0; p.1]).collect();
         let parts = places.iter().zip(&mut out).map(|(p, out)| (p.0, &mut out[..]));
         read_parts(&*file, parts.collect()).unwrap();
@@ -161,7 +161,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let vfs = LocalVfs::new(dir.path());
         block_on(vfs.put("f", vec![vec![1; 5000].into()])).unwrap();
-        let file = vfs.direct().unwrap().open("f").unwrap();
+        let file = vfs.local_reads().unwrap().open("f").unwrap();
         let (mut a, mut b) = (vec![0; 2000], vec![0; 2001]);
         assert!(read_parts(&*file, vec![(0, &mut a), (3000, &mut b)]).is_err());
     }

@@ -6,7 +6,7 @@ use crate::error::Result;
 
 /// A store with blocking reads, such as a local disk. They avoid a copy, and each core reads the bytes it is about to
 /// decode.
-pub trait Direct: Send + Sync {
+pub trait LocalReads: Send + Sync {
     /// Opens the file `path`. Fails with `NotFound`.
     ///
     /// # Errors

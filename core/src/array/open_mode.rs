@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 
 /// The fragments to open.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Counting<'a> {
+pub(super) enum OpenMode<'a> {
     /// Only fragments that readers see.
     Visible,
     /// All fragments that can be opened, including those that consolidated fragments replace. Errors of the others are
@@ -14,7 +14,7 @@ pub(super) enum Counting<'a> {
     All(&'a Mutex<Vec<Error>>),
 }
 
-impl Counting<'_> {
+impl OpenMode<'_> {
     /// Clears the errors of an earlier attempt.
     pub(super) fn begin(self) {
         if let Self::All(damaged) = self {

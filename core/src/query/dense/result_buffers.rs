@@ -12,9 +12,9 @@ use crate::query::field::Field;
 
 /// Columns whose memory can be reused.
 #[derive(Debug, Default)]
-pub(crate) struct Spare(Vec<(String, Column)>);
+pub(crate) struct RecycledColumns(Vec<(String, Column)>);
 
-impl Spare {
+impl RecycledColumns {
     /// Takes the columns of an older result.
     pub(crate) fn of(batch: &mut Batch) -> Self {
         Self(std::mem::take(&mut batch.columns))
@@ -35,13 +35,13 @@ const NO_CELL: u64 = u64::MAX;
 
 /// The attributes of a result.
 #[derive(Debug)]
-pub(crate) struct Canvas {
-    pub(crate) fields: Vec<FieldCanvas>,
+pub(crate) struct ResultBuffers {
+    pub(crate) fields: Vec<FieldBuffers>,
 }
 
 /// One attribute of a result.
 #[derive(Debug)]
-pub(crate) struct FieldCanvas {
+pub(crate) struct FieldBuffers {
     pub(crate) field: Field,
     /// The values of fixed-size cells of the whole result. If cells vary in length, a `u64` id for each cell of the
     /// current box, which names the tile and the cell in it.
@@ -54,16 +54,16 @@ pub(crate) struct FieldCanvas {
     done: Option<VarCells>,
 }
 
-impl Canvas {
+impl ResultBuffers {
     /// Allocates `cells` cells, in the memory of `spare` if possible. Their content is unspecified until they are
     /// painted.
     ///
     /// # Errors
     /// [`Error::NoMemory`].
-    pub(crate) fn new(fields: &[Field], cells: usize, spare: &mut Spare) -> Result<Self> {
+    pub(crate) fn new(fields: &[Field], cells: usize, spare: &mut RecycledColumns) -> Result<Self> {
         let fields = fields
             .iter()
-            .map(|f| FieldCanvas::new(f, cells, spare.take(&f.name)))
+            .map(|f| FieldBuffers::new(f, cells, spare.take(&f.name)))
             .collect::<Result<_>>()?;
         Ok(Self { fields })
     }
@@ -97,7 +97,7 @@ impl Canvas {
 
     /// The columns of the result.
     pub(crate) fn into_columns(self) -> Vec<Column> {
-        let column = |f: FieldCanvas| {
+        let column = |f: FieldBuffers| {
             let (data, offsets) = match f.done {
                 Some(done) => {
                     let (data, offsets) = done.into_parts();
@@ -117,7 +117,7 @@ impl Canvas {
     }
 }
 
-impl FieldCanvas {
+impl FieldBuffers {
     fn new(field: &Field, cells: usize, spare: Column) -> Result<Self> {
         let validity = match field.nullable {
             true => Some(room(spare.validity.unwrap_or_default(), cells, 1)?),

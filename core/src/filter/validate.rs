@@ -9,14 +9,14 @@ use crate::format::pipeline::{Filter, Pipeline};
 /// The contents of a pipeline's tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the variants are the lists of a schema")]
-pub enum Role {
+pub enum PipelineTarget {
     Attribute,
     Dimension,
     Offsets,
     Validity,
 }
 
-impl Role {
+impl PipelineTarget {
     const fn name(self) -> &'static str {
         match self {
             Self::Attribute => "an attribute",
@@ -32,12 +32,12 @@ impl Role {
 ///
 /// # Errors
 /// [`crate::Error::InvalidArgument`] names the filter and says what it needs.
-pub fn check(p: &Pipeline, datatype: Datatype, cell: CellCount, role: Role) -> Result<()> {
+pub fn check(p: &Pipeline, datatype: Datatype, cell: CellCount, role: PipelineTarget) -> Result<()> {
     let strings = cell.is_var() && matches!(datatype, Datatype::StringAscii | Datatype::StringUtf8);
     let coded = strings && matches!(p.filters.first(), Some(Filter::Rle { .. } | Filter::Dictionary { .. }));
     let mut seen = datatype;
     for (i, filter) in p.filters.iter().enumerate() {
-        let place = Place {
+        let place = FilterPosition {
             seen,
             role,
             strings,
@@ -53,10 +53,10 @@ pub fn check(p: &Pipeline, datatype: Datatype, cell: CellCount, role: Role) -> R
 }
 
 /// The position of a filter in a pipeline.
-struct Place {
+struct FilterPosition {
     /// Type of the values that it sees.
     seen: Datatype,
-    role: Role,
+    role: PipelineTarget,
     /// Whether the field holds variable-length strings, which can be encoded with their offsets.
     strings: bool,
     /// Whether the first filter encodes them with their offsets.
@@ -64,7 +64,7 @@ struct Place {
     is_first: bool,
 }
 
-impl Place {
+impl FilterPosition {
     fn check(&self, filter: &Filter) -> Result<(), String> {
         match filter {
             Filter::Rle { .. } => self.rle(),
@@ -102,7 +102,7 @@ impl Place {
     }
 
     fn dictionary(&self) -> Result<(), String> {
-        if !self.strings || matches!(self.role, Role::Offsets | Role::Validity) {
+        if !self.strings || matches!(self.role, PipelineTarget::Offsets | PipelineTarget::Validity) {
             return Err(format!(
                 "encodes only variable-length ASCII or UTF-8 strings, not {} of {}",
                 self.role.name(),
@@ -147,7 +147,8 @@ impl Place {
     }
 
     fn float_scale(&self, scale: f64, offset: f64, byte_width: u64) -> Result<(), String> {
-        if !matches!(self.seen.size(), 4 | 8) || matches!(self.role, Role::Offsets | Role::Validity) {
+        if !matches!(self.seen.size(), 4 | 8) || matches!(self.role, PipelineTarget::Offsets | PipelineTarget::Validity)
+        {
             return Err(format!(
                 "works on values of 4 or 8 bytes, not on {} of {}",
                 self.role.name(),
@@ -166,7 +167,7 @@ impl Place {
     }
 
     fn webp(&self, depth: usize, row_bytes: u16) -> Result<(), String> {
-        if self.role != Role::Attribute || self.seen != Datatype::Uint8 {
+        if self.role != PipelineTarget::Attribute || self.seen != Datatype::Uint8 {
             return Err(format!(
                 "works on attributes of uint8, not on {} of {}",
                 self.role.name(),
@@ -187,7 +188,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check_one(filters: Vec<Filter>, datatype: Datatype, cell: CellCount, role: Role, expect: &str) {
+    fn check_one(filters: Vec<Filter>, datatype: Datatype, cell: CellCount, role: PipelineTarget, expect: &str) {
         let message =
             check(&Pipeline::new(filters), datatype, cell, role).map_or_else(|e| e.to_string(), |()| String::new());
         assert!(
@@ -199,7 +200,7 @@ mod tests {
     #[test]
     fn errors_say_what_filters_need() {
         use Datatype::{Blob, Float32, Int32, StringAscii, StringUtf8, Uint8, Uint64};
-        let (one, var, a) = (CellCount::ONE, CellCount::Var, Role::Attribute);
+        let (one, var, a) = (CellCount::ONE, CellCount::Var, PipelineTarget::Attribute);
         let (rle, dictionary) = (Filter::Rle { level: -1 }, Filter::Dictionary { level: -1 });
         let zstd = Filter::Zstd { level: -1 };
         let delta = |reinterpret| Filter::DoubleDelta { level: -1, reinterpret };
@@ -226,7 +227,13 @@ mod tests {
             a,
             "variable-length",
         );
-        check_one(vec![dictionary], Uint64, one, Role::Offsets, "not offsets of uint64");
+        check_one(
+            vec![dictionary],
+            Uint64,
+            one,
+            PipelineTarget::Offsets,
+            "not offsets of uint64",
+        );
         check_one(vec![delta(None)], Float32, one, a, "works on integers");
         check_one(vec![delta(Some(Int32))], Float32, one, a, "");
         check_one(vec![delta(Some(Uint64))], Float32, one, a, "not a multiple");

@@ -30,12 +30,12 @@ pub(super) struct Rules<'a> {
     pub(super) steps: &'a Steps,
     /// The most bytes that a merge may hold.
     pub(super) held_max: u64,
-    pub(super) order: Order,
+    pub(super) order: ReadOrderEffect,
 }
 
 /// The effect of the order of fragments. A merged fragment takes the place of the oldest one it replaces.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Order {
+pub(super) enum ReadOrderEffect {
     /// Nothing: cells have their own timestamps, or all duplicates are read.
     Nothing,
     /// Which of several cells with equal coordinates is read, in sparse arrays.
@@ -96,7 +96,7 @@ struct Run {
 
 /// Whether merging `run` would change which cells of one of the `others` are read. `run` holds ascending indices into
 /// `all` and the bounding box.
-fn is_hindered(all: &[Candidate], others: &[usize], run: (&[usize], Option<&[Span]>), order: Order) -> bool {
+fn is_hindered(all: &[Candidate], others: &[usize], run: (&[usize], Option<&[Span]>), order: ReadOrderEffect) -> bool {
     others.iter().any(|&other| hinders(all, other, run, order))
 }
 
@@ -105,7 +105,7 @@ pub(super) fn hinders(
     all: &[Candidate],
     other: usize,
     (run, union): (&[usize], Option<&[Span]>),
-    order: Order,
+    order: ReadOrderEffect,
 ) -> bool {
     let (Some(&first), Some(&last)) = (run.first(), run.last()) else {
         return false;
@@ -113,9 +113,9 @@ pub(super) fn hinders(
     // Fragments with equal timestamps are ordered by name, and the name of the merged fragment is not known yet.
     let tied = all[other].start_ms == all[first].start_ms;
     match order {
-        Order::Nothing => false,
-        Order::Places => tied || (first < other && other < last),
-        Order::Boxes => {
+        ReadOrderEffect::Nothing => false,
+        ReadOrderEffect::Places => tied || (first < other && other < last),
+        ReadOrderEffect::Boxes => {
             let Some(own) = &all[other].spans else { return false };
             let meets = |spans: &[Span]| region::intersect(own, spans).is_some();
             let points = || all[other].points || run.iter().any(|&i| all[i].points);
@@ -198,7 +198,7 @@ fn ratio(a: u64, b: u64) -> f32 {
 
 /// Whether the bounding box of a run is not much larger than the tiles of its fragments' boxes.
 fn is_compact(around: Option<&[Span]>, tiled: f64, rules: &Rules<'_>) -> bool {
-    let (Order::Boxes, Some(around)) = (rules.order, around) else {
+    let (ReadOrderEffect::Boxes, Some(around)) = (rules.order, around) else {
         return true;
     };
     let cells = around.iter().map(|s| s.len() as f64).product::<f64>();
@@ -232,7 +232,7 @@ mod tests {
         all
     }
 
-    fn run_in(order: Order, all: &[Candidate], steps: &Steps) -> Option<Vec<usize>> {
+    fn run_in(order: ReadOrderEffect, all: &[Candidate], steps: &Steps) -> Option<Vec<usize>> {
         let rules = Rules {
             steps,
             held_max: 9,
@@ -242,7 +242,7 @@ mod tests {
     }
 
     fn run(all: &[Candidate], steps: &Steps) -> Option<Vec<usize>> {
-        run_in(Order::Boxes, all, steps)
+        run_in(ReadOrderEffect::Boxes, all, steps)
     }
 
     #[test]
@@ -384,10 +384,10 @@ mod tests {
     fn sparse_fragments_without_cell_timestamps_are_merged_in_order_of_time() {
         let mut all = sparse(&[1, 1, 1, 1]);
         all[1].free = false;
-        assert_eq!(run_in(Order::Places, &all, &PAIRS), Some(vec![2, 3]));
-        assert_eq!(run_in(Order::Nothing, &all, &PAIRS), Some(vec![0, 2, 3]));
+        assert_eq!(run_in(ReadOrderEffect::Places, &all, &PAIRS), Some(vec![2, 3]));
+        assert_eq!(run_in(ReadOrderEffect::Nothing, &all, &PAIRS), Some(vec![0, 2, 3]));
         all[1].start_ms = 2;
-        assert_eq!(run_in(Order::Places, &all, &PAIRS), None);
+        assert_eq!(run_in(ReadOrderEffect::Places, &all, &PAIRS), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::query::field::Field;
 const PART: usize = 1 << 16;
 
 /// Replaces the cells whose mask is 0 with fill values.
-pub(super) fn blank(column: &mut Column, field: &Field, mask: &[u8], cpu: Cpu) {
+pub(super) fn apply_mask(column: &mut Column, field: &Field, mask: &[u8], cpu: Cpu) {
     if column.offsets.is_none() {
         put(&mut column.data, &field.fill, mask, cpu);
     } else {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::parts::read_unfiltered;
-use super::{Decoding, Extent, Input, TileRef, corrupt, lots};
+use super::vectored_read::read_unfiltered;
+use super::{Decoding, Extent, Input, TileRef, corrupt, stream_tile};
 use crate::cache::{CacheKey, Reuse};
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{AtPath, Error, Malformed, Result};
@@ -29,19 +29,19 @@ thread_local! {
 
 /// A part of a tile of fixed-size cells that has its own file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Plane {
+pub(crate) enum Buffer {
     Values,
     Validity,
 }
 
-/// Wanted bytes of a plane and their destination.
+/// Wanted bytes of a buffer and their destination.
 #[derive(Debug)]
 pub(crate) struct Piece<'a> {
     pub(crate) at: u64,
     pub(crate) out: &'a mut [u8],
 }
 
-/// A plane of a tile, with its location and filters.
+/// A buffer of a tile, with its location and filters.
 pub(super) struct Stored<'a> {
     pub(super) extent: Extent,
     pipeline: &'a Pipeline,
@@ -51,14 +51,14 @@ pub(super) struct Stored<'a> {
     cell_bytes: usize,
 }
 
-/// Copies these pieces of a plane, which must not overlap. `remember` caches decoded chunks because the same pieces may
+/// Copies these pieces of a buffer, which must not overlap. `remember` caches decoded chunks because the same pieces may
 /// be needed again soon.
 ///
 /// # Errors
 /// The tile is damaged or cannot be read.
 pub(crate) fn copy_pieces(
     input: &Input,
-    plane: Plane,
+    buffer: Buffer,
     fetched: &[Bytes],
     pieces: &mut [Piece<'_>],
     d: &Decoding,
@@ -69,19 +69,19 @@ pub(crate) fn copy_pieces(
     }
     let wanted: u64 = pieces.iter().map(|p| p.out.len() as u64).sum();
     let done = match input {
-        Input::Direct(tile) => from_file(tile, plane, pieces, d, remember),
+        Input::Local(tile) => from_file(tile, buffer, pieces, d, remember),
         Input::Decoded(_) => Err(corrupt("", "is already decoded")),
-        Input::Part(stretch) => return stretch.copy(fetched, pieces),
+        Input::FieldFile(partial_tile) => return partial_tile.copy(fetched, pieces),
         Input::Fetched(tile, _) | Input::Kept(tile, _) => {
             let parts = input.parts(fetched);
-            let stored = Stored::new(tile, plane, d)?;
-            if wanted < stored.plain && matches!(input, Input::Fetched(..)) && plane == Plane::Values {
+            let stored = Stored::new(tile, buffer, d)?;
+            if wanted < stored.plain && matches!(input, Input::Fetched(..)) && buffer == Buffer::Values {
                 // The fetch was slow, and neighbouring cells may be needed next.
                 let bytes = parts.iter().map(|p| p.len() as u64).sum();
                 d.cache
                     .insert(tile.kept_key(), Arc::new(parts.to_vec()), bytes, Reuse::Likely);
             }
-            match parts.get(usize::from(plane == Plane::Validity)) {
+            match parts.get(usize::from(buffer == Buffer::Validity)) {
                 Some(framed) => from_bytes(&stored, framed, pieces, d, remember),
                 None => Err(corrupt(&stored.extent.path, "was not fetched")),
             }
@@ -89,18 +89,18 @@ pub(crate) fn copy_pieces(
     };
     match done {
         // The filters of another schema may fit. If none do, decoding the whole tile reports why.
-        Err(Error::Corrupt { .. }) => from_column(input, plane, fetched, pieces, d),
+        Err(Error::Corrupt { .. }) => from_column(input, buffer, fetched, pieces, d),
         done => done,
     }
 }
 
 /// Copies the pieces from the decoded tile.
-fn from_column(input: &Input, plane: Plane, fetched: &[Bytes], pieces: &mut [Piece<'_>], d: &Decoding) -> Result<()> {
+fn from_column(input: &Input, buffer: Buffer, fetched: &[Bytes], pieces: &mut [Piece<'_>], d: &Decoding) -> Result<()> {
     let column = input.decode(fetched, d, Reuse::Likely)?;
-    let data = match (plane, &column.validity) {
-        (Plane::Values, _) => &column.data,
-        (Plane::Validity, Some(validity)) => validity,
-        (Plane::Validity, None) => {
+    let data = match (buffer, &column.validity) {
+        (Buffer::Values, _) => &column.data,
+        (Buffer::Validity, Some(validity)) => validity,
+        (Buffer::Validity, None) => {
             pieces.iter_mut().for_each(|p| p.out.fill(1));
             return Ok(());
         }
@@ -116,14 +116,14 @@ fn from_column(input: &Input, plane: Plane, fetched: &[Bytes], pieces: &mut [Pie
 }
 
 impl<'a> Stored<'a> {
-    fn new(tile: &'a TileRef, plane: Plane, d: &'a Decoding) -> Result<Self> {
+    fn new(tile: &'a TileRef, buffer: Buffer, d: &'a Decoding) -> Result<Self> {
         let field = &*tile.field;
         let own = &*field.fragment.schema;
         let mut extents = tile.extents()?.into_iter();
         let format = tile.field.format(d.key.as_ref());
-        let (extent, pipeline, format) = match plane {
-            Plane::Values => (extents.next(), field.pipeline(own, own), format),
-            Plane::Validity => {
+        let (extent, pipeline, format) = match buffer {
+            Buffer::Values => (extents.next(), field.pipeline(own, own), format),
+            Buffer::Validity => {
                 let format = TileFormat {
                     datatype: Datatype::Uint8,
                     cell: CellCount::ONE,
@@ -187,12 +187,12 @@ fn from_bytes(
     Ok(())
 }
 
-fn from_file(tile: &TileRef, plane: Plane, pieces: &mut [Piece<'_>], d: &Decoding, remember: bool) -> Result<()> {
-    let stored = Stored::new(tile, plane, d)?;
+fn from_file(tile: &TileRef, buffer: Buffer, pieces: &mut [Piece<'_>], d: &Decoding, remember: bool) -> Result<()> {
+    let stored = Stored::new(tile, buffer, d)?;
     let path = stored.path();
-    let direct =
-        crate::vfs::direct(&*d.vfs).ok_or_else(|| Error::invalid("the store does not support direct reads"))?;
-    let file = &*direct.open(path)?;
+    let local_reads =
+        crate::vfs::local_reads(&*d.vfs).ok_or_else(|| Error::invalid("the store does not support blocking reads"))?;
+    let file = &*local_reads.open(path)?;
     if stored.extent.range.end > file.size() {
         return Err(crate::vfs::too_short(path, &stored.extent.range, file.size()));
     }
@@ -220,7 +220,7 @@ fn from_file(tile: &TileRef, plane: Plane, pieces: &mut [Piece<'_>], d: &Decodin
     let whole = span.saturating_mul(FEW) >= stored.plain;
     if whole && !remember {
         let mut lot = FRAMED.take();
-        let done = lots::read(&stored, file, &decoder, pieces, d, &mut lot);
+        let done = stream_tile::read(&stored, file, &decoder, pieces, d, &mut lot);
         FRAMED.set(kept(lot));
         return done;
     }

@@ -6,7 +6,7 @@ use md5::Md5;
 use sha2::{Digest, Sha256};
 
 use crate::error::Malformed;
-use crate::filter::chunk::{Meta, Notes, PartCounts, len32, split};
+use crate::filter::chunk::{ChunkHeaders, ChunkMetadata, PartCounts, len32, split};
 use crate::format::cursor::{Decoded, Reader, Writer};
 
 /// The digest algorithm.
@@ -44,7 +44,7 @@ impl Checksum {
     ///
     /// # Errors
     /// Never in practice: there are fewer parts than filters.
-    pub(in crate::filter) fn note(self, notes: &mut Notes, data: &[u8]) -> Result<(), Malformed> {
+    pub(in crate::filter) fn note(self, notes: &mut ChunkHeaders, data: &[u8]) -> Result<(), Malformed> {
         let mut w = Writer::new();
         w.u32(len32(notes.0.len())?).u32(1);
         for part in notes.0.iter().map(Vec::as_slice).chain([data]) {
@@ -59,7 +59,7 @@ impl Checksum {
     ///
     /// # Errors
     /// A digest does not match.
-    pub(in crate::filter) fn verify(self, meta: &mut Meta<'_>, data: &[u8]) -> Decoded<()> {
+    pub(in crate::filter) fn verify(self, meta: &mut ChunkMetadata<'_>, data: &[u8]) -> Decoded<()> {
         let part_bytes = 8 + self.digest_bytes();
         let (counts, list) = meta.read(|r| {
             let counts = PartCounts::read(r, part_bytes)?;

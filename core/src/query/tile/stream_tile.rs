@@ -3,15 +3,15 @@
 use std::ops::Range;
 
 use super::Decoding;
-use super::parts::SHARE_BYTES;
-use super::plane::{ChunkJob, Piece, Stored, believable, jobs, sized, wrong_total};
+use super::chunk_reader::{ChunkJob, Piece, Stored, believable, jobs, sized, wrong_total};
+use super::vectored_read::SHARE_BYTES;
 use crate::error::{AtPath, Malformed, Result};
 use crate::filter::ChunkDecoder;
 use crate::format::tile::{CHUNK_HEADER_BYTES, ChunkPlace, Locator};
 use crate::vfs::ReadAt;
 
 /// Bytes of a tile to read before they are decoded.
-const LOT_BYTES: u64 = 4 << 20;
+const BLOCK_BYTES: u64 = 4 << 20;
 
 /// Reads a whole tile block by block into one buffer and decodes the chunks of each block. The file is read
 /// sequentially, and the bytes are still in the processor's cache when they are decoded, however large the tile is.
@@ -21,7 +21,7 @@ pub(super) fn read(
     decoder: &ChunkDecoder<'_>,
     pieces: &mut [Piece<'_>],
     d: &Decoding,
-    lot: &mut Vec<u8>,
+    block: &mut Vec<u8>,
 ) -> Result<()> {
     let (path, bytes, start) = (stored.path(), stored.bytes(), stored.extent.range.start);
     let mut pieces = Pieces {
@@ -31,12 +31,12 @@ pub(super) fn read(
     let (mut locator, mut waiting, mut at, mut plain) = (None::<Locator>, None::<ChunkPlace>, 0, 0);
     loop {
         // A chunk that is longer than a block gets a block of its own.
-        let end = waiting.map_or(0, |p| p.end()).max(bytes.min(at + LOT_BYTES));
-        *lot = sized(std::mem::take(lot), end - at)?;
-        let shares = (start + at..).step_by(SHARE_BYTES).zip(lot.chunks_mut(SHARE_BYTES));
+        let end = waiting.map_or(0, |p| p.end()).max(bytes.min(at + BLOCK_BYTES));
+        *block = sized(std::mem::take(block), end - at)?;
+        let shares = (start + at..).step_by(SHARE_BYTES).zip(block.chunks_mut(SHARE_BYTES));
         d.cpu
             .try_map_owned(shares.collect(), |(at, share)| file.read_at(share, at))?;
-        let held = |from: u64, n: usize| lot.get((from - at) as usize..).and_then(|rest| rest.get(..n));
+        let held = |from: u64, n: usize| block.get((from - at) as usize..).and_then(|rest| rest.get(..n));
         let read = |from: u64, out: &mut [u8]| {
             let found = held(from, out.len());
             out.copy_from_slice(found.ok_or_else(|| Malformed::new("tile", from, "is truncated"))?);

@@ -8,7 +8,7 @@ use aes_gcm::aead::inout::InOutBuf;
 use aes_gcm::{Aes256Gcm, KeyInit};
 
 use crate::error::Malformed;
-use crate::filter::chunk::{Meta, Notes, PartCounts, filled, len32, split, split_mut};
+use crate::filter::chunk::{ChunkHeaders, ChunkMetadata, PartCounts, filled, len32, split, split_mut};
 use crate::filter::{Key, Nonces};
 use crate::format::cursor::{Decoded, Reader, Writer};
 
@@ -23,7 +23,7 @@ const PART_BYTES: usize = 8 + VECTOR_BYTES + TAG_BYTES;
 pub(in crate::filter) fn encode(
     key: &Key,
     nonces: &Nonces,
-    notes: &mut Notes,
+    notes: &mut ChunkHeaders,
     data: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), Malformed> {
@@ -70,10 +70,10 @@ pub(in crate::filter) fn plain_bytes(r: &mut Reader<'_>) -> Decoded<u64> {
 /// The key is wrong, or the chunk was modified.
 pub(in crate::filter) fn decode(
     key: &Key,
-    meta: &mut Meta<'_>,
+    meta: &mut ChunkMetadata<'_>,
     mut data: &[u8],
     mut out: &mut [u8],
-) -> Decoded<Meta<'static>> {
+) -> Decoded<ChunkMetadata<'static>> {
     let cipher = Aes256Gcm::new(&key.0.into());
     let mut notes = Vec::new();
     meta.read(|r| {
@@ -96,7 +96,7 @@ pub(in crate::filter) fn decode(
     })?;
     filled(data, "encryption")?;
     filled(out, "encryption")?;
-    Ok(Meta::unpacked(notes))
+    Ok(ChunkMetadata::unpacked(notes))
 }
 
 struct Part<'a> {

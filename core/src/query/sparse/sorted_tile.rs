@@ -19,7 +19,7 @@ use crate::sort::first_not;
 
 /// Cells of one tile.
 #[derive(Debug)]
-pub(crate) struct Run {
+pub(crate) struct SortedTile {
     pub(crate) layer: usize,
     pub(crate) tile: u64,
     /// Number of cells in the tile, including those that are not in the run.
@@ -42,7 +42,7 @@ pub(crate) struct Run {
     pub(crate) distinct: bool,
 }
 
-impl Run {
+impl SortedTile {
     /// The write time of a cell.
     pub(crate) fn time(&self, i: usize) -> u64 {
         self.times
@@ -64,14 +64,14 @@ impl Run {
         self.cells.as_ref().map_or(i, |c| c.get(i).map_or(0, |&c| c as usize))
     }
 
-    /// The indices of cells `start..start + len` in their tile, as one stretch or a list.
+    /// The indices of cells `start..start + len` in their tile, as one range or a list.
     pub(crate) fn places(&self, start: usize, len: usize) -> Places<'_> {
         let Some(cells) = &self.cells else {
-            return Places::Stretch(start);
+            return Places::PartialTile(start);
         };
         let list = cells.get(start..start + len).unwrap_or(&[]);
         match (list.first(), list.last()) {
-            (Some(&a), Some(&b)) if self.ascending && (b - a) as usize == len - 1 => Places::Stretch(a as usize),
+            (Some(&a), Some(&b)) if self.ascending && (b - a) as usize == len - 1 => Places::PartialTile(a as usize),
             _ => Places::List(list),
         }
     }
@@ -137,7 +137,7 @@ impl Run {
 #[derive(Debug)]
 pub(crate) enum Places<'a> {
     /// Consecutive cells, starting at this one.
-    Stretch(usize),
+    PartialTile(usize),
     List(&'a [u32]),
 }
 
@@ -146,7 +146,7 @@ const ALIVE: u64 = u64::MAX;
 
 /// The tiles to decode for one run.
 #[derive(Debug)]
-pub(crate) struct RunWork {
+pub(crate) struct SortTileJob {
     candidate: Candidate,
     tile_cells: usize,
     /// One entry per coordinate field of the layer; `None` for those that are not needed.
@@ -157,7 +157,7 @@ pub(crate) struct RunWork {
     delete_times: Option<Input>,
 }
 
-impl RunWork {
+impl SortTileJob {
     /// Plans what to read for the run of a candidate. Coordinates are read for the dimensions in `needed`, and for
     /// those along which the tile may extend past the region.
     ///
@@ -217,7 +217,7 @@ impl RunWork {
         window: Window,
         fetched: &[Bytes],
         d: &Decoding,
-    ) -> Result<Option<Run>> {
+    ) -> Result<Option<SortedTile>> {
         let reuse = if self.candidate.inside {
             Reuse::Possible
         } else {
@@ -286,7 +286,7 @@ impl RunWork {
                 })?,
             None => Vec::new(),
         };
-        let run = Run {
+        let run = SortedTile {
             layer: self.candidate.layer,
             tile: self.candidate.tile,
             tile_cells: self.tile_cells,
@@ -308,7 +308,7 @@ impl RunWork {
     }
 }
 
-impl Run {
+impl SortedTile {
     /// Sorts the run by its keys.
     fn sorted(self) -> Self {
         let steps = self.worst_step();

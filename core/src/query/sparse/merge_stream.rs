@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::layer::{Candidate, Layer};
 use super::merge::{self, Segment};
 use super::order::{CellKey, ResultOrder};
-use super::run::Run;
+use super::sorted_tile::SortedTile;
 use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::datatype::CellCount;
@@ -19,7 +19,7 @@ use crate::sort::sort_by;
 
 /// The tiles to load and the cells to return.
 #[derive(Debug)]
-pub(crate) struct Sweep {
+pub(crate) struct MergeStream {
     order: Option<Arc<ResultOrder>>,
     /// Whether to keep only the newest of cells with equal coordinates.
     dedup: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Sweep {
     next: usize,
     /// The greatest loaded key of each layer, if the tiles of a layer are in order.
     reached: Vec<Option<CellKey>>,
-    pub(crate) runs: Vec<Arc<Run>>,
+    pub(crate) runs: Vec<Arc<SortedTile>>,
     /// Number of final cells of each run.
     done: Vec<usize>,
     /// Final cells of the runs, in order.
@@ -47,8 +47,8 @@ struct Waiting {
     bound: Option<CellKey>,
 }
 
-impl Sweep {
-    /// Starts a sweep over these candidates, which are ordered by layer and tile.
+impl MergeStream {
+    /// Starts a merge over these candidates, which are ordered by layer and tile.
     pub(crate) fn new(
         candidates: Vec<Candidate>,
         layers: &[Layer],
@@ -150,7 +150,7 @@ impl Sweep {
     }
 
     /// Adds loaded runs and determines which cells are final.
-    pub(crate) fn add(&mut self, runs: Vec<Run>, cpu: Cpu) {
+    pub(crate) fn add(&mut self, runs: Vec<SortedTile>, cpu: Cpu) {
         self.drop_finished();
         for run in runs {
             if let Some(order) = self.order.as_ref().filter(|o| o.natural && run.len > 0) {

@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::choose::{Candidate, Order, Rules, choose, hinders, union};
 use super::consolidate::ConsolidateOptions;
-use super::source::Source;
+use super::policy::{Candidate, ReadOrderEffect, Rules, choose, hinders, union};
+use super::source::MergeSource;
 use super::sparse::{TILES, too_little};
 use crate::array::sections::load_index;
 use crate::array::{Array, Fragment, Window};
@@ -135,7 +135,7 @@ impl All {
     /// Sets `held` of the sparse fragments that may be merged to the size of their largest tile.
     async fn weigh(&mut self, array: &Array) -> Result<()> {
         let schema = array.schema();
-        let sources: Vec<Source> = self.free().into_iter().map(|f| Source::new(f, schema)).collect();
+        let sources: Vec<MergeSource> = self.free().into_iter().map(|f| MergeSource::new(f, schema)).collect();
         let wanted: Vec<_> = sources
             .iter()
             .map(|s| (Arc::clone(&s.fragment), s.sections()))
@@ -147,11 +147,11 @@ impl All {
         Ok(())
     }
 
-    fn order(&self) -> Order {
+    fn order(&self) -> ReadOrderEffect {
         match self.grid {
-            Some(_) => Order::Boxes,
-            None if self.in_order => Order::Places,
-            None => Order::Nothing,
+            Some(_) => ReadOrderEffect::Boxes,
+            None if self.in_order => ReadOrderEffect::Places,
+            None => ReadOrderEffect::Nothing,
         }
     }
 
