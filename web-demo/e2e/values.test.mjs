@@ -67,7 +67,7 @@ async function withCopy(name) {
   await indexed(name, `${name}.2`);
 }
 
-test("an overview's cells are told as means, and lie where the array's do", async () => {
+test("cells of an overview are shown as means, at the right place", async () => {
   await withCopy("rows");
   const { page, errors } = await visit(link("rows"));
   await shot(page, "overview");
@@ -86,7 +86,7 @@ test("an overview's cells are told as means, and lie where the array's do", asyn
   assert.deepEqual(errors, []);
 });
 
-test("a coarser picture does not show through cells without a value", async () => {
+test("a coarser level does not show through cells without a value", async () => {
   const { page, errors } = await visit(link("rows"));
   // Row 500 was not written; the copy has the mean of rows 500 and 501 there.
   await zoomIn(page, 0.5, 0.26, 12);
@@ -98,7 +98,7 @@ test("a coarser picture does not show through cells without a value", async () =
   assert.deepEqual(errors, []);
 });
 
-test("a cell that nothing was written to is blank, and told as such", async () => {
+test("unwritten cells are blank and labelled as fill values", async () => {
   const array = await made("corner", "dense", square.map((d) => ({ ...d, domain: [1, 8], tile: 4 })), [{ name: "v", type: "int32" }]);
   await put(array, [[1, 8], [1, 4]], Int32Array.from({ length: 32 }, (_, i) => i), { at: 1000 });
   await indexed("corner");
@@ -110,7 +110,7 @@ test("a cell that nothing was written to is blank, and told as such", async () =
   assert.deepEqual(errors, []);
 });
 
-test("only a copy of the moment that is shown is drawn", async () => {
+test("only overviews of the shown time are drawn", async () => {
   await withCopy("changed");
   const copied = Date.now();
   const whole = new Int32Array(HIGH * HIGH);
@@ -131,7 +131,7 @@ test("only a copy of the moment that is shown is drawn", async () => {
   assert.match(values["&at=2000"], /: 1,[\d]+$/);
 });
 
-test("the copies of a cube are told as means along each axis", async () => {
+test("overviews of a cube are means along each axis", async () => {
   const dims = [{ name: "t", type: "int32", domain: [0, 3], tile: 4 }, ...square];
   const array = await made("cube", "dense", dims, [{ name: "v", type: "uint8" }]);
   const step = (t) => new Uint8Array(HIGH * HIGH).fill(10 + 10 * t);
@@ -145,7 +145,7 @@ test("the copies of a cube are told as means along each axis", async () => {
   assert.deepEqual(errors, []);
 });
 
-test("nulls are blank whatever is stored in their place", async () => {
+test("nulls are blank whatever value is stored for them", async () => {
   const dims = square.map((d) => ({ ...d, domain: [1, 4], tile: 4 }));
   const array = await made("nulls", "dense", dims, [{ name: "v", type: "int32", nullable: true }]);
   const values = Int32Array.from({ length: 16 }, (_, i) => (i % 4 < 2 ? i : 1000));
@@ -159,7 +159,7 @@ test("nulls are blank whatever is stored in their place", async () => {
   assert.deepEqual(errors, []);
 });
 
-test("integers of 64 bits are told to the last digit, at each moment", async () => {
+test("64-bit integers are shown exactly, at each time", async () => {
   const dims = square.map((d) => ({ ...d, domain: [1, 4], tile: 4 }));
   const array = await made("long", "dense", dims, [{ name: "v", type: "int64" }]);
   await put(array, null, new BigInt64Array(16).fill(9007199254740993n), { at: 1000 });
@@ -174,7 +174,7 @@ test("integers of 64 bits are told to the last digit, at each moment", async () 
   assert.deepEqual(errors, []);
 });
 
-test("labels stand for the integers of an enumeration, and dates for their steps", async () => {
+test("enumerations are shown as labels, and date types as dates", async () => {
   const dims = [{ name: "day", type: "datetime_day", domain: ["1969-12-30", "1970-01-08"], tile: 10 }, { name: "x", type: "int32", domain: [0, 9], tile: 10 }];
   const enumerations = [{ name: "kinds", type: "string_utf8", values: ["élan", "hart"] }];
   const attrs = [
@@ -220,7 +220,7 @@ test("points with whole coordinates are found at every zoom", async () => {
   assert.deepEqual(errors, []);
 });
 
-test("what cannot be drawn is said", async () => {
+test("the page says why an array cannot be drawn", async () => {
   const words = await made("words", "sparse", [{ name: "w", type: "string_ascii" }], [{ name: "v", type: "int32" }]);
   await put(words, null, { w: ["a", "b"], v: Int32Array.of(1, 2) }, { at: 1000 });
   await indexed("words");
@@ -229,7 +229,7 @@ test("what cannot be drawn is said", async () => {
   assert.deepEqual(errors, []);
 });
 
-test("numbers that are declared to be no data are blank, and not in the legend", async () => {
+test("nodata values are blank and not in the legend", async () => {
   const dims = square.map((d) => ({ ...d, domain: [1, 4], tile: 4 }));
   const declared = [
     ["a-fill", { type: "int16", fill: -9999 }],
@@ -256,7 +256,7 @@ test("numbers that are declared to be no data are blank, and not in the legend",
   }
 });
 
-test("a link that makes no sense shows the array all the same", async () => {
+test("invalid parts of a link are ignored", async () => {
   const array = await made("plain", "dense", square.map((d) => ({ ...d, domain: [1, 8], tile: 4 })), [{ name: "v", type: "int32" }]);
   await put(array, null, Int32Array.from({ length: 64 }, (_, i) => i), { at: 1000 });
   await indexed("plain");
@@ -279,7 +279,7 @@ test("a link that makes no sense shows the array all the same", async () => {
   assert.deepEqual(errors, []);
 });
 
-test("overviews that are elsewhere or damaged are left out", async () => {
+test("overviews that are damaged or in another folder are ignored", async () => {
   const other = await serve(folder);
   const array = await made("deep/many", "dense", square, [{ name: "v", type: "int32" }]);
   await put(array, null, Int32Array.from({ length: HIGH * HIGH }, (_, i) => 1 + Math.floor(i / HIGH)), { at: 1000 });
@@ -301,7 +301,7 @@ test("overviews that are elsewhere or damaged are left out", async () => {
   assert.deepEqual(strange, []);
 });
 
-test("names are text in a page that runs no inline script", async () => {
+test("names are shown as text, and inline scripts are blocked", async () => {
   const name = "<img src=x onerror=document.title='run'>";
   const dims = square.map((d, i) => ({ ...d, name: name + i, domain: [1, 4], tile: 4 }));
   const array = await made("html", "sparse", dims, [name, "constructor"].map((name) => ({ name, type: "int32" })));

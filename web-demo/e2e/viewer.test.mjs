@@ -19,7 +19,7 @@ const traffic = async (page) => {
   return { requests: Number(requests), bytes: Number(amount) * { B: 1, KB: 1e3, MB: 1e6 }[unit] };
 };
 
-test("the land mask is drawn whole and zooms to its cells", async () => {
+test("the land mask is drawn whole, and cell by cell after zooming", async () => {
   const { page, errors } = await visit();
   assert.ok((await colours(page)) >= 2, "the picture has one colour only");
   await shot(page, "land");
@@ -37,7 +37,7 @@ test("the land mask is drawn whole and zooms to its cells", async () => {
   assert.deepEqual(errors, []);
 });
 
-test("the elevation shows the value under the cursor", async () => {
+test("the value under the cursor is shown", async () => {
   const { page, errors } = await visit("#url=data/elevation/elevation");
   const box = await page.locator("#picture").boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
@@ -49,7 +49,7 @@ test("the elevation shows the value under the cursor", async () => {
   assert.deepEqual(errors, []);
 });
 
-test("the earthquakes lie on the map and grow through time", async () => {
+test("earthquakes are drawn on the map, and their number grows through time", async () => {
   const { page, errors } = await visit("#url=data/earthquakes/earthquakes");
   const box = await page.locator("#picture").boundingBox();
   const count = async () => {
@@ -65,7 +65,7 @@ test("the earthquakes lie on the map and grow through time", async () => {
   assert.deepEqual(errors, []);
 });
 
-test("an address without an array gives a message that says what to do", async () => {
+test("for a URL without an array, the message says what to do", async () => {
   const { page } = await visit();
   await page.fill("#url", `${site}nothing-here`);
   await page.click("#address button");
@@ -74,7 +74,7 @@ test("an address without an array gives a message that says what to do", async (
   await shot(page, "message");
 });
 
-test("playing through time is stopped by its button and by another array", async () => {
+test("playing stops when its button or another array is clicked", async () => {
   const { page, errors } = await visit("#url=data/earthquakes/earthquakes");
   const label = () => page.getAttribute("#play", "aria-label");
   const moment = () => page.inputValue("#moment");
@@ -99,7 +99,7 @@ test("playing through time is stopped by its button and by another array", async
   assert.deepEqual(errors, []);
 });
 
-test("a moment that cannot be opened is not what the link names", async () => {
+test("a link never has a time that failed to open", async () => {
   const { page } = await visit("#url=data/earthquakes/earthquakes");
   await page.route(/earthquakes\//, (route) => route.abort());
   await page.locator("#moment").fill("0");
@@ -115,7 +115,7 @@ test("a moment that cannot be opened is not what the link names", async () => {
   assert.ok(await page.locator("#message").isHidden());
 });
 
-test("a link that is put into the address bar is followed", async () => {
+test("a link entered in the address bar is followed", async () => {
   const { page, errors } = await visit();
   await page.evaluate(() => (location.hash = "#url=data/elevation/elevation"));
   await page.waitForFunction(() => document.getElementById("url").value.endsWith("elevation"));
@@ -124,7 +124,7 @@ test("a link that is put into the address bar is followed", async () => {
   assert.deepEqual(errors, []);
 });
 
-test("a part that cannot be read is said, and tried again when it comes back into view", async () => {
+test("a failed read is reported, and retried when its cells come back into view", async () => {
   const { page } = await visit();
   const box = await page.locator("#picture").boundingBox();
   const zoomIn = async () => {

@@ -8,30 +8,30 @@ import type { Engine, EngineArray } from "./messages.js";
 import type { Store } from "./store.js";
 import { Column, type DataType, type RawColumn, type TypedArray, type Value } from "./values.js";
 
-/** A moment: milliseconds since 1970, or a `Date`. `Infinity` is the end of time. */
+/** A time: milliseconds since 1970, or a `Date`. `Infinity` is the end of time. */
 export type Moment = number | bigint | Date;
 
 export interface CallOptions {
-  /** Ends the call, and its requests unless others wait for them too. */
+  /** Aborts the call, and its requests unless another call waits for them too. */
   signal?: AbortSignal | undefined;
 }
 
 export interface OpenOptions extends CallOptions {
   /** The path of the array in the store. */
   path?: string;
-  /** Only what was written up to here, or between the two. Without it, up to now: `[0, Infinity]` shows what bears a later time too. */
+  /** Read the array as of this time, or only the writes between two times. Default: now. `[0, Infinity]` includes future timestamps. */
   at?: Moment | readonly [Moment, Moment];
-  /** The 32 bytes that encrypt the array. */
+  /** The array's encryption key, 32 bytes. */
   key?: Uint8Array;
-  /** Told of every request, where the array is opened by URL. */
+  /** Called for every request, if the array is opened by URL. */
   onRequest?: (event: RequestEvent) => void;
-  /** Workers that read the array: a `Pool` of `hyperslab/pool`. */
+  /** Workers that read the array: a `Pool` from `hyperslab/pool`. */
   pool?: Pooled;
-  /** More about requests, where the array is opened by URL. */
+  /** Options of the `HttpStore`, if the array is opened by URL. */
   http?: HttpOptions;
 }
 
-/** Where else the engine may be than here. */
+/** Runs the engine in workers. */
 export interface Pooled {
   /** @internal */
   engine(store: Store): Engine;
@@ -43,11 +43,11 @@ export interface Dim {
   readonly type: DataType;
   readonly cell: number | "var";
   /**
-   * The least and the greatest coordinate; bigint for 64-bit types. Absent for strings. Of an array with a current
-   * domain, which may grow, these are its ends; `schema.dimensions[…].domain` are those that it may grow to.
+   * The lowest and the highest coordinate; bigint for 64-bit types, absent for strings. If the array has a current
+   * domain, these are its ends. It can grow to `schema.dimensions[…].domain`.
    */
   readonly domain?: readonly [number | bigint, number | bigint];
-  /** Coordinates a tile spans. */
+  /** The tile extent, in coordinates. */
   readonly tile?: number;
 }
 
@@ -55,17 +55,17 @@ export interface Dim {
 export interface Attr {
   readonly name: string;
   readonly type: DataType;
-  /** Values a cell. */
+  /** Values per cell. */
   readonly cell: number | "var";
   readonly nullable: boolean;
-  /** The name of the enumeration whose values its integers stand for. */
+  /** The name of the enumeration, if the attribute's integers are indices into one. */
   readonly enumeration?: string;
 }
 
-/** One write. */
+/** A fragment: one write, or several after consolidation. */
 export interface FragmentInfo {
   readonly name: string;
-  /** Times of its first and last write, in milliseconds since 1970. */
+  /** Timestamps of its first and last write, in milliseconds since 1970. */
   readonly start: number;
   readonly end: number;
   readonly dense: boolean;
@@ -77,15 +77,15 @@ export interface FragmentInfo {
 
 export type Extreme = number | bigint | string;
 
-/** An array at a moment. It never changes: later writes are seen by {@link TileArray.at} or `open`. */
+/** A snapshot of an array. To see later writes, use {@link TileArray.at} or `open`. */
 export class TileArray {
   readonly kind: "dense" | "sparse";
   readonly dims: readonly Dim[];
   readonly attrs: readonly Attr[];
-  /** Cells along each dimension's `domain`, for dense arrays: of the current domain, where there is one. */
+  /** The number of cells along each dimension of a dense array, in its `domain`. */
   readonly shape: readonly number[] | undefined;
 
-  /** The engine's side of it. @internal */
+  /** The engine's array. @internal */
   readonly raw: EngineArray;
 
   private constructor(
@@ -111,30 +111,30 @@ export class TileArray {
     return new TileArray(raw, store, path, key, pool);
   }
 
-  /** The schema as JSON, as `hyperslab schema` prints it, without the values of enumerations. */
+  /** The schema as `hyperslab schema` prints it, without the values of enumerations. */
   get schema(): Record<string, unknown> {
     return JSON.parse(this.raw.schema()) as Record<string, unknown>;
   }
 
-  /** The same array at another moment. */
+  /** The same array as of another time. */
   async at(at: Moment | readonly [Moment, Moment], { signal }: CallOptions = {}): Promise<TileArray> {
     const [start, end] = span(at);
     const raw = await call(signal, (aborted) => this.raw.at(start, end, aborted));
     return new TileArray(raw, this.store, this.path, this.key, this.pool);
   }
 
-  /** The writes that are visible, oldest first. */
+  /** The visible fragments, oldest first. */
   fragments(): FragmentInfo[] {
     const found = JSON.parse(this.raw.fragments()) as (FragmentInfo & { nonEmptyDomain: RawRange[] | null })[];
     return found.map((f) => ({ ...f, nonEmptyDomain: f.nonEmptyDomain && this.ranges(f.nonEmptyDomain) }));
   }
 
-  /** The moments at which something was written or deleted, oldest first, in milliseconds since 1970. */
+  /** The timestamps of writes and deletes in milliseconds since 1970, oldest first. */
   times(): number[] {
     return JSON.parse(this.raw.times()) as number[];
   }
 
-  /** The smallest box around everything written; `null` if nothing is. */
+  /** The non-empty domain: the smallest box around all written cells. `null` if there are none. */
   nonEmptyDomain(): (readonly [Extreme, Extreme])[] | null {
     const found = JSON.parse(this.raw.nonEmptyDomain()) as RawRange[] | null;
     return found && this.ranges(found);
@@ -146,7 +146,7 @@ export class TileArray {
     return record(found.map(({ key, type, num, data }) => [key, metaValue(key, type, num, data)]));
   }
 
-  /** The values of an enumeration, or of an attribute's, by the integers that stand for them. */
+  /** The values of an enumeration, by the name of the enumeration or of an attribute. */
   async enumeration(name: string): Promise<Column> {
     return new Column(await call(undefined, () => this.raw.enumeration(name)) as RawColumn);
   }
@@ -167,13 +167,13 @@ export async function open(source: string | URL | Store, options: OpenOptions = 
 /** A member of a group. */
 export interface Member {
   readonly name: string;
-  /** `"unknown"` if nothing was there when it was added. */
+  /** `"unknown"` if it did not exist when it was added. */
   readonly type: "array" | "group" | "unknown";
   readonly uri: string;
   readonly relative: boolean;
 }
 
-/** What the group at a URL or in a store has. */
+/** The members of the group at a URL or in a store. */
 export async function members(source: string | URL | Store, options: OpenOptions = {}): Promise<Member[]> {
   const [start, end] = span(options.at);
   const store = storeOf(source, options);
@@ -185,7 +185,7 @@ export async function members(source: string | URL | Store, options: OpenOptions
   return found.map((m) => ({ ...m, name: m.name ?? m.uri.split("/").at(-1) ?? m.uri }));
 }
 
-/** Whether an array, a group or neither is at a URL or in a store. */
+/** Whether there is an array, a group or neither at a URL or in a store. */
 export async function kindOf(source: string | URL | Store, options: OpenOptions = {}): Promise<"array" | "group" | undefined> {
   const store = storeOf(source, options);
   return within(store, options.signal, async () => rawStore(store).kind(options.path ?? "")) as Promise<"array" | "group" | undefined>;
@@ -193,7 +193,7 @@ export async function kindOf(source: string | URL | Store, options: OpenOptions 
 
 let otherSchemes: ((url: URL | string) => Store | undefined) | undefined;
 
-/** Lets an entry point open more than HTTP. @internal */
+/** Lets an entry point open URLs other than HTTP. @internal */
 export function provideStores(stores: (url: URL | string) => Store | undefined): void {
   otherSchemes = stores;
 }
@@ -201,7 +201,7 @@ export function provideStores(stores: (url: URL | string) => Store | undefined):
 export function storeOf(source: string | URL | Store, options: Pick<OpenOptions, "http" | "onRequest"> = {}): Store {
   if (typeof source !== "string" && !(source instanceof URL)) {
     if (typeof (source as Partial<Store> | undefined)?.get === "function") return source;
-    throw new HyperslabError("InvalidArgument", `${String(source)} is no place of an array: give a URL, or a store such as a MemoryStore`);
+    throw new HyperslabError("InvalidArgument", `give a URL or a store, not ${String(source)}`);
   }
   const store = otherSchemes?.(source);
   if (store) return store;
@@ -211,27 +211,27 @@ export function storeOf(source: string | URL | Store, options: Pick<OpenOptions,
 
 const raws = new WeakMap<Store, RawStore>();
 
-/** Bytes of decoded tiles that the engine keeps for a store. @internal */
+/** The size of the engine's tile cache per store, in bytes. @internal */
 export const CACHE_BYTES = 64 * 2 ** 20;
 
-/** What reads a store: the engine, here or in workers. @internal */
+/** The engine that reads a store, in this thread or in workers. @internal */
 export function engineOf(store: Store, pool: Pooled | undefined): Engine {
   return pool?.engine(store) ?? rawStore(store);
 }
 
-/** What a group's members are called in full that lie in the store; empty where nobody knows. @internal */
+/** The URL of the store's root, which group members may start with; empty if unknown. @internal */
 export function urlOf(store: Store): string {
   const { url, location } = store as { url?: string; location?: string };
   return url ?? location ?? "";
 }
 
-/** Whether a `__manifest.json` of the store is believed. @internal */
+/** Whether the engine uses a `__manifest.json` of the store. @internal */
 export function believesManifest(store: Store): boolean {
   const listing = store instanceof HttpStore ? store.listing : store.list ? "index" : "manifest";
   return listing === "auto" || listing === "manifest";
 }
 
-/** The engine's side of a store: one for each, so that arrays of one store share what was read. @internal */
+/** The engine's store. There is one per store, so its arrays share a cache. @internal */
 export function rawStore(store: Store): RawStore {
   let raw = raws.get(store);
   if (!raw) {
@@ -241,46 +241,45 @@ export function rawStore(store: Store): RawStore {
   return raw;
 }
 
-/** Calls the engine about a store. It does not know what the store's root is called, and so starts such messages with ": ". @internal */
+/** Calls the engine. It does not know the name of the store's root, so errors about the root start with ": "; this adds the name. @internal */
 export async function within<T>(store: Store, signal: AbortSignal | undefined, work: (aborted?: Promise<never>) => Promise<T>): Promise<T> {
   return call(signal, work).catch((error: unknown) => {
     if (!(error instanceof HyperslabError) || !error.message.startsWith(": ")) throw error;
     const { url, root } = store as { url?: string; root?: string | { name: string } };
-    const told = url !== undefined && error.message.includes(url);
+    const isNamed = url !== undefined && error.message.includes(url);
     const place = url || (typeof root === "object" ? root.name : root) || "the store";
-    throw new HyperslabError(error.code, told ? error.message.slice(2) : place + error.message, { cause: error });
+    throw new HyperslabError(error.code, isNamed ? error.message.slice(2) : place + error.message, { cause: error });
   });
 }
 
-/** First and last millisecond; what bears a time of the future is not seen unless it is asked for. */
+/** The first and the last millisecond. By default, this excludes future timestamps. */
 export function span(at: OpenOptions["at"]): [number, number] {
   if (at === undefined) return [0, Date.now()];
   const [start, end] = Array.isArray(at) ? [moment(at[0]), moment(at[1])] : [0, moment(at as Moment)];
   if (start <= end) return [start, end];
-  throw new HyperslabError("InvalidArgument", `nothing is from ${start} to ${end}: the earlier moment comes first`);
+  throw new HyperslabError("InvalidArgument", `the time range ${start} to ${end} is empty; give the earlier time first`);
 }
 
-/** A moment in milliseconds since 1970. */
+/** A time in milliseconds since 1970. */
 export function moment(at: Moment): number {
   const ms = typeof at === "number" || typeof at === "bigint" || at instanceof Date ? Number(at) : NaN;
   if (ms === Infinity || (ms >= 0 && ms <= Number.MAX_SAFE_INTEGER)) return ms;
-  const why = ms > 0 ? ", and none beyond 2^53, which is rounded; Infinity is the end of time" : ", or a valid Date from then on";
-  throw new HyperslabError("InvalidArgument", `${String(at)} is no moment: give milliseconds since 1970${why}`);
+  throw new HyperslabError("InvalidArgument", `invalid time ${String(at)}; give a Date since 1970, or milliseconds up to 2^53 or Infinity`);
 }
 
-/** The same for what is written, which bears a time that ends. */
+/** The same for the timestamp of a write, which must be finite. */
 export function writeMoment(at: Moment): number {
   const ms = moment(at);
   if (ms < Infinity) return ms;
-  throw new HyperslabError("InvalidArgument", `${String(at)} is no moment to write at: give milliseconds since 1970, or a Date`);
+  throw new HyperslabError("InvalidArgument", `cannot write at the time ${String(at)}; give milliseconds since 1970 or a Date`);
 }
 
-/** The time of a change: `at`, or the clock's. If commits have a later time, that of the change comes after them, by a few seconds at most. */
+/** The timestamp of a change: `at` or now. If a commit is up to a few seconds ahead of the clock, the change gets a later time than it. */
 export async function changeMoment(array: TileArray, at: Moment | undefined): Promise<number> {
   return at === undefined ? call(undefined, () => array.raw.writeTime(Date.now())) : writeMoment(at);
 }
 
-/** Waits until the clock has reached the time of a change, so that readers see it. */
+/** Waits until the clock has reached the timestamp of a change, so that readers see it. */
 export async function reached(time: number): Promise<void> {
   const lead = time - Date.now();
   if (lead > 0) await new Promise((resolve) => setTimeout(resolve, lead));
@@ -299,7 +298,7 @@ function attr({ enumeration, ...rest }: Attr & { enumeration: string | null }): 
   return enumeration === null ? rest : { ...rest, enumeration };
 }
 
-/** 64-bit integers, dates and times stay exact. */
+/** Converts a coordinate; 64-bit integers, dates and times become bigint. */
 function extreme(value: RawScalar, type: DataType): Extreme {
   if (value === null) return NaN;
   if (typeof value !== "object") return value;
@@ -312,11 +311,11 @@ function metaValue(name: string, type: DataType, num: number, data: Uint8Array):
   return column.length > 0 ? column.at(0) : type.startsWith("string_") || type === "char" ? "" : (column.values as TypedArray);
 }
 
-/** What names of one seed take of the numbers they start with, at most. */
+/** The distance between the counters that two seeds start with. One seed names at most this many files. */
 const NAMES = 4096;
 let drawn = Math.floor(Math.random() * 2 ** 30);
 
-/** A fragment's or an array's own randomness. Names rise from seed to seed, as writes of one millisecond must. */
+/** A random seed for a write. File names from later seeds sort later, so writes of the same millisecond keep their order. */
 export function seed(): Uint8Array {
   const bytes = crypto.getRandomValues(new Uint8Array(32));
   drawn = (drawn + NAMES) % 2 ** 31;

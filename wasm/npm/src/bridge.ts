@@ -1,10 +1,10 @@
-// What the engine calls: a store's optional and lenient methods as a fixed and strict set.
+// The interface that the engine calls: adapts a store, whose methods are optional, to a fixed set of methods.
 import { HyperslabError } from "./errors.js";
 import type { Store, StoreEntry } from "./store.js";
 
 export interface Child { name: string; dir: boolean; size?: number | undefined }
 
-/** Holds the store weakly: the engine has the bridge for as long as the store is there, which would else be for ever. */
+/** Holds the store weakly. The engine keeps the bridge until the store is collected, so a strong reference would leak the store. */
 export class Bridge {
   private readonly weak: WeakRef<Store>;
 
@@ -14,7 +14,7 @@ export class Bridge {
 
   private get store(): Store {
     const store = this.weak.deref();
-    if (!store) throw new HyperslabError("Cancelled", "the store is gone: keep it, or an array in it, until calls are done");
+    if (!store) throw new HyperslabError("Cancelled", "the store was garbage-collected; keep a reference to it until calls are done");
     return store;
   }
 
@@ -36,7 +36,7 @@ export class Bridge {
 
   async list(dir: string, signal: AbortSignal): Promise<Child[]> {
     if (!this.store.list) {
-      throw new HyperslabError("Unsupported", "the store cannot list; run `hyperslab index` on the array and put its __manifest.json beside it");
+      throw new HyperslabError("Unsupported", "the store cannot list files; add a __manifest.json with `hyperslab index`");
     }
     const prefix = dir === "" ? "" : `${dir}/`;
     const children = new Map<string, Child>();
@@ -66,5 +66,5 @@ function childOf(prefix: string, { key, size, dir }: StoreEntry): Child | undefi
 }
 
 function readOnly(): HyperslabError {
-  return new HyperslabError("Unsupported", "the store is read only; write to a MemoryStore or a store of your own with `set` and `delete`");
+  return new HyperslabError("Unsupported", "the store is read-only; use one with `set` and `delete`, such as MemoryStore");
 }

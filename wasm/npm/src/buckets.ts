@@ -1,24 +1,24 @@
-// Object stores that list their files by requests of their own. Pure.
+// Builds list requests for S3 and Google Cloud Storage, and parses the responses.
 import type { StoreEntry } from "./store.js";
 
 /** A folder of a bucket. */
 export interface Bucket {
   kind: "s3" | "gcs";
-  /** Where its lists are asked for. */
+  /** The URL of list requests. */
   address: string;
-  /** What the keys of the folder's files start with: nothing, or a path that ends with `/`. */
+  /** The prefix of the keys of the folder's files: empty, or a path that ends with `/`. */
   prefix: string;
 }
 
-/** One answer: some of the files, and what to ask for the next ones with. */
+/** One page of a listing, and the token of the next page. */
 export interface Page { entries: StoreEntry[]; next: string | undefined }
 
 const S3_HOST = /^(?:(.+)\.)?s3[.-](?:[a-z0-9-]+\.)*amazonaws\.com(?:\.cn)?$/;
 const GCS_HOST = /^(?:(.+)\.)?storage\.googleapis\.com$/;
 
 /**
- * The bucket that a URL lies in: by the name of the host, or because `kind` says so; then the bucket
- * is the first part of the path. The prefix is what the folder's own path is in the bucket.
+ * The bucket and folder of a URL. The host name gives the kind and perhaps the bucket. For other hosts, `kind` gives
+ * the kind. If the host does not name the bucket, the first part of the path does; the rest is the prefix.
  */
 export function bucketOf(url: URL, kind?: Bucket["kind"]): Bucket | undefined {
   const [s3, gcs] = [S3_HOST.exec(url.hostname), GCS_HOST.exec(url.hostname)];
@@ -34,7 +34,7 @@ export function bucketOf(url: URL, kind?: Bucket["kind"]): Bucket | undefined {
   return { kind: found, prefix, address: `${origin}/storage/v1/b/${encodeURIComponent(bucket)}/o` };
 }
 
-/** The request for the direct children of `folder` below the bucket's prefix, from `next` on. */
+/** The URL that lists the direct children of `folder` in the bucket's prefix, from the page `next`. */
 export function listAddress({ kind, address, prefix }: Bucket, folder: string, next: string | undefined): string {
   const url = new URL(address);
   const ask = { prefix: prefix + folder, delimiter: "/" };
@@ -45,12 +45,12 @@ export function listAddress({ kind, address, prefix }: Bucket, folder: string, n
   return url.href;
 }
 
-/** What an answer lists, with keys below the bucket's prefix; `undefined` if it is no list. */
+/** Parses a response. Keys are relative to the bucket's prefix. `undefined` if it is not a listing. */
 export function readPage(bucket: Bucket, text: string): Page | undefined {
   const below = (key: string) => key.slice(bucket.prefix.length);
   const file = (key: string, size: string | undefined): StoreEntry => ({ key: below(key), size: size === undefined ? undefined : Number(size) });
   const dir = (key: string): StoreEntry => ({ key: below(key).replace(/\/$/, ""), dir: true });
-  // A key that ends with a slash stands for a folder that somebody made by hand.
+  // A key that ends with a slash is the marker of a folder, which some tools create.
   const isFile = ({ key }: StoreEntry) => key !== "" && !key.endsWith("/");
   if (bucket.kind === "gcs") {
     const list = json(text);
@@ -59,7 +59,7 @@ export function readPage(bucket: Bucket, text: string): Page | undefined {
     return { entries: [...files, ...(list.prefixes ?? []).map(dir)], next: list.nextPageToken };
   }
   if (!text.includes("<ListBucketResult")) return undefined;
-  // Some servers do not know how to encode keys, and say nothing of it.
+  // Some servers ignore `encoding-type`; their responses have no `EncodingType`.
   const encoded = text.includes("<EncodingType>url</EncodingType>");
   const key = (found: string) => (encoded ? decodeURIComponent(plain(found).replaceAll("+", "%20")) : plain(found));
   const files = elements(text, "Contents").map((e) => file(key(elements(e, "Key")[0] ?? ""), elements(e, "Size")[0])).filter(isFile);
@@ -68,7 +68,7 @@ export function readPage(bucket: Bucket, text: string): Page | undefined {
   return { entries: [...files, ...folders], next: next && plain(next) };
 }
 
-/** The contents of elements that hold no others of the same name. Workers and Node have no parser of XML. */
+/** The contents of elements that are not nested in themselves. Workers and Node have no XML parser. */
 function elements(xml: string, name: string): string[] {
   return Array.from(xml.matchAll(new RegExp(`<${name}>([^]*?)</${name}>`, "g")), (match) => match[1] ?? "");
 }

@@ -1,24 +1,24 @@
 import { HyperslabError } from "./errors.js";
 import type { Store, StoreEntry, StoreOptions } from "./store.js";
 
-// What the DOM library of the compiler does not have.
+// Types that TypeScript's DOM library lacks.
 type Entries = AsyncIterable<[string, FileSystemHandle]>;
 type Movable = FileSystemFileHandle & { move?(parent: FileSystemDirectoryHandle, name: string): Promise<void> };
 type Picker = (options: { mode: "read" | "readwrite" }) => Promise<FileSystemDirectoryHandle>;
 type Dropped = DataTransferItem & { getAsFileSystemHandle?(): Promise<FileSystemHandle | null> };
 
-/** The files below a folder that a browser gives: one of the user's disk, or of the page's own storage. */
+/** The files in a directory handle of the browser: a folder on the user's disk, or in the page's own storage. */
 export class DirectoryStore implements Store {
   constructor(readonly root: FileSystemDirectoryHandle) {}
 
-  /** Lets the user pick a folder; browsers ask only in answer to a click or a key. */
+  /** Lets the user pick a folder. Call it from a click or key handler, as browsers require. */
   static async pick({ mode = "read" }: { mode?: "read" | "readwrite" } = {}): Promise<DirectoryStore> {
     const picker = (globalThis as { showDirectoryPicker?: Picker }).showDirectoryPicker;
     if (!picker) throw unsupported("pick folders; use `DirectoryStore.fromFiles` with an <input type=file webkitdirectory>");
     return new DirectoryStore(await picker.call(globalThis, { mode }));
   }
 
-  /** The first folder among what was dropped on the page. To be called before the event's handler first waits. */
+  /** The first folder among dropped items. Call it in the event handler before any `await`. */
   static async fromDrop(items: Iterable<DataTransferItem>): Promise<DirectoryStore> {
     const handles = await Promise.all(Array.from(items, (item) => (item as Dropped).getAsFileSystemHandle?.()));
     const folder = handles.find((handle) => handle?.kind === "directory");
@@ -26,9 +26,9 @@ export class DirectoryStore implements Store {
     return new DirectoryStore(folder as FileSystemDirectoryHandle);
   }
 
-  /** The files of an `<input type=file webkitdirectory>`, which works in every browser; they can only be read. */
+  /** The files of an `<input type=file webkitdirectory>`, read-only. Works in every browser. */
   static fromFiles(files: Iterable<File>): Store {
-    // The first part of each path is the name of the folder itself.
+    // The first part of each path is the name of the chosen folder.
     const byKey = new Map(Array.from(files, (file) => [file.webkitRelativePath.split("/").slice(1).join("/"), file] as const));
     return {
       get: async (key) => bytes(byKey.get(key)),
@@ -59,15 +59,15 @@ export class DirectoryStore implements Store {
     return found;
   }
 
-  /** The file appears whole or not at all. */
+  /** Writes a file atomically. */
   async set(key: string, content: Uint8Array, options?: StoreOptions & { ifNoneMatch?: "*" }): Promise<void> {
     const { folder, name } = await this.parent(key, true);
-    if (!folder) throw new HyperslabError("Io", `${key}: its folder cannot be made`);
+    if (!folder) throw new HyperslabError("Io", `${key}: cannot create its folder`);
     const write = async () => {
       if (options?.ifNoneMatch && (await present(folder.getFileHandle(name)))) {
         throw new HyperslabError("AlreadyExists", `${key}: already exists`);
       }
-      // In the root: other readers of the format take every name in an array's own folders for theirs.
+      // In the root, because other TileDB readers expect only their own files in an array's folders.
       const temporary = `.hyperslab-${crypto.randomUUID()}.tmp`;
       const made: Movable = await this.root.getFileHandle(temporary, { create: true });
       try {
@@ -78,7 +78,7 @@ export class DirectoryStore implements Store {
         await present(this.root.removeEntry(temporary));
       }
     };
-    // Two tabs may want the same name at the same time.
+    // Two tabs may write the same name at the same time.
     await (globalThis.navigator?.locks ? navigator.locks.request(`hyperslab ${key}`, write) : write());
   }
 
@@ -105,12 +105,12 @@ export class DirectoryStore implements Store {
   }
 }
 
-/** Files in the page's own storage (OPFS), which stay when the page is closed. */
+/** Files in the page's own storage (OPFS), which persists when the page is closed. */
 export class OpfsStore extends DirectoryStore {
-  /** The folder at `path` of the storage, made if it is not there. */
+  /** Opens the folder at `path`; creates it if it does not exist. */
   static async open(path = ""): Promise<OpfsStore> {
     const storage = globalThis.navigator?.storage;
-    if (!storage?.getDirectory) throw unsupported("keep files; pages that are not served over https have no storage");
+    if (!storage?.getDirectory) throw unsupported("store files here; serve the page over https");
     let folder = await storage.getDirectory();
     for (const part of path.split("/").filter(Boolean)) folder = await folder.getDirectoryHandle(part, { create: true });
     return new OpfsStore(folder);
@@ -131,7 +131,7 @@ async function part(file: Blob | undefined, { offset, length }: { offset: number
   return bytes(file?.slice(offset, offset + length));
 }
 
-/** What is not there, or is a folder where a file is meant, is `undefined`. */
+/** `undefined` if there is no such file or folder, or if it is of the other kind. */
 async function present<T>(found: Promise<T> | undefined): Promise<T | undefined> {
   try {
     return await found;
@@ -142,5 +142,5 @@ async function present<T>(found: Promise<T> | undefined): Promise<T | undefined>
 }
 
 function unsupported(what: string): HyperslabError {
-  return new HyperslabError("Unsupported", `this browser lets no page ${what}`);
+  return new HyperslabError("Unsupported", `this browser cannot ${what}`);
 }

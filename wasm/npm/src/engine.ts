@@ -1,24 +1,24 @@
-// Loads the engine, once, when it is first needed.
+// Loads the engine when it is first needed.
 import load, { type InitOutput } from "./core.js";
 import { HyperslabError, type ErrorCode } from "./errors.js";
 
 type WasmInput = string | URL | Request | Response | BufferSource | WebAssembly.Module;
 
-/** Where the engine comes from: a URL, a response, bytes, or a compiled module. */
+/** The source of the engine's wasm: a URL, a response, bytes, or a compiled module. */
 export type WasmSource = WasmInput | Promise<WasmInput>;
 
 let loading: Promise<InitOutput> | undefined;
 let fallback: (() => WasmSource) | undefined;
 let source: WasmInput | undefined;
 
-/** Where the engine comes from if nobody calls {@link init} with something else. */
+/** Sets the source that is used if {@link init} is called without one. */
 export function provideWasm(source: () => WasmSource): void {
   fallback = source;
 }
 
 /**
- * Loads the engine. Every call of this package does so itself; call it to load early, or to say
- * where the wasm is: a URL, a response, bytes, or a compiled module.
+ * Loads the engine. Every function of this package does this itself. Call `init` to load it early, or to load the wasm
+ * from elsewhere: a URL, a response, bytes, or a compiled module.
  */
 export async function init(wasm?: WasmSource): Promise<void> {
   loading ??= start(wasm ?? fallback?.());
@@ -30,7 +30,7 @@ export async function init(wasm?: WasmSource): Promise<void> {
   }
 }
 
-/** Where another engine comes from, for messages: `undefined` if from beside the modules. */
+/** The source from which a worker can load the same wasm, as a message can carry it. `undefined` is the default, next to this module. */
 export async function wasmSource(): Promise<WasmSource | undefined> {
   await init();
   return source instanceof URL ? source.href : source instanceof Request ? source.url : source;
@@ -38,23 +38,22 @@ export async function wasmSource(): Promise<WasmSource | undefined> {
 
 async function start(wasm: WasmSource | undefined): Promise<InitOutput> {
   const input = await wasm;
-  // A response can be read but once.
+  // A response can be read only once, but workers need the source too.
   source = input instanceof Response ? await WebAssembly.compile(await input.arrayBuffer()) : input;
   try {
     return await (source === undefined ? load() : load({ module_or_path: source }));
   } catch (error) {
     if (!(error instanceof WebAssembly.CompileError)) throw error;
-    const why = "it needs WebAssembly with SIMD, which Chrome 100, Firefox 97, Safari 16.4 and later have";
-    throw new HyperslabError("Unsupported", `the engine cannot be compiled here: ${why} (${error.message})`, { cause: error });
+    const why = "the engine needs WebAssembly SIMD; use Chrome 100, Firefox 97, Safari 16.4 or later";
+    throw new HyperslabError("Unsupported", `${why} (${error.message})`, { cause: error });
   }
 }
 
-/** Calls that are under way, and with them the arrays and the stores that they are about: the engine holds no store. */
+/** The running calls. They keep their arrays and stores alive, because the engine does not. */
 const underWay = new Set<unknown>();
 
 /**
- * Calls the engine. With a signal the call gets a promise that is rejected on abort, upon which the
- * engine drops what it is doing.
+ * Calls the engine. If there is a signal, the call gets a promise that rejects on abort; the engine then drops the work.
  */
 export async function call<T>(signal: AbortSignal | undefined, work: (aborted?: Promise<never>) => Promise<T>): Promise<T> {
   await init();
@@ -68,7 +67,7 @@ export async function call<T>(signal: AbortSignal | undefined, work: (aborted?: 
       signal.addEventListener("abort", listener, { once: true });
       stop = () => signal.removeEventListener("abort", listener);
     });
-    // The engine may be done before it looks at the promise.
+    // The engine may finish without awaiting the promise.
     aborted.catch(() => {});
     return await work(aborted).finally(stop);
   } catch (error) {
@@ -78,7 +77,7 @@ export async function call<T>(signal: AbortSignal | undefined, work: (aborted?: 
   }
 }
 
-/** The engine's error objects as this package's class. */
+/** Converts an error of the engine to a {@link HyperslabError}. */
 export function own(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof HyperslabError || error.name !== "HyperslabError") return error;
   return new HyperslabError((error as Error & { code: ErrorCode }).code, error.message, { cause: error });

@@ -1,9 +1,9 @@
-/** What kind of failure it was; these words never change. */
+/** The kind of an error. These codes are stable. */
 export type ErrorCode =
   | "NotFound" | "AlreadyExists" | "Corrupt" | "UnsupportedVersion" | "Unsupported"
   | "Key" | "InvalidArgument" | "LimitExceeded" | "Cancelled" | "Io";
 
-/** Every failure of this package, except that an aborted call rejects with its signal's reason. */
+/** The error class of this package. An aborted call instead rejects with its signal's reason. */
 export class HyperslabError extends Error {
   override readonly name = "HyperslabError";
 
@@ -12,7 +12,7 @@ export class HyperslabError extends Error {
   }
 }
 
-/** Whether `error` is a {@link HyperslabError}, also one of another copy of this package. */
+/** Whether `error` is a {@link HyperslabError}, including one from another copy of this package. */
 export function isHyperslabError(error: unknown): error is HyperslabError {
   return error instanceof Error && error.name === "HyperslabError" && "code" in error;
 }

@@ -4,11 +4,11 @@ import { dirname, join, resolve, sep } from "node:path";
 import { HyperslabError } from "./errors.js";
 import type { Store, StoreEntry } from "./store.js";
 
-/** The files below a folder of the local disk. Node only. */
+/** The files in a local folder. Node only. */
 export class FileStore implements Store {
   constructor(readonly root: string) {}
 
-  /** @internal What groups of the format call the folder. */
+  /** @internal The folder's URL, as TileDB groups store it. */
   get location(): string {
     return `file://${resolve(this.root)}`;
   }
@@ -39,15 +39,15 @@ export class FileStore implements Store {
     return shown.map((entry) => ({ key: prefix + entry.name, dir: entry.isDirectory() }));
   }
 
-  /** The file appears whole or not at all. */
+  /** Writes a file atomically. */
   async set(key: string, bytes: Uint8Array, options?: { ifNoneMatch?: "*" }): Promise<void> {
     const place = this.place(key);
-    // In the root: other readers of the format take every name in an array's own folders for theirs.
+    // In the root, because other TileDB readers expect only their own files in an array's folders.
     const temporary = join(this.root, `.hyperslab-${randomUUID()}.tmp`);
     await mkdir(this.root, { recursive: true });
     try {
       await writeFile(temporary, bytes);
-      // A folder alone would be half an array, for which there may be no room.
+      // After the write, because a full disk must not leave an empty folder, which would be half an array.
       await mkdir(dirname(place), { recursive: true });
       await (options?.ifNoneMatch ? link(temporary, place) : rename(temporary, place));
     } catch (error) {
@@ -72,7 +72,7 @@ export class FileStore implements Store {
   }
 }
 
-/** What is there, or `undefined`. */
+/** The result, or `undefined` if there is no such file. */
 async function present<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;

@@ -5,63 +5,66 @@ import { HyperslabError } from "./errors.js";
 import { Flights, Gate, RangeCache } from "./ranges.js";
 import type { Store, StoreEntry, StoreOptions } from "./store.js";
 
-/** A request that has come back. */
+/** A finished request. */
 export interface RequestEvent {
   url: string;
-  /** First and last byte asked for, where it was a part of a file. */
+  /** The first and the last requested byte, for a range request. */
   range?: [number, number];
   status: number;
-  /** Bytes of the body. */
+  /** The size of the body in bytes. */
   bytes: number;
-  /** Milliseconds from the start to the last byte. */
+  /** The time until the last byte, in milliseconds. */
   ms: number;
 }
 
 export type Listing = "auto" | "manifest" | "index" | "s3" | "gcs";
 
 export interface HttpOptions {
-  /** Used in place of the global `fetch`: for credentials, signatures, tests. */
+  /** Replaces the global `fetch`, for example to sign requests. */
   fetch?: (request: Request) => Promise<Response>;
-  /** Sent with every request. Anything but the simplest headers costs a preflight across origins. */
+  /** Headers of every request. Most headers cause a CORS preflight if the server is of another origin. */
   headers?: Record<string, string>;
   /**
-   * Where names come from. `"auto"`: `__manifest.json`, else the bucket's list at hosts of S3 and of
-   * Google Cloud Storage, else the server's list in JSON or HTML. A list counts more than a manifest, which other
-   * programs do not renew. `"manifest"`: only the manifest, and no list is asked for.
-   * `"index"`: only a list. `"s3"`, `"gcs"`: the list of a bucket whose name is the first part of the path.
+   * How files are found.
+   * - `"auto"`: by `__manifest.json`, by the bucket's listing at hosts of S3 and Google Cloud Storage, and by the server's
+   *   JSON or HTML listing at others. A listing takes precedence, because other programs do not update the manifest.
+   * - `"manifest"`: by the manifest only; nothing is listed.
+   * - `"index"`: by the server's listing only.
+   * - `"s3"`, `"gcs"`: by the listing of a bucket, whose name is the first part of the path.
    */
   listing?: Listing;
-  /** Requests at a time. */
+  /** The maximum number of concurrent requests. Default: 16. */
   concurrency?: number;
-  /** Bytes of answers kept. */
+  /** The size of the cache of responses, in bytes. Default: 32 MiB. */
   cacheBytes?: number;
   /**
-   * Milliseconds until an answer begins, 60,000 unless given. After that a body must bring 16 KiB a second on average.
+   * The time until the first byte of a response, in milliseconds. Default: 60,000. A body must then arrive at 16 KiB per
+   * second or more on average.
    */
   timeout?: number;
-  /** S3 answers 403 for absent files to those who may not list. */
+  /** Treat status 403 as a missing file. S3 returns it for missing files if the bucket may not be listed. */
   treat403AsMissing?: boolean;
-  /** Told of every request that came back. */
+  /** Called for every finished request. */
   onRequest?: (event: RequestEvent) => void;
 }
 
-/** How much of a file a server may send that was asked for a part of it. */
+/** The maximum size of a whole file that a server sends in response to a range request. */
 const WHOLE_BYTES_MAX = 64 * 2 ** 20;
-/** Bytes of a file that is read as a whole, of a list of files, and of a manifest. */
+/** The maximum sizes of a file that is read whole, of a listing, and of a manifest. */
 const FILE_BYTES_MAX = 256 * 2 ** 20;
 const LISTING_BYTES_MAX = 64 * 2 ** 20;
 const MANIFEST_BYTES_MAX = 32 * 2 ** 20;
-/** Answers that one list of a bucket may take: each names a thousand files. */
+/** The maximum number of pages of a bucket's listing. Each has up to a thousand files. */
 const PAGES_MAX = 4096;
 const TIMEOUT_MS = 60_000;
-/** Bytes a millisecond that a body must bring on average. */
+/** The minimum average speed of a body, in bytes per millisecond. */
 const BYTES_PER_MS_MIN = 16.384;
 const MANIFEST = "__manifest.json";
 const TRIES = 4;
-/** What opens an array whose host does not list. */
+/** How to open an array if the server has no listing. */
 const INDEX = "run `hyperslab index <array>` and upload its __manifest.json";
 
-/** The files below a URL, read by ranges. */
+/** The files under a URL, read by range requests. */
 export class HttpStore implements Store {
   readonly url: string;
   readonly listing: Listing;
@@ -69,7 +72,7 @@ export class HttpStore implements Store {
   private readonly cache: RangeCache;
   private readonly flights = new Flights<Part | undefined>();
   private readonly gate: Gate;
-  /** Then a whole file comes, which serves everyone who wants parts of it. */
+  /** Whether the server sends whole files. All readers of a file then share one request. */
   private ignoresRanges = false;
 
   constructor(url: string | URL, private readonly options: HttpOptions = {}) {
@@ -107,18 +110,18 @@ export class HttpStore implements Store {
     if (!part) return undefined;
     const [skipped, length] = [start - part.start, end - start];
     if (skipped >= 0 && skipped + length <= part.data.length) return part.data.subarray(skipped, skipped + length);
-    // What was waited for was another's part, from a server that ignored ranges before.
+    // This joined a request for another range, from when the server seemed to ignore ranges.
     if (!this.ignoresRanges && id.endsWith(" whole")) return this.getRange(key, range, { signal });
     throw short(key, start, end, Math.max(part.data.length - skipped, 0));
   }
 
-  /** From the header of a request for one byte: HEAD is refused by signed URLs and lies about compressed files. */
+  /** Requests one byte and reads the size from the headers. HEAD fails for signed URLs and is wrong for compressed files. */
   async getSize(key: string, { signal }: StoreOptions = {}): Promise<number | undefined> {
     const answer = await this.request(this.address(key), { range: [0, 0], bytesMax: 1 }, signal ?? new AbortController().signal);
     if (!answer) return undefined;
     if (answer.status === 200) return answer.body.length;
     const total = /\/(\d+)$/.exec(answer.headers.get("Content-Range") ?? "")?.[1];
-    // Servers of other origins may hide the header; then the file itself has to tell.
+    // CORS may hide the header. The size is then known only from the file.
     return total === undefined ? (await this.get(key, { signal }))?.length : Number(total);
   }
 
@@ -127,18 +130,18 @@ export class HttpStore implements Store {
     if (this.bucket) return this.listBucket(this.bucket, prefix, signal ?? new AbortController().signal);
     await init();
     const ask = { accept: "application/json, text/html;q=0.5", bytesMax: LISTING_BYTES_MAX };
-    const asked = this.request(this.address(prefix), ask, signal ?? new AbortController().signal);
-    const answer = await asked.catch((error: unknown) => {
-      // A host that refuses is no host where nothing is: the code stays.
-      throw error instanceof HyperslabError ? new HyperslabError(error.code, `${error.message}; if it lists no folders, ${INDEX}`) : error;
+    const request = this.request(this.address(prefix), ask, signal ?? new AbortController().signal);
+    const answer = await request.catch((error: unknown) => {
+      // Keeps the code: a server that refuses may still have the array.
+      throw error instanceof HyperslabError ? new HyperslabError(error.code, `${error.message}; if the server has no listing, ${INDEX}`) : error;
     });
     if (!answer) {
-      // Folders without files do not exist; but a root that does not exist is a host without lists.
+      // A folder without files does not exist. If the root does not exist, the server has no listing.
       if (prefix !== "") return [];
-      throw this.unlisted("it has no __manifest.json and no list of files");
+      throw this.unlisted("it has no __manifest.json and no listing");
     }
     const list = parseListing(answer.headers.get("Content-Type") ?? "", new TextDecoder().decode(answer.body));
-    if (list === undefined) throw this.unlisted("it has no __manifest.json, and its answer is no list of files");
+    if (list === undefined) throw this.unlisted("it has no __manifest.json, and the response is not a listing");
     const children = JSON.parse(list) as { name: string; dir: boolean; size?: number | null }[];
     return children.map(({ name, dir, size }) => ({ key: prefix + name, dir, size: size ?? undefined }));
   }
@@ -148,12 +151,12 @@ export class HttpStore implements Store {
     let next: string | undefined;
     let pages = 0;
     do {
-      if (++pages > PAGES_MAX) throw new HyperslabError("LimitExceeded", `${shown(bucket.address)}: the list of ${folder || "the bucket"} takes more than ${PAGES_MAX} answers; ${INDEX}`);
+      if (++pages > PAGES_MAX) throw new HyperslabError("LimitExceeded", `${shown(bucket.address)}: the listing of ${folder || "the bucket"} has more than ${PAGES_MAX} pages; ${INDEX}`);
       const answer = await this.request(listAddress(bucket, folder, next), { bytesMax: LISTING_BYTES_MAX }, signal).catch((error: unknown) => {
         throw error instanceof HyperslabError ? this.unlisted(`it has no __manifest.json, and ${error.message}`) : error;
       });
       const page: Page | undefined = answer && readPage(bucket, new TextDecoder().decode(answer.body));
-      if (!page) throw this.unlisted("it has no __manifest.json, and its bucket gives no list of files");
+      if (!page) throw this.unlisted("it has no __manifest.json, and the bucket did not return a listing");
       entries.push(...page.entries);
       next = page.next;
     } while (next);
@@ -161,7 +164,7 @@ export class HttpStore implements Store {
   }
 
   private unlisted(why: string): HyperslabError {
-    return new HyperslabError("NotFound", `no array can be found at ${shown(this.url)}: ${why}; if there is one, ${INDEX}`);
+    return new HyperslabError("NotFound", `no array found at ${shown(this.url)}: ${why}; if there is one, ${INDEX}`);
   }
 
   private address(key: string): string {
@@ -177,7 +180,7 @@ export class HttpStore implements Store {
       } catch (error) {
         if (signal.aborted || error instanceof HyperslabError) throw error;
         const reached = !(error instanceof TypeError);
-        // What only failed to arrive is there the second time.
+        // The first failure may be a passing one.
         if (!reached && tried === 2 && (await isHidden(url, signal))) throw this.hidden(url, error);
         if (tried === TRIES || (!reached && !url.startsWith("http"))) throw reached ? error : unreached(url, error);
       }
@@ -187,8 +190,8 @@ export class HttpStore implements Store {
 
   private hidden(url: string, error: TypeError): HyperslabError {
     const headers = ["Range", ...Object.keys(this.options.headers ?? {})].join(", ");
-    const leave = `"Access-Control-Allow-Origin: ${globalThis.location.origin}" with every answer, 404 too, and "Access-Control-Allow-Headers: ${headers}"`;
-    return new HyperslabError("Io", `${shown(url)}: the server answers, but the browser keeps the answer from this page (${error.message}). The likely cause is CORS: let the server send ${leave}`, { cause: error });
+    const needed = `"Access-Control-Allow-Origin: ${globalThis.location.origin}" with every response, including 404, and "Access-Control-Allow-Headers: ${headers}"`;
+    return new HyperslabError("Io", `${shown(url)}: the server responds, but the browser blocks the response (${error.message}). The likely cause is CORS: the server must send ${needed}`, { cause: error });
   }
 
   private async once(url: string, ask: Ask, signal: AbortSignal): Promise<Answer | undefined> {
@@ -197,7 +200,7 @@ export class HttpStore implements Store {
       return await this.answer(url, ask, patience);
     } catch (error) {
       if (signal.aborted || !patience.signal.aborted) throw error;
-      throw new HyperslabError("Io", `${shown(url)}: ${patience.why()}; try again, or look at the server's log`);
+      throw new HyperslabError("Io", `${shown(url)}: ${patience.why()}; try again, or check the server's log`);
     } finally {
       patience.end();
     }
@@ -210,8 +213,7 @@ export class HttpStore implements Store {
     if (range) headers.set("Range", `bytes=${range[0]}-${range[1]}`);
     if (accept) headers.set("Accept", accept);
     const started = performance.now();
-    // The browser's own cache makes requests for one file wait for each other, and caches badly what
-    // changes; ours is at hand.
+    // The browser's cache delays concurrent requests for one file and may be stale. This store has its own cache.
     const response = await fetch(new Request(url, { headers, signal, cache: "no-store" }));
     const tell = (bytes: number) =>
       onRequest?.({ url, ...(range ? { range } : {}), status: response.status, bytes, ms: performance.now() - started });
@@ -224,11 +226,11 @@ export class HttpStore implements Store {
     if (!response.ok) {
       tell(0);
       await response.body?.cancel();
-      // The last byte of an empty file was asked for.
+      // `getSize` requests the first byte, which an empty file does not have.
       if (response.status === 416 && range?.[1] === 0) return { status: 200, headers: response.headers, body: new Uint8Array() };
-      const error = `${shown(url)}: the server answers ${response.status} ${response.statusText}`;
+      const error = `${shown(url)}: the server returned ${response.status} ${response.statusText}`;
       if (response.status >= 500 || response.status === 429) throw new Error(error);
-      const cause = refused && !accept ? ": the file is not public, or it is missing, which some hosts do not tell apart" : "";
+      const cause = refused && !accept ? ": the file is private or missing; some servers do not say which" : "";
       throw new HyperslabError("Io", error + cause);
     }
     const isPart = range !== undefined && response.status === 206;
@@ -239,28 +241,28 @@ export class HttpStore implements Store {
       throw new HyperslabError("Io", `${shown(url)}: ${wrong}`);
     }
     const body = await received(response, most, patience).catch((error: Error) => {
-      throw new Error(`${shown(url)}: the answer broke off (${error.message}); try again, or look at the server's log`, { cause: error });
+      throw new Error(`${shown(url)}: the response was cut off (${error.message}); try again, or check the server's log`, { cause: error });
     });
     if (!body) throw new HyperslabError("Io", `${shown(url)}: ${tooLong(most)}`);
     tell(body.length);
-    // Many sites answer with a web page, as if all were well, for files that they do not have.
+    // Many sites respond to missing files with a web page and status 200.
     const isPage = () => /^\s*<(!doctype )?html/i.test(new TextDecoder().decode(body.subarray(0, 99)));
     if (!accept && response.headers.get("Content-Type")?.includes("html") && isPage()) return undefined;
     return { status: response.status, headers: response.headers, body };
   }
 }
 
-/** What is asked for, and how long the body of the answer may be. */
+/** A request, and the maximum size of its response. */
 interface Ask {
-  /** The first byte and the last. */
+  /** The first and the last byte. */
   range?: [number, number];
   accept?: string;
   bytesMax: number;
-  /** Whether a refusal counts as an answer that there is no such file. */
+  /** Whether statuses 401 and 403 mean that there is no such file. */
   absentIfRefused?: boolean;
 }
 
-/** Aborts a request whose answer does not begin, or whose body does not come fast enough; or for `outer`. */
+/** Aborts a request if `outer` does, if its response does not start in time, or if its body is too slow. */
 class Patience {
   private readonly controller = new AbortController();
   private readonly begun = performance.now();
@@ -278,7 +280,7 @@ class Patience {
     return this.controller.signal;
   }
 
-  /** Of the body, so many more bytes have come. */
+  /** Counts bytes of the body that have arrived. */
   came(bytes: number): void {
     this.bytes += bytes;
     this.wait();
@@ -302,7 +304,7 @@ class Patience {
   }
 }
 
-/** The body as it is after decompression, or nothing if it is longer than `most`. */
+/** Reads the decompressed body. `undefined` if it is longer than `most`. */
 async function received(response: Response, most: number, patience: Patience): Promise<Uint8Array | undefined> {
   const reader = response.body?.getReader();
   if (!reader) return new Uint8Array();
@@ -329,49 +331,49 @@ async function received(response: Response, most: number, patience: Patience): P
   return body;
 }
 
-/** Why an answer cannot be the bytes that were asked for, as far as its headers say: behind CORS these may be hidden. */
+/** Why a response is not the requested range, judged by its headers, some of which CORS may hide. */
 function wrongRange([first, last]: [number, number], { status, headers }: Response): string | undefined {
-  const serve = "serve it with ranges, for instance by `hyperslab serve`";
+  const serve = "use a server with byte ranges, such as `hyperslab serve`";
   if (status !== 206) {
     const whole = Number(headers.get("Content-Length")) > WHOLE_BYTES_MAX;
     return whole ? `the server ignores ranges and would send the whole file; ${serve}` : undefined;
   }
   const coding = headers.get("Content-Encoding");
-  if (coding && coding !== "identity") return `the server sends parts of a compressed file (${coding}); turn compression off for this folder`;
+  if (coding && coding !== "identity") return `the server sends ranges of a compressed file (${coding}); turn compression off for this folder`;
   const told = /^bytes (\d+)-(\d+)\/(\d+|\*)/.exec(headers.get("Content-Range") ?? "");
   if (!told) return undefined;
   const [from, to, size] = told.slice(1).map(Number) as [number, number, number];
-  if (from !== first) return `the server answers with other bytes than were asked for, ${from}-${to} instead of ${first}-${last}; ${serve}`;
-  // What lies past the end of the file is not there to be sent.
+  if (from !== first) return `the server sends bytes ${from}-${to} instead of ${first}-${last}; ${serve}`;
+  // A range may reach past the end of the file.
   if (to >= last || size <= last) return undefined;
-  return `the server sends bytes ${from}-${to} of the ${first}-${last} that were asked for; something in between may cut ranges short; ${serve}`;
+  return `the server sends only bytes ${from}-${to} of ${first}-${last}; a proxy may cut ranges short; ${serve}`;
 }
 
 function tooLong(most: number): string {
-  return `the server sends more than ${most} bytes, the most that was asked for or that such a file has; check the address, and what is served there`;
+  return `the server sends more than ${most} bytes, the limit for this request; check the URL and the server`;
 }
 
-/** A URL without its secrets: names and passwords before the host, and its query. */
+/** The URL without secrets: user names, passwords and the query. */
 function shown(url: string): string {
   return url.replace(/^([a-z0-9+.-]+:\/\/)[^/?#]*@/i, "$1***@").replace(/\?[^#]+/, "?***");
 }
 
-/** Bytes of a file, from its byte `start` on. */
+/** A part of a file, from the byte `start`. */
 interface Part { start: number; data: Uint8Array }
 
 interface Answer { status: number; headers: Headers; body: Uint8Array }
 
-/** Whether another origin answers a page that may not see the answer. `fetch` fails alike if it does not answer at all. */
+/** Whether the server of another origin responds, but CORS blocks the response. `fetch` throws the same error if the server is down. */
 async function isHidden(url: string, signal: AbortSignal): Promise<boolean> {
   const page = globalThis.location?.origin;
   if (page === undefined || !url.startsWith("http") || new URL(url).origin === page) return false;
   return fetch(url, { method: "HEAD", mode: "no-cors", cache: "no-store", signal }).then(() => true, () => false);
 }
 
-/** The TypeError of `fetch` does not say where it failed, and why only in its cause. */
+/** Adds the URL and the cause to a TypeError of `fetch`. */
 function unreached(url: string, error: TypeError): Error {
   if (!url.startsWith("http")) {
-    const why = "fetch knows no addresses of this kind; give the https address of the bucket, such as https://<bucket>.s3.amazonaws.com/<path>";
+    const why = "fetch does not support such URLs; give the bucket's https URL, such as https://<bucket>.s3.amazonaws.com/<path>";
     return new HyperslabError("Unsupported", `${shown(url)}: ${why}`);
   }
   const { message, code } = (error.cause ?? {}) as { message?: string; code?: string };
@@ -380,5 +382,5 @@ function unreached(url: string, error: TypeError): Error {
 }
 
 function short(key: string, start: number, end: number, length: number): HyperslabError {
-  return new HyperslabError("Io", `${key}: ${length} bytes came for ${start}..${end}; the file is truncated, or the server compresses it`);
+  return new HyperslabError("Io", `${key}: got ${length} bytes for ${start}..${end}; the file is truncated, or the server compresses it`);
 }

@@ -1,2 +1,2 @@
-// The entry of browsers and workers: the engine is fetched from beside this module.
+// The entry point for browsers and workers. It fetches the engine from this module's folder.
 export * from "./api.js";

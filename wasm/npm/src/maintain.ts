@@ -2,27 +2,27 @@ import { changeMoment, reached, seed, type Moment, type TileArray } from "./arra
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 
-/** What is merged, or removed: cells, the fragments' footers, their commit markers, or the array's metadata. */
+/** What to consolidate or vacuum: fragments, their footers, their commit files, or the array's metadata. */
 export type Mode = "fragments" | "fragment-meta" | "commits" | "array-meta";
 
 export interface DeleteOptions {
-  /** The time of the delete, which later writes survive. Without it, now, or just after the latest write if that is up to five seconds ahead of the clock. */
+  /** The timestamp of the delete. It does not affect later writes. Default: now, or just after the latest write if that is up to five seconds ahead of the clock. */
   at?: Moment;
-  /** Counts the cells, and deletes none. */
+  /** Only count the cells. */
   dryRun?: boolean;
 }
 
-/** What a delete would remove. */
+/** The cells that a delete would remove. */
 export interface DeletedCells {
   readonly cells: number;
-  /** The same by fragment; fragments that lose no cell are left out. */
+  /** The number of cells by fragment, without fragments that lose none. */
   readonly fragments: Readonly<Record<string, number>>;
 }
 
-/** Counts the cells that meet the condition, and deletes none. */
+/** Counts the cells that meet the condition, without deleting them. */
 export async function deleteCells(array: TileArray, where: string, options: DeleteOptions & { dryRun: true }): Promise<DeletedCells>;
 /**
- * Deletes the cells of a sparse array that meet the condition. At earlier times they stay readable. Returns the name of
+ * Deletes the cells of a sparse array that meet the condition. They stay readable at earlier times. Returns the name of
  * the delete, or `undefined` if no cell can meet the condition.
  */
 export async function deleteCells(array: TileArray, where: string, options?: DeleteOptions & { dryRun?: false }): Promise<string | undefined>;
@@ -39,30 +39,30 @@ export async function deleteCells(array: TileArray, where: string, { at, dryRun 
 }
 
 export interface ConsolidateOptions {
-  /** What is merged: fragments unless given. */
+  /** What to consolidate. Default: `"fragments"`. */
   mode?: Mode;
-  /** Only what was written up to a moment, or between two; until now unless given. */
+  /** Consolidate only writes up to this time, or between two times. Default: now. */
   at?: Moment | readonly [Moment, Moment];
-  /** Most cells in the box of merged dense fragments, for each cell of the tiles that these lie in; 1 unless given. More lets boxes that lie far apart be merged. */
+  /** The maximum ratio between the cells in the box of merged dense fragments and the cells in their tiles. Default: 1. Larger values merge boxes that are far apart. */
   amplification?: number;
 }
 
 /**
- * Merges what was written into fewer files, and gives the names of the new ones; none where there is nothing to merge.
- * Readers see the same cells at every time as before. What was merged stays until {@link vacuum}.
+ * Consolidates an array into fewer files. Returns the names of the new files, if any. Readers see the same cells as
+ * before at every time. The old files stay until {@link vacuum}.
  */
 export async function consolidate(array: TileArray, { mode = "fragments", at = Date.now(), amplification = 1 }: ConsolidateOptions = {}): Promise<string[]> {
-  if (!(amplification >= 1)) throw new HyperslabError("InvalidArgument", `amplification is a number from 1 on, not ${amplification}`);
+  if (!(amplification >= 1)) throw new HyperslabError("InvalidArgument", `amplification must be at least 1, not ${amplification}`);
   const then = await array.at(at);
   return call(undefined, () => then.raw.consolidate(mode, amplification, seed()));
 }
 
 export interface VacuumOptions {
-  /** What is removed: fragments unless given. */
+  /** What to remove. Default: `"fragments"`. */
   mode?: Mode;
 }
 
-/** Removes what {@link consolidate} replaced, and gives the paths of what is gone. Arrays that were opened before are to be opened again. */
+/** Removes the files that {@link consolidate} replaced, and returns their paths. Open arrays must be opened again. */
 export async function vacuum(array: TileArray, { mode = "fragments" }: VacuumOptions = {}): Promise<string[]> {
   const now = await array.at(Date.now());
   return call(undefined, () => now.raw.vacuum(mode, seed()));

@@ -1,8 +1,8 @@
-// What a page and its workers say to each other.
+// The messages between a page and its workers.
 import type { WasmSource } from "./engine.js";
 import type { RawArray, RawBatches, RawStore, RawView } from "./core.js";
 
-/** The engine's side of a store, as far as reading goes; here, or in workers. */
+/** The engine's store, in this thread or in workers. */
 export interface Engine {
   open(...args: Parameters<RawStore["open"]>): Promise<EngineArray>;
   view(...args: Parameters<RawStore["view"]>): EngineView;
@@ -18,35 +18,35 @@ export type EngineArray = Pick<
 export type EngineBatches = Pick<RawBatches, "next" | "free">;
 export type EngineView = Pick<RawView, "list" | "read" | "stat">;
 
-/** The other side: a worker, or in a worker the page. */
+/** Sends messages: from the page to a worker, or from a worker to the page. */
 export interface Port {
   post(message: Message, transfer?: readonly ArrayBuffer[]): void;
-  /** Whether answers are waited for, which keeps Node from ending. */
+  /** Sets whether calls are pending, which keeps Node from exiting. */
   busy?(yes: boolean): void;
   close?(): void;
 }
 
-/** What an array says of itself at once. */
+/** The synchronous properties of an array. */
 export interface Facts { attrs: string; dims: string; fragments: string; nonEmptyDomain: string; schema: string; times: string }
 
-/** A store, as a worker has to know it. */
+/** What a worker needs to know of a store. */
 export interface StoreFacts { number: number; url: string; believesManifest: boolean; cacheBytes: number }
 
 export type Message =
-  /** To a worker, first: the engine. */
+  /** To a worker, as the first message: the source of the wasm. */
   | { say: "start"; wasm: WasmSource | undefined }
-  /** To a worker: calls `method` of the object `on`, or of a store; what comes is kept as the object `keep`. The last argument is `room` bytes. */
+  /** To a worker: calls `method` of the object or store `on`, and keeps the result as the object `keep`. With `room`, the worker adds a buffer of that many bytes as the last argument. */
   | { say: "call"; id: number; on: number | StoreFacts; method: string; args: unknown[]; keep?: number | undefined; room?: number | undefined }
-  /** To a worker: nobody waits for the call any more, or will use the object or the store again. */
+  /** To a worker: cancels a call, or frees an object or a store. */
   | { say: "abort"; id: number }
   | { say: "free"; object: number }
   /** To the page: calls `method` of a store's bridge. */
   | { say: "ask"; id: number; store: number; method: "read" | "readAll" | "size" | "list" | "put" | "remove"; args: unknown[] }
   | { say: "drop"; id: number }
-  /** Either way: what came of a call. */
+  /** In both directions: the result of a call. */
   | { say: "done"; id: number; value?: unknown; error?: Failure };
 
-/** An error as it goes from one side to the other. */
+/** An error in a message. */
 export interface Failure { name: string; message: string; code?: string | undefined }
 
 export function failure(error: unknown): Failure {
@@ -54,7 +54,7 @@ export function failure(error: unknown): Failure {
   return { name, message, ...(typeof code === "string" ? { code } : {}) };
 }
 
-/** The error again, with its name and code. */
+/** Restores an error with its name and code. */
 export function thrown({ name, message, code }: Failure): Error {
   return Object.assign(new Error(message), { name }, code === undefined ? {} : { code });
 }

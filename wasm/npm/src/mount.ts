@@ -23,7 +23,7 @@ export class Mount {
     return within(this.store, signal, (aborted) => this.raw().read(path, start, end, aborted));
   }
 
-  /** What a path is; `undefined` if nothing, or if it makes no sense, of which `readFile` tells more. */
+  /** The type and size of a file. `undefined` if it does not exist or its name is invalid; `readFile` then says why. */
   async stat(path: string, options: CallOptions = {}): Promise<Stat | undefined> {
     try {
       return await this.look(path, options);
@@ -33,7 +33,7 @@ export class Mount {
     }
   }
 
-  /** The same, but for names that make no sense: for who takes `undefined` for an answer. @internal */
+  /** The same, but fails if the name is invalid. @internal */
   async look(path: string, { signal }: CallOptions = {}): Promise<Stat | undefined> {
     const json = await within(this.store, signal, (aborted) => this.raw().stat(path, aborted));
     return json === undefined ? undefined : JSON.parse(json);
@@ -45,7 +45,7 @@ export class Mount {
   }
 }
 
-/** Shows an array, or whatever is at a URL or in a store, as files. */
+/** Shows an array, or the array or group at a URL or in a store, as files. */
 export function mount(source: TileArray | string | URL | Store, options: OpenOptions = {}): Mount {
   if (source instanceof TileArray) return Mount.of(source.store, () => source.raw.view(nameOf(source.path)));
   const store = storeOf(source, options);

@@ -1,4 +1,4 @@
-// The entry of Node: the engine is read from the disk, and so may arrays be.
+// The entry point for Node. It reads the engine from the disk, and opens arrays by path too.
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { provideStores } from "./array.js";

@@ -1,4 +1,4 @@
-// The pool in Node: its workers are threads.
+// The pool in Node, with worker threads.
 import { Worker } from "node:worker_threads";
 import { provideWorkers } from "./pool.js";
 import "./node.js";

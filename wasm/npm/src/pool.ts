@@ -1,4 +1,4 @@
-// Arrays that are read in workers: the page stays free, and several processors decode at a time.
+// Reads arrays in workers, so that the page stays responsive and several processors decode at a time.
 import { believesManifest, CACHE_BYTES, urlOf, type Pooled } from "./array.js";
 import { Bridge } from "./bridge.js";
 import { wasmSource } from "./engine.js";
@@ -21,30 +21,30 @@ let spawn: Spawn = (hear, fail) => {
   };
 };
 
-/** Lets an entry point start workers in its own way. @internal */
+/** Sets how an entry point starts workers. @internal */
 export function provideWorkers(start: Spawn): void {
   spawn = start;
 }
 
 /**
- * Workers that read arrays: `open(source, { pool })`. Each has an engine of its own; requests and what is kept of their
- * answers stay with the page. Calls that are under way at a time are spread over the workers.
+ * Workers that read arrays: `open(source, { pool })`. Each has its own engine. The page sends the requests and caches
+ * the responses. Concurrent calls are spread over the workers.
  */
 export class Pool implements Pooled {
   /** @internal */
   readonly lanes: readonly Lane[];
   private readonly stores = new WeakMap<Store, RemoteStore>();
-  /** Objects and stores are numbered alike. @internal */
+  /** Returns a new number for an object or a store. @internal */
   readonly number = (() => { let last = 0; return () => (last += 1); })();
   private closed = false;
 
-  /** `workers`: how many; as many as the machine has processors, four at most, unless given. */
+  /** `workers` is the number of workers. Default: one per processor, at most four. */
   constructor({ workers = Math.min(globalThis.navigator?.hardwareConcurrency ?? 4, 4) }: { workers?: number } = {}) {
-    if (!(Number.isInteger(workers) && workers > 0)) throw new HyperslabError("InvalidArgument", `a pool has one worker or more, not ${workers}`);
+    if (!(Number.isInteger(workers) && workers > 0)) throw new HyperslabError("InvalidArgument", `workers must be a positive integer, not ${workers}`);
     this.lanes = Array.from({ length: workers }, () => new Lane());
   }
 
-  /** Ends the workers. Calls that are under way fail with the code `Cancelled`. */
+  /** Stops the workers. Running calls fail with the code `Cancelled`. */
   close(): void {
     this.closed = true;
     for (const lane of this.lanes) lane.stop(new HyperslabError("Cancelled", "the pool was closed"));
@@ -59,35 +59,35 @@ export class Pool implements Pooled {
 
   /** Every worker. @internal */
   all(): readonly Lane[] {
-    if (this.closed) throw new HyperslabError("Cancelled", "the pool was closed; open the array with another");
+    if (this.closed) throw new HyperslabError("Cancelled", "the pool was closed; open the array with a new one");
     return this.lanes;
   }
 
-  /** The worker that has least to do. @internal */
+  /** The worker with the fewest calls. @internal */
   free(): Lane {
     return this.all().reduce((best, lane) => (lane.load < best.load ? lane : best));
   }
 }
 
-/** A worker as the page sees it: started when it is first needed, and again after it failed. */
+/** A worker, seen from the page. It is started when it is first needed, and again after a failure. */
 class Lane {
   private port: Promise<Port> | undefined;
   private readonly waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();
   private readonly asked = new Map<number, AbortController>();
   private readonly bridges = new Map<number, Asked>();
   private next = 0;
-  /** What the worker has, by number. */
+  /** The worker's objects by number, from the moment they are requested. */
   readonly has = new Map<number, Promise<unknown>>();
 
-  /** Calls that are to come as soon as the worker has what they are of. */
+  /** Calls that wait until the worker has their object. */
   private coming = 0;
 
-  /** How many calls are under way. */
+  /** The number of running and waiting calls. */
   get load(): number {
     return this.waiting.size + this.coming;
   }
 
-  /** Waits for what a call needs; the call counts from now on, so that others go elsewhere. */
+  /** Waits for the object of a call. The call already counts as load, so that others use another worker. */
   async ready(needed: Promise<unknown>): Promise<void> {
     this.coming += 1;
     try {
@@ -97,7 +97,7 @@ class Lane {
     }
   }
 
-  /** Calls the worker; what `bridge` reads is read for the store `on`. */
+  /** Calls the worker. If `on` is a store, `bridge` serves its reads. */
   async call(call: Omit<Call, "say" | "id">, given?: unknown, bridge?: Asked): Promise<unknown> {
     const aborted = given as Promise<never> | null | undefined;
     const id = (this.next += 1);
@@ -122,7 +122,7 @@ class Lane {
     if (this.has.delete(object) || this.bridges.delete(object)) void this.port?.then((port) => port.post({ say: "free", object }), () => {});
   }
 
-  /** Ends the worker: what is under way fails with `error`. */
+  /** Stops the worker. Running calls fail with `error`. */
   stop(error: unknown): void {
     void this.port?.then((port) => port.close?.(), () => {});
     this.port = undefined;
@@ -135,7 +135,7 @@ class Lane {
     const wasm = await wasmSource();
     let heard = false;
     const failed = (error: unknown) => {
-      const what = heard ? "try again, in parts that take less memory" : "see that worker.js is beside pool.js";
+      const what = heard ? "try again with smaller reads" : "check that worker.js is next to pool.js";
       this.stop(new HyperslabError("Io", `a worker failed: ${failure(error).message}; ${what}`));
     };
     const hear = (message: Message) => {
@@ -168,7 +168,7 @@ class Lane {
     this.asked.set(id, controller);
     try {
       const value = await this.bridges.get(store)?.ask(method, args, controller.signal);
-      // A view would take all of its memory along; and a Buffer's slices are views.
+      // Transfers a copy, because transferring a view would take its whole buffer. Node's Buffers are views.
       const own = value instanceof Uint8Array ? new Uint8Array(value) : value;
       port?.post({ say: "done", id, value: own }, own instanceof Uint8Array ? [own.buffer as ArrayBuffer] : []);
     } catch (error) {
@@ -179,7 +179,7 @@ class Lane {
   }
 }
 
-/** A store that workers ask. While they open an array, each file is read once for all of them, so that all see the same. */
+/** The page's side of a store that workers read. While they open an array, they share one read of each file, so that they all see the same. */
 class Asked {
   private readonly bridge: Bridge;
   private round: Flights<unknown> | undefined;
@@ -189,7 +189,7 @@ class Asked {
     this.bridge = new Bridge(store);
   }
 
-  /** Runs `work` while no other round is. */
+  /** Runs `work` after all earlier rounds. */
   async inOneRound<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.turn.then(async () => {
       this.round = new Flights(true);
@@ -202,16 +202,16 @@ class Asked {
   async ask(method: Ask["method"], args: unknown[], signal: AbortSignal): Promise<unknown> {
     const call = (signal: AbortSignal) => (this.bridge[method] as (...args: unknown[]) => Promise<unknown>).call(this.bridge, ...args, signal);
     if (method === "put" || method === "remove") {
-      // What is asked from now on may be another answer.
+      // Later reads must not get an older result.
       return call(signal).finally(() => (this.round &&= new Flights(true)));
     }
-    // Cells are not what opening asks for: only names of files that describe an array start so.
+    // Only files that opening reads, which have names like these, are shared; data files are not.
     const described = method !== "read" || /(^|\/)__[^/]*$/.test(args[0] as string);
     return this.round && described ? this.round.join(JSON.stringify([method, args]), signal, call) : call(signal);
   }
 }
 
-/** A store's engine in the workers. */
+/** The engine of a store, in the workers. */
 class RemoteStore implements Engine {
   private readonly facts: StoreFacts;
   private readonly bridge: Asked;
@@ -279,7 +279,7 @@ class RemoteStore implements Engine {
     };
   }
 
-  /** Batches stay with the worker that began them. */
+  /** Runs a query in one worker, which keeps its batches. */
   private batches(made: Made, args: unknown[]): EngineBatches {
     const lane = this.pool.free();
     const keep = this.pool.number();
@@ -292,14 +292,14 @@ class RemoteStore implements Engine {
         await begun;
         return lane.call({ on: keep, method: "next", args: [] }, aborted);
       },
-      // The worker may have none of it yet.
+      // Waits until the worker has the object to free.
       free: () => void begun.then(forget, forget),
     };
     gone.register(batches, [[lane], keep]);
     return batches;
   }
 
-  /** Calls a method of what `made` makes, which is made where the worker does not have it. */
+  /** Calls a method of an object, after making it if the worker does not have it. */
   private async call(lane: Lane, made: Made, call: Omit<Call, "say" | "id" | "on">, aborted?: unknown): Promise<unknown> {
     await lane.ready(this.at(lane, made));
     return lane.call({ on: made.keep, ...call }, aborted);
@@ -309,7 +309,7 @@ class RemoteStore implements Engine {
     return lane.has.get(made.keep) ?? this.make(lane, made);
   }
 
-  /** Something that workers make, and forget when nobody here can call it any more. */
+  /** An object that workers make when they need it, and free when it is garbage-collected here. */
   private toMake(method: string, args: unknown[], of?: Made): Made {
     const made = { of, method, args, keep: this.pool.number() };
     gone.register(made, [this.pool.lanes, made.keep]);
@@ -325,8 +325,8 @@ class RemoteStore implements Engine {
   }
 }
 
-/** How an object of a worker is made, of a store or of another object, and its number. */
+/** How to make an object in a worker, from a store or from another object, and its number. */
 type Made = { of: Made | undefined; method: string; args: unknown[]; keep: number };
 
-/** What is gone from the page goes from these workers too. */
+/** Frees objects in the workers when they are garbage-collected here. */
 const gone = new FinalizationRegistry<[readonly Lane[], number]>(([lanes, number]) => lanes.forEach((lane) => lane.forget(number)));

@@ -1,6 +1,6 @@
-// Bytes that came over the network, and bytes that are on their way.
+// A cache of byte ranges, and requests in flight.
 
-/** Ranges of files under a budget in bytes; the least recently used make room. */
+/** An LRU cache of byte ranges, with a size limit in bytes. */
 export class RangeCache {
   private bytes = 0;
   private readonly files = new Map<string, { start: number; data: Uint8Array; used: number }[]>();
@@ -15,7 +15,7 @@ export class RangeCache {
     return held.data.subarray(start - held.start, end - held.start);
   }
 
-  /** What takes more than a quarter of the budget, or all of it if it is a `whole` file, is not kept. */
+  /** Caches a range. Ranges larger than a quarter of the limit are not cached, nor `whole` files larger than the limit. */
   put(key: string, start: number, data: Uint8Array, whole = false): void {
     if (data.length > (whole ? this.bytesMax : this.bytesMax / 4)) return;
     const ranges = this.files.get(key) ?? [];
@@ -40,8 +40,8 @@ export class RangeCache {
 }
 
 /**
- * Requests in flight, shared by everyone who wants bytes they will bring. One caller's abort ends
- * that caller's wait; the request ends when the last one has left. With `keeps` what came stays for who asks later.
+ * Requests in flight, shared by all callers with the same id. If a caller aborts, only its wait ends; the request is
+ * aborted when its last caller has left. With `keeps`, results stay for later callers.
  */
 export class Flights<T> {
   private readonly flights = new Map<string, { promise: Promise<T>; waiting: number; controller: AbortController }>();
@@ -72,7 +72,7 @@ export class Flights<T> {
     }
   }
 
-  /** Another one may have begun since. */
+  /** Removes a flight, unless another one has replaced it. */
   private forget(id: string, flight: object): void {
     if (this.flights.get(id) === flight) this.flights.delete(id);
   }
@@ -86,7 +86,7 @@ function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-/** At most `max` at a time; the others wait their turn. */
+/** Limits concurrent work to `max`; more work waits in order. */
 export class Gate {
   private running = 0;
   private readonly waiting: (() => void)[] = [];

@@ -6,13 +6,13 @@ import { rangesJson, selectionJson, type Ranges, type Selection } from "./select
 import { arrayOf, Column, type RawColumn, type TypedArray, type Value } from "./values.js";
 import type { EngineBatches } from "./messages.js";
 
-/** Which index varies slowest in the cells of a box: of `"row"` the first, of `"col"` the last. */
+/** The order of cells in a box: row-major (the first index varies slowest) or column-major. */
 export type Order = "row" | "col";
 
-/** @internal The order, if it is one that a box can have. */
+/** @internal Checks an order of cells in a box. */
 export function orderOf(order: Order = "row"): Order {
   if (order === "row" || order === "col") return order;
-  throw new HyperslabError("InvalidArgument", `a box has no order '${String(order)}'; row and col are`);
+  throw new HyperslabError("InvalidArgument", `unknown order '${String(order)}'; use row or col`);
 }
 
 /** A box of cells of one attribute, as a strided view: `data[i * stride[0] + j * stride[1] + …]`. */
@@ -22,25 +22,25 @@ export interface Chunk<Data extends TypedArray = TypedArray> {
   readonly stride: number[];
   /** The order of the cells in `data`. */
   readonly order: Order;
-  /** For cells of any length: where each starts in `data`, and where the last one ends. */
+  /** For variable-length cells: where each starts in `data`, and where the last one ends. */
   readonly offsets?: Uint32Array;
-  /** For nullable attributes: 1 where there is a value, 0 where there is none. */
+  /** For nullable attributes: 1 for a value, 0 for null. */
   readonly validity?: Uint8Array;
-  /** The cell at these indices: text as a string, null as `null`. */
+  /** The cell at these indices. Text is a string, null is `null`. */
   at(...index: number[]): Value;
 }
 
 export interface GetOptions extends CallOptions {
-  /** Attributes (or dimensions, for coordinates). One name gives one chunk, a list gives a record. */
+  /** The attributes or dimensions to read. One name gives a chunk, a list gives a record of chunks. */
   attrs?: string | readonly string[];
-  /** The order of the cells; `"row"` unless given. */
+  /** The order of the cells. Default: `"row"`. */
   order?: Order;
-  /** A condition such as `"mag >= 4.5 and place != 'Alaska'"`; other cells hold the fill value. */
+  /** A condition such as `"mag >= 4.5 and place != 'Alaska'"`. Cells that do not meet it get the fill value. */
   where?: string;
   /**
-   * Takes the cells, in place of a new array, and is the chunk's `data`: spares who reads frame after frame the
-   * memory. Of the attribute's type, and as long as the box has values; for one attribute of fixed-size cells.
-   * What does not fit is refused before anything is written into it.
+   * An array to read into, which becomes the chunk's `data`. Reuse it to avoid allocations. It must have the attribute's
+   * type and one element per value of the box. Only for one attribute with fixed-length cells. If it does not fit, the
+   * call fails without changing it.
    */
   out?: TypedArray;
 }
@@ -48,14 +48,14 @@ export interface GetOptions extends CallOptions {
 interface RawResult { columns: RawColumn[]; cells: number; shape?: number[]; single?: boolean[] }
 
 /**
- * Reads a box of a dense array. Dimensions of which one coordinate is selected are dropped.
- * Without `attrs` an array of one attribute gives a chunk, one of several a record of them.
+ * Reads a box of a dense array. Dimensions with one selected coordinate are dropped. Without `attrs`, an array with one
+ * attribute gives a chunk, an array with several gives a record of chunks.
  */
 export async function get(array: TileArray, selection: Selection | undefined, options: GetOptions & { attrs: string }): Promise<Chunk>;
 export async function get(array: TileArray, selection: Selection | undefined, options: GetOptions & { attrs: readonly string[] }): Promise<Record<string, Chunk>>;
 export async function get(array: TileArray, selection?: Selection, options?: GetOptions): Promise<Chunk | Record<string, Chunk>>;
 export async function get(array: TileArray, selection?: Selection, options: GetOptions = {}): Promise<Chunk | Record<string, Chunk>> {
-  if (array.kind !== "dense") throw new HyperslabError("InvalidArgument", "the array is sparse: use query()");
+  if (array.kind !== "dense") throw new HyperslabError("InvalidArgument", "the array is sparse; use query()");
   const { attrs, where, out, signal } = options;
   const order = orderOf(options.order);
   const named = attrs === undefined ? undefined : typeof attrs === "string" ? [attrs] : [...attrs];
@@ -68,13 +68,13 @@ export async function get(array: TileArray, selection?: Selection, options: GetO
   return one && chunks[0] ? chunks[0][1] : record(chunks);
 }
 
-/** Refuses an array of another type than the fields `names` have; where these are no fields' names, than any attribute. */
+/** Checks that `out` has the type of the fields `names`; of every attribute if no field has such a name. */
 function fits(out: TypedArray, { attrs, dims }: TileArray, names: readonly string[]): void {
   const named = [...attrs, ...dims].filter(({ name }) => names.includes(name));
   const other = (named.length > 0 ? named : attrs).find(({ type }) => !(out instanceof arrayOf(type)));
   if (!other) return;
   const Typed = arrayOf(other.type).name;
-  throw new HyperslabError("InvalidArgument", `'out' is to be of type ${other.type}: give a ${Typed}, not a ${out.constructor.name}, or name the attribute in 'attrs'`);
+  throw new HyperslabError("InvalidArgument", `'out' must have the type ${other.type}: give a ${Typed}, not a ${out.constructor.name}, or name the attribute in 'attrs'`);
 }
 
 function chunk(raw: RawColumn, { shape = [], single = [] }: RawResult, order: Order, out?: TypedArray): Chunk {
@@ -84,12 +84,12 @@ function chunk(raw: RawColumn, { shape = [], single = [] }: RawResult, order: Or
   const stride = strides(cells, order);
   const at = (...index: number[]) => {
     const outside = index.findIndex((i, axis) => axis < cells.length && !(i >= 0 && i < (cells[axis] ?? 0)));
-    if (outside >= 0) throw new RangeError(`index ${index[outside]} along an axis of ${cells[outside] ?? 0}`);
+    if (outside >= 0) throw new RangeError(`index ${index[outside]} is outside an axis of length ${cells[outside] ?? 0}`);
     return column.at(index.reduce((sum, i, axis) => sum + i * (stride[axis] ?? 0), 0));
   };
   const extra = { ...(column.offsets ? { offsets: column.offsets } : {}), ...(column.validity ? { validity: column.validity } : {}) };
   if (raw.cell <= 1) return { data, shape: cells, stride, order, at, ...extra };
-  // Several values a cell: one more axis, the fastest.
+  // Several values per cell are a last axis, which varies fastest.
   return { data, shape: [...cells, raw.cell], stride: [...stride.map((s) => s * raw.cell), 1], order, at, ...extra };
 }
 
@@ -105,36 +105,36 @@ function strides(shape: number[], order: Order): number[] {
 }
 
 export interface QueryOptions extends CallOptions {
-  /** Closed ranges by dimension; the others are taken whole. */
+  /** Closed ranges by dimension. Default: the whole domain. */
   ranges?: Ranges;
-  /** A condition such as `"mag >= 4.5 and place != 'Alaska'"`. Other cells are left out; those of a dense array hold the fill value. */
+  /** A condition such as `"mag >= 4.5 and place != 'Alaska'"`. Other cells are left out; in dense arrays they get the fill value. */
   where?: string;
-  /** Fields; without it every dimension and attribute. */
+  /** The attributes and dimensions to read. Default: all. */
   attrs?: string | readonly string[];
-  /** The order of the cells. */
+  /** The order of the cells. Default: `"unordered"`. */
   order?: "unordered" | "row" | "col" | "global";
-  /** About how many bytes a batch may hold. */
+  /** The approximate size of a batch in bytes. */
   batchBytes?: number;
 }
 
-/** Cells: how many, and a column for each field. Fields may have any name, so the count is not among them. */
+/** Cells: their number, and a column for each field. The columns are separate because a field may have any name. */
 export interface Columns {
   readonly length: number;
   readonly columns: { readonly [field: string]: Column };
 }
 
-/** A read of cells: all at once by `columns()`, or batch by batch by `for await`. */
+/** A read of cells: all at once with `columns()`, or in batches with `for await`. */
 export class Query implements AsyncIterable<Columns> {
   constructor(private readonly array: TileArray, private readonly options: QueryOptions) {}
 
-  /** Every cell. */
+  /** Reads all cells. */
   async columns(): Promise<Columns> {
     if (this.array.kind === "dense") {
-      // How much comes is known beforehand: what does not fit is refused before anything is read.
+      // The size is known in advance, so a result that is too large fails before anything is read.
       const { order = "unordered", where, signal } = this.options;
       return columns(await call(signal, (aborted) => this.array.raw.get(this.ranges(), this.fields(), order, where, undefined, aborted)) as RawResult);
     }
-    // The engine's memory has 4 GiB at most, of which a batch takes several times its size.
+    // The engine has at most 4 GiB of memory, and a batch takes several times its size.
     const found: RawResult[] = [];
     for await (const batch of this.batches(2 ** 28)) found.push(batch);
     const [first, ...more] = found;
@@ -142,7 +142,7 @@ export class Query implements AsyncIterable<Columns> {
     return columns(more.length === 0 ? first : joined(first, found));
   }
 
-  /** The columns of no cells. */
+  /** A result without cells. */
   private nothing(): RawResult {
     const { dims, attrs } = this.array;
     const asked = this.fields();
@@ -160,7 +160,7 @@ export class Query implements AsyncIterable<Columns> {
     for await (const batch of this.batches(16 * 2 ** 20)) yield columns(batch);
   }
 
-  /** How many cells there are. */
+  /** Counts the cells. */
   async count(): Promise<number> {
     const { where, signal } = this.options;
     return call(signal, (aborted) => this.array.raw.count(this.ranges(), where, aborted));
@@ -175,7 +175,7 @@ export class Query implements AsyncIterable<Columns> {
     return attrs === undefined ? undefined : [attrs].flat();
   }
 
-  /** One batch after another; the engine's side is freed whatever ends it. */
+  /** Reads batches. The engine's query is freed however the loop ends. */
   private async *batches(bytes: number): AsyncGenerator<RawResult> {
     const batches = await this.start(this.options.batchBytes ?? bytes);
     try {
@@ -200,7 +200,7 @@ export class Query implements AsyncIterable<Columns> {
   }
 }
 
-/** Reads cells: of sparse arrays, or of dense ones with `attrs` naming the dimensions too. */
+/** Reads cells of a sparse array, or of a dense array with its coordinates. */
 export function query(array: TileArray, options: QueryOptions = {}): Query {
   return new Query(array, options);
 }
@@ -209,7 +209,7 @@ function columns({ columns, cells }: RawResult): Columns {
   return { length: cells, columns: record(columns.map((raw) => [raw.name, new Column(raw)])) };
 }
 
-/** Batches one after another. */
+/** Concatenates batches. */
 function joined(first: RawResult, batches: readonly RawResult[]): RawResult {
   const join = (raw: RawColumn, i: number): RawColumn => {
     const parts = batches.map((b) => b.columns[i] ?? raw);
@@ -237,12 +237,12 @@ function concat<T extends Uint8Array | Uint32Array>(parts: T[], Typed: new (leng
   return whole;
 }
 
-/** An array of so many numbers, where there is memory for it. Starts of cells have 32 bits. */
+/** Allocates an array, if there is memory for it. Its length is limited by the 32-bit offsets. */
 function room<T>(length: number, Typed: new (length: number) => T): T {
   try {
     if (length < 2 ** 32) return new Typed(length);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
   }
-  throw new HyperslabError("LimitExceeded", `a column of ${length} bytes does not fit into memory; read it batch by batch, with for await`);
+  throw new HyperslabError("LimitExceeded", `a column of ${length} bytes does not fit in memory; read batches with for await`);
 }

@@ -1,16 +1,16 @@
-// Selections, and how the engine wants them.
+// Selections, and their encoding as JSON for the engine.
 import { HyperslabError } from "./errors.js";
 import { refuseRounded } from "./exact.js";
 
-/** A coordinate: dates may be given as `Date` or as ISO 8601 text. An integer beyond 2^53 is a bigint; as a number it is refused. */
+/** A coordinate. Dates may be a `Date` or ISO 8601 text. Integers beyond 2^53 must be bigint. */
 export type Coordinate = number | bigint | string | Date;
 
-/** Coordinates from `start` up to `stop`: without `stop` for integers, with it for floats, strings and dates. */
+/** Coordinates from `start` to `stop`. `stop` is excluded for integers, and included for floats, strings and dates. */
 export interface Slice { readonly start: Coordinate | null; readonly stop: Coordinate | null; readonly step: number }
 
 /**
- * Coordinates from `start` to `stop`, every `step`-th; `null` or `undefined` stands for the domain's end. One argument
- * is `stop`; of two the first is `start`, whatever the second is: `slice(2, undefined)` runs to the end.
+ * Every `step`-th coordinate from `start` to `stop`. `null` and `undefined` mean the end of the domain. A single argument
+ * is `stop`. With two, the first is `start`, even if the second is `undefined`: `slice(2, undefined)` reaches the end.
  */
 export function slice(stop: Coordinate | null | undefined): Slice;
 export function slice(start: Coordinate | null | undefined, stop: Coordinate | null | undefined, step?: number): Slice;
@@ -19,16 +19,16 @@ export function slice(...given: (Coordinate | null | undefined)[]): Slice {
   return { start, stop, step: step as number };
 }
 
-/** What is selected of a dimension: all of it, a slice, one coordinate, or a closed range. */
+/** The selection of a dimension: all (`null`), a slice, one coordinate, or a closed range. */
 export type AxisSelection = null | Slice | Coordinate | readonly [Coordinate, Coordinate];
 
 /**
- * What is selected of an array: a list by dimension, an object by dimension's name, or text in the
- * grammar of the mount (`"0:100,5:20"`). What is not mentioned is taken whole.
+ * The selection of an array: a list by dimension, an object by dimension name, or text in the grammar of the mount
+ * (`"0:100,5:20"`). Missing dimensions are selected whole.
  */
 export type Selection = readonly AxisSelection[] | { readonly [dimension: string]: AxisSelection } | string | null;
 
-/** Closed ranges by dimension's name; one, or several. */
+/** One or several closed ranges, by dimension name. */
 export type Ranges = { readonly [dimension: string]: readonly [Coordinate, Coordinate] | readonly (readonly [Coordinate, Coordinate])[] };
 
 type Dims = readonly { readonly name: string; readonly type: string }[];
@@ -36,7 +36,7 @@ type Dims = readonly { readonly name: string; readonly type: string }[];
 export function selectionJson(selection: Selection | undefined, dims: Dims): string {
   if (typeof selection === "string") return JSON.stringify(selection);
   if (typeof (selection ?? {}) !== "object" || selection instanceof Date) {
-    throw new HyperslabError("InvalidArgument", `${String(selection)} is no selection: give a list by dimension, as in [${String(selection)}], or an object by name`);
+    throw new HyperslabError("InvalidArgument", `${String(selection)} is not a selection; give a list such as [${String(selection)}], or an object by dimension name`);
   }
   const axes = Array.isArray(selection) ? selection : byName((selection ?? {}) as Record<string, AxisSelection>, dims);
   return JSON.stringify(axes.map((given, i) => axis(given, dims[i])));
@@ -46,7 +46,7 @@ export function rangesJson(ranges: Ranges | undefined, dims: Dims): string {
   const lists = Object.entries(ranges ?? {}).map(([name, given]) => {
     const list = Array.isArray(given?.[0]) ? given : [given];
     if (!list.every((pair) => Array.isArray(pair) && pair.length === 2)) {
-      throw new HyperslabError("InvalidArgument", `a range of '${name}' is two values, [low, high]; several are a list of those`);
+      throw new HyperslabError("InvalidArgument", `give a range of '${name}' as [low, high], or several as a list of those`);
     }
     const dim = dims.find((d) => d.name === name);
     return [name, (list as [Coordinate, Coordinate][]).map((pair) => pair.map((end) => value(end, dim)))];

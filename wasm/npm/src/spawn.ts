@@ -1,4 +1,4 @@
-// Starts workers from a page, also if the library comes from another origin or the page demands Trusted Types.
+// Starts workers from a page, even if the package comes from another origin or the page requires Trusted Types.
 import { HyperslabError } from "./errors.js";
 import { failure } from "./messages.js";
 
@@ -8,12 +8,12 @@ interface TrustedTypes { createPolicy(name: string, rules: Policy): Policy }
 let policy: Policy | undefined;
 let importer: string | undefined;
 
-/** A worker of the page; `fail` is told why it ends, in words. */
+/** Starts a worker. `fail` is called with the message of an error that ends it. */
 export function pageWorker(fail: (why: string) => void): Worker {
   const worker = made();
   worker.onerror = (event) => {
     event.preventDefault();
-    const elsewhere = importer ? `; its host must send "Access-Control-Allow-Origin", and a Content-Security-Policy of the page must allow "worker-src blob: ${new URL(import.meta.url).origin}"` : "";
+    const elsewhere = importer ? `; its host must send "Access-Control-Allow-Origin", and the page's Content-Security-Policy must allow "worker-src blob: ${new URL(import.meta.url).origin}"` : "";
     fail(event.message || `it could not be loaded${elsewhere}`);
   };
   return worker;
@@ -21,14 +21,14 @@ export function pageWorker(fail: (why: string) => void): Worker {
 
 function made(): Worker {
   try {
-    // Bundlers look for this very expression.
+    // Bundlers recognise exactly this expression.
     return new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
   } catch {
     return madeOtherwise();
   }
 }
 
-/** Browsers take workers of the page's own origin only, and under Trusted Types only from a policy. */
+/** Starts a worker of another origin through a `blob:` URL, and through a policy if the page requires Trusted Types. */
 function madeOtherwise(): Worker {
   const address = import.meta.url.replace(/[^/]*$/, "worker.js");
   const { location, trustedTypes } = globalThis as { location?: Location; trustedTypes?: TrustedTypes };
@@ -37,9 +37,9 @@ function madeOtherwise(): Worker {
     return new Worker(trusted(importer ?? address, trustedTypes), { type: "module" });
   } catch (error) {
     const hint = trustedTypes && error instanceof TypeError
-      ? 'allow the policy "trusted-types hyperslab" in the Content-Security-Policy of the page'
-      : "serve the package from the origin of the page";
-    throw new HyperslabError("Unsupported", `a worker cannot be started: ${failure(error).message}; ${hint}, or open the array without a pool`, { cause: error });
+      ? `add "trusted-types hyperslab" to the page's Content-Security-Policy`
+      : "serve the package from the page's origin";
+    throw new HyperslabError("Unsupported", `cannot start a worker: ${failure(error).message}; ${hint}, or open the array without a pool`, { cause: error });
   }
 }
 
@@ -47,7 +47,7 @@ function trusted(url: string, types: TrustedTypes | undefined): string {
   try {
     policy ??= types?.createPolicy("hyperslab", { createScriptURL: (url) => url });
   } catch {
-    // A page that lists its policies may demand none of them here.
+    // The page may list its policies without requiring one here.
   }
   return policy?.createScriptURL(url) ?? url;
 }

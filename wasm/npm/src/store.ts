@@ -2,11 +2,11 @@ import { HyperslabError } from "./errors.js";
 
 type Awaitable<T> = T | Promise<T>;
 
-/** A file of a store, or a folder where the store tells them apart. */
+/** A file of a store, or a folder if the store has folders. */
 export interface StoreEntry {
-  /** The whole key, from the store's root. */
+  /** The full key, relative to the store's root. */
   key: string;
-  /** Bytes, where they are known. */
+  /** The size in bytes, if known. */
   size?: number | undefined;
   /** Whether it is a folder. */
   dir?: boolean | undefined;
@@ -17,23 +17,23 @@ export interface StoreOptions {
 }
 
 /**
- * Where arrays are: files by key. Keys are relative, with `/` between their parts. Absent files are
- * `undefined`. Only `get` is needed to read an array that has a `__manifest.json`.
+ * A store of files by key. Keys are relative, with `/` between their parts. Missing files are `undefined`. To read an
+ * array that has a `__manifest.json`, `get` is enough.
  */
 export interface Store {
   get(key: string, options?: StoreOptions): Awaitable<Uint8Array | undefined>;
-  /** Bytes of a file; without this, whole files are read. */
+  /** Reads a part of a file. Without it, whole files are read. */
   getRange?(key: string, range: { offset: number; length: number }, options?: StoreOptions): Awaitable<Uint8Array | undefined>;
-  /** Bytes a file has; without this, it is read. */
+  /** The size of a file in bytes. Without it, the file is read. */
   getSize?(key: string, options?: StoreOptions): Awaitable<number | undefined>;
   /**
-   * The files and folders whose keys start with `prefix`, which is empty or ends with `/`: only
-   * direct children, or everything below; both will do.
+   * Lists the files and folders whose keys start with `prefix`, which is empty or ends with `/`. It may return only
+   * direct children or everything below.
    */
   list?(prefix: string, options?: StoreOptions): Awaitable<Iterable<StoreEntry> | AsyncIterable<StoreEntry>>;
-  /** Writes a file. With `ifNoneMatch: "*"` only a new one, else fails with the code `AlreadyExists`. */
+  /** Writes a file. With `ifNoneMatch: "*"`, it fails with the code `AlreadyExists` if the file exists. */
   set?(key: string, bytes: Uint8Array, options?: StoreOptions & { ifNoneMatch?: "*" }): unknown;
-  /** Removes a file, or a folder that has become empty where there are folders; absent is fine. */
+  /** Removes a file or, if the store has folders, an empty folder. Does nothing if there is none. */
   delete?(key: string): unknown;
 }
 

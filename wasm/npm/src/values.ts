@@ -1,8 +1,8 @@
-// Values of the format as values of JavaScript.
+// Converts values between TileDB's types and JavaScript.
 import { HyperslabError } from "./errors.js";
 import { refuseRounded } from "./exact.js";
 
-/** The format's names of types. */
+/** The names of TileDB's types. */
 export type DataType =
   | "int8" | "int16" | "int32" | "int64" | "uint8" | "uint16" | "uint32" | "uint64" | "float32" | "float64"
   | "bool" | "char" | "blob" | "any" | "geom_wkb" | "geom_wkt" | `string_${string}` | `datetime_${string}` | `time_${string}`;
@@ -11,7 +11,7 @@ export type TypedArray =
   | Int8Array | Int16Array | Int32Array | BigInt64Array | Uint8Array | Uint16Array | Uint32Array | BigUint64Array
   | Float32Array | Float64Array;
 
-/** One cell: `null` where there is no value, an array where a cell holds several. */
+/** The value of a cell: `null` for null, a typed array if a cell has several values. */
 export type Value = number | bigint | string | boolean | null | TypedArray;
 
 type Constructor = { new (buffer: ArrayBuffer, offset?: number, length?: number): TypedArray; readonly BYTES_PER_ELEMENT: number; readonly name: string };
@@ -21,11 +21,11 @@ const PLAIN: Record<string, Constructor> = {
   uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, uint64: BigUint64Array,
   float32: Float32Array, float64: Float64Array,
   string_utf16: Uint16Array, string_ucs2: Uint16Array, string_utf32: Uint32Array, string_ucs4: Uint32Array,
-  // One byte, as what it holds.
+  // One byte each.
   char: Uint8Array, bool: Uint8Array,
 } as unknown as Record<string, Constructor>;
 
-/** The array that holds values of `type`: 64-bit integers, dates and times are bigint. */
+/** The typed array for values of `type`: 64-bit integers, dates and times are bigint. */
 export function arrayOf(type: DataType): Constructor {
   if (/^(datetime|time)_/.test(type)) return BigInt64Array as unknown as Constructor;
   return PLAIN[type] ?? (Uint8Array as unknown as Constructor);
@@ -35,14 +35,14 @@ export function isText(type: DataType): boolean {
   return type === "char" || type === "geom_wkt" || type.startsWith("string_");
 }
 
-/** What the engine hands over for a field. */
+/** A column as the engine returns it. */
 export interface RawColumn {
   name: string;
   type: DataType;
-  /** Values a cell; 0 for any number. */
+  /** Values per cell; 0 for variable-length cells. */
   cell: number;
   data: Uint8Array;
-  /** In bytes; one more than there are cells. */
+  /** The start of each cell in bytes, and the end of the last one. */
   offsets?: Uint32Array;
   validity?: Uint8Array;
 }
@@ -51,15 +51,15 @@ export interface RawColumn {
 export class Column {
   readonly name: string;
   readonly type: DataType;
-  /** Values a cell, or `"var"` for any number. */
+  /** Values per cell, or `"var"` for variable-length cells. */
   readonly cell: number | "var";
-  /** The values, one after another. */
+  /** The values of all cells. */
   readonly values: TypedArray;
-  /** Where each cell starts in `values`, and where the last one ends; for variable-length cells. */
+  /** For variable-length cells: where each starts in `values`, and where the last one ends. */
   readonly offsets: Uint32Array | undefined;
-  /** 1 where there is a value, 0 where there is none; for nullable fields. */
+  /** For nullable fields: 1 for a value, 0 for null. */
   readonly validity: Uint8Array | undefined;
-  /** Number of cells. */
+  /** The number of cells. */
   readonly length: number;
 
   constructor(raw: RawColumn) {
@@ -74,9 +74,9 @@ export class Column {
     this.length = this.offsets ? this.offsets.length - 1 : this.values.length / raw.cell;
   }
 
-  /** The cell at `index`: text as a string, null as `null`, several values as a typed array. */
+  /** The cell at `index`. Text is a string, null is `null`, several values are a typed array. */
   at(index: number): Value {
-    if (index < 0 || index >= this.length) throw new RangeError(`cell ${index} of ${this.length}`);
+    if (index < 0 || index >= this.length) throw new RangeError(`cell ${index} is outside a column of ${this.length} cells`);
     if (this.validity && !this.validity[index]) return null;
     if (this.cell === 1 && !isText(this.type)) {
       const value = this.values[index] as number | bigint;
@@ -94,28 +94,28 @@ export class Column {
   }
 }
 
-// U+FEFF is text like any other.
+// Keeps U+FEFF at the start of text.
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const toUtf8 = new TextEncoder();
 
 function text(values: TypedArray, type: DataType, cell: number | "var"): string {
   if (values instanceof Uint16Array) return new TextDecoder("utf-16le", { ignoreBOM: true }).decode(values);
   if (values instanceof Uint32Array) return Array.from(values, (c) => String.fromCodePoint(c > 0x10ffff ? 0xfffd : c)).join("");
-  // Zeros fill up text that is shorter than its cell.
+  // Removes the zeros that pad text shorter than its cell.
   if (type === "char" && cell !== "var") return utf8.decode(values).replace(/\0+$/, "");
   return utf8.decode(values);
 }
 
-/** Cells as the engine has them: their values, where each starts if they vary in length, and where there is none. */
+/** A column as typed arrays: values, the starts of variable-length cells, and validity. */
 export interface PlainColumn { values: TypedArray; offsets?: Uint32Array | undefined; validity?: Uint8Array | undefined }
 
-/** What may be written to a field: values, or cells of any length one by one, `null` for none. */
+/** The input of a write for a field: a typed array of values, a list of cells with `null` for null, or a column. */
 export type ColumnInput = TypedArray | ArrayLike<Value> | PlainColumn;
 
-/** What the engine takes for a field. */
+/** A column as the engine takes it. */
 export interface RawInput { name: string; data: Uint8Array; offsets?: Uint32Array; validity?: Uint8Array }
 
-/** A column as the engine wants it. */
+/** Encodes a column for the engine. */
 export function encode(name: string, field: { type: DataType; cell: number | "var"; nullable?: boolean }, input: ColumnInput): RawInput {
   const Typed = arrayOf(field.type);
   const size = Typed.BYTES_PER_ELEMENT;
@@ -136,7 +136,7 @@ function encodeCells(name: string, field: { type: DataType; cell: number | "var"
   const width = field.cell === "var" ? undefined : field.cell * size;
   const parts = cells.map((cell, i) => {
     const part = cellBytes(name, field, cell);
-    // Zeros fill up short text: reading leaves them out.
+    // Short text is padded with zeros, which reading removes.
     const fits = part.length === width || (field.type === "char" && typeof cell === "string" && part.length < (width ?? 0));
     if (fits || width === undefined) return part;
     throw new HyperslabError("InvalidArgument", `each cell of '${name}' holds ${field.cell} values of ${field.type}; cell ${i} has ${part.length / size}`);
@@ -149,7 +149,7 @@ function encodeCells(name: string, field: { type: DataType; cell: number | "var"
   });
   const validity = field.nullable ? Uint8Array.from(cells, (cell) => (cell === null || cell === undefined ? 0 : 1)) : undefined;
   if (!validity && cells.some((cell) => cell === null || cell === undefined)) {
-    throw new HyperslabError("InvalidArgument", `'${name}' takes no nulls`);
+    throw new HyperslabError("InvalidArgument", `'${name}' is not nullable`);
   }
   return { name, data, ...(field.cell === "var" ? { offsets } : {}), ...(validity ? { validity } : {}) };
 }
@@ -160,7 +160,7 @@ function cellBytes(name: string, field: { type: DataType; cell: number | "var" }
   if (ArrayBuffer.isView(cell)) return bytesOf(name, field.type, cell, Typed);
   if (isText(field.type)) {
     if (typeof cell !== "string") throw new HyperslabError("InvalidArgument", `'${name}' is of type ${field.type}: give a string, not the ${typeof cell} ${String(cell)}`);
-    if (cell.isWellFormed?.() === false) throw new HyperslabError("InvalidArgument", `'${name}' is text: ${JSON.stringify(cell)} has half a character`);
+    if (cell.isWellFormed?.() === false) throw new HyperslabError("InvalidArgument", `'${name}' is text: ${JSON.stringify(cell)} has a lone surrogate`);
     if (Typed.BYTES_PER_ELEMENT === 1) return toUtf8.encode(cell);
     const units = Typed.BYTES_PER_ELEMENT === 2 ? Array.from({ length: cell.length }, (_, i) => cell.charCodeAt(i)) : Array.from(cell, (c) => c.codePointAt(0) ?? 0);
     return bytes(Typed.BYTES_PER_ELEMENT === 2 ? Uint16Array.from(units) : Uint32Array.from(units));
@@ -168,10 +168,10 @@ function cellBytes(name: string, field: { type: DataType; cell: number | "var" }
   const one = new Typed(new ArrayBuffer(Typed.BYTES_PER_ELEMENT));
   if (hold(one, cell) && (field.type !== "bool" || Number(cell) <= 1)) return bytes(one);
   refuseRounded(`'${name}'`, cell);
-  throw new HyperslabError("InvalidArgument", `'${name}' is of type ${field.type}; the ${typeof cell} ${String(cell)} is not`);
+  throw new HyperslabError("InvalidArgument", `the ${typeof cell} ${String(cell)} does not fit '${name}' of type ${field.type}`);
 }
 
-/** Puts a number into an array of one; false where it does not fit. */
+/** Stores a value in an array of length 1. Returns false if it does not fit. */
 function hold(one: TypedArray, cell: Value): boolean {
   if (one instanceof BigInt64Array || one instanceof BigUint64Array) {
     const whole = typeof cell === "number" && Number.isSafeInteger(cell) ? BigInt(cell) : cell;
@@ -180,18 +180,18 @@ function hold(one: TypedArray, cell: Value): boolean {
   }
   if (typeof cell !== "number" && typeof cell !== "boolean") return false;
   one[0] = Number(cell);
-  // Floats round.
+  // Floats may be rounded.
   return one instanceof Float32Array || one instanceof Float64Array || one[0] === Number(cell);
 }
 
-/** The column as typed arrays, if it was given so. */
+/** The column, if it was given as typed arrays. */
 function plainColumn(cell: number | "var", input: ColumnInput): PlainColumn | undefined {
   if (ArrayBuffer.isView(input)) return cell === "var" ? undefined : { values: input as TypedArray };
   return "values" in input && ArrayBuffer.isView(input.values) ? input : undefined;
 }
 
 function bytesOf(name: string, type: DataType, values: TypedArray, Typed: Constructor): Uint8Array {
-  // The tag is also that of Buffers and of arrays of other frames; pictures have clamped bytes.
+  // Compares tags, because `instanceof` fails for arrays of other frames. Accepts Buffers and the clamped bytes of images.
   if (values[Symbol.toStringTag].replace("Clamped", "") === Typed.name) return bytes(values);
   throw new HyperslabError("InvalidArgument", `'${name}' is of type ${type}: give a ${Typed.name}, not a ${values.constructor.name}`);
 }

@@ -1,4 +1,4 @@
-// A worker of a pool in Node.
+// A pool worker in Node.
 import { parentPort } from "node:worker_threads";
 import type { Message } from "./messages.js";
 import { serve } from "./worker.js";

@@ -1,4 +1,4 @@
-// A worker of a pool: an engine of its own, whose files the page reads.
+// A pool worker: it has its own engine, and the page reads files for it.
 import { RawStore } from "./core.js";
 import { init } from "./engine.js";
 import { failure, thrown, type Message, type Port, type StoreFacts } from "./messages.js";
@@ -7,7 +7,7 @@ type Callable = Record<string, (...args: unknown[]) => unknown> & { free?(): voi
 type Call = Extract<Message, { say: "call" }>;
 type Ask = Extract<Message, { say: "ask" }>;
 
-/** Does what `port` says; gives what is to be told of every message. */
+/** Returns a handler of the page's messages. It sends results to `port`. */
 export function serve(port: Port): (message: Message) => void {
   const asks = new Asks(port);
   const stores = new Map<number, RawStore>();
@@ -24,7 +24,7 @@ export function serve(port: Port): (message: Message) => void {
   const perform = async ({ id, on, method, args, keep, room }: Call): Promise<unknown> => {
     await started;
     const object = typeof on === "number" ? objects.get(on) : (storeOf(on) as unknown as Callable);
-    if (!object) throw failure("the worker does not have it any more; open the array again");
+    if (!object) throw failure("the worker no longer has this object; open the array again");
     const aborted = new Promise<never>((_, reject) => aborts.set(id, () => reject(new DOMException("aborted", "AbortError"))));
     aborted.catch(() => {});
     const found = (await object[method]?.(...args, ...(room === undefined ? [] : [new Uint8Array(room)]), aborted)) as Callable;
@@ -63,14 +63,14 @@ export function serve(port: Port): (message: Message) => void {
   };
 }
 
-/** What this worker asks the page for. */
+/** The requests of this worker to the page. */
 class Asks {
   private readonly waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
   private next = 0;
 
   constructor(private readonly port: Port) {}
 
-  /** A store's methods, as `Bridge` has them. */
+  /** A store with the methods of `Bridge`, which the page runs. */
   bridge(store: number): object {
     const ask = (method: Ask["method"]) => async (...args: unknown[]) => {
       const signal = args.at(-1) instanceof AbortSignal ? (args.pop() as AbortSignal) : undefined;
@@ -92,7 +92,7 @@ class Asks {
   }
 }
 
-/** The memory of a result, which goes over as it is. */
+/** The buffers of a result, which are transferred without a copy. */
 function buffers(value: unknown): ArrayBuffer[] {
   const views = value instanceof Uint8Array ? [value] : columnsOf(value).flatMap(({ data, offsets, validity }) => [data, offsets, validity]);
   return [...new Set(views.flatMap((view) => (ArrayBuffer.isView(view) ? [view.buffer as ArrayBuffer] : [])))];
@@ -105,7 +105,7 @@ function columnsOf(value: unknown): Parts[] {
   return "columns" in value ? (value.columns as Parts[]) : [value];
 }
 
-// In Node this module is that of `worker-node`.
+// In Node, `worker-node` calls `serve`.
 if ("WorkerGlobalScope" in globalThis) {
   const tell = serve({ post: (message, transfer = []) => globalThis.postMessage(message, { transfer: [...transfer] }) });
   globalThis.addEventListener("message", (event) => tell((event as MessageEvent<Message>).data));

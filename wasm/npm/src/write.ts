@@ -9,14 +9,14 @@ import { orderOf, type Chunk, type Order } from "./read.js";
 
 type FilterInput = string | readonly [string, Record<string, unknown>] | { name: string; [option: string]: unknown };
 
-/** The schema of a new array. Any further entry of what `hyperslab schema` prints is accepted too. */
+/** The schema of a new array. Other entries that `hyperslab schema` prints are accepted too. */
 export interface SchemaInput {
   type: "dense" | "sparse";
   dims: readonly { name: string; type: DataType; domain?: readonly [unknown, unknown]; tile?: number | bigint; filters?: readonly FilterInput[] }[];
   attrs: readonly {
     name: string; type: DataType; cell?: number | "var"; nullable?: boolean; fill?: unknown; enumeration?: string; filters?: readonly FilterInput[];
   }[];
-  /** Whether cells of a sparse array may share coordinates. */
+  /** Whether several cells of a sparse array may have the same coordinates. */
   allowsDups?: boolean;
   [entry: string]: unknown;
 }
@@ -24,13 +24,13 @@ export interface SchemaInput {
 export interface CreateOptions {
   /** The path of the array in the store. */
   path?: string;
-  /** The time of creation; now unless given. */
+  /** The time of creation. Default: now. */
   at?: Moment;
-  /** 32 bytes that encrypt the array. */
+  /** The array's encryption key, 32 bytes. */
   key?: Uint8Array;
 }
 
-/** Creates an array at a URL or in a store, and opens it. The `schema` of another array will do too. */
+/** Creates an array at a URL or in a store, and opens it. `schema` may be the `schema` of another array. */
 export async function create(place: string | URL | Store, schema: SchemaInput | Record<string, unknown>, options: CreateOptions = {}): Promise<TileArray> {
   const { path = "", at = Date.now(), key } = options;
   const store = storeOf(place);
@@ -39,7 +39,7 @@ export async function create(place: string | URL | Store, schema: SchemaInput | 
   return open(store, { path, ...(key ? { key } : {}) });
 }
 
-/** Refuses rounded integers wherever the schema has them: domains, tiles, fill values, values of enumerations. */
+/** Refuses rounded integers anywhere in the schema, such as in domains, tiles, fill values and enumerations. */
 function refuseRoundedIn(entry: unknown, path: string, type?: unknown): void {
   if (typeof entry === "number" && !String(type).startsWith("float")) refuseRounded(path, entry);
   if (typeof entry !== "object" || entry === null) return;
@@ -51,7 +51,7 @@ function schemaJson(schema: SchemaInput | Record<string, unknown>): object {
   refuseRoundedIn(schema, "schema");
   if ("dimensions" in schema) return schema;
   const { dims, attrs, allowsDups, ...rest } = schema as SchemaInput;
-  if (!Array.isArray(dims) || !Array.isArray(attrs)) throw new HyperslabError("InvalidArgument", "a schema has lists of `dims` and `attrs`");
+  if (!Array.isArray(dims) || !Array.isArray(attrs)) throw new HyperslabError("InvalidArgument", "a schema needs the lists `dims` and `attrs`");
   const filtered = <T extends { filters?: readonly FilterInput[] }>(field: T) =>
     field.filters ? { ...field, filters: field.filters.map(filter) } : field;
   const dated = (v: unknown) => (v instanceof Date ? v.toISOString() : v);
@@ -64,20 +64,20 @@ function filter(given: FilterInput): unknown {
 }
 
 export interface PutOptions extends CallOptions {
-  /** The time of the write. Without it, now, or just after the latest write if that is up to five seconds ahead of the clock. */
+  /** The timestamp of the write. Default: now, or just after the latest write if that is up to five seconds ahead of the clock. */
   at?: Moment;
-  /** The order of the cells of a dense write; `"row"` unless given. */
+  /** The order of the cells of a dense write. Default: `"row"`. */
   order?: Order;
-  /** Keeps the write from beginning. One that has begun goes on to its end: whether it became visible is never in doubt. */
+  /** Prevents the write from starting. A write that has started is completed, so it is never unknown whether it is visible. */
   signal?: AbortSignal | undefined;
 }
 
-/** What is written: the values of the only attribute, or columns by field. */
+/** The cells to write: the values of the only attribute, or columns by field. */
 export type PutData = ColumnInput | Chunk | { readonly [field: string]: ColumnInput | Chunk };
 
 /**
- * Writes cells as one fragment, which is visible as a whole or not at all, and gives its name.
- * A dense write fills the selected box; a sparse one has a column for each dimension too.
+ * Writes cells atomically, as one fragment, and returns its name. A dense write fills the selected box. A sparse write
+ * has a column for each dimension too.
  */
 export async function put(array: TileArray, selection: Selection, data: PutData, options: PutOptions = {}): Promise<string> {
   const { at, signal } = options;
@@ -85,7 +85,7 @@ export async function put(array: TileArray, selection: Selection, data: PutData,
   signal?.throwIfAborted();
   const dense = array.kind === "dense";
   if (!dense && selection !== null && selection !== undefined) {
-    throw new HyperslabError("InvalidArgument", "cells of a sparse array bear their coordinates, a column for each dimension: give null for the selection");
+    throw new HyperslabError("InvalidArgument", "the array is sparse: give null as the selection, and the coordinates as columns");
   }
   const given = columnsOf(array, data, order);
   const fields = new Map([...array.dims.map((d) => [d.name, d] as const), ...array.attrs.map((a) => [a.name, a] as const)]);
@@ -106,11 +106,11 @@ function columnsOf(array: TileArray, data: PutData, order: Order): Record<string
   const plain = (input: ColumnInput | Chunk): ColumnInput => {
     if (!(typeof input === "object" && "data" in input && ArrayBuffer.isView(input.data))) return input as ColumnInput;
     if (array.kind === "dense" && (input.order ?? order) !== order) {
-      throw new HyperslabError("InvalidArgument", `the chunk has the order '${input.order}': give put { order: "${input.order}" }`);
+      throw new HyperslabError("InvalidArgument", `the chunk has the order '${input.order}'; pass { order: "${input.order}" }`);
     }
     return { values: input.data, offsets: input.offsets, validity: input.validity };
   };
-  // Fields may be called as the parts of a column or chunk are.
+  // Fields may have the names of a column's or a chunk's properties.
   const names = [...array.dims, ...array.attrs].map((field) => field.name);
   const given = data as Record<string, unknown>;
   const has = (...parts: string[]) => ArrayBuffer.isView(given[parts[0] ?? ""]) && parts.every((part) => part in data) && !parts.every((part) => names.includes(part));
@@ -118,12 +118,12 @@ function columnsOf(array: TileArray, data: PutData, order: Order): Record<string
   if (!isColumn) return Object.fromEntries(Object.entries(data as Record<string, ColumnInput | Chunk>).map(([k, v]) => [k, plain(v)]));
   const only = array.attrs[0];
   if (!only || array.attrs.length > 1 || array.kind === "sparse") {
-    throw new HyperslabError("InvalidArgument", "name the fields: {field: values, …}");
+    throw new HyperslabError("InvalidArgument", "give columns by field: {field: values, …}");
   }
   return { [only.name]: plain(data as ColumnInput | Chunk) };
 }
 
-/** Writes `__manifest.json`, with which a host that cannot list can serve the array. */
+/** Writes `__manifest.json`, so that a server without listing can serve the array. */
 export async function writeManifest(array: TileArray): Promise<void> {
   await within(array.store, undefined, () => rawStore(array.store).index(array.path));
 }

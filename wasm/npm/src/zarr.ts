@@ -2,22 +2,22 @@ import type { CallOptions, OpenOptions, TileArray } from "./array.js";
 import { mount } from "./mount.js";
 import type { Store } from "./store.js";
 
-/** Bytes of a file: from an offset, or the last ones. */
+/** A byte range from an offset, or the last bytes of a file. */
 export type ZarrRange = { offset: number; length: number } | { suffixLength: number };
 
-/** What zarrita reads from; keys start with `/`. */
+/** A store for zarrita. Keys start with `/`. */
 export interface ZarrStore {
   get(key: `/${string}`, options?: CallOptions): Promise<Uint8Array | undefined>;
   getRange(key: `/${string}`, range: ZarrRange, options?: CallOptions): Promise<Uint8Array | undefined>;
 }
 
 /**
- * A dense array as a store for zarrita: a Zarr v3 group with an array for each attribute. Tiles that
- * hold no data are absent, which Zarr takes for the fill value.
+ * Shows a dense array to zarrita as a Zarr v3 group with an array for each attribute. Tiles without data are missing
+ * files, which Zarr reads as the fill value.
  */
 export function asZarrita(source: TileArray | string | URL | Store, options: OpenOptions = {}): ZarrStore {
   const files = mount(source, options);
-  // What is absent is known before it is read: a file that is lost is a failure and no fill value.
+  // `look` says whether a tile has data. If its file is then lost, the read fails instead of returning the fill value.
   const read = async (key: string, part: (size: number) => [number, number], call: CallOptions = {}) => {
     const path = `zarr${key}`;
     const found = await files.look(path, call);
@@ -33,7 +33,7 @@ export function asZarrita(source: TileArray | string | URL | Store, options: Ope
   };
 }
 
-/** A description whose fill values of more digits than a double holds are text: JSON.parse would round them, and zarrita reads both. */
+/** Turns long integers of fill values into text, which zarrita reads too. `JSON.parse` would round the numbers. */
 function exact(description: Uint8Array): Uint8Array {
   const text = new TextDecoder().decode(description);
   return new TextEncoder().encode(text.replace(/("fill_value": *)(-?\d{16,})(?![\d.eE])/g, '$1"$2"'));

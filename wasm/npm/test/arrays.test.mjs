@@ -20,7 +20,7 @@ async function written(schema = plane, data = counted) {
   return { store, array: await open(store) };
 }
 
-test("an array knows itself", async () => {
+test("an open array has its schema, fragments and times", async () => {
   const { array } = await written();
   assert.equal(array.kind, "dense");
   assert.deepEqual(array.shape, [6, 4]);
@@ -32,7 +32,7 @@ test("an array knows itself", async () => {
   assert.equal(array.schema.type, "dense");
 });
 
-test("the whole array, in both orders", async () => {
+test("get reads the whole array in both orders", async () => {
   const { array } = await written();
   const c = await get(array);
   assert.deepEqual([c.data, c.shape, c.stride], [counted, [6, 4], [4, 1]]);
@@ -46,7 +46,7 @@ test("the whole array, in both orders", async () => {
   for (const order of ["F", "global"]) await assert.rejects(get(array, null, { order }), { message: /row and col/ });
 });
 
-test("a box is read into an array of the caller's", async () => {
+test("get reads into the array `out`", async () => {
   const { array } = await written();
   const room = new Int32Array(10).fill(-1);
   const out = room.subarray(3, 7);
@@ -55,14 +55,14 @@ test("a box is read into an array of the caller's", async () => {
   assert.deepEqual([...room], [-1, -1, -1, 5, 6, 9, 10, -1, -1, -1]);
   assert.deepEqual([chunk.shape, chunk.at(1, 0)], [[2, 2], 9]);
   const refused = (out, message) => assert.rejects(get(array, [[1, 2], [1, 2]], { out }), (e) => e.code === "InvalidArgument" && message.test(e.message));
-  await refused(new Int32Array(5), /has 16 bytes here, and 'out' 20/);
+  await refused(new Int32Array(5), /has 16 bytes in this box, but 'out' has 20/);
   const floats = Float32Array.of(1, 2, 3, 4);
   await refused(floats, /give a Int32Array, not a Float32Array/);
   assert.deepEqual(floats, Float32Array.of(1, 2, 3, 4));
   await assert.rejects(get(array, [0, 0], { attrs: ["a", "y"], out }), /'out' takes one attribute, not 2/);
 });
 
-test("of several attributes the one that is named says what it is read into", async () => {
+test("the type of `out` must match the named attribute", async () => {
   const store = new MemoryStore();
   const array = await create(store, { ...plane, attrs: [{ name: "a", type: "int32" }, { name: "b", type: "float32" }] }, { at: 1 });
   await put(array, [[0, 0], [0, 1]], { a: Int32Array.of(1, 2), b: Float32Array.of(0.5, 1.5) }, { at: 2 });
@@ -75,7 +75,7 @@ test("of several attributes the one that is named says what it is read into", as
       assert.deepEqual([...out], expected);
       const other = out === ints ? floats : ints;
       other.fill(7);
-      await assert.rejects(get(now, selection, { out: other, ...(attrs ? { attrs } : {}) }), { code: "InvalidArgument", message: /'out' is to be of type/ });
+      await assert.rejects(get(now, selection, { out: other, ...(attrs ? { attrs } : {}) }), { code: "InvalidArgument", message: /'out' must have the type/ });
       assert.deepEqual([...other], [7, 7]);
     }
   }
@@ -84,7 +84,7 @@ test("of several attributes the one that is named says what it is read into", as
   assert.deepEqual([...floats], [7, 7]);
 });
 
-test("of writes within a millisecond the later wins", async () => {
+test("of writes in the same millisecond, the later one wins", async () => {
   for (let i = 0; i < 50; i++) {
     const { array } = await written();
     for (const value of [1, 2, 3]) await put(array, null, counted.map(() => value), { at: 7 });
@@ -92,15 +92,15 @@ test("of writes within a millisecond the later wins", async () => {
   }
 });
 
-test("what is no moment and no step is refused", async () => {
+test("invalid times and steps are refused", async () => {
   const { store, array } = await written();
   const refused = (made, message) => assert.rejects(made, (e) => e.code === "InvalidArgument" && message.test(e.message));
   for (const at of [NaN, -1, new Date("2026-31-01"), "2026-11-01", [0, NaN]]) {
-    await refused(open(store, { at }), /is no moment/);
-    await refused(put(array, null, counted, { at }), /is no moment/);
+    await refused(open(store, { at }), /invalid time/);
+    await refused(put(array, null, counted, { at }), /invalid time/);
   }
-  await refused(array.at([5, 2]), /the earlier moment comes first/);
-  for (const step of [1.5, NaN, -1, 0]) await refused(get(array, [slice(0, 4, step)]), /a step is a whole number/);
+  await refused(array.at([5, 2]), /give the earlier time first/);
+  for (const step of [1.5, NaN, -1, 0]) await refused(get(array, [slice(0, 4, step)]), /a step must be an integer/);
 });
 
 test("values that do not fit are refused", async () => {
@@ -121,7 +121,7 @@ test("values that do not fit are refused", async () => {
   }
 });
 
-test("each cell of one length holds its number of values", async () => {
+test("fixed-length cells must have the right number of values", async () => {
   const cells = async (attr, data) => {
     const array = await create(new MemoryStore(), { ...plane, dims: [{ name: "x", type: "int32", domain: [0, 3], tile: 2 }], attrs: [{ name: "v", ...attr }] }, { at: 1 });
     await put(array, null, { v: data }, { at: 2 });
@@ -140,7 +140,7 @@ test("each cell of one length holds its number of values", async () => {
   assert.deepEqual(await cells({ ...pair, nullable: true }, plain), [1, 3, 5, 7].map((i) => Int16Array.of(i, i + 1)));
 });
 
-test("arrays of another type are refused, and what is handed out is taken", async () => {
+test("put refuses arrays of another type, and accepts what get returns", async () => {
   const types = ["int8", "uint8", "bool", "char", "blob", "string_ascii", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64", "datetime_day", "time_ms", "string_utf16"];
   const given = [Int8Array, Uint8Array, Uint8ClampedArray, Buffer, Int16Array, Uint16Array, Int32Array, Uint32Array, BigInt64Array, BigUint64Array, Float32Array, Float64Array];
   for (const type of types) {
@@ -169,7 +169,7 @@ test("text keeps a byte order mark", async () => {
   }
 });
 
-test("selections of every kind name the same cells", async () => {
+test("all kinds of selections select the same cells", async () => {
   const { array } = await written();
   const expected = [Int32Array.of(5, 6, 9, 10), [2, 2]];
   const selections = [
@@ -185,7 +185,7 @@ test("selections of every kind name the same cells", async () => {
   }
 });
 
-test("one coordinate drops its axis, a step picks, null takes all", async () => {
+test("one coordinate drops its axis, a step skips cells, null selects all", async () => {
   const { array } = await written();
   const row = await get(array, [2, null]);
   assert.deepEqual([row.data, row.shape, row.stride], [Int32Array.of(8, 9, 10, 11), [4], [1]]);
@@ -198,7 +198,7 @@ test("one coordinate drops its axis, a step picks, null takes all", async () => 
   assert.deepEqual([cell.data, cell.shape, cell.at()], [Int32Array.of(23), [], 23]);
 });
 
-test("unwritten cells hold the fill value, conditions too", async () => {
+test("unwritten cells and cells that fail a condition hold the fill value", async () => {
   const store = new MemoryStore();
   const array = await create(store, { ...plane, attrs: [{ name: "a", type: "int32", fill: -1 }] }, { at: 1 });
   await put(array, [[0, 1], [0, 1]], Int32Array.of(1, 2, 3, 4), { at: 2 });
@@ -207,7 +207,7 @@ test("unwritten cells hold the fill value, conditions too", async () => {
   assert.deepEqual((await get(now, [slice(0, 2), slice(0, 2)], { where: "a >= 3" })).data, Int32Array.of(-1, -1, 3, 4));
 });
 
-test("time travel", async () => {
+test("an array can be read as of earlier times", async () => {
   const { store, array } = await written();
   await put(array, [0, 0], Int32Array.of(100), { at: 10 });
   const now = await open(store);
@@ -220,7 +220,7 @@ test("time travel", async () => {
   assert.deepEqual(now.times(), [2, 10]);
 });
 
-test("what bears a time of the future is not there yet", async () => {
+test("fragments with future timestamps are ignored by default", async () => {
   const { store, array } = await written();
   const later = Date.now() + 1e9;
   await put(array, [0, 0], Int32Array.of(100), { at: later });
@@ -234,14 +234,14 @@ test("what bears a time of the future is not there yet", async () => {
   assert.equal(await shown(await open(store, { at: [0, Infinity] }), "slices/a@0:1,0:1.npy"), 100);
 });
 
-test("a mount of an open array shows its moment", async () => {
+test("a mount of an open array shows the array's time", async () => {
   const { store, array } = await written();
   await put(array, [0, 0], Int32Array.of(100), { at: 10 });
   const past = await mount(await open(store, { at: 5 })).readFile("slices/a@0:1,0:1.npy");
   assert.deepEqual(past.slice(-4), Uint8Array.of(0, 0, 0, 0));
 });
 
-test("64-bit integers are bigint, and exact", async () => {
+test("64-bit integers are exact bigints", async () => {
   const big = BigInt64Array.of(2n ** 53n + 1n, -(2n ** 63n) + 1n);
   const schema = {
     type: "dense",
@@ -254,7 +254,7 @@ test("64-bit integers are bigint, and exact", async () => {
   assert.equal((await get(array, [2n ** 60n + 1n])).at(), big[1]);
 });
 
-test("several attributes: text, nulls, several values a cell", async () => {
+test("text, nulls and several values per cell can be read and written", async () => {
   const schema = {
     type: "dense",
     dims: [{ name: "i", type: "uint8", domain: [0, 2], tile: 3 }],
@@ -299,7 +299,7 @@ const cells = {
   place: ["a", "b", null, "Fiji"],
 };
 
-test("sparse cells as columns", async () => {
+test("sparse cells are read as columns", async () => {
   const { array } = await written(quakes, cells);
   assert.equal(array.kind, "sparse");
   const all = await query(array, { order: "row" }).columns();
@@ -319,7 +319,7 @@ test("sparse cells as columns", async () => {
   assert.equal(await query(array, { ranges: { lon: [[-90, 0], [100, 180]] } }).count(), 2);
 });
 
-test("batches hold together what one read holds", async () => {
+test("batches together have the cells of a single read", async () => {
   const n = 5000;
   const schema = { type: "sparse", dims: [{ name: "i", type: "int32", domain: [0, 9999], tile: 100 }], attrs: [{ name: "s", type: "string_ascii" }], capacity: 100 };
   const data = { i: Int32Array.from({ length: n }, (_, i) => i), s: Array.from({ length: n }, (_, i) => `cell ${i}`) };
@@ -336,7 +336,7 @@ test("batches hold together what one read holds", async () => {
   assert.deepEqual([joined.length, joined.columns.s.at(n - 1)], [n, `cell ${n - 1}`]);
 });
 
-test("a result that does not fit is refused at once, and read batch by batch", async () => {
+test("a result that does not fit in memory is refused early, but can be read in batches", async () => {
   const attrs = [{ name: "a", type: "int32" }, { name: "s", type: "string_ascii", cell: "var" }];
   const side = (name) => ({ name, type: "int64", domain: [0, 2 ** 31], tile: 100 });
   const wide = await create(new MemoryStore(), { ...plane, dims: [side("y"), side("x"), side("z")], attrs }, { at: 1 });
@@ -355,7 +355,7 @@ test("a result that does not fit is refused at once, and read batch by batch", a
   assert.deepEqual([some.length, some.columns.a.length, [...some.columns.z]], [4, 4, [0n, 4n, 0n, 4n]]);
 });
 
-test("ranges that select nothing say so", async () => {
+test("empty ranges are refused", async () => {
   const { array } = await written();
   const refused = (made, message) => assert.rejects(made, (e) => e.code === "InvalidArgument" && message.test(e.message), String(message));
   for (const [from, to] of [[3, 3], [5, 3], [0, 0]]) {
@@ -364,13 +364,13 @@ test("ranges that select nothing say so", async () => {
     await refused(get(array, `${from}:${to}`), half);
     await refused(put(array, [slice(from, to)], counted), half);
   }
-  await refused(get(array, [slice(5, 0, -1)]), /selects nothing|a step is a whole number/);
+  await refused(get(array, [slice(5, 0, -1)]), /selects nothing|a step must be an integer/);
   await refused(get(array, [[5, 3]]), /dimension 'y': the range 5 to 3 is empty: its end is before its start/);
   await refused(query(array, { ranges: { y: [5, 3] } }).count(), /the range 5 to 3 is empty/);
   await refused(get(array, [slice(3, 9)]), /the range 3 to 8 is not inside the domain, 0 to 5/);
 });
 
-test("the tree of files", async () => {
+test("a mount lists and reads files", async () => {
   const { store, array } = await written();
   const files = mount(array);
   const names = (await files.readDir()).map((e) => e.name);
@@ -387,7 +387,7 @@ test("the tree of files", async () => {
   assert.equal(JSON.parse(new TextDecoder().decode(await mount(store).readFile("schema.json"))).type, "dense");
 });
 
-test("what is lost or cannot be reached is never taken for nothing", async () => {
+test("lost or unreachable files are errors, not empty results", async () => {
   const { store } = await written(quakes, cells);
   const lost = (end) => mount(new MemoryStore([...store].filter(([key]) => !key.endsWith(end))));
   for (const end of ["__fragment_metadata.tdb", "a0.tdb"]) {
@@ -399,7 +399,7 @@ test("what is lost or cannot be reached is never taken for nothing", async () =>
   }
 });
 
-test("failures have codes and say what to do", async () => {
+test("errors have codes and messages", async () => {
   const { store, array } = await written();
   const code = (expected) => (e) => e instanceof HyperslabError && e.code === expected && e.message.length > 10;
   await assert.rejects(open(new MemoryStore()), code("NotFound"));
@@ -423,7 +423,7 @@ test("encrypted arrays need their key", async () => {
   await assert.rejects(open(store), (e) => e.code === "Key");
 });
 
-test("a store of one's own needs few methods", async () => {
+test("a custom store needs only a few methods", async () => {
   const { store } = await written();
   const keys = [];
   const lean = {
@@ -435,7 +435,7 @@ test("a store of one's own needs few methods", async () => {
   await assert.rejects(put(await open(lean), null, counted), (e) => e.code === "Unsupported");
 });
 
-test("a date that names several coordinates keeps its axis", async () => {
+test("a date that selects several coordinates keeps its axis", async () => {
   const days = { type: "dense", dims: [{ name: "day", type: "datetime_day", domain: ["2020-01-01", "2020-12-31"], tile: 50 }], attrs: [{ name: "a", type: "int16" }] };
   const { array } = await written(days, Int16Array.from({ length: 366 }, (_, i) => i));
   const month = await get(array, ["2020-02"]);
@@ -445,7 +445,7 @@ test("a date that names several coordinates keeps its axis", async () => {
   assert.throws(() => month.at(-1), RangeError);
 });
 
-test("text of any length keeps its zeros", async () => {
+test("variable-length text keeps its zeros", async () => {
   const line = (cell) => ({ type: "sparse", dims: [{ name: "x", type: "int32", domain: [0, 9], tile: 5 }], attrs: [{ name: "c", type: "char", cell }] });
   for (const [cell, text, shown] of [["var", "a\0\0", "a\0\0"], [3, "a\0\0", "a"]]) {
     const array = await create(new MemoryStore(), line(cell), { at: 1 });
@@ -454,31 +454,31 @@ test("text of any length keeps its zeros", async () => {
   }
 });
 
-test("what is no selection, no text, no time and no store is refused, and says what is", async () => {
+test("invalid arguments are refused, with what to give instead", async () => {
   const { store, array } = await written();
   const refused = (work, message) => assert.rejects(work, (e) => e instanceof HyperslabError && e.code === "InvalidArgument" && message.test(e.message));
-  for (const selection of [5, 5n, true, new Date()]) await refused(get(array, selection), /is no selection: give a list by dimension/);
+  for (const selection of [5, 5n, true, new Date()]) await refused(get(array, selection), /is not a selection; give a list such as/);
   await refused(get(array, { z: 5 }), /no dimension 'z'; the dimensions are y, x/);
-  for (const at of [null, true, "2020", -1]) await refused(open(store, { at }), /is no moment/);
-  await refused(put(array, null, counted, { at: Infinity }), /no moment to write at/);
-  for (const source of [undefined, 5, {}]) await refused(open(source), /is no place of an array/);
-  await refused(create(new MemoryStore(), { type: "dense" }), /lists of `dims` and `attrs`/);
+  for (const at of [null, true, "2020", -1]) await refused(open(store, { at }), /invalid time/);
+  await refused(put(array, null, counted, { at: Infinity }), /cannot write at the time/);
+  for (const source of [undefined, 5, {}]) await refused(open(source), /give a URL or a store, not/);
+  await refused(create(new MemoryStore(), { type: "dense" }), /needs the lists `dims` and `attrs`/);
 
   const sparse = await create(new MemoryStore(), { type: "sparse", dims: plane.dims, attrs: [{ name: "t", type: "string_utf8", cell: "var" }] });
   const cells = (t) => ({ y: [0], x: [0], t: [t] });
   for (const t of [65, true]) await refused(put(sparse, null, cells(t)), /'t' is of type string_utf8: give a string, not the/);
-  await refused(put(sparse, null, cells("a\ud800")), /half a character/);
-  await refused(put(sparse, [[0, 1]], cells("a")), /bear their coordinates/);
-  for (const ranges of [{ y: 5 }, { y: null }, { y: [1] }, { y: slice(1, 2) }]) await refused(query(sparse, { ranges }).columns(), /give a range of 'y' as two values/);
+  await refused(put(sparse, null, cells("a\ud800")), /lone surrogate/);
+  await refused(put(sparse, [[0, 1]], cells("a")), /give null as the selection/);
+  for (const ranges of [{ y: 5 }, { y: null }, { y: [1] }, { y: slice(1, 2) }]) await refused(query(sparse, { ranges }).columns(), /give a range of 'y' as \[low, high\]/);
 });
 
-test("an array is made by the schema of another", async () => {
+test("an array can be created from the schema of another", async () => {
   const { array } = await written();
   const twin = await create(new MemoryStore(), array.schema, { at: 1 });
   assert.deepEqual(twin.schema, array.schema);
 });
 
-test("fields may be called as the parts of a column or a chunk", async () => {
+test("fields may have the names of a column's or a chunk's properties", async () => {
   const dims = [{ name: "values", type: "int32", domain: [0, 9], tile: 5 }];
   const sparse = await create(new MemoryStore(), { type: "sparse", dims, attrs: [{ name: "v", type: "int32" }] }, { at: 1 });
   await put(sparse, null, { values: Int32Array.of(3), v: Int32Array.of(7) });
@@ -493,7 +493,7 @@ test("fields may be called as the parts of a column or a chunk", async () => {
   assert.deepEqual((await get(await alone.at(Infinity), [[0, 1]])).data, Int32Array.of(1, 2));
 });
 
-test("nothing is created inside an array", async () => {
+test("create refuses paths inside an array", async () => {
   const { store } = await written();
   await assert.rejects(create(store, plane, { path: "b", at: 1 }), { code: "InvalidArgument", message: /is inside the array at the root of the store/ });
 });

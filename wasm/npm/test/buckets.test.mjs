@@ -73,7 +73,7 @@ for (const [name, url, lists, list, options] of [
   });
 }
 
-test("a bucket that does not list says what to do", async () => {
+test("the error for a bucket without listing says what to do", async () => {
   for (const answer of [["", { status: 403, statusText: "Forbidden" }], ["<html>"], ["", { status: 404 }]]) {
     const fetch = async (request) => (new URL(request.url).search ? new Response(...answer) : new Response("", { status: 404 }));
     await assert.rejects(open("https://data.s3.amazonaws.com/x", { http: { fetch } }), (e) => e.code === "NotFound" && e.message.includes("hyperslab index"));

@@ -10,7 +10,7 @@ import { create, FileStore, get, members, MemoryStore, open, put, writeManifest 
 const folder = await mkdtemp(join(tmpdir(), "hyperslab-"));
 after(() => rm(folder, { recursive: true }));
 
-test("an array on the disk is written and read", async () => {
+test("an array on disk can be written and read", async () => {
   const path = join(folder, "array");
   const array = await create(new FileStore(path), {
     type: "dense",
@@ -24,7 +24,7 @@ test("an array on the disk is written and read", async () => {
   assert.ok((await readdir(path)).every((name) => name.startsWith("__")), "no temporary file is left");
 });
 
-test("where nothing is, its name is told", async () => {
+test("the error for a missing array names its path", async () => {
   const place = join(folder, "nothing");
   const told = (name) => (e) => e.code === "NotFound" && e.message.startsWith(`${name}: not found (`);
   await assert.rejects(open(place), told(place));
@@ -35,7 +35,7 @@ test("where nothing is, its name is told", async () => {
   await assert.rejects(open(new MemoryStore(), { path: "a/b" }), told("a/b"));
 });
 
-test("a file is never written over", async () => {
+test("a new file never replaces another", async () => {
   const store = new FileStore(folder);
   await store.set("x/y", Uint8Array.of(1), { ifNoneMatch: "*" });
   await assert.rejects(store.set("x/y", Uint8Array.of(2), { ifNoneMatch: "*" }), (e) => e.code === "AlreadyExists");
@@ -44,7 +44,7 @@ test("a file is never written over", async () => {
   assert.throws(() => store.place("../x"));
 });
 
-test("a file that is replaced is there whole, the old or the new one, and a failure leaves nothing", async () => {
+test("a file is replaced atomically, and a failed write leaves no file", async () => {
   const root = join(folder, "replaced");
   const store = new FileStore(root);
   await store.set("x/y", Uint8Array.of(1, 2, 3));

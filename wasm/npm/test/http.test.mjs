@@ -38,15 +38,15 @@ for (const listing of ["json", "html", "go"]) {
   }
 }
 
-test("a web page is no file", async () => {
+test("a web page in place of a file counts as a missing file", async () => {
   const { url } = await served(indexed, { listing: "page" });
   assert.deepEqual((await get(await open(url))).data, data);
   assert.equal(await new HttpStore(url).get("nothing"), undefined);
   const without = await served(plain, { listing: "page" });
-  await assert.rejects(open(without.url), (e) => e.code === "NotFound" && /no list of files.*hyperslab index/.test(e.message));
+  await assert.rejects(open(without.url), (e) => e.code === "NotFound" && /no __manifest.json.*hyperslab index/.test(e.message));
 });
 
-test("of a server that ignores ranges each file comes once, whole", async () => {
+test("if a server ignores ranges, each file is requested once", async () => {
   const { url, log } = await served(indexed, { listing: "none", ranges: false });
   const opened = await open(url);
   const chunk = await get(opened, [slice(0, 10), slice(0, 10)]);
@@ -65,7 +65,7 @@ test("of a server that ignores ranges each file comes once, whole", async () => 
   await assert.rejects(source.getRange(keys[1], { offset: 5, length: 1e6 }), /truncated/);
 });
 
-test("a manifest makes opening one request", async () => {
+test("with a manifest, opening takes one round trip", async () => {
   const { url, log } = await served(indexed, { listing: "none" });
   await open(url);
   // A host that cannot list is asked for one, beside the manifest.
@@ -79,7 +79,7 @@ test("a manifest makes opening one request", async () => {
   assert.match(log[1].range, /^bytes=\d+-\d+$/);
 });
 
-test("where the host lists, a manifest hides no later writes", async () => {
+test("if the server lists, a manifest hides no later writes", async () => {
   const written = new MemoryStore(indexed);
   written.delete("__manifest.json");
   await put(await open(written), [[0, 0], [0, 0]], Float64Array.of(7), { at: 3 });
@@ -90,14 +90,14 @@ test("where the host lists, a manifest hides no later writes", async () => {
   assert.equal((await get(believing, [0, 0])).data[0], data[0]);
 });
 
-test("a put renews the manifest", async () => {
+test("put updates the manifest", async () => {
   const written = new MemoryStore(indexed);
   await put(await open(written), [[0, 0], [0, 1]], Float64Array.of(7, 8), { at: 3 });
   const { url } = await served(written, { listing: "none" });
   assert.deepEqual([...(await get(await open(url), [0, [0, 2]])).data], [7, 8, data[2]]);
 });
 
-test("a manifest that cannot be renewed stays", async () => {
+test("a manifest stays if updating it fails", async () => {
   const written = new MemoryStore(indexed);
   const set = written.set.bind(written);
   written.set = (key, ...rest) => {
@@ -123,29 +123,29 @@ for (const ranges of [true, false]) {
   });
 }
 
-test("no list and no manifest: the message names the command", async () => {
+test("without listing and manifest, the error names the command", async () => {
   const { url } = await served(plain, { listing: "none" });
   await assert.rejects(open(url), (e) => e.code === "NotFound" && e.message.includes("hyperslab index"));
 });
 
-test("a host that refuses lists is no host where nothing is, and the message names the command", async () => {
+test("a refused listing is not a missing array, and the error names the command", async () => {
   const { url } = await served(plain, { listing: "refused" });
-  const told = (e) => e.code === "Io" && e.message.startsWith(`${url}/: the server answers 403 Forbidden; `) && e.message.includes("hyperslab index");
+  const told = (e) => e.code === "Io" && e.message.startsWith(`${url}/: the server returned 403 Forbidden; `) && e.message.includes("hyperslab index");
   await assert.rejects(open(url), told);
   await assert.rejects(kindOf(url), told);
   await assert.rejects(members(url), told);
   await assert.rejects(mount(url).stat("schema.json"), told);
 });
 
-test("what cannot be reached is named, with its cause", async () => {
+test("the error for an unreachable server has the URL and the cause", async () => {
   const server = await serve(plain, {});
   await server.close();
   const told = (e) => e.code === "Io" && e.message.includes(`${server.url}/x/__manifest.json: fetch failed (connect ECONNREFUSED`);
   await assert.rejects(open(`${server.url}/x`), told);
-  await assert.rejects(open("s3://bucket/x"), (e) => e.code === "Unsupported" && /s3:\/\/bucket\/x\/.*give the https address of the bucket/.test(e.message));
+  await assert.rejects(open("s3://bucket/x"), (e) => e.code === "Unsupported" && /s3:\/\/bucket\/x\/.*give the bucket's https URL/.test(e.message));
 });
 
-test("only what a slice needs is fetched, and only once", async () => {
+test("a slice fetches only the bytes it needs, once", async () => {
   const { url } = await served(indexed, {});
   const events = [];
   const opened = await open(url, { onRequest: (e) => events.push(e) });
@@ -159,7 +159,7 @@ test("only what a slice needs is fetched, and only once", async () => {
   assert.deepEqual(events, []);
 });
 
-test("neighbouring tiles are one request", async () => {
+test("neighbouring tiles are fetched in one request", async () => {
   const { url, log } = await served(indexed, {});
   const opened = await open(url);
   log.length = 0;
@@ -167,7 +167,7 @@ test("neighbouring tiles are one request", async () => {
   assert.equal(log.length, 1);
 });
 
-test("one caller's abort does not hurt another, the last one's ends the request", async () => {
+test("a shared request is aborted only when its last caller aborts", async () => {
   let held = gate();
   const { url, log } = await served(indexed, { held: () => held.opened });
   const source = new HttpStore(url);
@@ -208,7 +208,7 @@ test("a call can be aborted", async () => {
   await assert.rejects(get(opened, null, { signal: AbortSignal.abort() }), { name: "AbortError" });
 });
 
-test("a fetch of one's own sees every request", async () => {
+test("a custom fetch gets every request", async () => {
   const { url } = await served(plain, {});
   const seen = [];
   const own = (request) => { seen.push(request.headers.get("X-Token")); return fetch(request); };
@@ -216,17 +216,17 @@ test("a fetch of one's own sees every request", async () => {
   assert.ok(seen.length > 0 && seen.every((t) => t === "t"));
 });
 
-test("other bytes than were asked for are refused", async () => {
+test("a wrong byte range is refused", async () => {
   const { url } = await served(indexed, {});
   const shifted = async (request) => {
     const range = request.headers.get("Range")?.replace(/\d+/g, (n) => Number(n) + 64);
     return fetch(request.url, { headers: range && request.url.endsWith("a0.tdb") ? { Range: range } : request.headers });
   };
   const opened = await open(new HttpStore(url, { fetch: shifted }));
-  await assert.rejects(get(opened, [slice(0, 64), slice(0, 64)]), (e) => e.code === "Io" && /a0.tdb: the server answers with other bytes than were asked for, \d+-\d+ instead of \d+-\d+; serve it with ranges/.test(e.message));
+  await assert.rejects(get(opened, [slice(0, 64), slice(0, 64)]), (e) => e.code === "Io" && /a0.tdb: the server sends bytes \d+-\d+ instead of \d+-\d+; use a server with byte ranges/.test(e.message));
 });
 
-test("a passing failure is tried again", async () => {
+test("transient failures are retried", async () => {
   const { url } = await served(indexed, {});
   let failures = 2;
   const flaky = async (request) => (failures-- > 0 ? new Response("busy", { status: 503 }) : fetch(request));

@@ -39,7 +39,7 @@ const seen = async (store, at, options) => {
   return Array.from({ length: x.length }, (_, i) => [x.at(i), v.at(i), word.at(i)]);
 };
 
-test("dense writes become one, in memory and on the disk, and leave no folder behind", async () => {
+test("dense fragments are consolidated and vacuumed, in memory and on disk", async () => {
   const folder = await mkdtemp(join(tmpdir(), "hyperslab-"));
   for (const store of [new MemoryStore(), new FileStore(folder)]) {
     const expected = await drawn(store);
@@ -62,7 +62,7 @@ test("dense writes become one, in memory and on the disk, and leave no folder be
   await rm(folder, { recursive: true });
 });
 
-test("sparse cells keep their times through a merge and a delete", async () => {
+test("sparse cells keep their times through consolidations and deletes", async () => {
   const store = new MemoryStore();
   await scattered(store);
   const before = [[1, 0.5, "a"], [2, 1.5, ""], [3, 2.5, "ccc"]];
@@ -78,7 +78,7 @@ test("sparse cells keep their times through a merge and a delete", async () => {
   assert.equal((await open(store)).fragments().length, 1);
 });
 
-test("a merge of a window leaves the rest alone", async () => {
+test("consolidating a time window leaves other fragments alone", async () => {
   const store = new MemoryStore();
   const expected = await drawn(store);
   await consolidate(await open(store), { at: [5, 25] });
@@ -88,7 +88,7 @@ test("a merge of a window leaves the rest alone", async () => {
   assert.deepEqual((await get(array)).data, expected);
 });
 
-test("boxes that lie far apart stay, unless the one around them may be larger", async () => {
+test("boxes that are far apart are not merged, unless `amplification` allows it", async () => {
   const store = new MemoryStore();
   const array = await create(store, { ...line, dims: [{ ...line.dims[0], domain: [0, 99] }] }, { at: 1 });
   await put(array, [[0, 1]], Int32Array.of(1, 2), { at: 10 });
@@ -102,7 +102,7 @@ test("boxes that lie far apart stay, unless the one around them may be larger", 
   assert.deepEqual([data[0], data[1], data[2], data[98], data[99]], [1, 2, -(2 ** 31), 3, 4]);
 });
 
-test("footers, markers and metadata are merged by name, and a manifest follows", async () => {
+test("each mode consolidates its files, and the manifest is updated", async () => {
   const store = new MemoryStore();
   const expected = await drawn(store);
   await writeManifest(await open(store));
@@ -119,7 +119,7 @@ test("footers, markers and metadata are merged by name, and a manifest follows",
   await assert.rejects(consolidate(await open(store), { mode: "all" }), { code: "InvalidArgument", message: /no mode 'all'; fragments,/ });
 });
 
-test("deletes say what they cannot do", async () => {
+test("unsupported deletes are refused", async () => {
   const [dense, sparse] = [new MemoryStore(), new MemoryStore()];
   await drawn(dense);
   await scattered(sparse);
@@ -127,10 +127,10 @@ test("deletes say what they cannot do", async () => {
   await assert.rejects(deleteCells(await open(sparse), "w = 1"), (e) => e.code === "InvalidArgument" && /'w'/.test(e.message));
   await assert.rejects(deleteCells(await open(sparse), "v <"), { code: "InvalidArgument" });
   const unwritable = { get: (key) => dense.get(key), list: (prefix) => dense.list(prefix) };
-  await assert.rejects(consolidate(await open(unwritable)), { code: "Unsupported", message: /read only/ });
+  await assert.rejects(consolidate(await open(unwritable)), { code: "Unsupported", message: /read-only/ });
 });
 
-test("workers merge and delete too", async () => {
+test("workers can consolidate and delete", async () => {
   const pool = new Pool({ workers: 2 });
   try {
     const store = new MemoryStore();
@@ -144,7 +144,7 @@ test("workers merge and delete too", async () => {
   }
 });
 
-test("without a time, a change comes after what a clock ahead has written, and is seen at once", async () => {
+test("without a time, a change sorts after a write by a clock that is ahead, and is visible at once", async () => {
   const pool = new Pool({ workers: 1 });
   try {
     for (const options of [{}, { pool }]) {
@@ -176,7 +176,7 @@ test("if the array is far ahead of the clock, a change needs a time", async () =
   assert.deepEqual([await seen(store), await seen(store, later)], [[[1, 3, "w"]], [[1, 1, "w"]]]);
 });
 
-test("a dry run counts by fragment and deletes nothing", async () => {
+test("a dry run counts cells by fragment and deletes nothing", async () => {
   const pool = new Pool({ workers: 1 });
   try {
     for (const options of [{}, { pool }]) {

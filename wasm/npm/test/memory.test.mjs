@@ -40,13 +40,13 @@ async function dropped(count, options) {
   return refs;
 }
 
-test("a store that nobody uses is let go", async () => {
+test("an unused store is garbage-collected", async () => {
   const refs = await dropped(20);
   // The last one may still be in a register.
   assert.ok(await collected(() => alive(refs) <= 1), `${alive(refs)} of ${refs.length} stores are there`);
 });
 
-test("a call keeps its store while it is under way", async () => {
+test("a running call keeps its store alive", async () => {
   /** A store that collects between its answers, and that only the engine knows. */
   const busy = async () => {
     const files = await filled();
@@ -75,7 +75,7 @@ test("a call keeps its store while it is under way", async () => {
   assert.ok((await busy().then((store) => mount(store).readFile("slices/all.csv"))).length > 0);
 });
 
-test("a pool forgets stores, arrays and mounts that nobody uses", async () => {
+test("a pool frees unused stores, arrays and mounts", async () => {
   const pool = new Pool({ workers: 2 });
   try {
     const refs = await dropped(10, { pool });
@@ -120,7 +120,7 @@ test("a worker frees stores as well as objects", async () => {
   }
 });
 
-test("reads that end early leave nothing in the workers", async () => {
+test("reads that end early leave no objects in the workers", async () => {
   const pool = new Pool({ workers: 2 });
   try {
     const array = await open(await filled(), { pool });

@@ -55,18 +55,18 @@ test("a pool works if the package comes from another origin, and under Trusted T
   assert.equal(await made(`${scripts}; worker-src blob: ${elsewhere.url}; ${trusting}`, elsewhere.url, pooled), 10);
 });
 
-test("a pool that a page's policy refuses says what to allow, in one error", async () => {
+test("if a page's policy refuses workers, the error says what to allow", async () => {
   const [name, code, message] = await made(`${scripts}; worker-src 'self'`, elsewhere.url, pooled);
   assert.deepEqual([name, code], ["HyperslabError", "Io"]);
-  assert.match(message, /a worker failed: it could not be loaded; its host must send "Access-Control-Allow-Origin", and a Content-Security-Policy of the page must allow "worker-src blob: http:\/\/127\.0\.0\.1:\d+"/);
+  assert.match(message, /a worker failed: it could not be loaded; its host must send "Access-Control-Allow-Origin", and the page's Content-Security-Policy must allow "worker-src blob: http:\/\/127\.0\.0\.1:\d+"/);
   for (const policies of ["trusted-types 'none'", "trusted-types other"]) {
     const found = await made(`${scripts}; require-trusted-types-for 'script'; ${policies}`, ".", pooled);
     assert.deepEqual(found.slice(0, 2), ["HyperslabError", "Unsupported"]);
-    assert.match(found[2], /a worker cannot be started: .*; allow the policy "trusted-types hyperslab" in the Content-Security-Policy of the page, or open the array without a pool$/);
+    assert.match(found[2], /cannot start a worker: .*; add "trusted-types hyperslab" to the page's Content-Security-Policy, or open the array without a pool$/);
   }
 });
 
-test("a host without CORS is named at once, with what to set", async (t) => {
+test("the error for a server without CORS says what to set", async (t) => {
   const store = new MemoryStore();
   const array = await create(store, schema, { at: 1 });
   await put(array, null, Int32Array.of(1, 2, 3, 4), { at: 2 });
@@ -77,7 +77,7 @@ test("a host without CORS is named at once, with what to set", async (t) => {
     host.log.length = 0;
     const [name, code, message] = await made(`${scripts}; connect-src 'self' ${host.url}`, ".", `const found = await told(open("${host.url}/", ${options}));`);
     assert.deepEqual([name, code], ["HyperslabError", "Io"]);
-    assert.match(message, /__manifest\.json: the server answers, but the browser keeps the answer from this page \(.*\)\. The likely cause is CORS: let the server send "Access-Control-Allow-Origin: http:\/\/127\.0\.0\.1:\d+" with every answer, 404 too/);
+    assert.match(message, /__manifest\.json: the server responds, but the browser blocks the response \(.*\)\. The likely cause is CORS: the server must send "Access-Control-Allow-Origin: http:\/\/127\.0\.0\.1:\d+" with every response, including 404/);
     assert.ok(message.endsWith(`"Access-Control-Allow-Headers: ${headers}"`), message);
     assert.ok(host.log.length <= 6, `the manifest and the list are asked for twice, and each time the host once: ${host.log.length}`);
   }

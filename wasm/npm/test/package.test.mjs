@@ -28,20 +28,20 @@ const use = `
   const sum = (await get(await array.at(Infinity))).data.reduce((a, b) => a + b);
 `;
 
-test("Node imports and requires it", async () => {
+test("Node can import and require the package", async () => {
   const run = (args) => execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
   const names = "create, get, MemoryStore, put";
   assert.equal(run(["--input-type=module", "-e", `import { ${names} } from "hyperslab"; ${use} console.log(String(sum));`]), "10");
   assert.equal(run(["-e", `const { ${names} } = require("hyperslab"); (async () => { ${use} console.log(String(sum)); })();`]), "10");
 });
 
-test("an engine that cannot be compiled says what can", async () => {
+test("if the engine cannot be compiled, the error names the supported browsers", async () => {
   const { init } = await import("hyperslab");
-  await assert.rejects(init(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 99)), { name: "HyperslabError", code: "Unsupported", message: /needs WebAssembly with SIMD, which Chrome \d+, Firefox \d+, Safari [\d.]+ and later have/ });
+  await assert.rejects(init(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 99)), { name: "HyperslabError", code: "Unsupported", message: /needs WebAssembly SIMD; use Chrome \d+, Firefox \d+, Safari [\d.]+ or later/ });
   await init();
 });
 
-test("TypeScript finds its types", async () => {
+test("TypeScript finds the package's types", async () => {
   await writeFile(join(folder, "use.mts"), `
     import { get, open, query, type Chunk, type Columns, type TypedArray } from "hyperslab";
     import { Pool } from "hyperslab/pool";
@@ -74,7 +74,7 @@ async function site(script) {
   return files;
 }
 
-test("a page imports it, without a bundler and under a strict policy", async () => {
+test("a page can import the package without a bundler, under a strict policy", async () => {
   const files = await site(`
     import { create, get, MemoryStore, mount, open, put, writeManifest } from "./pkg/index.js";
     ${use}
@@ -101,7 +101,7 @@ test("a page imports it, without a bundler and under a strict policy", async () 
   assert.ok(server.log.every((r) => r.method === "GET"), "no preflight, no HEAD");
 });
 
-test("a page reads in workers, and is not held up", async () => {
+test("reads in workers do not block the page", async () => {
   const files = await site(`
     import { create, get, MemoryStore, open, put } from "./pkg/index.js";
     import { Pool } from "./pkg/pool.js";
@@ -132,7 +132,7 @@ test("a page reads in workers, and is not held up", async () => {
   assert.ok(pooled > 100 * (alone + 1), `${pooled} turns with workers, ${alone} without`);
 });
 
-test("a page keeps arrays in its own storage, and shows folders and files of the user's disk", async () => {
+test("a page can use its own storage and the user's folders", async () => {
   const files = await site(`
     import { consolidate, create, DirectoryStore, get, open, OpfsStore, put, vacuum, writeManifest } from "./pkg/index.js";
     const store = await OpfsStore.open("kept/here");
@@ -179,7 +179,7 @@ test("a page keeps arrays in its own storage, and shows folders and files of the
   assert.deepEqual(await titles(server, 2), [[true, ...rest], [false, ...rest]]);
 });
 
-test("it stays small", async () => {
+test("the package stays small", async () => {
   const dist = join(here, "dist");
   const brotli = brotliCompressSync(await readFile(join(dist, "core_bg.wasm"))).length;
   const zipped = async (names) => gzipSync(Buffer.concat(await Promise.all(names.map((n) => readFile(join(dist, n)))))).length;

@@ -67,11 +67,11 @@ test("a pool reads the same cells", async () => {
     const out = new Int32Array(4);
     assert.equal((await get(past, [1, [0, 3]], { attrs: "a", out })).data, out);
     assert.deepEqual(out, Int32Array.of(100, 101, 102, 103));
-    await assert.rejects(get(past, [1, [0, 4]], { attrs: "a", out }), (e) => e.code === "InvalidArgument" && /has 20 bytes here, and 'out' 16/.test(e.message));
+    await assert.rejects(get(past, [1, [0, 4]], { attrs: "a", out }), (e) => e.code === "InvalidArgument" && /has 20 bytes in this box, but 'out' has 16/.test(e.message));
   }, { workers: 3 });
 });
 
-test("a pool reads files of the disk, and leaves Buffers to whose they are", async () => {
+test("a pool reads local files, and does not transfer Node's shared buffers", async () => {
   const folder = await mkdtemp(join(tmpdir(), "hyperslab-"));
   const array = await create(folder, { type: "dense", dims, attrs: [{ name: "a", type: "int32", filters }] }, { at: 1 });
   const cells = Int32Array.from({ length: 10_000 }, (_, i) => i);
@@ -88,7 +88,7 @@ test("a pool reads files of the disk, and leaves Buffers to whose they are", asy
   await rm(folder, { recursive: true });
 });
 
-test("calls of one time are spread over the workers", async () => {
+test("concurrent calls are spread over the workers", async () => {
   const store = await arrays();
   await pooled(async (pool) => {
     const array = await open(store, { path: "dense", pool });
@@ -102,7 +102,7 @@ test("calls of one time are spread over the workers", async () => {
   }, { workers: 3 });
 });
 
-test("what is written through a pool is seen by its next look", async () => {
+test("a write through a pool is visible when the array is opened again", async () => {
   const store = await arrays();
   await pooled(async (pool) => {
     const array = await open(store, { path: "dense", pool });
@@ -114,7 +114,7 @@ test("what is written through a pool is seen by its next look", async () => {
   }, { workers: 2 });
 });
 
-test("every file is asked for once when an array is opened, however many workers there are", async () => {
+test("opening an array reads every file once, for any number of workers", async () => {
   const files = new Map([...(await arrays())].map(([key, bytes]) => [key, bytes]));
   const requests = async (workers) => {
     const server = await serve(files);
@@ -134,7 +134,7 @@ test("every file is asked for once when an array is opened, however many workers
   assert.deepEqual(await requests(3), alone);
 });
 
-test("failures keep their code, and come from the caller's place", async () => {
+test("errors from workers keep their code", async () => {
   const store = await arrays();
   await pooled(async (pool) => {
     await assert.rejects(open(store, { path: "nothing", pool }), (e) => e.name === "HyperslabError" && e.code === "NotFound");
@@ -152,7 +152,7 @@ test("failures keep their code, and come from the caller's place", async () => {
   for (const workers of [0, -1, 1.5, NaN]) assert.throws(() => new Pool({ workers }), (e) => e.code === "InvalidArgument");
 });
 
-test("one caller's abort leaves the others their bytes, also while the array is opened again", async () => {
+test("one caller's abort does not affect other reads, even while the array is opened again", async () => {
   await pooled(async (pool) => {
     for (const options of [{}, { pool }]) {
       const files = await arrays();
@@ -193,7 +193,7 @@ test("one caller's abort leaves the others their bytes, also while the array is 
   }, { workers: 2 });
 });
 
-test("an open array as files is what it was when it was opened", async () => {
+test("a mount of an open array does not change with later writes", async () => {
   await pooled(async (pool) => {
     for (const options of [{}, { pool }]) {
       const store = new MemoryStore();
@@ -216,7 +216,7 @@ test("an open array as files is what it was when it was opened", async () => {
   }, { workers: 2 });
 });
 
-test("what came is kept where it is to be, but neither failures nor what nobody waited for", async () => {
+test("with `keeps`, results are kept, but neither errors nor aborted requests", async () => {
   const [kept, passing] = [new Flights(true), new Flights()];
   let asked = 0;
   const next = async () => (asked += 1);
@@ -238,7 +238,7 @@ test("what came is kept where it is to be, but neither failures nor what nobody 
   assert.equal(await kept.join("d", undefined, next), 5);
 });
 
-test("a pool that is closed says so", async () => {
+test("calls of a closed pool fail with a clear error", async () => {
   const store = await arrays();
   const pool = new Pool({ workers: 2 });
   const array = await open(store, { path: "dense", pool });
@@ -249,7 +249,7 @@ test("a pool that is closed says so", async () => {
   await assert.rejects(open(store, { path: "dense", pool }), (e) => e.code === "Cancelled");
 });
 
-test("a worker that fails says so, and is started again", async () => {
+test("a failed worker is reported and started again", async () => {
   const store = await arrays();
   const [failing, asked] = [[], []];
   let starts = 0;
@@ -260,7 +260,7 @@ test("a worker that fails says so, and is started again", async () => {
     return { post: ({ say, id }) => { asked.push(say); if (say === "call" && starts > 2) hear({ say: "done", id, value: { dims: "[]", attrs: "[]", schema: '{"type":"sparse"}' } }); } };
   });
   const pool = new Pool({ workers: 1 });
-  await assert.rejects(open(store, { path: "dense", pool }), (e) => e.code === "Io" && /no such file; see that worker.js is beside pool.js/.test(e.message));
+  await assert.rejects(open(store, { path: "dense", pool }), (e) => e.code === "Io" && /no such file; check that worker.js is next to pool.js/.test(e.message));
   asked.length = 0;
   const waiting = open(store, { path: "dense", pool });
   assert.ok(await until(() => asked.includes("call")));

@@ -15,7 +15,7 @@ async function sample(store) {
   return array.at(Infinity);
 }
 
-test("zarrita reads what get() reads, and the fill value where nothing was written", async () => {
+test("zarrita reads the same cells as get(), and fill values for unwritten cells", async () => {
   const array = await sample(new MemoryStore());
   const group = await zarr.open(asZarrita(array), { kind: "group" });
   for (const attrs of ["a", "b", "c", "d"]) {
@@ -28,7 +28,7 @@ test("zarrita reads what get() reads, and the fill value where nothing was writt
   assert.deepEqual([...part.data], [17, 24, -1, -1]);
 });
 
-test("parts of files, absent files and lost files", async () => {
+test("partial reads work, missing files are undefined, lost files are errors", async () => {
   const store = new MemoryStore();
   const files = asZarrita(await sample(store));
   const chunk = await files.get("/a/c/0/0");
