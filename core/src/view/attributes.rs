@@ -1,7 +1,7 @@
 //! The metadata of an array as attributes of the Zarr hierarchy. Pure.
 //!
-//! TileDB-CF keeps what NetCDF says of a variable in the metadata of the array, as `__tiledb_attr.NAME.KEY` for attributes
-//! and `__tiledb_dim.NAME.KEY` for dimensions.
+//! TileDB-CF stores the attributes of a NetCDF variable in the array's metadata, with keys such as
+//! `__tiledb_attr.NAME.KEY` for attributes and `__tiledb_dim.NAME.KEY` for dimensions.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ use crate::format::schema::Schema;
 const OF_ATTRIBUTE: &str = "__tiledb_attr.";
 const OF_DIMENSION: &str = "__tiledb_dim.";
 
-/// What is said of the array as a whole.
+/// The Zarr attributes of the whole array.
 pub(super) fn of_group(metadata: &BTreeMap<String, MetaValue>) -> Map<String, Value> {
     let own = |key: &str| !key.starts_with(OF_ATTRIBUTE) && !key.starts_with(OF_DIMENSION);
     let entries = metadata.iter().filter(|(key, _)| own(key));
     entries.map(|(key, value)| (key.clone(), meta_value(value))).collect()
 }
 
-/// What the metadata states of an attribute as `key`.
+/// The metadata value of `key` for an attribute.
 pub(super) fn stated<'a>(
     metadata: &'a BTreeMap<String, MetaValue>,
     attribute: &str,
@@ -32,7 +32,7 @@ pub(super) fn stated<'a>(
     metadata.get(&format!("{OF_ATTRIBUTE}{attribute}.{key}"))
 }
 
-/// What is said of an attribute or a dimension.
+/// The Zarr attributes of an attribute or a dimension.
 pub(super) fn of_member(
     schema: &Schema,
     member: &Member,
@@ -49,7 +49,7 @@ pub(super) fn of_member(
     let entries = metadata
         .iter()
         .filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value)));
-    // It is written in a way of its own.
+    // `_FillValue` is written separately.
     let entries = entries.filter(|(key, _)| *key != FILL_VALUE);
     entries
         .map(|(key, value)| (key.to_owned(), meta_value(value)))

@@ -1,4 +1,4 @@
-//! The most recently made pieces of files: made once even if many ask at the same time.
+//! A cache of parts of files. Concurrent readers of a part share one computation.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,10 +6,10 @@ use bytes::Bytes;
 use futures_util::lock::Mutex as AsyncMutex;
 use hashlink::LinkedHashMap;
 
-/// A file's id and the number of a piece of it.
+/// A file's id and the index of a part.
 pub(super) type BlockKey = (u64, u64);
 
-/// Pieces under a budget in bytes.
+/// An LRU cache of parts with a budget in bytes.
 #[derive(Debug)]
 pub(super) struct Blocks {
     bytes_max: u64,
@@ -18,16 +18,16 @@ pub(super) struct Blocks {
 
 #[derive(Debug, Default)]
 struct State {
-    /// From the least to the most recently used.
+    /// Ordered from least to most recently used.
     slots: LinkedHashMap<BlockKey, Slot>,
     bytes: u64,
 }
 
 #[derive(Debug, Default)]
 struct Slot {
-    /// Held by whoever makes the piece, while others wait for it.
+    /// Locked while the part is computed; other readers wait for the lock.
     cell: Arc<AsyncMutex<Option<Bytes>>>,
-    /// 0 until it is made.
+    /// 0 until the part is computed.
     bytes: u64,
 }
 
@@ -39,8 +39,7 @@ impl Blocks {
         }
     }
 
-    /// The place of a piece. Whoever finds it empty under its lock makes the piece and then calls
-    /// [`Blocks::made`].
+    /// The slot of a part. A caller that locks an empty slot computes the part and then calls [`Blocks::made`].
     pub(super) fn cell(&self, key: BlockKey) -> Arc<AsyncMutex<Option<Bytes>>> {
         let mut state = self.lock();
         let slot = state.slots.remove(&key).unwrap_or_default();
@@ -49,7 +48,7 @@ impl Blocks {
         cell
     }
 
-    /// Forgets pieces, the least recently used first, until so many bytes more would fit, or none is left.
+    /// Evicts the least recently used parts until `bytes` more fit or no parts are left.
     pub(super) fn make_room(&self, bytes: u64) {
         let mut state = self.lock();
         while state.bytes > 0 && state.bytes.saturating_add(bytes) > self.bytes_max {
@@ -61,10 +60,10 @@ impl Blocks {
         }
     }
 
-    /// Counts a piece of `bytes`; the least recently used others make room for it.
+    /// Counts a part of `bytes` bytes and evicts the least recently used parts to make room for it.
     pub(super) fn made(&self, key: BlockKey, bytes: u64) {
         let mut state = self.lock();
-        // An empty piece takes up a slot too.
+        // An empty part takes memory for its slot.
         let bytes = bytes.max(64);
         let Some(slot) = state.slots.get_mut(&key) else { return };
         let before = std::mem::replace(&mut slot.bytes, bytes);
@@ -78,7 +77,7 @@ impl Blocks {
         }
     }
 
-    /// Forgets a piece that could not be made.
+    /// Removes a part after its computation failed.
     pub(super) fn failed(&self, key: BlockKey) {
         let mut state = self.lock();
         if let Some(slot) = state.slots.remove(&key) {

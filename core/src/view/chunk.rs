@@ -1,4 +1,4 @@
-//! The chunks of the Zarr view that are made of cells: tiles as Zarr has them, all of one size. Pure.
+//! Chunks of the Zarr view that are built from cells. A chunk is a tile, and all chunks have the same size. Pure.
 
 use super::encode::Format;
 use super::missing::{Missing, mask};
@@ -14,27 +14,26 @@ use crate::format::cursor::Decoded;
 /// A chunk of values or of validity.
 #[derive(Debug)]
 pub(super) struct Chunk {
-    /// The cells of the tile that are inside the current domain, or the domain.
+    /// The cells of the tile inside the current domain, or inside the domain if there is no current domain.
     pub(super) slice: Slice,
-    /// Whether the chunk tells which cells are there, rather than their values.
+    /// Whether the chunk holds the validity of cells instead of their values.
     validity: bool,
-    /// How it becomes a shard; `None` for the cells alone.
+    /// The shard layout; `None` if the chunk is cells only.
     pub(super) sharding: Option<Sharding>,
-    /// Cells along each side.
+    /// Cells along each dimension.
     shape: Vec<u64>,
-    /// Cells before the slice, along each side.
+    /// Cells between the start of the chunk and the start of the slice, along each dimension.
     before: Vec<u64>,
-    /// What a cell outside of it holds.
+    /// The value of a cell outside the slice.
     fill: Vec<u8>,
-    /// What a null cell holds; `None` where there are none.
+    /// The value of a null cell; `None` if no cell can be null.
     null: Option<Vec<u8>>,
 }
 
 impl Chunk {
-    /// The chunk of this key; `None` for coordinates.
+    /// The chunk with this key; `None` for coordinates.
     ///
-    /// # Errors
-    /// As [`Slice::new`].
+    /// Same as [`Slice::new`].
     pub(super) fn new(snapshot: &Snapshot, member: &Member, key: &[u64]) -> Result<Option<Self>> {
         let (name, validity) = match member {
             Member::Values(name) => (name, false),
@@ -58,13 +57,13 @@ impl Chunk {
         }))
     }
 
-    /// Whether its first cell is that of the slice, so that a tile that has the slice's cells has all the others that
-    /// are looked at.
+    /// Whether the slice starts at the first cell of the chunk. Then a stored tile with the cells of the slice has all
+    /// cells of the chunk that readers look at.
     pub(super) fn starts_with_slice(&self) -> bool {
         self.before.iter().all(|&n| n == 0)
     }
 
-    /// Bytes, where it is made of cells.
+    /// Size of a chunk built from cells, in bytes.
     pub(super) fn size(&self) -> u64 {
         let cells = || {
             self.shape
@@ -74,26 +73,24 @@ impl Chunk {
         self.sharding.as_ref().map_or_else(cells, Sharding::made_bytes)
     }
 
-    /// How its cells lie in it, where they are all there is of it and any of them can be read alone.
+    /// The layout of the chunk if it consists of the slice's cells only and any of them can be read separately.
     ///
-    /// # Errors
-    /// As [`Slice::fixed_layout`].
+    /// Same as [`Slice::fixed_layout`].
     pub(super) fn layout(&self) -> Result<Option<FixedLayout>> {
         let is_cells = self.sharding.is_none() && !self.validity && self.slice.selection.shape() == self.shape;
         let layout = if is_cells { self.slice.fixed_layout()? } else { None };
         Ok(layout.filter(|l| l.size == self.size()))
     }
 
-    /// The same for the same bytes. `kind` tells those that are made of cells from others.
+    /// An id of the chunk's bytes. `kind` distinguishes chunks built from cells from others.
     pub(super) fn id(&self, kind: &str) -> u64 {
         let part = u8::from(self.validity) + 2 * u8::from(self.sharding.is_some());
         hash(&[kind.as_bytes(), &self.slice.id().to_le_bytes(), &[part]])
     }
 
-    /// The bytes, made of the one column of the slice.
+    /// Builds the chunk from the slice's only column.
     ///
-    /// # Errors
-    /// As [`Sharding::made`].
+    /// Same as [`Sharding::made`].
     pub(super) fn bytes(&self, column: Column) -> Decoded<Vec<u8>> {
         let cells = column.len();
         let mut data = column.data;
@@ -115,8 +112,8 @@ impl Chunk {
     }
 }
 
-/// A box of `shape` cells, row by row, with so many `before` it along each side, in a chunk of `chunk` cells that is
-/// else full of `fill`, the bytes of one cell.
+/// Copies a row-major box of `shape` cells into a chunk of `chunk` cells, at offset `before`. The other cells are
+/// `fill`, the bytes of one cell.
 fn padded(cells: Vec<u8>, (shape, before): (&[u64], &[u64]), chunk: &[u64], fill: &[u8]) -> Vec<u8> {
     if shape == chunk || fill.is_empty() {
         return cells;
@@ -126,7 +123,7 @@ fn padded(cells: Vec<u8>, (shape, before): (&[u64], &[u64]), chunk: &[u64], fill
     let mut out = fill.repeat(total);
     let row = shape.last().map_or(1, |&n| size(n)) * fill.len();
     for (i, from) in cells.chunks_exact(row.max(1)).enumerate() {
-        // The row's place in the box, from the last axis but one to the first, gives its place in the chunk.
+        // Convert the row's index in the box to its index in the chunk, starting at the last axis but one.
         let (mut rest, mut stride) = (i, chunk.last().map_or(1, |&n| size(n)));
         let mut at = before.last().map_or(0, |&n| size(n));
         for ((&n, &skip), &c) in shape.iter().zip(before).zip(chunk).rev().skip(1) {

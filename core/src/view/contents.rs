@@ -1,4 +1,4 @@
-//! The part of the view that reads: the bytes of files, made of the cells they stand for.
+//! Reads the contents of files.
 
 use std::ops::Range;
 
@@ -13,17 +13,17 @@ use crate::array::Array;
 use crate::error::{AtPath, Error, Result};
 use crate::query::Batch;
 
-/// Bytes of pieces of files kept for the next reader.
+/// Budget of the cache of file parts, in bytes.
 const BLOCKS_BYTES: u64 = 128 << 20;
 
-/// A file of more bytes than this is made as a whole only while no other such file is.
+/// Files larger than this are rendered one at a time.
 const LARGE_BYTES: u64 = 32 << 20;
 
-/// The bytes of files, and those kept for the next reader.
+/// Reads files and caches parts of them.
 #[derive(Debug)]
 pub(super) struct Contents {
     blocks: Blocks,
-    /// Held while a large file is made as a whole: several at a time would take as many times the memory.
+    /// Held while a large file is rendered, so that only one of them takes memory.
     large: futures_util::lock::Mutex<()>,
 }
 
@@ -37,13 +37,12 @@ impl Default for Contents {
 }
 
 impl Contents {
-    /// Bytes of a file. What lies beyond its end is left out.
+    /// Reads a byte range of a file, cut off at its end.
     ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] for a folder; others from reading.
+    /// [`Error::InvalidArgument`] for a folder; errors of reading the array.
     pub(super) async fn read(&self, node: &Node, range: Range<u64>) -> Result<Bytes> {
         let NodeKind::File { size } = node.kind else {
-            return Err(Error::invalid("a folder has no bytes; list it"));
+            return Err(Error::invalid("this is a folder; list it instead"));
         };
         let range = range.start.min(size)..range.end.min(size);
         if range.is_empty() {
@@ -56,10 +55,9 @@ impl Contents {
         }
     }
 
-    /// All bytes of a file that is there, or made, as a whole; `None` for others.
+    /// All bytes of a rendered file or text; `None` for other files.
     ///
-    /// # Errors
-    /// As [`Contents::read`].
+    /// Same as [`Contents::read`].
     pub(super) async fn whole(&self, node: &Node) -> Result<Option<Bytes>> {
         let (bytes, slice) = match &node.content {
             Content::Dir | Content::Fixed(..) | Content::Shard(..) => return Ok(None),
@@ -74,7 +72,7 @@ impl Contents {
         }
     }
 
-    /// The file of a slice that must be made as a whole.
+    /// Renders the file of a slice as a whole.
     pub(super) async fn rendered(&self, id: u64, slice: &Slice) -> Result<Bytes> {
         self.piece((id, 0), || self.render(slice)).await
     }
@@ -88,7 +86,7 @@ impl Contents {
         let mut batches = slice.array().batches(slice.query()?);
         while let Some(batch) = batches.next().await? {
             out.append(&mut encoder.cells(columns(batch))?);
-            // Some encoders keep what they are given until the end.
+            // Some encoders buffer all cells until the end.
             let found = encoder.kept_bytes().max(out.len() as u64);
             if found > limit {
                 return Err(slice.too_large(found, limit));
@@ -115,7 +113,7 @@ impl Contents {
                 range.start..range.end.min(header),
             )?);
         }
-        // From here on, bytes are counted from the end of the header.
+        // From here on, offsets count from the end of the header.
         let (mut at, end) = (range.start.max(header) - header, range.end.max(header) - header);
         while at < end {
             let (place, bytes) = if at < layout.blocks_bytes {
@@ -141,7 +139,7 @@ impl Contents {
         Ok(out.freeze())
     }
 
-    /// A piece of a file: kept from before, or made now while others who want it wait.
+    /// Returns a part of a file from the cache, or computes it while other readers of that part wait.
     async fn piece<F: Future<Output = Result<Bytes>>>(
         &self,
         key: (u64, u64),
@@ -166,7 +164,7 @@ impl Contents {
     }
 }
 
-/// A chunk of a Zarr array.
+/// Builds a chunk of a Zarr array from its cells.
 async fn read_chunk(chunk: &Chunk) -> Result<Bytes> {
     if chunk.size() > RENDERED_BYTES_MAX {
         return Err(chunk.slice.too_large(chunk.size(), RENDERED_BYTES_MAX));
@@ -177,7 +175,7 @@ async fn read_chunk(chunk: &Chunk) -> Result<Bytes> {
     Ok(Bytes::from(bytes.at(chunk.slice.array().path())?))
 }
 
-/// Bytes of a shard: of the file as they are, and of the index.
+/// Reads a byte range of a shard: stored bytes, then the index.
 async fn read_shard(array: &Array, shard: &Shard, range: Range<u64>) -> Result<Bytes> {
     let (file, index) = (shard.of_file(&range), shard.of_index(&range));
     if file.is_empty() {
@@ -194,7 +192,7 @@ async fn read_shard(array: &Array, shard: &Shard, range: Range<u64>) -> Result<B
     Ok(out.freeze())
 }
 
-/// A block of cells.
+/// Reads a block of cells.
 async fn read_cells(slice: &Slice, cells: Range<u64>) -> Result<Bytes> {
     let mut parts = Vec::new();
     for query in slice.queries(cells) {
@@ -212,7 +210,7 @@ fn cut(bytes: &Bytes, range: Range<u64>) -> Result<Bytes> {
     match (at(range.start), at(range.end)) {
         (Some(a), Some(b)) if a <= b => Ok(bytes.slice(a..b)),
         _ => Err(Error::invalid(format!(
-            "bytes {}..{} of a file of {}",
+            "bytes {}..{} are outside a file of {} bytes",
             range.start,
             range.end,
             bytes.len()
@@ -220,10 +218,10 @@ fn cut(bytes: &Bytes, range: Range<u64>) -> Result<Bytes> {
     }
 }
 
-/// The store broke the promise that fragments never change.
+/// The error for a fragment that changed, although fragments are immutable.
 fn changed(slice: &Slice) -> Error {
     Error::io(
         slice.array().path(),
-        "the array's files changed while they were being read; look the name up again",
+        "the array's files changed during the read; look up the file again",
     )
 }

@@ -1,4 +1,4 @@
-//! The texts of a view: what is here, how to ask for more, and the facts as JSON. Pure.
+//! Generates the READMEs and JSON files of a view. Pure.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,18 +22,15 @@ use crate::format::metadata::MetaValue;
 use crate::format::schema::{Attribute, Schema};
 use crate::scalar::{Scalar, ScalarRange, json_word};
 
-/// Dates of an axis that an example takes as they are.
+/// The longest date axis that an example selects as a whole.
 const DATES_MAX: u64 = 1 << 20;
 
-/// The page at the root of an array.
+/// The README of an array.
 pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
     let schema = array.schema();
     let kind = if schema.is_dense() { "dense" } else { "sparse" };
-    let mut out = format!(
-        "# {}\n\nA {kind} array, shown as files. Nothing here can be changed.\n\n",
-        quoted(name)
-    );
-    out.push_str("| dimension | type | coordinates | written |\n|---|---|---|---|\n");
+    let mut out = format!("# {}\n\nA {kind} array, shown as read-only files.\n\n", quoted(name));
+    out.push_str("| dimension | type | domain | non-empty domain |\n|---|---|---|---|\n");
     let written = array.non_empty_domain();
     for (i, d) in schema.dimensions.iter().enumerate() {
         let show = |r: Option<&ScalarRange>| r.map_or_else(|| "-".to_owned(), |r| quoted(&range(r, d.datatype)));
@@ -47,7 +44,7 @@ pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
             show(there)
         );
     }
-    out.push_str("\n| attribute | type | values a cell | null | cells nobody wrote |\n|---|---|---|---|---|\n");
+    out.push_str("\n| attribute | type | values per cell | nullable | unwritten cells |\n|---|---|---|---|---|\n");
     for a in &schema.attributes {
         let count = match a.cell {
             CellCount::Fixed(n) => n.to_string(),
@@ -70,19 +67,19 @@ pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
         out.push_str(NULLS);
     }
     if schema.attributes.iter().any(|a| a.enumeration.is_some()) {
-        out.push_str("\nWhere it says `of`, cells are indices of the values that `schema.json` lists: npy, bin and zarr have these numbers, csv, json and arrow the values.\n");
+        out.push_str("\nA type with `of NAME` is an enumeration; `schema.json` lists its values. npy, bin and zarr contain the indices; csv, json and arrow contain the values.\n");
     }
-    out.push_str("\n- `schema.json`, `metadata.json`, `fragments/`: what the array is made of\n");
+    out.push_str("\n- `schema.json`, `metadata.json`, `fragments/`: the schema, metadata and fragments of the array\n");
     let ending = everything(schema).1.extension();
     let _ = writeln!(
         out,
-        "- `slices/NAME.{ending}`: any part of it, by name; see `slices/README.md`"
+        "- `slices/SELECTION.{ending}`: any part of the array; see `slices/README.md`"
     );
     if schema.is_dense() {
-        out.push_str("- `tiles/ATTRIBUTE/…`: the tiles that hold data\n");
+        out.push_str("- `tiles/ATTRIBUTE/…`: the tiles that contain data\n");
     }
     if !zarr::members(schema).is_empty() {
-        out.push_str("- `zarr/`: the same as a Zarr v3 group, for zarr-python, xarray, tensorstore\n");
+        out.push_str("- `zarr/`: the array as a Zarr v3 group, for zarr-python, xarray, tensorstore\n");
         for (names, how) in zarr_layouts(array) {
             let _ = writeln!(out, "  - {}: {how}", names.join(", "));
         }
@@ -95,20 +92,20 @@ pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
         };
         let _ = writeln!(
             out,
-            "- `at/TIME/`: all of this as it was then; TIME is one of the names there, a period such as 2024 or 2024-05-01 (at its end), milliseconds since 1970{before}"
+            "- `at/TIME/`: the array as of a time: a listed name, the end of a period such as 2024 or 2024-05-01, milliseconds since 1970{before}"
         );
-        out.push_str("- `since/T0..T1/`: only what was written between two times\n");
+        out.push_str("- `since/T0..T1/`: only the writes between two times\n");
     }
     out
 }
 
-/// What formats without nulls have in their place.
+/// How formats without nulls represent null cells.
 const NULLS: &str = "
-Null cells are NaN in npy, bin and zarr; null dates and times are NaT. Null integers hold the value that the table shows,
-or the one that `_FillValue` in zarr names. `NAME_valid` is false for them: a field in npy and bin, an array in zarr.
+Null cells are NaN in npy, bin and zarr; null dates and times are NaT. Null integers have the value in the table,
+or in zarr that of `_FillValue`. `NAME_valid` is false for null cells: a field in npy and bin, an array in zarr.
 ";
 
-/// What cells of an attribute hold that nobody wrote: null, a value, or several.
+/// The value of unwritten cells of an attribute: null, one value, or several.
 fn unwritten(a: &Attribute) -> String {
     let is_null = a.nullable && !a.fill_valid;
     let is_integer = !matches!(a.datatype.physical(), Physical::F32 | Physical::F64)
@@ -130,7 +127,7 @@ fn unwritten(a: &Attribute) -> String {
     }
 }
 
-/// The arrays of cells below `zarr/`, by what their chunks are.
+/// Groups the arrays of attribute values below `zarr/` by their chunk layout.
 fn zarr_layouts(array: &Array) -> Vec<(Vec<String>, String)> {
     let mut found: Vec<(Vec<String>, String)> = Vec::new();
     for (name, member) in zarr::members(array.schema()) {
@@ -139,8 +136,8 @@ fn zarr_layouts(array: &Array) -> Vec<(Vec<String>, String)> {
             continue;
         };
         let how = match Sharding::of(array, attribute) {
-            Ok(sharding) => format!("tiles as they are stored, {}", sharding.codec_name()),
-            Err(why) => format!("tiles unpacked here, because {why}"),
+            Ok(sharding) => format!("stored tiles, served unchanged {}", sharding.codec_name()),
+            Err(why) => format!("tiles decoded on read, because {why}"),
         };
         let name = code(&name);
         match found.iter_mut().find(|(_, other)| *other == how) {
@@ -151,8 +148,9 @@ fn zarr_layouts(array: &Array) -> Vec<(Vec<String>, String)> {
     found
 }
 
-/// What to ask for to have everything: the attributes to name, none for all of them, and the format. Records hold
-/// cells of fixed size only, so others are left out, and where there are no such attributes it is text.
+/// The attributes and the format of a file with all data; `None` for all attributes. Records cannot hold
+/// variable-length cells, so such attributes and string dimensions are left out. If no other attributes exist, the
+/// format is CSV.
 fn everything(schema: &Schema) -> (Option<Vec<String>>, Format) {
     let fixed = schema.attributes.iter().filter(|a| !a.cell.is_var());
     let fixed: Vec<String> = fixed.map(|a| a.name.clone()).collect();
@@ -164,40 +162,41 @@ fn everything(schema: &Schema) -> (Option<Vec<String>>, Format) {
     }
 }
 
-/// The page that explains selections, with examples that fit the array.
+/// The README of `slices/`, with examples that fit the array.
 pub(super) fn slices_readme(snapshot: &Snapshot) -> String {
     let mut out = String::from(
-        "# Slices\n\nAny file of this folder can be named; none is listed. A name is a selection and a format:\n\n",
+        "# Slices\n\nOpen any file by its name; this folder does not list them. A name is a selection and a format:\n\n",
     );
     for name in samples(snapshot) {
         let _ = writeln!(out, "    {name}");
     }
     out.push_str(
         "\n\
-         - One range for each dimension, or `name=range`; what is left out is whole. `all` is everything.\n\
-         - Integers are half-open as in Python, with a step if wanted: `10:20`, `10:20:2`, `7`, `:`. Coordinates are the\n\
-         \x20 array's own; nothing wraps around. Floats, strings and dates are closed: `30.5:40`, `a:f`, `2020-01:2020-03`.\n\
-         - An end that is left out is the end of what was written. `a..b` may be written for `a:b`, `_` for `:`.\n\
-         - Attributes are named before an `@`: `a,b@0:10.npy`. Special characters are written as in URLs: `%2C` is a comma.\n\n\
-         | ending | |\n|---|---|\n\
-         | npy | numpy, also for `np.load(…, mmap_mode=\"r\")`; several attributes make a structured array |\n\
-         | bin | the values alone, little-endian, row-major |\n\
-         | csv, tsv | a line for each cell, coordinates first |\n\
-         | json, jsonl | an object for each cell |\n",
+         - Give one range per dimension, or `name=range`. Omitted dimensions are selected in full. `all` selects everything.\n\
+         - Integer ranges are half-open as in Python, with an optional step: `10:20`, `10:20:2`, `7`, `:`. Coordinates\n\
+         \x20 are those of the domain; negative ones do not wrap around. Ranges of floats, strings and dates are closed:\n\
+         \x20 `30.5:40`, `a:f`, `2020-01:2020-03`.\n\
+         - An omitted end is the end of the non-empty domain. `a..b` is the same as `a:b`, and `_` the same as `:`.\n\
+         - Name attributes before an `@`: `a,b@0:10.npy`. Escape special characters as in URLs: `%2C` is a comma.\n\n\
+         | ending | contents |\n|---|---|\n\
+         | npy | numpy, also for `np.load(…, mmap_mode=\"r\")`; a structured array for several attributes |\n\
+         | bin | the values without a header, little-endian, row-major |\n\
+         | csv, tsv | one line per cell, coordinates first |\n\
+         | json, jsonl | one object per cell |\n",
     );
     if Format::ALL.iter().any(|f| f.extension() == "arrow") {
         out.push_str("| arrow | an Arrow file, for pandas, polars, duckdb |\n");
     }
     out.push_str(
         "\
-         | png | a picture of one attribute over two dimensions; a single coordinate takes a dimension away |\n\n\
-         Sizes are exact. Text, and Arrow files with text, bool or enumerations, have 256 MiB at most. If a name is refused, `getfattr -n user.hyperslab.error .` here says why.\n",
+         | png | an image of one attribute over two dimensions; a single coordinate removes a dimension |\n\n\
+         File sizes are exact. Text files, and Arrow files with text, bool or enumerations, are limited to 256 MiB. If a file cannot be opened, run `getfattr -n user.hyperslab.error .` in this folder for the reason.\n",
     );
     out
 }
 
-/// Names of files that can be read: everything, in two spellings, and a part of it, in two more. Of what is written in
-/// a large array, or may be where nothing is, everything may be more than a file can have.
+/// Example file names: two spellings of a file with all data, and two selections of a part. Examples that exceed the
+/// largest file are left out, as in large arrays.
 fn samples(snapshot: &Snapshot) -> Vec<String> {
     let schema = snapshot.array.schema();
     let written = snapshot.array.non_empty_domain();
@@ -233,17 +232,17 @@ fn samples(snapshot: &Snapshot) -> Vec<String> {
     found
 }
 
-/// The page of a folder of arrays.
+/// The README of a folder of arrays.
 pub(super) fn folder_readme(name: &str, folder: &Folder) -> String {
     let mut out = format!("# {}\n\nArrays, each shown as a folder of files:\n\n", quoted(name));
     for child in &folder.children {
         let _ = writeln!(out, "- {}", code(&format!("{}/", child.name)));
     }
     if folder.is_group {
-        out.push_str("\n`metadata.json`: what the group says of itself\n");
+        out.push_str("\n`metadata.json`: the metadata of the group\n");
     }
     if !folder.elsewhere.is_empty() {
-        out.push_str("\nMembers of the group that lie elsewhere, and are not shown here:\n\n");
+        out.push_str("\nMembers outside the group's folder, which are not shown here:\n\n");
         for (member, uri) in &folder.elsewhere {
             let _ = writeln!(out, "- {}: {}", code(member), code(uri));
         }
@@ -251,8 +250,8 @@ pub(super) fn folder_readme(name: &str, folder: &Folder) -> String {
     out
 }
 
-/// A part of an axis that is there: its first coordinates, where these can be counted. Dates are all taken, which reads
-/// better, unless they are many.
+/// An example range of an axis: its first coordinates if they can be counted. Short date axes are selected as a whole,
+/// because their ends read better.
 fn example(axis: &Axis, datatype: Datatype) -> Axis {
     let first = |r: &ScalarRange| {
         let n = axis.len().filter(|n| !datatype.is_datetime() || *n > DATES_MAX)?;
@@ -272,7 +271,7 @@ fn range(r: &ScalarRange, datatype: Datatype) -> String {
     format!("{} … {}", value(&r.lo, datatype), value(&r.hi, datatype))
 }
 
-/// A coordinate as people write it.
+/// Formats a coordinate for people.
 fn value(v: &Scalar, datatype: Datatype) -> String {
     if let Some(text) = v.date_text(datatype) {
         return text;
@@ -298,13 +297,13 @@ fn json_value(v: &Scalar, datatype: Datatype) -> Value {
     }
 }
 
-/// `metadata.json`: a value, or a list of values, for each key.
+/// The contents of `metadata.json`: one value or a list of values per key.
 pub(super) fn metadata(entries: &BTreeMap<String, MetaValue>) -> String {
     let object: Map<String, Value> = entries.iter().map(|(k, v)| (k.clone(), meta_value(v))).collect();
     pretty(&Value::Object(object))
 }
 
-/// A value, or a list of values.
+/// A metadata entry as one JSON value or a list.
 pub(super) fn meta_value(value: &MetaValue) -> Value {
     let t = value.datatype;
     if t.is_string() || t == Datatype::Blob {
@@ -324,7 +323,7 @@ pub(super) fn meta_value(value: &MetaValue) -> Value {
     }
 }
 
-/// What is known about a fragment.
+/// The JSON description of a fragment.
 pub(super) fn fragment(f: &Fragment, schema: &Schema) -> String {
     let domain = f.non_empty_domain().map(|box_| {
         let axes = schema.dimensions.iter().zip(box_);
@@ -351,7 +350,7 @@ pub(super) fn fragment(f: &Fragment, schema: &Schema) -> String {
     }))
 }
 
-/// JSON for people: indented, with a newline at the end.
+/// Indented JSON with a newline at the end.
 pub(super) fn pretty(value: &Value) -> String {
     format!("{value:#}\n")
 }

@@ -1,8 +1,8 @@
-//! What an array looks like as files: the slice grammar, the tree of names, and the formats.
+//! Shows arrays as files: the slice grammar, the tree of names and the file formats.
 //!
-//! A [`View`] answers three questions about a path: what is it ([`View::lookup`]), what is in it
-//! ([`View::list`]), which bytes are at this range of it ([`View::read`]). Mounts and browsers only
-//! pass the answers on. Everything but the reading itself is pure.
+//! A [`View`] finds a path ([`View::lookup`]), lists a folder ([`View::list`]) and reads a byte range of a file
+//! ([`View::read`]). Mounts and browsers only pass on the results. Only [`View`] and its contents do I/O; the other
+//! modules are pure.
 
 mod attributes;
 mod blocks;

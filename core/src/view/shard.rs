@@ -46,10 +46,10 @@ impl Sharding {
     /// How tiles of an attribute of this array become shards, or why they do not.
     pub(super) fn of(array: &Array, attribute: &Attribute) -> Result<Self, &'static str> {
         if local_reads(&*array.context().vfs).is_none() {
-            return Err("its store is not a local disk");
+            return Err("the store is not a local disk");
         }
         if array.key().is_some() {
-            return Err("it is encrypted");
+            return Err("the array is encrypted");
         }
         Self::of_schema(array.schema(), attribute)
     }
@@ -57,15 +57,15 @@ impl Sharding {
     fn of_schema(schema: &Schema, attribute: &Attribute) -> Result<Self, &'static str> {
         let width = attribute.cell.cell_bytes(attribute.datatype);
         let (Some(width), Ok(grid)) = (width, Grid::new(schema)) else {
-            return Err("its cells vary in length");
+            return Err("its cells have variable length");
         };
         if attribute.nullable {
-            return Err("its cells can be null");
+            return Err("it is nullable");
         }
-        let packing = Packing::of(&attribute.filters).ok_or("its filters are others than gzip or zstd alone")?;
+        let packing = Packing::of(&attribute.filters).ok_or("its filter pipeline is not empty, gzip or zstd")?;
         let extents = grid.extents();
         if grid.cell_order != Order::Row && extents.iter().filter(|&&n| n > 1).count() > 1 {
-            return Err("its cells lie in column-major order");
+            return Err("its cell order is column-major");
         }
         let tile_bytes = grid.tile_cells().and_then(|n| n.checked_mul(width as u64));
         let tile_bytes = tile_bytes.filter(|n| (1..=TILE_BYTES_MAX).contains(n));
@@ -73,9 +73,9 @@ impl Sharding {
         let chunk_bytes = (fixed_chunk_bytes(width) as u64).min(tile_bytes);
         let chunks = tile_bytes / chunk_bytes;
         let inner = inner(&extents, chunk_bytes / width as u64);
-        let inner = inner.ok_or("the chunks of its tiles are no boxes of one size")?;
+        let inner = inner.ok_or("the chunks of its tiles are not boxes of equal size")?;
         if chunks > CHUNKS_MAX {
-            return Err("its tiles are of too many chunks");
+            return Err("its tiles have too many chunks");
         }
         let cut = Cut {
             packing,
@@ -116,9 +116,9 @@ impl Sharding {
         match self.cut.packing {
             Packing::Plain => "as shards",
             Packing::Zlib => {
-                "as shards packed with `numcodecs.zlib`, which zarr-python and zarrs read and others may not"
+                "as shards compressed with `numcodecs.zlib`, which zarr-python and zarrs support but other readers may not"
             }
-            Packing::Zstd => "as shards packed with zstd",
+            Packing::Zstd => "as shards compressed with zstd",
         }
     }
 

@@ -60,7 +60,10 @@ fn a_tile_of_one_fragment_is_served_from_its_file() {
         assert_eq!(end, stored.len());
         assert!(made.zarr("") == made.read(NOW_MS));
         let readme = String::from_utf8(file(&made.view, "README.md")).unwrap();
-        assert!(readme.contains("`v`: tiles as they are stored, as shards"), "{readme}");
+        assert!(
+            readme.contains("`v`: stored tiles, served unchanged as shards"),
+            "{readme}"
+        );
     }
 }
 
@@ -142,14 +145,14 @@ fn tiles_that_cannot_be_served_unchanged_are_unpacked() {
         assert_eq!(fact(&node), "");
         let readme = String::from_utf8(file(&made.view, "README.md")).unwrap();
         assert!(
-            readme.contains(&format!("`v`: tiles unpacked here, because {why}")),
+            readme.contains(&format!("`v`: tiles decoded on read, because {why}")),
             "{readme}"
         );
     };
     let numbers = Column::from_values(Datatype::Int32, &[1, 2, 3, 4]);
     let made = Made::new(&[(8, 4)], attribute(Datatype::Int32, vec![Filter::Lz4 { level: 1 }]));
     made.write(1000, &[(3, 10)], &numbers);
-    plain(&made, "its filters are others than gzip or zstd alone");
+    plain(&made, "its filter pipeline is not empty, gzip or zstd");
     assert!(made.zarr("") == made.read(NOW_MS));
 
     let mut v = attribute(Datatype::Int32, vec![ZSTD]);
@@ -160,7 +163,7 @@ fn tiles_that_cannot_be_served_unchanged_are_unpacked() {
         ..Column::from_values(Datatype::Int32, &[1; 8])
     };
     made.write(1000, &[(3, 10)], &valid);
-    plain(&made, "its cells can be null");
+    plain(&made, "it is nullable");
 
     let dimension = Dimension::new("d0", Datatype::Int64, 3_i64, 10_i64, 4_i64);
     let schema = Schema::new(

@@ -1,4 +1,4 @@
-//! Arrow IPC files, as the command line exports them: a column for each dimension and attribute.
+//! Writes Arrow IPC files with one column per dimension and attribute, as the CLI exports them.
 
 mod fixed;
 mod stream;
@@ -14,14 +14,14 @@ use crate::arrow::{self, FieldType, Form, Role};
 use crate::column::Column;
 use crate::error::{Error, Result};
 
-/// A table with text, bool or enumerations, whose batches are being gathered: only when all are there is it known whether
-/// a field can be shown in its natural form.
+/// A table with text, bool or enumerations. It buffers all batches, because all cells must be seen to choose between
+/// the natural and the raw form of a field.
 #[derive(Debug)]
 pub(super) struct Table {
     fields: Vec<FieldType>,
     dense: bool,
     batches: Vec<Vec<Column>>,
-    /// Bytes of the batches.
+    /// Bytes of the buffered batches.
     bytes: u64,
 }
 
@@ -35,7 +35,7 @@ impl Table {
         }
     }
 
-    /// Bytes of the batches so far.
+    /// Bytes of the batches buffered so far.
     pub(super) const fn kept_bytes(&self) -> u64 {
         self.bytes
     }
@@ -59,7 +59,7 @@ impl Table {
         let table = arrow::Table::new(self.fields.clone(), self.dense)?;
         let mut writer = FileWriter::try_new(Vec::new(), table.schema()).map_err(failed)?;
         for columns in std::mem::take(&mut self.batches) {
-            // Each goes once it is written.
+            // Each batch is freed after it is written.
             let columns: Vec<&Column> = columns.iter().collect();
             let cells = columns.first().map_or(0, |c| c.len());
             for batch in table.batches(&columns, 0..cells) {
@@ -92,7 +92,7 @@ fn field_type(field: &Field) -> FieldType {
     }
 }
 
-// By value, as `map_err` wants it.
+// `map_err` passes the error by value.
 fn failed(error: ArrowError) -> Error {
-    Error::invalid(format!("this cannot be written as an Arrow file: {error}"))
+    Error::invalid(format!("cannot write an Arrow file: {error}"))
 }

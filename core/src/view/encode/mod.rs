@@ -1,7 +1,7 @@
-//! The formats a slice can be written in.
+//! File formats of slices.
 //!
-//! An [`Encoder`] is fed cells batch by batch, so that a slice of any size can be streamed. Where the
-//! size of the whole follows from the frame alone ([`Encoder::size`]) it is exact.
+//! An [`Encoder`] takes cells in batches, so it can stream a slice of any size. [`Encoder::size`] is the exact size of
+//! the file if the frame alone determines it.
 
 #[cfg(feature = "arrow")]
 mod arrow;
@@ -20,31 +20,31 @@ use crate::error::{Error, Result};
 use crate::escape;
 use crate::format::enumeration::Enumeration;
 
-/// A format of files.
+/// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Format {
-    /// numpy's own: a header and the values; a structured array where there are several fields.
+    /// numpy's format: a header and the values. Several fields become a structured array.
     Npy,
-    /// The values alone, little-endian; records where there are several fields.
+    /// Little-endian values without a header. Several fields become records.
     Bin,
-    /// Comma-separated text with a header, one line a cell, coordinates first.
+    /// Comma-separated text with a header and one line per cell, coordinates first.
     Csv,
-    /// The same, separated by tabs.
+    /// Like CSV, but separated by tabs.
     Tsv,
-    /// A list of objects, one a cell, coordinates first.
+    /// A list of objects, one per cell, coordinates first.
     Json,
-    /// The same objects, one a line.
+    /// The same objects, one per line.
     Jsonl,
-    /// A picture of one attribute over two dimensions.
+    /// An image of one attribute over two dimensions.
     Png,
-    /// An Arrow IPC file: a column for each dimension and attribute.
+    /// An Arrow IPC file with one column per dimension and attribute.
     #[cfg(feature = "arrow")]
     Arrow,
 }
 
 impl Format {
-    /// Every format.
+    /// All formats.
     pub const ALL: &'static [Self] = &[
         Self::Npy,
         Self::Bin,
@@ -57,7 +57,7 @@ impl Format {
         Self::Arrow,
     ];
 
-    /// How names of its files end.
+    /// The file extension, without a dot.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Npy => "npy",
@@ -72,7 +72,7 @@ impl Format {
         }
     }
 
-    /// Its name on the web.
+    /// The media type (MIME type).
     pub const fn media_type(self) -> &'static str {
         match self {
             Self::Npy | Self::Bin => "application/octet-stream",
@@ -86,46 +86,45 @@ impl Format {
         }
     }
 
-    /// The format whose names end so.
+    /// The format with this file extension.
     ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] lists the endings there are.
+    /// [`Error::InvalidArgument`] for an unknown extension; the message lists the known ones.
     pub fn from_extension(extension: &str) -> Result<Self> {
         let found = Self::ALL.iter().copied().find(|f| f.extension() == extension);
         found.ok_or_else(|| {
             let known: Vec<_> = Self::ALL.iter().map(|f| format!(".{}", f.extension())).collect();
             Error::invalid(format!(
-                "'.{extension}' is no format; the endings are {}",
+                "'.{extension}' is not a known format; use one of {}",
                 known.join(", ")
             ))
         })
     }
 
-    /// Whether each cell is written with its coordinates even if the array is dense.
+    /// Whether each cell includes its coordinates even if the array is dense.
     pub const fn lists_coordinates(self) -> bool {
         !matches!(self, Self::Npy | Self::Bin | Self::Png)
     }
 }
 
-/// One column of what is to be written.
+/// A column of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
-    /// Its name; empty for an attribute without one.
+    /// The field's name; empty for an unnamed attribute.
     pub name: String,
-    /// The type of its values.
+    /// The datatype of the values.
     pub datatype: Datatype,
-    /// How many values a cell holds.
+    /// The number of values per cell.
     pub cell: CellCount,
     /// Whether cells may be null.
     pub nullable: bool,
-    /// What an empty cell holds, in bytes; pictures leave such cells black.
+    /// The fill value of a cell, in bytes. Images show such cells in black.
     pub fill: Vec<u8>,
-    /// What its integers stand for, if text is to show that.
+    /// The enumeration of the field's integers, if text formats show its values.
     pub labels: Option<Arc<Enumeration>>,
 }
 
-/// What is to be written: fields, and the lengths of the axes in row-major order (the number of
-/// cells alone for sparse results).
+/// The fields and the shape of a file. The shape is in row-major order; a sparse result has one axis, the number of
+/// cells.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
     /// The columns.
@@ -137,10 +136,9 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// How many cells there are.
+    /// The number of cells.
     ///
-    /// # Errors
-    /// [`Error::LimitExceeded`] if the number does not fit 64 bits.
+    /// [`Error::LimitExceeded`] if the number does not fit in 64 bits.
     pub fn cells(&self) -> Result<u64> {
         let product = self.shape.iter().try_fold(1_u64, |n, &s| n.checked_mul(s));
         product.ok_or_else(|| Error::LimitExceeded {
@@ -151,7 +149,7 @@ impl Frame {
     }
 }
 
-/// Turns cells into the bytes of one file, front to back.
+/// Encodes cells as one file, sequentially.
 #[derive(Debug)]
 pub struct Encoder(Kind);
 
@@ -166,26 +164,25 @@ enum Kind {
     Picture(png::Picture),
     #[cfg(feature = "arrow")]
     Arrow(arrow::Table),
-    /// An Arrow file whose length follows from the frame.
+    /// An Arrow file whose length the frame determines.
     #[cfg(feature = "arrow")]
     Numbers(arrow::FixedStream),
 }
 
-/// How a file lies in which any run of cells can be made alone: a header, the runs, a trailer.
+/// The layout of a file in which any run of cells can be encoded separately: a header, runs, a trailer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Runs<'a> {
     pub(super) header: &'a [u8],
-    /// Bytes a cell; in Arrow files runs take a little more.
+    /// Bytes per cell. Runs of Arrow files take slightly more.
     pub(super) width: u64,
-    /// The most runs that a file can have.
+    /// The largest number of runs in a file.
     pub(super) runs_max: u64,
 }
 
 impl Encoder {
-    /// An encoder of `frame`.
+    /// An encoder for `frame`.
     ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] if the format cannot hold the frame; it says which can.
+    /// [`Error::InvalidArgument`] if the format cannot hold the frame. The message suggests another format.
     pub fn new(format: Format, frame: &Frame) -> Result<Self> {
         let cells = frame.cells()?;
         Ok(Self(match format {
@@ -215,10 +212,9 @@ impl Encoder {
         }))
     }
 
-    /// The same `.npy` for cells that come in column-major order.
+    /// Changes a `.npy` encoder to cells in column-major order.
     ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] for several values a cell, which would have to lie apart.
+    /// [`Error::InvalidArgument`] for several values per cell, because column-major order would separate them.
     pub fn column_major(mut self, frame: &Frame) -> Result<Self> {
         if let Kind::Record { header, .. } = &mut self.0 {
             let several = |f: &Field| {
@@ -226,7 +222,7 @@ impl Encoder {
             };
             if matches!(frame.fields.as_slice(), [f] if several(f)) {
                 return Err(Error::invalid(
-                    "several values a cell have no column-major order; take row-major",
+                    "cells of several values cannot be written in column-major order; use row-major",
                 ));
             }
             *header = npy::header(&frame.fields, &frame.shape, true);
@@ -234,8 +230,7 @@ impl Encoder {
         Ok(self)
     }
 
-    /// The exact size of the file in bytes, where it does not depend on the values; [`u64::MAX`] if it is more than
-    /// that.
+    /// The exact size of the file in bytes; `None` if it depends on the values. Saturates.
     pub fn size(&self) -> Option<u64> {
         match &self.0 {
             Kind::Record { header, records, cells } => {
@@ -250,8 +245,7 @@ impl Encoder {
         }
     }
 
-    /// Bytes before the first cell and bytes of each cell, for formats in which cell `i` starts at
-    /// `header.len() + i * width`.
+    /// The header and the bytes per cell of formats in which cell `i` starts at `header.len() + i * width`.
     pub fn fixed(&self) -> Option<(&[u8], u64)> {
         match &self.0 {
             Kind::Record { header, records, .. } => Some((header, records.width())),
@@ -259,7 +253,7 @@ impl Encoder {
         }
     }
 
-    /// How the file lies, where any run of its cells can be made alone.
+    /// The layout of the file if any run of its cells can be encoded separately.
     pub(super) fn runs(&self) -> Option<Runs<'_>> {
         match &self.0 {
             Kind::Record { header, records, .. } => Some(Runs {
@@ -277,7 +271,7 @@ impl Encoder {
         }
     }
 
-    /// Bytes of a run of so many cells.
+    /// Bytes of a run of `cells` cells.
     pub(super) fn run_bytes(&self, cells: u64) -> u64 {
         match &self.0 {
             Kind::Record { records, .. } => cells.saturating_mul(records.width()),
@@ -287,10 +281,9 @@ impl Encoder {
         }
     }
 
-    /// A run of cells, whose columns come in several parts.
+    /// Encodes a run of cells, whose columns come in several parts.
     ///
-    /// # Errors
-    /// As [`Encoder::cells`].
+    /// Same as [`Encoder::cells`].
     pub(super) fn run(&mut self, parts: Vec<Vec<Column>>) -> Result<Vec<u8>> {
         #[cfg(feature = "arrow")]
         if let Kind::Numbers(stream) = &self.0 {
@@ -313,7 +306,7 @@ impl Encoder {
         Ok(out)
     }
 
-    /// Bytes of what follows the last of so many runs.
+    /// Bytes after the last of `runs` runs.
     #[cfg_attr(
         not(feature = "arrow"),
         allow(unused_variables, reason = "only Arrow files have a trailer")
@@ -326,7 +319,7 @@ impl Encoder {
         }
     }
 
-    /// What follows the last run. `runs` are the places of all in the file, and how many cells each has.
+    /// Encodes the end of the file. `runs` are the offset in the file and the number of cells of each run.
     #[cfg_attr(
         not(feature = "arrow"),
         allow(unused_variables, reason = "only Arrow files have a trailer")
@@ -339,7 +332,7 @@ impl Encoder {
         }
     }
 
-    /// Bytes of the cells that it has been given and keeps until the end.
+    /// Bytes of the cells buffered until the end.
     pub(super) fn kept_bytes(&self) -> u64 {
         match &self.0 {
             Kind::Picture(picture) => picture.kept_bytes(),
@@ -349,7 +342,7 @@ impl Encoder {
         }
     }
 
-    /// Bytes that a cell takes at least in text, without its coordinates; 0 in other formats.
+    /// The smallest size of a cell in text formats, in bytes, without coordinates; 0 in other formats.
     pub(super) fn text_bytes_at_least(&self) -> u64 {
         match &self.0 {
             Kind::Table(table) => table.row_bytes_at_least(),
@@ -357,7 +350,7 @@ impl Encoder {
         }
     }
 
-    /// What comes before the first cell.
+    /// Encodes everything before the first cell.
     pub fn start(&mut self) -> Vec<u8> {
         match &mut self.0 {
             Kind::Record { header, .. } => header.clone(),
@@ -370,10 +363,9 @@ impl Encoder {
         }
     }
 
-    /// The next cells, in row-major order: one column for each field, in the frame's order.
+    /// Encodes the next cells in row-major order: one column per field, in the frame's order.
     ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] if the columns are not those of the frame.
+    /// [`Error::InvalidArgument`] if the columns do not match the frame.
     pub fn cells(&mut self, columns: Vec<Column>) -> Result<Vec<u8>> {
         match &mut self.0 {
             Kind::Record { records, .. } => records.pack(columns),
@@ -386,11 +378,10 @@ impl Encoder {
         }
     }
 
-    /// What comes after the last cell.
+    /// Encodes everything after the last cell.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if there were fewer or more cells than the frame says and the
-    /// format needs to know.
+    /// [`Error::InvalidArgument`] if the format depends on the number of cells and it differs from the frame's.
     pub fn finish(&mut self) -> Result<Vec<u8>> {
         match &mut self.0 {
             Kind::Record { .. } => Ok(Vec::new()),
@@ -404,10 +395,9 @@ impl Encoder {
     }
 }
 
-/// The whole file from all columns at once.
+/// Encodes a whole file from its columns.
 ///
-/// # Errors
-/// As [`Encoder::new`], [`Encoder::cells`] and [`Encoder::finish`].
+/// Same as [`Encoder::new`], [`Encoder::cells`] and [`Encoder::finish`].
 pub fn encode(format: Format, frame: &Frame, columns: Vec<Column>) -> Result<Vec<u8>> {
     let mut encoder = Encoder::new(format, frame)?;
     let mut out = encoder.start();
@@ -416,7 +406,7 @@ pub fn encode(format: Format, frame: &Frame, columns: Vec<Column>) -> Result<Vec
     Ok(out)
 }
 
-/// Cell `i` as plain text, without quotes; empty for null.
+/// Formats cell `i` as text without quotes; empty for null.
 pub(super) fn cell_text(column: &Column, i: usize) -> String {
     match text::cell(column, i, text::Words::Json) {
         text::Cell::Nothing => String::new(),
@@ -426,7 +416,7 @@ pub(super) fn cell_text(column: &Column, i: usize) -> String {
 
 fn wrong_columns() -> Error {
     Error::invalid(
-        "the cells are not those that were announced; if they are of an array, one of its fragments is damaged: `hyperslab verify` says which",
+        "the cells do not match the announced fields and shape; if they come from an array, check it with `hyperslab verify`",
     )
 }
 

@@ -4,14 +4,14 @@ use super::Field;
 use crate::datatype::{CellCount, Datatype};
 use crate::view::selection::column_names;
 
-/// Headers end at a multiple of this many bytes, so that mapped values are aligned.
+/// Alignment of the values in bytes, so that they can be memory-mapped.
 const ALIGN: usize = 64;
 
-/// Magic, version, length, and the dictionary that describes the values.
+/// Encodes magic, version, length, and the dictionary that describes the values.
 ///
-/// One field that cannot be null is a plain array; several values a cell are one more axis. Anything
-/// else is a structured array, in which a nullable field `a` is followed by a bool `a_valid`, or `a_valid_` where
-/// there is a field of that name.
+/// A single field that is not nullable becomes a plain array, with one more axis for several values per cell. Other
+/// fields become a structured array. In it, a nullable field `a` is followed by a bool `a_valid`, or `a_valid_` if that
+/// name is taken.
 pub(super) fn header(fields: &[Field], shape: &[u64], column_major: bool) -> Vec<u8> {
     let mut shape = shape.to_vec();
     let descr = match fields {
@@ -35,7 +35,7 @@ pub(super) fn header(fields: &[Field], shape: &[u64], column_major: bool) -> Vec
     };
     let fortran = if column_major { "True" } else { "False" };
     let dictionary = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': ({axes}), }}");
-    // Version 1 has two bytes of length, later ones four; version 3 is UTF-8 where 2 is Latin-1.
+    // The length has 2 bytes in version 1, and 4 bytes later. Version 2 is Latin-1, version 3 is UTF-8.
     let version = match (dictionary.is_ascii(), dictionary.len() + ALIGN > usize::from(u16::MAX)) {
         (false, _) => 3,
         (true, true) => 2,
@@ -68,7 +68,7 @@ fn structured(field: &Field, (name, valid): &(String, String)) -> String {
     }
 }
 
-/// numpy's code of the field's type, and the length of one more axis where a cell holds several values.
+/// numpy's type code of the field, and the length of an additional axis for several values per cell.
 fn dtype(field: &Field) -> (String, Option<u64>) {
     let count = match field.cell {
         CellCount::Fixed(n) => u64::from(n),
@@ -98,7 +98,7 @@ fn dtype(field: &Field) -> (String, Option<u64>) {
     (code, (count != 1).then_some(count))
 }
 
-/// numpy's letter for a unit of time.
+/// numpy's code of a time unit.
 const fn unit(datatype: Datatype) -> &'static str {
     match datatype {
         Datatype::DatetimeYear => "Y",

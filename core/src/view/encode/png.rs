@@ -1,9 +1,8 @@
-//! Pictures of one attribute over two dimensions, the first downwards.
+//! PNG images of one attribute over two dimensions. The first dimension runs downwards.
 //!
-//! The pixels are not compressed, so that the size of the file follows from its width and height.
-//! bool, uint8 and uint16 are shown as they are; 2, 3 or 4 values of uint8 a cell are gray and alpha,
-//! RGB, RGBA. Every other number is stretched to 16 bits of gray, from 1 for the smallest to 65535
-//! for the greatest; 0 is left to cells that are empty, null or not a number.
+//! The pixels are not compressed, so the width and height determine the size of the file. bool, uint8 and uint16 are
+//! shown unchanged. Cells of 2, 3 or 4 uint8 values are gray with alpha, RGB and RGBA. Other numbers are scaled to
+//! 16-bit gray: 1 is the minimum, 65535 the maximum, and 0 marks unwritten cells, nulls and NaN.
 
 use super::{Field, Frame, unpacked, wrong_columns};
 use crate::column::Column;
@@ -12,24 +11,24 @@ use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 use crate::view::selection::display_name;
 
-/// The largest picture, in bytes of pixels: it lies in one chunk, whose length has 31 bits.
+/// The largest image, in bytes of pixels. The pixels are one PNG chunk, whose length has 31 bits.
 const PIXELS_MAX: u64 = 1 << 30;
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
-/// How values become pixels.
+/// The conversion of values to pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Depth {
-    /// One bit of gray.
+    /// 1-bit gray.
     Bit,
-    /// Bytes as they are, this many a pixel.
+    /// Unchanged bytes, with this many per pixel.
     Bytes(u8),
-    /// 16 bits of gray as they are.
+    /// Unchanged 16-bit gray.
     Words,
-    /// 16 bits of gray, stretched.
+    /// Values scaled to 16-bit gray.
     Stretched,
 }
 
-/// A picture whose pixels are being gathered.
+/// Buffers the values of an image.
 #[derive(Debug)]
 pub(super) struct Picture {
     width: u64,
@@ -39,21 +38,19 @@ pub(super) struct Picture {
     physical: Physical,
     /// The values so far.
     values: Vec<u8>,
-    /// 0 where there is no value; empty as long as there are no nulls.
+    /// 0 for a missing value; empty if there are no nulls so far.
     valid: Vec<u8>,
 }
 
 impl Picture {
     pub(super) fn new(frame: &Frame) -> Result<Self> {
         if !frame.dense {
-            return Err(Error::invalid(
-                "a sparse array has no pixels; ask for .npy, .csv or .json",
-            ));
+            return Err(Error::invalid("a sparse array has no pixels; use .npy, .csv or .json"));
         }
         let [field] = frame.fields.as_slice() else {
             let names: Vec<_> = frame.fields.iter().map(|f| f.name.as_str()).collect();
             return Err(Error::invalid(format!(
-                "a picture shows one attribute; name one of {}",
+                "an image shows one attribute; name one of {}",
                 names.join(", ")
             )));
         };
@@ -63,7 +60,7 @@ impl Picture {
             _ => {
                 let axes = frame.shape.len();
                 return Err(Error::invalid(format!(
-                    "a picture has two axes, this slice {axes}; select single coordinates along the others, as in 3,:,:"
+                    "an image has two axes, but this slice has {axes}; select a single coordinate along the others, as in 3,:,:"
                 )));
             }
         };
@@ -85,7 +82,7 @@ impl Picture {
             });
         }
         if width == 0 || height == 0 {
-            return Err(Error::invalid("a picture needs at least one pixel"));
+            return Err(Error::invalid("an image needs at least one pixel; select more cells"));
         }
         Ok(picture)
     }
@@ -99,7 +96,7 @@ impl Picture {
         }
     }
 
-    /// Bytes of all rows, each with its filter byte.
+    /// Bytes of all rows, including a filter byte per row.
     const fn raw_bytes(&self) -> u64 {
         self.height.saturating_mul(self.row_bytes().saturating_add(1))
     }
@@ -199,14 +196,14 @@ impl Picture {
         let (lo, hi) = cells()
             .flatten()
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
-        // Half the range first: the whole one may be infinite.
+        // Halved, because the full range may overflow to infinity.
         let half = (hi / 2.0 - lo / 2.0).max(f64::MIN_POSITIVE);
         let gray = |v: Option<f64>| v.map_or(0, |v| 1 + gray_of((v / 2.0 - lo / 2.0) / half));
         cells().flat_map(|v| gray(v).to_be_bytes()).collect()
     }
 }
 
-// The factor lies between 0 and 1.
+// `share` is between 0 and 1.
 fn gray_of(share: f64) -> u16 {
     (share.clamp(0.0, 1.0) * 65534.0).round() as u16
 }
@@ -214,18 +211,20 @@ fn gray_of(share: f64) -> u16 {
 fn depth(field: &Field) -> Result<Depth> {
     let refuse = |why: &str| {
         Err(Error::invalid(format!(
-            "'{}' cannot be shown as a picture: {why}",
+            "'{}' cannot be shown as an image: {why}",
             display_name(&field.name)
         )))
     };
     match (field.datatype, field.cell) {
-        (_, CellCount::Var) => refuse("its cells are of variable length; ask for .csv or .json"),
-        (t, _) if t.is_string() || t.is_opaque() => refuse("its values are no numbers; ask for .csv or .json"),
+        (_, CellCount::Var) => refuse("its cells have variable length; use .csv or .json"),
+        (t, _) if t.is_string() || t.is_opaque() => refuse("its values are not numbers; use .csv or .json"),
         (Datatype::Bool, CellCount::ONE) => Ok(Depth::Bit),
         (Datatype::Uint8, CellCount::Fixed(n @ 1..=4)) => Ok(Depth::Bytes(n.to_le_bytes()[0])),
         (Datatype::Uint16, CellCount::ONE) => Ok(Depth::Words),
         (_, CellCount::ONE) => Ok(Depth::Stretched),
-        (_, CellCount::Fixed(_)) => refuse("it has several values a cell; only 2 to 4 of uint8 are colours"),
+        (_, CellCount::Fixed(_)) => {
+            refuse("it has several values per cell; only 2 to 4 uint8 values can be shown as colors")
+        }
     }
 }
 

@@ -1,8 +1,7 @@
-//! Cells as fixed-size records: the fields one after another, little-endian, without padding. The
-//! body of `.npy` and the whole of `.bin`.
+//! Cells as fixed-size records: little-endian fields without padding. They are the body of `.npy` and all of `.bin`.
 //!
-//! Behind a nullable field stands a byte that is 0 where it is null. The field itself is then NaN or another value that
-//! stands for none ([`missing::null_cell`]).
+//! A nullable field is followed by a validity byte, 0 for null. The field of a null cell is NaN or another missing
+//! value ([`missing::null_cell`]).
 
 use super::{Field, Format, wrong_columns};
 use crate::column::Column;
@@ -10,18 +9,18 @@ use crate::error::{Error, Result};
 use crate::view::missing;
 use crate::view::selection::display_name;
 
-/// How a cell is laid out.
+/// The layout of a record.
 #[derive(Debug)]
 pub(super) struct Records {
     parts: Vec<Part>,
     width: u64,
 }
 
-/// One field in a record: its values, and a byte that says whether they are null.
+/// A field in a record: its values, and a validity byte if it is nullable.
 #[derive(Debug)]
 struct Part {
     bytes: usize,
-    /// What null cells hold, where there may be any.
+    /// The value of a null cell, if the field is nullable.
     null: Option<Vec<u8>>,
 }
 
@@ -42,12 +41,12 @@ impl Records {
         Ok(Self { parts, width })
     }
 
-    /// Bytes of one record.
+    /// Bytes per record.
     pub(super) const fn width(&self) -> u64 {
         self.width
     }
 
-    /// The records of these columns.
+    /// Packs columns into records.
     pub(super) fn pack(&self, mut columns: Vec<Column>) -> Result<Vec<u8>> {
         if columns.len() != self.parts.len() {
             return Err(wrong_columns());
@@ -96,13 +95,10 @@ fn var_length(format: Format, field: &Field, fields: &[Field]) -> Error {
     let others = if fixed.is_empty() {
         String::new()
     } else {
-        format!(
-            ", or name only attributes of fixed size (there are {})",
-            fixed.join(", ")
-        )
+        format!(", or select only fixed-size attributes ({})", fixed.join(", "))
     };
     Error::invalid(format!(
-        "'{}' has cells of variable length, which .{} cannot hold; ask for .csv or .json{others}",
+        "'{}' has variable-length cells, which .{} cannot hold; use .csv or .json{others}",
         display_name(&field.name),
         format.extension()
     ))

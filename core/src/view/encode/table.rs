@@ -1,4 +1,4 @@
-//! Tables of text: `.csv`, `.tsv`, `.json` and `.jsonl`, one cell a line.
+//! Text tables with one line per cell: `.csv`, `.tsv`, `.json` and `.jsonl`.
 
 use super::text::{self, Cell, Words};
 use super::{Field, Frame, wrong_columns};
@@ -9,25 +9,25 @@ use crate::escape;
 use crate::scalar::Scalar;
 use crate::view::selection::column_names;
 
-/// How lines are dressed.
+/// The syntax of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
-    /// A header, then values between separators.
+    /// A header, then values with this separator.
     Separated(u8),
-    /// JSON: a list of objects.
+    /// A JSON list of objects.
     List,
-    /// An object a line.
+    /// One JSON object per line.
     Lines,
 }
 
-/// A table being written.
+/// Encodes a table.
 #[derive(Debug)]
 pub(super) struct Table {
     style: Style,
     fields: Vec<Field>,
-    /// What each field is called.
+    /// The displayed name of each field.
     names: Vec<String>,
-    /// `"name":` of each field, ready for JSON.
+    /// `"name":` of each field, encoded as JSON.
     keys: Vec<Vec<u8>>,
     rows: u64,
 }
@@ -51,7 +51,8 @@ impl Table {
         }
     }
 
-    /// Bytes that a row takes at least, without its coordinates: what dresses it, and a digit where there must be one.
+    /// The smallest size of a row in bytes, without coordinates: syntax, and one digit for each value that cannot be
+    /// empty.
     pub(super) fn row_bytes_at_least(&self) -> u64 {
         let fields = self.fields.len() as u64;
         let is_coordinate = |f: &&Field| f.fill.is_empty();
@@ -61,7 +62,7 @@ impl Table {
         let values: u64 = self.fields.iter().filter(|f| !is_coordinate(f)).map(digits).sum();
         match self.style {
             Style::Separated(_) => values + fields,
-            // Braces, a comma behind each field but the last, the end of the line.
+            // Braces, a comma after each field but the last, and the end of the line.
             Style::List | Style::Lines => values + self.keys.iter().map(|k| k.len() as u64 + 1).sum::<u64>() + 2,
         }
     }
@@ -125,7 +126,7 @@ impl Table {
             match labelled(column, field, i, Words::Plain) {
                 Cell::Nothing => {}
                 Cell::Bare(text) => separated(out, &text, separator),
-                // An empty string is not the same as nothing.
+                // Quotes distinguish an empty string from null.
                 Cell::Quoted(text) if text.is_empty() => out.extend(b"\"\""),
                 Cell::Quoted(text) => separated(out, &text, separator),
             }
@@ -143,7 +144,7 @@ impl Table {
             match labelled(column, field, i, Words::Json) {
                 Cell::Nothing => out.extend(b"null"),
                 Cell::Bare(text) => out.extend(text),
-                // JSON is UTF-8: bytes that are not have no place in it.
+                // JSON must be UTF-8, so other bytes are escaped.
                 Cell::Quoted(text) => json_string(out, &escape::text(&text)),
             }
         }
@@ -151,14 +152,14 @@ impl Table {
     }
 }
 
-/// Whether a cell is text of variable length that nobody wrote: its fill value is one character that is none, and in a
-/// file of text it would be a zero byte.
+/// Whether a cell is unwritten variable-length text. Its fill value is a single fill character, which a text file would
+/// show as a zero byte.
 fn is_unwritten_text(column: &Column, field: &Field, i: usize) -> bool {
     let t = column.datatype;
     t.is_string() && column.cell.is_var() && field.fill == t.default_fill() && column.cell(i) == field.fill
 }
 
-/// The cell, or the value of the enumeration that it stands for.
+/// The text of a cell. An enumerated cell is shown as its value.
 fn labelled(column: &Column, field: &Field, i: usize, words: Words) -> Cell {
     let Some(labels) = field.labels.as_ref().filter(|_| !column.is_null(i)) else {
         return text::cell(column, i, words);

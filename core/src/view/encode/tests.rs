@@ -39,7 +39,7 @@ fn check_header(fields: Vec<Field>, shape: &[u64], expect: &str) {
 }
 
 #[test]
-fn npy_headers_are_what_numpy_writes() {
+fn npy_headers_match_numpy() {
     let one = CellCount::ONE;
     check_header(
         vec![field("a", Datatype::Float32, one)],
@@ -95,7 +95,7 @@ fn npy_of_several_fields_is_structured() {
 }
 
 #[test]
-fn npy_names_a_field_once() {
+fn npy_validity_names_are_unique() {
     let mut n = field("n", Datatype::Int32, CellCount::ONE);
     n.nullable = true;
     let other = |name: &str| field(name, Datatype::Uint8, CellCount::ONE);
@@ -115,7 +115,7 @@ fn records_interleave_fields_and_validity() {
         Column::from_values(Datatype::Uint8, &[1_u8, 2]),
         Column::from_values(Datatype::Uint16, &[0x0403_u16, 0x0605]).with_validity(vec![1, 0]),
     ];
-    // A null is no value that might be one: integers have the fill value.
+    // A null integer is the fill value.
     assert_eq!(
         encode(Format::Bin, &frame, columns).unwrap(),
         [1, 3, 4, 1, 2, 255, 255, 0]
@@ -124,7 +124,7 @@ fn records_interleave_fields_and_validity() {
 }
 
 #[test]
-fn nulls_of_records_are_nan_and_no_time() {
+fn nulls_of_records_are_nan_and_nat() {
     let mut fields = vec![
         field("f", Datatype::Float32, CellCount::ONE),
         field("t", Datatype::DatetimeMs, CellCount::ONE),
@@ -143,7 +143,7 @@ fn nulls_of_records_are_nan_and_no_time() {
 }
 
 #[test]
-fn columns_that_do_not_fit_are_refused() {
+fn mismatched_columns_are_rejected() {
     let frame = frame(
         vec![
             field("a", Datatype::Uint16, CellCount::ONE),
@@ -159,7 +159,7 @@ fn columns_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn variable_length_is_refused_with_a_way_out() {
+fn variable_length_is_rejected_with_an_alternative() {
     let frame = frame(
         vec![
             field("mag", Datatype::Float32, CellCount::ONE),
@@ -170,7 +170,7 @@ fn variable_length_is_refused_with_a_way_out() {
     let error = Encoder::new(Format::Npy, &frame).unwrap_err().to_string();
     assert_eq!(
         error,
-        "'place' has cells of variable length, which .npy cannot hold; ask for .csv or .json, or name only attributes of fixed size (there are mag)"
+        "'place' has variable-length cells, which .npy cannot hold; use .csv or .json, or select only fixed-size attributes (mag)"
     );
 }
 
@@ -195,14 +195,14 @@ fn mixed() -> (Frame, Vec<Column>) {
 }
 
 #[test]
-fn csv_tells_empty_from_nothing() {
+fn csv_distinguishes_empty_strings_from_nulls() {
     let (frame, columns) = mixed();
     let expect = "t,v,note,pair\n1970-01-01,1.0,\"say \"\"hi\"\", Zoë\",\"[1,-2]\"\nNaT,nan,\"\",\"[3,4]\"\n2020-02-29,1e300,,\"[5,6]\"\n";
     assert_eq!(text(Format::Csv, &frame, columns), expect);
 }
 
 #[test]
-fn a_time_that_is_none_is_no_number() {
+fn not_a_time_is_not_shown_as_a_number() {
     for datatype in Datatype::ALL.iter().copied().filter(|t| t.is_time()) {
         let frame = frame(
             vec![
@@ -227,7 +227,7 @@ fn a_time_that_is_none_is_no_number() {
 }
 
 #[test]
-fn null_alone_is_null_in_json() {
+fn only_nulls_are_null_in_json() {
     let mut v = field("v", Datatype::Float32, CellCount::ONE);
     v.nullable = true;
     let frame = frame(vec![v, field("w", Datatype::Float64, CellCount::Fixed(2))], &[4]);
@@ -253,7 +253,7 @@ fn null_alone_is_null_in_json() {
 }
 
 #[test]
-fn bytes_that_are_no_text_stay_apart_in_json() {
+fn invalid_text_is_escaped_in_json() {
     let frame = frame(vec![field("s", Datatype::StringAscii, CellCount::Var)], &[2]);
     let column = Column::from_cells(Datatype::StringAscii, [b"\xfe".as_slice(), b"\xff"]);
     let json = encode(Format::Jsonl, &frame, vec![column]).unwrap();
@@ -266,7 +266,7 @@ fn bytes_that_are_no_text_stay_apart_in_json() {
 }
 
 #[test]
-fn text_that_nobody_wrote_is_nothing_in_csv() {
+fn unwritten_text_is_empty_in_csv() {
     for datatype in [
         Datatype::StringUtf8,
         Datatype::StringAscii,
@@ -288,7 +288,7 @@ fn text_that_nobody_wrote_is_nothing_in_csv() {
 }
 
 #[test]
-fn strings_are_what_they_were_and_only_padding_goes() {
+fn strings_lose_only_their_padding() {
     let one = |cell: CellCount, bytes: &[u8]| {
         let mut column = Column::from_cells(Datatype::StringUtf8, [bytes]);
         column.cell = cell;
@@ -302,7 +302,7 @@ fn strings_are_what_they_were_and_only_padding_goes() {
 }
 
 #[test]
-fn json_is_json() {
+fn json_is_valid() {
     let (frame, columns) = mixed();
     let list = text(Format::Json, &frame, columns.clone());
     let value: serde_json::Value = serde_json::from_str(&list).unwrap();
@@ -354,7 +354,7 @@ fn enumerations_are_shown_by_value() {
 }
 
 #[test]
-fn batches_join_seamlessly() {
+fn batches_give_the_same_file_as_one_column() {
     let (frame, columns) = mixed();
     for format in [Format::Csv, Format::Tsv, Format::Json, Format::Jsonl] {
         let whole = encode(format, &frame, columns.clone()).unwrap();
@@ -368,7 +368,7 @@ fn batches_join_seamlessly() {
     }
 }
 
-/// Width, height, bits, colour type and the rows with their filter bytes.
+/// Width, height, bit depth, color type, and the rows with their filter bytes.
 fn decode_png(bytes: &[u8]) -> (u32, u32, u8, u8, Vec<u8>) {
     let be = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
     assert_eq!(&bytes[12..16], b"IHDR");
@@ -395,7 +395,7 @@ fn check_png(field: Field, shape: &[u64], column: Column, expect: (u32, u32, u8,
 }
 
 #[test]
-fn pictures_of_every_depth() {
+fn images_of_every_depth() {
     let one = CellCount::ONE;
     check_png(
         field("m", Datatype::Bool, one),
@@ -440,7 +440,7 @@ fn pictures_of_every_depth() {
 }
 
 #[test]
-fn a_picture_of_many_blocks_has_the_size_foretold() {
+fn an_image_of_many_blocks_has_the_predicted_size() {
     let values: Vec<u8> = (0..70_000_u32).map(|v| v.to_le_bytes()[0]).collect();
     let frame = frame(vec![field("g", Datatype::Uint8, CellCount::ONE)], &[100, 700]);
     let bytes = encode(Format::Png, &frame, vec![Column::from_values(Datatype::Uint8, &values)]).unwrap();
@@ -453,7 +453,7 @@ fn a_picture_of_many_blocks_has_the_size_foretold() {
 }
 
 #[test]
-fn what_is_no_picture_says_why() {
+fn errors_explain_why_a_slice_is_not_an_image() {
     let refuse = |fields: Vec<Field>, shape: &[u64], expect: &str| {
         let error = Encoder::new(Format::Png, &frame(fields, shape))
             .unwrap_err()
@@ -461,7 +461,7 @@ fn what_is_no_picture_says_why() {
         assert!(error.contains(expect), "{error}");
     };
     let a = || field("a", Datatype::Float32, CellCount::ONE);
-    refuse(vec![a()], &[2, 2, 2], "two axes, this slice 3");
+    refuse(vec![a()], &[2, 2, 2], "two axes, but this slice has 3");
     refuse(vec![a(), a()], &[2, 2], "one attribute");
     refuse(
         vec![field("s", Datatype::StringUtf8, CellCount::Var)],
@@ -474,7 +474,7 @@ fn what_is_no_picture_says_why() {
 
 #[cfg(feature = "arrow")]
 #[test]
-fn arrow_files_hold_every_batch() {
+fn arrow_files_contain_every_batch() {
     let (frame, columns) = mixed();
     let mut encoder = Encoder::new(Format::Arrow, &frame).unwrap();
     let mut bytes = encoder.start();
@@ -488,10 +488,10 @@ fn arrow_files_hold_every_batch() {
     assert_eq!(reader.map(|b| b.unwrap().num_rows()).collect::<Vec<_>>(), [3, 3]);
 }
 
-/// As the library writes them: dates of all units, and lists of them, with some that are none.
+/// Reads dates of all units with `arrow-ipc`, single and in lists, some of them NaT.
 #[cfg(feature = "arrow")]
 #[test]
-fn arrow_files_of_dates_have_the_size_foretold() {
+fn arrow_files_of_dates_have_the_predicted_size() {
     for datatype in Datatype::ALL.iter().copied().filter(|t| t.is_temporal()) {
         let mut null = field("null", datatype, CellCount::ONE);
         null.nullable = true;
@@ -521,7 +521,7 @@ fn arrow_files_of_dates_have_the_size_foretold() {
         let batch = reader.next().unwrap().unwrap();
         for (i, mut expect) in columns().into_iter().enumerate() {
             let kind = crate::arrow::FieldType::infer(batch.schema().field(i)).unwrap();
-            // Where cells can be null, those that are none are.
+            // In nullable fields, NaT becomes null.
             for valid in expect.validity.iter_mut() {
                 for (v, date) in valid.iter_mut().zip(&values) {
                     *v &= u8::from(*date != i64::MIN);
@@ -540,7 +540,7 @@ fn arrow_files_of_dates_have_the_size_foretold() {
     }
 }
 
-/// Whether Arrow counts a unit in a finer one.
+/// Whether Arrow represents a unit in a finer one.
 #[cfg(feature = "arrow")]
 fn kind_is_coarse(datatype: Datatype) -> bool {
     use Datatype as T;
@@ -557,10 +557,10 @@ fn kind_is_coarse(datatype: Datatype) -> bool {
     )
 }
 
-/// Lists of values, values that may be null, and several batches, however the cells come.
+/// Lists, nullable values and several batches, added in portions of different sizes.
 #[cfg(feature = "arrow")]
 #[test]
-fn arrow_files_of_numbers_have_the_size_foretold() {
+fn arrow_files_of_numbers_have_the_predicted_size() {
     let mut n = field("n", Datatype::Int16, CellCount::ONE);
     n.nullable = true;
     let fields = || {
@@ -621,7 +621,7 @@ fn arrow_files_of_numbers_have_the_size_foretold() {
 }
 
 #[test]
-fn text_takes_at_least_what_dresses_it() {
+fn text_is_never_smaller_than_its_lower_bound() {
     let (frame, columns) = mixed();
     for format in [Format::Csv, Format::Json, Format::Jsonl] {
         let least = Encoder::new(format, &frame).unwrap().text_bytes_at_least();

@@ -1,31 +1,30 @@
-//! One cell as text: a number, a date, a string, or a list of numbers.
+//! Formats a cell as text: a number, a date, a string, or a list of numbers.
 
 use crate::column::{Column, typed};
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::scalar::{Scalar, json_word};
 
-/// What a cell looks like before it is dressed for CSV or JSON.
+/// The text of a cell before it is quoted for CSV or JSON.
 #[derive(Debug, PartialEq)]
 pub(super) enum Cell {
     /// Null.
     Nothing,
-    /// Bare: a number, a truth value or a list of them.
+    /// A number, a bool, or a list of them. Needs no quotes.
     Bare(Vec<u8>),
-    /// A string, a date, or a word for what is no finite number: UTF-8, but for strings that are stored as something
-    /// else.
+    /// A string, a date, or the name of a non-finite float. The text is UTF-8 unless a stored string is not.
     Quoted(Vec<u8>),
 }
 
-/// How floats that are no finite numbers are written.
+/// The spelling of non-finite floats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Words {
-    /// `nan`, `inf` and `-inf`, as numpy and pandas read them.
+    /// `nan`, `inf` and `-inf`, as in numpy and pandas.
     Plain,
-    /// `"NaN"`, `"Infinity"` and `"-Infinity"`: strings, for JSON has no such numbers.
+    /// The strings `"NaN"`, `"Infinity"` and `"-Infinity"`, because JSON has no such numbers.
     Json,
 }
 
-/// Cell `i` of `column`.
+/// Formats cell `i` of `column`.
 pub(super) fn cell(column: &Column, i: usize, words: Words) -> Cell {
     if column.is_null(i) {
         return Cell::Nothing;
@@ -57,7 +56,7 @@ pub(super) fn cell(column: &Column, i: usize, words: Words) -> Cell {
     Cell::Bare(list)
 }
 
-/// One value.
+/// Formats one value.
 fn value(bytes: &[u8], datatype: Datatype, words: Words) -> Cell {
     let Some(scalar) = Scalar::from_le_bytes(datatype.physical(), bytes) else {
         return Cell::Nothing;
@@ -83,8 +82,7 @@ fn value(bytes: &[u8], datatype: Datatype, words: Words) -> Cell {
     }
 }
 
-/// A string cell; opaque bytes in hexadecimal. The zeros that pad cells of a fixed length are left out, as numpy
-/// does.
+/// Formats a string cell; opaque bytes are hexadecimal. The zero padding of fixed-length cells is omitted, as in numpy.
 fn string(bytes: &[u8], datatype: Datatype, cell: CellCount) -> Vec<u8> {
     let text = match datatype {
         Datatype::Any | Datatype::Blob | Datatype::GeomWkb => {

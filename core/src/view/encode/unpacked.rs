@@ -1,14 +1,14 @@
-//! Packed streams that hold bytes as they are: decompressors read them, and their length is known before there are any
-//! bytes.
+//! Streams of stored (uncompressed) blocks, which decompressors can read. The length of such a stream is known before
+//! its contents.
 
-/// The most that one stored block of a deflate stream holds, in bytes.
+/// The largest stored block of a deflate stream, in bytes.
 const ZLIB_BLOCK: usize = 65535;
-/// The most that one raw block of a Zstandard frame holds, in bytes.
+/// The largest raw block of a Zstandard frame, in bytes.
 const ZSTD_BLOCK: usize = 128 << 10;
-/// The magic number of a Zstandard frame; then a descriptor that says that one segment follows, with its length in 4 bytes.
+/// The magic number of a Zstandard frame, and a descriptor: a single segment, with its length in the next 4 bytes.
 const ZSTD_START: [u8; 5] = [0x28, 0xb5, 0x2f, 0xfd, 0xa0];
 
-/// A zlib stream of stored blocks, of at least one byte.
+/// A zlib stream of stored blocks. `raw` must not be empty.
 pub(in crate::view) fn zlib(raw: &[u8]) -> Vec<u8> {
     let mut out = vec![0x78, 0x01];
     let blocks = raw.len().div_ceil(ZLIB_BLOCK);
@@ -23,18 +23,18 @@ pub(in crate::view) fn zlib(raw: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Bytes of [`zlib`] of so many.
+/// The length of [`zlib`] for `raw` bytes.
 pub(in crate::view) const fn zlib_bytes(raw: u64) -> u64 {
     2 + raw + 5 * raw.div_ceil(ZLIB_BLOCK as u64) + 4
 }
 
-/// A Zstandard frame of raw blocks, of at least one byte and less than 4 GiB.
+/// A Zstandard frame of raw blocks. `raw` must not be empty, and smaller than 4 GiB.
 pub(in crate::view) fn zstd(raw: &[u8]) -> Vec<u8> {
     let mut out = ZSTD_START.to_vec();
     out.extend(u32::try_from(raw.len()).unwrap_or(u32::MAX).to_le_bytes());
     let blocks = raw.len().div_ceil(ZSTD_BLOCK);
     for (i, block) in raw.chunks(ZSTD_BLOCK).enumerate() {
-        // Bit 0 says that it is the last, bits 1 and 2 that it is raw, and the others how long it is.
+        // Bit 0 marks the last block, bits 1 and 2 are zero for a raw block, the others are its length.
         let header = u32::try_from(block.len()).unwrap_or(u32::MAX) << 3 | u32::from(i + 1 == blocks);
         out.extend(header.to_le_bytes().iter().take(3));
         out.extend_from_slice(block);
@@ -42,7 +42,7 @@ pub(in crate::view) fn zstd(raw: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Bytes of [`zstd`] of so many.
+/// The length of [`zstd`] for `raw` bytes.
 pub(in crate::view) const fn zstd_bytes(raw: u64) -> u64 {
     ZSTD_START.len() as u64 + 4 + raw + 3 * raw.div_ceil(ZSTD_BLOCK as u64)
 }
@@ -55,7 +55,7 @@ mod tests {
     use crate::format::pipeline::{Filter, Pipeline};
     use crate::format::tile::TileWriter;
 
-    /// What our own decompressors make of a stream.
+    /// Decompresses a stream with our own filters.
     fn unpacked(filter: Filter, stream: &[u8], bytes: usize) -> Vec<u8> {
         let header: Vec<u8> = [0, 1, bytes, stream.len()]
             .iter()

@@ -28,7 +28,7 @@ fn check(extents: &[i64], datatype: Datatype, expect: Result<&[u64], &'static st
 
 #[test]
 fn inner_chunks_are_what_the_writer_cuts_tiles_into() {
-    let no_boxes = Err("the chunks of its tiles are no boxes of one size");
+    let no_boxes = Err("the chunks of its tiles are not boxes of equal size");
     check(&[1], Datatype::Float64, Ok(&[1]));
     check(&[100, 81], Datatype::Float64, Ok(&[100, 81]));
     check(&[256, 256], Datatype::Float64, Ok(&[32, 256]));
@@ -43,7 +43,7 @@ fn inner_chunks_are_what_the_writer_cuts_tiles_into() {
     check(
         &[1 << 17, 1 << 16],
         Datatype::Uint8,
-        Err("its tiles are of too many chunks"),
+        Err("its tiles have too many chunks"),
     );
     check(&[1 << 30, 1 << 30], Datatype::Uint8, Err("its tiles are too large"));
 }
@@ -57,17 +57,17 @@ fn what_is_no_run_of_cells_under_one_codec_is_left_to_other_chunks() {
         Sharding::of_schema(&s, &a).err()
     };
     assert_eq!(refused(&|_, _| ()), None);
-    assert_eq!(refused(&|_, a| a.nullable = true), Some("its cells can be null"));
+    assert_eq!(refused(&|_, a| a.nullable = true), Some("it is nullable"));
     assert_eq!(
         refused(&|_, a| a.cell = CellCount::Var),
-        Some("its cells vary in length")
+        Some("its cells have variable length")
     );
-    let filters = Some("its filters are others than gzip or zstd alone");
+    let filters = Some("its filter pipeline is not empty, gzip or zstd");
     assert_eq!(
         refused(&|_, a| a.filters.filters.insert(0, Filter::Byteshuffle)),
         filters
     );
-    let columns = Some("its cells lie in column-major order");
+    let columns = Some("its cell order is column-major");
     assert_eq!(refused(&|s, _| s.cell_order = Layout::ColMajor), columns);
     // Of tiles that are lines there is one order only, and in which order tiles lie does not matter.
     let line = |s: &mut Schema| {

@@ -1,13 +1,13 @@
-//! Arrow IPC files of numbers alone: how long they are follows from how many cells they have, and each batch can be made
-//! alone.
+//! Arrow IPC files of fixed-size values. The number of cells determines the length of the file, and each batch can be
+//! built separately.
 //!
 //! ```text
 //! magic, schema | batch | batch | … | end of batches, footer, magic
-//! batch: message | for each column: which cells are there, where they may be null | values
+//! batch: message | per column: validity, if nullable | values
 //! ```
 //!
-//! The library's writer leaves out which cells are there where all of them are, so that the length of a batch depends on
-//! what is in it. Here it is always written. A list of dates or times says which of its values are there, not the cell.
+//! The writer of `arrow-ipc` omits the validity of a column without nulls, so the length of a batch depends on its
+//! values. This writer never omits it. The values of a list of dates or times have validity too, because NaT is null.
 
 use std::iter::{empty, once};
 
@@ -25,13 +25,13 @@ use crate::column::Column;
 use crate::error::Result;
 use crate::view::encode::{Field, Frame, wrong_columns};
 
-/// What messages, buffers and batches start at a multiple of, in bytes.
+/// Alignment of messages, buffers and batches, in bytes.
 const ALIGN: u64 = 64;
-/// Says that a message follows, of so many bytes as the next 4 say; none are the end.
+/// The continuation marker. The next 4 bytes are the length of the message; 0 marks the end.
 const CONTINUATION: [u8; 4] = [0xff; 4];
-/// What a file ends with.
+/// The magic bytes at the end of a file.
 const MAGIC: &[u8] = b"ARROW1";
-/// Batches of a file; the footer, which has 24 bytes of each, is made as a whole.
+/// The largest number of batches in a file. The footer takes 24 bytes per batch and is built as a whole.
 pub(in crate::view) const BATCHES_MAX: u64 = 1 << 16;
 
 /// A table of numbers, dates and times.
@@ -41,7 +41,7 @@ pub(in crate::view) struct FixedTable {
     /// The bytes before the first batch.
     header: Vec<u8>,
     sides: Vec<Side>,
-    /// Bytes of the message of a batch.
+    /// Bytes of a batch's message.
     message_bytes: u64,
 }
 
@@ -49,16 +49,15 @@ pub(in crate::view) struct FixedTable {
 #[derive(Debug)]
 struct Side {
     kind: FieldType,
-    /// Values a cell.
+    /// Values per cell.
     count: u64,
-    /// Bytes a cell in the array, and bytes a value in Arrow.
+    /// Bytes per cell in the array; `value_width` is the number of bytes per value in Arrow.
     width: u64,
     value_width: u64,
 }
 
 impl FixedTable {
-    /// The table of these fields; `None` where some cells have no length of their own, or how they look depends on what
-    /// they hold.
+    /// The table of a frame; `None` if the size of some cells or their Arrow type depends on their values.
     pub(in crate::view) fn of(frame: &Frame) -> Result<Option<Self>> {
         let Some(sides) = frame.fields.iter().map(side).collect::<Option<Vec<_>>>() else {
             return Ok(None);
@@ -83,12 +82,12 @@ impl FixedTable {
         &self.header
     }
 
-    /// Bytes a cell in the array, without what says whether it is there.
+    /// Bytes per cell in the array, without validity.
     pub(in crate::view) fn width(&self) -> u64 {
         self.sides.iter().map(|s| s.width).sum()
     }
 
-    /// Bytes of a batch of so many cells.
+    /// Bytes of a batch of `cells` cells.
     pub(in crate::view) fn batch_bytes(&self, cells: u64) -> u64 {
         match cells {
             0 => 0,
@@ -96,7 +95,7 @@ impl FixedTable {
         }
     }
 
-    /// Bytes behind the last of so many batches.
+    /// Bytes after the last batch.
     pub(in crate::view) fn trailer_bytes(&self, batches: u64) -> u64 {
         let Some(more) = batches.checked_sub(1) else {
             return self.trailer(empty()).len() as u64;
@@ -105,7 +104,7 @@ impl FixedTable {
         first.saturating_add(more.saturating_mul(size_of::<Block>() as u64))
     }
 
-    /// A batch of all cells of these columns.
+    /// Builds a batch of all cells of the columns.
     pub(in crate::view) fn batch(&self, columns: &[Column]) -> Result<Vec<u8>> {
         let cells = columns.first().map_or(0, Column::len);
         let fits = |c: &Column, s: &Side| c.data.len() as u64 == cells as u64 * s.width && c.offsets.is_none();
@@ -131,7 +130,7 @@ impl FixedTable {
         Ok(out)
     }
 
-    /// What follows the last batch: of each batch before, where it starts in the file and how many cells it has.
+    /// Builds the end of the file. `batches` are the offset in the file and the number of cells of each batch.
     pub(in crate::view) fn trailer(&self, batches: impl Iterator<Item = (u64, u64)>) -> Vec<u8> {
         let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         let message = i32::try_from(self.message_bytes).unwrap_or(i32::MAX);
@@ -160,7 +159,7 @@ impl FixedTable {
         buffers.fold(0, |sum, bytes| sum.saturating_add(aligned(bytes)))
     }
 
-    /// The message that says how the columns of a batch lie.
+    /// Builds the message that describes the layout of a batch.
     fn message(&self, cells: u64, nulls: &[[i64; 2]]) -> Vec<u8> {
         let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         let (mut nodes, mut buffers, mut at) = (Vec::new(), Vec::new(), 0);
@@ -173,7 +172,7 @@ impl FixedTable {
             };
             place(cells_there);
             if side.is_list() {
-                // The values of a list are a column of their own.
+                // The values of a list are a separate node.
                 nodes.push(FieldNode::new(signed(cells.saturating_mul(side.count)), null_values));
                 place(values_there);
             }
@@ -206,7 +205,7 @@ impl Side {
         self.count != 1
     }
 
-    /// Bytes of what says which cells and which values of lists are there, and of the values.
+    /// Bytes of the validity of cells, the validity of list values, and the values.
     fn buffers(&self, cells: u64) -> [Option<u64>; 3] {
         let values = cells.saturating_mul(self.count);
         [
@@ -221,7 +220,7 @@ impl Side {
         self.is_list() && self.kind.datatype.is_temporal()
     }
 
-    /// The buffers of a column of so many cells.
+    /// Builds the buffers of a column of `cells` cells.
     fn parts(&self, column: &Column, cells: usize) -> Result<Parts> {
         self.kind.check_reach(column, 0..cells)?;
         let packed = self.kind.packed(&column.data);
@@ -245,13 +244,13 @@ impl Side {
 
 /// The buffers of a column in a batch.
 struct Parts {
-    /// Which cells, and which values of lists, are there; `None` where all must be.
+    /// Validity of the cells and of list values; `None` if they cannot be null.
     there: [Option<NullBuffer>; 2],
     values: arrow_buffer::Buffer,
 }
 
 impl Parts {
-    /// How many cells, and how many values of lists, are null.
+    /// The number of null cells and of null list values.
     fn nulls(&self) -> [i64; 2] {
         let count = |bits: &Option<NullBuffer>| bits.as_ref().map_or(0, |b| b.null_count() as i64);
         self.there.each_ref().map(count)

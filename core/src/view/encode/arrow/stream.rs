@@ -1,28 +1,28 @@
-//! Arrow files of numbers alone, written front to back.
+//! Writes Arrow files of fixed-size values sequentially.
 
 use super::fixed::{BATCHES_MAX, FixedTable};
 use crate::column::Column;
 use crate::error::Result;
 use crate::view::encode::wrong_columns;
 
-/// Bytes of the cells of a batch, unless there would be too many batches.
+/// Target size of a batch in bytes. Batches are larger if a file would have too many of them.
 const BATCH_BYTES: u64 = 1 << 20;
 
-/// A table whose batches all have as many cells, but the last, however the cells come.
+/// Splits cells into batches of equal size, except for the last one. The sizes of the inputs do not matter.
 #[derive(Debug)]
 pub(in crate::view) struct FixedStream {
     table: FixedTable,
     cells: u64,
     batch_cells: u64,
-    /// Cells that make no batch yet.
+    /// Cells of the next batch, which is incomplete.
     waiting: Vec<Column>,
-    /// Where each batch starts and how many cells it has.
+    /// The offset and the number of cells of each batch.
     batches: Vec<(u64, u64)>,
     at: u64,
 }
 
 impl FixedStream {
-    /// A table of so many cells, if it is known how many.
+    /// A stream of `cells` cells in total.
     pub(in crate::view) fn new(table: FixedTable, cells: u64) -> Self {
         let few = (BATCH_BYTES / table.width().max(1)).max(1);
         Self {
@@ -48,7 +48,7 @@ impl FixedStream {
         batches.saturating_add(outside)
     }
 
-    /// The batches that these cells complete.
+    /// Adds cells and returns the completed batches.
     pub(in crate::view) fn cells(&mut self, columns: Vec<Column>) -> Result<Vec<u8>> {
         if self.waiting.is_empty() {
             self.waiting = columns;
@@ -70,7 +70,7 @@ impl FixedStream {
         Ok(out)
     }
 
-    /// The last batch, and what follows it.
+    /// Returns the last batch and the end of the file.
     pub(in crate::view) fn finish(&mut self) -> Result<Vec<u8>> {
         let (mut out, rest) = (Vec::new(), std::mem::take(&mut self.waiting));
         if rest.first().is_some_and(|c| !c.is_empty()) {
