@@ -280,7 +280,7 @@ pub(crate) struct Import {
     /// Refuse cells with the same coordinates (default: allowed in sparse arrays)
     #[arg(long)]
     pub(crate) unique: bool,
-    /// Memory limit for a CSV import, the program included; single tiles and rows come on top. Values below 64MiB count
+    /// Memory limit for CSV, .npy and .npz, the program included; single tiles and rows come on top. Values below 64MiB count
     /// as 64MiB
     #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
     pub(crate) memory: u64,

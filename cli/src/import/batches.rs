@@ -1,14 +1,15 @@
-//! The cells of a table of text, in batches that keep to the budget: each becomes a fragment, and in the end they
-//! become one.
+//! The cells of a table of text or of numpy's arrays, in batches that keep to the budget: each becomes a fragment, and
+//! in the end they become one.
 
 use anyhow::{Context as _, Result, ensure};
 use hyperslab::array::Array;
+use hyperslab::format::domain::Dimension;
 use hyperslab::maintain::{self, ConsolidateOptions, Mode};
 use hyperslab::write::WriteOptions;
-use hyperslab::{Cpu, Query, Region, Window};
+use hyperslab::{Cpu, Query, Region, Scalar, Window};
 
 use crate::args::Import;
-use crate::input::{Table, Text, Values};
+use crate::input::{Grid, Table, Text, Values};
 use crate::sizes::{ALL_CORES_BYTES, PROGRAM_BYTES, show};
 use crate::store::{Env, Place, seed};
 use crate::write::{Target, write_table};
@@ -26,12 +27,19 @@ pub(super) fn batch_bytes(args: &Import) -> u64 {
 }
 
 /// Bytes of the rows of a table that was looked at, as text.
-pub(super) fn text_bytes(table: &Table) -> u64 {
+fn text_bytes(table: &Table) -> u64 {
     let bytes = table.columns.iter().map(|c| match &c.values {
         Values::Seen(guess) => guess.bytes() + VALUE_BYTES * guess.rows(),
         _ => 0,
     });
     bytes.sum()
+}
+
+/// The most rows of a table that was looked at in a batch.
+pub(super) fn rows(args: &Import, table: &Table) -> u64 {
+    let row_bytes = text_bytes(table).checked_div(table.rows() as u64).unwrap_or(0);
+    let most = batch_bytes(args).checked_div(row_bytes);
+    most.unwrap_or(u64::MAX).max(1)
 }
 
 fn memory(args: &Import) -> u64 {
@@ -47,10 +55,7 @@ pub(super) async fn write(
     table: &Table,
     timestamp_ms: u64,
 ) -> Result<()> {
-    let mut place = place.clone();
-    if args.memory < ALL_CORES_BYTES {
-        place.context = place.context.with_cpu(Cpu::Inline);
-    }
+    let place = within(args, place);
     let array = env.open_at(&place, Window::ALL).await?;
     let rows = array.schema().is_dense() && table.shape.is_some();
     if array.schema().is_dense() && !rows {
@@ -85,6 +90,49 @@ pub(super) async fn write(
         merge(env, args, &place, timestamp_ms, row as u64).await?;
     }
     Ok(())
+}
+
+/// Writes the cells of `grid` that belong to the columns of `table`, into the new array at `place`.
+pub(super) async fn write_grid(
+    env: &Env,
+    args: &Import,
+    place: &Place,
+    grid: &Grid,
+    table: &Table,
+    timestamp_ms: u64,
+) -> Result<()> {
+    let place = within(args, place);
+    let array = env.open_at(&place, Window::ALL).await?;
+    let extent = |d: &Dimension| d.extent.as_ref().and_then(Scalar::as_i128);
+    let extents = array.schema().dimensions.iter().map(|d| {
+        let extent = extent(d).and_then(|n| u64::try_from(n).ok());
+        extent.unwrap_or(1)
+    });
+    let extents: Vec<u64> = extents.collect();
+    let wanted = |name: &str| name.is_empty() || table.columns.iter().any(|c| c.name == name);
+    let (mut fragments, mut cells) = (0, 0);
+    let put = async |mut block: Table, ranges: &[(u64, u64)]| {
+        block.columns.retain(|c| wanted(&c.name));
+        cells += ranges.iter().map(|(a, b)| b - a).product::<u64>();
+        let ranges: Vec<String> = ranges.iter().map(|(a, b)| format!("{a}:{b}")).collect();
+        write_table(&array, block, Target::Box(&ranges.join(",")), timestamp_ms).await?;
+        fragments += 1;
+        Ok(())
+    };
+    grid.blocks(batch_bytes(args), &extents, put).await?;
+    if fragments > 1 {
+        merge(env, args, &place, timestamp_ms, cells).await?;
+    }
+    Ok(())
+}
+
+/// The same place, worked on with what the budget allows.
+fn within(args: &Import, place: &Place) -> Place {
+    let mut place = place.clone();
+    if args.memory < ALL_CORES_BYTES {
+        place.context = place.context.with_cpu(Cpu::Inline);
+    }
+    place
 }
 
 /// Cells of a grid may come in any order, so that all are held until each is in its place.

@@ -56,7 +56,7 @@ fn import(bytes: &[u8], read: Read) {
         panic!("these are the arguments of an import")
     };
     let Ok(mut table) = read(bytes.to_vec()) else { return };
-    let Ok((schema, enumerations)) = infer::schema(&mut table, &args) else {
+    let Ok((schema, enumerations)) = infer::schema(&mut table, &args, None) else {
         return;
     };
     for attribute in &schema.attributes {

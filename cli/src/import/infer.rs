@@ -12,7 +12,7 @@ use hyperslab::format::pipeline::{DEFAULT_LEVEL, Filter, Pipeline};
 use hyperslab::format::schema::{ArrayType, EnumerationRef, Layout, Schema};
 use hyperslab::{CellCount, Column, Datatype, Scalar, ScalarRange, calendar, schema_json};
 
-use super::{batches, extents, odd, tiles};
+use super::{extents, odd, tiles};
 use crate::args::Import;
 use crate::export::repeated;
 use crate::failure::usage;
@@ -20,8 +20,9 @@ use crate::input::{self, Named, Table, Values};
 use crate::show;
 
 /// The schema of a new array for `table`, and its enumerations. Columns that are not wanted are taken
-/// out, those without a name get one, and integer coordinates of text become numbers.
-pub(super) fn schema(table: &mut Table, args: &Import) -> Result<(Schema, Vec<Enumeration>)> {
+/// out, those without a name get one, and integer coordinates of text become numbers. Cells that are written in blocks
+/// along the axes of the file have blocks of these sides.
+pub(super) fn schema(table: &mut Table, args: &Import, block: Option<&[u64]>) -> Result<(Schema, Vec<Enumeration>)> {
     ensure!(table.rows() > 0, "{} has no cells", args.input);
     let gridded = table.shape.clone().filter(|_| !args.sparse);
     let roles = coordinates_by_role(table);
@@ -33,26 +34,10 @@ pub(super) fn schema(table: &mut Table, args: &Import) -> Result<(Schema, Vec<En
     choose(table, args, &by)?;
     check_domains(args, &by)?;
     let dimensions = if let Some(shape) = &gridded {
-        grid(&shape.lengths, args, table.axes.as_deref(), &table.columns)?
+        grid(&shape.lengths, block, args, table.axes.as_deref(), &table.columns)?
     } else if by.is_empty() {
-        let mut rows = grid(&[table.rows() as u64], args, Some(&["row".to_owned()]), &table.columns)?;
-        // A batch holds whole tiles.
-        let row_bytes = batches::text_bytes(table) / table.rows() as u64;
-        let most = batches::batch_bytes(args)
-            .checked_div(row_bytes)
-            .unwrap_or(u64::MAX)
-            .max(1);
-        if let [row] = rows.as_mut_slice()
-            && args.tile.is_none()
-            && row
-                .extent
-                .as_ref()
-                .and_then(Scalar::as_i128)
-                .is_some_and(|n| n > most.into())
-        {
-            row.extent = Scalar::from_i128(row.datatype, most.into());
-        }
-        rows
+        let rows = [table.rows() as u64];
+        grid(&rows, block, args, Some(&["row".to_owned()]), &table.columns)?
     } else {
         let extents = extents::given(args.tile.as_deref(), &by)?;
         let dimensions = by.iter().zip(extents);
@@ -169,8 +154,15 @@ fn free_name(name: String, columns: &[Named]) -> String {
     free
 }
 
-/// Dimensions that count from 0. They avoid the names of `columns`, unless `--dims` names them.
-fn grid(lengths: &[u64], args: &Import, hints: Option<&[String]>, columns: &[Named]) -> Result<Vec<Dimension>> {
+/// Dimensions that count from 0. They avoid the names of `columns`, unless `--dims` names them. Their tiles are no larger
+/// than a block.
+fn grid(
+    lengths: &[u64],
+    block: Option<&[u64]>,
+    args: &Import,
+    hints: Option<&[String]>,
+    columns: &[Named],
+) -> Result<Vec<Dimension>> {
     let usual = || (0..lengths.len()).map(|i| format!("d{i}")).collect();
     let names: Vec<String> = match &args.dims {
         Some(names) => names.clone(),
@@ -206,7 +198,9 @@ fn grid(lengths: &[u64], args: &Import, hints: Option<&[String]>, columns: &[Nam
         };
         Ok(Dimension::new(name, Datatype::Int64, 0_i64, length - 1, extent))
     };
-    let usual = tiles::extents(lengths);
+    let sides = block.unwrap_or(lengths).iter().zip(lengths);
+    let sides: Vec<u64> = sides.map(|(side, length)| *side.min(length)).collect();
+    let usual = tiles::extents(&sides);
     names.iter().zip(lengths).zip(usual).zip(&given).map(axis).collect()
 }
 
@@ -465,7 +459,7 @@ fn field_of(named: &Named) -> Result<FieldType> {
                 ..field.clone()
             }
         }
-        Values::Plain(column) => of(column.datatype, column.cell, column.validity.is_some()),
+        Values::Plain(column) | Values::Typed(column, _) => of(column.datatype, column.cell, column.validity.is_some()),
         Values::Seen(guess) => {
             let datatype = guess.datatype();
             let cell = if datatype.is_string() || datatype.is_opaque() {

@@ -19,7 +19,7 @@ use hyperslab::{CellCount, Column, Datatype, Window};
 use crate::args::Import;
 use crate::build::Building;
 use crate::failure::usage;
-use crate::input::{Source, Table, Text};
+use crate::input::{Grid, Source, Table, Text};
 use crate::store::{Env, Place, seed};
 use crate::when;
 use crate::write::{Target, write_table};
@@ -27,27 +27,49 @@ use crate::write::{Target, write_table};
 /// Runs the command.
 pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
     let source = Source::new(&args.input, args.format, args.separator)?;
-    let (table, text) = match source.text()? {
-        Some(text) => {
-            let table = text.look(&types(args)?);
-            (
-                table.with_context(|| format!("cannot read {}", source.shown()))?,
-                Some(text),
-            )
-        }
-        None if args.types.is_empty() => (source.read()?, None),
-        None => {
-            return Err(usage(
-                "--types",
-                "only the columns of CSV and TSV files are given types",
-            ));
-        }
-    };
+    let (table, later) = look(args, &source)?;
     let building = Building::start(&Place::new(&args.array)?).await?;
-    let made = fill(env, args, table, text, building.place()).await;
+    let made = fill(env, args, table, later, building.place()).await;
     building
         .end(made.with_context(|| format!("cannot import {} into {}", args.input, args.array)))
         .await
+}
+
+/// Cells that are read when they are written.
+enum Later {
+    Text(Text),
+    Grid(Grid),
+}
+
+impl Later {
+    /// The sides of the blocks in which the cells are written, if they have the axes of the file.
+    fn block(&self, args: &Import, table: &Table) -> Vec<u64> {
+        match self {
+            Self::Text(_) => vec![batches::rows(args, table)],
+            Self::Grid(grid) => grid.block(batches::batch_bytes(args)),
+        }
+    }
+}
+
+/// The table in the file. Cells that need not be known before they are written are not read yet.
+fn look(args: &Import, source: &Source<'_>) -> Result<(Table, Option<Later>)> {
+    if let Some(text) = source.text()? {
+        let table = text.look(&types(args)?);
+        let table = table.with_context(|| format!("cannot read {}", source.shown()))?;
+        return Ok((table, Some(Later::Text(text))));
+    }
+    if !args.types.is_empty() {
+        return Err(usage(
+            "--types",
+            "only the columns of CSV and TSV files are given types",
+        ));
+    }
+    if !args.sparse
+        && let Some((table, grid)) = source.grid()?
+    {
+        return Ok((table, Some(Later::Grid(grid))));
+    }
+    Ok((source.read()?, None))
 }
 
 /// The types that `--types` gives columns.
@@ -62,10 +84,11 @@ fn types(args: &Import) -> Result<Vec<(String, Datatype)>> {
     args.types.iter().map(of).collect()
 }
 
-async fn fill(env: &Env, args: &Import, mut table: Table, text: Option<Text>, place: &Place) -> Result<()> {
+async fn fill(env: &Env, args: &Import, mut table: Table, later: Option<Later>, place: &Place) -> Result<()> {
     let timestamp_ms = when::or_now(args.timestamp)?;
     let extras = std::mem::take(&mut table.extras);
-    let (schema, enumerations) = infer::schema(&mut table, args)?;
+    let block = later.as_ref().map(|l| l.block(args, &table));
+    let (schema, enumerations) = infer::schema(&mut table, args, block.as_deref())?;
     let options = CreateOptions {
         timestamp_ms,
         seed: seed()?,
@@ -92,11 +115,11 @@ async fn fill(env: &Env, args: &Import, mut table: Table, text: Option<Text>, pl
             )
             .await?;
     }
-    if let Some(text) = text {
-        return batches::write(env, args, place, &text, &table, timestamp_ms).await;
+    match later {
+        Some(Later::Text(text)) => batches::write(env, args, place, &text, &table, timestamp_ms).await,
+        Some(Later::Grid(grid)) => batches::write_grid(env, args, place, &grid, &table, timestamp_ms).await,
+        None => write_table(&array, table, Target::Table, timestamp_ms).await.map(drop),
     }
-    write_table(&array, table, Target::Table, timestamp_ms).await?;
-    Ok(())
 }
 
 /// The values of a short list. Several strings become one, a line each.

@@ -26,7 +26,7 @@ fn inferred(columns: &[(&str, ArrayRef)], options: &str) -> anyhow::Result<(Sche
     let Command::Import(args) = Cli::try_parse_from(line.split_whitespace()).unwrap().command else {
         panic!("these are the arguments of an import")
     };
-    infer::schema(&mut read_arrow(file)?, &args)
+    infer::schema(&mut read_arrow(file)?, &args, None)
 }
 
 fn dictionary(keys: Vec<Option<i8>>, values: ArrayRef) -> ArrayRef {

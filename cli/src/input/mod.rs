@@ -5,6 +5,7 @@ mod bounds;
 mod convert;
 mod csv;
 mod encoding;
+mod grid;
 mod guess;
 mod magic;
 mod npy;
@@ -29,6 +30,7 @@ use crate::formats::{self, Input};
 pub(crate) use arrow::read as read_arrow;
 pub(crate) use convert::column;
 pub(crate) use csv::{Sheet, separator};
+pub(crate) use grid::Grid;
 pub(crate) use guess::{Guess, Kind, Odd};
 #[cfg(test)]
 pub(crate) use npy::read as read_npy;
@@ -67,6 +69,8 @@ pub(crate) enum Values {
     Text(Column, Arc<Lines>),
     /// Text that was looked at only: its cells are read again when they are written.
     Seen(Box<Guess>),
+    /// What the values are, as a column without cells, and how many there are: they are read when they are written.
+    Typed(Column, usize),
 }
 
 /// How cells lie.
@@ -82,6 +86,7 @@ impl Values {
         match self {
             Self::Arrow(_, arrays) => arrays.iter().map(|a| a.len()).sum(),
             Self::Plain(column) | Self::Text(column, _) => column.len(),
+            Self::Typed(_, cells) => *cells,
             Self::Seen(guess) => usize::try_from(guess.rows()).unwrap_or(usize::MAX),
         }
     }
@@ -103,7 +108,7 @@ impl Table {
     pub(crate) fn lines(&self) -> Option<Arc<Lines>> {
         self.columns.iter().find_map(|c| match &c.values {
             Values::Text(_, lines) => Some(Arc::clone(lines)),
-            Values::Arrow(..) | Values::Plain(_) | Values::Seen(_) => None,
+            Values::Arrow(..) | Values::Plain(_) | Values::Seen(_) | Values::Typed(..) => None,
         })
     }
 
@@ -204,6 +209,27 @@ impl<'a> Source<'a> {
         if !matches!(self.format, Input::Csv | Input::Tsv) {
             return Ok(None);
         }
+        let file = self.file()?;
+        Ok(Some(Text {
+            file,
+            separator: self.separator,
+        }))
+    }
+
+    /// The arrays in the file, looked at only, if it is numpy's: what comes from a pipe is kept as for [`Self::text`].
+    pub(crate) fn grid(&self) -> Result<Option<(Table, Grid)>> {
+        let zipped = match self.format {
+            Input::Npy => false,
+            Input::Npz => true,
+            Input::Arrow | Input::Csv | Input::Tsv => return Ok(None),
+        };
+        let looked = Grid::look(self.file()?, zipped);
+        looked
+            .map(Some)
+            .with_context(|| format!("cannot read {}", self.shown()))
+    }
+
+    fn file(&self) -> Result<File> {
         let opened = || -> Result<File> {
             let mut file = self.seekable()?;
             let mut head = Vec::new();
@@ -211,11 +237,7 @@ impl<'a> Source<'a> {
             magic::check(&head, self.format, self.name)?;
             Ok(file)
         };
-        let file = opened().with_context(|| format!("cannot read {}", self.shown()))?;
-        Ok(Some(Text {
-            file,
-            separator: self.separator,
-        }))
+        opened().with_context(|| format!("cannot read {}", self.shown()))
     }
 
     /// The file, or what comes from a pipe, in a temporary file.

@@ -28,58 +28,83 @@ pub(crate) fn read(input: Box<dyn Read + '_>) -> Result<Table> {
 
 /// The same, if it has at most `left` bytes, which are fewer afterwards.
 pub(super) fn read_within(mut input: Box<dyn Read + '_>, left: &mut u64) -> Result<Table> {
-    let header = header(&mut input)?;
-    take(left, header.len() as u64)?;
-    let parsed = literal::parse(&header).context("the .npy header is not understood")?;
-    let part = |key| {
-        parsed
-            .get(key)
-            .with_context(|| format!("the .npy header has no '{key}'"))
-    };
-    let fields = dtype::fields(part("descr")?)?;
-    check_columns(fields.len())?;
-    let Some(lengths) = part("shape")?.integers() else {
-        bail!("the shape in the .npy header is no tuple of integers")
-    };
-    let layout = if part("fortran_order")? == &Literal::Bool(true) {
-        Layout::ColMajor
-    } else {
-        Layout::RowMajor
-    };
+    let head = Head::read(&mut input, left)?;
+    let columns = head.columns(input.as_mut(), head.cells)?;
+    Ok(head.table(columns))
+}
 
-    let width: u64 = fields.iter().map(|f| f.bytes as u64).sum();
-    let cells = lengths
-        .iter()
-        .try_fold(1_u64, |n, m| n.checked_mul(*m))
-        .context("the shape in the .npy header is too large")?;
-    let size = cells
-        .checked_mul(width)
-        .context("the shape in the .npy header is too large")?;
-    take(left, size)?;
-    let mut data = Vec::new();
-    // Grows with what is really there, whatever the header says.
-    input.take(size).read_to_end(&mut data)?;
-    ensure!(
-        data.len() as u64 == size,
-        "the .npy file ends after {} of {size} bytes of values",
-        data.len()
-    );
+/// What an array is, without its values.
+#[derive(Debug)]
+pub(super) struct Head {
+    fields: Vec<Field>,
+    pub(super) shape: Shape,
+    /// How many cells it has.
+    pub(super) cells: u64,
+    /// Bytes of a cell in the file.
+    pub(super) width: u64,
+}
 
-    let columns = match <[Field; 1]>::try_from(fields) {
-        Ok([field]) => {
-            let name = field.name.clone();
-            vec![Named {
-                name,
+impl Head {
+    /// Reads what is before the values, of which at most `left` bytes may follow.
+    pub(super) fn read(input: &mut dyn Read, left: &mut u64) -> Result<Self> {
+        let header = header(input)?;
+        take(left, header.len() as u64)?;
+        let parsed = literal::parse(&header).context("the .npy header is not understood")?;
+        let part = |key| {
+            parsed
+                .get(key)
+                .with_context(|| format!("the .npy header has no '{key}'"))
+        };
+        let fields = dtype::fields(part("descr")?)?;
+        check_columns(fields.len())?;
+        let Some(lengths) = part("shape")?.integers() else {
+            bail!("the shape in the .npy header is no tuple of integers")
+        };
+        let layout = if part("fortran_order")? == &Literal::Bool(true) {
+            Layout::ColMajor
+        } else {
+            Layout::RowMajor
+        };
+        let width: u64 = fields.iter().map(|f| f.bytes as u64).sum();
+        let cells = lengths.iter().try_fold(1_u64, |n, m| n.checked_mul(*m));
+        let size = cells.and_then(|n| n.checked_mul(width));
+        let (cells, size) = cells.zip(size).context("the shape in the .npy header is too large")?;
+        take(left, size)?;
+        Ok(Self {
+            fields,
+            shape: Shape { lengths, layout },
+            cells,
+            width,
+        })
+    }
+
+    /// The next `cells` cells, as columns.
+    pub(super) fn columns(&self, input: &mut dyn Read, cells: u64) -> Result<Vec<Named>> {
+        let size = cells.saturating_mul(self.width);
+        let mut data = Vec::new();
+        // Grows with what is really there, whatever the header says.
+        input.take(size).read_to_end(&mut data)?;
+        ensure!(
+            data.len() as u64 == size,
+            "the .npy file ends after {} of {size} bytes of values",
+            data.len()
+        );
+        if let [field] = self.fields.as_slice() {
+            return Ok(vec![Named {
+                name: field.name.clone(),
                 values: Values::Plain(field.column(data)),
-            }]
+            }]);
         }
-        Err(fields) => split(fields, &data, usize::try_from(width)?),
-    };
-    Ok(Table {
-        columns,
-        shape: Some(Shape { lengths, layout }),
-        ..Table::default()
-    })
+        Ok(split(&self.fields, &data, usize::try_from(self.width)?))
+    }
+
+    pub(super) fn table(self, columns: Vec<Named>) -> Table {
+        Table {
+            columns,
+            shape: Some(self.shape),
+            ..Table::default()
+        }
+    }
 }
 
 fn take(left: &mut u64, bytes: u64) -> Result<()> {
@@ -125,7 +150,7 @@ fn header(input: &mut dyn Read) -> Result<String> {
 }
 
 /// The columns of a structured array.
-fn split(fields: Vec<Field>, data: &[u8], width: usize) -> Vec<Named> {
+fn split(fields: &[Field], data: &[u8], width: usize) -> Vec<Named> {
     let mut columns: Vec<Named> = Vec::new();
     let mut at = 0;
     for field in fields {

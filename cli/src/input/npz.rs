@@ -25,7 +25,7 @@ pub(crate) fn read(bytes: Vec<u8>) -> Result<Table> {
     merge(members)
 }
 
-fn merge(members: Vec<(String, Table)>) -> Result<Table> {
+pub(super) fn merge(members: Vec<(String, Table)>) -> Result<Table> {
     let axes = |t: &Table| t.shape.as_ref().map_or(0, |s| s.lengths.len());
     let most = members.iter().map(|(_, t)| axes(t)).max().unwrap_or(0);
     if most == 0 {
@@ -50,12 +50,10 @@ fn merge(members: Vec<(String, Table)>) -> Result<Table> {
             }
             Some(_) => {}
         }
-        for (field, column) in plain(table) {
-            merged.columns.push(Named {
-                name: join(&name, &field),
-                values: Values::Plain(column),
-            });
-        }
+        merged.columns.extend(table.columns.into_iter().map(|c| Named {
+            name: join(&name, &c.name),
+            ..c
+        }));
     }
     merged.axes = merged.shape.as_ref().and_then(|s| axis_names(s, &lists));
     merged.extras = lists;
@@ -69,7 +67,7 @@ fn plain(table: Table) -> impl Iterator<Item = (String, Column)> {
     })
 }
 
-fn join(name: &str, field: &str) -> String {
+pub(super) fn join(name: &str, field: &str) -> String {
     if field.is_empty() {
         name.to_owned()
     } else {

@@ -12,8 +12,8 @@ use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
 use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::write::{Cells, WriteOptions};
-use hyperslab::{Array, CellCount, Column, Context, Datatype, OpenOptions, ScalarRange};
-use hyperslab_tests::{fresh, program};
+use hyperslab::{Array, CellCount, Column, Context, Datatype, OpenOptions, Query, ScalarRange};
+use hyperslab_tests::{fresh, program, python};
 
 use super::setting;
 
@@ -204,6 +204,43 @@ fn import_of_more_than_the_budget_stays_within_it() {
             panic!("{} fragments", array.fragments().len())
         };
         assert_eq!((fragment.start_ms, fragment.end_ms, fragment.cells), (5, 5, rows));
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn import_of_large_arrays_stays_within_the_budget() {
+    let budget = setting("HYPERSLAB_MEMORY_MIB", 64);
+    let folder = fresh("memory-import-arrays");
+    let script = "
+import sys, numpy
+cells = numpy.arange(int(sys.argv[1]) << 17, dtype='int64').reshape(256, -1)
+numpy.save('a.npy', cells)
+numpy.savez_compressed('a.npz', v=cells, w=cells.astype('int8'))
+";
+    let made = Command::new(python())
+        .args(["-c", script, &budget.to_string()])
+        .current_dir(&folder)
+        .status()
+        .unwrap();
+    assert!(made.success());
+    for input in ["a.npy", "a.npz"] {
+        let array = input.replace('.', "-");
+        let peak = peak(&folder, &["import", input, &array, "--timestamp", "5"], budget);
+        println!("memory: import of {input}, a budget of {budget} MiB: peak {peak} MiB");
+        assert!(peak <= budget, "{input}: {peak} MiB");
+        let context = Context::local(&folder);
+        let array = block_on(Array::open(&context, &array, &OpenOptions::default())).unwrap();
+        assert_eq!(array.fragments().len(), 1, "{input}");
+        let batch = block_on(array.read(&Query::default())).unwrap();
+        let values = &batch
+            .columns
+            .iter()
+            .find(|(_, c)| c.datatype == Datatype::Int64)
+            .unwrap()
+            .1;
+        let rising = values.data.chunks_exact(8).zip(0_i64..);
+        assert!(rising.into_iter().all(|(v, i)| v == i.to_le_bytes()), "{input}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -1,0 +1,304 @@
+//! Arrays of numpy that are read block by block: an .npy, or those arrays of an .npz that hold its cells.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+
+use anyhow::{Context as _, Result};
+use hyperslab::format::schema::Layout;
+use zip::ZipArchive;
+
+use super::bounds::{check_columns, unfolded_max};
+use super::npy::Head;
+use super::{Named, Shape, Table, Values, npy, npz};
+
+/// A file of arrays of one shape.
+#[derive(Debug)]
+pub(crate) struct Grid {
+    file: File,
+    arrays: Vec<Member>,
+    shape: Shape,
+}
+
+/// One of its arrays.
+#[derive(Debug)]
+struct Member {
+    name: String,
+    /// Its place in the archive; none if it is the file.
+    index: Option<usize>,
+    head: Head,
+}
+
+impl Grid {
+    /// Looks at the arrays of `file`: a table of columns whose cells are not there, and what reads them.
+    pub(super) fn look(file: File, zipped: bool) -> Result<(Table, Self)> {
+        let mut any = u64::MAX;
+        let (table, arrays) = if zipped {
+            members(&file)?
+        } else {
+            let head = Head::read(&mut BufReader::new(At::start(&file)), &mut any)?;
+            let member = Member {
+                name: String::new(),
+                index: None,
+                head,
+            };
+            (seen(&member.head)?, vec![member])
+        };
+        let shape = table.shape.clone().context("there is no array of cells in it")?;
+        Ok((table, Self { file, arrays, shape }))
+    }
+
+    /// The sides of the blocks of at most `bytes` bytes in which [`Self::blocks`] reads the cells.
+    pub(crate) fn block(&self, bytes: u64) -> Vec<u64> {
+        Cut::new(&self.shape, self.cells(bytes)).sides(&self.shape)
+    }
+
+    /// How many cells fit into `bytes` bytes.
+    fn cells(&self, bytes: u64) -> u64 {
+        let width: u64 = self.arrays.iter().map(|m| m.head.width).sum();
+        bytes / width.max(1)
+    }
+
+    /// Gives all cells to `put` in order, in blocks of about `bytes` bytes and where possible of whole tiles, of
+    /// which `extents` are the sides. `put` gets the cells and the ranges of coordinates that they fill.
+    pub(crate) async fn blocks(
+        &self,
+        bytes: u64,
+        extents: &[u64],
+        mut put: impl AsyncFnMut(Table, &[(u64, u64)]) -> Result<()>,
+    ) -> Result<()> {
+        let mut archives = Vec::new();
+        for member in self.arrays.iter().filter(|m| m.index.is_some()) {
+            let archive = ZipArchive::new(BufReader::new(At::start(&self.file)))?;
+            archives.push((member, archive));
+        }
+        let mut inputs: Vec<(&Member, Box<dyn Read + '_>)> = Vec::new();
+        for (member, archive) in &mut archives {
+            inputs.push((member, Box::new(archive.by_index(member.index.unwrap_or(0))?)));
+        }
+        for member in self.arrays.iter().filter(|m| m.index.is_none()) {
+            inputs.push((member, Box::new(BufReader::new(At::start(&self.file)))));
+        }
+        let mut any = u64::MAX;
+        for (_, input) in &mut inputs {
+            Head::read(input, &mut any)?;
+        }
+        for ranges in boxes(&self.shape, self.cells(bytes), extents) {
+            let lengths: Vec<u64> = ranges.iter().map(|(a, b)| b - a).collect();
+            let cells = lengths.iter().product();
+            let mut table = Table::default();
+            for (member, input) in &mut inputs {
+                let columns = member.head.columns(input.as_mut(), cells)?;
+                table.columns.extend(columns.into_iter().map(|c| Named {
+                    name: member.named(&c.name),
+                    ..c
+                }));
+            }
+            let layout = self.shape.layout;
+            table.shape = Some(Shape { lengths, layout });
+            put(table, &ranges).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Member {
+    fn named(&self, field: &str) -> String {
+        match self.index {
+            Some(_) => npz::join(&self.name, field),
+            None => field.to_owned(),
+        }
+    }
+}
+
+/// The arrays of an archive: those of cells are looked at, the lists beside them are read.
+fn members(file: &File) -> Result<(Table, Vec<Member>)> {
+    let mut left = unfolded_max(usize::try_from(file.metadata()?.len())?);
+    let mut zip = ZipArchive::new(BufReader::new(At::start(file))).context("this is no .npz file")?;
+    check_columns(zip.len())?;
+    let mut all = Vec::new();
+    for i in 0..zip.len() {
+        let mut input = zip.by_index(i).context("this .npz file is damaged")?;
+        let Some(name) = input.name().strip_suffix(".npy").map(str::to_owned) else {
+            continue;
+        };
+        let head = Head::read(&mut input, &mut left).with_context(|| format!("array '{name}'"))?;
+        all.push((i, name, head));
+    }
+    let most = all
+        .iter()
+        .map(|(_, _, head)| head.shape.lengths.len())
+        .max()
+        .unwrap_or(0);
+    let (mut tables, mut arrays) = (Vec::new(), Vec::new());
+    for (i, name, head) in all {
+        if head.shape.lengths.len() < most {
+            let input = Box::new(zip.by_index(i)?);
+            // It was counted when it was looked at.
+            let list = npy::read_within(input, &mut { u64::MAX }).with_context(|| format!("array '{name}'"))?;
+            tables.push((name, list));
+            continue;
+        }
+        tables.push((name.clone(), seen(&head)?));
+        arrays.push(Member {
+            name,
+            index: Some(i),
+            head,
+        });
+    }
+    Ok((npz::merge(tables)?, arrays))
+}
+
+/// A table of the columns of an array, without its cells.
+fn seen(head: &Head) -> Result<Table> {
+    let cells = usize::try_from(head.cells)?;
+    let columns = head.columns(&mut io::empty(), 0)?.into_iter().map(|c| Named {
+        values: match c.values {
+            Values::Plain(column) => Values::Typed(column, cells),
+            other => other,
+        },
+        ..c
+    });
+    Ok(Table {
+        columns: columns.collect(),
+        shape: Some(head.shape.clone()),
+        ..Table::default()
+    })
+}
+
+/// How the cells of a file are cut into blocks. A block is one cell wide along the axes before `at`, and whole along
+/// the axes after it.
+struct Cut {
+    /// The axes, slowest first.
+    axes: Vec<usize>,
+    /// Which of them is cut.
+    at: usize,
+    /// The most cells of a block along that axis.
+    most: u64,
+}
+
+impl Cut {
+    /// Cuts `shape` into the largest blocks of at most `cells` cells.
+    fn new(shape: &Shape, cells: u64) -> Self {
+        let mut axes: Vec<usize> = (0..shape.lengths.len()).collect();
+        if shape.layout == Layout::ColMajor {
+            axes.reverse();
+        }
+        let length = |axis: &usize| shape.lengths.get(*axis).copied().unwrap_or(1);
+        let inner = |k: usize| axes.iter().skip(k + 1).map(length).product::<u64>().max(1);
+        let at = (0..axes.len()).find(|k| inner(*k) <= cells.max(1)).unwrap_or(0);
+        let most = (cells / inner(at)).max(1);
+        Self { axes, at, most }
+    }
+
+    /// The sides of a block.
+    fn sides(&self, shape: &Shape) -> Vec<u64> {
+        let mut sides = shape.lengths.clone();
+        for (k, axis) in self.axes.iter().enumerate().take(self.at + 1) {
+            if let Some(side) = sides.get_mut(*axis) {
+                *side = (*side).min(if k < self.at { 1 } else { self.most });
+            }
+        }
+        sides
+    }
+}
+
+/// Boxes of at most `cells` cells that hold all cells, in the order in which the file has them.
+fn boxes(shape: &Shape, cells: u64, extents: &[u64]) -> impl Iterator<Item = Vec<(u64, u64)>> {
+    let Cut { axes, at, most } = Cut::new(shape, cells);
+    let length = |axis: &usize| shape.lengths.get(*axis).copied().unwrap_or(1);
+    let cut_axis = axes.get(at).copied().unwrap_or(0);
+    let extent = extents.get(cut_axis).copied().unwrap_or(1).max(1);
+    let step = if most > extent { most - most % extent } else { most };
+    let per_line = length(&cut_axis).div_ceil(step);
+    let lines: u64 = axes.iter().take(at).map(length).product();
+    let lengths = shape.lengths.clone();
+    (0..lines * per_line).map(move |n| {
+        let mut ranges: Vec<(u64, u64)> = lengths.iter().map(|n| (0, *n)).collect();
+        let mut line = n / per_line;
+        for axis in axes.iter().take(at).rev() {
+            if let (Some(range), Some(n)) = (ranges.get_mut(*axis), lengths.get(*axis)) {
+                *range = (line % n, line % n + 1);
+                line /= n;
+            }
+        }
+        if let Some(range) = ranges.get_mut(cut_axis) {
+            let start = n % per_line * step;
+            *range = (start, (start + step).min(range.1));
+        }
+        ranges
+    })
+}
+
+/// Reads a file from a place of its own, whoever else reads it.
+struct At<'a> {
+    file: &'a File,
+    at: u64,
+}
+
+impl<'a> At<'a> {
+    fn start(file: &'a File) -> Self {
+        Self { file, at: 0 }
+    }
+}
+
+impl Read for At<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        #[cfg(unix)]
+        let n = std::os::unix::fs::FileExt::read_at(self.file, out, self.at)?;
+        #[cfg(windows)]
+        let n = std::os::windows::fs::FileExt::seek_read(self.file, out, self.at)?;
+        self.at += n as u64;
+        Ok(n)
+    }
+}
+
+impl Seek for At<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let to = match to {
+            SeekFrom::Start(n) => Some(n),
+            SeekFrom::Current(n) => self.at.checked_add_signed(n),
+            SeekFrom::End(n) => self.file.metadata()?.len().checked_add_signed(n),
+        };
+        self.at = to.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every cell once, in the order of the file, in boxes that keep to their size.
+    #[test]
+    fn boxes_hold_all_cells_in_the_order_of_the_file() {
+        let lengths = [4_u64, 5, 6];
+        for layout in [Layout::RowMajor, Layout::ColMajor] {
+            let shape = Shape {
+                lengths: lengths.to_vec(),
+                layout,
+            };
+            let place = |[a, b, c]: [u64; 3]| match layout {
+                Layout::ColMajor => a + 4 * (b + 5 * c),
+                _ => (a * 5 + b) * 6 + c,
+            };
+            for cells in [0, 1, 2, 5, 6, 7, 13, 30, 61, 120, 1000] {
+                let sides: u64 = Cut::new(&shape, cells).sides(&shape).iter().product();
+                assert!(sides <= cells.max(1), "{cells}: {sides}");
+                let mut next = 0;
+                for ranges in boxes(&shape, cells, &[2, 2, 2]) {
+                    let size: u64 = ranges.iter().map(|(a, b)| b - a).product();
+                    assert!(size >= 1 && size <= cells.max(1), "{cells}: {ranges:?}");
+                    let first = [ranges[0].0, ranges[1].0, ranges[2].0];
+                    let last = [ranges[0].1 - 1, ranges[1].1 - 1, ranges[2].1 - 1];
+                    assert_eq!(
+                        (place(first), place(last)),
+                        (next, next + size - 1),
+                        "{cells}: {ranges:?}"
+                    );
+                    next += size;
+                }
+                assert_eq!(next, 120, "{cells} {layout:?}");
+            }
+        }
+    }
+}
