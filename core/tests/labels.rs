@@ -111,9 +111,9 @@ fn labels_select_their_coordinates() {
         }
     }
     for (text, why) in [
-        ("number=7", "not neighbours"),
-        ("number=10:20", "no coordinate bears"),
-        ("lat=0.0:1.0", "no coordinate bears"),
+        ("number=7", "not contiguous"),
+        ("number=10:20", "no coordinate has"),
+        ("lat=0.0:1.0", "no coordinate has"),
         ("number=0:10:2", "no step"),
         ("lat=35.0:40.0,y=1:2", "twice"),
         ("lon=1:2", "no dimension 'lon'"),

@@ -212,7 +212,7 @@ fn what_is_refused_has_a_number_and_a_reason() {
         ENOENT
     );
     let why = files.xattr(slices, OsStr::new("user.hyperslab.error")).unwrap();
-    assert!(why.contains("outside the coordinates there are, 0:100"), "{why}");
+    assert!(why.contains("outside the domain, 0:100"), "{why}");
     let since = find(&files, "since").unwrap().ino;
     assert_eq!(number(files.lookup(since, OsStr::new("5..1")).unwrap_err()), ENOENT);
     let why = files.xattr(since, OsStr::new("user.hyperslab.error")).unwrap();

@@ -201,7 +201,7 @@ fn nothing_can_be_changed_and_refusals_have_their_numbers() {
     assert_eq!(kind(std::fs::metadata(mounted.path("slices/.git")).map(drop)), ENOENT);
     let why = "import os, sys; print(os.getxattr(sys.argv[1], 'user.hyperslab.error').decode())";
     let output = succeed(Command::new(python()).args(["-c", why]).arg(mounted.path("slices")));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("outside the coordinates there are, -20:80"));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("outside the domain, -20:80"));
 }
 
 #[test]

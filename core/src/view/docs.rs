@@ -174,7 +174,7 @@ pub(super) fn slices_readme(snapshot: &Snapshot) -> String {
         "\n\
          - Give one range per dimension, or `name=range`. Omitted dimensions are selected in full. `all` selects everything.\n\
          - Integer ranges are half-open as in Python, with an optional step: `10:20`, `10:20:2`, `7`, `:`. Coordinates\n\
-         \x20 are those of the domain; negative ones do not wrap around. Ranges of floats, strings and dates are closed:\n\
+         \x20 are absolute; negative ones do not wrap around. Ranges of floats, strings and dates are closed:\n\
          \x20 `30.5:40`, `a:f`, `2020-01:2020-03`.\n\
          - An omitted end is the end of the non-empty domain. `a..b` is the same as `a:b`, and `_` the same as `:`.\n\
          - Name attributes before an `@`: `a,b@0:10.npy`. Escape special characters as in URLs: `%2C` is a comma.\n\n\

@@ -1,9 +1,11 @@
-//! `_FillValue`: which value of an attribute stands for none, as the CF conventions say it and xarray reads it. Pure.
+//! `_FillValue`: the missing value of an attribute, as in the CF conventions and xarray. Pure.
 //!
-//! Zarr has a fill value of its own, but it says what missing chunks hold, and readers do not mask it.
+//! Zarr's own fill value defines the contents of missing chunks, but readers do not mask it.
 //!
-//! Readers turn integers into floats to mask a value, so it is named only if cells may have it that nobody wrote: if the
-//! boxes of the fragments leave some out, or if the statistics of a merged fragment do not rule the value out.
+//! Readers convert integers to floats to mask a value, so the fill value is stated only if some cells may be unwritten:
+//!
+//! - The boxes of the fragments do not cover the array.
+//! - The statistics of a consolidated fragment do not rule out the fill value.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,15 +29,15 @@ use crate::query::field::Field;
 use crate::query::summary::{StatisticsQuery, Summary};
 use crate::scalar::Scalar;
 
-/// What CF calls the value that stands for none.
+/// The CF attribute for the missing value.
 pub(super) const FILL_VALUE: &str = "_FillValue";
-/// What it calls a second one.
+/// The CF attribute for a second missing value.
 const MISSING_VALUE: &str = "missing_value";
-/// Boxes that what is not written is divided into, before it is said that something is.
+/// The largest number of boxes of unwritten cells. Beyond it, some cells are assumed to be unwritten.
 const BOXES_MAX: usize = 1 << 12;
 
-/// The attributes of CF that say which values of an attribute, shown as `shown`, stand for none: the one that its array
-/// holds where there is no value, and the one that its metadata states.
+/// The CF attributes for the missing values of an attribute, as numbers of type `shown`. They are the value in
+/// unwritten or null cells, and the value in the array's metadata.
 pub(super) fn attributes(array: &Array, a: &Attribute, shown: Datatype, facts: &Facts) -> Vec<(String, Value)> {
     let read = |datatype: Datatype, bytes: &[u8]| Scalar::from_le_bytes(datatype.physical(), bytes);
     let own = own(array, a, &facts.filled).and_then(|bytes| number(shown, &read(shown, &bytes)?));
@@ -52,14 +54,14 @@ pub(super) fn attributes(array: &Array, a: &Attribute, shown: Datatype, facts: &
         .collect()
 }
 
-/// The value that the array holds where it has none. NaN needs no word: every reader leaves it out.
+/// The value of missing cells in the array; `None` for NaN, which every reader masks.
 fn own(array: &Array, a: &Attribute, filled: &Filled) -> Option<Vec<u8>> {
     let missing = Missing::of(a);
     let is_float = matches!(a.datatype.physical(), Physical::F32 | Physical::F64);
     let value = match missing.null {
         Some(_) if is_float => return None,
         Some(null) => null,
-        // Both values of a bool are values.
+        // Both values of a bool are data.
         None if a.datatype == Datatype::Bool || !missing.is_alike(a.datatype) => return None,
         None if !has_unwritten(array, a, |f| filled.has_fill(f, &a.name)) => return None,
         None => missing.unwritten,
@@ -67,13 +69,13 @@ fn own(array: &Array, a: &Attribute, filled: &Filled) -> Option<Vec<u8>> {
     value.get(..a.datatype.size()).map(<[u8]>::to_vec)
 }
 
-/// Whether cells of the attribute may hold its fill value because nobody wrote them. `has_fill` tells whether a merged
-/// fragment may hold it: its box may have cells that none of its sources had.
+/// Whether cells of the attribute may have its fill value because they are unwritten. `has_fill` is whether a
+/// consolidated fragment may contain it: the box of such a fragment may include cells that no source had.
 fn has_unwritten(array: &Array, a: &Attribute, has_fill: impl Fn(&Fragment) -> bool) -> bool {
     let Ok(grid) = Grid::new(array.schema()) else {
         return false;
     };
-    // In bytes every value is data. Where a merge may have left their default fill value, it is taken for that.
+    // Any value of a byte may be data, so a default fill value in a consolidated fragment counts as data.
     let in_bytes = a.datatype.size() == 1 && a.fill == a.datatype.default_fill();
     let mut left = vec![readable(array.schema(), &grid)];
     let written = array
@@ -95,16 +97,16 @@ fn is_merged(fragment: &Fragment) -> bool {
     fragment.start_ms < fragment.end_ms
 }
 
-/// What is known of an array beside its schema.
+/// The facts about an array that the Zarr view needs besides its schema.
 #[derive(Debug)]
 pub(super) struct Facts {
-    /// Its metadata.
+    /// The array's metadata.
     pub(super) metadata: BTreeMap<String, MetaValue>,
-    /// Where no fill values are.
+    /// Fragments without fill values.
     pub(super) filled: Filled,
 }
 
-/// The merged fragments, by name, whose statistics show that no cell of an attribute holds its fill value.
+/// Consolidated fragments and attributes, by name, whose statistics rule out fill values.
 #[derive(Debug)]
 pub(super) struct Filled(BTreeSet<(String, String)>);
 
@@ -114,11 +116,11 @@ impl Filled {
     }
 }
 
-/// Merged fragments and attributes of which statistics must tell whether there are fill values.
+/// Consolidated fragments and attributes whose statistics must be checked for fill values.
 pub(super) struct Doubts(Vec<(Arc<Fragment>, Field, Scalar)>);
 
 impl Doubts {
-    /// The doubts that make a difference.
+    /// The checks that affect the result.
     pub(super) fn of(array: &Array) -> Self {
         let schema = array.schema();
         let open = |a: &&Attribute| !a.nullable && !a.cell.is_var() && has_unwritten(array, a, |_| true);
@@ -132,7 +134,7 @@ impl Doubts {
         Self(fields.flat_map(with_fragments).collect())
     }
 
-    /// The sections of the fragments' indexes that settle them.
+    /// The sections of the fragment metadata that the checks need.
     pub(super) fn sections(&self) -> Vec<(Arc<Fragment>, Vec<Section>)> {
         let sections = |(f, field, _): &(Arc<Fragment>, Field, Scalar)| {
             Some((
@@ -143,10 +145,10 @@ impl Doubts {
         self.0.iter().filter_map(sections).collect()
     }
 
-    /// What the statistics say, once the sections are loaded.
+    /// Runs the checks after the sections are loaded.
     pub(super) fn settled(self) -> Filled {
         let is_free = |(f, field, fill): &(Arc<Fragment>, Field, Scalar)| {
-            // The padding of tiles can widen what is between the extremes, and no more.
+            // The padding of tiles can only widen the range between minimum and maximum.
             StatisticsQuery::new(Aggregate::Min, field, f).is_some_and(|question| {
                 (0..f.tiles).all(|tile| question.answer(tile, 1).is_some_and(|told| is_outside(fill, &told)))
             })
@@ -156,7 +158,7 @@ impl Doubts {
     }
 }
 
-/// Whether a value is less or greater than all those of a tile.
+/// Whether a value is outside the range of a tile's values.
 fn is_outside(value: &Scalar, tile: &Summary) -> bool {
     let (Some(min), Some(max)) = (&tile.min, &tile.max) else {
         return false;
@@ -164,8 +166,8 @@ fn is_outside(value: &Scalar, tile: &Summary) -> bool {
     value.order(min).is_lt() || value.order(max).is_gt()
 }
 
-/// A value as a number of the type `shown`; `None` for NaN and what the type cannot hold.
-#[allow(clippy::cast_possible_truncation, reason = "values become those of the type")]
+/// Converts a value to a number of type `shown`; `None` for NaN and for values that do not fit.
+#[allow(clippy::cast_possible_truncation, reason = "the value is rounded to the type")]
 fn number(shown: Datatype, value: &Scalar) -> Option<Value> {
     match shown.physical() {
         Physical::F32 => value
@@ -185,7 +187,7 @@ fn number(shown: Datatype, value: &Scalar) -> Option<Value> {
     }
 }
 
-/// As xarray writes it into Zarr: floats as base64 of their 8 bytes.
+/// Encodes a value as xarray does in Zarr: floats as base64 of their 8 bytes.
 fn encoded(value: Value) -> Value {
     match value.as_f64().filter(|_| value.is_f64()) {
         Some(float) => json!(BASE64_STANDARD.encode(float.to_le_bytes())),

@@ -1,8 +1,8 @@
-//! Names and values of an array in pages of Markdown. They may be anything: nothing in them is taken for markup, and
-//! nothing that a terminal would obey reaches one. Pure.
+//! Escapes names and values of an array in Markdown pages. Any text may occur in them: none of it becomes markup, and
+//! no control character reaches a terminal. Pure.
 
-/// A name or a value in a table: as it is where it is plain, else in backquotes, with escapes for characters that do not
-/// show.
+/// A name or a value in a table. Plain text is unchanged. Other text is quoted with backquotes, and invisible
+/// characters are escaped.
 pub(super) fn quoted(text: &str) -> String {
     let visible = visible(text);
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ',' | ':' | '+' | ' ' | '…');
@@ -10,7 +10,7 @@ pub(super) fn quoted(text: &str) -> String {
     if visible.chars().all(plain) && edge(visible.chars().next()) && edge(visible.chars().last()) {
         visible
     } else {
-        // A bar parts columns, in backquotes too.
+        // A bar separates columns even inside backquotes.
         code(text).replace('|', "\\|")
     }
 }
@@ -18,7 +18,7 @@ pub(super) fn quoted(text: &str) -> String {
 /// A name in backquotes.
 pub(super) fn code(text: &str) -> String {
     let visible = visible(text);
-    // More backquotes around it than there are in it at a place.
+    // The fence must be longer than any run of backquotes in the text.
     let mut fence = "`".to_owned();
     while visible.contains(&fence) {
         fence.push('`');
@@ -31,7 +31,7 @@ pub(super) fn code(text: &str) -> String {
     format!("{fence}{space}{visible}{space}{fence}")
 }
 
-/// Control characters, and those that turn the direction of writing or take no room, as Rust writes them.
+/// Escapes control characters, zero-width characters and those that change the text direction, in Rust's syntax.
 fn visible(text: &str) -> String {
     let hidden = |c: char| {
         c.is_control()

@@ -1,19 +1,19 @@
-//! What stands for cells that are null, and for cells that nobody wrote, in formats that have no nulls. Pure.
+//! The values of null and unwritten cells in formats without nulls. Pure.
 //!
-//! | type | null | nobody wrote it |
+//! | type | null | unwritten |
 //! | --- | --- | --- |
 //! | floats | NaN | the fill value |
-//! | dates and times | "not a time" | the fill value |
+//! | dates and times | NaT | the fill value |
 //! | integers | the fill value | the fill value |
-//! | bool | false; 255 in Zarr, where the type is uint8 then | the fill value |
-//! | text of fixed length | empty | the fill value |
+//! | bool | false; 255 in Zarr, where the type becomes uint8 | the fill value |
+//! | fixed-length text | empty | the fill value |
 //!
-//! A cell that nobody wrote is null where the fill value of the attribute is.
+//! If the fill value of an attribute is null, unwritten cells are null.
 
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::format::attribute::Attribute;
 
-/// The bytes of a null cell of `datatype`, in a record.
+/// The bytes of a null cell of `datatype` in a record.
 pub(super) fn null_cell(datatype: Datatype, cell: CellCount, fill: &[u8]) -> Vec<u8> {
     let width = cell.cell_bytes(datatype).unwrap_or(0);
     let repeated = |value: &[u8]| value.iter().copied().cycle().take(width).collect();
@@ -25,7 +25,7 @@ pub(super) fn null_cell(datatype: Datatype, cell: CellCount, fill: &[u8]) -> Vec
     }
 }
 
-/// Puts `null` in place of every cell that is null.
+/// Replaces every null cell by `null`.
 pub(super) fn mask(cells: &mut [u8], validity: Option<&[u8]>, null: &[u8]) {
     let Some(validity) = validity.filter(|_| !null.is_empty()) else {
         return;
@@ -39,12 +39,12 @@ pub(super) fn mask(cells: &mut [u8], validity: Option<&[u8]>, null: &[u8]) {
     }
 }
 
-/// What the Zarr view holds where an attribute has no value.
+/// The values of missing cells in the Zarr view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Missing {
-    /// A cell that nobody wrote.
+    /// The value of an unwritten cell.
     pub(super) unwritten: Vec<u8>,
-    /// A null cell, of attributes that have any.
+    /// The value of a null cell, if the attribute is nullable.
     pub(super) null: Option<Vec<u8>>,
 }
 
@@ -67,7 +67,7 @@ impl Missing {
         }
     }
 
-    /// Whether a cell that nobody wrote holds the same value as often as it has values.
+    /// Whether all values of an unwritten cell are equal.
     pub(super) fn is_alike(&self, datatype: Datatype) -> bool {
         let mut values = self.unwritten.chunks(datatype.size());
         let first = values.next();
@@ -75,8 +75,7 @@ impl Missing {
     }
 }
 
-/// The value of integers that stands for null: the fill value. Where cells that nobody wrote are no nulls, it is another
-/// one.
+/// The integer for null: the fill value. If unwritten cells are not null, another value.
 fn marker(a: &Attribute) -> Vec<u8> {
     let default = a.datatype.default_fill();
     match a.fill.get(..default.len()) {
@@ -102,11 +101,11 @@ mod tests {
     }
 
     #[test]
-    fn a_null_is_never_a_zero_that_reads_as_a_value() {
+    fn nulls_are_never_shown_as_zero() {
         let nan = f32::NAN.to_le_bytes();
         check(Datatype::Float32, false, (&nan, &nan));
         check(Datatype::Int16, false, (&[0, 0x80], &[0, 0x80]));
-        // Cells that nobody wrote are values, and no nulls.
+        // Unwritten cells are values, not nulls.
         check(Datatype::Int16, true, (&[0xff, 0x7f], &[0, 0x80]));
         check(Datatype::Bool, false, (&[255], &[255]));
         check(Datatype::Bool, true, (&[255], &[0]));

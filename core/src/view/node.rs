@@ -1,4 +1,4 @@
-//! What a path leads to.
+//! Files and folders of a view.
 
 use std::sync::Arc;
 
@@ -10,19 +10,18 @@ use super::shard::Shard;
 use super::slice::{FixedLayout, Slice};
 use crate::array::Array;
 
-/// A file or a folder of the view, pinned to the moment it was looked up at: its bytes and its size
-/// never change.
+/// A file or folder of the view, as of the time of its lookup. Its contents and size never change.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// The same for the same content, also in another process; never 0 or 1.
+    /// A hash of the content, the same in every process; never 0 or 1.
     pub id: u64,
-    /// When the newest write that it shows was made, in milliseconds since 1970.
+    /// The time of the newest write that it shows, in milliseconds since 1970.
     pub modified_ms: u64,
-    /// What it is.
+    /// File or folder.
     pub kind: NodeKind,
-    /// Bytes of the store that its cells take, about; 0 for what is made up.
+    /// Approximate bytes of its cells in the store; 0 for generated files.
     pub stored_bytes: u64,
-    /// Facts about it, by name: shape, type, and so on.
+    /// Facts by name, such as shape and type.
     pub facts: Vec<(&'static str, String)>,
     pub(super) content: Content,
 }
@@ -30,9 +29,9 @@ pub struct Node {
 /// File or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeKind {
-    /// A file of exactly this many bytes.
+    /// A file of exactly this size.
     File {
-        /// Bytes.
+        /// Size in bytes.
         size: u64,
     },
     /// A folder.
@@ -71,17 +70,17 @@ impl DirEntry {
     }
 }
 
-/// Where the bytes come from.
+/// The source of a file's bytes.
 #[derive(Debug, Clone)]
 pub(super) enum Content {
     Dir,
     Text(Bytes),
-    /// Any cell can be read alone.
+    /// A file whose cells can be read separately.
     Fixed(Arc<Slice>, Arc<FixedLayout>),
-    /// Made as a whole; kept in the cache, and made again if it was dropped.
+    /// A file that is rendered as a whole and cached; rendered again after its eviction.
     Rendered(Arc<Slice>),
     Chunk(Arc<Chunk>),
-    /// Bytes of a file as they are, with an index behind them.
+    /// Stored bytes of a fragment, followed by an index.
     Shard(Arc<Chunk>, Arc<Shard>),
 }
 
@@ -112,19 +111,19 @@ impl Node {
     }
 }
 
-/// The id of the folder at a path.
+/// The id of the folder at `path`.
 pub fn dir_id(path: &str) -> u64 {
     hash(&[b"dir", path.as_bytes()])
 }
 
-/// An array at a moment.
+/// An array as of a time.
 #[derive(Debug, Clone)]
 pub(super) struct Snapshot {
     pub(super) array: Array,
-    /// A number that stands for everything a reader may see of it: its schema, fragments and deletes, and the window
-    /// where that cuts through a fragment.
+    /// A hash of everything that affects the cells: schema, fragments, deletes, and the time window if it covers a
+    /// fragment only in part.
     pub(super) fingerprint: u64,
-    /// When it was last written to or deleted from.
+    /// The time of the last write or delete.
     pub(super) modified_ms: u64,
 }
 
@@ -135,7 +134,7 @@ impl Snapshot {
         let mut parts = vec![array.path().as_bytes(), schema.as_bytes()];
         parts.extend(array.fragments().iter().map(|f| f.name.as_bytes()));
         parts.extend(array.deletes().iter().map(|d| d.path.as_bytes()));
-        // Of such fragments two windows that hold the same ones show other cells.
+        // Two windows with the same fragments show different cells if they cover a fragment only in part.
         let bounds = [window.start_ms.to_le_bytes(), window.end_ms.to_le_bytes()];
         if array.fragments().iter().any(|f| f.is_partly_within(window)) {
             parts.extend(bounds.iter().map(<[u8; 8]>::as_slice));
@@ -150,7 +149,7 @@ impl Snapshot {
     }
 }
 
-/// A 64-bit number that is the same everywhere and differs wherever the parts differ.
+/// A 64-bit hash of the parts, the same on all platforms.
 pub(super) fn hash(parts: &[&[u8]]) -> u64 {
     let mut sha = Sha256::new();
     for part in parts {
@@ -159,6 +158,6 @@ pub(super) fn hash(parts: &[&[u8]]) -> u64 {
     }
     let digest = sha.finalize();
     let first: [u8; 8] = std::array::from_fn(|i| digest.get(i).copied().unwrap_or(0));
-    // 0 means "no such file" to a kernel, and 1 the root.
+    // The kernel reserves 0 for a missing file and 1 for the root folder.
     u64::from_le_bytes(first).max(2)
 }

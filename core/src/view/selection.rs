@@ -6,12 +6,12 @@
 //! range     := ":" | "_" | coordinate | [coordinate] ":" [coordinate] [":" step]
 //! ```
 //!
-//! `a..b` may be written for `a:b`. Coordinates are those of the domain; nothing wraps around.
-//! Integers select half-open ranges, as in Python; floats, strings and dates closed ones. Where an
-//! end is left out it is the end of what was written (the non-empty domain), or of the domain if
-//! nothing was. Axes that are left out are whole. A dimension's label may stand for the dimension
-//! ([`read`]): then the ends are labels. `%2C` and its like stand for characters that the
-//! grammar uses itself.
+//! `a..b` is the same as `a:b`. Coordinates are absolute; negative ones do not wrap around. Integer ranges are half-open,
+//! as in Python. Ranges of floats, strings and dates are closed.
+//!
+//! An omitted end is the end of the non-empty domain, or of the domain if nothing is written. Omitted axes are selected
+//! in full. A dimension label may be used in place of its dimension ([`read`]), with labels as the ends of the range.
+//! `%2C` and other percent-encodings escape characters of the grammar.
 
 mod coordinate;
 mod labels;
@@ -32,32 +32,32 @@ use crate::format::schema::Schema;
 use crate::query::Region;
 use crate::scalar::{Scalar, ScalarRange};
 
-/// Coordinates that one strided axis may list, before it is refused as too many.
+/// The largest number of coordinates that a strided axis may select.
 const STRIDED_MAX: u64 = 1 << 22;
 
-/// Which cells and which attributes a name asks for.
+/// The cells and attributes that a file name selects.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selection {
     /// The attributes (and dimensions) before the `@`, in that order; `None` for all attributes.
     pub attributes: Option<Vec<String>>,
-    /// What is selected of each dimension, in the schema's order.
+    /// The selection along each dimension, in the schema's order.
     pub axes: Vec<Axis>,
 }
 
-/// What is selected of one dimension.
+/// The selection along a dimension.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     /// The closed range; `None` for all of a string dimension.
     pub range: Option<ScalarRange>,
-    /// Every `step`-th coordinate counted from the range's start; at least 1.
+    /// Select every `step`-th coordinate from the start of the range; at least 1.
     pub step: u64,
-    /// One coordinate was named, so that pictures and arrays lose this axis.
+    /// A single coordinate is selected, so images and numpy arrays drop this axis.
     pub single: bool,
 }
 
-/// Reads a selection.
+/// Parses a selection.
 ///
-/// `non_empty` is the array's non-empty domain, where there is one: ends left out come from it.
+/// `non_empty` is the array's non-empty domain, if any. It provides omitted ends.
 ///
 /// ```
 /// use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Schema};
@@ -71,8 +71,7 @@ pub struct Axis {
 /// assert_eq!(s.text(&schema), "temp@10:20:3");
 /// ```
 ///
-/// # Errors
-/// [`Error::InvalidArgument`] says what was wrong and what to write.
+/// [`Error::InvalidArgument`] states what is wrong and what to write.
 pub fn parse(text: &str, schema: &Schema, non_empty: Option<&[ScalarRange]>) -> Result<Selection> {
     if text.trim().is_empty() {
         return Err(Error::invalid("the selection is empty; write all for every cell"));
@@ -116,7 +115,7 @@ pub fn parse(text: &str, schema: &Schema, non_empty: Option<&[ScalarRange]>) -> 
 fn too_many(text: &str, schema: &Schema) -> Error {
     let names: Vec<_> = schema.dimensions.iter().map(|d| d.name.as_str()).collect();
     Error::invalid(format!(
-        "'{text}' selects along more dimensions than the array has: it has {} ({})",
+        "'{text}' names more dimensions than the array has; it has {} ({})",
         names.len(),
         names.join(", ")
     ))
@@ -143,8 +142,8 @@ fn attributes(names: &str, schema: &Schema) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// What a field is called in a selection: its own name or, for the attribute without one, `data`, with as many `_` as
-/// tell it from the fields that are called so.
+/// The name of a field in selections. The unnamed attribute is called `data`, with as many `_` appended as needed to be
+/// unique.
 pub fn shown_name<'a>(field: &'a str, schema: &'a Schema) -> Cow<'a, str> {
     if !field.is_empty() {
         return field.into();
@@ -156,7 +155,7 @@ pub fn shown_name<'a>(field: &'a str, schema: &'a Schema) -> Cow<'a, str> {
     column_names(&all).swap_remove(0).0.into()
 }
 
-/// The name of the field that is called so: an attribute, or a dimension for its coordinates.
+/// The field with this name in selections: an attribute, or a dimension for its coordinates.
 pub fn field_named<'a>(shown: &'a str, schema: &Schema) -> Option<&'a str> {
     if schema.attribute(shown).is_some() || schema.dimension(shown).is_some() {
         return Some(shown);
@@ -164,7 +163,7 @@ pub fn field_named<'a>(shown: &'a str, schema: &Schema) -> Option<&'a str> {
     (schema.attribute("").is_some() && shown_name("", schema) == shown).then_some("")
 }
 
-/// Which dimension an item of the list speaks about, and its range.
+/// The dimension that an item selects along, and its range.
 fn axis_of<'a>(item: &'a str, position: usize, schema: &Schema) -> Result<(usize, &'a str)> {
     let Some((name, range)) = lexer::split_once(item, '=') else {
         return Ok((position, item));
@@ -185,12 +184,12 @@ fn axis_of<'a>(item: &'a str, position: usize, schema: &Schema) -> Result<(usize
 impl Axis {
     fn whole(schema: &Schema, dimension: &Dimension, index: usize, non_empty: Option<&[ScalarRange]>) -> Self {
         let written = non_empty.and_then(|b| b.get(index)).cloned();
-        // A string dimension's extent is unknown until something is written; no range means all of it.
+        // The extent of a string dimension is unknown before the first write, so `None` selects all of it.
         let range = if dimension.domain.is_none() {
             None
         } else {
             let limits = schema.limits(index).cloned();
-            // What was written at a time, but after the schema of that time, may lie beyond its current domain.
+            // In time travel, fragments newer than the schema may exceed its current domain.
             match (written, limits) {
                 (Some(written), Some(limits)) => {
                     let common = written.intersection(&limits);
@@ -206,7 +205,7 @@ impl Axis {
         }
     }
 
-    /// How many coordinates are selected; `None` where they cannot be counted (floats and strings).
+    /// The number of selected coordinates; `None` for floats and strings, which cannot be counted.
     pub fn len(&self) -> Option<u64> {
         let range = self.range.as_ref()?;
         let (lo, hi) = (range.lo.as_i128()?, range.hi.as_i128()?);
@@ -216,12 +215,12 @@ impl Axis {
         u64::try_from((hi - lo) / i128::from(self.step.max(1)) + 1).ok()
     }
 
-    /// Whether nothing is selected.
+    /// Whether no coordinate is selected.
     pub fn is_empty(&self) -> bool {
         self.range.as_ref().is_some_and(ScalarRange::is_empty)
     }
 
-    /// Complains of a step that picks too many single coordinates.
+    /// Fails if a step selects too many single coordinates.
     fn check_step(&self, dimension: &Dimension) -> Result<()> {
         let count = self.len().unwrap_or(0);
         if self.range.is_none() || self.step <= 1 || count <= STRIDED_MAX {
@@ -238,7 +237,7 @@ impl Axis {
         })
     }
 
-    /// What is selected, of which [`Axis::check_step`] does not complain.
+    /// The selected ranges. [`Axis::check_step`] must have succeeded.
     fn ranges(&self, dimension: &Dimension) -> Vec<ScalarRange> {
         let Some(range) = &self.range else {
             return Vec::new();
@@ -249,13 +248,13 @@ impl Axis {
         let count = self.len().unwrap_or(0);
         let lo = range.lo.as_i128().unwrap_or(0);
         let at = |i: u64| Scalar::from_i128(dimension.datatype, lo + i128::from(i) * i128::from(self.step));
-        // Room for all at once: a list that grows takes up to three times as much.
+        // Reserved at once, because a growing list takes up to three times as much memory.
         let mut all = Vec::with_capacity(usize::try_from(count).unwrap_or(0));
         all.extend((0..count).filter_map(|i| at(i).map(|v| ScalarRange { lo: v.clone(), hi: v })));
         all
     }
 
-    /// What of the axis is selected, in the grammar of a selection.
+    /// Formats the selection of the axis in the grammar.
     pub(super) fn text(&self, datatype: Datatype) -> String {
         let Some(range) = &self.range else {
             return "_".to_owned();
@@ -269,7 +268,7 @@ impl Axis {
             _ => coordinate_text(&range.hi, datatype),
         };
         let lo = match &range.lo {
-            // The range starts with the first of all strings.
+            // The range starts at the empty string, which sorts first.
             Scalar::Bytes(v) if v.is_empty() && range.hi != range.lo => String::new(),
             lo => coordinate_text(lo, datatype),
         };
@@ -282,7 +281,7 @@ impl Axis {
 }
 
 impl Selection {
-    /// Every cell and every attribute.
+    /// Selects every cell and every attribute.
     pub fn all(schema: &Schema, non_empty: Option<&[ScalarRange]>) -> Self {
         let axes = schema
             .dimensions
@@ -293,28 +292,27 @@ impl Selection {
         Self { attributes: None, axes }
     }
 
-    /// The cells as a region of a query.
+    /// The selected cells as a region of a query.
     ///
-    /// # Errors
-    /// [`Error::LimitExceeded`] if a step picks too many single coordinates.
+    /// [`Error::LimitExceeded`] if a step selects too many single coordinates.
     pub fn region(&self, schema: &Schema) -> Result<Region> {
         let axes = || self.axes.iter().zip(&schema.dimensions);
-        // Before any of them is listed: that takes memory.
+        // Check all axes first, because the lists take memory.
         axes().try_for_each(|(a, d)| a.check_step(d))?;
         Ok(Region(axes().map(|(a, d)| a.ranges(d)).collect()))
     }
 
-    /// The smallest box around the cells, ignoring steps; `None` for an axis of strings taken whole.
+    /// The bounding box of the cells, ignoring steps; `None` for all of a string axis.
     pub fn bounds(&self) -> Vec<Option<ScalarRange>> {
         self.axes.iter().map(|a| a.range.clone()).collect()
     }
 
-    /// Cells along each dimension; of use for dense arrays only. Saturates.
+    /// Cells along each dimension, for dense arrays only. Saturates.
     pub fn shape(&self) -> Vec<u64> {
         self.axes.iter().map(|a| a.len().unwrap_or(u64::MAX)).collect()
     }
 
-    /// The one spelling of this selection that every other spelling of it shares.
+    /// The canonical spelling of this selection.
     pub fn text(&self, schema: &Schema) -> String {
         let mut out = self.names(schema);
         for (i, (axis, dimension)) in self.axes.iter().zip(&schema.dimensions).enumerate() {
@@ -326,7 +324,7 @@ impl Selection {
         out
     }
 
-    /// What stands before the axes in [`Selection::text`]: the attributes and an `@`, or nothing for all of them.
+    /// The part before the axes in [`Selection::text`]: the attributes and an `@`, or nothing for all attributes.
     pub(super) fn names(&self, schema: &Schema) -> String {
         let Some(names) = &self.attributes else {
             return String::new();
@@ -341,7 +339,7 @@ fn coordinate_text(value: &Scalar, datatype: Datatype) -> String {
         Scalar::I64(v) if datatype.is_datetime() => calendar::format(*v, datatype),
         Scalar::F32(v) => format!("{v:?}"),
         Scalar::F64(v) => format!("{v:?}"),
-        // Nothing at all would read as everything.
+        // An empty coordinate would select everything.
         Scalar::Bytes(v) if v.is_empty() => "''".to_owned(),
         Scalar::Bytes(v) => lexer::quote(&String::from_utf8_lossy(v)),
         other => other.as_i128().unwrap_or(0).to_string(),

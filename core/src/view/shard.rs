@@ -1,19 +1,21 @@
-//! Tiles as Zarr shards: a tile's chunks are the inner chunks, and behind them stands an index of where they are. Pure.
+//! Tiles as Zarr shards. A tile's chunks are the inner chunks, followed by an index of their byte ranges. Pure.
 //!
 //! ```text
-//! shard: bytes of the tile as its file has them | index
+//! shard: stored bytes of the tile | index
 //! index: for each inner chunk: offset u64, length u64 | CRC-32C of these u32
 //! ```
 //!
-//! So nothing is unpacked or copied where one fragment alone has the cells of a tile, and what lies between the chunks is
-//! left unused, as the specification of `sharding_indexed` allows. Any other tile is made of its cells: its chunks are
-//! then packed streams that hold them as they are, whose length is known without a look at the cells, framed as in a file.
+//! If a single fragment contains all cells of a tile, its stored bytes are served without decoding or copying. Readers
+//! skip the bytes between the chunks, as the specification of `sharding_indexed` allows. Any other tile is built from
+//! its cells. Its chunks are then streams of uncompressed blocks, framed as in a file, so the cells do not affect the
+//! size of the shard.
 //!
-//! Whether an array's chunks are shards follows from its schema and its store alone. Were it to change with what is
-//! written, a reader that remembers how chunks are coded would take them for what they no longer are. And a shard is one
-//! tile rather than all of them, since a reader may have the index of before a write and the bytes of after it: where
-//! chunks are not packed the same chunk of the tile then lies there, and where they are it is that or nothing that can be
-//! unpacked. Among all tiles of an array it may be another tile's chunk.
+//! The schema and the store decide whether chunks are shards; the data does not. Readers cache the codec of an array,
+//! so a write must not change it.
+//!
+//! A shard is one tile, not several, because a reader may combine an index from before a write with bytes from after
+//! it. Uncompressed chunks of a tile stay at the same offsets. With compression, a stale offset leads to the same chunk
+//! or to bytes that do not decompress. In a shard of several tiles it could lead to a chunk of another tile.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -31,19 +33,19 @@ use crate::limits::TILE_BYTES_MAX;
 use crate::query::tile::{Cut, Extent, StoredTile};
 use crate::vfs::local_reads;
 
-/// Chunks of a tile whose headers are looked at before its size is told: 4 GiB of cells.
+/// The largest number of chunks in a tile, because all their headers are read to determine the size: 4 GiB of cells.
 const CHUNKS_MAX: u64 = 1 << 16;
 
-/// How the tiles of an attribute become shards.
+/// The shard layout of an attribute's tiles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sharding {
     pub(super) cut: Cut,
-    /// Cells along each side of an inner chunk.
+    /// Cells of an inner chunk along each dimension.
     pub(super) inner: Vec<u64>,
 }
 
 impl Sharding {
-    /// How tiles of an attribute of this array become shards, or why they do not.
+    /// The shard layout of an attribute's tiles, or the reason why they cannot be shards.
     pub(super) fn of(array: &Array, attribute: &Attribute) -> Result<Self, &'static str> {
         if local_reads(&*array.context().vfs).is_none() {
             return Err("the store is not a local disk");
@@ -85,12 +87,12 @@ impl Sharding {
         Ok(Self { cut, inner })
     }
 
-    /// The codec, as the metadata of an array has it: `bytes` is the codec of cells, of which each has `values` values
-    /// along an axis of their own, if there are several.
+    /// The sharding codec for the metadata of a Zarr array. `bytes` is the codec of the cells. Cells of several values
+    /// have an additional axis of length `values`.
     pub(super) fn codec(&self, bytes: &Value, values: u64) -> Value {
         let mut shape = self.inner.clone();
         shape.extend((values > 1).then_some(values));
-        // Readers need no level, but the specification does.
+        // The specification requires a level, although readers do not need it.
         let packed = match self.cut.packing {
             Packing::Plain => None,
             Packing::Zlib => Some(json!({ "name": "numcodecs.zlib", "configuration": { "level": 6 } })),
@@ -111,7 +113,7 @@ impl Sharding {
         })
     }
 
-    /// What readers must know, in words.
+    /// A description of the codec for the README.
     pub(super) const fn codec_name(&self) -> &'static str {
         match self.cut.packing {
             Packing::Plain => "as shards",
@@ -122,7 +124,7 @@ impl Sharding {
         }
     }
 
-    /// Bytes of a shard that is made of cells.
+    /// Size of a shard built from cells, in bytes.
     pub(super) fn made_bytes(&self) -> u64 {
         let n = self.cut.chunk_bytes;
         let packed = match self.cut.packing {
@@ -134,11 +136,10 @@ impl Sharding {
         tile_bytes(self.cut.chunks, metadata + packed) + index_bytes(self.cut.chunks)
     }
 
-    /// The shard that is made of these cells, all of a tile's: framed as a tile of a file is, so that what is not packed
-    /// lies where it does there.
+    /// Builds a shard from all cells of a tile. It is framed like a stored tile, so uncompressed chunks have the same
+    /// offsets in both.
     ///
-    /// # Errors
-    /// A chunk is longer than the format can say.
+    /// A chunk exceeds the largest length of the format.
     pub(super) fn made(&self, cells: &[u8]) -> Decoded<Vec<u8>> {
         let mut tile = TileWriter::with_capacity(usize::try_from(self.made_bytes()).unwrap_or(0));
         let mut places: Vec<Range<u64>> = Vec::new();
@@ -161,10 +162,10 @@ impl Sharding {
     }
 }
 
-/// The shard of a tile as it is stored.
+/// A shard made of a stored tile.
 #[derive(Debug)]
 pub(super) struct Shard {
-    /// The tile.
+    /// The tile's byte range in its file.
     pub(super) extent: Extent,
     pub(super) index: Vec<u8>,
 }
@@ -177,31 +178,30 @@ impl Shard {
         }
     }
 
-    /// Bytes.
+    /// Size in bytes.
     pub(super) const fn size(&self) -> u64 {
         self.tile_bytes() + self.index.len() as u64
     }
 
-    /// Bytes of the tile, which come first.
+    /// Bytes of the tile, before the index.
     pub(super) const fn tile_bytes(&self) -> u64 {
         self.extent.range.end - self.extent.range.start
     }
 
-    /// The part of the file that holds these bytes of the shard, which are within it; empty if they are all of the
-    /// index.
+    /// The byte range of the file for a range of the shard. It is empty if the range is inside the index.
     pub(super) fn of_file(&self, range: &Range<u64>) -> Range<u64> {
         let at = |v: u64| self.extent.range.start + v.min(self.tile_bytes());
         at(range.start)..at(range.end)
     }
 
-    /// The part of the index that is among these bytes of the shard.
+    /// The part of the index inside a byte range of the shard.
     pub(super) fn of_index(&self, range: &Range<u64>) -> &[u8] {
         let at = |v: u64| usize::try_from(v.saturating_sub(self.tile_bytes())).unwrap_or(usize::MAX);
         self.index.get(at(range.start)..at(range.end)).unwrap_or(&[])
     }
 }
 
-/// Cells along each side of the boxes that runs of `cells` cells of a row-major tile are; `None` where they are none.
+/// The shape of the boxes formed by runs of `cells` cells of a row-major tile; `None` if the runs are not boxes.
 fn inner(extents: &[u64], cells: u64) -> Option<Vec<u64>> {
     let (mut shape, mut rest) = (vec![1; extents.len()], cells);
     for (side, &extent) in shape.iter_mut().zip(extents).rev() {
@@ -216,17 +216,17 @@ fn inner(extents: &[u64], cells: u64) -> Option<Vec<u64>> {
     (rest == 1).then_some(shape)
 }
 
-/// Bytes of a tile of so many chunks of so many stored bytes, metadata included.
+/// Bytes of a tile of `chunks` chunks, each of `stored` bytes including its filter metadata.
 const fn tile_bytes(chunks: u64, stored: u64) -> u64 {
     8 + chunks * (CHUNK_HEADER_BYTES as u64 + stored)
 }
 
-/// Bytes of the index of so many chunks.
+/// Bytes of the index of `chunks` chunks.
 const fn index_bytes(chunks: u64) -> u64 {
     16 * chunks + 4
 }
 
-/// The index of chunks that lie there in a shard.
+/// Encodes the index of chunks at these byte ranges.
 fn index(chunks: &[Range<u64>]) -> Vec<u8> {
     let numbers = chunks.iter().flat_map(|c| [c.start, c.end - c.start]);
     let mut out: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();
@@ -234,7 +234,7 @@ fn index(chunks: &[Range<u64>]) -> Vec<u8> {
     out
 }
 
-/// CRC-32C (Castagnoli), its bits reversed.
+/// CRC-32C (Castagnoli), reflected.
 fn crc32c(bytes: &[u8]) -> u32 {
     let one = |crc: u32, byte: &u8| {
         let slot = usize::from((crc ^ u32::from(*byte)).to_le_bytes()[0]);
@@ -243,7 +243,7 @@ fn crc32c(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, one)
 }
 
-/// What each byte does to a checksum.
+/// The CRC of each byte value.
 static CRC_TABLE: [u32; 256] = {
     let mut table = [0; 256];
     let mut i = 0;

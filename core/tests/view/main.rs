@@ -370,7 +370,7 @@ fn errors_say_what_to_write() {
     let view = view();
     assert!(refusal(&view, "grids/dense/slices/all").contains("write all.npy"));
     assert!(refusal(&view, "grids/dense/slices/all.xls").contains("use one of .npy, .bin, .csv"));
-    assert!(refusal(&view, "grids/dense/slices/0:1000.npy").contains("outside the coordinates there are, -5:18"));
+    assert!(refusal(&view, "grids/dense/slices/0:1000.npy").contains("outside the domain, -5:18"));
     assert!(block_on(view.lookup("grids/dense/slices/.git")).unwrap().is_none());
     assert!(refusal(&view, "grids/dense/slices/..-9.npy").contains("selects nothing"));
 }

@@ -1,4 +1,4 @@
-//! One axis of a selection: its text and its dimension give a range.
+//! Parses the selection of one axis.
 
 use super::{Axis, lexer};
 use crate::calendar;
@@ -8,10 +8,10 @@ use crate::format::domain::Dimension;
 use crate::format::schema::Schema;
 use crate::scalar::{Scalar, ScalarRange};
 
-/// Dimensions of strings hold ASCII, so this is after all of them.
+/// Sorts after all strings of a dimension, which are ASCII.
 pub(super) const AFTER_STRINGS: &[u8] = &[0xff];
 
-/// The parts of a range as they were written; a part left out is empty.
+/// The parts of a range as written; empty if omitted.
 struct Parts<'a> {
     text: &'a str,
     lo: &'a str,
@@ -20,12 +20,12 @@ struct Parts<'a> {
     single: bool,
 }
 
-/// What `text` selects along `dimension`. `whole` is what all of the axis would be.
+/// Parses the selection along `dimension`. `whole` selects the whole axis.
 pub(super) fn axis(text: &str, schema: &Schema, index: usize, dimension: &Dimension, whole: &Axis) -> Result<Axis> {
     along(text, dimension, schema.limits(index).cloned(), whole)
 }
 
-/// The same within `limits`, which bound everything but strings.
+/// Parses a selection within `limits`, which apply to everything but strings.
 pub(super) fn along(text: &str, dimension: &Dimension, limits: Option<ScalarRange>, whole: &Axis) -> Result<Axis> {
     let text = text.trim();
     if text.is_empty() {
@@ -35,7 +35,7 @@ pub(super) fn along(text: &str, dimension: &Dimension, limits: Option<ScalarRang
         return Ok(whole.clone());
     }
     let parts = split(text, dimension)?;
-    // Strings have no limits but those of a current domain, which need not be kept to.
+    // Only a current domain limits strings, and a selection may exceed it.
     let Some(limits) = limits.filter(|_| !dimension.cell.is_var()) else {
         return string_axis(&parts, dimension, whole);
     };
@@ -47,10 +47,10 @@ pub(super) fn along(text: &str, dimension: &Dimension, limits: Option<ScalarRang
     }
 }
 
-/// The refusal of a half-open range of integers from `lo` that ends there, or before.
+/// The error for a half-open integer range from `lo` that ends at `lo` or before.
 pub fn selects_nothing(text: &str, dimension: &Dimension, lo: i128) -> Error {
     let why = format!(
-        "selects nothing: ranges are half-open, so {lo}:{} selects {lo}; nothing wraps around",
+        "selects nothing: ranges are half-open, so {lo}:{} selects {lo}; negative coordinates do not wrap around",
         lo + 1
     );
     wrong(text, dimension, &why)
@@ -63,8 +63,8 @@ fn wrong(text: &str, dimension: &Dimension, why: &str) -> Error {
     ))
 }
 
-/// Cuts at `..`, or else at `:`. Colons inside a time of day belong to it: of all ways to cut, the
-/// one with the fewest parts of which each is a date is taken.
+/// Splits at `..`, or else at `:`. A time of day may contain colons. Of all splits into valid dates, the one with the
+/// fewest parts is used.
 fn split<'a>(text: &'a str, dimension: &Dimension) -> Result<Parts<'a>> {
     let dots: Vec<usize> = lexer::positions(text, |rest| rest.starts_with("..")).collect();
     if dots.windows(2).any(|w| matches!(w, [a, b] if b - a == 1)) {
@@ -121,7 +121,7 @@ fn split_dates<'a>(text: &'a str, colons: &[usize], dimension: &Dimension) -> Re
         .iter()
         .enumerate()
         .flat_map(|(i, &a)| colons.iter().skip(i + 1).map(move |&b| vec![a, b]));
-    // A time of day has at most two colons, so a range of two with a step has at most six.
+    // A time of day has at most two colons, so two times and a step have at most six.
     let ways = std::iter::once(Vec::new())
         .chain(ones)
         .chain(twos)
@@ -131,12 +131,12 @@ fn split_dates<'a>(text: &'a str, colons: &[usize], dimension: &Dimension) -> Re
         let first = text.split(':').find(|s| !s.is_empty() && !is_date(s)).unwrap_or(text);
         match moment(first, dimension.datatype) {
             Err(why) => wrong(text, dimension, &why),
-            Ok(_) => wrong(text, dimension, "no range of dates; write start:end"),
+            Ok(_) => wrong(text, dimension, "not a range of dates; write start:end"),
         }
     })
 }
 
-/// The first and the last tick of a date. Domains may start with what is no time.
+/// The first and last tick of a date. A domain may start at not-a-time.
 fn moment(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
     if text == "NaT" {
         return Ok((i64::MIN, i64::MIN));
@@ -150,13 +150,13 @@ fn integer_axis(parts: &Parts<'_>, dimension: &Dimension, open: &ScalarRange, li
         if s.is_empty() {
             return Ok(otherwise);
         }
-        // Beyond 64 bits every number is outside the domain; the bound keeps sums below from overflowing.
+        // Limited to 100 bits, so that the sums below do not overflow. Such values are outside any domain.
         let value = s.parse::<i128>().ok().filter(|v| v.unsigned_abs() < 1 << 100);
         value.ok_or_else(|| {
             wrong(
                 text,
                 dimension,
-                &format!("'{s}' is no whole number of 64 bits; write start:end or one coordinate"),
+                &format!("'{s}' is not a 64-bit integer; write start:end or one coordinate"),
             )
         })
     };
@@ -176,14 +176,14 @@ fn integer_axis(parts: &Parts<'_>, dimension: &Dimension, open: &ScalarRange, li
         return Err(wrong(
             text,
             dimension,
-            &format!("outside the coordinates there are, {first}:{} (half-open)", last + 1),
+            &format!("outside the domain, {first}:{} (half-open)", last + 1),
         ));
     }
     let step = step(parts, dimension)?;
     closed(dimension, lo, hi, step, parts.single)
 }
 
-/// The axis from `lo` to the last coordinate that the step meets.
+/// The axis from `lo` to the last coordinate that the step selects.
 fn closed(dimension: &Dimension, lo: i128, hi: i128, step: u64, single: bool) -> Result<Axis> {
     let last = hi - (hi - lo) % i128::from(step);
     let scalar = |v| Scalar::from_i128(dimension.datatype, v);
@@ -193,7 +193,7 @@ fn closed(dimension: &Dimension, lo: i128, hi: i128, step: u64, single: bool) ->
             step,
             single,
         }),
-        _ => Err(wrong(&format!("{lo}:{hi}"), dimension, "beyond what the type can hold")),
+        _ => Err(wrong(&format!("{lo}:{hi}"), dimension, "outside the range of the type")),
     }
 }
 
@@ -206,7 +206,10 @@ fn step(parts: &Parts<'_>, dimension: &Dimension) -> Result<u64> {
         wrong(
             parts.text,
             dimension,
-            &format!("'{}' is no step; a step is a whole number from 1 up", parts.step),
+            &format!(
+                "'{}' is not a valid step; a step is a whole number of at least 1",
+                parts.step
+            ),
         )
     })
 }
@@ -218,7 +221,7 @@ fn no_step(parts: &Parts<'_>, dimension: &Dimension) -> Result<()> {
     Err(wrong(
         parts.text,
         dimension,
-        "takes no step; steps are for integers and dates",
+        "cannot have a step; steps are for integers and dates",
     ))
 }
 
@@ -236,7 +239,7 @@ fn float_axis(parts: &Parts<'_>, dimension: &Dimension, open: &ScalarRange, limi
             wrong(
                 parts.text,
                 dimension,
-                &format!("'{s}' is no number; write start:end, for instance 30.0:40.5"),
+                &format!("'{s}' is not a number; write start:end, for example 30.0:40.5"),
             )
         })
     };
@@ -273,7 +276,7 @@ fn date_axis(parts: &Parts<'_>, dimension: &Dimension, open: &ScalarRange, limit
     )
 }
 
-/// A closed range cut to the coordinates there are.
+/// Clips a closed range to `limits`.
 fn clipped(
     parts: &Parts<'_>,
     dimension: &Dimension,
@@ -284,12 +287,12 @@ fn clipped(
 ) -> Result<Axis> {
     let show = |v: &Scalar| super::coordinate_text(v, dimension.datatype);
     if asked.is_empty() {
-        return Err(wrong(parts.text, dimension, "the end lies before the start"));
+        return Err(wrong(parts.text, dimension, "the end is before the start"));
     }
     let range = asked.intersection(limits);
     if range.is_empty() {
         let why = format!(
-            "outside the coordinates there are, {}:{} (both inside)",
+            "outside the domain, {}:{} (inclusive)",
             show(&limits.lo),
             show(&limits.hi)
         );
@@ -322,7 +325,7 @@ fn string_axis(parts: &Parts<'_>, dimension: &Dimension, whole: &Axis) -> Result
         return Err(wrong(
             parts.text,
             dimension,
-            "the end lies before the start; strings are ordered by their bytes",
+            "the end is before the start; strings are ordered by their bytes",
         ));
     }
     Ok(Axis {

@@ -1,4 +1,4 @@
-//! Selections that name dimension labels: `lat=30.0:40.0` where `lat` labels the dimension `y`.
+//! Selections by dimension labels, such as `lat=30.0:40.0`, where `lat` labels the dimension `y`.
 
 use super::{Axis, Selection, coordinate, lexer, parse};
 use crate::array::Array;
@@ -8,12 +8,12 @@ use crate::format::dimension_label::DimensionLabel;
 use crate::format::domain::Dimension;
 use crate::scalar::{Scalar, ScalarRange};
 
-/// Reads a selection of `array`, as [`parse`] does; where an item names a label of a dimension, it selects the
-/// coordinates that bear such labels. Ends left out are those of what was written.
+/// Parses a selection of `array`, like [`parse`]. An item may name a dimension label to select the coordinates with
+/// these labels. Omitted ends are taken from the non-empty domain.
 ///
 /// # Errors
-/// As [`parse`]; and [`Error::InvalidArgument`] if no coordinate bears such a label, or if those that do are
-/// not neighbours. Others from reading the labels.
+/// Same as [`parse`], and errors of reading the labels. [`Error::InvalidArgument`] if no coordinate has such a label,
+/// or if the coordinates with such labels are not contiguous.
 pub async fn read(array: &Array, text: &str) -> Result<Selection> {
     let (schema, written) = (array.schema(), array.non_empty_domain());
     let (names, body) = match lexer::split_once(text, '@') {
@@ -44,12 +44,12 @@ pub async fn read(array: &Array, text: &str) -> Result<Selection> {
     parse(&(names + &items.join(",")), schema, written.as_deref())
 }
 
-/// What selects the same cells by the coordinates of the dimension.
+/// The same selection by the coordinates of the dimension.
 async fn by_coordinates(array: &Array, label: &DimensionLabel, text: &str) -> Result<String> {
-    let wrong = |why: &str| Error::invalid(format!("'{text}' by the label '{}': {why}", label.name));
+    let wrong = |why: &str| Error::invalid(format!("'{text}' (dimension label '{}'): {why}", label.name));
     let dimension = usize::try_from(label.dimension).ok();
     let dimension = dimension.and_then(|d| array.schema().dimensions.get(d));
-    let dimension = dimension.ok_or_else(|| wrong("the dimension that it labels does not exist"))?;
+    let dimension = dimension.ok_or_else(|| wrong("the labelled dimension does not exist"))?;
     let values = Dimension {
         name: label.name.clone(),
         datatype: label.datatype,
@@ -65,18 +65,20 @@ async fn by_coordinates(array: &Array, label: &DimensionLabel, text: &str) -> Re
     let axis = coordinate::along(text, &values, values.domain.clone(), &whole)?;
     if axis.step != 1 {
         return Err(wrong(
-            "labels take no step; select every so many coordinates of the dimension",
+            "labels cannot have a step; select coordinates of the dimension with a step",
         ));
     }
-    let range = axis.range.ok_or_else(|| wrong("give a first and a last label"))?;
+    let range = axis
+        .range
+        .ok_or_else(|| wrong("write the first and the last label, as in first:last"))?;
     let mut found = array.labelled(&label.name, &range).await?;
     let Some(range) = found.pop() else {
-        return Err(wrong("no coordinate bears such a label"));
+        return Err(wrong("no coordinate has such a label"));
     };
     if !found.is_empty() {
         let dimension = &dimension.name;
         return Err(wrong(&format!(
-            "the coordinates that bear such labels are not neighbours; select them along '{dimension}'"
+            "the coordinates with such labels are not contiguous; select them along '{dimension}'"
         )));
     }
     let axis = Axis {
@@ -91,7 +93,7 @@ async fn by_coordinates(array: &Array, label: &DimensionLabel, text: &str) -> Re
     ))
 }
 
-/// Every number of a type; `None` for strings, which have no ends.
+/// The range of all values of a number type; `None` for strings, which have no bounds.
 fn everything(datatype: Datatype) -> Option<ScalarRange> {
     let integers = |bits: u32, signed: bool| {
         let (lo, hi) = if signed {

@@ -1,8 +1,8 @@
-//! Splitting a selection at the characters that mean something, outside quotes.
+//! Splits a selection at special characters outside quotes.
 
 use crate::error::{Error, Result};
 
-/// The parts of `text` between the `separator`s that stand outside quotes.
+/// The parts of `text` between `separator`s outside quotes.
 pub(super) fn split(text: &str, separator: char) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -14,13 +14,13 @@ pub(super) fn split(text: &str, separator: char) -> Vec<&str> {
     parts
 }
 
-/// What is before and after the first `separator` outside quotes.
+/// The parts before and after the first `separator` outside quotes.
 pub(super) fn split_once(text: &str, separator: char) -> Option<(&str, &str)> {
     let at = positions(text, |rest| rest.starts_with(separator)).next()?;
     Some((text.get(..at)?, text.get(at + separator.len_utf8()..)?))
 }
 
-/// Every place outside quotes where the rest of the text passes a test.
+/// The positions outside quotes where the rest of the text passes a test.
 pub(super) fn positions<'a>(text: &'a str, test: impl Fn(&str) -> bool + 'a) -> impl Iterator<Item = usize> + 'a {
     let mut quote = None;
     text.char_indices().filter_map(move |(i, c)| {
@@ -41,7 +41,7 @@ pub(super) fn positions<'a>(text: &'a str, test: impl Fn(&str) -> bool + 'a) -> 
     })
 }
 
-/// A name or a string as it is meant: without quotes, with `%2C` turned into a comma, and so on.
+/// Removes the quotes of a name or string and decodes percent-encodings such as `%2C`.
 pub(super) fn unquote(text: &str) -> Result<String> {
     for q in ['\'', '"'] {
         if let Some(inner) = text.strip_prefix(q) {
@@ -67,18 +67,17 @@ pub(super) fn unquote(text: &str) -> Result<String> {
         bytes.push(value.ok_or_else(|| Error::invalid(format!("'{text}': write %25 for a percent sign")))?);
         rest = tail.get(2..).unwrap_or(&[]);
     }
-    String::from_utf8(bytes)
-        .map_err(|_| Error::invalid(format!("'{text}' is not UTF-8 once its percent signs are resolved")))
+    String::from_utf8(bytes).map_err(|_| Error::invalid(format!("'{text}' is not valid UTF-8 after percent-decoding")))
 }
 
-/// The opposite of [`unquote`], safe in a file's name.
+/// The inverse of [`unquote`]. The result is safe in a file name.
 pub(in crate::view) fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (i, c) in text.char_indices() {
-        // Two dots would read as a range, a name that starts with one is hidden, and these two words are everything.
+        // Two dots would be a range, a leading dot would hide the file, and `_` and `all` select everything.
         let dots = c == '.' && (i == 0 || out.ends_with('.'));
         let word = i == 0 && matches!(text, "_" | "all");
-        // Whoever parses leaves out spaces around what is written.
+        // The parser trims spaces.
         let edge = c == ' ' && (i == 0 || i + 1 == text.len());
         if (c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | ' ')) && !dots && !word && !edge {
             out.push(c);

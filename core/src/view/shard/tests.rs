@@ -27,7 +27,7 @@ fn check(extents: &[i64], datatype: Datatype, expect: Result<&[u64], &'static st
 }
 
 #[test]
-fn inner_chunks_are_what_the_writer_cuts_tiles_into() {
+fn inner_chunks_match_the_chunks_of_the_writer() {
     let no_boxes = Err("the chunks of its tiles are not boxes of equal size");
     check(&[1], Datatype::Float64, Ok(&[1]));
     check(&[100, 81], Datatype::Float64, Ok(&[100, 81]));
@@ -35,7 +35,7 @@ fn inner_chunks_are_what_the_writer_cuts_tiles_into() {
     check(&[32, 32, 64], Datatype::Float32, Ok(&[8, 32, 64]));
     check(&[2, 1 << 15], Datatype::Float64, Ok(&[1, 1 << 13]));
     check(&[1, 7, 1 << 16], Datatype::Uint8, Ok(&[1, 1, 1 << 16]));
-    // Rows of 300 cells are cut in two; a last chunk that is shorter; chunks of one row and of half of one.
+    // Rows of 300 cells are split in two, the last chunk is shorter, or the chunks differ in shape.
     check(&[200, 300], Datatype::Float64, no_boxes);
     check(&[300, 256], Datatype::Float64, no_boxes);
     check(&[40, 12_288], Datatype::Float32, no_boxes);
@@ -49,7 +49,7 @@ fn inner_chunks_are_what_the_writer_cuts_tiles_into() {
 }
 
 #[test]
-fn what_is_no_run_of_cells_under_one_codec_is_left_to_other_chunks() {
+fn attributes_without_a_shard_layout_state_the_reason() {
     let refused = |change: &dyn Fn(&mut Schema, &mut Attribute)| {
         let mut a = attribute(Datatype::Int32, CellCount::ONE, vec![Filter::Zstd { level: 3 }]);
         let mut s = schema(&[4, 5], &a);
@@ -69,7 +69,7 @@ fn what_is_no_run_of_cells_under_one_codec_is_left_to_other_chunks() {
     );
     let columns = Some("its cell order is column-major");
     assert_eq!(refused(&|s, _| s.cell_order = Layout::ColMajor), columns);
-    // Of tiles that are lines there is one order only, and in which order tiles lie does not matter.
+    // A one-dimensional tile has only one cell order, and the tile order does not matter.
     let line = |s: &mut Schema| {
         s.cell_order = Layout::ColMajor;
         s.dimensions = vec![
@@ -84,7 +84,7 @@ fn what_is_no_run_of_cells_under_one_codec_is_left_to_other_chunks() {
 #[test]
 fn several_values_of_a_cell_stay_in_one_chunk() {
     let a = attribute(Datatype::Uint8, CellCount::Fixed(3), vec![Filter::Gzip { level: 1 }]);
-    // 21845 cells of 3 bytes, of which rows of 257 fit 85 times.
+    // A chunk has 21845 cells of 3 bytes, which is 85 rows of 257 cells.
     let sharding = Sharding::of_schema(&schema(&[170, 257], &a), &a).unwrap();
     assert_eq!((&sharding.inner[..], sharding.cut.chunks), (&[85, 257][..], 2));
     let bytes = json!({ "name": "bytes" });
@@ -100,14 +100,14 @@ fn several_values_of_a_cell_stay_in_one_chunk() {
 }
 
 #[test]
-fn checksums_are_castagnolis() {
-    // The check value of the catalogue of CRCs, and one of RFC 3720.
+fn checksums_are_crc32c() {
+    // The check value from the CRC catalogue, and one from RFC 3720.
     assert_eq!(crc32c(b"123456789"), 0xe306_9283);
     assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa);
 }
 
 #[test]
-fn any_part_of_a_shard_is_of_the_file_and_of_the_index() {
+fn any_range_of_a_shard_maps_to_the_file_and_the_index() {
     let tile = StoredTile {
         extent: Extent {
             path: "f".into(),
@@ -132,9 +132,9 @@ fn any_part_of_a_shard_is_of_the_file_and_of_the_index() {
 }
 
 proptest! {
-    /// A run of cells is a box: its cells, counted in the tile, are those of the box that the index gives it.
+    /// A run of cells is a box: its cells have the numbers that the position in the index predicts.
     #[test]
-    fn inner_boxes_are_runs_of_cells(extents in prop::collection::vec(1_u64..9, 1..4), pick in 0_usize..64) {
+    fn inner_chunks_are_runs_of_cells(extents in prop::collection::vec(1_u64..9, 1..4), pick in 0_usize..64) {
         let total: u64 = extents.iter().product();
         let sizes: Vec<u64> = (1..=total).filter(|n| total.is_multiple_of(*n)).collect();
         let cells = sizes[pick % sizes.len()];
@@ -149,9 +149,9 @@ proptest! {
         }
     }
 
-    /// Shards that are made hold the cells under any packing, and are as long as was said.
+    /// Built shards contain the cells, and have the predicted size, for every compression.
     #[test]
-    fn made_shards_are_as_long_as_was_said(chunks in 1_u64..5, bytes in 1_u64..70_000, kind in 0..3) {
+    fn built_shards_have_the_predicted_size(chunks in 1_u64..5, bytes in 1_u64..70_000, kind in 0..3) {
         let packing = [Packing::Plain, Packing::Zlib, Packing::Zstd][kind as usize];
         let sharding = Sharding { cut: Cut { packing, chunks, chunk_bytes: bytes }, inner: vec![1] };
         let cells: Vec<u8> = (0..chunks * bytes).map(|i| (i % 251) as u8).collect();
