@@ -1,4 +1,4 @@
-// Builds the package into dist: the engine to wasm, its bindings, and the TypeScript around them.
+// Builds the package into dist: the wasm of the engine, its bindings, and the TypeScript.
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -16,12 +16,12 @@ run("cargo", ["build", "--package", "hyperslab-wasm", "--target", "wasm32-unknow
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
 run("cargo", ["run", "--package", "hyperslab-bindgen", "--", wasm, dist]);
-// The compiler resolves ./core.js to its declarations beside the sources.
+// TypeScript resolves ./core.js to declarations in the source folder.
 cpSync(join(dist, "core.d.ts"), join(here, "src/core.d.ts"));
 run(process.execPath, [join(here, "node_modules/typescript/bin/tsc"), "-p", here]);
 for (const internal of ["core.d.ts", "core_bg.wasm.d.ts"]) rmSync(join(dist, internal));
 
-// Every page fetches these files as they are, most without a bundler; the names of classes are seen by users.
+// Minifies, because pages load these files, mostly without a bundler. Users see the names of classes.
 for (const name of readdirSync(dist).filter((name) => name.endsWith(".js"))) {
   const file = join(dist, name);
   const { code } = await minify(readFileSync(file, "utf8"), { module: true, ecma: 2022, keep_classnames: true });

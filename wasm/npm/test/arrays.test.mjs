@@ -1,4 +1,4 @@
-// Arrays in memory: everything that is written is read back.
+// Writes and reads arrays in memory.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, get, HyperslabError, MemoryStore, mount, open, put, query, slice } from "hyperslab";
@@ -43,7 +43,7 @@ test("get reads the whole array in both orders", async () => {
   await assert.rejects(put(array, null, f), { code: "InvalidArgument", message: /order 'col'.*\{ order: "col" \}/ });
   await put(array, null, f, { at: 50, order: "col" });
   assert.deepEqual((await get(await array.at(50))).data, counted);
-  for (const order of ["F", "global"]) await assert.rejects(get(array, null, { order }), { message: /row and col/ });
+  for (const order of ["F", "global"]) await assert.rejects(get(array, null, { order }), { message: /use row or col/ });
 });
 
 test("get reads into the array `out`", async () => {
@@ -79,7 +79,7 @@ test("the type of `out` must match the named attribute", async () => {
       assert.deepEqual([...other], [7, 7]);
     }
   }
-  // Names that are written in another way are as good as none.
+  // A quoted name is not recognised, so `out` must have the type of every attribute.
   await assert.rejects(get(now, "'a'@0,0:2", { out: floats }), { code: "InvalidArgument", message: /name the attribute in 'attrs'/ });
   assert.deepEqual([...floats], [7, 7]);
 });
@@ -280,7 +280,7 @@ test("text, nulls and several values per cell can be read and written", async ()
   assert.deepEqual([0, 1, 2].map((i) => read.list.at(i)), data.list);
   const some = await get(array, null, { attrs: ["rgb", "text"] });
   assert.deepEqual(Object.keys(some), ["rgb", "text"]);
-  // What was read can be written.
+  // Chunks that were read can be written.
   await put(array, null, read, { at: 3 });
 });
 
@@ -342,7 +342,7 @@ test("a result that does not fit in memory is refused early, but can be read in 
   const wide = await create(new MemoryStore(), { ...plane, dims: [side("y"), side("x"), side("z")], attrs }, { at: 1 });
   const refused = (e) => e.code === "LimitExceeded" && /select fewer.*read in batches/.test(e.message);
   const until = (last) => Object.fromEntries(wide.dims.map(({ name }) => [name, [0, last]]));
-  // More than can be counted, and more than memory holds: of values, of places of text, of coordinates.
+  // Results that are too large to count, and too large for memory: values, offsets of text, coordinates.
   for (const [ranges, asked] of [[undefined, undefined], [until(2 ** 20), undefined], [until(1000), "a"], [until(700), "s"], [until(700), "x"]]) {
     for (const batchBytes of [undefined, 1e6]) await assert.rejects(query(wide, { ranges, attrs: asked, batchBytes }).columns(), refused);
     await assert.rejects(get(wide, ranges, { attrs: asked }), refused);

@@ -1,4 +1,4 @@
-// Arrays in buckets, by the lists that S3 and Google Cloud Storage give, a name a page.
+// Reads arrays by the listings of S3 and Google Cloud Storage, with one name per page.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, get, HttpStore, MemoryStore, open, put } from "hyperslab";
@@ -11,10 +11,10 @@ const array = await create(memory, {
 const data = Int16Array.from({ length: 10 }, (_, i) => i * i);
 await put(array, [[0, 4]], data.slice(0, 5), { at: 10 });
 await put(array, [[5, 9]], data.slice(5), { at: 20 });
-// Folders that somebody made by hand.
+// The marker of a folder.
 memory.set(`${path}/__meta/`, new Uint8Array());
 
-/** The direct children of `prefix` from the `from`-th on: at most one. */
+/** The `from`-th direct child of `prefix`, as a page of the listing. */
 function page(prefix, from) {
   const names = new Set([...memory.keys()].filter((k) => k.startsWith(prefix)).map((k) => prefix + /^[^/]*\/?/.exec(k.slice(prefix.length))[0]));
   const all = [...names].sort();
@@ -42,7 +42,7 @@ function gcs(query) {
   return JSON.stringify({ prefixes: folders, items: files, nextPageToken: next });
 }
 
-/** A host whose lists are at `lists` and whose files are below `files`. */
+/** A `fetch` that returns listings at the URL `lists`, and files under `files`. */
 const host = (lists, files, list) => async (request) => {
   const url = new URL(request.url);
   const address = url.origin + url.pathname;

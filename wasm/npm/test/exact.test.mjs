@@ -1,4 +1,4 @@
-// Integers that a number may round.
+// Integers and times beyond 2^53.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { consolidate, create, deleteCells, get, HyperslabError, MemoryStore, open, put, query, slice } from "hyperslab";
@@ -7,7 +7,7 @@ const BIG = 2n ** 53n + 1n;
 const refused = (work, message) => assert.rejects(work, (e) => e instanceof HyperslabError && e.code === "InvalidArgument" && message.test(e.message), String(message));
 const rounded = /the number -?\d+ may be rounded; beyond 2\^53, give a BigInt, such as -?\d+n$/;
 
-/** A sparse array with two neighbours that numbers cannot tell apart. */
+/** A sparse array with two neighbouring coordinates that are equal as JavaScript numbers. */
 async function neighbours(type) {
   const store = new MemoryStore();
   const dims = [{ name: "id", type, domain: [0, 2n ** 62n], tile: 2n ** 20n }];
@@ -50,7 +50,7 @@ test("boxes and schemas refuse numbers that may be rounded", async () => {
   await refused(made({ domain: [0, box] }), /^schema\.dims\.0\.domain\.1: the number/);
   await refused(made({ tile: 2 ** 60 }), rounded);
   await refused(made({}, { fill: box }), /^schema\.attrs\.0\.fill: the number/);
-  // Floats are what they are.
+  // Floats are never refused.
   const floats = await create(new MemoryStore(), { type: "sparse", dims: [{ name: "x", type: "float64", domain: [-1e300, 1e300] }], attrs: [{ name: "f", type: "float32", fill: 2 ** 60 }] }, { at: 1 });
   await put(floats, null, { x: [2 ** 60, 1e200], f: [2 ** 70, 1] }, { at: 2 });
   assert.equal(await query(await floats.at(5), { ranges: { x: [2 ** 60, 1e250] } }).count(), 2);

@@ -1,4 +1,4 @@
-// Arrays on the local disk, from Node.
+// Arrays on the local disk, in Node.
 import assert from "node:assert/strict";
 import { mkdtemp, open as openFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

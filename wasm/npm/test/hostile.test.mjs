@@ -1,4 +1,4 @@
-// Web servers that send without end, too slowly, or other things than they say. Each ends by itself.
+// Web servers that send too much, too slowly, or the wrong bytes. Each response ends by itself.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, test } from "node:test";
@@ -6,14 +6,14 @@ import { gzipSync } from "node:zlib";
 import { HttpStore } from "hyperslab";
 
 const MB = 2 ** 20;
-/** The most that one answer of these servers holds, and what sockets may hold of what nobody took. */
+/** The size of an endless response, and the maximum number of bytes in socket buffers. */
 const POURED_MAX = 1024 * MB;
 const IN_TRANSIT = 24 * MB;
 
 const servers = [];
 after(() => servers.forEach((server) => { server.closeAllConnections(); server.close(); }));
 
-/** The address of a server that answers with `reply`. */
+/** Starts a server that responds with `reply`, and returns its URL. */
 async function serving(reply) {
   const server = createServer((request, response) => { response.on("error", () => {}); reply(request, response); });
   servers.push(server);
@@ -21,7 +21,7 @@ async function serving(reply) {
   return `http://127.0.0.1:${server.address().port}`;
 }
 
-/** Sends a megabyte over and over until the client goes, and counts what it took. */
+/** Sends megabytes until the client disconnects, and counts the bytes. */
 function pour(response, count) {
   const part = Buffer.alloc(MB, "x");
   const more = () => {

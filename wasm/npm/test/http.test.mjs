@@ -1,4 +1,4 @@
-// Arrays behind web servers, whatever their manners.
+// Arrays on web servers with different features.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { create, get, HttpStore, kindOf, members, MemoryStore, mount, open, put, slice, writeManifest } from "hyperslab";
@@ -68,7 +68,7 @@ test("if a server ignores ranges, each file is requested once", async () => {
 test("with a manifest, opening takes one round trip", async () => {
   const { url, log } = await served(indexed, { listing: "none" });
   await open(url);
-  // A host that cannot list is asked for one, beside the manifest.
+  // One request for a listing, although the server has none, and one for the manifest.
   assert.deepEqual(log.map((r) => r.path).sort(), ["", "__manifest.json"]);
   log.length = 0;
   const opened = await open(new HttpStore(url, { listing: "manifest" }));

@@ -1,4 +1,4 @@
-// What becomes of an array beside reads and writes: deletes, merges, and the removal of what they replaced.
+// Deletes, consolidation and vacuum.
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ const points = {
   attrs: [{ name: "v", type: "float64" }, { name: "word", type: "string_utf8", cell: "var" }],
 };
 
-/** Three writes that overlap; what is seen after all of them. */
+/** Makes three overlapping writes, and returns the cells after them. */
 async function drawn(store) {
   const array = await create(store, line, { at: 1 });
   await put(array, null, new Int32Array(10).fill(1), { at: 10 });
@@ -27,7 +27,7 @@ async function drawn(store) {
   return Int32Array.of(1, 1, 2, 2, 3, 2, 2, 1, 1, 1);
 }
 
-/** Three cells of one time, two of a later one. */
+/** Writes three cells, and two more at a later time. */
 async function scattered(store) {
   const array = await create(store, points, { at: 1 });
   await put(array, null, { x: [1, 2, 3], v: [0.5, 1.5, 2.5], word: ["a", "", "ccc"] }, { at: 10 });
@@ -48,7 +48,7 @@ test("dense fragments are consolidated and vacuumed, in memory and on disk", asy
     const [merged, ...more] = await consolidate(array);
     assert.deepEqual(more, []);
     assert.ok(!names.includes(merged));
-    // The times between stay readable until the parts are gone.
+    // The times in between stay readable until vacuum.
     assert.equal((await get(await open(store, { at: 25 }))).data[4], 2);
     assert.deepEqual((await get(await open(store))).data, expected);
     const gone = await vacuum(array);
@@ -94,8 +94,8 @@ test("boxes that are far apart are not merged, unless `amplification` allows it"
   await put(array, [[0, 1]], Int32Array.of(1, 2), { at: 10 });
   await put(array, [[98, 99]], Int32Array.of(3, 4), { at: 20 });
   assert.deepEqual(await consolidate(array), []);
-  await assert.rejects(consolidate(array, { amplification: 0 }), { code: "InvalidArgument", message: /from 1 on, not 0/ });
-  // A box of 100 cells around two tiles of 5.
+  await assert.rejects(consolidate(array, { amplification: 0 }), { code: "InvalidArgument", message: /must be at least 1, not 0/ });
+  // The box has 100 cells, its two tiles have 5 each.
   assert.deepEqual(await consolidate(array, { amplification: 9.9 }), []);
   assert.equal((await consolidate(array, { amplification: 10 })).length, 1);
   const { data } = await get(await open(store), [[0, 99]]);

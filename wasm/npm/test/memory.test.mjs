@@ -1,4 +1,4 @@
-// What nobody uses any more is let go: stores, and what workers made of them.
+// Unused stores, and objects of workers, are freed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import v8 from "node:v8";
@@ -14,7 +14,7 @@ const gc = vm.runInNewContext("gc");
 
 const schema = { type: "sparse", dims: [{ name: "x", type: "int32", domain: [0, 999], tile: 100 }], attrs: [{ name: "a", type: "int32" }], capacity: 10 };
 
-/** A store with an array of a hundred cells. */
+/** A store with an array of 100 cells. */
 async function filled() {
   const store = new MemoryStore();
   const xs = Int32Array.from({ length: 100 }, (_, i) => i);
@@ -22,12 +22,12 @@ async function filled() {
   return store;
 }
 
-/** Collects until `done`. Registries are told between turns. */
+/** Runs the garbage collector until `done`. Finalizers run between turns of the event loop. */
 const collected = (done) => until(() => (gc(), done()));
 
 const alive = (refs) => refs.filter((ref) => ref.deref()).length;
 
-/** Uses so many stores in every way, and drops them. */
+/** Uses `count` stores in every way, and drops them. */
 async function dropped(count, options) {
   const refs = [];
   for (let i = 0; i < count; i += 1) {
@@ -42,12 +42,12 @@ async function dropped(count, options) {
 
 test("an unused store is garbage-collected", async () => {
   const refs = await dropped(20);
-  // The last one may still be in a register.
-  assert.ok(await collected(() => alive(refs) <= 1), `${alive(refs)} of ${refs.length} stores are there`);
+  // A register may still refer to the last one.
+  assert.ok(await collected(() => alive(refs) <= 1), `${alive(refs)} of ${refs.length} stores are alive`);
 });
 
 test("a running call keeps its store alive", async () => {
-  /** A store that collects between its answers, and that only the engine knows. */
+  /** A store that only the engine refers to. It runs the garbage collector before each response. */
   const busy = async () => {
     const files = await filled();
     await put(await open(files), null, { x: [500], a: [1] }, { at: 3 });
@@ -66,7 +66,7 @@ test("a running call keeps its store alive", async () => {
       set: (key, bytes, options) => files.set(key, bytes, options),
     };
   };
-  // By plain functions: those that wait keep what they once had in a register.
+  // Not async functions, because these may keep a reference in a register while they wait.
   const opened = () => busy().then((store) => open(store));
   assert.equal(await busy().then((store) => kindOf(store)), "array");
   assert.equal(await opened().then((array) => query(array, { where: "a < 50" }).count()), 51);
@@ -80,8 +80,8 @@ test("a pool frees unused stores, arrays and mounts", async () => {
   try {
     const refs = await dropped(10, { pool });
     const kept = () => pool.lanes.reduce((sum, lane) => sum + lane.bridges.size + lane.has.size, 0);
-    // Of the last store an array, a mount and the store itself may still be in a register, in each worker.
-    assert.ok(await collected(() => alive(refs) <= 1 && kept() <= 6), `${alive(refs)} stores are there, and ${kept()} of what was made of them`);
+    // Registers may still refer to the last store. Each worker then keeps the store, an array and a mount.
+    assert.ok(await collected(() => alive(refs) <= 1 && kept() <= 6), `${alive(refs)} stores and ${kept()} objects are alive`);
   } finally {
     pool.close();
   }
@@ -111,7 +111,7 @@ test("a worker frees stores as well as objects", async () => {
     assert.equal(opened.error, undefined);
     tell({ say: "free", object: 1 });
     assert.equal(freed.length, 1);
-    // What was made of it stays until it is freed itself.
+    // The array stays until it is freed itself.
     assert.equal((await call(2, { on: 2, method: "count", args: ["{}", undefined] })).value, 100);
     tell({ say: "free", object: 2 });
     assert.match((await call(3, { on: 2, method: "count", args: ["{}", undefined] })).error.message, /open the array again/);
@@ -131,14 +131,14 @@ test("reads that end early leave no objects in the workers", async () => {
       const read = query(array, { signal: controller.signal, batchBytes: 100 }).columns();
       setTimeout(() => controller.abort(), i % 3);
       await read.catch(() => {});
-      // The one fails when it begins, the other with the first batch.
+      // The first query fails when it starts, the second one with its first batch.
       await assert.rejects(query(array, { ranges: { nothing: [1, 2] } }).columns(), { code: "InvalidArgument" });
       await assert.rejects(query(array, { where: "nothing > 3" }).columns(), { code: "InvalidArgument" });
       for await (const batch of query(array, { batchBytes: 100 })) { assert.ok(batch.length > 0); break; }
     }
     await assert.rejects(open(new MemoryStore(), { pool }), { code: "NotFound" });
-    // They are forgotten as soon as their worker has told what came of them.
-    assert.ok(await until(() => made() === before), `${made()} where ${before} were`);
+    // Objects are freed when their worker has responded.
+    assert.ok(await until(() => made() === before), `${made()} objects, ${before} before`);
   } finally {
     pool.close();
   }

@@ -1,4 +1,4 @@
-// Fields of any name.
+// Fields with any name.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, get, MemoryStore, put, query } from "hyperslab";
@@ -20,12 +20,12 @@ test("fields may have any name, even that of a property", async () => {
   for await (const batch of query(await sparse.at(5))) assert.deepEqual([batch.length, batch.columns.length.at(0)], [2, 10]);
   const chunks = await get(await dense.at(5), { hasOwnProperty: [3, 4] });
   names.forEach((name, i) => assert.deepEqual([...chunks[name].data], [i + 10, i], name));
-  // Names that no field has are absent, and no dimension is selected by what objects inherit.
+  // There are no columns for other names, and inherited properties of objects select no dimension.
   const some = await query(await sparse.at(5), { attrs: ["shape"] }).columns();
   assert.deepEqual([some.columns.constructor, some.columns.__proto__, some.length], [undefined, undefined, 2]);
   assert.equal((await get(await dense.at(5), {}, { attrs: "data" })).data.length, 10);
   assert.equal((await sparse.meta()).constructor, undefined);
-  // What was read may be written again.
+  // Columns that were read can be written.
   const twin = await create(new MemoryStore(), sparse.schema, { at: 1 });
   await put(twin, null, found.columns, { at: 2 });
   assert.deepEqual((await query(await twin.at(5)).columns()).columns, found.columns);

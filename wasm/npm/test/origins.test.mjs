@@ -1,4 +1,4 @@
-// Pages under strict policies, and hosts of other origins: what works in a browser, and what is said if it cannot.
+// Pages with strict policies, and servers of other origins, in a browser.
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { after, test } from "node:test";
@@ -13,10 +13,10 @@ const elsewhere = await serve(library, { listing: "none" });
 after(() => elsewhere.close());
 
 const schema = { type: "dense", dims: [{ name: "i", type: "int32", domain: [0, 3], tile: 2 }], attrs: [{ name: "a", type: "int32" }] };
-/** What browsers log of a policy, in whatever words, and what they log of an answer that they keep. */
+/** Errors that browsers log because of a policy or a blocked response. */
 const refusals = /Content Security Policy|Trusted(ScriptURL|TypePolicy)|blocked by CORS policy|net::ERR_/;
 
-/** What a page under this policy makes of `script`, which gets the package from `place`. */
+/** Runs `script` in a page with this policy, and returns its result. The package comes from `place`. */
 async function made(policy, place, script) {
   const text = (string) => new TextEncoder().encode(string);
   const page = `<!doctype html><meta http-equiv="Content-Security-Policy" content="default-src 'self' ${elsewhere.url}; ${policy}">

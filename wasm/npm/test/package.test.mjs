@@ -1,4 +1,4 @@
-// The package as users get it: packed, installed, imported in Node and in a page.
+// Tests the packed and installed package, in Node and in a page.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -52,7 +52,7 @@ test("TypeScript finds the package's types", async () => {
     const { length, columns }: Columns = await query(array).columns();
     const count: number = length;
     const values: TypedArray | undefined = columns["length"]?.values;
-    // @ts-expect-error fields are apart from the count
+    // @ts-expect-error columns are in `columns`
     (await query(array).columns()).a;
     // @ts-expect-error the option does not exist
     await open("x", { att: 1 });
@@ -62,7 +62,7 @@ test("TypeScript finds the package's types", async () => {
   execFileSync(process.execPath, [tsc, "--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "--lib", "es2023,dom", "use.mts"], { cwd: folder, stdio: "inherit" });
 });
 
-/** The package and a page that runs `script`. */
+/** A site with the package and a page that runs `script`. */
 async function site(script) {
   const files = new Map();
   const dist = join(folder, "node_modules/hyperslab/dist");
@@ -110,7 +110,7 @@ test("reads in workers do not block the page", async () => {
     const dim = (name) => ({ name, type: "int32", domain: [0, side - 1], tile: 500 });
     await put(await create(store, { type: "dense", dims: [dim("y"), dim("x")], attrs: [{ name: "a", type: "int32", filters: ["zstd"] }] }), null,
       Int32Array.from({ length: side * side }, (_, i) => (i * 2654435761) % 65536));
-    /** How many turns the page has for others while it reads, and what it has read. */
+    /** Reads the array, and counts the turns of the event loop meanwhile. */
     const turns = async (array) => {
       let turns = 0;
       const channel = new MessageChannel();

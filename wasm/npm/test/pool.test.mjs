@@ -1,4 +1,4 @@
-// Arrays read in workers: what a pool gives is what the engine gives here.
+// Reads in workers give the same results as reads in this thread.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -26,7 +26,7 @@ async function arrays() {
   return store;
 }
 
-/** A pool for the length of a test. */
+/** Runs `work` with a pool, and closes it. */
 async function pooled(work, options) {
   const pool = new Pool(options);
   try {
@@ -78,7 +78,7 @@ test("a pool reads local files, and does not transfer Node's shared buffers", as
   await put(array, null, cells);
   await pooled(async (pool) => {
     assert.deepEqual((await get(await open(folder, { pool }))).data, cells);
-    // Small Buffers are views of memory that Node shares out.
+    // Small Buffers are views of a shared buffer of Node.
     const files = await arrays();
     const store = { get: (key) => files.has(key) ? Buffer.from(files.get(key)) : undefined, list: (prefix) => files.list(prefix) };
     const mine = Buffer.from("mine");
@@ -157,7 +157,7 @@ test("one caller's abort does not affect other reads, even while the array is op
     for (const options of [{}, { pool }]) {
       const files = await arrays();
       const asked = [];
-      /** While there is a gate, answers wait for it; an abort ends the wait. */
+      /** If set, responses wait for this gate; an abort ends the wait. */
       let held;
       const pass = async (key, signal) => {
         asked.push(key);
@@ -172,7 +172,7 @@ test("one caller's abort does not affect other reads, even while the array is op
         list: async (prefix, { signal } = {}) => (await pass(`list ${prefix}`, signal), files.list(prefix)),
       };
       const array = await open(store, { path: "dense", ...options });
-      const sees = async (what) => assert.ok(await until(() => asked.some((key) => what.test(key))), `${what} is not asked for`);
+      const sees = async (what) => assert.ok(await until(() => asked.some((key) => what.test(key))), `${what} is not requested`);
       held = gate();
       asked.length = 0;
       const later = array.at(Infinity);

@@ -1,11 +1,11 @@
-// A web server for tests, with good or bad manners.
+// A web server for tests, with options for features and faults.
 import { createServer } from "node:http";
 
 /**
  * Serves `files`, a map from paths to bytes.
  * @param {Map<string, Uint8Array>} files
- * @param {{ranges?: boolean, listing?: "json" | "html" | "go" | "none" | "refused" | "page", cors?: boolean, held?: () => Promise<void>}} manners
- *   `"page"`: a web page, for all that is not there; `held`: what each answer waits for
+ * @param {{ranges?: boolean, listing?: "json" | "html" | "go" | "none" | "refused" | "page", cors?: boolean, held?: () => Promise<void>}} options
+ *   `"page"`: returns a web page for missing files; `held`: each response waits for it
  */
 export async function serve(files, { ranges = true, listing = "json", cors = true, held } = {}) {
   const log = [];

@@ -1,8 +1,8 @@
-// Pages in a real browser, which tell what they found by their titles.
+// Opens pages in a real browser, which report results in their titles.
 import assert from "node:assert/strict";
 import { chromium } from "playwright-core";
 
-/** Opens the page so often, and gives the titles that it ends with. Nothing may fail in it, except what `expected` matches. */
+/** Opens the page `times` times, and returns its titles. The page may only log errors that `expected` matches. */
 export async function titles(server, times, expected) {
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--no-first-run"] });
   try {

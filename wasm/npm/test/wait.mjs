@@ -1,16 +1,16 @@
-// Waiting for what happens, not for how long it takes: a busy machine is late, and that is no failure.
+// Waits for events instead of fixed times, so that tests pass on a busy machine.
 
-/** Waits until `done`, or for a minute; tells which. Between its looks, timers and sockets have their turn. */
+/** Waits up to a minute until `done`, and returns whether it is. Timers and sockets run between checks. */
 export async function until(done) {
   const end = Date.now() + 60_000;
   while (!done() && Date.now() < end) await turn();
   return done();
 }
 
-/** Lets everything else have its turn. */
+/** Lets timers and sockets run. */
 export const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
 
-/** What others can wait for, and what lets them go. */
+/** A promise, and the function that resolves it. */
 export function gate() {
   let open;
   const opened = new Promise((resolve) => { open = resolve; });

@@ -1,4 +1,4 @@
-// Dense arrays as zarrita reads them.
+// Reads dense arrays with zarrita.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as zarr from "zarrita";
@@ -43,7 +43,7 @@ test("partial reads work, missing files are undefined, lost files are errors", a
   for (const key of [...store.keys()].filter((k) => k.endsWith("a0.tdb"))) store.delete(key);
   const cold = asZarrita(new class extends MemoryStore {}(store));
   await assert.rejects(cold.get("/a/c/0/0"), (e) => e.code === "NotFound");
-  // Whatever a store of one's own says: what is no failure is a fill value.
+  // An error of a custom store is never read as a fill value.
   const odd = asZarrita({ get: () => { throw new HyperslabError("InvalidArgument", "not like this"); }, list: (prefix) => store.list(prefix) });
   await assert.rejects(odd.get("/a/c/0/0"), (e) => e.message.includes("not like this"));
 });
