@@ -30,6 +30,7 @@ pub mod query;
 pub mod scalar;
 pub mod schema_json;
 mod sort;
+pub mod suggest;
 pub mod vfs;
 pub mod view;
 pub mod write;

@@ -159,6 +159,6 @@ fn unordered_labels_may_give_several_ranges() {
     assert!(
         none.unwrap_err()
             .to_string()
-            .contains("the labels are lat, name, number")
+            .contains("the dimension labels are lat, name, number")
     );
 }

@@ -239,6 +239,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("printable", &[]),
     ("escape", &[]),
     ("sort", &[]),
+    ("suggest", &[]),
     ("error", &["limits"]),
     ("datatype", &["error"]),
     ("calendar", &["datatype"]),
@@ -289,22 +290,22 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "array",
         &[
-            "limits", "sort", "error", "datatype", "scalar", "column", "format", "filter", "geometry", "vfs", "cpu",
-            "cache", "context", "write",
+            "limits", "suggest", "sort", "error", "datatype", "scalar", "column", "format", "filter", "geometry",
+            "vfs", "cpu", "cache", "context", "write",
         ],
     ),
     (
         "query",
         &[
-            "limits", "sort", "error", "datatype", "scalar", "column", "calendar", "key", "format", "filter",
-            "geometry", "vfs", "cpu", "cache", "context", "array",
+            "limits", "suggest", "sort", "error", "datatype", "scalar", "column", "calendar", "key", "format",
+            "filter", "geometry", "vfs", "cpu", "cache", "context", "array",
         ],
     ),
     (
         "write",
         &[
-            "limits", "error", "datatype", "scalar", "column", "calendar", "key", "format", "filter", "geometry",
-            "vfs", "cpu", "cache", "context", "array",
+            "limits", "suggest", "error", "datatype", "scalar", "column", "calendar", "key", "format", "filter",
+            "geometry", "vfs", "cpu", "cache", "context", "array",
         ],
     ),
     (
@@ -318,6 +319,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "view",
         &[
             "limits",
+            "suggest",
             "sort",
             "error",
             "datatype",

@@ -9,6 +9,7 @@ use hyperslab::array::Array;
 use hyperslab::arrow::FieldType;
 use hyperslab::format::enumeration::Enumeration;
 use hyperslab::format::schema::Layout;
+use hyperslab::suggest;
 use hyperslab::view::selection;
 use hyperslab::{Batch, Cpu, Query, Region, Window};
 
@@ -203,13 +204,7 @@ fn attribute(array: &Array, name: &str) -> Result<String> {
         .iter()
         .map(|a| selection::shown_name(&a.name, schema))
         .collect();
-    Err(usage(
-        "--attrs",
-        format!(
-            "there is no attribute '{name}'; the attributes are {}",
-            known.join(", ")
-        ),
-    ))
+    Err(usage("--attrs", suggest::unknown("attribute", name, &known)))
 }
 
 fn order(asked: Option<Order>, dense: bool, format: Output) -> Result<Layout> {

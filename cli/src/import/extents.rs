@@ -1,6 +1,7 @@
 //! `--tile`: the extents that were typed, in the order of the dimensions or by their names.
 
 use anyhow::{Context as _, Result, bail, ensure};
+use hyperslab::suggest;
 use hyperslab::{Datatype, Scalar};
 
 use crate::failure::usage;
@@ -75,13 +76,9 @@ pub(super) fn given<'a>(list: Option<&'a [String]>, names: &[String]) -> Result<
     );
     for (name, extent) in list.iter().filter_map(|item| item.rsplit_once('=')) {
         let position = names.iter().position(|n| n == name);
-        let slot = position.and_then(|i| found.get_mut(i)).ok_or_else(|| {
-            let known = names.join(", ");
-            usage(
-                "--tile",
-                format!("there is no dimension '{name}'; the dimensions are {known}"),
-            )
-        })?;
+        let slot = position
+            .and_then(|i| found.get_mut(i))
+            .ok_or_else(|| usage("--tile", suggest::unknown("dimension", name, names)))?;
         ensure!(
             slot.replace(extent).is_none(),
             usage("--tile", format!("dimension '{name}' is named twice; name it once"))

@@ -10,6 +10,7 @@ use hyperslab::format::domain::Dimension;
 use hyperslab::format::enumeration::Enumeration;
 use hyperslab::format::pipeline::{DEFAULT_LEVEL, Filter, Pipeline};
 use hyperslab::format::schema::{ArrayType, EnumerationRef, Layout, Schema};
+use hyperslab::suggest;
 use hyperslab::{CellCount, Column, Datatype, Scalar, ScalarRange, calendar, schema_json};
 
 use super::{extents, odd, tiles};
@@ -345,7 +346,7 @@ fn check_domains(args: &Import, dimensions: &[String]) -> Result<()> {
     let unknown = named.into_iter().find(|dim| !dimensions.iter().any(|d| d == dim));
     let why = |dim| match dimensions {
         [] => "without --dims the axes are those of the file, and count from 0".to_owned(),
-        some => format!("there is no dimension '{dim}'; the dimensions are {}", some.join(", ")),
+        some => suggest::unknown("dimension", dim, some),
     };
     unknown.map_or(Ok(()), |dim| Err(usage("--domain", why(dim))))
 }

@@ -10,6 +10,7 @@ use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
 use crate::format::enumeration::Enumeration;
 use crate::format::metadata::{self, MetaValue};
+use crate::suggest;
 use crate::vfs::{join, side_by_side};
 
 impl Array {
@@ -34,15 +35,10 @@ impl Array {
         let of_attribute = || self.schema().attribute(name)?.1.enumeration.as_deref();
         let Some(reference) = named(name).or_else(|| named(of_attribute()?)) else {
             let known: Vec<&str> = all.iter().map(|e| e.name.as_str()).collect();
-            let known = if known.is_empty() {
-                "none".to_owned()
-            } else {
-                known.join(", ")
-            };
-            let why = format!(
-                "there is no enumeration '{name}', nor an attribute with that name and an enumeration; the schema has {known}"
-            );
-            return Err(Error::not_found(self.path(), why));
+            return Err(Error::not_found(
+                self.path(),
+                suggest::unknown("enumeration", name, &known),
+            ));
         };
         let name = &reference.name;
         let loaded = || self.0.enumerations.lock().unwrap_or_else(PoisonError::into_inner);

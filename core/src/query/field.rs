@@ -4,6 +4,7 @@ use crate::column::Column;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
 use crate::format::schema::Schema;
+use crate::suggest;
 
 /// A field of a result. Its types come from the latest schema.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,10 +53,7 @@ impl Field {
             .map(|d| &d.name)
             .chain(schema.attributes.iter().map(|a| &a.name));
         let names: Vec<&str> = names.map(String::as_str).collect();
-        Err(Error::invalid(format!(
-            "there is no field '{name}'; the fields are {}",
-            names.join(", ")
-        )))
+        Err(Error::invalid(suggest::unknown("field", name, &names)))
     }
 
     fn attribute(schema: &Schema, i: usize) -> Self {

@@ -31,6 +31,7 @@ use crate::format::domain::Dimension;
 use crate::format::schema::Schema;
 use crate::query::Region;
 use crate::scalar::{Scalar, ScalarRange};
+use crate::suggest;
 
 /// The largest number of coordinates that a strided axis may select.
 const STRIDED_MAX: u64 = 1 << 22;
@@ -127,10 +128,7 @@ fn attributes(names: &str, schema: &Schema) -> Result<Vec<String>> {
         let name = lexer::unquote(name)?;
         let Some(name) = field_named(&name, schema).map(str::to_owned) else {
             let known: Vec<_> = schema.attributes.iter().map(|a| shown_name(&a.name, schema)).collect();
-            return Err(Error::invalid(format!(
-                "there is no attribute '{name}'; the attributes are {}",
-                known.join(", ")
-            )));
+            return Err(Error::invalid(suggest::unknown("attribute", &name, &known)));
         };
         if found.contains(&name) {
             return Err(Error::invalid(format!(
@@ -173,10 +171,7 @@ fn axis_of<'a>(item: &'a str, position: usize, schema: &Schema) -> Result<(usize
         Some((index, _)) => Ok((index, range)),
         None => {
             let names: Vec<_> = schema.dimensions.iter().map(|d| d.name.as_str()).collect();
-            Err(Error::invalid(format!(
-                "there is no dimension '{name}'; the dimensions are {}",
-                names.join(", ")
-            )))
+            Err(Error::invalid(suggest::unknown("dimension", &name, &names)))
         }
     }
 }

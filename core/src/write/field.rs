@@ -9,6 +9,7 @@ use crate::format::fragment::slots::FieldId;
 use crate::format::pipeline::Pipeline;
 use crate::format::schema::{ArrayType, Schema};
 use crate::format::version::Version;
+use crate::suggest;
 
 /// One field: the type of its cells and the filters of its tiles.
 #[derive(Debug, Clone)]
@@ -125,10 +126,8 @@ impl Fields {
         let mut found: Vec<Option<Column>> = vec![None; self.list.len()];
         for (name, column) in columns {
             let Some(i) = self.list.iter().position(|f| f.name == name) else {
-                return Err(Error::invalid(format!(
-                    "the array has no field '{name}' to write; it has {}",
-                    self.names()
-                )));
+                let known: Vec<&str> = self.list.iter().map(|f| f.name.as_str()).collect();
+                return Err(Error::invalid(suggest::unknown("field", &name, &known)));
             };
             if found[i].replace(column).is_some() {
                 return Err(Error::invalid(format!("field '{name}' is given twice")));

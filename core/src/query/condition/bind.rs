@@ -12,6 +12,7 @@ use crate::format::attribute::display_name;
 use crate::format::enumeration::Enumeration;
 use crate::format::schema::Schema;
 use crate::scalar::Scalar;
+use crate::suggest;
 
 /// A condition with values of its fields' types.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,10 +92,7 @@ fn unknown(schema: &Schema, name: &str) -> Error {
     let dimensions = dimensions.filter(|name| !name.is_empty());
     let attributes = schema.attributes.iter().map(|a| display_name(&a.name));
     let known: Vec<&str> = dimensions.chain(attributes).collect();
-    Error::invalid(format!(
-        "condition: there is no field '{name}'; the fields are {}",
-        known.join(", ")
-    ))
+    Error::invalid(format!("condition: {}", suggest::unknown("field", name, &known)))
 }
 
 fn field_type(schema: &Schema, enumerations: &BTreeMap<String, Arc<Enumeration>>, name: &str) -> Result<FieldType> {

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::format::dimension_label::DimensionLabel;
 use crate::query::{Query, Region};
 use crate::scalar::{Scalar, ScalarRange};
+use crate::suggest;
 use crate::vfs::join;
 
 impl Array {
@@ -73,11 +74,6 @@ fn find<'a>(array: &'a Array, name: &str) -> Result<&'a DimensionLabel> {
     let labels = &array.schema().labels;
     labels.iter().find(|l| l.name == name).ok_or_else(|| {
         let known: Vec<&str> = labels.iter().map(|l| l.name.as_str()).collect();
-        let known = if known.is_empty() {
-            "the array has none".to_owned()
-        } else {
-            format!("the labels are {}", known.join(", "))
-        };
-        Error::not_found(array.path(), format!("no dimension label is called '{name}'; {known}"))
+        Error::not_found(array.path(), suggest::unknown("dimension label", name, &known))
     })
 }
