@@ -46,8 +46,13 @@ pub(crate) async fn delete(env: &Env, args: &Delete) -> Result<()> {
     };
     let condition = condition::read(&args.condition, &array).await?;
     let failed = || format!("cannot delete from {}", args.array);
-    let timestamp_ms = when::of_change(args.timestamp, async |now| array.write_time(now).await);
-    let options = at_time(timestamp_ms.await.with_context(failed)?)?;
+    let after = async |now| array.write_time(now).await;
+    let timestamp_ms = if args.dry_run {
+        when::planned(args.timestamp, after).await
+    } else {
+        when::of_change(args.timestamp, after).await
+    };
+    let options = at_time(timestamp_ms.with_context(failed)?)?;
     if !args.dry_run {
         let done = maintain::delete(&array, &condition, &options).await;
         return match done.with_context(failed)? {

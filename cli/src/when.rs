@@ -77,17 +77,26 @@ pub(crate) fn or_now(moment: Option<Moment>) -> Result<u64> {
 }
 
 /// The milliseconds of `--timestamp`, or of the clock, but at least those that `after` gives for it: the change comes
-/// after what is there. Returns once the clock has reached them, so that readers see the change.
+/// after what is there. Nothing waits for the clock to reach them, which suits a dry run.
+pub(crate) async fn planned(
+    moment: Option<Moment>,
+    after: impl AsyncFnOnce(u64) -> hyperslab::Result<u64>,
+) -> Result<u64> {
+    match moment {
+        Some(moment) => Ok(moment.ms),
+        None => Ok(after(or_now(None)?).await?),
+    }
+}
+
+/// The time that [`planned`] gives. Returns once the clock has reached it, so that readers see the change.
 pub(crate) async fn of_change(
     moment: Option<Moment>,
     after: impl AsyncFnOnce(u64) -> hyperslab::Result<u64>,
 ) -> Result<u64> {
-    if let Some(moment) = moment {
-        return Ok(moment.ms);
+    let time = planned(moment, after).await?;
+    if moment.is_none() {
+        std::thread::sleep(Duration::from_millis(time.saturating_sub(or_now(None)?)));
     }
-    let now = or_now(None)?;
-    let time = after(now).await?;
-    std::thread::sleep(Duration::from_millis(time.saturating_sub(now)));
     Ok(time)
 }
 

@@ -231,6 +231,18 @@ fn what_is_written_within_seconds_of_a_clock_ahead_comes_after_it() {
 }
 
 #[test]
+fn a_dry_run_does_not_wait_for_a_clock_ahead() {
+    let shell = Shell::new();
+    let now = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    shell.file("in.csv", "x,v\n1,1\n2,2\n");
+    let ahead = now().unwrap().as_millis() + 4000;
+    shell.ok(&format!("import in.csv a --sparse --dims x --timestamp {ahead}"));
+    let dry = shell.ok("delete a --where 'x == 1' --dry-run");
+    assert!(now().unwrap().as_millis() < ahead, "the dry run waited");
+    assert!(dry.ends_with("a: 1 cells would be deleted\n"), "{dry}");
+}
+
+#[test]
 fn an_export_of_a_time_before_the_first_write_says_so() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(4,)", &int16s(4)));
