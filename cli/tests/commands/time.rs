@@ -243,6 +243,26 @@ fn a_dry_run_does_not_wait_for_a_clock_ahead() {
 }
 
 #[test]
+fn a_merge_names_the_attributes_that_it_does_not_keep() {
+    let shell = Shell::new();
+    shell.file("old.csv", "d,v,w\n1,5,1\n");
+    shell.file("new.csv", "d,w\n2,2\n");
+    shell.ok("import old.csv a --sparse --dims d --domain d=0:9 --timestamp 100");
+    shell.ok("write a old.csv --timestamp 110");
+    let told = |line: &str| String::from_utf8(shell.run(line, b"").stderr).unwrap();
+    assert_eq!(told("consolidate a"), "", "no attribute was dropped");
+    shell.ok("evolve a --drop-attr v --timestamp 200");
+    shell.ok("write a new.csv --timestamp 300");
+    let note = told("consolidate a");
+    assert!(
+        note.starts_with("hyperslab: note: a: attribute 'v' was dropped") && note.lines().count() == 1,
+        "{note}"
+    );
+    let past = shell.ok("export a - --format csv --at 150");
+    assert!(past.starts_with("d,v,w\n1,-9223372036854775808,1\n"), "{past}");
+}
+
+#[test]
 fn an_export_of_a_time_before_the_first_write_says_so() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(4,)", &int16s(4)));

@@ -1,5 +1,6 @@
 //! Consolidation of fragments, fragment metadata, commits and array metadata.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::catalog::Catalog;
@@ -10,7 +11,9 @@ use crate::array::{Array, Fragment, Window};
 use crate::error::{Error, Result};
 use crate::format::commits::{self, COMMITS_DIR, FRAGMENTS_DIR};
 use crate::format::name;
+use crate::format::schema::{Attribute, Schema};
 use crate::limits;
+use crate::query::tile::StoredField;
 use crate::vfs::{join, last_part};
 use crate::write::WriteOptions;
 use crate::write::commit::{Draft, Sealed, put};
@@ -81,6 +84,9 @@ pub struct Consolidation {
     pub written: Vec<String>,
     /// The number of replaced fragments or files. Vacuum removes them.
     pub replaced: usize,
+    /// Names of the attributes that merged fragments had and the latest schema lacks, or has with a type of another
+    /// size. Reads of earlier moments show their fill values from now on.
+    pub dropped: BTreeSet<String>,
 }
 
 /// Consolidates what is visible in the array's window. The new files have the timestamps of those they replace. New
@@ -153,6 +159,7 @@ async fn fragments(array: &Array, options: &ConsolidateOptions, write: &WriteOpt
         // A run that was split into several fragments would be chosen and split again.
         let split = written.len() > 1;
         done.written.extend(written);
+        done.dropped.extend(dropped(current.schema(), &run));
         done.replaced += run.len();
         if split || options.fragments.is_some() {
             break;
@@ -161,6 +168,19 @@ async fn fragments(array: &Array, options: &ConsolidateOptions, write: &WriteOpt
         current = next.with_schema_of(write.timestamp_ms).await?;
     }
     Ok(done)
+}
+
+/// The attributes of these fragments that a merge with this schema does not copy.
+fn dropped(schema: &Schema, run: &[Arc<Fragment>]) -> BTreeSet<String> {
+    let is_copied = |fragment: &Arc<Fragment>, a: &Attribute| {
+        let new = schema.attribute(&a.name).map(|(_, new)| new);
+        new.is_some_and(|new| StoredField::of_attribute(fragment, &new.name, new.datatype, new.cell).is_some())
+    };
+    let of = |f| move |a: &&Attribute| !is_copied(f, a);
+    run.iter()
+        .flat_map(|f| f.schema.attributes.iter().filter(of(f)))
+        .map(|a| a.name.clone())
+        .collect()
 }
 
 /// The timestamps of the oldest and the newest write of a run.

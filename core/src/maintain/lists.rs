@@ -57,6 +57,7 @@ pub(super) async fn fragment_metadata(array: &Array, write: &WriteOptions) -> Re
     Ok(Consolidation {
         written: vec![path],
         replaced: named.len(),
+        ..Consolidation::default()
     })
 }
 
@@ -93,6 +94,7 @@ pub(super) async fn commits(array: &Array, write: &WriteOptions) -> Result<Conso
     Ok(Consolidation {
         written: vec![path],
         replaced: all.len(),
+        ..Consolidation::default()
     })
 }
 
@@ -174,6 +176,7 @@ pub(super) async fn array_metadata(array: &Array, write: &WriteOptions) -> Resul
     Ok(Consolidation {
         written: vec![path],
         replaced: files.len(),
+        ..Consolidation::default()
     })
 }
 
