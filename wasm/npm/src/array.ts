@@ -134,7 +134,7 @@ export class TileArray {
     return JSON.parse(this.raw.times()) as number[];
   }
 
-  /** The non-empty domain: the smallest box around all written cells. `null` if there are none. */
+  /** The non-empty domain: the smallest box around all written cells. `null` if the array is empty. */
   nonEmptyDomain(): (readonly [Extreme, Extreme])[] | null {
     const found = JSON.parse(this.raw.nonEmptyDomain()) as RawRange[] | null;
     return found && this.ranges(found);

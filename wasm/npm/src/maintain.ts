@@ -2,7 +2,7 @@ import { changeMoment, reached, seed, type Moment, type TileArray } from "./arra
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 
-/** What to consolidate or vacuum: fragments, their footers, their commit files, or the array's metadata. */
+/** The files to consolidate or vacuum: fragments, their footers, their commit files, or the array's metadata. */
 export type Mode = "fragments" | "fragment-meta" | "commits" | "array-meta";
 
 export interface DeleteOptions {
@@ -39,7 +39,7 @@ export async function deleteCells(array: TileArray, where: string, { at, dryRun 
 }
 
 export interface ConsolidateOptions {
-  /** What to consolidate. Default: `"fragments"`. */
+  /** The files to consolidate. Default: `"fragments"`. */
   mode?: Mode;
   /** Consolidate only writes up to this time, or between two times. Default: now. */
   at?: Moment | readonly [Moment, Moment];
@@ -58,7 +58,7 @@ export async function consolidate(array: TileArray, { mode = "fragments", at = D
 }
 
 export interface VacuumOptions {
-  /** What to remove. Default: `"fragments"`. */
+  /** The files to remove. Default: `"fragments"`. */
   mode?: Mode;
 }
 

@@ -29,7 +29,7 @@ export interface Port {
 /** The synchronous properties of an array. */
 export interface Facts { attrs: string; dims: string; fragments: string; nonEmptyDomain: string; schema: string; times: string }
 
-/** What a worker needs to know of a store. */
+/** The properties of a store that a worker needs. */
 export interface StoreFacts { number: number; url: string; believesManifest: boolean; cacheBytes: number }
 
 export type Message =

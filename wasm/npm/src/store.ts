@@ -33,7 +33,7 @@ export interface Store {
   list?(prefix: string, options?: StoreOptions): Awaitable<Iterable<StoreEntry> | AsyncIterable<StoreEntry>>;
   /** Writes a file. With `ifNoneMatch: "*"`, it fails with the code `AlreadyExists` if the file exists. */
   set?(key: string, bytes: Uint8Array, options?: StoreOptions & { ifNoneMatch?: "*" }): unknown;
-  /** Removes a file or, if the store has folders, an empty folder. Does nothing if there is none. */
+  /** Removes a file or, if the store has folders, an empty folder. Does nothing if it does not exist. */
   delete?(key: string): unknown;
 }
 
