@@ -349,5 +349,10 @@ fn nothing_to_show_is_an_error_at_once() {
         name: "x".into(),
     };
     let error = FileSystem::new(source, Duration::ZERO).unwrap_err();
-    assert!(error.to_string().contains("neither an array nor a group"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("not an array, a group or a folder of arrays"),
+        "{error}"
+    );
 }

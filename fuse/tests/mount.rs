@@ -420,7 +420,7 @@ fn wrong_places_are_refused_in_one_line() {
     refuse(
         &empty,
         &folder.path().join("arrays/inside"),
-        "neither an array nor a group",
+        "not an array, a group or a folder of arrays",
     );
     refuse(&folder.path().join("absent"), &empty, "absent");
 }

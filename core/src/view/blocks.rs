@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_recently_used_makes_room_but_the_newest_stays() {
+    fn the_least_recently_used_part_is_evicted() {
         let blocks = Blocks::new(100);
         for i in 0..3 {
             let cell = blocks.cell((1, i));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn room_is_made_for_what_is_not_a_piece_yet() {
+    fn make_room_evicts_parts_in_advance() {
         let blocks = Blocks::new(200);
         for i in 0..2 {
             *blocks.cell((1, i)).try_lock().unwrap() = Some(Bytes::from_static(b"x"));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn all_who_ask_share_one_place() {
+    fn readers_share_one_slot() {
         let blocks = Blocks::new(100);
         assert!(Arc::ptr_eq(&blocks.cell((1, 0)), &blocks.cell((1, 0))));
         blocks.failed((1, 0));

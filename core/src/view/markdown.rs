@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_shown_and_never_obeyed() {
+    fn names_are_escaped() {
         for (name, shown) in [
             ("air_temp", "air_temp"),
             ("Zürich 2", "Zürich 2"),

@@ -1,4 +1,4 @@
-//! The part of the view that finds things: it opens arrays and groups, and makes nodes of names.
+//! Opens arrays and groups, and finds the file or folder of a path.
 
 mod chunks;
 mod facts;
@@ -29,23 +29,23 @@ use crate::format::enumeration::Enumeration;
 use crate::schema_json;
 use crate::sort::sort_by;
 
-/// Numbers of cells of sparse slices that are remembered.
+/// The largest number of cached cell counts of sparse slices.
 const COUNTS_MAX: usize = 1 << 16;
-/// Arrays and folders of other windows than its own that a view remembers.
+/// The largest number of cached arrays and folders in other time windows than the view's.
 const OTHERS_MAX: usize = 64;
 
-/// What a view shows.
+/// The source of a view.
 #[derive(Debug, Clone)]
 pub struct Source {
     /// The store.
     pub context: Context,
-    /// The URL of the store, by which members that a group names in full are found in it; empty if it has none.
+    /// The URL of the store, used to resolve group members with absolute URLs. Empty if the store has none.
     pub url: String,
-    /// An array, a group, or a folder of arrays in it.
+    /// The path of an array, a group, or a folder of arrays.
     pub path: String,
-    /// Which writes to see, of all of time those up to now; and the key of encrypted arrays.
+    /// The time window, and the key of encrypted arrays. [`Window::ALL`] excludes writes in the future.
     pub options: OpenOptions,
-    /// What the texts call it.
+    /// The name in READMEs.
     pub name: String,
 }
 
@@ -54,43 +54,43 @@ pub struct Source {
 pub struct View {
     source: Source,
     seen: Mutex<Seen>,
-    /// Held by who renews the store, for whom the others wait.
+    /// Held while the store is invalidated; other lookups wait for it.
     renewing: futures_util::lock::Mutex<()>,
     contents: Contents,
-    /// How many cells sparse slices have, by their ids.
+    /// The number of cells of sparse slices, by id.
     counts: Mutex<HashMap<u64, u64>>,
 }
 
-/// What a view has seen since [`View::refresh`].
+/// Objects opened since the last [`View::refresh`].
 #[derive(Debug)]
 struct Seen {
-    /// What names without a time show.
+    /// The window of names without a time.
     window: Window,
-    /// What lies at paths of the store in windows of time.
+    /// Arrays and folders by path and window.
     objects: HashMap<(String, Window), Arc<Object>>,
-    /// Whether the store tells what is there now.
+    /// Whether the store was invalidated since the last refresh.
     is_renewed: bool,
 }
 
-/// What lies at a path of the store.
+/// An array or folder in the store.
 #[derive(Debug)]
 enum Object {
     Array(Snapshot),
     Folder(Arc<Folder>),
 }
 
-/// What a path of the view leads to.
+/// The result of resolving a path.
 enum Found<'a> {
     Folder(Arc<Folder>),
-    /// A text about a folder; the folder's name, empty at the root.
+    /// A file about a folder, and the folder's name; the name is empty at the root.
     FolderText(Arc<Folder>, FolderText, &'a str),
-    /// A place in an array; its name; whether this is the array as it is now.
+    /// A place in an array, the array's name, and whether the view shows its current state.
     InArray(Snapshot, Place<'a>, &'a str, bool),
 }
 
 impl View {
-    /// A view of `source` at `now_ms`, in milliseconds since 1970: what bears a later time is shown only
-    /// where a name or the window of `source` asks for it. Nothing is read yet.
+    /// Creates a view of `source` at `now_ms`, in milliseconds since 1970. Later writes are shown only if a name or the
+    /// window of `source` includes them. Reads nothing yet.
     pub fn new(source: Source, now_ms: u64) -> Self {
         Self {
             seen: Mutex::new(Seen::new(&source, now_ms, true)),
@@ -101,8 +101,8 @@ impl View {
         }
     }
 
-    /// A view of `array` as it was opened: until [`View::refresh`], what was written or vacuumed since changes nothing
-    /// in it. Times in names are looked up in the store.
+    /// Creates a view of an open array. Until [`View::refresh`], later writes and vacuums do not affect it. Names with
+    /// a time are resolved in the store.
     pub fn of_array(array: &Array, name: String) -> Self {
         let source = Source {
             context: array.context().clone(),
@@ -121,22 +121,23 @@ impl View {
         view
     }
 
-    /// What it shows.
+    /// The source of the view.
     pub const fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Forgets which arrays there are and what is in them, so that later names show what was written
-    /// until `now_ms`. Nodes that were looked up before do not change.
+    /// Forgets all opened arrays and folders, so that later lookups show writes until `now_ms`. Existing nodes do not
+    /// change.
     pub fn refresh(&self, now_ms: u64) {
         *self.seen() = Seen::new(&self.source, now_ms, false);
     }
 
-    /// What `path` leads to; `None` if there is no such name.
+    /// Finds the file or folder at `path`; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a selection or a time that makes no sense, with what to write
-    /// instead; [`Error::LimitExceeded`] for a file that would be too large; others from reading.
+    /// - [`Error::InvalidArgument`] for an invalid selection or time, with a hint.
+    /// - [`Error::LimitExceeded`] for a file that would be too large.
+    /// - Errors of reading the array.
     pub async fn lookup(&self, path: &str) -> Result<Option<Node>> {
         Ok(match self.walk(path).await? {
             None => None,
@@ -154,10 +155,9 @@ impl View {
         })
     }
 
-    /// The names in the folder at `path`, in order.
+    /// Lists the folder at `path` in order.
     ///
-    /// # Errors
-    /// [`Error::NotFound`] if there is no such folder; others from reading.
+    /// [`Error::NotFound`] if the folder does not exist; errors of reading the array.
     pub async fn list(&self, path: &str) -> Result<Vec<DirEntry>> {
         match self.walk(path).await? {
             Some(Found::Folder(folder)) => {
@@ -167,36 +167,32 @@ impl View {
                 Ok(names)
             }
             Some(Found::InArray(array, place, _, now)) => tree::list(&array.array, &place, now),
-            Some(Found::FolderText(..)) | None => Err(Error::not_found(path, "no folder of this name is in the view")),
+            Some(Found::FolderText(..)) | None => Err(Error::not_found(path, "the view has no folder with this name")),
         }
     }
 
-    /// Bytes of a file. What lies beyond its end is left out.
+    /// Reads a byte range of a file, cut off at its end.
     ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] for a folder; others from reading.
+    /// [`Error::InvalidArgument`] for a folder; errors of reading the array.
     pub async fn read(&self, node: &Node, range: Range<u64>) -> Result<Bytes> {
         self.contents.read(node, range).await
     }
 
-    /// All bytes of a file that has to be made as a whole, such as text, and `None` for files of which parts can be
-    /// made. Such a file is made anew once others have pushed it out of the view's memory: who goes on reading it does
-    /// well to keep the bytes.
+    /// All bytes of a file that must be rendered as a whole, such as text; `None` for other files. Rendering is
+    /// repeated after the file leaves the view's cache, so keep the bytes if you read the file repeatedly.
     ///
-    /// # Errors
-    /// As [`View::read`].
+    /// Same as [`View::read`].
     pub async fn read_whole(&self, node: &Node) -> Result<Option<Bytes>> {
         self.contents.whole(node).await
     }
 
-    /// The whole file at `path`.
+    /// Reads the whole file at `path`.
     ///
-    /// # Errors
-    /// [`Error::NotFound`] if there is no such file; others as for [`View::lookup`] and [`View::read`].
+    /// [`Error::NotFound`] if the file does not exist; errors of [`View::lookup`] and [`View::read`].
     pub async fn read_file(&self, path: &str) -> Result<Bytes> {
         match self.lookup(path).await? {
             Some(node) => self.read(&node, 0..u64::MAX).await,
-            None => Err(Error::not_found(path, "no file of this name is in the view")),
+            None => Err(Error::not_found(path, "the view has no file with this name")),
         }
     }
 
@@ -279,7 +275,7 @@ impl View {
         Ok(object)
     }
 
-    /// After a refresh has the store forget what it told before.
+    /// Invalidates the caches of the store once after each refresh.
     async fn invalidate(&self) -> Result<()> {
         let _alone = self.renewing.lock().await;
         if !self.seen().is_renewed {
@@ -294,7 +290,7 @@ impl View {
         if folder.children.is_empty() && path == self.source.path {
             return Err(Error::not_found(
                 &self.source.name,
-                "neither an array nor a group nor a folder of arrays is here",
+                "this is not an array, a group or a folder of arrays",
             ));
         }
         Ok(folder)
@@ -438,7 +434,7 @@ impl Seen {
         }
     }
 
-    /// Remembers what is there, and forgets other windows when there are many.
+    /// Caches an object, and evicts other windows if there are too many.
     fn keep(&mut self, key: (String, Window), object: Arc<Object>) {
         let own = self.window;
         if self.objects.keys().filter(|k| k.1 != own).count() >= OTHERS_MAX {
@@ -456,7 +452,7 @@ async fn enumerations(array: &Array) -> Result<Vec<Enumeration>> {
     Ok(found)
 }
 
-/// The enumerations of those fields that have one.
+/// Loads the enumerations of the fields.
 async fn labels(array: &Array, fields: &[String]) -> Result<Vec<(String, Arc<Enumeration>)>> {
     let mut found = Vec::new();
     for field in fields {
@@ -476,7 +472,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_windows_are_not_all_remembered() {
+    fn the_number_of_cached_windows_is_limited() {
         let source = Source {
             context: Context::memory(),
             url: String::new(),

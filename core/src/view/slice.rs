@@ -1,4 +1,4 @@
-//! One slice in one format: what it takes to read it, and which of its bytes lie where. Pure.
+//! A slice of an array in a file format: the queries that read it, and the layout of the file. Pure.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,52 +16,50 @@ use crate::limits;
 use crate::query::{Query, Region};
 use crate::scalar::{Scalar, ScalarRange};
 
-/// Bytes that are read at once, unless a row of tiles is more.
+/// Target size of a read in bytes. A row of tiles may be larger.
 const BLOCK_BYTES: u64 = 1 << 20;
-/// Rows of tiles up to this many bytes are read at once.
+/// Rows of tiles up to this size in bytes are read at once.
 const SLAB_BYTES_MAX: u64 = 64 << 20;
-/// Bytes that a file can have, for operating systems count them with a sign.
+/// The largest file size in bytes, because operating systems use signed sizes.
 const FILE_BYTES_MAX: u64 = i64::MAX as u64;
-/// Bytes that a file which must be made as a whole may have.
+/// The largest file that is rendered as a whole, in bytes.
 pub(super) const RENDERED_BYTES_MAX: u64 = 1 << 30;
-/// The same where it must be made for its size to be known: a look at its attributes makes it.
+/// The largest file that is rendered to determine its size, in bytes. Such a file is rendered by `stat`.
 pub(super) const MEASURED_BYTES_MAX: u64 = 256 << 20;
 
-/// A slice of an array at a moment, in a format.
+/// A slice of a snapshot in a file format.
 #[derive(Debug)]
 pub(super) struct Slice {
     pub(super) snapshot: Snapshot,
     pub(super) format: Format,
     pub(super) selection: Selection,
-    /// Names of the fields, as queries want them.
+    /// Field names for queries.
     pub(super) fields: Vec<String>,
-    /// The shape as it is stored in the array: every axis, also those of one coordinate.
+    /// The shape with all axes, including single coordinates.
     full_shape: Vec<u64>,
     pub(super) frame: Frame,
 }
 
-/// Where cells lie in a file of which any block of cells can be made alone: a header, the blocks, a trailer.
+/// The layout of a file whose blocks of cells can be encoded separately: a header, the blocks, a trailer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FixedLayout {
     pub(super) header: Vec<u8>,
-    /// Cells in a block, and cells that the first block is short of.
+    /// Cells per block. The first block is shorter by `block_shift` cells.
     block_cells: u64,
     block_shift: u64,
     cells: u64,
-    /// Bytes of the first block, of each other one but the last, and of all together.
+    /// Bytes of the first block, of each block between the first and the last, and of all blocks.
     first_bytes: u64,
     block_bytes: u64,
     pub(super) blocks_bytes: u64,
-    /// Bytes of the whole file.
+    /// Size of the file in bytes.
     pub(super) size: u64,
 }
 
 impl Slice {
-    /// The slice that `selection` names. Sparse results get their number of cells later, by
-    /// [`Slice::with_cells`].
+    /// The slice of a selection. [`Slice::with_cells`] sets the number of cells of a sparse result later.
     ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] if the format cannot show it.
+    /// [`Error::InvalidArgument`] if the format cannot represent the slice.
     pub(super) fn new(snapshot: &Snapshot, selection: Selection, format: Format) -> Result<Self> {
         let schema = snapshot.array.schema();
         let fields = field_names(schema, &selection, format);
@@ -97,14 +95,14 @@ impl Slice {
         Ok(slice)
     }
 
-    /// The same with the number of cells that a sparse result has.
+    /// Sets the number of cells of a sparse result.
     pub(super) fn with_cells(mut self, cells: u64) -> Self {
         self.full_shape = vec![cells];
         self.frame.shape = vec![cells];
         self
     }
 
-    /// The same with what the integers of some fields stand for.
+    /// Sets the enumerations of fields.
     pub(super) fn with_labels(mut self, labels: &[(String, Arc<Enumeration>)]) -> Self {
         for field in &mut self.frame.fields {
             field.labels = labels
@@ -127,7 +125,7 @@ impl Slice {
         Encoder::new(self.format, &self.frame)
     }
 
-    /// The whole slice as a query.
+    /// The query for the whole slice.
     pub(super) fn query(&self) -> Result<Query> {
         Ok(self.query_of(self.selection.region(self.array().schema())?))
     }
@@ -142,11 +140,9 @@ impl Slice {
         }
     }
 
-    /// How cells lie in the file, where any block of them can be made alone; `None` for a file that must be made as a
-    /// whole.
+    /// The layout of the file if its blocks can be encoded separately; `None` if the file must be rendered as a whole.
     ///
-    /// # Errors
-    /// [`Error::LimitExceeded`] for more bytes than such a file can have.
+    /// [`Error::LimitExceeded`] if the file would be too large.
     pub(super) fn fixed_layout(&self) -> Result<Option<FixedLayout>> {
         let encoder = self.encoder()?;
         let (true, Some(runs)) = (self.is_dense(), encoder.runs()) else {
@@ -197,10 +193,10 @@ impl Slice {
         Ok(Some(layout))
     }
 
-    /// What to say of a file that would have to be made as a whole and has this many bytes.
+    /// The error for a file of `bytes` bytes that is too large to be rendered as a whole.
     pub(super) fn too_large(&self, bytes: u64, limit: u64) -> Error {
         let what = format!(
-            "bytes of this .{} file, which must be made as a whole (select fewer cells, or use `hyperslab export`)",
+            "bytes of this .{} file, which is built in memory (select fewer cells, or use `hyperslab export`)",
             self.format.extension()
         );
         Error::LimitExceeded {
@@ -210,8 +206,8 @@ impl Slice {
         }
     }
 
-    /// Cells in a block: a row of tiles where that is not too much, so that no tile is decoded for
-    /// two blocks.
+    /// Cells per block, and the cells before the slice in the first block. If possible a block is a row of tiles, so
+    /// that no tile is decoded twice.
     fn block(&self, width: u64) -> (u64, u64) {
         let plain = ((BLOCK_BYTES / width.max(1)).max(1), 0);
         let Some(first) = self.full_shape.iter().position(|&n| n > 1) else {
@@ -234,7 +230,7 @@ impl Slice {
         if axis.step > 1 || extent <= 0 {
             return plain;
         }
-        // A row of tiles, and what of it lies before the slice, which is less.
+        // Cells of a row of tiles, and cells of the first row before the slice.
         let cells = |along: i128| u64::try_from(along).ok()?.checked_mul(row);
         let (Some(slab), Some(before)) = (cells(extent), cells((start - low).rem_euclid(extent))) else {
             return plain;
@@ -242,12 +238,12 @@ impl Slice {
         let Some(slab_bytes) = slab.checked_mul(width.max(1)).filter(|n| *n <= SLAB_BYTES_MAX) else {
             return plain;
         };
-        // Small tiles are taken several rows of tiles at a time.
+        // A block has several rows of small tiles.
         let times = (BLOCK_BYTES / slab_bytes.max(1)).max(1);
         (slab * times, before)
     }
 
-    /// What to read for a run of cells: queries whose results, one after another, are those cells.
+    /// Queries whose concatenated results are a run of cells.
     pub(super) fn queries(&self, cells: Range<u64>) -> Vec<Query> {
         let found = window::boxes(&self.full_shape, cells);
         found.into_iter().map(|b| self.query_of(self.region(&b))).collect()
@@ -272,14 +268,14 @@ impl Slice {
         Region(ranges.collect())
     }
 
-    /// The same for the same bytes, whatever spelling asked for them and in whichever process.
+    /// A hash of the slice, the same for every spelling and in every process.
     pub(super) fn id(&self) -> u64 {
         let text = self.selection.text(self.array().schema());
         let snapshot = self.snapshot.fingerprint.to_le_bytes();
         node::hash(&[b"slice", &snapshot, text.as_bytes(), self.format.extension().as_bytes()])
     }
 
-    /// Bytes of the store that the cells take, if all cells take the same.
+    /// Approximate bytes of the cells in the store, assuming equal sizes.
     pub(super) fn stored_bytes(&self) -> u64 {
         let fragments = self.array().fragments();
         let bytes: u128 = fragments.iter().map(|f| u128::from(f.bytes)).sum();
@@ -288,7 +284,7 @@ impl Slice {
         u64::try_from(bytes * here / cells.max(1)).unwrap_or(u64::MAX)
     }
 
-    /// Facts about the slice for people and programs that look at a file's attributes.
+    /// Facts about the slice, shown as extended attributes of the file.
     pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
         let list = |items: Vec<String>| items.join(",");
         let schema = self.array().schema();
@@ -308,8 +304,8 @@ impl Slice {
         ]
     }
 
-    /// Bytes that the file takes at least. Of text that is what dresses it, a digit for each number, and the coordinates;
-    /// of others the values of fixed size, and two bytes for each value of variable length.
+    /// A lower bound of the file size in bytes. Text counts syntax, one digit per number, and the coordinates. Other
+    /// formats count fixed-size values, and 2 bytes per variable-length value.
     fn bytes_at_least(&self, encoder: &Encoder) -> u64 {
         let cells = self.frame.cells().unwrap_or(u64::MAX);
         let text = encoder.text_bytes_at_least();
@@ -326,7 +322,8 @@ impl Slice {
         cells.saturating_mul(width)
     }
 
-    /// Digits of all coordinates of so many cells, about: those along each axis as if it had no steps, rounded down.
+    /// The approximate number of digits in the coordinates of `cells` cells. The average along each axis ignores steps
+    /// and is rounded down.
     fn coordinate_digits(&self, cells: u64) -> u64 {
         let along = |axis: &Axis| {
             let (lo, hi) = axis
@@ -334,7 +331,7 @@ impl Slice {
                 .as_ref()
                 .and_then(|r| Some((r.lo.as_i128()?, r.hi.as_i128()?)))?;
             let length = u128::try_from(hi - lo).ok()? + 1;
-            // A cell of every step stands for those that are left out, of which some may be a digit longer.
+            // A step may skip coordinates with more digits than the selected ones.
             let slack = u128::from(axis.step.max(1) - 1);
             let each = digits(lo, hi).saturating_sub(slack) / length;
             u64::try_from(each).ok()
@@ -344,10 +341,10 @@ impl Slice {
     }
 }
 
-/// Decimal digits of the whole numbers from `lo` to `hi`, together.
+/// The total number of decimal digits of the integers from `lo` to `hi`.
 fn digits(lo: i128, hi: i128) -> u128 {
     let up_to = |n: i128| {
-        // Those of 0 to n.
+        // Digits of 0 to n.
         let Ok(n) = u128::try_from(n) else { return 0 };
         let (mut sum, mut ten) = (n + 1, 10_u128);
         while ten <= n {
@@ -364,7 +361,7 @@ fn digits(lo: i128, hi: i128) -> u128 {
 }
 
 impl FixedLayout {
-    /// How many blocks there are.
+    /// The number of blocks.
     pub(super) const fn blocks(&self) -> u64 {
         match self.cells {
             0 => 0,
@@ -372,7 +369,7 @@ impl FixedLayout {
         }
     }
 
-    /// Which block a byte is in, counted from the end of the header.
+    /// The block that contains a byte, counted from the end of the header.
     pub(super) fn block_at(&self, byte: u64) -> u64 {
         match byte.checked_sub(self.first_bytes) {
             None => 0,
@@ -380,7 +377,7 @@ impl FixedLayout {
         }
     }
 
-    /// Where a block starts, in bytes from the end of the header.
+    /// The start of a block, in bytes from the end of the header.
     pub(super) const fn start(&self, index: u64) -> u64 {
         match index.checked_sub(1) {
             None => 0,
@@ -388,7 +385,7 @@ impl FixedLayout {
         }
     }
 
-    /// The bytes of a block, counted from the end of the header.
+    /// The byte range of a block, from the end of the header.
     pub(super) fn bytes(&self, index: u64) -> Range<u64> {
         self.start(index)..self.start(index.saturating_add(1)).min(self.blocks_bytes)
     }
@@ -403,7 +400,7 @@ impl FixedLayout {
         at(index)..at(index.saturating_add(1))
     }
 
-    /// Where each block starts in the file, and how many cells it has.
+    /// The offset in the file and the number of cells of each block.
     pub(super) fn places(&self) -> impl Iterator<Item = (u64, u64)> {
         let place = |i| {
             let cells = self.block(i);
@@ -413,7 +410,7 @@ impl FixedLayout {
     }
 }
 
-/// The fields a file of `format` shows, in order.
+/// The fields that a file of `format` shows, in order.
 fn field_names(schema: &Schema, selection: &Selection, format: Format) -> Vec<String> {
     let dimensions = schema.dimensions.iter().map(|d| d.name.clone());
     let named = match &selection.attributes {

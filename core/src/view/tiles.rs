@@ -1,4 +1,4 @@
-//! The space tiles of a dense array that hold data, by their place in the grid. Pure.
+//! The space tiles of a dense array that contain data, by grid position. Pure.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use crate::format::schema::Schema;
 use crate::geometry::grid::Grid;
 use crate::geometry::region::Span;
 
-/// Names that one folder lists at most.
+/// The largest number of names in a listing.
 const LISTED_MAX: u64 = 1 << 20;
 
-/// The tiles that some fragment may hold cells of.
+/// The tiles that may contain cells of some fragment.
 #[derive(Debug)]
 pub(super) struct Tiles {
     grid: Grid,
-    /// The cells that may be read.
+    /// The readable cells.
     readable: Vec<Span>,
     /// A box of tiles for each fragment.
     written: Vec<Vec<Span>>,
@@ -37,7 +37,7 @@ impl Tiles {
         })
     }
 
-    /// Every tile of the domain, or the current domain, as if all of them held cells.
+    /// All tiles of the current domain, or of the domain, whether they contain data or not.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for an array without a grid.
@@ -52,22 +52,21 @@ impl Tiles {
         })
     }
 
-    /// The grid of the tiles.
+    /// The tile grid.
     pub(super) const fn grid(&self) -> &Grid {
         &self.grid
     }
 
-    /// The next numbers after `prefix` on the way to a tile that holds data, in order.
+    /// The possible next indices after `prefix` in the position of a tile with data, in order.
     ///
-    /// # Errors
-    /// [`Error::LimitExceeded`] if there are too many to list; they can still be named.
+    /// [`Error::LimitExceeded`] if there are too many to list. They can still be opened by name.
     pub(super) fn next(&self, prefix: &[u64]) -> Result<Vec<u64>> {
         let under = |b: &&Vec<Span>| b.iter().zip(prefix).all(|(span, t)| span.contains(*t));
         let mut found = BTreeSet::new();
         for span in self.written.iter().filter(under).filter_map(|b| b.get(prefix.len())) {
             if span.len() > LISTED_MAX || found.len() as u64 > LISTED_MAX {
                 return Err(Error::LimitExceeded {
-                    what: "tiles in one folder (name the tile)".into(),
+                    what: "tiles in one folder (open a tile by its name)".into(),
                     found: span.len(),
                     limit: LISTED_MAX,
                 });
@@ -77,13 +76,14 @@ impl Tiles {
         Ok(found.into_iter().collect())
     }
 
-    /// Whether some tile whose place starts with `prefix` holds data; the folder of all tiles is always there.
+    /// Whether a tile whose position starts with `prefix` contains data. True for the empty prefix, the folder of all
+    /// tiles.
     pub(super) fn holds(&self, prefix: &[u64]) -> bool {
         let under = |b: &Vec<Span>| b.len() >= prefix.len() && b.iter().zip(prefix).all(|(span, t)| span.contains(*t));
         prefix.is_empty() || self.written.iter().any(under)
     }
 
-    /// The cells of a tile that may be read.
+    /// Selects the readable cells of a tile.
     pub(super) fn selection(&self, attribute: &str, tile: &[u64]) -> Selection {
         let axes = self.grid.ranges(&self.inside(tile)).into_iter().map(|r| Axis {
             range: Some(r),
@@ -96,7 +96,7 @@ impl Tiles {
         }
     }
 
-    /// How many cells of a tile lie before those, along each side.
+    /// The number of cells between the start of the tile and its first readable cell, along each dimension.
     pub(super) fn before(&self, tile: &[u64]) -> Vec<u64> {
         let starts = self.grid.tile_spans(tile).into_iter().zip(self.inside(tile));
         starts.map(|(tile, inside)| inside.first - tile.first).collect()
@@ -105,14 +105,14 @@ impl Tiles {
     fn inside(&self, tile: &[u64]) -> Vec<Span> {
         let spans = self.grid.tile_spans(tile).into_iter().zip(&self.readable);
         let inside = |(tile, all): (Span, &Span)| {
-            // A tile that lies outside is left whole, and refused when it is read.
+            // A tile outside the readable cells is not clipped. Reading it fails.
             Span::new(tile.first.max(all.first), tile.last.min(all.last)).unwrap_or(tile)
         };
         spans.map(inside).collect()
     }
 }
 
-/// The cells of an array that may be read, along each axis: its current domain, or its domain.
+/// The readable cells of an array along each dimension: its current domain, or its domain.
 pub(super) fn readable(schema: &Schema, grid: &Grid) -> Vec<Span> {
     grid.limits(schema).unwrap_or_else(|_| grid.domain())
 }

@@ -1,16 +1,16 @@
-//! The names below an array: which there are, and what they mean. Pure.
+//! The file and folder names below an array. Pure.
 //!
 //! ```text
 //! README.md  schema.json  metadata.json
-//! slices/    README.md; any selection with an ending resolves, none is listed
-//! tiles/     <attribute>/<i>/<j>.npy, one for each space tile that holds data (dense arrays)
-//! at/        a folder for each time something was written or deleted; any time resolves, and so do `latest`, `latest-1`, …
-//! since/     nothing is listed; `T0..T1` resolves to what was written between two times
+//! slices/    README.md; any selection with a format resolves, none is listed
+//! tiles/     <attribute>/<i>/<j>.npy, one file per space tile with data (dense arrays)
+//! at/        one folder per write or delete; any time resolves, and so do `latest`, `latest-1`, …
+//! since/     nothing is listed; `T0..T1` resolves to the writes between two times
 //! fragments/ <name>.json
-//! zarr/      the same as a Zarr v3 hierarchy (dense arrays)
+//! zarr/      the array as a Zarr v3 hierarchy (dense arrays)
 //! ```
 //!
-//! Listings are finite and closed, so that programs which walk folders come to an end.
+//! Listings are finite and contain no cycles, so programs that walk folders terminate.
 
 use std::cmp::Ordering;
 
@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::format::schema::Schema;
 use crate::sort::sort_by;
 
-/// What a path below an array means.
+/// The meaning of a path below an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place<'a> {
     Root,
@@ -33,10 +33,10 @@ pub(super) enum Place<'a> {
     Metadata,
     Slices,
     SlicesReadme,
-    /// A selection and the ending of its format.
+    /// A selection and a file extension.
     Slice(&'a str, &'a str),
     Tiles,
-    /// The tiles of an attribute, below the first numbers of their places.
+    /// The tiles of an attribute whose position starts with these indices.
     TileDir(String, Vec<u64>),
     Tile(String, Vec<u64>),
     Times,
@@ -47,15 +47,14 @@ pub(super) enum Place<'a> {
     ZarrGroup,
     ZarrArray(Member),
     ZarrMeta(Member),
-    /// The chunks of an array, below the first numbers of their keys.
+    /// The chunks of an array whose key starts with these indices.
     ZarrDir(Member, Vec<u64>),
     ZarrChunk(Member, Vec<u64>),
 }
 
-/// What the path `parts` below an array means; `None` if there is no such name.
+/// Resolves the path `parts` below an array; `None` if the name does not exist.
 ///
-/// # Errors
-/// [`Error::InvalidArgument`] for a name that is looked up rather than listed, and is none.
+/// [`Error::InvalidArgument`] for an invalid selection name.
 pub(super) fn place<'a>(parts: &[&'a str], schema: &Schema) -> Result<Option<Place<'a>>> {
     Ok(Some(match *parts {
         [] => Place::Root,
@@ -64,13 +63,13 @@ pub(super) fn place<'a>(parts: &[&'a str], schema: &Schema) -> Result<Option<Pla
         ["metadata.json"] => Place::Metadata,
         ["slices"] => Place::Slices,
         ["slices", "README.md"] => Place::SlicesReadme,
-        // They are no failed selections.
+        // These are not failed selections.
         ["slices", name] if is_tried(name, schema) => return Ok(None),
         ["slices", name] => match name.rsplit_once('.') {
             Some((selection, ending)) => Place::Slice(selection, ending),
             None => {
                 return Err(Error::invalid(format!(
-                    "'{name}' has no ending; write {name}.npy or {name}.csv"
+                    "'{name}' has no extension; write {name}.npy or {name}.csv"
                 )));
             }
         },
@@ -88,7 +87,7 @@ pub(super) fn place<'a>(parts: &[&'a str], schema: &Schema) -> Result<Option<Pla
     }))
 }
 
-/// Whether programs look for such names on their own: `.git`, `all.npy~`. Selections may start with a dot too.
+/// Whether a name is one that programs probe, such as `.git` or `all.npy~`. Selections may also start with a dot.
 fn is_tried(name: &str, schema: &Schema) -> bool {
     let of_attribute = || {
         schema
@@ -123,7 +122,7 @@ fn zarr_place<'a>(rest: &[&str], schema: &Schema) -> Option<Place<'a>> {
     }
 }
 
-/// Numbers, of which each has only one spelling, so that a file has one name.
+/// Parses numbers in canonical spelling only, so that each file has one name.
 fn numbers<'a>(names: impl Iterator<Item = &'a str>) -> Option<Vec<u64>> {
     names
         .map(|s| s.parse().ok().filter(|n: &u64| n.to_string() == s))
@@ -150,7 +149,7 @@ fn tile<'a>(attribute: &str, rest: &[&str], schema: &Schema) -> Option<Place<'a>
     }
 }
 
-/// Attributes whose tiles are arrays of numpy's, each after the name of its folder.
+/// Attributes whose tiles numpy can represent, each after the name of its folder.
 fn tiled_attributes(schema: &Schema) -> impl Iterator<Item = (String, &str)> {
     let tiled = || schema.attributes.iter().filter(|a| !a.cell.is_var());
     let shown: Vec<_> = tiled().map(|a| shown_name(&a.name, schema)).collect();
@@ -158,10 +157,9 @@ fn tiled_attributes(schema: &Schema) -> impl Iterator<Item = (String, &str)> {
     file_names(&shown).into_iter().zip(tiled().map(|a| a.name.as_str()))
 }
 
-/// The names in a folder.
+/// Lists a folder.
 ///
-/// # Errors
-/// [`Error::NotFound`] if it is no folder or holds no data; [`Error::LimitExceeded`] if there are too many to list.
+/// [`Error::NotFound`] for a file or a folder without data; [`Error::LimitExceeded`] if there are too many names.
 pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec<DirEntry>> {
     let schema = array.schema();
     Ok(match place {
@@ -203,7 +201,7 @@ pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec
             };
             let tiles = Tiles::of(array)?;
             if !tiles.holds(prefix) {
-                return Err(Error::not_found(array.path(), "no tile here holds data"));
+                return Err(Error::not_found(array.path(), "no tile in this folder contains data"));
             }
             tiles.next(prefix)?.into_iter().map(name).collect()
         }
@@ -245,21 +243,20 @@ pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec
     })
 }
 
-/// Which moment of an array a path below it is about.
+/// The time window of a path below an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Past<'p, 'a> {
-    /// As it is.
+    /// The current state.
     Now,
-    /// What was written in a window of time; the path below that.
+    /// A window of time, and the path below it.
     Window(Window, &'p [&'a str]),
-    /// A name that programs try on their own, and no time.
+    /// A name that programs probe, not a time.
     Unseen,
 }
 
-/// Reads `at/TIME/…` and `since/T0..T1/…`.
+/// Parses `at/TIME/…` and `since/T0..T1/…`.
 ///
-/// # Errors
-/// [`Error::InvalidArgument`] says how a time is written.
+/// [`Error::InvalidArgument`] for an invalid time; the message explains the syntax.
 pub(super) fn past<'p, 'a>(parts: &'p [&'a str], array: &Array) -> Result<Past<'p, 'a>> {
     let window = match *parts {
         ["at", name, ..] if name.starts_with('.') => return Ok(Past::Unseen),
@@ -271,7 +268,7 @@ pub(super) fn past<'p, 'a>(parts: &'p [&'a str], array: &Array) -> Result<Past<'
         ["since", name, ..] => {
             let (from, to) = name
                 .split_once("..")
-                .ok_or_else(|| Error::invalid(format!("'{name}' is no window of time; write T0..T1")))?;
+                .ok_or_else(|| Error::invalid(format!("'{name}' is not a time window; write T0..T1")))?;
             if from.is_empty() {
                 return Err(Error::invalid(format!("'{name}' has no start; write 0{name}")));
             }
@@ -289,7 +286,7 @@ pub(super) fn past<'p, 'a>(parts: &'p [&'a str], array: &Array) -> Result<Past<'
     Ok(Past::Window(window, parts.get(2..).unwrap_or(&[])))
 }
 
-/// The time of the last write but `back`, which `name` asks for.
+/// The time of the `back`-th write before the last one. `name` is for the error.
 fn nth_last(array: &Array, name: &str, back: usize) -> Result<u64> {
     let times = array.times();
     let found = times.iter().rev().nth(back).copied();
@@ -305,7 +302,7 @@ fn nth_last(array: &Array, name: &str, back: usize) -> Result<u64> {
     })
 }
 
-/// How many writes before the last: 0 for `latest`, 2 for `latest-2`.
+/// Parses `latest` as 0 and `latest-N` as N, the number of writes before the last one.
 fn back(name: &str) -> Option<usize> {
     match name.strip_prefix("latest")? {
         "" => Some(0),
@@ -313,15 +310,14 @@ fn back(name: &str) -> Option<usize> {
     }
 }
 
-/// The time that a folder below `at/` names: the end of a period, as [`calendar::milliseconds`] reads it.
+/// The time of a folder below `at/`: the end of a period, as parsed by [`calendar::milliseconds`].
 ///
-/// # Errors
-/// [`Error::InvalidArgument`] says what to write.
+/// [`Error::InvalidArgument`] with a hint.
 pub fn time(name: &str) -> Result<u64> {
     period(name).map(|(_, end)| end)
 }
 
-/// The beginning of a period.
+/// The start of a period.
 fn start(name: &str) -> Result<u64> {
     period(name).map(|(start, _)| start)
 }
@@ -330,8 +326,8 @@ fn period(name: &str) -> Result<(u64, u64)> {
     calendar::milliseconds(name).map_err(Error::invalid)
 }
 
-/// A name as one component of a path. Only `/` and NUL cannot stand in one, and the names that lead to a folder itself
-/// or to the one above; these are escaped as in URLs.
+/// Escapes a name as one component of a path, with percent-encoding. Only `/`, NUL and the names `.` and `..` are
+/// escaped.
 pub(super) fn file_name(name: &str) -> String {
     match name {
         "" => "%".to_owned(),
@@ -341,7 +337,7 @@ pub(super) fn file_name(name: &str) -> String {
     }
 }
 
-/// The same for names that stand side by side: underscores tell one that had to be escaped from others that read so.
+/// Escapes the names in a folder. If an escaped name equals another name, underscores are appended to it.
 pub(super) fn file_names(names: &[&str]) -> Vec<String> {
     let mut taken: Vec<String> = Vec::new();
     let shown = names.iter().map(|&name| {
@@ -379,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_listed() {
+    fn listed_names_resolve() {
         check("", Some(Place::Root));
         check("schema.json", Some(Place::Schema));
         check("slices/README.md", Some(Place::SlicesReadme));
@@ -416,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_no_path_can_hold_is_escaped() {
+    fn only_characters_invalid_in_paths_are_escaped() {
         let names = ["50%", ".hidden", "a/b", "a%2Fb", "", ".", "..", "...", "x\0y", "a%2Fb_"];
         let shown = [
             "50%", ".hidden", "a%2Fb__", "a%2Fb", "%", "%2E", "%2E.", "...", "x%00y", "a%2Fb_",

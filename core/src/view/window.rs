@@ -1,11 +1,11 @@
-//! From a run of cells in row-major order to the boxes that hold it.
+//! Splits a run of cells in row-major order into boxes.
 
 use std::ops::Range;
 
-/// The boxes, one half-open range of indices an axis, whose cells in row-major order, one box after
-/// another, are exactly the cells numbered `cells` of an array of this shape.
+/// Splits the cells with the numbers `cells` of an array of this shape into boxes of half-open index ranges. The cells
+/// of the boxes, each in row-major order, are exactly that run.
 ///
-/// There are at most two boxes for each axis: a head, a middle of whole rows, a tail.
+/// There are at most two boxes per axis: a head, whole rows in the middle, a tail.
 pub(super) fn boxes(shape: &[u64], cells: Range<u64>) -> Vec<Vec<Range<u64>>> {
     let mut found = Vec::new();
     if !cells.is_empty() {
@@ -18,7 +18,7 @@ fn split(shape: &[u64], cells: Range<u64>, before: &mut Vec<Range<u64>>, found: 
     let Some((_, inner)) = shape.split_first() else {
         return found.push(before.clone());
     };
-    // Cells under one index of the first axis. The product of a shape that holds cells fits.
+    // Cells under one index of the first axis. The product fits, because the number of cells does.
     let row = inner.iter().product::<u64>().max(1);
     let (mut start, end) = (cells.start, cells.end);
     while start < end {
@@ -44,7 +44,7 @@ fn split(shape: &[u64], cells: Range<u64>, before: &mut Vec<Range<u64>>, found: 
 mod tests {
     use super::*;
 
-    /// Numbers of the cells of the boxes, in order.
+    /// The numbers of the cells in the boxes, in order.
     fn numbers(shape: &[u64], boxes: &[Vec<Range<u64>>]) -> Vec<u64> {
         let of = |b: &Vec<Range<u64>>| {
             let add = |cells: Vec<u64>, (axis, n): (&Range<u64>, &u64)| -> Vec<u64> {
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn every_run_of_every_small_shape() {
+    fn boxes_contain_exactly_the_run() {
         for shape in [&[7][..], &[3, 4], &[2, 3, 4], &[1, 5, 1], &[]] {
             let total: u64 = shape.iter().product();
             for start in 0..=total {

@@ -1,12 +1,11 @@
-//! A dense array as a Zarr v3 hierarchy: `zarr/zarr.json`, `zarr/<name>/zarr.json`,
-//! `zarr/<name>/c/<i>/<j>`. Pure.
+//! A dense array as a Zarr v3 hierarchy: `zarr/zarr.json`, `zarr/<name>/zarr.json`, `zarr/<name>/c/<i>/<j>`. Pure.
 //!
-//! A chunk is a space tile. Where the layout allows it is a shard of the tile's bytes as they are stored ([`super::shard`]),
-//! elsewhere the cells alone, not compressed, so that its size is known and any part of it can be read.
-//! A tile that nobody wrote has no chunk: readers take the fill value. An attribute whose cells may be
-//! null has a second array, `<name>_valid`, and its null cells hold what [`super::missing`] says. Where some cells have no
-//! value, `_FillValue` tells readers of the CF conventions which value is none ([`super::fill`]). Every dimension is an
-//! array of its coordinates.
+//! - A chunk is a space tile. If the layout allows, it is a shard that serves the stored bytes unchanged
+//!   ([`super::shard`]). Otherwise it is uncompressed cells, so its size is known and any part of it can be read.
+//! - An unwritten tile has no chunk. Readers use the fill value.
+//! - A nullable attribute has a second array, `<name>_valid`. [`super::missing`] defines the values of its null cells.
+//! - `_FillValue` states the missing value for readers of the CF conventions ([`super::fill`]).
+//! - Every dimension has an array of its coordinates.
 
 use serde_json::{Map, Value, json};
 
@@ -24,21 +23,21 @@ use crate::format::schema::{Attribute, Schema};
 use crate::geometry::grid::Grid;
 use crate::scalar::{Scalar, json_word};
 
-/// The longest axis whose coordinates are an array: readers load such arrays as a whole.
+/// The longest axis with an array of coordinates. Readers load such arrays as a whole.
 const COORDINATES_MAX: u64 = 1 << 24;
 
 /// An array of the hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Member {
-    /// Values of the attribute of this name.
+    /// Values of this attribute.
     Values(String),
-    /// Whether the cells of the attribute of this name are there.
+    /// Validity of this attribute.
     Valid(String),
-    /// Coordinates of the dimension of this index.
+    /// Coordinates of the dimension with this index.
     Coordinates(usize),
 }
 
-/// The arrays there are, by the names of their folders.
+/// The arrays of the hierarchy, with the names of their folders.
 pub(super) fn members(schema: &Schema) -> Vec<(String, Member)> {
     let mut found: Vec<(String, Member)> = Vec::new();
     let Some(grid) = Grid::new(schema).ok().filter(|_| schema.is_dense()) else {
@@ -51,7 +50,7 @@ pub(super) fn members(schema: &Schema) -> Vec<(String, Member)> {
         let values = (name, Member::Values(a.name.clone()));
         let validity = a.nullable.then(|| (valid, Member::Valid(a.name.clone())));
         for (name, member) in std::iter::once(values).chain(validity) {
-            // One that has to be escaped may read as another.
+            // An escaped name may equal another name.
             let mut name = node_name(&name);
             while found.iter().any(|(n, _)| *n == name) {
                 name.push('_');
@@ -70,13 +69,13 @@ pub(super) fn members(schema: &Schema) -> Vec<(String, Member)> {
     found
 }
 
-/// The array of this name.
+/// The array with this name.
 pub(super) fn member(schema: &Schema, name: &str) -> Option<Member> {
     members(schema).into_iter().find(|(n, _)| n == name).map(|(_, m)| m)
 }
 
 impl Member {
-    /// How many numbers are in the key of a chunk.
+    /// The number of indices in a chunk key.
     pub(super) fn chunk_axes(&self, schema: &Schema) -> usize {
         match self {
             Self::Coordinates(_) => 1,
@@ -86,7 +85,7 @@ impl Member {
     }
 }
 
-/// `zarr.json` of the group, which repeats those of all arrays, so that one read opens everything.
+/// `zarr.json` of the group. It repeats the metadata of all arrays, so that one read opens everything.
 pub(super) fn group(of: &Array, facts: &Facts) -> Result<Value> {
     let mut all = Map::new();
     for (name, member) in members(of.schema()) {
@@ -100,7 +99,7 @@ pub(super) fn group(of: &Array, facts: &Facts) -> Result<Value> {
     }))
 }
 
-/// `zarr.json` of an array. `facts` are the metadata of the whole.
+/// `zarr.json` of an array. `facts` are about the whole TileDB array.
 pub(super) fn array(of: &Array, member: &Member, facts: &Facts) -> Result<Value> {
     let attribute = match member {
         Member::Values(name) => of.schema().attribute(name),
@@ -110,7 +109,7 @@ pub(super) fn array(of: &Array, member: &Member, facts: &Facts) -> Result<Value>
     let mut json = metadata(of.schema(), member, sharding.as_ref())?;
     if let Some(known) = json["attributes"].as_object_mut() {
         for (key, value) in attributes::of_member(of.schema(), member, &facts.metadata) {
-            // The unit of dates is that of their type.
+            // The datatype defines the unit of dates.
             known.entry(key).or_insert(value);
         }
         if let Some((_, a)) = attribute {
@@ -120,11 +119,11 @@ pub(super) fn array(of: &Array, member: &Member, facts: &Facts) -> Result<Value>
     Ok(json)
 }
 
-/// `zarr.json` of an array whose chunks are shards, or the cells alone.
+/// `zarr.json` of an array whose chunks are shards or plain cells.
 fn metadata(schema: &Schema, member: &Member, sharding: Option<&Sharding>) -> Result<Value> {
     let grid = Grid::new(schema)?;
     let lengths = lengths(schema, &grid);
-    // Those of the arrays of coordinates, by which readers find these.
+    // Readers find the coordinate arrays by these names.
     let names = schema.dimensions.iter().map(|d| d.name.as_str());
     let names: Vec<String> = names
         .map(|n| if n.is_empty() { String::new() } else { node_name(n) })
@@ -169,7 +168,7 @@ fn metadata(schema: &Schema, member: &Member, sharding: Option<&Sharding>) -> Re
     })
 }
 
-/// The type that values are shown as: a bool that may be null has a third value.
+/// The displayed type of values. A nullable bool needs a third value, so it becomes uint8.
 fn shown_type(a: &Attribute) -> Datatype {
     match a.datatype {
         Datatype::Bool if a.nullable => Datatype::Uint8,
@@ -177,7 +176,7 @@ fn shown_type(a: &Attribute) -> Datatype {
     }
 }
 
-/// The codec that makes bytes of values.
+/// The codec from values to bytes.
 fn bytes_codec(datatype: Datatype) -> Value {
     if datatype.size() == 1 {
         json!({ "name": "bytes" })
@@ -188,7 +187,7 @@ fn bytes_codec(datatype: Datatype) -> Value {
 
 fn describe(datatype: Datatype, shape: &[u64], chunk: &[u64], names: &[&str], fill: Value) -> Value {
     let names: Vec<Option<&str>> = names.iter().map(|n| Some(*n).filter(|n| !n.is_empty())).collect();
-    // What readers of the CF conventions, such as xarray, turn into dates and durations.
+    // Readers of the CF conventions, such as xarray, convert these to dates and durations.
     let attributes = match unit(datatype) {
         Some(unit) if datatype.is_datetime() => {
             json!({ "units": format!("{unit} since 1970-01-01"), "calendar": "proleptic_gregorian" })
@@ -210,7 +209,7 @@ fn describe(datatype: Datatype, shape: &[u64], chunk: &[u64], names: &[&str], fi
     })
 }
 
-/// Zarr's name of the type that values are stored as.
+/// Zarr's name of the stored type.
 const fn type_name(datatype: Datatype) -> &'static str {
     if matches!(datatype, Datatype::Bool) {
         return "bool";
@@ -265,8 +264,8 @@ fn fill_value(datatype: Datatype, bytes: &[u8]) -> Value {
     }
 }
 
-/// Names that start with two underscores belong to Zarr itself, and so does that of its metadata. A backslash is a
-/// slash to zarr-python, which then finds no array of the group.
+/// Escapes a node name. Zarr reserves `zarr.json` and names that start with two underscores. zarr-python treats a
+/// backslash as a slash, and then finds no array in the group.
 fn node_name(name: &str) -> String {
     let node = match name.strip_prefix("__") {
         Some(rest) => format!("%5F_{}", file_name(rest)),
@@ -276,26 +275,26 @@ fn node_name(name: &str) -> String {
     node.replace('\\', "%5C")
 }
 
-/// Cells along each side: from the start of the domain, where the chunks start, to the end of the current domain.
+/// Cells along each dimension, from the start of the domain, where the chunks start, to the end of the current domain.
 fn lengths(schema: &Schema, grid: &Grid) -> Vec<u64> {
     let ends = readable(schema, grid).into_iter();
     ends.map(|span| span.last.saturating_add(1)).collect()
 }
 
-/// Coordinates a chunk of a dimension: those along a tile, which may be much longer than the axis is.
+/// Coordinates per chunk of a dimension: the tile extent, or the axis length if that is shorter.
 fn chunk_length(schema: &Schema, grid: &Grid, dimension: usize) -> u64 {
     let length = lengths(schema, grid).get(dimension).copied().unwrap_or(0);
     let extent = grid.axes.get(dimension).map_or(1, |axis| axis.extent);
     extent.min(length).max(1)
 }
 
-/// How many chunks the coordinates of a dimension have.
+/// The number of coordinate chunks of a dimension.
 fn chunks_along(schema: &Schema, grid: &Grid, dimension: usize) -> u64 {
     let length = lengths(schema, grid).get(dimension).copied().unwrap_or(0);
     length.div_ceil(chunk_length(schema, grid, dimension))
 }
 
-/// The chunk of coordinates of this number, and `None` beyond the last.
+/// The bytes of a coordinate chunk; `None` after the last chunk.
 pub(super) fn coordinates(schema: &Schema, dimension: usize, chunk: u64) -> Option<Vec<u8>> {
     let grid = Grid::new(schema).ok()?;
     let axis = grid.axes.get(dimension)?;
@@ -309,33 +308,32 @@ pub(super) fn coordinates(schema: &Schema, dimension: usize, chunk: u64) -> Opti
     let width = axis.datatype.size();
     let bytes = (0..count).flat_map(|i| match inside(i) {
         Some(offset) => axis.coordinate(offset).to_le_bytes(),
-        // Beyond the end of the axis nobody looks.
+        // Readers ignore the values beyond the end of the axis.
         None => vec![0; width],
     });
     Some(bytes.collect())
 }
 
-/// The next numbers after `prefix` in the keys of chunks that are there.
+/// The possible next indices after `prefix` in the keys of existing chunks.
 ///
-/// # Errors
-/// [`Error::NotFound`] if no chunk's key starts so; [`Error::LimitExceeded`] if there are too many.
+/// [`Error::NotFound`] if no chunk key starts with `prefix`; [`Error::LimitExceeded`] if there are too many.
 pub(super) fn next(array: &Array, member: &Member, prefix: &[u64]) -> Result<Vec<u64>> {
     if !holds(array, member, prefix)? {
-        return Err(Error::not_found(array.path(), "no chunk here holds data"));
+        return Err(Error::not_found(array.path(), "no chunk in this folder contains data"));
     }
     match member {
         Member::Coordinates(i) => {
             let grid = Grid::new(array.schema())?;
             Ok((0..chunks_along(array.schema(), &grid, *i)).collect())
         }
-        // Values of one cell are never cut.
+        // The values of a cell are always in one chunk.
         _ if prefix.len() == array.schema().dimensions.len() => Ok(vec![0]),
         _ => tiles(array, member)?.next(prefix),
     }
 }
 
-/// The tiles that there are chunks of: those that may hold cells, or all where the fill value of a cell differs
-/// from value to value, which Zarr cannot say.
+/// The tiles with chunks. These are the tiles that may contain cells. They are all tiles if the values of a cell have
+/// different fill values, which Zarr cannot express.
 fn tiles(array: &Array, member: &Member) -> Result<Tiles> {
     let attribute = match member {
         Member::Values(name) => array.schema().attribute(name).map(|(_, a)| a),
@@ -348,10 +346,9 @@ fn tiles(array: &Array, member: &Member) -> Result<Tiles> {
     }
 }
 
-/// Whether the key of some chunk starts with `prefix`.
+/// Whether a chunk key starts with `prefix`.
 ///
-/// # Errors
-/// As [`Grid::new`].
+/// Same as [`Grid::new`].
 pub(super) fn holds(array: &Array, member: &Member, prefix: &[u64]) -> Result<bool> {
     let dimensions = array.schema().dimensions.len();
     match (member, prefix) {
@@ -398,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_of_one_array_each() {
+    fn array_names_are_unique() {
         let mut schema = schema();
         let attribute = |name: &str, nullable| {
             let mut a = Attribute::new(name, Datatype::Uint8, CellCount::ONE);
@@ -432,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_says_shape_chunks_type_and_fill() {
+    fn metadata_states_shape_chunks_type_and_fill_value() {
         let json = metadata(&schema(), &Member::Values("__maybe".into()), None).unwrap();
         assert_eq!(json["shape"], json!([10, 3]));
         assert_eq!(json["chunk_grid"]["configuration"]["chunk_shape"], json!([4, 2]));

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn decompressors_read_them_and_their_lengths_are_known() {
+    fn streams_decompress_and_have_the_predicted_length() {
         let raw: Vec<u8> = (0..300_000_u32)
             .map(|i| i.to_le_bytes()[0] ^ i.to_le_bytes()[1])
             .collect();

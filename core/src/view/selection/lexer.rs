@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn quoting_goes_both_ways() {
+    fn quote_and_unquote_are_inverse() {
         for text in ["plain", "a,b", "100%", "a..b", "_", "all", "a:b@c=d/e", "Zürich", ""] {
             assert_eq!(unquote(&quote(text)).unwrap(), text);
         }

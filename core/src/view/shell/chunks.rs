@@ -1,4 +1,4 @@
-//! Which bytes a chunk of the Zarr view is: those of a file, or made of cells.
+//! Finds the source of a chunk of the Zarr view: stored bytes, or cells.
 
 use std::sync::Arc;
 
@@ -7,10 +7,9 @@ use crate::view::chunk::Chunk;
 use crate::view::node::{Content, Node, NodeKind, Snapshot};
 use crate::view::shard::Shard;
 
-/// A chunk of a Zarr array: bytes of a file as they are, where these are its cells, else made of cells.
+/// The node of a Zarr chunk. It serves stored bytes unchanged if possible, otherwise it builds the chunk from cells.
 ///
-/// # Errors
-/// The index of a fragment is damaged; those of the store.
+/// Errors of the store, and damaged fragment metadata.
 pub(super) async fn node(snapshot: &Snapshot, chunk: Chunk) -> Result<Node> {
     let stored = match &chunk.sharding {
         Some(sharding) if chunk.starts_with_slice() => {
@@ -26,7 +25,7 @@ pub(super) async fn node(snapshot: &Snapshot, chunk: Chunk) -> Result<Node> {
     let mut facts = chunk.slice.facts();
     let from = match (&stored, &chunk.sharding) {
         (Some(shard), _) => Some(format!("bytes {:?} of {}", shard.extent.range, shard.extent.path)),
-        (None, Some(_)) => Some("made of cells, which no fragment alone has as they are".to_owned()),
+        (None, Some(_)) => Some("made from cells, because no single fragment stores the whole tile".to_owned()),
         (None, None) => None,
     };
     facts.extend(from.map(|from| ("shard", from)));

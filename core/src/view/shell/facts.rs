@@ -1,4 +1,4 @@
-//! Loads what the Zarr view tells of an array beside its schema.
+//! Loads the facts about an array that the Zarr view needs besides its schema.
 
 use futures_util::future;
 
@@ -7,10 +7,9 @@ use crate::array::sections::load_index;
 use crate::error::Result;
 use crate::view::fill::{Doubts, Facts};
 
-/// Loads the metadata of the array, and the statistics of fragments that matter.
+/// Loads the metadata of the array and the needed statistics of its fragments.
 ///
-/// # Errors
-/// Those of reading the metadata of the array and of its fragments.
+/// Errors of reading the metadata of the array and its fragments.
 pub(super) async fn load(array: &Array) -> Result<Facts> {
     let doubts = Doubts::of(array);
     let sections = doubts.sections();

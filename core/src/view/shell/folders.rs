@@ -1,4 +1,4 @@
-//! Folders of arrays: the members of a group, or what lies in a folder.
+//! Folders of arrays: the members of a group, or the contents of a folder.
 
 use crate::array::{Group, Member, may_be_array};
 use crate::context::Context;
@@ -7,27 +7,27 @@ use crate::vfs::{Entry, EntryKind, join, last_part, path_within};
 
 use crate::view::tree;
 
-/// A folder that holds arrays, or folders of them.
+/// A folder of arrays and other folders.
 #[derive(Debug, Default)]
 pub(in crate::view) struct Folder {
-    /// Where it lies in the store.
+    /// The path in the store.
     pub(super) path: String,
     pub(in crate::view) is_group: bool,
     pub(in crate::view) children: Vec<Child>,
-    /// Members of a group that do not lie below it, by name and URI. They are not shown: what lies
-    /// outside was not asked for, and groups that hold each other would have no end.
+    /// Names and URIs of group members outside the group's folder. They are not shown: they may be outside the source,
+    /// and groups that contain each other would be endless.
     pub(in crate::view) elsewhere: Vec<(String, String)>,
 }
 
 #[derive(Debug)]
 pub(in crate::view) struct Child {
-    /// The name shown.
+    /// The displayed name.
     pub(in crate::view) name: String,
-    /// Where it lies in the store.
+    /// The path in the store.
     pub(super) path: String,
 }
 
-/// A file that tells of a folder.
+/// A file about a folder.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum FolderText {
     Readme,
@@ -44,7 +44,7 @@ impl FolderText {
 }
 
 impl Folder {
-    /// Lists a folder, without the format's own folders and what unfinished imports write.
+    /// Lists a folder, without TileDB's own folders and the temporary folders of imports.
     pub(super) async fn of_all(context: &Context, path: &str) -> Result<Self> {
         let entries = context.vfs.list(path).await?.into_iter();
         let shown = entries.filter(|e| e.kind == EntryKind::Dir && may_be_array(&e.name));
@@ -60,8 +60,8 @@ impl Folder {
         })
     }
 
-    /// The members of a group in the store at `url`: those below it, whether they are named by a path or in full, and the
-    /// others; and beside them arrays and groups in its folder that are no members.
+    /// Lists a group in the store at `url`. The children are the members below the group, with relative or absolute
+    /// URIs, and arrays and groups in its folder that are not members. Other members go to `elsewhere`.
     pub(super) async fn of_group(group: &Group, url: &str) -> Result<Self> {
         if !group.listed {
             let folder = Self::of_all(group.context(), &group.path).await?;
@@ -105,12 +105,12 @@ impl Folder {
         Ok(folder)
     }
 
-    /// The names of its folders.
+    /// The names of the child folders.
     pub(super) fn names(&self) -> Vec<String> {
         self.children.iter().map(|c| c.name.clone()).collect()
     }
 
-    /// The texts about it, but for those whose names a folder in it has.
+    /// The files about this folder. A child folder with the same name hides the file.
     pub(super) fn texts(&self, is_root: bool) -> impl Iterator<Item = FolderText> {
         let texts = [
             (FolderText::Readme, is_root || self.is_group),
