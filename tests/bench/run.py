@@ -1,9 +1,9 @@
-"""Runs the benchmark and writes its report.
+"""Runs the benchmark, writes its results as CSV files and prints the table of ratios.
 
-    python run.py --engine PATH --data FOLDER [--scale S] [--engine-only] [--only WORKLOAD,...] --report FILE
+    python run.py --engine PATH --data FOLDER [--scale S] [--engine-only] [--only WORKLOAD,...] --results FOLDER
 
-Makes the inputs and the arrays where they are missing, and measures all rivals on each workload one after the
-other, so that a ratio along a line is of one time.
+Makes missing inputs and arrays. Measures all engines on each workload one after the other, so that each ratio compares
+times of the same period. Results go to one CSV file per workload in the folder of results.
 """
 
 import argparse
@@ -150,7 +150,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--engine", required=True)
     p.add_argument("--data", required=True)
-    p.add_argument("--report", required=True)
+    p.add_argument("--results", required=True)
     p.add_argument("--scale", type=float, default=1.0)
     p.add_argument("--runs", type=int, default=5)
     p.add_argument("--seconds", type=float, default=8)
@@ -169,9 +169,9 @@ def main():
     unmeasured = {}
     if cold and not prepare.can_be_cold(args.data):
         unmeasured = {w: "the page cache cannot be dropped here" for w in cold}
-    results = os.path.join(args.data, "results.jsonl")
+    log = os.path.join(args.data, "results.jsonl")
     rows = []
-    with open(results, "w") as f:
+    with open(log, "w") as f:
         for workload, variant, rivals in PLAN:
             if workload in unmeasured or workload not in asked:
                 continue
@@ -182,11 +182,13 @@ def main():
                 f.flush()
     options = [f"--{k} {getattr(args, k)}" for k in ("scale", "runs", "seconds", "only") if getattr(args, k) != p.get_default(k)]
     command = " ".join(["cargo xtask bench", *options, *(["--engine-only"] if args.engine_only else [])])
-    said = open(args.report).read() if os.path.exists(args.report) else ""
-    order = list(dict.fromkeys(w for w, _, _ in PLAN))
-    with open(args.report, "w") as f:
-        f.write(report.render(said, rows, unmeasured, order, machine(), f"`{command}`, {datetime.date.today()}."))
-    print(f"{args.report} is written; the lines are in {results}")
+    date = datetime.date.today().isoformat()
+    written = report.write(args.results, report.rows(rows, machine(), command, date))
+    print("\n" + report.summary(report.read(args.results)) + "\n")
+    for workload, why in unmeasured.items():
+        print(f"{workload} was not measured: {why}. Its results are from an earlier run, if it has any.")
+    print(f"wrote {', '.join(written) or 'no results'}; the measured lines are in {log}")
+    print("BENCHMARKS.md was not changed. Copy the table above into it by hand.")
 
 
 if __name__ == "__main__":

@@ -4,13 +4,14 @@ use crate::npm;
 use crate::run::{self, Outcome, cargo, command, target};
 use crate::setup;
 
-/// The command `bench`: runs Hyperslab and its rivals on the same data, and updates `BENCHMARKS.md`. Arguments are
-/// passed on:
+/// The command `bench`: runs Hyperslab and its rivals on the same data, writes the results to `bench/results` and
+/// prints the table of ratios for `BENCHMARKS.md`, which is written by hand. Arguments are passed on:
 ///
 /// - `--scale 0.1` shrinks the data.
 /// - `--engine-only` skips the rivals.
-/// - `--only dense-load,open` selects workloads and keeps the other results in the report.
+/// - `--only dense-load,open` selects workloads and keeps the results of the others.
 /// - `--data FOLDER` sets the folder of inputs and arrays.
+/// - `--results FOLDER` sets the folder of results.
 ///
 /// # Errors
 /// If something cannot be built, set up or run.
@@ -32,8 +33,8 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     if !args.iter().any(|a| a == "--data") {
         c.arg("--data").arg(target().join("bench"));
     }
-    if !args.iter().any(|a| a == "--report") {
-        c.args(["--report", "BENCHMARKS.md"]);
+    if !args.iter().any(|a| a == "--results") {
+        c.args(["--results", "bench/results"]);
     }
     run::run(c.args(args))
 }

@@ -17,7 +17,7 @@ usage: cargo xtask COMMAND
   demo     Mount sample arrays as a folder and show them in a browser
   test     Run every check, after setting up what it needs: `test [STEP …]` or `test STEP FILTER`
   npm      Build the npm package `hyperslab` from the wasm crate
-  bench    Run the benchmarks
+  bench    Run the benchmarks, write bench/results and print the table of ratios
   fuzz     Run libFuzzer on every decoder and filter: `fuzz SECONDS [NAME …]`
   setup    Install what the other commands need, and name what could not be installed
   golden   Generate the sample arrays of old library versions again (downloads old wheels)";
