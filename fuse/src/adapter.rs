@@ -1,4 +1,4 @@
-//! The kernel's questions, passed on to a [`FileSystem`]. Nothing is decided here.
+//! Passes the kernel's requests to a [`FileSystem`].
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -16,26 +16,26 @@ use crate::errno::{Refusal, errno};
 use crate::filesystem::{Attributes, FileSystem, Listed, NAME_BYTES_MAX};
 use crate::workers::Workers;
 
-/// How long what a number stands for may be remembered: it never changes.
+/// How long the kernel may cache the attributes of an inode. They never change.
 const FOREVER: Duration = Duration::from_secs(24 * 3600);
-/// Requests that the kernel may have under way in the background.
+/// The largest number of background requests of the kernel.
 const BACKGROUND: u16 = 64;
-/// Bytes the kernel may read ahead.
+/// The kernel's read-ahead, in bytes.
 const READAHEAD: u32 = 1 << 20;
 
-/// Answers a kernel out of a file system.
+/// Answers the kernel's requests from a file system.
 #[derive(Debug)]
 pub struct Adapter {
     files: Arc<FileSystem>,
     workers: Workers,
     owner: (u32, u32),
-    /// Listings of open folders, so that they do not change while they are read.
+    /// Listings of open folders, so that a listing does not change while it is read.
     listings: Mutex<HashMap<u64, Arc<Vec<Listed>>>>,
     next_handle: AtomicU64,
 }
 
 impl Adapter {
-    /// Answers out of `files`, which belong to the user and group `owner`, within `patience`.
+    /// Serves `files`, owned by the user and group `owner`. A request that takes longer than `patience` fails.
     pub fn new(files: Arc<FileSystem>, owner: (u32, u32), patience: Duration) -> Self {
         let workers = Workers::new(patience);
         Self {
@@ -47,7 +47,7 @@ impl Adapter {
         }
     }
 
-    /// What a worker answers to a question about the file or folder `about`.
+    /// Runs a request about the file or folder `about` on a worker.
     fn ask<R: Send + 'static>(
         &self,
         about: INodeNo,
@@ -56,7 +56,7 @@ impl Adapter {
         let files = Arc::clone(&self.files);
         let answer = self.workers.run(move || question(&files));
         answer.map_err(|refusal| match refusal {
-            // Of these the file system does not know.
+            // The file system does not know about these failures.
             Refusal::TimedOut | Refusal::Panicked => self.files.complain(about.0, refusal),
             told => told,
         })
@@ -100,7 +100,7 @@ impl Adapter {
 
 impl Filesystem for Adapter {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
-        // Each is an offer: where the kernel has less, it says how much, and that is taken.
+        // If the kernel lacks a capability or reduces a limit, its answer is used.
         let _ = config.add_capabilities(InitFlags::FUSE_PARALLEL_DIROPS);
         let _ = config.set_max_background(BACKGROUND);
         if let Err(most) = config.set_max_readahead(READAHEAD) {
@@ -118,7 +118,7 @@ impl Filesystem for Adapter {
                 &self.stat(found),
                 Generation(0),
             ),
-            // Number 0 is the answer "there is none" that a kernel may remember.
+            // Inode 0 is a negative entry, which the kernel may cache.
             Err(Refusal::Absent) => {
                 let none = Attributes {
                     ino: 0,
@@ -151,7 +151,7 @@ impl Filesystem for Adapter {
             Err(Refusal::ReadOnly)
         };
         match opened {
-            // The bytes behind a number never change, so what the kernel has of them stays right.
+            // The bytes of an inode never change, so the kernel's cache stays valid.
             Ok(()) => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH),
             Err(refusal) => reply.error(errno(&refusal)),
         }
@@ -203,7 +203,7 @@ impl Filesystem for Adapter {
         let Some(listing) = self.listings().get(&handle.0).cloned() else {
             return reply.error(errno(&Refusal::Stale));
         };
-        // The kernel finds the parent by itself.
+        // The kernel resolves the parent itself.
         let dots = [(ino.0, ".", true), (ino.0, "..", true)];
         let entries = dots
             .into_iter()
@@ -254,7 +254,7 @@ impl Filesystem for Adapter {
     }
 }
 
-/// A value, or its length if that was asked for.
+/// Replies with a value, or with its length if the kernel requested that.
 fn sized(reply: ReplyXattr, size: u32, value: &[u8]) {
     let length = u32::try_from(value.len()).unwrap_or(u32::MAX);
     match size {

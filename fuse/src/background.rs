@@ -1,7 +1,7 @@
-//! A mount that outlives the terminal it was made in.
+//! Runs a mount in the background.
 //!
-//! The program is started anew rather than forked: it has threads by the time it could fork, and what
-//! it prints until its files can be read is passed on as it is.
+//! The program re-executes itself instead of forking, because it may have threads by then. The first process passes on
+//! the output until the mount is ready.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -9,23 +9,24 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result};
 
-/// What the program started anew is told.
+/// The argument that marks the re-executed background process.
 pub const DETACHED: &str = "--detached";
 
-/// Starts this program anew with the same arguments, and comes back once its files can be read, with
-/// what it says then; `None` if it has ended before that, and has said why.
+/// Re-executes this program with the same arguments, waits until the mount is ready, and returns its first line of
+/// output. Returns `None` if the background process ended with an error, which it has printed.
 ///
 /// # Errors
-/// It cannot be started.
+/// The process cannot be started.
 pub fn start() -> Result<Option<String>> {
-    let program = std::env::current_exe().context("cannot find this program to start it anew")?;
+    let program =
+        std::env::current_exe().context("cannot find the path of this program to run it in the background")?;
     let mut child = Command::new(program)
         .args(std::env::args_os().skip(1))
         .arg(DETACHED)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .context("cannot start this program anew")?;
+        .context("cannot start the background process")?;
     let mut line = String::new();
     if let Some(out) = child.stdout.take() {
         BufReader::new(out).read_line(&mut line)?;
@@ -37,19 +38,19 @@ pub fn start() -> Result<Option<String>> {
     Ok(Some(line.trim_end().to_owned()))
 }
 
-/// Leaves the terminal: what is typed there, and its end, are for others.
+/// Detaches from the terminal, so that its signals and its end do not affect this process.
 ///
 /// # Errors
-/// The system's.
+/// The error of the system call.
 pub fn leave_terminal() -> Result<()> {
-    rustix::process::setsid().context("cannot leave the terminal")?;
+    rustix::process::setsid().context("cannot detach from the terminal")?;
     Ok(())
 }
 
-/// Lets go of the outputs, so that whoever waits for their end goes on. What is told from here on goes to `log`.
+/// Closes standard output and error, so that a program waiting for their end continues. Later errors go to `log`.
 ///
 /// # Errors
-/// The system's.
+/// The error of the system call.
 pub fn close_outputs(log: Option<&File>) -> Result<()> {
     let nothing = File::options().write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(&nothing)?;

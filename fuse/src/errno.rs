@@ -1,32 +1,32 @@
-//! Which number a program sees for which failure: one table.
+//! Maps failures to error numbers.
 
 use fuser::Errno;
 use hyperslab::Error;
 
-/// Why the file system said no.
+/// The reason why a request failed.
 #[derive(Debug)]
 pub enum Refusal {
-    /// There is no such name. Nothing is wrong.
+    /// No file or folder has this name. This is not a failure.
     Absent,
-    /// The file was forgotten, or is no longer what it was.
+    /// The inode was forgotten, or the file has changed.
     Stale,
-    /// A folder where a file is needed.
+    /// A folder was given instead of a file.
     IsFolder,
-    /// A file where a folder is needed.
+    /// A file was given instead of a folder.
     NoFolder,
-    /// A file or folder has no extended attribute of this name.
+    /// The file or folder has no extended attribute of this name.
     NoAttribute,
-    /// A component of a path that is longer than any can be.
+    /// A component of the path is too long.
     NameTooLong,
-    /// Something else than reading.
+    /// The request would write.
     ReadOnly,
-    /// No answer within the time allowed.
+    /// The request timed out.
     TimedOut,
-    /// A defect of this program.
+    /// A bug in this program.
     Panicked,
-    /// The engine's own failure.
+    /// An error of the engine.
     Engine(Error),
-    /// The engine's failure to read a file that is there.
+    /// An error of the engine while reading an existing file.
     Unreadable(Error),
 }
 
@@ -37,7 +37,7 @@ impl From<Error> for Refusal {
 }
 
 impl Refusal {
-    /// Whether something that is there could not be read, rather than that there is nothing of the name.
+    /// Whether reading existing data failed. False if the name does not exist.
     pub fn is_failure(&self) -> bool {
         let other = [Errno::ENOENT, Errno::ESTALE, Errno::EINTR];
         !other.iter().any(|o| o.code() == errno(self).code())
@@ -47,27 +47,27 @@ impl Refusal {
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Absent => f.write_str("there is no such name"),
-            Self::Stale => f.write_str("the file was forgotten; look its name up again"),
+            Self::Absent => f.write_str("no such file or folder"),
+            Self::Stale => f.write_str("the file is out of date; open it again"),
             Self::IsFolder => f.write_str("this is a folder"),
-            Self::NoFolder => f.write_str("this is no folder"),
-            Self::NoAttribute => f.write_str("there is no such attribute"),
+            Self::NoFolder => f.write_str("this is not a folder"),
+            Self::NoAttribute => f.write_str("no such extended attribute"),
             Self::NameTooLong => f.write_str("the name is too long"),
-            Self::ReadOnly => f.write_str("nothing can be changed here"),
-            Self::TimedOut => f.write_str("no answer within the time allowed"),
-            Self::Panicked => f.write_str("the program has a defect; please report what you did"),
+            Self::ReadOnly => f.write_str("the file system is read-only"),
+            Self::TimedOut => f.write_str("timed out; --timeout sets the limit"),
+            Self::Panicked => f.write_str("internal error; please report it"),
             Self::Engine(error) | Self::Unreadable(error) if error.wants_key() => {
-                write!(f, "{error}; --key-file gives the key")
+                write!(f, "{error}; pass the key with --key-file")
             }
             Self::Engine(error) | Self::Unreadable(error) => error.fmt(f),
         }
     }
 }
 
-/// The number for a failure.
+/// The error number of a failure.
 ///
-/// A name that makes no sense is `ENOENT`, because shells and tools try names and go on from there;
-/// the reason can be read from the folder's `user.hyperslab.error`.
+/// An invalid name is `ENOENT`, because shells and tools probe names and continue after that error. The reason is in
+/// the folder's extended attribute `user.hyperslab.error`.
 pub fn errno(refusal: &Refusal) -> Errno {
     match refusal {
         Refusal::Absent => Errno::ENOENT,
@@ -79,7 +79,7 @@ pub fn errno(refusal: &Refusal) -> Errno {
         Refusal::ReadOnly => Errno::EROFS,
         Refusal::TimedOut => Errno::ETIMEDOUT,
         Refusal::Panicked => Errno::EIO,
-        // Readers of Zarr take a chunk that is absent for cells that nobody wrote.
+        // Zarr readers treat a missing chunk as unwritten, so these must not be `ENOENT`.
         Refusal::Unreadable(Error::NotFound { .. } | Error::InvalidArgument(_)) => Errno::EIO,
         Refusal::Engine(error) | Refusal::Unreadable(error) => match error {
             lost if lost.is_lost() => Errno::EIO,
@@ -89,7 +89,7 @@ pub fn errno(refusal: &Refusal) -> Errno {
             Error::Key { .. } => Errno::EACCES,
             Error::LimitExceeded { .. } | Error::NoMemory { .. } => Errno::EFBIG,
             Error::Cancelled => Errno::EINTR,
-            // What the engine may learn to say in future is a failure to read, like the rest.
+            // Unknown future errors of the engine are failed reads.
             Error::Corrupt { .. } | Error::Io { .. } | _ => Errno::EIO,
         },
     }

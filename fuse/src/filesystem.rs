@@ -1,4 +1,4 @@
-//! The file system: numbers for files, and what can be asked about them. No kernel is needed.
+//! The file system: inodes and the requests about them. Works without a kernel.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -13,27 +13,27 @@ use hyperslab::view::{DirEntry, Node, NodeKind, Source, View, dir_id};
 use crate::errno::{Refusal, errno};
 use crate::open_files::OpenFiles;
 
-/// The number of the root folder.
+/// The inode of the root folder.
 pub const ROOT: u64 = 1;
-/// The longest component of a path, in bytes: what older kernels pass on.
+/// The longest component of a path, in bytes. Older kernels do not pass on longer ones.
 pub const NAME_BYTES_MAX: usize = 1024;
-/// Bytes that open files keep which must be made as a whole.
+/// Memory for open files that are rendered as a whole, in bytes.
 const OPEN_BYTES_MAX: u64 = 1 << 30;
-/// Folders whose last complaint is remembered.
+/// The largest number of remembered failures.
 const COMPLAINTS_MAX: usize = 1024;
-/// What extended attributes start with.
+/// The prefix of extended attributes.
 const XATTR: &str = "user.hyperslab.";
 
-/// A view with numbered files.
+/// A view with inodes.
 #[derive(Debug)]
 pub struct FileSystem {
     view: View,
-    /// How long a name may go on showing what it showed.
+    /// How long a lookup may return an outdated result.
     ttl: Duration,
     looked: Mutex<Instant>,
     inodes: Mutex<HashMap<u64, Inode>>,
     open: OpenFiles,
-    /// What was last refused of a file, or in a folder.
+    /// The last failure of each file or folder.
     complaints: Mutex<HashMap<u64, Complaint>>,
     tell: fn(&str, &Refusal),
 }
@@ -42,39 +42,39 @@ pub struct FileSystem {
 struct Inode {
     path: String,
     node: Arc<Node>,
-    /// How many times the kernel was told the number, less how many it has forgotten.
+    /// The number of lookups of the inode that the kernel has not forgotten.
     known: u64,
 }
 
-/// Why something was refused.
+/// A failed request.
 #[derive(Debug, Clone)]
 struct Complaint {
-    /// The number for it.
+    /// The error number.
     number: i32,
-    /// The name in the folder, if it is about one.
+    /// The name in the folder, if a lookup failed.
     name: Option<String>,
     why: String,
 }
 
-/// What `stat` tells.
+/// The results of `stat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attributes {
-    /// Its number.
+    /// The inode.
     pub ino: u64,
-    /// Bytes; exact.
+    /// The exact size in bytes.
     pub size: u64,
-    /// 512-byte blocks of the store that it takes; never 0 for a file with contents.
+    /// 512-byte blocks in the store; never 0 for a non-empty file.
     pub blocks: u64,
     /// Whether it is a folder.
     pub is_dir: bool,
-    /// When the newest write that it shows was made, in milliseconds since 1970.
+    /// The time of the newest write that it shows, in milliseconds since 1970.
     pub modified_ms: u64,
 }
 
 /// A name in a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// The number of the file it leads to.
+    /// The inode of the name.
     pub ino: u64,
     /// The name.
     pub name: String,
@@ -83,10 +83,10 @@ pub struct Listed {
 }
 
 impl FileSystem {
-    /// A file system over `source`, which is looked at anew after `ttl`.
+    /// A file system over `source`, which is refreshed after `ttl`.
     ///
     /// # Errors
-    /// The source cannot be read, or is nothing that can be shown.
+    /// The source cannot be read or shown.
     pub fn new(source: Source, ttl: Duration) -> Result<Self, Refusal> {
         let view = View::new(source, now_ms());
         let root = block_on(view.lookup(""))?.ok_or(Refusal::Absent)?;
@@ -106,23 +106,22 @@ impl FileSystem {
         })
     }
 
-    /// Calls `tell` with the path of what cannot be read though it is there, and why: once for each, as long as programs
-    /// see the same number for it, for what of it is read first is left to chance.
+    /// Calls `tell` with the path and the reason when existing data cannot be read. It is called once per inode,
+    /// because the order in which parts of a file are read is random.
     #[must_use]
     pub fn telling(self, tell: fn(&str, &Refusal)) -> Self {
         Self { tell, ..self }
     }
 
-    /// How long a name may be remembered.
+    /// How long a name may be cached.
     pub fn ttl(&self) -> Duration {
         self.ttl
     }
 
-    /// The file `name` in the folder `parent`. A file that is found is known once more, until
-    /// [`FileSystem::forget`].
+    /// Looks up the file `name` in the folder `parent`. Each success counts until [`FileSystem::forget`].
     ///
     /// # Errors
-    /// [`Refusal::Absent`] if there is no such name; others with the reason.
+    /// [`Refusal::Absent`] if the name does not exist; others with the reason.
     pub fn lookup(&self, parent: u64, name: &OsStr) -> Result<Attributes, Refusal> {
         if name.len() > NAME_BYTES_MAX {
             return Err(Refusal::NameTooLong);
@@ -132,7 +131,7 @@ impl FileSystem {
         self.refresh();
         let mut found = block_on(self.view.lookup(&path));
         if found.as_ref().is_err_and(hyperslab::Error::is_lost) {
-            // It may have been vacuumed since the array was looked at.
+            // The array may have been vacuumed since the last refresh.
             self.view.refresh(now_ms());
             found = block_on(self.view.lookup(&path));
         }
@@ -154,14 +153,14 @@ impl FileSystem {
         Ok(attributes(ino, &inode.node))
     }
 
-    /// What `stat` tells about a file.
+    /// The attributes of a file or folder.
     ///
     /// # Errors
-    /// [`Refusal::Stale`] if the number is not known.
+    /// [`Refusal::Stale`] if the inode is unknown.
     pub fn attributes(&self, ino: u64) -> Result<Attributes, Refusal> {
         let inode = self.inode(ino)?;
         if inode.node.kind.is_dir() {
-            // What is written shows in the folder; the bytes behind a file's number never change.
+            // New writes change the folder. The bytes of a file's inode never change.
             self.refresh();
             if let Ok(Some(now)) = block_on(self.view.lookup(&inode.path)) {
                 return Ok(attributes(ino, &now));
@@ -170,10 +169,10 @@ impl FileSystem {
         Ok(attributes(ino, &inode.node))
     }
 
-    /// Bytes of a file; fewer than asked for only at its end.
+    /// Reads a byte range of a file. The result is shorter only at the end of the file.
     ///
     /// # Errors
-    /// [`Refusal::IsFolder`]; [`Refusal::Stale`] if it was vacuumed since; others from reading.
+    /// [`Refusal::IsFolder`]; [`Refusal::Stale`] if the file was vacuumed; errors of reading the array.
     pub fn read(&self, ino: u64, offset: u64, size: u32) -> Result<Bytes, Refusal> {
         let inode = self.inode(ino)?;
         if inode.node.kind.is_dir() {
@@ -197,14 +196,14 @@ impl FileSystem {
                 self.withdraw(ino, None);
                 return Ok(bytes);
             }
-            // It was there at lookup: it was vacuumed since, or it is lost.
+            // It existed at lookup, so it was vacuumed or lost since then.
             Err(hyperslab::Error::NotFound { .. }) if self.is_outdated(ino, &inode) => Refusal::Stale,
             Err(e) => Refusal::Unreadable(e),
         };
         Err(self.complain(ino, refusal))
     }
 
-    /// Whether the path of a file leads to another one by now, or to none.
+    /// Whether the path now has another inode or does not exist.
     fn is_outdated(&self, ino: u64, inode: &Inode) -> bool {
         self.view.refresh(now_ms());
         match block_on(self.view.lookup(&inode.path)) {
@@ -213,7 +212,7 @@ impl FileSystem {
         }
     }
 
-    /// Opens a file. What must be made as a whole is made once while it is open, until [`FileSystem::close`].
+    /// Opens a file. A file that must be rendered as a whole is rendered once until [`FileSystem::close`].
     ///
     /// # Errors
     /// [`Refusal::IsFolder`]; [`Refusal::Stale`].
@@ -225,20 +224,20 @@ impl FileSystem {
         Ok(())
     }
 
-    /// A program has closed a file that it had opened.
+    /// Closes a file that was opened.
     pub fn close(&self, ino: u64) {
         self.open.close(ino);
     }
 
-    /// Whether a program has a file open.
+    /// Whether any file is open.
     pub fn has_open_files(&self) -> bool {
         !self.open.is_empty()
     }
 
-    /// The names in a folder, in order.
+    /// Lists a folder in order.
     ///
     /// # Errors
-    /// [`Refusal::NoFolder`]; [`Refusal::Stale`]; others from reading.
+    /// [`Refusal::NoFolder`]; [`Refusal::Stale`]; errors of reading the array.
     pub fn list(&self, ino: u64) -> Result<Vec<Listed>, Refusal> {
         let inode = self.inode(ino)?;
         if !inode.node.kind.is_dir() {
@@ -249,7 +248,7 @@ impl FileSystem {
         Ok(entries.into_iter().map(|e| self.listed(&inode.path, e)).collect())
     }
 
-    /// The kernel no longer holds `times` of the mentions of a number.
+    /// Forgets `times` lookups of an inode.
     pub fn forget(&self, ino: u64, times: u64) {
         let mut inodes = lock(&self.inodes);
         let Some(inode) = inodes.get_mut(&ino).filter(|_| ino != ROOT) else {
@@ -270,7 +269,7 @@ impl FileSystem {
         found.map(|(_, value)| value).ok_or(Refusal::NoAttribute)
     }
 
-    /// All extended attributes: facts about a slice, and why something in a folder was refused.
+    /// All extended attributes: facts about a slice, and the last failure in a folder.
     ///
     /// # Errors
     /// [`Refusal::Stale`].
@@ -290,7 +289,8 @@ impl FileSystem {
             .collect())
     }
 
-    /// Remembers why, for whoever asks the folder or the file, and tells of it where it is a failure.
+    /// Records a failure for the extended attribute of the file or folder, and reports it if existing data cannot be
+    /// read.
     pub fn complain(&self, ino: u64, refusal: Refusal) -> Refusal {
         self.complain_of(ino, None, refusal)
     }
@@ -315,7 +315,7 @@ impl FileSystem {
         refusal
     }
 
-    /// Forgets a complaint about what works now.
+    /// Removes the recorded failure after a success.
     fn withdraw(&self, ino: u64, name: Option<&str>) {
         let mut complaints = lock(&self.complaints);
         if complaints.get(&ino).is_some_and(|c| c.name.as_deref() == name) {
@@ -323,7 +323,7 @@ impl FileSystem {
         }
     }
 
-    /// How many numbers the kernel holds.
+    /// The number of inodes that the kernel knows.
     pub fn known(&self) -> usize {
         lock(&self.inodes).len()
     }
@@ -336,13 +336,13 @@ impl FileSystem {
         Ok(join(&inode.path, name))
     }
 
-    /// The number that [`FileSystem::lookup`] would give.
+    /// Adds the inode that [`FileSystem::lookup`] would return.
     fn listed(&self, dir: &str, entry: DirEntry) -> Listed {
         let path = join(dir, &entry.name);
         let id = if entry.is_dir {
             dir_id(&path)
         } else {
-            // What cannot be looked up gets some number that stays the same.
+            // A name whose lookup fails gets a constant inode.
             block_on(self.view.lookup(&path))
                 .ok()
                 .flatten()
@@ -369,7 +369,7 @@ impl FileSystem {
     }
 }
 
-/// Milliseconds since 1970; a clock that stands before shows everything.
+/// Milliseconds since 1970. A clock before 1970 shows all writes.
 fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).ok();
     since
@@ -382,8 +382,8 @@ fn attributes(ino: u64, node: &Node) -> Attributes {
         NodeKind::File { size } => size,
         NodeKind::Dir => 0,
     };
-    // Archivers take a file of 0 blocks for one hole, and write zeros without reading it. What takes no bytes of the
-    // store is in memory.
+    // Archivers treat a file of 0 blocks as a hole and write zeros without reading it. So generated files count their
+    // size.
     let in_store = if node.stored_bytes == 0 {
         size
     } else {
@@ -399,7 +399,7 @@ fn attributes(ino: u64, node: &Node) -> Attributes {
     }
 }
 
-/// What of a range is there.
+/// The part of a range inside the file.
 fn part(whole: &Bytes, range: &Range<u64>) -> Bytes {
     let at = |v: u64| usize::try_from(v).map_or(whole.len(), |v| v.min(whole.len()));
     whole.slice(at(range.start)..at(range.end))
@@ -414,6 +414,6 @@ fn join(dir: &str, name: &str) -> String {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No lock is held while foreign code runs, so what it guards is whole.
+    // Code under the lock does not panic, so the data is consistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,7 @@
 //! Mounts TileDB arrays as folders of files.
 //!
-//! [`filesystem`] is the whole file system, and knows nothing of kernels; [`adapter`] passes a kernel's
-//! questions to it; [`mount`] attaches it to a folder and takes it off again;
-//! [`background`] lets it outlive a terminal.
+//! [`filesystem`] implements the file system without a kernel. [`adapter`] passes a kernel's requests to it. [`mount`]
+//! mounts and unmounts it, and [`background`] runs it in the background.
 
 pub mod adapter;
 pub mod background;

@@ -1,4 +1,4 @@
-//! `fuse-mount SOURCE MOUNTPOINT`: an array, or a folder of arrays, as files.
+//! `fuse-mount SOURCE MOUNTPOINT`: mounts an array or a folder of arrays.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -19,13 +19,13 @@ use hyperslab_fuse::errno::Refusal;
 use hyperslab_fuse::filesystem::FileSystem;
 use hyperslab_fuse::mount::{self, Mount};
 
-/// Bytes the kernel reads ahead of a program that reads front to back.
+/// The kernel's read-ahead for sequential reads, in bytes.
 const READAHEAD_BYTES: u64 = 1 << 20;
-/// How long files that are open at the end may still be read.
+/// How long open files stay readable after a signal.
 const GRACE: Duration = Duration::from_secs(5);
-/// How often is looked whether there are any.
+/// The interval of checks for open files.
 const LOOK: Duration = Duration::from_millis(20);
-/// What mount(8) takes for every file system, of which some may have `no` before them, and what fstab says to it alone.
+/// Generic options of mount(8), some of which may have the prefix `no`, and options that only fstab uses.
 const SYSTEM_OPTIONS: &[&str] = &[
     "async",
     "atime",
@@ -54,48 +54,48 @@ const SYSTEM_OPTIONS: &[&str] = &[
     "_netdev",
 ];
 
-/// Shows TileDB arrays as files: any slice is a file that can be named.
+/// Mount TileDB arrays as folders in which every slice is a file
 #[derive(Debug, Parser)]
 #[command(name = "fuse-mount", version)]
 struct Args {
-    /// An array, a group, or a folder of arrays: a path, or a URL (file:, s3:, gs:, az:, http:, https:).
+    /// An array, a group, or a folder of arrays: a path or URL (file:, s3:, gs:, az:, http:, https:)
     source: String,
-    /// An empty folder.
+    /// Where to mount; must be an empty folder
     mountpoint: PathBuf,
-    /// Show the arrays as of this time: a year, a date or a date and time, or milliseconds since 1970.
+    /// Show the arrays as of this time: a year, a date, a date and time, or milliseconds since 1970 [default: now]
     #[arg(long, value_name = "T")]
     at: Option<String>,
-    /// The key of encrypted arrays: a file of 32 bytes or 64 hex digits.
+    /// Read the key of encrypted arrays from this file: 32 bytes or 64 hex digits
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// Let other users read the files too.
+    /// Let other users read the files
     #[arg(long)]
     allow_other: bool,
-    /// Seconds after which a name shows what was written since.
+    /// Show new writes after at most this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = ttl)]
     ttl: f64,
-    /// Seconds after which a program that waits for data is told that it failed.
+    /// Fail a read that takes longer than this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 120.0, value_parser = timeout)]
     timeout: f64,
-    /// Where to tell what could not be read, and why: a file that is appended to. Else standard error, which a mount in
-    /// the background does not have.
+    /// Append read errors to this file [default: standard error, or none in the background]
     #[arg(long, value_name = "FILE")]
     log_file: Option<PathBuf>,
-    /// Come back once the files can be read, and go on without the terminal.
+    /// Run in the background; return when the mount is ready
     #[arg(short, long, conflicts_with = "foreground")]
     background: bool,
-    /// Stay in the foreground, which is what happens anyway.
+    /// Run in the foreground (the default)
     #[arg(short = 'f', long)]
     foreground: bool,
-    /// This is the program that the one in the foreground has started.
+    /// Set for the re-executed background process
     #[arg(long, hide = true)]
     detached: bool,
-    /// Mount options as in fstab: allow_other, background, at=T, key_file=FILE, log_file=FILE; those that mount(8) knows are for the system.
+    /// Mount options as in fstab: allow_other, background, at=T, key_file=FILE, log_file=FILE; accepts the generic
+    /// options of mount(8)
     #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
     options: Vec<String>,
 }
 
-/// The shortest `--timeout`, and the longest time of any option.
+/// The shortest `--timeout`, and the longest duration of any option.
 const SECONDS_MIN: f64 = 0.001;
 const SECONDS_MAX: f64 = 1e9;
 
@@ -109,10 +109,10 @@ fn main() -> ExitCode {
     });
     match outcome {
         Ok(Some(())) => ExitCode::SUCCESS,
-        // The program in the background has said why.
+        // The background process has printed the reason.
         Ok(None) => ExitCode::FAILURE,
         Err(e) => {
-            // Where this cannot be written there is nobody to tell.
+            // A failed write to standard error cannot be reported.
             let _ = writeln!(
                 std::io::stderr(),
                 "fuse-mount: {}",
@@ -124,7 +124,7 @@ fn main() -> ExitCode {
 }
 
 impl Args {
-    /// The same with what the `-o` options say.
+    /// Applies the `-o` options.
     fn with_options(mut self) -> Result<Self> {
         for option in std::mem::take(&mut self.options) {
             match option.split_once('=') {
@@ -133,11 +133,11 @@ impl Args {
                 Some(("at", time)) => self.at = Some(time.to_owned()),
                 Some(("key_file", file)) => self.key_file = Some(file.into()),
                 Some(("log_file", file)) => self.log_file = Some(file.into()),
-                // For the system, or true anyway.
+                // Handled by the system, or always true.
                 _ if is_of_the_system(&option) => {}
                 _ => bail!(
-                    "-o {option}: there is no such option; there are allow_other, background, at=T, key_file=FILE, \
-                     log_file=FILE, and those of mount(8) for every file system"
+                    "-o {option}: unknown option; use allow_other, background, at=T, key_file=FILE, log_file=FILE, \
+                     or the generic options of mount(8)"
                 ),
             }
         }
@@ -145,11 +145,11 @@ impl Args {
     }
 }
 
-/// Whether an option of a mount is none of this program's business: mount(8) and fstab hand on all they have.
+/// Whether an option is meant for the system. mount(8) passes on all options from fstab.
 fn is_of_the_system(option: &str) -> bool {
     let name = option.split('=').next().unwrap_or(option);
     let plain = name.strip_prefix("no").unwrap_or(name);
-    // Of these each has its own value: `x-systemd.automount`, `comment=…`, `user=…`.
+    // These may have any value: `x-systemd.automount`, `comment=…`, `user=…`.
     let valued = name.starts_with("x-") || name.starts_with("X-") || matches!(name, "comment" | "user");
     option.is_empty() || valued || (name == option && SYSTEM_OPTIONS.contains(&plain))
 }
@@ -165,8 +165,8 @@ fn run(args: Args) -> Result<()> {
 
     let (events, happened) = mpsc::channel();
     let signalled = events.clone();
-    // Before the mount: a signal in between must not leave it behind.
-    ctrlc::set_handler(move || drop(signalled.send(Event::Signal))).context("cannot watch for signals")?;
+    // Installed before mounting, so that a signal cannot leave the mount behind.
+    ctrlc::set_handler(move || drop(signalled.send(Event::Signal))).context("cannot install the signal handler")?;
 
     let (mounted, fd) = Mount::new(&place, &vfs::redact(&args.source), args.allow_other)?;
     let outcome = serve(adapter, fd, &args, &mounted, &events, &happened);
@@ -175,9 +175,8 @@ fn run(args: Args) -> Result<()> {
         .with_context(|| format!("cannot unmount {}", place.display()))?;
     match outcome? {
         Event::Ended(result) => result,
-        // Programs may still be reading files that they have open; a second signal cuts them off. Who only waits
-        // for a name is not waited for: what it leads to may take long to make. The mount is off as it was asked to
-        // be: how the kernel then hangs up is no failure.
+        // Programs may finish reading open files; a second signal ends this. Lookups are not waited for, because they
+        // may take long. An error from the session is ignored, because the unmount succeeded.
         Event::Signal => {
             let end = Instant::now() + GRACE;
             while files.has_open_files() && Instant::now() < end && happened.recv_timeout(LOOK).is_err() {}
@@ -186,10 +185,10 @@ fn run(args: Args) -> Result<()> {
     }
 }
 
-/// What ends a mount.
+/// The events that end a mount.
 enum Event {
     Signal,
-    /// The kernel has nothing more to ask: somebody took the mount off.
+    /// The session ended, because the file system was unmounted.
     Ended(Result<()>),
 }
 
@@ -209,21 +208,21 @@ fn serve(
     };
     let mut config = fuser::Config::default();
     config.acl = acl;
-    // Threads only wait here; the more, the more questions can be under way.
+    // The number of concurrent requests; these threads only wait for workers.
     config.n_threads = Some(16);
     config.clone_fd = true;
-    let session = Session::from_fd(adapter, fd, acl, config)
-        .context("the kernel and this program do not understand each other")?;
+    let session =
+        Session::from_fd(adapter, fd, acl, config).context("the kernel's FUSE protocol version is not supported")?;
     mounted.set_readahead(READAHEAD_BYTES);
     let ended = events.clone();
     std::thread::Builder::new().name("session".into()).spawn(move || {
-        let result = session.run().context("the connection to the kernel broke");
-        // Nobody listens once the program is on its way out.
+        let result = session.run().context("the connection to the kernel failed");
+        // The receiver is gone when the program exits.
         let _ = ended.send(Event::Ended(result));
     })?;
-    // The first answer through the kernel shows that it works.
-    std::fs::metadata(&args.mountpoint).context("the mount does not answer")?;
-    // It is a mount whether or not somebody hears of it.
+    // A first request through the kernel checks the mount.
+    std::fs::metadata(&args.mountpoint).context("the mount does not respond")?;
+    // The mount works even if standard output is closed.
     let place = args.mountpoint.display();
     let source = vfs::redact(&args.source);
     let _ = writeln!(std::io::stdout(), "READY: mounted {source} at {place}");
@@ -242,7 +241,7 @@ fn open(args: &Args) -> Result<FileSystem> {
         None => Window::ALL,
     };
     let key = args.key_file.as_deref().map(key).transpose()?;
-    // Of a URL, what its signature is no part of.
+    // The URL without its query, which may contain a signature.
     let unsigned = match vfs::local_path(&args.source) {
         Some(_) => args.source.as_str(),
         None => args.source.split(['?', '#']).next().unwrap_or_default(),
@@ -260,7 +259,7 @@ fn open(args: &Args) -> Result<FileSystem> {
             args.source
         );
     }
-    // Groups name their members by full paths, whatever was typed here.
+    // Groups name their members by absolute paths, even if the source is a relative path.
     let url = match vfs::local_path(&args.source) {
         Some(local) => std::path::absolute(local)?.to_string_lossy().into_owned(),
         None => args.source.clone(),
@@ -275,27 +274,27 @@ fn open(args: &Args) -> Result<FileSystem> {
     FileSystem::new(source, seconds(args.ttl)?).map_err(|e| anyhow::anyhow!("cannot open {}: {e}", args.source))
 }
 
-/// The file in which is told what could not be read.
+/// Opens the log file.
 fn log(file: &Path) -> Result<File> {
     let opened = File::options().append(true).create(true).open(file);
-    opened.with_context(|| format!("--log-file {}: cannot be written to", file.display()))
+    opened.with_context(|| format!("--log-file {}: cannot open the file for appending", file.display()))
 }
 
-/// Tells what could not be read.
+/// Reports data that cannot be read.
 fn tell(path: &str, refusal: &Refusal) {
-    // Where this cannot be written there is nobody to tell.
+    // A failed write to standard error cannot be reported.
     let told = format!("fuse-mount: cannot read {path:?}: {refusal}");
     let _ = writeln!(std::io::stderr(), "{}", printable(&vfs::redact(&told), &[]));
 }
 
-/// The key in a file.
+/// Reads a key file.
 fn key(file: &Path) -> Result<Key> {
     let shown = file.display();
     let bytes = std::fs::read(file).with_context(|| format!("cannot read the key in {shown}"))?;
-    let key =
-        Key::parse(&bytes).with_context(|| format!("{shown} holds no key; a key is 32 bytes or 64 hex digits"))?;
+    let key = Key::parse(&bytes)
+        .with_context(|| format!("{shown} does not contain a key; a key is 32 bytes or 64 hex digits"))?;
     if vfs::readable_by_everyone(file) {
-        let why = format!("every user of this machine may read the key in {shown}; run `chmod 600 {shown}`");
+        let why = format!("every user of this machine can read the key in {shown}; run `chmod 600 {shown}`");
         let _ = writeln!(std::io::stderr(), "fuse-mount: warning: {why}");
     }
     Ok(key)
@@ -303,16 +302,16 @@ fn key(file: &Path) -> Result<Key> {
 
 fn ttl(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|v| (0.0..=SECONDS_MAX).contains(v));
-    value.ok_or_else(|| format!("give 0 to {SECONDS_MAX} seconds"))
+    value.ok_or_else(|| format!("expected 0 to {SECONDS_MAX} seconds"))
 }
 
 fn timeout(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|v| (SECONDS_MIN..=SECONDS_MAX).contains(v));
-    value.ok_or_else(|| format!("give {SECONDS_MIN} to {SECONDS_MAX} seconds"))
+    value.ok_or_else(|| format!("expected {SECONDS_MIN} to {SECONDS_MAX} seconds"))
 }
 
 fn seconds(value: f64) -> Result<Duration> {
-    Duration::try_from_secs_f64(value).with_context(|| format!("{value} is no number of seconds"))
+    Duration::try_from_secs_f64(value).with_context(|| format!("{value} is not a valid number of seconds"))
 }
 
 #[cfg(test)]
@@ -336,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn options_of_mount_are_accepted_and_others_are_known_or_refused() {
+    fn unknown_mount_options_are_rejected() {
         let args = with("rw,nosuid,nodev,noatime,user=me,_netdev,nofail,x-systemd.automount,allow_other,at=5").unwrap();
         assert!(args.allow_other && !args.background);
         assert_eq!(args.at.as_deref(), Some("5"));

@@ -1,8 +1,7 @@
-//! Attaching a file system to a folder, and taking it off again.
+//! Mounts and unmounts a file system.
 //!
-//! This is done here rather than by the protocol library, which in the release used takes mounts off
-//! that are not its own, cannot take a busy one off, and does not name the type `fuse.fuse-mount`
-//! that tools such as `updatedb` go by.
+//! The current release of `fuser` cannot do this: it unmounts file systems that are not its own, and cannot unmount a
+//! busy one. It also does not set the type `fuse.fuse-mount`, which tools such as `updatedb` use.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -17,31 +16,31 @@ use rustix::fs::FileType;
 use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::net::{AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType};
 
-/// The type that `mount` and `/proc/mounts` show.
+/// The type shown by `mount` and `/proc/mounts`.
 const TYPE: &str = "fuse.fuse-mount";
 const MOUNTINFO: &str = "/proc/self/mountinfo";
 
-/// A mount of ours.
+/// A mount of this program.
 #[derive(Debug)]
 pub struct Mount {
     place: PathBuf,
-    /// The device that the kernel gave it, which tells it from whatever may be mounted there later.
+    /// The device number, which distinguishes this mount from later mounts at the same place.
     device: String,
 }
 
-/// Checks that something can be mounted at `place`, after taking a dead mount of ours off it, and
-/// gives its full path. `source` is the folder to be shown, if it is a local one.
+/// Checks the mount point, unmounts a disconnected mount of this program there, and returns its absolute path. `source`
+/// is the path of a local source.
 ///
 /// # Errors
-/// It is no empty folder, or it and the source lie within each other.
+/// The mount point is not an empty folder, or it overlaps with the source.
 pub fn prepare(place: &Path, source: Option<&Path>) -> Result<PathBuf> {
-    // Not `stat`, which the kernel may answer from what it remembers of a dead mount.
+    // The kernel may answer `stat` on a disconnected mount from its cache.
     let there = std::fs::read_dir(place).map(drop);
     if there.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
-        bail!("{} does not exist; make the folder first", place.display());
+        bail!("{} does not exist; create the folder first", place.display());
     }
     if there.is_err_and(|e| e.raw_os_error() == Some(rustix::io::Errno::NOTCONN.raw_os_error())) {
-        // The full path of a dead mount cannot be found out through it.
+        // A disconnected mount cannot be canonicalized, but its parent can.
         let parent = place
             .parent()
             .filter(|p| !p.as_os_str().is_empty())
@@ -54,11 +53,12 @@ pub fn prepare(place: &Path, source: Option<&Path>) -> Result<PathBuf> {
             .map_or_else(|| parent.clone(), |name| parent.join(name));
         if device(&full)?.is_none() {
             bail!(
-                "{} is a dead mount of another program; take it off with umount first",
+                "{} is a disconnected mount of another program; run `umount` first",
                 place.display()
             );
         }
-        detach(&full).with_context(|| format!("{} is a dead mount that cannot be taken off", place.display()))?;
+        detach(&full)
+            .with_context(|| format!("{} is a disconnected mount that cannot be unmounted", place.display()))?;
     }
     let full = place
         .canonicalize()
@@ -66,7 +66,7 @@ pub fn prepare(place: &Path, source: Option<&Path>) -> Result<PathBuf> {
     let mut names = std::fs::read_dir(&full).with_context(|| format!("cannot mount at {}", place.display()))?;
     if names.next().is_some() {
         bail!(
-            "{} is not empty; what is in it would be hidden. Choose an empty folder",
+            "{} is not empty; the mount would hide its contents. Choose an empty folder",
             place.display()
         );
     }
@@ -74,7 +74,7 @@ pub fn prepare(place: &Path, source: Option<&Path>) -> Result<PathBuf> {
         && (source.starts_with(&full) || full.starts_with(&source))
     {
         bail!(
-            "{} and {} lie within each other; mount somewhere else",
+            "{} and {} overlap; choose a mount point outside the source",
             source.display(),
             full.display()
         );
@@ -83,17 +83,17 @@ pub fn prepare(place: &Path, source: Option<&Path>) -> Result<PathBuf> {
 }
 
 impl Mount {
-    /// Mounts at `place` and gives the descriptor through which the kernel asks its questions.
+    /// Mounts at `place` and returns the file descriptor for the kernel's requests.
     ///
     /// # Errors
-    /// The kernel, or the helper program `fusermount3`, does not let this user mount there.
+    /// The kernel or the helper program `fusermount3` does not let this user mount there.
     pub fn new(place: &Path, name: &str, allow_other: bool) -> Result<(Self, OwnedFd)> {
         let fd = if rustix::process::geteuid().is_root() {
             direct(place, name, allow_other)?
         } else {
             helped(place, name, allow_other)?
         };
-        let device = device(place)?.context("the mount is not there although nothing failed")?;
+        let device = device(place)?.context("mounting succeeded, but the mount does not exist")?;
         Ok((
             Self {
                 place: place.to_owned(),
@@ -103,17 +103,17 @@ impl Mount {
         ))
     }
 
-    /// Lets the kernel read this many bytes ahead, where that may be set.
+    /// Sets the kernel's read-ahead in bytes, if permitted.
     pub fn set_readahead(&self, bytes: u64) {
         let file = format!("/sys/class/bdi/{}/read_ahead_kb", self.device);
-        // Only a matter of speed.
+        // Ignored, because it affects performance only.
         let _ = std::fs::write(file, (bytes >> 10).to_string());
     }
 
-    /// Takes the mount off, if it is still there. Open files stay readable as long as this program runs.
+    /// Unmounts the file system if it is still mounted. Open files stay readable while this program runs.
     ///
     /// # Errors
-    /// The kernel's or the helper's.
+    /// Errors of the kernel or the helper program.
     pub fn unmount(&self) -> io::Result<()> {
         if device(&self.place)?.as_deref() == Some(self.device.as_str()) {
             detach(&self.place)
@@ -143,11 +143,11 @@ fn direct(place: &Path, name: &str, allow_other: bool) -> Result<OwnedFd> {
     Ok(file.into())
 }
 
-/// Mounts by the helper that may do so for every user; it sends the descriptor over a socket.
+/// Mounts with the setuid helper `fusermount3`, which sends the file descriptor over a socket.
 fn helped(place: &Path, name: &str, allow_other: bool) -> Result<OwnedFd> {
     let (ours, theirs) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::empty(), None)?;
     rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC)?;
-    // A comma in the name would end the option.
+    // Escaped, because options are separated by commas.
     let name = name.replace('\\', "\\\\").replace(',', "\\,");
     let other = if allow_other { ",allow_other" } else { "" };
     let options = format!("ro,nosuid,nodev,noexec,noatime,default_permissions,fsname={name},subtype=fuse-mount{other}");
@@ -167,11 +167,11 @@ fn helped(place: &Path, name: &str, allow_other: bool) -> Result<OwnedFd> {
     let status = child.wait()?;
     match fd? {
         Some(fd) if status.success() => Ok(fd),
-        _ => bail!("fusermount3 refused to mount at {}", place.display()),
+        _ => bail!("fusermount3 failed to mount at {}", place.display()),
     }
 }
 
-/// The descriptor that comes over a socket; `None` if the other side only closed it.
+/// Receives a file descriptor over a socket; `None` if the other side closed it.
 fn receive(socket: &OwnedFd) -> io::Result<Option<OwnedFd>> {
     let mut byte = [0; 1];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -201,17 +201,17 @@ fn detach(place: &Path) -> io::Result<()> {
     if status.success() {
         Ok(())
     } else {
-        Err(io::Error::other(format!("fusermount3 -u ended with {status}")))
+        Err(io::Error::other(format!("fusermount3 -u failed with {status}")))
     }
 }
 
-/// `major:minor` of the mount on top at `place`, if it is one of this program's kind.
+/// The device `major:minor` of the topmost mount at `place`, if it has this program's type.
 fn device(place: &Path) -> io::Result<Option<String>> {
     let table = std::fs::read_to_string(MOUNTINFO)?;
     Ok(find_device(&table, &place.to_string_lossy()))
 }
 
-/// Fields of a line: id, parent, device, root, mount point, options, any number of tags, `-`, type.
+/// The fields of a line: id, parent, device, root, mount point, options, any number of tags, `-`, type.
 fn find_device(table: &str, place: &str) -> Option<String> {
     let at_place = |line: &&str| line.split(' ').nth(4).is_some_and(|p| unescape(p) == place);
     let line = table.lines().rev().find(at_place)?;
@@ -219,7 +219,7 @@ fn find_device(table: &str, place: &str) -> Option<String> {
     (kind == TYPE).then(|| line.split(' ').nth(2).map(str::to_owned))?
 }
 
-/// The kernel writes blanks and backslashes as three octal digits.
+/// Decodes octal escapes, with which the kernel writes spaces and backslashes.
 fn unescape(field: &str) -> String {
     let mut parts = field.split('\\');
     let mut out = parts.next().unwrap_or("").as_bytes().to_vec();
@@ -246,7 +246,7 @@ mod tests {
 38 35 0:51 / /mnt/c rw shared:2 - tmpfs tmpfs rw\n";
 
     #[test]
-    fn finds_our_mount_and_no_other() {
+    fn only_mounts_of_this_program_are_found() {
         assert_eq!(find_device(TABLE, "/mnt/a b").as_deref(), Some("98:0"));
         assert_eq!(find_device(TABLE, "/mnt/c"), None);
         assert_eq!(find_device(TABLE, "/mnt"), None);

@@ -1,14 +1,14 @@
-//! Which files programs have open, and the bytes of those that are made as a whole.
+//! Tracks open files, and keeps the bytes of rendered files while they are open.
 //!
-//! A program reads a file part by part. Were the whole made anew for each part, because other files have pushed it out
-//! of the view's memory meanwhile, a copy of two files at once would never end: so an open file keeps its bytes.
+//! A program reads a file in parts. If the view's cache evicted the file between two parts, each part would render it
+//! again, and a copy of two files at a time would never end.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-/// Open files by their numbers, under a budget in bytes.
+/// Open files by inode, with a budget in bytes.
 #[derive(Debug)]
 pub(crate) struct OpenFiles {
     bytes_max: u64,
@@ -18,19 +18,19 @@ pub(crate) struct OpenFiles {
 #[derive(Debug, Default)]
 struct State {
     files: HashMap<u64, OpenFile>,
-    /// Bytes that all of them keep.
+    /// Total bytes of the kept files.
     bytes: u64,
 }
 
 #[derive(Debug, Default)]
 struct OpenFile {
-    /// How many times it was opened, less how many times it was closed.
+    /// The number of times the file was opened minus the number of times it was closed.
     times: u64,
     whole: Option<Bytes>,
 }
 
 impl OpenFiles {
-    /// No files yet; together they keep no more than `bytes_max` bytes.
+    /// Creates an empty set that keeps at most `bytes_max` bytes.
     pub(crate) fn new(bytes_max: u64) -> Self {
         Self {
             bytes_max,
@@ -38,12 +38,12 @@ impl OpenFiles {
         }
     }
 
-    /// A program has opened a file.
+    /// Counts an opened file.
     pub(crate) fn open(&self, ino: u64) {
         self.lock().files.entry(ino).or_default().times += 1;
     }
 
-    /// A program has closed it. With the last one its bytes go.
+    /// Counts a closed file, and frees its bytes after the last close.
     pub(crate) fn close(&self, ino: u64) {
         let mut state = self.lock();
         let Some(file) = state.files.get_mut(&ino) else { return };
@@ -54,12 +54,12 @@ impl OpenFiles {
         }
     }
 
-    /// The bytes that an open file has kept.
+    /// The kept bytes of an open file.
     pub(crate) fn whole(&self, ino: u64) -> Option<Bytes> {
         self.lock().files.get(&ino)?.whole.clone()
     }
 
-    /// Keeps the bytes of a file while it is open, if there is room.
+    /// Keeps the bytes of a file while it is open, if the budget allows.
     pub(crate) fn keep(&self, ino: u64, whole: &Bytes) {
         let mut state = self.lock();
         let bytes = state.bytes.saturating_add(whole.len() as u64);
@@ -72,13 +72,13 @@ impl OpenFiles {
         }
     }
 
-    /// Whether none is open.
+    /// Whether no file is open.
     pub(crate) fn is_empty(&self) -> bool {
         self.lock().files.is_empty()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // No foreign code runs while it is held, so what it guards is whole.
+        // Code under the lock does not panic, so the data is consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_kept_from_the_first_opening_to_the_last_closing() {
+    fn bytes_are_kept_until_the_last_close() {
         let files = OpenFiles::new(100);
         let bytes = Bytes::from_static(b"whole");
         files.keep(7, &bytes);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_kept_than_there_is_room_for() {
+    fn kept_bytes_stay_within_the_budget() {
         let files = OpenFiles::new(100);
         let bytes = |n: usize| Bytes::from(vec![0; n]);
         for ino in [7, 8, 9] {

@@ -1,7 +1,7 @@
-//! Threads on which the work is done, so that a question is always answered in time.
+//! Worker threads with a timeout, so that every request is answered in time.
 //!
-//! A program that waits for an answer from a file system cannot even be killed. So the kernel's
-//! threads never work themselves: they wait for a worker, and give up when the time is over.
+//! A program that waits for a file system cannot be killed. Therefore the threads that serve the kernel do not work
+//! themselves. They wait for a worker until the timeout.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -12,7 +12,7 @@ use crate::errno::Refusal;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Threads that wait for work. There are as many as were ever busy at once.
+/// A pool of idle threads. It grows to the largest number of concurrent jobs.
 #[derive(Clone)]
 pub struct Workers {
     idle: Arc<Mutex<Vec<Sender<Job>>>>,
@@ -20,7 +20,7 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// No threads yet; answers are waited for no longer than `patience`.
+    /// An empty pool. [`Workers::run`] waits at most `patience` for a result.
     pub fn new(patience: Duration) -> Self {
         Self {
             idle: Arc::default(),
@@ -28,10 +28,10 @@ impl Workers {
         }
     }
 
-    /// Runs `job` on a thread of its own and waits for its result.
+    /// Runs `job` on a worker thread and waits for its result.
     ///
     /// # Errors
-    /// What the job says; [`Refusal::TimedOut`]; [`Refusal::Panicked`].
+    /// The error of the job; [`Refusal::TimedOut`]; [`Refusal::Panicked`].
     pub fn run<R: Send + 'static>(
         &self,
         job: impl FnOnce() -> Result<R, Refusal> + Send + 'static,
@@ -39,7 +39,7 @@ impl Workers {
         let (answer, result) = mpsc::channel();
         let work: Job = Box::new(move || {
             let outcome = catch_unwind(AssertUnwindSafe(job)).unwrap_or(Err(Refusal::Panicked));
-            // Whoever asked may have given up.
+            // The caller may have timed out.
             let _ = answer.send(outcome);
         });
         self.hand_out(work)?;
@@ -50,7 +50,7 @@ impl Workers {
     }
 
     fn hand_out(&self, mut work: Job) -> Result<(), Refusal> {
-        // The lock must be free while a thread is started.
+        // The lock must not be held while a thread is started.
         while let Some(worker) = self.next_idle() {
             match worker.send(work) {
                 Ok(()) => return Ok(()),
@@ -61,7 +61,7 @@ impl Workers {
         let body = move || {
             loop {
                 work();
-                // Where the list is gone, or goes with this thread in it, no more work will come.
+                // The pool was dropped. If this thread holds the last reference, the channel closes and `recv` fails.
                 let Some(list) = idle.upgrade() else { return };
                 let (sender, jobs) = mpsc::channel();
                 list.lock().unwrap_or_else(PoisonError::into_inner).push(sender);
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_errors_panics_and_silence() {
+    fn results_errors_panics_and_timeouts_are_returned() {
         let workers = Workers::new(Duration::from_secs(60));
         assert_eq!(workers.run(|| Ok(1)).unwrap(), 1);
         assert!(matches!(
@@ -105,11 +105,11 @@ mod tests {
         ));
         let hush = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| {}));
-        let outcome = workers.run::<()>(|| panic!("a defect"));
+        let outcome = workers.run::<()>(|| panic!("a bug"));
         std::panic::set_hook(hush);
         assert!(matches!(outcome, Err(Refusal::Panicked)));
         assert_eq!(workers.run(|| Ok(2)).unwrap(), 2);
-        // This one never ends while it is waited for.
+        // This job never ends while it is waited for.
         let (end, ended) = std::sync::mpsc::channel::<()>();
         let silence = Workers::new(Duration::from_millis(1)).run(move || {
             ended.recv().unwrap_err();
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_end_with_the_last_who_could_ask() {
+    fn threads_end_with_the_pool() {
         thread_local!(static UNTIL_THE_END: std::cell::Cell<Option<Sender<()>>> = const { std::cell::Cell::new(None) });
         let (there, ended) = mpsc::channel();
         let workers = Workers::new(Duration::from_secs(60));
@@ -137,11 +137,11 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_used_again() {
+    fn threads_are_reused() {
         let workers = Workers::new(Duration::from_secs(60));
         let id = || workers.run(|| Ok(std::thread::current().id())).unwrap();
         let first = id();
-        // The worker needs a moment to come back.
+        // The worker needs time to become idle.
         while workers.idle.lock().unwrap().is_empty() {
             std::thread::yield_now();
         }

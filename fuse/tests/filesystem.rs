@@ -1,6 +1,6 @@
-//! The file system without a kernel: numbers, their lifetime, and what is said when something fails.
+//! Tests of the file system without a kernel: inodes, their lifetime, and the reasons of failures.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+#![allow(clippy::unwrap_used, reason = "a failed test should report the line")]
 
 use std::ffi::OsStr;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions,
 use hyperslab_fuse::errno::{Refusal, errno};
 use hyperslab_fuse::filesystem::{Attributes, FileSystem, ROOT};
 
-/// An array of 100 numbers, as a file system.
+/// A file system over an array of 100 numbers.
 fn files(context: &Context) -> FileSystem {
     files_in(context, Dimension::new("i", Datatype::Int32, 0_i32, 99_i32, 10_i32))
 }
 
-/// An array of 100 numbers at the start of a dimension, as a file system.
+/// A file system over an array of 100 numbers at the start of a dimension.
 fn files_in(context: &Context, dimension: Dimension) -> FileSystem {
     let schema = Schema::new(
         ArrayType::Dense,
@@ -43,7 +43,7 @@ fn files_in(context: &Context, dimension: Dimension) -> FileSystem {
     FileSystem::new(source, Duration::ZERO).unwrap()
 }
 
-/// Writes `first`, `first` + 1, … at a time.
+/// Writes `first`, `first` + 1, … at a timestamp.
 fn write(context: &Context, timestamp_ms: u64, first: i32) {
     let array = block_on(Array::open(context, "", &OpenOptions::default())).unwrap();
     let values: Vec<i32> = (first..first + 100).collect();
@@ -78,7 +78,7 @@ fn number(refusal: Refusal) -> i32 {
 }
 
 #[test]
-fn a_file_is_as_long_as_stat_says() {
+fn files_have_the_size_that_stat_reports() {
     let files = files(&Context::memory());
     for name in [
         "README.md",
@@ -103,13 +103,13 @@ fn a_file_is_as_long_as_stat_says() {
             }
         }
         assert_eq!(bytes, found.size, "{name}");
-        assert!(found.blocks > 0, "{name}: archivers take it for a hole");
+        assert!(found.blocks > 0, "{name}: archivers would treat it as a hole");
         assert!(files.read(found.ino, bytes, 10).unwrap().is_empty());
     }
 }
 
 #[test]
-fn an_open_file_stays_what_it_was() {
+fn an_open_file_does_not_change() {
     let context = Context::memory();
     let files = files(&context);
     let before = find(&files, "slices/7.bin").unwrap();
@@ -121,7 +121,7 @@ fn an_open_file_stays_what_it_was() {
 }
 
 #[test]
-fn folders_say_when_what_they_show_was_last_written() {
+fn folders_have_the_time_of_the_last_write() {
     let context = Context::memory();
     let files = files(&context);
     let slices = find(&files, "slices").unwrap();
@@ -132,7 +132,7 @@ fn folders_say_when_what_they_show_was_last_written() {
 }
 
 #[test]
-fn an_open_file_is_made_once_whatever_else_is_read() {
+fn an_open_file_is_rendered_once() {
     let store = hyperslab::vfs::MemVfs::new();
     let context = Context::new(std::sync::Arc::new(store.clone())).with_cache_bytes(0);
     let files = files_in(
@@ -143,7 +143,7 @@ fn an_open_file_is_made_once_whatever_else_is_read() {
     files.open(text.ino).unwrap();
     let first = files.read(text.ino, 0, 1000).unwrap();
     assert!(first.ends_with(b"99,99\n"), "{first:?}");
-    // More bytes than a view keeps, in pieces of about a mebibyte.
+    // Exceeds the view's cache, in parts of about a mebibyte.
     let numbers = find(&files, "slices/1000000:81000000.bin").unwrap();
     for piece in 0..numbers.size >> 20 {
         files.read(numbers.ino, piece << 20, 1).unwrap();
@@ -153,7 +153,7 @@ fn an_open_file_is_made_once_whatever_else_is_read() {
     block_on(context.vfs.remove(&data)).unwrap();
     assert_eq!(files.read(text.ino, 0, 1000).unwrap(), first);
     assert_eq!(files.read(text.ino, 6, 5).unwrap(), first[6..11]);
-    // Once it is closed, its bytes are gone.
+    // The bytes are freed after the last close.
     assert!(files.has_open_files());
     files.close(text.ino);
     assert!(!files.has_open_files());
@@ -162,7 +162,7 @@ fn an_open_file_is_made_once_whatever_else_is_read() {
 }
 
 #[test]
-fn numbers_are_forgotten_and_come_back_the_same() {
+fn inodes_are_forgotten_and_stay_the_same() {
     let files = files(&Context::memory());
     let start = files.known();
     let slices = find(&files, "slices").unwrap();
@@ -181,7 +181,7 @@ fn numbers_are_forgotten_and_come_back_the_same() {
 }
 
 #[test]
-fn listings_give_the_numbers_that_lookups_give() {
+fn listings_and_lookups_return_the_same_inodes() {
     let files = files(&Context::memory());
     let mut folders = vec![ROOT];
     let mut seen = 0;
@@ -199,7 +199,7 @@ fn listings_give_the_numbers_that_lookups_give() {
 }
 
 #[test]
-fn what_is_refused_has_a_number_and_a_reason() {
+fn failures_have_an_error_number_and_a_reason() {
     const ENOENT: i32 = 2;
     let files = files(&Context::memory());
     let slices = find(&files, "slices").unwrap().ino;
@@ -228,7 +228,7 @@ fn what_is_refused_has_a_number_and_a_reason() {
     assert!(matches!(files.list(file), Err(Refusal::NoFolder)));
     assert!(matches!(files.read(slices, 0, 1), Err(Refusal::IsFolder)));
     assert!(matches!(files.open(slices), Err(Refusal::IsFolder)));
-    // Of a file that is there nothing is absent.
+    // For an existing file, no failure is `ENOENT`.
     const EIO: i32 = 5;
     assert_eq!(
         number(Refusal::Unreadable(hyperslab::Error::invalid("no such cells"))),
@@ -237,7 +237,7 @@ fn what_is_refused_has_a_number_and_a_reason() {
 }
 
 #[test]
-fn what_cannot_be_read_is_not_absent() {
+fn unreadable_files_are_not_absent() {
     const EIO: i32 = 5;
     let store = hyperslab::vfs::MemVfs::new();
     let context = Context::new(std::sync::Arc::new(store.clone()));
@@ -245,14 +245,14 @@ fn what_cannot_be_read_is_not_absent() {
     let mut paths = store.files().into_iter().map(|f| f.0);
     let lost = paths.find(|p| p.ends_with("a0.tdb")).unwrap();
     block_on(context.vfs.remove(&lost)).unwrap();
-    // The bytes of text are counted when the name is looked up.
+    // A lookup of text renders the file to determine its size.
     let refused = find(&files, "slices/10:20.csv").unwrap_err();
     assert!(refused.to_string().contains(&lost), "{refused}");
     assert_eq!(number(refused), EIO);
 }
 
 #[test]
-fn lost_data_is_an_error_and_vacuumed_data_is_out_of_date() {
+fn lost_data_is_an_error_and_vacuumed_data_is_stale() {
     const EIO: i32 = 5;
     let store = hyperslab::vfs::MemVfs::new();
     let context = Context::new(std::sync::Arc::new(store.clone())).with_cache_bytes(0);
@@ -269,7 +269,7 @@ fn lost_data_is_an_error_and_vacuumed_data_is_out_of_date() {
     block_on(vacuum(&array, Mode::Fragments, false, &options)).unwrap();
     assert!(matches!(files.read(before.ino, 0, 4), Err(Refusal::Stale)));
     let why = files.xattr(before.ino, OsStr::new("user.hyperslab.error")).unwrap();
-    assert!(why.contains("look its name up again"), "{why}");
+    assert!(why.contains("open it again"), "{why}");
 
     let after = find(&files, "slices/10:20.bin").unwrap();
     let data = store.files().into_iter().find(|f| f.0.ends_with("a0.tdb")).unwrap();
@@ -278,14 +278,14 @@ fn lost_data_is_an_error_and_vacuumed_data_is_out_of_date() {
     let error = OsStr::new("user.hyperslab.error");
     let why = files.xattr(after.ino, error).unwrap();
     assert!(why.contains(&data.0), "{why}");
-    // A complaint ends with its cause.
+    // A success removes the recorded failure.
     block_on(context.vfs.put(&data.0, vec![data.1])).unwrap();
     files.read(after.ino, 0, 4).unwrap();
     assert!(matches!(files.xattr(after.ino, error), Err(Refusal::NoAttribute)));
 }
 
 #[test]
-fn the_reason_of_a_folder_names_what_was_refused() {
+fn the_reason_of_a_folder_contains_the_failed_name() {
     let files = files(&Context::memory());
     let error = OsStr::new("user.hyperslab.error");
     for (folder, name, part) in [
@@ -307,7 +307,7 @@ fn the_reason_of_a_folder_names_what_was_refused() {
     let page = files.read(readme.ino, 0, 1 << 16).unwrap();
     let page = String::from_utf8_lossy(&page);
     assert!(page.contains("at/TIME/") && !page.contains("latest-1"), "{page}");
-    // Names that programs try on their own change nothing.
+    // Names that programs probe do not replace the reason.
     let slices = find(&files, "slices").unwrap().ino;
     let before = files.xattr(slices, error).unwrap();
     for name in [".git", ".hid.csv", "all.npy~"] {
@@ -320,7 +320,7 @@ fn the_reason_of_a_folder_names_what_was_refused() {
 }
 
 #[test]
-fn facts_about_a_slice_are_attributes_of_its_file() {
+fn facts_about_a_slice_are_extended_attributes() {
     let files = files(&Context::memory());
     let file = find(&files, "slices/10:20:3.npy").unwrap().ino;
     let fact = |name: &str| {
@@ -340,7 +340,7 @@ fn facts_about_a_slice_are_attributes_of_its_file() {
 }
 
 #[test]
-fn nothing_to_show_is_an_error_at_once() {
+fn an_empty_source_is_an_error() {
     let source = Source {
         context: Context::memory(),
         url: String::new(),

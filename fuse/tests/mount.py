@@ -1,4 +1,4 @@
-"""Writes arrays with libtiledb, then compares what the mount shows with what libtiledb reads.
+"""Writes arrays with libtiledb, then compares the mount with libtiledb's results.
 
 usage: mount.py write FOLDER | mount.py check FOLDER MOUNT
 """
@@ -64,7 +64,7 @@ def write(folder):
     write_sharded(folder)
 
 
-# Arrays whose tiles are stored as Zarr has them, or nearly so: domain and extent of each side, type, filter, order.
+# Arrays whose tiles are Zarr shards, except for the last three: domain and extent of each dimension, type, filter, order.
 ZSTD, GZIP, LZ4 = tiledb.ZstdFilter(5), tiledb.GzipFilter(6), tiledb.LZ4Filter()
 SHARDED = {
     "plain": ([(0, 511, 256), (0, 299, 256)], "float64", None, "row-major"),
@@ -73,13 +73,13 @@ SHARDED = {
     "line": ([(1, 100000, 16384)], "int32", ZSTD, "col-major"),
     "cells": ([(0, 3, 1), (0, 4, 1)], "uint8", GZIP, "row-major"),
     "pairs": ([(0, 99, 30), (0, 49, 30)], [("", "uint8"), ("", "uint8"), ("", "uint8")], ZSTD, "row-major"),
-    # These are unpacked: rows that chunks cut, columns, another filter.
+    # These are decoded on read: rows split by chunks, column-major order, another filter.
     "rows": ([(0, 399, 200), (0, 299, 300)], "float64", ZSTD, "row-major"),
     "columns": ([(0, 39, 20), (0, 29, 10)], "int64", ZSTD, "col-major"),
     "lz4": ([(0, 39, 20), (0, 29, 10)], "int64", LZ4, "row-major"),
 }
 UNPACKED = ("rows", "columns", "lz4")
-# Two programs that share no code: zarr-python, and zarrs behind its interface, which leaves nothing to it.
+# Two independent readers: zarr-python, and zarrs as its codec pipeline in strict mode.
 READERS = ({}, {"codec_pipeline.path": "zarrs.ZarrsCodecPipeline", "codec_pipeline.strict": True})
 
 
@@ -100,7 +100,7 @@ def write_sharded(folder):
                 return found
             return rng.integers(0, 250, shape).astype(dtype)
 
-        # All of it; all of one tile; a part of another; and the last cell.
+        # Write all cells, then a whole tile, then part of another tile: the last cell.
         whole = tuple(slice(lo, hi + 1) for lo, hi, _ in sides)
         first = tuple(slice(lo, min(lo + tile, hi + 1)) for lo, hi, tile in sides)
         last = tuple(slice(hi, hi + 1) for _, hi, _ in sides)
@@ -112,7 +112,7 @@ def write_sharded(folder):
 
 
 def numbers(cells):
-    """Several values of a cell along an axis of their own, as Zarr has them."""
+    """Cells of several values as an additional axis, as in Zarr."""
     return np.stack([cells[f] for f in cells.dtype.names], axis=-1) if cells.dtype.names else cells
 
 
@@ -124,7 +124,7 @@ def check_sharded(folder, mount):
             with tiledb.open(path, timestamp=time) as a:
                 cells = a[:]
                 expect = numbers(cells["v"] if isinstance(cells, dict) else cells)
-            # Parts of chunks are read by the index.
+            # Parts of chunks are found with the index.
             part = tuple(slice(n // 5, n // 2 + 1) for n in expect.shape)
             for reader in READERS:
                 with zarr.config.set(reader):
@@ -142,7 +142,7 @@ def check_sharded(folder, mount):
 
 
 def same(path, expect):
-    """The file is the array, loaded and mapped."""
+    """Checks that the file equals the array, both loaded and memory-mapped."""
     for got in (np.load(path), np.load(path, mmap_mode="r")):
         assert got.dtype == expect.dtype and got.shape == expect.shape, (path, got.dtype, got.shape, expect.shape)
         np.testing.assert_array_equal(got, expect, path)
@@ -200,7 +200,7 @@ def check(folder, mount):
     np.testing.assert_array_equal(zarr.open_array(f"{mount}/nested/deep/zarr/data", mode="r")[:], cube)
     same(f"{mount}/nested/deep/slices/all.npy", cube)
     same(f"{mount}/nested/deep/slices/3:29,:,5:20.npy", cube[3:29, :, 5:20])
-    # Reads that start and end anywhere, straight from the file.
+    # Reads at arbitrary offsets, directly from the file.
     rng = np.random.default_rng(2)
     whole = np.lib.format.open_memmap(f"{mount}/nested/deep/slices/all.npy", mode="r")
     with open(f"{mount}/nested/deep/slices/all.bin", "rb", buffering=0) as f:

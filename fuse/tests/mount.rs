@@ -1,9 +1,9 @@
-//! The program itself, through a kernel, with the programs people use: cat, cp, find, tar, numpy.
+//! Tests of the program through a kernel, with common programs: cat, cp, find, tar, numpy.
 //!
-//! Needs FUSE, and a Python with what `tests/requirements.txt` lists: `HYPERSLAB_PYTHON`, the one that `cargo xtask
-//! test` sets up, or `python3`.
+//! Needs FUSE, and a Python with the packages in `tests/requirements.txt`: `HYPERSLAB_PYTHON`, which `cargo xtask test`
+//! sets, or `python3`.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+#![allow(clippy::unwrap_used, reason = "a failed test should report the line")]
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Schema};
 use hyperslab::{CellCount, Context, Datatype};
 use tempfile::TempDir;
 
-/// A running mount, taken off at the end.
+/// A running mount, which is unmounted on drop.
 struct Mounted {
     program: Child,
     place: PathBuf,
@@ -56,14 +56,14 @@ impl Mounted {
         );
     }
 
-    /// How it ended, once it has.
+    /// Waits for the program to end and returns its exit code.
     fn end(&mut self) -> i32 {
         let start = Instant::now();
         loop {
             if let Some(status) = self.program.try_wait().unwrap() {
                 return status.code().unwrap();
             }
-            assert!(start.elapsed() < Duration::from_secs(60), "it does not end");
+            assert!(start.elapsed() < Duration::from_secs(60), "the program does not end");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -108,7 +108,7 @@ fn oracle(args: &[&str]) {
     succeed(Command::new(python()).arg(script).args(args));
 }
 
-/// Arrays that libtiledb wrote.
+/// Creates arrays with libtiledb.
 fn arrays() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("arrays")).unwrap();
@@ -117,7 +117,7 @@ fn arrays() -> TempDir {
 }
 
 #[test]
-fn programs_read_what_libtiledb_wrote() {
+fn programs_read_arrays_of_libtiledb() {
     let folder = arrays();
     let source = folder.path().join("arrays");
     let mounted = Mounted::new(&source, &folder.path().join("mnt"), &[]);
@@ -141,7 +141,7 @@ fn programs_read_what_libtiledb_wrote() {
             .starts_with("93 4e 55 4d 50 59")
     );
 
-    // Walking comes to an end and every file is as long as was said, or tar complains.
+    // Walking terminates, and tar reports files whose size differs from `stat`.
     let archive = folder.path().join("all.tar");
     succeed(
         Command::new("tar")
@@ -156,11 +156,11 @@ fn programs_read_what_libtiledb_wrote() {
     assert_eq!(listed.lines().count(), found.lines().count());
     assert!(listed.contains("./dense/tiles/temp/9/2.npy"));
     succeed(Command::new("du").arg("-s").arg(&mounted.place));
-    copies_that_look_for_holes_are_whole(&mounted, folder.path());
+    sparse_copies_are_complete(&mounted, folder.path());
 }
 
-/// `tar -S` and `cp --sparse` leave out what they take for holes.
-fn copies_that_look_for_holes_are_whole(mounted: &Mounted, folder: &Path) {
+/// `tar -S` and `cp --sparse` skip holes, which they detect from block counts.
+fn sparse_copies_are_complete(mounted: &Mounted, folder: &Path) {
     let names = [
         "dense/schema.json",
         "dense/zarr/zarr.json",
@@ -184,7 +184,7 @@ fn copies_that_look_for_holes_are_whole(mounted: &Mounted, folder: &Path) {
 }
 
 #[test]
-fn nothing_can_be_changed_and_refusals_have_their_numbers() {
+fn the_mount_is_read_only_and_errors_have_their_numbers() {
     let folder = arrays();
     let mounted = Mounted::new(&folder.path().join("arrays/dense"), &folder.path().join("mnt"), &[]);
     let kind = |r: std::io::Result<()>| r.unwrap_err().raw_os_error().unwrap();
@@ -205,7 +205,7 @@ fn nothing_can_be_changed_and_refusals_have_their_numbers() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_once_with_the_reason() {
+fn read_errors_are_logged_once_with_the_reason() {
     let folder = arrays();
     let log = folder.path().join("log");
     let options = ["--log-file", log.to_str().unwrap()];
@@ -219,14 +219,14 @@ fn what_cannot_be_read_is_told_once_with_the_reason() {
         let failed = std::fs::read(mounted.path("slices/temp@all.bin")).unwrap_err();
         assert_eq!(failed.raw_os_error(), Some(5));
     }
-    // The kernel asks for several parts at a time, of which another may be the one that is told.
+    // The kernel reads several parts at a time, so another part may be reported first.
     let start = Instant::now();
     let told = loop {
         let told = std::fs::read_to_string(&log).unwrap();
         if told.ends_with('\n') {
             break told;
         }
-        assert!(start.elapsed() < Duration::from_secs(60), "nothing is told");
+        assert!(start.elapsed() < Duration::from_secs(60), "no failure was logged");
         std::thread::sleep(Duration::from_millis(20));
     };
     assert_eq!(told.lines().count(), 1, "{told}");
@@ -241,7 +241,7 @@ fn what_cannot_be_read_is_told_once_with_the_reason() {
 }
 
 #[test]
-fn signals_and_umount_end_it_and_leave_nothing() {
+fn signals_and_umount_end_the_program_cleanly() {
     let folder = arrays();
     let source = folder.path().join("arrays");
     let place = folder.path().join("mnt");
@@ -263,14 +263,14 @@ fn signals_and_umount_end_it_and_leave_nothing() {
 }
 
 #[test]
-fn an_open_file_outlives_the_mount_for_a_while() {
+fn an_open_file_stays_readable_after_the_unmount() {
     let folder = arrays();
     let mut mounted = Mounted::new(&folder.path().join("arrays"), &folder.path().join("mnt"), &[]);
     let mut file = std::fs::File::open(mounted.path("dense/slices/temp@all.bin")).unwrap();
     mounted.signal("TERM");
     let start = Instant::now();
     while is_mounted(&mounted.place) {
-        assert!(start.elapsed() < Duration::from_secs(60), "it is mounted still");
+        assert!(start.elapsed() < Duration::from_secs(60), "it is still mounted");
         std::thread::sleep(Duration::from_millis(10));
     }
     let mut bytes = Vec::new();
@@ -280,7 +280,7 @@ fn an_open_file_outlives_the_mount_for_a_while() {
     assert_eq!(mounted.end(), 0);
 }
 
-/// The most memory that a program has held, in bytes.
+/// The peak memory of a program, in bytes.
 fn peak_bytes(program: &Child) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", program.id())).unwrap();
     let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap();
@@ -289,7 +289,7 @@ fn peak_bytes(program: &Child) -> u64 {
 }
 
 #[test]
-fn a_look_at_a_large_file_takes_no_memory_and_text_without_end_is_refused_at_once() {
+fn stat_of_a_large_file_takes_no_memory_and_large_text_fails_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("array");
     let dimension = Dimension::new("i", Datatype::Int32, 0_i32, 199_999_999_i32, 100_000_i32);
@@ -310,13 +310,13 @@ fn a_look_at_a_large_file_takes_no_memory_and_text_without_end_is_refused_at_onc
     });
     let sizes = looks.map(|look| look.join().unwrap());
     assert!(sizes.iter().all(|&size| size > 800_000_000), "{sizes:?}");
-    // Its end is read as what it is.
+    // The end of the file is correct.
     let mut file = std::fs::File::open(mounted.path("slices/all.arrow")).unwrap();
     std::io::Seek::seek(&mut file, std::io::SeekFrom::End(-6)).unwrap();
     let mut end = Vec::new();
     file.read_to_end(&mut end).unwrap();
     assert_eq!(end, b"ARROW1");
-    // Were it made to be measured, it would take this much and more.
+    // Rendering these files to determine their size would take more memory than this test allows.
     for ending in ["csv", "json", "jsonl", "tsv"] {
         assert!(
             std::fs::metadata(mounted.path(&format!("slices/all.{ending}"))).is_err(),
@@ -327,9 +327,9 @@ fn a_look_at_a_large_file_takes_no_memory_and_text_without_end_is_refused_at_onc
     assert!(peak < 256 << 20, "{peak} bytes");
 }
 
-/// Making a file takes long where it has many cells. A program that waits for its name does not hold up the end.
+/// Rendering many cells takes long. A lookup that waits for it does not delay the unmount.
 #[test]
-fn a_signal_does_not_wait_for_a_name_that_is_being_looked_up() {
+fn a_signal_does_not_wait_for_a_lookup() {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("array");
     let dimension = Dimension::new("i", Datatype::Int32, 0_i32, 99_999_999_i32, 1_000_000_i32);
@@ -346,17 +346,17 @@ fn a_signal_does_not_wait_for_a_name_that_is_being_looked_up() {
         let name = mounted.path("slices/0:12000000.csv");
         let waiting = std::thread::spawn(move || std::fs::metadata(name));
         std::thread::sleep(Duration::from_millis(500));
-        assert!(!waiting.is_finished(), "there is nothing to wait for");
+        assert!(!waiting.is_finished(), "the lookup has finished already");
         mounted.signal(signal);
         assert_eq!(mounted.end(), 0, "{signal}");
         assert!(!is_mounted(&mounted.place), "{signal}");
-        // Had the end waited for it, there would be a name.
+        // If the unmount had waited for the lookup, the lookup would have succeeded.
         waiting.join().unwrap().unwrap_err();
     }
 }
 
 #[test]
-fn a_dead_mount_of_ours_is_replaced() {
+fn a_disconnected_mount_of_ours_is_replaced() {
     let folder = arrays();
     let source = folder.path().join("arrays");
     let place = folder.path().join("mnt");
@@ -368,7 +368,7 @@ fn a_dead_mount_of_ours_is_replaced() {
 }
 
 #[test]
-fn a_mount_in_the_background_is_there_when_the_program_comes_back() {
+fn a_background_mount_is_ready_when_the_program_returns() {
     let folder = arrays();
     let source = folder.path().join("arrays");
     let place = folder.path().join("mnt");
@@ -378,7 +378,7 @@ fn a_mount_in_the_background_is_there_when_the_program_comes_back() {
         c.arg(&source).arg(&place).args(options).output().unwrap()
     };
     for options in [&["--background"][..], &["-o", "ro,background"]] {
-        // Its outputs end although the mount goes on, or this would wait for ever.
+        // The outputs are closed although the mount continues. Otherwise this would wait forever.
         let output = run(options);
         assert!(output.status.success(), "{output:?}");
         assert!(output.stdout.starts_with(b"READY: mounted "), "{output:?}");
@@ -398,7 +398,7 @@ fn a_mount_in_the_background_is_there_when_the_program_comes_back() {
 }
 
 #[test]
-fn wrong_places_are_refused_in_one_line() {
+fn invalid_mount_points_are_errors_of_one_line() {
     let folder = arrays();
     let source = folder.path().join("arrays");
     let refuse = |source: &Path, place: &Path, expect: &str| {
@@ -416,7 +416,7 @@ fn wrong_places_are_refused_in_one_line() {
     std::fs::create_dir(source.join("inside")).unwrap();
     refuse(&source, &folder.path().join("nowhere"), "does not exist");
     refuse(&source, folder.path(), "is not empty");
-    refuse(&source, &source.join("inside"), "lie within each other");
+    refuse(&source, &source.join("inside"), "overlap; choose a mount point");
     refuse(
         &empty,
         &folder.path().join("arrays/inside"),
@@ -426,7 +426,7 @@ fn wrong_places_are_refused_in_one_line() {
 }
 
 #[test]
-fn the_whole_mount_can_be_of_the_past() {
+fn the_whole_mount_can_show_a_past_time() {
     let folder = arrays();
     let source = folder.path().join("arrays/dense");
     let mounted = Mounted::new(&source, &folder.path().join("mnt"), &["--at", "1000ms"]);
@@ -435,7 +435,7 @@ fn the_whole_mount_can_be_of_the_past() {
         .map(|e| e.unwrap().file_name())
         .collect();
     assert_eq!(names, ["1000ms"]);
-    // Cell (0, 5) was 7 only later.
+    // Cell (0, 5) was overwritten with 7 later.
     let now = std::fs::read(mounted.path("slices/n@0,5.bin")).unwrap();
     assert_eq!(now, std::fs::read(mounted.path("at/1000ms/slices/n@0,5.bin")).unwrap());
     assert_eq!(now, std::fs::read(mounted.path("at/5000ms/slices/n@0,5.bin")).unwrap());

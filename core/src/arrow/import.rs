@@ -21,6 +21,7 @@ impl FieldType {
     /// Numbers of another type are accepted if every value fits exactly, and so are dates in another unit. A null in a
     /// date or time field that is not nullable becomes NaT. Dimensions do not accept nulls.
     ///
+    /// # Errors
     /// [`Error::InvalidArgument`] names the cell that does not fit and the reason.
     pub fn column(&self, array: &ArrayRef) -> Result<Column> {
         let nulls = array.logical_nulls();

@@ -23,6 +23,7 @@ pub struct Table {
 impl Table {
     /// A table of these fields of a dense or sparse array. The forms of the fields must be final.
     ///
+    /// # Errors
     /// [`Error::LimitExceeded`] if the values of an enumeration exceed 2 GiB.
     pub fn new(fields: Vec<FieldType>, dense: bool) -> Result<Self> {
         let kind = if dense { "dense" } else { "sparse" };

@@ -33,6 +33,7 @@ pub(super) struct Chunk {
 impl Chunk {
     /// The chunk with this key; `None` for coordinates.
     ///
+    /// # Errors
     /// Same as [`Slice::new`].
     pub(super) fn new(snapshot: &Snapshot, member: &Member, key: &[u64]) -> Result<Option<Self>> {
         let (name, validity) = match member {
@@ -75,6 +76,7 @@ impl Chunk {
 
     /// The layout of the chunk if it consists of the slice's cells only and any of them can be read separately.
     ///
+    /// # Errors
     /// Same as [`Slice::fixed_layout`].
     pub(super) fn layout(&self) -> Result<Option<FixedLayout>> {
         let is_cells = self.sharding.is_none() && !self.validity && self.slice.selection.shape() == self.shape;
@@ -90,6 +92,7 @@ impl Chunk {
 
     /// Builds the chunk from the slice's only column.
     ///
+    /// # Errors
     /// Same as [`Sharding::made`].
     pub(super) fn bytes(&self, column: Column) -> Decoded<Vec<u8>> {
         let cells = column.len();

@@ -39,6 +39,7 @@ impl Default for Contents {
 impl Contents {
     /// Reads a byte range of a file, cut off at its end.
     ///
+    /// # Errors
     /// [`Error::InvalidArgument`] for a folder; errors of reading the array.
     pub(super) async fn read(&self, node: &Node, range: Range<u64>) -> Result<Bytes> {
         let NodeKind::File { size } = node.kind else {
@@ -57,6 +58,7 @@ impl Contents {
 
     /// All bytes of a rendered file or text; `None` for other files.
     ///
+    /// # Errors
     /// Same as [`Contents::read`].
     pub(super) async fn whole(&self, node: &Node) -> Result<Option<Bytes>> {
         let (bytes, slice) = match &node.content {

@@ -72,6 +72,7 @@ pub struct Axis {
 /// assert_eq!(s.text(&schema), "temp@10:20:3");
 /// ```
 ///
+/// # Errors
 /// [`Error::InvalidArgument`] states what is wrong and what to write.
 pub fn parse(text: &str, schema: &Schema, non_empty: Option<&[ScalarRange]>) -> Result<Selection> {
     if text.trim().is_empty() {
@@ -289,6 +290,7 @@ impl Selection {
 
     /// The selected cells as a region of a query.
     ///
+    /// # Errors
     /// [`Error::LimitExceeded`] if a step selects too many single coordinates.
     pub fn region(&self, schema: &Schema) -> Result<Region> {
         let axes = || self.axes.iter().zip(&schema.dimensions);

@@ -139,6 +139,7 @@ impl Sharding {
     /// Builds a shard from all cells of a tile. It is framed like a stored tile, so uncompressed chunks have the same
     /// offsets in both.
     ///
+    /// # Errors
     /// A chunk exceeds the largest length of the format.
     pub(super) fn made(&self, cells: &[u8]) -> Decoded<Vec<u8>> {
         let mut tile = TileWriter::with_capacity(usize::try_from(self.made_bytes()).unwrap_or(0));

@@ -157,6 +157,7 @@ impl View {
 
     /// Lists the folder at `path` in order.
     ///
+    /// # Errors
     /// [`Error::NotFound`] if the folder does not exist; errors of reading the array.
     pub async fn list(&self, path: &str) -> Result<Vec<DirEntry>> {
         match self.walk(path).await? {
@@ -173,6 +174,7 @@ impl View {
 
     /// Reads a byte range of a file, cut off at its end.
     ///
+    /// # Errors
     /// [`Error::InvalidArgument`] for a folder; errors of reading the array.
     pub async fn read(&self, node: &Node, range: Range<u64>) -> Result<Bytes> {
         self.contents.read(node, range).await
@@ -181,6 +183,7 @@ impl View {
     /// All bytes of a file that must be rendered as a whole, such as text; `None` for other files. Rendering is
     /// repeated after the file leaves the view's cache, so keep the bytes if you read the file repeatedly.
     ///
+    /// # Errors
     /// Same as [`View::read`].
     pub async fn read_whole(&self, node: &Node) -> Result<Option<Bytes>> {
         self.contents.whole(node).await
@@ -188,6 +191,7 @@ impl View {
 
     /// Reads the whole file at `path`.
     ///
+    /// # Errors
     /// [`Error::NotFound`] if the file does not exist; errors of [`View::lookup`] and [`View::read`].
     pub async fn read_file(&self, path: &str) -> Result<Bytes> {
         match self.lookup(path).await? {

@@ -59,6 +59,7 @@ pub(super) struct FixedLayout {
 impl Slice {
     /// The slice of a selection. [`Slice::with_cells`] sets the number of cells of a sparse result later.
     ///
+    /// # Errors
     /// [`Error::InvalidArgument`] if the format cannot represent the slice.
     pub(super) fn new(snapshot: &Snapshot, selection: Selection, format: Format) -> Result<Self> {
         let schema = snapshot.array.schema();
@@ -142,6 +143,7 @@ impl Slice {
 
     /// The layout of the file if its blocks can be encoded separately; `None` if the file must be rendered as a whole.
     ///
+    /// # Errors
     /// [`Error::LimitExceeded`] if the file would be too large.
     pub(super) fn fixed_layout(&self) -> Result<Option<FixedLayout>> {
         let encoder = self.encoder()?;

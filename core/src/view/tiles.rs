@@ -59,6 +59,7 @@ impl Tiles {
 
     /// The possible next indices after `prefix` in the position of a tile with data, in order.
     ///
+    /// # Errors
     /// [`Error::LimitExceeded`] if there are too many to list. They can still be opened by name.
     pub(super) fn next(&self, prefix: &[u64]) -> Result<Vec<u64>> {
         let under = |b: &&Vec<Span>| b.iter().zip(prefix).all(|(span, t)| span.contains(*t));

@@ -54,6 +54,7 @@ pub(super) enum Place<'a> {
 
 /// Resolves the path `parts` below an array; `None` if the name does not exist.
 ///
+/// # Errors
 /// [`Error::InvalidArgument`] for an invalid selection name.
 pub(super) fn place<'a>(parts: &[&'a str], schema: &Schema) -> Result<Option<Place<'a>>> {
     Ok(Some(match *parts {
@@ -159,6 +160,7 @@ fn tiled_attributes(schema: &Schema) -> impl Iterator<Item = (String, &str)> {
 
 /// Lists a folder.
 ///
+/// # Errors
 /// [`Error::NotFound`] for a file or a folder without data; [`Error::LimitExceeded`] if there are too many names.
 pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec<DirEntry>> {
     let schema = array.schema();
@@ -256,6 +258,7 @@ pub(super) enum Past<'p, 'a> {
 
 /// Parses `at/TIME/…` and `since/T0..T1/…`.
 ///
+/// # Errors
 /// [`Error::InvalidArgument`] for an invalid time; the message explains the syntax.
 pub(super) fn past<'p, 'a>(parts: &'p [&'a str], array: &Array) -> Result<Past<'p, 'a>> {
     let window = match *parts {
@@ -312,6 +315,7 @@ fn back(name: &str) -> Option<usize> {
 
 /// The time of a folder below `at/`: the end of a period, as parsed by [`calendar::milliseconds`].
 ///
+/// # Errors
 /// [`Error::InvalidArgument`] with a hint.
 pub fn time(name: &str) -> Result<u64> {
     period(name).map(|(_, end)| end)

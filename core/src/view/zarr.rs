@@ -316,6 +316,7 @@ pub(super) fn coordinates(schema: &Schema, dimension: usize, chunk: u64) -> Opti
 
 /// The possible next indices after `prefix` in the keys of existing chunks.
 ///
+/// # Errors
 /// [`Error::NotFound`] if no chunk key starts with `prefix`; [`Error::LimitExceeded`] if there are too many.
 pub(super) fn next(array: &Array, member: &Member, prefix: &[u64]) -> Result<Vec<u64>> {
     if !holds(array, member, prefix)? {
@@ -348,6 +349,7 @@ fn tiles(array: &Array, member: &Member) -> Result<Tiles> {
 
 /// Whether a chunk key starts with `prefix`.
 ///
+/// # Errors
 /// Same as [`Grid::new`].
 pub(super) fn holds(array: &Array, member: &Member, prefix: &[u64]) -> Result<bool> {
     let dimensions = array.schema().dimensions.len();

@@ -88,6 +88,7 @@ impl Format {
 
     /// The format with this file extension.
     ///
+    /// # Errors
     /// [`Error::InvalidArgument`] for an unknown extension; the message lists the known ones.
     pub fn from_extension(extension: &str) -> Result<Self> {
         let found = Self::ALL.iter().copied().find(|f| f.extension() == extension);
@@ -138,6 +139,7 @@ pub struct Frame {
 impl Frame {
     /// The number of cells.
     ///
+    /// # Errors
     /// [`Error::LimitExceeded`] if the number does not fit in 64 bits.
     pub fn cells(&self) -> Result<u64> {
         let product = self.shape.iter().try_fold(1_u64, |n, &s| n.checked_mul(s));
@@ -182,6 +184,7 @@ pub(super) struct Runs<'a> {
 impl Encoder {
     /// An encoder for `frame`.
     ///
+    /// # Errors
     /// [`Error::InvalidArgument`] if the format cannot hold the frame. The message suggests another format.
     pub fn new(format: Format, frame: &Frame) -> Result<Self> {
         let cells = frame.cells()?;
@@ -214,6 +217,7 @@ impl Encoder {
 
     /// Changes a `.npy` encoder to cells in column-major order.
     ///
+    /// # Errors
     /// [`Error::InvalidArgument`] for several values per cell, because column-major order would separate them.
     pub fn column_major(mut self, frame: &Frame) -> Result<Self> {
         if let Kind::Record { header, .. } = &mut self.0 {
@@ -283,6 +287,7 @@ impl Encoder {
 
     /// Encodes a run of cells, whose columns come in several parts.
     ///
+    /// # Errors
     /// Same as [`Encoder::cells`].
     pub(super) fn run(&mut self, parts: Vec<Vec<Column>>) -> Result<Vec<u8>> {
         #[cfg(feature = "arrow")]
@@ -365,6 +370,7 @@ impl Encoder {
 
     /// Encodes the next cells in row-major order: one column per field, in the frame's order.
     ///
+    /// # Errors
     /// [`Error::InvalidArgument`] if the columns do not match the frame.
     pub fn cells(&mut self, columns: Vec<Column>) -> Result<Vec<u8>> {
         match &mut self.0 {
@@ -397,6 +403,7 @@ impl Encoder {
 
 /// Encodes a whole file from its columns.
 ///
+/// # Errors
 /// Same as [`Encoder::new`], [`Encoder::cells`] and [`Encoder::finish`].
 pub fn encode(format: Format, frame: &Frame, columns: Vec<Column>) -> Result<Vec<u8>> {
     let mut encoder = Encoder::new(format, frame)?;

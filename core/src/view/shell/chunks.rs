@@ -9,6 +9,7 @@ use crate::view::shard::Shard;
 
 /// The node of a Zarr chunk. It serves stored bytes unchanged if possible, otherwise it builds the chunk from cells.
 ///
+/// # Errors
 /// Errors of the store, and damaged fragment metadata.
 pub(super) async fn node(snapshot: &Snapshot, chunk: Chunk) -> Result<Node> {
     let stored = match &chunk.sharding {

@@ -9,6 +9,7 @@ use crate::view::fill::{Doubts, Facts};
 
 /// Loads the metadata of the array and the needed statistics of its fragments.
 ///
+/// # Errors
 /// Errors of reading the metadata of the array and its fragments.
 pub(super) async fn load(array: &Array) -> Result<Facts> {
     let doubts = Doubts::of(array);
