@@ -45,7 +45,7 @@ fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a s
     // A name that is long beyond all others is no misspelling, and comparing it would take time.
     let near = known.filter(|k| k.len().abs_diff(name.len()) <= k.len() / 3 && k.len() <= 256);
     let (edits, close) = near.map(|k| (edits(k), k)).min_by_key(|(edits, _)| *edits)?;
-    (edits <= close.chars().count().max(3) / 3).then_some(close)
+    (edits * 3 <= close.chars().count()).then_some(close)
 }
 
 #[cfg(test)]
@@ -60,6 +60,7 @@ mod tests {
         assert_eq!(close("salinty"), Some("salinity"));
         assert_eq!(close("depth"), None);
         assert_eq!(close(""), None);
+        assert_eq!(closest("x", ["d"].into_iter()), None);
     }
 
     #[test]

@@ -114,7 +114,7 @@ fn labels_select_their_coordinates() {
         ("number=7", "not contiguous"),
         ("number=10:20", "no coordinate has"),
         ("lat=0.0:1.0", "no coordinate has"),
-        ("number=0:10:2", "no step"),
+        ("number=0:10:2", "cannot have a step"),
         ("lat=35.0:40.0,y=1:2", "twice"),
         ("lon=1:2", "no dimension 'lon'"),
     ] {
