@@ -48,17 +48,17 @@ impl Adapter {
     }
 
     /// Runs a request about the file or folder `about` on a worker.
-    fn ask<R: Send + 'static>(
+    fn run<R: Send + 'static>(
         &self,
         about: INodeNo,
-        question: impl FnOnce(&FileSystem) -> Result<R, Refusal> + Send + 'static,
+        request: impl FnOnce(&FileSystem) -> Result<R, Refusal> + Send + 'static,
     ) -> Result<R, Refusal> {
         let files = Arc::clone(&self.files);
-        let answer = self.workers.run(move || question(&files));
+        let answer = self.workers.run(move || request(&files));
         answer.map_err(|refusal| match refusal {
             // The file system does not know about these failures.
             Refusal::TimedOut | Refusal::Panicked => self.files.complain(about.0, refusal),
-            told => told,
+            other => other,
         })
     }
 
@@ -111,7 +111,7 @@ impl Filesystem for Adapter {
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let name = name.to_owned();
-        match self.ask(parent, move |files| files.lookup(parent.0, &name)) {
+        match self.run(parent, move |files| files.lookup(parent.0, &name)) {
             Ok(found) => reply.entry_with_ttls(
                 &self.attr_ttl(found),
                 &self.files.ttl(),
@@ -138,7 +138,7 @@ impl Filesystem for Adapter {
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        match self.ask(ino, move |files| files.attributes(ino.0)) {
+        match self.run(ino, move |files| files.attributes(ino.0)) {
             Ok(found) => reply.attr(&self.attr_ttl(found), &self.stat(found)),
             Err(refusal) => reply.error(errno(&refusal)),
         }
@@ -168,7 +168,7 @@ impl Filesystem for Adapter {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        match self.ask(ino, move |files| files.read(ino.0, offset, size)) {
+        match self.run(ino, move |files| files.read(ino.0, offset, size)) {
             Ok(bytes) => reply.data(&bytes),
             Err(refusal) => reply.error(errno(&refusal)),
         }
@@ -189,7 +189,7 @@ impl Filesystem for Adapter {
     }
 
     fn opendir(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        match self.ask(ino, move |files| files.list(ino.0)) {
+        match self.run(ino, move |files| files.list(ino.0)) {
             Ok(listing) => {
                 let handle = self.next_handle.fetch_add(1, Ordering::Relaxed);
                 self.listings().insert(handle, Arc::new(listing));

@@ -107,7 +107,7 @@ impl FileSystem {
     }
 
     /// Calls `tell` with the path and the reason when existing data cannot be read. It is called once per inode,
-    /// because the order in which parts of a file are read is random.
+    /// because the order in which parts of a file are read is unpredictable.
     #[must_use]
     pub fn telling(self, tell: fn(&str, &Refusal)) -> Self {
         Self { tell, ..self }

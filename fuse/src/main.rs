@@ -24,7 +24,7 @@ const READAHEAD_BYTES: u64 = 1 << 20;
 /// How long open files stay readable after a signal.
 const GRACE: Duration = Duration::from_secs(5);
 /// The interval of checks for open files.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Generic options of mount(8), some of which may have the prefix `no`, and options that only fstab uses.
 const SYSTEM_OPTIONS: &[&str] = &[
     "async",
@@ -159,7 +159,7 @@ fn run(args: Args) -> Result<()> {
         background::leave_terminal()?;
     }
     let place = mount::prepare(&args.mountpoint, vfs::local_path(&args.source))?;
-    let files = Arc::new(open(&args)?.telling(tell));
+    let files = Arc::new(open(&args)?.telling(report));
     let owner = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     let adapter = Adapter::new(Arc::clone(&files), owner, seconds(args.timeout)?);
 
@@ -179,7 +179,7 @@ fn run(args: Args) -> Result<()> {
         // may take long. An error from the session is ignored, because the unmount succeeded.
         Event::Signal => {
             let end = Instant::now() + GRACE;
-            while files.has_open_files() && Instant::now() < end && happened.recv_timeout(LOOK).is_err() {}
+            while files.has_open_files() && Instant::now() < end && happened.recv_timeout(POLL_INTERVAL).is_err() {}
             Ok(())
         }
     }
@@ -281,10 +281,10 @@ fn log(file: &Path) -> Result<File> {
 }
 
 /// Reports data that cannot be read.
-fn tell(path: &str, refusal: &Refusal) {
+fn report(path: &str, refusal: &Refusal) {
     // A failed write to standard error cannot be reported.
-    let told = format!("fuse-mount: cannot read {path:?}: {refusal}");
-    let _ = writeln!(std::io::stderr(), "{}", printable(&vfs::redact(&told), &[]));
+    let message = format!("fuse-mount: cannot read {path:?}: {refusal}");
+    let _ = writeln!(std::io::stderr(), "{}", printable(&vfs::redact(&message), &[]));
 }
 
 /// Reads a key file.

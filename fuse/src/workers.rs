@@ -103,10 +103,10 @@ mod tests {
             workers.run(|| Err::<(), _>(Refusal::Stale)),
             Err(Refusal::Stale)
         ));
-        let hush = std::panic::take_hook();
+        let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| {}));
         let outcome = workers.run::<()>(|| panic!("a bug"));
-        std::panic::set_hook(hush);
+        std::panic::set_hook(hook);
         assert!(matches!(outcome, Err(Refusal::Panicked)));
         assert_eq!(workers.run(|| Ok(2)).unwrap(), 2);
         // This job never ends while it is waited for.

@@ -125,7 +125,7 @@ impl FieldType {
                 .ok_or_else(|| Error::invalid(format!("field '{}': the column is too short", self.name)))
         };
         let width = self.datatype.size();
-        self.check_reach(column, cells.clone())?;
+        self.check_range(column, cells.clone())?;
         let builder = ArrayData::builder(self.field().data_type().clone()).len(cells.len());
         let (values, builder) = match (self.cell, &column.offsets) {
             (CellCount::Fixed(n), _) => (
@@ -213,7 +213,7 @@ impl FieldType {
     }
 
     /// The first cell with a date or time outside the range of the Arrow type.
-    pub(super) fn beyond(&self, column: &Column, mut cells: Range<usize>) -> Option<usize> {
+    pub(super) fn first_outside_range(&self, column: &Column, mut cells: Range<usize>) -> Option<usize> {
         if self.form == Form::Raw || !time::is_coarse(self.datatype) {
             return None;
         }
@@ -223,8 +223,8 @@ impl FieldType {
     }
 
     /// Rejects dates and times outside the range of the Arrow type.
-    pub(crate) fn check_reach(&self, column: &Column, cells: Range<usize>) -> Result<()> {
-        match self.beyond(column, cells) {
+    pub(crate) fn check_range(&self, column: &Column, cells: Range<usize>) -> Result<()> {
+        match self.first_outside_range(column, cells) {
             Some(i) => Err(Error::invalid(format!(
                 "field '{}': cell {i} is a {} outside the range of Arrow's {}; use another format, such as .csv",
                 self.name,

@@ -26,7 +26,7 @@ impl FieldType {
     pub fn column(&self, array: &ArrayRef) -> Result<Column> {
         let nulls = array.logical_nulls();
         if let (false, None, Some(i)) = (
-            self.nullable || self.takes_not_a_time(),
+            self.nullable || self.accepts_not_a_time(),
             &self.enumeration,
             nulls.as_ref().and_then(|n| (0..n.len()).find(|i| n.is_null(*i))),
         ) {
@@ -35,7 +35,7 @@ impl FieldType {
         let mut column = if self.enumeration.is_some() && !array.data_type().is_integer() {
             self.indices(array)?
         } else if let Some(dictionary) = array.as_any_dictionary_opt() {
-            unfold(&self.column_of(dictionary.values())?, &keys(dictionary))
+            gather(&self.column_of(dictionary.values())?, &keys(dictionary))
         } else {
             self.column_of(array)?
         };
@@ -47,7 +47,7 @@ impl FieldType {
     }
 
     /// Whether NaT can represent a null of this field.
-    fn takes_not_a_time(&self) -> bool {
+    fn accepts_not_a_time(&self) -> bool {
         self.datatype.is_temporal() && self.cell == CellCount::ONE && self.role != Some(Role::Dimension)
     }
 
@@ -128,14 +128,13 @@ impl FieldType {
             })
         };
         let mut data = Vec::with_capacity(array.len() * self.datatype.size());
-        let nothing = if self.nullable || self.fill.is_empty() {
+        let null = if self.nullable || self.fill.is_empty() {
             vec![0; self.datatype.size()]
         } else {
             self.fill.clone()
         };
-        let mut push = |found: Option<&Scalar>| {
-            data.extend_from_slice(&found.map_or_else(|| nothing.clone(), Scalar::to_le_bytes))
-        };
+        let mut push =
+            |found: Option<&Scalar>| data.extend_from_slice(&found.map_or_else(|| null.clone(), Scalar::to_le_bytes));
         if let Some(dictionary) = array.as_any_dictionary_opt() {
             let values = shown.column_of(dictionary.values())?;
             let mut known = vec![None; values.len()];
@@ -281,7 +280,7 @@ fn keys(dictionary: &dyn AnyDictionaryArray) -> Vec<Option<usize>> {
 }
 
 /// The cells of `values` at these positions. `None` becomes an empty cell, NaT or zeros.
-fn unfold(values: &Column, at: &[Option<usize>]) -> Column {
+fn gather(values: &Column, at: &[Option<usize>]) -> Column {
     let (mut data, mut ends) = (Vec::new(), vec![0]);
     let zeros = if values.datatype.is_temporal() && values.cell == CellCount::ONE {
         NOT_A_TIME.to_le_bytes().to_vec()

@@ -82,7 +82,7 @@ fn damaged(why: impl std::fmt::Display) -> Error {
     Error::invalid(format!("not a valid Arrow IPC file: {why}; restore it from a backup"))
 }
 
-fn refused(error: ArrowError) -> Error {
+fn invalid(error: ArrowError) -> Error {
     damaged(error)
 }
 
@@ -91,7 +91,7 @@ fn file(bytes: &Buffer, budget: Budget) -> Result<IpcTable> {
     let truncated = || damaged("its end is missing");
     let trailer = bytes.last_chunk::<TRAILER_BYTES>().ok_or_else(truncated)?;
     let end = bytes.len() - TRAILER_BYTES;
-    let start = end.checked_sub(read_footer_length(*trailer).map_err(refused)?);
+    let start = end.checked_sub(read_footer_length(*trailer).map_err(invalid)?);
     let footer = bytes.get(start.ok_or_else(truncated)?..end).ok_or_else(truncated)?;
     let footer = root_as_footer(footer).map_err(|e| damaged(format!("its footer is damaged ({e})")))?;
     let schema = footer.schema().ok_or_else(|| damaged("it has no schema"))?;
@@ -202,8 +202,8 @@ impl Reader {
                 "an Arrow file with big-endian byte order; write it as little-endian".into(),
             ));
         }
-        let schema = SchemaRef::new(try_fb_to_schema(found).map_err(refused)?);
-        types(&schema)?;
+        let schema = SchemaRef::new(try_fb_to_schema(found).map_err(invalid)?);
+        check_types(&schema)?;
         let mut dictionaries = HashMap::new();
         for (encoded, field) in found.fields().iter().flatten().zip(schema.fields()) {
             if let (Some(dictionary), DataType::Dictionary(_, values)) = (encoded.dictionary(), field.data_type()) {
@@ -265,8 +265,8 @@ impl Reader {
                     .header_as_record_batch()
                     .ok_or_else(|| damaged("a batch is missing"))?;
                 let types = self.schema.fields().iter().map(|f| f.data_type());
-                self.budget.take(check(&batch, body, types)?)?;
-                let batch = self.decoder.read_record_batch(&block, &data).map_err(refused)?;
+                self.budget.take(check_buffers(&batch, body, types)?)?;
+                let batch = self.decoder.read_record_batch(&block, &data).map_err(invalid)?;
                 self.batch(batch)
             }
             MessageHeader::DictionaryBatch => {
@@ -275,11 +275,11 @@ impl Reader {
                 let batch = dictionary.data().ok_or_else(|| damaged("a dictionary has no values"))?;
                 let known = self.dictionaries.get_mut(&dictionary.id());
                 let known = known.ok_or_else(|| damaged("a dictionary belongs to no column"))?;
-                let bytes = check(&batch, body, std::iter::once(&known.values))?;
+                let bytes = check_buffers(&batch, body, std::iter::once(&known.values))?;
                 // A delta copies the dictionary that it extends.
                 known.bytes = bytes.saturating_add(if dictionary.isDelta() { known.bytes } else { 0 });
                 self.budget.take(known.bytes)?;
-                self.decoder.read_dictionary(&block, &data).map_err(refused)
+                self.decoder.read_dictionary(&block, &data).map_err(invalid)
             }
             MessageHeader::NONE => Ok(()),
             _ => Err(damaged("a message in it is neither a batch nor a dictionary")),
@@ -289,7 +289,7 @@ impl Reader {
     fn batch(&mut self, batch: Option<RecordBatch>) -> Result<()> {
         let Some(batch) = batch else { return Ok(()) };
         for column in batch.columns() {
-            self.budget.take(unfolded(column))?;
+            self.budget.take(expanded_bytes(column))?;
         }
         self.batches.push(batch);
         Ok(())
@@ -297,7 +297,7 @@ impl Reader {
 }
 
 /// Checks that an array can hold the type of every column.
-fn types(schema: &Schema) -> Result<()> {
+fn check_types(schema: &Schema) -> Result<()> {
     let mut bytes = 0_u64;
     for field in schema.fields() {
         let (datatype, cell) = FieldType::values_of(field)?;
@@ -324,7 +324,7 @@ fn is_plain(t: &DataType) -> bool {
 
 /// Checks the buffers of a batch and returns their decompressed size in bytes. All buffers must be inside `body` and
 /// large enough for the number of values that the batch claims.
-fn check<'a>(
+fn check_buffers<'a>(
     batch: &arrow_ipc::RecordBatch<'_>,
     body: &[u8],
     types: impl Iterator<Item = &'a DataType>,
@@ -429,7 +429,7 @@ fn units<'a>(
 }
 
 /// Additional bytes that a column takes after dictionary keys, views and bits are expanded to values.
-fn unfolded(array: &ArrayRef) -> u64 {
+fn expanded_bytes(array: &ArrayRef) -> u64 {
     if let Some(dictionary) = array.as_any_dictionary_opt() {
         let values = dictionary.values();
         if values.is_empty() {
@@ -445,9 +445,9 @@ fn unfolded(array: &ArrayRef) -> u64 {
         DataType::Boolean => array.len() as u64,
         DataType::Utf8View => views(array.as_string_view()),
         DataType::BinaryView => views(array.as_binary_view()),
-        DataType::List(_) => unfolded(array.as_list::<i32>().values()),
-        DataType::LargeList(_) => unfolded(array.as_list::<i64>().values()),
-        DataType::FixedSizeList(..) => unfolded(array.as_fixed_size_list().values()),
+        DataType::List(_) => expanded_bytes(array.as_list::<i32>().values()),
+        DataType::LargeList(_) => expanded_bytes(array.as_list::<i64>().values()),
+        DataType::FixedSizeList(..) => expanded_bytes(array.as_fixed_size_list().values()),
         _ => 0,
     }
 }

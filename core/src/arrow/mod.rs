@@ -25,7 +25,6 @@
 //! The [`Form`] of a column depends on all its cells: whether all strings are text, all indices have values, and all
 //! dates are in Arrow's range. [`FieldType::is_natural`] returns which form a column needs. Time zones are lost on
 //! import: TileDB has none, and Arrow's timestamps are in UTC.
-//! needs. Time zones are lost on the way in: TileDB has none, and the values of Arrow are those of UTC.
 
 mod export;
 mod import;

@@ -195,7 +195,7 @@ impl FieldType {
         if self.is_text() {
             return (0..column.len()).all(|i| column.is_null(i) || super::text::is_text(self.datatype, column.cell(i)));
         }
-        self.beyond(column, 0..column.len()).is_none()
+        self.first_outside_range(column, 0..column.len()).is_none()
     }
 
     /// Switches to [`Form::Raw`] if `column` needs it; returns whether it switched.

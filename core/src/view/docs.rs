@@ -70,7 +70,7 @@ pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
         out.push_str("\nA type with `of NAME` is an enumeration; `schema.json` lists its values. npy, bin and zarr contain the indices; csv, json and arrow contain the values.\n");
     }
     out.push_str("\n- `schema.json`, `metadata.json`, `fragments/`: the schema, metadata and fragments of the array\n");
-    let ending = everything(schema).1.extension();
+    let ending = all_data(schema).1.extension();
     let _ = writeln!(
         out,
         "- `slices/SELECTION.{ending}`: any part of the array; see `slices/README.md`"
@@ -151,7 +151,7 @@ fn zarr_layouts(array: &Array) -> Vec<(Vec<String>, String)> {
 /// The attributes and the format of a file with all data; `None` for all attributes. Records cannot hold
 /// variable-length cells, so such attributes and string dimensions are left out. If no other attributes exist, the
 /// format is CSV.
-fn everything(schema: &Schema) -> (Option<Vec<String>>, Format) {
+fn all_data(schema: &Schema) -> (Option<Vec<String>>, Format) {
     let fixed = schema.attributes.iter().filter(|a| !a.cell.is_var());
     let fixed: Vec<String> = fixed.map(|a| a.name.clone()).collect();
     let coordinates = schema.is_dense() || schema.dimensions.iter().all(|d| d.datatype != Datatype::StringAscii);
@@ -200,7 +200,7 @@ pub(super) fn slices_readme(snapshot: &Snapshot) -> String {
 fn samples(snapshot: &Snapshot) -> Vec<String> {
     let schema = snapshot.array.schema();
     let written = snapshot.array.non_empty_domain();
-    let (attributes, format) = everything(schema);
+    let (attributes, format) = all_data(schema);
     let all = Selection {
         attributes,
         ..Selection::all(schema, written.as_deref())

@@ -40,10 +40,10 @@ const BOXES_MAX: usize = 1 << 12;
 /// unwritten or null cells, and the value in the array's metadata.
 pub(super) fn attributes(array: &Array, a: &Attribute, shown: Datatype, facts: &Facts) -> Vec<(String, Value)> {
     let read = |datatype: Datatype, bytes: &[u8]| Scalar::from_le_bytes(datatype.physical(), bytes);
-    let own = own(array, a, &facts.filled).and_then(|bytes| number(shown, &read(shown, &bytes)?));
+    let missing = missing_value(array, a, &facts.filled).and_then(|bytes| number(shown, &read(shown, &bytes)?));
     let stated = |key: &str| stated(&facts.metadata, &a.name, key);
-    let said = stated(FILL_VALUE).and_then(|v| number(shown, &read(v.datatype, &v.data)?));
-    let mut values: Vec<Value> = own.into_iter().chain(said).collect();
+    let in_metadata = stated(FILL_VALUE).and_then(|v| number(shown, &read(v.datatype, &v.data)?));
+    let mut values: Vec<Value> = missing.into_iter().chain(in_metadata).collect();
     values.dedup();
     let mut values = values.into_iter();
     let first = values.next().map(|v| (FILL_VALUE.to_owned(), encoded(v)));
@@ -55,7 +55,7 @@ pub(super) fn attributes(array: &Array, a: &Attribute, shown: Datatype, facts: &
 }
 
 /// The value of missing cells in the array; `None` for NaN, which every reader masks.
-fn own(array: &Array, a: &Attribute, filled: &Filled) -> Option<Vec<u8>> {
+fn missing_value(array: &Array, a: &Attribute, filled: &Filled) -> Option<Vec<u8>> {
     let missing = Missing::of(a);
     let is_float = matches!(a.datatype.physical(), Physical::F32 | Physical::F64);
     let value = match missing.null {

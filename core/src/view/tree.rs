@@ -10,7 +10,7 @@
 //! zarr/      the array as a Zarr v3 hierarchy (dense arrays)
 //! ```
 //!
-//! Listings are finite and contain no cycles, so programs that walk folders terminate.
+//! Listings are finite, so programs that walk folders terminate.
 
 use std::cmp::Ordering;
 
@@ -65,7 +65,7 @@ pub(super) fn place<'a>(parts: &[&'a str], schema: &Schema) -> Result<Option<Pla
         ["slices"] => Place::Slices,
         ["slices", "README.md"] => Place::SlicesReadme,
         // These are not failed selections.
-        ["slices", name] if is_tried(name, schema) => return Ok(None),
+        ["slices", name] if is_probed(name, schema) => return Ok(None),
         ["slices", name] => match name.rsplit_once('.') {
             Some((selection, ending)) => Place::Slice(selection, ending),
             None => {
@@ -89,7 +89,7 @@ pub(super) fn place<'a>(parts: &[&'a str], schema: &Schema) -> Result<Option<Pla
 }
 
 /// Whether a name is one that programs probe, such as `.git` or `all.npy~`. Selections may also start with a dot.
-fn is_tried(name: &str, schema: &Schema) -> bool {
+fn is_probed(name: &str, schema: &Schema) -> bool {
     let of_attribute = || {
         schema
             .attributes

@@ -331,7 +331,7 @@ fn sparse_slices_as_text_and_as_records() {
         ]
         .concat()
     );
-    assert!(refusal(&view, "points/slices/all.npy").contains("'place' has cells of variable length"));
+    assert!(refusal(&view, "points/slices/all.npy").contains("'place' has variable-length cells"));
     assert!(refusal(&view, "points/slices/mag@all.png").contains("no pixels"));
 }
 

@@ -28,7 +28,7 @@ pub(in crate::view) const fn zlib_bytes(raw: u64) -> u64 {
     2 + raw + 5 * raw.div_ceil(ZLIB_BLOCK as u64) + 4
 }
 
-/// A Zstandard frame of raw blocks. `raw` must not be empty, and smaller than 4 GiB.
+/// A Zstandard frame of raw blocks. `raw` must not be empty and must be smaller than 4 GiB.
 pub(in crate::view) fn zstd(raw: &[u8]) -> Vec<u8> {
     let mut out = ZSTD_START.to_vec();
     out.extend(u32::try_from(raw.len()).unwrap_or(u32::MAX).to_le_bytes());

@@ -222,7 +222,7 @@ impl Side {
 
     /// Builds the buffers of a column of `cells` cells.
     fn parts(&self, column: &Column, cells: usize) -> Result<Parts> {
-        self.kind.check_reach(column, 0..cells)?;
+        self.kind.check_range(column, 0..cells)?;
         let packed = self.kind.packed(&column.data);
         let of_cells = column.validity.as_ref().map(|v| v.iter().map(|v| *v != 0).collect());
         let of_cells: Option<NullBuffer> = if self.is_list() {
