@@ -1,6 +1,6 @@
 import { RawStore } from "./core.js";
 import { Bridge } from "./bridge.js";
-import { call, init, own } from "./engine.js";
+import { call, init, toHyperslabError } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { record } from "./exact.js";
 import { HttpStore, type HttpOptions, type RequestEvent } from "./http.js";
@@ -105,7 +105,7 @@ export class TileArray {
 
   /** @internal */
   static async open(store: Store, path: string, options: OpenOptions): Promise<TileArray> {
-    const [start, end] = span(options.at);
+    const [start, end] = timeRange(options.at);
     const { key, pool, signal } = options;
     const raw = await within(store, signal, async (aborted) => engineOf(store, pool).open(path, start, end, key, aborted));
     return new TileArray(raw, store, path, key, pool);
@@ -118,7 +118,7 @@ export class TileArray {
 
   /** The same array as of another time. */
   async at(at: Moment | readonly [Moment, Moment], { signal }: CallOptions = {}): Promise<TileArray> {
-    const [start, end] = span(at);
+    const [start, end] = timeRange(at);
     const raw = await call(signal, (aborted) => this.raw.at(start, end, aborted));
     return new TileArray(raw, this.store, this.path, this.key, this.pool);
   }
@@ -175,7 +175,7 @@ export interface Member {
 
 /** The members of the group at a URL or in a store. */
 export async function members(source: string | URL | Store, options: OpenOptions = {}): Promise<Member[]> {
-  const [start, end] = span(options.at);
+  const [start, end] = timeRange(options.at);
   const store = storeOf(source, options);
   const json = await within(store, options.signal, async (aborted) => {
     const members = await rawStore(store).members(options.path ?? "", start, end, options.key, aborted);
@@ -253,7 +253,7 @@ export async function within<T>(store: Store, signal: AbortSignal | undefined, w
 }
 
 /** The first and the last millisecond. By default, this excludes future timestamps. */
-export function span(at: OpenOptions["at"]): [number, number] {
+export function timeRange(at: OpenOptions["at"]): [number, number] {
   if (at === undefined) return [0, Date.now()];
   const [start, end] = Array.isArray(at) ? [moment(at[0]), moment(at[1])] : [0, moment(at as Moment)];
   if (start <= end) return [start, end];
@@ -280,7 +280,7 @@ export async function changeMoment(array: TileArray, at: Moment | undefined): Pr
 }
 
 /** Waits until the clock has reached the timestamp of a change, so that readers see it. */
-export async function reached(time: number): Promise<void> {
+export async function waitUntil(time: number): Promise<void> {
   const lead = time - Date.now();
   if (lead > 0) await new Promise((resolve) => setTimeout(resolve, lead));
 }
@@ -313,14 +313,14 @@ function metaValue(name: string, type: DataType, num: number, data: Uint8Array):
 
 /** The distance between the counters that two seeds start with. One seed names at most this many files. */
 const NAMES = 4096;
-let drawn = Math.floor(Math.random() * 2 ** 30);
+let counter = Math.floor(Math.random() * 2 ** 30);
 
 /** A random seed for a write. File names from later seeds sort later, so writes of the same millisecond keep their order. */
 export function seed(): Uint8Array {
   const bytes = crypto.getRandomValues(new Uint8Array(32));
-  drawn = (drawn + NAMES) % 2 ** 31;
-  new DataView(bytes.buffer).setUint32(0, drawn);
+  counter = (counter + NAMES) % 2 ** 31;
+  new DataView(bytes.buffer).setUint32(0, counter);
   return bytes;
 }
 
-export { HyperslabError, init, own };
+export { HyperslabError, init, toHyperslabError };

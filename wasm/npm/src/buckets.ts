@@ -61,11 +61,11 @@ export function readPage(bucket: Bucket, text: string): Page | undefined {
   if (!text.includes("<ListBucketResult")) return undefined;
   // Some servers ignore `encoding-type`; their responses have no `EncodingType`.
   const encoded = text.includes("<EncodingType>url</EncodingType>");
-  const key = (found: string) => (encoded ? decodeURIComponent(plain(found).replaceAll("+", "%20")) : plain(found));
+  const key = (found: string) => (encoded ? decodeURIComponent(unescaped(found).replaceAll("+", "%20")) : unescaped(found));
   const files = elements(text, "Contents").map((e) => file(key(elements(e, "Key")[0] ?? ""), elements(e, "Size")[0])).filter(isFile);
   const folders = elements(text, "CommonPrefixes").map((e) => dir(key(elements(e, "Prefix")[0] ?? "")));
   const next = elements(text, "NextContinuationToken")[0];
-  return { entries: [...files, ...folders], next: next && plain(next) };
+  return { entries: [...files, ...folders], next: next && unescaped(next) };
 }
 
 /** The contents of elements that are not nested in themselves. Workers and Node have no XML parser. */
@@ -73,7 +73,7 @@ function elements(xml: string, name: string): string[] {
   return Array.from(xml.matchAll(new RegExp(`<${name}>([^]*?)</${name}>`, "g")), (match) => match[1] ?? "");
 }
 
-function plain(text: string): string {
+function unescaped(text: string): string {
   return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"').replaceAll("&apos;", "'").replaceAll("&amp;", "&");
 }
 

@@ -64,7 +64,7 @@ export class DirectoryStore implements Store {
     const { folder, name } = await this.parent(key, true);
     if (!folder) throw new HyperslabError("Io", `${key}: cannot create its folder`);
     const write = async () => {
-      if (options?.ifNoneMatch && (await present(folder.getFileHandle(name)))) {
+      if (options?.ifNoneMatch && (await ifPresent(folder.getFileHandle(name)))) {
         throw new HyperslabError("AlreadyExists", `${key}: already exists`);
       }
       // In the root, because other TileDB readers expect only their own files in an array's folders.
@@ -75,7 +75,7 @@ export class DirectoryStore implements Store {
         if (made.move) await made.move(folder, name);
         else await fill(await folder.getFileHandle(name, { create: true }), content);
       } finally {
-        await present(this.root.removeEntry(temporary));
+        await ifPresent(this.root.removeEntry(temporary));
       }
     };
     // Two tabs may write the same name at the same time.
@@ -84,12 +84,12 @@ export class DirectoryStore implements Store {
 
   async delete(key: string): Promise<void> {
     const { folder, name } = await this.parent(key, false);
-    await present(folder?.removeEntry(name));
+    await ifPresent(folder?.removeEntry(name));
   }
 
   private async file(key: string): Promise<File | undefined> {
     const { folder, name } = await this.parent(key, false);
-    return (await present(folder?.getFileHandle(name)))?.getFile();
+    return (await ifPresent(folder?.getFileHandle(name)))?.getFile();
   }
 
   private async parent(key: string, create: boolean): Promise<{ folder: FileSystemDirectoryHandle | undefined; name: string }> {
@@ -100,7 +100,7 @@ export class DirectoryStore implements Store {
 
   private async folder(parts: readonly string[], create: boolean): Promise<FileSystemDirectoryHandle | undefined> {
     let folder: FileSystemDirectoryHandle | undefined = this.root;
-    for (const part of parts) folder = await present(folder?.getDirectoryHandle(part, { create }));
+    for (const part of parts) folder = await ifPresent(folder?.getDirectoryHandle(part, { create }));
     return folder;
   }
 }
@@ -132,7 +132,7 @@ async function part(file: Blob | undefined, { offset, length }: { offset: number
 }
 
 /** `undefined` if there is no such file or folder, or if it is of the other kind. */
-async function present<T>(found: Promise<T> | undefined): Promise<T | undefined> {
+async function ifPresent<T>(found: Promise<T> | undefined): Promise<T | undefined> {
   try {
     return await found;
   } catch (error) {

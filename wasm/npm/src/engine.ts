@@ -71,14 +71,14 @@ export async function call<T>(signal: AbortSignal | undefined, work: (aborted?: 
     aborted.catch(() => {});
     return await work(aborted).finally(stop);
   } catch (error) {
-    throw own(error);
+    throw toHyperslabError(error);
   } finally {
     underWay.delete(work);
   }
 }
 
 /** Converts an error of the engine to a {@link HyperslabError}. */
-export function own(error: unknown): unknown {
+export function toHyperslabError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof HyperslabError || error.name !== "HyperslabError") return error;
   return new HyperslabError((error as Error & { code: ErrorCode }).code, error.message, { cause: error });
 }

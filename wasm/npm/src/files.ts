@@ -14,11 +14,11 @@ export class FileStore implements Store {
   }
 
   async get(key: string): Promise<Uint8Array | undefined> {
-    return present(readFile(this.place(key)));
+    return ifPresent(readFile(this.place(key)));
   }
 
   async getRange(key: string, { offset, length }: { offset: number; length: number }): Promise<Uint8Array | undefined> {
-    const file = await present(open(this.place(key)));
+    const file = await ifPresent(open(this.place(key)));
     if (!file) return undefined;
     try {
       const { buffer, bytesRead } = await file.read(new Uint8Array(length), 0, length, offset);
@@ -29,12 +29,12 @@ export class FileStore implements Store {
   }
 
   async getSize(key: string): Promise<number | undefined> {
-    const found = await present(stat(this.place(key)));
+    const found = await ifPresent(stat(this.place(key)));
     return found?.isFile() ? found.size : undefined;
   }
 
   async list(prefix: string): Promise<StoreEntry[]> {
-    const found = (await present(readdir(this.place(prefix), { withFileTypes: true }))) ?? [];
+    const found = (await ifPresent(readdir(this.place(prefix), { withFileTypes: true }))) ?? [];
     const shown = found.filter(({ name }) => !name.startsWith("."));
     return shown.map((entry) => ({ key: prefix + entry.name, dir: entry.isDirectory() }));
   }
@@ -73,7 +73,7 @@ export class FileStore implements Store {
 }
 
 /** The result, or `undefined` if there is no such file. */
-async function present<T>(work: Promise<T>): Promise<T | undefined> {
+async function ifPresent<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {

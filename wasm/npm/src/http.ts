@@ -112,7 +112,7 @@ export class HttpStore implements Store {
     if (skipped >= 0 && skipped + length <= part.data.length) return part.data.subarray(skipped, skipped + length);
     // This joined a request for another range, from when the server seemed to ignore ranges.
     if (!this.ignoresRanges && id.endsWith(" whole")) return this.getRange(key, range, { signal });
-    throw short(key, start, end, Math.max(part.data.length - skipped, 0));
+    throw truncated(key, start, end, Math.max(part.data.length - skipped, 0));
   }
 
   /** Requests one byte and reads the size from the headers. HEAD fails for signed URLs and is wrong for compressed files. */
@@ -151,7 +151,7 @@ export class HttpStore implements Store {
     let next: string | undefined;
     let pages = 0;
     do {
-      if (++pages > PAGES_MAX) throw new HyperslabError("LimitExceeded", `${shown(bucket.address)}: the listing of ${folder || "the bucket"} has more than ${PAGES_MAX} pages; ${INDEX}`);
+      if (++pages > PAGES_MAX) throw new HyperslabError("LimitExceeded", `${redacted(bucket.address)}: the listing of ${folder || "the bucket"} has more than ${PAGES_MAX} pages; ${INDEX}`);
       const answer = await this.request(listAddress(bucket, folder, next), { bytesMax: LISTING_BYTES_MAX }, signal).catch((error: unknown) => {
         throw error instanceof HyperslabError ? this.unlisted(`it has no __manifest.json, and ${error.message}`) : error;
       });
@@ -164,7 +164,7 @@ export class HttpStore implements Store {
   }
 
   private unlisted(why: string): HyperslabError {
-    return new HyperslabError("NotFound", `no array found at ${shown(this.url)}: ${why}; if there is one, ${INDEX}`);
+    return new HyperslabError("NotFound", `no array found at ${redacted(this.url)}: ${why}; if there is one, ${INDEX}`);
   }
 
   private address(key: string): string {
@@ -182,7 +182,7 @@ export class HttpStore implements Store {
         const reached = !(error instanceof TypeError);
         // The first failure may be a passing one.
         if (!reached && tried === 2 && (await isHidden(url, signal))) throw this.hidden(url, error);
-        if (tried === TRIES || (!reached && !url.startsWith("http"))) throw reached ? error : unreached(url, error);
+        if (tried === TRIES || (!reached && !url.startsWith("http"))) throw reached ? error : unreachable(url, error);
       }
       await new Promise((resolve) => setTimeout(resolve, 50 * 4 ** tried));
     }
@@ -191,7 +191,7 @@ export class HttpStore implements Store {
   private hidden(url: string, error: TypeError): HyperslabError {
     const headers = ["Range", ...Object.keys(this.options.headers ?? {})].join(", ");
     const needed = `"Access-Control-Allow-Origin: ${globalThis.location.origin}" with every response, including 404, and "Access-Control-Allow-Headers: ${headers}"`;
-    return new HyperslabError("Io", `${shown(url)}: the server responds, but the browser blocks the response (${error.message}). The likely cause is CORS: the server must send ${needed}`, { cause: error });
+    return new HyperslabError("Io", `${redacted(url)}: the server responds, but the browser blocks the response (${error.message}). The likely cause is CORS: the server must send ${needed}`, { cause: error });
   }
 
   private async once(url: string, ask: Ask, signal: AbortSignal): Promise<Answer | undefined> {
@@ -200,7 +200,7 @@ export class HttpStore implements Store {
       return await this.answer(url, ask, patience);
     } catch (error) {
       if (signal.aborted || !patience.signal.aborted) throw error;
-      throw new HyperslabError("Io", `${shown(url)}: ${patience.why()}; try again, or check the server's log`);
+      throw new HyperslabError("Io", `${redacted(url)}: ${patience.why()}; try again, or check the server's log`);
     } finally {
       patience.end();
     }
@@ -215,20 +215,20 @@ export class HttpStore implements Store {
     const started = performance.now();
     // The browser's cache delays concurrent requests for one file and may be stale. This store has its own cache.
     const response = await fetch(new Request(url, { headers, signal, cache: "no-store" }));
-    const tell = (bytes: number) =>
+    const report = (bytes: number) =>
       onRequest?.({ url, ...(range ? { range } : {}), status: response.status, bytes, ms: performance.now() - started });
     const refused = response.status === 403 || response.status === 401;
     if (response.status === 404 || response.status === 410 || (response.status === 403 && treat403AsMissing) || (refused && absentIfRefused)) {
-      tell(0);
+      report(0);
       await response.body?.cancel();
       return undefined;
     }
     if (!response.ok) {
-      tell(0);
+      report(0);
       await response.body?.cancel();
       // `getSize` requests the first byte, which an empty file does not have.
       if (response.status === 416 && range?.[1] === 0) return { status: 200, headers: response.headers, body: new Uint8Array() };
-      const error = `${shown(url)}: the server returned ${response.status} ${response.statusText}`;
+      const error = `${redacted(url)}: the server returned ${response.status} ${response.statusText}`;
       if (response.status >= 500 || response.status === 429) throw new Error(error);
       const cause = refused && !accept ? ": the file is private or missing; some servers do not say which" : "";
       throw new HyperslabError("Io", error + cause);
@@ -238,13 +238,13 @@ export class HttpStore implements Store {
     const wrong = (range && wrongRange(range, response)) ?? (Number(response.headers.get("Content-Length")) > most ? tooLong(most) : undefined);
     if (wrong) {
       await response.body?.cancel();
-      throw new HyperslabError("Io", `${shown(url)}: ${wrong}`);
+      throw new HyperslabError("Io", `${redacted(url)}: ${wrong}`);
     }
-    const body = await received(response, most, patience).catch((error: Error) => {
-      throw new Error(`${shown(url)}: the response was cut off (${error.message}); try again, or check the server's log`, { cause: error });
+    const body = await readBody(response, most, patience).catch((error: Error) => {
+      throw new Error(`${redacted(url)}: the response was cut off (${error.message}); try again, or check the server's log`, { cause: error });
     });
-    if (!body) throw new HyperslabError("Io", `${shown(url)}: ${tooLong(most)}`);
-    tell(body.length);
+    if (!body) throw new HyperslabError("Io", `${redacted(url)}: ${tooLong(most)}`);
+    report(body.length);
     // Many sites respond to missing files with a web page and status 200.
     const isPage = () => /^\s*<(!doctype )?html/i.test(new TextDecoder().decode(body.subarray(0, 99)));
     if (!accept && response.headers.get("Content-Type")?.includes("html") && isPage()) return undefined;
@@ -305,7 +305,7 @@ class Patience {
 }
 
 /** Reads the decompressed body. `undefined` if it is longer than `most`. */
-async function received(response: Response, most: number, patience: Patience): Promise<Uint8Array | undefined> {
+async function readBody(response: Response, most: number, patience: Patience): Promise<Uint8Array | undefined> {
   const reader = response.body?.getReader();
   if (!reader) return new Uint8Array();
   const parts: Uint8Array[] = [];
@@ -340,9 +340,9 @@ function wrongRange([first, last]: [number, number], { status, headers }: Respon
   }
   const coding = headers.get("Content-Encoding");
   if (coding && coding !== "identity") return `the server sends ranges of a compressed file (${coding}); turn compression off for this folder`;
-  const told = /^bytes (\d+)-(\d+)\/(\d+|\*)/.exec(headers.get("Content-Range") ?? "");
-  if (!told) return undefined;
-  const [from, to, size] = told.slice(1).map(Number) as [number, number, number];
+  const contentRange = /^bytes (\d+)-(\d+)\/(\d+|\*)/.exec(headers.get("Content-Range") ?? "");
+  if (!contentRange) return undefined;
+  const [from, to, size] = contentRange.slice(1).map(Number) as [number, number, number];
   if (from !== first) return `the server sends bytes ${from}-${to} instead of ${first}-${last}; ${serve}`;
   // A range may reach past the end of the file.
   if (to >= last || size <= last) return undefined;
@@ -354,7 +354,7 @@ function tooLong(most: number): string {
 }
 
 /** The URL without secrets: user names, passwords and the query. */
-function shown(url: string): string {
+function redacted(url: string): string {
   return url.replace(/^([a-z0-9+.-]+:\/\/)[^/?#]*@/i, "$1***@").replace(/\?[^#]+/, "?***");
 }
 
@@ -371,16 +371,16 @@ async function isHidden(url: string, signal: AbortSignal): Promise<boolean> {
 }
 
 /** Adds the URL and the cause to a TypeError of `fetch`. */
-function unreached(url: string, error: TypeError): Error {
+function unreachable(url: string, error: TypeError): Error {
   if (!url.startsWith("http")) {
     const why = "fetch does not support such URLs; give the bucket's https URL, such as https://<bucket>.s3.amazonaws.com/<path>";
-    return new HyperslabError("Unsupported", `${shown(url)}: ${why}`);
+    return new HyperslabError("Unsupported", `${redacted(url)}: ${why}`);
   }
   const { message, code } = (error.cause ?? {}) as { message?: string; code?: string };
   const why = message || code;
-  return new Error(`${shown(url)}: ${error.message}${why ? ` (${why})` : ""}`, { cause: error });
+  return new Error(`${redacted(url)}: ${error.message}${why ? ` (${why})` : ""}`, { cause: error });
 }
 
-function short(key: string, start: number, end: number, length: number): HyperslabError {
+function truncated(key: string, start: number, end: number, length: number): HyperslabError {
   return new HyperslabError("Io", `${key}: got ${length} bytes for ${start}..${end}; the file is truncated, or the server compresses it`);
 }

@@ -1,4 +1,4 @@
-import { changeMoment, reached, seed, type Moment, type TileArray } from "./array.js";
+import { changeMoment, waitUntil, seed, type Moment, type TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 
@@ -34,7 +34,7 @@ export async function deleteCells(array: TileArray, where: string, { at, dryRun 
     const fragments = JSON.parse(json) as Record<string, number>;
     return { cells: Object.values(fragments).reduce((all, cells) => all + cells, 0), fragments };
   }
-  if (at === undefined) await reached(time);
+  if (at === undefined) await waitUntil(time);
   return call(undefined, () => array.raw.deleteCells(where, time, seed()));
 }
 

@@ -1,4 +1,4 @@
-import { engineOf, span, storeOf, TileArray, within, type CallOptions, type OpenOptions } from "./array.js";
+import { engineOf, timeRange, storeOf, TileArray, within, type CallOptions, type OpenOptions } from "./array.js";
 import { HyperslabError } from "./errors.js";
 import { HttpStore } from "./http.js";
 import type { Store } from "./store.js";
@@ -50,7 +50,7 @@ export function mount(source: TileArray | string | URL | Store, options: OpenOpt
   if (source instanceof TileArray) return Mount.of(source.store, () => source.raw.view(nameOf(source.path)));
   const store = storeOf(source, options);
   const path = options.path ?? "";
-  const [start, end] = options.at === undefined ? [0, Infinity] : span(options.at);
+  const [start, end] = options.at === undefined ? [0, Infinity] : timeRange(options.at);
   return Mount.of(store, () => engineOf(store, options.pool).view(path, nameOf(path || (store instanceof HttpStore ? store.url : "")), start, end, Date.now(), options.key));
 }
 

@@ -1,5 +1,5 @@
 import type { TileArray, CallOptions } from "./array.js";
-import { call, init, own } from "./engine.js";
+import { call, init, toHyperslabError } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { record } from "./exact.js";
 import { rangesJson, selectionJson, type Ranges, type Selection } from "./select.js";
@@ -191,7 +191,7 @@ export class Query implements AsyncIterable<Columns> {
     try {
       return this.array.raw.query(this.ranges(), this.fields(), order, where, batchBytes);
     } catch (error) {
-      throw own(error);
+      throw toHyperslabError(error);
     }
   }
 
@@ -228,7 +228,7 @@ function joined(first: RawResult, batches: readonly RawResult[]): RawResult {
 }
 
 function concat<T extends Uint8Array | Uint32Array>(parts: T[], Typed: new (length: number) => T): T {
-  const whole = room(parts.reduce((sum, p) => sum + p.length, 0), Typed);
+  const whole = allocate(parts.reduce((sum, p) => sum + p.length, 0), Typed);
   let at = 0;
   for (const part of parts) {
     whole.set(part, at);
@@ -238,7 +238,7 @@ function concat<T extends Uint8Array | Uint32Array>(parts: T[], Typed: new (leng
 }
 
 /** Allocates an array, if there is memory for it. Its length is limited by the 32-bit offsets. */
-function room<T>(length: number, Typed: new (length: number) => T): T {
+function allocate<T>(length: number, Typed: new (length: number) => T): T {
   try {
     if (length < 2 ** 32) return new Typed(length);
   } catch (error) {

@@ -107,6 +107,6 @@ function columnsOf(value: unknown): Parts[] {
 
 // In Node, `worker-node` calls `serve`.
 if ("WorkerGlobalScope" in globalThis) {
-  const tell = serve({ post: (message, transfer = []) => globalThis.postMessage(message, { transfer: [...transfer] }) });
-  globalThis.addEventListener("message", (event) => tell((event as MessageEvent<Message>).data));
+  const handle = serve({ post: (message, transfer = []) => globalThis.postMessage(message, { transfer: [...transfer] }) });
+  globalThis.addEventListener("message", (event) => handle((event as MessageEvent<Message>).data));
 }

@@ -1,4 +1,4 @@
-import { changeMoment, open, rawStore, reached, seed, storeOf, within, writeMoment, type CallOptions, type Moment, type TileArray } from "./array.js";
+import { changeMoment, open, rawStore, waitUntil, seed, storeOf, within, writeMoment, type CallOptions, type Moment, type TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { refuseRounded } from "./exact.js";
@@ -97,7 +97,7 @@ export async function put(array: TileArray, selection: Selection, data: PutData,
   const box = dense ? selectionJson(selection, array.dims) : undefined;
   const layout = dense ? order : "unordered";
   const time = await changeMoment(array, at);
-  if (at === undefined) await reached(time);
+  if (at === undefined) await waitUntil(time);
   signal?.throwIfAborted();
   return call(undefined, () => array.raw.put(box, layout, columns as never, time, seed()));
 }

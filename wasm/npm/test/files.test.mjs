@@ -26,13 +26,13 @@ test("an array on disk can be written and read", async () => {
 
 test("the error for a missing array names its path", async () => {
   const place = join(folder, "nothing");
-  const told = (name) => (e) => e.code === "NotFound" && e.message.startsWith(`${name}: not found (`);
-  await assert.rejects(open(place), told(place));
-  await assert.rejects(open(new FileStore(place)), told(place));
-  await assert.rejects(open(pathToFileURL(place)), told(place));
-  await assert.rejects(members(place), told(place));
-  await assert.rejects(open(new MemoryStore()), told("the store"));
-  await assert.rejects(open(new MemoryStore(), { path: "a/b" }), told("a/b"));
+  const notFound = (name) => (e) => e.code === "NotFound" && e.message.startsWith(`${name}: not found (`);
+  await assert.rejects(open(place), notFound(place));
+  await assert.rejects(open(new FileStore(place)), notFound(place));
+  await assert.rejects(open(pathToFileURL(place)), notFound(place));
+  await assert.rejects(members(place), notFound(place));
+  await assert.rejects(open(new MemoryStore()), notFound("the store"));
+  await assert.rejects(open(new MemoryStore(), { path: "a/b" }), notFound("a/b"));
 });
 
 test("a new file never replaces another", async () => {

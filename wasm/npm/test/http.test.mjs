@@ -130,18 +130,18 @@ test("without listing and manifest, the error names the command", async () => {
 
 test("a refused listing is not a missing array, and the error names the command", async () => {
   const { url } = await served(plain, { listing: "refused" });
-  const told = (e) => e.code === "Io" && e.message.startsWith(`${url}/: the server returned 403 Forbidden; `) && e.message.includes("hyperslab index");
-  await assert.rejects(open(url), told);
-  await assert.rejects(kindOf(url), told);
-  await assert.rejects(members(url), told);
-  await assert.rejects(mount(url).stat("schema.json"), told);
+  const expected = (e) => e.code === "Io" && e.message.startsWith(`${url}/: the server returned 403 Forbidden; `) && e.message.includes("hyperslab index");
+  await assert.rejects(open(url), expected);
+  await assert.rejects(kindOf(url), expected);
+  await assert.rejects(members(url), expected);
+  await assert.rejects(mount(url).stat("schema.json"), expected);
 });
 
 test("the error for an unreachable server has the URL and the cause", async () => {
   const server = await serve(plain, {});
   await server.close();
-  const told = (e) => e.code === "Io" && e.message.includes(`${server.url}/x/__manifest.json: fetch failed (connect ECONNREFUSED`);
-  await assert.rejects(open(`${server.url}/x`), told);
+  const expected = (e) => e.code === "Io" && e.message.includes(`${server.url}/x/__manifest.json: fetch failed (connect ECONNREFUSED`);
+  await assert.rejects(open(`${server.url}/x`), expected);
   await assert.rejects(open("s3://bucket/x"), (e) => e.code === "Unsupported" && /s3:\/\/bucket\/x\/.*give the bucket's https URL/.test(e.message));
 });
 
