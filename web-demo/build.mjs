@@ -1,5 +1,5 @@
-// Puts the page, its style and the hyperslab package beside the compiled modules, so that `dist`
-// is a complete static site.
+// Copies the page, its style and the hyperslab package into `dist`, next to the compiled modules. `dist` is then a
+// complete static site.
 import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 
 const here = new URL("./", import.meta.url);
@@ -8,7 +8,7 @@ await mkdir(dist, { recursive: true });
 for (const file of ["index.html", "style.css"]) await cp(new URL(file, here), new URL(file, dist));
 await cp(new URL("../wasm/npm/dist/", here), new URL("hyperslab/", dist), { recursive: true });
 
-// The policy of the page allows no inline script, and so no import map: modules name the package's files.
+// The page's policy forbids inline scripts, and so import maps. Imports of the package become file paths instead.
 const files = { hyperslab: "./hyperslab/index.js", "hyperslab/pool": "./hyperslab/pool.js" };
 for (const name of (await readdir(dist)).filter((name) => name.endsWith(".js"))) {
   const text = await readFile(new URL(name, dist), "utf8");

@@ -1,4 +1,4 @@
-// What the tests of the viewer share: servers, a real browser, and pages in it.
+// Helpers for the viewer's tests: servers, a real browser, and pages.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -23,7 +23,7 @@ after(async () => {
   for (const server of servers) server.kill();
 });
 
-/** Serves a folder until the tests have ended, at the address that is given back. */
+/** Serves a folder until the tests end, and returns its URL. */
 export async function serve(folder) {
   const server = spawn(HYPERSLAB, ["serve", folder, "--port", "0"], { stdio: ["ignore", "pipe", "inherit"] });
   servers.push(server);
@@ -31,14 +31,14 @@ export async function serve(folder) {
     const address = /http:\/\/\S+/.exec(line)?.[0];
     if (address) return address;
   }
-  throw new Error("the server gave no address");
+  throw new Error("the server printed no URL");
 }
 
-/** A fresh page at this address; what it logs as an error fails the test. */
+/** Opens a page at this URL. The caller checks the errors that it logs. */
 export async function visit(hash = "") {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
   const errors = [];
-  // A host without lists is asked for one once, and Chromium logs its 404.
+  // The package requests a listing once. If the server has none, Chromium logs its 404.
   const isList = (m) => m.text().includes("status of 404") && m.location().url.endsWith("/");
   page.on("console", (m) => m.type() === "error" && !isList(m) && errors.push(m.text()));
   page.on("pageerror", (e) => errors.push(String(e)));
@@ -47,7 +47,7 @@ export async function visit(hash = "") {
   return { page, errors };
 }
 
-/** Waits until an array is open and nothing is being loaded. */
+/** Waits until an array is open and nothing is loading. */
 export async function settled(page) {
   await page.waitForFunction(() => document.body.dataset.busy !== undefined, undefined, { timeout: 60_000 });
   let calm = 0;

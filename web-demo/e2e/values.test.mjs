@@ -1,4 +1,4 @@
-// What the viewer says a cell holds is what it holds: arrays of known cells, made for the tests.
+// Checks the values that the viewer shows, in arrays with known cells.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ async function made(name, type, dims, attrs) {
   return create(path(name), { type, dims, attrs }, { at: 1 });
 }
 
-/** Lets the page find an array's files without asking in vain, which it would log as an error. */
+/** Writes the manifest, so that the page makes no failing requests, which Chromium would log. */
 async function indexed(...names) {
   for (const name of names) await writeManifest(await open(path(name)));
 }
@@ -32,8 +32,8 @@ function setMeta(name, key, value, type) {
   execFileSync(HYPERSLAB, ["meta", path(name), "set", ...(type ? ["--type", type] : []), key, "--", value]);
 }
 
-/** What the viewer says of the place at these fractions of the picture. */
-async function told(page, across, down) {
+/** The text for the cell at these fractions of the picture. */
+async function cursorText(page, across, down) {
   const box = await page.locator("#picture").boundingBox();
   await page.mouse.move(box.x + box.width * across, box.y + box.height * down);
   return page.textContent("#cursor");
@@ -48,7 +48,7 @@ async function isBlank(page, across, down) {
 }
 
 async function zoomIn(page, across, down, times) {
-  await told(page, across, down);
+  await cursorText(page, across, down);
   for (let i = 0; i < times; i++) await page.mouse.wheel(0, -500);
   await settled(page);
 }
@@ -56,7 +56,7 @@ async function zoomIn(page, across, down, times) {
 const HIGH = 2000;
 const square = [{ name: "y", type: "int32", domain: [1, HIGH], tile: 500 }, { name: "x", type: "int32", domain: [1, HIGH], tile: 500 }];
 
-/** An array with a copy. Of its first 500 rows only 101 and 102 are written; each cell that is written holds the number of its row. */
+/** An array with an overview. Of the first 500 rows, only 101 and 102 are written. Each written cell has the number of its row. */
 async function withCopy(name) {
   const array = await made(name, "dense", square, [{ name: "v", type: "int32" }]);
   for (const [from, to] of [[101, 102], [501, HIGH]]) {
@@ -71,16 +71,16 @@ test("cells of an overview are shown as means, at the right place", async () => 
   await withCopy("rows");
   const { page, errors } = await visit(link("rows"));
   await shot(page, "overview");
-  const [, y, v] = /^y (\d+), x \d+: ([\d,]+) \(mean of 2 × 2 cells\)$/.exec(await told(page, 0.5, 0.7));
-  assert.ok(Math.abs(Number(v.replace(",", "")) - Number(y)) <= 1, `row ${y} is told as ${v}`);
+  const [, y, v] = /^y (\d+), x \d+: ([\d,]+) \(mean of 2 × 2 cells\)$/.exec(await cursorText(page, 0.5, 0.7));
+  assert.ok(Math.abs(Number(v.replace(",", "")) - Number(y)) <= 1, `row ${y} is cursorText as ${v}`);
   assert.match(await page.textContent("#level"), /mean of 2 × 2 cells/);
-  // Within what the copy spans, and above it.
+  // Inside the overview's domain, and above it.
   for (const down of [0.1, 0.04]) {
-    assert.match(await told(page, 0.5, down), /^y \d+, x \d+: no data$/);
+    assert.match(await cursorText(page, 0.5, down), /^y \d+, x \d+: no data$/);
     assert.ok(await isBlank(page, 0.5, down));
   }
   await zoomIn(page, 0.5, 0.7, 8);
-  const [, row, value] = /^y (\d+), x \d+: ([\d,]+)$/.exec(await told(page, 0.5, 0.7));
+  const [, row, value] = /^y (\d+), x \d+: ([\d,]+)$/.exec(await cursorText(page, 0.5, 0.7));
   assert.equal(value.replace(",", ""), row);
   assert.equal(await page.textContent("#level"), "");
   assert.deepEqual(errors, []);
@@ -88,11 +88,11 @@ test("cells of an overview are shown as means, at the right place", async () => 
 
 test("a coarser level does not show through cells without a value", async () => {
   const { page, errors } = await visit(link("rows"));
-  // Row 500 was not written; the copy has the mean of rows 500 and 501 there.
+  // Row 500 was not written. The overview has the mean of rows 500 and 501 there.
   await zoomIn(page, 0.5, 0.26, 12);
   const places = Array.from({ length: 90 }, (_, i) => 0.02 + i / 100);
   let [row, place] = ["", 0];
-  while (!row.startsWith("y 500,") && places.length > 0) row = await told(page, 0.5, (place = places.shift()));
+  while (!row.startsWith("y 500,") && places.length > 0) row = await cursorText(page, 0.5, (place = places.shift()));
   assert.match(row, /: -2,147,483,648 \(fill value\)$/);
   assert.ok(await isBlank(page, 0.5, place));
   assert.deepEqual(errors, []);
@@ -103,9 +103,9 @@ test("unwritten cells are blank and labelled as fill values", async () => {
   await put(array, [[1, 8], [1, 4]], Int32Array.from({ length: 32 }, (_, i) => i), { at: 1000 });
   await indexed("corner");
   const { page, errors } = await visit(link("corner"));
-  assert.match(await told(page, 0.6, 0.5), /: -2,147,483,648 \(fill value\)$/);
+  assert.match(await cursorText(page, 0.6, 0.5), /: -2,147,483,648 \(fill value\)$/);
   assert.ok(await isBlank(page, 0.6, 0.5));
-  assert.match(await told(page, 0.4, 0.5), /: \d+$/);
+  assert.match(await cursorText(page, 0.4, 0.5), /: \d+$/);
   assert.equal(await page.textContent("#legend-lo"), "0");
   assert.deepEqual(errors, []);
 });
@@ -114,7 +114,7 @@ test("only overviews of the shown time are drawn", async () => {
   await withCopy("changed");
   const copied = Date.now();
   const whole = new Int32Array(HIGH * HIGH);
-  // The copy is of a later moment than the array.
+  // The overview is later than the array.
   await put(await open(path("changed.2")), null, new Int32Array(951 * 1001).fill(77), { at: copied + 10 });
   await put(await open(path("changed")), null, whole.fill(-5), { at: copied + 20 });
   await new Promise((done) => setTimeout(done, 50));
@@ -122,7 +122,7 @@ test("only overviews of the shown time are drawn", async () => {
   const values = {};
   for (const at of ["", `&at=${copied}`, "&at=2000"]) {
     const { page, errors } = await visit(link("changed", at));
-    values[at] = await told(page, 0.5, 0.7);
+    values[at] = await cursorText(page, 0.5, 0.7);
     assert.deepEqual(errors, []);
     await page.close();
   }
@@ -141,7 +141,7 @@ test("overviews of a cube are means along each axis", async () => {
   const { page, errors } = await visit(link("cube"));
   await page.locator("#axes input").fill("3");
   await settled(page);
-  assert.match(await told(page, 0.5, 0.5), /: 35 \(mean of 2 × 2 × 2 cells\)$/);
+  assert.match(await cursorText(page, 0.5, 0.5), /: 35 \(mean of 2 × 2 × 2 cells\)$/);
   assert.deepEqual(errors, []);
 });
 
@@ -152,7 +152,7 @@ test("nulls are blank whatever value is stored for them", async () => {
   await put(array, null, { v: { values, validity: Uint8Array.from(values, (v) => Number(v < 1000)) } }, { at: 1000 });
   await indexed("nulls");
   const { page, errors } = await visit(link("nulls"));
-  assert.match(await told(page, 0.6, 0.5), /: no data$/);
+  assert.match(await cursorText(page, 0.6, 0.5), /: no data$/);
   assert.ok(await isBlank(page, 0.6, 0.5));
   assert.ok(!(await isBlank(page, 0.4, 0.5)));
   assert.equal(await page.textContent("#legend-hi"), "13");
@@ -166,7 +166,7 @@ test("64-bit integers are shown exactly, at each time", async () => {
   await put(array, null, new BigInt64Array(16).fill(9007199254740995n), { at: 2000 });
   await indexed("long");
   const { page, errors } = await visit(link("long"));
-  assert.match(await told(page, 0.5, 0.5), /: 9,007,199,254,740,995$/);
+  assert.match(await cursorText(page, 0.5, 0.5), /: 9,007,199,254,740,995$/);
   await page.locator("#moment").fill("0");
   await settled(page);
   // The pointer has not moved.
@@ -195,7 +195,7 @@ test("enumerations are shown as labels, and date types as dates", async () => {
   };
   for (const [place, tip] of Object.entries(tips)) {
     const { page, errors } = await visit(link("kinds", `${place}&z=80`));
-    const cursor = await told(page, 0.5, 0.5);
+    const cursor = await cursorText(page, 0.5, 0.5);
     assert.match(cursor, /^x \d\.\d{3}, day 19(69|70)-\d\d-\d\d · /);
     assert.equal((await page.locator("#tip tr").allTextContents()).join("; "), tip);
     assert.match(await page.textContent("#facts"), /datetime_day, 1969-12-30 … 1970-01-08.*enumeration kinds/);
@@ -212,10 +212,10 @@ test("points with whole coordinates are found at every zoom", async () => {
   await put(array, null, points, { at: 1000 });
   await indexed("points");
   const { page, errors } = await visit(link("points"));
-  assert.match(await told(page, 0.4, 0.4), /3 points/);
+  assert.match(await cursorText(page, 0.4, 0.4), /3 points/);
   assert.equal(await page.textContent("#legend-hi"), "3");
   await zoomIn(page, 0.5, 0.5, 6);
-  assert.match(await told(page, 0.4, 0.4), /2 points/);
+  assert.match(await cursorText(page, 0.4, 0.4), /2 points/);
   assert.ok(await page.locator("#message").isHidden());
   assert.deepEqual(errors, []);
 });
@@ -250,7 +250,7 @@ test("nodata values are blank and not in the legend", async () => {
     assert.ok(!(await isBlank(page, 0.4, 0.5)), name);
     assert.equal(await page.textContent("#legend-lo"), "10", name);
     assert.equal(await page.textContent("#legend-hi"), "23", name);
-    assert.match(await told(page, 0.6, 0.5), /: .*9(\.9)? \((fill value|no data)\)$|: -9,998 \(no data\)$/);
+    assert.match(await cursorText(page, 0.6, 0.5), /: .*9(\.9)? \((fill value|no data)\)$|: -9,998 \(no data\)$/);
     assert.deepEqual(errors, []);
     await page.close();
   }
@@ -271,11 +271,11 @@ test("invalid parts of a link are ignored", async () => {
     assert.ok(await page.locator("#message").isHidden(), part);
     await page.click("#fit");
     await settled(page);
-    assert.match(await told(page, 0.5, 0.5), /^y \d, x \d: \d+$/, part);
+    assert.match(await cursorText(page, 0.5, 0.5), /^y \d, x \d: \d+$/, part);
     assert.equal(await page.textContent("#legend-hi"), "63", part);
   }
   await follow("#url=http%3A%2F%2F%5B");
-  assert.match(await page.textContent("#message"), /http:\/\/\[ is not an address/);
+  assert.match(await page.textContent("#message"), /http:\/\/\[ is not a URL/);
   assert.deepEqual(errors, []);
 });
 
@@ -296,7 +296,7 @@ test("overviews that are damaged or in another folder are ignored", async () => 
   await page.reload();
   await settled(page);
   assert.ok(await page.locator("#message").isHidden());
-  assert.match(await told(page, 0.5, 0.7), /\(mean of 2 × 2 cells\)$/);
+  assert.match(await cursorText(page, 0.5, 0.7), /\(mean of 2 × 2 cells\)$/);
   const strange = asked.filter((url) => url.startsWith(other) || /outside|etc|elsewhere/.test(url));
   assert.deepEqual(strange, []);
 });

@@ -1,11 +1,10 @@
-// The viewer in a real browser over a real server: what a visitor would see and do.
-// usage: node --test web-demo/e2e/  with SITE_DIR naming the prepared site, HYPERSLAB the program
-// that serves it and, optionally, SHOTS a folder for pictures.
+// Tests the viewer in a real browser with a real server.
+// usage: SITE_DIR=<prepared site> HYPERSLAB=<hyperslab program> [SHOTS=<folder for screenshots>] node --test web-demo/e2e/
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { settled, shot, site, visit } from "./page.mjs";
 
-/** How many different colours the picture has: 1 where nothing was drawn. */
+/** The number of different colours in the picture: 1 if nothing was drawn. */
 async function colours(page) {
   return page.evaluate(() => {
     const canvas = document.getElementById("picture");
@@ -21,7 +20,7 @@ const traffic = async (page) => {
 
 test("the land mask is drawn whole, and cell by cell after zooming", async () => {
   const { page, errors } = await visit();
-  assert.ok((await colours(page)) >= 2, "the picture has one colour only");
+  assert.ok((await colours(page)) >= 2, "the picture has only one colour");
   await shot(page, "land");
   const whole = await traffic(page);
   assert.ok(whole.bytes < 3e6, `the overview took ${whole.bytes} bytes`);

@@ -1,4 +1,4 @@
-// Colour maps: a value between 0 and 1 to a packed pixel (little-endian ABGR, as ImageData has it).
+// Colour maps: from a value between 0 and 1 to a packed pixel (little-endian ABGR, the format of ImageData).
 
 const STOPS = new Map(Object.entries({
   viridis: ["440154", "482878", "3e4989", "31688e", "26828e", "1f9e89", "35b779", "6ece58", "b5de2b", "fde725"],
@@ -31,7 +31,7 @@ export function ramp(name: string): Uint32Array {
   return out;
 }
 
-/** The pixel of `value` between `lo` and `hi`; transparent where there is none. */
+/** The pixel of `value` between `lo` and `hi`; transparent if it is NaN. */
 export function pixel(map: Uint32Array, value: number, lo: number, hi: number): number {
   if (Number.isNaN(value)) return 0;
   const t = hi > lo ? (value - lo) / (hi - lo) : 0.5;

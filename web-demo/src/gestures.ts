@@ -1,4 +1,4 @@
-// Mouse, touch and keyboard to movements of the view.
+// Moves the view by mouse, touch and keyboard.
 import type { Viewport } from "./viewport.js";
 
 const STEP_PX = 80;

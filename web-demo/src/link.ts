@@ -1,11 +1,11 @@
-// The address of what is shown: array, moment, attribute, colours and view, kept in the URL's hash.
+// The shown array, time, attribute, colours and view, as the hash of the page's URL.
 
 export interface Link {
   url?: string | undefined; at?: number | undefined; attr?: string | undefined; map?: string | undefined;
   x?: number | undefined; y?: number | undefined; z?: number | undefined;
 }
 
-/** What the address bar states. Anybody may have written it: what is no moment and no number is left out. */
+/** Parses the hash, which may come from anyone. Ignores invalid times and numbers. */
 export function readLink(): Link {
   const stated = new URLSearchParams(location.hash.slice(1));
   const text = (name: string) => stated.get(name) || undefined;
@@ -22,7 +22,7 @@ function moment(text: string | undefined): number | undefined {
 
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Written when the view has come to rest, without a new entry in the browser's history. */
+/** Updates the hash once the view stops moving, without a new entry in the browser's history. */
 export function writeLink(link: { [name in keyof Link]: string | undefined }): void {
   clearTimeout(timer);
   timer = setTimeout(() => {

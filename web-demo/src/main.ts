@@ -1,4 +1,4 @@
-// The viewer: opens an array, draws it, and lets the user move through space and time.
+// The viewer: opens an array, draws it, and lets the user navigate in space and time.
 import { MAPS, pixel, ramp } from "./colours.js";
 import { attachGestures } from "./gestures.js";
 import { readLink, writeLink, type Link } from "./link.js";
@@ -22,11 +22,11 @@ let fixed: number[] = [];
 let moments: number[] = [];
 let at: number | undefined;
 let frame = 0;
-/** The last that was asked to be shown, and the last that was settled: others may be on their way. */
+/** The number of the latest request to show something, and of the latest one that is done. */
 let asked = 0;
 let settled = -1;
 let failure: string | undefined;
-/** Whoever plays through time holds it, for as long as it is this one. */
+/** Identifies the running playback. A playback stops if this is no longer its object. */
 let playing: object | undefined;
 let pointer: [number, number] | undefined;
 
@@ -53,16 +53,16 @@ async function start(): Promise<void> {
   arrays = await listed();
   showCatalog(arrays, (a) => void show(a));
   onhashchange = () => void follow(readLink());
-  // The address may have been typed meanwhile.
+  // The user may have entered a URL meanwhile.
   if (asked === 0) await follow(readLink());
 }
 
-/** Shows what a link names; the first array that is offered if it names none. */
+/** Shows the array of a link, or else the first array of the catalog. */
 async function follow(link: Link): Promise<void> {
   const first = link.url ? arrays.find((a) => a.url === link.url) ?? { title: link.url, url: link.url, about: "" } : arrays[0];
   if (first) return show(first, link);
   settled = asked;
-  say("Paste the address of an array on the left. It must be served with ranges and, from another origin, with CORS.", "hint");
+  say("Enter the URL of an array on the left. Its server must support byte ranges and, on another origin, CORS.", "hint");
   redraw();
 }
 
@@ -97,7 +97,7 @@ async function show(chosen: Listed, link: Link = {}): Promise<void> {
   settle();
 }
 
-/** Shows the source that has just been opened, at its moment. */
+/** Shows the source that has just been opened. */
 function settle(): void {
   if (!source) return;
   settled = asked;
@@ -107,7 +107,7 @@ function settle(): void {
   makeLayer();
 }
 
-/** The land mask behind points on the globe: one of the offered arrays has it. */
+/** The land mask to draw behind points on the globe, if the catalog has one. */
 async function landBehind(): Promise<Raster | undefined> {
   const mask = arrays.find((a) => a.map === "land and sea");
   if (!mask) return undefined;
@@ -163,9 +163,9 @@ async function travel(i: number): Promise<void> {
     if (turn === asked) fail(e);
     return;
   }
-  // Something may have been written since the moments were listed.
+  // There may be new writes since the times were listed.
   if (at === undefined) moments = source.array.times();
-  // An attribute may be younger than the moment.
+  // The schema of an earlier time may lack the attribute.
   const drawable = source.drawable();
   if (!drawable.includes(attribute)) attribute = drawable[0] ?? "";
   fill(element("attribute"), drawable, attribute);
@@ -237,7 +237,7 @@ function draw(): void {
   element("busy").textContent = busy > 0 ? "loading…" : "";
   document.body.dataset["busy"] = String(busy > 0);
   showLegend();
-  // What is under the pointer changes also when the pointer does not move.
+  // The cell under the pointer can change without a pointer event.
   showCursor();
   if (source) {
     writeLink({ url: source.url, at: at?.toString(), attr: attribute, map,
@@ -265,7 +265,7 @@ function showLegend(): void {
   bar.getContext("2d")?.putImageData(image, 0, 0);
 }
 
-/** How many values there are, where they are whole and so few that each has a field of its own; otherwise 0. */
+/** The number of distinct integers or booleans, if it is small enough to give each a step in the legend; otherwise 0. */
 function legendSteps(lo: number, hi: number): number {
   const type = typeOf(attribute);
   return (type === "bool" || /^u?int/.test(type)) && hi - lo < 16 ? hi - lo + 1 : 0;
@@ -295,7 +295,7 @@ function showCursor(): void {
   if (near === undefined) showTip(undefined, 0, 0);
 }
 
-/** What a cell holds, and what that is if it is not a value of its own. */
+/** The text for a cell: its value, and whether it is a mean, the fill value or nodata. */
 function cellText({ value, factor }: Cell): string {
   if (value === undefined) return "…";
   if (value === null) return "no data";
@@ -305,7 +305,7 @@ function cellText({ value, factor }: Cell): string {
   return source?.missing(attribute).includes(value) ? `${shown} (no data)` : shown;
 }
 
-/** What a copy's cells are. It is coarser along every axis of the array, not only those of the picture. */
+/** Describes an overview's cells. An overview is coarser along every axis of the array, not only the two in the picture. */
 function mean(factor: number): string {
   return `mean of ${source?.axes().map(() => factor).join(" × ")} cells`;
 }
@@ -323,7 +323,7 @@ function tip(scatter: Scatter, i: number, x: string, y: string): [string, string
   return [[x, source?.shown(x, p.x[i] ?? 0) ?? ""], [y, source?.shown(y, p.y[i] ?? 0) ?? ""], ...attributes];
 }
 
-/** What was asked for last could not be shown: what was shown before is still there. */
+/** Shows an error. The previous array stays. */
 function fail(e: unknown): void {
   stopPlaying();
   settled = asked;

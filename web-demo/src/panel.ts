@@ -1,9 +1,9 @@
-// The side panel: the list of arrays, the controls of the open one, and its facts.
+// The side panel: the catalog of arrays, and the controls and properties of the open one.
 import { MAPS } from "./colours.js";
 import type { Source } from "./source.js";
 import * as text from "./text.js";
 
-/** An array the page offers; read from `arrays.json` beside it. */
+/** An array of the catalog, which is `arrays.json` in the page's folder. */
 export interface Listed { title: string; url: string; about: string; attribution?: string; map?: string; attribute?: string }
 
 export function element<T extends HTMLElement>(id: string): T {
@@ -76,7 +76,7 @@ export function showFacts(source: Source): void {
   element("facts").hidden = false;
 }
 
-/** A message over the picture: an error, or a hint of what to do; none hides it. */
+/** Shows an error or a hint over the picture; `undefined` hides it. */
 export function say(message: string | undefined, kind: "error" | "hint" = "error"): void {
   const box = element("message");
   box.hidden = message === undefined;

@@ -1,38 +1,38 @@
-// A rectangle of one attribute's cells, and which of them hold no value.
+// A rectangle of one attribute's cells.
 import type { Value } from "hyperslab";
 
 export interface Plane {
-  /** The coordinates of its first cell. */
+  /** The coordinates of the first cell. */
   row: number; col: number;
   rows: number; cols: number;
-  /** What is stored, row by row. */
+  /** The stored values in row-major order. */
   data: ArrayLike<number | bigint>;
-  /** 0 where a cell is null; absent if the attribute is not nullable. */
+  /** 0 for null cells; `undefined` if the attribute is not nullable. */
   validity: Uint8Array | undefined;
-  /** What cells without a value hold. */
+  /** Stored values that mean "no data". */
   missing: Missing;
 }
 
-/** The stored numbers that stand for no value: the fill value, and those that the metadata declares. */
+/** Stored values that mean "no data": the fill value, and the nodata values of the metadata. */
 export type Missing = readonly (number | bigint)[];
 
-/** A cell as the number to draw; NaN where there is no value. */
+/** The value of a cell as a number to draw; NaN for null and nodata. */
 export function numberAt({ data, validity, missing }: Plane, i: number): number {
   const stored = data[i];
   return validity?.[i] === 0 || stored === undefined || missing.includes(stored) ? NaN : Number(stored);
 }
 
-/** What the cells of an attribute that nothing was written to hold, from its entry in the schema. */
+/** The fill value of an attribute, from its entry in the schema. `undefined` if it is an ordinary value. */
 export function fillOf({ type, fill }: { type: string; fill?: unknown }): number | bigint | undefined {
-  // Of so few values the default is one that means something, such as the white of a picture.
+  // With so few values, the default fill value is also an ordinary one, such as white in an image.
   if (type === "bool" || (type === "uint8" && fill === 255) || (type === "int8" && fill === -128)) return undefined;
   if (fill === "NaT") return -(2n ** 63n);
   return stored(fill as Value, type);
 }
 
 /**
- * The numbers that the metadata declares to be no values of an attribute: by CF's names for all attributes or, as
- * TileDB-CF and xarray write them, for one; or by the key `nodata`.
+ * The nodata values of an attribute in the metadata: `_FillValue` and `missing_value` (CF conventions) or `nodata`. The
+ * keys apply to all attributes or, with the prefix that TileDB-CF and xarray write, to one.
  */
 export function nodataOf(meta: Readonly<Record<string, Value>>, name: string, type: string): (number | bigint)[] {
   const keys = ["_FillValue", "missing_value", "nodata"].flatMap((key) => [key, `__tiledb_attr.${name}.${key}`]);
@@ -43,7 +43,7 @@ export function nodataOf(meta: Readonly<Record<string, Value>>, name: string, ty
   return values.map((value) => stored(value, type)).filter((v) => v !== undefined);
 }
 
-/** A number as cells of a type hold it; text of digits is a number too. */
+/** Converts a number, or text of one, to the value that cells of `type` store. */
 function stored(value: Value, type: string): number | bigint | undefined {
   if (typeof value !== "number" && typeof value !== "bigint" && !(typeof value === "string" && value.trim() !== "")) return undefined;
   const number = Number(value);

@@ -1,7 +1,7 @@
-// A dense array as a picture: squares of cells are fetched as they come into view, coloured once,
-// and drawn from a bounded cache. What has left the view before its turn is not fetched.
+// Draws a dense array. Squares of cells are fetched when they come into view, coloured once, and drawn from a bounded
+// cache. Squares that leave the view before they are fetched are skipped.
 import { pixel } from "./colours.js";
-import { coarse } from "./levels.js";
+import { levelRange } from "./levels.js";
 import { numberAt, type Plane } from "./plane.js";
 import type { Axis, Box, Range, Source } from "./source.js";
 import type { Viewport } from "./viewport.js";
@@ -9,25 +9,25 @@ import type { Viewport } from "./viewport.js";
 const SIDE = 512;
 const IN_FLIGHT = 6;
 const KEPT = 160;
-/** A picture coarser than this many cells to a pixel would read far more than it shows. */
+/** The maximum number of cells per pixel. Above it, reads would be much larger than the picture. */
 const CELLS_PER_PIXEL_MAX = 6;
 const CELLS_ALWAYS_READ = 16e6;
 
 interface Square {
   key: string; factor: number; row: number; col: number;
-  /** In coordinates of the level of this factor. */
+  /** In coordinates of the level with this factor. */
   box: Box;
   plane?: Plane; image?: OffscreenCanvas; painted?: string; failure?: unknown; abort?: AbortController;
 }
-/** The cell under a point. Its value is `undefined` until it is loaded, and `null` where there is none; of `factor` cells along each axis it is the mean. */
+/** The cell under a point. Its value is `undefined` until it is loaded, and `null` for no data. If `factor` is above 1, it is a mean. */
 export interface Cell { row: number; col: number; factor: number; value: number | bigint | null | undefined }
-/** Where the array's first cell lies in the world, and how many world units a cell spans. */
+/** The position of the array's first cell in the world, and the size of a cell in world units. */
 export interface Place { x: number; y: number; scale: number; up: boolean }
 export interface Style { map: Uint32Array; lo: number; hi: number; name: string }
 
 export class Raster {
   range: Range = [Infinity, -Infinity];
-  /** Why a part of what is in view is missing. */
+  /** The error of a visible square that could not be read. */
   failure: unknown;
   onChange: () => void = () => {};
   private readonly row: Axis;
@@ -43,12 +43,12 @@ export class Raster {
 
   get busy(): number { return this.running + this.wanted.length; }
 
-  /** How many cells along each axis the picture shows as one, their mean. */
+  /** The factor of the level that is drawn. */
   factor(view: Viewport): number {
     return this.source.level(this.attribute, this.cellsPerPixel(view));
   }
 
-  /** Whether the array would have to be read at a much finer grain than the screen shows. */
+  /** Whether the level has too many cells per pixel to be read. */
   tooCoarse(view: Viewport): boolean {
     const cells = length(this.row) * length(this.col);
     return this.cellsPerPixel(view) / this.factor(view) > CELLS_PER_PIXEL_MAX && cells > CELLS_ALWAYS_READ;
@@ -60,7 +60,7 @@ export class Raster {
     if (this.tooCoarse(view)) this.stop();
     else this.want(view, factor);
     g.save();
-    // The outer cells of a copy may reach over the array's edge.
+    // The outer cells of an overview may extend beyond the array.
     g.beginPath();
     g.rect(...this.screen(view, { row: [this.row.lo, this.row.hi], col: [this.col.lo, this.col.hi] }, 1));
     g.clip();
@@ -70,7 +70,7 @@ export class Raster {
     g.restore();
   }
 
-  /** The cell under a point of the world, of the finest level that is loaded there. */
+  /** The cell under a point of the world, from the finest level that is loaded there. */
   cellAt(wx: number, wy: number): Cell | undefined {
     const { x, y, scale, up } = this.place;
     const row = this.row.lo + Math.floor((up ? y - wy : wy - y) / scale);
@@ -101,12 +101,12 @@ export class Raster {
     if (x + width < 0 || y + height < 0 || x > view.width || y > view.height) return;
     const painted = `${style.name} ${style.lo} ${style.hi}`;
     if (s.painted !== painted) { s.image = colour(plane, style); s.painted = painted; }
-    // Cells without a value show the ground, not the mean of a coarser square.
+    // Cells without a value show the background, not a coarser level.
     g.clearRect(x, y, width, height);
     if (s.image) g.drawImage(s.image, x, y, width, height);
   }
 
-  /** Left, top, width and height of a level's box, in whole device pixels so that neighbours leave no seam. */
+  /** Left, top, width and height of a box on the screen, in whole device pixels so that neighbours leave no gap. */
   private screen(view: Viewport, box: Box, factor: number): [number, number, number, number] {
     const { x, y, scale, up } = this.place;
     const corner = (row: number, col: number) => {
@@ -123,12 +123,12 @@ export class Raster {
     const seen = view.visible();
     const [rowLo, rowHi] = up ? [y - seen.y[1], y - seen.y[0]] : [seen.y[0] - y, seen.y[1] - y];
     const span = (axis: Axis, lo: number, hi: number) => {
-      const [first, last] = coarse(axis, factor);
+      const [first, last] = levelRange(axis, factor);
       const index = (v: number) => Math.floor((Math.floor((v / scale + axis.lo) / factor) - first) / SIDE);
       return [Math.max(0, index(lo)), Math.min(Math.floor((last - first) / SIDE), index(hi))] as const;
     };
     const side = (axis: Axis, i: number): Range => {
-      const [first, last] = coarse(axis, factor);
+      const [first, last] = levelRange(axis, factor);
       return [first + i * SIDE, Math.min(first + (i + 1) * SIDE - 1, last)];
     };
     const [r0, r1] = span(this.row, rowLo, rowHi);
@@ -140,7 +140,7 @@ export class Raster {
         const key = `${factor}/${row}/${col}`;
         needed.add(key);
         const s = this.squares.get(key) ?? { key, factor, row, col, box: { row: side(this.row, row), col: side(this.col, col) } };
-        // Re-inserting keeps the map in order of use, its front the least recently seen.
+        // Re-inserting keeps the map in order of use, least recently used first.
         this.squares.delete(key);
         this.squares.set(key, s);
         if (s.failure !== undefined) this.failure = s.failure;
@@ -152,7 +152,7 @@ export class Raster {
     for (const s of this.squares.values()) {
       if (needed.has(s.key)) continue;
       s.abort?.abort();
-      // What failed is tried again when it comes into view again.
+      // A failed square is retried when it comes back into view.
       delete s.failure;
     }
     for (const s of this.squares.values()) {
@@ -194,7 +194,7 @@ function length({ lo, hi }: Axis): number { return hi - lo + 1; }
 
 function within(v: number, [lo, hi]: Range): boolean { return v >= lo && v <= hi; }
 
-/** The value of a loaded cell. Outside of what a copy spans there is none, and it holds the fill value, or what else stands for none, where it has no mean. */
+/** The value of a loaded cell. `null` outside the level's box, for null, and in an overview for nodata, which means that there is no mean. */
 function valueAt(plane: Plane, row: number, col: number, factor: number): number | bigint | null {
   const [r, c] = [row - plane.row, col - plane.col];
   if (r < 0 || c < 0 || r >= plane.rows || c >= plane.cols) return null;

@@ -1,4 +1,4 @@
-// A sparse array as points: the cells in view are queried again when the view has come to rest.
+// Draws a sparse array as points. The visible cells are queried again once the view stops moving.
 import { css } from "./colours.js";
 import type { Box, Points, Range, Source } from "./source.js";
 import type { Missing } from "./plane.js";
@@ -12,7 +12,7 @@ export class Scatter {
   points: Points | undefined;
   range: Range = [Infinity, -Infinity];
   busy = 0;
-  /** Why there are no points. */
+  /** The error of the last query. */
   failure: unknown;
   onChange: () => void = () => {};
   private readonly missing: Missing;
@@ -20,7 +20,7 @@ export class Scatter {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private abort: AbortController | undefined;
 
-  /** Points are coloured by `attribute` and sized by `sizes`, where there is such an attribute. */
+  /** `attribute` gives the colour of points, and the attribute `sizes`, if any, their size. */
   constructor(readonly source: Source, readonly attribute: string, private readonly sizes: string | undefined) {
     this.missing = source.missing(attribute);
   }
@@ -35,7 +35,7 @@ export class Scatter {
       if (x < -20 || y < -20 || x > view.width + 20 || y > view.height + 20) continue;
       const v = this.number(p, i);
       g.fillStyle = css(style.map, v, style.lo, style.hi);
-      // A point without a value is a ring.
+      // Points without a value are rings.
       g.strokeStyle = Number.isNaN(v) ? "#8b9aa8" : "#0009";
       g.beginPath();
       g.arc(x, y, this.radius(i), 0, 2 * Math.PI);
@@ -44,7 +44,7 @@ export class Scatter {
     }
   }
 
-  /** The index of the point nearest to a place on the screen, if one is near. */
+  /** The index of the point nearest to a position on the screen, if one is within reach. */
   near(view: Viewport, px: number, py: number): number | undefined {
     const p = this.points;
     let best: number | undefined;
@@ -91,7 +91,7 @@ export class Scatter {
       [this.points, this.failure] = [points, undefined];
       this.widen(points);
     } catch (e) {
-      // Points that are there may be those of another moment.
+      // The current points may be those of another time.
       if (!abort.signal.aborted) [this.points, this.failure] = [undefined, e];
     } finally {
       this.busy -= 1;
@@ -99,7 +99,7 @@ export class Scatter {
     }
   }
 
-  /** The value that colours a point; NaN where there is none. */
+  /** The value for a point's colour; NaN for no data. */
   private number(points: Points, i: number): number {
     const v = points.columns[this.attribute]?.at(i);
     return v === null || v === undefined || this.missing.includes(v as number) ? NaN : Number(v);

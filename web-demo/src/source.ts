@@ -1,4 +1,4 @@
-// Arrays as the viewer wants them. Only this file and `levels.ts` speak to the hyperslab package.
+// Reads arrays for the viewer. Only this file and `levels.ts` use the hyperslab package.
 import { get, open, query, type Dim, type TileArray, type Value } from "hyperslab";
 import { Pool } from "hyperslab/pool";
 import { levelsOf, type Level } from "./levels.js";
@@ -14,14 +14,14 @@ export type Range = [number, number];
 /** A closed range on each axis of the picture. */
 export interface Box { row: Range; col: Range }
 
-/** What decodes, so that the picture can be moved meanwhile. */
+/** Decodes in workers, so that the page stays responsive. */
 const pool = new Pool();
 
-/** One array as the viewer shows it: dense arrays as planes of numbers, sparse ones as points. */
+/** An array as the viewer shows it: a dense array as planes of numbers, a sparse array as points. */
 export class Source {
   private constructor(readonly url: string, readonly array: TileArray, private levels: Level[], private labels: Map<string, Column>, private meta: Readonly<Record<string, Value>>) {}
 
-  /** Opens an array as it is now, or as it was `at` a moment. */
+  /** Opens an array as of a time. */
   static async open(url: string, at = Date.now()): Promise<Source> {
     const options = { pool, onRequest: countRequest, at };
     const address = addressOf(url);
@@ -39,26 +39,26 @@ export class Source {
     }));
   }
 
-  /** The vertical and the horizontal axis of a dense array's picture: its last two. A vector is one row. */
+  /** The vertical and the horizontal axis of a dense array's picture: its last two. A one-dimensional array is one row. */
   sides(): [Axis, Axis] {
     const axes = this.axes();
     const one = { name: "", type: "", lo: 0, hi: 0, extent: 0 };
     return [axes.at(-2) ?? one, axes.at(-1) ?? one];
   }
 
-  /** Attributes that can be drawn: one number a cell. */
+  /** The attributes that can be drawn: those with one number per cell. */
   drawable(): string[] {
     return this.array.attrs.filter((a) => a.cell === 1 && !/^(string|char|blob|any|geom)/.test(a.type)).map((a) => a.name);
   }
 
-  /** Why there can be no picture of the array, if there can be none. */
+  /** Why the array cannot be drawn; `undefined` if it can. */
   undrawable(): string | undefined {
-    if (this.dense && this.drawable().length === 0) return "This array cannot be drawn: no attribute holds one number a cell. Choose another array on the left.";
+    if (this.dense && this.drawable().length === 0) return "This array cannot be drawn: no attribute has one number per cell. Choose another array on the left.";
     if (!this.dense && this.plottedDims().includes("")) return "This array cannot be drawn: no dimension is a number or a date. Choose another array on the left.";
     return undefined;
   }
 
-  /** A value of an attribute or a dimension as it is read: that of an enumeration for the integer that stands for it. */
+  /** The text for a value of an attribute or a dimension. Indices into an enumeration become its values. */
   shown(name: string, v: unknown): string {
     const labels = this.labels.get(name);
     const field = this.array.attrs.find((a) => a.name === name) ?? this.array.dims.find((d) => d.name === name);
@@ -67,29 +67,29 @@ export class Source {
     return i >= 0 && i < labels.length ? text.value(labels.at(i), labels.type) : `${text.value(v, "")} (not in the enumeration)`;
   }
 
-  /** The coarsest level that has the attribute and still a cell for every pixel at `cellsPerPixel`. */
+  /** The factor of the coarsest level that has the attribute and at least one cell per pixel. */
   level(attribute: string, cellsPerPixel: number): number {
-    // What has labels has no mean.
+    // Enumerations have no mean.
     if (this.labels.has(attribute)) return 1;
     const fit = this.levels.filter((l) => l.factor <= Math.max(1, cellsPerPixel * 1.01) && l.array.attrs.some((a) => a.name === attribute));
     return fit.at(-1)?.factor ?? 1;
   }
 
-  /** What cells hold that nothing was written to, where that is no value like others. */
+  /** The fill value of an attribute. `undefined` if it is an ordinary value. */
   fill(attribute: string): number | bigint | undefined {
     const { attributes } = this.array.schema as { attributes: { name: string; type: string; fill?: unknown }[] };
     const found = attributes.find((a) => a.name === attribute);
     return found && fillOf(found);
   }
 
-  /** What stands for no value in an attribute's cells. */
+  /** The values of an attribute that mean "no data". */
   missing(attribute: string): Missing {
     const type = this.array.attrs.find((a) => a.name === attribute)?.type ?? "";
     const fill = this.fill(attribute);
     return [...(fill === undefined ? [] : [fill]), ...nodataOf(this.meta, attribute, type)];
   }
 
-  /** What there is of `box`, in coordinates of the level of this `factor`; of the other axes the cells at `fixed` coordinates of the array. */
+  /** Reads the part of `box` in the domain. `box` is in coordinates of the level with this `factor`. `fixed` has the array's coordinates on the other axes. */
   async plane(attribute: string, factor: number, box: Box, fixed: number[], signal: AbortSignal): Promise<Plane> {
     const array = this.levels.find((l) => l.factor === factor)?.array ?? this.array;
     const n = array.dims.length;
@@ -105,7 +105,7 @@ export class Source {
     return { ...place, data, validity, missing: this.missing(attribute) };
   }
 
-  /** The points of a box in the plotted dimensions' coordinates, with every attribute. */
+  /** Reads the points in a box of the plotted dimensions, with all attributes. */
   async points(box: Box, signal: AbortSignal): Promise<Points> {
     const [x, y] = this.plottedDims();
     const dim = (name: string) => this.array.dims.find((d) => d.name === name);
@@ -121,7 +121,7 @@ export class Source {
     return { length: xs.length, x: xs, y: ys, columns: named };
   }
 
-  /** Names of the horizontal and the vertical dimension: longitude and latitude where there are such. Text has no place. */
+  /** The names of the horizontal and the vertical dimension: longitude and latitude if present. String dimensions cannot be plotted. */
   plottedDims(): [string, string] {
     const names = this.array.dims.filter((d) => d.domain).map((d) => d.name);
     const find = (p: RegExp) => names.find((n) => p.test(n));
@@ -136,22 +136,22 @@ export class Source {
   }
 }
 
-/** An address as it is typed or linked, in full. */
+/** The absolute URL of an entered or linked one. */
 function addressOf(url: string): string {
   try {
     return new URL(url, location.href).href;
   } catch {
-    throw new Error(`${url} is not an address. Give one such as https://example.org/arrays/elevation`);
+    throw new Error(`${url} is not a URL. Enter one such as https://example.org/arrays/elevation`);
   }
 }
 
-/** The values of enumerations, by the attributes whose integers stand for them. */
+/** The values of enumerations, by attribute name. */
 async function labelsOf(array: TileArray): Promise<Map<string, Column>> {
   const labelled = array.attrs.filter((a) => a.enumeration !== undefined);
   return new Map(await Promise.all(labelled.map(async (a): Promise<[string, Column]> => [a.name, await array.enumeration(a.name)])));
 }
 
-/** A part of the screen as coordinates of a dimension: those of integers and dates are whole, and exact at the domain's ends. */
+/** Converts a range on the screen to coordinates of a dimension. Those of integers and dates are integers, and exact at the domain's ends. */
 function coordinates(dim: Dim | undefined, [lo, hi]: Range): [number, number] | [bigint, bigint] {
   if (!dim?.domain || dim.type.startsWith("float")) return [lo, hi];
   const [first, last] = dim.domain;

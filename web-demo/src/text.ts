@@ -1,4 +1,4 @@
-// Numbers, sizes and times as people read them.
+// Formats numbers, sizes and times.
 
 export function bytes(n: number): string {
   const units = ["B", "KB", "MB", "GB", "TB"];
@@ -18,13 +18,13 @@ export function moment(ms: number): string {
   return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString().replace("T", " ").replace(/(:00)?\.000Z$|Z$/, "");
 }
 
-/** What a step of each unit of dates that is shorter than a month has, in attoseconds. */
+/** The length of each date unit shorter than a month, in attoseconds. */
 const STEPS: Record<string, bigint> = {
   week: 604_800n * 10n ** 18n, day: 86_400n * 10n ** 18n, hr: 3_600n * 10n ** 18n, min: 60n * 10n ** 18n, sec: 10n ** 18n,
   ms: 10n ** 15n, us: 10n ** 12n, ns: 10n ** 9n, ps: 10n ** 6n, fs: 1000n, as: 1n,
 };
 
-/** A date that is so many units from 1970, to the last digit: as much of it as the unit tells. */
+/** Formats a date, given in units since 1970, exactly and to the precision of the unit. */
 function date(steps: bigint, unit: string): string {
   if (unit === "year" || unit === "month") {
     const months = unit === "year" ? steps * 12n : steps;
@@ -46,7 +46,7 @@ function floor(a: bigint, b: bigint): bigint {
   return a / b - (a % b < 0n ? 1n : 0n);
 }
 
-/** A value of any attribute or dimension; dates and times by their type. */
+/** Formats a value of an attribute or dimension by its type. */
 export function value(v: unknown, type: string): string {
   if (v === null || v === undefined) return "null";
   const [, kind, unit = ""] = /^(datetime|time)_(\w+)$/.exec(type) ?? [];
@@ -55,7 +55,7 @@ export function value(v: unknown, type: string): string {
   if (kind === "datetime" && steps !== undefined) return date(steps, unit);
   if (kind === "time" && steps !== undefined) return `${steps.toLocaleString("en")} ${unit}`;
   if (type === "bool") return Number(v) ? "true" : "false";
-  // Integers of 64 bits are shown to the last digit.
+  // 64-bit integers are shown exactly.
   if (typeof v === "bigint") return v.toLocaleString("en");
   return typeof v === "number" ? number(v) : String(v);
 }

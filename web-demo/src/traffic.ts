@@ -1,4 +1,4 @@
-// Counts requests and bytes, and tells whoever shows them.
+// Counts requests and bytes for display.
 
 let requests = 0;
 let bytes = 0;
@@ -9,7 +9,7 @@ export function onTraffic(listener: typeof show): void {
   show(requests, bytes);
 }
 
-/** Called by the package once for each request that has come back. */
+/** The package calls this for each finished request. */
 export function countRequest(event: { bytes: number }): void {
   requests += 1;
   bytes += event.bytes;

@@ -1,5 +1,5 @@
-// Where we look: the world point at the middle of the canvas and pixels per world unit. Dense
-// arrays use cells as world units (row down, column right); maps use degrees (latitude up).
+// The visible part of the world: the point at the middle of the canvas, and the pixels per world unit. World units are
+// cells for dense arrays (rows go down, columns go right), and dimension coordinates for sparse ones (y goes up).
 
 export interface World { x0: number; x1: number; y0: number; y1: number; up: boolean }
 
@@ -27,7 +27,7 @@ export class Viewport {
     return [(px - this.width / 2) / this.scale + this.cx, ((py - this.height / 2) / this.scale) * this.sign + this.cy];
   }
 
-  /** Looks at a point of the world, no farther than the world reaches and can be zoomed. */
+  /** Centres the view on a point. Clamps the point to the world, and the scale to the zoom limits. */
   look(x: number, y: number, scale: number): void {
     this.cx = clamp(x, this.world.x0, this.world.x1);
     this.cy = clamp(y, this.world.y0, this.world.y1);
@@ -39,7 +39,7 @@ export class Viewport {
     this.cy = clamp(this.cy - (dy / this.scale) * this.sign, this.world.y0, this.world.y1);
   }
 
-  /** Zooms by `factor` about a point of the screen. */
+  /** Zooms by `factor` around a point of the screen. */
   zoom(factor: number, px: number, py: number): void {
     const [x, y] = this.toWorld(px, py);
     this.scale = this.within(this.scale * factor);
@@ -48,7 +48,7 @@ export class Viewport {
     this.cy = clamp(this.cy + y - ny, this.world.y0, this.world.y1);
   }
 
-  /** The visible part of the world, smallest first. */
+  /** The visible ranges of the world. */
   visible(): { x: [number, number]; y: [number, number] } {
     const [xa, ya] = this.toWorld(0, 0);
     const [xb, yb] = this.toWorld(this.width, this.height);
