@@ -1,4 +1,4 @@
-//! `info`: what an array is made of.
+//! `info`: describes an array and its fragments.
 
 use anyhow::{Context as _, Result};
 use hyperslab::array::{Array, Fragment};
@@ -110,7 +110,7 @@ fn print(url: &str, array: &Array, total: &Total) -> Result<()> {
     let deleted = if deletes.is_empty() {
         ""
     } else {
-        " written, deleted ones included"
+        " written, including deleted ones"
     };
     rows.push(vec!["cells".into(), format!("{}{deleted}", total.cells)]);
     let ratio = total.ratio().map_or_else(String::new, |r| {

@@ -1,5 +1,5 @@
-//! What killed commands leave on the local disk: arrays and exports that were being made, under names of their own
-//! (`.hyperslab-….part`). Their makers hold a lock on them, which goes with the process however it ends.
+//! Finds what killed commands leave on the local disk: unfinished arrays and exports, named `.hyperslab-….part`. The
+//! process that writes one holds a lock on it, which the system releases when the process ends.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -7,22 +7,22 @@ use std::time::Duration;
 
 use crate::show;
 
-/// The maker of what is younger may not have locked it yet.
+/// Younger files do not count as leftovers, because their process may not have locked them yet.
 const FRESH: Duration = Duration::from_mins(1);
 
-/// The end of a name drawn for what is being made.
+/// The end of the random names of unfinished files.
 pub(crate) const SUFFIX: &str = ".part";
-/// The beginning of it.
+/// The start of these names.
 pub(crate) const PREFIX: &str = ".hyperslab-";
 
-/// Locks the file or folder that this process is making. Where that cannot be done nobody takes it for a leftover.
+/// Locks the file or folder that this process is writing. If it cannot be locked, no process removes it as a leftover.
 pub(crate) fn lock(path: &Path) -> Option<File> {
     let file = File::open(path).ok()?;
     file.try_lock().ok()?;
     Some(file)
 }
 
-/// What in this folder was being made by processes that are gone.
+/// The unfinished files and folders in this folder whose process is gone.
 pub(crate) fn find(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_ours = |name: &str| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
@@ -35,7 +35,7 @@ pub(crate) fn find(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Removes what [`find`] finds, and says so.
+/// Removes what [`find`] finds, with a message for each.
 pub(crate) fn remove(folder: &Path) {
     for path in find(folder) {
         let removed = if path.is_dir() {
@@ -54,7 +54,7 @@ pub(crate) fn remove(folder: &Path) {
 fn is_left_over(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let modified = file.metadata().and_then(|m| m.modified());
-    // A time in the future is a clock gone wrong: nothing is known then.
+    // A time in the future means a wrong clock, so the age is unknown.
     let age = modified.ok().and_then(|then| then.elapsed().ok()).unwrap_or_default();
     age > FRESH && !matches!(file.try_lock(), Err(TryLockError::WouldBlock | TryLockError::Error(_)))
 }
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_living_process_makes_is_no_leftover() {
+    fn files_of_a_running_process_are_no_leftovers() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name);
         let then = SystemTime::now() - 2 * FRESH;

@@ -1,6 +1,6 @@
 //! Lists in options: values separated by commas. A value with a comma in it is quoted, as in a CSV.
 
-/// The values of a list. Quotes inside a quoted value are doubled.
+/// Splits a list into its values. Quotes inside a quoted value are doubled.
 ///
 /// # Errors
 /// A quote is never closed.
@@ -27,7 +27,7 @@ pub(crate) fn values(list: &str) -> Result<Vec<String>, String> {
     Ok(values)
 }
 
-/// Replaces the lists that were given with `option` by their values.
+/// Replaces the lists of `option` by their values.
 pub(crate) fn split(option: &str, lists: Option<&mut Vec<String>>) -> Result<(), String> {
     let Some(lists) = lists else { return Ok(()) };
     let each = lists.iter().map(|list| values(list));
@@ -38,12 +38,12 @@ pub(crate) fn split(option: &str, lists: Option<&mut Vec<String>>) -> Result<(),
     Ok(())
 }
 
-/// The same for names, which are not empty.
+/// The same for names, which cannot be empty.
 pub(crate) fn split_names(option: &str, mut lists: Option<&mut Vec<String>>) -> Result<(), String> {
     split(option, lists.as_deref_mut())?;
     if lists.is_some_and(|names| names.iter().any(|name| name.trim().is_empty())) {
         return Err(format!(
-            "{option}: a name in the list is empty; the attribute without a name is called data"
+            "{option}: a name in the list is empty; the unnamed attribute is called data"
         ));
     }
     Ok(())
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commas_in_quotes_separate_nothing() {
+    fn commas_in_quotes_do_not_separate_values() {
         for (list, expect) in [
             ("a,b", &["a", "b"][..]),
             ("\"c,d\",e", &["c,d", "e"]),

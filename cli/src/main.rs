@@ -1,9 +1,9 @@
 //! `hyperslab`: TileDB arrays on the command line.
 //!
-//! One file a command, or a few that belong together: each reads its options (`args`), opens what it
-//! needs (`store`), calls the engine and prints. Errors end in `failure`, as one line.
+//! Each module has one command, or a few related ones. A command takes its options from `args`, opens its array with
+//! `store`, calls the engine and prints. `failure` prints an error as one line.
 
-// They panic where nobody reads on: `show::line` and `show::complaint` do not.
+// `println!` and `eprintln!` panic if a pipe is closed. `show::line` and `show::complaint` do not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
@@ -64,7 +64,7 @@ fn main() -> ExitCode {
 async fn run(cli: &Cli) -> Result<()> {
     let env = store::Env::new(store::key(cli.key_file.as_deref())?);
     let done = command(&env, &cli.command).await;
-    // What failed may have changed something before.
+    // A command may have changed something before it failed.
     let renewed = env.renew_manifests().await;
     done.and(renewed)
 }

@@ -22,7 +22,7 @@ use crate::store::{Env, seed};
 use crate::when::{self, Moment};
 use crate::{input, lists, show};
 
-/// The least that a merge is given, whatever the budget.
+/// The least memory for a merge, whatever the budget.
 const MERGE_BYTES_MIN: u64 = 4 << 20;
 
 fn options(timestamp: Option<Moment>) -> Result<WriteOptions> {
@@ -90,10 +90,11 @@ async fn consolidate_one(env: &Env, Target { url, prefix }: &Target, args: &Cons
     let done = done.map_err(|e| with_program(e, memory_bytes));
     let done = done.with_context(|| format!("cannot consolidate {url}"))?;
     if done.written.is_empty() {
-        // Where nothing is asked for but what was written until now, only boxes that lie far apart are left alone.
+        // Without --at, only dense fragments whose boxes are far apart stay unmerged.
         let apart = array.schema().is_dense() && array.fragments().len() > 1 && args.at.is_none();
         let why = if apart && args.mode == Mode::Fragments {
-            ": one box around all would be mostly empty; --amplification N lets it have N times the cells of their tiles"
+            ": one box around all fragments would be mostly empty; allow N times the cells of their tiles with \
+             --amplification N"
         } else {
             ""
         };
@@ -111,7 +112,7 @@ async fn consolidate_one(env: &Env, Target { url, prefix }: &Target, args: &Cons
     Ok(())
 }
 
-/// An error about the memory of a merge, with its bounds as `--memory` counts them.
+/// Converts the bytes in an error about the memory of a merge to those of `--memory`, which include the program.
 fn with_program(e: Error, memory_bytes: u64) -> Error {
     match e {
         Error::LimitExceeded { what, found, limit } if limit == memory_bytes => Error::LimitExceeded {
@@ -123,7 +124,7 @@ fn with_program(e: Error, memory_bytes: u64) -> Error {
     }
 }
 
-/// Removes what was replaced.
+/// Removes files that consolidation has replaced.
 pub(crate) async fn vacuum(env: &Env, args: &Vacuum) -> Result<()> {
     each(env, &args.array, async |Target { url, prefix }| {
         let array = env.open_to_write(url).await?;
@@ -209,9 +210,9 @@ pub(crate) async fn evolve(env: &Env, args: &Evolve) -> Result<()> {
     done.with_context(|| format!("cannot change the schema of {}", args.array))
 }
 
-/// An enumeration as a schema's JSON describes it.
+/// Parses an enumeration from JSON, as in a schema.
 fn enumeration(text: &str) -> Result<Enumeration> {
-    let json: Value = serde_json::from_str(text).context("this is no JSON")?;
+    let json: Value = serde_json::from_str(text).context("this is not JSON")?;
     let any = json!([{"name": "a", "type": "int32"}]);
     part_of_schema(any, json!([json]))?
         .1
@@ -219,7 +220,7 @@ fn enumeration(text: &str) -> Result<Enumeration> {
         .context("there is no enumeration in it")
 }
 
-/// Reads attributes and enumerations by way of a schema that has nothing else of interest.
+/// Parses attributes and enumerations as parts of a schema with a placeholder dimension.
 fn part_of_schema(attributes: Value, enumerations: Value) -> Result<(Schema, Vec<Enumeration>)> {
     let dimension = json!({"name": "", "type": "int32", "domain": [0, 1], "tile": 1});
     let whole =
@@ -227,10 +228,10 @@ fn part_of_schema(attributes: Value, enumerations: Value) -> Result<(Schema, Vec
     Ok(schema_json::from_json(&whole)?)
 }
 
-/// `name:int32`, `name:float64[3]`, `name:string_utf8[]?`, or JSON.
+/// Parses `name:int32`, `name:float64[3]`, `name:string_utf8[]?`, or JSON.
 fn attribute(text: &str) -> Result<Attribute> {
     if text.trim_start().starts_with('{') {
-        let json: Value = serde_json::from_str(text).context("this is no JSON")?;
+        let json: Value = serde_json::from_str(text).context("this is not JSON")?;
         return part_of_schema(json!([json]), json!([]))?
             .0
             .attributes
@@ -260,7 +261,10 @@ fn attribute(text: &str) -> Result<Attribute> {
         Some((kind, "")) => (kind, CellCount::Var),
         Some((kind, n)) => (
             kind,
-            CellCount::Fixed(n.parse().context("between the brackets goes a number of values")?),
+            CellCount::Fixed(
+                n.parse()
+                    .context("write a number of values between the brackets, as in [3]")?,
+            ),
         ),
     };
     let mut attribute = Attribute::new(name, Datatype::from_name(kind)?, cell);
@@ -288,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn only_bounds_of_memory_count_the_program() {
+    fn only_memory_limits_include_the_program() {
         let shown = |limit: u64| {
             let what = "bytes".to_owned();
             match with_program(Error::LimitExceeded { what, found: 9, limit }, 5) {
@@ -297,6 +301,6 @@ mod tests {
             }
         };
         assert_eq!(shown(5), (9 + PROGRAM_BYTES, 5 + PROGRAM_BYTES));
-        assert_eq!(shown(6), (9, 6), "a bound of the format");
+        assert_eq!(shown(6), (9, 6), "a limit of the format");
     }
 }

@@ -54,7 +54,7 @@ pub(crate) async fn meta(env: &Env, command: &Meta) -> Result<()> {
                 key: key.clone(),
                 value,
             }];
-            // What numpy stored under the key would come back once the new value is removed.
+            // A numpy array of this key would reappear when the new value is removed.
             let all = read(env, array, Window::ALL).await?;
             entries.extend(removals(&all, numpy_keys(key)));
             write(env, array, &entries, *timestamp).await
@@ -64,16 +64,16 @@ pub(crate) async fn meta(env: &Env, command: &Meta) -> Result<()> {
             let [values, shape] = numpy_keys(key);
             let entries: Vec<Entry> = removals(&all, [key.clone(), values, shape]).collect();
             if entries.is_empty() {
-                bail!("{array}: there is no metadata key '{key}'; `hyperslab meta ls {array}` shows those there are");
+                bail!("{array}: there is no metadata key '{key}'; list the keys with `hyperslab meta ls {array}`");
             }
             write(env, array, &entries, *timestamp).await
         }
-        // `Cli::read` has put it in order.
+        // `Cli::read` has reordered the words.
         Meta::ArrayFirst(_) => Err(usage("meta", "give ls, get, set or rm, then the array")),
     }
 }
 
-/// Entries that remove these keys, as far as they exist.
+/// Entries that remove those of the keys that exist.
 fn removals(all: &BTreeMap<String, MetaValue>, keys: impl IntoIterator<Item = String>) -> impl Iterator<Item = Entry> {
     keys.into_iter()
         .filter(|key| all.contains_key(key))
@@ -121,7 +121,7 @@ async fn write(env: &Env, url: &str, entries: &[Entry], timestamp: Option<Moment
     array.write_metadata(entries, &options).await.with_context(failed)
 }
 
-/// A value from text: a string, or numbers and dates separated by commas.
+/// Parses a value: a string, or numbers and dates separated by commas.
 fn parse(text: &str, datatype: Option<&str>) -> Result<MetaValue> {
     let Some(name) = datatype else {
         return Ok(MetaValue::text(text));
@@ -159,7 +159,7 @@ fn parse(text: &str, datatype: Option<&str>) -> Result<MetaValue> {
     Ok(MetaValue::bytes(datatype, &data))
 }
 
-/// A value as text; several with commas between them.
+/// A value as text. Several values are separated by commas.
 fn text(v: &MetaValue) -> String {
     match value(v) {
         Value::String(s) => s,
@@ -172,7 +172,7 @@ fn text(v: &MetaValue) -> String {
     }
 }
 
-/// A value as JSON: strings as text, opaque bytes as hex digits, one number bare, several as a list.
+/// A value as JSON: strings as text, opaque bytes as hex digits, several numbers as a list.
 pub(crate) fn value(v: &MetaValue) -> Value {
     if v.datatype.is_string() || v.datatype == Datatype::GeomWkt {
         return Value::from(show::string(v.datatype, &v.data));
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_come_back_as_they_went() {
+    fn values_round_trip() {
         for (given, datatype, expect) in [
             ("hello, you", None, "hello, you"),
             ("1,-2, 3", Some("int16"), "1,-2,3"),

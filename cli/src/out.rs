@@ -1,4 +1,4 @@
-//! Where an export goes: a file that appears whole or not at all, or standard output.
+//! The output of an export: standard output, or a file that appears complete or not at all.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -9,38 +9,38 @@ use anyhow::{Context as _, Result, bail};
 use crate::signals::{Pending, beside};
 
 const BUFFER_BYTES: usize = 1 << 20;
-/// Links that are followed one after another, as on Linux.
+/// The longest chain of links that is followed, as on Linux.
 const LINKS_MAX: usize = 40;
-/// Bytes that a file can have, for operating systems count them with a sign.
+/// The most bytes of a file, because operating systems use signed sizes.
 const FILE_BYTES_MAX: u64 = i64::MAX as u64;
 
 /// An output being written.
 pub(crate) struct Out {
-    /// As messages call it.
+    /// Its name for messages.
     name: String,
     sink: Sink,
 }
 
 enum Sink {
-    /// Written beside its name, renamed at the end.
+    /// Written under a temporary name in the same folder, and renamed at the end.
     File {
         file: BufWriter<File>,
         half: Pending,
         path: PathBuf,
         force: bool,
     },
-    /// A pipe, a device or standard output: what is written is gone.
+    /// A pipe, a device or standard output, which cannot be rewritten.
     Stream(BufWriter<Box<dyn Write + Send>>),
 }
 
 impl Out {
-    /// `-` is standard output. A file that is there is replaced at the end, but only if `force` allows it.
+    /// Opens an output; `-` is standard output. An existing file is replaced at the end, and only with `force`.
     pub(crate) fn create(name: &str, force: bool) -> Result<Self> {
         if name == "-" {
             return Ok(Self::stream("standard output", Box::new(io::stdout())));
         }
         if name.contains("://") {
-            bail!("cannot write {name}: an export goes to a file of this machine or, with -, to standard output");
+            bail!("cannot write {name}: an export goes to a local file or, with -, to standard output");
         }
         let path = Path::new(name);
         let special = path.metadata().is_ok_and(|m| !m.is_file());
@@ -59,7 +59,7 @@ impl Out {
         let mut half = Pending::new(beside(&path)?);
         let file = File::create(half.path()).with_context(|| {
             let folder = path.parent().filter(|p| !p.as_os_str().is_empty() && !p.exists());
-            let hint = folder.map_or_else(String::new, |p| format!("; make the folder {} first", p.display()));
+            let hint = folder.map_or_else(String::new, |p| format!("; create the folder {} first", p.display()));
             format!("cannot write {name}{hint}")
         })?;
         half.hold();
@@ -81,17 +81,17 @@ impl Out {
         }
     }
 
-    /// What messages call it.
+    /// Its name for messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether what has been written cannot be taken back.
+    /// Whether written bytes cannot be replaced.
     pub(crate) fn is_stream(&self) -> bool {
         matches!(self.sink, Sink::Stream(_))
     }
 
-    /// Refuses what there is no room for, before it is made: the file will have at least so many bytes.
+    /// Returns an error if the disk has no room for a file of at least `bytes` bytes.
     pub(crate) fn make_room(&self, bytes: u64) -> Result<()> {
         let Sink::File { file, .. } = &self.sink else {
             return Ok(());
@@ -99,18 +99,18 @@ impl Out {
         let room = free(file.get_ref()).unwrap_or(u64::MAX).min(FILE_BYTES_MAX);
         if room < bytes {
             bail!(
-                "cannot write {}: it needs at least {bytes} bytes, and there is room for {room}; select fewer cells, \
-                 or take another disk",
+                "cannot write {}: it needs at least {bytes} bytes, but there is room for {room}; select fewer cells, \
+                 or use another disk",
                 self.name
             );
         }
         Ok(())
     }
 
-    /// Everything has been written: the file appears under its name.
+    /// Completes the output: a file appears under its name.
     pub(crate) fn finish(self) -> Result<()> {
         if let Sink::File { path, force: false, .. } = &self.sink {
-            // It may have come while this one was written.
+            // Another process may have created it in the meantime.
             absent(&self.name, path)?;
         }
         let done = match self.sink {
@@ -118,7 +118,7 @@ impl Out {
             Sink::File {
                 mut file, half, path, ..
             } => file.flush().and_then(|()| {
-                // Who may read the file that is replaced may read the new one, and nobody else.
+                // The new file gets the owner and the permissions of the replaced one.
                 if let Ok(replaced) = path.metadata() {
                     keep_owner(half.path(), &replaced);
                     fs::set_permissions(half.path(), replaced.permissions())?;
@@ -130,7 +130,7 @@ impl Out {
     }
 }
 
-/// Where links lead, even if nothing is there yet.
+/// Resolves links, even if their target does not exist.
 fn resolved(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
@@ -143,7 +143,7 @@ fn resolved(path: &Path) -> PathBuf {
     path
 }
 
-/// Gives a file the owner of the one that it replaces, if this user may do that.
+/// Gives a file the owner of the file that it replaces, if this user may do that.
 #[cfg(unix)]
 fn keep_owner(path: &Path, replaced: &fs::Metadata) {
     use std::os::unix::fs::MetadataExt as _;
@@ -153,7 +153,7 @@ fn keep_owner(path: &Path, replaced: &fs::Metadata) {
 #[cfg(not(unix))]
 fn keep_owner(_path: &Path, _replaced: &fs::Metadata) {}
 
-/// Refuses to replace a file with something in it.
+/// Returns an error if the file exists and is not empty.
 fn absent(name: &str, path: &Path) -> Result<()> {
     if path.metadata().is_ok_and(|m| m.len() > 0) {
         bail!("cannot write {name}: the file exists already; choose another name, or replace it with --force");
@@ -161,20 +161,20 @@ fn absent(name: &str, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Bytes that are free where a file lies, as far as the system tells.
+/// Free bytes on the disk of a file, if the system reports them.
 #[cfg(unix)]
 fn free(file: &File) -> Option<u64> {
     let found = rustix::fs::fstatvfs(file).ok()?;
     (found.f_blocks > 0).then(|| found.f_bavail.saturating_mul(found.f_frsize))
 }
 
-/// Other systems are not asked.
+/// Not implemented for other systems.
 #[cfg(not(unix))]
 const fn free(_file: &File) -> Option<u64> {
     None
 }
 
-/// The failure to write the output of this name.
+/// The error for an output that cannot be written.
 pub(crate) fn failed(name: &str, error: io::Error) -> anyhow::Error {
     anyhow::Error::new(error).context(format!("cannot write {name}"))
 }
@@ -201,13 +201,13 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_there_is_no_room_for_is_refused_beforehand() {
+    fn an_output_without_room_is_refused_beforehand() {
         let dir = tempfile::tempdir().unwrap();
         let out = Out::create(&dir.path().join("out.npy").to_string_lossy(), false).unwrap();
         out.make_room(1).unwrap();
         let refused = out.make_room(1 << 60).unwrap_err().to_string();
         assert!(
-            refused.contains("it needs at least 1152921504606846976 bytes, and there is room for "),
+            refused.contains("it needs at least 1152921504606846976 bytes, but there is room for "),
             "{refused}"
         );
         Out::create("/dev/null", false).unwrap().make_room(1 << 60).unwrap();

@@ -1,8 +1,8 @@
-//! `overviews`: smaller copies of a dense array, so that viewers need not read all of it to show all of it.
+//! `overviews`: smaller copies of a dense array, which viewers read to show the whole array.
 //!
-//! Coordinate `c` of the array lies in coordinate `c / factor` of a copy, rounded down. A copy holds
-//! the mean of the cells that have a value, rounded to the attribute's type. Cells that are null, NaN, the fill value or
-//! what the metadata declares as "no data" have none.
+//! Coordinate `c` of the array belongs to coordinate `c / factor` of a copy, rounded down. A cell of a copy is the mean of
+//! those cells that have a value, rounded to the attribute's type. Nulls, NaN, the fill value and values that the metadata
+//! declares as "no data" do not count.
 
 mod axis;
 mod level;
@@ -27,9 +27,9 @@ use crate::progress::Progress;
 use crate::store::{Env, Place, seed};
 use crate::when;
 
-/// The metadata key under which viewers look.
+/// The metadata key that lists the copies for viewers.
 const KEY: &str = "overviews";
-/// Bytes that all copies may take while they are summed up.
+/// The most bytes for the sums of all copies.
 const SUMS_BYTES_MAX: u128 = 4 << 30;
 
 /// Runs the command.
@@ -38,11 +38,11 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
     let array = env.open(url, when::window(None)?).await?;
     ensure!(
         array.schema().is_dense(),
-        "{url}: overviews are made of dense arrays, and this one is sparse"
+        "{url}: overviews need a dense array, and this one is sparse"
     );
     ensure!(
         args.factors.iter().all(|f| *f > 1),
-        usage("--factors", "they are greater than 1")
+        usage("--factors", "factors must be greater than 1")
     );
     let domain = array
         .non_empty_domain()
@@ -55,7 +55,7 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
         .collect();
     ensure!(
         !fields.is_empty(),
-        "{url}: no attribute holds one number a cell, and overviews are made of those"
+        "{url}: overviews need an attribute with one number per cell, and there is none"
     );
     let factors: BTreeSet<u64> = args.factors.iter().copied().collect();
     for factor in &factors {
@@ -73,7 +73,7 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
         .iter()
         .zip(&domain)
         .map(|(d, r)| Axis::new(d, r));
-    let axes: Vec<Axis> = axes.collect::<Option<_>>().context("a dimension is no integer")?;
+    let axes: Vec<Axis> = axes.collect::<Option<_>>().context("a dimension is not an integer")?;
     fit(&factors, &axes, fields.len())?;
     let levels = factors.iter().map(|f| Level::new(*f, &axes, fields.len()));
     let mut levels = levels.collect::<Result<Vec<_>>>()?;
@@ -105,17 +105,17 @@ async fn make(env: &Env, array: &Array, fields: &[Field], level: &Level, place: 
     building.end(made).await
 }
 
-/// What failed, and what is there already that would be in the way of another try.
+/// An error message that also names the copies to remove before another try.
 fn left(made: &[String], what: String) -> String {
     if made.is_empty() {
         what
     } else {
         let made = made.join(" and ");
-        format!("{what}, after {made} had been made; remove what is made before you try again")
+        format!("{what}, after {made} had been created; remove these copies before you try again")
     }
 }
 
-/// Writes into the array's metadata where its copies are.
+/// Writes the paths of the copies to the array's metadata.
 async fn name_them(array: &Array, list: MetaValue) -> Result<()> {
     let options = WriteOptions {
         timestamp_ms: when::or_now(None)?,
@@ -129,7 +129,7 @@ async fn name_them(array: &Array, list: MetaValue) -> Result<()> {
     Ok(array.write_metadata(&[entry], &options).await?)
 }
 
-/// The copies that the array names already, by their factors.
+/// The copies that the array's metadata lists already, by factor.
 fn made_before(metadata: &BTreeMap<String, MetaValue>) -> BTreeMap<u64, Value> {
     let list = metadata.get(KEY).and_then(|v| serde_json::from_slice(&v.data).ok());
     let list: Vec<Value> = list.unwrap_or_default();
@@ -139,12 +139,12 @@ fn made_before(metadata: &BTreeMap<String, MetaValue>) -> BTreeMap<u64, Value> {
 
 /// An attribute of the copies.
 struct Field {
-    /// Its number in the array's schema.
+    /// Its index in the array's schema.
     attribute: usize,
-    /// What stands for "no data" besides the fill value.
+    /// Values that mean "no data", in addition to the fill value.
     nodata: Vec<f64>,
-    /// Whether the fill value counts as a value. Of the few values of a byte the default is one that means something,
-    /// such as the white of a picture.
+    /// Whether the fill value counts as a value. The default fill value of one-byte types is often real data, such as
+    /// white in an image.
     fill_counts: bool,
 }
 
@@ -158,7 +158,7 @@ impl Field {
         }
     }
 
-    /// What a cell of a copy holds if no cell that it stands for has a value.
+    /// The value of a cell of a copy if none of the array's cells in it has a value.
     fn empty(&self, attribute: &Attribute) -> Vec<u8> {
         match self.nodata.first().filter(|_| self.fill_counts) {
             Some(nodata) => with_type!(attribute.datatype.physical(), T => (*nodata as T).to_le_bytes().to_vec()),
@@ -176,7 +176,7 @@ fn numbers(schema: &Schema) -> Vec<usize> {
     schema.attributes.iter().enumerate().filter_map(one).collect()
 }
 
-/// Refuses copies that are too large to sum up.
+/// Returns an error if the copies are too large to compute in memory.
 fn fit(factors: &BTreeSet<u64>, axes: &[Axis], fields: usize) -> Result<()> {
     let bytes = |factor: &u64| {
         let lengths = axes.iter().map(|axis| axis.shrunk(*factor).1.unsigned_abs());
@@ -189,8 +189,8 @@ fn fit(factors: &BTreeSet<u64>, axes: &[Axis], fields: usize) -> Result<()> {
         usage(
             "--factors",
             format!(
-                "copies of all that lies between the first cell and the last take {} GiB of memory, and {} is the most: \
-                 ask for larger factors",
+                "copies of the whole non-empty domain need {} GiB of memory, but at most {} GiB are allowed; use larger \
+                 factors",
                 all >> 30,
                 SUMS_BYTES_MAX >> 30
             )
@@ -199,7 +199,7 @@ fn fit(factors: &BTreeSet<u64>, axes: &[Axis], fields: usize) -> Result<()> {
     Ok(())
 }
 
-/// Reads the array once, block by block, and adds it up for all copies.
+/// Reads the array once, block by block, and adds the values to all copies.
 async fn gather(array: &Array, axes: &[Axis], fields: &[Field], levels: &mut [Level]) -> Result<()> {
     let schema = Arc::clone(array.schema());
     let names: Vec<String> = fields
@@ -231,7 +231,7 @@ async fn gather(array: &Array, axes: &[Axis], fields: &[Field], levels: &mut [Le
         let lengths: Vec<i128> = ends.iter().zip(&at).map(|(end, at)| end - at).collect();
         add_block(&schema, fields, &batch, &at, &lengths, levels)?;
         progress.add(batch.cells);
-        // The next block, as an odometer counts.
+        // Advance to the next block, like an odometer.
         let is_open = |&i: &usize| axes.get(i).zip(ends.get(i)).is_some_and(|(axis, end)| *end <= axis.hi);
         let Some(turned) = (0..axes.len()).rev().find(is_open) else {
             return Ok(());
@@ -285,7 +285,7 @@ fn add_column<T: Number>(
             absent,
         };
         levels.iter_mut().for_each(|level| level.add(field, &at, &run));
-        // The next run, as an odometer counts: all axes but the last.
+        // Advance to the next run, like an odometer, on all axes except the last.
         for axis in (0..at.len().saturating_sub(1)).rev() {
             let (Some(c), Some(o), Some(n)) = (at.get_mut(axis), origin.get(axis), lengths.get(axis)) else {
                 break;

@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn extents_beyond_a_signed_type_are_shown_as_they_count() {
+    fn extents_above_the_signed_maximum_are_shown_unsigned() {
         let mut d = Dimension::new("d", Datatype::Int64, i64::MIN, i64::MAX - 1, -1_i64);
         assert!(dimension(&d).ends_with(" by 18446744073709551615"), "{}", dimension(&d));
         d = Dimension::new("d", Datatype::Float32, 0.0_f32, 1.0_f32, 0.5_f32);

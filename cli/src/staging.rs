@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_are_held_back_below_what_is_made_whatever_it_lies_in() {
+    fn marker_files_are_held_back_only_below_the_new_folder() {
         let store = MemVfs::new();
         let dir = "data/__group/new";
         let staging = Staging::new(Arc::new(store.clone()), dir);

@@ -229,7 +229,7 @@ mod tests {
     use hyperslab::vfs::MemVfs;
 
     #[test]
-    fn what_is_taken_back_is_the_fragment_and_never_the_array() {
+    fn a_signal_removes_the_fragment_and_never_the_array() {
         let name = |t| format!("__{t}_{t}_0123456789abcdef0123456789abcdef_11");
         let array = name(1);
         let files = MemVfs::new();
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_says_of_itself_what_it_says_without() {
+    fn the_wrapper_forwards_the_properties_of_its_store() {
         let local = Arc::new(hyperslab::vfs::LocalVfs::new("/data"));
         let undo = Undo::new(Arc::clone(&local) as Arc<dyn Vfs>, "a", true);
         assert_eq!(undo.location("a"), local.location("a"));
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_is_not_cut_off_from_the_list_of_what_it_replaces() {
+    fn a_signal_does_not_separate_a_merge_from_its_vacuum_file() {
         let name = "__1_2_0123456789abcdef0123456789abcdef_22";
         let files = MemVfs::new();
         let undo = Undo::new(Arc::new(files.clone()), "a", true);

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coarse_end_includes_its_whole_period() {
+    fn a_period_includes_its_end() {
         span("1970-01-01..1970-01-02", Ok((0, 2 * 86_400_000 - 1)));
         span("1970-01-02T00:00:00Z", Ok((0, 86_400_999)));
         span("15..", Ok((15, u64::MAX)));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_says_what_to_write() {
+    fn invalid_times_say_what_to_write() {
         span("yesterday", Err("or milliseconds since 1970 as a number"));
         span("2..1", Err("ends before"));
         span("1969-12-31", Err("before 1970"));

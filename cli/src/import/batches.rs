@@ -14,19 +14,20 @@ use crate::sizes::{ALL_CORES_BYTES, PROGRAM_BYTES, show};
 use crate::store::{Env, Place, seed};
 use crate::write::{Target, write_table};
 
-/// The least that an import is given, whatever the budget.
+/// The least memory for an import, whatever the budget.
 const BYTES_MIN: u64 = 40 << 20;
-/// What part of the budget a batch may take as text: it is also held as values, sorted, and in tiles that are packed.
+/// A batch of text may take a sixth of the budget, because its values, their sorted copy and the compressed tiles are in
+/// memory too.
 const BATCH_SHARE: u64 = 6;
-/// Bytes beside its text that a value takes.
+/// Bytes that a value takes in addition to its text.
 const VALUE_BYTES: u64 = 9;
 
-/// Bytes of text that may be held at a time.
+/// The most text in a batch, in bytes.
 pub(super) fn batch_bytes(args: &Import) -> u64 {
     memory(args) / BATCH_SHARE
 }
 
-/// Bytes of the rows of a table that was looked at, as text.
+/// Bytes of the rows of a scanned table, as text.
 fn text_bytes(table: &Table) -> u64 {
     let bytes = table.columns.iter().map(|c| match &c.values {
         Values::Seen(guess) => guess.bytes() + VALUE_BYTES * guess.rows(),
@@ -46,7 +47,7 @@ fn memory(args: &Import) -> u64 {
     args.memory.saturating_sub(PROGRAM_BYTES).max(BYTES_MIN)
 }
 
-/// Writes the cells of `text` that belong to the columns of `table`, into the new array at `place`.
+/// Writes those columns of `text` that are in `table` into the new array at `place`.
 pub(super) async fn write(
     env: &Env,
     args: &Import,
@@ -61,7 +62,7 @@ pub(super) async fn write(
     if array.schema().is_dense() && !rows {
         check_grid(args, text_bytes(table))?;
     }
-    // Tiles that one batch has whole are taken over as they are when batches are merged.
+    // The merge copies a tile unchanged if one batch has all of its rows.
     let extent = array
         .schema()
         .dimensions
@@ -135,13 +136,13 @@ fn within(args: &Import, place: &Place) -> Place {
     place
 }
 
-/// Cells of a grid may come in any order, so that all are held until each is in its place.
+/// Returns an error if a grid does not fit in memory. Its cells may come in any order, so all are held at once.
 fn check_grid(args: &Import, bytes: u64) -> Result<()> {
     let needed = bytes.saturating_mul(BATCH_SHARE) / 2 + PROGRAM_BYTES;
     ensure!(
         needed <= args.memory.max(BYTES_MIN + PROGRAM_BYTES),
-        "a dense array by --dims needs all cells of the table at once: {} as text, about {} with the program, where \
-         --memory allows {}; allow as much, or make the array sparse with --sparse",
+        "a dense array with --dims needs all cells of the table in memory: {} as text, about {} in total, but --memory \
+         allows {}; raise --memory, or make the array sparse with --sparse",
         show(bytes),
         show(needed),
         show(args.memory)
@@ -149,7 +150,7 @@ fn check_grid(args: &Import, bytes: u64) -> Result<()> {
     Ok(())
 }
 
-/// Makes one fragment of all, and leaves nothing else.
+/// Merges all fragments into one, and removes the originals.
 async fn merge(env: &Env, args: &Import, place: &Place, timestamp_ms: u64, rows: u64) -> Result<()> {
     let options = || -> Result<WriteOptions> {
         Ok(WriteOptions {
@@ -166,13 +167,14 @@ async fn merge(env: &Env, args: &Import, place: &Place, timestamp_ms: u64, rows:
     what.memory_bytes = memory(args);
     maintain::consolidate(&array, &what, &options()?)
         .await
-        .context("cannot merge the batches that were read; give more --memory")?;
+        .context("cannot merge the imported batches; try a larger --memory")?;
     let array = env.open_at(place, Window::ALL).await?;
     maintain::vacuum(&array, Mode::Fragments, false, &options()?).await?;
     Ok(())
 }
 
-/// Within a batch a write finds cells with the same coordinates; of those in several a read gives one.
+/// Checks that no coordinates repeat in different batches: a read returns only one of such cells. Within a batch, the
+/// write checks that.
 async fn check_unique(array: &Array, rows: u64) -> Result<()> {
     let cells = array
         .count(&Query {

@@ -1,4 +1,4 @@
-//! `--tile`: the extents that were typed, in the order of the dimensions or by their names.
+//! Parses `--tile`: extents in the order of the dimensions, or by name.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::suggest;
@@ -7,7 +7,7 @@ use hyperslab::{Datatype, Scalar};
 use crate::failure::usage;
 use crate::input;
 
-/// A unit of time: how the names of datatypes end, how it is typed, and how long it is.
+/// A unit of time: the suffix of its datatypes, its short form on the command line, and its length.
 struct Unit {
     name: &'static str,
     short: &'static str,
@@ -52,7 +52,7 @@ const UNITS: [Unit; 13] = [
     unit("as", "as", 1),
 ];
 
-/// What `--tile` says of each of these dimensions; nothing of one that it leaves out.
+/// The extent that `--tile` gives each of these dimensions; `None` for those that it omits.
 pub(super) fn given<'a>(list: Option<&'a [String]>, names: &[String]) -> Result<Vec<Option<&'a str>>> {
     let mut found = vec![None; names.len()];
     let Some(list) = list else { return Ok(found) };
@@ -60,7 +60,14 @@ pub(super) fn given<'a>(list: Option<&'a [String]>, names: &[String]) -> Result<
     if named == 0 {
         ensure!(
             list.len() == names.len(),
-            usage("--tile", format!("{} extents for {} axes", list.len(), names.len()))
+            usage(
+                "--tile",
+                format!(
+                    "{} extents for {} dimensions; give one for each",
+                    list.len(),
+                    names.len()
+                )
+            )
         );
         return Ok(list
             .iter()
@@ -71,7 +78,7 @@ pub(super) fn given<'a>(list: Option<&'a [String]>, names: &[String]) -> Result<
         named == list.len(),
         usage(
             "--tile",
-            "write an extent for each dimension in order, or DIM=N for each that has one"
+            "give an extent for each dimension in order, or DIM=N for some of them"
         )
     );
     for (name, extent) in list.iter().filter_map(|item| item.rsplit_once('=')) {
@@ -87,7 +94,7 @@ pub(super) fn given<'a>(list: Option<&'a [String]>, names: &[String]) -> Result<
     Ok(found)
 }
 
-/// The extent that `text` gives a dimension of `datatype`. Of dates it is a length, not a date.
+/// Parses the extent of a dimension of `datatype`. The extent of dates is a duration, not a date.
 pub(super) fn extent(name: &str, datatype: Datatype, text: &str) -> Result<Scalar> {
     let read = if datatype.is_temporal() {
         ticks(datatype, text)
@@ -95,13 +102,13 @@ pub(super) fn extent(name: &str, datatype: Datatype, text: &str) -> Result<Scala
         input::scalar(text, datatype)
     };
     let read = read.and_then(|extent| match extent.as_i128() {
-        Some(cells) if cells < 1 => bail!("an extent is 1 or more, not {cells}"),
+        Some(cells) if cells < 1 => bail!("an extent must be 1 or more, not {cells}"),
         _ => Ok(extent),
     });
     read.map_err(|e| usage("--tile", format!("dimension '{name}': {e:#}")))
 }
 
-/// So many ticks of a datatype as a number, or as a number of a unit of time.
+/// Parses a duration, in ticks of a datatype: a plain number, or a number with a unit of time.
 fn ticks(datatype: Datatype, text: &str) -> Result<Scalar> {
     let text = text.trim();
     let ending = datatype.name().rsplit('_').next();
@@ -114,12 +121,12 @@ fn ticks(datatype: Datatype, text: &str) -> Result<Scalar> {
     } else {
         UNITS.iter().find(|u| u.short == typed || u.name == typed)
     };
-    // Of 64 bits, so that no product overflows below.
+
     let (Some(unit), Ok(count)) = (unit, digits.parse::<u64>()) else {
         let shorts: Vec<&str> = UNITS.iter().map(|u| u.short).collect();
         bail!(
-            "'{text}' is no length of time; write a number of the unit of {datatype}, which is {}, or a number with a \
-             unit, as in 7d (the units are {})",
+            "'{text}' is not a duration; write a number with a unit, as in 7d, or without one, which then is {} (the \
+             units are {})",
             own.short,
             shorts.join(", ")
         );
@@ -134,7 +141,7 @@ fn ticks(datatype: Datatype, text: &str) -> Result<Scalar> {
     let ticks = ticks.and_then(|n| Scalar::from_i128(datatype, n));
     ticks.with_context(|| {
         format!(
-            "'{text}' is no whole number of the unit of {datatype}, which is {}",
+            "'{text}' is not a multiple of the unit of {datatype}, which is {}",
             own.short
         )
     })
@@ -145,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn extents_of_dates_are_lengths_of_time() {
+    fn extents_of_dates_are_durations() {
         for (datatype, text, ticks) in [
             (Datatype::DatetimeMs, "1d", 86_400_000),
             (Datatype::DatetimeMs, "86400000", 86_400_000),
@@ -162,20 +169,20 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_do_not_fit_say_what_to_write() {
+    fn errors_about_durations_say_what_to_write() {
         for (datatype, text, why) in [
             (Datatype::DatetimeMs, "2020-01-02", "as in 7d"),
             (Datatype::DatetimeMs, "1x", "y, mo, w, d, h, min"),
-            (Datatype::DatetimeMs, "", "which is ms"),
-            (Datatype::DatetimeMs, "-1d", "no length of time"),
+            (Datatype::DatetimeMs, "", "which then is ms"),
+            (Datatype::DatetimeMs, "-1d", "not a duration"),
             (
                 Datatype::DatetimeDay,
                 "1h",
-                "no whole number of the unit of datetime_day",
+                "not a multiple of the unit of datetime_day",
             ),
-            (Datatype::DatetimeDay, "1mo", "no whole number"),
-            (Datatype::DatetimeAs, "18446744073709551615y", "no whole number"),
-            (Datatype::DatetimeAs, "18446744073709551615w", "no whole number"),
+            (Datatype::DatetimeDay, "1mo", "not a multiple"),
+            (Datatype::DatetimeAs, "18446744073709551615y", "not a multiple"),
+            (Datatype::DatetimeAs, "18446744073709551615w", "not a multiple"),
             (Datatype::Int32, "1d", "'1d'"),
         ] {
             let error = extent("t", datatype, text).unwrap_err().to_string();
@@ -197,8 +204,8 @@ mod tests {
         assert_eq!(of(&["4", "1d"]), Ok(vec![Some("4".into()), Some("1d".into())]));
         assert_eq!(of(&["t=1d"]), Ok(vec![None, Some("1d".into())]));
         for (list, why) in [
-            (&["4"][..], "1 extents for 2 axes"),
-            (&["4", "t=1d"], "DIM=N for each"),
+            (&["4"][..], "1 extents for 2 dimensions"),
+            (&["4", "t=1d"], "DIM=N for some"),
             (&["y=4"], "the dimensions are x, t"),
             (&["t=4", "t=5"], "named twice"),
         ] {

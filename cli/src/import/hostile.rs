@@ -1,4 +1,4 @@
-//! Files that nobody wrote in good faith: whatever is in them, an import ends with an array or an error.
+//! Imports of damaged files: each ends with an array or an error, never with a panic.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::infer;
 use crate::args::{Cli, Command};
 use crate::input::{Table, column, read_arrow, read_npy, read_npz};
 
-/// The same sequence every time; it need not be good chance.
+/// A random number generator with a fixed seed. Its quality does not matter.
 struct Chance(u64);
 
 impl Chance {
@@ -26,7 +26,7 @@ impl Chance {
     }
 }
 
-/// Cuts and overwrites, with a taste for the bytes of counts and lengths.
+/// Truncates the file, and inserts and overwrites bytes. Prefers values that are extreme as counts and lengths.
 fn damage(bytes: &mut Vec<u8>, chance: &mut Chance) {
     for _ in 0..=chance.below(3) {
         let at = chance.below(bytes.len() + 1);
@@ -43,10 +43,10 @@ fn damage(bytes: &mut Vec<u8>, chance: &mut Chance) {
     }
 }
 
-/// What reads a file of one format.
+/// A function that reads files of one format.
 type Read = fn(Vec<u8>) -> anyhow::Result<Table>;
 
-/// All of an import but the writing.
+/// Runs an import without the write.
 fn import(bytes: &[u8], read: Read) {
     let Ok(Cli {
         command: Command::Import(args),

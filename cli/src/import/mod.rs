@@ -1,4 +1,4 @@
-//! `import`: a new array from a file, its schema inferred.
+//! `import`: creates an array from a file, with an inferred schema.
 
 mod batches;
 mod extents;
@@ -61,7 +61,7 @@ fn look(args: &Import, source: &Source<'_>) -> Result<(Table, Option<Later>)> {
     if !args.types.is_empty() {
         return Err(usage(
             "--types",
-            "only the columns of CSV and TSV files are given types",
+            "only columns of CSV and TSV files can be given types",
         ));
     }
     if !args.sparse
@@ -72,7 +72,7 @@ fn look(args: &Import, source: &Source<'_>) -> Result<(Table, Option<Later>)> {
     Ok((source.read()?, None))
 }
 
-/// The types that `--types` gives columns.
+/// Parses `--types` to column names and types.
 fn types(args: &Import) -> Result<Vec<(String, Datatype)>> {
     let of = |text: &String| {
         let (name, datatype) = text
@@ -122,7 +122,7 @@ async fn fill(env: &Env, args: &Import, mut table: Table, later: Option<Later>, 
     }
 }
 
-/// The values of a short list. Several strings become one, a line each.
+/// A short list as a metadata value. Several strings are joined to one, with a line for each.
 fn metadata(column: &Column) -> MetaValue {
     if column.cell == CellCount::Var && column.len() > 1 {
         let lines: Vec<&[u8]> = (0..column.len()).map(|i| column.cell(i)).collect();

@@ -1,22 +1,22 @@
-//! What is said of cells that differ from the rest of their column.
+//! Messages about cells that differ from the rest of their column.
 
 use anyhow::{Error, Result, anyhow, ensure};
 
 use crate::input::{Guess, Kind, Named, Odd, Values};
 use crate::show;
 
-/// The error that a coordinate is unlike the others.
+/// The error for a coordinate that is unlike the others.
 pub(super) fn refusal(name: &str, odd: &Odd) -> Error {
     anyhow!("{}; {}", odd_cell(name, odd), odd_remedy(name, odd))
 }
 
-/// Warns of numbers that lose the zeros they begin with, as codes do, and of times that lose their UTC offsets.
+/// Warns about numbers that lose leading zeros, which codes often have, and about times that lose their UTC offsets.
 pub(super) fn warn_of_losses(name: &str, column: &Named) {
     let Values::Seen(guess) = &column.values else { return };
     if let Some(Odd { line, text, .. }) = guess.zero_led() {
         show::complaint(format_args!(
-            "hyperslab: warning: line {line}, column '{name}': '{text}' is imported as a number, without the zeros \
-             that it begins with; keep them with --types {name}=string_ascii"
+            "hyperslab: warning: line {line}, column '{name}': '{text}' is imported as a number, without its \
+             leading zeros; keep them with --types {name}=string_ascii"
         ));
     }
     if let Some((Odd { line, text, .. }, unnamed)) = guess.offset() {
@@ -33,7 +33,7 @@ pub(super) fn warn_of_losses(name: &str, column: &Named) {
     }
 }
 
-/// The cell that makes a column text, and what the others are.
+/// Describes the cell that makes a column text, and the other cells.
 fn odd_cell(name: &str, odd: &Odd) -> String {
     let Odd {
         line,
@@ -45,15 +45,17 @@ fn odd_cell(name: &str, odd: &Odd) -> String {
     match kind {
         Kind::DecimalCommas => format!("line {line}, column '{name}': '{text}' has a decimal comma"),
         Kind::Numbers => {
-            format!("line {line}, column '{name}': '{text}' is no number, as {others} of {filled} cells are")
+            format!("line {line}, column '{name}': '{text}' is not a number, but {others} of {filled} cells are")
         }
-        Kind::Dates => format!("line {line}, column '{name}': '{text}' is no date, as {others} of {filled} cells are"),
+        Kind::Dates => {
+            format!("line {line}, column '{name}': '{text}' is not a date, but {others} of {filled} cells are")
+        }
         Kind::Whole => {
             format!("line {line}, column '{name}': no integer type holds '{text}' together with the other numbers")
         }
         Kind::Zones => format!(
-            "line {line}, column '{name}': '{text}' has something after its time that is neither Z nor an offset such \
-             as +02:00"
+            "line {line}, column '{name}': '{text}' has text after its time that is neither Z nor an offset such as \
+             +02:00"
         ),
         Kind::Floats | Kind::PlainNumbers | Kind::Offsets => {
             format!("line {line}, column '{name}': float64, the type of the other numbers, would round '{text}'")
@@ -61,19 +63,19 @@ fn odd_cell(name: &str, odd: &Odd) -> String {
     }
 }
 
-/// What to do about it.
+/// Advice for such a cell.
 fn odd_remedy(name: &str, odd: &Odd) -> String {
     let text = format!("or keep the column as text with --types {name}=string_ascii");
     match odd.kind {
         Kind::DecimalCommas => format!("write the numbers with a point, {text}"),
-        Kind::Numbers | Kind::Dates => format!("correct the line or take it out, {text}"),
+        Kind::Numbers | Kind::Dates => format!("correct or remove the line, {text}"),
         Kind::Zones => format!("end the times in Z or an offset, {text}"),
         Kind::Whole => format!("accept rounding with --types {name}=float64, {text}"),
         Kind::Floats | Kind::PlainNumbers | Kind::Offsets => format!("accept that with --types {name}=float64, {text}"),
     }
 }
 
-/// Refuses numbers with decimal commas, and warns of a column that is text because of a few of its cells.
+/// Returns an error for numbers with decimal commas. Warns if a few cells make a column text.
 pub(super) fn check_text(name: &str, guess: &Guess) -> Result<()> {
     let Some(odd) = guess.odd_one() else { return Ok(()) };
     ensure!(
@@ -84,10 +86,10 @@ pub(super) fn check_text(name: &str, guess: &Guess) -> Result<()> {
     let otherwise = match odd.kind {
         Kind::Zones => "end the times in Z or an offset".to_owned(),
         Kind::Floats | Kind::PlainNumbers | Kind::Whole => format!("accept the rounding with --types {name}=float64"),
-        _ => "empty such cells for a column with nulls".to_owned(),
+        _ => "clear such cells to get a column with nulls".to_owned(),
     };
     show::complaint(format_args!(
-        "hyperslab: warning: {}; the column is imported as text: {otherwise}, or say that text is meant with --types \
+        "hyperslab: warning: {}; the column is imported as text: {otherwise}, or confirm that it is text with --types \
          {name}=string_utf8",
         odd_cell(name, &odd)
     ));

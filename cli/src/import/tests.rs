@@ -14,7 +14,7 @@ use super::infer;
 use crate::args::{Cli, Command};
 use crate::input::read_arrow;
 
-/// What an import of an Arrow file of these columns makes of them.
+/// The schema that an import infers for an Arrow file of these columns.
 fn inferred(columns: &[(&str, ArrayRef)], options: &str) -> anyhow::Result<(Schema, Vec<Enumeration>)> {
     let batch = RecordBatch::try_from_iter(columns.iter().cloned()).unwrap();
     let mut file = Vec::new();
@@ -34,7 +34,7 @@ fn dictionary(keys: Vec<Option<i8>>, values: ArrayRef) -> ArrayRef {
 }
 
 #[test]
-fn null_values_of_a_dictionary_are_no_values_of_the_enumeration() {
+fn enumerations_omit_null_values_of_dictionaries() {
     let values: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None, Some("b")]));
     let columns = [("c", dictionary(vec![Some(0), Some(1), Some(2), None], values))];
     let (schema, enumerations) = inferred(&columns, "").unwrap();
@@ -43,7 +43,7 @@ fn null_values_of_a_dictionary_are_no_values_of_the_enumeration() {
 }
 
 #[test]
-fn a_dictionary_along_a_dimension_is_its_values() {
+fn a_dimension_has_the_type_of_the_values_of_its_dictionary() {
     let data: ArrayRef = Arc::new(Float64Array::from(vec![1.0, 2.0, 3.0]));
     let words: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
     let columns = |values: &ArrayRef, last| {
@@ -64,7 +64,7 @@ fn a_dictionary_along_a_dimension_is_its_values() {
 }
 
 #[test]
-fn coordinates_of_dates_are_not_null() {
+fn date_coordinates_cannot_be_null() {
     let columns = |last| {
         let days: ArrayRef = Arc::new(Date32Array::from(vec![Some(1), last]));
         let data: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));

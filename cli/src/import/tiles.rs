@@ -1,6 +1,6 @@
-//! Sensible tile extents and domains.
+//! Default tile extents and domains.
 
-/// Cells of a tile, about: large enough to compress and to read in one go, small enough to skip.
+/// The approximate cells of a tile: large enough to compress well and to read in one request, small enough to skip.
 const TILE_CELLS: u64 = 1 << 16;
 
 /// Extents of tiles of about [`TILE_CELLS`] cells, as square as the array allows.
@@ -8,7 +8,7 @@ pub(super) fn extents(lengths: &[u64]) -> Vec<u64> {
     let mut extents = vec![0; lengths.len()];
     let mut open: Vec<usize> = (0..lengths.len()).collect();
     let mut budget = TILE_CELLS;
-    // Short axes go whole into a tile, and what they leave is shared by the others.
+    // A tile spans short axes completely, and the other axes share the remaining cells.
     while !open.is_empty() {
         let side = root(budget, open.len());
         let short = open
@@ -23,7 +23,7 @@ pub(super) fn extents(lengths: &[u64]) -> Vec<u64> {
                 budget = (budget / n).max(1);
                 open.retain(|j| *j != i);
             }
-            // Too many axes for all of them to have more than one cell: the last ones have, along which cells are neighbours.
+            // If there are too many axes, only the last ones get two cells, because cells are adjacent along them.
             None if side == 1 => {
                 let single = open.len().saturating_sub(budget.ilog2() as usize);
                 open.drain(..)
@@ -36,7 +36,7 @@ pub(super) fn extents(lengths: &[u64]) -> Vec<u64> {
     extents
 }
 
-/// The power of two nearest below the `n`-th root, at least 1.
+/// The largest power of two up to the `n`-th root, at least 1.
 fn root(budget: u64, n: usize) -> u64 {
     let bits = budget.max(1).ilog2() / u32::try_from(n).unwrap_or(u32::MAX).max(1);
     1 << bits
@@ -55,8 +55,8 @@ pub(super) fn round_out(lo: f64, hi: f64) -> (f64, f64) {
     )
 }
 
-/// The same for integers, within `min..=max`, but for an end that no cell has where that would be every value: a domain
-/// leaves one out.
+/// The same for integers, within `min..=max`. A domain cannot include every value of its type, so the result omits an
+/// end that no cell has.
 pub(super) fn round_out_integer(lo: i128, hi: i128, min: i128, max: i128) -> (i128, i128) {
     let width = (hi - lo).max(1);
     let step = 10_i128.pow(width.ilog10());
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tiles_are_square_where_they_can_be() {
+    fn tiles_are_square_if_possible() {
         assert_eq!(extents(&[21600, 43200]), [256, 256]);
         assert_eq!(extents(&[1_000_000]), [65536]);
         assert_eq!(extents(&[10]), [10]);

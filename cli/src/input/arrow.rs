@@ -1,4 +1,4 @@
-//! Arrow IPC: files, and streams too.
+//! Reads Arrow IPC files and streams.
 
 use anyhow::Result;
 use arrow_array::ArrayRef;
@@ -29,14 +29,14 @@ pub(crate) fn read(bytes: Vec<u8>) -> Result<Table> {
     })
 }
 
-/// Warns of a column whose time zone is not kept.
+/// Warns about a column whose time zone is lost.
 fn warn_of_zone(field: &Field) {
     let DataType::Timestamp(_, Some(zone)) = field.data_type() else {
         return;
     };
     if !matches!(zone.as_ref(), "UTC" | "Etc/UTC" | "Z" | "+00:00") {
         show::complaint(format_args!(
-            "hyperslab: warning: column '{}' has the time zone {zone}; an array has none, so the same moments are stored \
+            "hyperslab: warning: column '{}' has the time zone {zone}, which an array cannot store; its times are stored \
              in UTC",
             field.name()
         ));

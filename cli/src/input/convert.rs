@@ -1,4 +1,4 @@
-//! A file's columns as an array's columns.
+//! Converts a file's columns to an array's columns.
 
 use anyhow::{Result, bail};
 use arrow_array::ArrayRef;
@@ -7,7 +7,7 @@ use hyperslab::{CellCount, Column};
 
 use super::{Named, Values, text};
 
-/// The column as a column of `field`.
+/// Converts a column to the type of `field`.
 pub(crate) fn column(named: Named, field: &FieldType) -> Result<Column> {
     match named.values {
         // Errors about text name the line and the column.
@@ -38,7 +38,7 @@ fn plain(column: Column, field: &FieldType) -> Result<Column> {
                 ..column
             }),
             (Some(_), false) => bail!(
-                "field '{}' has nulls in the file, and takes none in the array; fill them in the file",
+                "field '{}' has nulls in the file, but is not nullable in the array; replace them in the file",
                 field.name
             ),
             _ => Ok(column),
@@ -50,21 +50,21 @@ fn plain(column: Column, field: &FieldType) -> Result<Column> {
         && !column.datatype.is_opaque()
     {
         let complex = if column.datatype.is_float() && (stored, taken) == (2, 1) {
-            "; a complex number is two values: give its real and its imaginary part (numpy's .real and .imag) an attribute \
-             each"
+            "; a complex number is two values: store its real and its imaginary part (numpy's .real and .imag) as two \
+             attributes"
         } else {
-            "; give the file as many values a cell as the array has"
+            "; give the file as many values per cell as the array has"
         };
         bail!(
-            "a cell of '{}' has {stored} values in the file, and {taken} in the array{complex}",
+            "a cell of '{}' has {stored} values in the file, but {taken} in the array{complex}",
             field.name
         );
     }
-    // Arrow knows how to turn any type into any other without loss.
+    // All other conversions go through Arrow, without loss.
     let mut source = field.clone();
     (source.datatype, source.cell, source.enumeration) = (column.datatype, column.cell, None);
     source.nullable = column.validity.is_some();
-    // Numbers take dates and times as they are counted.
+    // A numeric field gets the raw ticks of dates and times.
     if !source.is_natural(&column) || !field.datatype.is_temporal() && column.datatype.is_temporal() {
         source.form = Form::Raw;
     }

@@ -1,5 +1,5 @@
-//! Separated values with a header line. Quotes are doubled inside quotes, and a quoted empty string
-//! is a string while nothing between two separators is nothing.
+//! Reads separated values with a header line. Quotes inside quotes are doubled. An empty value in quotes is an empty
+//! string, and one without quotes is null.
 
 use std::io::{BufRead, Read};
 use std::sync::Arc;
@@ -9,38 +9,38 @@ use hyperslab::{Column, Datatype};
 
 use super::{Lines, Named, Table, Values, encoding};
 
-/// What separates values, by the names that people give it. Which of them a header has decides.
+/// Separators, with their names for messages. The header decides which one a file uses.
 const SEPARATORS: [(u8, &str); 4] = [(b',', "','"), (b';', "';'"), (b'\t', "tab"), (b'|', "'|'")];
-/// The longest row, in bytes: beyond that a quote was not closed.
+/// The longest row, in bytes. A longer one probably has an unclosed quote.
 const ROW_BYTES_MAX: usize = 64 << 20;
-/// Most columns; an array has several files for each in every fragment.
+/// The most columns: each has several files in every fragment of an array.
 const COLUMNS_MAX: usize = 1 << 14;
-/// Bytes that a value of a column takes beside its text: an offset and a byte that says whether it is null.
+/// Bytes that a value takes in addition to its text: an offset and a validity byte.
 const VALUE_BYTES: usize = 9;
 
-/// A character that separates values, from what `--separator` was given.
+/// Parses the value of `--separator`.
 pub(crate) fn separator(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         b"tab" | b"\\t" => Ok(b'\t'),
-        [b'"' | b'\n' | b'\r'] | [] => Err("quotes and line ends separate no values".to_owned()),
+        [b'"' | b'\n' | b'\r'] | [] => Err("a quote or a line end cannot separate values".to_owned()),
         [byte] if byte.is_ascii() => Ok(*byte),
         _ => Err("give one ASCII character, as in --separator ';', or tab".to_owned()),
     }
 }
 
-/// A table of text that is read row by row.
+/// A text table that is read row by row.
 pub(crate) struct Sheet<'a> {
     reader: Reader<'a>,
     names: Vec<String>,
-    /// Separators in the header that were not taken.
+    /// Separators in the header, except the one in use.
     others: Vec<&'static str>,
     row: Row,
 }
 
-/// A row: its values one after another.
+/// A row of values.
 #[derive(Default)]
 pub(crate) struct Row {
-    /// The line that it starts on, counted from 1.
+    /// The line on which it starts, counted from 1.
     pub(crate) line: u64,
     text: Vec<u8>,
     /// Where each value ends, and whether it was in quotes.
@@ -48,7 +48,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Its values; `None` for those that are nothing.
+    /// Its values; `None` for empty values without quotes.
     pub(crate) fn values(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let mut start = 0;
         self.ends.iter().map(move |&(end, quoted)| {
@@ -66,7 +66,7 @@ impl Row {
 }
 
 impl<'a> Sheet<'a> {
-    /// Reads the header. Without a separator the header says what it is.
+    /// Reads the header. Detects the separator from the header if none is given.
     pub(crate) fn open(input: impl Read + 'a, separator: Option<u8>) -> Result<Self> {
         let mut source = encoding::decoded(input)?;
         let declared = declared(source.fill_buf()?);
@@ -88,7 +88,7 @@ impl<'a> Sheet<'a> {
         let mut row = Row::default();
         ensure!(
             reader.row(&mut row)?,
-            "the file is empty; a header line with the names of the columns is needed"
+            "the file is empty; it needs a header line with the names of the columns"
         );
         let name = |value: Option<&[u8]>| {
             let name = std::str::from_utf8(value.unwrap_or_default());
@@ -108,7 +108,7 @@ impl<'a> Sheet<'a> {
         })
     }
 
-    /// What the columns are called.
+    /// The names of the columns.
     pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
@@ -120,7 +120,7 @@ impl<'a> Sheet<'a> {
                 return Ok(None);
             }
             let (n, names) = (self.row.ends.len(), self.names.len());
-            // A line with nothing on it, in a table of several columns, is no row.
+            // Skip empty lines in a table of several columns.
             if n == 1 && names > 1 && self.row.values().all(|v| v.is_none()) {
                 continue;
             }
@@ -128,14 +128,17 @@ impl<'a> Sheet<'a> {
                 let hint = self.others.first().map_or_else(String::new, |other| {
                     format!("; if {other} separates the values, give --separator {other}")
                 });
-                bail!("line {} has {n} values, the header {names} names{hint}", self.row.line);
+                bail!(
+                    "line {} has {n} values, but the header has {names}{hint}",
+                    self.row.line
+                );
             }
             return Ok(Some(&self.row));
         }
     }
 
-    /// The next rows, of the columns that are `wanted`: about so many bytes of memory, and a multiple of `step` rows
-    /// unless they are the last. `None` at the end.
+    /// Reads the `wanted` columns of the next rows: about `bytes` bytes of memory, and a multiple of `step` rows, except
+    /// at the end of the table. `None` if there are no more rows.
     pub(crate) fn table(&mut self, wanted: impl Fn(&str) -> bool, bytes: usize, step: usize) -> Result<Option<Table>> {
         let wanted: Vec<bool> = self.names.iter().map(|name| wanted(name)).collect();
         let mut columns: Vec<Option<Column>> = wanted.iter().map(|w| w.then(empty)).collect();
@@ -159,7 +162,7 @@ impl<'a> Sheet<'a> {
         Ok(Some(self.named(columns, lines)))
     }
 
-    /// A table of these columns; those that are not wanted are left out.
+    /// A table of these columns, without those that are `None`.
     fn named(&self, columns: Vec<Option<Column>>, lines: Lines) -> Table {
         let lines = Arc::new(lines);
         let named = |(name, column): (&String, Option<Column>)| {
@@ -175,7 +178,7 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// The whole table.
+/// Reads the whole table.
 pub(super) fn read(input: impl Read, separator: Option<u8>) -> Result<Table> {
     let mut sheet = Sheet::open(input, separator)?;
     let table = sheet.table(|_| true, usize::MAX, 1)?;
@@ -211,7 +214,7 @@ fn declared(head: &[u8]) -> Option<(u8, usize)> {
     (key.eq_ignore_ascii_case(b"sep=") && value.len() == 1).then_some((separator, length + end))
 }
 
-/// What ends the lines of a file: `\r` if no other end of a line comes outside quotes, as on old Macs.
+/// The byte that ends lines: `\n`, or `\r` as on old Macs if there is no `\n` outside quotes.
 fn line_end(head: &[u8]) -> u8 {
     let mut quoted = false;
     let mut returns = false;
@@ -226,7 +229,7 @@ fn line_end(head: &[u8]) -> u8 {
     if returns { b'\r' } else { b'\n' }
 }
 
-/// The separators in the first line of a file, outside quotes: a comma, then what is there most.
+/// The separators outside quotes in the first line of a file: the comma first, then the most frequent one.
 fn found(head: &[u8], end: u8) -> Vec<(u8, &'static str)> {
     let mut quoted = false;
     let mut counts = [0_usize; SEPARATORS.len()];
@@ -276,7 +279,7 @@ impl Reader<'_> {
             }
             ensure!(
                 row.ends.len() < COLUMNS_MAX,
-                "line {} has more than {COLUMNS_MAX} values; tables of so many columns are not read",
+                "line {} has more than {COLUMNS_MAX} values, which is the limit; split the table by columns",
                 row.line
             );
             row.ends.push((row.text.len(), quoted));
@@ -290,13 +293,13 @@ impl Reader<'_> {
         Ok(self.source.fill_buf()?.first().copied())
     }
 
-    /// Takes the text up to a separator or the end of the line.
+    /// Reads the text up to a separator or the end of the line.
     fn bare(&mut self, row: &mut Row) -> Result<()> {
         let (separator, end) = (self.separator, self.end);
         self.up_to(row, |b| *b == separator || *b == end).map(|_| ())
     }
 
-    /// Takes the text up to a byte that ends it; false if the file ends before.
+    /// Reads the text up to a byte for which `ends` is true. Returns false if the file ends first.
     fn up_to(&mut self, row: &mut Row, ends: impl Fn(&u8) -> bool) -> Result<bool> {
         loop {
             let buffer = self.source.fill_buf()?;
@@ -319,7 +322,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What follows a value: true for a separator, false for the end of the line.
+    /// Reads what follows a value. Returns true for a separator, false for the end of the line.
     fn goes_on(&mut self, line: u64) -> Result<bool> {
         let mut byte = self.peek()?;
         let returned = byte == Some(b'\r') && self.end == b'\n';
@@ -331,7 +334,7 @@ impl Reader<'_> {
             None => return Ok(false),
             Some(b) if b == self.end => {}
             Some(b) if b == self.separator && !returned => {}
-            Some(_) => bail!("line {line} goes on after a closing quote"),
+            Some(_) => bail!("line {line} has text after a closing quote"),
         }
         self.source.consume(1);
         Ok(byte != Some(self.end))

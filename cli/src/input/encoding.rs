@@ -1,21 +1,21 @@
-//! Text files as UTF-8: a byte order mark is left out, and UTF-16 is decoded.
+//! Reads text files as UTF-8: drops a byte order mark, and decodes UTF-16.
 
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
 
 use anyhow::{Result, bail};
 
-/// Bytes at the start of a file that are looked at, and the size of a read.
+/// Bytes at the start of a file that are inspected, and the size of a read.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// The text of `input`, its first 64 KiB (or all of a shorter one) in one buffer.
+/// The text of `input`. The first buffer holds its first 64 KiB, or all of a shorter text.
 ///
-/// UTF-16 is known by its byte order mark or, without one, by its ends of lines.
+/// Detects UTF-16 by its byte order mark or, without one, by its line ends.
 pub(super) fn decoded<'a>(mut input: impl Read + 'a) -> Result<Box<dyn BufRead + 'a>> {
     let mut head = Vec::new();
     input.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
     let (mark, big_endian) = match head.as_slice() {
         [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => {
-            bail!("its text is UTF-32; convert the file to UTF-8, for instance with iconv")
+            bail!("the text is UTF-32; convert the file to UTF-8, for instance with iconv")
         }
         [0xef, 0xbb, 0xbf, ..] => (3, None),
         [0xff, 0xfe, ..] => (2, Some(false)),
@@ -31,8 +31,8 @@ pub(super) fn decoded<'a>(mut input: impl Read + 'a) -> Result<Box<dyn BufRead +
     })
 }
 
-/// Whether the start of a text without a mark is UTF-16, and then whether its high bytes come first: in one of both
-/// orders it is text with the end of a line, whose high byte is zero.
+/// Whether a text without a byte order mark is UTF-16, and if so, whether it is big-endian. UTF-16 decodes to text in one
+/// of the two orders, and its line ends have a zero byte.
 fn unmarked(head: &[u8]) -> Option<bool> {
     if !head.contains(&0) {
         return None;
@@ -42,10 +42,10 @@ fn unmarked(head: &[u8]) -> Option<bool> {
     found.map(|(_, big_endian)| big_endian)
 }
 
-/// How many ASCII characters `head` has as UTF-16; `None` if it is no text then, or has no end of a line.
+/// How many ASCII characters `head` has as UTF-16. `None` if it is not text in this order, or has no line end.
 fn ascii_units(head: &[u8], big_endian: bool) -> Option<usize> {
     let mut units: Vec<u16> = head.as_chunks::<2>().0.iter().map(|p| unit(*p, big_endian)).collect();
-    // The other half of the last character may follow.
+    // The second half of the last surrogate pair may follow.
     units.pop_if(|u| (0xd800..0xdc00).contains(u));
     let (mut ascii, mut ends) = (0, false);
     for c in char::decode_utf16(units) {
@@ -69,13 +69,13 @@ fn unit(pair: [u8; 2], big_endian: bool) -> u16 {
     }
 }
 
-/// UTF-16 as UTF-8. Code units that are no character are an error: replaced ones would be other text.
+/// Converts UTF-16 to UTF-8. Invalid code units are an error, because replacement characters would change the text.
 struct Utf16<R> {
     inner: R,
     big_endian: bool,
-    /// Bytes that were read and make no whole character yet.
+    /// Bytes that were read but not decoded yet.
     raw: Vec<u8>,
-    /// Bytes before `raw` in the file, but for its byte order mark.
+    /// Bytes before `raw` in the file, without its byte order mark.
     before: u64,
     text: Cursor<Vec<u8>>,
 }
@@ -96,7 +96,7 @@ impl<R: Read> Utf16<R> {
         let read = self.inner.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut self.raw)?;
         let (pairs, odd) = self.raw.as_chunks::<2>();
         let mut units: Vec<u16> = pairs.iter().map(|pair| unit(*pair, self.big_endian)).collect();
-        // The first half of a pair of units waits for the other one.
+        // Keep the first half of a surrogate pair until the second half is read.
         let half = read > 0 && units.last().is_some_and(|u| (0xd800..0xdc00).contains(u));
         if half {
             units.pop();
@@ -121,7 +121,7 @@ impl<R: Read> Utf16<R> {
         let at = self.before + at;
         io::Error::new(
             ErrorKind::InvalidData,
-            format!("its text is UTF-16, and damaged {at} bytes from the start; export it again, as UTF-8 if possible"),
+            format!("the text is UTF-16, and damaged {at} bytes from the start; export it again, as UTF-8 if possible"),
         )
     }
 }

@@ -1,17 +1,17 @@
-//! What a file is by its first bytes, where that is not what it is read as.
+//! Detects files of another format by their first bytes.
 
 use anyhow::{Result, bail};
 
 use crate::formats::Input;
 
-/// Bytes at the start of a file that are looked at.
+/// Bytes at the start of a file that are inspected.
 pub(super) const HEAD_BYTES: u64 = 512;
 
-/// What a file is, and what to do with it; `FILE` stands for its name.
+/// A kind of file, and advice for it. `FILE` in the advice stands for the file's name.
 struct Kind {
     magic: &'static [u8],
     what: &'static str,
-    /// The formats that such files are.
+    /// The input formats that read such files.
     formats: &'static [Input],
     remedy: &'static str,
 }
@@ -25,8 +25,8 @@ const fn kind(magic: &'static [u8], what: &'static str, formats: &'static [Input
     }
 }
 
-const TO_TABLE: &str = "make an Arrow file or a CSV of it first, for instance with DuckDB or pandas";
-const TO_ARRAYS: &str = "make an .npy of each of its arrays first, for instance with xarray";
+const TO_TABLE: &str = "convert it to Arrow or CSV first, for example with DuckDB or pandas";
+const TO_ARRAYS: &str = "convert each of its arrays to .npy first, for example with xarray";
 
 const KINDS: &[Kind] = &[
     kind(
@@ -80,11 +80,11 @@ const KINDS: &[Kind] = &[
     kind(b"CDF\x01", "a netCDF file", &[], TO_ARRAYS),
     kind(b"CDF\x02", "a netCDF file", &[], TO_ARRAYS),
     kind(b"CDF\x05", "a netCDF file", &[], TO_ARRAYS),
-    kind(b"II*\0", "a TIFF picture", &[], TO_ARRAYS),
-    kind(b"MM\0*", "a TIFF picture", &[], TO_ARRAYS),
+    kind(b"II*\0", "a TIFF image", &[], TO_ARRAYS),
+    kind(b"MM\0*", "a TIFF image", &[], TO_ARRAYS),
 ];
 
-/// Refuses a file of another format than the one it is read as, where its first bytes tell. `name` is the file's.
+/// Returns an error if the first bytes of a file show that it does not have this format. `name` is the file's name.
 pub(super) fn check(head: &[u8], format: Input, name: &str) -> Result<()> {
     if let Some(kind) = KINDS.iter().find(|k| is(head, k.magic)) {
         if !kind.formats.contains(&format) {
@@ -97,12 +97,12 @@ pub(super) fn check(head: &[u8], format: Input, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether a file starts with these bytes. Text that does so is none of the kind unless they are no text.
+/// Whether a file starts with these bytes. If they are text, a text file does not count: it may have such a column name.
 fn is(head: &[u8], magic: &[u8]) -> bool {
     head.starts_with(magic) && !(is_text(magic) && is_text(head))
 }
 
-/// Whether bytes are text, but for a character that they cut off at their end.
+/// Whether bytes are text. The last character may be incomplete.
 fn is_text(bytes: &[u8]) -> bool {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_other_formats_are_named_with_what_to_run() {
+    fn files_of_other_formats_are_named_with_advice() {
         refused(b"\x1f\x8b\x08\0", Input::Csv, ["gzip", "`gzip -dc < a file > OUT`"]);
         refused(b"\x28\xb5\x2f\xfd", Input::Arrow, ["zstd", "zstd -dc"]);
         refused(b"\x93NUMPY\x01\0v\0", Input::Csv, [".npy", "--format npy"]);

@@ -1,4 +1,4 @@
-//! Files of cells: what is in them, before it is known what an array makes of it.
+//! Reads files of cells to tables, which are then converted to the types of an array.
 
 mod arrow;
 mod bounds;
@@ -42,18 +42,18 @@ pub(crate) use text::{Lines, hex, number, range, scalar};
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     pub(crate) columns: Vec<Named>,
-    /// The lengths of the axes and the order of cells, where the file knows.
+    /// The lengths of the axes and the order of cells, if the file has them.
     pub(crate) shape: Option<Shape>,
-    /// Values that belong to no cell: names, and one row of values each.
+    /// Values that belong to no cell: named lists.
     pub(crate) extras: Vec<(String, Column)>,
-    /// What the axes are called, where the file hints at it.
+    /// The names of the axes, if the file suggests them.
     pub(crate) axes: Option<Vec<String>>,
 }
 
 /// One column.
 #[derive(Debug)]
 pub(crate) struct Named {
-    /// Empty if the file does not say.
+    /// Empty if the file has no name for it.
     pub(crate) name: String,
     pub(crate) values: Values,
 }
@@ -61,19 +61,19 @@ pub(crate) struct Named {
 /// The values of a column, as the file holds them.
 #[derive(Debug)]
 pub(crate) enum Values {
-    /// What the Arrow field says, and an array a batch.
+    /// The Arrow field, and one array per batch.
     Arrow(FieldType, Vec<ArrayRef>),
     /// Numbers, and bytes of a fixed length.
     Plain(Column),
-    /// Text of any type: UTF-8 cells, null where there is nothing.
+    /// Text of any type: UTF-8 cells, null if they are empty.
     Text(Column, Arc<Lines>),
-    /// Text that was looked at only: its cells are read again when they are written.
+    /// Text that was only scanned. Its cells are read again when they are written.
     Seen(Box<Guess>),
     /// What the values are, as a column without cells, and how many there are: they are read when they are written.
     Typed(Column, usize),
 }
 
-/// How cells lie.
+/// The shape of the cells, and their order.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Shape {
     pub(crate) lengths: Vec<u64>,
@@ -81,7 +81,7 @@ pub(crate) struct Shape {
 }
 
 impl Values {
-    /// How many cells there are.
+    /// The number of cells.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Arrow(_, arrays) => arrays.iter().map(|a| a.len()).sum(),
@@ -93,18 +93,18 @@ impl Values {
 }
 
 impl Table {
-    /// How many cells each column has.
+    /// The number of cells of each column.
     pub(crate) fn rows(&self) -> usize {
         self.columns.first().map_or(0, |c| c.values.len())
     }
 
-    /// Takes a column out.
+    /// Removes and returns a column.
     pub(crate) fn take(&mut self, is: impl Fn(&str) -> bool) -> Option<Named> {
         let at = self.columns.iter().position(|c| is(&c.name))?;
         Some(self.columns.remove(at))
     }
 
-    /// On which lines of a file of text the rows start.
+    /// The lines on which the rows of a text file start.
     pub(crate) fn lines(&self) -> Option<Arc<Lines>> {
         self.columns.iter().find_map(|c| match &c.values {
             Values::Text(_, lines) => Some(Arc::clone(lines)),
@@ -112,7 +112,7 @@ impl Table {
         })
     }
 
-    /// What the columns are called.
+    /// The names of the columns, separated by commas.
     pub(crate) fn names(&self) -> String {
         self.columns
             .iter()
@@ -132,13 +132,13 @@ pub(crate) struct Source<'a> {
 
 impl<'a> Source<'a> {
     /// # Errors
-    /// The name says no format, or `separator` is given for a format without one.
+    /// The name is a URL or has no known extension, or `separator` is given for a format without one.
     pub(crate) fn new(name: &'a str, format: Option<Input>, separator: Option<u8>) -> Result<Self> {
         ensure!(
             !name.contains("://"),
             usage(
                 "IN",
-                format!("{name} is no file of this machine; fetch it first, or pipe it in with -")
+                format!("{name} is not a local file; download it first, or pipe it in with -")
             )
         );
         let format = match format {
@@ -146,7 +146,7 @@ impl<'a> Source<'a> {
             None if name == "-" => {
                 return Err(usage(
                     "IN",
-                    "standard input has no ending; give --format, as in --format arrow",
+                    "standard input has no file extension; give --format, as in --format arrow",
                 ));
             }
             None => formats::of_name(name).map_err(|why| usage("IN", why))?,
@@ -155,10 +155,7 @@ impl<'a> Source<'a> {
         let text = matches!(format, Input::Csv | Input::Tsv);
         ensure!(
             text || separator.is_none(),
-            usage(
-                "--separator",
-                "only the values of CSV and TSV files are separated by a character"
-            )
+            usage("--separator", "only CSV and TSV files have a separator")
         );
         Ok(Self {
             name,
@@ -167,12 +164,12 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// What messages call it.
+    /// Its name for messages.
     pub(crate) fn shown(&self) -> &'a str {
         if self.name == "-" { "standard input" } else { self.name }
     }
 
-    /// All of it.
+    /// Reads the whole file.
     pub(crate) fn read(&self) -> Result<Table> {
         let table = self.open().and_then(|input| match self.format {
             Input::Npy => npy::read(input),
@@ -185,7 +182,7 @@ impl<'a> Source<'a> {
         if let Some(odd) = table.columns.iter().find(|c| c.values.len() != rows) {
             ensure!(
                 odd.values.len() == rows,
-                "{}: column '{}' has {} rows, others {rows}",
+                "{}: column '{}' has {} rows, but others have {rows}",
                 self.name,
                 odd.name,
                 odd.values.len()
@@ -194,7 +191,7 @@ impl<'a> Source<'a> {
         Ok(table)
     }
 
-    /// The bytes, the first of which are those of a file of the format.
+    /// Opens the file, and checks that its first bytes fit the format.
     fn open(&self) -> Result<Box<dyn Read>> {
         let mut input = open(self.name)?;
         let mut head = Vec::new();
@@ -203,8 +200,8 @@ impl<'a> Source<'a> {
         Ok(Box::new(Cursor::new(head).chain(input)))
     }
 
-    /// The file as one that can be read several times, if it is text: what comes from a pipe is kept in a temporary
-    /// file until the program ends.
+    /// Opens a text file for several passes; `None` for other formats. Input from a pipe is copied to a temporary file,
+    /// which is deleted when the program ends.
     pub(crate) fn text(&self) -> Result<Option<Text>> {
         if !matches!(self.format, Input::Csv | Input::Tsv) {
             return Ok(None);
@@ -240,7 +237,7 @@ impl<'a> Source<'a> {
         opened().with_context(|| format!("cannot read {}", self.shown()))
     }
 
-    /// The file, or what comes from a pipe, in a temporary file.
+    /// The file, or a temporary file with the input from a pipe.
     fn seekable(&self) -> io::Result<File> {
         if self.name == "-" {
             return kept(io::stdin().lock());
@@ -253,14 +250,14 @@ impl<'a> Source<'a> {
     }
 }
 
-/// What is read, in a file without a name.
+/// Copies the input to a file without a name.
 fn kept(mut input: impl Read) -> io::Result<File> {
     let mut file = tempfile::tempfile()?;
     io::copy(&mut input, &mut file)?;
     Ok(file)
 }
 
-/// A file of text that is read several times.
+/// A text file that is read several times.
 #[derive(Debug)]
 pub(crate) struct Text {
     file: File,
@@ -268,18 +265,18 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// The table in it, from its first row.
+    /// Opens its table at the first row.
     pub(crate) fn sheet(&self) -> Result<Sheet<'_>> {
         (&self.file).rewind()?;
         Sheet::open(&self.file, self.separator)
     }
 
-    /// Looks at all cells: a table of columns whose cells are not there. `given` are the types of some columns.
+    /// Scans all cells, and returns a table of columns without their cells. `given` are the types of some columns.
     pub(crate) fn look(&self, given: &[(String, Datatype)]) -> Result<Table> {
         let mut sheet = self.sheet()?;
         let names = sheet.names().to_vec();
         if let Some((unknown, _)) = given.iter().find(|(name, _)| !names.contains(name)) {
-            let why = format!("there is no column '{unknown}'; there are {}", names.join(", "));
+            let why = format!("there is no column '{unknown}'; the columns are {}", names.join(", "));
             return Err(usage("--types", why));
         }
         let of = |name: &String| given.iter().find(|(n, _)| n == name).map(|(_, t)| *t);

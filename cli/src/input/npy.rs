@@ -1,4 +1,4 @@
-//! numpy's `.npy`: a header that is a Python dictionary, then the values.
+//! Reads numpy's `.npy` files: a header with a Python dictionary, then the values.
 
 mod dtype;
 mod literal;
@@ -16,17 +16,17 @@ use literal::Literal;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 const HEADER_BYTES_MAX: u64 = 1 << 24;
-/// numpy has no nulls: where a field `a` has them, a bool `a_valid` follows it, with underscores behind where
-/// that name is another's.
+/// The suffix of validity fields. numpy has no nulls, so a bool field `a_valid` follows a nullable field `a`, with more
+/// underscores if another field has that name.
 const VALIDITY: &str = "_valid";
 
-/// An array that is stored as it is.
+/// Reads an array.
 pub(crate) fn read(input: Box<dyn Read + '_>) -> Result<Table> {
     let mut any = u64::MAX;
     read_within(input, &mut any)
 }
 
-/// The same, if it has at most `left` bytes, which are fewer afterwards.
+/// Reads an array of at most `left` bytes, and subtracts its size from `left`.
 pub(super) fn read_within(mut input: Box<dyn Read + '_>, left: &mut u64) -> Result<Table> {
     let head = Head::read(&mut input, left)?;
     let columns = head.columns(input.as_mut(), head.cells)?;
@@ -49,7 +49,7 @@ impl Head {
     pub(super) fn read(input: &mut dyn Read, left: &mut u64) -> Result<Self> {
         let header = header(input)?;
         take(left, header.len() as u64)?;
-        let parsed = literal::parse(&header).context("the .npy header is not understood")?;
+        let parsed = literal::parse(&header).context("cannot parse the .npy header")?;
         let part = |key| {
             parsed
                 .get(key)
@@ -58,7 +58,7 @@ impl Head {
         let fields = dtype::fields(part("descr")?)?;
         check_columns(fields.len())?;
         let Some(lengths) = part("shape")?.integers() else {
-            bail!("the shape in the .npy header is no tuple of integers")
+            bail!("the shape in the .npy header is not a tuple of integers")
         };
         let layout = if part("fortran_order")? == &Literal::Bool(true) {
             Layout::ColMajor
@@ -82,7 +82,7 @@ impl Head {
     pub(super) fn columns(&self, input: &mut dyn Read, cells: u64) -> Result<Vec<Named>> {
         let size = cells.saturating_mul(self.width);
         let mut data = Vec::new();
-        // Grows with what is really there, whatever the header says.
+        // The buffer grows with the bytes that are there, whatever the header says.
         input.take(size).read_to_end(&mut data)?;
         ensure!(
             data.len() as u64 == size,
@@ -111,7 +111,7 @@ fn take(left: &mut u64, bytes: u64) -> Result<()> {
     let after = left.checked_sub(bytes);
     *left = after.with_context(|| {
         format!(
-            "it unfolds to far more than the file's own bytes: {bytes} bytes more where {left} are allowed; \
+            "it decompresses to far more bytes than the file has: {bytes} more bytes, but only {left} are allowed; \
              import its arrays one by one from .npy"
         )
     })?;
@@ -122,10 +122,10 @@ fn header(input: &mut dyn Read) -> Result<String> {
     let mut start = [0; 8];
     input
         .read_exact(&mut start)
-        .context("this is no .npy file: it is too short")?;
+        .context("this is not an .npy file: it is too short")?;
     ensure!(
         start.starts_with(MAGIC),
-        "this is no .npy file: it does not start with \\x93NUMPY"
+        "this is not an .npy file: it does not start with \\x93NUMPY"
     );
     let length = match start.get(6) {
         Some(1) => {

@@ -1,5 +1,5 @@
-//! numpy's `.npz`: a zip of arrays. Those with the most axes are the cells; single values become
-//! metadata, and lists as long as an axis give the axis its name.
+//! Reads numpy's `.npz` files, which are zip archives of arrays. The arrays with the most axes hold the cells, and the
+//! others become metadata. A list as long as an axis gives the axis its name.
 
 use std::io::Cursor;
 
@@ -11,7 +11,7 @@ use super::{Named, Shape, Table, Values, npy};
 
 pub(crate) fn read(bytes: Vec<u8>) -> Result<Table> {
     let mut left = unfolded_max(bytes.len());
-    let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).context("this is no .npz file")?;
+    let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).context("this is not an .npz file")?;
     check_columns(zip.len())?;
     let mut members = Vec::new();
     for i in 0..zip.len() {
@@ -29,7 +29,7 @@ pub(super) fn merge(members: Vec<(String, Table)>) -> Result<Table> {
     let axes = |t: &Table| t.shape.as_ref().map_or(0, |s| s.lengths.len());
     let most = members.iter().map(|(_, t)| axes(t)).max().unwrap_or(0);
     if most == 0 {
-        bail!("there is no array of cells in it, only single values");
+        bail!("it has only single values, and no array of cells");
     }
     let mut merged = Table::default();
     let mut lists: Vec<(String, Column)> = Vec::new();
@@ -75,7 +75,7 @@ pub(super) fn join(name: &str, field: &str) -> String {
     }
 }
 
-/// The list as long as each axis, if there is exactly one.
+/// The name of the list that is as long as each axis, if there is exactly one for every axis.
 fn axis_names(shape: &Shape, lists: &[(String, Column)]) -> Option<Vec<String>> {
     let of = |length: &u64| {
         let mut fitting = lists.iter().filter(|(_, c)| c.len() as u64 == *length);

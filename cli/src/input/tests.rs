@@ -33,16 +33,16 @@ fn csv_without_a_last_newline_and_with_empty_lines() {
 }
 
 #[test]
-fn csv_that_is_no_table_says_where() {
+fn errors_about_csv_name_the_line() {
     let error = |csv: &str| csv::read(csv.as_bytes(), None).unwrap_err().to_string();
-    assert_eq!(error("a,b\n1,2,3\n"), "line 2 has 3 values, the header 2 names");
-    assert_eq!(error("a,b\n1,2\n1\n"), "line 3 has 1 values, the header 2 names");
+    assert_eq!(error("a,b\n1,2,3\n"), "line 2 has 3 values, but the header has 2");
+    assert_eq!(error("a,b\n1,2\n1\n"), "line 3 has 1 values, but the header has 2");
     assert_eq!(error("a\n\"x\n"), "the quote on line 2 is never closed");
     assert!(error("").contains("header"));
 }
 
 #[test]
-fn separators_are_those_of_the_header() {
+fn the_header_decides_the_separator() {
     for (csv, separator) in [
         ("a,b\n1,2\n", None),
         ("a;b\n1;2\n", None),
@@ -57,7 +57,7 @@ fn separators_are_those_of_the_header() {
     let error = csv::read(b"a,b;c\n1;2\n".as_slice(), None).unwrap_err().to_string();
     assert_eq!(
         error,
-        "line 2 has 1 values, the header 2 names; if ';' separates the values, give --separator ';'"
+        "line 2 has 1 values, but the header has 2; if ';' separates the values, give --separator ';'"
     );
     assert_eq!(separator(";"), Ok(b';'));
     assert_eq!((separator("tab"), separator("\\t")), (Ok(b'\t'), Ok(b'\t')));
@@ -65,7 +65,7 @@ fn separators_are_those_of_the_header() {
 }
 
 #[test]
-fn tables_come_in_parts_that_know_their_lines() {
+fn parts_of_a_table_know_their_lines() {
     let text = "a,b\n1,2\n\n3,\"4\n4\"\n5,6\n7,8\n".as_bytes();
     let mut sheet = Sheet::open(text, None).unwrap();
     let mut found = Vec::new();
@@ -78,7 +78,7 @@ fn tables_come_in_parts_that_know_their_lines() {
 }
 
 #[test]
-fn rows_without_end_are_refused() {
+fn endless_rows_are_refused() {
     let many = "x,".repeat(1 << 14);
     let error = csv::read(many.as_bytes(), None).unwrap_err().to_string();
     assert!(error.contains("line 1 has more than 16384 values"), "{error}");
@@ -87,7 +87,7 @@ fn rows_without_end_are_refused() {
     assert!(error.contains("a quote on it is never closed"), "{error}");
 }
 
-/// What a column of these cells looks like.
+/// The guess for a column of these cells.
 fn guessed(values: &str) -> Guess {
     let csv = format!("a\n{values}\n");
     let mut sheet = Sheet::open(csv.as_bytes(), Some(b'~')).unwrap();
@@ -104,7 +104,7 @@ fn inferred(values: &str, expect: hyperslab::Datatype) {
 }
 
 #[test]
-fn a_cell_unlike_most_others_is_named() {
+fn a_cell_that_differs_from_most_others_is_named() {
     let odd = |values: &str| guessed(values).odd_one().map(|odd| (odd.line, odd.text, odd.kind));
     let of = |line: u64, text: &str, kind: Kind| Some((line, text.to_owned(), kind));
     assert_eq!(odd("1\n2\nx\n4\ny"), of(4, "x", Kind::Numbers));
@@ -148,7 +148,7 @@ fn a_cell_unlike_most_others_is_named() {
 }
 
 #[test]
-fn coordinates_have_ends_or_say_on_which_line_they_have_none() {
+fn the_range_of_coordinates_or_the_line_without_one_is_found() {
     let ends = |values: &str| guessed(values).ends().map(|ends| ends.unwrap());
     assert_eq!(ends("3\n-7\n5").unwrap(), ((-7_i64).into(), 5_i64.into()));
     assert_eq!(ends("3\n-7.5\n5").unwrap(), ((-7.5).into(), 5.0.into()));
@@ -263,7 +263,7 @@ fn npy_that_is_damaged_is_an_error() {
             &[],
             "too large",
         ),
-        ("((((((((((((((((((((", &[], "not understood"),
+        ("((((((((((((((((((((", &[], "cannot parse"),
     ] {
         let error = format!("{:#}", read_npy(&npy(header, data)).unwrap_err());
         assert!(error.contains(expect), "{error}");
@@ -297,7 +297,7 @@ fn arrow_files_and_streams_may_be_compressed() {
 }
 
 #[test]
-fn ranges_of_dates_are_cut_in_the_middle() {
+fn ranges_of_dates_are_split_in_the_middle() {
     let seconds = range(
         "1970-01-01T00:00:00:1970-01-01T00:00:02",
         Datatype::DatetimeSec,
@@ -309,7 +309,7 @@ fn ranges_of_dates_are_cut_in_the_middle() {
 }
 
 #[test]
-fn an_npz_file_that_unfolds_without_end_is_refused() {
+fn an_npz_file_that_decompresses_to_far_more_is_refused() {
     let member = |values: usize| {
         let header = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({values},), }}");
         npy(&header, &vec![0; values])
@@ -328,7 +328,10 @@ fn an_npz_file_that_unfolds_without_end_is_refused() {
     std::io::Write::write_all(&mut zip, &npy(header, &[])).unwrap();
     let bytes = zip.finish().unwrap().into_inner();
     let error = format!("{:#}", npz::read(bytes).unwrap_err());
-    assert!(error.contains("array 'bomb'") && error.contains("unfolds"), "{error}");
+    assert!(
+        error.contains("array 'bomb'") && error.contains("decompresses"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Text to values of any datatype, and the datatype that a column of text looks like.
+//! Converts text to values of any datatype.
 
 use std::collections::HashMap;
 
@@ -6,13 +6,13 @@ use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::arrow::FieldType;
 use hyperslab::{CellCount, Column, Datatype, Physical, Scalar, ScalarRange, calendar};
 
-/// On which lines of a file its rows start: the rows from which on that is not simply the next line. Text that is from
-/// no file has no lines.
+/// The lines on which the rows of a file start. Holds only rows that do not start on the line after the row before.
+/// Empty for text that is not from a file.
 #[derive(Debug, Default)]
 pub(crate) struct Lines(Vec<(usize, u64)>);
 
 impl Lines {
-    /// Tells on which line a row starts. Rows come in order; of one that is told again, the last line counts.
+    /// Records the line on which a row starts. Rows come in order; if a row is recorded twice, the last line counts.
     pub(super) fn note(&mut self, row: usize, line: u64) {
         self.0.pop_if(|(last, _)| *last == row);
         if self.of(row) != Some(line) {
@@ -20,21 +20,21 @@ impl Lines {
         }
     }
 
-    /// On which line a row starts, counted from 1.
+    /// The line on which a row starts, counted from 1.
     pub(crate) fn of(&self, row: usize) -> Option<u64> {
         let before = self.0.partition_point(|(first, _)| *first <= row).checked_sub(1)?;
         let (first, line) = self.0.get(before)?;
         Some(line + (row - first) as u64)
     }
 
-    /// What messages call the place of a row.
+    /// The position of a row, for messages.
     fn place(&self, row: usize) -> String {
         self.of(row)
             .map_or_else(|| format!("value {}", row + 1), |line| format!("line {line}"))
     }
 }
 
-/// A column of text as a column of `field`.
+/// Converts a column of text to the type of `field`.
 pub(super) fn column(text: &Column, lines: &Lines, field: &FieldType) -> Result<Column> {
     if let Some(e) = &field.enumeration {
         let shown = FieldType {
@@ -53,7 +53,7 @@ pub(super) fn column(text: &Column, lines: &Lines, field: &FieldType) -> Result<
                 .and_then(|p| Scalar::from_i128(field.datatype, *p as i128));
             let found = found.with_context(|| {
                 format!(
-                    "it is no value of enumeration '{}'; add it with `hyperslab evolve`",
+                    "it is not a value of enumeration '{}'; add it with `hyperslab evolve`",
                     e.name
                 )
             })?;
@@ -83,7 +83,7 @@ pub(super) fn column(text: &Column, lines: &Lines, field: &FieldType) -> Result<
         let inner = t
             .strip_prefix('[')
             .and_then(|t| t.strip_suffix(']'))
-            .context("several values are written as [1,2,3]")?;
+            .context("write several values as [1,2,3]")?;
         inner
             .split(',')
             .map(|v| v.trim().trim_matches('"'))
@@ -126,7 +126,7 @@ fn cells(
             let padded = text.is_null(i) || field.datatype.is_string() || field.datatype == Datatype::GeomWkt;
             if written > size || (written < size && !padded) {
                 bail!(
-                    "{}, '{}': {written} bytes where a cell has {size}",
+                    "{}, '{}': the value has {written} bytes, but a cell has {size}",
                     lines.place(i),
                     field.name
                 );
@@ -147,7 +147,7 @@ fn cells(
     })
 }
 
-/// What an empty cell stands for where there are no nulls.
+/// Appends the value of an empty cell in a field that is not nullable.
 fn nothing(field: &FieldType, out: &mut Vec<u8>) -> Result<()> {
     let t = field.datatype;
     match t.physical() {
@@ -156,25 +156,25 @@ fn nothing(field: &FieldType, out: &mut Vec<u8>) -> Result<()> {
         Physical::F64 => out.extend_from_slice(&f64::NAN.to_le_bytes()),
         _ if t.is_temporal() => out.extend_from_slice(&i64::MIN.to_le_bytes()),
         _ if field.enumeration.is_some() && !field.fill.is_empty() => out.extend_from_slice(&field.fill),
-        _ => bail!("it is empty, and the field takes no nulls; fill it in"),
+        _ => bail!("it is empty, but the field is not nullable; fill it in"),
     }
     Ok(())
 }
 
-/// Appends the value that a text stands for.
+/// Parses a value, and appends its bytes.
 pub(crate) fn number(text: &str, datatype: Datatype, out: &mut Vec<u8>) -> Result<()> {
     out.extend_from_slice(&value(text, datatype)?.to_le_bytes());
     Ok(())
 }
 
-/// The value that a text stands for; errors name the text.
+/// Parses a value. Errors show the text.
 pub(crate) fn scalar(text: &str, datatype: Datatype) -> Result<Scalar> {
     value(text, datatype).with_context(|| format!("'{text}'"))
 }
 
-/// `LO:HI`, both ends inside; for strings both may be left out.
+/// Parses `LO:HI`, which includes both ends. For strings, both may be empty.
 pub(crate) fn range(text: &str, datatype: Datatype, cell: CellCount) -> Result<ScalarRange> {
-    // Dates have colons too, so the middle one divides.
+    // Dates have colons too, so split at the middle one.
     let colons: Vec<usize> = text.match_indices(':').map(|(i, _)| i).collect();
     let middle = colons
         .get(colons.len() / 2)
@@ -204,7 +204,7 @@ pub(super) fn value(text: &str, datatype: Datatype) -> Result<Scalar> {
             let (first, _) = calendar::starts(text, datatype).map_err(anyhow::Error::msg)?;
             ensure!(
                 tick == first,
-                "it is finer than {datatype}, which would cut it to {}",
+                "it is finer than {datatype}, which would truncate it to {}",
                 calendar::format(tick, datatype)
             );
             Some(Scalar::I64(tick))
@@ -214,25 +214,25 @@ pub(super) fn value(text: &str, datatype: Datatype) -> Result<Scalar> {
         physical => match text.parse::<i128>() {
             Ok(v) => Some(Scalar::from_i128(datatype, v).with_context(|| {
                 let bits = 8 * physical.size();
-                format!("it is beyond {datatype}, which has {bits} bits")
+                format!("it is out of range for {datatype}, which has {bits} bits")
             })?),
             Err(_) => None,
         },
     };
-    value.with_context(|| format!("it is no {datatype}"))
+    value.with_context(|| format!("it is not a valid {datatype}"))
 }
 
-/// The value, unless it became infinite because its digits stand for more than the type holds.
+/// Returns an error if a value became infinite because its digits are out of range for the type.
 fn finite(value: Option<Scalar>, text: &str, datatype: Datatype) -> Result<Option<Scalar>> {
     let infinite = value.as_ref().and_then(Scalar::as_f64).is_some_and(f64::is_infinite);
     ensure!(
         !infinite || !text.contains(|c: char| c.is_ascii_digit()),
-        "it is beyond {datatype}; write inf where infinity is meant"
+        "it is out of range for {datatype}; write inf for infinity"
     );
     Ok(value)
 }
 
-/// Appends the bytes that pairs of hex digits stand for.
+/// Parses pairs of hex digits, and appends their bytes.
 pub(crate) fn hex(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let digit = |b: &u8| char::from(*b).to_digit(16).and_then(|d| u8::try_from(d).ok());
     for pair in text.chunks(2) {
@@ -240,7 +240,7 @@ pub(crate) fn hex(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
             [a, b] => digit(a).zip(digit(b)).map(|(a, b)| a << 4 | b),
             _ => None,
         };
-        out.push(byte.context("bytes are written as pairs of hex digits")?);
+        out.push(byte.context("write bytes as pairs of hex digits")?);
     }
     Ok(())
 }

@@ -1,22 +1,22 @@
-//! An axis of the array that is summed up, and how much of it is read at once.
+//! The axes of the array, and the blocks in which it is read.
 
 use hyperslab::format::schema::Dimension;
 use hyperslab::{Scalar, ScalarRange};
 
-/// Cells of the array that are in memory at once.
+/// Cells of the array in a block.
 const BLOCK_CELLS: i128 = 1 << 25;
 
-/// What is written along an axis, and where its tiles lie.
+/// The non-empty range of an axis, and its tiles.
 pub(super) struct Axis {
     pub(super) lo: i128,
     pub(super) hi: i128,
-    /// Where the first tile begins.
+    /// The start of the first tile.
     first: i128,
     extent: i128,
 }
 
 impl Axis {
-    /// The axis of a dimension that is written in this range; `None` if it is no integer.
+    /// The axis of a dimension with this non-empty range; `None` if it is not an integer.
     pub(super) fn new(dimension: &Dimension, written: &ScalarRange) -> Option<Self> {
         Some(Self {
             lo: written.lo.as_i128()?,
@@ -30,14 +30,14 @@ impl Axis {
         self.hi - self.lo + 1
     }
 
-    /// The first coordinate of a copy, and how many it has.
+    /// The first coordinate of a copy, and its length.
     pub(super) fn shrunk(&self, factor: u64) -> (i128, i128) {
         let f = i128::from(factor);
         let first = self.lo.div_euclid(f);
         (first, self.hi.div_euclid(f) - first + 1)
     }
 
-    /// Where the block that starts at `at` ends: with a tile, or with the axis.
+    /// The end of the block that starts at `at`: the end of a tile or of the axis.
     pub(super) fn end(&self, at: i128, block: i128) -> i128 {
         if self.len() <= block {
             return self.hi + 1;
@@ -51,11 +51,11 @@ pub(super) fn cells(axes: &[Axis]) -> i128 {
     axes.iter().map(Axis::len).fold(1, i128::saturating_mul)
 }
 
-/// How many coordinates of each axis are read at once: whole tiles, of the first axes no more than fit.
+/// The length of a block along each axis: whole tiles, and along the first axes only as many as fit.
 pub(super) fn block(axes: &[Axis]) -> Vec<i128> {
     let (mut block, mut room, mut rest) = (Vec::with_capacity(axes.len()), BLOCK_CELLS, axes);
     while let Some((axis, later)) = rest.split_first() {
-        // Once the first axes are cut to a tile each, all of those that follow may fit.
+        // Once the first axes are cut to one tile each, the remaining axes may fit completely.
         let fits = match cells(rest) <= room {
             true => axis.len(),
             false => room / cells(later) / axis.extent * axis.extent,

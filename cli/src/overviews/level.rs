@@ -1,4 +1,4 @@
-//! A copy in the making: sums and numbers of the values that fall into each of its cells.
+//! A copy under construction: the sum and the count of the values in each of its cells.
 
 use std::ops::Range;
 
@@ -7,13 +7,13 @@ use hyperslab::{CellCount, Column, Datatype, with_type};
 
 use super::axis::Axis;
 
-/// A copy in the making.
+/// A copy under construction.
 pub(super) struct Level {
     pub(super) factor: u64,
     /// First coordinate and length of each axis.
     pub(super) low: Vec<i128>,
     pub(super) lengths: Vec<usize>,
-    /// For each attribute the sum and the number of values in each cell.
+    /// For each attribute, the sum and the count of the values in each cell.
     pub(super) sums: Vec<Vec<(f64, u64)>>,
 }
 
@@ -56,7 +56,7 @@ impl Level {
             return;
         };
         let cell = usize::try_from(first.div_euclid(f) - lo).unwrap_or(0);
-        // The run is cut where the copy's cells are.
+        // Split the run at the cells of the copy.
         let (mut start, mut end) = (0, usize::try_from(f - first.rem_euclid(f)).unwrap_or(usize::MAX));
         for (sum, n) in cells.iter_mut().skip(cell) {
             let (s, k) = values.sum(start..end.min(values.values.len()));
@@ -70,7 +70,7 @@ impl Level {
     }
 }
 
-/// A value with a mean.
+/// A type of values that have a mean.
 pub(super) trait Number: Copy + PartialEq + bytemuck::Pod {
     fn double(self) -> f64;
 }
@@ -78,7 +78,7 @@ pub(super) trait Number: Copy + PartialEq + bytemuck::Pod {
 macro_rules! numbers {
     ($($T:ty),*) => {$(
         impl Number for $T {
-            // The nearest double is what is wanted.
+            // Rounds to the nearest double.
             fn double(self) -> f64 {
                 self as f64
             }
@@ -87,25 +87,25 @@ macro_rules! numbers {
 }
 numbers!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
 
-/// Neighbours along the last axis.
+/// Consecutive values along the last axis.
 pub(super) struct Run<'a, T> {
     pub(super) values: &'a [T],
     /// 0 for null.
     pub(super) validity: Option<&'a [u8]>,
-    /// What cells without a value hold.
+    /// The values of cells without data.
     pub(super) absent: Absent<'a, T>,
 }
 
-/// What cells without a value hold.
+/// The values of cells without data.
 #[derive(Clone, Copy)]
 pub(super) struct Absent<'a, T> {
     pub(super) fill: Option<T>,
-    /// Values that are declared to stand for no data.
+    /// Values that the metadata declares as "no data".
     pub(super) nodata: &'a [f64],
 }
 
 impl<T: Number> Run<'_, T> {
-    /// The sum of these values and how many there are; nulls, NaN and what stands for no data do not count.
+    /// The sum and the count of these values, without nulls, NaN and "no data".
     fn sum(&self, range: Range<usize>) -> (f64, u64) {
         let (mut sum, mut n) = (0.0, 0);
         let values = self.values.get(range.clone()).unwrap_or(&[]);
@@ -129,7 +129,7 @@ impl<T: Number> Run<'_, T> {
     }
 }
 
-/// The means of a copy's cells, of which those without a value have the fill value, or null.
+/// The means of a copy's cells. Cells without a value get `fill`, and are null if the attribute is nullable.
 pub(super) fn means(datatype: Datatype, fill: &[u8], nullable: bool, sums: &[(f64, u64)]) -> Column {
     let mut data = Vec::with_capacity(sums.len() * datatype.size());
     for (sum, n) in sums {
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_holds_means_of_what_is_there() {
+    fn a_copy_holds_means_of_the_values() {
         let dimension = |n| Dimension::new(n, Datatype::Int32, 0_i32, 9_i32, 5_i32);
         let axis = |n, (lo, hi): (i32, i32)| Axis::new(&dimension(n), &ScalarRange::new(lo, hi)).unwrap();
         let axes = [axis("y", (0, 1)), axis("x", (1, 4))];

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loopback_server_is_for_this_machine() {
+    fn a_loopback_server_serves_this_machine_only() {
         let own = access("127.0.0.1", &["https://Viewer.example/"]);
         for host in [
             "127.0.0.1:8000",
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_on_a_network_is_for_everyone() {
+    fn a_server_on_a_network_serves_everyone() {
         for everyone in [access("0.0.0.0", &[]), access("192.0.2.1", &[]), access("::1", &["*"])] {
             assert!(everyone.answers("any.example"));
             assert_eq!(everyone.readers(Some("https://any.example")), Some("*"));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_is_no_address_of_a_page() {
+    fn an_origin_is_not_a_page_address() {
         for bad in [
             "example.org",
             "https://",

@@ -189,7 +189,7 @@ mod tests {
 
     /// Peers that ask and take nothing hold no place for ever.
     #[test]
-    fn a_peer_that_takes_nothing_makes_room() {
+    fn a_stalled_client_is_disconnected_for_a_new_one() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut peers = Vec::new();
         let mut connect = || {

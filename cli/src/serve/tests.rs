@@ -42,7 +42,7 @@ fn header<'a>(response: &'a Response, name: &str) -> Option<&'a str> {
 }
 
 #[test]
-fn files_come_whole_or_in_part() {
+fn files_are_served_whole_or_in_part() {
     let (_dir, root) = folder();
     let get = |headers: &[(&str, &str)]| root.answer(&Request::new("GET", "/a%20b/data.tdb", headers));
     let whole = get(&[]);
@@ -77,7 +77,7 @@ fn ranges_that_are_not_understood_give_the_whole_file() {
 }
 
 #[test]
-fn nothing_outside_the_folder_is_reached() {
+fn files_outside_the_folder_are_not_served() {
     let (dir, root) = folder();
     #[cfg(unix)]
     std::os::unix::fs::symlink(dir.path().join("secret"), dir.path().join("root/link")).unwrap();
@@ -136,7 +136,7 @@ fn a_folder_is_not_redirected_to_another_host() {
 }
 
 #[test]
-fn names_with_a_dot_are_served_only_if_asked_for() {
+fn dotfiles_are_served_only_on_request() {
     let (dir, root) = folder();
     fs::create_dir_all(dir.path().join("root/.git")).unwrap();
     fs::write(dir.path().join("root/.git/config"), b"password").unwrap();
@@ -210,7 +210,7 @@ fn one_connection_serves_many_requests() {
 }
 
 #[test]
-fn requests_whose_end_or_host_is_in_doubt_are_refused() {
+fn requests_with_an_ambiguous_length_or_host_are_refused() {
     let hidden = "GET /a%20b/data.tdb HTTP/1.1\r\nHost: x\r\n\r\n";
     let length = hidden.len();
     for (lines, status) in [
@@ -236,7 +236,7 @@ fn requests_whose_end_or_host_is_in_doubt_are_refused() {
 }
 
 #[test]
-fn an_address_in_place_of_a_path_names_the_host() {
+fn an_absolute_request_target_names_the_host() {
     let (dir, _) = folder();
     for (target, status) in [
         ("http://localhost", 200),

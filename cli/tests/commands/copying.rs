@@ -190,7 +190,7 @@ fn enumerations_with_holes() {
 }
 
 #[test]
-fn a_copy_between_folders_is_the_same_array() {
+fn a_copy_between_folders_is_an_equal_array() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("import in.npy a");
@@ -206,7 +206,7 @@ fn a_copy_between_folders_is_the_same_array() {
 }
 
 #[test]
-fn a_copied_group_tells_which_members_stay() {
+fn a_copied_group_prints_members_that_were_not_copied() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("import in.npy a");
@@ -226,7 +226,7 @@ fn a_copied_group_tells_which_members_stay() {
 }
 
 #[test]
-fn a_copied_group_names_its_copied_members_where_they_are_now() {
+fn a_copied_group_refers_to_its_copied_members() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("group create made");
@@ -253,7 +253,7 @@ fn a_copied_group_names_its_copied_members_where_they_are_now() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_is_replaced_stays_as_private_as_it_was() {
+fn a_replaced_file_keeps_its_permissions() {
     use std::os::unix::fs::PermissionsExt;
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
@@ -266,7 +266,7 @@ fn a_file_that_is_replaced_stays_as_private_as_it_was() {
 }
 
 #[test]
-fn dense_writes_take_boxes() {
+fn dense_writes_fill_boxes() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("import in.npy a --dims y,x");
@@ -291,7 +291,7 @@ fn dense_writes_take_boxes() {
 }
 
 #[test]
-fn a_copy_and_what_is_copied_lie_apart() {
+fn a_copy_cannot_overlap_its_source() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("import in.npy folder/a");

@@ -40,7 +40,7 @@ fn evolved(shell: &Shell) {
 }
 
 #[test]
-fn fill_values_meet_conditions_as_they_are_shown() {
+fn conditions_test_the_fill_values_that_exports_show() {
     let shell = Shell::new();
     evolved(&shell);
     let expected: &[(&str, &[&str])] = &[
@@ -131,7 +131,7 @@ fn a_delete_removes_the_cells_that_an_export_shows() {
 }
 
 #[test]
-fn negative_zero_is_zero_and_a_date_that_is_none_is_before_nothing() {
+fn negative_zero_equals_zero_and_nat_is_before_no_date() {
     let shell = Shell::new();
     shell.file("in.csv", "d,f,t\n0,-0.0,1969-12-31\n1,0.0,NaT\n2,1.0,1970-01-02\n");
     shell.ok("import in.csv a --sparse --dims d --timestamp 100");
@@ -153,7 +153,7 @@ fn a_dry_run_counts_by_fragment() {
 }
 
 #[test]
-fn a_delete_that_the_format_cannot_say_is_refused_with_a_way() {
+fn a_delete_that_the_format_cannot_express_is_refused_with_advice() {
     let shell = Shell::new();
     shell.file("in.csv", "d,n\n1,\n1,3\n");
     shell.ok("import in.csv a --sparse --dims d --timestamp 100");
@@ -165,7 +165,7 @@ fn a_delete_that_the_format_cannot_say_is_refused_with_a_way() {
 }
 
 #[test]
-fn a_delete_by_what_no_cell_meets_changes_nothing() {
+fn a_delete_without_matching_cells_changes_nothing() {
     let shell = Shell::new();
     shell.file("in.csv", "d,n,f\n0,1,1.5\n1,2,nan\n");
     shell.ok("import in.csv a --sparse --dims d --domain d=0:9 --timestamp 100");

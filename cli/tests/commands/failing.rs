@@ -18,7 +18,7 @@ pub(crate) fn check(shell: &Shell, line: &str, code: i32, words: &[&str]) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_complaint_that_cannot_be_written_is_no_panic() {
+fn an_unwritable_error_message_is_no_panic() {
     let shell = Shell::new();
     for line in ["info nowhere", "no-such-command"] {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
@@ -29,7 +29,7 @@ fn a_complaint_that_cannot_be_written_is_no_panic() {
 }
 
 #[test]
-fn failures_are_one_line_and_leave_nothing() {
+fn errors_are_one_line_and_leave_no_files() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.file("short.npy", npy("'<i2'", "(3, 4)", &int16s(5)));
@@ -58,7 +58,7 @@ fn failures_are_one_line_and_leave_nothing() {
         &shell,
         "export a no/such/folder/out.csv",
         1,
-        &["no/such/folder/out.csv", "make the folder"],
+        &["no/such/folder/out.csv", "create the folder"],
     );
     shell.ok("create both --schema both.json");
     check(
@@ -130,7 +130,7 @@ fn wrong_usage_is_code_2() {
 }
 
 #[test]
-fn damage_is_named_and_nothing_is_exported() {
+fn damage_is_reported_and_nothing_is_exported() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(30, 40)", &int16s(1200)));
     shell.ok("import in.npy a --filters zstd,sha256");
@@ -152,7 +152,7 @@ fn damage_is_named_and_nothing_is_exported() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     let shell = Shell::new();
     let data: Vec<u8> = vec![7; 3_000_000];
     shell.file("in.npy", npy("'|u1'", "(3000, 1000)", &data));
@@ -197,7 +197,7 @@ fn encrypted_arrays_need_their_key() {
 
 #[cfg(unix)]
 #[test]
-fn a_key_that_everybody_can_read_is_a_warning() {
+fn a_key_file_that_everybody_can_read_is_a_warning() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.secret("key", [7; 32]);
@@ -213,7 +213,7 @@ fn a_key_that_everybody_can_read_is_a_warning() {
 }
 
 #[test]
-fn a_key_lists_what_is_encrypted_and_what_is_not() {
+fn a_listing_with_a_key_includes_unencrypted_arrays() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.secret("key", [7; 32]);
@@ -236,7 +236,7 @@ fn a_key_lists_what_is_encrypted_and_what_is_not() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_told_with_the_name_of_the_file() {
+fn a_full_disk_is_an_error_with_the_file_name() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("import in.npy a");
@@ -255,7 +255,7 @@ fn a_full_disk_is_told_with_the_name_of_the_file() {
 /// A limit on the size of files, which ends a program that goes beyond it, shows whether anything is written at all.
 #[cfg(unix)]
 #[test]
-fn what_there_is_no_room_for_is_refused_before_it_is_written() {
+fn an_export_without_room_is_refused_before_it_is_written() {
     let shell = Shell::new();
     let create = |array: &str, last: u64| {
         let schema = format!(
@@ -280,7 +280,7 @@ fn what_there_is_no_room_for_is_refused_before_it_is_written() {
         for words in [
             "cannot write out.bin: it needs at least ",
             bytes,
-            "select fewer cells, or take another disk",
+            "select fewer cells, or use another disk",
         ] {
             assert!(error.contains(words), "{array}: {error}");
         }
@@ -289,7 +289,7 @@ fn what_there_is_no_room_for_is_refused_before_it_is_written() {
 }
 
 #[test]
-fn verify_does_not_promise_what_it_cannot_see() {
+fn verify_reports_tiles_without_checksums() {
     let shell = Shell::new();
     shell.file("in.csv", "x,v,w\n1,1,a\n2,2,b\n3,2,c\n4,1,d\n");
     shell.ok("import in.csv a --sparse --dims x --filters none");
@@ -316,7 +316,7 @@ fn verify_does_not_promise_what_it_cannot_see() {
 }
 
 #[test]
-fn nothing_is_made_inside_an_array() {
+fn nothing_is_created_inside_an_array() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("import in.npy a");

@@ -8,7 +8,7 @@ fn grid() -> Shell {
 }
 
 #[test]
-fn every_format_by_its_ending() {
+fn the_extension_selects_the_format() {
     let shell = grid();
     for ending in ["arrow", "npy", "csv", "tsv", "json", "jsonl", "bin", "png"] {
         shell.ok(&format!("export a out.{ending}"));
@@ -51,7 +51,7 @@ fn selections_attributes_and_orders() {
 }
 
 #[test]
-fn batches_join_without_a_seam() {
+fn batches_join_seamlessly() {
     let shell = Shell::new();
     // More than one batch of the least memory there is, and more than one part of text.
     let data: Vec<u8> = (0..3_000_000_u32).flat_map(u32::to_le_bytes).collect();
@@ -65,7 +65,7 @@ fn batches_join_without_a_seam() {
 }
 
 #[test]
-fn a_dense_array_nobody_wrote_exports_no_cells() {
+fn an_unwritten_dense_array_exports_no_cells() {
     let shell = grid();
     let schema = shell.pipe("schema a", b"");
     shell.pipe("create b --schema -", &schema);
@@ -86,7 +86,7 @@ fn endings(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn every_ending_that_is_listed_is_taken_and_no_other() {
+fn exactly_the_listed_extensions_are_supported() {
     let shell = grid();
     let about = |command: &str| {
         shell
@@ -169,7 +169,7 @@ fn every_ending_that_is_listed_is_taken_and_no_other() {
 }
 
 #[test]
-fn an_empty_selection_and_a_name_twice_are_refused() {
+fn an_empty_selection_and_a_repeated_name_are_refused() {
     let shell = grid();
     for (options, why) in [
         (
@@ -193,7 +193,7 @@ fn an_empty_selection_and_a_name_twice_are_refused() {
 }
 
 #[test]
-fn null_alone_is_null_and_unwritten_text_is_no_character() {
+fn only_null_is_null_and_unwritten_text_is_empty() {
     let shell = Shell::new();
     shell.file("in.csv", "d,f\n0,inf\n1,-inf\n2,nan\n3,1.5\n4,\n");
     shell.ok("import in.csv a --sparse --dims d");
@@ -228,7 +228,7 @@ fn null_alone_is_null_and_unwritten_text_is_no_character() {
 }
 
 #[test]
-fn keys_and_text_that_are_no_utf8_stay_apart() {
+fn keys_and_text_that_are_not_utf8_stay_distinct() {
     let shell = Shell::new();
     shell.file("in.csv", b"k,v\n\xfe,1\n\xff,2\n");
     shell.ok("import in.csv a --sparse --dims k --types k=string_ascii");

@@ -65,7 +65,7 @@ fn links_do_not_lead_out_of_an_array() {
 
 #[cfg(unix)]
 #[test]
-fn pipes_in_an_array_are_not_waited_for() {
+fn pipes_in_an_array_are_errors() {
     let shell = with_array();
     let made = std::process::Command::new("mkfifo")
         .arg(shell.path("a/pipe"))

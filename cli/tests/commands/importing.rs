@@ -7,7 +7,7 @@ fn schema(shell: &Shell, array: &str) -> Value {
 }
 
 #[test]
-fn an_npy_becomes_a_dense_array_and_comes_back() {
+fn an_npy_becomes_a_dense_array_and_is_exported_unchanged() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(4, 6)", &int16s(24)));
     shell.ok("import in.npy a --tile 3,4 --filters byteshuffle,zstd:5 --attrs height --dims y,x");
@@ -24,7 +24,7 @@ fn an_npy_becomes_a_dense_array_and_comes_back() {
 }
 
 #[test]
-fn column_major_input_keeps_its_cells_in_place() {
+fn column_major_input_keeps_its_coordinates() {
     let shell = Shell::new();
     let mut file = npy("'|u1'", "(2, 3)", &[1, 2, 3, 4, 5, 6]);
     let at = file.windows(5).position(|w| w == b"False").unwrap();
@@ -100,7 +100,7 @@ fn dimensions_of_a_table_make_a_grid() {
 }
 
 #[test]
-fn extents_of_dates_are_lengths_of_time() {
+fn extents_of_dates_are_durations() {
     let shell = Shell::new();
     shell.file("in.csv", "x,day,v\n1,2020-01-01,1\n2,2020-12-31,3\n");
     let import = "import in.csv --sparse --dims x,day --domain x=0:99";
@@ -115,12 +115,12 @@ fn extents_of_dates_are_lengths_of_time() {
     for (tile, why) in [
         (
             "5,2020-01-02",
-            "dimension 'day': '2020-01-02' is no length of time; write a number",
+            "dimension 'day': '2020-01-02' is not a duration; write a number",
         ),
         ("x=5,day=1fortnight", "as in 7d"),
         ("x=5,date=1d", "the dimensions are x, day"),
-        ("5", "1 extents for 2 axes"),
-        ("5.5,1d", "dimension 'x': '5.5': it is no int64"),
+        ("5", "1 extents for 2 dimensions"),
+        ("5.5,1d", "dimension 'x': '5.5': it is not a valid int64"),
     ] {
         let (code, error) = shell.fails(&format!("{import} c --tile {tile}"));
         assert!(
@@ -141,11 +141,14 @@ fn extents_of_dates_are_lengths_of_time() {
 }
 
 #[test]
-fn tiles_and_domains_are_what_was_asked_for_or_refused() {
+fn tiles_and_domains_are_as_requested_or_refused() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'|u1'", "(400, 600)", &[7; 240_000]));
     for (options, why) in [
-        ("--tile 0,0", "--tile: dimension 'd0': an extent is 1 or more, not 0"),
+        (
+            "--tile 0,0",
+            "--tile: dimension 'd0': an extent must be 1 or more, not 0",
+        ),
         ("--domain z", "'z' is not written as DIM=LO:HI"),
     ] {
         let (code, error) = shell.fails(&format!("import in.npy a {options}"));
@@ -166,7 +169,7 @@ fn tiles_and_domains_are_what_was_asked_for_or_refused() {
 }
 
 #[test]
-fn one_bad_coordinate_is_refused_with_its_line() {
+fn one_bad_coordinate_is_an_error_with_its_line() {
     let shell = Shell::new();
     let rows: String = (0..50)
         .map(|i| format!("{i},{i}.5,2020-01-{:02},1\n", i % 28 + 1))
@@ -177,10 +180,10 @@ fn one_bad_coordinate_is_refused_with_its_line() {
             52,
             "id",
             "x7",
-            "is no number, as 50 of 51 cells are",
+            "is not a number, but 50 of 51 cells are",
         ),
-        ("7,N/A,2020-01-01,1\n", 52, "lon", "N/A", "is no number"),
-        ("7,1.5,01.02.2020,1\n", 52, "day", "01.02.2020", "is no date"),
+        ("7,N/A,2020-01-01,1\n", 52, "lon", "N/A", "is not a number"),
+        ("7,1.5,01.02.2020,1\n", 52, "day", "01.02.2020", "is not a date"),
         ("7,\"1,5\",2020-01-01,1\n", 52, "lon", "1,5", "has a decimal comma"),
     ] {
         shell.file("in.csv", format!("id,lon,day,v\n{rows}{bad}"));
@@ -203,14 +206,14 @@ fn one_bad_coordinate_is_refused_with_its_line() {
 }
 
 #[test]
-fn one_bad_value_is_told_and_the_column_becomes_text() {
+fn one_bad_value_is_a_warning_and_the_column_becomes_text() {
     let shell = Shell::new();
     shell.file("in.csv", "v,w\n1,a\n2,b\nN/A,c\n4,d\n");
     let output = shell.run("import in.csv a", b"");
     let warning = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{warning}");
     assert!(
-        warning.contains("warning: line 4, column 'v': 'N/A' is no number, as 3 of 4 cells are")
+        warning.contains("warning: line 4, column 'v': 'N/A' is not a number, but 3 of 4 cells are")
             && warning.contains("--types v=string_utf8"),
         "{warning}"
     );
@@ -226,12 +229,12 @@ fn one_bad_value_is_told_and_the_column_becomes_text() {
     shell.file("in.csv", "v,w\n1,a\n70000,b\n");
     let (_, error) = shell.fails("import in.csv d --types v=int16");
     assert!(
-        error.contains("column 'v': line 3: '70000': it is beyond int16"),
+        error.contains("column 'v': line 3: '70000': it is out of range for int16"),
         "{error}"
     );
     for (types, why) in [
         ("v", "COLUMN=TYPE"),
-        ("x=int8", "no column 'x'; there are v, w"),
+        ("x=int8", "no column 'x'; the columns are v, w"),
         ("v=int7", "no datatype"),
     ] {
         let (code, error) = shell.fails(&format!("import in.csv d --types {types}"));
@@ -240,7 +243,7 @@ fn one_bad_value_is_told_and_the_column_becomes_text() {
 }
 
 #[test]
-fn tables_of_spreadsheets_are_read_right() {
+fn spreadsheet_exports_are_read_correctly() {
     let shell = Shell::new();
     let text = "name;größe\r\nÄpfel;1\r\n\"a;b\";2\r\n";
     let csv = "row,name,größe\n0,Äpfel,1\n1,a;b,2\n";
@@ -280,7 +283,10 @@ fn tables_of_spreadsheets_are_read_right() {
     assert_eq!(shell.ok("export d - --format csv"), "row,a,b\n0,1,2\n");
     shell.file("in.npy", npy("'<i2'", "(4, 6)", &int16s(24)));
     let (code, error) = shell.fails("import in.npy e --separator ';'");
-    assert!(code == 2 && error.contains("only the values of CSV and TSV"), "{error}");
+    assert!(
+        code == 2 && error.contains("only CSV and TSV files have a separator"),
+        "{error}"
+    );
     shell.file("in.csv", b"caf\xe9,b\n1,2\n");
     let (_, error) = shell.fails("import in.csv f");
     assert!(
@@ -290,7 +296,7 @@ fn tables_of_spreadsheets_are_read_right() {
 }
 
 #[test]
-fn a_column_called_row_leaves_its_name_to_the_column() {
+fn a_column_named_row_renames_the_dimension() {
     let shell = Shell::new();
     shell.file("in.csv", "n\n7\n8\n");
     shell.ok("import in.csv a");
@@ -303,7 +309,7 @@ fn a_column_called_row_leaves_its_name_to_the_column() {
 }
 
 #[test]
-fn lines_end_with_returns_and_separators_are_declared() {
+fn carriage_returns_and_declared_separators_are_read() {
     let shell = Shell::new();
     let expect = "row,a,b\n0,1,2\n1,3,4\n";
     for (i, text) in [
@@ -323,7 +329,7 @@ fn lines_end_with_returns_and_separators_are_declared() {
 }
 
 #[test]
-fn a_column_of_every_end_of_its_type_says_what_to_do() {
+fn coordinates_at_both_ends_of_a_type_are_an_error_with_advice() {
     let shell = Shell::new();
     shell.file("in.csv", "d,n\n-9223372036854775808,1\n9223372036854775807,2\n");
     let words = ["'d'", "least one out", "--types d=string_ascii"];
@@ -332,7 +338,7 @@ fn a_column_of_every_end_of_its_type_says_what_to_do() {
 }
 
 #[test]
-fn lists_take_names_with_commas_in_quotes() {
+fn lists_accept_quoted_names_with_commas() {
     let shell = Shell::new();
     shell.file("in.csv", "k,\"c,d\",e\n0,1,2\n");
     shell.ok("import in.csv a --sparse --dims k --attrs '\"c,d\",e' --types '\"c,d\"=int8'");
@@ -350,7 +356,7 @@ fn lists_take_names_with_commas_in_quotes() {
 }
 
 #[test]
-fn zeros_of_both_signs_are_two_coordinates() {
+fn positive_and_negative_zero_are_different_coordinates() {
     let shell = Shell::new();
     shell.file("in.csv", "d,n\n0.0,1\n-0.0,2\n");
     shell.ok("import in.csv a --sparse --dims d --unique");
@@ -358,7 +364,7 @@ fn zeros_of_both_signs_are_two_coordinates() {
 }
 
 #[test]
-fn columns_that_become_text_or_utc_are_named_with_what_to_do() {
+fn columns_that_become_text_or_utc_are_named_with_advice() {
     let shell = Shell::new();
     let import = |name: &str, cells: &str, types: &str| {
         shell.file("in.csv", &format!("v\n{cells}\n"));
@@ -371,7 +377,7 @@ fn columns_that_become_text_or_utc_are_named_with_what_to_do() {
         (
             "a",
             "5\n2020-01-01",
-            "line 3, column 'v': '2020-01-01' is no number, as 1 of 2 cells are",
+            "line 3, column 'v': '2020-01-01' is not a number, but 1 of 2 cells are",
         ),
         (
             "b",
@@ -386,7 +392,7 @@ fn columns_that_become_text_or_utc_are_named_with_what_to_do() {
         (
             "d",
             "2020-01-01T00:00Z\n2020-01-01T00:00 CET",
-            "line 3, column 'v': '2020-01-01T00:00 CET' has something",
+            "line 3, column 'v': '2020-01-01T00:00 CET' has text after its time",
         ),
         (
             "e",

@@ -91,7 +91,7 @@ fn members_of_groups_are_named_from_the_current_folder() {
 }
 
 #[test]
-fn what_cannot_be_opened_fails_a_listing_that_shows_the_rest() {
+fn a_listing_shows_the_rest_and_fails_for_unreadable_arrays() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("group create g");
@@ -125,7 +125,7 @@ fn what_cannot_be_opened_fails_a_listing_that_shows_the_rest() {
 }
 
 #[test]
-fn info_tells_fragments_times_and_sizes() {
+fn info_shows_fragments_times_and_sizes() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("import in.npy a --timestamp 5");
@@ -180,7 +180,7 @@ fn metadata_of_arrays_and_groups() {
 }
 
 #[test]
-fn overviews_of_what_lies_far_apart_are_refused() {
+fn overviews_of_distant_cells_are_refused() {
     let shell = Shell::new();
     let json = r#"{"type": "dense", "dimensions": [{"name": "x", "type": "int64", "domain": [0, 2000000000000], "tile": 10}],
         "attributes": [{"name": "v", "type": "uint8"}]}"#;
@@ -190,12 +190,12 @@ fn overviews_of_what_lies_far_apart_are_refused() {
     shell.ok("write a v.npy --select 0:5");
     shell.ok("write a v.npy --select 1000000000000:1000000000005");
     let (code, error) = shell.fails("overviews a --factors 2");
-    assert!(code == 2 && error.contains("ask for larger factors"), "{error}");
+    assert!(code == 2 && error.contains("use larger factors"), "{error}");
     assert!(!shell.path("a.2").exists());
 }
 
 #[test]
-fn overviews_lie_beside_the_array() {
+fn overviews_are_next_to_the_array() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'|u1'", "(4, 6)", &(0..24).collect::<Vec<u8>>()));
     shell.ok("import in.npy a");
@@ -221,7 +221,7 @@ fn overviews_lie_beside_the_array() {
 }
 
 #[test]
-fn the_white_of_a_picture_counts() {
+fn white_in_an_image_counts_as_a_value() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'|u1'", "(2, 2)", &[255, 0, 255, 0]));
     shell.ok("import in.npy a");
@@ -230,7 +230,7 @@ fn the_white_of_a_picture_counts() {
 }
 
 #[test]
-fn groups_of_old_releases_hold_what_lies_in_their_folders() {
+fn groups_of_old_releases_contain_their_folders() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     for group in ["g", "g/sub"] {
@@ -254,7 +254,7 @@ fn groups_of_old_releases_hold_what_lies_in_their_folders() {
 }
 
 #[test]
-fn a_tree_goes_up_and_ends_where_a_group_holds_itself() {
+fn a_tree_follows_parent_paths_and_ends_at_cycles() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("group create g");
@@ -300,7 +300,7 @@ fn a_tree_goes_up_and_ends_where_a_group_holds_itself() {
 }
 
 #[test]
-fn what_looks_after_arrays_does_so_for_all_of_a_group() {
+fn maintenance_commands_run_on_all_arrays_of_a_group() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("group create g");
@@ -340,7 +340,7 @@ fn what_looks_after_arrays_does_so_for_all_of_a_group() {
 }
 
 #[test]
-fn info_shows_what_bounds_the_array_now() {
+fn info_shows_the_current_domain() {
     let shell = Shell::new();
     let schema = r#"{"type":"dense","dimensions":[{"name":"x","type":"int32","domain":[0,99],"tile":10}],"current_domain":[[0,49]],"attributes":[{"name":"a","type":"uint8"}]}"#;
     shell.file("s.json", schema);
@@ -352,7 +352,7 @@ fn info_shows_what_bounds_the_array_now() {
 }
 
 #[test]
-fn groups_that_share_members_are_gone_into_once() {
+fn groups_with_several_parents_are_listed_once() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("import in.npy a");
@@ -375,14 +375,14 @@ fn groups_that_share_members_are_gone_into_once() {
 }
 
 #[test]
-fn deletes_are_told_where_cells_are_counted() {
+fn cell_counts_mention_deletes() {
     let shell = Shell::new();
     shell.file("in.csv", "x,v\n1,1\n2,2\n");
     shell.ok("import in.csv a --sparse --dims x --timestamp 100");
     assert!(!shell.ok("info a").contains("deletes"));
     shell.ok("delete a --where 'x == 1' --timestamp 200");
     let told = shell.ok("info a");
-    assert!(told.contains("2 written, deleted ones included"), "{told}");
+    assert!(told.contains("2 written, including deleted ones"), "{told}");
     assert!(told.contains("1, the last at 1970-01-01T00:00:00.200Z"), "{told}");
     assert!(
         shell.ok("ls a").contains("1 delete not subtracted"),
@@ -395,7 +395,7 @@ fn deletes_are_told_where_cells_are_counted() {
 }
 
 #[test]
-fn what_nobody_looked_into_is_not_called_empty() {
+fn an_unread_group_is_not_shown_as_empty() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("group create g");
@@ -406,7 +406,7 @@ fn what_nobody_looked_into_is_not_called_empty() {
 }
 
 #[test]
-fn keys_of_numpy_and_the_order_of_earlier_releases() {
+fn numpy_keys_and_the_word_order_of_earlier_releases_work() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("import in.npy a");
@@ -430,7 +430,7 @@ fn keys_of_numpy_and_the_order_of_earlier_releases() {
 }
 
 #[test]
-fn what_stands_for_no_data_is_in_no_mean() {
+fn means_exclude_no_data_values() {
     let shell = Shell::new();
     shell.file(
         "in.npy",
@@ -456,7 +456,7 @@ fn what_stands_for_no_data_is_in_no_mean() {
 
 #[cfg(unix)]
 #[test]
-fn what_killed_commands_left_is_listed_and_removed() {
+fn leftovers_of_killed_commands_are_listed_and_removed() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     let then = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);

@@ -12,7 +12,7 @@ fn fragment(shell: &Shell, array: &str, time: u64) -> PathBuf {
 }
 
 #[test]
-fn a_missing_file_is_named_with_its_array_and_what_helps() {
+fn a_missing_file_is_named_with_its_array_and_advice() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     for (array, lost, command) in [
@@ -60,7 +60,7 @@ fn a_missing_enumeration_names_its_array() {
 }
 
 #[test]
-fn cells_beyond_counting_say_what_to_do() {
+fn too_many_cells_to_count_are_an_error_with_advice() {
     let shell = Shell::new();
     shell.pipe(
         "create a --schema -",
@@ -79,7 +79,7 @@ fn cells_beyond_counting_say_what_to_do() {
 }
 
 #[test]
-fn numbers_that_do_not_fit_are_refused_by_line_and_column() {
+fn out_of_range_numbers_are_errors_with_line_and_column() {
     let shell = Shell::new();
     let field = |t: &str| {
         format!(
@@ -88,15 +88,15 @@ fn numbers_that_do_not_fit_are_refused_by_line_and_column() {
         )
     };
     for (datatype, text, why) in [
-        ("float32", "1e39", "beyond float32"),
-        ("float64", "-1e400", "beyond float64"),
-        ("int8", "200", "beyond int8"),
-        ("uint16", "-1", "beyond uint16"),
-        ("int32", "2.5", "no int32"),
+        ("float32", "1e39", "out of range for float32"),
+        ("float64", "-1e400", "out of range for float64"),
+        ("int8", "200", "out of range for int8"),
+        ("uint16", "-1", "out of range for uint16"),
+        ("int32", "2.5", "not a valid int32"),
         (
             "datetime_day",
             "2020-01-01T12:00",
-            "finer than datetime_day, which would cut it to 2020-01-01",
+            "finer than datetime_day, which would truncate it to 2020-01-01",
         ),
         ("datetime_ms", "2020-01-01T00:00:00.1239", "finer than datetime_ms"),
         ("datetime_year", "2020-12-31", "finer than datetime_year"),
@@ -135,7 +135,7 @@ fn a_name_may_be_as_long_as_the_disk_allows() {
 }
 
 #[test]
-fn a_name_that_is_too_long_is_told_with_what_to_do() {
+fn a_too_long_name_is_an_error_with_advice() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("import in.npy a");
@@ -154,7 +154,7 @@ fn a_name_that_is_too_long_is_told_with_what_to_do() {
 }
 
 #[test]
-fn what_is_a_file_can_be_imported() {
+fn opening_a_file_suggests_an_import() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     let words = ["cannot open in.npy", "it is a file; `hyperslab import in.npy ARRAY`"];
@@ -164,17 +164,22 @@ fn what_is_a_file_can_be_imported() {
 }
 
 #[test]
-fn lines_of_text_are_those_of_the_file() {
+fn errors_name_the_line_of_the_file() {
     let shell = Shell::new();
     let schema = r#"{"type": "sparse", "dimensions": [{"name": "i", "type": "int32", "domain": [0, 9]}],
         "attributes": [{"name": "v", "type": "int8"}, {"name": "t", "type": "string_utf8", "cell": "var"}]}"#;
     shell.pipe("create a --schema -", schema.as_bytes());
     shell.file("in.csv", "i,v,t\n0,1,\"two\nlines\"\n\n1,200,x\n");
-    check(&shell, "write a in.csv", 1, &["line 5, 'v': '200'", "beyond int8"]);
+    check(
+        &shell,
+        "write a in.csv",
+        1,
+        &["line 5, 'v': '200'", "out of range for int8"],
+    );
 }
 
 #[test]
-fn a_condition_may_name_the_attribute_without_a_name() {
+fn a_condition_may_name_the_unnamed_attribute() {
     let shell = Shell::new();
     shell.pipe(
         "create a --schema -",
@@ -200,7 +205,7 @@ fn a_condition_may_name_the_attribute_without_a_name() {
 }
 
 #[test]
-fn what_was_replaced_is_verified_while_it_lies_there() {
+fn replaced_fragments_are_verified_until_vacuum() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("import in.npy a --timestamp 1");
@@ -218,7 +223,7 @@ fn what_was_replaced_is_verified_while_it_lies_there() {
 }
 
 #[test]
-fn columns_that_do_not_fit_are_named_with_what_to_do() {
+fn mismatched_columns_are_named_with_advice() {
     let shell = Shell::new();
     for kind in ["dense", "sparse"] {
         let dimension = |n: &str| format!(r#"{{"name": "{n}", "type": "int32", "domain": [0, 9]}}"#);
@@ -284,7 +289,7 @@ fn ranges_outside_the_domain_name_the_dimension_and_show_dates() {
 }
 
 #[test]
-fn a_cell_that_has_no_place_is_told_by_its_line_or_from_0() {
+fn a_cell_outside_the_domain_is_named_by_line_or_index() {
     let shell = Shell::new();
     let create = |array: &str, dimension: &str, current: &str| {
         let schema = format!(
@@ -314,7 +319,7 @@ fn a_cell_that_has_no_place_is_told_by_its_line_or_from_0() {
 }
 
 #[test]
-fn what_import_would_lose_or_leave_out_is_refused() {
+fn an_import_that_would_lose_data_is_refused() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(2,)", &int16s(2)));
     shell.file("in.csv", "lon,v\n1.5,0.25\n2.5,0.75\n");
@@ -343,7 +348,7 @@ fn what_import_would_lose_or_leave_out_is_refused() {
         &shell,
         "import https://example.org/in.csv b",
         2,
-        &["no file of this machine"],
+        &["is not a local file"],
     );
     check(&shell, "export a s3://bucket/out.csv", 1, &["an export goes to a file"]);
     shell.ok("group create g");
@@ -351,7 +356,7 @@ fn what_import_would_lose_or_leave_out_is_refused() {
 }
 
 #[test]
-fn every_damaged_fragment_is_told() {
+fn every_damaged_fragment_is_reported() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("import in.npy a --timestamp 1");
@@ -380,7 +385,7 @@ fn complex_numbers_are_refused_with_a_way() {
 }
 
 #[test]
-fn a_file_in_place_of_an_array_and_a_time_before_all_are_told() {
+fn a_file_instead_of_an_array_and_a_time_before_1970_are_errors() {
     let shell = Shell::new();
     shell.file("in.csv", "d,n\n0,1\n");
     let check = crate::failing::check;
@@ -399,7 +404,7 @@ fn a_file_in_place_of_an_array_and_a_time_before_all_are_told() {
 
 #[cfg(unix)]
 #[test]
-fn an_export_is_written_through_a_link_to_nothing() {
+fn an_export_is_written_through_a_dangling_link() {
     let shell = Shell::new();
     shell.file("in.csv", "d,n\n0,1\n");
     shell.ok("import in.csv a --sparse --dims d --timestamp 4000000000000");

@@ -46,7 +46,7 @@ fn failure(url: &str, settings: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn who_has_no_credentials_is_told_what_to_set() {
+fn errors_about_missing_credentials_say_what_to_set() {
     let keys = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
     let public = "AWS_SKIP_SIGNATURE=true reads public data";
     // No machine around gives any.
@@ -120,7 +120,7 @@ fn another_host_does_not_get_the_session_token() {
 }
 
 #[test]
-fn folders_without_end_end_with_an_error() {
+fn endless_folders_are_an_error() {
     let shell = Shell::new();
     let one = r#"[{"name":"d","type":"directory"},{"name":"e","type":"directory"}]"#;
     let (url, _) = replying(move |target| match target.ends_with('/') {

@@ -50,7 +50,7 @@ fn get(server: &Server, path: &str, header: &str) -> String {
 }
 
 #[test]
-fn it_prints_its_address_and_serves_ranges_and_listings() {
+fn the_server_prints_its_address_and_serves_ranges_and_listings() {
     let shell = Shell::new();
     shell.file("data.bin", b"0123456789");
     let server = serve(&shell);
@@ -115,7 +115,7 @@ fn idle_connections_make_room_for_new_ones() {
 
 #[cfg(unix)]
 #[test]
-fn pipes_and_peers_that_take_nothing_do_not_stop_it() {
+fn pipes_and_stalled_clients_do_not_block_the_server() {
     let shell = Shell::new();
     shell.file("data.bin", b"0123456789");
     std::fs::File::create(shell.path("large.bin"))
@@ -143,7 +143,7 @@ fn pipes_and_peers_that_take_nothing_do_not_stop_it() {
 
 #[cfg(unix)]
 #[test]
-fn it_ends_on_sigterm() {
+fn the_server_ends_on_sigterm() {
     let shell = Shell::new();
     let mut server = serve(&shell);
     let kill = std::process::Command::new("kill")
@@ -156,7 +156,7 @@ fn it_ends_on_sigterm() {
 }
 
 #[test]
-fn an_address_of_another_machine_is_told_from_a_port_that_is_taken() {
+fn a_foreign_address_and_a_taken_port_are_different_errors() {
     let shell = Shell::new();
     // Addresses for documentation belong to no machine.
     let words = [
@@ -177,7 +177,7 @@ fn an_address_of_another_machine_is_told_from_a_port_that_is_taken() {
 
 #[cfg(feature = "object-store")]
 #[test]
-fn an_array_is_read_through_it_by_listing_and_by_manifest() {
+fn an_array_is_read_through_the_server_by_listing_and_by_manifest() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.ok("import in.npy a");
@@ -190,7 +190,7 @@ fn an_array_is_read_through_it_by_listing_and_by_manifest() {
 
 #[cfg(feature = "object-store")]
 #[test]
-fn a_manifest_hides_nothing_where_the_host_can_list() {
+fn a_manifest_hides_nothing_if_the_host_can_list() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.file("more.npy", npy("'<i2'", "(3, 4)", &int16s(24)[24..]));
@@ -240,7 +240,7 @@ fn signatures_and_passwords_are_not_shown() {
 
 #[cfg(feature = "object-store")]
 #[test]
-fn who_changes_an_array_renews_its_manifest_and_those_above() {
+fn changes_update_the_manifests_of_the_array_and_its_parents() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     std::fs::create_dir(shell.path("folder")).unwrap();

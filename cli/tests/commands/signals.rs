@@ -46,7 +46,7 @@ fn interrupted(shell: &Shell, line: &str, signal: &str) {
 }
 
 #[test]
-fn a_signal_takes_back_what_was_not_yet_seen() {
+fn a_signal_removes_an_uncommitted_write() {
     let shell = Shell::new();
     let mut state = 88_172_645_463_325_252_u64;
     let noise = (0..5_000_000).flat_map(|_| {
@@ -68,7 +68,7 @@ fn a_signal_takes_back_what_was_not_yet_seen() {
 }
 
 #[test]
-fn of_two_that_make_the_same_the_second_says_so() {
+fn creating_the_same_array_twice_fails_the_second_time() {
     let shell = Shell::new();
     shell.file("large.npy", npy("'<u8'", "(5000, 1000)", &[7; 40_000_000]));
     shell.file("small.npy", npy("'|u1'", "(1, 1)", &[5]));

@@ -25,7 +25,7 @@ fn every_version_stays_readable() {
 }
 
 #[test]
-fn boxes_that_lie_far_apart_are_merged_where_their_box_may_be_larger() {
+fn distant_boxes_are_merged_with_a_larger_amplification() {
     let shell = Shell::new();
     let dimension = r#"{"name":"x","type":"int32","domain":[0,99],"tile":5}"#;
     let attribute = r#"{"name":"v","type":"int16"}"#;
@@ -39,7 +39,7 @@ fn boxes_that_lie_far_apart_are_merged_where_their_box_may_be_larger() {
     let before = shell.ok("export a - --format csv");
     let why = shell.ok("consolidate a");
     assert!(
-        why.starts_with("a: nothing to consolidate: one box around all would be mostly empty; --amplification N"),
+        why.starts_with("a: nothing to consolidate: one box around all fragments would be mostly empty"),
         "{why}"
     );
     assert_eq!(shell.ok("consolidate a --at 0..150"), "a: nothing to consolidate\n");
@@ -65,7 +65,7 @@ fn an_invalid_time_says_how_to_write_times() {
 }
 
 #[test]
-fn four_digits_are_a_year_and_a_period_counts_to_its_end() {
+fn four_digits_are_a_year_and_a_period_includes_its_end() {
     let shell = Shell::new();
     shell.file("in.csv", "x,v\n1,1\n");
     shell.file("more.csv", "x,v\n2,2\n");
@@ -85,7 +85,7 @@ fn four_digits_are_a_year_and_a_period_counts_to_its_end() {
 }
 
 #[test]
-fn deletes_and_new_schemas_count_from_their_time_on() {
+fn deletes_and_new_schemas_apply_from_their_timestamp_on() {
     let shell = Shell::new();
     shell.file("in.csv", "x,v\n1,a\n2,b\n3,c\n");
     shell.ok("import in.csv a --sparse --dims x --timestamp 100");
@@ -104,7 +104,7 @@ fn deletes_and_new_schemas_count_from_their_time_on() {
 }
 
 #[test]
-fn what_bears_a_time_of_the_future_is_not_there_yet() {
+fn future_timestamps_are_not_visible_yet() {
     let shell = Shell::new();
     shell.file("in.csv", "x,v\n1,1\n2,2\n");
     shell.file("more.csv", "x,v\n2,9\n");
@@ -134,7 +134,7 @@ fn what_bears_a_time_of_the_future_is_not_there_yet() {
 }
 
 #[test]
-fn labels_of_an_attribute_that_comes_back_stay() {
+fn an_attribute_that_is_added_again_keeps_its_labels() {
     let shell = Shell::new();
     let json = r#"{"type": "sparse", "dimensions": [{"name": "x", "type": "int32", "domain": [0, 9]}],
         "enumerations": [{"name": "E", "type": "string_utf8", "values": ["red", "green"]}],
@@ -156,7 +156,7 @@ fn labels_of_an_attribute_that_comes_back_stay() {
 }
 
 #[test]
-fn of_writes_at_one_time_the_last_one_is_seen() {
+fn the_last_of_several_writes_with_one_timestamp_wins() {
     let shell = Shell::new();
     shell.file("0.npy", npy("'<i2'", "(1,)", &[0, 0]));
     shell.ok("import 0.npy a --timestamp 100");
@@ -182,7 +182,7 @@ fn of_writes_at_one_time_the_last_one_is_seen() {
 }
 
 #[test]
-fn a_clock_behind_what_is_there_is_told_before_anything_is_written() {
+fn a_clock_behind_the_array_is_an_error_before_the_write() {
     let shell = Shell::new();
     shell.file("in.csv", "x,v\n1,1\n2,2\n");
     shell.ok("import in.csv a --sparse --dims x --domain x=0:9 --timestamp 100");
@@ -215,7 +215,7 @@ fn a_clock_behind_what_is_there_is_told_before_anything_is_written() {
 }
 
 #[test]
-fn what_is_written_within_seconds_of_a_clock_ahead_comes_after_it() {
+fn a_write_follows_one_by_a_clock_seconds_ahead() {
     let shell = Shell::new();
     shell.file("0.npy", npy("'<i2'", "(1,)", &[0, 0]));
     shell.file("1.npy", npy("'<i2'", "(1,)", &[1, 0]));
@@ -263,7 +263,7 @@ fn a_merge_names_the_attributes_that_it_does_not_keep() {
 }
 
 #[test]
-fn an_export_of_a_time_before_the_first_write_says_so() {
+fn an_export_before_the_first_write_prints_a_message() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(4,)", &int16s(4)));
     shell.ok("import in.npy a --timestamp 100");

@@ -1,4 +1,4 @@
-//! numpy's names of types.
+//! Parses numpy's type codes.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::Datatype;
@@ -16,14 +16,14 @@ pub(super) struct Field {
     pub(super) count: u32,
     /// Bytes of a cell.
     pub(super) bytes: usize,
-    /// Bytes of what is swapped as one, where the order is big-endian.
+    /// Bytes of the unit that is swapped if the order is big-endian.
     pub(super) unit: usize,
     pub(super) swapped: bool,
-    /// Unicode text, four bytes a character.
+    /// Unicode text, four bytes per character.
     pub(super) text: bool,
 }
 
-/// The fields that a `descr` describes: one without a name, or those of a record.
+/// The fields of a `descr`: one without a name, or those of a record.
 pub(super) fn fields(descr: &Literal) -> Result<Vec<Field>> {
     match descr {
         Literal::Text(code) => Ok(vec![field("", code, &[], false)?]),
@@ -34,7 +34,7 @@ pub(super) fn fields(descr: &Literal) -> Result<Vec<Field>> {
 
 fn record_field(item: &Literal) -> Result<Field> {
     let Literal::List(parts) = item else {
-        bail!("a field in the .npy header is no tuple")
+        bail!("a field in the .npy header is not a tuple")
     };
     let name = match parts.first() {
         Some(Literal::Text(name)) => name.as_str(),
@@ -52,7 +52,7 @@ fn record_field(item: &Literal) -> Result<Field> {
         None => Vec::new(),
         Some(shape) => shape
             .integers()
-            .with_context(|| format!("field '{name}' has a shape that is no tuple"))?,
+            .with_context(|| format!("field '{name}' has a shape that is not a tuple"))?,
     };
     field(name, code, &shape, true)
 }
@@ -101,7 +101,7 @@ fn field(name: &str, code: &str, shape: &[u64], record: bool) -> Result<Field> {
     let text = kind == 'U';
     ensure!(
         !text || times == 1,
-        "field '{name}' holds several strings a cell; split it"
+        "field '{name}' holds several strings per cell; split it"
     );
     let padding = kind == 'V' && record && name.is_empty();
     Ok(Field {

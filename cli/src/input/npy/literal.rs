@@ -1,4 +1,4 @@
-//! As much of Python's literals as numpy writes: dictionaries, tuples, lists, strings, integers, booleans.
+//! Parses the Python literals that numpy writes: dictionaries, tuples, lists, strings, integers, booleans.
 
 use anyhow::{Result, bail, ensure};
 
@@ -25,7 +25,7 @@ impl Literal {
             .map(|(_, v)| v)
     }
 
-    /// The items of a tuple of integers that are not negative.
+    /// The items of a tuple of integers that are not negative, or a single such integer.
     pub(super) fn integers(&self) -> Option<Vec<u64>> {
         let whole = |l: &Self| {
             if let Self::Integer(n) = l {
@@ -133,7 +133,7 @@ impl Parser<'_> {
             .find(|c: char| !c.is_ascii_digit() && c != '-')
             .unwrap_or(self.rest.len());
         let (digits, rest) = self.rest.split_at(end);
-        // Python 2 marked long integers.
+        // Python 2 marks long integers with an L.
         self.rest = rest.strip_prefix('L').unwrap_or(rest);
         Ok(Literal::Integer(digits.parse()?))
     }
