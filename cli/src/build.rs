@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use hyperslab::{Context, array};
 
 use crate::leftovers;
-use crate::signals::{self, Pending, beside};
+use crate::signals::{self, Pending, temporary_path};
 use crate::staging::Staging;
 use crate::store::Place;
 
@@ -65,7 +65,7 @@ impl Building {
         if let Some(folder) = path.parent() {
             leftovers::remove(folder);
         }
-        let mut half = Pending::new(beside(&path)?);
+        let mut half = Pending::new(temporary_path(&path)?);
         std::fs::create_dir(half.path()).with_context(what)?;
         half.hold();
         let place = Place::new(&half.path().to_string_lossy())?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::signals::{Pending, beside};
+use crate::signals::{Pending, temporary_path};
 
 const BUFFER_BYTES: usize = 1 << 20;
 /// The longest chain of links that is followed, as on Linux.
@@ -56,7 +56,7 @@ impl Out {
         if !force {
             absent(name, &path)?;
         }
-        let mut half = Pending::new(beside(&path)?);
+        let mut half = Pending::new(temporary_path(&path)?);
         let file = File::create(half.path()).with_context(|| {
             let folder = path.parent().filter(|p| !p.as_os_str().is_empty() && !p.exists());
             let hint = folder.map_or_else(String::new, |p| format!("; create the folder {} first", p.display()));

@@ -1,4 +1,4 @@
-//! A bar on a terminal, nothing in a pipe.
+//! Progress bars: shown on a terminal, hidden in a pipe.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -10,19 +10,19 @@ use crate::show;
 static QUIET: AtomicBool = AtomicBool::new(false);
 static CURRENT: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// No bars from here on.
+/// Disables all further bars.
 pub(crate) fn silence() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Progress of one piece of work; the bar goes when this is dropped.
+/// A progress bar. It disappears when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    /// `total` cells (or whatever `unit` says), where that is known.
+    /// Starts a bar for `total` units, or for an unknown number of them.
     pub(crate) fn new(what: &'static str, total: Option<u64>, unit: &str) -> Self {
-        // A terminal is found by indicatif itself.
+        // indicatif hides the bar if there is no terminal.
         let target = if QUIET.load(Ordering::Relaxed) {
             ProgressDrawTarget::hidden()
         } else {
@@ -45,12 +45,12 @@ impl Progress {
         Self(bar)
     }
 
-    /// A line on standard error, above the bar.
+    /// Prints a line on standard error, above the bar.
     pub(crate) fn say(&self, line: &str) {
         self.0.suspend(|| show::complaint(line));
     }
 
-    /// So much more is done.
+    /// Adds `n` completed units.
     pub(crate) fn add(&self, n: u64) {
         self.0.inc(n);
     }
@@ -62,7 +62,7 @@ impl Drop for Progress {
     }
 }
 
-/// Takes the bar off the terminal, so that a message has the line to itself.
+/// Removes the bar from the terminal, so that a message has its own line.
 pub(crate) fn clear() {
     if let Some(bar) = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).take() {
         bar.finish_and_clear();

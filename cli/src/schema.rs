@@ -31,7 +31,7 @@ pub(crate) async fn enumerations(array: &Array) -> Result<Vec<Enumeration>> {
     Ok(all)
 }
 
-/// Makes an empty array.
+/// Creates an empty array.
 pub(crate) async fn create(env: &Env, args: &Create) -> Result<()> {
     let name = args.schema.display().to_string();
     let mut text = String::new();
@@ -41,9 +41,9 @@ pub(crate) async fn create(env: &Env, args: &Create) -> Result<()> {
         std::fs::read_to_string(&args.schema).map(|t| text = t)
     };
     read.with_context(|| format!("cannot read the schema in {name}"))?;
-    let json = serde_json::from_str(&text).with_context(|| format!("the schema in {name} is no JSON"))?;
+    let json = serde_json::from_str(&text).with_context(|| format!("the schema in {name} is not JSON"))?;
     let (schema, enumerations) =
-        schema_json::from_json(&json).with_context(|| format!("the schema in {name} is not legal"))?;
+        schema_json::from_json(&json).with_context(|| format!("the schema in {name} is not valid"))?;
     let place = Place::new(&args.array)?;
     let options = CreateOptions {
         timestamp_ms: when::or_now(args.timestamp)?,

@@ -1,5 +1,5 @@
-//! Values and tables for people. What is printed here may hold names and values of any origin, so what a terminal would
-//! obey is written out.
+//! Prints values and tables. Names and values may come from untrusted files, so the control characters that a terminal
+//! would obey are escaped.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -13,13 +13,12 @@ use hyperslab::view::selection::display_name;
 use hyperslab::{CellCount, Datatype, Scalar, ScalarRange, escape, printable};
 use serde_json::Value;
 
-/// Prints a line, or a JSON document, which stays as exact as it is. `println!` would panic where nobody reads on, or
-/// where a disk is full.
+/// Prints a line, or a JSON document, whose values stay exact. `println!` would panic on a closed pipe or a full disk.
 pub(crate) fn line(text: impl Display) -> Result<()> {
     print(&printable(&text.to_string(), &['\n']))
 }
 
-/// Prints a value: into a pipe or a file as it is.
+/// Prints a value. Control characters are not escaped in a pipe or a file.
 pub(crate) fn value(text: &str) -> Result<()> {
     if io::stdout().is_terminal() {
         print(&printable(text, &['\n', '\t']))
@@ -32,8 +31,8 @@ fn print(text: &str) -> Result<()> {
     writeln!(io::stdout().lock(), "{text}").context("cannot write to standard output")
 }
 
-/// Prints a complaint on standard error, without the secrets of URLs in it. Where that cannot be written there is nobody
-/// to tell: `eprintln!` would panic.
+/// Prints a message on standard error, without the secrets of URLs. Ignores write errors, on which `eprintln!` would
+/// panic.
 pub(crate) fn complaint(text: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{}", printable(&redact(&text.to_string()), &[]));
 }
@@ -44,7 +43,7 @@ pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>) -> Result<()> {
     if !header.is_empty() && !rows.is_empty() {
         all.push(header.iter().map(|h| (*h).to_owned()).collect());
     }
-    // A name may hold the end of a line.
+    // A name may contain line ends.
     let cell = |cell: String| printable(&cell, &[]).into_owned();
     all.extend(rows.into_iter().map(|row| row.into_iter().map(cell).collect()));
     let columns = all.iter().map(Vec::len).max().unwrap_or(0);
@@ -74,7 +73,7 @@ pub(crate) fn shorten(text: &str, n: usize) -> String {
     }
 }
 
-/// A number, a date or a truth value as JSON. What JSON cannot hold is a string.
+/// A number, a date or a boolean as JSON. Values that JSON lacks become strings.
 pub(crate) fn json(datatype: Datatype, bytes: &[u8]) -> Value {
     let value = Scalar::from_le_bytes(datatype.physical(), bytes);
     if let Some(text) = value.as_ref().and_then(|v| v.date_text(datatype)) {
@@ -98,7 +97,7 @@ pub(crate) fn json(datatype: Datatype, bytes: &[u8]) -> Value {
 }
 
 fn float(v: f64, text: String) -> Value {
-    // By way of text, so that 0.1 of 32 bits stays 0.1.
+    // Converted through text, so that a float32 of 0.1 stays 0.1.
     json_word(v).map_or_else(|| text.parse::<f64>().map_or(Value::Null, Value::from), Value::from)
 }
 
@@ -144,7 +143,7 @@ pub(crate) fn coordinate_text(datatype: Datatype, value: &Scalar) -> String {
     }
 }
 
-/// `lo..hi` along one dimension, both ends inside.
+/// `lo..hi` along one dimension, with both ends included.
 pub(crate) fn range(dimension: &Dimension, range: &ScalarRange) -> String {
     format!(
         "{}..{}",
@@ -169,7 +168,7 @@ pub(crate) fn dimension(d: &Dimension) -> String {
     text
 }
 
-/// `mag float32`, with what is special about it.
+/// `mag float32`, with its cell count and `?` if it is nullable.
 pub(crate) fn attribute(a: &Attribute) -> String {
     let cell = match a.cell {
         CellCount::Fixed(1) => String::new(),
@@ -185,7 +184,7 @@ pub(crate) fn count(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// How many cells along a range of integers.
+/// The number of cells in a range of integers.
 pub(crate) fn length(range: &ScalarRange) -> Option<u128> {
     u128::try_from(range.hi.as_i128()? - range.lo.as_i128()? + 1).ok()
 }

@@ -1,4 +1,4 @@
-//! What has to be undone when a command is interrupted.
+//! Cleans up when a command is interrupted.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,32 +9,32 @@ use crate::leftovers;
 use crate::staging::Staging;
 use crate::undo::Undo;
 
-/// What is half made. A signal takes the lock and keeps it to the end: what is being removed is not finished
-/// meanwhile, and nobody complains that it is gone.
+/// Unfinished files and writes. A signal takes the lock and keeps it until the program ends, so that other threads neither
+/// complete the files that it removes nor report that they are gone.
 static PENDING: Mutex<Vec<Half>> = Mutex::new(Vec::new());
 
 enum Half {
     /// A file or folder on the local disk.
     Local(PathBuf),
-    /// What is in the making in another store.
+    /// An unfinished array or folder in another store.
     Remote(Staging),
-    /// What is being written into an array.
+    /// A write to an array.
     Write(Undo),
 }
 
-/// How often the removal of a folder that is written to is tried.
+/// How often to try to remove a folder while other threads write to it.
 const ATTEMPTS: u32 = 100;
 
 static ENDLESS: AtomicBool = AtomicBool::new(false);
 
-/// SIGINT and SIGTERM remove what is half made, and end the program with the shell's code for it.
+/// Handles SIGINT and SIGTERM: removes unfinished files, and ends the program with the shell's exit code for a signal.
 pub(crate) fn install() {
     let end = || {
         let mut pending = lock();
         let mut stays = false;
         for half in pending.drain(..) {
             match half {
-                // Other threads go on writing.
+                // Other threads may still be writing.
                 Half::Local(path) => (0..ATTEMPTS).take_while(|_| path.exists()).for_each(|_| remove(&path)),
                 Half::Remote(staging) => staging.abandon(),
                 Half::Write(undo) => stays |= undo.abandon(),
@@ -43,37 +43,37 @@ pub(crate) fn install() {
         if stays {
             crate::progress::clear();
             crate::show::complaint(format_args!(
-                "hyperslab: interrupted, when all or some of the change had been made; `hyperslab info` shows what there is"
+                "hyperslab: interrupted; the change may be partly or fully applied; check with `hyperslab info`"
             ));
         }
         std::process::exit(if ENDLESS.load(Ordering::Relaxed) { 0 } else { 130 });
     };
-    // A second handler is refused; the first serves as well.
+    // A second handler is refused, but the first one is enough.
     let _ = ctrlc::set_handler(end);
 }
 
-/// The command goes on until it is told to end, so that a signal is no failure.
+/// Marks the command as one that runs until a signal, so that a signal is not an error.
 pub(crate) fn end_well() {
     ENDLESS.store(true, Ordering::Relaxed);
 }
 
-/// A path that is removed unless it is kept: on an error, and on a signal.
+/// A path that is removed on an error or a signal, unless it is kept.
 #[derive(Debug)]
 pub(crate) struct Pending {
     path: PathBuf,
-    /// Tells other processes that this one lives.
+    /// Shows other processes that this one is alive.
     lock: Option<File>,
 }
 
 impl Pending {
-    /// Marks `path` as half made.
+    /// Marks `path` as unfinished.
     pub(crate) fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         lock().push(Half::Local(path.clone()));
         Self { path, lock: None }
     }
 
-    /// There is something at the path now: other processes are to leave it alone as long as this one lives.
+    /// Locks the path, which now exists, so that other processes keep it while this one is alive.
     pub(crate) fn hold(&mut self) {
         self.lock = leftovers::lock(&self.path);
     }
@@ -83,7 +83,7 @@ impl Pending {
         &self.path
     }
 
-    /// The path is whole: gives it this name.
+    /// Renames the complete file or folder to `name`.
     pub(crate) fn keep_as(mut self, name: &Path) -> std::io::Result<()> {
         let mut pending = lock();
         std::fs::rename(&self.path, name)?;
@@ -104,24 +104,24 @@ fn forget(pending: &mut Vec<Half>, path: &Path) {
     pending.retain(|half| !matches!(half, Half::Local(p) if p == path));
 }
 
-/// Until [`end_remote`], a signal abandons what is made there. There is one at a time.
+/// Until [`end_remote`], a signal abandons `staging`. There is one at a time.
 pub(crate) fn begin_remote(staging: &Staging) {
     lock().push(Half::Remote(staging.clone()));
 }
 
-/// What was made in another store is whole, or removed.
+/// Ends [`begin_remote`]: the array or folder is complete, or removed.
 pub(crate) fn end_remote() {
     lock().retain(|half| !matches!(half, Half::Remote(_)));
 }
 
-/// From here on, a signal takes back what is written there and not seen yet.
+/// From here on, a signal removes the uncommitted files of a write.
 pub(crate) fn begin_write(undo: &Undo) {
     lock().push(Half::Write(undo.clone()));
 }
 
-/// A name beside `path`, never given twice, for what is not finished yet. It is short, for `path` may have the
-/// longest name there is, and drawn, for other machines may write into the same folder.
-pub(crate) fn beside(path: &Path) -> anyhow::Result<PathBuf> {
+/// A unique temporary name in the folder of `path`. It is short, because `path` may have the longest possible name, and
+/// random, because other machines may write to the same folder.
+pub(crate) fn temporary_path(path: &Path) -> anyhow::Result<PathBuf> {
     let drawn: String = crate::store::seed()?
         .iter()
         .take(8)
@@ -130,14 +130,14 @@ pub(crate) fn beside(path: &Path) -> anyhow::Result<PathBuf> {
     Ok(path.with_file_name(format!("{}{drawn}{}", leftovers::PREFIX, leftovers::SUFFIX)))
 }
 
-/// Starts a new line of standard error if a progress bar is on this one. Does not return once a signal has come.
+/// Removes the progress bar from standard error. Does not return after a signal.
 pub(crate) fn clear_line() {
     drop(lock());
     crate::progress::clear();
 }
 
 fn remove(path: &Path) {
-    // Gone already is fine, and there is nobody to tell of a failure.
+    // It may be gone already, and an error cannot be reported here.
     let _ = if path.is_dir() {
         std::fs::remove_dir_all(path)
     } else {

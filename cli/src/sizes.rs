@@ -1,15 +1,15 @@
 //! Sizes in bytes, read and shown with binary units.
 
-/// What the program takes itself: its code, its stacks and the index of an array of ordinary size.
+/// The memory of the program itself: its code, its stacks and the index of an array of ordinary size.
 pub(crate) const PROGRAM_BYTES: u64 = 24 << 20;
 
-/// Under this budget one core does all: what each of several frees, the allocator keeps for it alone, and which core
-/// does what is left to chance (the same export took 52 to 69 MiB on two).
+/// Below this budget, commands use a single core. The allocator keeps freed memory for each thread, so with several cores
+/// the memory of a command varies (the same export took 52 to 69 MiB on two).
 pub(crate) const ALL_CORES_BYTES: u64 = 128 << 20;
 
 const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
 
-/// `64MiB`, `1.5 GB`, `4096`. K, M, G, T count by 1024 with or without the i.
+/// Parses `64MiB`, `1.5 GB` or `4096`. K, M, G and T are powers of 1024, with or without the i.
 pub(crate) fn parse(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let digits = text
@@ -27,20 +27,24 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
         "m" => 2,
         "g" => 3,
         "t" => 4,
-        _ => return Err(format!("'{text}' is no size; write bytes, or 512MiB, 2GiB")),
+        _ => {
+            return Err(format!(
+                "'{text}' is not a size; write a number of bytes, or a size such as 512MiB"
+            ));
+        }
     };
     let number: f64 = number
         .parse()
-        .map_err(|_| format!("'{text}' is no size; write bytes, or 512MiB, 2GiB"))?;
+        .map_err(|_| format!("'{text}' is not a size; write a number of bytes, or a size such as 512MiB"))?;
     Ok((number * 1024_f64.powi(power)) as u64)
 }
 
-/// The sum of what files say, which may be damaged: no more than a number holds.
+/// The saturating sum of numbers from files, which may be damaged.
 pub(crate) fn total(numbers: impl Iterator<Item = u64>) -> u64 {
     numbers.fold(0, u64::saturating_add)
 }
 
-/// `1.4 MiB`; bytes below 10 KiB exactly.
+/// Formats a size, as in `1.4 MiB`. Sizes below 10 KiB are exact.
 pub(crate) fn show(bytes: u64) -> String {
     if bytes < 10 * 1024 {
         return format!("{bytes} B");

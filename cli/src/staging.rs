@@ -1,4 +1,4 @@
-//! A store as it will be: what makes arrays and groups exist is held back until all else is there.
+//! Creates arrays and groups in stores without renames: the files that make them exist are written last.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use hyperslab::vfs::{BoxFuture, Entry, FileWriter, MemVfs, Vfs};
 
 use crate::gate::Gate;
 
-/// Files and folders by which readers know that something exists.
+/// Files and folders by which readers recognize arrays and groups.
 const MARKS: [&str; 5] = [
     "__schema",
     "__array_schema.tdb",
@@ -17,19 +17,19 @@ const MARKS: [&str; 5] = [
     "__manifest.json",
 ];
 
-/// Something half made in a store that has no names to give: it is written in its place, and its marks last.
+/// An unfinished array or folder in a store without renames. It is written in place, and its marker files last.
 #[derive(Clone)]
 pub(crate) struct Staging {
     inner: Arc<dyn Vfs>,
-    /// The folder that is made, whose own path may have any names in it.
+    /// The new folder. Its own path may contain any of the names.
     dir: Arc<str>,
-    /// The marks so far, under their paths.
+    /// The marker files so far, by path.
     held: MemVfs,
     gate: Arc<Gate>,
 }
 
 impl Staging {
-    /// Holds back what would be put in the folder `dir` of `inner`.
+    /// Holds back the marker files in the folder `dir` of `inner`.
     pub(crate) fn new(inner: Arc<dyn Vfs>, dir: &str) -> Self {
         Self {
             inner,
@@ -39,7 +39,7 @@ impl Staging {
         }
     }
 
-    /// Puts the marks, those of what lies within before those of what it lies in.
+    /// Writes the marker files, those in the deepest folders first.
     pub(crate) async fn publish(&self) -> hyperslab::Result<()> {
         let mut files = self.held.files();
         files.sort_by_key(|(path, _)| std::cmp::Reverse(path.split('/').count()));
@@ -50,11 +50,11 @@ impl Staging {
         Ok(())
     }
 
-    /// Lets nothing more be written, and removes the folder. A request that is not answered in time may still come
-    /// through: its file belongs to nothing that readers know of.
+    /// Stops all writes, and removes the folder. A slow request may still create a file later, but it belongs to no array
+    /// that readers recognize.
     pub(crate) fn abandon(&self) {
         self.gate.close();
-        // There is nobody to tell of a failure.
+        // An error cannot be reported here.
         let _ = pollster::block_on(self.inner.remove_dir(&self.dir));
     }
 

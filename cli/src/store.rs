@@ -1,4 +1,4 @@
-//! From what was typed to stores and arrays.
+//! Opens the stores and arrays of the command line.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,9 +16,9 @@ use crate::{show, signals};
 /// A path or URL, and the store behind it.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
-    /// As typed, with any secrets in it: messages show it redacted.
+    /// As typed, with secrets; messages redact it.
     pub(crate) url: String,
-    /// The same of the store's root.
+    /// The same for the store's root.
     pub(crate) root: String,
     /// The store.
     pub(crate) context: Context,
@@ -28,7 +28,7 @@ pub(crate) struct Place {
 
 impl Place {
     /// # Errors
-    /// A scheme that is not supported.
+    /// The scheme is not supported.
     pub(crate) fn new(url: &str) -> Result<Self> {
         let (vfs, path) = vfs::open_url(url)?;
         Ok(Self {
@@ -39,18 +39,18 @@ impl Place {
         })
     }
 
-    /// The path on the local disk, where it is one.
+    /// The path, if it is on the local disk.
     pub(crate) fn local(&self) -> Option<&Path> {
         vfs::local_path(&self.url)
     }
 
-    /// Where it is, in full: an absolute path as a `file:` URL, or the URL that was typed.
+    /// The full location: a `file:` URL with an absolute path, or the URL as typed.
     pub(crate) fn location(&self) -> String {
         let full = self.context.vfs.location(&self.path);
         full.unwrap_or_else(|| self.url.clone())
     }
 
-    /// Something within this place.
+    /// A place within this one.
     pub(crate) fn join(&self, name: &str) -> Self {
         Self {
             url: vfs::join_url(&self.url, name),
@@ -71,7 +71,7 @@ impl Place {
     }
 }
 
-/// What every command knows.
+/// The state that all commands share.
 #[derive(Debug, Clone)]
 pub(crate) struct Env {
     /// The key of encrypted arrays.
@@ -80,7 +80,7 @@ pub(crate) struct Env {
 }
 
 impl Env {
-    /// The circumstances of a command.
+    /// The state of a command that has not started.
     pub(crate) fn new(key: Option<Key>) -> Self {
         Self {
             key,
@@ -96,13 +96,13 @@ impl Env {
         }
     }
 
-    /// Tells that the command may change what is at a place.
+    /// Records that the command may change the array or group at a place.
     pub(crate) fn will_change(&self, place: &Place) {
         let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
         changed.push(place.clone());
     }
 
-    /// Lets manifests say what is there now. Readers over HTTP believe them.
+    /// Updates the manifests of the places that were changed, because readers over HTTP rely on them.
     pub(crate) async fn renew_manifests(&self) -> Result<()> {
         let changed = std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner));
         for place in changed {
@@ -110,7 +110,7 @@ impl Env {
             renewed.with_context(|| {
                 let url = &place.url;
                 format!(
-                    "{url} is changed, but what its {} says is not; run `hyperslab index {url}`",
+                    "{url} was changed, but its {} was not updated; run `hyperslab index {url}`",
                     manifest::MANIFEST
                 )
             })?;
@@ -118,17 +118,17 @@ impl Env {
         Ok(())
     }
 
-    /// Opens an array as it was in a window of time.
+    /// Opens an array in a window of time.
     pub(crate) async fn open(&self, url: &str, window: Window) -> Result<Array> {
         self.open_at(&Place::new(url)?, window).await
     }
 
-    /// Opens an array with all of time in view to write to it: a signal takes back what is not seen yet.
+    /// Opens an array with all of its fragments to write to it. A signal removes an uncommitted write.
     pub(crate) async fn open_to_write(&self, url: &str) -> Result<Array> {
         self.open_to_change(url, Window::ALL, false).await
     }
 
-    /// The same in a window of time, whose fragments are to be merged.
+    /// The same for a merge of the fragments in a window of time.
     pub(crate) async fn open_to_merge(&self, url: &str, window: Window) -> Result<Array> {
         self.open_to_change(url, window, true).await
     }
@@ -145,19 +145,19 @@ impl Env {
     /// Opens the array at a place.
     pub(crate) async fn open_at(&self, place: &Place, window: Window) -> Result<Array> {
         let opened = Array::open(&place.context, &place.path, &self.options(window)).await;
-        self.told(opened, place).await
+        self.explained(opened, place).await
     }
 
-    /// Opens the fragments of an array that can be opened, replaced ones too, to look after its files. What keeps the
-    /// others from it comes beside.
+    /// Opens all readable fragments of an array, including replaced ones, to verify its files. Also returns the errors of
+    /// the unreadable ones.
     pub(crate) async fn open_to_verify(&self, url: &str, window: Window) -> Result<(Array, Vec<hyperslab::Error>)> {
         let place = Place::new(url)?;
         let opened = Array::open_to_verify(&place.context, &place.path, &self.options(window)).await;
-        self.told(opened, &place).await
+        self.explained(opened, &place).await
     }
 
-    /// What was opened, or what is there in place of an array.
-    async fn told<T>(&self, opened: hyperslab::Result<T>, place: &Place) -> Result<T> {
+    /// Adds to an error what is at a place instead of an array.
+    async fn explained<T>(&self, opened: hyperslab::Result<T>, place: &Place) -> Result<T> {
         if matches!(opened, Err(hyperslab::Error::NotFound { .. }))
             && matches!(
                 object_type(&place.context, &place.path).await,
@@ -165,20 +165,20 @@ impl Env {
             )
         {
             bail!(
-                "cannot open {}: it is a group; name one of the arrays that `hyperslab ls` shows in it",
+                "cannot open {}: it is a group; name one of its arrays, which `hyperslab ls` lists",
                 place.url
             );
         }
         if matches!(opened, Err(hyperslab::Error::NotFound { .. })) && place.local().is_some_and(Path::is_file) {
             bail!(
-                "cannot open {0}: it is a file; `hyperslab import {0} ARRAY` makes an array of it",
+                "cannot open {0}: it is a file; import it with `hyperslab import {0} ARRAY`",
                 place.url
             );
         }
         opened.with_context(|| format!("cannot open {}", place.url))
     }
 
-    /// Options to open with all of time in view.
+    /// Options to open arrays and groups in a window of time.
     pub(crate) fn options(&self, window: Window) -> OpenOptions {
         OpenOptions {
             window,
@@ -187,24 +187,29 @@ impl Env {
     }
 }
 
-/// The key in a file: 32 bytes, or 64 hex digits.
+/// Reads the key in a file: 32 bytes, or 64 hex digits.
 pub(crate) fn key(file: Option<&Path>) -> Result<Option<Key>> {
     let Some(file) = file else { return Ok(None) };
     let bytes = std::fs::read(file).with_context(|| format!("cannot read the key in {}", file.display()))?;
-    let none = || format!("{} holds no key; a key is 32 bytes or 64 hex digits", file.display());
+    let none = || {
+        format!(
+            "{} is not a key file; a key is 32 bytes or 64 hex digits",
+            file.display()
+        )
+    };
     let key = Key::parse(&bytes).ok_or_else(|| usage("--key-file", none()))?;
     if vfs::readable_by_everyone(file) {
         let file = file.display();
         show::complaint(format_args!(
-            "hyperslab: warning: every user of this machine may read the key in {file}; run `chmod 600 {file}`"
+            "hyperslab: warning: every user of this machine can read the key in {file}; run `chmod 600 {file}`"
         ));
     }
     Ok(Some(key))
 }
 
-/// 32 bytes nobody can guess, from which names and nonces derive.
+/// 32 random bytes, from which names and nonces are derived.
 pub(crate) fn seed() -> Result<[u8; 32]> {
     let mut seed = [0; 32];
-    getrandom::fill(&mut seed).map_err(|e| anyhow::anyhow!("the system gives no random numbers: {e}"))?;
+    getrandom::fill(&mut seed).map_err(|e| anyhow::anyhow!("the system provides no random numbers: {e}"))?;
     Ok(seed)
 }

@@ -1,4 +1,4 @@
-//! An array that is written to, so that a signal leaves nothing of a write that is not yet seen.
+//! Records the files of a write, so that a signal removes a write that is not committed.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use hyperslab::vfs::{BoxFuture, Entry, FileWriter, LocalReads, Lock, Vfs, split}
 
 use crate::gate::Gate;
 
-/// A store that knows which fragments are in the making.
+/// A store that records which fragments are unfinished.
 #[derive(Clone)]
 pub(crate) struct Undo {
     inner: Arc<dyn Vfs>,
@@ -17,12 +17,12 @@ pub(crate) struct Undo {
     array: Arc<str>,
     gate: Arc<Gate>,
     made: Arc<Mutex<Made>>,
-    /// Whether what is committed replaces something, which a list says that is put after it.
+    /// Whether a commit replaces fragments. A `.vac` file that is written after it lists them.
     merges: bool,
     locks: Arc<Mutex<Vec<Arc<Held>>>>,
 }
 
-/// A lock of the store, until whoever asked for it or a signal releases it.
+/// A lock of the store, until its holder or a signal releases it.
 struct Held(Mutex<Option<Box<dyn Lock>>>);
 
 impl Held {
@@ -31,7 +31,7 @@ impl Held {
     }
 }
 
-/// What whoever asked for a lock holds.
+/// The holder of a lock.
 struct Holder(Arc<Held>);
 
 impl Lock for Holder {}
@@ -44,16 +44,16 @@ impl Drop for Holder {
 
 #[derive(Default)]
 struct Made {
-    /// The folders of fragments that were begun since something was last committed.
+    /// The folders of the fragments that were begun since the last commit.
     folders: Vec<String>,
-    /// What shows them is being put.
+    /// Whether their commit file is being written.
     committing: bool,
-    /// Something was shown before.
+    /// Whether something was committed before.
     shown: bool,
 }
 
 impl Undo {
-    /// The store `inner`, in which the array at `path` is written to, or whose fragments are merged.
+    /// Wraps the store `inner` for a write to the array at `path`, or for a merge of its fragments.
     pub(crate) fn new(inner: Arc<dyn Vfs>, path: &str, merges: bool) -> Self {
         Self {
             merges,
@@ -65,14 +65,14 @@ impl Undo {
         }
     }
 
-    /// Lets nothing more be written, and removes what was begun; but for what may be shown, by a commit that was not
-    /// answered in time or whose failure may be that of the answer. Whether something is shown, or may be.
+    /// Stops all writes, and removes the fragments that were begun. Keeps them if their commit is still in progress or has
+    /// failed, because the store may have written it. Returns whether something is or may be committed.
     pub(crate) fn abandon(&self) -> bool {
         self.gate.close();
         let made = std::mem::take(&mut *self.made());
         if !made.committing {
             for folder in made.folders {
-                // There is nobody to tell of a failure.
+                // An error cannot be reported here.
                 let _ = pollster::block_on(self.inner.remove_dir(&folder));
             }
         }
@@ -86,12 +86,12 @@ impl Undo {
         self.locks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers which fragment a file is part of. A file that is part of none is whole by itself, or commits what
-    /// was begun before it.
+    /// Records the fragment of a file. A file outside of all fragments is complete by itself, or commits the fragments
+    /// that were begun before.
     fn begin(&self, path: &str) {
         let (folder, _) = split(path);
         let mut made = self.made();
-        // An array may have the name of a fragment, and files of its own beside its folders.
+        // The array's own folder may have a fragment's name, and it has files too.
         if *folder == *self.array || TimestampedName::parse(split(folder).1).is_err() {
             made.committing = true;
         } else if !made.folders.iter().any(|f| f == folder) {
@@ -99,7 +99,7 @@ impl Undo {
         }
     }
 
-    /// A file was put.
+    /// Records that a file was written.
     fn end(&self) {
         let mut made = self.made();
         if made.committing {
@@ -167,12 +167,12 @@ impl Vfs for Undo {
     fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let _passed = self.gate.pass().await;
-            // A note about a commit to come is no commit.
+            // A `.merge` file announces a commit, but is not one.
             if path.ends_with(".merge") {
                 return self.inner.put(path, parts).await;
             }
             self.begin(path);
-            // Between a merge and the list of what it replaces, readers of duplicates would see cells twice.
+            // Between a merge and its `.vac` file, readers of an array with duplicates would see cells twice.
             let commits = self.merges && matches!(path.rsplit_once('.'), Some((_, "wrt" | "ok")));
             if commits {
                 self.gate.hold();

@@ -13,7 +13,7 @@ use crate::progress::Progress;
 use crate::store::{Env, Place};
 use crate::{show, sizes, when};
 
-/// Reads every tile; says all that is wrong, and what nothing can be said of.
+/// Reads every tile, and reports all damage and the tiles without checksums.
 pub(crate) async fn verify(env: &Env, args: &Verify) -> Result<()> {
     each(env, &args.array, async |target| {
         verify_one(env, &target.url, args).await
@@ -55,7 +55,7 @@ async fn verify_one(env: &Env, url: &str, args: &Verify) -> Result<()> {
     let seen = format!("{files}, {tiles}, {} read", sizes::show(bytes));
     if damaged > 0 {
         return Err(Reported(format!(
-            "{url}: {damaged} damaged of {seen}; restore the files named above from a backup, or do what their lines say"
+            "{url}: {damaged} damaged of {seen}; restore the files named above from a backup, or follow the advice in their lines"
         ))
         .into());
     }
@@ -71,7 +71,7 @@ async fn verify_one(env: &Env, url: &str, args: &Verify) -> Result<()> {
 #[derive(Default)]
 struct Unchecked {
     tiles: u64,
-    /// What they hold, each once.
+    /// The names of their contents, each once.
     names: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ impl Unchecked {
         }
     }
 
-    /// What is known of an array of which no file is damaged.
+    /// The verdict on an array without damaged files.
     const fn verdict(&self) -> &'static str {
         if self.tiles == 0 { "sound" } else { "no damage found" }
     }
@@ -105,8 +105,8 @@ impl Display for Unchecked {
         };
         write!(
             f,
-            "; {} {has} no checksum, so damage to {its} may not show: {}. For checksums, add the filter sha256 to these \
-             in what `hyperslab schema` prints, create a new array with that, and write the cells into it",
+            "; {} {has} no checksum, so damage to {its} may go unnoticed: {}. For checksums, add the filter sha256 to \
+             these in the output of `hyperslab schema`, create a new array from it, and write the cells to that",
             show::count(self.tiles, "tile"),
             names.join(", ")
         )

@@ -55,7 +55,7 @@ impl FromStr for Span {
     }
 }
 
-/// The window of `--at`, or all that was written until now, as libtiledb reads.
+/// The window of `--at`, or everything until now, as in libtiledb.
 pub(crate) fn window(at: Option<Span>) -> Result<Window> {
     at.map_or_else(|| or_now(None).map(Window::at), |s| Ok(s.0))
 }
@@ -72,7 +72,7 @@ pub(crate) fn or_now(moment: Option<Moment>) -> Result<u64> {
     }
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
-        .context("the clock stands before 1970; set it, or give the time")?;
+        .context("the system clock is before 1970; correct it, or give a time")?;
     Ok(u64::try_from(since.as_millis())?)
 }
 

@@ -1,4 +1,4 @@
-//! `write`: the cells of a file as one fragment.
+//! `write`: writes the cells of a file as one fragment.
 
 use anyhow::{Context as _, Result, anyhow};
 use hyperslab::Error;
@@ -34,7 +34,7 @@ pub(crate) async fn write(env: &Env, args: &Write) -> Result<()> {
 /// Which cells of the array a table holds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Target<'a> {
-    /// Those that the table itself says, or all.
+    /// The cells at the table's coordinates, or all cells.
     Table,
     /// The box of a selection.
     Box(&'a str),
@@ -70,7 +70,7 @@ pub(crate) async fn write_table(array: &Array, table: Table, target: Target<'_>,
     written.map_err(|e| by_line(e, lines.as_deref()))
 }
 
-/// The same failure with the line of the file that a cell is on, where it is on one.
+/// Replaces the index of a cell in an error by its line in the file, if it has one.
 fn by_line(error: Error, lines: Option<&Lines>) -> anyhow::Error {
     match error {
         Error::Cell { cell, why } => {

@@ -1,5 +1,5 @@
-//! The cells of a table of text or of numpy's arrays, in batches that keep to the budget: each becomes a fragment, and
-//! in the end they become one.
+//! Imports text tables and numpy arrays in batches that fit the memory budget. Each batch becomes a fragment, and at the
+//! end all fragments are merged into one.
 
 use anyhow::{Context as _, Result, ensure};
 use hyperslab::array::Array;

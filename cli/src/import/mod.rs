@@ -59,10 +59,7 @@ fn look(args: &Import, source: &Source<'_>) -> Result<(Table, Option<Later>)> {
         return Ok((table, Some(Later::Text(text))));
     }
     if !args.types.is_empty() {
-        return Err(usage(
-            "--types",
-            "only columns of CSV and TSV files can be given types",
-        ));
+        return Err(usage("--types", "only columns of CSV and TSV files can be given types"));
     }
     if !args.sparse
         && let Some((table, grid)) = source.grid()?

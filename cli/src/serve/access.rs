@@ -1,8 +1,8 @@
-//! Who may read what is served: which host names are answered, and pages of which origins may read the answers.
+//! The access rules of a server: the host names that it answers, and the origins whose pages may read the answers.
 //!
-//! A server on a network is for everyone there. A server on a loopback address is for this machine, but every web page
-//! that its user opens can send requests to it: by its address, or by a name of the page's own that is made to point to
-//! 127.0.0.1 (DNS rebinding). So only this machine's names are answered there, and only its pages may read.
+//! A server on a network serves everyone. A server on a loopback address serves this machine, but any web page that its
+//! user opens can send requests to it: by its address, or by a host name of the page that resolves to 127.0.0.1 (DNS
+//! rebinding). So it answers only the names of this machine, and only pages of this machine may read its answers.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// The rules of a server that listens on this address. Pages of `origins` may read as well, `*` stands for all.
+    /// The rules of a server that listens on this address. Pages of `origins` may read its answers too; `*` allows all.
     pub(super) fn new(listens: IpAddr, origins: &[String]) -> Self {
         Self {
             everyone: !listens.to_canonical().is_loopback() || origins.iter().any(|o| o == "*"),
@@ -28,7 +28,7 @@ impl Access {
         self.everyone || is_this_machine(host) || self.origins.iter().any(same)
     }
 
-    /// The origin whose pages may read the answer, given the origin of the page that asks.
+    /// The origin whose pages may read the answer, given the origin of the requesting page.
     pub(super) fn readers<'a>(&self, asks: Option<&'a str>) -> Option<&'a str> {
         if self.everyone {
             return Some("*");
@@ -38,7 +38,7 @@ impl Access {
     }
 }
 
-/// `*`, or a scheme, a host and perhaps a port, as browsers send them.
+/// Parses an origin: `*`, or a scheme, a host and an optional port, as browsers send them.
 pub(crate) fn origin(text: &str) -> Result<String, String> {
     let origin = text.trim_end_matches('/').to_ascii_lowercase();
     let plain =

@@ -1,4 +1,4 @@
-//! How many connections are open at a time, and which of them makes room for a new one.
+//! Limits the number of open connections, and closes one of them to admit a new one.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a peer is watched before it counts as slow.
+/// How long a client is observed before it counts as slow.
 const WATCH: Duration = Duration::from_secs(4);
-/// Bytes that a peer takes in that time unless it is slow.
+/// A client that accepts fewer bytes in that time is slow.
 const WATCH_BYTES: u64 = 32 << 10;
 
 /// The open connections.
@@ -18,18 +18,18 @@ pub(super) struct Connections {
     most: usize,
     watch: Duration,
     state: Mutex<State>,
-    /// A connection has ended, or waits for a request.
+    /// Signals that a connection has ended or has become idle.
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
     open: usize,
-    /// Connections without a request to answer, the one that has waited longest first.
+    /// Connections without a request, the longest idle one first.
     idle: BTreeMap<u64, Arc<TcpStream>>,
-    /// Connections that are being answered, the one whose answer began first in front.
+    /// Connections that are being answered, the oldest answer first.
     busy: BTreeMap<u64, Answering>,
-    /// The number that the next entry of either gets.
+    /// The number of the latest entry of either map.
     next: u64,
 }
 
@@ -37,9 +37,9 @@ struct State {
 #[derive(Debug)]
 struct Answering {
     stream: Arc<TcpStream>,
-    /// Bytes that the peer has taken.
+    /// Bytes that the client has accepted.
     taken: Arc<AtomicU64>,
-    /// What it had taken, and when.
+    /// The bytes accepted at the last check, and the time of that check.
     seen: (u64, Instant),
 }
 
@@ -49,8 +49,7 @@ impl State {
         self.next
     }
 
-    /// The connection that makes room: the one that has been idle longest, else one whose peer takes next to nothing of
-    /// its answer.
+    /// Removes and returns a connection to close: the one that has been idle longest, else one with a slow client.
     fn dispensable(&mut self, watch: Duration) -> Option<Arc<TcpStream>> {
         if let Some((_, idle)) = self.idle.pop_first() {
             return Some(idle);
@@ -74,7 +73,7 @@ impl State {
 }
 
 impl Connections {
-    /// Room for so many at a time.
+    /// Admits up to `most` connections at a time.
     pub(super) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
             most,
@@ -84,18 +83,18 @@ impl Connections {
         })
     }
 
-    /// Takes a connection in. Where there is no room, another one is closed: its peer opens one again when it asks
-    /// again. Where none can be spared, one of them has to be answered first.
+    /// Admits a connection. If there is no room, closes another one, whose client can connect again. If all are busy,
+    /// waits until one of them ends.
     pub(super) fn admit(self: &Arc<Self>, stream: TcpStream) -> Connection {
         let mut state = self.lock();
         let mut closing = false;
         while state.open >= self.most {
             if !closing && let Some(dispensable) = state.dispensable(self.watch) {
-                // Its thread sees the end of the stream, or a failure; gone already is as well.
+                // Its thread sees the end of the stream or an error. It may be closed already.
                 let _ = dispensable.shutdown(Shutdown::Both);
                 closing = true;
             }
-            // Slow peers change nothing, so time has to tell.
+            // A slow client sends no signal, so check again after a while.
             let waited = self.changed.wait_timeout(state, self.watch / 4);
             let (found, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             (state, closing) = (found, closing && !timeout.timed_out());
@@ -114,7 +113,7 @@ impl Connections {
     }
 }
 
-/// One of the open connections. It ends when this is dropped.
+/// An open connection. It ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Connection {
     all: Arc<Connections>,
@@ -128,7 +127,7 @@ impl Connection {
         &self.stream
     }
 
-    /// Runs `wait`, in which the peer owes a request: meanwhile the connection may be closed.
+    /// Runs `wait`, which waits for a request. The connection may be closed in the meantime.
     pub(super) fn idle<T>(&self, wait: impl FnOnce() -> T) -> T {
         let number = {
             let mut state = self.all.lock();
@@ -142,7 +141,7 @@ impl Connection {
         value
     }
 
-    /// Runs `answer`, in which the peer owes to take the answer: meanwhile the connection may be closed if it does not.
+    /// Runs `answer`, which sends an answer. The connection may be closed if the client is slow.
     pub(super) fn busy<T>(&self, answer: impl FnOnce() -> T) -> T {
         let number = {
             let mut state = self.all.lock();
@@ -161,7 +160,7 @@ impl Connection {
     }
 }
 
-/// Writes to the peer, and counts what it takes.
+/// Writes to the client, and counts the bytes.
 impl Write for &Connection {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let taken = self.stream().write(bytes)?;
@@ -187,7 +186,7 @@ mod tests {
 
     use super::*;
 
-    /// Peers that ask and take nothing hold no place for ever.
+    /// Clients that never read their answers do not block others.
     #[test]
     fn a_stalled_client_is_disconnected_for_a_new_one() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -203,7 +202,7 @@ mod tests {
             changed: Condvar::new(),
         });
         let slow = all.admit(connect());
-        // It ends because its connection is closed: the peer never reads.
+        // It ends because its connection is closed: the client never reads.
         let answered = std::thread::spawn(move || slow.busy(|| while (&slow).write(&[0; 4096]).is_ok() {}));
         let next = all.admit(connect());
         answered.join().unwrap();

@@ -1,4 +1,4 @@
-//! From a request to a file of the folder, or a listing, or a refusal.
+//! Answers a request with a file, a listing or an error.
 
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Seek as _, SeekFrom};
@@ -22,7 +22,7 @@ pub(super) struct Root {
 }
 
 impl Root {
-    /// The folder `folder`, for those to whom `access` opens it.
+    /// Serves `folder` under the rules of `access`.
     pub(super) fn new(folder: PathBuf, access: Access, dotfiles: bool) -> Self {
         Self {
             files: LocalRoot::new(folder),
@@ -33,7 +33,7 @@ impl Root {
 
     /// The answer to one request.
     pub(super) fn answer(&self, request: &Request) -> Response {
-        // What has a type is of that type, whatever it looks like.
+        // Browsers must not guess another type.
         let response = self.reply(request).with("X-Content-Type-Options", "nosniff");
         match self.access.readers(request.header("origin")) {
             Some(origin) => response
@@ -54,7 +54,7 @@ impl Root {
         if !request.host.as_deref().is_none_or(|host| self.access.answers(host)) {
             return Response::text(
                 421,
-                "this server answers for this machine's own names, such as localhost; start it with --allow-origin for others",
+                "this server answers only to names of this machine, such as localhost; start it with --allow-origin for others",
             );
         }
         match request.method.as_str() {
@@ -64,14 +64,14 @@ impl Root {
                 headers: Vec::new(),
                 body: Body::Bytes(Vec::new()),
             },
-            _ => Response::text(405, "only GET, HEAD and OPTIONS").with("Allow", "GET, HEAD, OPTIONS"),
+            _ => Response::text(405, "only GET, HEAD and OPTIONS are supported").with("Allow", "GET, HEAD, OPTIONS"),
         }
     }
 
     fn get(&self, request: &Request) -> Response {
         let path = request.target.split(['?', '#']).next().unwrap_or("");
         let Some(decoded) = decode(path) else {
-            return Response::text(400, "the path is not well formed");
+            return Response::text(400, "the path is not valid");
         };
         let Some(name) = self.name(&decoded) else {
             return absent();
@@ -83,7 +83,7 @@ impl Root {
             _ => return absent(),
         }
         if !path.ends_with('/') {
-            // Of the names alone: what begins with two slashes would be another host.
+            // Built from the names only: a path that starts with two slashes would be another host.
             return Response::text(301, "this is a folder")
                 .with("Location", format!("/{}/", listing::quote_path(&name)));
         }
@@ -99,7 +99,7 @@ impl Root {
         }
     }
 
-    /// The name of what a path stands for, unless such names are not served.
+    /// The name of the file at a path; `None` if such names are not served.
     fn name(&self, path: &str) -> Option<String> {
         let parts: Vec<&str> = path.split('/').filter(|p| !p.is_empty() && *p != ".").collect();
         let served = |p: &&str| *p != ".." && !p.contains(['\\', '\0']) && (self.dotfiles || !p.starts_with('.'));
@@ -162,8 +162,8 @@ pub(super) enum Wanted {
     None,
 }
 
-/// The bytes that a Range header asks for. Several ranges, and anything that is not understood, is
-/// answered with the whole file, as the standard allows.
+/// The bytes that a Range header selects. Several ranges and invalid headers select the whole file, as the standard
+/// allows.
 pub(super) fn wanted(header: &str, size: u64) -> Wanted {
     let Some((first, last)) = header.trim().strip_prefix("bytes=").and_then(|r| r.split_once('-')) else {
         return Wanted::All;
@@ -186,7 +186,7 @@ pub(super) fn wanted(header: &str, size: u64) -> Wanted {
     }
 }
 
-/// Changes whenever the file is written anew.
+/// A tag that changes whenever the file is written again.
 fn etag(metadata: &Metadata) -> String {
     let nanos = metadata
         .modified()
@@ -196,7 +196,7 @@ fn etag(metadata: &Metadata) -> String {
     format!("\"{nanos:x}-{:x}\"", metadata.len())
 }
 
-/// A path with its %XX turned into bytes; `None` if that is not UTF-8.
+/// Decodes %XX in a path; `None` if an escape is invalid or the result is not UTF-8.
 pub(super) fn decode(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.bytes();

@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as static files need.
+//! The part of HTTP/1.1 that static files need.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
@@ -12,13 +12,13 @@ const IDLE: Duration = Duration::from_secs(60);
 /// Bytes of a file that are sent at a time.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// A request, without its body: there is none that matters.
+/// A request without its body, which is ignored.
 #[derive(Debug, Default)]
 pub(super) struct Request {
     pub(super) method: String,
     /// The path with its escapes, and the query.
     pub(super) target: String,
-    /// The host that is asked; old clients do not say.
+    /// The requested host; old clients do not name one.
     pub(super) host: Option<String>,
     headers: Vec<(String, String)>,
     http_1_0: bool,
@@ -40,7 +40,7 @@ impl Request {
         }
     }
 
-    /// The same for another host.
+    /// The same request for another host.
     #[cfg(test)]
     pub(super) fn of(self, host: &str) -> Self {
         let host = Some(host.to_owned());
@@ -64,19 +64,19 @@ impl Request {
             .map(|(_, v)| v.as_str())
     }
 
-    /// What is wrong with the headers: where the request ends, or for whom it is, must not be open to doubt.
+    /// An error in the headers: the length and the host of a request must be unambiguous.
     fn fault(&self) -> Option<&'static str> {
         let lengths: Vec<&str> = self.values("content-length").collect();
         let digits = |n: &&str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit());
         if lengths.len() > 1 || !lengths.iter().all(digits) || (!lengths.is_empty() && self.has("transfer-encoding")) {
-            return Some("the length of the request is in doubt");
+            return Some("the length of the request is ambiguous");
         }
         let hosts = self.values("host").count();
-        (hosts > 1 || (hosts == 0 && !self.http_1_0)).then_some("a request names one host")
+        (hosts > 1 || (hosts == 0 && !self.http_1_0)).then_some("a request must name one host")
     }
 
-    /// Whether the connection ends after the answer. A body that was announced is not read, and what follows it could not
-    /// be found.
+    /// Whether the connection ends after the answer. It does after a request with a body: the body is not read, so the
+    /// next request cannot be found.
     fn closes(&self) -> bool {
         if self.values("content-length").any(|n| n.bytes().any(|b| b != b'0')) || self.has("transfer-encoding") {
             return true;
@@ -97,11 +97,11 @@ pub(super) struct Response {
     pub(super) body: Body,
 }
 
-/// What follows the headers.
+/// The body of an answer.
 #[derive(Debug)]
 pub(super) enum Body {
     Bytes(Vec<u8>),
-    /// So many bytes from where the file stands.
+    /// This many bytes from the current position in the file.
     File(File, u64),
 }
 
@@ -115,7 +115,7 @@ impl Body {
 }
 
 impl Response {
-    /// A short answer in words.
+    /// A short text as an answer.
     pub(super) fn text(status: u16, text: &str) -> Self {
         let headers = vec![("Content-Type", "text/plain; charset=utf-8".to_owned())];
         Self {
@@ -132,7 +132,7 @@ impl Response {
     }
 }
 
-/// Answers the requests of one connection until the peer has had enough.
+/// Answers the requests of a connection until it ends.
 pub(super) fn converse(connection: &Connection, answer: impl Fn(&Request) -> Response) -> io::Result<()> {
     let stream = connection.stream();
     stream.set_read_timeout(Some(IDLE))?;
@@ -203,7 +203,7 @@ fn read(reader: &mut impl BufRead) -> io::Result<Head> {
         return Ok(Head::Bad(400, fault));
     }
     request.host = request.header("host").map(str::to_owned);
-    // Proxies are sent the whole address, whose host goes before the header.
+    // Clients send proxies the whole address. Its host takes precedence over the header.
     if let Some(address) = request.target.strip_prefix("http://") {
         let (host, path) = address.split_at(address.find('/').unwrap_or(address.len()));
         request.host = Some(host.to_owned());
@@ -239,7 +239,7 @@ fn send(out: &mut impl Write, mut file: File, mut left: u64) -> io::Result<()> {
     while left > 0 {
         let most = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         let bytes = match file.read(piece.get_mut(..most).unwrap_or_default()) {
-            // A file that shrank meanwhile: the peer must not take the next answer for the rest of it.
+            // The file has shrunk. The client must not read the next answer as the rest of the file.
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Err(e) if e.kind() == ErrorKind::Interrupted => continue,
             read => read?,

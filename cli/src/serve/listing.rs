@@ -1,4 +1,4 @@
-//! What is in a folder, for programs and for people.
+//! Listings of folders, for programs and for people.
 
 use std::io;
 
@@ -15,7 +15,7 @@ pub(super) struct Entry {
     pub(super) size: Option<u64>,
 }
 
-/// The children that are served, by name.
+/// The children that are served, sorted by name.
 pub(super) fn entries(files: &LocalRoot, folder: &str, dotfiles: bool) -> io::Result<Vec<Entry>> {
     let mut entries = Vec::new();
     for LocalEntry { name, kind, .. } in files.entries(folder)? {
@@ -24,7 +24,7 @@ pub(super) fn entries(files: &LocalRoot, folder: &str, dotfiles: bool) -> io::Re
         }
         let size = match kind {
             LocalKind::Folder => None,
-            // What vanished meanwhile is left out.
+            // Skip files that were removed in the meantime.
             LocalKind::File => match files.kind(&vfs::join(folder, &name)) {
                 Ok((_, size)) => Some(size),
                 Err(_) => continue,
@@ -37,7 +37,7 @@ pub(super) fn entries(files: &LocalRoot, folder: &str, dotfiles: bool) -> io::Re
     Ok(entries)
 }
 
-/// The form of nginx: `[{"name","type","size"}]`.
+/// The JSON format of nginx: `[{"name","type","size"}]`.
 pub(super) fn json(entries: &[Entry]) -> Response {
     let list: Vec<_> = entries
         .iter()
@@ -49,7 +49,7 @@ pub(super) fn json(entries: &[Entry]) -> Response {
     page("application/json", serde_json::Value::from(list).to_string())
 }
 
-/// Links, for a browser and for clients that read no JSON.
+/// A page of links, for browsers and for clients that do not read JSON.
 pub(super) fn html(path: &str, entries: &[Entry]) -> Response {
     let title = escape(path);
     let mut rows = String::new();
@@ -75,7 +75,7 @@ fn page(kind: &str, text: String) -> Response {
     let headers = vec![
         ("Content-Type", kind.to_owned()),
         ("Cache-Control", "no-cache".to_owned()),
-        // Names are all that is in it.
+        // The page has nothing but names.
         ("Content-Security-Policy", "default-src 'none'".to_owned()),
     ];
     Response {
@@ -85,8 +85,8 @@ fn page(kind: &str, text: String) -> Response {
     }
 }
 
-/// The media type by the name's ending. Data of arrays must not be taken for text, or hosts between
-/// would compress it and break ranges.
+/// The media type for a name's extension. The data of arrays must not have a text type, because proxies may compress text,
+/// which breaks ranges.
 pub(super) fn content_type(name: &str) -> &'static str {
     match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
         "html" => "text/html; charset=utf-8",

@@ -1,4 +1,4 @@
-//! A static file server: ranges, CORS, listings. One thread a connection, nothing above the folder.
+//! A static file server with ranges, CORS and listings. It has a thread per connection and serves a single folder.
 
 mod access;
 mod connections;
@@ -20,10 +20,10 @@ use access::Access;
 pub(crate) use access::origin;
 use connections::Connections;
 
-/// Connections open at a time, each with a file: some systems allow a program 256 of both together. Where all of them are
-/// being answered, more wait in the kernel's queue.
+/// The most open connections. Each may have an open file, and some systems limit a program to 256 of both together. If
+/// all are busy, further connections wait in the kernel's queue.
 const CONNECTIONS_MAX: usize = 100;
-/// How long to wait after a connection that could not be taken.
+/// How long to wait after a connection that could not be accepted.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Serves until a signal ends the program.
@@ -32,7 +32,7 @@ pub(crate) fn serve(args: &Serve) -> Result<()> {
         .dir
         .canonicalize()
         .with_context(|| format!("cannot serve {}", args.dir.display()))?;
-    ensure!(root.is_dir(), "cannot serve {}: it is no folder", args.dir.display());
+    ensure!(root.is_dir(), "cannot serve {}: it is not a folder", args.dir.display());
     let address = SocketAddr::new(args.host, args.port);
     let listener = TcpListener::bind(address).map_err(|e| refused(address, &e))?;
     let address = listener.local_addr()?;
@@ -43,11 +43,11 @@ pub(crate) fn serve(args: &Serve) -> Result<()> {
     Ok(())
 }
 
-/// The failure to listen, with the option that helps.
+/// The error for an address that the server cannot listen on, with the option to change.
 fn refused(address: SocketAddr, error: &io::Error) -> anyhow::Error {
     let what = match error.kind() {
         io::ErrorKind::AddrNotAvailable => format!(
-            "{} is no address of this machine; choose another --host, such as 127.0.0.1, or 0.0.0.0 for all there are",
+            "{} is not an address of this machine; choose another --host, such as 127.0.0.1, or 0.0.0.0 for all addresses",
             address.ip()
         ),
         _ => format!("{error}; choose another --port"),
@@ -59,16 +59,15 @@ fn accept(listener: &TcpListener, root: &Arc<files::Root>) {
     let connections = Connections::new(CONNECTIONS_MAX);
     for stream in listener.incoming() {
         let Ok(stream) = stream else {
-            // A connection that ended before it was taken is nobody's concern; where there are too many open files,
-            // some may be closed a moment later.
+            // The connection may have ended before it was accepted. If too many files are open, some may be closed soon.
             thread::sleep(PAUSE);
             continue;
         };
         let connection = connections.admit(stream);
         let root = Arc::clone(root);
-        // Where there is no thread for it the connection is closed, and its client may try again.
+        // If no thread can be started, the connection is closed, and its client can try again.
         let _ = thread::Builder::new().spawn(move || {
-            // The peer has gone, or speaks something else: there is nobody to answer.
+            // On an error, the client is gone or does not speak HTTP, so there is no answer to send.
             let _ = http::converse(&connection, |request| root.answer(request));
         });
     }

@@ -164,7 +164,7 @@ fn a_loopback_server_answers_this_machine_and_its_pages() {
     let other = get("https://evil.example");
     assert_eq!(header(&other, "Access-Control-Allow-Origin"), None);
     assert_eq!(header(&other, "Cross-Origin-Resource-Policy"), Some("same-site"));
-    // A name of the page's own that was made to point here.
+    // A host name of the page that resolves to this server.
     let rebound = Request::new("GET", "/a%20b/data.tdb", &[]).of("evil.example:8000");
     assert_eq!(own.answer(&rebound).status, 421);
     assert_eq!(root(&dir, "0.0.0.0").answer(&rebound).status, 200);
@@ -181,7 +181,7 @@ fn only_reading_is_allowed() {
     );
 }
 
-/// What a server says to these bytes.
+/// The server's answer to these bytes.
 fn exchange(root: Root, said: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

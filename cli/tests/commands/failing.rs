@@ -295,7 +295,7 @@ fn verify_reports_tiles_without_checksums() {
     shell.ok("import in.csv a --sparse --dims x --filters none");
     let told = shell.ok("verify a");
     assert!(
-        told.starts_with("a: no damage found (") && told.contains("have no checksum, so damage to them may not show: "),
+        told.starts_with("a: no damage found (") && told.contains("have no checksum, so damage to them may go unnoticed: "),
         "{told}"
     );
     for name in ["x", "v", "w"] {

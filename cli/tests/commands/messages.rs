@@ -157,7 +157,7 @@ fn a_too_long_name_is_an_error_with_advice() {
 fn opening_a_file_suggests_an_import() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
-    let words = ["cannot open in.npy", "it is a file; `hyperslab import in.npy ARRAY`"];
+    let words = ["cannot open in.npy", "it is a file; import it with `hyperslab import in.npy ARRAY`"];
     for line in ["info in.npy", "export in.npy out.csv"] {
         check(&shell, line, 1, &words);
     }

@@ -161,7 +161,7 @@ fn a_foreign_address_and_a_taken_port_are_different_errors() {
     // Addresses for documentation belong to no machine.
     let words = [
         "cannot listen on 192.0.2.1:8000",
-        "192.0.2.1 is no address of this machine",
+        "192.0.2.1 is not an address of this machine",
         "--host",
     ];
     crate::failing::check(&shell, "serve . --host 192.0.2.1 --port 8000", 1, &words);
