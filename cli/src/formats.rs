@@ -89,10 +89,10 @@ pub(crate) fn endings<F: ValueEnum>() -> String {
     endings.join(" ")
 }
 
-/// The format that the extension of a name stands for.
+/// The format for the extension of a name.
 ///
 /// # Errors
-/// The extension is not that of a format. The message lists the supported extensions.
+/// The extension is unknown. The message lists the supported extensions.
 pub(crate) fn of_name<F: Format>(name: &str) -> Result<F, String> {
     let ending = std::path::Path::new(name).extension().and_then(|e| e.to_str());
     let ending = ending.unwrap_or("");

@@ -1,4 +1,4 @@
-//! `schema | create` and `export | write` copy an array; what is copied is compared by exporting again.
+//! Copies arrays with `schema | create` and `export | write`, and compares the exports.
 
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ fn attributes() -> Vec<Value> {
     list
 }
 
-/// The text of row `i` of an attribute, as CSV; nothing at all for null.
+/// The text of row `i` of an attribute, as CSV; empty for null.
 fn text(attribute: &Value, i: usize) -> String {
     let t = attribute["type"].as_str().unwrap();
     if attribute["nullable"] == true && i == 1 {
@@ -234,7 +234,7 @@ fn a_copied_group_refers_to_its_copied_members() {
     shell.ok("group add made top/g/a --name below");
     shell.ok("import in.npy top/b");
     shell.ok("group add made top/b --name beside");
-    // A group whose members are named in full, though they lie beside it and below it.
+    // A group that names its members by full paths, although they are next to it and inside it.
     for entry in std::fs::read_dir(shell.path("made")).unwrap() {
         let entry = entry.unwrap();
         std::fs::rename(entry.path(), shell.path("top/g").join(entry.file_name())).unwrap();
@@ -339,6 +339,6 @@ fn a_copy_cannot_overlap_its_source() {
         );
         assert_eq!(files(), before, "{line}");
     }
-    // A name that only begins alike lies beside it.
+    // A folder whose name has the same prefix is not inside.
     shell.ok("copy folder/a folder/a2");
 }

@@ -1,15 +1,15 @@
-//! Conditions on cells, and deletes by them: what `export --where` shows is what `delete --where` removes.
+//! Tests that `delete --where` removes the cells that `export --where` shows.
 
 use crate::Shell;
 
-/// What an export shows, without the line of names.
+/// The lines of an export, without the header.
 fn shown(shell: &Shell, array: &str, condition: Option<&str>) -> Vec<String> {
     let test = condition.map_or(String::new(), |c| format!(" --where '{}'", c.replace('\'', "\"")));
     let csv = shell.ok(&format!("export {array} - --format csv{test}"));
     csv.lines().skip(1).map(str::to_owned).collect()
 }
 
-/// Deletes from a copy of `array`, and looks at what is left.
+/// Deletes from a copy of `array`, and checks the remaining cells.
 #[track_caller]
 fn check_delete(shell: &Shell, array: &str, condition: &str) {
     shell.ok(&format!("copy {array} copied"));
@@ -30,7 +30,7 @@ fn check_delete(shell: &Shell, array: &str, condition: &str) {
     std::fs::remove_dir_all(shell.path("copied")).unwrap();
 }
 
-/// Two fragments, of which the older one has no `m` and no `n`.
+/// Creates an array with two fragments. The older one has no `m` and no `n`.
 fn evolved(shell: &Shell) {
     shell.file("old.csv", "d,a\n1,1\n2,2\n");
     shell.file("new.csv", "d,a,m,n\n3,3,7,\n4,4,5,6\n");

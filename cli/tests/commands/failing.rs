@@ -1,6 +1,6 @@
 use crate::{Shell, int16s, npy};
 
-/// The command fails with this code, in one line that holds these words, and makes nothing.
+/// Checks that the command fails with this exit code, in one line with these words, and creates nothing.
 #[track_caller]
 pub(crate) fn check(shell: &Shell, line: &str, code: i32, words: &[&str]) {
     let before = shell.names();
@@ -13,7 +13,7 @@ pub(crate) fn check(shell: &Shell, line: &str, code: i32, words: &[&str]) {
     for word in words {
         assert!(error.contains(word), "{line}: {error}");
     }
-    assert_eq!(shell.names(), before, "{line} leaves something behind");
+    assert_eq!(shell.names(), before, "{line} leaves files behind");
 }
 
 #[cfg(target_os = "linux")]
@@ -252,7 +252,7 @@ fn a_full_disk_is_an_error_with_the_file_name() {
     }
 }
 
-/// A limit on the size of files, which ends a program that goes beyond it, shows whether anything is written at all.
+/// A limit on the size of files ends a program that exceeds it. So it shows whether anything is written.
 #[cfg(unix)]
 #[test]
 fn an_export_without_room_is_refused_before_it_is_written() {
@@ -295,14 +295,15 @@ fn verify_reports_tiles_without_checksums() {
     shell.ok("import in.csv a --sparse --dims x --filters none");
     let told = shell.ok("verify a");
     assert!(
-        told.starts_with("a: no damage found (") && told.contains("have no checksum, so damage to them may go unnoticed: "),
+        told.starts_with("a: no damage found (")
+            && told.contains("have no checksum, so damage to them may go unnoticed: "),
         "{told}"
     );
     for name in ["x", "v", "w"] {
         assert!(told.contains(&format!(" {name}")), "{told}");
     }
     assert!(told.contains("add the filter sha256"), "{told}");
-    // Statistics tell of some of it all the same.
+    // Statistics detect some damage nevertheless.
     let fragments = std::fs::read_dir(shell.path("a/__fragments")).unwrap();
     let data = fragments.map(|f| f.unwrap().path().join("a0.tdb")).next().unwrap();
     let mut bytes = std::fs::read(&data).unwrap();
@@ -330,7 +331,7 @@ fn nothing_is_created_inside_an_array() {
         let (code, error) = shell.fails(line);
         assert!(code == 1 && error.contains("inside"), "{line}: {error}");
     }
-    // What an earlier release put there is shown.
+    // Arrays that an earlier release created there are shown.
     shell.ok("import in.npy b");
     std::fs::rename(shell.path("b"), shell.path("a/b")).unwrap();
     let told = shell.ok("ls a");

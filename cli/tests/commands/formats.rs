@@ -40,7 +40,7 @@ fn selections_attributes_and_orders() {
     let npy = shell.pipe("export a - --format npy --select 1:3,2", b"");
     assert!(
         String::from_utf8_lossy(&npy).contains("'shape': (2,)"),
-        "an axis along which one coordinate is named goes"
+        "an axis with a single selected coordinate is omitted"
     );
     assert_eq!(values(&npy), [6, 0, 10, 0]);
     let global = shell.ok("export a - --format csv --order global --select 0:2,:");
@@ -53,7 +53,7 @@ fn selections_attributes_and_orders() {
 #[test]
 fn batches_join_seamlessly() {
     let shell = Shell::new();
-    // More than one batch of the least memory there is, and more than one part of text.
+    // More than one batch of the smallest budget, and more than one part of text.
     let data: Vec<u8> = (0..3_000_000_u32).flat_map(u32::to_le_bytes).collect();
     shell.file("in.npy", npy("'<u4'", "(3000, 1000)", &data));
     shell.ok("import in.npy a --tile 333,211");
@@ -77,7 +77,7 @@ fn an_unwritten_dense_array_exports_no_cells() {
     assert!(String::from_utf8_lossy(&shell.pipe("export b - --format npy", b"")).contains("'shape': (0, 0)"));
 }
 
-/// Words that start with a dot and go on with letters.
+/// The words that consist of a dot and letters.
 fn endings(text: &str) -> Vec<&str> {
     let words = text.split([' ', '\n', ';', ',']).filter_map(|w| w.strip_prefix('.'));
     words
@@ -116,7 +116,7 @@ fn exactly_the_listed_extensions_are_supported() {
     assert_eq!(endings(&about("write")), read);
     assert!(read.contains(&"npz") && read.contains(&"tsv"), "{read:?}");
     for ending in &read {
-        // None of them is refused for its ending.
+        // None of them is refused because of its extension.
         let name = if *ending == "npz" {
             "lost.npz".to_owned()
         } else {
@@ -185,7 +185,7 @@ fn an_empty_selection_and_a_repeated_name_are_refused() {
     }
     let whole = shell.ok("export a - --format csv");
     assert_eq!(shell.ok("export a - --format csv --select all"), whole);
-    // Coordinates are listed whether they are named or not.
+    // Coordinates are always listed.
     assert_eq!(shell.ok("export a - --format csv --attrs y,data"), whole);
     shell.file("in.csv", "v,w\n1,2\n");
     let (code, error) = shell.fails("import in.csv b --attrs v,v");

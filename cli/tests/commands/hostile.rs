@@ -1,4 +1,4 @@
-//! Files and arrays that nobody wrote in good faith.
+//! Malicious files and arrays.
 
 use crate::failing::check;
 use crate::{Shell, int16s, npy};
@@ -11,7 +11,7 @@ fn with_array() -> Shell {
     shell
 }
 
-/// The file of the cells of `a`.
+/// The data file of `a`.
 #[cfg(unix)]
 fn cells(shell: &Shell) -> std::path::PathBuf {
     let fragments = std::fs::read_dir(shell.path("a/__fragments")).unwrap();
@@ -24,7 +24,7 @@ fn links_do_not_lead_out_of_an_array() {
     use std::os::unix::fs::symlink;
     let shell = with_array();
     let data = cells(&shell);
-    // Links that stay inside are followed, and so is one to the array itself.
+    // Links within the array are followed, and so is a link to the array itself.
     std::fs::rename(&data, shell.path("a/moved")).unwrap();
     symlink("../../moved", &data).unwrap();
     symlink("a", shell.path("alias")).unwrap();
@@ -33,14 +33,14 @@ fn links_do_not_lead_out_of_an_array() {
         let exported = shell.pipe(&format!("export {array} - --format npy"), b"");
         assert_eq!(crate::values(&exported), expected, "{array}");
     }
-    // A folder of arrays may have links from one to another.
+    // A folder of arrays may have links between them.
     std::fs::create_dir(shell.path("folder")).unwrap();
     std::fs::rename(shell.path("a"), shell.path("folder/a")).unwrap();
     symlink("a", shell.path("folder/again")).unwrap();
     assert!(shell.ok("ls folder").contains("again"));
     std::fs::rename(shell.path("folder/a"), shell.path("a")).unwrap();
     std::fs::remove_file(&data).unwrap();
-    // Cells that are read from elsewhere would be somebody's file.
+    // A link to the outside could expose another file as cells.
     shell.file("secret", int16s(12));
     let secret = shell.path("secret");
     for target in [secret.as_path(), "../../../secret".as_ref(), "/dev/zero".as_ref()] {
@@ -56,7 +56,7 @@ fn links_do_not_lead_out_of_an_array() {
     for line in ["copy a b", "index a"] {
         check(&shell, line, 1, &["outside", "points outside"]);
     }
-    // A write would put its files there.
+    // A write would create its files there.
     std::fs::rename(shell.path("a/__meta"), shell.path("kept")).unwrap();
     symlink("../elsewhere", shell.path("a/__meta")).unwrap();
     check(&shell, "meta a set k v", 1, &["points outside"]);
@@ -96,7 +96,7 @@ fn names_do_not_steer_the_terminal() {
     assert!(!steers(&json), "{json:?}");
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json[evil]["value"], evil, "JSON stays exact");
-    // Into a pipe, a value is what was stored.
+    // In a pipe, a value is not escaped.
     assert_eq!(shell.ok(&format!("meta a get '{evil}'")), format!("{evil}\n"));
     let (_, error) = shell.fails("meta a get nothing");
     assert!(!steers(&error) && error.contains("\\u001b"), "{error:?}");

@@ -130,7 +130,7 @@ fn extents_of_dates_are_durations() {
     }
     let (code, error) = shell.fails(&format!("{import} c --domain day=2021"));
     assert!(code == 2 && error.contains("DIM=LO:HI"), "{error}");
-    // The domain of dates says as well why it is none.
+    // The error for a domain of dates gives the reason too.
     let (_, error) = shell.fails(&format!("{import} c --domain day=yesterday:2021"));
     assert!(error.contains("write 2020, 2020-01"), "{error}");
     let text = serde_json::json!({"type": "sparse", "attributes": [{"name": "v", "type": "int32"}], "dimensions": [
@@ -157,12 +157,12 @@ fn tiles_and_domains_are_as_requested_or_refused() {
     let tiles = |array: &str| [0, 1].map(|i| schema(&shell, array)["dimensions"][i]["tile"].clone());
     shell.ok("import in.npy a");
     assert_eq!(tiles("a"), [256, 256]);
-    // The columns of an export say which of them are coordinates.
+    // An Arrow export marks the columns of coordinates.
     shell.ok("export a a.arrow");
     shell.ok("import a.arrow b");
     assert_eq!(tiles("b"), tiles("a"));
 
-    // Round ends of a domain may be beyond all numbers.
+    // The rounded ends of a domain may be out of range.
     shell.file("far.csv", "x,v\n1.7e308,1\n-3,2\n");
     shell.ok("import far.csv far --dims x --sparse");
     assert_eq!(shell.ok("export far - --format csv").lines().count(), 3);
@@ -266,7 +266,7 @@ fn spreadsheet_exports_are_read_correctly() {
         shell.file("in.csv", &file);
         shell.ok(&format!("import in.csv a{i}"));
         assert_eq!(shell.ok(&format!("export a{i} - --format csv")), csv, "file {i}");
-        // From a pipe as well, and into an array that is there.
+        // Also from a pipe, and into an existing array.
         shell.pipe(&format!("import - b{i} --format csv"), &file);
         shell.ok(&format!("write b{i} in.csv --select 0:2"));
         assert_eq!(shell.ok(&format!("export b{i} - --format csv")), csv, "file {i}");

@@ -28,7 +28,7 @@ fn listings_show_shapes_and_types() {
         "name": "height", "type": "dense", "shape": [3, 4], "dimensions": ["d0", "d1"], "attributes": attributes,
         "cells": 12, "bytes": bytes, "fragments": 1, "deletes": 0,
     });
-    // Nobody has looked into the group within.
+    // `ls` does not read the inner group.
     let inner = serde_json::json!({"name": "second", "type": "group"});
     assert_eq!(listed, serde_json::json!([height, inner]));
     let whole: Value = serde_json::from_str(&shell.ok("tree g --json")).unwrap();
@@ -51,7 +51,7 @@ fn members_of_groups_are_named_from_the_current_folder() {
     shell.ok("import in.npy a");
     shell.ok("import in.npy g/a");
     shell.ok("import in.npy g/b");
-    // There is an `a` here and one in the group: the path says which, however it is spelled.
+    // There is an `a` here and one in the group. The path decides, in every spelling.
     let top = shell.dir.path().canonicalize().unwrap();
     let top = top.to_str().unwrap();
     shell.ok("group add g a --name beside");
@@ -63,7 +63,7 @@ fn members_of_groups_are_named_from_the_current_folder() {
     within("group add . b");
     within("group add ../g ../a --name up");
     within(&format!("group add . file://{top}/g/../g/b --name full"));
-    // Nothing is called so here, but in the group's folder.
+    // There is no `b` here, but one in the group's folder.
     shell.ok("group add g b --name there");
     let members: Value = serde_json::from_str(&shell.ok("group ls g --json")).unwrap();
     let member = |name: &str| {
@@ -314,7 +314,7 @@ fn maintenance_commands_run_on_all_arrays_of_a_group() {
     }
     shell.ok("group add g c");
     shell.ok("group add g/sub g --name above");
-    // Members first, then what only lies there.
+    // Members come first, then arrays that are only in the folder.
     let told = shell.ok("ls g");
     assert!(told.contains("(no member of the group)"), "{told}");
     let listed: Value = serde_json::from_str(&shell.ok("ls g --json")).unwrap();
@@ -358,7 +358,7 @@ fn groups_with_several_parents_are_listed_once() {
     shell.ok("import in.npy a");
     shell.ok("group create g8");
     shell.ok("group add g8 a");
-    // Two ways lead from each group to the next, and so 256 to the last.
+    // Two paths lead from each group to the next, so 256 lead to the last.
     for level in (0..8).rev() {
         shell.ok(&format!("group create g{level}"));
         for name in ["left", "right"] {
@@ -445,7 +445,7 @@ fn means_exclude_no_data_values() {
     shell.ok("import in.npy a");
     shell.ok("meta set a missing_value -9999 --type float64");
     shell.ok("overviews a --factors 2");
-    // Cells without a value are those of the fill value.
+    // Cells without a value have the fill value.
     assert_eq!(shell.ok("export a.2 - --format csv"), "d0,d1,data\n0,0,2\n0,1,-32768\n");
     shell.file("byte.npy", npy("'|u1'", "(1, 4)", &[255, 3, 0, 0]));
     shell.ok("import byte.npy b");

@@ -1,5 +1,5 @@
-//! The program as its users see it: arguments in, files and lines and exit codes out.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+//! Runs the program as its users do, and checks files, output and exit codes.
+#![allow(clippy::unwrap_used, reason = "a failing test should say where it fails")]
 
 mod copying;
 mod deleting;
@@ -18,7 +18,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// A folder for one test, and the program run inside it.
+/// A temporary folder in which a test runs the program.
 struct Shell {
     dir: tempfile::TempDir,
 }
@@ -38,7 +38,7 @@ impl Shell {
         std::fs::write(self.path(name), bytes).unwrap();
     }
 
-    /// A file that its owner alone may read.
+    /// Writes a file that only its owner may read.
     fn secret(&self, name: &str, bytes: impl AsRef<[u8]>) {
         self.file(name, bytes);
         #[cfg(unix)]
@@ -61,14 +61,14 @@ impl Shell {
         names
     }
 
-    /// The program with these words; `'...'` keeps words together.
+    /// The program with these arguments; `'...'` groups words.
     fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hyperslab"));
         command.current_dir(self.dir.path()).args(words(line));
         command
     }
 
-    /// Runs it, with `input` on standard input.
+    /// Runs the program with `input` on standard input.
     fn run(&self, line: &str, input: &[u8]) -> Output {
         let mut child = self
             .command(line)
@@ -144,7 +144,7 @@ fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Where the values of an `.npy` file start.
+/// The values of an `.npy` file.
 fn values(npy: &[u8]) -> &[u8] {
     &npy[10 + usize::from(u16::from_le_bytes([npy[8], npy[9]]))..]
 }

@@ -32,7 +32,7 @@ fn a_missing_file_is_named_with_its_array_and_advice() {
             "give up its cells",
         ];
         check(&shell, command, 1, &words);
-        // What it says helps.
+        // The advice works.
         let name = folder.file_name().unwrap().to_str().unwrap();
         std::fs::remove_file(shell.path(array).join(format!("__commits/{name}.wrt"))).unwrap();
         assert_eq!(shell.ok(&format!("export {array} - --format csv")), before);
@@ -157,7 +157,10 @@ fn a_too_long_name_is_an_error_with_advice() {
 fn opening_a_file_suggests_an_import() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
-    let words = ["cannot open in.npy", "it is a file; import it with `hyperslab import in.npy ARRAY`"];
+    let words = [
+        "cannot open in.npy",
+        "it is a file; import it with `hyperslab import in.npy ARRAY`",
+    ];
     for line in ["info in.npy", "export in.npy out.csv"] {
         check(&shell, line, 1, &words);
     }
@@ -310,7 +313,7 @@ fn a_cell_outside_the_domain_is_named_by_line_or_index() {
     check(&shell, "write numbers numbers.csv", 1, &words);
     let words = ["line 5: w = ", "g", " is outside the current domain, "];
     check(&shell, "write words words.csv", 1, &words);
-    // What comes without lines is counted.
+    // Cells of files without lines are counted.
     shell.file("numbers.csv", "i,t\n0,x\n10,y\n");
     shell.ok("import numbers.csv wide --sparse --dims i");
     shell.ok("export wide wide.arrow");

@@ -1,4 +1,4 @@
-//! Stores behind a network, which refuse.
+//! Errors of stores on a network.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
@@ -18,14 +18,14 @@ fn answering(status: &'static str) -> String {
                 .take_while(|l| l.as_ref().is_ok_and(|l| !l.is_empty()))
                 .for_each(drop);
             let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-            // Who asked may be gone.
+            // The client may be gone.
             let _ = stream.write_all(answer.as_bytes());
         }
     });
     format!("http://{address}")
 }
 
-/// What the failure to look at a place says, with these variables and none of those that are set here.
+/// The error of `info` for a URL, with these environment variables, and without those of the clouds that are set here.
 fn failure(url: &str, settings: &[(&str, &str)]) -> String {
     let shell = Shell::new();
     let mut info = shell.command(&format!("info {url}"));
@@ -49,11 +49,11 @@ fn failure(url: &str, settings: &[(&str, &str)]) -> String {
 fn errors_about_missing_credentials_say_what_to_set() {
     let keys = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
     let public = "AWS_SKIP_SIGNATURE=true reads public data";
-    // No machine around gives any.
+    // No metadata server provides any.
     let nobody = answering("404 Not Found");
     let error = failure("s3://bucket/x", &[("AWS_METADATA_ENDPOINT", &nobody)]);
     assert!(error.contains(keys) && error.contains(public), "{error}");
-    // Those that are set do not suffice.
+    // The server refuses those that are set.
     let refusing = answering("403 Forbidden");
     let mut settings = vec![
         ("AWS_ACCESS_KEY_ID", "me"),
@@ -63,7 +63,7 @@ fn errors_about_missing_credentials_say_what_to_set() {
     ];
     let error = failure("s3://bucket/x", &settings);
     assert!(error.contains(keys) && error.contains(public), "{error}");
-    // Other failures are not for want of them.
+    // Other errors do not mention credentials.
     let failing = answering("400 Bad Request");
     settings.push(("AWS_ENDPOINT_URL", &failing));
     let error = failure("s3://bucket/x", &settings);
@@ -74,8 +74,8 @@ fn errors_about_missing_credentials_say_what_to_set() {
     assert!(error.contains("AZURE_SKIP_SIGNATURE=true reads"), "{error}");
 }
 
-/// The address of a server that answers each target with what `reply` gives of it: a status with headers, and a body.
-/// What it was asked is kept.
+/// The address of a server that answers each target with `reply`: a status with headers, and a body. Also returns the log
+/// of its requests.
 fn replying(reply: impl Fn(&str) -> (String, String) + Send + 'static) -> (String, Arc<Mutex<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -93,7 +93,7 @@ fn idle_connections_make_room_for_new_ones() {
         idle.push(stream);
     }
     assert!(get(&server, "/data.bin", "").ends_with("0123456789"));
-    // Those that were idle longest made room; the others are still open.
+    // The longest idle ones were closed; the others are still open.
     let mut rest = Vec::new();
     assert!(idle[0].read_to_end(&mut rest).is_ok(), "the oldest is closed");
     idle[299]
@@ -107,7 +107,7 @@ fn idle_connections_make_room_for_new_ones() {
         ),
         "{still_open}"
     );
-    // Connections that never asked for anything make room as well.
+    // Connections without any request are closed too.
     let silent: Vec<TcpStream> = (0..300).map(|_| connect()).collect();
     assert!(get(&server, "/data.bin", "").ends_with("0123456789"));
     drop(silent);
@@ -128,7 +128,7 @@ fn pipes_and_stalled_clients_do_not_block_the_server() {
         .unwrap();
     assert!(made.success());
     let server = serve(&shell);
-    // More than there are places for, twice over.
+    // Twice, more connections than the server allows.
     let ask = |path: &str| {
         let mut stream = TcpStream::connect(&server.address).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
@@ -198,7 +198,7 @@ fn a_manifest_hides_nothing_if_the_host_can_list() {
     shell.ok("index a");
     let old = shell.bytes("a/__manifest.json");
     shell.ok("write a more.npy");
-    // As a program leaves it that knows of no manifests.
+    // As a program without support for manifests leaves it.
     shell.file("a/__manifest.json", old);
     let server = serve(&shell);
     let read = shell.pipe(&format!("export http://{}/a - --format npy", server.address), b"");
@@ -222,7 +222,7 @@ fn signatures_and_passwords_are_not_shown() {
         assert!(output.contains(&shown) || command == "ls", "{output}");
         assert!(!output.contains("secret") && !output.contains("password"), "{output}");
     }
-    // What lies below has its name before the signature.
+    // The names of members go before the signature.
     assert!(shell.ok(&format!("tree {}", url("f"))).contains("3 × 4"));
     for command in ["info", "tree", "verify", "export", "copy", "meta", "index"] {
         let more = match command {
@@ -247,7 +247,7 @@ fn changes_update_the_manifests_of_the_array_and_its_parents() {
     shell.ok("import in.npy folder/a");
     for indexed in ["folder/a", "folder"] {
         shell.ok(&format!("index {indexed}"));
-        // Cells that a manifest does not carry lie in files that vacuum removes.
+        // Vacuum removes files that an outdated manifest lists.
         shell.file("more.npy", npy("'<i2'", "(3, 4)", &int16s(24)[24..]));
         shell.ok("write folder/a more.npy");
         shell.ok("meta set folder/a of folder");

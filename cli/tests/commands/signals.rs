@@ -19,7 +19,7 @@ fn all(folder: &Path) -> Vec<String> {
     found
 }
 
-/// Starts the program, sends `signal` once a file of array `a` is in the making, and waits for its end.
+/// Starts the program, sends `signal` once it has an unfinished file in array `a`, and waits for its end.
 fn interrupted(shell: &Shell, line: &str, signal: &str) {
     let before = all(&shell.path("a"));
     let mut child = shell
@@ -33,9 +33,9 @@ fn interrupted(shell: &Shell, line: &str, signal: &str) {
     while !all(&shell.path("a")).iter().any(unfinished) {
         assert!(
             child.try_wait().unwrap().is_none(),
-            "{line} ended before anything was in the making"
+            "{line} ended before it had an unfinished file"
         );
-        assert!(started.elapsed() < Duration::from_secs(120), "{line} makes nothing");
+        assert!(started.elapsed() < Duration::from_secs(120), "{line} writes no file");
     }
     let id = child.id().to_string();
     let sent = std::process::Command::new("kill").args([signal, &id]).status();
@@ -76,7 +76,10 @@ fn creating_the_same_array_twice_fails_the_second_time() {
     let slow = slow.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let started = Instant::now();
     while !shell.names().iter().any(|name| name.starts_with(".hyperslab-")) {
-        assert!(started.elapsed() < Duration::from_secs(120), "nothing is in the making");
+        assert!(
+            started.elapsed() < Duration::from_secs(120),
+            "there is no unfinished file"
+        );
     }
     let id = slow.id().to_string();
     let signal = |name: &str| {

@@ -208,7 +208,7 @@ fn a_clock_behind_the_array_is_an_error_before_the_write() {
         assert!(parts.iter().all(|part| error.contains(part)), "{line}: {error}");
     }
     assert_eq!(shell.ok("export a - --format csv"), "x,v\n1,1\n2,2\n");
-    // On purpose it is written below what bears a time of the future.
+    // With `now`, a delete before a future timestamp is deliberate.
     shell.ok("delete a --where 'x == 1' --timestamp now");
     assert_eq!(shell.ok("export a - --format csv"), "x,v\n2,2\n");
     assert_eq!(shell.ok("export a - --format csv --at 0.."), "x,v\n1,1\n2,2\n2,2\n");
