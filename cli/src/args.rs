@@ -10,14 +10,14 @@ use crate::formats::{Input, Output, endings};
 use crate::lists::{split, split_names};
 use crate::when::{Moment, Span};
 
-/// Reads, writes and looks after TileDB arrays.
+/// Reads, writes and maintains TileDB arrays.
 ///
 /// ARRAY is a path or a URL (file:, s3:, gs:, az:, http:, https:). `-` is standard input or output.
 ///
 /// A time is ISO 8601, as in 2026, 2026-03, 2026-03-01 or 2026-03-01T12:30, in UTC unless it has an offset. Other
 /// numbers are milliseconds since 1970; write 2000ms if the number looks like a year or a date. A year, a month or
-/// a day includes all of itself: --at 2026-03-01 reads what was written until the end of that day, and --timestamp
-/// 2026-03-01 writes at its start.
+/// a day is a whole period: --at 2026-03-01 reads everything until the end of that day, and --timestamp 2026-03-01
+/// writes at its start.
 #[derive(Debug, Parser)]
 #[command(
     name = "hyperslab",
@@ -27,10 +27,10 @@ use crate::when::{Moment, Span};
     arg_required_else_help = true
 )]
 pub(crate) struct Cli {
-    /// The key of an encrypted array: a file of 32 bytes or 64 hex digits
+    /// Read the key of encrypted arrays from this file of 32 bytes or 64 hex digits
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) key_file: Option<PathBuf>,
-    /// No progress bar
+    /// Show no progress bars
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
     #[command(subcommand)]
@@ -38,10 +38,10 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// The program's arguments. `meta ARRAY get KEY` is read as `meta get ARRAY KEY`.
+    /// Parses the program's arguments. Treats `meta ARRAY get KEY` as `meta get ARRAY KEY`.
     ///
     /// # Errors
-    /// They are wrong, or ask for help.
+    /// The arguments are invalid, or ask for help.
     pub(crate) fn read() -> Result<Self, clap::Error> {
         Self::read_from(std::env::args_os())
     }
@@ -74,22 +74,22 @@ impl Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Make a new, empty array
+    /// Create an empty array
     Create(Create),
     /// Print the schema as JSON
     Schema(Schema),
-    /// Fragments, times, domains, cells, bytes, compression
+    /// Show fragments, times, domains, cells, bytes and compression
     Info(Info),
-    /// Cells to a file
-    #[command(about = format!("Cells to a file: {}", endings::<Output>()))]
+    /// Export cells to a file
+    #[command(about = format!("Export cells to a file: {}", endings::<Output>()))]
     Export(Export),
     /// Write a file's cells into an array, as one fragment
     #[command(about = format!("Write a file's cells into an array, as one fragment: {}", endings::<Input>()))]
     Write(Write),
-    /// Make a new array from a file
-    #[command(about = format!("Make a new array from a file: {}", endings::<Input>()))]
+    /// Create an array from a file
+    #[command(about = format!("Create an array from a file: {}", endings::<Input>()))]
     Import(Import),
-    /// Metadata of an array or a group
+    /// Show and change the metadata of an array or a group
     #[command(subcommand)]
     Meta(Meta),
     /// Delete the cells of a sparse array that meet a condition
@@ -98,31 +98,31 @@ pub(crate) enum Command {
     Evolve(Evolve),
     /// Merge fragments, or their metadata, commits or array metadata
     Consolidate(Consolidate),
-    /// Remove what consolidation has replaced
+    /// Remove files that consolidation has replaced
     Vacuum(Vacuum),
-    /// Make groups, and change what they hold
+    /// Create groups, and add and remove members
     #[command(subcommand)]
     Group(Group),
-    /// Arrays and groups in a folder, with shapes and types
+    /// List the arrays and groups in a folder, with shapes and types
     Ls(Ls),
-    /// The same, all the way down
+    /// List the arrays and groups in a folder and in its folders, as a tree
     Tree(Ls),
     /// Read and check every tile of every fragment
     Verify(Verify),
-    /// Write `__manifest.json`, so that a host that cannot list can serve the array
+    /// Write `__manifest.json`, so that a host without listings can serve the array
     ///
-    /// Commands that change the array write it again; after changes by other programs run this again.
+    /// Commands that change the array update the file. Run this again after changes by other programs.
     Index(Index),
     /// Serve a folder over HTTP, with ranges, CORS and listings
     Serve(Serve),
     /// Copy an array, a group or a folder between stores
     Copy(Copy),
-    /// Make smaller copies of a dense array beside it, for viewers
+    /// Create smaller copies of a dense array next to it, for viewers
     Overviews(Overviews),
 }
 
 impl Command {
-    /// Splits the lists of the options at their commas. An option may be given several times.
+    /// Splits the options that are lists at commas. An option may be given several times.
     fn split_lists(&mut self) -> Result<(), String> {
         match self {
             Self::Export(args) => split_names("--attrs", args.pick.attrs.as_mut()),
@@ -141,10 +141,10 @@ impl Command {
 #[derive(Debug, Args)]
 pub(crate) struct Create {
     pub(crate) array: String,
-    /// The schema: what `schema` prints
+    /// Read the schema from this file, in the format that `schema` prints
     #[arg(long, value_name = "FILE|-")]
     pub(crate) schema: PathBuf,
-    /// The time of creation (default: now)
+    /// Create the array at this time [default: now]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(crate) timestamp: Option<Moment>,
 }
@@ -160,6 +160,7 @@ pub(crate) struct Schema {
 #[derive(Debug, Args)]
 pub(crate) struct Info {
     pub(crate) array: String,
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
     /// Read as of this time, or what was written in this window [default: all fragments, including future timestamps]
@@ -170,21 +171,20 @@ pub(crate) struct Info {
 /// Which cells and fields.
 #[derive(Debug, Args)]
 pub(crate) struct Pick {
-    /// Cells, as in 0:100,5:20 or :,3 or lat=30.0:40.0 (default: what lies within the bounds of what is written, which
-    /// `info` shows)
+    /// Select cells, as in 0:100,5:20 or :,3 or lat=30.0:40.0 [default: the non-empty domain, which `info` shows]
     #[arg(long, value_name = "SEL", allow_hyphen_values = true)]
     pub(crate) select: Option<String>,
-    /// Attributes, in this order; quote a name with a comma, as in '"a,b",c' (default: all)
+    /// Export these attributes, in this order; quote names with commas, as in '"a,b",c' [default: all]
     #[arg(long, value_name = "A,B")]
     pub(crate) attrs: Option<Vec<String>>,
-    /// Only cells that meet this, as in "mag >= 4.5 and place != 'Alaska'"; the others of a dense array hold the fill
-    /// value; names that are no plain words stand in backquotes, and data is the attribute without a name
+    /// Export only cells that meet this condition, as in "mag >= 4.5 and place != 'Alaska'". The other cells of a dense
+    /// array get the fill value. Quote unusual names with backquotes. The unnamed attribute is called data
     #[arg(long = "where", value_name = "COND", allow_hyphen_values = true)]
     pub(crate) condition: Option<String>,
     /// Read as of this time, or what was written in this window [default: now]
     #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
     pub(crate) at: Option<Span>,
-    /// The order of cells (default: row for dense arrays, global for sparse ones)
+    /// Export cells in this order [default: row for dense arrays, global for sparse ones]
     #[arg(long)]
     pub(crate) order: Option<Order>,
 }
@@ -200,19 +200,19 @@ pub(crate) enum Order {
 #[derive(Debug, Args)]
 pub(crate) struct Export {
     pub(crate) array: String,
-    /// A file, or - for standard output
+    /// Output file, or - for standard output
     pub(crate) out: String,
     #[command(flatten)]
     pub(crate) pick: Pick,
-    /// Format to write [default: by the ending of OUT]. Non-finite floats are nan, inf and -inf in CSV, and "NaN",
+    /// Write this format [default: by the extension of OUT]. Non-finite floats are nan, inf and -inf in CSV, and "NaN",
     /// "Infinity" and "-Infinity" in JSON
     #[arg(long)]
     pub(crate) format: Option<Output>,
-    /// Replace OUT if it exists. Its permissions stay, and its owner if you may set it; a link is written through
+    /// Replace OUT if it exists. Keeps its permissions, and its owner if possible. Follows links
     #[arg(long)]
     pub(crate) force: bool,
-    /// Bytes that the program may take, itself included, beside single tiles and the pixels of a .png;
-    /// less than 64MiB counts as that
+    /// Limit the memory of the program to this many bytes. Single tiles and the pixels of a .png come on top. Values
+    /// below 64MiB count as 64MiB
     #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
     pub(crate) memory: u64,
 }
@@ -220,89 +220,89 @@ pub(crate) struct Export {
 #[derive(Debug, Args)]
 pub(crate) struct Write {
     pub(crate) array: String,
-    /// A file, or - for standard input
+    /// Input file, or - for standard input
     #[arg(value_name = "IN")]
     pub(crate) input: String,
-    /// The box the cells fill, where the file does not say
+    /// Fill this box, if the file has no coordinates
     #[arg(long, value_name = "SEL", allow_hyphen_values = true)]
     pub(crate) select: Option<String>,
-    /// Single cells of a dense array, with their coordinates; until all fragments are consolidated they
-    /// lie over what is written as boxes, later too
+    /// Write single cells of a dense array, with their coordinates. They hide cells that are written as boxes, even
+    /// later, until all fragments are consolidated
     #[arg(long, conflicts_with = "select")]
     pub(crate) points: bool,
-    /// The time of the write (default: now)
+    /// Write at this time [default: now]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(crate) timestamp: Option<Moment>,
-    /// What to read (default: by the ending of IN)
+    /// Read this format [default: by the extension of IN]
     #[arg(long)]
     pub(crate) format: Option<Input>,
-    /// Separator of CSV values: one character, or tab [default: comma, or the most frequent of ; tab | in a header without
-    /// commas]
+    /// Separate CSV values at this character, or tab [default: comma, or the most frequent of ; tab | in a header
+    /// without commas]
     #[arg(long, value_name = "CHAR", value_parser = crate::input::separator)]
     pub(crate) separator: Option<u8>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// A file, or - for standard input
+    /// Input file, or - for standard input
     #[arg(value_name = "IN")]
     pub(crate) input: String,
     pub(crate) array: String,
-    /// What to read (default: by the ending of IN)
+    /// Read this format [default: by the extension of IN]
     #[arg(long)]
     pub(crate) format: Option<Input>,
-    /// Tile extents: one for each dimension in order, or by name as in lon=0.5,day=7d; of dates and times with a
-    /// unit or as a number of the type's own (default: tiles of about 64 Ki cells)
+    /// Set tile extents in the order of the dimensions, or by name as in lon=0.5,day=7d. Extents of dates and times
+    /// without a unit are in that of the type [default: tiles of about 64 Ki cells]
     #[arg(long, value_name = "N,N|DIM=N")]
     pub(crate) tile: Option<Vec<String>>,
-    /// Filters of attributes, as in byteshuffle,zstd:5 (default: byteshuffle and zstd)
+    /// Set the filters of attributes, as in byteshuffle,zstd:5 [default: byteshuffle and zstd]
     #[arg(long, value_name = "LIST")]
     pub(crate) filters: Option<String>,
-    /// A sparse array, with the columns of --dims as coordinates
+    /// Create a sparse array, with the columns of --dims as coordinates
     #[arg(long, requires = "dims")]
     pub(crate) sparse: bool,
-    /// Dimensions: columns of a table, or names for the axes of an .npy
+    /// Use these columns of a table as dimensions, or name the axes of an .npy
     #[arg(long, value_name = "A,B")]
     pub(crate) dims: Option<Vec<String>>,
-    /// Domains of sparse dimensions, as in lon=-180:180 (default: around the cells)
+    /// Set the domains of sparse dimensions, as in lon=-180:180 [default: around the cells]
     #[arg(long, value_name = "DIM=LO:HI", allow_hyphen_values = true)]
     pub(crate) domain: Vec<String>,
-    /// Columns to take, or a name for the values of an .npy (default: all, or data)
+    /// Import these columns, or name the values of an .npy [default: all columns, or data]
     #[arg(long, value_name = "A,B")]
     pub(crate) attrs: Option<Vec<String>>,
-    /// Types of columns of a CSV, as in id=string_ascii,day=datetime_day (default: the narrowest that all cells fit)
+    /// Set the types of CSV columns, as in id=string_ascii,day=datetime_day [default: the narrowest that all cells fit]
     #[arg(long, value_name = "COLUMN=TYPE")]
     pub(crate) types: Vec<String>,
-    /// Separator of CSV values: one character, or tab [default: comma, or the most frequent of ; tab | in a header without
-    /// commas]
+    /// Separate CSV values at this character, or tab [default: comma, or the most frequent of ; tab | in a header
+    /// without commas]
     #[arg(long, value_name = "CHAR", value_parser = crate::input::separator)]
     pub(crate) separator: Option<u8>,
-    /// Refuse cells with the same coordinates (default: allowed in sparse arrays)
+    /// Refuse cells with the same coordinates [default: allowed in sparse arrays]
     #[arg(long)]
     pub(crate) unique: bool,
-    /// Memory limit for CSV, .npy and .npz, the program included; single tiles and rows come on top. Values below 64MiB count
-    /// as 64MiB
+    /// Limit the memory of the program for CSV, .npy and .npz to this many bytes. Single tiles and rows come on top.
+    /// Values below 64MiB count as 64MiB
     #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
     pub(crate) memory: u64,
-    /// The time of the write (default: now)
+    /// Write at this time [default: now]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(crate) timestamp: Option<Moment>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Meta {
-    /// Keys, types and values, as they are stored
+    /// List keys, types and values as they are stored
     Ls {
         /// An array or a group
         array: String,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
         /// Read as of this time, or what was written in this window [default: now]
         #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
         at: Option<Span>,
     },
-    /// Print one value; a numpy array is printed flattened
+    /// Print a value; a numpy array is printed flattened
     Get {
         /// An array or a group
         array: String,
@@ -318,10 +318,10 @@ pub(crate) enum Meta {
         key: String,
         #[arg(allow_hyphen_values = true)]
         value: String,
-        /// The type, as in int32 or float64 (default: string_utf8)
+        /// Store the value as this type, as in int32 or float64 [default: string_utf8]
         #[arg(long = "type", value_name = "T")]
         datatype: Option<String>,
-        /// The time of the write (default: now)
+        /// Write at this time [default: now]
         #[arg(long, value_name = "T", allow_negative_numbers = true)]
         timestamp: Option<Moment>,
     },
@@ -330,11 +330,11 @@ pub(crate) enum Meta {
         /// An array or a group
         array: String,
         key: String,
-        /// The time of the write (default: now)
+        /// Write at this time [default: now]
         #[arg(long, value_name = "T", allow_negative_numbers = true)]
         timestamp: Option<Moment>,
     },
-    /// `meta ARRAY ls|get|set|rm …`, as earlier releases had it
+    /// Accept `meta ARRAY ls|get|set|rm …`, the order of earlier releases
     #[command(external_subcommand)]
     ArrayFirst(Vec<String>),
 }
@@ -342,10 +342,10 @@ pub(crate) enum Meta {
 #[derive(Debug, Args)]
 pub(crate) struct Delete {
     pub(crate) array: String,
-    /// Which cells, as in "mag < 1 or status == 'deleted'": those that `export --where` shows
+    /// Delete the cells that meet this condition, as in "mag < 1 or status == 'deleted'"; `export --where` shows them
     #[arg(long = "where", value_name = "COND", allow_hyphen_values = true)]
     pub(crate) condition: String,
-    /// The time of the deletion (default: now)
+    /// Delete at this time [default: now]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(crate) timestamp: Option<Moment>,
     /// Count the cells of each fragment that would be deleted, and change nothing
@@ -359,23 +359,25 @@ pub(crate) struct Delete {
 )))]
 pub(crate) struct Evolve {
     pub(crate) array: String,
-    /// An attribute: NAME:TYPE, or JSON as in a schema
+    /// Add an attribute: NAME:TYPE, or JSON as in a schema
     #[arg(long, value_name = "ATTR")]
     pub(crate) add_attr: Vec<String>,
+    /// Drop an attribute
     #[arg(long, value_name = "NAME")]
     pub(crate) drop_attr: Vec<String>,
-    /// The new current domain, as in 0:99,0:199 with both ends inside
+    /// Expand the current domain to this box, as in 0:99,0:199, which includes both ends
     #[arg(long, value_name = "BOX", allow_hyphen_values = true)]
     pub(crate) expand_domain: Option<String>,
-    /// Values at the end of an enumeration: NAME=A,B
+    /// Append values to an enumeration: NAME=A,B
     #[arg(long, value_name = "NAME=A,B")]
     pub(crate) extend_enum: Vec<String>,
-    /// An enumeration: JSON as in a schema
+    /// Add an enumeration: JSON as in a schema
     #[arg(long, value_name = "JSON")]
     pub(crate) add_enum: Vec<String>,
+    /// Drop an enumeration
     #[arg(long, value_name = "NAME")]
     pub(crate) drop_enum: Vec<String>,
-    /// The time of the change (default: now)
+    /// Make the change at this time [default: now]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(crate) timestamp: Option<Moment>,
 }
@@ -390,23 +392,23 @@ pub(crate) enum Mode {
 
 #[derive(Debug, Args)]
 pub(crate) struct Consolidate {
-    /// An array, or a group: every array in it
+    /// An array, or a group for all of its arrays
     pub(crate) array: String,
     #[arg(long, default_value = "fragments")]
     pub(crate) mode: Mode,
-    /// Bytes that the program may take, itself included
+    /// Limit the memory of the program to this many bytes
     #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
     pub(crate) memory: u64,
-    /// Most cells in the box of merged dense fragments, for each cell of the tiles that these lie in
+    /// Allow the box of merged dense fragments to have this many times the cells of their tiles
     #[arg(long, value_name = "N", default_value = "1", value_parser = amplification)]
     pub(crate) amplification: f32,
-    /// The time of what is merged (default: until now)
+    /// Merge what was written until this time, or in this window [default: now]
     #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
     pub(crate) at: Option<Span>,
 }
 
 fn amplification(text: &str) -> Result<f32, String> {
-    let n: f32 = text.parse().map_err(|_| "this is no number".to_owned())?;
+    let n: f32 = text.parse().map_err(|_| "this is not a number".to_owned())?;
     if n >= 1.0 {
         Ok(n)
     } else {
@@ -416,7 +418,7 @@ fn amplification(text: &str) -> Result<f32, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct Vacuum {
-    /// An array, or a group: every array in it
+    /// An array, or a group for all of its arrays
     pub(crate) array: String,
     #[arg(long, default_value = "fragments")]
     pub(crate) mode: Mode,
@@ -427,33 +429,34 @@ pub(crate) struct Vacuum {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Group {
-    /// Make an empty group
+    /// Create an empty group
     Create { path: String },
     /// Add an array or a group
     Add {
         path: String,
-        /// Its path from the current folder (or, where nothing is there, in the group's), or its URL; what lies in
-        /// the group's folder is named relative to that, so that both move together
+        /// Path from the current folder or, if nothing is there, from the group's, or URL. Members in the group's
+        /// folder get a path relative to it, so that both can move together
         member: String,
-        /// Its name in the group (default: the last part of its path)
+        /// Give the member this name in the group [default: the last part of its path]
         #[arg(long)]
         name: Option<String>,
-        /// The time of the change (default: now)
+        /// Make the change at this time [default: now]
         #[arg(long, value_name = "T", allow_negative_numbers = true)]
         timestamp: Option<Moment>,
     },
-    /// Take a member out; what it names stays where it is
+    /// Remove a member from a group; its files are not removed
     Rm {
         path: String,
-        /// Its name, or its path where it has none
+        /// Name of the member, or its path if it has no name
         member: String,
-        /// The time of the change (default: now)
+        /// Make the change at this time [default: now]
         #[arg(long, value_name = "T", allow_negative_numbers = true)]
         timestamp: Option<Moment>,
     },
-    /// The members
+    /// List the members
     Ls {
         path: String,
+        /// Print JSON
         #[arg(long)]
         json: bool,
         /// Read as of this time, or what was written in this window [default: now]
@@ -465,13 +468,14 @@ pub(crate) enum Group {
 #[derive(Debug, Args)]
 pub(crate) struct Ls {
     pub(crate) path: String,
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
-    /// An array, or a group: every array in it
+    /// An array, or a group for all of its arrays
     pub(crate) array: String,
     /// Read as of this time, or what was written in this window [default: all fragments, including future timestamps]
     #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
@@ -487,17 +491,17 @@ pub(crate) struct Index {
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     pub(crate) dir: PathBuf,
-    /// 0 takes a free one
+    /// Listen on this port; 0 picks a free one
     #[arg(long, default_value_t = 8000)]
     pub(crate) port: u16,
-    /// The address to listen on; 0.0.0.0 for every network
+    /// Listen on this address; 0.0.0.0 is for every network
     #[arg(long, default_value = "127.0.0.1")]
     pub(crate) host: std::net::IpAddr,
     /// Let web pages of this origin read the answers, such as https://example.org; * allows all [default: on loopback,
     /// pages of this machine; elsewhere, *]
     #[arg(long, value_name = "ORIGIN", value_parser = crate::serve::origin)]
     pub(crate) allow_origin: Vec<String>,
-    /// Serve files and folders whose names begin with a dot, too
+    /// Also serve files and folders whose names begin with a dot
     #[arg(long)]
     pub(crate) dotfiles: bool,
 }
@@ -511,7 +515,7 @@ pub(crate) struct Copy {
 #[derive(Debug, Args)]
 pub(crate) struct Overviews {
     pub(crate) array: String,
-    /// How many cells of each axis become one
+    /// Shrink each axis by these factors, with one copy for each
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_value = "4,16")]
     pub(crate) factors: Vec<u64>,
 }

@@ -19,8 +19,8 @@ pub(crate) struct Target {
     pub(crate) prefix: String,
 }
 
-/// Calls `act` with the array at `url`, or with every array of the group there and of its nested groups. An error in one
-/// array does not stop the others.
+/// Calls `act` with the array at `url`, or with every array of the group there and of its nested groups. An error in
+/// one array does not stop the others.
 pub(crate) async fn each(env: &Env, url: &str, act: impl AsyncFn(&Target) -> Result<()>) -> Result<()> {
     let place = Place::new(url)?;
     let kind = object_type(&place.context, &place.path).await;

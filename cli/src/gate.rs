@@ -76,8 +76,8 @@ impl Gate {
         })
     }
 
-    /// Closes the gate, waits a few seconds for writes in progress, and aborts unfinished files. A slower write may still
-    /// succeed later.
+    /// Closes the gate, waits a few seconds for writes in progress, and aborts unfinished files. A slower write may
+    /// still succeed later.
     pub(crate) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;

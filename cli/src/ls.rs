@@ -15,10 +15,10 @@ use crate::args::Ls;
 use crate::store::{Env, Place};
 use crate::{failure, info, leftovers, show, sizes, when};
 
-/// Arrays, groups and folders that are shown.
+/// The most arrays, groups and folders that are shown.
 const ITEMS_MAX: usize = 1 << 17;
 
-/// What is called so is neither an array nor a group.
+/// The kind of folders that are neither an array nor a group.
 const FOLDER: &str = "folder";
 const LEFTOVER: &str = "leftover";
 
@@ -27,41 +27,41 @@ struct Item {
     name: String,
     kind: &'static str,
     array: Option<Summary>,
-    /// Why there is nothing more to say about it.
+    /// Why it could not be read.
     problem: Option<String>,
-    /// Whether it is a group that it lies in, and is not gone into again.
+    /// Whether it is one of its own parents, so that its members are not listed again.
     circle: bool,
-    /// Whether what it holds is shown above, where it was met before.
+    /// Whether its members are listed above, because it has occurred before.
     repeated: bool,
-    /// Where it lies that makes it easy to miss.
+    /// A location where it is easy to miss.
     stray: Option<Stray>,
-    /// What it holds; `None` if nobody looked.
+    /// Its members; `None` if they were not read.
     children: Option<Vec<Item>>,
 }
 
-/// Places in which arrays and groups are easy to miss.
+/// Locations where arrays and groups are easy to miss.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stray {
-    /// In the folder of a group that does not name it.
+    /// In the folder of a group, but not a member of it.
     NoMember,
     /// In the folder of an array.
     InArray,
 }
 
-/// What is said about an array.
+/// The summary of an array.
 struct Summary {
     /// Cells along each dimension of a dense array.
     shape: Option<Vec<u64>>,
     dimensions: Vec<String>,
     attributes: Vec<Attribute>,
-    /// Cells that were written, over all fragments.
+    /// The cells that were written, summed over all fragments.
     cells: u64,
     bytes: u64,
     fragments: usize,
     deletes: usize,
 }
 
-/// What was met on the way through groups and folders.
+/// The state of the walk through groups and folders.
 #[derive(Default)]
 struct Walk {
     /// Whether all levels are shown.
@@ -69,7 +69,7 @@ struct Walk {
     /// Groups and folders whose children are shown.
     seen: HashSet<String>,
     items: usize,
-    /// Why no more is looked for: servers may show folders without end.
+    /// Why the walk has ended early: a server may list folders without end.
     ended: Option<String>,
 }
 
@@ -134,8 +134,8 @@ pub(crate) async fn ls(env: &Env, args: &Ls, deep: bool) -> Result<()> {
     bail!(last)
 }
 
-/// What lies at a place and, down to `depth`, below it. `None` for what is neither array, group nor folder.
-/// `above` are the groups on the way there.
+/// Reads what is at a place and, down to `depth` levels, below it. `None` if it is no array, group or folder.
+/// `above` are the groups on the path to it.
 async fn item(
     env: &Env,
     place: &Place,
@@ -212,7 +212,8 @@ async fn item(
     Ok(Some(found))
 }
 
-/// What `open` opens with the key, or without it where that is not encrypted: one folder may hold both.
+/// Calls `open` with the key, and again without it if the array or group is not encrypted: a folder may have both
+/// kinds.
 pub(crate) async fn with_or_without_key<T>(env: &Env, open: impl AsyncFn(&Env) -> Result<T>) -> Result<T> {
     let needless = |e: &anyhow::Error| {
         let mut causes = e.chain().filter_map(|c| c.downcast_ref());
@@ -229,7 +230,7 @@ async fn entries(place: &Place) -> Result<Vec<Entry>> {
     entries.with_context(|| format!("cannot list {}", place.url))
 }
 
-/// The arrays and groups in the folder of an array, which readers of the array do not see.
+/// The arrays and groups in an array's folder, which readers of that array do not see.
 async fn nested(env: &Env, place: &Place, depth: usize, above: &[String], walk: &mut Walk) -> Result<Vec<Item>> {
     let mut found = folders(env, place, entries(place).await?, depth, above, walk).await;
     found.retain(|item| item.kind != FOLDER || item.children.as_ref().is_some_and(|c| !c.is_empty()));
@@ -237,7 +238,7 @@ async fn nested(env: &Env, place: &Place, depth: usize, above: &[String], walk: 
     Ok(found)
 }
 
-/// Lists a folder, without the format's own folders. What killed commands left there is listed too.
+/// Lists a folder without the format's own folders, but with the leftovers of killed commands.
 async fn folders(
     env: &Env,
     place: &Place,
@@ -282,7 +283,7 @@ async fn members(
         let name = member.name.as_ref().unwrap_or(&member.uri);
         let found = async {
             let at = member_place(place, member)?;
-            // A member that is gone is shown as what the group says it was.
+            // A missing member is shown with the kind that the group stores for it.
             let kind = object_type(&at.context, &at.path).await.ok().flatten().or(member.kind);
             match kind {
                 Some(_) => Box::pin(item(env, &at, name.clone(), kind, depth, above, walk)).await,
@@ -295,7 +296,7 @@ async fn members(
     children
 }
 
-/// Arrays and groups that lie in a group's folder and are no members of it.
+/// Arrays and groups in a group's folder that are not members of the group.
 async fn strays(
     env: &Env,
     place: &Place,
@@ -318,7 +319,7 @@ fn mark(items: &mut [Item], stray: Stray) {
     items.for_each(|item| item.stray = Some(stray));
 }
 
-/// Where a member of a group lies.
+/// The place of a member of a group.
 pub(crate) fn member_place(group: &Place, member: &Member) -> Result<Place> {
     match (member.relative, member.uri.split('/').any(|p| p == "..")) {
         (true, false) => Ok(group.at(&member.uri)),
@@ -334,7 +335,7 @@ pub(crate) fn member_place(group: &Place, member: &Member) -> Result<Place> {
     }
 }
 
-/// What tells a group from others, however it was named.
+/// Identifies a group, whatever path it was opened by.
 pub(crate) fn identity(place: &Place) -> String {
     let local = place.local().and_then(|p| p.canonicalize().ok());
     local.map_or_else(
@@ -344,7 +345,7 @@ pub(crate) fn identity(place: &Place) -> String {
 }
 
 impl Walk {
-    /// Counts what is at a place, and ends the walk where there is too much.
+    /// Counts an item, and ends the walk if there are too many.
     fn count(&mut self, place: &Place) {
         self.items += 1;
         if self.items >= ITEMS_MAX {
@@ -355,7 +356,8 @@ impl Walk {
         }
     }
 
-    /// Whether the children of a group or folder were shown already. If not, they are now, unless it lies too deep.
+    /// Whether the members of a group or folder are listed already. If not, marks them as listed, unless it is too
+    /// deep.
     fn is_shown(&mut self, own: &str, place: &Place, depth: usize) -> bool {
         if depth > 0 {
             return !self.seen.insert(own.to_owned());
@@ -410,7 +412,7 @@ impl Summary {
         )
     }
 
-    /// That cells are counted which are deleted.
+    /// A note that the count includes deleted cells.
     fn deletes(&self) -> String {
         match self.deletes {
             0 => String::new(),
@@ -439,7 +441,7 @@ impl Summary {
 }
 
 impl Item {
-    /// What nothing can be said about but why.
+    /// An item that could not be read.
     fn unknown(name: &str, problem: String) -> Self {
         Self {
             name: name.to_owned(),
@@ -453,7 +455,7 @@ impl Item {
         }
     }
 
-    /// What a killed command left.
+    /// A leftover of a killed command.
     fn leftover(path: &Path) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         Self {
@@ -467,7 +469,7 @@ impl Item {
         self.children.as_deref().unwrap_or(&[])
     }
 
-    /// Adds what is wrong with it and with what it holds, each with its path below `folder`.
+    /// Adds its error and those of its members, each with its path below `folder`.
     fn problems(&self, folder: &str, out: &mut Vec<String>) {
         let path = join(folder, &self.name);
         out.extend(self.problem.iter().map(|problem| format!("{path}: {problem}")));
@@ -478,7 +480,7 @@ impl Item {
         matches!(self.kind, "dense" | "sparse" | "array")
     }
 
-    /// What `ls` shows of it: its children, or itself if it is an array.
+    /// The items that `ls` lists: its members, or itself if it is an array.
     fn listed(&self) -> &[Self] {
         if self.is_array() {
             std::slice::from_ref(self)

@@ -1,8 +1,8 @@
 //! `overviews`: smaller copies of a dense array, which viewers read to show the whole array.
 //!
-//! Coordinate `c` of the array belongs to coordinate `c / factor` of a copy, rounded down. A cell of a copy is the mean of
-//! those cells that have a value, rounded to the attribute's type. Nulls, NaN, the fill value and values that the metadata
-//! declares as "no data" do not count.
+//! Coordinate `c` of the array belongs to coordinate `c / factor` of a copy, rounded down. A cell of a copy is the mean
+//! of those cells that have a value, rounded to the attribute's type. Nulls, NaN, the fill value and values that the
+//! metadata declares as "no data" do not count.
 
 mod axis;
 mod level;

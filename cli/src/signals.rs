@@ -9,8 +9,8 @@ use crate::leftovers;
 use crate::staging::Staging;
 use crate::undo::Undo;
 
-/// Unfinished files and writes. A signal takes the lock and keeps it until the program ends, so that other threads neither
-/// complete the files that it removes nor report that they are gone.
+/// Unfinished files and writes. A signal takes the lock and keeps it until the program ends, so that other threads
+/// neither complete the files that it removes nor report that they are gone.
 static PENDING: Mutex<Vec<Half>> = Mutex::new(Vec::new());
 
 enum Half {

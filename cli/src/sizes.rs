@@ -3,8 +3,8 @@
 /// The memory of the program itself: its code, its stacks and the index of an array of ordinary size.
 pub(crate) const PROGRAM_BYTES: u64 = 24 << 20;
 
-/// Below this budget, commands use a single core. The allocator keeps freed memory for each thread, so with several cores
-/// the memory of a command varies (the same export took 52 to 69 MiB on two).
+/// Below this budget, commands use a single core. The allocator keeps freed memory for each thread, so with several
+/// cores the memory of a command varies (the same export took 52 to 69 MiB on two).
 pub(crate) const ALL_CORES_BYTES: u64 = 128 << 20;
 
 const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];

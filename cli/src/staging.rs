@@ -50,8 +50,8 @@ impl Staging {
         Ok(())
     }
 
-    /// Stops all writes, and removes the folder. A slow request may still create a file later, but it belongs to no array
-    /// that readers recognize.
+    /// Stops all writes, and removes the folder. A slow request may still create a file later, but it belongs to no
+    /// array that readers recognize.
     pub(crate) fn abandon(&self) {
         self.gate.close();
         // An error cannot be reported here.

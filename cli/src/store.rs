@@ -148,8 +148,8 @@ impl Env {
         self.explained(opened, place).await
     }
 
-    /// Opens all readable fragments of an array, including replaced ones, to verify its files. Also returns the errors of
-    /// the unreadable ones.
+    /// Opens all readable fragments of an array, including replaced ones, to verify its files. Also returns the errors
+    /// of the unreadable ones.
     pub(crate) async fn open_to_verify(&self, url: &str, window: Window) -> Result<(Array, Vec<hyperslab::Error>)> {
         let place = Place::new(url)?;
         let opened = Array::open_to_verify(&place.context, &place.path, &self.options(window)).await;

@@ -65,8 +65,8 @@ impl Undo {
         }
     }
 
-    /// Stops all writes, and removes the fragments that were begun. Keeps them if their commit is still in progress or has
-    /// failed, because the store may have written it. Returns whether something is or may be committed.
+    /// Stops all writes, and removes the fragments that were begun. Keeps them if their commit is still in progress or
+    /// has failed, because the store may have written it. Returns whether something is or may be committed.
     pub(crate) fn abandon(&self) -> bool {
         self.gate.close();
         let made = std::mem::take(&mut *self.made());

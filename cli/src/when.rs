@@ -76,8 +76,8 @@ pub(crate) fn or_now(moment: Option<Moment>) -> Result<u64> {
     Ok(u64::try_from(since.as_millis())?)
 }
 
-/// The milliseconds of `--timestamp`, or of the clock. The latter are at least those that `after` returns for the clock,
-/// so that the change follows earlier ones. Does not wait for the clock to reach them, which suits a dry run.
+/// The milliseconds of `--timestamp`, or of the clock. The latter are at least those that `after` returns for the
+/// clock, so that the change follows earlier ones. Does not wait for the clock to reach them, which suits a dry run.
 pub(crate) async fn planned(
     moment: Option<Moment>,
     after: impl AsyncFnOnce(u64) -> hyperslab::Result<u64>,

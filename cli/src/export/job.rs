@@ -35,7 +35,7 @@ const PART_BYTES: u64 = 1 << 20;
 pub(crate) struct Job {
     /// The array.
     pub(crate) array: Array,
-    /// What to read.
+    /// The query to run.
     pub(crate) query: Query,
     /// The fields, in the query's order.
     pub(crate) fields: Vec<FieldType>,

@@ -1,5 +1,5 @@
-//! Imports text tables and numpy arrays in batches that fit the memory budget. Each batch becomes a fragment, and at the
-//! end all fragments are merged into one.
+//! Imports text tables and numpy arrays in batches that fit the memory budget. Each batch becomes a fragment, and at
+//! the end all fragments are merged into one.
 
 use anyhow::{Context as _, Result, ensure};
 use hyperslab::array::Array;
@@ -16,8 +16,8 @@ use crate::write::{Target, write_table};
 
 /// The least memory for an import, whatever the budget.
 const BYTES_MIN: u64 = 40 << 20;
-/// A batch of text may take a sixth of the budget, because its values, their sorted copy and the compressed tiles are in
-/// memory too.
+/// A batch of text may take a sixth of the budget, because its values, their sorted copy and the compressed tiles are
+/// in memory too.
 const BATCH_SHARE: u64 = 6;
 /// Bytes that a value takes in addition to its text.
 const VALUE_BYTES: u64 = 9;

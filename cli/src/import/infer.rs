@@ -1,4 +1,4 @@
-//! The schema that a file's columns ask for.
+//! Infers a schema from the columns of a file.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use arrow_array::cast::AsArray as _;
@@ -20,9 +20,9 @@ use crate::failure::usage;
 use crate::input::{self, Named, Table, Values};
 use crate::show;
 
-/// The schema of a new array for `table`, and its enumerations. Columns that are not wanted are taken
-/// out, those without a name get one, and integer coordinates of text become numbers. Cells that are written in blocks
-/// along the axes of the file have blocks of these sides.
+/// The schema of a new array for `table`, and its enumerations. Removes unwanted columns, names an unnamed column, and
+/// converts integer coordinates of text to numbers. `block` has the lengths of the blocks in which the cells of a file
+/// with axes are written.
 pub(super) fn schema(table: &mut Table, args: &Import, block: Option<&[u64]>) -> Result<(Schema, Vec<Enumeration>)> {
     ensure!(table.rows() > 0, "{} has no cells", args.input);
     let gridded = table.shape.clone().filter(|_| !args.sparse);
@@ -50,7 +50,7 @@ pub(super) fn schema(table: &mut Table, args: &Import, block: Option<&[u64]>) ->
         dimensions
     };
     if by.is_empty() && gridded.is_none() {
-        // Rows of a table are numbered.
+        // The rows of a table are numbered.
         table.shape = Some(input::Shape {
             lengths: vec![table.rows() as u64],
             layout: Layout::RowMajor,
@@ -95,13 +95,13 @@ pub(super) fn schema(table: &mut Table, args: &Import, block: Option<&[u64]>) ->
     Ok((schema, enumerations))
 }
 
-/// The columns that an export of this program marks as coordinates.
+/// The columns that an Arrow export marks as coordinates.
 fn coordinates_by_role(table: &Table) -> Vec<String> {
     let marked = |c: &&Named| matches!(&c.values, Values::Arrow(f, _) if f.role == Some(Role::Dimension));
     table.columns.iter().filter(marked).map(|c| c.name.clone()).collect()
 }
 
-/// Keeps the columns of `--attrs` and the dimensions, and names those without a name.
+/// Keeps the columns of `--attrs` and the dimensions, and names an unnamed column.
 fn choose(table: &mut Table, args: &Import, by: &[String]) -> Result<()> {
     let missing = |table: &Table, name: &str, option: &str| {
         usage(
@@ -140,7 +140,7 @@ fn choose(table: &mut Table, args: &Import, by: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// `name`, or the name with a number if a column has it already. Says so.
+/// Returns `name`, or the name with a number and a message if a column has this name.
 fn free_name(name: String, columns: &[Named]) -> String {
     let is_taken = |name: &str| columns.iter().any(|c| c.name == name);
     if !is_taken(&name) {
@@ -155,8 +155,8 @@ fn free_name(name: String, columns: &[Named]) -> String {
     free
 }
 
-/// Dimensions that count from 0. They avoid the names of `columns`, unless `--dims` names them. Their tiles are no larger
-/// than a block.
+/// Dimensions that count from 0. They avoid the names of `columns`, unless `--dims` names them. Their tiles are no
+/// larger than a block.
 fn grid(
     lengths: &[u64],
     block: Option<&[u64]>,
@@ -205,7 +205,7 @@ fn grid(
     names.iter().zip(lengths).zip(usual).zip(&given).map(axis).collect()
 }
 
-/// Gives dimensions of a dense array that have no extent the usual one.
+/// Adds the default extent to the dimensions of a dense array that have none.
 fn complete(dimensions: &mut [Dimension]) -> Result<()> {
     let length = |d: &Dimension| {
         let length = d.domain.as_ref().and_then(show::length);
@@ -221,7 +221,7 @@ fn complete(dimensions: &mut [Dimension]) -> Result<()> {
     Ok(())
 }
 
-/// The dimension that a column of coordinates asks for; without an extent where none is given.
+/// The dimension for a column of coordinates; without an extent if none is given.
 fn dimension(table: &mut Table, name: &str, extent: Option<&str>, args: &Import) -> Result<Dimension> {
     let found = table.take(|n| n == name).context("a dimension has no column")?;
     if let Values::Seen(guess) = &found.values
@@ -274,7 +274,7 @@ fn dimension(table: &mut Table, name: &str, extent: Option<&str>, args: &Import)
     })
 }
 
-/// A column of coordinates with the values of an Arrow dictionary in place of its keys: dimensions have no enumerations.
+/// Replaces the keys of an Arrow dictionary by their values, because dimensions have no enumerations.
 fn unfolded(found: Named) -> Result<Named> {
     let Values::Arrow(_, arrays) = &found.values else {
         return Ok(found);
@@ -299,7 +299,7 @@ fn no_nulls(name: &str) -> String {
     format!("the coordinates in '{name}' cannot be null")
 }
 
-/// The least and the greatest coordinate in a column of a dimension of this type. Values become those of the type.
+/// The least and the greatest coordinate of a column. Converts the values of the column to the type of `field`.
 fn ends(found: &mut Named, field: &FieldType) -> Result<(Scalar, Scalar)> {
     let none = "there are no coordinates";
     let name = &field.name;
@@ -339,7 +339,7 @@ fn ends(found: &mut Named, field: &FieldType) -> Result<(Scalar, Scalar)> {
     lo.zip(hi).context(none)
 }
 
-/// Complains of a `--domain` of a dimension that there is not.
+/// Returns an error for a `--domain` of an unknown dimension.
 fn check_domains(args: &Import, dimensions: &[String]) -> Result<()> {
     let named = args.domain.iter().map(|text| named_domain(text).map(|(dim, _)| dim));
     let named: Vec<&str> = named.collect::<Result<_>>()?;
@@ -351,7 +351,7 @@ fn check_domains(args: &Import, dimensions: &[String]) -> Result<()> {
     unknown.map_or(Ok(()), |dim| Err(usage("--domain", why(dim))))
 }
 
-/// The dimension and the range in a text of `--domain`.
+/// Splits a value of `--domain` into the dimension and the range.
 fn named_domain(text: &str) -> Result<(&str, &str)> {
     text.split_once('=')
         .filter(|(_, range)| range.contains(':'))
@@ -371,7 +371,7 @@ fn given_domain(args: &Import, name: &str, datatype: Datatype) -> Result<Option<
     Ok(None)
 }
 
-/// A round interval around the coordinates, so that there is room for more.
+/// A round interval around the coordinates, which leaves room for more.
 fn roomy(name: &str, datatype: Datatype, lo: Scalar, hi: Scalar) -> Result<ScalarRange> {
     if let (Some(a), Some(b)) = (lo.as_i128(), hi.as_i128()) {
         let bits = 8 * datatype.size() as u32;
@@ -403,7 +403,7 @@ fn roomy(name: &str, datatype: Datatype, lo: Scalar, hi: Scalar) -> Result<Scala
         "a coordinate is infinite or no number; leave its row out"
     );
     let (first, last) = tiles::round_out(a, b);
-    // Far out, the round end may be no number of the type.
+    // The rounded end of a wide interval may be out of range for the type.
     let end = |round: f64, own: f64| match datatype {
         Datatype::Float32 if (round as f32).is_finite() => Scalar::F32(round as f32),
         Datatype::Float32 => Scalar::F32(own as f32),
@@ -415,7 +415,7 @@ fn roomy(name: &str, datatype: Datatype, lo: Scalar, hi: Scalar) -> Result<Scala
     })
 }
 
-/// The attribute for a column, and its enumeration where it has one.
+/// The attribute for a column, and its enumeration if it has one.
 fn attribute(named: &Named, filters: Option<&Pipeline>) -> Result<(Attribute, Option<Enumeration>)> {
     if let Values::Seen(guess) = &named.values {
         odd::check_text(&named.name, guess)?;
@@ -446,7 +446,7 @@ fn zstd() -> Pipeline {
     Pipeline::new(vec![Filter::Zstd { level: DEFAULT_LEVEL }])
 }
 
-/// The type of a column; nullable only if it has nulls, or says so itself.
+/// The type of a column; nullable only if it has nulls or is declared so.
 fn field_of(named: &Named) -> Result<FieldType> {
     let of = |datatype, cell, nullable| FieldType {
         nullable,
@@ -474,13 +474,13 @@ fn field_of(named: &Named) -> Result<FieldType> {
     })
 }
 
-/// All values of the dictionaries of a column, each once, in the order in which they come.
+/// All distinct values of the dictionaries of a column, in the order of their occurrence.
 fn enumeration(name: &str, arrays: &[ArrayRef]) -> Result<Enumeration> {
     let dictionaries = || arrays.iter().filter_map(|a| a.as_any_dictionary_opt());
     let first = dictionaries().next().context("there is no dictionary")?;
     let field = FieldType::infer(&Field::new(name, first.values().data_type().clone(), false))?;
     let mut all: Option<Column> = None;
-    // A value that is null stands for null cells.
+    // Cells of a null value in the dictionary are null.
     let field = FieldType {
         nullable: true,
         ..field

@@ -43,7 +43,7 @@ pub(crate) struct Row {
     /// The line on which it starts, counted from 1.
     pub(crate) line: u64,
     text: Vec<u8>,
-    /// Where each value ends, and whether it was in quotes.
+    /// The end of each value, and whether it was in quotes.
     ends: Vec<(usize, bool)>,
 }
 
@@ -137,8 +137,8 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// Reads the `wanted` columns of the next rows: about `bytes` bytes of memory, and a multiple of `step` rows, except
-    /// at the end of the table. `None` if there are no more rows.
+    /// Reads the `wanted` columns of the next rows: about `bytes` bytes of memory, and a multiple of `step` rows,
+    /// except at the end of the table. `None` if there are no more rows.
     pub(crate) fn table(&mut self, wanted: impl Fn(&str) -> bool, bytes: usize, step: usize) -> Result<Option<Table>> {
         let wanted: Vec<bool> = self.names.iter().map(|name| wanted(name)).collect();
         let mut columns: Vec<Option<Column>> = wanted.iter().map(|w| w.then(empty)).collect();

@@ -31,8 +31,8 @@ pub(super) fn decoded<'a>(mut input: impl Read + 'a) -> Result<Box<dyn BufRead +
     })
 }
 
-/// Whether a text without a byte order mark is UTF-16, and if so, whether it is big-endian. UTF-16 decodes to text in one
-/// of the two orders, and its line ends have a zero byte.
+/// Whether a text without a byte order mark is UTF-16, and if so, whether it is big-endian. UTF-16 decodes to text in
+/// one of the two orders, and its line ends have a zero byte.
 fn unmarked(head: &[u8]) -> Option<bool> {
     if !head.contains(&0) {
         return None;

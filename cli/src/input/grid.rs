@@ -1,4 +1,4 @@
-//! Arrays of numpy that are read block by block: an .npy, or those arrays of an .npz that hold its cells.
+//! Reads numpy arrays block by block: an .npy, or the arrays of an .npz that hold its cells.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -11,7 +11,7 @@ use super::bounds::{check_columns, unfolded_max};
 use super::npy::Head;
 use super::{Named, Shape, Table, Values, npy, npz};
 
-/// A file of arrays of one shape.
+/// A file of arrays with the same shape.
 #[derive(Debug)]
 pub(crate) struct Grid {
     file: File,
@@ -19,17 +19,18 @@ pub(crate) struct Grid {
     shape: Shape,
 }
 
-/// One of its arrays.
+/// An array of a [`Grid`].
 #[derive(Debug)]
 struct Member {
     name: String,
-    /// Its place in the archive; none if it is the file.
+    /// Its index in the archive; `None` if it is the whole file.
     index: Option<usize>,
     head: Head,
 }
 
 impl Grid {
-    /// Looks at the arrays of `file`: a table of columns whose cells are not there, and what reads them.
+    /// Reads the headers of the arrays in `file`. Returns a table of columns without cells, and the reader of the
+    /// cells.
     pub(super) fn look(file: File, zipped: bool) -> Result<(Table, Self)> {
         let mut any = u64::MAX;
         let (table, arrays) = if zipped {
@@ -47,7 +48,7 @@ impl Grid {
         Ok((table, Self { file, arrays, shape }))
     }
 
-    /// The sides of the blocks of at most `bytes` bytes in which [`Self::blocks`] reads the cells.
+    /// The lengths of the blocks of at most `bytes` bytes in which [`Self::blocks`] reads the cells.
     pub(crate) fn block(&self, bytes: u64) -> Vec<u64> {
         Cut::new(&self.shape, self.cells(bytes)).sides(&self.shape)
     }
@@ -58,8 +59,8 @@ impl Grid {
         bytes / width.max(1)
     }
 
-    /// Gives all cells to `put` in order, in blocks of about `bytes` bytes and where possible of whole tiles, of
-    /// which `extents` are the sides. `put` gets the cells and the ranges of coordinates that they fill.
+    /// Passes all cells to `put` in order, in blocks of about `bytes` bytes and, if possible, of whole tiles with these
+    /// `extents`. `put` gets the cells and the ranges of coordinates that they fill.
     pub(crate) async fn blocks(
         &self,
         bytes: u64,
@@ -110,10 +111,10 @@ impl Member {
     }
 }
 
-/// The arrays of an archive: those of cells are looked at, the lists beside them are read.
+/// The arrays of an archive. Reads only the headers of arrays of cells, but all of the lists.
 fn members(file: &File) -> Result<(Table, Vec<Member>)> {
     let mut left = unfolded_max(usize::try_from(file.metadata()?.len())?);
-    let mut zip = ZipArchive::new(BufReader::new(At::start(file))).context("this is no .npz file")?;
+    let mut zip = ZipArchive::new(BufReader::new(At::start(file))).context("this is not an .npz file")?;
     check_columns(zip.len())?;
     let mut all = Vec::new();
     for i in 0..zip.len() {
@@ -133,7 +134,7 @@ fn members(file: &File) -> Result<(Table, Vec<Member>)> {
     for (i, name, head) in all {
         if head.shape.lengths.len() < most {
             let input = Box::new(zip.by_index(i)?);
-            // It was counted when it was looked at.
+            // Its size was checked with its header.
             let list = npy::read_within(input, &mut { u64::MAX }).with_context(|| format!("array '{name}'"))?;
             tables.push((name, list));
             continue;
@@ -170,7 +171,7 @@ fn seen(head: &Head) -> Result<Table> {
 struct Cut {
     /// The axes, slowest first.
     axes: Vec<usize>,
-    /// Which of them is cut.
+    /// The index in `axes` of the axis that is cut.
     at: usize,
     /// The most cells of a block along that axis.
     most: u64,
@@ -190,7 +191,7 @@ impl Cut {
         Self { axes, at, most }
     }
 
-    /// The sides of a block.
+    /// The lengths of a block.
     fn sides(&self, shape: &Shape) -> Vec<u64> {
         let mut sides = shape.lengths.clone();
         for (k, axis) in self.axes.iter().enumerate().take(self.at + 1) {
@@ -202,7 +203,7 @@ impl Cut {
     }
 }
 
-/// Boxes of at most `cells` cells that hold all cells, in the order in which the file has them.
+/// Boxes of at most `cells` cells that cover all cells, in the order of the file.
 fn boxes(shape: &Shape, cells: u64, extents: &[u64]) -> impl Iterator<Item = Vec<(u64, u64)>> {
     let Cut { axes, at, most } = Cut::new(shape, cells);
     let length = |axis: &usize| shape.lengths.get(*axis).copied().unwrap_or(1);
@@ -229,7 +230,7 @@ fn boxes(shape: &Shape, cells: u64, extents: &[u64]) -> impl Iterator<Item = Vec
     })
 }
 
-/// Reads a file from a place of its own, whoever else reads it.
+/// Reads a shared file from its own position.
 struct At<'a> {
     file: &'a File,
     at: u64,
@@ -268,7 +269,7 @@ impl Seek for At<'_> {
 mod tests {
     use super::*;
 
-    /// Every cell once, in the order of the file, in boxes that keep to their size.
+    /// The boxes cover every cell once, in the order of the file, and do not exceed their size.
     #[test]
     fn boxes_hold_all_cells_in_the_order_of_the_file() {
         let lengths = [4_u64, 5, 6];

@@ -1,4 +1,4 @@
-//! The datatype that a column of text looks like, from its cells one by one.
+//! Guesses the datatype of a column of text, from its cells one by one.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::{Datatype, Scalar, calendar};
@@ -6,30 +6,30 @@ use hyperslab::{Datatype, Scalar, calendar};
 use super::text::{utf8, value};
 use super::zones::{self, Zone};
 
-/// The units that dates are given, and the digits behind the point of the second up to which they are.
+/// The units of dates, and the digits of a fraction of a second up to which each is used.
 const UNITS: [(Datatype, usize); 3] = [
     (Datatype::DatetimeMs, 3),
     (Datatype::DatetimeUs, 6),
     (Datatype::DatetimeNs, usize::MAX),
 ];
-/// Whole numbers up to here are exact as a float64.
+/// Whole numbers up to this one are exact as a float64.
 const EXACT_MAX: u128 = 1 << 53;
-/// Characters of a cell that messages show.
+/// The most characters of a cell in a message.
 const SHOWN: usize = 40;
 
-/// What the cells of a column look like.
+/// Statistics about the cells of a column, from which its type follows.
 #[derive(Debug, Default)]
 pub(crate) struct Guess {
-    /// The type that was asked for, whatever the cells look like.
+    /// The requested type, whatever the cells look like.
     given: Option<Datatype>,
     rows: u64,
     bytes: u64,
     filled: u64,
-    /// The first line with nothing in it, and the first whose value is no place: NaN, infinite or no time.
+    /// The first line without a value, and the first whose value cannot be a coordinate: NaN, infinite or NaT.
     empty: Option<u64>,
     nowhere: Option<u64>,
     whole: Fit,
-    /// Those of digits alone, and those of them that a float64 holds.
+    /// Cells of digits alone, and those of them that a float64 holds exactly.
     digits: u64,
     exact: u64,
     float: Fit,
@@ -37,17 +37,17 @@ pub(crate) struct Guess {
     fraction: usize,
     dates: [Fit; 3],
     of_given: Fit,
-    /// Numbers but for a comma in place of the point, and dates that are no numbers, of whatever precision.
+    /// Numbers with a decimal comma, and dates of any precision that are not numbers.
     commas: u64,
     days: u64,
     odd_number: Option<Odd>,
     odd_date: Option<Odd>,
-    /// The first whole number that a float64 would round, and the first that begins with a zero.
+    /// The first whole number that a float64 would round, and the first one with a leading zero.
     rounded: Option<Odd>,
     zero_led: Option<Odd>,
     /// The first whole number that no integer type holds together with those before it.
     unfit: Option<Odd>,
-    /// Dates with other text after the time than an offset, and the first of them.
+    /// Dates with text other than an offset after the time, and the first of them.
     zoned: u64,
     odd_zone: Option<Odd>,
     /// The first time with a UTC offset, and whether other times have no zone.
@@ -55,7 +55,7 @@ pub(crate) struct Guess {
     unnamed: bool,
 }
 
-/// Cells that a type holds, and the least and the greatest of them.
+/// The number of cells that fit a type, with the least and the greatest value.
 #[derive(Debug, Default)]
 struct Fit {
     cells: u64,
@@ -65,31 +65,31 @@ struct Fit {
 /// A cell that differs from most of its column.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Odd {
-    /// The line that it is on.
+    /// Its line.
     pub(crate) line: u64,
     /// The start of its text.
     pub(crate) text: String,
-    /// Cells like the others, and all cells with something in them.
+    /// How many cells are like the others, and how many are not empty.
     pub(crate) others: u64,
     pub(crate) filled: u64,
-    /// What the others are.
+    /// The kind of the others.
     pub(crate) kind: Kind,
 }
 
-/// What most cells of a column of text are.
+/// The kind of most cells of a column of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Numbers,
-    /// The odd one too, but for its comma.
+    /// Numbers; the odd one has a decimal comma.
     DecimalCommas,
     Dates,
     /// Floats; the odd one is a whole number that a float64 would round.
     Floats,
-    /// The odd one too, but for the zeros that it begins with.
+    /// Numbers; the odd one has leading zeros.
     PlainNumbers,
     /// Whole numbers; no integer type holds the odd one together with the others.
     Whole,
-    /// Dates and times; the odd one has other text after its time than an offset.
+    /// Dates and times; the odd one has text other than an offset after its time.
     Zones,
     /// Dates and times; the odd one has a UTC offset, which the datatype does not keep.
     Offsets,
@@ -118,7 +118,8 @@ impl Fit {
 }
 
 impl Guess {
-    /// Nothing seen yet. A given type is what the column has, and cells that it does not hold are errors.
+    /// A guess without any cells. If a type is given, the column has that type, and cells that do not fit it are
+    /// errors.
     pub(crate) fn new(given: Option<Datatype>) -> Self {
         Self {
             given,
@@ -126,10 +127,10 @@ impl Guess {
         }
     }
 
-    /// Looks at the cell on this line.
+    /// Adds the cell on this line.
     ///
     /// # Errors
-    /// The given type does not hold it.
+    /// The cell does not fit the given type.
     pub(crate) fn add(&mut self, line: u64, cell: Option<&[u8]>) -> Result<()> {
         self.rows += 1;
         let Some(bytes) = cell else {
@@ -178,7 +179,7 @@ impl Guess {
         Ok(())
     }
 
-    /// Tries the units of dates. Once a cell is no such date, the column has another type.
+    /// Tries the units of dates. Once a cell does not fit a unit, the column has another type.
     fn add_date(&mut self, line: u64, text: &str) {
         for ((unit, _), fit) in UNITS.iter().zip(&mut self.dates) {
             if fit.cells + 1 != self.filled {
@@ -210,7 +211,7 @@ impl Guess {
         Ok(())
     }
 
-    /// Whether it is a number.
+    /// Tries the types of numbers. Returns whether the cell is a number.
     fn add_number(&mut self, line: u64, text: &str) -> bool {
         let text = text.trim();
         let whole = text.parse::<i128>().ok();
@@ -233,7 +234,7 @@ impl Guess {
         if self.unfit.is_none() && is_whole(text) && !(self.whole.cells == self.digits && self.whole.is_integer()) {
             self.odd(line, text, Kind::Whole);
         }
-        // Most texts are no floats, and the error of `value` says why at length.
+        // Most texts are not floats, and `value` would build a long error for each.
         let float = text.parse::<f64>().is_ok().then(|| value(text, Datatype::Float64));
         let Some(Ok(float)) = float else { return false };
         self.place(line, &float);
@@ -241,14 +242,14 @@ impl Guess {
         true
     }
 
-    /// Notes a value that is no coordinate.
+    /// Records the first line whose value cannot be a coordinate.
     fn place(&mut self, line: u64, value: &Scalar) {
         if value.as_f64().is_some_and(|v| !v.is_finite()) || *value == Scalar::I64(i64::MIN) {
             self.nowhere.get_or_insert(line);
         }
     }
 
-    /// Notes the first cell that is not what others may be.
+    /// Records the first cell that would be the odd one among cells of this kind.
     fn odd(&mut self, line: u64, text: &str, kind: Kind) {
         let first = match kind {
             Kind::Dates => &mut self.odd_date,
@@ -268,7 +269,7 @@ impl Guess {
         });
     }
 
-    /// How many cells there were, the empty ones too.
+    /// The number of cells, including empty ones.
     pub(crate) fn rows(&self) -> u64 {
         self.rows
     }
@@ -283,8 +284,8 @@ impl Guess {
         self.empty
     }
 
-    /// The type that all texts fit, from the narrowest on: int64, uint64, float64, bool, dates, strings. Columns with
-    /// whole numbers that no type holds together with the other cells stay text, because floats would lose digits.
+    /// The first of these types that all cells fit: int64, uint64, float64, bool, dates, strings. A column stays text
+    /// if a float64 would round one of its whole numbers.
     pub(crate) fn datatype(&self) -> Datatype {
         if let Some(given) = self.given {
             return given;
@@ -307,7 +308,7 @@ impl Guess {
         if all(self.words) {
             return Datatype::Bool;
         }
-        // Digits alone were taken for numbers above, so a date here has a dash.
+        // Cells of digits alone are numbers, so a date here has a dash.
         let unit = UNITS
             .iter()
             .zip(&self.dates)
@@ -318,10 +319,10 @@ impl Guess {
         }
     }
 
-    /// The least and the greatest coordinate; `None` if there is none.
+    /// The least and the greatest coordinate; `None` if the column is empty.
     ///
     /// # Errors
-    /// A cell that is no coordinate.
+    /// A cell cannot be a coordinate.
     pub(crate) fn ends(&self) -> Result<Option<(Scalar, Scalar)>> {
         let datatype = self.datatype();
         if let Some(line) = self.empty {
@@ -348,7 +349,7 @@ impl Guess {
         Ok(fit.ends.as_ref().and_then(|(lo, hi)| of_type(lo).zip(of_type(hi))))
     }
 
-    /// The first cell because of which the column is text, where most of its cells are something else.
+    /// The first cell that makes the column text, if most of its cells are something else.
     pub(crate) fn odd_one(&self) -> Option<Odd> {
         if self.given.is_some() || self.datatype() != Datatype::StringUtf8 {
             return None;
@@ -388,7 +389,7 @@ impl Guess {
         Some((offset, self.unnamed))
     }
 
-    /// The first cell of a column of whole numbers that begins with a zero, which the number does not keep.
+    /// The first cell with a leading zero in a column of whole numbers, which do not keep the zero.
     pub(crate) fn zero_led(&self) -> Option<&Odd> {
         let whole = self.given.is_none() && self.datatype().is_integer();
         self.zero_led.as_ref().filter(|_| whole)
@@ -400,7 +401,7 @@ fn shown(text: &str) -> String {
     crate::show::shorten(text, SHOWN)
 }
 
-/// Whether a text is a number but for its comma, where a point would be: `1,5` or `1.234,5e3`.
+/// Whether a text is a number with a decimal comma, as in `1,5` or `1.234,5e3`.
 fn has_decimal_comma(text: &str) -> bool {
     let Some((before, after)) = text.trim().split_once(',') else {
         return false;
@@ -410,14 +411,14 @@ fn has_decimal_comma(text: &str) -> bool {
     digit(whole) && digit(after) && format!("{}.{after}", whole.replace('.', "")).parse::<f64>().is_ok()
 }
 
-/// Whether a text is digits, perhaps with a sign.
+/// Whether a text is digits with an optional sign.
 fn is_whole(text: &str) -> bool {
     let text = text.trim_ascii();
     let digits = text.strip_prefix('-').or(text.strip_prefix('+')).unwrap_or(text);
     !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Whether a whole number is one that a float64 holds.
+/// Whether a float64 holds a whole number exactly.
 fn is_exact(text: &str) -> bool {
     let text = text.trim().trim_start_matches('+');
     let (sign, digits) = text.split_at(usize::from(text.starts_with('-')));

@@ -7,7 +7,7 @@ use crate::formats::Input;
 /// Bytes at the start of a file that are inspected.
 pub(super) const HEAD_BYTES: u64 = 512;
 
-/// A kind of file, and advice for it. `FILE` in the advice stands for the file's name.
+/// A kind of file, and advice for it. The name of the file replaces `FILE` in the advice.
 struct Kind {
     magic: &'static [u8],
     what: &'static str,
@@ -97,7 +97,8 @@ pub(super) fn check(head: &[u8], format: Input, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether a file starts with these bytes. If they are text, a text file does not count: it may have such a column name.
+/// Whether a file starts with these bytes. If they are text, a text file does not count: it may have such a column
+/// name.
 fn is(head: &[u8], magic: &[u8]) -> bool {
     head.starts_with(magic) && !(is_text(magic) && is_text(head))
 }

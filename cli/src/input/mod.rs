@@ -69,7 +69,7 @@ pub(crate) enum Values {
     Text(Column, Arc<Lines>),
     /// Text that was only scanned. Its cells are read again when they are written.
     Seen(Box<Guess>),
-    /// What the values are, as a column without cells, and how many there are: they are read when they are written.
+    /// The type, as a column without cells, and the number of cells. They are read when they are written.
     Typed(Column, usize),
 }
 

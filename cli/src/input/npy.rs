@@ -33,19 +33,19 @@ pub(super) fn read_within(mut input: Box<dyn Read + '_>, left: &mut u64) -> Resu
     Ok(head.table(columns))
 }
 
-/// What an array is, without its values.
+/// The header of an array.
 #[derive(Debug)]
 pub(super) struct Head {
     fields: Vec<Field>,
     pub(super) shape: Shape,
-    /// How many cells it has.
+    /// The number of cells.
     pub(super) cells: u64,
     /// Bytes of a cell in the file.
     pub(super) width: u64,
 }
 
 impl Head {
-    /// Reads what is before the values, of which at most `left` bytes may follow.
+    /// Reads the header of an array of at most `left` bytes, and subtracts the size of the array from `left`.
     pub(super) fn read(input: &mut dyn Read, left: &mut u64) -> Result<Self> {
         let header = header(input)?;
         take(left, header.len() as u64)?;
@@ -78,7 +78,7 @@ impl Head {
         })
     }
 
-    /// The next `cells` cells, as columns.
+    /// Reads the next `cells` cells as columns.
     pub(super) fn columns(&self, input: &mut dyn Read, cells: u64) -> Result<Vec<Named>> {
         let size = cells.saturating_mul(self.width);
         let mut data = Vec::new();

@@ -2,14 +2,14 @@
 
 use hyperslab::{Datatype, calendar};
 
-/// What stands after the time of a text that is a date.
+/// The zone of a date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Zone {
-    /// Nothing, so the time counts as UTC. Dates without a time count here too.
+    /// None, so the time counts as UTC. This includes dates without a time.
     Unnamed,
     /// `Z`, or an offset of zero.
     Utc,
-    /// An offset that UTC does not keep.
+    /// Another offset, which is lost in UTC.
     Offset,
 }
 
@@ -24,7 +24,7 @@ pub(super) fn of_date(text: &str) -> Zone {
     }
 }
 
-/// Whether a text is a date and a time, followed by something that [`calendar::parse`] does not read: ` CET`,
+/// Whether a text is a date and a time, followed by text that [`calendar::parse`] does not read: ` CET`,
 /// `[Europe/Berlin]` or ` PM`.
 pub(super) fn has_other_zone(text: &str) -> bool {
     let is_time = |text: &str| text.contains(':') && calendar::parse(text, Datatype::DatetimeMs).is_ok();

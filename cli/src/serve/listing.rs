@@ -85,8 +85,8 @@ fn page(kind: &str, text: String) -> Response {
     }
 }
 
-/// The media type for a name's extension. The data of arrays must not have a text type, because proxies may compress text,
-/// which breaks ranges.
+/// The media type for a name's extension. The data of arrays must not have a text type, because proxies may compress
+/// text, which breaks ranges.
 pub(super) fn content_type(name: &str) -> &'static str {
     match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
         "html" => "text/html; charset=utf-8",

@@ -59,7 +59,8 @@ fn accept(listener: &TcpListener, root: &Arc<files::Root>) {
     let connections = Connections::new(CONNECTIONS_MAX);
     for stream in listener.incoming() {
         let Ok(stream) = stream else {
-            // The connection may have ended before it was accepted. If too many files are open, some may be closed soon.
+            // The connection may have ended before it was accepted. If too many files are open, some may be closed
+            // soon.
             thread::sleep(PAUSE);
             continue;
         };

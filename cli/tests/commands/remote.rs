@@ -74,8 +74,8 @@ fn errors_about_missing_credentials_say_what_to_set() {
     assert!(error.contains("AZURE_SKIP_SIGNATURE=true reads"), "{error}");
 }
 
-/// The address of a server that answers each target with `reply`: a status with headers, and a body. Also returns the log
-/// of its requests.
+/// The address of a server that answers each target with `reply`: a status with headers, and a body. Also returns the
+/// log of its requests.
 fn replying(reply: impl Fn(&str) -> (String, String) + Send + 'static) -> (String, Arc<Mutex<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
