@@ -110,7 +110,7 @@ fn unit(filter: Option<&str>) -> Vec<Command> {
 
 /// Some files of the tests package, with the features `unit` was built with.
 fn suite(files: &[&str], options: &[&str], filter: Option<&str>) -> Command {
-    let mut c = cargo(&["test", "--package", "hyperslab-tests"]);
+    let mut c = cargo(&["test", "--package", "hyperslab-tests", "--no-fail-fast"]);
     for file in files {
         c.args(["--test", file]);
     }
