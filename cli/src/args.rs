@@ -252,7 +252,7 @@ pub(crate) struct Import {
     #[arg(long)]
     pub(crate) format: Option<Input>,
     /// Set tile extents in the order of the dimensions, or by name as in lon=0.5,day=7d. Extents of dates and times
-    /// without a unit are in that of the type [default: tiles of about 64 Ki cells]
+    /// without a unit use the unit of the type [default: tiles of about 64 Ki cells]
     #[arg(long, value_name = "N,N|DIM=N")]
     pub(crate) tile: Option<Vec<String>>,
     /// Set the filters of attributes, as in byteshuffle,zstd:5 [default: byteshuffle and zstd]

@@ -73,7 +73,7 @@ pub(crate) async fn meta(env: &Env, command: &Meta) -> Result<()> {
     }
 }
 
-/// Entries that remove those of the keys that exist.
+/// Entries that remove these keys, if they exist.
 fn removals(all: &BTreeMap<String, MetaValue>, keys: impl IntoIterator<Item = String>) -> impl Iterator<Item = Entry> {
     keys.into_iter()
         .filter(|key| all.contains_key(key))

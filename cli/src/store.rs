@@ -22,7 +22,7 @@ pub(crate) struct Place {
     pub(crate) root: String,
     /// The store.
     pub(crate) context: Context,
-    /// What was typed, as a path in the store.
+    /// The path in the store.
     pub(crate) path: String,
 }
 

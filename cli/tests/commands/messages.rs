@@ -333,7 +333,7 @@ fn an_import_that_would_lose_data_is_refused() {
         &["give the scale", "float-scale:0.01:0:4"],
     );
     let unknown = "import in.csv a --sparse --dims lon --domain lon=0:9,lat=0:9";
-    check(&shell, unknown, 2, &["no dimension 'lat'", "the dimensions are lon"]);
+    check(&shell, unknown, 2, &["no dimension 'lat'", "the dimension is lon"]);
     check(&shell, "import in.npy a --domain d0=0:9", 2, &["those of the file"]);
     shell.ok("import in.csv a --sparse --dims lon --domain lon=0:9");
     shell.file("latin.csv", b"id,place\n1,caf\xe9\n");

@@ -25,7 +25,7 @@ fn answering(status: &'static str) -> String {
     format!("http://{address}")
 }
 
-/// The error of `info` for a URL, with these environment variables, and without those of the clouds that are set here.
+/// The error of `info` for a URL. Of the clouds' environment variables, only `settings` are set.
 fn failure(url: &str, settings: &[(&str, &str)]) -> String {
     let shell = Shell::new();
     let mut info = shell.command(&format!("info {url}"));

@@ -23,7 +23,7 @@ pub(super) struct Field {
     pub(super) text: bool,
 }
 
-/// The fields of a `descr`: one without a name, or those of a record.
+/// The fields of a `descr`: an unnamed field, or the fields of a record.
 pub(super) fn fields(descr: &Literal) -> Result<Vec<Field>> {
     match descr {
         Literal::Text(code) => Ok(vec![field("", code, &[], false)?]),
