@@ -2,7 +2,8 @@
 //!
 //! A server on a network serves everyone. A server on a loopback address serves this machine, but any web page that its
 //! user opens can send requests to it. The page uses the address, or a host name of the page that resolves to 127.0.0.1
-//! (DNS rebinding). So it answers only the names of this machine, and only pages of this machine may read its answers.
+//! (DNS rebinding). So the server answers only the names of this machine, and only pages of this machine may read its
+//! answers.
 
 use std::net::IpAddr;
 
