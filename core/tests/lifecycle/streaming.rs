@@ -78,7 +78,7 @@ fn invalid_input_is_refused_and_leaves_no_files() {
     let e = block_on(writer.push(batch(&[1; 57]))).unwrap_err();
     assert!(e.to_string().contains("56 cells left"), "{e}");
     let e = block_on(writer.finish()).unwrap_err();
-    assert!(e.to_string().contains("lacks 56 cells"), "{e}");
+    assert!(e.to_string().contains("missing 56 cells"), "{e}");
 
     let sparse_context = new_array(&sparse::schema(Layout::RowMajor, false, 4));
     let array = open(&sparse_context, Window::ALL);
@@ -88,7 +88,7 @@ fn invalid_input_is_refused_and_leaves_no_files() {
     assert!(again.unwrap_err().to_string().contains("same coordinates"));
     drop(writer);
     let nothing = block_on(block_on(array.writer(None, &at(2))).unwrap().finish());
-    assert!(nothing.unwrap_err().to_string().contains("nothing to write"));
+    assert!(nothing.unwrap_err().to_string().contains("no cells to write"));
     assert!(open(&sparse_context, Window::ALL).fragments().is_empty());
     assert!(open(&context, Window::ALL).fragments().is_empty());
 }
