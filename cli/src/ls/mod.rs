@@ -1,0 +1,73 @@
+//! `ls` and `tree`: arrays and groups, with shapes and types.
+
+mod item;
+mod print;
+mod walk;
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use hyperslab::array::object_type;
+use hyperslab::limits::FOLDER_DEPTH_MAX;
+use hyperslab::vfs::redact;
+
+use self::item::Item;
+use self::walk::Walk;
+pub(crate) use self::walk::{identity, member_place, with_or_without_key};
+use crate::args::Ls;
+use crate::show;
+use crate::store::{Env, Place};
+
+/// Lists one level, or all of them.
+pub(crate) async fn ls(env: &Env, args: &Ls, deep: bool) -> Result<()> {
+    let place = Place::new(&args.path)?;
+    if place.local().is_some_and(Path::is_file) {
+        bail!(
+            "cannot list {0}: it is a file; name a folder, or make an array of it with `hyperslab import {0} ARRAY`",
+            args.path
+        );
+    }
+    let depth = if deep { FOLDER_DEPTH_MAX } else { 1 };
+    let kind = object_type(&place.context, &place.path)
+        .await
+        .with_context(|| format!("cannot list {}", args.path))?;
+    let mut walk = Walk::new(env, deep);
+    let top = walk.item(&place, &redact(&args.path), kind, depth).await?;
+    let Some(top) = top else {
+        bail!("{}: there is no array, group or folder; check the path", args.path)
+    };
+    print(&top, args.json, deep)?;
+    let mut bad = Vec::new();
+    if deep {
+        top.problems("", &mut bad);
+    } else {
+        top.listed().iter().for_each(|i| i.problems("", &mut bad));
+    }
+    bad.extend(walk.ended);
+    let Some(last) = bad.pop() else { return Ok(()) };
+    bad.iter()
+        .for_each(|problem| show::complaint(format_args!("hyperslab: {problem}")));
+    bail!(last)
+}
+
+fn print(top: &Item, json: bool, deep: bool) -> Result<()> {
+    if json {
+        let json = if deep {
+            top.json()
+        } else {
+            top.listed().iter().map(Item::json).collect()
+        };
+        show::line(format_args!("{json:#}"))?;
+    } else if deep {
+        let mut rows = vec![top.row(&top.name)];
+        top.branches("", &mut rows);
+        show::table(&[], rows)?;
+    } else {
+        let mut rows: Vec<_> = top.listed().iter().map(|i| i.row(&i.name)).collect();
+        if top.is_array() {
+            top.branches("", &mut rows);
+        }
+        show::table(&[], rows)?;
+    }
+    Ok(())
+}
