@@ -1,0 +1,159 @@
+//! Arguments of the commands that make arrays, and read or write their cells.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::formats::{Input, Output};
+use crate::when::{Moment, Span};
+
+#[derive(Debug, Args)]
+pub(crate) struct Create {
+    pub(crate) array: String,
+    /// Read the schema from this file, in the format that `schema` prints
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) schema: PathBuf,
+    /// Create the array at this time [default: now]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    pub(crate) timestamp: Option<Moment>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Schema {
+    pub(crate) array: String,
+    /// Read as of this time, or what was written in this window [default: now]
+    #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
+    pub(crate) at: Option<Span>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Info {
+    pub(crate) array: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Read as of this time, or what was written in this window [default: all fragments, including future timestamps]
+    #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
+    pub(crate) at: Option<Span>,
+}
+
+/// Which cells and fields.
+#[derive(Debug, Args)]
+pub(crate) struct Pick {
+    /// Select cells, as in 0:100,5:20 or :,3 or lat=30.0:40.0 [default: the non-empty domain, which `info` shows]
+    #[arg(long, value_name = "SEL", allow_hyphen_values = true)]
+    pub(crate) select: Option<String>,
+    /// Export these attributes, in this order; quote names with commas, as in '"a,b",c' [default: all]
+    #[arg(long, value_name = "A,B")]
+    pub(crate) attrs: Option<Vec<String>>,
+    /// Export only cells that meet this condition, as in "mag >= 4.5 and place != 'Alaska'". The other cells of a dense
+    /// array get the fill value. Quote unusual names with backquotes. The unnamed attribute is called data
+    #[arg(long = "where", value_name = "COND", allow_hyphen_values = true)]
+    pub(crate) condition: Option<String>,
+    /// Read as of this time, or what was written in this window [default: now]
+    #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
+    pub(crate) at: Option<Span>,
+    /// Export cells in this order [default: row for dense arrays, global for sparse ones]
+    #[arg(long)]
+    pub(crate) order: Option<Order>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Order {
+    Row,
+    Col,
+    Global,
+    Unordered,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    pub(crate) array: String,
+    /// Output file, or - for standard output
+    pub(crate) out: String,
+    #[command(flatten)]
+    pub(crate) pick: Pick,
+    /// Write this format [default: by the extension of OUT]. Non-finite floats are nan, inf and -inf in CSV, and "NaN",
+    /// "Infinity" and "-Infinity" in JSON
+    #[arg(long)]
+    pub(crate) format: Option<Output>,
+    /// Replace OUT if it exists. Keeps its permissions, and its owner if possible. Follows links
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Limit the memory of the program to this many bytes. Single tiles and the pixels of a .png come on top. Values
+    /// below 64MiB count as 64MiB
+    #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
+    pub(crate) memory: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Write {
+    pub(crate) array: String,
+    /// Input file, or - for standard input
+    #[arg(value_name = "IN")]
+    pub(crate) input: String,
+    /// Fill this box, if the file has no coordinates
+    #[arg(long, value_name = "SEL", allow_hyphen_values = true)]
+    pub(crate) select: Option<String>,
+    /// Write single cells of a dense array, with their coordinates. They hide cells that are written as boxes, even
+    /// later, until all fragments are consolidated
+    #[arg(long, conflicts_with = "select")]
+    pub(crate) points: bool,
+    /// Write at this time [default: now]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    pub(crate) timestamp: Option<Moment>,
+    /// Read this format [default: by the extension of IN]
+    #[arg(long)]
+    pub(crate) format: Option<Input>,
+    /// Separate CSV values at this character, or tab [default: comma, or the most frequent of ; tab | in a header
+    /// without commas]
+    #[arg(long, value_name = "CHAR", value_parser = crate::input::separator)]
+    pub(crate) separator: Option<u8>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// Input file, or - for standard input
+    #[arg(value_name = "IN")]
+    pub(crate) input: String,
+    pub(crate) array: String,
+    /// Read this format [default: by the extension of IN]
+    #[arg(long)]
+    pub(crate) format: Option<Input>,
+    /// Set tile extents in the order of the dimensions, or by name as in lon=0.5,day=7d. Extents of dates and times
+    /// without a unit use the unit of the type [default: tiles of about 64 Ki cells]
+    #[arg(long, value_name = "N,N|DIM=N")]
+    pub(crate) tile: Option<Vec<String>>,
+    /// Set the filters of attributes, as in byteshuffle,zstd:5 [default: byteshuffle and zstd]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) filters: Option<String>,
+    /// Create a sparse array, with the columns of --dims as coordinates
+    #[arg(long, requires = "dims")]
+    pub(crate) sparse: bool,
+    /// Use these columns of a table as dimensions, or name the axes of an .npy
+    #[arg(long, value_name = "A,B")]
+    pub(crate) dims: Option<Vec<String>>,
+    /// Set the domains of sparse dimensions, as in lon=-180:180 [default: around the cells]
+    #[arg(long, value_name = "DIM=LO:HI", allow_hyphen_values = true)]
+    pub(crate) domain: Vec<String>,
+    /// Import these columns, or name the values of an .npy [default: all columns, or data]
+    #[arg(long, value_name = "A,B")]
+    pub(crate) attrs: Option<Vec<String>>,
+    /// Set the types of CSV columns, as in id=string_ascii,day=datetime_day [default: the narrowest that all cells fit]
+    #[arg(long, value_name = "COLUMN=TYPE")]
+    pub(crate) types: Vec<String>,
+    /// Separate CSV values at this character, or tab [default: comma, or the most frequent of ; tab | in a header
+    /// without commas]
+    #[arg(long, value_name = "CHAR", value_parser = crate::input::separator)]
+    pub(crate) separator: Option<u8>,
+    /// Refuse cells with the same coordinates [default: allowed in sparse arrays]
+    #[arg(long)]
+    pub(crate) unique: bool,
+    /// Limit the memory of the program for CSV, .npy and .npz to this many bytes. Single tiles and rows come on top.
+    /// Values below 64MiB count as 64MiB
+    #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
+    pub(crate) memory: u64,
+    /// Write at this time [default: now]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    pub(crate) timestamp: Option<Moment>,
+}
