@@ -10,7 +10,7 @@ use hyperslab::view::selection::{self, display_name};
 use hyperslab::write::Cells;
 use hyperslab::{CellCount, Column, Scalar, ScalarRange};
 
-use crate::failure::usage;
+use crate::errors::usage;
 use crate::input::{self, Named, Shape, Table, Values};
 
 /// Columns by name.

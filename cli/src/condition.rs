@@ -3,7 +3,7 @@
 use anyhow::Result;
 use hyperslab::{Array, Condition, Error};
 
-use crate::failure::usage;
+use crate::errors::usage;
 
 /// Parses a condition, and checks it against the array's fields.
 pub(crate) async fn read(text: &str, array: &Array) -> Result<Condition> {

@@ -14,7 +14,7 @@ use crate::args::Copy;
 use crate::build::Building;
 use crate::progress::Progress;
 use crate::store::{Env, Place, seed};
-use crate::{show, sizes, when};
+use crate::{show, sizes, time_args};
 
 /// Bytes that are copied at a time.
 const CHUNK_BYTES: u64 = 8 << 20;
@@ -73,7 +73,7 @@ async fn groups(env: &Env, from: &Place, made: &Place, to: &Place, files: &[Walk
         }
         if !changes.is_empty() {
             let options = WriteOptions {
-                timestamp_ms: when::or_now(None)?,
+                timestamp_ms: time_args::or_now(None)?,
                 seed: seed()?,
                 sync: true,
             };

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::args::Group;
 use crate::build::Building;
-use crate::failure::usage;
+use crate::errors::usage;
 use crate::show;
 use crate::store::{Env, Place, seed};
-use crate::when::{self, Moment};
+use crate::time_args::{self, Moment};
 
 /// Runs the command.
 pub(crate) async fn group(env: &Env, command: &Group) -> Result<()> {
@@ -41,7 +41,7 @@ pub(crate) async fn group(env: &Env, command: &Group) -> Result<()> {
         } => change(env, path, GroupChange::Remove(member.clone()), *timestamp).await,
         Group::Ls { path, json, at } => {
             let place = Place::new(path)?;
-            let opened = Opened::open(&place.context, &place.path, &env.options(when::window(*at)?)).await;
+            let opened = Opened::open(&place.context, &place.path, &env.options(time_args::window(*at)?)).await;
             let opened = opened.with_context(|| format!("cannot open {path}"))?;
             let kind = |k: Option<ObjectType>| k.map_or("unknown", ObjectType::name);
             if *json {
@@ -114,7 +114,7 @@ async fn change(env: &Env, path: &str, change: GroupChange, timestamp: Option<Mo
     let place = Place::new(path)?;
     env.will_change(&place);
     let failed = || format!("cannot change the group {path}");
-    let time = when::of_change(timestamp, async |now| {
+    let time = time_args::of_change(timestamp, async |now| {
         group_time(&place.context, &place.path, now).await
     });
     let options = WriteOptions {

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use crate::args::Info;
 use crate::store::Env;
-use crate::{show, sizes, when};
+use crate::{show, sizes, time_args};
 
 /// Runs the command.
 pub(crate) async fn info(env: &Env, args: &Info) -> Result<()> {
-    let array = env.open(&args.array, when::all(args.at)).await?;
+    let array = env.open(&args.array, time_args::all(args.at)).await?;
     let total = Total::of(&array).await;
     let total = total.with_context(|| format!("cannot read {}", args.array))?;
     let shown = redact(&args.array);
@@ -124,7 +124,7 @@ fn print(url: &str, array: &Array, total: &Total) -> Result<()> {
     if let Some(last) = deletes.last() {
         rows.push(vec![
             "deletes".into(),
-            format!("{}, the last at {}", deletes.len(), when::iso(*last)),
+            format!("{}, the last at {}", deletes.len(), time_args::iso(*last)),
         ]);
     }
     show::table(&[], rows)?;
@@ -134,9 +134,9 @@ fn print(url: &str, array: &Array, total: &Total) -> Result<()> {
     show::line("")?;
     let row = |f: &std::sync::Arc<Fragment>| {
         let time = if f.start_ms == f.end_ms {
-            when::iso(f.start_ms)
+            time_args::iso(f.start_ms)
         } else {
-            format!("{}..{}", when::iso(f.start_ms), when::iso(f.end_ms))
+            format!("{}..{}", time_args::iso(f.start_ms), time_args::iso(f.end_ms))
         };
         let written = f.non_empty_domain().map_or_else(String::new, |d| domain(schema, d));
         let kind = if f.dense { "dense" } else { "sparse" };

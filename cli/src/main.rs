@@ -11,9 +11,9 @@ mod build;
 mod cells;
 mod condition;
 mod copy;
-mod each;
+mod errors;
 mod export;
-mod failure;
+mod for_each_array;
 mod formats;
 mod gate;
 mod group;
@@ -25,7 +25,7 @@ mod lists;
 mod ls;
 mod maintain;
 mod meta;
-mod out;
+mod output_file;
 mod overviews;
 mod progress;
 mod schema;
@@ -35,9 +35,9 @@ mod signals;
 mod sizes;
 mod staging;
 mod store;
+mod time_args;
 mod undo;
 mod verify;
-mod when;
 mod write;
 
 use std::process::ExitCode;
@@ -49,7 +49,7 @@ use args::{Cli, Command};
 fn main() -> ExitCode {
     let cli = match Cli::read() {
         Ok(cli) => cli,
-        Err(error) => return failure::report_usage(&error),
+        Err(error) => return errors::report_usage(&error),
     };
     signals::install();
     if cli.quiet {
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     }
     match pollster::block_on(run(&cli)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => failure::report(&error),
+        Err(error) => errors::report(&error),
     }
 }
 

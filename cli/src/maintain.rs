@@ -15,18 +15,18 @@ use serde_json::{Value, json};
 
 use crate::args::{Consolidate, Delete, Evolve, Mode, Vacuum};
 use crate::condition;
-use crate::each::{Target, each};
-use crate::failure::usage;
+use crate::errors::usage;
+use crate::for_each_array::{Target, for_each_array};
 use crate::sizes::PROGRAM_BYTES;
 use crate::store::{Env, seed};
-use crate::when::{self, Moment};
+use crate::time_args::{self, Moment};
 use crate::{input, lists, show};
 
 /// The least memory for a merge, whatever the budget.
 const MERGE_BYTES_MIN: u64 = 4 << 20;
 
 fn options(timestamp: Option<Moment>) -> Result<WriteOptions> {
-    at_time(when::or_now(timestamp)?)
+    at_time(time_args::or_now(timestamp)?)
 }
 
 fn at_time(timestamp_ms: u64) -> Result<WriteOptions> {
@@ -48,9 +48,9 @@ pub(crate) async fn delete(env: &Env, args: &Delete) -> Result<()> {
     let failed = || format!("cannot delete from {}", args.array);
     let after = async |now| array.write_time(now).await;
     let timestamp_ms = if args.dry_run {
-        when::planned(args.timestamp, after).await
+        time_args::planned(args.timestamp, after).await
     } else {
-        when::of_change(args.timestamp, after).await
+        time_args::of_change(args.timestamp, after).await
     };
     let options = at_time(timestamp_ms.with_context(failed)?)?;
     if !args.dry_run {
@@ -74,14 +74,14 @@ pub(crate) async fn delete(env: &Env, args: &Delete) -> Result<()> {
 
 /// Merges fragments, footers, commits or metadata.
 pub(crate) async fn consolidate(env: &Env, args: &Consolidate) -> Result<()> {
-    each(env, &args.array, async |target| {
+    for_each_array(env, &args.array, async |target| {
         consolidate_one(env, target, args).await
     })
     .await
 }
 
 async fn consolidate_one(env: &Env, Target { url, prefix }: &Target, args: &Consolidate) -> Result<()> {
-    let array = env.open_to_merge(url, when::window(args.at)?).await?;
+    let array = env.open_to_merge(url, time_args::window(args.at)?).await?;
     let memory_bytes = args.memory.saturating_sub(PROGRAM_BYTES).max(MERGE_BYTES_MIN);
     let mut what = ConsolidateOptions::new(mode(args.mode));
     what.memory_bytes = memory_bytes;
@@ -126,7 +126,7 @@ fn with_program(e: Error, memory_bytes: u64) -> Error {
 
 /// Removes files that consolidation has replaced.
 pub(crate) async fn vacuum(env: &Env, args: &Vacuum) -> Result<()> {
-    each(env, &args.array, async |Target { url, prefix }| {
+    for_each_array(env, &args.array, async |Target { url, prefix }| {
         let array = env.open_to_write(url).await?;
         let gone = maintain::vacuum(&array, mode(args.mode), args.dry_run, &options(None)?).await;
         for path in gone.with_context(|| format!("cannot vacuum {url}"))? {

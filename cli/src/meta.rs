@@ -11,16 +11,16 @@ use hyperslab::{Datatype, Window};
 use serde_json::{Value, json};
 
 use crate::args::Meta;
-use crate::failure::usage;
+use crate::errors::usage;
 use crate::show;
 use crate::store::{Env, Place, seed};
-use crate::when::{self, Moment};
+use crate::time_args::{self, Moment};
 
 /// Runs the command.
 pub(crate) async fn meta(env: &Env, command: &Meta) -> Result<()> {
     match command {
         Meta::Ls { array, json, at } => {
-            let all = read(env, array, when::window(*at)?).await?;
+            let all = read(env, array, time_args::window(*at)?).await?;
             if *json {
                 let entry =
                     |(k, v): (&String, &MetaValue)| (k.clone(), json!({"type": v.datatype.name(), "value": value(v)}));
@@ -34,7 +34,7 @@ pub(crate) async fn meta(env: &Env, command: &Meta) -> Result<()> {
             }
         }
         Meta::Get { array, key, at } => {
-            let all = read(env, array, when::window(*at)?).await?;
+            let all = read(env, array, time_args::window(*at)?).await?;
             let known = || all.keys().cloned().collect::<Vec<_>>().join(", ");
             let [values, _] = numpy_keys(key);
             let found = all.get(key).or_else(|| all.get(&values));
@@ -110,13 +110,13 @@ async fn write(env: &Env, url: &str, entries: &[Entry], timestamp: Option<Moment
         sync: true,
     };
     if object_type(context, path).await? == Some(ObjectType::Group) {
-        let time = when::of_change(timestamp, async |now| group_metadata_time(context, path, now).await);
+        let time = time_args::of_change(timestamp, async |now| group_metadata_time(context, path, now).await);
         let options = options(time.await.with_context(failed)?);
         let done = write_group_metadata(context, path, entries, env.key.as_ref(), &options).await;
         return done.with_context(failed);
     }
     let array = env.open_at(&place, Window::ALL).await?;
-    let time = when::of_change(timestamp, async |now| array.metadata_time(now).await);
+    let time = time_args::of_change(timestamp, async |now| array.metadata_time(now).await);
     let options = options(time.await.with_context(failed)?);
     array.write_metadata(entries, &options).await.with_context(failed)
 }

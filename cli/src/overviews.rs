@@ -22,10 +22,10 @@ use self::axis::{Axis, block, cells};
 use self::level::{Absent, Level, Number, Run, means};
 use crate::args::Overviews;
 use crate::build::Building;
-use crate::failure::usage;
+use crate::errors::usage;
 use crate::progress::Progress;
 use crate::store::{Env, Place, seed};
-use crate::when;
+use crate::time_args;
 
 /// The metadata key that lists the copies for viewers.
 const KEY: &str = "overviews";
@@ -35,7 +35,7 @@ const SUMS_BYTES_MAX: u128 = 4 << 30;
 /// Runs the command.
 pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
     let url = args.array.trim_end_matches('/');
-    let array = env.open(url, when::window(None)?).await?;
+    let array = env.open(url, time_args::window(None)?).await?;
     ensure!(
         array.schema().is_dense(),
         "{url}: overviews need a dense array, and this one is sparse"
@@ -118,7 +118,7 @@ fn left(made: &[String], what: String) -> String {
 /// Writes the paths of the copies to the array's metadata.
 async fn name_them(array: &Array, list: MetaValue) -> Result<()> {
     let options = WriteOptions {
-        timestamp_ms: when::or_now(None)?,
+        timestamp_ms: time_args::or_now(None)?,
         seed: seed()?,
         sync: true,
     };
@@ -325,7 +325,7 @@ async fn store(env: &Env, array: &Array, fields: &[Field], level: &Level, place:
     };
     let attributes = schema.attributes.iter().zip(fields);
     let columns = attributes.zip(&level.sums).map(column).collect();
-    let timestamp_ms = when::or_now(None)?;
+    let timestamp_ms = time_args::or_now(None)?;
     let options = CreateOptions {
         timestamp_ms,
         seed: seed()?,

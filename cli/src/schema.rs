@@ -11,11 +11,11 @@ use hyperslab::schema_json;
 use crate::args::{Create, Schema};
 use crate::build::Building;
 use crate::store::{Env, Place, seed};
-use crate::{show, when};
+use crate::{show, time_args};
 
 /// Prints the schema.
 pub(crate) async fn schema(env: &Env, args: &Schema) -> Result<()> {
-    let array = env.open(&args.array, when::window(args.at)?).await?;
+    let array = env.open(&args.array, time_args::window(args.at)?).await?;
     let enumerations = enumerations(&array).await;
     let enumerations = enumerations.with_context(|| format!("cannot read the schema of {}", args.array))?;
     let json = schema_json::to_json(array.schema(), &enumerations);
@@ -46,7 +46,7 @@ pub(crate) async fn create(env: &Env, args: &Create) -> Result<()> {
         schema_json::from_json(&json).with_context(|| format!("the schema in {name} is not valid"))?;
     let place = Place::new(&args.array)?;
     let options = CreateOptions {
-        timestamp_ms: when::or_now(args.timestamp)?,
+        timestamp_ms: time_args::or_now(args.timestamp)?,
         seed: seed()?,
         key: env.key.clone(),
     };

@@ -9,7 +9,7 @@ use hyperslab::filter::Key;
 use hyperslab::vfs::manifest;
 use hyperslab::{Context, Window, vfs};
 
-use crate::failure::usage;
+use crate::errors::usage;
 use crate::undo::Undo;
 use crate::{show, signals};
 

@@ -7,22 +7,22 @@ use hyperslab::query::Finding;
 use hyperslab::vfs::{join_url, manifest, redact};
 
 use crate::args::{Index, Verify};
-use crate::each::each;
-use crate::failure::Reported;
+use crate::errors::Reported;
+use crate::for_each_array::for_each_array;
 use crate::progress::Progress;
 use crate::store::{Env, Place};
-use crate::{show, sizes, when};
+use crate::{show, sizes, time_args};
 
 /// Reads every tile, and reports all damage and the tiles without checksums.
 pub(crate) async fn verify(env: &Env, args: &Verify) -> Result<()> {
-    each(env, &args.array, async |target| {
+    for_each_array(env, &args.array, async |target| {
         verify_one(env, &target.url, args).await
     })
     .await
 }
 
 async fn verify_one(env: &Env, url: &str, args: &Verify) -> Result<()> {
-    let (array, unopened) = env.open_to_verify(url, when::all(args.at)).await?;
+    let (array, unopened) = env.open_to_verify(url, time_args::all(args.at)).await?;
     let (mut files, mut tiles, mut bytes, mut damaged) = (0_u64, 0_u64, 0_u64, 0_u64);
     let mut unchecked = Unchecked::default();
     let progress = Progress::new(

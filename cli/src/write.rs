@@ -10,7 +10,7 @@ use crate::cells::{assemble, points};
 use crate::export::fields;
 use crate::input::{Lines, Source, Table};
 use crate::store::{Env, seed};
-use crate::{show, when};
+use crate::{show, time_args};
 
 /// Runs the command.
 pub(crate) async fn write(env: &Env, args: &Write) -> Result<()> {
@@ -23,7 +23,7 @@ pub(crate) async fn write(env: &Env, args: &Write) -> Result<()> {
         Some(text) => Target::Box(text),
         None => Target::Table,
     };
-    let timestamp_ms = when::of_change(args.timestamp, async |now| array.write_time(now).await);
+    let timestamp_ms = time_args::of_change(args.timestamp, async |now| array.write_time(now).await);
     let timestamp_ms = timestamp_ms.await.with_context(what)?;
     let fragment = write_table(&array, table, target, timestamp_ms)
         .await

@@ -12,7 +12,7 @@ use fuser::{
     Request,
 };
 
-use crate::errno::{Refusal, errno};
+use crate::errno::{FsError, errno};
 use crate::filesystem::{Attributes, FileSystem, Listed, NAME_BYTES_MAX};
 use crate::workers::Workers;
 
@@ -35,9 +35,9 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// Serves `files`, owned by the user and group `owner`. A request that takes longer than `patience` fails.
-    pub fn new(files: Arc<FileSystem>, owner: (u32, u32), patience: Duration) -> Self {
-        let workers = Workers::new(patience);
+    /// Serves `files`, owned by the user and group `owner`. A request that takes longer than `timeout` fails.
+    pub fn new(files: Arc<FileSystem>, owner: (u32, u32), timeout: Duration) -> Self {
+        let workers = Workers::new(timeout);
         Self {
             files,
             workers,
@@ -51,13 +51,13 @@ impl Adapter {
     fn run<R: Send + 'static>(
         &self,
         about: INodeNo,
-        request: impl FnOnce(&FileSystem) -> Result<R, Refusal> + Send + 'static,
-    ) -> Result<R, Refusal> {
+        request: impl FnOnce(&FileSystem) -> Result<R, FsError> + Send + 'static,
+    ) -> Result<R, FsError> {
         let files = Arc::clone(&self.files);
         let answer = self.workers.run(move || request(&files));
         answer.map_err(|refusal| match refusal {
             // The file system does not know about these failures.
-            Refusal::TimedOut | Refusal::Panicked => self.files.complain(about.0, refusal),
+            FsError::TimedOut | FsError::Panicked => self.files.complain(about.0, refusal),
             other => other,
         })
     }
@@ -119,7 +119,7 @@ impl Filesystem for Adapter {
                 Generation(0),
             ),
             // Inode 0 is a negative entry, which the kernel may cache.
-            Err(Refusal::Absent) => {
+            Err(FsError::Absent) => {
                 let none = Attributes {
                     ino: 0,
                     size: 0,
@@ -148,7 +148,7 @@ impl Filesystem for Adapter {
         let opened = if flags.acc_mode() == fuser::OpenAccMode::O_RDONLY {
             self.files.open(ino.0)
         } else {
-            Err(Refusal::ReadOnly)
+            Err(FsError::ReadOnly)
         };
         match opened {
             // The bytes of an inode never change, so the kernel's cache stays valid.
@@ -201,7 +201,7 @@ impl Filesystem for Adapter {
 
     fn readdir(&self, _: &Request, ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
         let Some(listing) = self.listings().get(&handle.0).cloned() else {
-            return reply.error(errno(&Refusal::Stale));
+            return reply.error(errno(&FsError::Stale));
         };
         // The kernel resolves the parent itself.
         let dots = [(ino.0, ".", true), (ino.0, "..", true)];

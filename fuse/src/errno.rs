@@ -5,7 +5,7 @@ use hyperslab::Error;
 
 /// The reason why a request failed.
 #[derive(Debug)]
-pub enum Refusal {
+pub enum FsError {
     /// No file or folder has this name. This is not a failure.
     Absent,
     /// The inode was forgotten, or the file has changed.
@@ -30,13 +30,13 @@ pub enum Refusal {
     Unreadable(Error),
 }
 
-impl From<Error> for Refusal {
+impl From<Error> for FsError {
     fn from(error: Error) -> Self {
         Self::Engine(error)
     }
 }
 
-impl Refusal {
+impl FsError {
     /// Whether reading existing data failed. False if the name does not exist.
     pub fn is_failure(&self) -> bool {
         let other = [Errno::ENOENT, Errno::ESTALE, Errno::EINTR];
@@ -44,7 +44,7 @@ impl Refusal {
     }
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for FsError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Absent => f.write_str("no such file or folder"),
@@ -68,20 +68,20 @@ impl std::fmt::Display for Refusal {
 ///
 /// An invalid name is `ENOENT`, because shells and tools probe names and continue after that error. The reason is in
 /// the folder's extended attribute `user.hyperslab.error`.
-pub fn errno(refusal: &Refusal) -> Errno {
+pub fn errno(refusal: &FsError) -> Errno {
     match refusal {
-        Refusal::Absent => Errno::ENOENT,
-        Refusal::Stale => Errno::ESTALE,
-        Refusal::IsFolder => Errno::EISDIR,
-        Refusal::NoFolder => Errno::ENOTDIR,
-        Refusal::NoAttribute => Errno::ENODATA,
-        Refusal::NameTooLong => Errno::ENAMETOOLONG,
-        Refusal::ReadOnly => Errno::EROFS,
-        Refusal::TimedOut => Errno::ETIMEDOUT,
-        Refusal::Panicked => Errno::EIO,
+        FsError::Absent => Errno::ENOENT,
+        FsError::Stale => Errno::ESTALE,
+        FsError::IsFolder => Errno::EISDIR,
+        FsError::NoFolder => Errno::ENOTDIR,
+        FsError::NoAttribute => Errno::ENODATA,
+        FsError::NameTooLong => Errno::ENAMETOOLONG,
+        FsError::ReadOnly => Errno::EROFS,
+        FsError::TimedOut => Errno::ETIMEDOUT,
+        FsError::Panicked => Errno::EIO,
         // Zarr readers treat a missing chunk as unwritten, so these must not be `ENOENT`.
-        Refusal::Unreadable(Error::NotFound { .. } | Error::InvalidArgument(_)) => Errno::EIO,
-        Refusal::Engine(error) | Refusal::Unreadable(error) => match error {
+        FsError::Unreadable(Error::NotFound { .. } | Error::InvalidArgument(_)) => Errno::EIO,
+        FsError::Engine(error) | FsError::Unreadable(error) => match error {
             lost if lost.is_lost() => Errno::EIO,
             Error::NotFound { .. } | Error::InvalidArgument(_) => Errno::ENOENT,
             Error::AlreadyExists { .. } => Errno::EEXIST,

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use hyperslab::blocking::block_on;
 use hyperslab::view::{DirEntry, Node, NodeKind, Source, View, dir_id};
 
-use crate::errno::{Refusal, errno};
+use crate::errno::{FsError, errno};
 use crate::open_files::OpenFiles;
 
 /// The inode of the root folder.
@@ -35,7 +35,7 @@ pub struct FileSystem {
     open: OpenFiles,
     /// The last failure of each file or folder.
     complaints: Mutex<HashMap<u64, Complaint>>,
-    tell: fn(&str, &Refusal),
+    tell: fn(&str, &FsError),
 }
 
 #[derive(Debug, Clone)]
@@ -87,9 +87,9 @@ impl FileSystem {
     ///
     /// # Errors
     /// The source cannot be read or shown.
-    pub fn new(source: Source, ttl: Duration) -> Result<Self, Refusal> {
+    pub fn new(source: Source, ttl: Duration) -> Result<Self, FsError> {
         let view = View::new(source, now_ms());
-        let root = block_on(view.lookup(""))?.ok_or(Refusal::Absent)?;
+        let root = block_on(view.lookup(""))?.ok_or(FsError::Absent)?;
         let root = Inode {
             path: String::new(),
             node: Arc::new(root),
@@ -109,7 +109,7 @@ impl FileSystem {
     /// Calls `tell` with the path and the reason when existing data cannot be read. It is called once per inode,
     /// because the order in which parts of a file are read is unpredictable.
     #[must_use]
-    pub fn telling(self, tell: fn(&str, &Refusal)) -> Self {
+    pub fn telling(self, tell: fn(&str, &FsError)) -> Self {
         Self { tell, ..self }
     }
 
@@ -121,12 +121,12 @@ impl FileSystem {
     /// Looks up the file `name` in the folder `parent`. Each success counts until [`FileSystem::forget`].
     ///
     /// # Errors
-    /// [`Refusal::Absent`] if the name does not exist; others with the reason.
-    pub fn lookup(&self, parent: u64, name: &OsStr) -> Result<Attributes, Refusal> {
+    /// [`FsError::Absent`] if the name does not exist; others with the reason.
+    pub fn lookup(&self, parent: u64, name: &OsStr) -> Result<Attributes, FsError> {
         if name.len() > NAME_BYTES_MAX {
-            return Err(Refusal::NameTooLong);
+            return Err(FsError::NameTooLong);
         }
-        let name = name.to_str().ok_or(Refusal::Absent)?;
+        let name = name.to_str().ok_or(FsError::Absent)?;
         let path = self.child(parent, name)?;
         self.refresh();
         let mut found = block_on(self.view.lookup(&path));
@@ -137,7 +137,7 @@ impl FileSystem {
         }
         let node = found
             .map_err(|e| self.complain_of(parent, Some(name), e.into()))?
-            .ok_or(Refusal::Absent)?;
+            .ok_or(FsError::Absent)?;
         self.withdraw(parent, Some(name));
         let (ino, node) = (node.id, Arc::new(node));
         let mut inodes = lock(&self.inodes);
@@ -156,8 +156,8 @@ impl FileSystem {
     /// The attributes of a file or folder.
     ///
     /// # Errors
-    /// [`Refusal::Stale`] if the inode is unknown.
-    pub fn attributes(&self, ino: u64) -> Result<Attributes, Refusal> {
+    /// [`FsError::Stale`] if the inode is unknown.
+    pub fn attributes(&self, ino: u64) -> Result<Attributes, FsError> {
         let inode = self.inode(ino)?;
         if inode.node.kind.is_dir() {
             // New writes change the folder. The bytes of a file's inode never change.
@@ -172,11 +172,11 @@ impl FileSystem {
     /// Reads a byte range of a file. The result is shorter only at the end of the file.
     ///
     /// # Errors
-    /// [`Refusal::IsFolder`]; [`Refusal::Stale`] if the file was vacuumed; errors of reading the array.
-    pub fn read(&self, ino: u64, offset: u64, size: u32) -> Result<Bytes, Refusal> {
+    /// [`FsError::IsFolder`]; [`FsError::Stale`] if the file was vacuumed; errors of reading the array.
+    pub fn read(&self, ino: u64, offset: u64, size: u32) -> Result<Bytes, FsError> {
         let inode = self.inode(ino)?;
         if inode.node.kind.is_dir() {
-            return Err(Refusal::IsFolder);
+            return Err(FsError::IsFolder);
         }
         let range = offset..offset.saturating_add(u64::from(size));
         if let Some(whole) = self.open.whole(ino) {
@@ -197,8 +197,8 @@ impl FileSystem {
                 return Ok(bytes);
             }
             // It existed at lookup, so it was vacuumed or lost since then.
-            Err(hyperslab::Error::NotFound { .. }) if self.is_outdated(ino, &inode) => Refusal::Stale,
-            Err(e) => Refusal::Unreadable(e),
+            Err(hyperslab::Error::NotFound { .. }) if self.is_outdated(ino, &inode) => FsError::Stale,
+            Err(e) => FsError::Unreadable(e),
         };
         Err(self.complain(ino, refusal))
     }
@@ -215,10 +215,10 @@ impl FileSystem {
     /// Opens a file. A file that must be rendered as a whole is rendered once until [`FileSystem::close`].
     ///
     /// # Errors
-    /// [`Refusal::IsFolder`]; [`Refusal::Stale`].
-    pub fn open(&self, ino: u64) -> Result<(), Refusal> {
+    /// [`FsError::IsFolder`]; [`FsError::Stale`].
+    pub fn open(&self, ino: u64) -> Result<(), FsError> {
         if self.inode(ino)?.node.kind.is_dir() {
-            return Err(Refusal::IsFolder);
+            return Err(FsError::IsFolder);
         }
         self.open.open(ino);
         Ok(())
@@ -237,11 +237,11 @@ impl FileSystem {
     /// Lists a folder in order.
     ///
     /// # Errors
-    /// [`Refusal::NoFolder`]; [`Refusal::Stale`]; errors of reading the array.
-    pub fn list(&self, ino: u64) -> Result<Vec<Listed>, Refusal> {
+    /// [`FsError::NoFolder`]; [`FsError::Stale`]; errors of reading the array.
+    pub fn list(&self, ino: u64) -> Result<Vec<Listed>, FsError> {
         let inode = self.inode(ino)?;
         if !inode.node.kind.is_dir() {
-            return Err(Refusal::NoFolder);
+            return Err(FsError::NoFolder);
         }
         self.refresh();
         let entries = block_on(self.view.list(&inode.path)).map_err(|e| self.complain(ino, e.into()))?;
@@ -263,17 +263,17 @@ impl FileSystem {
     /// The value of an extended attribute.
     ///
     /// # Errors
-    /// [`Refusal::NoAttribute`]; [`Refusal::Stale`].
-    pub fn xattr(&self, ino: u64, name: &OsStr) -> Result<String, Refusal> {
+    /// [`FsError::NoAttribute`]; [`FsError::Stale`].
+    pub fn xattr(&self, ino: u64, name: &OsStr) -> Result<String, FsError> {
         let found = self.xattrs(ino)?.into_iter().find(|(n, _)| name == OsStr::new(n));
-        found.map(|(_, value)| value).ok_or(Refusal::NoAttribute)
+        found.map(|(_, value)| value).ok_or(FsError::NoAttribute)
     }
 
     /// All extended attributes: facts about a slice, and the last failure in a folder.
     ///
     /// # Errors
-    /// [`Refusal::Stale`].
-    pub fn xattrs(&self, ino: u64) -> Result<Vec<(String, String)>, Refusal> {
+    /// [`FsError::Stale`].
+    pub fn xattrs(&self, ino: u64) -> Result<Vec<(String, String)>, FsError> {
         let inode = self.inode(ino)?;
         let facts = inode
             .node
@@ -291,11 +291,11 @@ impl FileSystem {
 
     /// Records a failure for the extended attribute of the file or folder, and reports it if existing data cannot be
     /// read.
-    pub fn complain(&self, ino: u64, refusal: Refusal) -> Refusal {
+    pub fn complain(&self, ino: u64, refusal: FsError) -> FsError {
         self.complain_of(ino, None, refusal)
     }
 
-    fn complain_of(&self, ino: u64, name: Option<&str>, refusal: Refusal) -> Refusal {
+    fn complain_of(&self, ino: u64, name: Option<&str>, refusal: FsError) -> FsError {
         let number = errno(&refusal).code();
         let complaint = Complaint {
             number,
@@ -328,10 +328,10 @@ impl FileSystem {
         lock(&self.inodes).len()
     }
 
-    fn child(&self, parent: u64, name: &str) -> Result<String, Refusal> {
+    fn child(&self, parent: u64, name: &str) -> Result<String, FsError> {
         let inode = self.inode(parent)?;
         if !inode.node.kind.is_dir() {
-            return Err(Refusal::NoFolder);
+            return Err(FsError::NoFolder);
         }
         Ok(join(&inode.path, name))
     }
@@ -355,8 +355,8 @@ impl FileSystem {
         }
     }
 
-    fn inode(&self, ino: u64) -> Result<Inode, Refusal> {
-        lock(&self.inodes).get(&ino).cloned().ok_or(Refusal::Stale)
+    fn inode(&self, ino: u64) -> Result<Inode, FsError> {
+        lock(&self.inodes).get(&ino).cloned().ok_or(FsError::Stale)
     }
 
     fn refresh(&self) {

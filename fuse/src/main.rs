@@ -15,7 +15,7 @@ use hyperslab::view::{Source, parse_time};
 use hyperslab::{Context, OpenOptions, Window, printable, vfs};
 use hyperslab_fuse::adapter::Adapter;
 use hyperslab_fuse::background;
-use hyperslab_fuse::errno::Refusal;
+use hyperslab_fuse::errno::FsError;
 use hyperslab_fuse::filesystem::FileSystem;
 use hyperslab_fuse::mount::{self, Mount};
 
@@ -281,7 +281,7 @@ fn log(file: &Path) -> Result<File> {
 }
 
 /// Reports data that cannot be read.
-fn report(path: &str, refusal: &Refusal) {
+fn report(path: &str, refusal: &FsError) {
     // A failed write to standard error cannot be reported.
     let message = format!("fuse-mount: cannot read {path:?}: {refusal}");
     let _ = writeln!(std::io::stderr(), "{}", printable(&vfs::redact(&message), &[]));

@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::errno::Refusal;
+use crate::errno::FsError;
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -16,40 +16,40 @@ type Job = Box<dyn FnOnce() + Send>;
 #[derive(Clone)]
 pub struct Workers {
     idle: Arc<Mutex<Vec<Sender<Job>>>>,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Workers {
-    /// An empty pool. [`Workers::run`] waits at most `patience` for a result.
-    pub fn new(patience: Duration) -> Self {
+    /// An empty pool. [`Workers::run`] waits at most `timeout` for a result.
+    pub fn new(timeout: Duration) -> Self {
         Self {
             idle: Arc::default(),
-            patience,
+            timeout,
         }
     }
 
     /// Runs `job` on a worker thread and waits for its result.
     ///
     /// # Errors
-    /// The error of the job; [`Refusal::TimedOut`]; [`Refusal::Panicked`].
+    /// The error of the job; [`FsError::TimedOut`]; [`FsError::Panicked`].
     pub fn run<R: Send + 'static>(
         &self,
-        job: impl FnOnce() -> Result<R, Refusal> + Send + 'static,
-    ) -> Result<R, Refusal> {
+        job: impl FnOnce() -> Result<R, FsError> + Send + 'static,
+    ) -> Result<R, FsError> {
         let (answer, result) = mpsc::channel();
         let work: Job = Box::new(move || {
-            let outcome = catch_unwind(AssertUnwindSafe(job)).unwrap_or(Err(Refusal::Panicked));
+            let outcome = catch_unwind(AssertUnwindSafe(job)).unwrap_or(Err(FsError::Panicked));
             // The caller may have timed out.
             let _ = answer.send(outcome);
         });
         self.hand_out(work)?;
-        result.recv_timeout(self.patience).unwrap_or_else(|e| match e {
-            RecvTimeoutError::Timeout => Err(Refusal::TimedOut),
-            RecvTimeoutError::Disconnected => Err(Refusal::Panicked),
+        result.recv_timeout(self.timeout).unwrap_or_else(|e| match e {
+            RecvTimeoutError::Timeout => Err(FsError::TimedOut),
+            RecvTimeoutError::Disconnected => Err(FsError::Panicked),
         })
     }
 
-    fn hand_out(&self, mut work: Job) -> Result<(), Refusal> {
+    fn hand_out(&self, mut work: Job) -> Result<(), FsError> {
         // The lock must not be held while a thread is started.
         while let Some(worker) = self.next_idle() {
             match worker.send(work) {
@@ -75,7 +75,7 @@ impl Workers {
         let started = std::thread::Builder::new().name("view".into()).spawn(body);
         started
             .map(|_| ())
-            .map_err(|e| Refusal::Engine(hyperslab::Error::io("a thread", e)))
+            .map_err(|e| FsError::Engine(hyperslab::Error::io("a thread", e)))
     }
 
     fn next_idle(&self) -> Option<Sender<Job>> {
@@ -86,7 +86,7 @@ impl Workers {
 impl std::fmt::Debug for Workers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Workers")
-            .field("patience", &self.patience)
+            .field("timeout", &self.timeout)
             .finish_non_exhaustive()
     }
 }
@@ -100,14 +100,14 @@ mod tests {
         let workers = Workers::new(Duration::from_secs(60));
         assert_eq!(workers.run(|| Ok(1)).unwrap(), 1);
         assert!(matches!(
-            workers.run(|| Err::<(), _>(Refusal::Stale)),
-            Err(Refusal::Stale)
+            workers.run(|| Err::<(), _>(FsError::Stale)),
+            Err(FsError::Stale)
         ));
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| {}));
         let outcome = workers.run::<()>(|| panic!("a bug"));
         std::panic::set_hook(hook);
-        assert!(matches!(outcome, Err(Refusal::Panicked)));
+        assert!(matches!(outcome, Err(FsError::Panicked)));
         assert_eq!(workers.run(|| Ok(2)).unwrap(), 2);
         // This job never ends while it is waited for.
         let (end, ended) = std::sync::mpsc::channel::<()>();
@@ -115,7 +115,7 @@ mod tests {
             ended.recv().unwrap_err();
             Ok(())
         });
-        assert!(matches!(silence, Err(Refusal::TimedOut)));
+        assert!(matches!(silence, Err(FsError::TimedOut)));
         drop(end);
     }
 

@@ -11,7 +11,7 @@ use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema}
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
 use hyperslab::view::Source;
 use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, ScalarRange, WriteOptions};
-use hyperslab_fuse::errno::{Refusal, errno};
+use hyperslab_fuse::errno::{FsError, errno};
 use hyperslab_fuse::filesystem::{Attributes, FileSystem, ROOT};
 
 /// A file system over an array of 100 numbers.
@@ -65,7 +65,7 @@ fn write(context: &Context, timestamp_ms: u64, first: i32) {
     .unwrap();
 }
 
-fn find(files: &FileSystem, path: &str) -> Result<Attributes, Refusal> {
+fn find(files: &FileSystem, path: &str) -> Result<Attributes, FsError> {
     let mut found = files.attributes(ROOT)?;
     for name in path.split('/') {
         found = files.lookup(found.ino, OsStr::new(name))?;
@@ -73,7 +73,7 @@ fn find(files: &FileSystem, path: &str) -> Result<Attributes, Refusal> {
     Ok(found)
 }
 
-fn number(refusal: Refusal) -> i32 {
+fn number(refusal: FsError) -> i32 {
     i32::from(errno(&refusal))
 }
 
@@ -171,7 +171,7 @@ fn inodes_are_forgotten_and_stay_the_same() {
     files.forget(file.ino, 1);
     assert_eq!(files.attributes(file.ino).unwrap(), file);
     files.forget(file.ino, 1);
-    assert!(matches!(files.attributes(file.ino), Err(Refusal::Stale)));
+    assert!(matches!(files.attributes(file.ino), Err(FsError::Stale)));
     assert_eq!(find(&files, "slices/all.npy").unwrap(), file);
     files.forget(file.ino, u64::MAX);
     files.forget(slices.ino, u64::MAX);
@@ -205,7 +205,7 @@ fn failures_have_an_error_number_and_a_reason() {
     let slices = find(&files, "slices").unwrap().ino;
     assert!(matches!(
         files.xattr(slices, OsStr::new("user.hyperslab.error")),
-        Err(Refusal::NoAttribute)
+        Err(FsError::NoAttribute)
     ));
     assert_eq!(
         number(files.lookup(slices, OsStr::new("0:500.npy")).unwrap_err()),
@@ -217,21 +217,21 @@ fn failures_have_an_error_number_and_a_reason() {
     assert_eq!(number(files.lookup(since, OsStr::new("5..1")).unwrap_err()), ENOENT);
     let why = files.xattr(since, OsStr::new("user.hyperslab.error")).unwrap();
     assert!(why.contains("ends before it starts"), "{why}");
-    assert!(matches!(files.lookup(slices, OsStr::new(".git")), Err(Refusal::Absent)));
+    assert!(matches!(files.lookup(slices, OsStr::new(".git")), Err(FsError::Absent)));
     assert!(matches!(
         files.lookup(slices, OsStr::new(&"x".repeat(1025))),
-        Err(Refusal::NameTooLong)
+        Err(FsError::NameTooLong)
     ));
-    assert!(matches!(files.lookup(12345, OsStr::new("x")), Err(Refusal::Stale)));
+    assert!(matches!(files.lookup(12345, OsStr::new("x")), Err(FsError::Stale)));
     let file = files.lookup(slices, OsStr::new("all.npy")).unwrap().ino;
-    assert!(matches!(files.lookup(file, OsStr::new("x")), Err(Refusal::NoFolder)));
-    assert!(matches!(files.list(file), Err(Refusal::NoFolder)));
-    assert!(matches!(files.read(slices, 0, 1), Err(Refusal::IsFolder)));
-    assert!(matches!(files.open(slices), Err(Refusal::IsFolder)));
+    assert!(matches!(files.lookup(file, OsStr::new("x")), Err(FsError::NoFolder)));
+    assert!(matches!(files.list(file), Err(FsError::NoFolder)));
+    assert!(matches!(files.read(slices, 0, 1), Err(FsError::IsFolder)));
+    assert!(matches!(files.open(slices), Err(FsError::IsFolder)));
     // For an existing file, no failure is `ENOENT`.
     const EIO: i32 = 5;
     assert_eq!(
-        number(Refusal::Unreadable(hyperslab::Error::invalid("no such cells"))),
+        number(FsError::Unreadable(hyperslab::Error::invalid("no such cells"))),
         EIO
     );
 }
@@ -267,7 +267,7 @@ fn lost_data_is_an_error_and_vacuumed_data_is_stale() {
     };
     block_on(consolidate(&array, &ConsolidateOptions::new(Mode::Fragments), &options)).unwrap();
     block_on(vacuum(&array, Mode::Fragments, false, &options)).unwrap();
-    assert!(matches!(files.read(before.ino, 0, 4), Err(Refusal::Stale)));
+    assert!(matches!(files.read(before.ino, 0, 4), Err(FsError::Stale)));
     let why = files.xattr(before.ino, OsStr::new("user.hyperslab.error")).unwrap();
     assert!(why.contains("open it again"), "{why}");
 
@@ -281,7 +281,7 @@ fn lost_data_is_an_error_and_vacuumed_data_is_stale() {
     // A success removes the recorded failure.
     block_on(context.vfs.put(&data.0, vec![data.1])).unwrap();
     files.read(after.ino, 0, 4).unwrap();
-    assert!(matches!(files.xattr(after.ino, error), Err(Refusal::NoAttribute)));
+    assert!(matches!(files.xattr(after.ino, error), Err(FsError::NoAttribute)));
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn the_reason_of_a_folder_contains_the_failed_name() {
     let before = files.xattr(slices, error).unwrap();
     for name in [".git", ".hid.csv", "all.npy~"] {
         assert!(
-            matches!(files.lookup(slices, OsStr::new(name)), Err(Refusal::Absent)),
+            matches!(files.lookup(slices, OsStr::new(name)), Err(FsError::Absent)),
             "{name}"
         );
     }

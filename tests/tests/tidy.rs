@@ -25,7 +25,7 @@ const SHELL: &[&str] = &[
     "core/src/vfs/",
     "core/src/view/contents",
     "core/src/view/selection/labels.rs",
-    "core/src/view/shell",
+    "core/src/view/resolver",
     "core/src/write/commit.rs",
     "core/src/write/files.rs",
     "core/src/write/writer.rs",

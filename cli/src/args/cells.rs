@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::formats::{Input, Output};
-use crate::when::{Moment, Span};
+use crate::time_args::{Moment, Span};
 
 #[derive(Debug, Args)]
 pub(crate) struct Create {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::when::{Moment, Span};
+use crate::time_args::{Moment, Span};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Group {

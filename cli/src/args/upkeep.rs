@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::when::{Moment, Span};
+use crate::time_args::{Moment, Span};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Meta {

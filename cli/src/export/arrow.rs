@@ -8,7 +8,7 @@ use hyperslab::{Batch, Query};
 
 use super::job::{Job, parts};
 use crate::args::Export;
-use crate::out::{self, Out};
+use crate::output_file::{self, Out};
 
 /// Streams the job into an IPC file.
 pub(super) async fn export(job: &Job, args: &Export) -> Result<()> {
@@ -91,7 +91,7 @@ async fn attempt(job: &Job, fields: &mut [FieldType], file: &mut Out) -> Result<
 /// The error for an output that cannot be written. Arrow wraps the system's error, which is clearer by itself.
 fn failed(name: &str, error: ArrowError) -> anyhow::Error {
     match error {
-        ArrowError::IoError(_, cause) => out::failed(name, cause),
+        ArrowError::IoError(_, cause) => output_file::failed(name, cause),
         other => anyhow::Error::new(other).context(format!("cannot write {name}")),
     }
 }

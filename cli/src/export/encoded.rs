@@ -8,7 +8,7 @@ use hyperslab::view::encode::{Encoder, Field, Format, Frame};
 
 use super::job::{Job, parts};
 use crate::args::Export;
-use crate::out::{Out, failed};
+use crate::output_file::{Out, failed};
 
 /// Streams the job through an encoder.
 pub(super) async fn export(job: &Job, format: Format, args: &Export) -> Result<()> {

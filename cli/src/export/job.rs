@@ -15,12 +15,12 @@ use hyperslab::{Batch, Cpu, Query, Region, Window};
 
 use crate::args::{Export, Order};
 use crate::condition;
-use crate::failure::usage;
+use crate::errors::usage;
 use crate::formats::Output;
 use crate::progress::Progress;
 use crate::sizes::{ALL_CORES_BYTES, PROGRAM_BYTES};
 use crate::store::{Env, Place};
-use crate::{show, when};
+use crate::{show, time_args};
 
 /// The least memory for reading, whatever the budget.
 const READ_BYTES_MIN: u64 = 40 << 20;
@@ -56,7 +56,7 @@ impl Job {
             context = context.with_cpu(Cpu::Inline);
         }
         let place = Place { context, ..place };
-        let array = env.open_at(&place, when::window(pick.at)?).await?;
+        let array = env.open_at(&place, time_args::window(pick.at)?).await?;
         if array.fragments().is_empty() {
             warn_no_writes(env, &place, &array).await?;
         }
@@ -130,7 +130,7 @@ async fn warn_no_writes(env: &Env, place: &Place, array: &Array) -> Result<()> {
         return Ok(());
     };
     let Window { start_ms, end_ms } = array.window();
-    let (asked, from) = (when::iso(end_ms), when::iso(start_ms));
+    let (asked, from) = (time_args::iso(end_ms), time_args::iso(start_ms));
     let window = if start_ms == 0 {
         format!("until {asked}")
     } else {
@@ -140,8 +140,8 @@ async fn warn_no_writes(env: &Env, place: &Place, array: &Array) -> Result<()> {
         "hyperslab: {}: nothing was written {window}, so the export is empty or has only fill values; the writes date \
          from {} to {}",
         place.url,
-        when::iso(first),
-        when::iso(last)
+        time_args::iso(first),
+        time_args::iso(last)
     ));
     Ok(())
 }

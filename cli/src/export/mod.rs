@@ -12,7 +12,7 @@ use hyperslab::view::encode::Format as Encoding;
 
 use crate::args::Export;
 use crate::build::outside_of_arrays;
-use crate::failure::usage;
+use crate::errors::usage;
 use crate::formats::{self, Output};
 use crate::store::{Env, Place};
 use job::Job;

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::suggest;
 use hyperslab::{Datatype, Scalar};
 
-use crate::failure::usage;
+use crate::errors::usage;
 use crate::input;
 
 /// A unit of time: the suffix of its datatypes, its short form on the command line, and its length.

@@ -15,8 +15,8 @@ use hyperslab::{CellCount, Column, Datatype, Scalar, ScalarRange, calendar, sche
 
 use super::{extents, odd, tiles};
 use crate::args::Import;
+use crate::errors::usage;
 use crate::export::repeated;
-use crate::failure::usage;
 use crate::input::{self, Named, Table, Values};
 use crate::show;
 

@@ -18,10 +18,10 @@ use hyperslab::{CellCount, Column, Datatype, Window};
 
 use crate::args::Import;
 use crate::build::Building;
-use crate::failure::usage;
+use crate::errors::usage;
 use crate::input::{Grid, Source, Table, Text};
 use crate::store::{Env, Place, seed};
-use crate::when;
+use crate::time_args;
 use crate::write::{Target, write_table};
 
 /// Runs the command.
@@ -82,7 +82,7 @@ fn types(args: &Import) -> Result<Vec<(String, Datatype)>> {
 }
 
 async fn fill(env: &Env, args: &Import, mut table: Table, later: Option<Later>, place: &Place) -> Result<()> {
-    let timestamp_ms = when::or_now(args.timestamp)?;
+    let timestamp_ms = time_args::or_now(args.timestamp)?;
     let extras = std::mem::take(&mut table.extras);
     let block = later.as_ref().map(|l| l.block(args, &table));
     let (schema, enumerations) = infer::schema(&mut table, args, block.as_deref())?;

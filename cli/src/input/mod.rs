@@ -23,7 +23,7 @@ use hyperslab::arrow::FieldType;
 use hyperslab::format::schema::Layout;
 use hyperslab::{Column, Datatype};
 
-use crate::failure::usage;
+use crate::errors::usage;
 use crate::formats::{self, Input};
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use hyperslab::vfs::{self, Entry, EntryKind};
 
 use super::item::{FOLDER, Item, LEFTOVER, Stray, Summary};
 use crate::store::{Env, Place};
-use crate::{failure, info, leftovers, when};
+use crate::{errors, info, leftovers, time_args};
 
 /// The most arrays, groups and folders that a listing shows.
 const ITEMS_MAX: usize = 1 << 17;
@@ -59,13 +59,13 @@ impl<'a> Walk<'a> {
 
     async fn array(&mut self, place: &Place, name: &str, depth: usize) -> Result<Item> {
         let mut found = Item::new(name, "array");
-        let window = when::window(None)?;
+        let window = time_args::window(None)?;
         match with_or_without_key(self.env, async |env| env.open_at(place, window).await).await {
             Ok(array) => {
                 found.kind = info::kind(array.schema());
                 found.array = Some(Summary::of(&array));
             }
-            Err(e) => found.problem = Some(failure::sentence(&e)),
+            Err(e) => found.problem = Some(errors::sentence(&e)),
         }
         if depth > 0 {
             let nested = self.nested(place, depth - 1).await?;
@@ -79,7 +79,7 @@ impl<'a> Walk<'a> {
         let Some(own) = self.enters(place, depth, &mut found) else {
             return Ok(found);
         };
-        let window = when::window(None)?;
+        let window = time_args::window(None)?;
         let open = async |env: &Env| Ok(Group::open(&place.context, &place.path, &env.options(window)).await?);
         match with_or_without_key(self.env, open).await {
             Ok(group) => {
@@ -88,7 +88,7 @@ impl<'a> Walk<'a> {
                 self.above.pop();
                 found.children = Some(children?);
             }
-            Err(e) => found.problem = Some(failure::sentence(&e)),
+            Err(e) => found.problem = Some(errors::sentence(&e)),
         }
         Ok(found)
     }
@@ -138,7 +138,7 @@ impl<'a> Walk<'a> {
                     Box::pin(self.item(&at, &entry.name, kind, depth)).await
                 };
                 let found = found.await;
-                children.extend(found.unwrap_or_else(|e| Some(Item::unknown(&entry.name, failure::sentence(&e)))));
+                children.extend(found.unwrap_or_else(|e| Some(Item::unknown(&entry.name, errors::sentence(&e)))));
             }
         }
         let left = place.local().map(leftovers::find).unwrap_or_default();
@@ -172,7 +172,7 @@ impl<'a> Walk<'a> {
                 }
             };
             let found = found.await;
-            children.extend(found.unwrap_or_else(|e| Some(Item::unknown(name, failure::sentence(&e)))));
+            children.extend(found.unwrap_or_else(|e| Some(Item::unknown(name, errors::sentence(&e)))));
         }
         children
     }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::docs::meta_value;
 use super::fill::FILL_VALUE;
+use super::readme::meta_value;
 use super::zarr::Member;
 use crate::format::metadata::MetaValue;
 use crate::format::schema::Schema;

@@ -14,9 +14,9 @@ pub(super) use self::folders::Folder;
 use self::folders::FolderText;
 use super::chunk::Chunk;
 use super::contents::Contents;
-use super::docs;
 use super::encode::Format;
 use super::node::{Content, DirEntry, Node, NodeKind, Snapshot};
+use super::readme;
 use super::selection::{self, Selection};
 use super::slice::Slice;
 use super::tiles::Tiles;
@@ -144,12 +144,12 @@ impl View {
             Some(Found::Folder(_)) => Some(Node::dir(path, 0)),
             Some(Found::FolderText(folder, FolderText::Readme, name)) => {
                 let name = if name.is_empty() { &self.source.name } else { name };
-                Some(Node::text(path, 0, docs::folder_readme(name, &folder)))
+                Some(Node::text(path, 0, readme::folder_readme(name, &folder)))
             }
             Some(Found::FolderText(folder, FolderText::Metadata, _)) => {
                 let options = self.options(self.seen().window);
                 let group = Group::open(&self.source.context, &folder.path, &options).await?;
-                Some(Node::text(path, 0, docs::metadata(&group.metadata().await?)))
+                Some(Node::text(path, 0, readme::metadata(&group.metadata().await?)))
             }
             Some(Found::InArray(array, place, name, now)) => self.node(path, &array, &place, name, now).await?,
         })
@@ -324,21 +324,21 @@ impl View {
             Place::TileDir(_, prefix) => Tiles::of(array)?.holds(prefix).then(|| Node::dir(path, modified)),
             Place::Readme => {
                 let name = if name.is_empty() { &self.source.name } else { name };
-                text(docs::array_readme(name, array, now))
+                text(readme::array_readme(name, array, now))
             }
-            Place::Schema => text(docs::pretty(&schema_json::to_json(
+            Place::Schema => text(readme::pretty(&schema_json::to_json(
                 array.schema(),
                 &enumerations(array).await?,
             ))),
-            Place::Metadata => text(docs::metadata(&array.metadata().await?)),
-            Place::SlicesReadme => text(docs::slices_readme(snapshot)),
+            Place::Metadata => text(readme::metadata(&array.metadata().await?)),
+            Place::SlicesReadme => text(readme::slices_readme(snapshot)),
             Place::Fragment(name) => {
                 let found = array.fragments().iter().find(|f| f.name == *name);
-                found.and_then(|f| text(docs::fragment(f, &f.schema)))
+                found.and_then(|f| text(readme::fragment(f, &f.schema)))
             }
             Place::Zarr | Place::ZarrArray(_) => Some(Node::dir(path, modified)),
-            Place::ZarrGroup => text(docs::pretty(&zarr::group(array, &facts::load(array).await?)?)),
-            Place::ZarrMeta(member) => text(docs::pretty(&zarr::array(array, member, &facts::load(array).await?)?)),
+            Place::ZarrGroup => text(readme::pretty(&zarr::group(array, &facts::load(array).await?)?)),
+            Place::ZarrMeta(member) => text(readme::pretty(&zarr::array(array, member, &facts::load(array).await?)?)),
             Place::ZarrDir(member, prefix) => zarr::holds(array, member, prefix)?.then(|| Node::dir(path, modified)),
             Place::ZarrChunk(Member::Coordinates(dimension), key) => {
                 let chunk = key

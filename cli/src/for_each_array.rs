@@ -9,7 +9,7 @@ use hyperslab::vfs::{join_url, redact};
 
 use crate::ls::{identity, member_place, with_or_without_key};
 use crate::store::{Env, Place};
-use crate::{failure, show, when};
+use crate::{errors, show, time_args};
 
 /// An array that a command runs on.
 pub(crate) struct Target {
@@ -21,7 +21,7 @@ pub(crate) struct Target {
 
 /// Calls `act` with the array at `url`, or with every array of the group there and of its nested groups. An error in
 /// one array does not stop the others.
-pub(crate) async fn each(env: &Env, url: &str, act: impl AsyncFn(&Target) -> Result<()>) -> Result<()> {
+pub(crate) async fn for_each_array(env: &Env, url: &str, act: impl AsyncFn(&Target) -> Result<()>) -> Result<()> {
     let place = Place::new(url)?;
     let kind = object_type(&place.context, &place.path).await;
     if kind.with_context(|| format!("cannot access {url}"))? != Some(ObjectType::Group) {
@@ -46,7 +46,7 @@ pub(crate) async fn each(env: &Env, url: &str, act: impl AsyncFn(&Target) -> Res
     }
     let Some(last) = bad.pop() else { return Ok(()) };
     bad.iter()
-        .for_each(|e| show::complaint(format_args!("hyperslab: {}", failure::sentence(e))));
+        .for_each(|e| show::complaint(format_args!("hyperslab: {}", errors::sentence(e))));
     Err(last)
 }
 
@@ -70,7 +70,7 @@ async fn collect(env: &Env, place: &Place, depth: usize, found: &mut Found) -> R
             place.url
         );
     }
-    let window = when::window(None)?;
+    let window = time_args::window(None)?;
     let open = async |env: &Env| Ok(Group::open(&place.context, &place.path, &env.options(window)).await?);
     let group = with_or_without_key(env, open).await;
     let group = group.with_context(|| format!("cannot open {}", place.url))?;
