@@ -1,16 +1,18 @@
 //! `group`: groups and their members.
 
-use anyhow::{Context as _, Result};
-use hyperslab::array::{Group as Opened, ObjectType, object_type};
+use anyhow::{Context as _, Result, ensure};
+use hyperslab::Window;
+use hyperslab::array::{Group as Opened, Member, ObjectType, object_type};
 use hyperslab::format::group::{GroupMember, MemberKind};
 use hyperslab::maintain::{GroupChange, change_group, create_group, group_time};
-use hyperslab::vfs::{last_part, path_within};
+use hyperslab::vfs::{join, last_part, path_within};
 use hyperslab::write::WriteOptions;
 use serde_json::{Value, json};
 
 use crate::args::Group;
 use crate::build::Building;
 use crate::errors::usage;
+use crate::ls::{identity, member_place};
 use crate::show;
 use crate::store::{Env, Place, seed};
 use crate::time_args::{self, Moment};
@@ -32,6 +34,9 @@ pub(crate) async fn group(env: &Env, command: &Group) -> Result<()> {
             timestamp,
         } => {
             let added = resolve(path, member, name.clone()).await?;
+            if is_member(env, path, &added).await? && timestamp.is_none() {
+                return Ok(());
+            }
             change(env, path, GroupChange::Add(added), *timestamp).await
         }
         Group::Rm {
@@ -51,7 +56,7 @@ pub(crate) async fn group(env: &Env, command: &Group) -> Result<()> {
                     .map(|m| json!({"name": m.name, "type": kind(m.kind), "uri": m.uri, "relative": m.relative}));
                 show::line(format_args!("{:#}", list.collect::<Value>()))
             } else {
-                let row = |m: &hyperslab::array::Member| {
+                let row = |m: &Member| {
                     vec![
                         m.name.clone().unwrap_or_default(),
                         kind(m.kind).to_owned(),
@@ -97,6 +102,45 @@ async fn resolve(group: &str, member: &str, name: Option<String>) -> Result<Grou
         name,
         deleted: false,
     })
+}
+
+/// Whether the group has this member already.
+///
+/// # Errors
+/// Another member has its name.
+async fn is_member(env: &Env, path: &str, added: &GroupMember) -> Result<bool> {
+    let group = Place::new(path)?;
+    let opened = Opened::open(&group.context, &group.path, &env.options(Window::ALL)).await;
+    let opened = opened.with_context(|| format!("cannot open {path}"))?;
+    let name = added.key();
+    let has_key = |m: &Member| match &m.name {
+        Some(known) => known == name,
+        None if m.relative => m.uri == join(&group.path, name),
+        None => m.uri == name,
+    };
+    let Some(known) = opened.members.into_iter().find(has_key) else {
+        return Ok(false);
+    };
+    let new = Member {
+        name: added.name.clone(),
+        uri: if added.relative {
+            join(&group.path, &added.uri)
+        } else {
+            added.uri.clone()
+        },
+        relative: added.relative,
+        kind: known.kind,
+    };
+    let (at, same) = match (member_place(&group, &known), member_place(&group, &new)) {
+        (Ok(known), Ok(new)) => (known.url.clone(), identity(&known) == identity(&new)),
+        _ => (known.uri.clone(), known.uri == new.uri),
+    };
+    ensure!(
+        same,
+        "cannot change the group {path}: the group has a member '{name}' already, at {at}; run `hyperslab group rm \
+         {path} {name}` first, or choose another --name"
+    );
+    Ok(known.name.is_some())
 }
 
 /// Finds out whether an array or a group is at a place.
