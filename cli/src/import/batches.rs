@@ -28,7 +28,7 @@ pub(super) fn batch_bytes(args: &Import) -> u64 {
 }
 
 /// Bytes of the rows of a scanned table, as text.
-fn text_bytes(table: &Table) -> u64 {
+pub(super) fn text_bytes(table: &Table) -> u64 {
     let bytes = table.columns.iter().map(|c| match &c.values {
         Values::Seen(guess) => guess.bytes() + VALUE_BYTES * guess.rows(),
         _ => 0,
@@ -36,9 +36,9 @@ fn text_bytes(table: &Table) -> u64 {
     bytes.sum()
 }
 
-/// The most rows of a table that was looked at in a batch.
-pub(super) fn rows(args: &Import, table: &Table) -> u64 {
-    let row_bytes = text_bytes(table).checked_div(table.rows() as u64).unwrap_or(0);
+/// The most rows in a batch, of a table of this many bytes and rows.
+pub(super) fn rows(args: &Import, bytes: u64, rows: u64) -> u64 {
+    let row_bytes = bytes.checked_div(rows).unwrap_or(0);
     let most = batch_bytes(args).checked_div(row_bytes);
     most.unwrap_or(u64::MAX).max(1)
 }
@@ -128,7 +128,7 @@ pub(super) async fn write_grid(
 }
 
 /// The same place, worked on with what the budget allows.
-fn within(args: &Import, place: &Place) -> Place {
+pub(super) fn within(args: &Import, place: &Place) -> Place {
     let mut place = place.clone();
     if args.memory < ALL_CORES_BYTES {
         place.context = place.context.with_cpu(Cpu::Inline);
@@ -137,12 +137,12 @@ fn within(args: &Import, place: &Place) -> Place {
 }
 
 /// Returns an error if a grid does not fit in memory. Its cells may come in any order, so all are held at once.
-fn check_grid(args: &Import, bytes: u64) -> Result<()> {
+pub(super) fn check_grid(args: &Import, bytes: u64) -> Result<()> {
     let needed = bytes.saturating_mul(BATCH_SHARE) / 2 + PROGRAM_BYTES;
     ensure!(
         needed <= args.memory.max(BYTES_MIN + PROGRAM_BYTES),
-        "a dense array with --dims needs all cells of the table in memory: {} as text, about {} in total, but --memory \
-         allows {}; raise --memory, or make the array sparse with --sparse",
+        "a dense array with --dims needs all cells of the table in memory: {}, about {} in total, but --memory allows \
+         {}; raise --memory, or make the array sparse with --sparse",
         show(bytes),
         show(needed),
         show(args.memory)
@@ -151,7 +151,7 @@ fn check_grid(args: &Import, bytes: u64) -> Result<()> {
 }
 
 /// Merges all fragments into one, and removes the originals.
-async fn merge(env: &Env, args: &Import, place: &Place, timestamp_ms: u64, rows: u64) -> Result<()> {
+pub(super) async fn merge(env: &Env, args: &Import, place: &Place, timestamp_ms: u64, rows: u64) -> Result<()> {
     let options = || -> Result<WriteOptions> {
         Ok(WriteOptions {
             timestamp_ms,

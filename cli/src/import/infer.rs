@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, bail, ensure};
 use arrow_array::cast::AsArray as _;
 use arrow_array::{Array as _, ArrayRef};
-use arrow_schema::{DataType, Field};
+use arrow_schema::Field;
 use hyperslab::arrow::{FieldType, Role};
 use hyperslab::format::attribute::Attribute;
 use hyperslab::format::domain::Dimension;
@@ -97,7 +97,11 @@ pub(super) fn schema(table: &mut Table, args: &Import, block: Option<&[u64]>) ->
 
 /// The columns that an Arrow export marks as coordinates.
 fn coordinates_by_role(table: &Table) -> Vec<String> {
-    let marked = |c: &&Named| matches!(&c.values, Values::Arrow(f, _) if f.role == Some(Role::Dimension));
+    let marked = |c: &&Named| match &c.values {
+        Values::Arrow(field, _) => field.role == Some(Role::Dimension),
+        Values::Summary(summary) => summary.field.role == Some(Role::Dimension),
+        _ => false,
+    };
     table.columns.iter().filter(marked).map(|c| c.name.clone()).collect()
 }
 
@@ -253,7 +257,7 @@ fn dimension(table: &mut Table, name: &str, extent: Option<&str>, args: &Import)
             ..Dimension::string(name)
         });
     }
-    let (lo, hi) = ends(&mut found, &field)?;
+    let (lo, hi) = ends(&mut found, &field, 0)?;
     table.columns.push(found);
     let domain = match given_domain(args, name, field.datatype)? {
         Some(domain) => domain,
@@ -275,7 +279,7 @@ fn dimension(table: &mut Table, name: &str, extent: Option<&str>, args: &Import)
 }
 
 /// Replaces the keys of an Arrow dictionary by their values, because dimensions have no enumerations.
-fn unfolded(found: Named) -> Result<Named> {
+pub(super) fn unfolded(found: Named) -> Result<Named> {
     let Values::Arrow(_, arrays) = &found.values else {
         return Ok(found);
     };
@@ -299,13 +303,17 @@ fn no_nulls(name: &str) -> String {
     format!("the coordinates in '{name}' cannot be null")
 }
 
-/// The least and the greatest coordinate of a column. Converts the values of the column to the type of `field`.
-fn ends(found: &mut Named, field: &FieldType) -> Result<(Scalar, Scalar)> {
+/// The least and the greatest coordinate of a column. Converts the values of the column to the type of `field`. `start`
+/// is the number of cells before them in the file.
+pub(super) fn ends(found: &mut Named, field: &FieldType, start: usize) -> Result<(Scalar, Scalar)> {
     let none = "there are no coordinates";
     let name = &field.name;
     if let Values::Seen(guess) = &found.values {
         let ends = guess.ends().with_context(|| format!("column '{name}'"))?;
         return ends.context(none);
+    }
+    if let Values::Summary(summary) = &found.values {
+        return summary.ends.clone().context(none);
     }
     let field = FieldType {
         nullable: false,
@@ -324,6 +332,7 @@ fn ends(found: &mut Named, field: &FieldType) -> Result<(Scalar, Scalar)> {
         matches!(value, Some(Scalar::I64(v)) if calendar::is_nat(v, field.datatype))
     };
     if let Some(i) = (0..column.len()).find(none_at) {
+        let i = start + i;
         bail!("the coordinate of cell {i} in '{name}' is no time (NaT); take the cell out");
     }
     let values = (0..column.len()).filter_map(|i| Scalar::from_le_bytes(physical, column.cell(i)));
@@ -426,9 +435,11 @@ fn attribute(named: &Named, filters: Option<&Pipeline>) -> Result<(Attribute, Op
     a.nullable = field.nullable;
     a.filters = filters.cloned().unwrap_or_else(|| numeric_filters(field.datatype));
     let enumeration = match &named.values {
-        Values::Arrow(_, arrays) if arrays.iter().any(|x| matches!(x.data_type(), DataType::Dictionary(..))) => {
-            Some(enumeration(&named.name, arrays)?)
+        Values::Arrow(_, arrays) => {
+            let values = arrays.iter().filter_map(|a| a.as_any_dictionary_opt());
+            enumeration(&named.name, values.map(|d| d.values()))?
         }
+        Values::Summary(summary) => enumeration(&named.name, summary.dictionaries.iter())?,
         _ => None,
     };
     a.enumeration = enumeration.as_ref().map(|e| e.name.clone());
@@ -447,7 +458,7 @@ fn zstd() -> Pipeline {
 }
 
 /// The type of a column; nullable only if it has nulls or is declared so.
-fn field_of(named: &Named) -> Result<FieldType> {
+pub(super) fn field_of(named: &Named) -> Result<FieldType> {
     let of = |datatype, cell, nullable| FieldType {
         nullable,
         ..FieldType::attribute(&Attribute::new(&named.name, datatype, cell), None)
@@ -460,6 +471,10 @@ fn field_of(named: &Named) -> Result<FieldType> {
                 ..field.clone()
             }
         }
+        Values::Summary(summary) => FieldType {
+            nullable: summary.field.nullable && (summary.nulls || summary.field.role.is_some()),
+            ..summary.field.clone()
+        },
         Values::Plain(column) | Values::Typed(column, _) => of(column.datatype, column.cell, column.validity.is_some()),
         Values::Seen(guess) => {
             let datatype = guess.datatype();
@@ -475,17 +490,21 @@ fn field_of(named: &Named) -> Result<FieldType> {
 }
 
 /// All distinct values of the dictionaries of a column, in the order of their occurrence.
-fn enumeration(name: &str, arrays: &[ArrayRef]) -> Result<Enumeration> {
-    let dictionaries = || arrays.iter().filter_map(|a| a.as_any_dictionary_opt());
-    let first = dictionaries().next().context("there is no dictionary")?;
-    let field = FieldType::infer(&Field::new(name, first.values().data_type().clone(), false))?;
+fn enumeration<'a>(
+    name: &str,
+    dictionaries: impl Iterator<Item = &'a ArrayRef> + Clone,
+) -> Result<Option<Enumeration>> {
+    let Some(first) = dictionaries.clone().next() else {
+        return Ok(None);
+    };
+    let field = FieldType::infer(&Field::new(name, first.data_type().clone(), false))?;
     let mut all: Option<Column> = None;
     // Cells of a null value in the dictionary are null.
     let field = FieldType {
         nullable: true,
         ..field
     };
-    for values in dictionaries().map(|d| d.values()) {
+    for values in dictionaries {
         let mut column = field.column(values)?;
         let valid = column.validity.take();
         let is_valid = |i: u32| {
@@ -505,10 +524,10 @@ fn enumeration(name: &str, arrays: &[ArrayRef]) -> Result<Enumeration> {
         known.append(&column.picked(&new));
     }
     let values = all.context("there is no dictionary")?;
-    Ok(Enumeration {
+    Ok(Some(Enumeration {
         name: name.to_owned(),
         file: String::new(),
         ordered: false,
         values,
-    })
+    }))
 }

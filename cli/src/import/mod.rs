@@ -1,5 +1,6 @@
 //! `import`: creates an array from a file, with an inferred schema.
 
+mod arrow;
 mod batches;
 mod extents;
 #[cfg(test)]
@@ -39,14 +40,16 @@ pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
 enum Later {
     Text(Text),
     Grid(Grid),
+    Arrow(arrow::Cells),
 }
 
 impl Later {
     /// The sides of the blocks in which the cells are written, if they have the axes of the file.
     fn block(&self, args: &Import, table: &Table) -> Vec<u64> {
         match self {
-            Self::Text(_) => vec![batches::rows(args, table)],
+            Self::Text(_) => vec![batches::rows(args, batches::text_bytes(table), table.rows() as u64)],
             Self::Grid(grid) => grid.block(batches::batch_bytes(args)),
+            Self::Arrow(cells) => vec![cells.rows_at_a_time(args)],
         }
     }
 }
@@ -65,6 +68,11 @@ fn look(args: &Import, source: &Source<'_>) -> Result<(Table, Option<Later>)> {
         && let Some((table, grid)) = source.grid()?
     {
         return Ok((table, Some(Later::Grid(grid))));
+    }
+    if let Some(batches) = source.batches()? {
+        let looked = arrow::look(args, batches);
+        let (table, cells) = looked.with_context(|| format!("cannot read {}", source.shown()))?;
+        return Ok((table, cells.map(Later::Arrow)));
     }
     Ok((source.read()?, None))
 }
@@ -115,6 +123,7 @@ async fn fill(env: &Env, args: &Import, mut table: Table, later: Option<Later>, 
     match later {
         Some(Later::Text(text)) => batches::write(env, args, place, &text, &table, timestamp_ms).await,
         Some(Later::Grid(grid)) => batches::write_grid(env, args, place, &grid, &table, timestamp_ms).await,
+        Some(Later::Arrow(cells)) => arrow::write(env, args, place, &cells, &table, timestamp_ms).await,
         None => write_table(&array, table, Target::Table, timestamp_ms).await.map(drop),
     }
 }

@@ -1,32 +1,73 @@
 //! Reads Arrow IPC files and streams.
 
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+
 use anyhow::Result;
-use arrow_array::ArrayRef;
-use arrow_schema::{DataType, Field};
-use hyperslab::arrow::{FieldType, IpcTable};
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Field, Schema};
+use hyperslab::arrow::{FieldType, IpcReader};
 
 use super::bounds::{check_columns, unfolded_max};
 use super::{Named, Table, Values};
 use crate::show;
 
-pub(crate) fn read(bytes: Vec<u8>) -> Result<Table> {
-    let bytes_max = unfolded_max(bytes.len());
-    let IpcTable { schema, batches } = IpcTable::read(bytes, bytes_max)?;
-    check_columns(schema.fields().len())?;
-    let mut columns = Vec::with_capacity(schema.fields().len());
-    for (i, field) in schema.fields().iter().enumerate() {
-        warn_of_zone(field);
-        let field = FieldType::infer(field)?;
-        let arrays: Vec<ArrayRef> = batches.iter().filter_map(|b| b.columns().get(i).cloned()).collect();
-        columns.push(Named {
-            name: field.name.clone(),
-            values: Values::Arrow(field, arrays),
-        });
+/// The table in a file or a stream, with all cells.
+pub(crate) fn read(input: impl Read + Seek) -> Result<Table> {
+    let mut reader = open(input)?;
+    let mut batches = Vec::new();
+    while let Some(batch) = reader.next_batch()? {
+        batches.push(batch.rows);
     }
+    warn_of_zones(&reader.schema());
+    table(&reader.schema(), &batches)
+}
+
+/// An Arrow file that is read several times, batch by batch.
+#[derive(Debug)]
+pub(crate) struct Batches {
+    pub(super) file: File,
+}
+
+impl Batches {
+    /// Reads the file from its first batch.
+    pub(crate) fn reader(&self) -> Result<IpcReader<&File>> {
+        open(&self.file)
+    }
+
+    /// The table with all cells.
+    pub(crate) fn table(&self) -> Result<Table> {
+        read(&self.file)
+    }
+}
+
+fn open<R: Read + Seek>(mut input: R) -> Result<IpcReader<R>> {
+    let bytes = usize::try_from(input.seek(SeekFrom::End(0))?)?;
+    let reader = IpcReader::new(input, unfolded_max(bytes))?;
+    check_columns(reader.schema().fields().len())?;
+    Ok(reader)
+}
+
+/// The columns of these batches.
+pub(crate) fn table(schema: &Schema, batches: &[RecordBatch]) -> Result<Table> {
+    let column = |(i, field): (usize, &std::sync::Arc<Field>)| -> Result<Named> {
+        let field = FieldType::infer(field)?;
+        let arrays = batches.iter().filter_map(|b| b.columns().get(i).cloned());
+        Ok(Named {
+            name: field.name.clone(),
+            values: Values::Arrow(field, arrays.collect()),
+        })
+    };
+    let columns = schema.fields().iter().enumerate().map(column);
     Ok(Table {
-        columns,
+        columns: columns.collect::<Result<_>>()?,
         ..Table::default()
     })
+}
+
+/// Warns of columns whose time zones are not kept.
+pub(crate) fn warn_of_zones(schema: &Schema) {
+    schema.fields().iter().for_each(|field| warn_of_zone(field));
 }
 
 /// Warns about a column whose time zone is lost.

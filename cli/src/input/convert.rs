@@ -14,7 +14,9 @@ pub(crate) fn column(named: Named, field: &FieldType) -> Result<Column> {
         Values::Text(text, lines) => text::column(&text, &lines, field),
         Values::Arrow(_, arrays) => joined(&arrays, field),
         Values::Plain(column) => plain(column, field),
-        Values::Seen(_) | Values::Typed(..) => bail!("the cells of column '{}' were not read", field.name),
+        Values::Seen(_) | Values::Typed(..) | Values::Summary(_) => {
+            bail!("the cells of column '{}' were not read", field.name)
+        }
     }
 }
 

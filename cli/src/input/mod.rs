@@ -21,13 +21,12 @@ use anyhow::{Context as _, Result, ensure};
 use arrow_array::ArrayRef;
 use hyperslab::arrow::FieldType;
 use hyperslab::format::schema::Layout;
-use hyperslab::{Column, Datatype};
+use hyperslab::{Column, Datatype, Scalar};
 
 use crate::errors::usage;
 use crate::formats::{self, Input};
 
-#[cfg(test)]
-pub(crate) use arrow::read as read_arrow;
+pub(crate) use arrow::{Batches, table as arrow_table, warn_of_zones};
 pub(crate) use convert::column;
 pub(crate) use csv::{Sheet, separator};
 pub(crate) use grid::Grid;
@@ -71,6 +70,21 @@ pub(crate) enum Values {
     Seen(Box<Guess>),
     /// The type, as a column without cells, and the number of cells. They are read when they are written.
     Typed(Column, usize),
+    /// An Arrow column that was looked at only.
+    Summary(Box<Summary>),
+}
+
+/// A column of an Arrow file whose cells are read when they are written.
+#[derive(Debug)]
+pub(crate) struct Summary {
+    pub(crate) field: FieldType,
+    pub(crate) rows: usize,
+    /// Whether there are null cells.
+    pub(crate) nulls: bool,
+    /// The least and the greatest coordinate, of a dimension of numbers.
+    pub(crate) ends: Option<(Scalar, Scalar)>,
+    /// The values of its dictionaries.
+    pub(crate) dictionaries: Vec<ArrayRef>,
 }
 
 /// The shape of the cells, and their order.
@@ -87,6 +101,7 @@ impl Values {
             Self::Arrow(_, arrays) => arrays.iter().map(|a| a.len()).sum(),
             Self::Plain(column) | Self::Text(column, _) => column.len(),
             Self::Typed(_, cells) => *cells,
+            Self::Summary(summary) => summary.rows,
             Self::Seen(guess) => usize::try_from(guess.rows()).unwrap_or(usize::MAX),
         }
     }
@@ -108,7 +123,7 @@ impl Table {
     pub(crate) fn lines(&self) -> Option<Arc<Lines>> {
         self.columns.iter().find_map(|c| match &c.values {
             Values::Text(_, lines) => Some(Arc::clone(lines)),
-            Values::Arrow(..) | Values::Plain(_) | Values::Seen(_) | Values::Typed(..) => None,
+            Values::Arrow(..) | Values::Plain(_) | Values::Seen(_) | Values::Typed(..) | Values::Summary(_) => None,
         })
     }
 
@@ -171,13 +186,13 @@ impl<'a> Source<'a> {
 
     /// Reads the whole file.
     pub(crate) fn read(&self) -> Result<Table> {
-        let table = self.open().and_then(|input| match self.format {
-            Input::Npy => npy::read(input),
-            Input::Npz => npz::read(all(input)?),
-            Input::Csv | Input::Tsv => csv::read(input, self.separator),
-            Input::Arrow => arrow::read(all(input)?),
-        });
-        let table = table.with_context(|| format!("cannot read {}", self.shown()))?;
+        let read = || match self.format {
+            Input::Arrow => arrow::read(self.file()?),
+            Input::Npy => npy::read(self.open()?),
+            Input::Npz => npz::read(all(self.open()?)?),
+            Input::Csv | Input::Tsv => csv::read(self.open()?, self.separator),
+        };
+        let table = read().with_context(|| format!("cannot read {}", self.shown()))?;
         let rows = table.rows();
         if let Some(odd) = table.columns.iter().find(|c| c.values.len() != rows) {
             ensure!(
@@ -224,6 +239,14 @@ impl<'a> Source<'a> {
         looked
             .map(Some)
             .with_context(|| format!("cannot read {}", self.shown()))
+    }
+
+    /// The file as one that can be read batch by batch, if it is an Arrow file.
+    pub(crate) fn batches(&self) -> Result<Option<Batches>> {
+        if self.format != Input::Arrow {
+            return Ok(None);
+        }
+        Ok(Some(Batches { file: self.file()? }))
     }
 
     fn file(&self) -> Result<File> {
@@ -308,6 +331,12 @@ fn all(mut input: Box<dyn Read>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     input.read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// The table in the bytes of an Arrow file.
+#[cfg(test)]
+pub(crate) fn read_arrow(bytes: Vec<u8>) -> Result<Table> {
+    arrow::read(Cursor::new(bytes))
 }
 
 #[cfg(test)]

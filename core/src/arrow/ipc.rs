@@ -2,20 +2,22 @@
 //!
 //! The reader of `arrow-ipc` allocates as much memory as a file claims to need, and does not check offsets. Each
 //! message is therefore checked against the actual length of the file and against a memory budget before it is decoded.
+//! [`IpcReader`] holds one message at a time.
+
+mod check;
 
 use std::collections::HashMap;
+use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::ByteViewType;
-use arrow_array::{Array, ArrayRef, GenericByteViewArray, RecordBatch};
-use arrow_buffer::Buffer;
+use arrow_array::RecordBatch;
+use arrow_buffer::{Buffer, MutableBuffer};
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, read_footer_length};
 use arrow_ipc::{Block, MessageHeader, root_as_footer, root_as_message};
-use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, SchemaRef};
 
-use super::types::{FieldType, check_fill, nearest, unsupported};
+use self::check::{check_buffers, check_types, expanded_bytes};
 use crate::error::{Error, Result};
 
 const FILE_MAGIC: &[u8] = b"ARROW1";
@@ -25,38 +27,102 @@ const CONTINUATION: [u8; 4] = [0xff; 4];
 /// Bytes of the continuation marker and the message length.
 const PREFIX_BYTES: usize = 8;
 
-/// The contents of an Arrow IPC file or stream.
+/// Reads an Arrow IPC file or stream batch by batch. Dictionaries are held until the end.
 #[derive(Debug)]
-pub struct IpcTable {
-    /// The names and types of the columns.
-    pub schema: SchemaRef,
-    /// The cells, in order.
-    pub batches: Vec<RecordBatch>,
+pub struct IpcReader<R> {
+    input: Input<R>,
+    messages: Messages,
+    reader: Reader,
 }
 
-impl IpcTable {
-    /// Decodes an Arrow IPC file or stream. The decoded data may take at most `bytes_max` bytes, with dictionary keys
-    /// replaced by their values.
+/// A batch of rows.
+#[derive(Debug)]
+pub struct IpcBatch {
+    /// The cells.
+    pub rows: RecordBatch,
+    /// The bytes that they take, with the values of dictionaries in place of their keys.
+    pub bytes: u64,
+}
+
+impl<R: Read + Seek> IpcReader<R> {
+    /// Reads the schema of an Arrow IPC file, or of a stream. What all batches unfold to, with the values of dictionaries
+    /// in place of their keys, may take `bytes_max` bytes.
     ///
     /// # Errors
-    /// - [`Error::InvalidArgument`] if the data is damaged.
-    /// - [`Error::Unsupported`] for a column that no TileDB type can hold.
-    /// - [`Error::LimitExceeded`] if the decoded data exceeds `bytes_max`.
-    pub fn read(bytes: Vec<u8>, bytes_max: u64) -> Result<Self> {
+    /// [`Error::InvalidArgument`] if it is damaged, [`Error::Unsupported`] for a column that no TileDB type can hold.
+    pub fn new(input: R, bytes_max: u64) -> Result<Self> {
         let budget = Budget {
             left: bytes_max,
             limit: bytes_max,
         };
-        let bytes = Buffer::from_vec(bytes);
-        if bytes.starts_with(FILE_MAGIC) {
-            file(&bytes, budget)
+        let mut input = Input::new(input)?;
+        let magic = input.len.min(FILE_MAGIC.len() as u64);
+        let (messages, reader) = if input.bytes(0..magic)?.as_slice() == FILE_MAGIC {
+            file(&mut input, budget)?
         } else {
-            stream(&bytes, budget)
+            stream(&mut input, budget)?
+        };
+        Ok(Self {
+            input,
+            messages,
+            reader,
+        })
+    }
+
+    /// The names and types of the columns.
+    pub fn schema(&self) -> SchemaRef {
+        self.reader.schema.clone()
+    }
+
+    /// The next batch, in order; `None` after the last.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if it is damaged, and [`Error::LimitExceeded`] beyond the limit of [`Self::new`].
+    pub fn next_batch(&mut self) -> Result<Option<IpcBatch>> {
+        while let Some(found) = self.messages.next(&mut self.input)? {
+            let data = self.input.bytes(found.metadata.start..found.body.end)?;
+            let middle = usize::try_from(found.metadata.end - found.metadata.start).map_err(damaged)?;
+            if let Some(batch) = self.reader.message(&data, middle)? {
+                return Ok(Some(batch));
+            }
         }
+        Ok(None)
     }
 }
 
+/// A file of known length.
+#[derive(Debug)]
+struct Input<R> {
+    from: R,
+    len: u64,
+}
+
+impl<R: Read + Seek> Input<R> {
+    fn new(mut from: R) -> Result<Self> {
+        let len = from.seek(SeekFrom::End(0)).map_err(failed)?;
+        Ok(Self { from, len })
+    }
+
+    /// These bytes, in memory that is aligned as arrays want it.
+    fn bytes(&mut self, range: Range<u64>) -> Result<Buffer> {
+        let truncated = || damaged("it is cut off");
+        if range.end > self.len {
+            return Err(truncated());
+        }
+        let size = range.end.checked_sub(range.start).and_then(|n| usize::try_from(n).ok());
+        let mut bytes = MutableBuffer::from_len_zeroed(size.ok_or_else(truncated)?);
+        self.from.seek(SeekFrom::Start(range.start)).map_err(failed)?;
+        self.from.read_exact(bytes.as_slice_mut()).map_err(failed)?;
+        Ok(bytes.into())
+    }
+}
+
+fn failed(error: std::io::Error) -> Error {
+    Error::io("the Arrow file", error)
+}
+
 /// The number of bytes that may still be decoded.
+#[derive(Debug)]
 struct Budget {
     left: u64,
     limit: u64,
@@ -86,89 +152,115 @@ fn invalid(error: ArrowError) -> Error {
     damaged(error)
 }
 
-/// Reads the blocks listed in the footer of a file.
-fn file(bytes: &Buffer, budget: Budget) -> Result<IpcTable> {
-    let truncated = || damaged("its end is missing");
-    let trailer = bytes.last_chunk::<TRAILER_BYTES>().ok_or_else(truncated)?;
-    let end = bytes.len() - TRAILER_BYTES;
-    let start = end.checked_sub(read_footer_length(*trailer).map_err(invalid)?);
-    let footer = bytes.get(start.ok_or_else(truncated)?..end).ok_or_else(truncated)?;
-    let footer = root_as_footer(footer).map_err(|e| damaged(format!("its footer is damaged ({e})")))?;
-    let schema = footer.schema().ok_or_else(|| damaged("it has no schema"))?;
-    let mut reader = Reader::new(schema, footer.version(), budget)?;
-    for block in footer.dictionaries().iter().flatten() {
-        reader.block(bytes, block)?;
-    }
-    for block in footer.recordBatches().iter().flatten() {
-        reader.block(bytes, block)?;
-    }
-    Ok(reader.end())
+/// The messages that are still to be read.
+#[derive(Debug)]
+enum Messages {
+    /// The blocks that the footer of a file lists, the last one first.
+    Blocks(Vec<Found>),
+    /// Those of a stream follow each other from here.
+    From(u64),
 }
 
-/// Reads the messages of a stream in order.
-fn stream(bytes: &Buffer, budget: Budget) -> Result<IpcTable> {
+impl Messages {
+    fn next<R: Read + Seek>(&mut self, input: &mut Input<R>) -> Result<Option<Found>> {
+        match self {
+            Self::Blocks(blocks) => Ok(blocks.pop()),
+            Self::From(at) => next_message(input, at),
+        }
+    }
+}
+
+/// Reads the footer of a file.
+fn file<R: Read + Seek>(input: &mut Input<R>, budget: Budget) -> Result<(Messages, Reader)> {
+    let truncated = || damaged("its end is missing");
+    let end = input.len.checked_sub(TRAILER_BYTES as u64).ok_or_else(truncated)?;
+    let trailer = input.bytes(end..input.len)?;
+    let trailer = trailer.first_chunk::<TRAILER_BYTES>().ok_or_else(truncated)?;
+    let length = read_footer_length(*trailer).map_err(invalid)?;
+    let start = end.checked_sub(length as u64).ok_or_else(truncated)?;
+    let footer = input.bytes(start..end)?;
+    let footer = root_as_footer(&footer).map_err(|e| damaged(format!("its footer is damaged ({e})")))?;
+    let schema = footer.schema().ok_or_else(|| damaged("it has no schema"))?;
+    let reader = Reader::new(schema, footer.version(), budget)?;
+    let dictionaries = footer.dictionaries().into_iter().flatten();
+    let blocks = dictionaries.chain(footer.recordBatches().into_iter().flatten());
+    let mut blocks = blocks.map(|b| block(b, input.len)).collect::<Result<Vec<Found>>>()?;
+    blocks.reverse();
+    Ok((Messages::Blocks(blocks), reader))
+}
+
+/// Where a block of a file of `len` bytes is.
+fn block(block: &Block, len: u64) -> Result<Found> {
+    let outside = || damaged("a block is outside the file");
+    let size = |n: i64| u64::try_from(n).map_err(|_| outside());
+    let start = size(block.offset())?;
+    let metadata_bytes = size(block.metaDataLength().into())?;
+    let middle = start.checked_add(metadata_bytes).ok_or_else(outside)?;
+    let end = middle.checked_add(size(block.bodyLength())?).ok_or_else(outside)?;
+    if end > len || metadata_bytes < PREFIX_BYTES as u64 {
+        return Err(outside());
+    }
+    Ok(Found {
+        metadata: start..middle,
+        body: middle..end,
+    })
+}
+
+/// Reads the schema of a stream. Its messages follow.
+fn stream<R: Read + Seek>(input: &mut Input<R>, budget: Budget) -> Result<(Messages, Reader)> {
     let mut at = 0;
-    let first = next_message(bytes, &mut at)?.ok_or_else(|| damaged("it has no schema"))?;
-    let message = message(bytes, &first)?;
+    let first = next_message(input, &mut at)?.ok_or_else(|| damaged("it has no schema"))?;
+    let metadata = input.bytes(first.metadata)?;
+    let message = message(&metadata)?;
     let schema = message
         .header_as_schema()
         .ok_or_else(|| damaged("it does not start with a schema"))?;
-    let mut reader = Reader::new(schema, message.version(), budget)?;
-    while let Some(found) = next_message(bytes, &mut at)? {
-        reader.message(bytes, &found)?;
-    }
-    Ok(reader.end())
+    let reader = Reader::new(schema, message.version(), budget)?;
+    Ok((Messages::From(at), reader))
 }
 
 /// Byte ranges of a message.
+#[derive(Debug)]
 struct Found {
-    metadata: Range<usize>,
-    body: Range<usize>,
+    metadata: Range<u64>,
+    body: Range<u64>,
 }
 
 /// Finds the message at `at` and advances `at` past it; `None` at the end of the stream.
-fn next_message(bytes: &[u8], at: &mut usize) -> Result<Option<Found>> {
-    let truncated = || damaged("it is truncated");
+fn next_message<R: Read + Seek>(input: &mut Input<R>, at: &mut u64) -> Result<Option<Found>> {
+    let truncated = || damaged("it is cut off");
     let start = *at;
-    let word = |at: usize| -> Option<[u8; 4]> { bytes.get(at..)?.first_chunk().copied() };
-    let Some(mut length) = word(start) else {
-        return if start == bytes.len() {
-            Ok(None)
-        } else {
-            Err(truncated())
-        };
+    if start == input.len {
+        return Ok(None);
+    }
+    let mut word = |at: u64| -> Result<[u8; 4]> {
+        let bytes = input.bytes(at..at.saturating_add(4))?;
+        bytes.first_chunk().copied().ok_or_else(truncated)
     };
-    // Streams of old Arrow releases have no continuation marker.
+    let mut length = word(start)?;
+    // Streams of old releases have no marker.
     let mut prefix = 4;
     if length == CONTINUATION {
-        length = word(start + 4).ok_or_else(truncated)?;
-        prefix = PREFIX_BYTES;
+        length = word(start + 4)?;
+        prefix = PREFIX_BYTES as u64;
     }
-    let length = usize::try_from(u32::from_le_bytes(length)).map_err(|_| truncated())?;
+    let length = u64::from(u32::from_le_bytes(length));
     if length == 0 {
         return Ok(None);
     }
-    let end = (start + prefix).checked_add(length).filter(|end| *end <= bytes.len());
-    let metadata = start..end.ok_or_else(truncated)?;
-    let found = message(
-        bytes,
-        &Found {
-            metadata: metadata.clone(),
-            body: 0..0,
-        },
-    )?;
-    let body = usize::try_from(found.bodyLength()).ok();
+    let metadata = start..(start + prefix).checked_add(length).ok_or_else(truncated)?;
+    let bytes = input.bytes(metadata.clone())?;
+    let body = u64::try_from(message(&bytes)?.bodyLength()).ok();
     let end = body
         .and_then(|n| metadata.end.checked_add(n))
-        .filter(|end| *end <= bytes.len());
+        .filter(|end| *end <= input.len);
     let body = metadata.end..end.ok_or_else(truncated)?;
     *at = body.end;
     Ok(Some(Found { metadata, body }))
 }
 
-/// Parses the metadata of a message.
-fn message<'a>(bytes: &'a [u8], found: &Found) -> Result<arrow_ipc::Message<'a>> {
-    let metadata = bytes.get(found.metadata.clone()).unwrap_or_default();
+/// Parses the metadata of a message, including its prefix.
+fn message(metadata: &[u8]) -> Result<arrow_ipc::Message<'_>> {
     let prefix = if metadata.starts_with(&CONTINUATION) {
         PREFIX_BYTES
     } else {
@@ -179,6 +271,7 @@ fn message<'a>(bytes: &'a [u8], found: &Found) -> Result<arrow_ipc::Message<'a>>
 }
 
 /// A dictionary of the file.
+#[derive(Debug)]
 struct Dictionary {
     /// The type of its values.
     values: DataType,
@@ -187,12 +280,12 @@ struct Dictionary {
 }
 
 /// Decodes checked messages.
+#[derive(Debug)]
 struct Reader {
     decoder: FileDecoder,
     schema: SchemaRef,
     budget: Budget,
     dictionaries: HashMap<i64, Dictionary>,
-    batches: Vec<RecordBatch>,
 }
 
 impl Reader {
@@ -219,55 +312,25 @@ impl Reader {
             schema,
             budget,
             dictionaries,
-            batches: Vec::new(),
         })
     }
 
-    fn end(self) -> IpcTable {
-        IpcTable {
-            schema: self.schema,
-            batches: self.batches,
-        }
-    }
-
-    fn block(&mut self, bytes: &Buffer, block: &Block) -> Result<()> {
-        let outside = || damaged("a block is outside the file");
-        let size = |n: i64| usize::try_from(n).map_err(|_| outside());
-        let start = size(block.offset())?;
-        let middle = start
-            .checked_add(size(block.metaDataLength().into())?)
-            .ok_or_else(outside)?;
-        let end = middle.checked_add(size(block.bodyLength())?).ok_or_else(outside)?;
-        if end > bytes.len() || middle - start < PREFIX_BYTES {
-            return Err(outside());
-        }
-        let found = Found {
-            metadata: start..middle,
-            body: middle..end,
-        };
-        self.message(bytes, &found)
-    }
-
-    /// Checks a message and decodes it.
-    fn message(&mut self, bytes: &Buffer, found: &Found) -> Result<()> {
-        let (whole, body) = (found.metadata.start..found.body.end, found.body.clone());
-        let message = message(bytes, found)?;
-        let block = Block::new(
-            0,
-            i32::try_from(found.metadata.len()).map_err(damaged)?,
-            body.len() as i64,
-        );
-        let data = bytes.slice_with_length(whole.start, whole.len());
-        let body = bytes.get(body).unwrap_or_default();
+    /// Checks a message and decodes it. Its body starts at `middle`.
+    fn message(&mut self, data: &Buffer, middle: usize) -> Result<Option<IpcBatch>> {
+        let (metadata, body) = data.split_at_checked(middle).ok_or_else(|| damaged("it is cut off"))?;
+        let message = message(metadata)?;
+        let block = Block::new(0, i32::try_from(middle).map_err(damaged)?, body.len() as i64);
         match message.header_type() {
             MessageHeader::RecordBatch => {
                 let batch = message
                     .header_as_record_batch()
                     .ok_or_else(|| damaged("a batch is missing"))?;
                 let types = self.schema.fields().iter().map(|f| f.data_type());
-                self.budget.take(check_buffers(&batch, body, types)?)?;
-                let batch = self.decoder.read_record_batch(&block, &data).map_err(invalid)?;
-                self.batch(batch)
+                let bytes = check_buffers(&batch, body, types)?;
+                // A footer may list one long message many times, and every time it is read.
+                self.budget.take(bytes.max(body.len() as u64))?;
+                let batch = self.decoder.read_record_batch(&block, data).map_err(invalid)?;
+                batch.map(|rows| self.batch(rows, bytes)).transpose()
             }
             MessageHeader::DictionaryBatch => {
                 let dictionary = message.header_as_dictionary_batch();
@@ -279,196 +342,21 @@ impl Reader {
                 // A delta copies the dictionary that it extends.
                 known.bytes = bytes.saturating_add(if dictionary.isDelta() { known.bytes } else { 0 });
                 self.budget.take(known.bytes)?;
-                self.decoder.read_dictionary(&block, &data).map_err(invalid)
+                self.decoder.read_dictionary(&block, data).map_err(invalid)?;
+                Ok(None)
             }
-            MessageHeader::NONE => Ok(()),
+            MessageHeader::NONE => Ok(None),
             _ => Err(damaged("a message in it is neither a batch nor a dictionary")),
         }
     }
 
-    fn batch(&mut self, batch: Option<RecordBatch>) -> Result<()> {
-        let Some(batch) = batch else { return Ok(()) };
-        for column in batch.columns() {
-            self.budget.take(expanded_bytes(column))?;
-        }
-        self.batches.push(batch);
-        Ok(())
-    }
-}
-
-/// Checks that an array can hold the type of every column.
-fn check_types(schema: &Schema) -> Result<()> {
-    let mut bytes = 0_u64;
-    for field in schema.fields() {
-        let (datatype, cell) = FieldType::values_of(field)?;
-        // Every field has a fill value in memory.
-        bytes += cell.cell_bytes(datatype).unwrap_or(0) as u64;
-        check_fill(field.name(), bytes)?;
-        match field.data_type() {
-            DataType::Dictionary(_, values) if !is_plain(values) => return Err(unsupported(field.name(), values)),
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Whether an enumeration can hold values of this type.
-fn is_plain(t: &DataType) -> bool {
-    use DataType as D;
-    let bytes = matches!(
-        t,
-        D::Utf8 | D::LargeUtf8 | D::Utf8View | D::Binary | D::LargeBinary | D::BinaryView | D::FixedSizeBinary(_)
-    );
-    bytes || *t == D::Boolean || (t.is_primitive() && nearest("", t).is_ok())
-}
-
-/// Checks the buffers of a batch and returns their decompressed size in bytes. All buffers must be inside `body` and
-/// large enough for the number of values that the batch claims.
-fn check_buffers<'a>(
-    batch: &arrow_ipc::RecordBatch<'_>,
-    body: &[u8],
-    types: impl Iterator<Item = &'a DataType>,
-) -> Result<u64> {
-    let compressed = batch.compression().is_some();
-    let buffers = batch.buffers().unwrap_or_default();
-    let units = units(types, batch, buffers.len())?;
-    if buffers.len() < units.len() {
-        return Err(damaged("a batch has too few buffers"));
-    }
-    let mut bytes = 0_u64;
-    for (i, buffer) in buffers.iter().enumerate() {
-        let outside = || damaged("a buffer is outside its message");
-        let start = usize::try_from(buffer.offset()).map_err(|_| outside())?;
-        let length = usize::try_from(buffer.length()).map_err(|_| outside())?;
-        let stored = start.checked_add(length).and_then(|end| body.get(start..end));
-        let stored = stored.ok_or_else(outside)?;
-        let size = if compressed {
-            decompressed(stored)?
-        } else {
-            stored.len() as u64
-        };
-        if !size.is_multiple_of(units.get(i).copied().unwrap_or(1)) {
-            return Err(damaged(
-                "the length of an offset or key buffer is not a multiple of its element size",
-            ));
-        }
-        bytes = bytes
-            .checked_add(size)
-            .ok_or_else(|| damaged("its buffers are too long"))?;
-    }
-    // Every value takes at least one bit.
-    let values_max = bytes.saturating_mul(8);
-    let fits = |n: i64, max: u64| u64::try_from(n).is_ok_and(|n| n <= max);
-    for node in batch.nodes().iter().flatten() {
-        if !fits(node.length(), values_max) || !fits(node.null_count(), node.length().unsigned_abs()) {
-            return Err(damaged("a batch claims more values than its buffers can hold"));
-        }
-    }
-    if !fits(batch.length(), values_max) {
-        return Err(damaged("a batch claims more rows than its buffers can hold"));
-    }
-    Ok(bytes)
-}
-
-/// The decompressed size of a compressed buffer, in bytes.
-fn decompressed(stored: &[u8]) -> Result<u64> {
-    if stored.is_empty() {
-        return Ok(0);
-    }
-    let prefix = stored
-        .first_chunk()
-        .ok_or_else(|| damaged("a compressed buffer has no length"))?;
-    match i64::from_le_bytes(*prefix) {
-        // -1 marks an uncompressed buffer.
-        -1 => Ok((stored.len() - prefix.len()) as u64),
-        size => u64::try_from(size).map_err(|_| damaged("a compressed buffer has a negative length")),
-    }
-}
-
-/// Bytes of one element of each buffer of columns of these types; 1 if `arrow-ipc` does not split the buffer.
-fn units<'a>(
-    types: impl Iterator<Item = &'a DataType>,
-    batch: &arrow_ipc::RecordBatch<'_>,
-    buffers: usize,
-) -> Result<Vec<u64>> {
-    let mut counts = batch.variadicBufferCounts().into_iter().flatten();
-    let mut units = Vec::new();
-    for mut t in types {
-        loop {
-            use DataType as D;
-            let inner = match t {
-                D::List(item) | D::LargeList(item) | D::FixedSizeList(item, _) => Some(item.data_type()),
-                _ => None,
-            };
-            match t {
-                D::FixedSizeList(..) => units.push(1),
-                D::List(_) => units.extend([1, 4]),
-                D::LargeList(_) => units.extend([1, 8]),
-                D::Utf8 | D::Binary => units.extend([1, 4, 1]),
-                D::LargeUtf8 | D::LargeBinary => units.extend([1, 8, 1]),
-                D::Dictionary(key, _) => units.extend([1, key.primitive_width().unwrap_or(1) as u64]),
-                D::Utf8View | D::BinaryView => {
-                    let count = counts
-                        .next()
-                        .and_then(|n| usize::try_from(n).ok())
-                        .filter(|n| *n <= buffers);
-                    let count =
-                        count.ok_or_else(|| damaged("a batch does not state the number of its view buffers"))?;
-                    units.extend([1, 16]);
-                    units.resize(units.len() + count, 1);
-                }
-                _ => units.extend([1, 1]),
-            }
-            match inner {
-                Some(inner) => t = inner,
-                None => break,
-            }
-        }
-    }
-    Ok(units)
-}
-
-/// Additional bytes that a column takes after dictionary keys, views and bits are expanded to values.
-fn expanded_bytes(array: &ArrayRef) -> u64 {
-    if let Some(dictionary) = array.as_any_dictionary_opt() {
-        let values = dictionary.values();
-        if values.is_empty() {
-            return 0;
-        }
-        let sizes: Vec<u64> = (0..values.len()).map(|i| cell_bytes(values, i)).collect();
-        let keys = dictionary.normalized_keys();
-        let cells: u64 = keys.iter().filter_map(|k| sizes.get(*k)).sum();
-        // The enumeration holds a copy of the dictionary.
-        return cells.saturating_add(sizes.iter().sum());
-    }
-    match array.data_type() {
-        DataType::Boolean => array.len() as u64,
-        DataType::Utf8View => views(array.as_string_view()),
-        DataType::BinaryView => views(array.as_binary_view()),
-        DataType::List(_) => expanded_bytes(array.as_list::<i32>().values()),
-        DataType::LargeList(_) => expanded_bytes(array.as_list::<i64>().values()),
-        DataType::FixedSizeList(..) => expanded_bytes(array.as_fixed_size_list().values()),
-        _ => 0,
-    }
-}
-
-/// Total bytes of the cells. Several views may share the same bytes.
-fn views<T: ByteViewType + ?Sized>(array: &GenericByteViewArray<T>) -> u64 {
-    array.lengths().map(u64::from).sum()
-}
-
-/// Bytes of one value of a dictionary.
-fn cell_bytes(values: &ArrayRef, i: usize) -> u64 {
-    let length = |n: Option<usize>| n.unwrap_or(0) as u64;
-    match values.data_type() {
-        DataType::Utf8 => length(values.as_string::<i32>().value_length(i).try_into().ok()),
-        DataType::LargeUtf8 => length(values.as_string::<i64>().value_length(i).try_into().ok()),
-        DataType::Binary => length(values.as_binary::<i32>().value_length(i).try_into().ok()),
-        DataType::LargeBinary => length(values.as_binary::<i64>().value_length(i).try_into().ok()),
-        DataType::Utf8View => values.as_string_view().value(i).len() as u64,
-        DataType::BinaryView => values.as_binary_view().value(i).len() as u64,
-        DataType::FixedSizeBinary(n) => length(usize::try_from(*n).ok()),
-        other => length(other.primitive_width()),
+    /// The batch, whose buffers have `bytes` bytes.
+    fn batch(&mut self, rows: RecordBatch, bytes: u64) -> Result<IpcBatch> {
+        let more = rows.columns().iter().map(expanded_bytes);
+        let more = more.fold(0_u64, u64::saturating_add);
+        self.budget.take(more)?;
+        let bytes = bytes.saturating_add(more);
+        Ok(IpcBatch { rows, bytes })
     }
 }
 

@@ -34,7 +34,7 @@ mod text;
 mod time;
 mod types;
 
-pub use ipc::IpcTable;
+pub use ipc::{IpcBatch, IpcReader};
 pub use table::Table;
 pub use types::{FieldType, Form, Role};
 

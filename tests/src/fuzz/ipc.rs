@@ -1,5 +1,6 @@
 //! Arrow IPC files and streams, and the columns converted from them.
 
+use std::io::Cursor;
 use std::sync::Arc;
 
 use arrow_array::builder::{FixedSizeListBuilder, Float32Builder, Int16Builder, ListBuilder};
@@ -10,7 +11,7 @@ use arrow_array::{
 };
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
-use hyperslab::arrow::{FieldType, IpcTable};
+use hyperslab::arrow::{FieldType, IpcReader};
 
 use super::{Allowance, Target};
 
@@ -22,11 +23,11 @@ pub(super) fn targets() -> Vec<Target> {
 }
 
 fn read(bytes: &[u8]) -> Allowance {
-    if let Ok(table) = IpcTable::read(bytes.to_vec(), BUDGET) {
-        for (i, field) in table.schema.fields().iter().enumerate() {
-            let Ok(field) = FieldType::infer(field) else { continue };
-            for batch in &table.batches {
-                if let Ok(column) = field.column(batch.column(i)) {
+    if let Ok(mut reader) = IpcReader::new(Cursor::new(bytes), BUDGET) {
+        while let Ok(Some(batch)) = reader.next_batch() {
+            for (i, field) in reader.schema().fields().iter().enumerate() {
+                let Ok(field) = FieldType::infer(field) else { continue };
+                if let Ok(column) = field.column(batch.rows.column(i)) {
                     column.check(&field.name).unwrap();
                 }
             }

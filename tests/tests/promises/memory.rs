@@ -213,10 +213,13 @@ fn import_of_large_arrays_stays_within_the_budget() {
     let budget = setting("HYPERSLAB_MEMORY_MIB", 64);
     let folder = fresh("memory-import-arrays");
     let script = "
-import sys, numpy
+import sys, numpy, pyarrow
 cells = numpy.arange(int(sys.argv[1]) << 17, dtype='int64').reshape(256, -1)
 numpy.save('a.npy', cells)
 numpy.savez_compressed('a.npz', v=cells, w=cells.astype('int8'))
+table = pyarrow.table({'v': cells.ravel(), 'k': pyarrow.array(['a', 'b'] * (cells.size // 2)).dictionary_encode()})
+with pyarrow.ipc.new_file('a.arrow', table.schema) as out:
+    out.write_table(table, max_chunksize=65536)
 ";
     let made = Command::new(python())
         .args(["-c", script, &budget.to_string()])
@@ -224,7 +227,7 @@ numpy.savez_compressed('a.npz', v=cells, w=cells.astype('int8'))
         .status()
         .unwrap();
     assert!(made.success());
-    for input in ["a.npy", "a.npz"] {
+    for input in ["a.npy", "a.npz", "a.arrow"] {
         let array = input.replace('.', "-");
         let peak = peak(&folder, &["import", input, &array, "--timestamp", "5"], budget);
         println!("memory: import of {input}, a budget of {budget} MiB: peak {peak} MiB");

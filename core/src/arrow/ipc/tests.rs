@@ -1,7 +1,8 @@
+use std::io::Cursor;
 use std::sync::Arc;
 
 use arrow_array::types::Int8Type;
-use arrow_array::{DictionaryArray, Int64Array, StringViewArray};
+use arrow_array::{ArrayRef, DictionaryArray, Int64Array, StringViewArray};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 
@@ -20,8 +21,12 @@ fn written(array: ArrayRef, codec: Option<CompressionType>) -> [Vec<u8>; 2] {
 }
 
 fn rows(bytes: &[u8], bytes_max: u64) -> Result<usize> {
-    let table = IpcTable::read(bytes.to_vec(), bytes_max)?;
-    Ok(table.batches.iter().map(RecordBatch::num_rows).sum())
+    let mut reader = IpcReader::new(Cursor::new(bytes), bytes_max)?;
+    let mut rows = 0;
+    while let Some(batch) = reader.next_batch()? {
+        rows += batch.rows.num_rows();
+    }
+    Ok(rows)
 }
 
 #[test]
