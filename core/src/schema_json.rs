@@ -17,7 +17,7 @@
 mod fields;
 mod filters;
 mod read;
-mod value;
+pub(crate) mod value;
 
 use serde_json::{Map, Value, json};
 

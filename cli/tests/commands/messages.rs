@@ -1,5 +1,10 @@
 use std::path::PathBuf;
 
+use hyperslab::filter::Nonces;
+use hyperslab::format::enumeration::Enumeration;
+use hyperslab::format::generic_tile;
+use hyperslab::{Column, Datatype};
+
 use crate::failing::check;
 use crate::{Shell, int16s, npy};
 
@@ -420,4 +425,62 @@ fn an_export_is_written_through_a_dangling_link() {
     );
     assert!(shell.path("link.csv").symlink_metadata().unwrap().is_symlink());
     assert!(shell.path("real.csv").is_file());
+}
+
+/// The schema of an array whose enumeration `levels` has these values.
+fn levels(values: &str) -> String {
+    format!(
+        r#"{{"type": "dense", "dimensions": [{{"name": "i", "type": "int32", "domain": [0, 2]}}],
+        "attributes": [{{"name": "e", "type": "int8", "enumeration": "levels"}}],
+        "enumerations": [{{"name": "levels", "values": {values}}}]}}"#
+    )
+}
+
+#[test]
+fn a_repeated_value_of_an_enumeration_is_named() {
+    let shell = Shell::new();
+    let cases = [
+        (r#"["hi", "lo", "lo"], "type": "string_utf8""#, "'lo'"),
+        (r#"["", ""], "type": "string_utf8""#, "''"),
+        (r#"[1.5, 2, 1.5], "type": "float64""#, "'1.5'"),
+    ];
+    for (values, name) in cases {
+        shell.file("schema.json", levels(values));
+        let named = format!("'levels' has the value {name} twice");
+        check(
+            &shell,
+            "create a --schema schema.json",
+            1,
+            &["levels", &named, "leave out"],
+        );
+        assert_eq!(shell.names(), ["schema.json"]);
+    }
+    shell.file("schema.json", levels(r#"["lo", "hi"], "type": "string_utf8""#));
+    shell.ok("create a --schema schema.json");
+    check(
+        &shell,
+        "evolve a --extend-enum levels=top,lo",
+        1,
+        &[" a: ", "the value 'lo' twice", "leave out"],
+    );
+}
+
+#[test]
+fn verify_reports_a_repeated_value_of_an_enumeration() {
+    let shell = Shell::new();
+    shell.file("schema.json", levels(r#"["lo", "hi"], "type": "string_utf8""#));
+    shell.ok("create a --schema schema.json");
+    shell.ok("verify a");
+    let files = std::fs::read_dir(shell.path("a/__schema/__enumerations")).unwrap();
+    let file = files.map(|f| f.unwrap().path()).next().unwrap();
+    let (payload, _) = generic_tile::decode(&std::fs::read(&file).unwrap(), None).unwrap();
+    let mut levels = Enumeration::decode(&payload).unwrap();
+    levels.values = Column::from_cells(Datatype::StringUtf8, ["lo", "lo"]);
+    let bytes = generic_tile::encode(&levels.encode(), None, &Nonces::none()).unwrap();
+    std::fs::write(&file, bytes).unwrap();
+    let (code, error) = shell.fails("verify a");
+    assert!(
+        code == 1 && error.contains("__enumerations/") && error.contains("the value 'lo' twice"),
+        "{error}"
+    );
 }

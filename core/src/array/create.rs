@@ -16,6 +16,7 @@ use crate::format::name;
 use crate::format::pipeline::Filter;
 use crate::format::schema::{ArrayType, Attribute, Dimension, EnumerationRef, Schema};
 use crate::format::{generic_tile, version::Version};
+use crate::schema_json::value::cell_text;
 use crate::vfs::{join, local_path, side_by_side, split};
 use crate::write::commit::nonces;
 use crate::write::identity::Ids;
@@ -184,6 +185,16 @@ fn fill_image_extents(schema: &mut Schema) {
     }
 }
 
+/// Checks that the values of an enumeration are distinct.
+pub(crate) fn distinct(e: &Enumeration) -> Result<()> {
+    let Some(i) = e.repeated() else { return Ok(()) };
+    Err(Error::invalid(format!(
+        "the enumeration '{}' has the value '{}' twice; leave out the repeated value",
+        e.name,
+        cell_text(e.values.cell(i), e.values.datatype, e.values.cell)
+    )))
+}
+
 /// Assigns a file to every enumeration and lists them in the schema.
 fn name_enumerations(schema: &mut Schema, enumerations: &[Enumeration], ids: &mut Ids) -> Result<Vec<Enumeration>> {
     let known = |name: &str| enumerations.iter().any(|e| e.name == name);
@@ -202,6 +213,7 @@ fn name_enumerations(schema: &mut Schema, enumerations: &[Enumeration], ids: &mu
                 enumeration.name
             )));
         }
+        distinct(enumeration)?;
         let named = Enumeration {
             file: name::enumeration(ids.draw()),
             ..enumeration.clone()

@@ -71,6 +71,13 @@ impl Enumeration {
         })
     }
 
+    /// The index of the first value that equals an earlier one. Values are compared by their bytes, as in libtiledb,
+    /// which opens no array with such a value.
+    pub(crate) fn repeated(&self) -> Option<usize> {
+        let mut seen = std::collections::HashSet::new();
+        (0..self.values.len()).find(|&i| !seen.insert(self.values.cell(i)))
+    }
+
     /// Encodes the payload of the enumeration's file.
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::new();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::array::create::{put_enumeration, put_schema};
+use crate::array::create::{distinct, put_enumeration, put_schema};
 use crate::array::directory::SCHEMA_DIR;
 use crate::array::{Array, Fragment, open, schemas};
 use crate::column::Column;
@@ -302,15 +302,7 @@ async fn enumerations(
 
 /// Checks that enumeration values are unique and that the attributes' integer types can hold every index.
 async fn check_enumerations(array: &Array, schema: &Schema, files: &[Enumeration]) -> Result<()> {
-    for e in files {
-        let mut seen = std::collections::HashSet::new();
-        if let Some(i) = (0..e.values.len()).find(|&i| !seen.insert(e.values.cell(i))) {
-            return Err(Error::invalid(format!(
-                "the enumeration '{}' would have value {i} twice; leave out the repeated value",
-                e.name
-            )));
-        }
-    }
+    files.iter().try_for_each(distinct)?;
     for attribute in &schema.attributes {
         let Some(name) = &attribute.enumeration else { continue };
         let values = match files.iter().find(|e| e.name == *name) {

@@ -132,6 +132,14 @@ pub(super) fn cell_to_json(bytes: &[u8], datatype: Datatype, cell: CellCount) ->
     }
 }
 
+/// Formats a cell for a message: text without quotes, or JSON.
+pub(crate) fn cell_text(bytes: &[u8], datatype: Datatype, cell: CellCount) -> String {
+    match cell_to_json(bytes, datatype, cell) {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
 /// Parses a cell. For a fixed cell, the number of bytes must match.
 pub(super) fn cell_from_json(entry: &Entry<'_>, datatype: Datatype, cell: CellCount) -> Result<Vec<u8>> {
     let bytes = if is_text(datatype) || entry.value.is_object() {

@@ -10,10 +10,12 @@ use crate::array::{Array, Fragment};
 use crate::column::Column;
 use crate::context::Context;
 use crate::error::{Error, Malformed, Result};
+use crate::format::enumeration::Enumeration;
 use crate::format::fragment::slots::FieldId;
 use crate::query::read::statistics::Statistics;
 use crate::query::sparse::layer::check_box;
 use crate::query::tile::{Decoding, StoredField, TileRef, split_coordinates};
+use crate::schema_json::value::cell_text;
 use crate::vfs::join;
 
 /// Tiles to read and decode at a time.
@@ -156,7 +158,9 @@ impl Array {
         }
         for e in &self.schema().enumerations {
             let path = join(&join(self.path(), "__schema/__enumerations"), &e.file);
-            report(Finding::of_file(path, self.enumeration(&e.name).await.err()));
+            let found = self.enumeration(&e.name).await;
+            let error = found.and_then(|e| check_distinct(&e, &path)).err();
+            report(Finding::of_file(path, error));
         }
     }
 }
@@ -171,6 +175,17 @@ async fn check_footer(context: &Context, fragment: &Fragment) -> Result<()> {
         path: fragment.metadata_path(),
         malformed: Malformed::new("footer", 0, "it differs from the consolidated fragment metadata"),
     })
+}
+
+/// Checks that libtiledb can read an enumeration.
+fn check_distinct(e: &Enumeration, path: &str) -> Result<()> {
+    let Some(i) = e.repeated() else { return Ok(()) };
+    Err(Error::invalid(format!(
+        "{path}: the enumeration '{}' has the value '{}' twice, so libtiledb cannot read the array; export it to an \
+         Arrow file and import that as a new array",
+        e.name,
+        cell_text(e.values.cell(i), e.values.datatype, e.values.cell)
+    )))
 }
 
 /// Checks that the coordinates of a sparse tile are inside its bounding box.
