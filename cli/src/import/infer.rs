@@ -514,10 +514,10 @@ fn enumeration<'a>(
         };
         let known = all.get_or_insert_with(|| Column::empty(column.datatype, column.cell, false));
         let new: Vec<u32> = {
-            let seen: std::collections::HashSet<&[u8]> = (0..known.len()).map(|i| known.cell(i)).collect();
+            let mut seen: std::collections::HashSet<&[u8]> = (0..known.len()).map(|i| known.cell(i)).collect();
             let cells = (0_u32..).zip((0..column.len()).map(|i| column.cell(i)));
             cells
-                .filter(|(i, cell)| is_valid(*i) && !seen.contains(cell))
+                .filter(|(i, cell)| is_valid(*i) && seen.insert(*cell))
                 .map(|(i, _)| i)
                 .collect()
         };

@@ -1,3 +1,9 @@
+use std::sync::Arc;
+
+use arrow_array::types::Int8Type;
+use arrow_array::{Array as _, ArrayRef, DictionaryArray, Float64Array, Int8Array, RecordBatch, StringArray};
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::Field;
 use serde_json::Value;
 
 use crate::{Shell, int16s, npy, values};
@@ -409,4 +415,56 @@ fn columns_that_become_text_or_utc_are_named_with_advice() {
     }
     assert_eq!(import("utc", "2020-01-01T00:00+02:00", "--types v=datetime_ms"), "");
     assert_eq!(import("rounded", "-1\n18446744073709551615", "--types v=float64"), "");
+}
+
+/// Writes an Arrow file with the column `e`, whose batches have these dictionaries and one cell for each value.
+fn dictionaries(shell: &Shell, batches: Vec<ArrayRef>) {
+    let keyed = |values: ArrayRef| -> ArrayRef {
+        let keys = Int8Array::from_iter_values((0..).take(values.len()));
+        Arc::new(DictionaryArray::<Int8Type>::new(keys, values))
+    };
+    let arrays: Vec<ArrayRef> = batches.into_iter().map(keyed).collect();
+    let field = Field::new("e", arrays[0].data_type().clone(), false);
+    let schema = Arc::new(arrow_schema::Schema::new(vec![field]));
+    let mut stream = Vec::new();
+    let mut writer = StreamWriter::try_new(&mut stream, &schema).unwrap();
+    for array in arrays {
+        writer
+            .write(&RecordBatch::try_new(Arc::clone(&schema), vec![array]).unwrap())
+            .unwrap();
+    }
+    writer.finish().unwrap();
+    shell.file("in.arrow", stream);
+}
+
+fn strings(values: &[&str]) -> ArrayRef {
+    Arc::new(StringArray::from(values.to_vec()))
+}
+
+#[test]
+fn equal_values_of_a_dictionary_are_one_value_of_the_enumeration() {
+    let numbers = |values: &[f64]| -> ArrayRef { Arc::new(Float64Array::from(values.to_vec())) };
+    let cases = [
+        (strings(&["x", "x"]), 1, "e\nx\nx\n"),
+        (strings(&["", ""]), 1, "e\n\"\"\n\"\"\n"),
+        (strings(&["a", "b", "a"]), 2, "e\na\nb\na\n"),
+        (numbers(&[f64::NAN, f64::NAN]), 1, "e\nnan\nnan\n"),
+        (numbers(&[0.0, -0.0, 0.0]), 2, "e\n0.0\n-0.0\n0.0\n"),
+    ];
+    for (values, distinct, csv) in cases {
+        let shell = Shell::new();
+        dictionaries(&shell, vec![values]);
+        shell.ok("import in.arrow a");
+        let found = schema(&shell, "a")["enumerations"][0]["values"]
+            .as_array()
+            .unwrap()
+            .len();
+        assert_eq!(found, distinct, "{csv}");
+        let cells = shell.ok("export a - --format csv");
+        let cells: String = cells
+            .lines()
+            .map(|l| l.split_once(',').unwrap().1.to_owned() + "\n")
+            .collect();
+        assert_eq!(cells, csv);
+    }
 }
