@@ -358,7 +358,12 @@ fn an_import_that_would_lose_data_is_refused() {
         2,
         &["is not a local file"],
     );
-    check(&shell, "export a s3://bucket/out.csv", 1, &["an export goes to a file"]);
+    check(
+        &shell,
+        "export a s3://bucket/out.csv",
+        1,
+        &["an export goes to a local file"],
+    );
     shell.ok("group create g");
     check(&shell, "group add g a --name x/y", 2, &["'x/y' is not a valid name"]);
 }
