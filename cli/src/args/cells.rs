@@ -149,7 +149,7 @@ pub(crate) struct Import {
     /// Refuse cells with the same coordinates [default: allowed in sparse arrays]
     #[arg(long)]
     pub(crate) unique: bool,
-    /// Limit the memory of the program for CSV, .npy and .npz to this many bytes. Single tiles and rows come on top.
+    /// Limit the memory of the program to this many bytes. Single tiles and rows come on top.
     /// Values below 64MiB count as 64MiB
     #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
     pub(crate) memory: u64,
