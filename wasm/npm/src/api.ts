@@ -5,7 +5,7 @@ export { DirectoryStore, OpfsStore } from "./directory.js";
 export { HttpStore, type HttpOptions, type Listing, type RequestEvent } from "./http.js";
 export {
   kindOf, members, open, TileArray,
-  type Attr, type CallOptions, type Dim, type Extreme, type FragmentInfo, type Member, type Moment, type OpenOptions,
+  type Attr, type CallOptions, type Dim, type Extreme, type FragmentInfo, type Member, type Timestamp, type OpenOptions,
 } from "./array.js";
 export { slice, type AxisSelection, type Coordinate, type Ranges, type Selection, type Slice } from "./select.js";
 export { get, Query, query, type Chunk, type Columns, type GetOptions, type Order, type QueryOptions } from "./read.js";

@@ -9,7 +9,7 @@ import type { Store } from "./store.js";
 import { Column, type DataType, type RawColumn, type TypedArray, type Value } from "./values.js";
 
 /** A time: milliseconds since 1970, or a `Date`. `Infinity` is the end of time. */
-export type Moment = number | bigint | Date;
+export type Timestamp = number | bigint | Date;
 
 export interface CallOptions {
   /** Aborts the call, and its requests unless another call waits for them too. */
@@ -20,7 +20,7 @@ export interface OpenOptions extends CallOptions {
   /** The path of the array in the store. */
   path?: string;
   /** Read the array as of this time, or only the writes between two times. Default: now. `[0, Infinity]` includes future timestamps. */
-  at?: Moment | readonly [Moment, Moment];
+  at?: Timestamp | readonly [Timestamp, Timestamp];
   /** The array's encryption key, 32 bytes. */
   key?: Uint8Array;
   /** Called for every request, if the array is opened by URL. */
@@ -117,7 +117,7 @@ export class TileArray {
   }
 
   /** The same array as of another time. */
-  async at(at: Moment | readonly [Moment, Moment], { signal }: CallOptions = {}): Promise<TileArray> {
+  async at(at: Timestamp | readonly [Timestamp, Timestamp], { signal }: CallOptions = {}): Promise<TileArray> {
     const [start, end] = timeRange(at);
     const raw = await call(signal, (aborted) => this.raw.at(start, end, aborted));
     return new TileArray(raw, this.store, this.path, this.key, this.pool);
@@ -255,28 +255,28 @@ export async function within<T>(store: Store, signal: AbortSignal | undefined, w
 /** The first and the last millisecond. By default, this excludes future timestamps. */
 export function timeRange(at: OpenOptions["at"]): [number, number] {
   if (at === undefined) return [0, Date.now()];
-  const [start, end] = Array.isArray(at) ? [moment(at[0]), moment(at[1])] : [0, moment(at as Moment)];
+  const [start, end] = Array.isArray(at) ? [timestamp(at[0]), timestamp(at[1])] : [0, timestamp(at as Timestamp)];
   if (start <= end) return [start, end];
   throw new HyperslabError("InvalidArgument", `the time range ${start} to ${end} is empty; give the earlier time first`);
 }
 
 /** A time in milliseconds since 1970. */
-export function moment(at: Moment): number {
+export function timestamp(at: Timestamp): number {
   const ms = typeof at === "number" || typeof at === "bigint" || at instanceof Date ? Number(at) : NaN;
   if (ms === Infinity || (ms >= 0 && ms <= Number.MAX_SAFE_INTEGER)) return ms;
   throw new HyperslabError("InvalidArgument", `invalid time ${String(at)}; give a Date since 1970, or milliseconds up to 2^53 or Infinity`);
 }
 
 /** The same for the timestamp of a write, which must be finite. */
-export function writeMoment(at: Moment): number {
-  const ms = moment(at);
+export function writeTimestamp(at: Timestamp): number {
+  const ms = timestamp(at);
   if (ms < Infinity) return ms;
   throw new HyperslabError("InvalidArgument", `cannot write at the time ${String(at)}; give milliseconds since 1970 or a Date`);
 }
 
 /** The timestamp of a change: `at` or now. If a commit is up to a few seconds ahead of the clock, the change gets a later time than it. */
-export async function changeMoment(array: TileArray, at: Moment | undefined): Promise<number> {
-  return at === undefined ? call(undefined, () => array.raw.writeTime(Date.now())) : writeMoment(at);
+export async function changeTimestamp(array: TileArray, at: Timestamp | undefined): Promise<number> {
+  return at === undefined ? call(undefined, () => array.raw.writeTime(Date.now())) : writeTimestamp(at);
 }
 
 /** Waits until the clock has reached the timestamp of a change, so that readers see it. */

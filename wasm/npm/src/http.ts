@@ -2,7 +2,7 @@ import { bucketOf, listAddress, readPage, type Bucket, type Page } from "./bucke
 import { parseListing } from "./core.js";
 import { init } from "./engine.js";
 import { HyperslabError } from "./errors.js";
-import { Flights, Gate, RangeCache } from "./ranges.js";
+import { SingleFlight, Semaphore, RangeCache } from "./ranges.js";
 import type { Store, StoreEntry, StoreOptions } from "./store.js";
 
 /** A finished request. */
@@ -70,8 +70,8 @@ export class HttpStore implements Store {
   readonly listing: Listing;
   private readonly bucket: Bucket | undefined;
   private readonly cache: RangeCache;
-  private readonly flights = new Flights<Part | undefined>();
-  private readonly gate: Gate;
+  private readonly requests = new SingleFlight<Part | undefined>();
+  private readonly gate: Semaphore;
   /** Whether the server sends whole files. All readers of a file then share one request. */
   private ignoresRanges = false;
 
@@ -80,11 +80,11 @@ export class HttpStore implements Store {
     this.listing = options.listing ?? "auto";
     this.bucket = bucketOf(new URL(this.url), this.listing === "s3" || this.listing === "gcs" ? this.listing : undefined);
     this.cache = new RangeCache(options.cacheBytes ?? 32 * 2 ** 20);
-    this.gate = new Gate(options.concurrency ?? 16);
+    this.gate = new Semaphore(options.concurrency ?? 16);
   }
 
   async get(key: string, { signal }: StoreOptions = {}): Promise<Uint8Array | undefined> {
-    const file = await this.flights.join(`${key} *`, signal, async (signal) => {
+    const file = await this.requests.join(`${key} *`, signal, async (signal) => {
       const isManifest = key === MANIFEST;
       const ask = { bytesMax: isManifest ? MANIFEST_BYTES_MAX : FILE_BYTES_MAX, absentIfRefused: isManifest };
       const answer = await this.request(this.address(key), ask, signal);
@@ -99,7 +99,7 @@ export class HttpStore implements Store {
     const held = this.cache.get(key, start, end);
     if (held) return held;
     const id = this.ignoresRanges ? `${key} whole` : `${key} ${start}-${end}`;
-    const part = await this.flights.join(id, signal, async (signal) => {
+    const part = await this.requests.join(id, signal, async (signal) => {
       const answer = await this.request(this.address(key), { range: [start, end - 1], bytesMax: end - start }, signal);
       if (!answer) return undefined;
       this.ignoresRanges = answer.status !== 206;
@@ -195,20 +195,20 @@ export class HttpStore implements Store {
   }
 
   private async once(url: string, ask: Ask, signal: AbortSignal): Promise<Answer | undefined> {
-    const patience = new Patience(this.options.timeout ?? TIMEOUT_MS, signal);
+    const deadline = new Deadline(this.options.timeout ?? TIMEOUT_MS, signal);
     try {
-      return await this.answer(url, ask, patience);
+      return await this.answer(url, ask, deadline);
     } catch (error) {
-      if (signal.aborted || !patience.signal.aborted) throw error;
-      throw new HyperslabError("Io", `${redacted(url)}: ${patience.why()}; try again, or check the server's log`);
+      if (signal.aborted || !deadline.signal.aborted) throw error;
+      throw new HyperslabError("Io", `${redacted(url)}: ${deadline.why()}; try again, or check the server's log`);
     } finally {
-      patience.end();
+      deadline.end();
     }
   }
 
-  private async answer(url: string, { range, accept, bytesMax, absentIfRefused }: Ask, patience: Patience): Promise<Answer | undefined> {
+  private async answer(url: string, { range, accept, bytesMax, absentIfRefused }: Ask, deadline: Deadline): Promise<Answer | undefined> {
     const { fetch = globalThis.fetch, onRequest, treat403AsMissing } = this.options;
-    const { signal } = patience;
+    const { signal } = deadline;
     const headers = new Headers(this.options.headers);
     if (range) headers.set("Range", `bytes=${range[0]}-${range[1]}`);
     if (accept) headers.set("Accept", accept);
@@ -240,7 +240,7 @@ export class HttpStore implements Store {
       await response.body?.cancel();
       throw new HyperslabError("Io", `${redacted(url)}: ${wrong}`);
     }
-    const body = await readBody(response, most, patience).catch((error: Error) => {
+    const body = await readBody(response, most, deadline).catch((error: Error) => {
       throw new Error(`${redacted(url)}: the response was cut off (${error.message}); try again, or check the server's log`, { cause: error });
     });
     if (!body) throw new HyperslabError("Io", `${redacted(url)}: ${tooLong(most)}`);
@@ -263,7 +263,7 @@ interface Ask {
 }
 
 /** Aborts a request if `outer` does, if its response does not start in time, or if its body is too slow. */
-class Patience {
+class Deadline {
   private readonly controller = new AbortController();
   private readonly begun = performance.now();
   private bytes = 0;
@@ -305,7 +305,7 @@ class Patience {
 }
 
 /** Reads the decompressed body. `undefined` if it is longer than `most`. */
-async function readBody(response: Response, most: number, patience: Patience): Promise<Uint8Array | undefined> {
+async function readBody(response: Response, most: number, deadline: Deadline): Promise<Uint8Array | undefined> {
   const reader = response.body?.getReader();
   if (!reader) return new Uint8Array();
   const parts: Uint8Array[] = [];
@@ -313,7 +313,7 @@ async function readBody(response: Response, most: number, patience: Patience): P
   for (;;) {
     const { done, value } = await reader.read();
     if (done) break;
-    patience.came(value.length);
+    deadline.came(value.length);
     length += value.length;
     if (length > most) {
       await reader.cancel();

@@ -1,4 +1,4 @@
-import { changeMoment, waitUntil, seed, type Moment, type TileArray } from "./array.js";
+import { changeTimestamp, waitUntil, seed, type Timestamp, type TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 
@@ -7,7 +7,7 @@ export type Mode = "fragments" | "fragment-meta" | "commits" | "array-meta";
 
 export interface DeleteOptions {
   /** The timestamp of the delete. It does not affect later writes. Default: now, or just after the latest write if that is up to five seconds ahead of the clock. */
-  at?: Moment;
+  at?: Timestamp;
   /** Only count the cells. */
   dryRun?: boolean;
 }
@@ -28,7 +28,7 @@ export async function deleteCells(array: TileArray, where: string, options: Dele
 export async function deleteCells(array: TileArray, where: string, options?: DeleteOptions & { dryRun?: false }): Promise<string | undefined>;
 export async function deleteCells(array: TileArray, where: string, options?: DeleteOptions): Promise<string | undefined | DeletedCells>;
 export async function deleteCells(array: TileArray, where: string, { at, dryRun = false }: DeleteOptions = {}): Promise<string | undefined | DeletedCells> {
-  const time = await changeMoment(array, at);
+  const time = await changeTimestamp(array, at);
   if (dryRun) {
     const json = await call(undefined, () => array.raw.countDeleted(where, time, seed()));
     const fragments = JSON.parse(json) as Record<string, number>;
@@ -42,7 +42,7 @@ export interface ConsolidateOptions {
   /** The files to consolidate. Default: `"fragments"`. */
   mode?: Mode;
   /** Consolidate only writes up to this time, or between two times. Default: now. */
-  at?: Moment | readonly [Moment, Moment];
+  at?: Timestamp | readonly [Timestamp, Timestamp];
   /** The maximum ratio between the cells in the box of merged dense fragments and the cells in their tiles. Default: 1. Larger values merge boxes that are far apart. */
   amplification?: number;
 }

@@ -34,17 +34,17 @@ export interface StoreFacts { number: number; url: string; believesManifest: boo
 
 export type Message =
   /** To a worker, as the first message: the source of the wasm. */
-  | { say: "start"; wasm: WasmSource | undefined }
+  | { type: "start"; wasm: WasmSource | undefined }
   /** To a worker: calls `method` of the object or store `on`, and keeps the result as the object `keep`. With `room`, the worker adds a buffer of that many bytes as the last argument. */
-  | { say: "call"; id: number; on: number | StoreFacts; method: string; args: unknown[]; keep?: number | undefined; room?: number | undefined }
+  | { type: "call"; id: number; on: number | StoreFacts; method: string; args: unknown[]; keep?: number | undefined; room?: number | undefined }
   /** To a worker: cancels a call, or frees an object or a store. */
-  | { say: "abort"; id: number }
-  | { say: "free"; object: number }
+  | { type: "abort"; id: number }
+  | { type: "free"; object: number }
   /** To the page: calls `method` of a store's bridge. */
-  | { say: "ask"; id: number; store: number; method: "read" | "readAll" | "size" | "list" | "put" | "remove"; args: unknown[] }
-  | { say: "drop"; id: number }
+  | { type: "ask"; id: number; store: number; method: "read" | "readAll" | "size" | "list" | "put" | "remove"; args: unknown[] }
+  | { type: "drop"; id: number }
   /** In both directions: the result of a call. */
-  | { say: "done"; id: number; value?: unknown; error?: Failure };
+  | { type: "done"; id: number; value?: unknown; error?: Failure };
 
 /** An error in a message. */
 export interface Failure { name: string; message: string; code?: string | undefined }

@@ -4,12 +4,12 @@ import { Bridge } from "./bridge.js";
 import { wasmSource } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { failure, thrown, type Engine, type EngineArray, type EngineBatches, type EngineView, type Facts, type Message, type Port, type StoreFacts } from "./messages.js";
-import { Flights } from "./ranges.js";
+import { SingleFlight } from "./ranges.js";
 import { pageWorker } from "./spawn.js";
 import type { Store } from "./store.js";
 
-type Call = Extract<Message, { say: "call" }>;
-type Ask = Extract<Message, { say: "ask" }>;
+type Call = Extract<Message, { type: "call" }>;
+type Ask = Extract<Message, { type: "ask" }>;
 type Spawn = (hear: (message: Message) => void, fail: (error: unknown) => void) => Port;
 
 let spawn: Spawn = (hear, fail) => {
@@ -32,7 +32,7 @@ export function provideWorkers(start: Spawn): void {
  */
 export class Pool implements Pooled {
   /** @internal */
-  readonly lanes: readonly Lane[];
+  readonly workers: readonly WorkerHandle[];
   private readonly stores = new WeakMap<Store, RemoteStore>();
   /** Returns a new number for an object or a store. @internal */
   readonly number = (() => { let last = 0; return () => (last += 1); })();
@@ -41,13 +41,13 @@ export class Pool implements Pooled {
   /** `workers` is the number of workers. Default: one per processor, at most four. */
   constructor({ workers = Math.min(globalThis.navigator?.hardwareConcurrency ?? 4, 4) }: { workers?: number } = {}) {
     if (!(Number.isInteger(workers) && workers > 0)) throw new HyperslabError("InvalidArgument", `workers must be a positive integer, not ${workers}`);
-    this.lanes = Array.from({ length: workers }, () => new Lane());
+    this.workers = Array.from({ length: workers }, () => new WorkerHandle());
   }
 
   /** Stops the workers. Running calls fail with the code `Cancelled`. */
   close(): void {
     this.closed = true;
-    for (const lane of this.lanes) lane.stop(new HyperslabError("Cancelled", "the pool was closed"));
+    for (const worker of this.workers) worker.stop(new HyperslabError("Cancelled", "the pool was closed"));
   }
 
   /** @internal */
@@ -58,25 +58,25 @@ export class Pool implements Pooled {
   }
 
   /** Every worker. @internal */
-  all(): readonly Lane[] {
+  all(): readonly WorkerHandle[] {
     if (this.closed) throw new HyperslabError("Cancelled", "the pool was closed; open the array with a new one");
-    return this.lanes;
+    return this.workers;
   }
 
   /** The worker with the fewest calls. @internal */
-  free(): Lane {
-    return this.all().reduce((best, lane) => (lane.load < best.load ? lane : best));
+  free(): WorkerHandle {
+    return this.all().reduce((best, worker) => (worker.load < best.load ? worker : best));
   }
 }
 
 /** A worker, seen from the page. It is started when it is first needed, and again after a failure. */
-class Lane {
+class WorkerHandle {
   private port: Promise<Port> | undefined;
   private readonly waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();
   private readonly asked = new Map<number, AbortController>();
-  private readonly bridges = new Map<number, Asked>();
+  private readonly bridges = new Map<number, PageStore>();
   private next = 0;
-  /** The worker's objects by number, from the moment they are requested. */
+  /** The worker's objects by number, from the timestamp they are requested. */
   readonly has = new Map<number, Promise<unknown>>();
 
   /** Calls that wait until the worker has their object. */
@@ -98,7 +98,7 @@ class Lane {
   }
 
   /** Calls the worker. If `on` is a store, `bridge` serves its reads. */
-  async call(call: Omit<Call, "say" | "id">, given?: unknown, bridge?: Asked): Promise<unknown> {
+  async call(call: Omit<Call, "type" | "id">, given?: unknown, bridge?: PageStore): Promise<unknown> {
     const aborted = given as Promise<never> | null | undefined;
     const id = (this.next += 1);
     if (bridge && typeof call.on === "object") this.bridges.set(call.on.number, bridge);
@@ -110,8 +110,8 @@ class Lane {
       });
       const port = await this.port;
       port.busy?.(true);
-      if (this.waiting.has(id)) port.post({ say: "call", id, ...call });
-      aborted?.catch(() => port.post({ say: "abort", id }));
+      if (this.waiting.has(id)) port.post({ type: "call", id, ...call });
+      aborted?.catch(() => port.post({ type: "abort", id }));
     };
     send().catch((error: unknown) => this.done(id, () => ({ error })));
     return aborted ? Promise.race([answer, aborted]) : answer;
@@ -119,7 +119,7 @@ class Lane {
 
   /** Forgets an object or a store. */
   forget(object: number): void {
-    if (this.has.delete(object) || this.bridges.delete(object)) void this.port?.then((port) => port.post({ say: "free", object }), () => {});
+    if (this.has.delete(object) || this.bridges.delete(object)) void this.port?.then((port) => port.post({ type: "free", object }), () => {});
   }
 
   /** Stops the worker. Running calls fail with `error`. */
@@ -143,14 +143,14 @@ class Lane {
       this.hear(message);
     };
     const port = spawn(hear, failed);
-    port.post({ say: "start", wasm });
+    port.post({ type: "start", wasm });
     return port;
   }
 
   private hear(message: Message): void {
-    if (message.say === "done") this.done(message.id, () => (message.error ? { error: thrown(message.error) } : { value: message.value }));
-    else if (message.say === "ask") void this.answer(message);
-    else if (message.say === "drop") this.asked.get(message.id)?.abort();
+    if (message.type === "done") this.done(message.id, () => (message.error ? { error: thrown(message.error) } : { value: message.value }));
+    else if (message.type === "ask") void this.answer(message);
+    else if (message.type === "drop") this.asked.get(message.id)?.abort();
   }
 
   private done(id: number, result: () => { value?: unknown; error?: unknown }): void {
@@ -170,9 +170,9 @@ class Lane {
       const value = await this.bridges.get(store)?.ask(method, args, controller.signal);
       // Transfers a copy, because transferring a view would take its whole buffer. Node's Buffers are views.
       const own = value instanceof Uint8Array ? new Uint8Array(value) : value;
-      port?.post({ say: "done", id, value: own }, own instanceof Uint8Array ? [own.buffer as ArrayBuffer] : []);
+      port?.post({ type: "done", id, value: own }, own instanceof Uint8Array ? [own.buffer as ArrayBuffer] : []);
     } catch (error) {
-      port?.post({ say: "done", id, error: failure(error) });
+      port?.post({ type: "done", id, error: failure(error) });
     } finally {
       this.asked.delete(id);
     }
@@ -180,9 +180,9 @@ class Lane {
 }
 
 /** The page's side of a store that workers read. While they open an array, they share one read of each file, so that they all see the same. */
-class Asked {
+class PageStore {
   private readonly bridge: Bridge;
-  private round: Flights<unknown> | undefined;
+  private round: SingleFlight<unknown> | undefined;
   private turn: Promise<unknown> = Promise.resolve();
 
   constructor(store: Store) {
@@ -192,7 +192,7 @@ class Asked {
   /** Runs `work` after all earlier rounds. */
   async inOneRound<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.turn.then(async () => {
-      this.round = new Flights(true);
+      this.round = new SingleFlight(true);
       return work().finally(() => (this.round = undefined));
     });
     this.turn = mine.catch(() => {});
@@ -203,7 +203,7 @@ class Asked {
     const call = (signal: AbortSignal) => (this.bridge[method] as (...args: unknown[]) => Promise<unknown>).call(this.bridge, ...args, signal);
     if (method === "put" || method === "remove") {
       // Later reads must not get an older result.
-      return call(signal).finally(() => (this.round &&= new Flights(true)));
+      return call(signal).finally(() => (this.round &&= new SingleFlight(true)));
     }
     // Only files that opening reads, which have names like these, are shared; data files are not.
     const described = method !== "read" || /(^|\/)__[^/]*$/.test(args[0] as string);
@@ -214,19 +214,19 @@ class Asked {
 /** The engine of a store, in the workers. */
 class RemoteStore implements Engine {
   private readonly facts: StoreFacts;
-  private readonly bridge: Asked;
+  private readonly bridge: PageStore;
 
   constructor(readonly pool: Pool, store: Store, number: number) {
     this.facts = { number, url: urlOf(store), believesManifest: believesManifest(store), cacheBytes: Math.ceil(CACHE_BYTES / pool.all().length) };
-    this.bridge = new Asked(store);
-    gone.register(this, [pool.lanes, number]);
+    this.bridge = new PageStore(store);
+    gone.register(this, [pool.workers, number]);
   }
 
   async open(...args: Parameters<Engine["open"]>): Promise<EngineArray> {
     const aborted = args[4];
     const [path, start, end, key] = args;
     const made = this.toMake("open", [path, start, end, key]);
-    const facts = await this.bridge.inOneRound(() => Promise.all(this.pool.all().map((lane) => this.make(lane, made, aborted))));
+    const facts = await this.bridge.inOneRound(() => Promise.all(this.pool.all().map((worker) => this.make(worker, made, aborted))));
     return this.array(made, facts[0] as Facts);
   }
 
@@ -281,46 +281,46 @@ class RemoteStore implements Engine {
 
   /** Runs a query in one worker, which keeps its batches. */
   private batches(made: Made, args: unknown[]): EngineBatches {
-    const lane = this.pool.free();
+    const worker = this.pool.free();
     const keep = this.pool.number();
-    const begun = this.call(lane, made, { method: "query", args, keep });
-    lane.has.set(keep, begun);
-    const forget = () => lane.forget(keep);
+    const begun = this.call(worker, made, { method: "query", args, keep });
+    worker.has.set(keep, begun);
+    const forget = () => worker.forget(keep);
     begun.catch(forget);
     const batches: EngineBatches = {
       next: async (aborted) => {
         await begun;
-        return lane.call({ on: keep, method: "next", args: [] }, aborted);
+        return worker.call({ on: keep, method: "next", args: [] }, aborted);
       },
       // Waits until the worker has the object to free.
       free: () => void begun.then(forget, forget),
     };
-    gone.register(batches, [[lane], keep]);
+    gone.register(batches, [[worker], keep]);
     return batches;
   }
 
   /** Calls a method of an object, after making it if the worker does not have it. */
-  private async call(lane: Lane, made: Made, call: Omit<Call, "say" | "id" | "on">, aborted?: unknown): Promise<unknown> {
-    await lane.ready(this.at(lane, made));
-    return lane.call({ on: made.keep, ...call }, aborted);
+  private async call(worker: WorkerHandle, made: Made, call: Omit<Call, "type" | "id" | "on">, aborted?: unknown): Promise<unknown> {
+    await worker.ready(this.at(worker, made));
+    return worker.call({ on: made.keep, ...call }, aborted);
   }
 
-  private at(lane: Lane, made: Made): Promise<unknown> {
-    return lane.has.get(made.keep) ?? this.make(lane, made);
+  private at(worker: WorkerHandle, made: Made): Promise<unknown> {
+    return worker.has.get(made.keep) ?? this.make(worker, made);
   }
 
   /** An object that workers make when they need it, and free when it is garbage-collected here. */
   private toMake(method: string, args: unknown[], of?: Made): Made {
     const made = { of, method, args, keep: this.pool.number() };
-    gone.register(made, [this.pool.lanes, made.keep]);
+    gone.register(made, [this.pool.workers, made.keep]);
     return made;
   }
 
-  private make(lane: Lane, { of, ...made }: Made, aborted?: unknown): Promise<unknown> {
-    const call = (on: Call["on"]) => lane.call({ on, ...made }, aborted, this.bridge);
-    const making = of ? this.at(lane, of).then(() => call(of.keep)) : call(this.facts);
-    lane.has.set(made.keep, making);
-    making.catch(() => lane.forget(made.keep));
+  private make(worker: WorkerHandle, { of, ...made }: Made, aborted?: unknown): Promise<unknown> {
+    const call = (on: Call["on"]) => worker.call({ on, ...made }, aborted, this.bridge);
+    const making = of ? this.at(worker, of).then(() => call(of.keep)) : call(this.facts);
+    worker.has.set(made.keep, making);
+    making.catch(() => worker.forget(made.keep));
     return making;
   }
 }
@@ -329,4 +329,4 @@ class RemoteStore implements Engine {
 type Made = { of: Made | undefined; method: string; args: unknown[]; keep: number };
 
 /** Frees objects in the workers when they are garbage-collected here. */
-const gone = new FinalizationRegistry<[readonly Lane[], number]>(([lanes, number]) => lanes.forEach((lane) => lane.forget(number)));
+const gone = new FinalizationRegistry<[readonly WorkerHandle[], number]>(([workers, number]) => workers.forEach((worker) => worker.forget(number)));

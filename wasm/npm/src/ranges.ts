@@ -43,21 +43,21 @@ export class RangeCache {
  * Requests in flight, shared by all callers with the same id. If a caller aborts, only its wait ends; the request is
  * aborted when its last caller has left. With `keeps`, results stay for later callers.
  */
-export class Flights<T> {
-  private readonly flights = new Map<string, { promise: Promise<T>; waiting: number; controller: AbortController }>();
+export class SingleFlight<T> {
+  private readonly requests = new Map<string, { promise: Promise<T>; waiting: number; controller: AbortController }>();
 
   constructor(private readonly keeps = false) {}
 
   async join(id: string, signal: AbortSignal | undefined, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
     signal?.throwIfAborted();
-    let flight = this.flights.get(id);
+    let flight = this.requests.get(id);
     if (!flight) {
       const controller = new AbortController();
       const promise = start(controller.signal);
       const begun = { promise, waiting: 0, controller };
       const forget = () => this.forget(id, begun);
       promise.then(this.keeps ? undefined : forget, forget);
-      this.flights.set(id, (flight = begun));
+      this.requests.set(id, (flight = begun));
     }
     const { promise, controller } = flight;
     flight.waiting += 1;
@@ -74,7 +74,7 @@ export class Flights<T> {
 
   /** Removes a flight, unless another one has replaced it. */
   private forget(id: string, flight: object): void {
-    if (this.flights.get(id) === flight) this.flights.delete(id);
+    if (this.requests.get(id) === flight) this.requests.delete(id);
   }
 }
 
@@ -87,7 +87,7 @@ function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 /** Limits concurrent work to `max`; more work waits in order. */
-export class Gate {
+export class Semaphore {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 

@@ -4,12 +4,12 @@ import { init } from "./engine.js";
 import { failure, thrown, type Message, type Port, type StoreFacts } from "./messages.js";
 
 type Callable = Record<string, (...args: unknown[]) => unknown> & { free?(): void };
-type Call = Extract<Message, { say: "call" }>;
-type Ask = Extract<Message, { say: "ask" }>;
+type Call = Extract<Message, { type: "call" }>;
+type Ask = Extract<Message, { type: "ask" }>;
 
 /** Returns a handler of the page's messages. It sends results to `port`. */
 export function serve(port: Port): (message: Message) => void {
-  const asks = new Asks(port);
+  const asks = new PageRequests(port);
   const stores = new Map<number, RawStore>();
   const objects = new Map<number, Callable>();
   const aborts = new Map<number, () => void>();
@@ -35,7 +35,7 @@ export function serve(port: Port): (message: Message) => void {
   };
 
   return (message) => {
-    switch (message.say) {
+    switch (message.type) {
       case "start":
         started = init(message.wasm);
         started.catch(() => {});
@@ -43,8 +43,8 @@ export function serve(port: Port): (message: Message) => void {
       case "call":
         void perform(message)
           .then(
-            (value) => port.post({ say: "done", id: message.id, value }, buffers(value)),
-            (error: unknown) => port.post({ say: "done", id: message.id, error: failure(error) }),
+            (value) => port.post({ type: "done", id: message.id, value }, buffers(value)),
+            (error: unknown) => port.post({ type: "done", id: message.id, error: failure(error) }),
           )
           .finally(() => aborts.delete(message.id));
         break;
@@ -64,7 +64,7 @@ export function serve(port: Port): (message: Message) => void {
 }
 
 /** The requests of this worker to the page. */
-class Asks {
+class PageRequests {
   private readonly waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
   private next = 0;
 
@@ -76,15 +76,15 @@ class Asks {
       const signal = args.at(-1) instanceof AbortSignal ? (args.pop() as AbortSignal) : undefined;
       const id = (this.next += 1);
       const answer = new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
-      signal?.addEventListener("abort", () => this.port.post({ say: "drop", id }), { once: true });
-      this.port.post({ say: "ask", id, store, method, args });
+      signal?.addEventListener("abort", () => this.port.post({ type: "drop", id }), { once: true });
+      this.port.post({ type: "ask", id, store, method, args });
       return answer;
     };
     const methods = ["read", "readAll", "size", "list", "put", "remove"] as const;
     return Object.fromEntries(methods.map((method) => [method, ask(method)]));
   }
 
-  done({ id, value, error }: Extract<Message, { say: "done" }>): void {
+  done({ id, value, error }: Extract<Message, { type: "done" }>): void {
     const call = this.waiting.get(id);
     this.waiting.delete(id);
     if (error) call?.reject(thrown(error));

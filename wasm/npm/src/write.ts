@@ -1,4 +1,4 @@
-import { changeMoment, open, rawStore, waitUntil, seed, storeOf, within, writeMoment, type CallOptions, type Moment, type TileArray } from "./array.js";
+import { changeTimestamp, open, rawStore, waitUntil, seed, storeOf, within, writeTimestamp, type CallOptions, type Timestamp, type TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { refuseRounded } from "./exact.js";
@@ -25,7 +25,7 @@ export interface CreateOptions {
   /** The path of the array in the store. */
   path?: string;
   /** The time of creation. Default: now. */
-  at?: Moment;
+  at?: Timestamp;
   /** The array's encryption key, 32 bytes. */
   key?: Uint8Array;
 }
@@ -35,7 +35,7 @@ export async function create(place: string | URL | Store, schema: SchemaInput | 
   const { path = "", at = Date.now(), key } = options;
   const store = storeOf(place);
   const json = JSON.stringify(schemaJson(schema), (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
-  await within(store, undefined, async () => rawStore(store).create(path, json, writeMoment(at), seed(), key));
+  await within(store, undefined, async () => rawStore(store).create(path, json, writeTimestamp(at), seed(), key));
   return open(store, { path, ...(key ? { key } : {}) });
 }
 
@@ -65,7 +65,7 @@ function filter(given: FilterInput): unknown {
 
 export interface PutOptions extends CallOptions {
   /** The timestamp of the write. Default: now, or just after the latest write if that is up to five seconds ahead of the clock. */
-  at?: Moment;
+  at?: Timestamp;
   /** The order of the cells of a dense write. Default: `"row"`. */
   order?: Order;
   /** Prevents the write from starting. A write that has started is completed, so it is never unknown whether it is visible. */
@@ -96,7 +96,7 @@ export async function put(array: TileArray, selection: Selection, data: PutData,
   });
   const box = dense ? selectionJson(selection, array.dims) : undefined;
   const layout = dense ? order : "unordered";
-  const time = await changeMoment(array, at);
+  const time = await changeTimestamp(array, at);
   if (at === undefined) await waitUntil(time);
   signal?.throwIfAborted();
   return call(undefined, () => array.raw.put(box, layout, columns as never, time, seed()));
