@@ -116,7 +116,7 @@ test("each mode consolidates its files, and the manifest is updated", async () =
   }
   assert.equal(listed().filter((path) => path.endsWith(".wrt")).length, 0);
   assert.deepEqual(await consolidate(await open(store), { mode: "array-meta" }), []);
-  await assert.rejects(consolidate(await open(store), { mode: "all" }), { code: "InvalidArgument", message: /no mode 'all'; fragments,/ });
+  await assert.rejects(consolidate(await open(store), { mode: "all" }), { code: "InvalidArgument", message: /unknown mode .all.; use fragments/ });
 });
 
 test("unsupported deletes are refused", async () => {

@@ -79,7 +79,7 @@ test("a pool frees unused stores, arrays and mounts", async () => {
   const pool = new Pool({ workers: 2 });
   try {
     const refs = await dropped(10, { pool });
-    const kept = () => pool.lanes.reduce((sum, lane) => sum + lane.bridges.size + lane.has.size, 0);
+    const kept = () => pool.workers.reduce((sum, lane) => sum + lane.bridges.size + lane.has.size, 0);
     // Registers may still refer to the last store. Each worker then keeps the store, an array and a mount.
     assert.ok(await collected(() => alive(refs) <= 1 && kept() <= 6), `${alive(refs)} stores and ${kept()} objects are alive`);
   } finally {
@@ -92,28 +92,28 @@ test("a worker frees stores as well as objects", async () => {
   const files = await filled();
   const tell = serve({
     post: (message) => {
-      if (message.say === "done") answers.get(message.id)(message);
-      if (message.say !== "ask") return;
+      if (message.type === "done") answers.get(message.id)(message);
+      if (message.type !== "ask") return;
       const { id, method, args } = message;
       const value = method === "list" ? [...files.list(args[0] && `${args[0]}/`)].map(({ key }) => ({ name: key.split("/").at(args[0] ? 1 : 0), dir: key.split("/").length > (args[0] ? 2 : 1) }))
         : method === "size" ? files.get(args[0])?.length : files.get(args[0])?.slice(args[1], args[2]);
-      queueMicrotask(() => tell({ say: "done", id, value }));
+      queueMicrotask(() => tell({ type: "done", id, value }));
     },
   });
-  const call = (id, what) => new Promise((resolve) => { answers.set(id, resolve); tell({ say: "call", id, args: [], ...what }); });
+  const call = (id, what) => new Promise((resolve) => { answers.set(id, resolve); tell({ type: "call", id, args: [], ...what }); });
   const freed = [];
   const { free } = RawStore.prototype;
   RawStore.prototype.free = function () { freed.push(this); free.call(this); };
   try {
-    tell({ say: "start" });
+    tell({ type: "start" });
     const on = { number: 1, url: "", believesManifest: false, cacheBytes: 1000 };
     const opened = await call(1, { on, method: "open", args: ["", 0, Infinity, undefined], keep: 2 });
     assert.equal(opened.error, undefined);
-    tell({ say: "free", object: 1 });
+    tell({ type: "free", object: 1 });
     assert.equal(freed.length, 1);
     // The array stays until it is freed itself.
     assert.equal((await call(2, { on: 2, method: "count", args: ["{}", undefined] })).value, 100);
-    tell({ say: "free", object: 2 });
+    tell({ type: "free", object: 2 });
     assert.match((await call(3, { on: 2, method: "count", args: ["{}", undefined] })).error.message, /open the array again/);
   } finally {
     RawStore.prototype.free = free;
@@ -124,7 +124,7 @@ test("reads that end early leave no objects in the workers", async () => {
   const pool = new Pool({ workers: 2 });
   try {
     const array = await open(await filled(), { pool });
-    const made = () => pool.lanes.reduce((sum, lane) => sum + lane.has.size, 0);
+    const made = () => pool.workers.reduce((sum, lane) => sum + lane.has.size, 0);
     const before = made();
     for (let i = 0; i < 10; i += 1) {
       const controller = new AbortController();

@@ -52,7 +52,7 @@ test("TypeScript finds the package's types", async () => {
     const { length, columns }: Columns = await query(array).columns();
     const count: number = length;
     const values: TypedArray | undefined = columns["length"]?.values;
-    // @ts-expect-error columns are in `columns`
+    // @ts-expect-error the columns are one level down
     (await query(array).columns()).a;
     // @ts-expect-error the option does not exist
     await open("x", { att: 1 });
@@ -187,7 +187,7 @@ test("the package stays small", async () => {
   const pool = modules.filter((n) => /^(pool|spawn|worker|messages)\.js$/.test(n));
   const [shell, more] = [await zipped(modules.filter((n) => !pool.includes(n))), await zipped(pool)];
   console.log(`# wasm ${brotli} bytes of brotli, shell ${shell} bytes of gzip, pool ${more}`);
-  assert.ok(brotli <= 969_000, `${brotli} bytes of wasm`);
+  assert.ok(brotli <= 985_000, `${brotli} bytes of wasm`);
   assert.ok(shell <= 19_690, `${shell} bytes of JavaScript`);
   assert.ok(pool.length === 4 && more <= 3_990, `${more} bytes of JavaScript for ${pool}`);
 });

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { asZarrita, consolidate, create, get, HttpStore, MemoryStore, mount, open, put, query, vacuum } from "hyperslab";
 import { Pool, provideWorkers } from "hyperslab/pool";
-import { Flights } from "../dist/ranges.js";
+import { SingleFlight } from "../dist/ranges.js";
 import { serve } from "./serve.mjs";
 import { gate, turn, until } from "./wait.mjs";
 
@@ -93,7 +93,7 @@ test("concurrent calls are spread over the workers", async () => {
   await pooled(async (pool) => {
     const array = await open(store, { path: "dense", pool });
     const busy = new Set();
-    for (const lane of pool.lanes) {
+    for (const lane of pool.workers) {
       const call = lane.call.bind(lane);
       lane.call = (what, ...rest) => (what.method === "get" && busy.add(lane), call(what, ...rest));
     }
@@ -217,7 +217,7 @@ test("a mount of an open array does not change with later writes", async () => {
 });
 
 test("with `keeps`, results are kept, but neither errors nor aborted requests", async () => {
-  const [kept, passing] = [new Flights(true), new Flights()];
+  const [kept, passing] = [new SingleFlight(true), new SingleFlight()];
   let asked = 0;
   const next = async () => (asked += 1);
   assert.deepEqual([await kept.join("a", undefined, next), await kept.join("a", undefined, next)], [1, 1]);
@@ -257,7 +257,7 @@ test("a failed worker is reported and started again", async () => {
     starts += 1;
     failing.push(fail);
     if (starts === 1) queueMicrotask(() => fail(new Error("no such file")));
-    return { post: ({ say, id }) => { asked.push(say); if (say === "call" && starts > 2) hear({ say: "done", id, value: { dims: "[]", attrs: "[]", schema: '{"type":"sparse"}' } }); } };
+    return { post: ({ say, id }) => { asked.push(say); if (say === "call" && starts > 2) hear({ type: "done", id, value: { dims: "[]", attrs: "[]", schema: '{"type":"sparse"}' } }); } };
   });
   const pool = new Pool({ workers: 1 });
   await assert.rejects(open(store, { path: "dense", pool }), (e) => e.code === "Io" && /no such file; check that worker.js is next to pool.js/.test(e.message));
