@@ -339,3 +339,35 @@ fn nothing_is_created_inside_an_array() {
     let tree = shell.ok("tree .");
     assert!(tree.contains("b") && tree.contains("inside an array"), "{tree}");
 }
+
+#[test]
+fn adding_a_member_does_not_replace_another_one() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("group create g");
+    for name in ["g/a", "g/b", "a"] {
+        shell.ok(&format!("import in.npy {name}"));
+    }
+    shell.ok("group add g g/a");
+    let members = shell.ok("group ls g");
+    let changes = || std::fs::read_dir(shell.path("g/__group")).unwrap().count();
+    let before = changes();
+    for line in ["group add g g/b --name a", "group add g ./a"] {
+        let needles = [
+            "the group has a member 'a' already, at g/a",
+            "run `hyperslab group rm g a` first, or choose another --name",
+        ];
+        check(&shell, line, 1, &needles);
+    }
+    shell.ok("group add g g/a");
+    shell.ok("group add g ./g/../g/a --name a");
+    assert_eq!((shell.ok("group ls g"), changes()), (members, before));
+    shell.ok("group add g a --name above");
+    shell.ok("group add g ./a --name above");
+    check(
+        &shell,
+        "group add g g/b --name above",
+        1,
+        &["already, at file://", "group rm g above`"],
+    );
+}
