@@ -178,7 +178,7 @@ pub(crate) async fn evolve(env: &Env, args: &Evolve) -> Result<()> {
         let column = input::column(
             input::Named {
                 name: name.to_owned(),
-                values: input::Values::Text(text, Arc::default()),
+                values: input::Values::Text(text, Arc::default(), input::Rounding::Refused),
             },
             &field,
         );

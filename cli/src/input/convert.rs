@@ -11,7 +11,7 @@ use super::{Named, Values, text};
 pub(crate) fn column(named: Named, field: &FieldType) -> Result<Column> {
     match named.values {
         // Errors about text name the line and the column.
-        Values::Text(text, lines) => text::column(&text, &lines, field),
+        Values::Text(text, lines, rounding) => text::column(&text, &lines, rounding, field),
         Values::Arrow(_, arrays) => joined(&arrays, field),
         Values::Plain(column) => plain(column, field),
         Values::Seen(_) | Values::Typed(..) | Values::Summary(_) => {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::{Column, Datatype};
 
-use super::{Lines, Named, Table, Values, encoding};
+use super::{Lines, Named, Rounding, Table, Values, encoding};
 
 /// Separators, with their names for messages. The header decides which one a file uses.
 const SEPARATORS: [(u8, &str); 4] = [(b',', "','"), (b';', "';'"), (b'\t', "tab"), (b'|', "'|'")];
@@ -35,6 +35,7 @@ pub(crate) struct Sheet<'a> {
     /// Separators in the header, except the one in use.
     others: Vec<&'static str>,
     row: Row,
+    rounding: Rounding,
 }
 
 /// A row of values.
@@ -105,7 +106,16 @@ impl<'a> Sheet<'a> {
             names,
             others,
             row,
+            rounding: Rounding::Refused,
         })
+    }
+
+    /// The same, but whole numbers are rounded to the precision of their column's type.
+    pub(super) fn rounded(self) -> Self {
+        Self {
+            rounding: Rounding::Accepted,
+            ..self
+        }
     }
 
     /// The names of the columns.
@@ -168,7 +178,7 @@ impl<'a> Sheet<'a> {
         let named = |(name, column): (&String, Option<Column>)| {
             Some(Named {
                 name: name.clone(),
-                values: Values::Text(column?, Arc::clone(&lines)),
+                values: Values::Text(column?, Arc::clone(&lines), self.rounding),
             })
         };
         Table {

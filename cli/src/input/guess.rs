@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::{Datatype, Scalar, calendar};
 
-use super::text::{utf8, value};
+use super::text::{is_exactly, is_whole, utf8, value};
 use super::zones::{self, Zone};
 
 /// The units of dates, and the digits of a fraction of a second up to which each is used.
@@ -216,7 +216,8 @@ impl Guess {
         let text = text.trim();
         let whole = text.parse::<i128>().ok();
         if is_whole(text) {
-            let exact = whole.is_some_and(|v| v.unsigned_abs() <= EXACT_MAX) || is_exact(text);
+            let exact =
+                whole.is_some_and(|v| v.unsigned_abs() <= EXACT_MAX) || text.parse().is_ok_and(|f| is_exactly(text, f));
             self.digits += 1;
             self.exact += u64::from(exact);
             if !exact {
@@ -409,20 +410,4 @@ fn has_decimal_comma(text: &str) -> bool {
     let digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
     let whole = before.trim_start_matches(['+', '-']);
     digit(whole) && digit(after) && format!("{}.{after}", whole.replace('.', "")).parse::<f64>().is_ok()
-}
-
-/// Whether a text is digits with an optional sign.
-fn is_whole(text: &str) -> bool {
-    let text = text.trim_ascii();
-    let digits = text.strip_prefix('-').or(text.strip_prefix('+')).unwrap_or(text);
-    !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
-}
-
-/// Whether a float64 holds a whole number exactly.
-fn is_exact(text: &str) -> bool {
-    let text = text.trim().trim_start_matches('+');
-    let (sign, digits) = text.split_at(usize::from(text.starts_with('-')));
-    let digits = digits.trim_start_matches('0');
-    text.parse::<f64>()
-        .is_ok_and(|f| digits.is_empty() || format!("{f:.0}") == format!("{sign}{digits}"))
 }

@@ -35,7 +35,7 @@ pub(crate) use guess::{Guess, Kind, Odd};
 pub(crate) use npy::read as read_npy;
 #[cfg(test)]
 pub(crate) use npz::read as read_npz;
-pub(crate) use text::{Lines, hex, number, range, scalar};
+pub(crate) use text::{Lines, Rounding, hex, number, range, scalar};
 
 /// Columns of equal length, or arrays of equal shape.
 #[derive(Debug, Default)]
@@ -65,7 +65,7 @@ pub(crate) enum Values {
     /// Numbers, and bytes of a fixed length.
     Plain(Column),
     /// Text of any type: UTF-8 cells, null if they are empty.
-    Text(Column, Arc<Lines>),
+    Text(Column, Arc<Lines>, Rounding),
     /// Text that was only scanned. Its cells are read again when they are written.
     Seen(Box<Guess>),
     /// The type, as a column without cells, and the number of cells. They are read when they are written.
@@ -99,7 +99,7 @@ impl Values {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Arrow(_, arrays) => arrays.iter().map(|a| a.len()).sum(),
-            Self::Plain(column) | Self::Text(column, _) => column.len(),
+            Self::Plain(column) | Self::Text(column, ..) => column.len(),
             Self::Typed(_, cells) => *cells,
             Self::Summary(summary) => summary.rows,
             Self::Seen(guess) => usize::try_from(guess.rows()).unwrap_or(usize::MAX),
@@ -122,7 +122,7 @@ impl Table {
     /// The lines on which the rows of a text file start.
     pub(crate) fn lines(&self) -> Option<Arc<Lines>> {
         self.columns.iter().find_map(|c| match &c.values {
-            Values::Text(_, lines) => Some(Arc::clone(lines)),
+            Values::Text(_, lines, _) => Some(Arc::clone(lines)),
             Values::Arrow(..) | Values::Plain(_) | Values::Seen(_) | Values::Typed(..) | Values::Summary(_) => None,
         })
     }
@@ -288,10 +288,11 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// Opens its table at the first row.
+    /// Opens its table at the first row. The types of the columns come from [`Self::look`] or the user, who accepts the
+    /// rounding.
     pub(crate) fn sheet(&self) -> Result<Sheet<'_>> {
         (&self.file).rewind()?;
-        Sheet::open(&self.file, self.separator)
+        Ok(Sheet::open(&self.file, self.separator)?.rounded())
     }
 
     /// Scans all cells, and returns a table of columns without their cells. `given` are the types of some columns.

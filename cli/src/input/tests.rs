@@ -9,7 +9,7 @@ fn texts(csv: &str) -> Vec<(String, Vec<Option<String>>)> {
     let table = csv::read(csv.as_bytes(), None).unwrap();
     let cell = |c: &Column, i: usize| (!c.is_null(i)).then(|| String::from_utf8(c.cell(i).to_vec()).unwrap());
     let columns = table.columns.into_iter().map(|c| match c.values {
-        Values::Text(t, _) => (c.name, (0..t.len()).map(|i| cell(&t, i)).collect()),
+        Values::Text(t, ..) => (c.name, (0..t.len()).map(|i| cell(&t, i)).collect()),
         _ => panic!("text is expected"),
     });
     columns.collect()

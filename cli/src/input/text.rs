@@ -34,8 +34,50 @@ impl Lines {
     }
 }
 
+/// What happens to whole numbers that a float type would round. Decimal fractions are always rounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rounding {
+    Refused,
+    Accepted,
+}
+
+impl Rounding {
+    fn check(self, text: &str, datatype: Datatype) -> Result<()> {
+        if self == Self::Accepted || !is_whole(text) {
+            return Ok(());
+        }
+        let rounded = match datatype.physical() {
+            Physical::F32 => text.trim().parse::<f32>().ok().map(f64::from),
+            Physical::F64 => text.trim().parse::<f64>().ok(),
+            _ => None,
+        };
+        let Some(rounded) = rounded.filter(|f| f.is_finite() && !is_exactly(text, *f)) else {
+            return Ok(());
+        };
+        bail!(
+            "{datatype} would round it to {rounded:.0}; write that number to accept this, or import the file into a \
+             new array, which keeps all digits"
+        )
+    }
+}
+
+/// Whether a text is digits with an optional sign.
+pub(super) fn is_whole(text: &str) -> bool {
+    let text = text.trim_ascii();
+    let digits = text.strip_prefix('-').or(text.strip_prefix('+')).unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Whether a float is exactly the whole number in a text.
+pub(super) fn is_exactly(text: &str, float: f64) -> bool {
+    let text = text.trim().trim_start_matches('+');
+    let (sign, digits) = text.split_at(usize::from(text.starts_with('-')));
+    let digits = digits.trim_start_matches('0');
+    digits.is_empty() || format!("{float:.0}") == format!("{sign}{digits}")
+}
+
 /// Converts a column of text to the type of `field`.
-pub(super) fn column(text: &Column, lines: &Lines, field: &FieldType) -> Result<Column> {
+pub(super) fn column(text: &Column, lines: &Lines, rounding: Rounding, field: &FieldType) -> Result<Column> {
     if let Some(e) = &field.enumeration {
         let shown = FieldType {
             enumeration: None,
@@ -45,7 +87,7 @@ pub(super) fn column(text: &Column, lines: &Lines, field: &FieldType) -> Result<
             nullable: true,
             ..shown
         };
-        let values = column(text, lines, &shown)?;
+        let values = column(text, lines, rounding, &shown)?;
         let known: HashMap<&[u8], usize> = (0..e.values.len()).map(|i| (e.values.cell(i), i)).collect();
         return cells(text, lines, field, |i, _, out| {
             let found = known
@@ -76,7 +118,10 @@ pub(super) fn column(text: &Column, lines: &Lines, field: &FieldType) -> Result<
         return cells(text, lines, field, |_, t, out| hex(t, out));
     }
     if field.cell == CellCount::ONE {
-        return cells(text, lines, field, |_, t, out| number(utf8(t)?, field.datatype, out));
+        return cells(text, lines, field, |_, t, out| {
+            rounding.check(utf8(t)?, field.datatype)?;
+            number(utf8(t)?, field.datatype, out)
+        });
     }
     cells(text, lines, field, |_, t, out| {
         let t = utf8(t)?.trim();
@@ -88,7 +133,10 @@ pub(super) fn column(text: &Column, lines: &Lines, field: &FieldType) -> Result<
             .split(',')
             .map(|v| v.trim().trim_matches('"'))
             .filter(|v| !v.is_empty())
-            .try_for_each(|v| number(v, field.datatype, out))
+            .try_for_each(|v| {
+                rounding.check(v, field.datatype)?;
+                number(v, field.datatype, out)
+            })
     })
 }
 

@@ -371,3 +371,29 @@ fn adding_a_member_does_not_replace_another_one() {
         &["already, at file://", "group rm g above`"],
     );
 }
+
+#[test]
+fn a_write_does_not_round_whole_numbers() {
+    let shell = Shell::new();
+    let file = |v: &str| shell.file("in.csv", format!("x,v\n1,2\n2,{v}\n"));
+    for (datatype, whole, rounded) in [
+        ("float32", "16777217", "16777216"),
+        ("float64", "-9007199254740993", "-9007199254740992"),
+    ] {
+        file(whole);
+        shell.ok(&format!("import in.csv {datatype} --dims x --types v={datatype}"));
+        let written = shell.ok(&format!("export {datatype} - --format csv"));
+        let why = format!("line 3, 'v': '{whole}': {datatype} would round it to {rounded}; write that number");
+        check(
+            &shell,
+            &format!("write {datatype} in.csv"),
+            1,
+            &[&why, "import the file into a new array"],
+        );
+        assert_eq!(shell.ok(&format!("export {datatype} - --format csv")), written);
+        for fine in [rounded, "0.1", "-0", "+007", "16777217.5", "16777218", "inf", "nan"] {
+            file(fine);
+            shell.ok(&format!("write {datatype} in.csv"));
+        }
+    }
+}
