@@ -58,6 +58,12 @@ impl Building {
                 to.url
             );
         }
+        if path.is_symlink() && !path.exists() {
+            bail!(
+                "{}: is a link to something that does not exist; choose another name or remove the link first",
+                to.url
+            );
+        }
         let path = std::path::absolute(path)?;
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;

@@ -375,7 +375,14 @@ fn given_domain(args: &Import, name: &str, datatype: Datatype) -> Result<Option<
             continue;
         }
         let range = input::range(range, datatype, CellCount::ONE);
-        return range.map(Some).map_err(|e| usage("--domain", format!("{e:#}")));
+        let range = range.map_err(|e| usage("--domain", format!("{e:#}")))?;
+        if range.hi.order(&range.lo).is_lt() {
+            return Err(usage(
+                "--domain",
+                format!("the end of '{text}' is before its start; write DIM=LO:HI"),
+            ));
+        }
+        return Ok(Some(range));
     }
     Ok(None)
 }

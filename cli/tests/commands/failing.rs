@@ -397,3 +397,33 @@ fn a_write_does_not_round_whole_numbers() {
         }
     }
 }
+
+#[test]
+fn a_domain_that_ends_before_its_start_is_refused() {
+    let shell = Shell::new();
+    shell.file("in.csv", "x,v\n1,2\n");
+    let why = "the end of 'x=9:0' is before its start; write DIM=LO:HI";
+    check(&shell, "import in.csv a --dims x --domain x=9:0", 2, &["--domain", why]);
+    shell.ok("import in.csv a --dims x --domain x=0:9");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_nothing_is_no_target() {
+    let shell = Shell::new();
+    shell.file("in.csv", "x,v\n1,2\n");
+    shell.ok("import in.csv a --dims x");
+    std::os::unix::fs::symlink("nowhere", shell.path("link")).unwrap();
+    for line in ["import in.csv link --dims x", "copy a link", "group create link"] {
+        check(
+            &shell,
+            line,
+            1,
+            &[
+                "link: is a link to something that does not exist",
+                "remove the link first",
+            ],
+        );
+    }
+    assert_eq!(shell.names(), ["a", "in.csv", "link"]);
+}
