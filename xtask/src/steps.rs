@@ -103,7 +103,7 @@ fn lint() -> Command {
 fn unit(filter: Option<&str>) -> Vec<Command> {
     let mut c = cargo(&["test", "--workspace"]);
     c.args(NOT_NATIVE)
-        .args(["--exclude", "hyperslab-tests", "--all-features"])
+        .args(["--exclude", "hyperslab-tests", "--all-features", "--no-fail-fast"])
         .args(filter);
     vec![c]
 }
