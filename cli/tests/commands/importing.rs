@@ -373,7 +373,7 @@ fn positive_and_negative_zero_are_different_coordinates() {
 fn columns_that_become_text_or_utc_are_named_with_advice() {
     let shell = Shell::new();
     let import = |name: &str, cells: &str, types: &str| {
-        shell.file("in.csv", &format!("v\n{cells}\n"));
+        shell.file("in.csv", format!("v\n{cells}\n"));
         let output = shell.run(&format!("import in.csv {name} {types}"), b"");
         let warning = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success() && warning.lines().count() <= 1, "{warning}");

@@ -16,10 +16,10 @@ pub(super) fn number_to_json(value: &Scalar, datatype: Datatype) -> Value {
     if let (Scalar::U8(v @ (0 | 1)), Datatype::Bool) = (value, datatype) {
         return json!(*v == 1);
     }
-    if let (Scalar::I64(v), Some(text)) = (value, value.date_text(datatype)) {
-        if calendar::is_nat(*v, datatype) || calendar::parse(&text, datatype).is_ok_and(|(start, _)| start == *v) {
-            return json!(text);
-        }
+    if let (Scalar::I64(v), Some(text)) = (value, value.date_text(datatype))
+        && (calendar::is_nat(*v, datatype) || calendar::parse(&text, datatype).is_ok_and(|(start, _)| start == *v))
+    {
+        return json!(text);
     }
     match value {
         Scalar::F32(v) if v.is_finite() => {
