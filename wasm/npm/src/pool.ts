@@ -76,7 +76,7 @@ class WorkerHandle {
   private readonly asked = new Map<number, AbortController>();
   private readonly bridges = new Map<number, PageStore>();
   private next = 0;
-  /** The worker's objects by number, from the timestamp they are requested. */
+  /** The worker's objects by number, from when they are requested on. */
   readonly has = new Map<number, Promise<unknown>>();
 
   /** Calls that wait until the worker has their object. */

@@ -257,7 +257,7 @@ test("a failed worker is reported and started again", async () => {
     starts += 1;
     failing.push(fail);
     if (starts === 1) queueMicrotask(() => fail(new Error("no such file")));
-    return { post: ({ say, id }) => { asked.push(say); if (say === "call" && starts > 2) hear({ type: "done", id, value: { dims: "[]", attrs: "[]", schema: '{"type":"sparse"}' } }); } };
+    return { post: ({ type, id }) => { asked.push(type); if (type === "call" && starts > 2) hear({ type: "done", id, value: { dims: "[]", attrs: "[]", schema: '{"type":"sparse"}' } }); } };
   });
   const pool = new Pool({ workers: 1 });
   await assert.rejects(open(store, { path: "dense", pool }), (e) => e.code === "Io" && /no such file; check that worker.js is next to pool.js/.test(e.message));
